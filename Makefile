@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# `make demo` and `make test` set up what they need (a virtual environment in .venv, ns-3 from its
+# wheel, the compiled module) and run; `make help` lists the rest. PYTHON and CXX choose the
+# interpreter and the compiler.
+
+VENV := .venv
+BUILD := build/release
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
+export CTEST_PARALLEL_LEVEL ?= $(CMAKE_BUILD_PARALLEL_LEVEL)
+
+MODULE_SOURCES := $(shell find models -name '*.cc' -o -name '*.h') \
+                  $(wildcard waf-config/*.cmake) waf-config/CMakeLists.txt
+CXX_FILES = $(shell find models scratch tests -name '*.cc' -o -name '*.h')
+NOTEBOOKS = $(filter-out notebooks/README.md,$(wildcard notebooks/*.md))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+##@ Run
+.PHONY: demo
+demo: setup ## Reproduce the GOST thesis's table
+	@$(BIN)/tunnelcc reproduce gost-thesis
+
+.PHONY: bench
+bench: models ## Measure speed and memory against stock ns-3
+	@$(BIN)/python tests/bench/bench.py --stock $(BUILD)/stock-ns3 $(BENCH_ARGS)
+
+.PHONY: notebooks
+notebooks: setup ## Execute the notebooks
+	@for source in $(NOTEBOOKS); do \
+	    notebook=$${source%.md}.ipynb; \
+	    $(BIN)/jupytext --quiet --to ipynb --output "$$notebook" "$$source" && \
+	    $(BIN)/jupyter-execute --inplace "$$notebook" || exit 1; \
+	done
+
+##@ Check
+.PHONY: test
+test: models ## Run the models' suites and the Python tests, but for the slow ones
+	@$(BIN)/ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
+	@$(BIN)/python -m pytest -n auto -m "not slow" $(PYTEST_ARGS)
+
+.PHONY: test-slow
+test-slow: models ## Run the slow Python tests
+	@$(BIN)/python -m pytest -n auto -m slow $(PYTEST_ARGS)
+
+.PHONY: asan
+asan: $(VENV)/ready ## Run the models' suites under AddressSanitizer and UBSan
+	@cd waf-config && ../$(BIN)/cmake --preset asan -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
+	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja --log-level=WARNING
+	@$(BIN)/cmake --build build/asan
+	@$(BIN)/ctest --test-dir build/asan --output-on-failure --no-tests=error
+
+.PHONY: lint
+lint: setup ## Check formatting, style and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
+
+.PHONY: format
+format: $(VENV)/ready ## Format Python and C++
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+	@$(BIN)/clang-format -i $(CXX_FILES)
+
+##@ Set up
+.PHONY: setup
+setup: $(BUILD)/installed ## Virtual environment and compiled module
+
+.PHONY: models
+models: setup ## Test suites, scratch programs and benchmark, too
+	@$(BIN)/cmake --build $(BUILD) -- --quiet
+
+.PHONY: clean
+clean: ## Remove everything that was built, the virtual environment included
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find tunnelcc tests scratch waf-config -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: help
+help:
+	@awk -F ':.*## ' '/^##@/ {print substr($$0, 5) ":"} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' \
+	    $(MAKEFILE_LIST)
+
+# A build made for another interpreter is of no use to a new environment.
+$(BIN)/python:
+	@python=$$(sh waf-config/check-machine.sh) && \
+	    echo "Creating a virtual environment in $(VENV)" && \
+	    rm -rf $(VENV) build && \
+	    "$$python" -m venv $(VENV)
+
+# ns-3 without its dependencies: see waf-config/requirements.py.
+$(VENV)/ready: pyproject.toml waf-config/requirements.py | $(BIN)/python
+	@echo "Installing ns-3 and the Python packages"
+	@$(PIP) install --upgrade pip
+	@$(PIP) install --no-deps ns3==3.44.post0
+	@$(BIN)/python waf-config/requirements.py > $(VENV)/requirements.txt
+	@$(PIP) install --requirement $(VENV)/requirements.txt
+	@touch $@
+
+$(BUILD)/installed: $(VENV)/ready $(MODULE_SOURCES)
+	@sh waf-config/check-machine.sh > /dev/null
+	@echo "Compiling the models"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-deps --no-build-isolation \
+	    --config-settings build-dir=$(BUILD) \
+	    --config-settings cmake.define.TUNNELCC_DEVELOPMENT=ON \
+	    --config-settings build.targets=_core \
+	    --editable .
+	@touch $@

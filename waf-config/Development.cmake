@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What developers build and users do not: test suites, scratch programs, the stock benchmark.
+
+# tests/models/*.cc: ns-3 TestSuites in one program, each a CTest test of its own.
+file(GLOB test_sources CONFIGURE_DEPENDS "${root}/tests/models/*.cc")
+add_executable(tunnelcc-tests ${test_sources})
+target_link_libraries(tunnelcc-tests PRIVATE tunnelcc-models)
+target_compile_definitions(tunnelcc-tests
+                           PRIVATE TUNNELCC_TEST_DATA="${root}/tests/reference")
+
+# The suites register themselves when the program starts, so it is asked for them once built.
+set(suite_list "${CMAKE_CURRENT_BINARY_DIR}/suites.cmake")
+add_custom_command(
+  TARGET tunnelcc-tests
+  POST_BUILD
+  COMMAND "${CMAKE_COMMAND}" -DRUNNER=$<TARGET_FILE:tunnelcc-tests> "-DOUTPUT=${suite_list}" -P
+          "${CMAKE_CURRENT_SOURCE_DIR}/ListSuites.cmake"
+  VERBATIM)
+set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${suite_list}")
+
+# scratch/*.cc: a program each, run with its defaults as a test.
+file(GLOB scratch_sources CONFIGURE_DEPENDS "${root}/scratch/*.cc")
+foreach(source IN LISTS scratch_sources)
+  cmake_path(GET source STEM name)
+  add_executable(scratch-${name} "${source}")
+  target_link_libraries(scratch-${name} PRIVATE tunnelcc-models)
+  set_target_properties(scratch-${name} PROPERTIES OUTPUT_NAME "${name}"
+                                                   RUNTIME_OUTPUT_DIRECTORY scratch)
+  add_test(NAME scratch/${name} COMMAND scratch-${name})
+endforeach()
+
+# The benchmark's baseline uses nothing of the models.
+add_executable(stock-ns3 "${root}/tests/bench/stock-ns3.cc")
+target_link_libraries(stock-ns3 PRIVATE ns3::internet ns3::point-to-point)
