@@ -1,0 +1,90 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_BBR_POLICER_H
+#define TUNNELCC_BBR_POLICER_H
+
+#include "congestion/congestion-control.h"
+
+#include <cstdint>
+
+/**
+ * \file
+ * BBRv1's detection of token-bucket policers ("long-term bandwidth", Linux tcp_bbr.c `lt_bw`).
+ *
+ * Two consecutive intervals between losses with the same throughput and much loss mean a policer;
+ * its rate then replaces the measured maximum for some rounds. The observation behind it: Flach
+ * et al., "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016.
+ */
+
+namespace tunnelcc
+{
+
+/// Estimates the rate of a policer on the path, if there seems to be one.
+class BbrPolicer
+{
+  public:
+    /// Thresholds; the defaults are those of Linux tcp_bbr.c (5.10 to 6.18).
+    struct Parameters
+    {
+        double enabled{1};               //!< 0: never assume a policer
+        double minRounds{4};             //!< `bbr_lt_intvl_min_rtts`
+        double lossThreshold{50. / 256}; //!< `bbr_lt_loss_thresh`, lost/delivered
+        double rateRatio{1. / 8};        //!< `bbr_lt_bw_ratio`
+        double rateDifference{500};      //!< `bbr_lt_bw_diff`, bytes/s (4 kbit/s)
+        double useRounds{48};            //!< `bbr_lt_bw_max_rtts`
+    };
+
+    explicit BbrPolicer(const Parameters& parameters);
+
+    /// Forget the rate and wait for the next loss.
+    void Reset(const TcpState& state);
+
+    /// Whether a policer is assumed.
+    bool IsDetected() const
+    {
+        return m_isDetected;
+    }
+
+    /// Rate of the policer, segments/s; meaningful while IsDetected().
+    double GetRate() const
+    {
+        return m_rate;
+    }
+
+    /// What the policer watches of an ACK or a time-out.
+    struct Observation
+    {
+        bool isLoss{false};       //!< something was newly marked lost
+        bool isAppLimited{false}; //!< the rate sample is application-limited
+        bool isRoundStart{false}; //!< a round trip ended
+        bool isProbeBw{false};    //!< BBR is in PROBE_BW
+    };
+
+    /**
+     * \param state the connection
+     * \param observation what the ACK brought
+     * \param paceOf bytes/s at which BBR would pace one segment/s
+     * \returns whether the policer's rate has been used for long enough and was dropped now
+     */
+    bool Update(const TcpState& state, const Observation& observation, double paceOf);
+
+  private:
+    void StartInterval(const TcpState& state);
+    bool AgeRate(const TcpState& state, const Observation& observation);
+    void Sample(const TcpState& state, double paceOf);
+    void EndInterval(const TcpState& state, double rate, double paceOf);
+
+    Parameters m_parameters;
+    double m_rate{0};             //!< segments/s; of the last interval, or of the policer
+    uint64_t m_startDelivered{0}; //!< TcpState::delivered at the interval's start
+    uint64_t m_startLost{0};      //!< TcpState::lost at the interval's start
+    int64_t m_startTime{0};       //!< TcpState::deliveredTime at the interval's start, ns
+    uint32_t m_rounds{0};         //!< rounds in this interval, or of use
+    bool m_isSampling{false};
+    bool m_isDetected{false};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_BBR_POLICER_H

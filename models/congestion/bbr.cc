@@ -1,0 +1,576 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "congestion/bbr.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+/// Window assumed while there is no RTT sample, segments (Linux TCP_INIT_CWND, RFC 6928).
+constexpr uint32_t INITIAL_CWND = 10;
+
+/// RTT assumed for the first pacing rate while there is no sample, ns (Linux: 1 ms).
+constexpr int64_t NOMINAL_RTT = 1'000'000;
+
+/// Phases among which PROBE_BW starts at random: all but the draining one (bbr_cycle_rand).
+constexpr uint32_t RANDOM_PHASES = 7;
+
+/// A TSO burst is the data of about 1 ms: pacing rate / 2^10 (sk_pacing_shift).
+constexpr double BURST_TIME = 1. / 1024;
+
+/// Most bytes in a TSO burst: GSO_MAX_SIZE − 1 − MAX_TCP_HEADER, the latter for x86-64.
+constexpr double MAX_BURST_BYTES = 65536 - 1 - 320;
+
+/// Most segments in a TSO burst (bbr_tso_segs_goal()).
+constexpr uint32_t MAX_BURST_SEGMENTS = 127;
+
+/// Bursts that the end systems hold at once: qdisc, TSO engine, receiver's GRO.
+constexpr uint32_t BURSTS_IN_HOSTS = 3;
+
+/// Bound that keeps window arithmetic inside 32 bits, segments.
+constexpr double MAX_WINDOW = 1e9;
+
+/// Seed expansion by the SplitMix64 generator (Steele, Lea, Flood, OOPSLA 2014).
+uint64_t
+SplitMix64(uint64_t& state)
+{
+    state += 0x9e3779b97f4a7c15ULL;
+    uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+int64_t
+ToNanoseconds(double seconds)
+{
+    return static_cast<int64_t>(std::llround(seconds * 1e9));
+}
+
+} // namespace
+
+Bbr::Bbr(const BbrParameters& parameters, int64_t stream)
+    : m_parameters(parameters),
+      m_probeRttInterval(ToNanoseconds(parameters.probeRttInterval)),
+      m_probeRttDuration(ToNanoseconds(parameters.probeRttDuration)),
+      m_bandwidthWindow(static_cast<uint32_t>(parameters.bandwidthWindow)),
+      m_extraAckedWindow(static_cast<uint32_t>(parameters.extraAckedWindow)),
+      m_minCwnd(static_cast<uint32_t>(parameters.minCwnd)),
+      m_paceFactor(1 - parameters.pacingMargin),
+      m_policer(BbrPolicer::Parameters{parameters.policerDetection,
+                                       parameters.policerMinRounds,
+                                       parameters.policerLossThreshold,
+                                       parameters.policerRateRatio,
+                                       parameters.policerRateDifference,
+                                       parameters.policerUseRounds}),
+      m_random(static_cast<uint64_t>(stream))
+{
+}
+
+bool
+Bbr::HasCongControl() const
+{
+    return true;
+}
+
+uint32_t
+Bbr::GetSendBufferFactor() const
+{
+    return 3;
+}
+
+std::string_view
+Bbr::GetPhase() const
+{
+    switch (m_mode)
+    {
+    case Mode::STARTUP:
+        return "STARTUP";
+    case Mode::DRAIN:
+        return "DRAIN";
+    case Mode::PROBE_BW:
+        return "PROBE_BW";
+    case Mode::PROBE_RTT:
+        return "PROBE_RTT";
+    }
+    return {};
+}
+
+uint32_t
+Bbr::MinTsoSegments(const TcpState& state) const
+{
+    return state.pacingRate < m_parameters.minTsoRate ? 1 : 2;
+}
+
+void
+Bbr::Init(TcpState& state, int64_t now)
+{
+    state.ssthresh = INFINITE_SSTHRESH;
+    m_minRtt = state.minRtt;
+    m_minRttTime = now;
+    m_maxBandwidth.Reset(0, m_roundCount);
+    InitPacingRate(state);
+    m_policer.Reset(state);
+    m_aggregation.Reset(now);
+    UpdateGains();
+}
+
+uint32_t
+Bbr::GetSsThresh(TcpState& state, int64_t /* now */)
+{
+    SaveCwnd(state);
+    return state.ssthresh;
+}
+
+void
+Bbr::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
+{
+    UpdateBandwidth(state, event);
+    UpdateAckAggregation(state, event);
+    UpdateCyclePhase(state, event);
+    CheckFullPipe(event);
+    CheckDrain(state, event.now);
+    UpdateMinRtt(state, event);
+    UpdateGains();
+    SetPacingRate(state, m_pacingGain);
+    SetCwnd(state, event);
+}
+
+void
+Bbr::OnCaState(TcpState& state, CaState next, int64_t /* now */)
+{
+    if (next != CaState::LOSS)
+    {
+        return;
+    }
+    m_priorCaState = CaState::LOSS;
+    m_fullBandwidth = 0;
+    m_isRoundStart = true;
+    BbrPolicer::Observation observation;
+    observation.isLoss = true;
+    observation.isRoundStart = true;
+    UpdatePolicer(state, observation);
+}
+
+void
+Bbr::OnTransmitStart(TcpState& state, int64_t now, int64_t /* idle */)
+{
+    if (state.appLimitedUntil == 0)
+    {
+        return;
+    }
+    m_isIdleRestart = true;
+    m_aggregation.StartEpoch(now);
+    if (m_mode == Mode::PROBE_BW)
+    {
+        // Nothing suggests that more than the estimate is needed: don't restart with a probe.
+        SetPacingRate(state, 1);
+    }
+    else if (m_mode == Mode::PROBE_RTT)
+    {
+        CheckProbeRttDone(state, now);
+    }
+}
+
+uint32_t
+Bbr::GetUndoCwnd(TcpState& state, uint32_t /* priorCwnd */)
+{
+    m_fullBandwidth = 0;
+    m_fullPipeCount = 0;
+    m_policer.Reset(state);
+    return state.cwnd;
+}
+
+void
+Bbr::UpdateBandwidth(TcpState& state, const AckEvent& event)
+{
+    m_isRoundStart = false;
+    const RateSample& rate = event.rate;
+    if (!rate.IsValid())
+    {
+        return;
+    }
+    if (rate.priorDelivered >= m_nextRoundDelivered)
+    {
+        m_nextRoundDelivered = state.delivered;
+        ++m_roundCount;
+        m_isRoundStart = true;
+        m_isConserving = false;
+    }
+    UpdatePolicer(
+        state,
+        {event.newlyLost > 0, rate.isAppLimited, m_isRoundStart, m_mode == Mode::PROBE_BW});
+
+    const double bandwidth =
+        static_cast<double>(rate.delivered) * 1e9 / static_cast<double>(rate.interval);
+    if (!rate.isAppLimited || bandwidth >= m_maxBandwidth.Get())
+    {
+        m_maxBandwidth.Update(bandwidth, m_roundCount, m_bandwidthWindow);
+    }
+}
+
+void
+Bbr::UpdatePolicer(const TcpState& state, const BbrPolicer::Observation& observation)
+{
+    if (m_policer.Update(state, observation, m_paceFactor * state.mss))
+    {
+        EnterProbeBw(state);
+    }
+}
+
+void
+Bbr::UpdateAckAggregation(const TcpState& state, const AckEvent& event)
+{
+    if (event.ackedSacked == 0 || !event.rate.IsValid() || m_parameters.extraAckedGain == 0)
+    {
+        return;
+    }
+    if (m_isRoundStart)
+    {
+        m_aggregation.EndRound(m_extraAckedWindow);
+    }
+    m_aggregation.OnDelivered(state.deliveredTime, event.ackedSacked, GetBandwidth(), state.cwnd);
+}
+
+void
+Bbr::UpdateCyclePhase(const TcpState& state, const AckEvent& event)
+{
+    if (m_mode == Mode::PROBE_BW && IsPhaseOver(state, event))
+    {
+        AdvanceCyclePhase(state);
+    }
+}
+
+bool
+Bbr::IsPhaseOver(const TcpState& state, const AckEvent& event)
+{
+    const bool isFullLength = state.deliveredTime - m_cycleTime > m_minRtt;
+    if (m_pacingGain == 1)
+    {
+        return isFullLength;
+    }
+    if (m_pacingGain > 1)
+    {
+        // Raising the inflight to the target may take longer than an RTT; a loss says that the
+        // path doesn't hold that much.
+        return isFullLength && (event.newlyLost > 0 ||
+                                GetInNetworkAtDeparture(state, event.now, event.priorInFlight) >=
+                                    GetInflight(state, m_pacingGain));
+    }
+    return isFullLength ||
+           GetInNetworkAtDeparture(state, event.now, event.priorInFlight) <= GetInflight(state, 1);
+}
+
+void
+Bbr::CheckFullPipe(const AckEvent& event)
+{
+    if (m_isPipeFull || !m_isRoundStart || event.rate.isAppLimited)
+    {
+        return;
+    }
+    if (m_maxBandwidth.Get() >= m_fullBandwidth * m_parameters.fullPipeGrowth)
+    {
+        m_fullBandwidth = m_maxBandwidth.Get();
+        m_fullPipeCount = 0;
+        return;
+    }
+    m_isPipeFull = ++m_fullPipeCount >= m_parameters.fullPipeRounds;
+}
+
+void
+Bbr::CheckDrain(TcpState& state, int64_t now)
+{
+    if (m_mode == Mode::STARTUP && m_isPipeFull)
+    {
+        m_mode = Mode::DRAIN;
+        state.ssthresh = GetInflight(state, 1);
+    }
+    if (m_mode == Mode::DRAIN &&
+        GetInNetworkAtDeparture(state, now, state.inFlight) <= GetInflight(state, 1))
+    {
+        EnterProbeBw(state);
+    }
+}
+
+void
+Bbr::UpdateMinRtt(TcpState& state, const AckEvent& event)
+{
+    const bool isExpired = event.now > m_minRttTime + m_probeRttInterval;
+    const bool isTie = m_parameters.renewMinRttOnTie != 0 && event.rtt == m_minRtt;
+    if (event.rtt >= 0 && (event.rtt < m_minRtt || isTie || (isExpired && !event.isAckDelayed)))
+    {
+        m_minRtt = event.rtt;
+        m_minRttTime = event.now;
+    }
+    if (isExpired && !m_isIdleRestart && m_mode != Mode::PROBE_RTT && m_probeRttDuration > 0)
+    {
+        m_mode = Mode::PROBE_RTT;
+        SaveCwnd(state);
+        m_probeRttDoneTime = 0;
+    }
+    if (m_mode == Mode::PROBE_RTT)
+    {
+        RunProbeRtt(state, event.now);
+    }
+    if (event.rate.IsValid() && event.rate.delivered > 0)
+    {
+        m_isIdleRestart = false;
+    }
+}
+
+void
+Bbr::RunProbeRtt(TcpState& state, int64_t now)
+{
+    // Rate samples taken now are low by design and must not enter the model.
+    state.appLimitedUntil = std::max<uint64_t>(state.delivered + state.inFlight, 1);
+    if (m_probeRttDoneTime == 0)
+    {
+        if (state.inFlight <= m_minCwnd)
+        {
+            m_probeRttDoneTime = now + m_probeRttDuration;
+            m_isProbeRttRoundDone = false;
+            m_nextRoundDelivered = state.delivered;
+        }
+        return;
+    }
+    m_isProbeRttRoundDone = m_isProbeRttRoundDone || m_isRoundStart;
+    if (m_isProbeRttRoundDone)
+    {
+        CheckProbeRttDone(state, now);
+    }
+}
+
+void
+Bbr::CheckProbeRttDone(TcpState& state, int64_t now)
+{
+    if (m_probeRttDoneTime == 0 || now <= m_probeRttDoneTime)
+    {
+        return;
+    }
+    m_minRttTime = now;
+    state.cwnd = std::max(state.cwnd, m_priorCwnd);
+    LeaveProbeRtt(state);
+}
+
+void
+Bbr::LeaveProbeRtt(const TcpState& state)
+{
+    if (m_isPipeFull)
+    {
+        EnterProbeBw(state);
+    }
+    else
+    {
+        m_mode = Mode::STARTUP;
+    }
+}
+
+void
+Bbr::EnterProbeBw(const TcpState& state)
+{
+    m_mode = Mode::PROBE_BW;
+    m_cycleIndex = CYCLE_LENGTH - 1 - DrawUniform(RANDOM_PHASES);
+    AdvanceCyclePhase(state);
+}
+
+void
+Bbr::AdvanceCyclePhase(const TcpState& state)
+{
+    m_cycleIndex = (m_cycleIndex + 1) % CYCLE_LENGTH;
+    m_cycleTime = state.deliveredTime;
+}
+
+void
+Bbr::UpdateGains()
+{
+    switch (m_mode)
+    {
+    case Mode::STARTUP:
+        m_pacingGain = m_parameters.startupGain;
+        m_cwndGain = m_parameters.startupGain;
+        break;
+    case Mode::DRAIN:
+        m_pacingGain = m_parameters.drainGain;
+        m_cwndGain = m_parameters.startupGain;
+        break;
+    case Mode::PROBE_BW:
+        m_pacingGain = 1;
+        if (!m_policer.IsDetected() && m_cycleIndex < 2)
+        {
+            m_pacingGain =
+                m_cycleIndex == 0 ? m_parameters.probeUpGain : m_parameters.probeDownGain;
+        }
+        m_cwndGain = m_parameters.cwndGain;
+        break;
+    case Mode::PROBE_RTT:
+        m_pacingGain = 1;
+        m_cwndGain = 1;
+        break;
+    }
+}
+
+void
+Bbr::InitPacingRate(TcpState& state)
+{
+    m_hasSeenRtt = state.srtt > 0;
+    const auto rtt = static_cast<double>(m_hasSeenRtt ? state.srtt : NOMINAL_RTT);
+    state.pacingRate = m_parameters.startupGain * state.cwnd * 1e9 / rtt * m_paceFactor * state.mss;
+}
+
+void
+Bbr::SetPacingRate(TcpState& state, double gain)
+{
+    const double rate = gain * GetBandwidth() * m_paceFactor * state.mss;
+    if (!m_hasSeenRtt && state.srtt > 0)
+    {
+        InitPacingRate(state);
+    }
+    if (m_isPipeFull || rate > state.pacingRate)
+    {
+        state.pacingRate = rate;
+    }
+}
+
+void
+Bbr::SetCwnd(TcpState& state, const AckEvent& event)
+{
+    if (event.ackedSacked > 0 && !ConservePackets(state, event))
+    {
+        uint32_t target = GetBdp(GetBandwidth(), m_cwndGain) + GetAggregationAllowance();
+        target = AddBurstAllowance(state, target);
+        if (m_isPipeFull)
+        {
+            state.cwnd = std::min(state.cwnd + event.ackedSacked, target);
+        }
+        else if (state.cwnd < target || state.delivered < INITIAL_CWND)
+        {
+            state.cwnd += event.ackedSacked;
+        }
+        state.cwnd = std::max(state.cwnd, m_minCwnd);
+    }
+    if (m_mode == Mode::PROBE_RTT)
+    {
+        state.cwnd = std::min(state.cwnd, m_minCwnd);
+    }
+}
+
+bool
+Bbr::ConservePackets(TcpState& state, const AckEvent& event)
+{
+    const CaState prior = m_priorCaState;
+    m_priorCaState = state.caState;
+    if (event.newlyLost > 0)
+    {
+        state.cwnd = state.cwnd > event.newlyLost ? state.cwnd - event.newlyLost : 1;
+    }
+    if (state.caState == CaState::RECOVERY && prior != CaState::RECOVERY)
+    {
+        m_isConserving = true;
+        m_nextRoundDelivered = state.delivered;
+        state.cwnd = state.inFlight + event.ackedSacked;
+    }
+    else if (prior >= CaState::RECOVERY && state.caState < CaState::RECOVERY)
+    {
+        state.cwnd = std::max(state.cwnd, m_priorCwnd);
+        m_isConserving = false;
+    }
+    if (m_isConserving)
+    {
+        state.cwnd = std::max(state.cwnd, state.inFlight + event.ackedSacked);
+    }
+    return m_isConserving;
+}
+
+void
+Bbr::SaveCwnd(const TcpState& state)
+{
+    const bool isCut = m_priorCaState >= CaState::RECOVERY || m_mode == Mode::PROBE_RTT;
+    m_priorCwnd = isCut ? std::max(m_priorCwnd, state.cwnd) : state.cwnd;
+}
+
+uint32_t
+Bbr::GetBdp(double bandwidth, double gain) const
+{
+    if (m_minRtt >= NEVER)
+    {
+        return INITIAL_CWND;
+    }
+    const double exact = bandwidth * 1e-9 * static_cast<double>(m_minRtt) * gain;
+    const auto whole = static_cast<uint32_t>(std::min(exact, MAX_WINDOW));
+    return whole + (whole < exact ? 1 : 0);
+}
+
+uint32_t
+Bbr::GetInflight(const TcpState& state, double gain)
+{
+    return AddBurstAllowance(state, GetBdp(m_maxBandwidth.Get(), gain));
+}
+
+uint32_t
+Bbr::AddBurstAllowance(const TcpState& state, uint32_t segments)
+{
+    segments += BURSTS_IN_HOSTS * GetBurst(state);
+    // An even window suits receivers that acknowledge every other segment.
+    segments = (segments + 1) & ~1U;
+    if (m_mode == Mode::PROBE_BW && m_cycleIndex == 0)
+    {
+        segments += 2;
+    }
+    return segments;
+}
+
+uint32_t
+Bbr::GetAggregationAllowance() const
+{
+    if (!m_isPipeFull || m_parameters.extraAckedGain == 0)
+    {
+        return 0;
+    }
+    const double most = std::min(GetBandwidth() * m_parameters.extraAckedMax, MAX_WINDOW);
+    const double extra = m_parameters.extraAckedGain * m_aggregation.GetExtraAcked();
+    return static_cast<uint32_t>(std::min(extra, most));
+}
+
+uint32_t
+Bbr::GetInNetworkAtDeparture(const TcpState& state, int64_t now, uint32_t inFlight)
+{
+    if (m_pacingGain > 1)
+    {
+        inFlight += GetBurst(state);
+    }
+    const int64_t wait = state.nextSendTime - now;
+    if (wait <= 0)
+    {
+        return inFlight;
+    }
+    const auto delivered = std::min(GetBandwidth() * 1e-9 * static_cast<double>(wait), MAX_WINDOW);
+    const auto whole = static_cast<uint32_t>(delivered);
+    return whole >= inFlight ? 0 : inFlight - whole;
+}
+
+uint32_t
+Bbr::GetBurst(const TcpState& state)
+{
+    if (state.pacingRate != m_burstRate)
+    {
+        m_burstRate = state.pacingRate;
+        const double bytes = std::min(state.pacingRate * BURST_TIME, MAX_BURST_BYTES);
+        const auto segments = static_cast<uint32_t>(bytes / state.mss);
+        m_burst = std::min(std::max(segments, MinTsoSegments(state)), MAX_BURST_SEGMENTS);
+    }
+    return m_burst;
+}
+
+uint32_t
+Bbr::DrawUniform(uint32_t bound)
+{
+    return static_cast<uint32_t>(((SplitMix64(m_random) >> 32) * bound) >> 32);
+}
+
+} // namespace tunnelcc

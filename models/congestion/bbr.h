@@ -1,0 +1,206 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_BBR_H
+#define TUNNELCC_BBR_H
+
+#include "congestion/ack-aggregation.h"
+#include "congestion/bbr-policer.h"
+#include "congestion/congestion-control.h"
+#include "congestion/congestion-parameters.h"
+#include "congestion/windowed-max-filter.h"
+
+#include <cstdint>
+
+/**
+ * \file
+ * BBRv1 as in Linux net/ipv4/tcp_bbr.c (5.10 to 6.18) and draft-cardwell-iccrg-bbr-congestion-
+ * control-00: a model of the path (bandwidth: maximum of ten rounds; propagation delay: minimum of
+ * ten seconds) sets the pacing rate and the window. Modelled are the four states, packet
+ * conservation in the first round of recovery, ACK aggregation, policers, idle restart and the
+ * allowance for TSO bursts.
+ *
+ * Not modelled: a socket's SO_MAX_PACING_RATE, cwnd clamps, and the microsecond and jiffy
+ * granularity of the kernel's clocks. An RTT equal to the minimum does not renew it by default
+ * (`renew_min_rtt_on_tie`): the simulated clock has none of the noise that makes ties rare on real
+ * hosts, and without it PROBE_RTT would hardly ever come.
+ */
+
+namespace tunnelcc
+{
+
+/// Constants of BBRv1.
+struct BbrParameters
+{
+    double startupGain{739. / 256};         //!< pacing and window gain in STARTUP
+    double drainGain{88. / 256};            //!< pacing gain in DRAIN
+    double cwndGain{2};                     //!< window gain in PROBE_BW
+    double probeUpGain{1.25};               //!< pacing gain of the first phase of PROBE_BW
+    double probeDownGain{0.75};             //!< pacing gain of the second phase
+    double bandwidthWindow{10};             //!< rounds
+    double pacingMargin{0.01};              //!< paced below the estimate by this part
+    double minCwnd{4};                      //!< segments
+    double fullPipeGrowth{1.25};            //!< bandwidth growth that keeps STARTUP going
+    double fullPipeRounds{3};               //!< rounds without it that end STARTUP
+    double probeRttInterval{10};            //!< s; window of the minimum RTT as well
+    double probeRttDuration{0.2};           //!< s
+    double renewMinRttOnTie{0};             //!< an equal RTT restarts probeRttInterval
+    double extraAckedGain{1};               //!< 0: no allowance for ACK aggregation
+    double extraAckedWindow{5};             //!< rounds
+    double extraAckedMax{0.1};              //!< s of bandwidth
+    double minTsoRate{150000};              //!< bytes/s; below it bursts are one segment
+    double policerDetection{1};             //!< watch for token-bucket policers
+    double policerMinRounds{4};             //!< rounds
+    double policerLossThreshold{50. / 256}; //!< lost/delivered
+    double policerRateRatio{0.125};         //!< relative difference of two equal intervals
+    double policerRateDifference{500};      //!< bytes/s
+    double policerUseRounds{48};            //!< rounds
+};
+
+/// Bottleneck bandwidth and round-trip propagation time, version 1.
+class Bbr : public CongestionControl
+{
+  public:
+    /// The state machine of the draft, section 3.3.
+    enum class Mode : uint8_t
+    {
+        STARTUP,
+        DRAIN,
+        PROBE_BW,
+        PROBE_RTT
+    };
+
+    /**
+     * \param parameters constants
+     * \param stream seeds the random phase at which PROBE_BW starts
+     */
+    Bbr(const BbrParameters& parameters, int64_t stream);
+
+    /// Names, ranges and sources of BbrParameters.
+    static const CongestionParameterTable<BbrParameters>& GetParameterTable();
+
+    bool HasCongControl() const override;
+    void Init(TcpState& state, int64_t now) override;
+    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
+    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(TcpState& state, CaState next, int64_t now) override;
+    void OnTransmitStart(TcpState& state, int64_t now, int64_t idle) override;
+    uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd) override;
+    uint32_t GetSendBufferFactor() const override;
+    std::string_view GetPhase() const override;
+    uint32_t MinTsoSegments(const TcpState& state) const override;
+
+    Mode GetMode() const
+    {
+        return m_mode;
+    }
+
+    /// Bandwidth estimate in use, segments/s.
+    double GetBandwidth() const
+    {
+        return m_policer.IsDetected() ? m_policer.GetRate() : m_maxBandwidth.Get();
+    }
+
+    /// Estimate of the propagation delay, ns; NEVER before the first sample.
+    int64_t GetMinRtt() const
+    {
+        return m_minRtt;
+    }
+
+    double GetPacingGain() const
+    {
+        return m_pacingGain;
+    }
+
+    /// Whether the policer's rate is in use.
+    bool IsPolicerDetected() const
+    {
+        return m_policer.IsDetected();
+    }
+
+    /// Rounds counted so far.
+    uint32_t GetRoundCount() const
+    {
+        return m_roundCount;
+    }
+
+  private:
+    /// Phases of PROBE_BW's gain cycle.
+    static constexpr uint32_t CYCLE_LENGTH = 8;
+
+    void UpdateBandwidth(TcpState& state, const AckEvent& event);
+    void UpdatePolicer(const TcpState& state, const BbrPolicer::Observation& observation);
+    void UpdateAckAggregation(const TcpState& state, const AckEvent& event);
+    void UpdateCyclePhase(const TcpState& state, const AckEvent& event);
+    bool IsPhaseOver(const TcpState& state, const AckEvent& event);
+    void CheckFullPipe(const AckEvent& event);
+    void CheckDrain(TcpState& state, int64_t now);
+    void UpdateMinRtt(TcpState& state, const AckEvent& event);
+    void RunProbeRtt(TcpState& state, int64_t now);
+    void CheckProbeRttDone(TcpState& state, int64_t now);
+    void UpdateGains();
+    void LeaveProbeRtt(const TcpState& state);
+    void EnterProbeBw(const TcpState& state);
+    void AdvanceCyclePhase(const TcpState& state);
+
+    void InitPacingRate(TcpState& state);
+    void SetPacingRate(TcpState& state, double gain);
+    void SetCwnd(TcpState& state, const AckEvent& event);
+    bool ConservePackets(TcpState& state, const AckEvent& event);
+    void SaveCwnd(const TcpState& state);
+
+    uint32_t GetBdp(double bandwidth, double gain) const;
+    uint32_t GetInflight(const TcpState& state, double gain);
+    uint32_t AddBurstAllowance(const TcpState& state, uint32_t segments);
+    uint32_t GetAggregationAllowance() const;
+    uint32_t GetInNetworkAtDeparture(const TcpState& state, int64_t now, uint32_t inFlight);
+    uint32_t GetBurst(const TcpState& state);
+    uint32_t DrawUniform(uint32_t bound);
+
+    // Parameters in the units that the hot path computes in.
+    BbrParameters m_parameters;
+    int64_t m_probeRttInterval;  //!< ns
+    int64_t m_probeRttDuration;  //!< ns
+    uint32_t m_bandwidthWindow;  //!< rounds
+    uint32_t m_extraAckedWindow; //!< rounds
+    uint32_t m_minCwnd;          //!< segments
+    double m_paceFactor;         //!< 1 − pacing margin
+
+    // Model of the path.
+    WindowedMaxFilter<double> m_maxBandwidth; //!< segments/s, by round
+    BbrPolicer m_policer;
+    AckAggregation m_aggregation;
+    int64_t m_minRtt{NEVER}; //!< ns
+    int64_t m_minRttTime{0}; //!< when m_minRtt was measured, ns
+
+    // Rounds.
+    uint64_t m_nextRoundDelivered{0}; //!< TcpState::delivered that ends the round
+    uint32_t m_roundCount{0};
+    bool m_isRoundStart{false};
+
+    // States.
+    Mode m_mode{Mode::STARTUP};
+    double m_pacingGain{1};
+    double m_cwndGain{1};
+    double m_fullBandwidth{0};   //!< segments/s at the last growth in STARTUP
+    uint32_t m_fullPipeCount{0}; //!< rounds without growth
+    bool m_isPipeFull{false};
+    uint32_t m_cycleIndex{0};
+    int64_t m_cycleTime{0};        //!< start of the phase, ns
+    int64_t m_probeRttDoneTime{0}; //!< ns; 0: not yet down to the minimum
+    bool m_isProbeRttRoundDone{false};
+    bool m_isIdleRestart{false};
+    uint64_t m_random; //!< state of the generator of cycle phases
+
+    // Window and pacing.
+    bool m_hasSeenRtt{false};
+    CaState m_priorCaState{CaState::OPEN}; //!< at the previous ACK
+    bool m_isConserving{false};
+    uint32_t m_priorCwnd{0}; //!< segments, before recovery or PROBE_RTT
+    double m_burstRate{-1};  //!< pacing rate that m_burst was computed for, bytes/s
+    uint32_t m_burst{1};     //!< segments in a TSO burst
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_BBR_H

@@ -1,0 +1,205 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "congestion/congestion-control.h"
+
+#include "congestion/bbr.h"
+#include "congestion/congestion-parameters.h"
+#include "congestion/congestion-registry.h"
+#include "congestion/cubic.h"
+#include "congestion/ns3-adapter.h"
+#include "congestion/reno.h"
+
+#include <array>
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+
+/**
+ * \file
+ * The algorithms by name: one row of a table each, and every ns-3 TypeId through the adapter.
+ */
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+/// A row of the table of algorithms.
+struct Algorithm
+{
+    std::string_view name;
+    std::string_view summary;
+    std::string_view source;
+    std::unique_ptr<CongestionControl> (*make)(const CongestionParameters& parameters,
+                                               int64_t stream);
+    std::vector<CongestionParameterInfo> (*describe)();
+};
+
+std::unique_ptr<CongestionControl>
+MakeBbr(const CongestionParameters& parameters, int64_t stream)
+{
+    return std::make_unique<Bbr>(ParseParameters("bbr", Bbr::GetParameterTable(), parameters),
+                                 stream);
+}
+
+std::unique_ptr<CongestionControl>
+MakeCubic(const CongestionParameters& parameters, int64_t /* stream */)
+{
+    return std::make_unique<Cubic>(
+        ParseParameters("cubic", Cubic::GetParameterTable(), parameters));
+}
+
+std::unique_ptr<CongestionControl>
+MakeReno(const CongestionParameters& parameters, int64_t /* stream */)
+{
+    return std::make_unique<Reno>(ParseParameters("reno", Reno::GetParameterTable(), parameters));
+}
+
+const std::array ALGORITHMS{
+    Algorithm{"bbr",
+              "BBRv1: paces at the measured bottleneck bandwidth, window from the least RTT",
+              "Linux 5.10-6.18 tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00",
+              MakeBbr,
+              [] { return DescribeParameters(Bbr::GetParameterTable()); }},
+    Algorithm{"cubic",
+              "CUBIC with HyStart: window grows by a cubic function of time since the last loss",
+              "RFC 9438; Linux 5.10-6.18 tcp_cubic.c",
+              MakeCubic,
+              [] { return DescribeParameters(Cubic::GetParameterTable()); }},
+    Algorithm{"reno",
+              "NewReno: one segment more per round trip, half the window after a loss",
+              "RFC 5681, RFC 6582; Linux 5.10-6.18 tcp_cong.c",
+              MakeReno,
+              [] { return DescribeParameters(Reno::GetParameterTable()); }},
+};
+
+const Algorithm*
+FindAlgorithm(std::string_view name)
+{
+    for (const auto& algorithm : ALGORITHMS)
+    {
+        if (algorithm.name == name)
+        {
+            return &algorithm;
+        }
+    }
+    return nullptr;
+}
+
+std::string
+DescribeUnknownName(std::string_view name)
+{
+    std::string message = "unknown congestion control '" + std::string(name) + "'; there are";
+    for (const auto& algorithm : ALGORITHMS)
+    {
+        message += " " + std::string(algorithm.name) + ",";
+    }
+    for (const auto& typeId : Ns3Adapter::ListTypeIds())
+    {
+        message += " " + typeId + ",";
+    }
+    message.pop_back();
+    return message;
+}
+
+} // namespace
+
+std::unique_ptr<CongestionControl>
+MakeCongestionControl(std::string_view name, const CongestionParameters& parameters, int64_t stream)
+{
+    if (const Algorithm* algorithm = FindAlgorithm(name))
+    {
+        return algorithm->make(parameters, stream);
+    }
+    if (Ns3Adapter::HasTypeId(name))
+    {
+        return std::make_unique<Ns3Adapter>(name, parameters, stream);
+    }
+    throw std::invalid_argument(DescribeUnknownName(name));
+}
+
+std::vector<CongestionAlgorithmInfo>
+ListCongestionControls()
+{
+    std::vector<CongestionAlgorithmInfo> infos;
+    for (const auto& algorithm : ALGORITHMS)
+    {
+        infos.push_back({std::string(algorithm.name),
+                         std::string(algorithm.summary),
+                         std::string(algorithm.source)});
+    }
+    return infos;
+}
+
+std::vector<std::string>
+ListNs3CongestionControls()
+{
+    return Ns3Adapter::ListTypeIds();
+}
+
+bool
+HasCongestionControl(std::string_view name)
+{
+    return FindAlgorithm(name) != nullptr || Ns3Adapter::HasTypeId(name);
+}
+
+std::vector<CongestionParameterInfo>
+GetCongestionParameters(std::string_view name)
+{
+    if (const Algorithm* algorithm = FindAlgorithm(name))
+    {
+        return algorithm->describe();
+    }
+    if (Ns3Adapter::HasTypeId(name))
+    {
+        return Ns3Adapter::GetParameters(name);
+    }
+    throw std::invalid_argument(DescribeUnknownName(name));
+}
+
+std::string
+FormatParameterValue(double value)
+{
+    std::ostringstream stream;
+    stream << value;
+    return stream.str();
+}
+
+std::string
+DescribeUnknownParameter(std::string_view algorithm,
+                         std::string_view parameter,
+                         const std::vector<CongestionParameterInfo>& known)
+{
+    std::string message =
+        std::string(algorithm) + " has no parameter '" + std::string(parameter) + "'; ";
+    if (known.empty())
+    {
+        return message + "it has none";
+    }
+    message += "it has";
+    for (const auto& info : known)
+    {
+        message += " " + info.name + ",";
+    }
+    message.pop_back();
+    return message;
+}
+
+void
+CheckParameterRange(std::string_view algorithm, const CongestionParameterInfo& info, double value)
+{
+    const bool isWhole = info.unit != "bool" || value == 0 || value == 1;
+    if (value >= info.minimum && value <= info.maximum && isWhole)
+    {
+        return;
+    }
+    std::string expected = info.unit == "bool" ? "0 or 1"
+                                               : FormatParameterValue(info.minimum) + " to " +
+                                                     FormatParameterValue(info.maximum);
+    throw std::invalid_argument(std::string(algorithm) + ": parameter '" + info.name +
+                                "' = " + FormatParameterValue(value) + " must be " + expected);
+}
+
+} // namespace tunnelcc

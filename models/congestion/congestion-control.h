@@ -1,0 +1,185 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_CONGESTION_CONTROL_H
+#define TUNNELCC_CONGESTION_CONTROL_H
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// A time that never comes and an RTT that was never measured, in nanoseconds.
+constexpr int64_t NEVER = std::numeric_limits<int64_t>::max() / 4;
+
+/// Value of TcpState::ssthresh before the first loss.
+constexpr uint32_t INFINITE_SSTHRESH = 0x7fffffff;
+
+/// Sender's recovery state, named as in Linux (`enum tcp_ca_state`).
+enum class CaState : uint8_t
+{
+    OPEN,
+    DISORDER,
+    CWR,
+    RECOVERY,
+    LOSS
+};
+
+/**
+ * What a congestion control sees of its connection, and the three knobs it sets.
+ *
+ * The transport keeps everything up to date before each call. Windows and counters are in
+ * segments, as in Linux; times in nanoseconds; rates in payload bytes per second.
+ */
+struct TcpState
+{
+    // Set by the congestion control.
+    uint32_t cwnd{10};                    //!< congestion window, segments
+    uint32_t ssthresh{INFINITE_SSTHRESH}; //!< slow start threshold, segments
+    double pacingRate{0};                 //!< payload bytes/s; 0: not paced
+
+    // Kept by the transport.
+    uint32_t mss{1448};             //!< largest payload of a segment, bytes
+    CaState caState{CaState::OPEN}; //!< recovery state
+    uint32_t inFlight{0};           //!< sent − sacked − lost + retransmitted, segments
+    uint32_t lostOut{0};            //!< marked lost and not yet delivered, segments
+    uint32_t maxPacketsOut{0};      //!< most segments outstanding in the last window of data
+    bool isCwndLimited{false};      //!< the window, not the application, limited the last round
+    uint64_t delivered{0};          //!< segments delivered since the connection began
+    int64_t deliveredTime{0};       //!< when `delivered` last grew, ns
+    uint64_t appLimitedUntil{0};    //!< `delivered` count that ends the application-limited phase
+    uint64_t sndUna{0};             //!< first unacknowledged segment, by number
+    uint64_t sndNxt{0};             //!< next new segment, by number
+    int64_t srtt{0};                //!< smoothed RTT (RFC 6298), ns; 0: no sample yet
+    int64_t minRtt{NEVER};          //!< least RTT of the connection, ns
+    int64_t lastRtt{-1};            //!< latest RTT sample, ns; −1: none
+    uint64_t lost{0};               //!< segments ever marked lost (Linux `tp->lost`)
+    int64_t nextSendTime{0};        //!< earliest departure of the next paced segment, ns
+
+    bool InSlowStart() const
+    {
+        return cwnd < ssthresh;
+    }
+};
+
+/**
+ * Delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation-02, section 3.3).
+ */
+struct RateSample
+{
+    int64_t interval{0};        //!< ns; 0: no valid sample
+    uint32_t delivered{0};      //!< segments delivered over the interval
+    uint64_t priorDelivered{0}; //!< TcpState::delivered when the sampled segment was sent
+    bool isAppLimited{false};   //!< the sampled segment was sent while application-limited
+
+    bool IsValid() const
+    {
+        return interval > 0;
+    }
+};
+
+/// What one ACK brought.
+struct AckEvent
+{
+    int64_t now{0};            //!< ns
+    uint32_t ackedSacked{0};   //!< segments newly delivered, by cumulative or selective ACK
+    uint32_t cumAcked{0};      //!< segments by which SND.UNA advanced
+    uint32_t newlyLost{0};     //!< segments newly marked lost
+    uint32_t priorInFlight{0}; //!< in flight before the ACK, segments
+    int64_t rtt{-1};           //!< RTT of the latest segment delivered, ns; −1: ambiguous
+    bool isAckDelayed{false};  //!< the receiver may have delayed this ACK: a lone last segment
+    RateSample rate;
+};
+
+/**
+ * Congestion control algorithm: decides TcpState::cwnd, ::ssthresh and ::pacingRate.
+ *
+ * One object per sender. Algorithms with HasCongControl() own the window in every state, as Linux
+ * modules with `cong_control` do; for the others the transport runs PRR in recovery and calls
+ * OnAck() only where Linux would call `cong_avoid`, which then is free to grow the window.
+ */
+class CongestionControl
+{
+  public:
+    virtual ~CongestionControl() = default;
+
+    /// Whether the algorithm sets the window itself in all states, recovery included.
+    virtual bool HasCongControl() const
+    {
+        return false;
+    }
+
+    /// The handshake is done: TcpState::srtt holds its first sample.
+    virtual void Init(TcpState& state, int64_t now) = 0;
+
+    /// Slow start threshold on entering recovery, CWR or loss, in segments. Called once a loss
+    /// episode, before the state changes.
+    virtual uint32_t GetSsThresh(TcpState& state, int64_t now) = 0;
+
+    /// Every ACK that delivered, marked or advanced something; in recovery and loss too.
+    /// For algorithms without HasCongControl(), `mayGrow` tells whether the window may grow now
+    /// (not in recovery, and SND.UNA advanced or the sender is in loss).
+    virtual void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) = 0;
+
+    /// TcpState::caState is about to become `next`. After a time-out (`next` is LOSS) the
+    /// transport has set cwnd to what Linux's tcp_enter_loss() does.
+    virtual void OnCaState(TcpState& /* state */, CaState /* next */, int64_t /* now */)
+    {
+    }
+
+    /// First transmission after the connection had nothing in flight (Linux CA_EVENT_TX_START).
+    /// `idle` is the time since the last one, ns.
+    virtual void OnTransmitStart(TcpState& /* state */, int64_t /* now */, int64_t /* idle */)
+    {
+    }
+
+    /// The reduction was spurious (Linux `undo_cwnd`): the window to go back to, segments.
+    /// `priorCwnd` is the window before the reduction.
+    virtual uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd)
+    {
+        return state.cwnd > priorCwnd ? state.cwnd : priorCwnd;
+    }
+
+    /// Send buffer the sender needs, in windows (Linux `sndbuf_expand`).
+    virtual uint32_t GetSendBufferFactor() const
+    {
+        return 2;
+    }
+
+    /// Name of the phase the algorithm is in, for probes and tests; empty: it has none.
+    virtual std::string_view GetPhase() const
+    {
+        return {};
+    }
+
+    /// Least segments per paced burst (Linux `min_tso_segs`).
+    virtual uint32_t MinTsoSegments(const TcpState& /* state */) const
+    {
+        return 2;
+    }
+};
+
+/// Parameters of an algorithm, by name.
+using CongestionParameters = std::vector<std::pair<std::string, double>>;
+
+/**
+ * Make an algorithm by name: "bbr", "cubic", "reno", or an ns-3 TypeId such as "ns3::TcpBbr".
+ *
+ * \param name the algorithm
+ * \param parameters values that differ from the defaults
+ * \param stream random stream of this sender, for algorithms that draw random numbers
+ * \throws std::invalid_argument on an unknown name or parameter
+ */
+std::unique_ptr<CongestionControl> MakeCongestionControl(std::string_view name,
+                                                         const CongestionParameters& parameters,
+                                                         int64_t stream);
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_CONGESTION_CONTROL_H

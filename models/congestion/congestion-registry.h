@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_CONGESTION_REGISTRY_H
+#define TUNNELCC_CONGESTION_REGISTRY_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/**
+ * \file
+ * What congestion controls there are and what can be set on them, for listings and validation.
+ * MakeCongestionControl() (congestion-control.h) makes one.
+ */
+
+namespace tunnelcc
+{
+
+/// A parameter of an algorithm: its name, default, range, and where the default comes from.
+struct CongestionParameterInfo
+{
+    std::string name;
+    double defaultValue{0};
+    std::string unit;  //!< "s", "segments", "rounds", "bytes/s", "bool"; empty: a plain number
+    double minimum{0}; //!< least value accepted
+    double maximum{0}; //!< greatest value accepted
+    std::string doc;
+    std::string source; //!< document or kernel symbol of the default
+};
+
+/// An algorithm: its name, what it is, and the documents it is written from.
+struct CongestionAlgorithmInfo
+{
+    std::string name;
+    std::string summary;
+    std::string source;
+};
+
+/// The algorithms of this project.
+std::vector<CongestionAlgorithmInfo> ListCongestionControls();
+
+/// TypeIds derived from ns3::TcpCongestionOps that can be made, in alphabetical order.
+std::vector<std::string> ListNs3CongestionControls();
+
+/// Whether MakeCongestionControl() knows the name.
+bool HasCongestionControl(std::string_view name);
+
+/**
+ * Parameters of an algorithm, ns-3 TypeIds included (their number-valued attributes).
+ *
+ * \throws std::invalid_argument on an unknown name; the message lists the names there are
+ */
+std::vector<CongestionParameterInfo> GetCongestionParameters(std::string_view name);
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_CONGESTION_REGISTRY_H

@@ -1,0 +1,339 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "congestion/cubic.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+/// Least slow start threshold, segments (RFC 9438, section 4.6).
+constexpr uint32_t MIN_SSTHRESH = 2;
+
+/// The curve is evaluated at most this often, ns: one jiffy at CONFIG_HZ=250, the Kconfig default.
+constexpr int64_t JIFFY = 4'000'000;
+
+/// While the window stands still the step is renewed this often, ns: HZ/32.
+constexpr int64_t IDLE_UPDATE = 1'000'000'000 / 32;
+
+/// RTT samples are not trusted for this long after an epoch starts, ns: HZ, one second.
+constexpr int64_t DISTRUST_TIME = 1'000'000'000;
+
+/// Window growth when the curve lies below the window: one segment per this many windows.
+constexpr uint32_t FLAT_STEP_WINDOWS = 100;
+
+/// Slowest growth while no maximum is known: one segment per this many, 5 % per RTT.
+constexpr uint32_t SEARCH_STEP = 20;
+
+/// Fastest growth: one segment per this many, half a window per RTT (RFC 9438, section 4.4).
+constexpr uint32_t MIN_STEP = 2;
+
+/// Window of the curve beyond which arithmetic is clamped, segments.
+constexpr double MAX_WINDOW = 1e9;
+
+int64_t
+ToNanoseconds(double seconds)
+{
+    return static_cast<int64_t>(std::llround(seconds * 1e9));
+}
+
+HyStart::Parameters
+MakeHyStartParameters(const CubicParameters& parameters)
+{
+    return {parameters.hystartAckTrain != 0,
+            parameters.hystartDelay != 0,
+            static_cast<uint32_t>(parameters.hystartLowWindow),
+            ToNanoseconds(parameters.hystartAckSpacing),
+            ToNanoseconds(parameters.hystartMinDelayRise),
+            ToNanoseconds(parameters.hystartMaxDelayRise),
+            static_cast<uint32_t>(parameters.hystartMinSamples)};
+}
+
+/// Part of a window to which truncation must not apply: 0.7 · 10 is 7, whatever its last bit.
+constexpr double ROUNDING = 1e-9;
+
+} // namespace
+
+const CongestionParameterTable<CubicParameters>&
+Cubic::GetParameterTable()
+{
+    using P = CubicParameters;
+    static const CongestionParameterTable<P> table{
+        {&P::c, {"c", 0, "segments/s^3", 1e-6, 1e6, "scale of the curve", "RFC 9438, 5"}},
+        {&P::beta, {"beta", 0, "", 0.01, 0.99, "window left after a loss", "RFC 9438, 4.6"}},
+        {&P::fastConvergence,
+         {"fast_convergence",
+          0,
+          "bool",
+          0,
+          1,
+          "give way to new flows when the maximum shrinks",
+          "RFC 9438, 4.7"}},
+        {&P::renoFriendly,
+         {"reno_friendly", 0, "bool", 0, 1, "at least Reno's growth", "RFC 9438, 4.3"}},
+        {&P::renoFriendlyAlphaOne,
+         {"reno_friendly_alpha_one",
+          0,
+          "bool",
+          0,
+          1,
+          "Reno-friendly growth of 1 per RTT above the window of the last loss",
+          "RFC 9438, 4.3; absent from Linux"}},
+        {&P::hystart, {"hystart", 0, "bool", 0, 1, "end slow start early", "tcp_cubic.c hystart"}},
+        {&P::hystartAckTrain,
+         {"hystart_ack_train", 0, "bool", 0, 1, "by ACK trains", "tcp_cubic.c hystart_detect"}},
+        {&P::hystartDelay,
+         {"hystart_delay", 0, "bool", 0, 1, "by a rise of the RTT", "tcp_cubic.c hystart_detect"}},
+        {&P::hystartLowWindow,
+         {"hystart_low_window",
+          0,
+          "segments",
+          0,
+          1e9,
+          "window below which HyStart does not look",
+          "tcp_cubic.c hystart_low_window"}},
+        {&P::hystartAckSpacing,
+         {"hystart_ack_spacing",
+          0,
+          "s",
+          0,
+          1e3,
+          "longest gap between ACKs of a train",
+          "tcp_cubic.c hystart_ack_delta_us"}},
+        {&P::hystartMinDelayRise,
+         {"hystart_min_delay_rise",
+          0,
+          "s",
+          0,
+          1e3,
+          "least rise of the RTT (of RTT/8) that counts",
+          "tcp_cubic.c HYSTART_DELAY_MIN"}},
+        {&P::hystartMaxDelayRise,
+         {"hystart_max_delay_rise",
+          0,
+          "s",
+          0,
+          1e3,
+          "greatest rise of the RTT (of RTT/8) that is needed",
+          "tcp_cubic.c HYSTART_DELAY_MAX"}},
+        {&P::hystartMinSamples,
+         {"hystart_min_samples",
+          0,
+          "",
+          1,
+          1e6,
+          "RTT samples of a round before it is judged",
+          "tcp_cubic.c HYSTART_MIN_SAMPLES"}},
+        {&P::pacing,
+         {"pacing",
+          0,
+          "bool",
+          0,
+          1,
+          "pace segments, as the fq queueing discipline does",
+          "Linux: off without sch_fq"}},
+        {&P::pacingSlowStart,
+         {"pacing_ss_ratio",
+          0,
+          "",
+          0.1,
+          100,
+          "pacing rate in slow start, times cwnd/srtt",
+          "Linux sysctl tcp_pacing_ss_ratio"}},
+        {&P::pacingAvoidance,
+         {"pacing_ca_ratio",
+          0,
+          "",
+          0.1,
+          100,
+          "pacing rate in congestion avoidance, times cwnd/srtt",
+          "Linux sysctl tcp_pacing_ca_ratio"}},
+    };
+    return table;
+}
+
+Cubic::Cubic(const CubicParameters& parameters)
+    : m_parameters(parameters),
+      m_pacing{parameters.pacing, parameters.pacingSlowStart, parameters.pacingAvoidance},
+      m_hystart(MakeHyStartParameters(parameters)),
+      m_acksPerRenoStep((1 + parameters.beta) / (3 * (1 - parameters.beta)))
+{
+}
+
+void
+Cubic::Reset()
+{
+    m_epochStart = NEVER;
+    m_lastUpdate = 0;
+    m_minRtt = NEVER;
+    m_k = 0;
+    m_lastMax = 0;
+    m_origin = 0;
+    m_lastCwnd = 0;
+    m_step = 0;
+    m_renoWindow = 0;
+    m_renoAcked = 0;
+    m_isSlowStartOver = false;
+}
+
+void
+Cubic::Init(TcpState& state, int64_t now)
+{
+    Reset();
+    m_increase.Reset();
+    m_hystart.StartRound(state, now);
+    state.pacingRate = m_pacing.enabled != 0 ? m_pacing.GetRate(state) : 0;
+}
+
+uint32_t
+Cubic::GetSsThresh(TcpState& state, int64_t /* now */)
+{
+    m_epochStart = NEVER;
+    m_priorCwnd = state.cwnd;
+    const bool isConverging = m_parameters.fastConvergence != 0 && state.cwnd < m_lastMax;
+    m_lastMax = isConverging
+                    ? static_cast<uint32_t>(state.cwnd * (1 + m_parameters.beta) / 2 + ROUNDING)
+                    : state.cwnd;
+    return std::max(static_cast<uint32_t>(state.cwnd * m_parameters.beta + ROUNDING), MIN_SSTHRESH);
+}
+
+void
+Cubic::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
+{
+    if (event.rtt >= 0)
+    {
+        TakeRtt(state, event);
+    }
+    if (mayGrow && state.isCwndLimited)
+    {
+        uint32_t acked = event.ackedSacked;
+        if (state.InSlowStart())
+        {
+            acked = GrowInSlowStart(state, acked);
+        }
+        if (acked > 0)
+        {
+            UpdateStep(state, acked, event.now);
+            m_increase.Grow(state, m_step, acked);
+        }
+    }
+    if (m_pacing.enabled != 0)
+    {
+        state.pacingRate = m_pacing.GetRate(state);
+    }
+}
+
+void
+Cubic::OnCaState(TcpState& state, CaState next, int64_t now)
+{
+    if (next >= CaState::CWR)
+    {
+        m_increase.Reset();
+    }
+    if (next == CaState::LOSS)
+    {
+        Reset();
+        m_hystart.StartRound(state, now);
+    }
+}
+
+void
+Cubic::OnTransmitStart(TcpState& /* state */, int64_t now, int64_t idle)
+{
+    // Time without data must not count on the curve.
+    if (m_epochStart != NEVER && idle > 0)
+    {
+        m_epochStart = std::min(m_epochStart + idle, now);
+    }
+}
+
+void
+Cubic::TakeRtt(TcpState& state, const AckEvent& event)
+{
+    if (m_epochStart != NEVER && event.now - m_epochStart < DISTRUST_TIME)
+    {
+        return;
+    }
+    m_minRtt = std::min(m_minRtt, event.rtt);
+    if (!m_isSlowStartOver && m_parameters.hystart != 0 && state.InSlowStart() &&
+        m_hystart.OnRtt(state, event.now, event.rtt, m_minRtt))
+    {
+        m_isSlowStartOver = true;
+        state.ssthresh = state.cwnd;
+    }
+}
+
+void
+Cubic::UpdateStep(const TcpState& state, uint32_t acked, int64_t now)
+{
+    m_renoAcked += acked;
+    if (state.cwnd == m_lastCwnd && now - m_lastUpdate <= IDLE_UPDATE)
+    {
+        return;
+    }
+    if (m_epochStart == NEVER || now - m_lastUpdate >= JIFFY)
+    {
+        m_lastCwnd = state.cwnd;
+        m_lastUpdate = now;
+        if (m_epochStart == NEVER)
+        {
+            StartEpoch(state, acked, now);
+        }
+        FollowCurve(state.cwnd, now);
+    }
+    if (m_parameters.renoFriendly != 0)
+    {
+        FollowReno(state.cwnd);
+    }
+    m_step = std::max(m_step, MIN_STEP);
+}
+
+void
+Cubic::StartEpoch(const TcpState& state, uint32_t acked, int64_t now)
+{
+    m_epochStart = now;
+    m_renoAcked = acked;
+    m_renoWindow = state.cwnd;
+    m_origin = std::max(m_lastMax, state.cwnd);
+    m_k = std::cbrt((m_origin - state.cwnd) / m_parameters.c);
+}
+
+void
+Cubic::FollowCurve(uint32_t cwnd, int64_t now)
+{
+    // The target is the curve one RTT from now (RFC 9438, section 4.2).
+    const int64_t ahead = m_minRtt == NEVER ? 0 : m_minRtt;
+    const double t = static_cast<double>(now - m_epochStart + ahead) * 1e-9 - m_k;
+    const double distance = m_parameters.c * t * t * t;
+    const auto whole = static_cast<int64_t>(std::clamp(distance, -MAX_WINDOW, MAX_WINDOW));
+    const int64_t rise = m_origin + whole - static_cast<int64_t>(cwnd);
+    m_step = rise > 0 ? static_cast<uint32_t>(cwnd / rise) : FLAT_STEP_WINDOWS * cwnd;
+    if (m_lastMax == 0)
+    {
+        m_step = std::min(m_step, SEARCH_STEP);
+    }
+}
+
+void
+Cubic::FollowReno(uint32_t cwnd)
+{
+    const bool isAlphaOne = m_parameters.renoFriendlyAlphaOne != 0 && m_renoWindow >= m_priorCwnd;
+    const auto perStep =
+        std::max(1U, static_cast<uint32_t>(isAlphaOne ? cwnd : cwnd * m_acksPerRenoStep));
+    while (m_renoAcked > perStep)
+    {
+        m_renoAcked -= perStep;
+        ++m_renoWindow;
+    }
+    if (m_renoWindow > cwnd)
+    {
+        m_step = std::min(m_step, cwnd / (m_renoWindow - cwnd));
+    }
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,90 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_NS3_ADAPTER_H
+#define TUNNELCC_NS3_ADAPTER_H
+
+#include "congestion/congestion-control.h"
+#include "congestion/congestion-registry.h"
+
+#include "ns3/tcp-congestion-ops.h"
+#include "ns3/tcp-rate-ops.h"
+#include "ns3/tcp-socket-state.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/**
+ * \file
+ * Runs any ns3::TcpCongestionOps (ns-3.44) unchanged behind our interface, for comparison and for
+ * the algorithms that this project does not have.
+ *
+ * ns-3 counts the window in bytes and calls the operations from TcpSocketBase; the adapter keeps
+ * one ns3::TcpSocketState per connection and makes the calls in the same order. Three things follow
+ * Linux rather than TcpSocketBase: growth while the window is not the limit is undone, an ACK
+ * counts the segments that it selectively acknowledges, and FlightSize includes lost segments
+ * (RFC 5681). The operations read ns3::Simulator::Now(), so they run only inside a simulation.
+ * Not passed on: ECN, and the sequence numbers beyond what Vegas and CUBIC read.
+ */
+
+namespace tunnelcc
+{
+
+/// An ns-3 congestion control as one of ours.
+class Ns3Adapter : public CongestionControl
+{
+  public:
+    /**
+     * \param typeId name of the TypeId, such as "ns3::TcpVegas"
+     * \param parameters number-valued attributes by name; times in seconds
+     * \param stream given to the `Stream` attribute of operations that have one
+     * \throws std::invalid_argument on an unknown TypeId or attribute, or a value it refuses
+     */
+    Ns3Adapter(std::string_view typeId, const CongestionParameters& parameters, int64_t stream);
+
+    /// Whether the name is a TypeId that derives from ns3::TcpCongestionOps and can be made.
+    static bool HasTypeId(std::string_view name);
+
+    /// All such TypeIds, in alphabetical order.
+    static std::vector<std::string> ListTypeIds();
+
+    /// Number-valued attributes of such a TypeId.
+    static std::vector<CongestionParameterInfo> GetParameters(std::string_view typeId);
+
+    bool HasCongControl() const override;
+    void Init(TcpState& state, int64_t now) override;
+    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
+    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(TcpState& state, CaState next, int64_t now) override;
+    void OnTransmitStart(TcpState& state, int64_t now, int64_t idle) override;
+
+    /// The operations, for tests.
+    ns3::Ptr<ns3::TcpCongestionOps> GetOps() const
+    {
+        return m_ops;
+    }
+
+  private:
+    void ImportWindow(const TcpState& state);
+    void ImportPath(const TcpState& state);
+    void Export(TcpState& state);
+    void ExportSsThresh(TcpState& state);
+    void CallCongControl(const TcpState& state, const AckEvent& event);
+    void CallIncreaseWindow(const TcpState& state, const AckEvent& event);
+
+    ns3::Ptr<ns3::TcpCongestionOps> m_ops;
+    ns3::Ptr<ns3::TcpSocketState> m_tcb;
+    ns3::TcpRateOps::TcpRateConnection m_connection;
+    ns3::TcpRateOps::TcpRateSample m_sample;
+    bool m_hasCongControl;
+    uint32_t m_exportedCwnd{0};     //!< segments; differs from TcpState's once the transport set it
+    uint32_t m_exportedSsThresh{0}; //!< segments
+    uint64_t m_deliveredBefore{0};  //!< TcpState::delivered at the last OnAck()
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_NS3_ADAPTER_H
