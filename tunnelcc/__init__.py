@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Congestion control across tunnels, simulated on ns-3.
+
+::
+
+    import tunnelcc as tc
+
+    path = tc.Path(rate="100Mbps", rtt="100ms", loss="1%", buffer="1bdp")
+    flows = [tc.Flow(cc="bbr", count=4)]
+    result = tc.run(tc.Experiment(path=path, flows=flows, tunnel="gost-relay-wss"))
+
+Everything is imported when it is first used, so that importing the package takes no time.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tunnelcc._version import __version__
+
+if TYPE_CHECKING:
+    from tunnelcc.config import CongestionControl as CongestionControl
+    from tunnelcc.config import Experiment as Experiment
+    from tunnelcc.config import Flow as Flow
+    from tunnelcc.config import Hosts as Hosts
+    from tunnelcc.config import Path as Path
+    from tunnelcc.config import Tcp as Tcp
+    from tunnelcc.config import Tunnel as Tunnel
+    from tunnelcc.errors import ConfigError as ConfigError
+    from tunnelcc.errors import RunError as RunError
+    from tunnelcc.errors import TunnelccError as TunnelccError
+    from tunnelcc.plots import plot_run as plot_run
+    from tunnelcc.result import Result as Result
+    from tunnelcc.runner import run as run
+    from tunnelcc.runner import run_many as run_many
+    from tunnelcc.scenario import load as load
+
+_HOME = {
+    "CongestionControl": "config",
+    "Experiment": "config",
+    "Flow": "config",
+    "Hosts": "config",
+    "Path": "config",
+    "Tcp": "config",
+    "Tunnel": "config",
+    "ConfigError": "errors",
+    "RunError": "errors",
+    "TunnelccError": "errors",
+    "plot_run": "plots",
+    "Result": "result",
+    "run": "runner",
+    "run_many": "runner",
+    "load": "scenario",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tunnelcc' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"tunnelcc.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Experiments as users write them, in Python and in TOML with the same keys.
+
+Values are given with units and stored in SI units (bit/s, seconds, bytes, probabilities). What
+depends on other keys (the window that a receive buffer allows, bytes of one BDP) is worked out in
+``derived``. Every error is a ConfigError that names the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator, model_serializer, model_validator
+
+from tunnelcc import catalog, core
+from tunnelcc.derived import buffer_bytes
+from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.kernels import kernels
+from tunnelcc.schema import (
+    BUFFER,
+    PROBABILITY,
+    SWITCH,
+    TEXT,
+    Model,
+    choice,
+    number,
+    rate,
+    size,
+    time,
+    whole,
+)
+from tunnelcc.units import Buffer, format_time
+
+MAX_FLOWS = 4096
+
+# Options of a TCP segment with timestamps: 12 bytes (RFC 7323, with padding).
+_TIMESTAMP_BYTES = 12
+_ETHERNET_MSS = 1460
+
+LinkRate = Annotated[float, rate(1e3, 400e9)]
+Rtt = Annotated[float, time(1e-6, 60)]
+RunTime = Annotated[float, time(1e-3, 100_000)]
+Moment = Annotated[float, time(0, 100_000)]
+Timer = Annotated[float, time(1e-6, 60)]
+Probability = Annotated[float, PROBABILITY]
+QueueRoom = Annotated[Buffer, BUFFER]
+SocketBuffer = Annotated[int, size(4096, 2**31 - 1)]
+Memory = Annotated[int, size(2**20, 2**50)]
+KernelVersion = Annotated[str, choice(*kernels())]
+Switch = Annotated[bool, SWITCH]
+
+
+class Path(Model):
+    """What lies between the two hosts, seen from the sender of the data."""
+
+    rate: LinkRate = Field(100e6, description="bottleneck rate in the direction of the data")
+    rtt: Rtt = Field(0.04, description="base round-trip time, half of it in each direction")
+    loss: Probability = Field(
+        0.0, description="random loss of packets in the direction of the data, independent"
+    )
+    buffer: QueueRoom = Field(
+        Buffer(bdp=1.0),
+        description="drop-tail queue before the bottleneck, packet in service not counted; "
+        "1bdp = rate * rtt",
+    )
+    reverse_rate: LinkRate | None = Field(
+        None, description="rate in the direction of the ACKs; not given: not limited"
+    )
+    reverse_buffer: QueueRoom = Field(
+        Buffer(bdp=1.0),
+        description="queue before reverse_rate, 1bdp = reverse_rate * rtt; not used without it",
+    )
+    reverse_loss: Probability = Field(
+        0.0, description="random loss of packets in the direction of the ACKs, independent"
+    )
+    framing: Annotated[str, choice("ip", "ethernet")] = Field(
+        "ip",
+        description="bytes the rate counts: ip packets, or ethernet frames with preamble and gap "
+        "(38 bytes more each)",
+    )
+    loss_position: Annotated[str, choice("after", "before")] = Field(
+        "after", description="whether random loss acts after the bottleneck or before its queue"
+    )
+
+
+class CongestionControl(Model):
+    """An algorithm by name, with the parameters that differ from its defaults.
+
+    Written as the name alone or as a table ``{ name = "bbr", cwnd_gain = 2.5 }``; shown as one key.
+    """
+
+    name: str
+    parameters: dict[str, float] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            data = {"name": data}
+        if not isinstance(data, dict):
+            raise ConfigError(Problem("", data, "the name of a congestion control, such as 'bbr'"))
+        table = dict(data)
+        name = table.pop("name", None)
+        parameters = {**table.pop("parameters", {}), **table}
+        if not isinstance(name, str) or not core.has_congestion_control(name):
+            known = (*core.congestion_controls(), *core.ns3_congestion_controls())
+            expected = "one of " + ", ".join(core.congestion_controls()) + " or an ns-3 TypeId"
+            raise ConfigError(Problem("", name, expected, nearest(str(name), known)))
+        _check_parameters(name, parameters)
+        return {"name": name, "parameters": parameters}
+
+    @model_serializer
+    def _write(self) -> Any:
+        return {"name": self.name, **self.parameters} if self.parameters else self.name
+
+
+def _check_parameters(name: str, parameters: dict[str, Any]) -> None:
+    if not parameters:
+        return
+    known = [parameter[0] for parameter in core.congestion_parameters(name)]
+    for key, value in parameters.items():
+        if key not in known:
+            expected = f"a parameter of {name}: " + (", ".join(known) or "it has none")
+            raise ConfigError(Problem(key, value, expected, nearest(key, known)))
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
+            raise ConfigError(Problem(key, value, "a finite number"))
+
+
+class Flow(Model):
+    """One application's byte stream, or ``count`` equal ones."""
+
+    cc: CongestionControl = Field(
+        default_factory=lambda: CongestionControl(name="cubic"),
+        description="congestion control of the applications' sockets",
+    )
+    count: Annotated[int, whole(1, MAX_FLOWS)] = Field(1, description="number of such flows")
+    start: Moment = Field(0.0, description="when the flow connects; start_jitter comes on top")
+    rtt: Rtt | None = Field(None, description="base round-trip time of the flow, else path.rtt")
+    bytes: Annotated[int, size(1, 2**50)] | None = Field(
+        None, description="bytes to send, then the connection closes; not given: until the end"
+    )
+    preamble: Annotated[int, size(0, 2**20)] = Field(
+        0, description="bytes written on connecting, before the data (iperf3: a 37-byte cookie)"
+    )
+    data_start: Moment | None = Field(
+        None, description="when the data begin, if later than the connection"
+    )
+    write_size: Annotated[int, size(1, 2**24)] = Field(
+        131072, description="bytes per application write (iperf3: 128 KiB)"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Flow:
+        if self.data_start is not None and self.data_start < self.start:
+            raise ConfigError(Problem("data_start", self.data_start, "a time not before start"))
+        return self
+
+
+class Tunnel(Model):
+    """A catalogue entry by name or by the path of a TOML file, and what differs from it."""
+
+    name: str = Field("none", description="`tunnelcc list` shows them; a path ends in .toml; none")
+    cc: CongestionControl | None = Field(
+        None, description="congestion control of the carrier, else that of the flow"
+    )
+    copy_buffer: Annotated[int, size(1024, 2**24)] | None = Field(
+        None, description="bytes that a relay reads and forwards at once, else the entry's"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            _check_tunnel("", data)
+            return {"name": data}
+        if isinstance(data, dict):
+            if "name" not in data:
+                raise ConfigError(Problem("name", None, "the name of a tunnel"))
+            _check_tunnel("name", data["name"])
+        return data
+
+    @model_serializer
+    def _write(self) -> Any:
+        table: dict[str, Any] = {"name": self.name}
+        if self.cc is not None:
+            table["cc"] = self.cc.model_dump()
+        if self.copy_buffer is not None:
+            table["copy_buffer"] = self.copy_buffer
+        return table if len(table) > 1 else self.name
+
+
+def _check_tunnel(key: str, name: object) -> None:
+    if not isinstance(name, str):
+        raise ConfigError(Problem(key, name, "the name of a tunnel"))
+    try:
+        catalog.load(name)
+    except ConfigError as error:
+        raise ConfigError(*(problem.below(key) for problem in error.problems)) from None
+
+
+class Tcp(Model):
+    """Connections across the path. Those on a host's loopback are the tunnel's affair."""
+
+    mss: Annotated[int, whole(88, 65483)] = Field(
+        _ETHERNET_MSS - _TIMESTAMP_BYTES,
+        description="payload bytes of a full segment; 1460 without timestamps",
+    )
+    timestamps: Switch = Field(True, description="RFC 7323 timestamps: 12 bytes in each segment")
+    initial_window: Annotated[int, whole(1, 1000)] = Field(10, description="segments (RFC 6928)")
+    min_rto: Timer = Field(0.2, description="least retransmission time-out (Linux TCP_RTO_MIN)")
+    delayed_ack: Timer = Field(0.04, description="longest delay of an ACK (Linux TCP_DELACK_MIN)")
+    ack_every: Annotated[int, whole(1, 64)] = Field(2, description="segments per ACK")
+    pacing_quantum: Annotated[float, time(1e-6, 1, at_zero=True)] = Field(
+        0.001, description="time's worth of data in one paced burst (Linux TSO); 0: each packet"
+    )
+    nodelay: Switch = Field(False, description="no Nagle algorithm (TCP_NODELAY)")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_mss(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("timestamps") is False and "mss" not in data:
+            return {**data, "mss": _ETHERNET_MSS}
+        return data
+
+    @property
+    def header_bytes(self) -> int:
+        """IPv4 and TCP headers of a segment."""
+        return 40 + (_TIMESTAMP_BYTES if self.timestamps else 0)
+
+    @property
+    def syn_bytes(self) -> int:
+        """A SYN with MSS, SACK permitted, window scale and, if on, timestamps."""
+        return 60 if self.timestamps else 52
+
+
+class HostOverrides(Model):
+    """What differs on one of the two hosts; the keys mean what they mean in ``hosts``."""
+
+    kernel: KernelVersion | None = None
+    tcp_rmem: SocketBuffer | None = None
+    tcp_wmem: SocketBuffer | None = None
+    tcp_adv_win_scale: Annotated[int, whole(-31, 31)] | None = None
+    cores: Annotated[int, whole(1, 1024)] | None = None
+    speed: Annotated[float, number(0, 1000, above=True)] | None = None
+    memory: Memory | None = None
+    tcp_memory: Memory | None = None
+    app_cost: Annotated[float, number(0, 1e6)] | None = None
+
+
+class Hosts(Model):
+    """The two hosts, equal unless ``client`` or ``server`` says otherwise."""
+
+    kernel: KernelVersion = Field("6.18", description="Linux version, for the use of buffers")
+    tcp_rmem: SocketBuffer = Field(6 * 2**20, description="net.ipv4.tcp_rmem, the maximum")
+    tcp_wmem: SocketBuffer = Field(4 * 2**20, description="net.ipv4.tcp_wmem, the maximum")
+    tcp_adv_win_scale: Annotated[int, whole(-31, 31)] | None = Field(
+        None, description="net.ipv4.tcp_adv_win_scale, 1 on kernel 5.10; later kernels ignore it"
+    )
+    cores: Annotated[int, whole(1, 1024)] = Field(2, description="CPU cores")
+    speed: Annotated[float, number(0, 1000, above=True)] = Field(
+        1.0, description="of a core, relative to the host where the tunnel's costs were measured"
+    )
+    memory: Memory | None = Field(
+        None, description="RAM; sets tcp_memory as Linux does (tcp_mem); not given: not limited"
+    )
+    tcp_memory: Memory | None = Field(
+        None, description="bytes all sockets may hold together, else from memory"
+    )
+    app_cost: Annotated[float, number(0, 1e6)] = Field(
+        0.0, description="CPU time of the application, ns per byte, one thread for all flows"
+    )
+    client: HostOverrides = Field(default_factory=HostOverrides)
+    server: HostOverrides = Field(default_factory=HostOverrides)
+
+    def of(self, side: str) -> Hosts:
+        """Return the host called ``side`` (client or server), without overrides."""
+        overrides: HostOverrides = getattr(self, side)
+        changed = {
+            name: value
+            for name in HostOverrides.model_fields
+            if (value := getattr(overrides, name)) is not None
+        }
+        return self.model_copy(
+            update={**changed, "client": HostOverrides(), "server": HostOverrides()}
+        )
+
+    @model_validator(mode="after")
+    def _check(self) -> Hosts:
+        for prefix, side in (("", self), ("client.", self.of("client")), ("server.", self.of("server"))):
+            kernel = kernels()[side.kernel]
+            if side.tcp_adv_win_scale is not None and not kernel.has_adv_win_scale:
+                raise ConfigError(
+                    Problem(
+                        f"{prefix}tcp_adv_win_scale",
+                        side.tcp_adv_win_scale,
+                        f"no value with kernel {side.kernel}, where it has no effect",
+                    )
+                )
+        return self
+
+
+class Experiment(Model):
+    """One path, its flows, the tunnel they go through: one simulation."""
+
+    title: Annotated[str, TEXT] = Field("", description="heading of tables and plots")
+    path: Path = Field(default_factory=Path)
+    flows: tuple[Flow, ...] = Field(default_factory=lambda: (Flow(),))
+    tunnel: Tunnel | None = Field(None, description="tunnel of all flows")
+    direction: Annotated[str, choice("up", "down")] = Field(
+        "up", description="up: the client sends; down: the server does"
+    )
+    tcp: Tcp = Field(default_factory=Tcp)
+    hosts: Hosts = Field(default_factory=Hosts)
+    duration: RunTime = Field(30.0, description="simulated time, warm-up included")
+    warmup: Moment = Field(0.0, description="time before measurements begin")
+    probe_interval: Annotated[float, time(1e-4, 3600)] = Field(
+        0.1, description="time between samples of the series"
+    )
+    start_jitter: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
+        0.005, description="each flow starts up to this much later, drawn from the seed"
+    )
+    seed: Annotated[int, whole(0, 2**63 - 1)] = Field(
+        1, description="of every random draw; equal seeds give equal results"
+    )
+
+    @field_validator("flows", mode="before")
+    @classmethod
+    def _one_or_more(cls, flows: Any) -> Any:
+        flows = [flows] if isinstance(flows, (Flow, dict)) else flows
+        if not isinstance(flows, (list, tuple)) or not flows:
+            raise ConfigError(Problem("", flows, "a list of at least one flow"))
+        return tuple(flows)
+
+    @field_validator("tunnel", mode="before")
+    @classmethod
+    def _no_tunnel(cls, tunnel: Any) -> Any:
+        return None if tunnel == "none" else tunnel
+
+    @model_validator(mode="after")
+    def _check(self) -> Experiment:
+        problems = list(self._problems())
+        if problems:
+            raise ConfigError(*problems)
+        return self
+
+    def _problems(self) -> Iterator[Problem]:
+        count = sum(flow.count for flow in self.flows)
+        if count > MAX_FLOWS:
+            yield Problem("flows", count, f"at most {MAX_FLOWS} flows in all")
+        if self.warmup >= self.duration:
+            expected = f"a time before the end (duration = {format_time(self.duration)!r})"
+            yield Problem("warmup", format_time(self.warmup), expected)
+        if self.probe_interval > self.duration:
+            yield Problem(
+                "probe_interval", format_time(self.probe_interval), "at most the duration"
+            )
+        for index, flow in enumerate(self.flows):
+            for key in ("start", "data_start"):
+                moment = getattr(flow, key)
+                if moment is not None and moment >= self.duration:
+                    expected = "a time before the end of the run"
+                    yield Problem(f"flows.{index}.{key}", format_time(moment), expected)
+        packet = self.tcp.mss + self.tcp.header_bytes
+        for key, bottleneck in (("buffer", self.path.rate), ("reverse_buffer", self.path.reverse_rate)):
+            buffer: Buffer = getattr(self.path, key)
+            if bottleneck and buffer.packets is None:
+                room = buffer_bytes(buffer, bottleneck, self.path.rtt)
+                needed = packet if key == "buffer" else self.tcp.syn_bytes
+                if room < needed:
+                    yield Problem(
+                        f"path.{key}", str(buffer), f"room for one packet, {needed} bytes",
+                        f"it is {room} bytes",
+                    )  # fmt: skip

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What follows from an experiment's keys: bytes of a BDP, windows, start times."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tunnelcc.kernels import kernels
+from tunnelcc.units import Buffer
+
+if TYPE_CHECKING:
+    from tunnelcc.config import Experiment, Flow, Hosts
+
+
+def buffer_bytes(buffer: Buffer, rate: float, rtt: float) -> int:
+    """Return the bytes of ``buffer`` (0: limited in packets) at ``rate`` (bit/s), ``rtt`` (s)."""
+    if buffer.bdp is not None:
+        return round(buffer.bdp * rate * rtt / 8)
+    return buffer.bytes or 0
+
+
+def sides(experiment: Experiment) -> tuple[Hosts, Hosts]:
+    """Return the host that sends the data and the one that receives them."""
+    client, server = experiment.hosts.of("client"), experiment.hosts.of("server")
+    return (client, server) if experiment.direction == "up" else (server, client)
+
+
+def receive_window(host: Hosts) -> int:
+    """Return the largest window (bytes) that the host's sockets advertise."""
+    return kernels()[host.kernel].receive_window(host.tcp_rmem, host.tcp_adv_win_scale)
+
+
+def send_buffer(host: Hosts) -> int:
+    """Return the payload (bytes) that the send buffer of the host's sockets holds."""
+    return kernels()[host.kernel].send_buffer(host.tcp_wmem)
+
+
+def tcp_memory(host: Hosts) -> int:
+    """Return the bytes that all sockets of the host may hold together; 0: no limit."""
+    if host.tcp_memory is not None:
+        return host.tcp_memory
+    return int((host.memory or 0) * kernels()[host.kernel].tcp_memory_fraction)
+
+
+def flows(experiment: Experiment) -> Iterator[tuple[Flow, float]]:
+    """Yield each single flow with its start time (s), jitter included."""
+    for group, flow in enumerate(experiment.flows):
+        for member in range(flow.count):
+            jitter = experiment.start_jitter * uniform(experiment.seed, "start", group, member)
+            yield flow, flow.start + jitter
+
+
+def uniform(seed: int, component: str, *index: int) -> float:
+    """Return a number in [0, 1) that depends on its arguments alone.
+
+    Counter-based, so that one more flow or component changes nobody else's draw.
+    """
+    text = "/".join(map(str, (seed, component, *index)))
+    digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+    return (int.from_bytes(digest, "big") >> 11) / 2**53
+
+
+def numbers(experiment: Experiment) -> dict[str, Any]:
+    """Return the derived numbers that a result records, in SI units."""
+    path, (sender, receiver) = experiment.path, sides(experiment)
+    return {
+        "bdp_bytes": path.rate * path.rtt / 8,
+        "buffer_bytes": buffer_bytes(path.buffer, path.rate, path.rtt),
+        "receive_window_bytes": receive_window(receiver),
+        "send_buffer_bytes": send_buffer(sender),
+        "send_wake_fraction": kernels()[sender.kernel].send_wake_fraction,
+        "header_bytes": experiment.tcp.header_bytes,
+        "flow_count": sum(flow.count for flow in experiment.flows),
+        "start_s": [start for _, start in flows(experiment)],
+    }

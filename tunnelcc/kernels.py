@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a Linux kernel makes of ``tcp_rmem``, ``tcp_wmem`` and memory, per version.
+
+The numbers and where each comes from are in ``kernels.toml``. Auto-tuning is left out: a socket
+has its largest buffers from the start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tunnelcc.toml import read_toml
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The shares of a host's buffers that payload may use."""
+
+    version: str
+    summary: str
+    receive_fraction: float | None  # None: by tcp_adv_win_scale
+    send_fraction: float
+    send_wake_fraction: float  # a blocked writer wakes when the buffer is at most this full
+    tcp_memory_fraction: float  # of the host's memory, for all sockets
+    sources: dict[str, tuple[str, str]]  # setting → (label, source)
+
+    @property
+    def has_adv_win_scale(self) -> bool:
+        """Whether ``tcp_adv_win_scale`` sets the window."""
+        return self.receive_fraction is None
+
+    def receive_window(self, tcp_rmem: int, adv_win_scale: int | None) -> int:
+        """Return the largest window (bytes) that a receiver with ``tcp_rmem`` advertises."""
+        if self.receive_fraction is not None:
+            return int(tcp_rmem * self.receive_fraction)
+        scale = 1 if adv_win_scale is None else adv_win_scale
+        return tcp_rmem - (tcp_rmem >> scale) if scale > 0 else tcp_rmem >> -scale
+
+    def send_buffer(self, tcp_wmem: int) -> int:
+        """Return the payload (bytes) that a send buffer of ``tcp_wmem`` holds."""
+        return int(tcp_wmem * self.send_fraction)
+
+
+@cache
+def kernels() -> dict[str, Kernel]:
+    """Return the known kernels by version."""
+    table = read_toml(Path(__file__).with_name("kernels.toml"))
+    return {version: _kernel(version, entry) for version, entry in table.items()}
+
+
+def _kernel(version: str, entry: dict[str, Any]) -> Kernel:
+    settings = {name: value for name, value in entry.items() if isinstance(value, dict)}
+    return Kernel(
+        version=version,
+        summary=entry["summary"],
+        receive_fraction=entry["receive_window"].get("fraction"),
+        send_fraction=entry["send_buffer"]["fraction"],
+        send_wake_fraction=entry["send_wake"]["fraction"],
+        tcp_memory_fraction=entry["tcp_memory"]["fraction"],
+        sources={name: (value["label"], value["source"]) for name, value in settings.items()},
+    )

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Figures of runs in one style: a colour and a marker per congestion control everywhere.
+
+Colours are Okabe and Ito's set for colour-blind readers (Color Universal Design, 2008); line
+styles and markers tell algorithms apart in grey as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.units import format_rate, format_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tunnelcc.result import Result
+
+#: Algorithm → (colour, marker, line style). ns-3's versions look like ours, dashed.
+ALGORITHMS = {
+    "bbr": ("#0072B2", "o", "-"),
+    "cubic": ("#D55E00", "s", "-"),
+    "reno": ("#009E73", "^", "-"),
+    "ns3::TcpBbr": ("#56B4E9", "o", "--"),
+    "ns3::TcpCubic": ("#E69F00", "s", "--"),
+    "ns3::TcpLinuxReno": ("#009E73", "^", "--"),
+    "ns3::TcpVegas": ("#CC79A7", "D", "--"),
+}
+_OTHERS = (("#CC79A7", "v", "-."), ("#000000", "P", "-."), ("#F0E442", "X", "-."))
+
+STYLE = {
+    "figure.dpi": 120,
+    "figure.constrained_layout.use": True,
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.3,
+    "legend.frameon": False,
+    "savefig.bbox": "tight",
+    "svg.hashsalt": "tunnelcc",
+}
+FORMATS = ("png", "svg", "pdf")
+
+# With more flows than this, single lines say nothing: the spread over flows is drawn instead.
+_MOST_LINES = 8
+
+
+def algorithm_style(name: str) -> dict[str, Any]:
+    """Return matplotlib's colour, marker and line style of a congestion control."""
+    if name in ALGORITHMS:
+        colour, marker, line = ALGORITHMS[name]
+    else:
+        colour, marker, line = _OTHERS[sum(name.encode()) % len(_OTHERS)]
+    return {"color": colour, "marker": marker, "linestyle": line}
+
+
+def plot_run(result: Result, file: str | Path | None = None) -> Figure:
+    """Draw goodput, data in flight and queueing delay of a run over time.
+
+    ``file``: where to save it as well, as PNG, SVG or PDF. Raises ConfigError for other formats
+    and for a file that cannot be written.
+    """
+    if file is not None:
+        check_file(Path(file))
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(7.2, 7.0))
+        top, middle, bottom = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
+        _plot_goodput(top, result)
+        _plot_in_flight(middle, result)
+        _plot_queue_delay(bottom, result)
+        bottom.set_xlabel("time (s)")
+        bottom.set_xlim(0, result.experiment.duration)
+        for axes in (top, middle, bottom):
+            axes.set_ylim(bottom=0)
+            if result.experiment.warmup:
+                axes.axvspan(0, result.experiment.warmup, color="#EEEEEE", linewidth=0)
+        figure.suptitle(result.experiment.title or describe(result), fontsize=10)
+        if file is not None:
+            save(figure, Path(file))
+    return figure
+
+
+def check_file(file: Path) -> None:
+    """Raise ConfigError if figures cannot be saved to ``file``."""
+    suffix = file.suffix[1:].lower()
+    if suffix not in FORMATS:
+        expected = "a file name ending in " + ", ".join(f".{name}" for name in FORMATS)
+        raise ConfigError(Problem("plot", str(file), expected, nearest(suffix, FORMATS)))
+    if not file.parent.is_dir():
+        raise ConfigError(Problem("plot", str(file), "a file in a directory that exists"))
+
+
+def save(figure: Figure, file: Path) -> None:
+    """Write the figure without dates, so that equal figures give equal files."""
+    dates = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    try:
+        figure.savefig(file, metadata=dates[file.suffix[1:].lower()])
+    except OSError as error:
+        expected = "a file that can be written"
+        raise ConfigError(Problem("plot", str(file), expected, error.strerror or "")) from None
+
+
+def describe(result: Result) -> str:
+    """Return a heading such as ``4 × bbr through gost-relay-wss, 100Mbps × 100ms``."""
+    experiment = result.experiment
+    flows = ", ".join(f"{flow.count} × {flow.cc.name}" for flow in experiment.flows)
+    tunnel = f" through {experiment.tunnel.name}" if experiment.tunnel else ""
+    path = f"{format_rate(experiment.path.rate)} × {format_time(experiment.path.rtt)}"
+    loss = f", loss {100 * experiment.path.loss:g} %" if experiment.path.loss else ""
+    return f"{flows}{tunnel}, {path}{loss}"
+
+
+def _plot_goodput(axes: Axes, result: Result) -> None:
+    experiment, time = result.experiment, result.raw.time
+    names = [flow["cc"] for flow in result.to_dict()["flows"]]
+    series = np.array([flow.goodput for flow in result.raw.flows]) / 1e6
+    _plot_flows(axes, time, _smooth(series, time), names)
+    capacity = experiment.path.rate / 1e6
+    if len(series) > 1:
+        axes.plot(time, series.sum(axis=0), color="#777777", linewidth=1, label="all flows")
+    axes.axhline(capacity, color="black", linewidth=1, linestyle=":", label="bottleneck rate")
+    axes.set_ylabel("goodput (Mbit/s)")
+    axes.set_title("Goodput of the applications")
+    axes.legend(loc="upper right", bbox_to_anchor=(1, 1.18), ncols=4, fontsize=8)
+
+
+def _plot_in_flight(axes: Axes, result: Result) -> None:
+    legs = [result.path_leg(flow) for flow in result.legs]
+    mss = result.experiment.tcp.mss
+    flights = np.array([leg.in_flight for leg in legs]) / 1e6
+    windows = np.array([leg.cwnd for leg in legs]) * mss / 1e6
+    _plot_flows(axes, result.raw.time, flights, [leg.cc for leg in legs])
+    if len(legs) <= _MOST_LINES:
+        # A window far above what is in flight (limited by a buffer) is cut off, not squeezed in.
+        for window, leg in zip(windows, legs, strict=True):
+            style = algorithm_style(leg.cc)
+            axes.plot(result.raw.time, window, color=style["color"], linewidth=0.7, linestyle=":")
+        axes.set_ylim(0, 2 * max(float(flights.max(initial=0)), mss / 1e6))
+    axes.set_ylabel("MB")
+    lines = " (dotted: congestion window)" if len(legs) <= _MOST_LINES else ""
+    axes.set_title(f"In flight across the path{lines}")
+
+
+def _plot_queue_delay(axes: Axes, result: Result) -> None:
+    experiment, link = result.experiment, result.raw.forward
+    delay = 8 * np.asarray(link.queue_bytes) / experiment.path.rate * 1e3
+    axes.plot(result.raw.time, delay, color="#555555")
+    axes.set_ylabel("ms")
+    axes.set_title(f"Queueing delay at the bottleneck ({link.drops} packets dropped)")
+
+
+def _plot_flows(axes: Axes, time: Any, series: Any, names: list[str]) -> None:
+    for name, rows in _by_algorithm(series, names):
+        style = algorithm_style(name)
+        style["markevery"] = (0.05, 0.1)
+        style["markersize"] = 3.5
+        if len(rows) <= _MOST_LINES:
+            for index, row in enumerate(rows):
+                label = f"{name} ({len(rows)})" if len(rows) > 1 else name
+                axes.plot(time, row, label=None if index else label, alpha=0.85, **style)
+            continue
+        low, high = np.min(rows, axis=0), np.max(rows, axis=0)
+        axes.fill_between(time, low, high, color=style["color"], alpha=0.2, linewidth=0)
+        label = f"{name} ({len(rows)}: mean, least, most)"
+        axes.plot(time, np.mean(rows, axis=0), label=label, **style)
+
+
+def _by_algorithm(series: Any, names: list[str]) -> Iterator[tuple[str, Any]]:
+    for name in dict.fromkeys(names):
+        yield name, series[[index for index, other in enumerate(names) if other == name]]
+
+
+def _smooth(series: Any, time: Any) -> Any:
+    """Mean over half a second, so that single flows can be told apart."""
+    width = int(0.5 / (time[1] - time[0])) if len(time) > 1 else 1
+    if width < 2 or series.shape[1] < 2 * width:
+        return series
+    weights = np.convolve(np.ones(series.shape[1]), np.ones(width), "same")
+    return np.array([np.convolve(row, np.ones(width), "same") / weights for row in series])

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What one run measured: series, totals and JSON, all of it a function of the experiment alone.
+
+No wall time, no host name: equal experiments give equal results, byte for byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from functools import cached_property
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tunnelcc import derived, metrics
+from tunnelcc._version import __version__
+from tunnelcc.config import Experiment, Flow
+
+if TYPE_CHECKING:
+    import xarray
+
+#: Series of a leg: attribute → (unit, long name).
+LEG_SERIES = {
+    "goodput": ("bit/s", "payload read by the receiver"),
+    "throughput": ("bit/s", "IP bytes sent"),
+    "cwnd": ("segments", "congestion window"),
+    "in_flight": ("byte", "data in flight"),
+    "pacing_rate": ("bit/s", "pacing rate of payload, 0: not paced"),
+    "srtt": ("s", "smoothed round-trip time, NaN before the first sample"),
+    "retransmits": ("1", "segments retransmitted so far"),
+    "rtos": ("1", "retransmission time-outs so far"),
+}
+#: Attributes whose series has another name in the module's result than its total.
+_SERIES_ATTRIBUTE = {"retransmits": "retransmits_series", "rtos": "rtos_series"}
+
+#: Series of a direction of the path.
+LINK_SERIES = {
+    "queue": ("byte", "bytes waiting at the bottleneck"),
+    "drops": ("1", "packets dropped by the full queue so far"),
+    "utilisation": ("1", "bytes served / bytes the link could serve"),
+}
+_LINK_ATTRIBUTE = {
+    "queue": "queue_bytes",
+    "drops": "drops_series",
+    "utilisation": "utilisation_series",
+}
+
+
+class Result:
+    """A finished run.
+
+    ``experiment``: what was run; ``raw``: the compiled module's result, as plain attributes and
+    arrays; ``dataset``: the series; ``to_dict()`` and ``to_json()``: the totals.
+    """
+
+    def __init__(self, experiment: Experiment, raw: Any) -> None:
+        self.experiment = experiment
+        self.raw = plain(raw)
+
+    def __repr__(self) -> str:
+        return f"<tunnelcc.Result: {len(self.raw.flows)} flows, {self.goodput / 1e6:.2f} Mbit/s>"
+
+    @property
+    def measured_time(self) -> float:
+        """Seconds from the end of the warm-up to the end of the run."""
+        return self.experiment.duration - self.experiment.warmup
+
+    @property
+    def goodput(self) -> float:
+        """Goodput of all flows together, bit/s."""
+        return metrics.total([self.flow_goodput(flow) for flow in self.raw.flows])
+
+    @property
+    def path_segments(self) -> int:
+        """Data segments that were sent across the path, in the whole run."""
+        return int(self.raw.path_segments)
+
+    def flow_goodput(self, flow: Any) -> float:
+        """Return the goodput (bit/s) of one of ``raw.flows``."""
+        return metrics.goodput(flow.delivered_bytes, self.measured_time)
+
+    @cached_property
+    def legs(self) -> list[list[Any]]:
+        """``raw.legs`` by flow."""
+        grouped: list[list[Any]] = [[] for _ in self.raw.flows]
+        for leg in self.raw.legs:
+            grouped[leg.flow].append(leg)
+        return grouped
+
+    @cached_property
+    def dataset(self) -> xarray.Dataset:
+        """The series over time, with units; dimensions time, flow, leg, direction, host."""
+        return _dataset(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the totals in SI units, as in the JSON. What was not measured is None."""
+        table = {
+            "tunnelcc": __version__,
+            "experiment": self.experiment.table(),
+            "derived": derived.numbers(self.experiment),
+            "flows": [self._flow(index) for index in range(len(self.raw.flows))],
+            "path": {**_link(self.raw.forward), "reverse": _link(self.raw.reverse)},
+            "hosts": {
+                side: {
+                    "cpu_s": getattr(self.raw, side).cpu_seconds,
+                    "utilisation": getattr(self.raw, side).utilisation,
+                }
+                for side in ("client", "server")
+            },
+            "aggregate": self._aggregate(),
+        }
+        cleaned: dict[str, Any] = _without_nan(table)
+        return cleaned
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return to_dict() as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def digest(self) -> str:
+        """Return a hash over totals and series: equal for results that are equal in every bit."""
+        digest = hashlib.sha256(self.to_json(None).encode())
+        _update(digest, self.raw)
+        return digest.hexdigest()
+
+    @cached_property
+    def _configured(self) -> list[tuple[Flow, float]]:
+        return list(derived.flows(self.experiment))
+
+    def _flow(self, index: int) -> dict[str, Any]:
+        flow, legs = self.raw.flows[index], self.legs[index]
+        config, start = self._configured[index]
+        return {
+            "flow": index,
+            "cc": config.cc.name,
+            "start_s": start,
+            "rtt_s": config.rtt or self.experiment.path.rtt,
+            "goodput_bps": self.flow_goodput(flow),
+            "delivered_bytes": flow.delivered_bytes,
+            "total_bytes": flow.total_bytes,
+            "first_byte_s": _moment(flow.first_byte_time),
+            "completion_s": _moment(flow.completion_time),
+            # What the application's socket counts, as iperf3 shows it.
+            "retransmits": self._sender_leg(legs).retransmits if legs else None,
+            "legs": [self._leg(leg) for leg in legs],
+        }
+
+    def _sender_leg(self, legs: list[Any]) -> Any:
+        return legs[0] if self.experiment.direction == "up" else legs[-1]
+
+    def _leg(self, leg: Any) -> dict[str, Any]:
+        srtt = metrics.valid(leg.srtt, self.raw.time, self.experiment.warmup)
+        return {
+            "name": leg.name,
+            "cc": leg.cc,
+            "goodput_bps": metrics.goodput(leg.delivered_bytes, self.measured_time),
+            "delivered_bytes": leg.delivered_bytes,
+            "retransmits": leg.retransmits,
+            "rtos": leg.rtos,
+            "tail_loss_probes": leg.tail_loss_probes,
+            "srtt_mean_s": metrics.mean(srtt),
+            "srtt_p95_s": metrics.percentile(srtt, 95),
+            "segments": leg.segments,
+            "wire_bytes": leg.wire_bytes,
+            "ack_wire_bytes": leg.ack_wire_bytes,
+            "established_s": _moment(leg.established_time),
+            "finished_s": _moment(leg.finished_time),
+        }
+
+    def _aggregate(self) -> dict[str, Any]:
+        carriers = [self.path_leg(legs) for legs in self.legs if legs]
+        wire_bytes = sum(leg.wire_bytes for leg in carriers)
+        return {
+            "goodput_bps": self.goodput,
+            "jain": metrics.jain_index([flow.delivered_bytes for flow in self.raw.flows]),
+            "retransmits": sum(self._sender_leg(legs).retransmits for legs in self.legs if legs),
+            "path_retransmits": sum(leg.retransmits for leg in carriers),
+            "path_rtos": sum(leg.rtos for leg in carriers),
+            "path_segments": self.path_segments,
+            "wire_bytes": wire_bytes,
+            "efficiency": metrics.efficiency(
+                sum(flow.total_bytes for flow in self.raw.flows), wire_bytes
+            ),
+        }
+
+    @staticmethod
+    def path_leg(legs: list[Any]) -> Any:
+        """Return the leg that crosses the path: the carrier, or a plain flow's only one."""
+        return next((leg for leg in legs if leg.name == "carrier"), legs[0])
+
+
+def _link(link: Any) -> dict[str, Any]:
+    return {
+        "utilisation": link.utilisation,
+        "queue_delay_mean_s": link.queue_delay_mean,
+        "queue_delay_p50_s": link.queue_delay_p50,
+        "queue_delay_p95_s": link.queue_delay_p95,
+        "queue_delay_p99_s": link.queue_delay_p99,
+        "queue_max_bytes": link.queue_bytes_max,
+        "packets": link.packets_in,
+        "bytes": link.bytes_out,
+        "drops": link.drops,
+        "random_losses": link.random_losses,
+        "loss_rate": metrics.loss_rate(link.drops + link.random_losses, link.packets_in),
+    }
+
+
+def _moment(time: float) -> float | None:
+    return time if time >= 0 else None
+
+
+def _without_nan(value: Any) -> Any:
+    """Replace NaN, which JSON has not, by None."""
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def plain(value: Any) -> Any:
+    """Copy a result of the compiled module into namespaces, lists and arrays (picklable)."""
+    if isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, np.ndarray):
+        return np.array(value, dtype=float)
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    names = [name for name in dir(value) if not name.startswith("_")]
+    return SimpleNamespace(**{name: plain(getattr(value, name)) for name in names})
+
+
+def _update(digest: Any, value: Any) -> None:
+    if isinstance(value, np.ndarray):
+        digest.update(value.astype("<f8").tobytes())
+    elif isinstance(value, list):
+        for item in value:
+            _update(digest, item)
+    elif isinstance(value, SimpleNamespace):
+        for name in sorted(vars(value)):
+            digest.update(name.encode())
+            _update(digest, vars(value)[name])
+    else:
+        digest.update(repr(value).encode())
+
+
+def _dataset(result: Result) -> xarray.Dataset:
+    import xarray
+
+    raw, legs = result.raw, result.legs
+    data: dict[str, Any] = {
+        "flow_goodput": _variable(
+            ("flow", "time"),
+            [flow.goodput for flow in raw.flows],
+            "bit/s",
+            "application bytes read by the receiver",
+        )
+    }
+    for name, (unit, doc) in LEG_SERIES.items():
+        attribute = _SERIES_ATTRIBUTE.get(name, name)
+        series = np.array([[getattr(leg, attribute) for leg in flow] for flow in legs])
+        if name == "srtt":
+            series = np.where(series > 0, series, np.nan)
+        data[name] = _variable(("flow", "leg", "time"), series, unit, doc)
+    for name, (unit, doc) in LINK_SERIES.items():
+        attribute = _LINK_ATTRIBUTE[name]
+        series = [getattr(link, attribute) for link in (raw.forward, raw.reverse)]
+        data[name] = _variable(("direction", "time"), series, unit, doc)
+    cpu = [raw.client.cpu, raw.server.cpu]
+    data["cpu"] = _variable(("host", "time"), cpu, "1", "CPU use, of all cores")
+    coordinates = {
+        "time": ("time", raw.time, {"units": "s", "long_name": "time since the start"}),
+        "flow": ("flow", np.arange(len(raw.flows)), {"long_name": "flow"}),
+        "leg": ("leg", [leg.name for leg in legs[0]], {"long_name": "connection of a flow"}),
+        "direction": ("direction", ["forward", "reverse"], {"long_name": "direction of the path"}),
+        "host": ("host", ["client", "server"], {"long_name": "host"}),
+        "cc": ("flow", [_cc_name(flow) for flow in legs], {"long_name": "congestion control"}),
+    }
+    attributes = {
+        "title": result.experiment.title,
+        "tunnelcc": __version__,
+        "experiment": json.dumps(result.experiment.table()),
+        "derived": json.dumps(derived.numbers(result.experiment)),
+    }
+    return xarray.Dataset(data, coordinates, attributes)
+
+
+def _cc_name(legs: list[Any]) -> str:
+    return str(Result.path_leg(legs).cc)
+
+
+def _variable(dims: tuple[str, ...], values: Any, unit: str, doc: str) -> tuple[Any, ...]:
+    return dims, np.asarray(values, dtype=float), {"units": unit, "long_name": doc}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Experiments from TOML files and from ``key=value`` settings on top of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tunnelcc.config import Experiment
+from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.toml import read_toml
+
+
+def load(path: str | Path, settings: Mapping[str, Any] | None = None) -> Experiment:
+    """Return the experiment of a TOML file, changed by ``settings`` (see apply()).
+
+    Raises ConfigError.
+    """
+    return build(read_scenario(Path(path)), settings or {})
+
+
+def build(table: Mapping[str, Any], settings: Mapping[str, Any]) -> Experiment:
+    """Return the experiment of nested tables, changed by ``settings``. Raises ConfigError."""
+    experiment: Experiment = Experiment.parse(apply(table, settings))
+    return experiment
+
+
+def read_scenario(path: Path) -> dict[str, Any]:
+    """Return the tables of a scenario file. Raises ConfigError.
+
+    A tunnel that is a file is looked for beside the scenario.
+    """
+    table = read_toml(path)
+    tunnel = table.get("tunnel")
+    name = tunnel.get("name") if isinstance(tunnel, dict) else tunnel
+    if isinstance(name, str) and name.endswith(".toml"):
+        beside = str(path.parent / name)
+        table["tunnel"] = {**tunnel, "name": beside} if isinstance(tunnel, dict) else beside
+    return table
+
+
+def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``table`` with dotted keys set: ``path.rtt``, ``flows.0.count``, ``tunnel.cc``.
+
+    A key below ``flows`` without a number is set in every flow; ``cc`` is short for ``flows.cc``.
+    Raises ConfigError for a key that cannot be reached.
+    """
+    changed = copy.deepcopy(dict(table))
+    for key, value in settings.items():
+        full = "flows.cc" if key == "cc" else key
+        if full.startswith("flows."):
+            changed.setdefault("flows", [{}])
+        _set(changed, full, value, full)
+    return changed
+
+
+def _set(node: Any, key: str, value: object, full: str) -> None:
+    first, _, rest = key.partition(".")
+    if isinstance(node, list):
+        _set_in_list(node, key, value, full)
+    elif not isinstance(node, dict) or not first:
+        raise ConfigError(Problem(full, value, "a key such as path.rtt or flows.0.cc"))
+    elif not rest:
+        node[first] = value
+    else:
+        child = node.setdefault(first, {})
+        if isinstance(child, str):
+            # Short forms (tunnel = "gost-relay-ws", cc = "bbr") grow into tables.
+            child = node[first] = {"name": child}
+        _set(child, rest, value, full)
+
+
+def _set_in_list(elements: list[Any], key: str, value: object, full: str) -> None:
+    first, _, rest = key.partition(".")
+    if not first.isdecimal():
+        for element in elements:
+            _set(element, key, value, full)
+    elif int(first) >= len(elements):
+        last = len(elements) - 1
+        raise ConfigError(Problem(full, MISSING, f"an index from 0 to {last} instead of {first}"))
+    elif not rest:
+        raise ConfigError(Problem(full, value, f"a key of one element, such as {full}.cc"))
+    else:
+        _set(elements[int(first)], rest, value, full)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Translation of an experiment into the numbers that the compiled module takes.
+
+Times become nanoseconds; nothing is decided here that an experiment or the catalogue does not say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tunnelcc import catalog, core, derived
+from tunnelcc.catalog import RelayEntry
+from tunnelcc.config import CongestionControl, Experiment, Flow, Hosts
+from tunnelcc.kernels import kernels
+from tunnelcc.units import Buffer
+
+# Preamble 8, header 14, FCS 4, gap 12 (IEEE 802.3).
+_ETHERNET_FRAMING = 38
+
+
+def experiment_spec(experiment: Experiment) -> Any:
+    """Return the ``_core.ExperimentSpec`` of ``experiment``."""
+    spec = core.load().ExperimentSpec()
+    spec.path = _path(experiment)
+    spec.tcp = _path_tcp(experiment)
+    spec.client = _host(experiment.hosts.of("client"))
+    spec.server = _host(experiment.hosts.of("server"))
+    spec.flows = [_flow(experiment, flow, start) for flow, start in derived.flows(experiment)]
+    spec.download = experiment.direction == "down"
+    if experiment.tunnel is not None:
+        entry = catalog.load(experiment.tunnel.name)
+        assert isinstance(entry, RelayEntry)
+        spec.has_relay = True
+        spec.relay = _relay(experiment, entry)
+    spec.duration = nanoseconds(experiment.duration)
+    spec.warmup = nanoseconds(experiment.warmup)
+    spec.probe_interval = nanoseconds(experiment.probe_interval)
+    spec.seed = experiment.seed
+    return spec
+
+
+def nanoseconds(seconds: float) -> int:
+    """Return ``seconds`` in whole nanoseconds."""
+    return round(seconds * 1e9)
+
+
+def _path(experiment: Experiment) -> Any:
+    path = experiment.path
+    spec = core.load().PathSpec()
+    spec.forward = _link(experiment, path.rate, path.buffer, path.loss)
+    spec.reverse = _link(experiment, path.reverse_rate, path.reverse_buffer, path.reverse_loss)
+    spec.rtt = nanoseconds(path.rtt)
+    return spec
+
+
+def _link(experiment: Experiment, rate: float | None, buffer: Buffer, loss: float) -> Any:
+    path = experiment.path
+    spec = core.load().LinkSpec()
+    spec.loss = loss
+    spec.loss_before = path.loss_position == "before"
+    if rate is not None:
+        spec.rate = rate
+        spec.buffer_bytes = derived.buffer_bytes(buffer, rate, path.rtt)
+        spec.buffer_packets = buffer.packets or 0
+        spec.framing = _ETHERNET_FRAMING if path.framing == "ethernet" else 0
+    return spec
+
+
+def _tcp(experiment: Experiment) -> Any:
+    tcp = experiment.tcp
+    sender, _ = derived.sides(experiment)
+    spec = core.load().TcpSpec()
+    spec.mss = tcp.mss
+    spec.header_bytes = tcp.header_bytes
+    spec.syn_bytes = tcp.syn_bytes
+    spec.send_wake_fraction = kernels()[sender.kernel].send_wake_fraction
+    spec.initial_window = tcp.initial_window
+    spec.min_rto = nanoseconds(tcp.min_rto)
+    spec.delayed_ack = nanoseconds(tcp.delayed_ack)
+    spec.ack_every = tcp.ack_every
+    spec.pacing_quantum = nanoseconds(tcp.pacing_quantum)
+    spec.nodelay = tcp.nodelay
+    return spec
+
+
+def _path_tcp(experiment: Experiment) -> Any:
+    sender, receiver = derived.sides(experiment)
+    spec = _tcp(experiment)
+    spec.send_buffer = derived.send_buffer(sender)
+    spec.receive_window = derived.receive_window(receiver)
+    if experiment.tunnel is not None:
+        entry = catalog.load(experiment.tunnel.name)
+        assert isinstance(entry, RelayEntry)
+        spec.nodelay = spec.nodelay or entry.carrier.nodelay
+    return spec
+
+
+def _host(host: Hosts) -> Any:
+    spec = core.load().HostSpec()
+    spec.cores = host.cores
+    spec.speed = host.speed
+    spec.tcp_memory = derived.tcp_memory(host)
+    spec.app_per_byte = host.app_cost
+    return spec
+
+
+def _congestion(cc: CongestionControl) -> Any:
+    spec = core.load().CongestionSpec()
+    spec.name = cc.name
+    spec.parameters = list(cc.parameters.items())
+    return spec
+
+
+def _flow(experiment: Experiment, flow: Flow, start: float) -> Any:
+    carrier = experiment.tunnel.cc if experiment.tunnel else None
+    spec = core.load().FlowSpec()
+    spec.cc = _congestion(flow.cc)
+    spec.carrier_cc = _congestion(carrier or flow.cc)
+    spec.start = nanoseconds(start)
+    spec.data_start = nanoseconds(max(start, flow.data_start or 0))
+    spec.preamble = flow.preamble
+    spec.bytes = flow.bytes or 0
+    spec.write_size = flow.write_size
+    spec.rtt = nanoseconds(flow.rtt or experiment.path.rtt)
+    return spec
+
+
+def _relay(experiment: Experiment, entry: RelayEntry) -> Any:
+    assert experiment.tunnel is not None
+    _core = core.load()
+    loopback = entry.loopback
+    spec = _core.RelaySpec()
+    spec.copy_buffer = experiment.tunnel.copy_buffer or entry.copy_buffer.bytes
+    spec.handshake = [_turn(turn) for turn in entry.handshake]
+    spec.request_bytes = entry.request.bytes
+    spec.response_bytes = entry.response.bytes
+    spec.to_server = [layer_spec(layer) for layer in entry.to_server]
+    spec.to_client = [layer_spec(layer) for layer in entry.to_client]
+    spec.cost_to_server = _cost(experiment, entry.cpu.to_server, "client", "server")
+    spec.cost_to_client = _cost(experiment, entry.cpu.to_client, "server", "client")
+    client, server = loopback.sending, loopback.receiving
+    if experiment.direction == "down":
+        client, server = server, client
+    spec.app_tcp = _loopback_tcp(experiment, loopback.link, client)
+    spec.target_tcp = _loopback_tcp(experiment, loopback.link, server)
+    spec.loopback_rtt = nanoseconds(loopback.link.rtt)
+    return spec
+
+
+def _turn(turn: catalog.Turn) -> Any:
+    spec = core.load().HandshakeTurn()
+    spec.client = list(turn.client)
+    spec.server = list(turn.server)
+    return spec
+
+
+def layer_spec(layer: catalog.Layer) -> Any:
+    """Return the ``_core.LayerSpec`` of a catalogue layer."""
+    spec = core.load().LayerSpec()
+    spec.kind = layer.layer
+    for name in ("max_payload", "masked", "first_write", "overhead", "ramp_bytes", "ramp_until"):
+        setattr(spec, name, getattr(layer, name))
+    return spec
+
+
+def _loopback_tcp(
+    experiment: Experiment, link: catalog.LoopbackLink, sockets: catalog.Sockets
+) -> Any:
+    spec = _tcp(experiment)
+    spec.mss = link.mss
+    spec.send_buffer = sockets.send_buffer
+    spec.receive_window = sockets.receive_window
+    return spec
+
+
+def _cost(experiment: Experiment, cost: catalog.Cost, sending: str, receiving: str) -> Any:
+    """Costs in ns per payload byte; measured per IP byte and number of streams."""
+    streams = sum(flow.count for flow in experiment.flows)
+    tcp = experiment.tcp
+    wire_per_payload = (tcp.mss + tcp.header_bytes) / tcp.mss
+    spec = core.load().RelayCostSpec()
+    spec.send_per_byte = _interpolate(streams, cost.streams, getattr(cost, sending))
+    spec.receive_per_byte = _interpolate(streams, cost.streams, getattr(cost, receiving))
+    spec.send_per_byte *= wire_per_payload
+    spec.receive_per_byte *= wire_per_payload
+    return spec
+
+
+def _interpolate(x: int, known: Sequence[int], values: Sequence[float]) -> float:
+    """Interpolate linearly over log x; constant outside of what is known."""
+    x = min(max(x, known[0]), known[-1])
+    for low, high, at_low, at_high in zip(known, known[1:], values, values[1:], strict=False):
+        if low <= x <= high:
+            return at_low + (at_high - at_low) * math.log(x / low) / math.log(high / low)
+    return values[0]

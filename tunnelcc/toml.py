@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reading TOML files with errors that name the file and line, and writing small ones."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tunnelcc.errors import ConfigError, Problem
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file. Raises ConfigError when it cannot be read or parsed."""
+    expected = "a readable TOML file"
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise ConfigError(Problem("file", str(path), expected, error.strerror or "")) from None
+    except UnicodeDecodeError:
+        raise ConfigError(Problem("file", str(path), expected, "it is not UTF-8 text")) from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(Problem("file", str(path), "valid TOML", str(error))) from None
+    except RecursionError:
+        raise ConfigError(Problem("file", str(path), "valid TOML", "nested too deeply")) from None
+
+
+def parse_value(text: str) -> object:
+    """Return the TOML value that ``text`` spells, or the text itself (``40ms``, ``bbr``)."""
+    try:
+        table = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    return table["value"] if len(table) == 1 else text
+
+
+def write_toml(table: Mapping[str, Any]) -> str:
+    """Return TOML text for nested tables, arrays of tables and scalars."""
+    return "\n".join(_lines(table, ())).lstrip("\n") + "\n"
+
+
+def _lines(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
+    lines = [f"{key} = {_value(value)}" for key, value in table.items() if not _is_section(value)]
+    for key, value in table.items():
+        inner = (*path, key)
+        if isinstance(value, Mapping):
+            lines += ["", f"[{'.'.join(inner)}]", *_lines(value, inner)]
+        elif _is_section(value):
+            for element in value:
+                lines += ["", f"[[{'.'.join(inner)}]]"]
+                lines += [f"{name} = {_value(item)}" for name, item in element.items()]
+    return lines
+
+
+def _is_section(value: object) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(element, Mapping) for element in value)
+    return isinstance(value, Mapping)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        # TOML's basic strings escape as JSON's do, except that DEL must be escaped too.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    return repr(value)

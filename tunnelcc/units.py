@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Quantities with units, written as in ns-3 (``100Mbps``, ``40ms``) plus what networks need.
+
+Parsed values are in SI units: bit/s, seconds, bytes, probabilities in [0, 1). Decimal prefixes
+are powers of 1000 (``k``, ``M``, ``G``), binary ones of 1024 (``Ki``, ``Mi``, ``Gi``); ``b`` is a
+bit and ``B`` a byte, also in rates. Parsing what was formatted gives the same value back.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from tunnelcc.errors import nearest
+
+_DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+
+_BIT_SPELLINGS = ("bps", "b/s", "bit/s")
+_BYTE_SPELLINGS = ("Bps", "B/s")
+
+_RATE_UNITS = {
+    prefix + spelling: scale * bits
+    for bits, spellings in ((1, _BIT_SPELLINGS), (8, _BYTE_SPELLINGS))
+    for spelling in spellings
+    for prefix, scale in {**_DECIMAL, "K": 10**3, **_BINARY}.items()
+}
+_TIME_UNITS = {
+    "h": Decimal(3600),
+    "min": Decimal(60),
+    "s": Decimal(1),
+    "ms": Decimal("1e-3"),
+    "us": Decimal("1e-6"),
+    "µs": Decimal("1e-6"),
+    "ns": Decimal("1e-9"),
+}
+_SIZE_UNITS = {
+    prefix + "B": scale for prefix, scale in {**_DECIMAL, "K": 10**3, **_BINARY}.items()
+}
+_BUFFER_UNITS = ("bdp", "p")
+
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*")
+
+RATE_EXPECTED = "a rate such as '100Mbps' or '2.03Gbps'"
+TIME_EXPECTED = "a time such as '40ms' or '30s'"
+SIZE_EXPECTED = "a size such as '4MiB', '64KiB' or 6291456 (bytes)"
+PROBABILITY_EXPECTED = "a probability such as '1%' or 0.01, at least 0 and less than 1"
+BUFFER_EXPECTED = "a buffer such as '1bdp', '200p' (packets) or '64KiB'"
+
+
+class UnitError(ValueError):
+    """Text that is not the quantity it should be. ``expected`` says what is."""
+
+    def __init__(self, expected: str, hint: str = "") -> None:
+        super().__init__(f"expected {expected}" + (f" ({hint})" if hint else ""))
+        self.expected = expected
+        self.hint = hint
+
+
+def parse_rate(value: object) -> float:
+    """Return bit/s of ``value`` (``100Mbps``, ``12.5MB/s``). Raises UnitError."""
+    number, unit = _split(value, RATE_EXPECTED)
+    scale = _lookup(unit, _RATE_UNITS, RATE_EXPECTED)
+    return float(number * scale)
+
+
+def format_rate(rate: float) -> str:
+    """Write ``rate`` (bit/s) so that parse_rate() gives it back."""
+    return _format(rate, {prefix + "bps": Decimal(scale) for prefix, scale in _DECIMAL.items()})
+
+
+def parse_time(value: object) -> float:
+    """Return seconds of ``value`` (``40ms``, ``1.5s``, ``2min``). Raises UnitError."""
+    if _is_number(value) and value == 0:
+        return 0.0
+    number, unit = _split(value, TIME_EXPECTED)
+    if unit is None and number == 0:
+        return 0.0
+    return float(number * _lookup(unit, _TIME_UNITS, TIME_EXPECTED))
+
+
+def format_time(seconds: float) -> str:
+    """Write ``seconds`` so that parse_time() gives them back."""
+    return _format(seconds, {unit: _TIME_UNITS[unit] for unit in ("s", "ms", "us", "ns")}, zero="s")
+
+
+def parse_size(value: object) -> int:
+    """Return bytes of ``value`` (``64KiB``, ``3800MB``, ``1500B`` or a whole number).
+
+    Raises UnitError.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    number, unit = _split(value, SIZE_EXPECTED)
+    scale = 1 if unit is None else _lookup(unit, _SIZE_UNITS, SIZE_EXPECTED)
+    size = number * scale
+    if size != size.to_integral_value():
+        raise UnitError(SIZE_EXPECTED, f"{value!r} is not a whole number of bytes")
+    return int(size)
+
+
+def format_size(size: int) -> str:
+    """Write ``size`` (bytes) so that parse_size() gives it back."""
+    for prefix, scale in reversed({**_DECIMAL, **_BINARY}.items()):
+        if prefix and size and size % scale == 0:
+            return f"{size // scale}{prefix}B"
+    return f"{size}B"
+
+
+def parse_probability(value: object) -> float:
+    """Return the probability of ``value`` (``1%`` or 0.01), in [0, 1). Raises UnitError."""
+    number, unit = _split(value, PROBABILITY_EXPECTED)
+    if unit not in (None, "%"):
+        raise UnitError(PROBABILITY_EXPECTED, f"unknown unit {unit!r}")
+    probability = number / 100 if unit else number
+    # The rounded value is what counts: 0.99999999999999999 is 1 as a float.
+    if not 0 <= probability or not float(probability) < 1:
+        raise UnitError(PROBABILITY_EXPECTED)
+    return float(probability)
+
+
+def format_probability(probability: float) -> str:
+    """Write ``probability`` so that parse_probability() gives it back."""
+    return _plain(Decimal(repr(probability)) * 100) + "%"
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """The room of a queue: so many BDP, packets or bytes. Exactly one of them is set."""
+
+    bdp: float | None = None
+    packets: int | None = None
+    bytes: int | None = None
+
+    def __str__(self) -> str:
+        if self.bdp is not None:
+            return f"{_plain(Decimal(repr(self.bdp)))}bdp"
+        if self.packets is not None:
+            return f"{self.packets}p"
+        return format_size(self.bytes or 0)
+
+
+def parse_buffer(value: object) -> Buffer:
+    """Return the Buffer of ``value`` (``1bdp``, ``200p``, ``64KiB``). Raises UnitError."""
+    if isinstance(value, Buffer):
+        return value
+    if not _is_number(value):
+        number, unit = _split(value, BUFFER_EXPECTED)
+        if unit == "bdp":
+            return Buffer(bdp=float(number))
+        if unit == "p":
+            if number != number.to_integral_value():
+                raise UnitError(BUFFER_EXPECTED, f"{value!r} is not a whole number of packets")
+            return Buffer(packets=int(number))
+    try:
+        return Buffer(bytes=parse_size(value))
+    except UnitError as error:
+        raise UnitError(BUFFER_EXPECTED, error.hint) from None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _split(value: object, expected: str) -> tuple[Decimal, str | None]:
+    """Split ``40ms`` into 40 and ``ms``."""
+    text = repr(value) if _is_number(value) else value
+    match = _QUANTITY.fullmatch(text) if isinstance(text, str) and len(text) < 64 else None
+    if match is None:
+        raise UnitError(expected)
+    try:
+        number = Decimal(match[1])
+    except InvalidOperation:  # an exponent of more digits than a Decimal holds
+        raise UnitError(expected) from None
+    if number and not -40 < number.adjusted() < 40:
+        raise UnitError(expected)
+    return number, match[2]
+
+
+def _lookup(unit: str | None, units: dict[str, Decimal] | dict[str, int], expected: str) -> Decimal:
+    if unit is None:
+        raise UnitError(expected, "the unit is missing")
+    if unit not in units:
+        hint = nearest(unit, units)
+        raise UnitError(expected, f"unknown unit {unit!r}" + (f", {hint}" if hint else ""))
+    return Decimal(units[unit])
+
+
+def _format(value: float, units: dict[str, Decimal], zero: str | None = None) -> str:
+    if value == 0:
+        return f"0{zero or next(iter(units))}"
+    exact = Decimal(repr(float(value)))
+    ascending = sorted(units.items(), key=lambda unit: unit[1])
+    name, scale = next((unit for unit in reversed(ascending) if exact >= unit[1]), ascending[0])
+    return _plain(exact / scale) + name
+
+
+def _plain(number: Decimal) -> str:
+    """Write without trailing zeros, and without exponent unless the number is tiny."""
+    if number and number.adjusted() < -9:
+        return str(number.normalize())
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
