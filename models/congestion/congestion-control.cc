@@ -8,6 +8,7 @@
 #include "congestion/congestion-registry.h"
 #include "congestion/cubic.h"
 #include "congestion/ns3-adapter.h"
+#include "congestion/ns3-attributes.h"
 #include "congestion/reno.h"
 
 #include <array>
@@ -96,7 +97,7 @@ DescribeUnknownName(std::string_view name)
     {
         message += " " + std::string(algorithm.name) + ",";
     }
-    for (const auto& typeId : Ns3Adapter::ListTypeIds())
+    for (const auto& typeId : ListNs3CongestionOps())
     {
         message += " " + typeId + ",";
     }
@@ -113,7 +114,7 @@ MakeCongestionControl(std::string_view name, const CongestionParameters& paramet
     {
         return algorithm->make(parameters, stream);
     }
-    if (Ns3Adapter::HasTypeId(name))
+    if (HasNs3CongestionOps(name))
     {
         return std::make_unique<Ns3Adapter>(name, parameters, stream);
     }
@@ -136,13 +137,13 @@ ListCongestionControls()
 std::vector<std::string>
 ListNs3CongestionControls()
 {
-    return Ns3Adapter::ListTypeIds();
+    return ListNs3CongestionOps();
 }
 
 bool
 HasCongestionControl(std::string_view name)
 {
-    return FindAlgorithm(name) != nullptr || Ns3Adapter::HasTypeId(name);
+    return FindAlgorithm(name) != nullptr || HasNs3CongestionOps(name);
 }
 
 std::vector<CongestionParameterInfo>
@@ -152,9 +153,9 @@ GetCongestionParameters(std::string_view name)
     {
         return algorithm->describe();
     }
-    if (Ns3Adapter::HasTypeId(name))
+    if (HasNs3CongestionOps(name))
     {
-        return Ns3Adapter::GetParameters(name);
+        return DescribeNs3Attributes(name);
     }
     throw std::invalid_argument(DescribeUnknownName(name));
 }
@@ -190,14 +191,17 @@ DescribeUnknownParameter(std::string_view algorithm,
 void
 CheckParameterRange(std::string_view algorithm, const CongestionParameterInfo& info, double value)
 {
-    const bool isWhole = info.unit != "bool" || value == 0 || value == 1;
-    if (value >= info.minimum && value <= info.maximum && isWhole)
+    const bool isCount = info.unit == "bool" || info.unit == "integer" || info.unit == "rounds" ||
+                         info.unit == "segments" || info.unit == "samples";
+    if (value >= info.minimum && value <= info.maximum && (!isCount || value == std::floor(value)))
     {
         return;
     }
-    std::string expected = info.unit == "bool" ? "0 or 1"
-                                               : FormatParameterValue(info.minimum) + " to " +
-                                                     FormatParameterValue(info.maximum);
+    const std::string expected = info.unit == "bool"
+                                     ? "0 or 1"
+                                     : std::string(isCount ? "a whole number " : "") + "from " +
+                                           FormatParameterValue(info.minimum) + " to " +
+                                           FormatParameterValue(info.maximum);
     throw std::invalid_argument(std::string(algorithm) + ": parameter '" + info.name +
                                 "' = " + FormatParameterValue(value) + " must be " + expected);
 }

@@ -22,7 +22,9 @@ struct CongestionParameterInfo
 {
     std::string name;
     double defaultValue{0};
-    std::string unit;  //!< "s", "segments", "rounds", "bytes/s", "bool"; empty: a plain number
+    /// "s", "bytes/s", "segments/s^3"; whole numbers: "segments", "rounds", "samples", "integer";
+    /// "bool": 0 or 1; empty: a ratio.
+    std::string unit;
     double minimum{0}; //!< least value accepted
     double maximum{0}; //!< greatest value accepted
     std::string doc;

@@ -124,7 +124,7 @@ Cubic::GetParameterTable()
         {&P::hystartMinSamples,
          {"hystart_min_samples",
           0,
-          "",
+          "samples",
           1,
           1e6,
           "RTT samples of a round before it is judged",

@@ -5,17 +5,13 @@
 #define TUNNELCC_NS3_ADAPTER_H
 
 #include "congestion/congestion-control.h"
-#include "congestion/congestion-registry.h"
 
 #include "ns3/tcp-congestion-ops.h"
 #include "ns3/tcp-rate-ops.h"
 #include "ns3/tcp-socket-state.h"
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
 /**
  * \file
@@ -44,15 +40,6 @@ class Ns3Adapter : public CongestionControl
      * \throws std::invalid_argument on an unknown TypeId or attribute, or a value it refuses
      */
     Ns3Adapter(std::string_view typeId, const CongestionParameters& parameters, int64_t stream);
-
-    /// Whether the name is a TypeId that derives from ns3::TcpCongestionOps and can be made.
-    static bool HasTypeId(std::string_view name);
-
-    /// All such TypeIds, in alphabetical order.
-    static std::vector<std::string> ListTypeIds();
-
-    /// Number-valued attributes of such a TypeId.
-    static std::vector<CongestionParameterInfo> GetParameters(std::string_view typeId);
 
     bool HasCongControl() const override;
     void Init(TcpState& state, int64_t now) override;

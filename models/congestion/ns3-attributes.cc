@@ -1,0 +1,260 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "congestion/ns3-attributes.h"
+
+#include "congestion/congestion-parameters.h"
+
+#include "ns3/boolean.h"
+#include "ns3/double.h"
+#include "ns3/integer.h"
+#include "ns3/nstime.h"
+#include "ns3/object-factory.h"
+#include "ns3/type-id.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+bool
+FindTypeId(std::string_view name, ns3::TypeId& typeId)
+{
+    return ns3::TypeId::LookupByNameFailSafe(std::string(name), &typeId) &&
+           typeId.IsChildOf(ns3::TcpCongestionOps::GetTypeId()) &&
+           typeId != ns3::TcpCongestionOps::GetTypeId() && typeId.HasConstructor();
+}
+
+/// Least and greatest integers that a double holds exactly.
+constexpr double MAX_EXACT = 9007199254740992.;
+
+/// Name of the attribute that selects a random stream.
+constexpr std::string_view STREAM_ATTRIBUTE = "Stream";
+
+/// What a number means to an attribute.
+enum class AttributeKind
+{
+    NOT_A_NUMBER,
+    BOOLEAN,
+    INTEGER,
+    UNSIGNED,
+    REAL,
+    TIME
+};
+
+AttributeKind
+GetKind(const ns3::TypeId::AttributeInformation& attribute)
+{
+    const std::string type = attribute.checker->GetValueTypeName();
+    if (type == "ns3::BooleanValue")
+    {
+        return AttributeKind::BOOLEAN;
+    }
+    if (type == "ns3::IntegerValue")
+    {
+        return AttributeKind::INTEGER;
+    }
+    if (type == "ns3::UintegerValue")
+    {
+        return AttributeKind::UNSIGNED;
+    }
+    if (type == "ns3::DoubleValue")
+    {
+        return AttributeKind::REAL;
+    }
+    return type == "ns3::TimeValue" ? AttributeKind::TIME : AttributeKind::NOT_A_NUMBER;
+}
+
+std::string
+GetUnit(AttributeKind kind)
+{
+    switch (kind)
+    {
+    case AttributeKind::BOOLEAN:
+        return "bool";
+    case AttributeKind::INTEGER:
+    case AttributeKind::UNSIGNED:
+        return "integer";
+    case AttributeKind::TIME:
+        return "s";
+    default:
+        return {};
+    }
+}
+
+ns3::Ptr<ns3::AttributeValue>
+MakeValue(AttributeKind kind, double value)
+{
+    switch (kind)
+    {
+    case AttributeKind::BOOLEAN:
+        return ns3::Create<ns3::BooleanValue>(value != 0);
+    case AttributeKind::INTEGER:
+        return ns3::Create<ns3::IntegerValue>(static_cast<int64_t>(value));
+    case AttributeKind::UNSIGNED:
+        return ns3::Create<ns3::UintegerValue>(static_cast<uint64_t>(value));
+    case AttributeKind::TIME:
+        return ns3::Create<ns3::TimeValue>(ns3::Seconds(value));
+    default:
+        return ns3::Create<ns3::DoubleValue>(value);
+    }
+}
+
+double
+GetNumber(AttributeKind kind, const ns3::AttributeValue& value)
+{
+    switch (kind)
+    {
+    case AttributeKind::BOOLEAN:
+        return dynamic_cast<const ns3::BooleanValue&>(value).Get() ? 1 : 0;
+    case AttributeKind::INTEGER:
+        return static_cast<double>(dynamic_cast<const ns3::IntegerValue&>(value).Get());
+    case AttributeKind::UNSIGNED:
+        return static_cast<double>(dynamic_cast<const ns3::UintegerValue&>(value).Get());
+    case AttributeKind::TIME:
+        return dynamic_cast<const ns3::TimeValue&>(value).Get().GetSeconds();
+    default:
+        return dynamic_cast<const ns3::DoubleValue&>(value).Get();
+    }
+}
+
+CongestionParameterInfo
+Describe(const ns3::TypeId::AttributeInformation& attribute, AttributeKind kind)
+{
+    CongestionParameterInfo info;
+    info.name = attribute.name;
+    info.defaultValue = GetNumber(kind, *attribute.initialValue);
+    info.unit = GetUnit(kind);
+    info.minimum = kind == AttributeKind::INTEGER || kind == AttributeKind::REAL ? -MAX_EXACT : 0;
+    info.maximum = kind == AttributeKind::BOOLEAN ? 1 : MAX_EXACT;
+    info.doc = attribute.help;
+    info.source = "ns-3.44";
+    return info;
+}
+
+/// Attributes of a TypeId and of those it derives from, as numbers where they are.
+template <typename F>
+void
+ForEachNumber(ns3::TypeId typeId, F visit)
+{
+    for (;; typeId = typeId.GetParent())
+    {
+        for (std::size_t i = 0; i < typeId.GetAttributeN(); ++i)
+        {
+            const auto attribute = typeId.GetAttribute(i);
+            const AttributeKind kind = GetKind(attribute);
+            if (kind != AttributeKind::NOT_A_NUMBER &&
+                attribute.supportLevel == ns3::TypeId::SupportLevel::SUPPORTED)
+            {
+                visit(attribute, kind);
+            }
+        }
+        if (typeId == ns3::TcpCongestionOps::GetTypeId() || !typeId.HasParent())
+        {
+            return;
+        }
+    }
+}
+
+void
+SetNumber(ns3::Ptr<ns3::TcpCongestionOps> ops,
+          std::string_view typeId,
+          const std::string& name,
+          double value)
+{
+    bool found = false;
+    ForEachNumber(ops->GetInstanceTypeId(), [&](const auto& attribute, AttributeKind kind) {
+        if (found || attribute.name != name)
+        {
+            return;
+        }
+        found = true;
+        CheckParameterRange(typeId, Describe(attribute, kind), value);
+        if (!ops->SetAttributeFailSafe(name, *MakeValue(kind, value)))
+        {
+            throw std::invalid_argument(std::string(typeId) + ": parameter '" + name +
+                                        "' = " + FormatParameterValue(value) +
+                                        " is refused by ns-3 (" + attribute.help + ")");
+        }
+    });
+    if (!found)
+    {
+        throw std::invalid_argument(
+            DescribeUnknownParameter(typeId, name, DescribeNs3Attributes(typeId)));
+    }
+}
+
+void
+SetStream(ns3::Ptr<ns3::TcpCongestionOps> ops, int64_t stream)
+{
+    const auto bits = static_cast<uint64_t>(stream);
+    const auto folded = static_cast<uint32_t>(bits ^ (bits >> 32));
+    ops->SetAttributeFailSafe(std::string(STREAM_ATTRIBUTE), ns3::UintegerValue(folded));
+}
+
+} // namespace
+
+bool
+HasNs3CongestionOps(std::string_view name)
+{
+    ns3::TypeId typeId;
+    return FindTypeId(name, typeId);
+}
+
+std::vector<std::string>
+ListNs3CongestionOps()
+{
+    std::vector<std::string> names;
+    for (uint16_t i = 0; i < ns3::TypeId::GetRegisteredN(); ++i)
+    {
+        const std::string name = ns3::TypeId::GetRegistered(i).GetName();
+        if (HasNs3CongestionOps(name))
+        {
+            names.push_back(name);
+        }
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+std::vector<CongestionParameterInfo>
+DescribeNs3Attributes(std::string_view typeId)
+{
+    ns3::TypeId found;
+    std::vector<CongestionParameterInfo> infos;
+    if (FindTypeId(typeId, found))
+    {
+        ForEachNumber(found, [&](const auto& attribute, AttributeKind kind) {
+            infos.push_back(Describe(attribute, kind));
+        });
+    }
+    return infos;
+}
+
+ns3::Ptr<ns3::TcpCongestionOps>
+MakeNs3CongestionOps(std::string_view typeId,
+                     const CongestionParameters& parameters,
+                     int64_t stream)
+{
+    ns3::TypeId found;
+    if (!FindTypeId(typeId, found))
+    {
+        throw std::invalid_argument("'" + std::string(typeId) + "' is no ns-3 congestion control");
+    }
+    ns3::ObjectFactory factory;
+    factory.SetTypeId(found);
+    auto ops = factory.Create<ns3::TcpCongestionOps>();
+    SetStream(ops, stream);
+    for (const auto& [name, value] : parameters)
+    {
+        SetNumber(ops, typeId, name, value);
+    }
+    return ops;
+}
+
+} // namespace tunnelcc
