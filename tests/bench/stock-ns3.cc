@@ -32,6 +32,7 @@
 #include "ns3/tcp-socket-factory.h"
 #include "ns3/uinteger.h"
 
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <sys/resource.h>
@@ -77,9 +78,15 @@ CpuSeconds()
 uint64_t
 PeakRssBytes()
 {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return 1024 * static_cast<uint64_t>(usage.ru_maxrss);
+    // Not ru_maxrss, which a program inherits from the one that started it.
+    std::ifstream status("/proc/self/status");
+    std::string key;
+    while (status >> key && key != "VmHWM:")
+    {
+    }
+    uint64_t kibibytes = 0;
+    status >> kibibytes;
+    return 1024 * kibibytes;
 }
 
 Options

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Speed and memory of tunnelcc against stock ns-3, as `make bench` measures them.
+
+Each case runs once in a fresh process. A packet is a data segment that was sent across the path;
+segments on a host's loopback do not count. Time is the CPU time of the simulation alone: neither
+imports nor the building of the experiment. The baseline, ``stock-ns3``, runs the same flows over
+ns-3's TcpSocketBase and ns3::TcpBbr until it is done or reaches the limit of CPU time; its rate
+is then that of the part it did simulate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+RELAY = "gost-relay-wss"
+IP_PACKET = 1500  # bytes
+WINDOW = 3 << 20  # bytes, what a flow of tunnelcc advertises by default
+BASELINE = (
+    "The baseline is stock ns-3 (TcpSocketBase, ns3::TcpBbr) on the PyPI wheel, which is built "
+    "with assertions and logging; an optimised source build of ns-3 is about 7× faster than it."
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """BBR flows over one bottleneck with a buffer of 1 BDP."""
+
+    name: str
+    flows: int
+    rate: float  # bit/s
+    rtt: float  # s
+    loss: float  # probability
+    duration: float  # simulated s
+    goal: float  # packets per CPU second; through a relay, half of it
+
+
+CASES = (
+    Case("1 flow, 100 Mbit/s × 100 ms", 1, 100e6, 0.1, 0, 30, 3e6),
+    Case("1 flow, 100 Mbit/s × 100 ms, 1 % loss", 1, 100e6, 0.1, 0.01, 30, 3e6),
+    Case("16 flows, 2 Gbit/s × 170 ms", 16, 2e9, 0.17, 0, 20, 1.5e6),
+    Case("128 flows, 10 Gbit/s × 20 ms", 128, 10e9, 0.02, 0, 5, 1e6),
+)
+
+
+def peak_rss_bytes() -> int:
+    """Return this process's peak resident memory (getrusage's includes the parent's)."""
+    status = Path("/proc/self/status").read_text("ascii")
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return 1024 * int(line.split()[1])
+
+
+def simulate(case: Case, tunnel: str | None) -> dict[str, Any]:
+    """Run a case in this process and return what it took."""
+    import tunnelcc as tc
+    from tunnelcc import core
+
+    core.load()
+    experiment = tc.Experiment(
+        path=tc.Path(
+            rate=f"{case.rate:.0f}bps",
+            rtt=f"{case.rtt * 1e3:.0f}ms",
+            loss=f"{case.loss * 100:g}%",
+            buffer="1bdp",
+        ),
+        flows=[tc.Flow(cc="bbr", count=case.flows)],
+        tunnel=tunnel,
+        duration=f"{case.duration:g}s",
+        seed=1,
+    )
+    run = tc.run
+    before = time.process_time()
+    result = run(experiment, progress=False)
+    cpu = time.process_time() - before
+    return {
+        "timed_out": False,
+        "simulated_seconds": case.duration,
+        "cpu_seconds": cpu,
+        "data_segments": int(result.raw.path_segments),
+        "goodput_bps": result.goodput,
+        "events": int(result.raw.events),
+        "peak_rss_bytes": peak_rss_bytes(),
+    }
+
+
+def in_fresh_process(index: int, tunnel: str | None) -> dict[str, Any]:
+    """Run a case in a process of its own."""
+    command = [
+        sys.executable,
+        __file__,
+        "--case",
+        str(index),
+        *(["--tunnel", tunnel] * bool(tunnel)),
+    ]
+    return parsed(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def stock(program: Path, case: Case, limit: float) -> dict[str, Any]:
+    """Run a case on stock ns-3 for at most ``limit`` seconds of CPU time."""
+    command = [
+        str(program),
+        f"--flows={case.flows}",
+        f"--rate={case.rate:.0f}",
+        f"--rtt={case.rtt}",
+        f"--loss={case.loss}",
+        f"--buffer={case.rate * case.rtt / 8 / IP_PACKET:.0f}",
+        f"--window={WINDOW}",
+        f"--duration={case.duration}",
+        f"--cpu-limit={limit}",
+    ]
+    return parsed(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def parsed(output: bytes) -> dict[str, Any]:
+    """Return a run's JSON with the quantities that follow from it."""
+    run: dict[str, Any] = json.loads(output)
+    run["packets_per_cpu_second"] = run["data_segments"] / run["cpu_seconds"]
+    run["events_per_packet"] = run["events"] / run["data_segments"]
+    return run
+
+
+def import_seconds(statement: str, repeats: int = 5) -> float:
+    """Return the median time that a fresh interpreter takes for ``statement``, in seconds."""
+    code = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
+    command = [sys.executable, "-c", code]
+    return statistics.median(float(subprocess.check_output(command)) for _ in range(repeats))
+
+
+def processor() -> str:
+    """Return the name of this machine's processor."""
+    lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    return next((line.split(":", 1)[1].strip() for line in lines if "model name" in line), "?")
+
+
+def measure(stock_program: Path, limit: float) -> dict[str, Any]:
+    """Run everything and return one table."""
+    cases = []
+    for index, case in enumerate(CASES):
+        print(f"{case.name} …", file=sys.stderr)
+        runs = {
+            "plain": in_fresh_process(index, None),
+            RELAY: in_fresh_process(index, RELAY),
+            "stock": stock(stock_program, case, limit),
+        }
+        speed = {name: run["packets_per_cpu_second"] for name, run in runs.items()}
+        cases.append(
+            {
+                "case": case.name,
+                "goal_packets_per_cpu_second": case.goal,
+                "runs": runs,
+                "relay_to_plain": speed[RELAY] / speed["plain"],
+                "plain_to_stock": speed["plain"] / speed["stock"],
+            }
+        )
+    return {
+        "processor": processor(),
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "baseline": BASELINE,
+        "stock_cpu_limit_seconds": limit,
+        "import_seconds": import_seconds("import tunnelcc"),
+        "import_and_load_seconds": import_seconds(
+            "import tunnelcc; tunnelcc.run; from tunnelcc import core; core.load()"
+        ),
+        "cases": cases,
+    }
+
+
+def show(report: dict[str, Any]) -> None:
+    """Print the table on the terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"Data segments across the path per CPU second, {report['processor']}")
+    table.add_column("case")
+    table.add_column("")
+    for heading in (
+        "simulated",
+        "CPU",
+        "packets/s",
+        "goal",
+        "events/packet",
+        "peak memory",
+        "goodput",
+        "compared",
+    ):
+        table.add_column(heading, justify="right")
+    for case in report["cases"]:
+        goal = case["goal_packets_per_cpu_second"]
+        compared = {
+            "plain": f"{case['plain_to_stock']:.0f} × stock",
+            RELAY: f"{case['relay_to_plain']:.2f} × plain",
+        }
+        goals = {"plain": f"{goal / 1e6:g} M", RELAY: f"{goal / 2e6:g} M"}
+        name = case["case"]
+        for kind, run in case["runs"].items():
+            table.add_row(
+                name,
+                "stock ns-3" if kind == "stock" else kind,
+                f"{run['simulated_seconds']:.4g} s",
+                f"{run['cpu_seconds']:.2f} s" + (" (time-out)" if run["timed_out"] else ""),
+                engineering(run["packets_per_cpu_second"]),
+                goals.get(kind, ""),
+                f"{run['events_per_packet']:.2f}",
+                f"{run['peak_rss_bytes'] / 1e6:.0f} MB",
+                f"{run['goodput_bps'] / 1e6:.1f} Mbit/s",
+                compared.get(kind, ""),
+            )
+            name = ""
+        table.add_section()
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    console.print(table)
+    console.print(
+        f"import tunnelcc: {report['import_seconds'] * 1e3:.0f} ms; "
+        f"with the compiled module: {report['import_and_load_seconds'] * 1e3:.0f} ms"
+    )
+    console.print(report["baseline"])
+    console.print(
+        f"(time-out): stopped after {report['stock_cpu_limit_seconds']:g} s of CPU time; "
+        "speed, memory and goodput are those of the part that was simulated."
+    )
+
+
+def engineering(rate: float) -> str:
+    """Return a rate with a prefix: 2.31 M, 4.7 k."""
+    return f"{rate / 1e6:.2f} M" if rate >= 1e6 else f"{rate / 1e3:.1f} k"
+
+
+def main() -> None:
+    """Run the benchmark, or with --case one case of it."""
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--stock", type=Path, default=ROOT / "build/release/stock-ns3")
+    parser.add_argument("--stock-limit", type=float, default=60, metavar="SECONDS")
+    parser.add_argument("--write", action="store_true", help="store it as results/bench.json")
+    parser.add_argument("--case", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--tunnel", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.case is not None:
+        print(json.dumps(simulate(CASES[arguments.case], arguments.tunnel)))
+        return
+    report = measure(arguments.stock, arguments.stock_limit)
+    show(report)
+    if arguments.write:
+        target = ROOT / "results" / "bench.json"
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        print(f"written to {target.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
