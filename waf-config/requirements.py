@@ -5,11 +5,12 @@
 minute to compile and serves ns-3's Python bindings only. tunnelcc never imports those.
 """
 
+import sys
 from pathlib import Path
 
-try:
+if sys.version_info >= (3, 11):
     import tomllib
-except ImportError:  # Python 3.10
+else:
     from pip._vendor import tomli as tomllib
 
 pyproject = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))

@@ -93,13 +93,9 @@ def simulate(case: Case, tunnel: str | None) -> dict[str, Any]:
 
 def in_fresh_process(index: int, tunnel: str | None) -> dict[str, Any]:
     """Run a case in a process of its own."""
-    command = [
-        sys.executable,
-        __file__,
-        "--case",
-        str(index),
-        *(["--tunnel", tunnel] * bool(tunnel)),
-    ]
+    command = [sys.executable, __file__, "--case", str(index)]
+    if tunnel is not None:
+        command += ["--tunnel", tunnel]
     return parsed(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
