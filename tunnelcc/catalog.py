@@ -8,6 +8,7 @@ tunnel adds its class to ``KINDS``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -55,9 +56,7 @@ def _parse_counts(expected: str, least: int) -> Kind:
 Prose = Annotated[str, Kind(_parse_prose, str, "some text")]
 Writes = Annotated[tuple[int, ...], _parse_counts("a list of sizes in bytes, each at least 1", 1)]
 Counts = Annotated[tuple[int, ...], _parse_counts("a list of numbers of streams", 1)]
-Costs = Annotated[
-    tuple[float, ...], Kind(_parse_costs, list, "a list of CPU seconds per GB")
-]
+Costs = Annotated[tuple[float, ...], Kind(_parse_costs, list, "a list of CPU seconds per GB")]
 Size = Annotated[int, size(0, 2**31 - 1)]
 LayerSize = Annotated[int, whole(0, 2**24)]
 
@@ -208,7 +207,7 @@ def load(name: str) -> Entry:
     if name in names():
         return _built_in(name)
     if name.endswith(".toml"):
-        return _read(Path(name), {"name": Path(name).stem})
+        return _user_file(Path(name))
     expected = "one of " + ", ".join(names()) + ", none, or the path of a .toml file"
     raise ConfigError(Problem("", name, expected, nearest(name, names())))
 
@@ -216,6 +215,16 @@ def load(name: str) -> Entry:
 @cache
 def _built_in(name: str) -> Entry:
     return _read(DIRECTORY / f"{name}.toml", {"name": name})
+
+
+def _user_file(path: Path) -> Entry:
+    try:
+        return _read(path, {"name": path.stem})
+    except ConfigError as error:
+        where = f"in {path}"
+        raise ConfigError(
+            *(replace(it, hint="; ".join(filter(None, (it.hint, where)))) for it in error.problems)
+        ) from None
 
 
 def _read(path: Path, defaults: dict[str, Any]) -> Entry:

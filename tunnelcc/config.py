@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_serializer, model_validator
 
 from tunnelcc import catalog, core
 from tunnelcc.derived import buffer_bytes
-from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.kernels import kernels
 from tunnelcc.schema import (
     BUFFER,
@@ -118,13 +118,16 @@ class CongestionControl(Model):
 def _check_parameters(name: str, parameters: dict[str, Any]) -> None:
     if not parameters:
         return
-    known = [parameter[0] for parameter in core.congestion_parameters(name)]
+    known = {parameter.name: parameter for parameter in core.congestion_parameters(name)}
     for key, value in parameters.items():
         if key not in known:
             expected = f"a parameter of {name}: " + (", ".join(known) or "it has none")
             raise ConfigError(Problem(key, value, expected, nearest(key, known)))
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
-            raise ConfigError(Problem(key, value, "a finite number"))
+        least, most = known[key].minimum, known[key].maximum
+        fits = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not fits or not least <= value <= most:
+            unit = f" ({known[key].unit})" if known[key].unit else ""
+            raise ConfigError(Problem(key, value, f"a number from {least:g} to {most:g}{unit}"))
 
 
 class Flow(Model):
@@ -160,7 +163,9 @@ class Flow(Model):
 class Tunnel(Model):
     """A catalogue entry by name or by the path of a TOML file, and what differs from it."""
 
-    name: str = Field("none", description="`tunnelcc list` shows them; a path ends in .toml; none")
+    name: str = Field(
+        description="`tunnelcc list` shows the names; none: no tunnel; or the path of a .toml file"
+    )
     cc: CongestionControl | None = Field(
         None, description="congestion control of the carrier, else that of the flow"
     )
@@ -176,7 +181,7 @@ class Tunnel(Model):
             return {"name": data}
         if isinstance(data, dict):
             if "name" not in data:
-                raise ConfigError(Problem("name", None, "the name of a tunnel"))
+                raise ConfigError(Problem("name", MISSING, "a tunnel, for its other keys to hold"))
             _check_tunnel("name", data["name"])
         return data
 
@@ -287,7 +292,11 @@ class Hosts(Model):
 
     @model_validator(mode="after")
     def _check(self) -> Hosts:
-        for prefix, side in (("", self), ("client.", self.of("client")), ("server.", self.of("server"))):
+        for prefix, side in (
+            ("", self),
+            ("client.", self.of("client")),
+            ("server.", self.of("server")),
+        ):
             kernel = kernels()[side.kernel]
             if side.tcp_adv_win_scale is not None and not kernel.has_adv_win_scale:
                 raise ConfigError(
@@ -335,7 +344,8 @@ class Experiment(Model):
     @field_validator("tunnel", mode="before")
     @classmethod
     def _no_tunnel(cls, tunnel: Any) -> Any:
-        return None if tunnel == "none" else tunnel
+        name = tunnel.get("name") if isinstance(tunnel, dict) else tunnel
+        return None if name == "none" else tunnel
 
     @model_validator(mode="after")
     def _check(self) -> Experiment:
@@ -362,7 +372,10 @@ class Experiment(Model):
                     expected = "a time before the end of the run"
                     yield Problem(f"flows.{index}.{key}", format_time(moment), expected)
         packet = self.tcp.mss + self.tcp.header_bytes
-        for key, bottleneck in (("buffer", self.path.rate), ("reverse_buffer", self.path.reverse_rate)):
+        for key, bottleneck in (
+            ("buffer", self.path.rate),
+            ("reverse_buffer", self.path.reverse_rate),
+        ):
             buffer: Buffer = getattr(self.path, key)
             if bottleneck and buffer.packets is None:
                 room = buffer_bytes(buffer, bottleneck, self.path.rtt)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 
@@ -25,25 +26,53 @@ def load() -> ModuleType:
         ) from error
 
 
+@dataclass(frozen=True)
+class Algorithm:
+    """A congestion control of this project."""
+
+    name: str
+    summary: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that can be set on a congestion control."""
+
+    name: str
+    default: float
+    unit: str
+    minimum: float
+    maximum: float
+    doc: str
+    source: str
+
+
+@cache
+def algorithms() -> tuple[Algorithm, ...]:
+    """Return the built-in congestion controls."""
+    return tuple(Algorithm(*info) for info in load().congestion_algorithms())
+
+
 @cache
 def congestion_controls() -> tuple[str, ...]:
-    """Return the names of the built-in algorithms."""
-    return tuple(load().congestion_controls())
+    """Return the names of the built-in congestion controls."""
+    return tuple(algorithm.name for algorithm in algorithms())
 
 
 @cache
 def ns3_congestion_controls() -> tuple[str, ...]:
-    """Return the names of ns-3's algorithms (``ns3::TcpBbr``)."""
+    """Return the names of ns-3's congestion controls (``ns3::TcpBbr``)."""
     return tuple(load().ns3_congestion_controls())
 
 
 @cache
 def has_congestion_control(name: str) -> bool:
-    """Whether flows can use the algorithm."""
+    """Whether flows can use the congestion control."""
     return bool(load().has_congestion_control(name))
 
 
 @cache
-def congestion_parameters(name: str) -> tuple[tuple[str, float, str], ...]:
-    """Return (name, default, meaning) of each parameter of a built-in algorithm."""
-    return tuple(load().congestion_parameters(name))
+def congestion_parameters(name: str) -> tuple[Parameter, ...]:
+    """Return the parameters of a congestion control, ns-3's attributes included."""
+    return tuple(Parameter(*info) for info in load().congestion_parameters(name))

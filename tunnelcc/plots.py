@@ -34,7 +34,7 @@ ALGORITHMS = {
 }
 _OTHERS = (("#CC79A7", "v", "-."), ("#000000", "P", "-."), ("#F0E442", "X", "-."))
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "figure.dpi": 120,
     "figure.constrained_layout.use": True,
     "font.size": 9,

@@ -266,8 +266,8 @@ def _dataset(result: Result) -> xarray.Dataset:
         data[name] = _variable(("flow", "leg", "time"), series, unit, doc)
     for name, (unit, doc) in LINK_SERIES.items():
         attribute = _LINK_ATTRIBUTE[name]
-        series = [getattr(link, attribute) for link in (raw.forward, raw.reverse)]
-        data[name] = _variable(("direction", "time"), series, unit, doc)
+        links = [getattr(link, attribute) for link in (raw.forward, raw.reverse)]
+        data[name] = _variable(("direction", "time"), links, unit, doc)
     cpu = [raw.client.cpu, raw.server.cpu]
     data["cpu"] = _variable(("host", "time"), cpu, "1", "CPU use, of all cores")
     coordinates = {

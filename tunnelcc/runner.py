@@ -9,6 +9,7 @@ stopped; and the user's main script is not imported again.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -153,10 +154,8 @@ def _start() -> _Worker:
 
 def _assign(worker: _Worker, index: int, todo: Sequence[Experiment]) -> None:
     worker.index = index
-    try:
+    with contextlib.suppress(OSError):  # It has died; reading from the pipe will tell.
         worker.pipe.send(todo[index])
-    except OSError:
-        pass  # It has died; reading from the pipe will tell.
 
 
 def _stop(worker: _Worker) -> None:

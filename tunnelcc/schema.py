@@ -124,12 +124,8 @@ def _parse_buffer(value: object) -> units.Buffer:
 
 SWITCH = Kind(_parse_switch, bool, "true or false")
 TEXT = Kind(_parse_text, str, "one line of text")
-BUFFER = Kind(
-    _parse_buffer, str, f"{units.BUFFER_EXPECTED}, more than 0, at most 1000bdp or 1TiB"
-)
-PROBABILITY = Kind(
-    units.parse_probability, units.format_probability, units.PROBABILITY_EXPECTED
-)
+BUFFER = Kind(_parse_buffer, str, f"{units.BUFFER_EXPECTED}, more than 0, at most 1000bdp or 1TiB")
+PROBABILITY = Kind(units.parse_probability, units.format_probability, units.PROBABILITY_EXPECTED)
 
 
 def rate(least: float, most: float) -> Kind:
@@ -201,7 +197,9 @@ def _problem(
         parent = _model_at(model, path[:-1]) or model
         names = list(parent.model_fields)
         expected = "one of the keys " + ", ".join(names)
-        return Problem(key, value, expected, f"unknown key, {nearest(path[-1], names)}".rstrip(", "))
+        return Problem(
+            key, value, expected, f"unknown key, {nearest(path[-1], names)}".rstrip(", ")
+        )
     if type_ == "missing":
         return Problem(key, MISSING, "a value")
     if type_ in ("model_type", "dict_type", "model_attributes_type"):
@@ -252,10 +250,12 @@ def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[KeyInfo]:
         if inner is None or "shown as one key" in (inner.__doc__ or ""):
             kinds = [item for item in field.metadata if isinstance(item, Kind)]
             kind = kinds[0] if kinds else next(_kinds_in(field.annotation), None)
-            default = field.get_default(call_default_factory=True)
-            if default is not None and kind is not None:
+            default = "" if field.is_required() else field.get_default(call_default_factory=True)
+            if isinstance(default, Model):
+                default = default.model_dump()
+            elif kind is not None and default is not None:
                 default = kind.format(default)
-            yield KeyInfo(key, default, kind.expected if kind else doc, doc)
+            yield KeyInfo(key, default, kind.expected if kind else "a name", doc)
         else:
             yield from keys_of(inner, key + ".")
 

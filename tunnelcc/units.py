@@ -35,9 +35,7 @@ _TIME_UNITS = {
     "µs": Decimal("1e-6"),
     "ns": Decimal("1e-9"),
 }
-_SIZE_UNITS = {
-    prefix + "B": scale for prefix, scale in {**_DECIMAL, "K": 10**3, **_BINARY}.items()
-}
+_SIZE_UNITS = {prefix + "B": scale for prefix, scale in {**_DECIMAL, "K": 10**3, **_BINARY}.items()}
 _BUFFER_UNITS = ("bdp", "p")
 
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*")

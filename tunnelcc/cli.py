@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command ``tunnelcc``: one subcommand per verb.
+
+Results go to standard output, progress and complaints to standard error. Exit codes: 0 done,
+1 failed, 2 wrong input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tunnelcc._version import __version__
+from tunnelcc.errors import ConfigError, Problem, TunnelccError, nearest
+
+if TYPE_CHECKING:
+    from tunnelcc.config import Experiment
+
+
+class _Commands(click.Group):
+    """Subcommands, with the nearest name for one that does not exist."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands:
+            names = list(self.commands)
+            expected = "one of " + ", ".join(names)
+            raise ConfigError(Problem("command", args[0], expected, nearest(args[0], names)))
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="tunnelcc", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Simulate congestion control across tunnels, on ns-3."""
+
+
+@cli.command()
+@click.argument("scenario", required=False, type=click.Path(path_type=Path))
+@click.option("--rate", help="Bottleneck rate, such as 100Mbps.")
+@click.option("--rtt", help="Base round-trip time, such as 100ms.")
+@click.option("--loss", help="Random loss in the direction of the data, such as 1%.")
+@click.option("--buffer", help="Room at the bottleneck: 1bdp, 200p or 64KiB.")
+@click.option("--cc", help="Congestion control of the applications, and of the carrier.")
+@click.option("--carrier-cc", help="Congestion control of the tunnel's connections.")
+@click.option("--flows", help="Number of flows.")
+@click.option("--tunnel", help="Tunnel of all flows; `tunnelcc list` shows them.")
+@click.option("--duration", help="Simulated time, warm-up included.")
+@click.option("--warmup", help="Time before measurements begin.")
+@click.option("--seed", help="Seed of every random draw.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Any other key, such as hosts.kernel=5.10; `tunnelcc show experiment` lists them.",
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="Save a figure (.png, .svg, .pdf).")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+def run(
+    scenario: Path | None,
+    settings: tuple[str, ...],
+    plot: Path | None,
+    as_json: bool,
+    **options: str | None,
+) -> None:
+    """Simulate one experiment: a SCENARIO file, changed by the options, or the defaults."""
+    from tunnelcc import report
+    from tunnelcc.runner import run as simulate
+
+    experiment = _experiment(scenario, options, settings)
+    if plot is not None:
+        from tunnelcc.plots import check_file
+
+        check_file(plot)
+    result = simulate(experiment)
+    if plot is not None:
+        from tunnelcc.plots import plot_run
+
+        plot_run(result, plot)
+    if as_json:
+        click.echo(result.to_json())
+    else:
+        report.print_result(result)
+
+
+def _experiment(
+    scenario: Path | None, options: dict[str, str | None], settings: Sequence[str]
+) -> Experiment:
+    from tunnelcc import scenario as scenarios
+    from tunnelcc.toml import parse_value
+
+    table = scenarios.read_scenario(scenario) if scenario is not None else {}
+    changes: dict[str, Any] = {}
+    for name, key in _OPTION_KEYS.items():
+        text = options[name]
+        if text is not None:
+            changes[key] = parse_value(text)
+    groups = table.get("flows", [{}])
+    if options["flows"] is not None and isinstance(groups, list) and len(groups) > 1:
+        expected = "one group of flows in the scenario; use --set flows.0.count=…"
+        raise ConfigError(Problem("--flows", options["flows"], expected))
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals or not key:
+            raise ConfigError(Problem("--set", setting, "KEY=VALUE, such as hosts.kernel=5.10"))
+        changes[key.strip()] = _text_or_value(key.strip(), text.strip(), parse_value)
+    return scenarios.build(table, changes)
+
+
+_OPTION_KEYS = {
+    "rate": "path.rate",
+    "rtt": "path.rtt",
+    "loss": "path.loss",
+    "buffer": "path.buffer",
+    "cc": "cc",
+    "flows": "flows.0.count",
+    "tunnel": "tunnel.name",
+    "carrier_cc": "tunnel.cc",
+    "duration": "duration",
+    "warmup": "warmup",
+    "seed": "seed",
+}
+
+
+def _text_or_value(key: str, text: str, parse: Any) -> object:
+    """Kernel versions and titles are text even where they look like numbers."""
+    return text if key.rpartition(".")[2] in ("kernel", "title") else parse(text)
+
+
+@cli.command("list")
+def list_() -> None:
+    """Show the tunnels and the congestion controls there are."""
+    from tunnelcc import report
+
+    report.print_list()
+
+
+@cli.command()
+@click.argument("what", metavar="experiment|tunnel|cc")
+@click.argument("name", required=False)
+def show(what: str, name: str | None) -> None:
+    """Show the keys of an experiment with their defaults, or a tunnel or congestion control."""
+    from tunnelcc import report
+
+    kinds = {
+        "experiment": report.print_experiment,
+        "tunnel": report.print_tunnel,
+        "cc": report.print_congestion_control,
+    }
+    if what not in kinds:
+        expected = "one of " + ", ".join(kinds)
+        raise ConfigError(Problem("show", what, expected, nearest(what, kinds)))
+    if what == "experiment":
+        if name is not None:
+            raise ConfigError(Problem("show experiment", name, "nothing more"))
+        report.print_experiment()
+        return
+    if name is None:
+        raise ConfigError(Problem(f"show {what}", None, "a name; `tunnelcc list` shows them"))
+    kinds[what](name)  # type: ignore[operator]
+
+
+@cli.command()
+@click.argument("key")
+@click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core.")
+@click.option(
+    "--cc-set",
+    default="tunnelcc",
+    show_default=True,
+    type=click.Choice(["tunnelcc", "ns3"]),
+    help="ns3: with ns-3's own algorithms as further columns.",
+)
+@click.option("--output", type=click.Path(path_type=Path), help="Directory for tables and figures.")
+def reproduce(key: str, seeds: int, jobs: int | None, cc_set: str, output: Path | None) -> None:
+    """Reproduce the published results KEY and show both side by side."""
+    from tunnelcc import papers
+
+    papers.reproduce(key, seeds=seeds, jobs=jobs, cc_set=cc_set, output=output)
+
+
+@cli.command()
+def doctor() -> None:
+    """Check what tunnelcc needs, and that a simulation runs."""
+    from tunnelcc.doctor import print_checks
+
+    if not print_checks():
+        sys.exit(1)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and exit."""
+    try:
+        cli.main(args=arguments, prog_name="tunnelcc", standalone_mode=False)
+        sys.stdout.flush()
+    except TunnelccError as error:
+        click.echo(f"tunnelcc: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        click.echo(f"tunnelcc: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("tunnelcc: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough; nothing more is to be written on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is installed and whether it works: ``tunnelcc doctor``."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tunnelcc._version import __version__
+
+
+@dataclass(frozen=True)
+class Check:
+    """One finding; ``advice`` says how to mend it where it is not good."""
+
+    name: str
+    good: bool
+    finding: str
+    advice: str = ""
+
+
+def checks() -> Iterator[Check]:
+    """Yield one finding after the other."""
+    for name, look in _CHECKS.items():
+        try:
+            yield Check(name, True, look())
+        except Exception as error:
+            yield Check(name, False, f"{type(error).__name__}: {error}", _ADVICE[name])
+
+
+def print_checks() -> bool:
+    """Print all findings; return whether all are good."""
+    from rich.console import Console
+
+    console, good = Console(highlight=False), True
+    for check in checks():
+        good = good and check.good
+        mark = "[green]ok[/]  " if check.good else "[red]bad[/] "
+        console.print(mark, end="")
+        console.print(f"{check.name}: {check.finding}", markup=False, soft_wrap=True)
+        if not check.good:
+            console.print(f"    {check.advice}", markup=False, soft_wrap=True)
+    return good
+
+
+def _package() -> str:
+    return f"tunnelcc {__version__}"
+
+
+def _python() -> str:
+    return f"{platform.python_implementation()} {platform.python_version()}, {platform.platform()}"
+
+
+def _ns3() -> str:
+    from tunnelcc import _ns3
+
+    return f"ns-3 {_ns3.NS3_VERSION} in {_ns3.library_directory()}"
+
+
+def _module() -> str:
+    from tunnelcc import core
+
+    own, foreign = core.congestion_controls(), core.ns3_congestion_controls()
+    where = getattr(core.load(), "__file__", "built in")
+    return f"{where}, {len(own)} congestion controls and {len(foreign)} of ns-3's"
+
+
+def _catalogue() -> str:
+    from tunnelcc import catalog
+
+    return f"{len([catalog.load(name) for name in catalog.names()])} tunnels"
+
+
+def _libraries() -> str:
+    from importlib.metadata import version
+
+    names = ("numpy", "xarray", "pydantic", "matplotlib", "rich", "click")
+    return ", ".join(f"{name} {version(name)}" for name in names)
+
+
+def _machine() -> str:
+    from tunnelcc.limits import available_memory
+
+    return f"{os.cpu_count()} cores, {available_memory() / 1e9:.1f} GB of memory available"
+
+
+def _simulation() -> str:
+    from tunnelcc.config import Experiment
+    from tunnelcc.runner import run
+
+    table = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "2s", "warmup": "1s"}
+    rates = {}
+    for tunnel in ("none", "gost-relay-wss"):
+        rates[tunnel] = run(Experiment.parse({**table, "tunnel": tunnel}), progress=False).goodput
+    shown = ", ".join(f"{rate / 1e6:.1f} Mbit/s ({name})" for name, rate in rates.items())
+    if not all(5e6 < rate < 10e6 for rate in rates.values()):
+        raise RuntimeError(f"one flow over 10 Mbit/s delivered {shown}")
+    return f"one flow over 10 Mbit/s: {shown}"
+
+
+_CHECKS: dict[str, Callable[[], str]] = {
+    "package": _package,
+    "Python": _python,
+    "ns-3": _ns3,
+    "compiled module": _module,
+    "tunnel catalogue": _catalogue,
+    "libraries": _libraries,
+    "machine": _machine,
+    "simulation": _simulation,
+}
+
+_ADVICE = {
+    "package": "install it again: pip install .",
+    "Python": "use CPython 3.10 to 3.13",
+    "ns-3": "pip install ns3==3.44.post0 (Linux on x86-64)",
+    "compiled module": "build it: pip install . in the source tree (needs a C++20 compiler)",
+    "tunnel catalogue": "install tunnelcc again: a file of its catalogue is missing or damaged",
+    "libraries": "install tunnelcc with its dependencies: pip install .",
+    "machine": "free some memory",
+    "simulation": "the models do not work here; run `make test` in the source tree",
+}

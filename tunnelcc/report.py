@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tables for the terminal: results of a run, and what can be simulated."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tunnelcc import catalog, core
+from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.kernels import kernels
+from tunnelcc.schema import keys_of
+from tunnelcc.units import format_time
+
+if TYPE_CHECKING:
+    from tunnelcc.result import Result
+
+# With more flows than this, a table shows those of each group as one line.
+_MOST_ROWS = 16
+# Where the output is no terminal: wide enough for the tables.
+_FILE_WIDTH = 120
+
+
+def print_result(result: Result) -> None:
+    """Print flows, path and hosts of a run."""
+    from tunnelcc.plots import describe
+
+    console, totals = _console(), result.to_dict()
+    experiment = result.experiment
+    console.print(experiment.title or describe(result), style="bold", markup=False)
+    console.print(
+        f"measured from {format_time(experiment.warmup)} to {format_time(experiment.duration)}, "
+        f"seed {experiment.seed}"
+    )
+    console.print(_flow_table(totals))
+    path, aggregate, hosts = totals["path"], totals["aggregate"], totals["hosts"]
+    lines = [
+        ("goodput", f"{_mbps(aggregate['goodput_bps'])} Mbit/s"),
+        ("Jain's index", _number(aggregate["jain"], 3)),
+        ("path utilisation", _percent(path["utilisation"])),
+        (
+            "queueing delay",
+            f"mean {_ms(path['queue_delay_mean_s'])} ms, p95 {_ms(path['queue_delay_p95_s'])} ms",
+        ),
+        (
+            "packets lost",
+            f"{path['drops']} dropped by the queue, {path['random_losses']} at random "
+            f"({_percent(path['loss_rate'])} of {path['packets']})",
+        ),
+        (
+            "CPU",
+            f"client {_percent(hosts['client']['utilisation'])}, "
+            f"server {_percent(hosts['server']['utilisation'])}",
+        ),
+    ]
+    console.print(_grid(lines))
+
+
+def _flow_table(totals: dict[str, Any]) -> Table:
+    flows = totals["flows"]
+    tunnelled = any(len(flow["legs"]) > 1 for flow in flows)
+    table = _table("flow", "cc", "goodput Mbit/s", "Retr", right=(2, 3))
+    if tunnelled:
+        table.add_column("carrier cc")
+        table.add_column("carrier retr", justify="right")
+    for heading in ("RTOs", "srtt ms", "p95 ms"):
+        table.add_column(heading, justify="right")
+    for label, members in _rows(flows):
+        legs = [_path_leg(flow) for flow in members]
+        row = [
+            label,
+            members[0]["cc"],
+            _mbps(sum(flow["goodput_bps"] for flow in members)),
+            str(sum(flow["retransmits"] for flow in members)),
+        ]
+        if tunnelled:
+            row += [legs[0]["cc"], str(sum(leg["retransmits"] for leg in legs))]
+        row += [
+            str(sum(leg["rtos"] for leg in legs)),
+            _ms(_mean(leg["srtt_mean_s"] for leg in legs)),
+            _ms(max((leg["srtt_p95_s"] or 0 for leg in legs), default=None)),
+        ]
+        table.add_row(*row)
+    return table
+
+
+def _rows(flows: list[dict[str, Any]]) -> Iterable[tuple[str, list[dict[str, Any]]]]:
+    if len(flows) <= _MOST_ROWS:
+        yield from ((str(flow["flow"]), [flow]) for flow in flows)
+        return
+    for cc in dict.fromkeys(flow["cc"] for flow in flows):
+        members = [flow for flow in flows if flow["cc"] == cc]
+        yield f"{len(members)} flows", members
+
+
+def _path_leg(flow: dict[str, Any]) -> dict[str, Any]:
+    legs: list[dict[str, Any]] = flow["legs"]
+    return next((leg for leg in legs if leg["name"] == "carrier"), legs[0])
+
+
+def print_list() -> None:
+    """Print tunnels and congestion controls, a line each."""
+    console = _console()
+    console.print("Tunnels", style="bold")
+    entries = [catalog.load(name) for name in catalog.names()]
+    console.print(_grid((entry.name, entry.summary) for entry in entries))
+    console.print("\nCongestion controls", style="bold")
+    algorithms = [(item.name, item.summary) for item in core.algorithms()]
+    algorithms += [(name, "ns-3's own, unchanged") for name in core.ns3_congestion_controls()]
+    console.print(_grid(algorithms))
+
+
+def print_experiment() -> None:
+    """Print every key of an experiment: default, meaning, what is accepted."""
+    from tunnelcc.config import Experiment
+
+    console = _console()
+    table = _table("key", "default", "meaning", "accepts")
+    for info in keys_of(Experiment):
+        if info.key.startswith(("hosts.client.", "hosts.server.")):
+            continue
+        default = "" if info.default is None else str(info.default)
+        table.add_row(*map(escape, (info.key, default or "–", info.doc, info.expected)))
+    table.add_row("hosts.client.*", "–", "any key of hosts, for the client alone", "")
+    table.add_row("hosts.server.*", "–", "any key of hosts, for the server alone", "")
+    console.print(table)
+    console.print("\nWhat kernels make of hosts.tcp_rmem, tcp_wmem and memory", style="bold")
+    for kernel in kernels().values():
+        console.print(f"\n{kernel.version}: {kernel.summary}", markup=False)
+        shares = {
+            "receive_window": kernel.receive_fraction or "by tcp_adv_win_scale",
+            "send_buffer": kernel.send_fraction,
+            "send_wake": f"{kernel.send_wake_fraction:.3g}",
+            "tcp_memory": kernel.tcp_memory_fraction,
+        }
+        table = _table("share", "value", "label", "source")
+        for name, (label, source) in kernel.sources.items():
+            table.add_row(name, str(shares[name]), label, escape(source))
+        console.print(table)
+
+
+def print_tunnel(name: str) -> None:
+    """Print a catalogue entry with the source of every number. Raises ConfigError."""
+    try:
+        entry = catalog.load(name)
+    except ConfigError as error:
+        raise ConfigError(*(problem.below("tunnel") for problem in error.problems)) from None
+    console = _console()
+    console.print(entry.name, style="bold", markup=False)
+    console.print(
+        _grid([("summary", entry.summary), ("kind", entry.kind), ("software", entry.software)])
+    )
+    table = _table("setting", "value", "label", "source")
+    for key, value, label, source in catalog.settings(entry):
+        table.add_row(*map(escape, (key, value, label, source)))
+    console.print(table)
+
+
+def print_congestion_control(name: str) -> None:
+    """Print an algorithm and its parameters. Raises ConfigError."""
+    if not core.has_congestion_control(name):
+        names = (*core.congestion_controls(), *core.ns3_congestion_controls())
+        raise ConfigError(Problem("cc", name, "one of " + ", ".join(names), nearest(name, names)))
+    console = _console()
+    console.print(name, style="bold", markup=False)
+    own = {item.name: item for item in core.algorithms()}
+    if name in own:
+        console.print(_grid([("summary", own[name].summary), ("source", own[name].source)]))
+    else:
+        text = "ns-3's own ns3::TcpCongestionOps, unchanged; its parameters are ns-3's attributes"
+        console.print(_grid([("summary", text), ("source", "ns-3 3.44")]))
+    table = _table("parameter", "default", "unit", "from", "to", "meaning", "source", right=(1,))
+    for item in core.congestion_parameters(name):
+        table.add_row(
+            item.name,
+            f"{item.default:g}",
+            item.unit,
+            f"{item.minimum:g}",
+            f"{item.maximum:g}",
+            escape(item.doc),
+            escape(item.source),
+        )
+    console.print(table)
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else _FILE_WIDTH, highlight=False)
+
+
+def _table(*headings: str, right: tuple[int, ...] = ()) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if index in right else "left", overflow="fold")
+    return table
+
+
+def _grid(rows: Iterable[tuple[str, str]]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for key, value in rows:
+        grid.add_row(escape(key), escape(value))
+    return grid
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _mbps(rate: float | None) -> str:
+    return "–" if rate is None else f"{rate / 1e6:.2f}"
+
+
+def _ms(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds * 1e3:.1f}"
+
+
+def _percent(part: float | None) -> str:
+    return "–" if part is None else f"{part * 100:.3g} %"
