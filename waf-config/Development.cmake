@@ -33,3 +33,4 @@ endforeach()
 # The benchmark's baseline uses nothing of the models.
 add_executable(stock-ns3 "${root}/tests/bench/stock-ns3.cc")
 target_link_libraries(stock-ns3 PRIVATE ns3::internet ns3::point-to-point)
+add_test(NAME bench/stock-ns3 COMMAND stock-ns3 --duration=1)
