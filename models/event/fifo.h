@@ -1,0 +1,85 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_FIFO_H
+#define TUNNELCC_FIFO_H
+
+#include <cstddef>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// First-in first-out queue in a ring that doubles when full and never shrinks.
+template <class T>
+class Fifo
+{
+  public:
+    bool
+    IsEmpty() const
+    {
+        return m_size == 0;
+    }
+
+    size_t
+    Size() const
+    {
+        return m_size;
+    }
+
+    T&
+    Front()
+    {
+        return m_ring[m_head];
+    }
+
+    /// Append an element. \returns a reference that holds until the next Push().
+    T&
+    Push(const T& value)
+    {
+        if (m_size == m_ring.size())
+        {
+            Grow();
+        }
+        T& slot = m_ring[(m_head + m_size) & (m_ring.size() - 1)];
+        ++m_size;
+        slot = value;
+        return slot;
+    }
+
+    void
+    Pop()
+    {
+        m_head = (m_head + 1) & (m_ring.size() - 1);
+        --m_size;
+    }
+
+    void
+    Clear()
+    {
+        m_head = m_size = 0;
+    }
+
+  private:
+    void
+    Grow()
+    {
+        std::vector<T> larger(m_ring.empty() ? INITIAL_CAPACITY : 2 * m_ring.size());
+        for (size_t i = 0; i < m_size; ++i)
+        {
+            larger[i] = m_ring[(m_head + i) & (m_ring.size() - 1)];
+        }
+        m_ring.swap(larger);
+        m_head = 0;
+    }
+
+    static constexpr size_t INITIAL_CAPACITY = 16; //!< a power of two, as all later ones
+
+    std::vector<T> m_ring;
+    size_t m_head{0};
+    size_t m_size{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_FIFO_H

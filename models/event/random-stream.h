@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_RANDOM_STREAM_H
+#define TUNNELCC_RANDOM_STREAM_H
+
+#include "ns3/rng-stream.h"
+
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/// Components that draw random numbers. Values are part of the results: append, never renumber.
+enum class RandomComponent : uint32_t
+{
+    FORWARD_LOSS = 1,
+    REVERSE_LOSS = 2,
+    APP_CONGESTION = 3,
+    CARRIER_CONGESTION = 4,
+    TARGET_CONGESTION = 5,
+};
+
+/// Number of the stream of one component of one flow; no other flow's draws depend on it.
+constexpr uint64_t
+StreamNumber(RandomComponent component, uint32_t flow = 0)
+{
+    return (static_cast<uint64_t>(component) << 32) + flow;
+}
+
+/// Random numbers of one component, from ns-3's MRG32k3a generator: substream `seed` of a stream.
+inline ns3::RngStream
+MakeRandomStream(uint64_t seed, RandomComponent component, uint32_t flow = 0)
+{
+    constexpr uint32_t GENERATOR_SEED = 1; // ns-3's own default
+    return ns3::RngStream(GENERATOR_SEED, StreamNumber(component, flow), seed);
+}
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_RANDOM_STREAM_H

@@ -1,0 +1,95 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_TIMER_H
+#define TUNNELCC_TIMER_H
+
+#include "event-loop.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tunnelcc
+{
+
+/**
+ * A deadline that moves cheaply.
+ *
+ * Moving it later or cancelling it costs nothing: the pending event finds out when it fires. Only
+ * moving it earlier than every pending event schedules a new one. Calls `(owner->*OnExpire)(now)`.
+ */
+template <class Owner, void (Owner::*OnExpire)(int64_t)>
+class Timer final : public EventSource
+{
+  public:
+    explicit Timer(Owner* owner)
+        : m_owner(owner)
+    {
+    }
+
+    /// Expire at `deadline` ns, or as soon as possible if that has passed.
+    void
+    Set(int64_t deadline)
+    {
+        m_deadline = deadline;
+        if (deadline < m_armed)
+        {
+            Arm();
+        }
+    }
+
+    void
+    Cancel()
+    {
+        m_deadline = NO_DEADLINE;
+    }
+
+    bool
+    IsPending() const
+    {
+        return m_deadline != NO_DEADLINE;
+    }
+
+    int64_t
+    Deadline() const
+    {
+        return m_deadline;
+    }
+
+    void
+    Fire(int64_t now) override
+    {
+        if (now != m_armed)
+        {
+            return; // superseded by an earlier deadline
+        }
+        m_armed = NO_DEADLINE;
+        if (m_deadline <= now)
+        {
+            m_deadline = NO_DEADLINE;
+            (m_owner->*OnExpire)(now);
+        }
+        if (m_deadline < m_armed)
+        {
+            Arm();
+        }
+    }
+
+  private:
+    static constexpr int64_t NO_DEADLINE = std::numeric_limits<int64_t>::max();
+
+    void
+    Arm()
+    {
+        m_armed = std::max(m_deadline, m_loop.Time());
+        m_loop.Insert(m_armed, m_rank, this);
+    }
+
+    Owner* m_owner;
+    int64_t m_deadline{NO_DEADLINE}; //!< when to expire
+    int64_t m_armed{NO_DEADLINE};    //!< earliest pending event, never after the deadline
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_TIMER_H

@@ -1,0 +1,143 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_EXPERIMENT_SPEC_H
+#define TUNNELCC_EXPERIMENT_SPEC_H
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+/**
+ * \file
+ * One experiment as plain numbers: times in nanoseconds, rates in bit/s, sizes in bytes,
+ * probabilities in [0, 1]. The Python package validates what users write and fills this in;
+ * nothing here has units to parse or defaults to guess.
+ */
+namespace tunnelcc
+{
+
+/// One direction of a path: a drop-tail queue in front of a link, and random loss.
+struct LinkSpec
+{
+    double rate{0};            //!< bit/s; 0: unlimited, no queue
+    uint64_t bufferBytes{0};   //!< most bytes waiting; 0: not limited in bytes
+    uint64_t bufferPackets{0}; //!< most packets waiting; 0: not limited in packets
+    double loss{0};            //!< probability that a packet is lost, independent of others
+    bool lossBefore{false};    //!< loss acts before the queue instead of after the link
+    uint32_t framing{0};       //!< bytes added to each IP packet on this link
+};
+
+struct PathSpec
+{
+    LinkSpec forward; //!< the direction in which flows send
+    LinkSpec reverse; //!< the direction of their ACKs
+    int64_t rtt{0};   //!< base RTT, half in each direction
+};
+
+/// TCP settings of one kind of connection (over the path, or on a host's loopback).
+struct TcpSpec
+{
+    uint32_t mss{1448};             //!< payload bytes of a full segment
+    uint32_t headerBytes{52};       //!< IPv4 + TCP headers of a segment and of a pure ACK
+    uint32_t synBytes{60};          //!< SYN and SYN-ACK, IP bytes
+    uint64_t receiveWindow{0};      //!< largest window advertised, bytes
+    uint64_t sendBuffer{0};         //!< payload bytes that the send buffer holds
+    double sendWakeFraction{2. / 3}; //!< a blocked writer wakes when the buffer is at most this full
+    uint32_t initialWindow{10};     //!< segments
+    int64_t minRto{200'000'000};
+    int64_t delayedAck{40'000'000};
+    uint32_t ackEvery{2};           //!< segments per ACK
+    int64_t pacingQuantum{1'000'000}; //!< time's worth of data per paced burst; 0: packet by packet
+    bool nodelay{false};            //!< no Nagle
+};
+
+/// A host's CPU: `cores` servers with one run queue.
+struct HostSpec
+{
+    uint32_t cores{2};
+    double speed{1};       //!< relative to the host on which costs were measured
+    uint64_t tcpMemory{0}; //!< bytes all sockets of the host may hold together; 0: unlimited
+    double appPerByte{0};  //!< CPU ns per byte of the application (one thread for all flows)
+};
+
+struct CongestionSpec
+{
+    std::string name;
+    std::vector<std::pair<std::string, double>> parameters;
+};
+
+struct FlowSpec
+{
+    CongestionSpec cc;
+    CongestionSpec carrierCc; //!< of the tunnel's connection for this flow
+    int64_t start{0};         //!< connect
+    int64_t dataStart{0};     //!< first byte of bulk data; not before `start`
+    uint32_t preamble{0};     //!< bytes written on connecting (iperf3's cookie)
+    uint64_t bytes{0};        //!< bulk bytes to send; 0: until the end
+    uint32_t writeSize{131072}; //!< bytes per application write
+    int64_t rtt{0};           //!< base RTT of this flow
+};
+
+/// One turn of a tunnel's handshake on its carrier: sizes of the writes, in TCP payload bytes.
+struct HandshakeTurn
+{
+    std::vector<uint32_t> client;
+    std::vector<uint32_t> server;
+};
+
+/// One encapsulation of a relay's byte stream, outermost last.
+struct LayerSpec
+{
+    std::string kind; //!< "websocket", "tls"
+    uint32_t maxPayload{0};   //!< largest frame or record payload; 0: one per write
+    bool masked{false};       //!< websocket: client's 4-byte mask
+    uint32_t firstWrite{0};   //!< websocket: this much of a message leaves in a write of its own
+    uint32_t overhead{0};     //!< tls: bytes added per record
+    uint32_t rampBytes{0};    //!< tls: the k-th record carries at most rampBytes·k …
+    uint32_t rampUntil{0};    //!< … until this many bytes were sent; 0: no ramp
+};
+
+/// CPU cost at a relay of moving data one way, per direction of the carrier.
+struct RelayCostSpec
+{
+    double sendPerByte{0};    //!< ns per carrier payload byte, at the sending relay
+    double receivePerByte{0}; //!< ns per carrier payload byte, at the receiving relay
+};
+
+/// A tunnel that terminates TCP: two relays, one carrier connection per flow.
+struct RelaySpec
+{
+    uint32_t copyBuffer{32768};           //!< bytes read at once and forwarded as one message
+    std::vector<HandshakeTurn> handshake; //!< after the carrier's TCP handshake
+    uint32_t requestBytes{0};             //!< prefix of the first message to the server
+    uint32_t responseBytes{0};            //!< prefix of the first message to the client
+    std::vector<LayerSpec> toServer;      //!< innermost first
+    std::vector<LayerSpec> toClient;
+    RelayCostSpec costToServer;
+    RelayCostSpec costToClient;
+    TcpSpec appTcp;    //!< application ↔ relay, on the client's loopback
+    TcpSpec targetTcp; //!< relay ↔ target, on the server's loopback
+    int64_t loopbackRtt{0};
+};
+
+struct ExperimentSpec
+{
+    PathSpec path;
+    TcpSpec tcp; //!< connections across the path
+    HostSpec client;
+    HostSpec server;
+    std::vector<FlowSpec> flows;
+    bool download{false}; //!< data flows from server to client
+    bool hasRelay{false};
+    RelaySpec relay;
+    int64_t duration{0}; //!< warm-up included
+    int64_t warmup{0};
+    int64_t probeInterval{100'000'000};
+    uint64_t seed{1};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_EXPERIMENT_SPEC_H

@@ -1,0 +1,173 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "recorder.h"
+
+#include "ns3/simulator.h"
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+/// Seconds of a time in ns; −1 where there is none.
+double
+Seconds(int64_t time)
+{
+    return time < 0 ? -1 : static_cast<double>(time) * 1e-9;
+}
+
+} // namespace
+
+Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallback& progress)
+    : m_spec(spec),
+      m_world(world),
+      m_progress(progress),
+      m_forward(world.Forward(), spec.path.forward.rate, m_result.forward),
+      m_reverse(world.Reverse(), spec.path.reverse.rate, m_result.reverse),
+      m_client(world.ClientCpu(), m_result.client),
+      m_server(world.ServerCpu(), m_result.server),
+      m_warmupTimer(this),
+      m_sampleTimer(this),
+      m_endTimer(this)
+{
+    AddLegs();
+    m_warmupTimer.Set(spec.warmup);
+    m_sampleTimer.Set(spec.probeInterval);
+    m_endTimer.Set(spec.duration);
+}
+
+void
+Recorder::AddLegs()
+{
+    auto& flows = m_world.Flows();
+    m_result.flows.resize(flows.size());
+    m_readAtStart.resize(flows.size());
+    m_lastRead.resize(flows.size());
+    size_t count = 0;
+    for (auto& flow : flows)
+    {
+        count += flow->legs.size();
+    }
+    m_result.legs.reserve(count); // the probes keep references
+    for (uint32_t index = 0; index < flows.size(); ++index)
+    {
+        for (const World::Connection& leg : flows[index]->legs)
+        {
+            AddLeg(index, leg);
+        }
+    }
+}
+
+void
+Recorder::AddLeg(uint32_t flow, const World::Connection& leg)
+{
+    LegResult& result = m_result.legs.emplace_back();
+    result.flow = flow;
+    result.name = leg.name;
+    result.cc = leg.cc;
+    const TcpEndpoint& sender = m_spec.download ? *leg.server : *leg.client;
+    const TcpEndpoint& receiver = m_spec.download ? *leg.client : *leg.server;
+    m_legs.emplace_back(sender, receiver, result);
+}
+
+void
+Recorder::OnWarmupEnd(int64_t now)
+{
+    for (LegProbe& leg : m_legs)
+    {
+        leg.StartMeasuring();
+    }
+    for (size_t i = 0; i < m_readAtStart.size(); ++i)
+    {
+        m_readAtStart[i] = m_world.Flows()[i]->receiver->Total();
+    }
+    m_forward.StartMeasuring(now);
+    m_reverse.StartMeasuring(now);
+    m_client.StartMeasuring(now);
+    m_server.StartMeasuring(now);
+}
+
+void
+Recorder::OnSample(int64_t now)
+{
+    double interval = Seconds(m_spec.probeInterval);
+    m_result.time.push_back(Seconds(now));
+    for (LegProbe& leg : m_legs)
+    {
+        leg.Sample(interval);
+    }
+    for (size_t i = 0; i < m_lastRead.size(); ++i)
+    {
+        uint64_t read = m_world.Flows()[i]->receiver->Total();
+        m_result.flows[i].goodput.push_back(static_cast<double>(read - m_lastRead[i]) * 8 /
+                                            interval);
+        m_lastRead[i] = read;
+    }
+    m_forward.Sample(now, interval);
+    m_reverse.Sample(now, interval);
+    m_client.Sample(now, interval);
+    m_server.Sample(now, interval);
+    ReportProgress(now);
+    m_sampleTimer.Set(now + m_spec.probeInterval);
+}
+
+void
+Recorder::ReportProgress(int64_t now)
+{
+    constexpr std::chrono::milliseconds INTERVAL{200};
+    auto wall = std::chrono::steady_clock::now();
+    if (!m_progress || wall - m_lastProgress < INTERVAL)
+    {
+        return;
+    }
+    m_lastProgress = wall;
+    if (!m_progress(Seconds(now)))
+    {
+        ns3::Simulator::Stop();
+    }
+}
+
+void
+Recorder::OnEnd(int64_t now)
+{
+    for (LegProbe& leg : m_legs)
+    {
+        leg.Finish();
+    }
+    for (size_t index = 0; index < m_result.flows.size(); ++index)
+    {
+        FinishFlow(index);
+    }
+    m_forward.Finish(now);
+    m_reverse.Finish(now);
+    m_client.Finish(now);
+    m_server.Finish(now);
+    CountPathSegments();
+    m_result.events = ns3::Simulator::GetEventCount();
+    ns3::Simulator::Stop();
+}
+
+void
+Recorder::FinishFlow(size_t index)
+{
+    FlowResult& result = m_result.flows[index];
+    const BulkReceiver& receiver = *m_world.Flows()[index]->receiver;
+    result.totalBytes = receiver.Total();
+    result.deliveredBytes = receiver.Total() - m_readAtStart[index];
+    result.firstByteTime = Seconds(receiver.FirstByteTime());
+    result.completionTime = Seconds(receiver.CompletionTime());
+}
+
+void
+Recorder::CountPathSegments()
+{
+    for (const LegResult& leg : m_result.legs)
+    {
+        bool crossesPath = !m_spec.hasRelay || leg.name == "carrier";
+        m_result.pathSegments += crossesPath ? leg.segments : 0;
+    }
+}
+
+} // namespace tunnelcc

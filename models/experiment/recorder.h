@@ -1,0 +1,73 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_RECORDER_H
+#define TUNNELCC_RECORDER_H
+
+#include "experiment-result.h"
+#include "experiment-spec.h"
+#include "world.h"
+
+#include "event/timer.h"
+#include "probe/host-probe.h"
+#include "probe/leg-probe.h"
+#include "probe/link-probe.h"
+
+#include <chrono>
+#include <functional>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// Told of progress: simulated time so far, s. \returns false to stop the run
+using ProgressCallback = std::function<bool(double)>;
+
+/// Samples a world at fixed times, ends the run, and fills in the result.
+class Recorder
+{
+  public:
+    /**
+     * \param spec the experiment
+     * \param world what to watch
+     * \param progress called a few times a second of wall time; may be empty
+     */
+    Recorder(const ExperimentSpec& spec, World& world, const ProgressCallback& progress);
+
+    /// The result; complete once the experiment's duration is over.
+    ExperimentResult
+    TakeResult()
+    {
+        return std::move(m_result);
+    }
+
+  private:
+    void AddLegs();
+    void AddLeg(uint32_t flow, const World::Connection& leg);
+    void OnWarmupEnd(int64_t now);
+    void OnSample(int64_t now);
+    void OnEnd(int64_t now);
+    void ReportProgress(int64_t now);
+    void FinishFlow(size_t index);
+    void CountPathSegments();
+
+    const ExperimentSpec& m_spec;
+    World& m_world;
+    const ProgressCallback& m_progress;
+    ExperimentResult m_result;
+    LinkProbe m_forward;
+    LinkProbe m_reverse;
+    HostProbe m_client;
+    HostProbe m_server;
+    std::vector<LegProbe> m_legs;
+    std::vector<uint64_t> m_readAtStart; //!< application bytes read by each flow before measuring
+    std::vector<uint64_t> m_lastRead;    //!< … before the latest sample
+    std::chrono::steady_clock::time_point m_lastProgress{std::chrono::steady_clock::now()};
+    Timer<Recorder, &Recorder::OnWarmupEnd> m_warmupTimer;
+    Timer<Recorder, &Recorder::OnSample> m_sampleTimer;
+    Timer<Recorder, &Recorder::OnEnd> m_endTimer;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_RECORDER_H

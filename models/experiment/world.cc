@@ -1,0 +1,179 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "world.h"
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+/// Opens a flow's first connection at its start time.
+class FlowStart final : public EventSource
+{
+  public:
+    FlowStart(TcpEndpoint& endpoint, int64_t start)
+        : m_endpoint(endpoint)
+    {
+        m_loop.Insert(start, m_rank, this);
+    }
+
+    void
+    Fire(int64_t now) override
+    {
+        m_endpoint.Connect(now);
+    }
+
+  private:
+    TcpEndpoint& m_endpoint;
+};
+
+/// Seed of an algorithm's own random numbers: experiment's seed, leg, flow and end of the leg.
+int64_t
+CongestionStream(uint64_t seed, RandomComponent component, uint32_t flow, bool isServer)
+{
+    ns3::RngStream stream = MakeRandomStream(seed, component, 2 * flow + isServer);
+    constexpr double RANGE = 1ULL << 53;
+    return static_cast<int64_t>(stream.RandU01() * RANGE);
+}
+
+} // namespace
+
+World::World(const ExperimentSpec& spec)
+    : m_spec(spec),
+      m_forward(spec.path.forward, MakeRandomStream(spec.seed, RandomComponent::FORWARD_LOSS)),
+      m_reverse(spec.path.reverse, MakeRandomStream(spec.seed, RandomComponent::REVERSE_LOSS)),
+      m_clientCpu(spec.client.cores, spec.client.speed),
+      m_serverCpu(spec.server.cores, spec.server.speed),
+      m_clientApp(m_clientCpu),
+      m_serverApp(m_serverCpu)
+{
+    for (uint32_t index = 0; index < spec.flows.size(); ++index)
+    {
+        AddFlow(index);
+    }
+}
+
+void
+World::Start()
+{
+    for (uint32_t index = 0; index < m_flows.size(); ++index)
+    {
+        TcpEndpoint& first = *m_flows[index]->legs.front().client;
+        m_starts.push_back(std::make_unique<FlowStart>(first, m_spec.flows[index].start));
+    }
+}
+
+World::Connection
+World::MakeConnection(const char* name,
+                      RandomComponent component,
+                      uint32_t flow,
+                      const TcpSpec& tcp,
+                      const CongestionSpec& congestion,
+                      const Channel& toServer,
+                      const Channel& toClient) const
+{
+    auto makeEnd = [&](const Channel& channel, bool isServer) {
+        int64_t stream = CongestionStream(m_spec.seed, component, flow, isServer);
+        return std::make_unique<TcpEndpoint>(
+            tcp,
+            channel,
+            MakeCongestionControl(congestion.name, congestion.parameters, stream));
+    };
+    Connection connection{name, congestion.name, makeEnd(toServer, false), makeEnd(toClient, true)};
+    TcpEndpoint::Join(*connection.client, *connection.server);
+    return connection;
+}
+
+World::Connection
+World::MakeLoopbackLeg(const char* name,
+                       RandomComponent component,
+                       uint32_t flow,
+                       const TcpSpec& tcp,
+                       Loopback& loopback) const
+{
+    int64_t delay = m_spec.relay.loopbackRtt / 2;
+    return MakeConnection(name,
+                          component,
+                          flow,
+                          tcp,
+                          m_spec.flows[flow].cc,
+                          Channel(loopback.toServer, delay),
+                          Channel(loopback.toClient, delay));
+}
+
+World::Connection
+World::MakePathLeg(const char* name,
+                   RandomComponent component,
+                   uint32_t flow,
+                   const CongestionSpec& congestion)
+{
+    int64_t rtt = m_spec.flows[flow].rtt;
+    int64_t delay = rtt / 2;
+    Channel forward(m_forward, delay);
+    Channel reverse(m_reverse, rtt - delay);
+    return MakeConnection(name,
+                          component,
+                          flow,
+                          m_spec.tcp,
+                          congestion,
+                          m_spec.download ? reverse : forward,
+                          m_spec.download ? forward : reverse);
+}
+
+void
+World::AddFlow(uint32_t index)
+{
+    auto& flow = *m_flows.emplace_back(std::make_unique<Flow>());
+    const FlowSpec& spec = m_spec.flows[index];
+    const RelaySpec& relay = m_spec.relay;
+    if (m_spec.hasRelay)
+    {
+        flow.legs.push_back(MakeLoopbackLeg("app",
+                                            RandomComponent::APP_CONGESTION,
+                                            index,
+                                            relay.appTcp,
+                                            m_clientLoopback));
+        flow.legs.push_back(
+            MakePathLeg("carrier", RandomComponent::CARRIER_CONGESTION, index, spec.carrierCc));
+        flow.legs.push_back(MakeLoopbackLeg("target",
+                                            RandomComponent::TARGET_CONGESTION,
+                                            index,
+                                            relay.targetTcp,
+                                            m_serverLoopback));
+        flow.clientRelay = std::make_unique<Relay>(Relay::Role::CLIENT,
+                                                   relay,
+                                                   *flow.legs[0].server,
+                                                   *flow.legs[1].client,
+                                                   m_clientCpu,
+                                                   flow.logs);
+        flow.serverRelay = std::make_unique<Relay>(Relay::Role::SERVER,
+                                                   relay,
+                                                   *flow.legs[2].client,
+                                                   *flow.legs[1].server,
+                                                   m_serverCpu,
+                                                   flow.logs);
+    }
+    else
+    {
+        flow.legs.push_back(MakePathLeg("app", RandomComponent::APP_CONGESTION, index, spec.cc));
+    }
+    bool isDownload = m_spec.download;
+    TcpEndpoint& client = *flow.legs.front().client;
+    TcpEndpoint& server = *flow.legs.back().server;
+    flow.sender = std::make_unique<BulkSender>(isDownload ? server : client,
+                                               spec,
+                                               !isDownload,
+                                               isDownload ? m_serverApp : m_clientApp,
+                                               isDownload ? m_spec.server.appPerByte
+                                                          : m_spec.client.appPerByte);
+    flow.receiver = std::make_unique<BulkReceiver>(isDownload ? client : server,
+                                                   spec,
+                                                   isDownload,
+                                                   isDownload ? m_clientApp : m_serverApp,
+                                                   isDownload ? m_spec.client.appPerByte
+                                                              : m_spec.server.appPerByte);
+}
+
+} // namespace tunnelcc

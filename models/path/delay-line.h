@@ -1,0 +1,94 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_DELAY_LINE_H
+#define TUNNELCC_DELAY_LINE_H
+
+#include "packet.h"
+
+#include "event/event-loop.h"
+#include "event/fifo.h"
+
+namespace tunnelcc
+{
+
+/**
+ * Constant propagation delay: packets leave in the order they came, so that one pending event
+ * serves them all.
+ */
+class DelayLine final : public EventSource
+{
+  public:
+    /// \param delay one-way delay, ns
+    explicit DelayLine(int64_t delay)
+        : m_delay(delay)
+    {
+    }
+
+    int64_t
+    Delay() const
+    {
+        return m_delay;
+    }
+
+    /// Deliver `packet` one delay after `departure` ns, which never is earlier than the last one.
+    void
+    Push(int64_t departure, const Packet& packet, const SackBlocks* blocks)
+    {
+        bool isIdle = m_packets.IsEmpty() && !m_isDelivering;
+        Packet& queued = m_packets.Push(packet);
+        queued.time = departure + m_delay;
+        if (packet.sackBlocks)
+        {
+            m_blocks.Push(*blocks);
+        }
+        if (isIdle)
+        {
+            m_loop.Insert(queued.time, m_rank, this);
+        }
+    }
+
+    void
+    Fire(int64_t now) override
+    {
+        m_isDelivering = true;
+        Deliver(now);
+        while (!m_packets.IsEmpty())
+        {
+            int64_t next = m_packets.Front().time;
+            if (!m_loop.IsNext(next, m_rank))
+            {
+                m_loop.Insert(next, m_rank, this);
+                break;
+            }
+            m_loop.AdvanceTo(next);
+            Deliver(next);
+        }
+        m_isDelivering = false;
+    }
+
+  private:
+    void
+    Deliver(int64_t now)
+    {
+        Packet packet = m_packets.Front();
+        m_packets.Pop();
+        if (!packet.sackBlocks)
+        {
+            packet.sink->Receive(now, packet, nullptr);
+            return;
+        }
+        SackBlocks blocks = m_blocks.Front();
+        m_blocks.Pop();
+        packet.sink->Receive(now, packet, &blocks);
+    }
+
+    int64_t m_delay;
+    bool m_isDelivering{false};
+    Fifo<Packet> m_packets;
+    Fifo<SackBlocks> m_blocks; //!< of those packets that have any, in the same order
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_DELAY_LINE_H

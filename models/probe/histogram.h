@@ -1,0 +1,94 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_HISTOGRAM_H
+#define TUNNELCC_HISTOGRAM_H
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/**
+ * Distribution of durations, for quantiles over millions of packets in constant memory.
+ *
+ * Buckets are exact below 128 ns and 1/64 octave wide above, so that a quantile is within 0.8 % of
+ * a recorded value. The mean is exact.
+ */
+class Histogram
+{
+  public:
+    /// \param duration ns, not negative
+    void
+    Record(int64_t duration)
+    {
+        ++m_counts[Bucket(static_cast<uint64_t>(duration))];
+        ++m_total;
+        m_sum += duration;
+    }
+
+    uint64_t
+    Count() const
+    {
+        return m_total;
+    }
+
+    /// Mean, ns; 0 without records.
+    double
+    Mean() const
+    {
+        return m_total ? static_cast<double>(m_sum) / static_cast<double>(m_total) : 0;
+    }
+
+    /// Least duration that at least a share `q` of the records do not exceed, ns; 0 without records.
+    double
+    Quantile(double q) const
+    {
+        auto rank = static_cast<uint64_t>(q * static_cast<double>(m_total));
+        uint64_t below = 0;
+        for (uint32_t bucket = 0; bucket < m_counts.size(); ++bucket)
+        {
+            below += m_counts[bucket];
+            if (m_counts[bucket] && below >= rank)
+            {
+                return Middle(bucket);
+            }
+        }
+        return 0;
+    }
+
+  private:
+    static constexpr int SUB_BITS = 6;                  //!< 64 buckets per octave
+    static constexpr int EXACT_BITS = SUB_BITS + 1;     //!< values below 2^7 have their own
+    static constexpr uint64_t SUB = uint64_t{1} << SUB_BITS;
+    static constexpr uint32_t BUCKETS = (63 - SUB_BITS) * SUB + SUB;
+
+    static uint32_t
+    Bucket(uint64_t value)
+    {
+        int shift = std::bit_width(value) - EXACT_BITS;
+        return shift <= 0 ? value : shift * SUB + (value >> shift);
+    }
+
+    static double
+    Middle(uint32_t bucket)
+    {
+        if (bucket < 2 * SUB)
+        {
+            return bucket;
+        }
+        uint32_t shift = bucket / SUB - 1;
+        uint64_t mantissa = bucket - shift * SUB;
+        return (static_cast<double>(mantissa) + 0.5) * static_cast<double>(uint64_t{1} << shift);
+    }
+
+    std::vector<uint64_t> m_counts = std::vector<uint64_t>(BUCKETS);
+    uint64_t m_total{0};
+    int64_t m_sum{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_HISTOGRAM_H

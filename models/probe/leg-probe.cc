@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "leg-probe.h"
+
+namespace tunnelcc
+{
+
+LegProbe::LegProbe(const TcpEndpoint& sender, const TcpEndpoint& receiver, LegResult& result)
+    : m_sender(sender),
+      m_receiver(receiver),
+      m_result(result)
+{
+}
+
+void
+LegProbe::StartMeasuring()
+{
+    m_atStart = m_sender.GetSender().Counters();
+    m_readAtStart = m_receiver.GetReceiver().TotalRead();
+}
+
+void
+LegProbe::Sample(double interval)
+{
+    const Sender& sender = m_sender.GetSender();
+    const TcpState& state = sender.State();
+    uint64_t read = m_receiver.GetReceiver().TotalRead();
+    uint64_t wire = m_sender.Wire().dataBytes;
+    m_result.goodput.push_back(static_cast<double>(read - m_lastRead) * 8 / interval);
+    m_result.throughput.push_back(static_cast<double>(wire - m_lastWire) * 8 / interval);
+    m_result.cwnd.push_back(state.cwnd);
+    m_result.inFlight.push_back(static_cast<double>(sender.BytesInFlight()));
+    m_result.pacingRate.push_back(state.pacingRate * 8);
+    m_result.srtt.push_back(static_cast<double>(state.srtt) * 1e-9);
+    m_result.retransmitsSeries.push_back(static_cast<double>(sender.Counters().retransmits));
+    m_result.rtosSeries.push_back(static_cast<double>(sender.Counters().rtos));
+    m_lastRead = read;
+    m_lastWire = wire;
+}
+
+void
+LegProbe::Finish()
+{
+    const SenderCounters& counters = m_sender.GetSender().Counters();
+    m_result.deliveredBytes = m_receiver.GetReceiver().TotalRead() - m_readAtStart;
+    m_result.wireBytes = m_sender.Wire().dataBytes + m_sender.Wire().ackBytes;
+    m_result.ackWireBytes = m_receiver.Wire().dataBytes + m_receiver.Wire().ackBytes;
+    m_result.segments = counters.segments;
+    m_result.retransmits = counters.retransmits - m_atStart.retransmits;
+    m_result.rtos = counters.rtos - m_atStart.rtos;
+    m_result.tailLossProbes = counters.tailLossProbes - m_atStart.tailLossProbes;
+    auto seconds = [](int64_t time) { return time < 0 ? -1 : static_cast<double>(time) * 1e-9; };
+    m_result.establishedTime = seconds(m_sender.EstablishedTime());
+    m_result.finishedTime = seconds(m_sender.FinishedTime());
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,319 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "congestion/congestion-registry.h"
+#include "experiment/experiment.h"
+#include "tunnel/layer.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <exception>
+
+/**
+ * \file
+ * The Python module `tunnelcc._core`: experiments in, results out. Attributes have the names of the
+ * structs' members in snake_case.
+ */
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace tunnelcc;
+
+namespace
+{
+
+/// Makes a property that copies a series into a new numpy array.
+template <class T>
+auto
+Series(std::vector<double> T::*member)
+{
+    return [member](const T& object) {
+        const std::vector<double>& values = object.*member;
+        auto* copy = new std::vector<double>(values);
+        nb::capsule owner(copy, [](void* data) noexcept {
+            delete static_cast<std::vector<double>*>(data);
+        });
+        return nb::ndarray<nb::numpy, double, nb::ndim<1>>(copy->data(), {copy->size()}, owner);
+    };
+}
+
+/// Runs without the GIL; takes it to report progress, and passes on what that raises.
+ExperimentResult
+Run(const ExperimentSpec& spec, const nb::object& progress)
+{
+    std::exception_ptr failure;
+    ProgressCallback callback = [&](double seconds) {
+        nb::gil_scoped_acquire gil;
+        try
+        {
+            if (PyErr_CheckSignals() != 0)
+            {
+                throw nb::python_error();
+            }
+            if (!progress.is_none())
+            {
+                progress(seconds);
+            }
+        }
+        catch (...)
+        {
+            failure = std::current_exception();
+        }
+        return !failure;
+    };
+    ExperimentResult result;
+    {
+        nb::gil_scoped_release release;
+        result = RunExperiment(spec, callback);
+    }
+    if (failure)
+    {
+        std::rethrow_exception(failure);
+    }
+    return result;
+}
+
+std::vector<uint32_t>
+LayerWireBytes(const std::vector<LayerSpec>& layers, uint32_t messageBytes, uint64_t alreadySent)
+{
+    LayerStack stack(layers);
+    constexpr uint64_t STEP = 32768;
+    for (uint64_t sent = 0; sent < alreadySent; sent += STEP)
+    {
+        stack.Wrap(static_cast<uint32_t>(std::min(STEP, alreadySent - sent)));
+    }
+    return stack.Wrap(messageBytes);
+}
+
+void
+BindPath(nb::module_& m)
+{
+    nb::class_<LinkSpec>(m, "LinkSpec")
+        .def(nb::init<>())
+        .def_rw("rate", &LinkSpec::rate)
+        .def_rw("buffer_bytes", &LinkSpec::bufferBytes)
+        .def_rw("buffer_packets", &LinkSpec::bufferPackets)
+        .def_rw("loss", &LinkSpec::loss)
+        .def_rw("loss_before", &LinkSpec::lossBefore)
+        .def_rw("framing", &LinkSpec::framing);
+    nb::class_<PathSpec>(m, "PathSpec")
+        .def(nb::init<>())
+        .def_rw("forward", &PathSpec::forward)
+        .def_rw("reverse", &PathSpec::reverse)
+        .def_rw("rtt", &PathSpec::rtt);
+}
+
+void
+BindHosts(nb::module_& m)
+{
+    nb::class_<TcpSpec>(m, "TcpSpec")
+        .def(nb::init<>())
+        .def_rw("mss", &TcpSpec::mss)
+        .def_rw("header_bytes", &TcpSpec::headerBytes)
+        .def_rw("syn_bytes", &TcpSpec::synBytes)
+        .def_rw("receive_window", &TcpSpec::receiveWindow)
+        .def_rw("send_buffer", &TcpSpec::sendBuffer)
+        .def_rw("send_wake_fraction", &TcpSpec::sendWakeFraction)
+        .def_rw("initial_window", &TcpSpec::initialWindow)
+        .def_rw("min_rto", &TcpSpec::minRto)
+        .def_rw("delayed_ack", &TcpSpec::delayedAck)
+        .def_rw("ack_every", &TcpSpec::ackEvery)
+        .def_rw("pacing_quantum", &TcpSpec::pacingQuantum)
+        .def_rw("nodelay", &TcpSpec::nodelay);
+    nb::class_<HostSpec>(m, "HostSpec")
+        .def(nb::init<>())
+        .def_rw("cores", &HostSpec::cores)
+        .def_rw("speed", &HostSpec::speed)
+        .def_rw("tcp_memory", &HostSpec::tcpMemory)
+        .def_rw("app_per_byte", &HostSpec::appPerByte);
+    nb::class_<CongestionSpec>(m, "CongestionSpec")
+        .def(nb::init<>())
+        .def_rw("name", &CongestionSpec::name)
+        .def_rw("parameters", &CongestionSpec::parameters);
+    nb::class_<FlowSpec>(m, "FlowSpec")
+        .def(nb::init<>())
+        .def_rw("cc", &FlowSpec::cc)
+        .def_rw("carrier_cc", &FlowSpec::carrierCc)
+        .def_rw("start", &FlowSpec::start)
+        .def_rw("data_start", &FlowSpec::dataStart)
+        .def_rw("preamble", &FlowSpec::preamble)
+        .def_rw("bytes", &FlowSpec::bytes)
+        .def_rw("write_size", &FlowSpec::writeSize)
+        .def_rw("rtt", &FlowSpec::rtt);
+}
+
+void
+BindTunnel(nb::module_& m)
+{
+    nb::class_<HandshakeTurn>(m, "HandshakeTurn")
+        .def(nb::init<>())
+        .def_rw("client", &HandshakeTurn::client)
+        .def_rw("server", &HandshakeTurn::server);
+    nb::class_<LayerSpec>(m, "LayerSpec")
+        .def(nb::init<>())
+        .def_rw("kind", &LayerSpec::kind)
+        .def_rw("max_payload", &LayerSpec::maxPayload)
+        .def_rw("masked", &LayerSpec::masked)
+        .def_rw("first_write", &LayerSpec::firstWrite)
+        .def_rw("overhead", &LayerSpec::overhead)
+        .def_rw("ramp_bytes", &LayerSpec::rampBytes)
+        .def_rw("ramp_until", &LayerSpec::rampUntil);
+    nb::class_<RelayCostSpec>(m, "RelayCostSpec")
+        .def(nb::init<>())
+        .def_rw("send_per_byte", &RelayCostSpec::sendPerByte)
+        .def_rw("receive_per_byte", &RelayCostSpec::receivePerByte);
+    nb::class_<RelaySpec>(m, "RelaySpec")
+        .def(nb::init<>())
+        .def_rw("copy_buffer", &RelaySpec::copyBuffer)
+        .def_rw("handshake", &RelaySpec::handshake)
+        .def_rw("request_bytes", &RelaySpec::requestBytes)
+        .def_rw("response_bytes", &RelaySpec::responseBytes)
+        .def_rw("to_server", &RelaySpec::toServer)
+        .def_rw("to_client", &RelaySpec::toClient)
+        .def_rw("cost_to_server", &RelaySpec::costToServer)
+        .def_rw("cost_to_client", &RelaySpec::costToClient)
+        .def_rw("app_tcp", &RelaySpec::appTcp)
+        .def_rw("target_tcp", &RelaySpec::targetTcp)
+        .def_rw("loopback_rtt", &RelaySpec::loopbackRtt);
+}
+
+void
+BindExperiment(nb::module_& m)
+{
+    nb::class_<ExperimentSpec>(m, "ExperimentSpec")
+        .def(nb::init<>())
+        .def_rw("path", &ExperimentSpec::path)
+        .def_rw("tcp", &ExperimentSpec::tcp)
+        .def_rw("client", &ExperimentSpec::client)
+        .def_rw("server", &ExperimentSpec::server)
+        .def_rw("flows", &ExperimentSpec::flows)
+        .def_rw("download", &ExperimentSpec::download)
+        .def_rw("has_relay", &ExperimentSpec::hasRelay)
+        .def_rw("relay", &ExperimentSpec::relay)
+        .def_rw("duration", &ExperimentSpec::duration)
+        .def_rw("warmup", &ExperimentSpec::warmup)
+        .def_rw("probe_interval", &ExperimentSpec::probeInterval)
+        .def_rw("seed", &ExperimentSpec::seed);
+}
+
+void
+BindLegResult(nb::module_& m)
+{
+    nb::class_<LegResult>(m, "LegResult")
+        .def_ro("flow", &LegResult::flow)
+        .def_ro("name", &LegResult::name)
+        .def_ro("cc", &LegResult::cc)
+        .def_ro("delivered_bytes", &LegResult::deliveredBytes)
+        .def_ro("wire_bytes", &LegResult::wireBytes)
+        .def_ro("ack_wire_bytes", &LegResult::ackWireBytes)
+        .def_ro("segments", &LegResult::segments)
+        .def_ro("retransmits", &LegResult::retransmits)
+        .def_ro("rtos", &LegResult::rtos)
+        .def_ro("tail_loss_probes", &LegResult::tailLossProbes)
+        .def_ro("established_time", &LegResult::establishedTime)
+        .def_ro("finished_time", &LegResult::finishedTime)
+        .def_prop_ro("goodput", Series(&LegResult::goodput))
+        .def_prop_ro("throughput", Series(&LegResult::throughput))
+        .def_prop_ro("cwnd", Series(&LegResult::cwnd))
+        .def_prop_ro("in_flight", Series(&LegResult::inFlight))
+        .def_prop_ro("pacing_rate", Series(&LegResult::pacingRate))
+        .def_prop_ro("srtt", Series(&LegResult::srtt))
+        .def_prop_ro("retransmits_series", Series(&LegResult::retransmitsSeries))
+        .def_prop_ro("rtos_series", Series(&LegResult::rtosSeries));
+}
+
+void
+BindResult(nb::module_& m)
+{
+    BindLegResult(m);
+    nb::class_<FlowResult>(m, "FlowResult")
+        .def_ro("delivered_bytes", &FlowResult::deliveredBytes)
+        .def_ro("total_bytes", &FlowResult::totalBytes)
+        .def_ro("first_byte_time", &FlowResult::firstByteTime)
+        .def_ro("completion_time", &FlowResult::completionTime)
+        .def_prop_ro("goodput", Series(&FlowResult::goodput));
+    nb::class_<LinkResult>(m, "LinkResult")
+        .def_ro("packets_in", &LinkResult::packetsIn)
+        .def_ro("bytes_out", &LinkResult::bytesOut)
+        .def_ro("drops", &LinkResult::drops)
+        .def_ro("random_losses", &LinkResult::randomLosses)
+        .def_ro("utilisation", &LinkResult::utilisation)
+        .def_ro("queue_delay_mean", &LinkResult::queueDelayMean)
+        .def_ro("queue_delay_p50", &LinkResult::queueDelayP50)
+        .def_ro("queue_delay_p95", &LinkResult::queueDelayP95)
+        .def_ro("queue_delay_p99", &LinkResult::queueDelayP99)
+        .def_ro("queue_bytes_max", &LinkResult::queueBytesMax)
+        .def_prop_ro("queue_bytes", Series(&LinkResult::queueBytes))
+        .def_prop_ro("drops_series", Series(&LinkResult::dropsSeries))
+        .def_prop_ro("utilisation_series", Series(&LinkResult::utilisationSeries));
+    nb::class_<HostResult>(m, "HostResult")
+        .def_ro("cpu_seconds", &HostResult::cpuSeconds)
+        .def_ro("utilisation", &HostResult::utilisation)
+        .def_prop_ro("cpu", Series(&HostResult::cpu));
+    nb::class_<ExperimentResult>(m, "ExperimentResult")
+        .def_prop_ro("time", Series(&ExperimentResult::time))
+        .def_ro("flows", &ExperimentResult::flows)
+        .def_ro("legs", &ExperimentResult::legs)
+        .def_ro("forward", &ExperimentResult::forward)
+        .def_ro("reverse", &ExperimentResult::reverse)
+        .def_ro("client", &ExperimentResult::client)
+        .def_ro("server", &ExperimentResult::server)
+        .def_ro("events", &ExperimentResult::events)
+        .def_ro("path_segments", &ExperimentResult::pathSegments);
+}
+
+void
+BindCongestion(nb::module_& m)
+{
+    nb::class_<CongestionAlgorithmInfo>(m, "CongestionAlgorithmInfo")
+        .def_ro("name", &CongestionAlgorithmInfo::name)
+        .def_ro("summary", &CongestionAlgorithmInfo::summary)
+        .def_ro("source", &CongestionAlgorithmInfo::source);
+    nb::class_<CongestionParameterInfo>(m, "CongestionParameterInfo")
+        .def_ro("name", &CongestionParameterInfo::name)
+        .def_ro("default", &CongestionParameterInfo::defaultValue)
+        .def_ro("unit", &CongestionParameterInfo::unit)
+        .def_ro("minimum", &CongestionParameterInfo::minimum)
+        .def_ro("maximum", &CongestionParameterInfo::maximum)
+        .def_ro("doc", &CongestionParameterInfo::doc)
+        .def_ro("source", &CongestionParameterInfo::source);
+    m.def("congestion_algorithms", &ListCongestionControls);
+    m.def("ns3_congestion_controls", &ListNs3CongestionControls);
+    m.def("has_congestion_control", [](const std::string& name) {
+        return HasCongestionControl(name);
+    });
+    m.def("congestion_parameters", [](const std::string& name) {
+        return GetCongestionParameters(name);
+    });
+    m.def("congestion_controls", [] {
+        std::vector<std::string> names;
+        for (const CongestionAlgorithmInfo& algorithm : ListCongestionControls())
+        {
+            names.push_back(algorithm.name);
+        }
+        return names;
+    });
+}
+
+} // namespace
+
+NB_MODULE(_core, m)
+{
+    m.doc() = "Compiled models of tunnelcc; used through the package.";
+    BindCongestion(m);
+    BindPath(m);
+    BindHosts(m);
+    BindTunnel(m);
+    BindExperiment(m);
+    BindResult(m);
+    m.def("run", &Run, "spec"_a, "progress"_a = nb::none());
+    m.def("layer_wire_bytes",
+          &LayerWireBytes,
+          "layers"_a,
+          "message_bytes"_a,
+          "already_sent"_a = 0);
+}

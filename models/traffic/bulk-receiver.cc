@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "bulk-receiver.h"
+
+#include <algorithm>
+
+namespace tunnelcc
+{
+
+BulkReceiver::BulkReceiver(TcpEndpoint& endpoint,
+                           const FlowSpec& flow,
+                           bool isClient,
+                           CpuThread& thread,
+                           double costPerByte)
+    : m_endpoint(endpoint),
+      m_flow(flow),
+      m_isClient(isClient),
+      m_thread(thread),
+      m_costPerByte(costPerByte),
+      m_timer(this)
+{
+    endpoint.SetUser(this);
+}
+
+void
+BulkReceiver::OnConnected(int64_t now)
+{
+    if (m_isClient && m_flow.preamble)
+    {
+        m_endpoint.Write(now, m_flow.preamble);
+    }
+}
+
+void
+BulkReceiver::OnReadable(int64_t now)
+{
+    if (m_costPerByte > 0)
+    {
+        ReadNext(now);
+    }
+    else
+    {
+        Take(now, m_endpoint.Readable());
+    }
+}
+
+void
+BulkReceiver::ReadNext(int64_t now)
+{
+    if (m_reading > 0)
+    {
+        return;
+    }
+    m_reading = std::min<uint64_t>(m_endpoint.Readable(), m_flow.writeSize);
+    if (m_reading == 0)
+    {
+        Take(now, 0);
+        return;
+    }
+    m_timer.Set(m_thread.Run(now, m_costPerByte * static_cast<double>(m_reading)));
+}
+
+void
+BulkReceiver::OnRead(int64_t now)
+{
+    Take(now, m_reading);
+    m_reading = 0;
+    ReadNext(now);
+}
+
+void
+BulkReceiver::Take(int64_t now, uint64_t bytes)
+{
+    m_endpoint.Read(now, bytes);
+    if (m_firstByteTime < 0 && bytes > 0)
+    {
+        m_firstByteTime = now;
+    }
+    const Receiver& receiver = m_endpoint.GetReceiver();
+    if (m_completionTime < 0 && receiver.IsFinished() && receiver.Readable() == 0)
+    {
+        m_completionTime = now;
+    }
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,71 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_BULK_RECEIVER_H
+#define TUNNELCC_BULK_RECEIVER_H
+
+#include "event/timer.h"
+#include "experiment/experiment-spec.h"
+#include "host/cpu.h"
+#include "transport/endpoint.h"
+
+namespace tunnelcc
+{
+
+/**
+ * Application that reads all that arrives. A client asks for it first, with FlowSpec::preamble
+ * bytes. With a cost per byte, each read occupies the application's thread.
+ */
+class BulkReceiver final : public SocketUser
+{
+  public:
+    /// Parameters as those of BulkSender.
+    BulkReceiver(TcpEndpoint& endpoint,
+                 const FlowSpec& flow,
+                 bool isClient,
+                 CpuThread& thread,
+                 double costPerByte);
+
+    /// Application bytes read.
+    uint64_t
+    Total() const
+    {
+        return m_endpoint.GetReceiver().TotalRead();
+    }
+
+    /// When the first byte was read, ns; −1: not yet.
+    int64_t
+    FirstByteTime() const
+    {
+        return m_firstByteTime;
+    }
+
+    /// When the stream's end was read, ns; −1: not yet.
+    int64_t
+    CompletionTime() const
+    {
+        return m_completionTime;
+    }
+
+    void OnConnected(int64_t now) override;
+    void OnReadable(int64_t now) override;
+
+  private:
+    void ReadNext(int64_t now);
+    void Take(int64_t now, uint64_t bytes);
+    void OnRead(int64_t now);
+
+    TcpEndpoint& m_endpoint;
+    FlowSpec m_flow;
+    bool m_isClient;
+    CpuThread& m_thread;
+    double m_costPerByte;
+    uint64_t m_reading{0}; //!< bytes of the read under way
+    int64_t m_firstByteTime{-1};
+    int64_t m_completionTime{-1};
+    Timer<BulkReceiver, &BulkReceiver::OnRead> m_timer;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_BULK_RECEIVER_H

@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_BULK_SENDER_H
+#define TUNNELCC_BULK_SENDER_H
+
+#include "event/timer.h"
+#include "experiment/experiment-spec.h"
+#include "host/cpu.h"
+#include "transport/endpoint.h"
+
+namespace tunnelcc
+{
+
+/**
+ * Application that writes as much as its socket takes, as iperf3 does.
+ *
+ * A client sends its preamble on connecting and bulk data from FlowSpec::dataStart on; a server
+ * waits for a request first. With a cost per byte, each write occupies the application's thread.
+ */
+class BulkSender final : public SocketUser
+{
+  public:
+    /**
+     * \param endpoint its socket
+     * \param flow what to send and when
+     * \param isClient whether it opened the connection
+     * \param thread that runs its writes
+     * \param costPerByte CPU ns per byte written
+     */
+    BulkSender(TcpEndpoint& endpoint,
+               const FlowSpec& flow,
+               bool isClient,
+               CpuThread& thread,
+               double costPerByte);
+
+    void OnConnected(int64_t now) override;
+    void OnReadable(int64_t now) override;
+    void OnWritable(int64_t now) override;
+
+  private:
+    void Begin(int64_t now);
+    void WriteAll(int64_t now);
+    void WriteNext(int64_t now);
+    void OnTimer(int64_t now);
+
+    TcpEndpoint& m_endpoint;
+    FlowSpec m_flow;
+    bool m_isClient;
+    CpuThread& m_thread;
+    double m_costPerByte;
+    uint64_t m_left; //!< bytes still to write
+    uint64_t m_prepared{0}; //!< of these, bytes that the CPU has already handled
+    bool m_hasBegun{false};
+    bool m_isWriting{false};
+    Timer<BulkSender, &BulkSender::OnTimer> m_timer;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_BULK_SENDER_H

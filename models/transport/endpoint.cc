@@ -1,0 +1,271 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "endpoint.h"
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+constexpr int64_t MS = 1'000'000;
+
+/// ACKs sent at once when data begins to arrive (Linux TCP_MAX_QUICKACKS).
+constexpr uint32_t QUICK_ACKS = 16;
+
+/// SYN retransmissions double the initial RTO at most this often (Linux tcp_syn_retries).
+constexpr int MAX_SYN_BACKOFF = 6;
+
+/// Bytes of the SACK option with `blocks` blocks, padded (RFC 2018).
+constexpr uint32_t
+SackOptionBytes(uint32_t blocks)
+{
+    return blocks ? 4 + 8 * blocks : 0;
+}
+
+} // namespace
+
+TcpEndpoint::TcpEndpoint(const TcpSpec& spec,
+                         const Channel& channel,
+                         std::unique_ptr<CongestionControl> congestion)
+    : m_spec(spec),
+      m_channel(channel),
+      m_sender(spec, std::move(congestion), *this),
+      m_receiver(spec),
+      m_quickAcks(QUICK_ACKS),
+      m_ackTimer(this),
+      m_synTimer(this)
+{
+}
+
+void
+TcpEndpoint::Join(TcpEndpoint& a, TcpEndpoint& b)
+{
+    a.m_peer = &b;
+    b.m_peer = &a;
+}
+
+Packet
+TcpEndpoint::MakePacket(PacketKind kind) const
+{
+    Packet packet{};
+    packet.sink = m_peer;
+    packet.kind = kind;
+    return packet;
+}
+
+// Handshake -------------------------------------------------------------------------------------
+
+void
+TcpEndpoint::Connect(int64_t now)
+{
+    m_state = State::SYN_SENT;
+    SendSyn(now);
+}
+
+void
+TcpEndpoint::SendSyn(int64_t now)
+{
+    bool isAnswer = m_state == State::SYN_RECEIVED;
+    Packet packet = MakePacket(isAnswer ? PacketKind::SYN_ACK : PacketKind::SYN);
+    packet.window = m_receiver.InitialWindow();
+    m_synTime = now;
+    m_wire.ackBytes += m_spec.synBytes;
+    m_channel.Send(now, packet, m_spec.synBytes);
+    m_synTimer.Set(now + (RttEstimator::INITIAL_RTO << std::min(m_synRetries, MAX_SYN_BACKOFF)));
+}
+
+void
+TcpEndpoint::OnSynTimer(int64_t now)
+{
+    ++m_synRetries;
+    SendSyn(now);
+}
+
+void
+TcpEndpoint::OnSyn(int64_t now, const Packet& packet)
+{
+    if (m_state == State::ESTABLISHED)
+    {
+        return;
+    }
+    m_peerWindow = packet.window;
+    m_state = State::SYN_RECEIVED;
+    SendSyn(now);
+}
+
+void
+TcpEndpoint::OnSynAck(int64_t now, const Packet& packet)
+{
+    if (m_state == State::SYN_SENT)
+    {
+        m_peerWindow = packet.window;
+        SendAck(now);
+        Establish(now, packet.window);
+    }
+    else
+    {
+        SendAck(now); // our ACK of the first SYN-ACK was lost
+    }
+}
+
+void
+TcpEndpoint::Establish(int64_t now, uint32_t window)
+{
+    m_state = State::ESTABLISHED;
+    m_establishedTime = now;
+    m_synTimer.Cancel();
+    m_sender.OnEstablished(now, now - m_synTime, window);
+    if (m_user)
+    {
+        m_user->OnConnected(now);
+    }
+}
+
+// Data ------------------------------------------------------------------------------------------
+
+void
+TcpEndpoint::Receive(int64_t now, const Packet& packet, const SackBlocks* blocks)
+{
+    if (packet.kind == PacketKind::SYN)
+    {
+        OnSyn(now, packet);
+        return;
+    }
+    if (packet.kind == PacketKind::SYN_ACK)
+    {
+        OnSynAck(now, packet);
+        return;
+    }
+    if (m_state == State::SYN_RECEIVED)
+    {
+        Establish(now, m_peerWindow);
+    }
+    switch (packet.kind)
+    {
+    case PacketKind::DATA:
+        OnData(now, packet);
+        break;
+    case PacketKind::ACK:
+        OnAck(now, packet, blocks);
+        break;
+    default:
+        SendAck(now);
+    }
+}
+
+void
+TcpEndpoint::OnData(int64_t now, const Packet& packet)
+{
+    AckUrgency urgency = m_receiver.OnData(packet);
+    // RFC 7323, section 4.3: the echo is that of the segment that the next ACK answers first.
+    if (m_unacked == 0 || urgency == AckUrgency::NOW)
+    {
+        m_echo = packet.timestamp;
+    }
+    ++m_unacked;
+    if (m_user && (m_receiver.Readable() > 0 || m_receiver.IsFinished()))
+    {
+        m_isReceiving = true;
+        m_user->OnReadable(now);
+        m_isReceiving = false;
+    }
+    if (m_unacked == 0)
+    {
+        return; // answered by data of ours
+    }
+    if (urgency == AckUrgency::NOW || m_unacked >= m_spec.ackEvery || m_quickAcks > 0)
+    {
+        m_quickAcks -= m_quickAcks > 0;
+        SendAck(now);
+    }
+    else if (!m_ackTimer.IsPending())
+    {
+        m_ackTimer.Set(now + m_spec.delayedAck);
+    }
+}
+
+void
+TcpEndpoint::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
+{
+    bool wakesWriter = m_sender.OnAck(now, packet, blocks);
+    if (m_finishedTime < 0 && m_sender.IsFinished())
+    {
+        m_finishedTime = now;
+    }
+    if (wakesWriter && m_user)
+    {
+        m_user->OnWritable(now);
+    }
+}
+
+void
+TcpEndpoint::OnDelayedAck(int64_t now)
+{
+    SendAck(now);
+}
+
+Packet
+TcpEndpoint::MakeAck(const SackBlocks*& blocks)
+{
+    Packet ack = MakePacket(PacketKind::ACK);
+    ack.timestamp = m_echo;
+    blocks = m_receiver.FillAck(ack);
+    m_unacked = 0;
+    m_ackTimer.Cancel();
+    return ack;
+}
+
+void
+TcpEndpoint::SendAck(int64_t now)
+{
+    const SackBlocks* blocks;
+    Packet ack = MakeAck(blocks);
+    uint32_t bytes = m_spec.headerBytes + SackOptionBytes(ack.sackBlocks);
+    m_wire.ackBytes += bytes;
+    ++m_wire.acks;
+    m_channel.Send(now, ack, bytes, blocks);
+}
+
+void
+TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
+{
+    Packet packet = MakePacket(PacketKind::DATA);
+    packet.segment = static_cast<uint32_t>(number);
+    packet.timestamp = static_cast<uint32_t>(now / MS);
+    packet.length = segment.length;
+    packet.isFin = segment.Has(Segment::FIN);
+    uint32_t bytes = m_spec.headerBytes + segment.length;
+    m_wire.dataBytes += bytes;
+    bool arrives = m_channel.Send(now, packet, bytes);
+    if (m_unacked > 0)
+    {
+        const SackBlocks* blocks;
+        Packet ack = MakeAck(blocks);
+        ack.ridesAlong = true;
+        if (arrives)
+        {
+            m_channel.SendAlong(ack, blocks);
+        }
+    }
+}
+
+void
+TcpEndpoint::SendWindowProbe(int64_t now)
+{
+    m_wire.ackBytes += m_spec.headerBytes;
+    m_channel.Send(now, MakePacket(PacketKind::WINDOW_PROBE), m_spec.headerBytes);
+}
+
+void
+TcpEndpoint::Read(int64_t now, uint64_t bytes)
+{
+    m_receiver.Read(bytes);
+    if (!m_isReceiving && m_receiver.NeedsWindowUpdate())
+    {
+        SendAck(now);
+    }
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,194 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_ENDPOINT_H
+#define TUNNELCC_ENDPOINT_H
+
+#include "receiver.h"
+#include "sender.h"
+
+#include "path/path.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace tunnelcc
+{
+
+/// Who uses an endpoint as its socket. All calls come from inside the event loop; `now` is in ns.
+class SocketUser
+{
+  public:
+    virtual ~SocketUser() = default;
+
+    /// The connection is established.
+    virtual void
+    OnConnected(int64_t /* now */)
+    {
+    }
+
+    /// Bytes arrived in order, or the peer's FIN.
+    virtual void
+    OnReadable(int64_t /* now */)
+    {
+    }
+
+    /// There is room again after a Write() that took less than was offered.
+    virtual void
+    OnWritable(int64_t /* now */)
+    {
+    }
+};
+
+/// Bytes and packets that one endpoint put on the wire.
+struct WireCounters
+{
+    uint64_t dataBytes{0}; //!< IP bytes of data segments, retransmissions included
+    uint64_t ackBytes{0};  //!< IP bytes of everything else
+    uint64_t acks{0};      //!< pure ACKs
+};
+
+/**
+ * One end of a TCP connection: handshake (RFC 9293), a sender and a receiver, delayed ACKs.
+ *
+ * ACKs ride along with data segments where there are any to send. ACKs are delayed until every
+ * second segment or 40 ms, with Linux's quick ACKs for the first segments.
+ */
+class TcpEndpoint final : public PacketSink, private SegmentOutput
+{
+  public:
+    /**
+     * \param spec settings; both ends may differ
+     * \param channel where packets go
+     * \param congestion algorithm of the data sent from here
+     */
+    TcpEndpoint(const TcpSpec& spec,
+                const Channel& channel,
+                std::unique_ptr<CongestionControl> congestion);
+
+    /// Tie two ends together. Call before Connect().
+    static void Join(TcpEndpoint& a, TcpEndpoint& b);
+
+    void
+    SetUser(SocketUser* user)
+    {
+        m_user = user;
+    }
+
+    /// Open actively: send SYN.
+    void Connect(int64_t now);
+
+    bool
+    IsConnected() const
+    {
+        return m_state == State::ESTABLISHED;
+    }
+
+    /// Write `bytes` of stream. \returns how many the send buffer took; if fewer, OnWritable()
+    ///          follows once there is room
+    uint64_t
+    Write(int64_t now, uint64_t bytes)
+    {
+        return m_sender.Write(now, bytes);
+    }
+
+    /// Bytes that can be read now.
+    uint64_t
+    Readable() const
+    {
+        return m_receiver.Readable();
+    }
+
+    /// Read `bytes`, at most Readable(). Tells the peer if that reopens a closed window.
+    void Read(int64_t now, uint64_t bytes);
+
+    /// End the stream after what was written.
+    void
+    Close(int64_t now)
+    {
+        m_sender.Close(now);
+    }
+
+    const Sender&
+    GetSender() const
+    {
+        return m_sender;
+    }
+
+    const Receiver&
+    GetReceiver() const
+    {
+        return m_receiver;
+    }
+
+    const WireCounters&
+    Wire() const
+    {
+        return m_wire;
+    }
+
+    /// When the connection was established here, ns; −1: not yet.
+    int64_t
+    EstablishedTime() const
+    {
+        return m_establishedTime;
+    }
+
+    /// When the peer acknowledged our FIN, ns; −1: not yet.
+    int64_t
+    FinishedTime() const
+    {
+        return m_finishedTime;
+    }
+
+    void Receive(int64_t now, const Packet& packet, const SackBlocks* blocks) override;
+
+  private:
+    enum class State
+    {
+        CLOSED,
+        SYN_SENT,
+        SYN_RECEIVED,
+        ESTABLISHED
+    };
+
+    void SendSegment(int64_t now, uint64_t number, const Segment& segment) override;
+    void SendWindowProbe(int64_t now) override;
+    void SendSyn(int64_t now);
+    void SendAck(int64_t now);
+    Packet MakePacket(PacketKind kind) const;
+    Packet MakeAck(const SackBlocks*& blocks);
+    void Establish(int64_t now, uint32_t window);
+    void OnSyn(int64_t now, const Packet& packet);
+    void OnSynAck(int64_t now, const Packet& packet);
+    void OnData(int64_t now, const Packet& packet);
+    void OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks);
+    void OnSynTimer(int64_t now);
+    void OnDelayedAck(int64_t now);
+
+    const TcpSpec m_spec;
+    Channel m_channel;
+    PacketSink* m_peer{nullptr};
+    SocketUser* m_user{nullptr};
+    Sender m_sender;
+    Receiver m_receiver;
+    WireCounters m_wire;
+
+    State m_state{State::CLOSED};
+    int64_t m_synTime{0};
+    int m_synRetries{0};
+    uint32_t m_peerWindow{0};
+    int64_t m_establishedTime{-1};
+    int64_t m_finishedTime{-1};
+
+    uint32_t m_unacked{0};   //!< data segments received since the last ACK
+    uint32_t m_quickAcks;    //!< left to send at once
+    uint32_t m_echo{0};      //!< timestamp to echo
+    bool m_isReceiving{false}; //!< the user is being told of new data; an ACK may follow
+    Timer<TcpEndpoint, &TcpEndpoint::OnDelayedAck> m_ackTimer;
+    Timer<TcpEndpoint, &TcpEndpoint::OnSynTimer> m_synTimer;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_ENDPOINT_H

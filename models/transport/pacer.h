@@ -1,0 +1,76 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_PACER_H
+#define TUNNELCC_PACER_H
+
+#include "congestion/congestion-control.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/**
+ * TCP-internal pacing as in Linux (tcp_update_skb_after_send(), tcp_tso_autosize()): bursts of
+ * about one quantum of time at the pacing rate, then a pause for as long as the burst lasts at
+ * that rate. A burst that comes late makes up for at most half of its own duration. The first ten
+ * segments of a connection are not paced. Rates count payload bytes.
+ */
+class Pacer
+{
+  public:
+    /// \param quantum duration of a burst, ns; 0: one segment each
+    explicit Pacer(int64_t quantum)
+        : m_quantum(quantum)
+    {
+    }
+
+    /// Whether pacing applies. \param segmentsSent by the connection so far
+    static bool
+    IsOn(const TcpState& state, uint64_t segmentsSent)
+    {
+        return state.pacingRate > 0 && segmentsSent >= UNPACED_SEGMENTS;
+    }
+
+    /// Earliest time of the next burst, ns.
+    int64_t
+    NextSend() const
+    {
+        return m_nextSend;
+    }
+
+    /// Most segments of a burst now.
+    uint32_t
+    BurstSegments(const TcpState& state, uint32_t minSegments) const
+    {
+        if (m_quantum == 0)
+        {
+            return 1;
+        }
+        double bytes = std::min(state.pacingRate * static_cast<double>(m_quantum) * 1e-9,
+                                MAX_BURST_BYTES);
+        return std::max(static_cast<uint32_t>(bytes / state.mss), minSegments);
+    }
+
+    /// A burst of `bytes` of payload was sent.
+    void
+    OnBurst(int64_t now, uint64_t bytes, double pacingRate)
+    {
+        auto duration = static_cast<int64_t>(static_cast<double>(bytes) * 1e9 / pacingRate);
+        int64_t late = std::max<int64_t>(0, now - m_nextSend);
+        m_nextSend = now + duration - std::min(duration / 2, late);
+    }
+
+  private:
+    static constexpr uint64_t UNPACED_SEGMENTS = 10; //!< Linux tcp_update_skb_after_send()
+    static constexpr double MAX_BURST_BYTES = 65536 - 320; //!< GSO_MAX_SIZE less headers
+
+    int64_t m_quantum;
+    int64_t m_nextSend{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_PACER_H

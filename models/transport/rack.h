@@ -1,0 +1,150 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_RACK_H
+#define TUNNELCC_RACK_H
+
+#include "scoreboard.h"
+
+#include "congestion/congestion-control.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/**
+ * RACK loss detection (RFC 8985, sections 6.2 and 7.1): a segment is lost when one sent later was
+ * delivered and an RTT plus a reordering window has passed since it was sent.
+ *
+ * As in Linux: while no reordering was seen, the window is 0 in recovery and once three segments
+ * are sacked. Deviation: the reordering timer is exact, Linux's waits up to two jiffies longer.
+ */
+class Rack
+{
+  public:
+    /// `segment` was delivered (RFC 8985, step 2).
+    void
+    OnDelivered(int64_t now, uint64_t number, const Segment& segment, int64_t minRtt, uint64_t fack)
+    {
+        int64_t rtt = now - segment.sentTime;
+        bool isRetransmitted = segment.Has(Segment::EVER_RETRANSMITTED);
+        if (!isRetransmitted && number < fack)
+        {
+            m_hasReordering = true;
+        }
+        if (isRetransmitted && rtt < minRtt)
+        {
+            return; // the original arrived, not the retransmission
+        }
+        m_rtt = rtt;
+        if (WasSentAfter(segment.sentTime, number, m_sentTime, m_number))
+        {
+            m_sentTime = segment.sentTime;
+            m_number = number;
+        }
+    }
+
+    /**
+     * A D-SACK showed a needless retransmission: widen the window, once a round trip (step 4).
+     * \param priorDelivered delivered count when the segment just delivered was sent
+     * \param delivered delivered count now
+     */
+    void
+    OnDuplicate(uint64_t priorDelivered, uint64_t delivered)
+    {
+        if (priorDelivered < m_widenAfter)
+        {
+            return;
+        }
+        m_widenAfter = delivered;
+        m_windowSteps = std::min(m_windowSteps + 1, MAX_WINDOW_STEPS);
+        m_persist = PERSIST_RECOVERIES;
+    }
+
+    /// A recovery ended: after 16 of them without a D-SACK the window is narrow again.
+    void
+    OnRecoveryEnd()
+    {
+        if (m_persist > 0 && --m_persist == 0)
+        {
+            m_windowSteps = 1;
+        }
+    }
+
+    int64_t
+    ReorderingWindow(const TcpState& state, uint32_t sackedOut) const
+    {
+        if (!m_hasReordering && (state.caState >= CaState::RECOVERY || sackedOut >= DUP_THRESH))
+        {
+            return 0;
+        }
+        return std::min(state.minRtt / 4 * m_windowSteps, state.srtt);
+    }
+
+    /**
+     * Mark what is lost by now (step 5).
+     * \returns when to look again, ns; NEVER if nothing is undecided
+     */
+    int64_t
+    DetectLoss(int64_t now, Scoreboard& board, const TcpState& state)
+    {
+        int64_t patience = m_rtt + ReorderingWindow(state, board.SackedOut());
+        while (board.InFlight() > 0)
+        {
+            uint64_t number = board.Oldest();
+            const Segment& segment = board.At(number);
+            if (!WasSentAfter(m_sentTime, m_number, segment.sentTime, number))
+            {
+                break;
+            }
+            int64_t deadline = segment.sentTime + patience;
+            if (deadline > now)
+            {
+                return deadline;
+            }
+            board.MarkLost(number);
+        }
+        return NEVER;
+    }
+
+    /// On a time-out: the first segment is lost, and all sent more than an RTT ago (step 6.3).
+    void
+    OnTimeout(int64_t now, Scoreboard& board, const TcpState& state)
+    {
+        if (Scoreboard::IsInFlight(board.At(board.Una())))
+        {
+            board.MarkLost(board.Una());
+        }
+        int64_t patience = m_rtt + ReorderingWindow(state, board.SackedOut());
+        while (board.InFlight() > 0 &&
+               board.At(board.Oldest()).sentTime + patience <= now)
+        {
+            board.MarkLost(board.Oldest());
+        }
+    }
+
+  private:
+    static constexpr uint32_t DUP_THRESH = 3;       //!< RFC 8985, section 3.3
+    static constexpr int MAX_WINDOW_STEPS = 255;    //!< as Linux's 8-bit counter
+    static constexpr int PERSIST_RECOVERIES = 16;   //!< RFC 8985, section 6.2, step 4
+
+    static bool
+    WasSentAfter(int64_t time1, uint64_t number1, int64_t time2, uint64_t number2)
+    {
+        return time1 > time2 || (time1 == time2 && number1 > number2);
+    }
+
+    int64_t m_sentTime{-1}; //!< transmission time of the latest-sent segment delivered
+    uint64_t m_number{0};   //!< its number
+    int64_t m_rtt{0};       //!< RTT of the latest delivery
+    bool m_hasReordering{false};
+    int m_windowSteps{1}; //!< quarter min-RTTs
+    int m_persist{0};
+    uint64_t m_widenAfter{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_RACK_H

@@ -1,0 +1,182 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "receiver.h"
+
+#include <algorithm>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+constexpr size_t INITIAL_CAPACITY = 64; // a power of two; the ring doubles
+
+/// A full TCP header has room for four SACK blocks, for three beside timestamps (RFC 2018).
+constexpr uint32_t
+MaxBlocks(const TcpSpec& spec)
+{
+    constexpr uint32_t PLAIN_HEADERS = 40;
+    return spec.headerBytes > PLAIN_HEADERS ? 3 : SackBlocks::MAX;
+}
+
+} // namespace
+
+Receiver::Receiver(const TcpSpec& spec)
+    : m_capacity(spec.receiveWindow),
+      m_maxBlocks(MaxBlocks(spec)),
+      m_edge(spec.receiveWindow)
+{
+}
+
+uint64_t
+Receiver::Expand(uint32_t low) const
+{
+    return m_next + static_cast<int32_t>(low - static_cast<uint32_t>(m_next));
+}
+
+AckUrgency
+Receiver::OnData(const Packet& packet)
+{
+    uint64_t number = Expand(packet.segment);
+    if (number < m_next || (number < m_end && HasArrived(number)))
+    {
+        return OnDuplicate(number);
+    }
+    if (packet.isFin)
+    {
+        m_fin = number;
+    }
+    if (number == m_next && m_end <= m_next)
+    {
+        m_end = ++m_next;
+        m_received += packet.length;
+        return packet.isFin ? AckUrgency::NOW : AckUrgency::DELAYED;
+    }
+    OnOutOfOrder(number, packet.length);
+    return AckUrgency::NOW;
+}
+
+AckUrgency
+Receiver::OnDuplicate(uint64_t number)
+{
+    ++m_duplicates;
+    m_reportsDuplicate = true;
+    m_duplicate = static_cast<uint32_t>(number);
+    return AckUrgency::NOW;
+}
+
+void
+Receiver::Resize(size_t capacity)
+{
+    std::vector<Slot> larger(capacity);
+    uint64_t mask = capacity - 1;
+    for (size_t i = 0; i < capacity; ++i)
+    {
+        larger[i].number = static_cast<uint32_t>(i + 1); // no segment of this slot
+    }
+    for (uint64_t number = m_next; number < m_end; ++number)
+    {
+        if (HasArrived(number))
+        {
+            larger[number & mask] = At(number);
+        }
+    }
+    m_ring.swap(larger);
+    m_mask = mask;
+}
+
+void
+Receiver::OnOutOfOrder(uint64_t number, uint32_t length)
+{
+    while (number - m_next >= m_ring.size())
+    {
+        Resize(m_ring.empty() ? INITIAL_CAPACITY : 2 * m_ring.size());
+    }
+    uint64_t begin = number;
+    uint64_t end = number + 1;
+    uint32_t bytes = length;
+    if (number > m_next && HasArrived(number - 1))
+    {
+        begin = Expand(At(number - 1).runBegin);
+        bytes += At(begin).runBytes;
+    }
+    if (end < m_end && HasArrived(end))
+    {
+        bytes += At(end).runBytes;
+        end = Expand(At(end).runEnd);
+    }
+    At(number).number = static_cast<uint32_t>(number);
+    At(begin).runEnd = static_cast<uint32_t>(end);
+    At(begin).runBytes = bytes;
+    At(end - 1).runBegin = static_cast<uint32_t>(begin);
+    m_end = std::max(m_end, end);
+    if (begin == m_next)
+    {
+        m_next = end;
+        m_received += bytes;
+    }
+    UpdateBlocks(begin, end);
+}
+
+void
+Receiver::UpdateBlocks(uint64_t begin, uint64_t end)
+{
+    SackBlocks updated{};
+    uint32_t count = 0;
+    auto add = [&](uint64_t blockBegin, uint64_t blockEnd) {
+        if (blockEnd > m_next && count < m_maxBlocks)
+        {
+            updated.begin[count] = static_cast<uint32_t>(blockBegin);
+            updated.end[count] = static_cast<uint32_t>(blockEnd);
+            ++count;
+        }
+    };
+    add(begin, end);
+    for (uint32_t i = 0; i < m_blockCount; ++i)
+    {
+        uint64_t blockBegin = Expand(m_blocks.begin[i]);
+        uint64_t blockEnd = Expand(m_blocks.end[i]);
+        bool isSwallowed = begin <= blockBegin && blockEnd <= end;
+        if (!isSwallowed)
+        {
+            add(blockBegin, blockEnd);
+        }
+    }
+    m_blocks = updated;
+    m_blockCount = count;
+}
+
+bool
+Receiver::NeedsWindowUpdate() const
+{
+    // Linux tcp_cleanup_rbuf(): the window has at least doubled.
+    uint64_t advertised = m_edge - m_received;
+    uint64_t now = std::max(m_edge, m_read + m_capacity) - m_received;
+    return now > 0 && now >= 2 * advertised;
+}
+
+const SackBlocks*
+Receiver::FillAck(Packet& ack)
+{
+    m_edge = std::max(m_edge, m_read + m_capacity);
+    ack.segment = static_cast<uint32_t>(m_next);
+    ack.window = static_cast<uint32_t>(std::min<uint64_t>(m_edge - m_received, UINT32_MAX));
+    ack.isDuplicate = m_reportsDuplicate;
+    if (!m_reportsDuplicate)
+    {
+        ack.sackBlocks = m_blockCount;
+        return &m_blocks;
+    }
+    m_reportsDuplicate = false;
+    uint32_t others = std::min(m_blockCount, m_maxBlocks - 1);
+    m_ackBlocks.begin[0] = m_duplicate;
+    m_ackBlocks.end[0] = m_duplicate + 1;
+    std::copy_n(m_blocks.begin, others, m_ackBlocks.begin + 1);
+    std::copy_n(m_blocks.end, others, m_ackBlocks.end + 1);
+    ack.sackBlocks = others + 1;
+    return &m_ackBlocks;
+}
+
+} // namespace tunnelcc

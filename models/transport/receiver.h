@@ -1,0 +1,144 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_RECEIVER_H
+#define TUNNELCC_RECEIVER_H
+
+#include "event/timer.h"
+#include "experiment/experiment-spec.h"
+#include "path/packet.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// How soon an ACK is due after a data packet.
+enum class AckUrgency
+{
+    NONE,
+    DELAYED,
+    NOW
+};
+
+/**
+ * Receiving half of a TCP connection: reordering queue, SACK and D-SACK blocks (RFC 2018, 2883),
+ * receive window.
+ *
+ * Runs of segments that arrived out of order know their ends, so that a packet costs O(1) however
+ * large the window. The window's right edge is what the reader has read plus the buffer's size,
+ * and never moves back; data out of order needs no further room.
+ */
+class Receiver
+{
+  public:
+    explicit Receiver(const TcpSpec& spec);
+
+    /// Take in a data packet. \returns how soon an ACK is due; Readable() may have grown
+    AckUrgency OnData(const Packet& packet);
+
+    /// Payload bytes in order that wait for the reader.
+    uint64_t
+    Readable() const
+    {
+        return m_received - m_read;
+    }
+
+    /// Payload bytes in order, read or not.
+    uint64_t
+    Received() const
+    {
+        return m_received;
+    }
+
+    /// Payload bytes read.
+    uint64_t
+    TotalRead() const
+    {
+        return m_read;
+    }
+
+    /// The reader takes `bytes`. \pre bytes <= Readable()
+    void
+    Read(uint64_t bytes)
+    {
+        m_read += bytes;
+    }
+
+    /// Whether reading has reopened the window far enough to tell the sender at once.
+    bool NeedsWindowUpdate() const;
+
+    /// All data up to and including the peer's FIN has arrived in order.
+    bool
+    IsFinished() const
+    {
+        return m_next > m_fin;
+    }
+
+    /// Packets that arrived for the second time.
+    uint64_t
+    Duplicates() const
+    {
+        return m_duplicates;
+    }
+
+    /// Window to advertise in a SYN.
+    uint32_t
+    InitialWindow() const
+    {
+        return static_cast<uint32_t>(m_capacity);
+    }
+
+    /// Describe what has arrived, in an ACK about to be sent. \returns its SACK blocks
+    const SackBlocks* FillAck(Packet& ack);
+
+  private:
+    /// Per segment that arrived out of order. Runs are valid at their first and last segment.
+    struct Slot
+    {
+        uint32_t number; //!< whose slot this is, modulo 2^32
+        uint32_t runBegin;
+        uint32_t runEnd;
+        uint32_t runBytes; //!< payload of the run; valid at its first segment
+    };
+
+    Slot&
+    At(uint64_t number)
+    {
+        return m_ring[number & m_mask];
+    }
+
+    bool
+    HasArrived(uint64_t number)
+    {
+        return At(number).number == static_cast<uint32_t>(number);
+    }
+
+    uint64_t Expand(uint32_t low) const;
+    void Resize(size_t capacity);
+    void OnOutOfOrder(uint64_t number, uint32_t length);
+    void UpdateBlocks(uint64_t begin, uint64_t end);
+    AckUrgency OnDuplicate(uint64_t number);
+
+    uint64_t m_capacity;
+    uint32_t m_maxBlocks;
+    std::vector<Slot> m_ring;
+    uint64_t m_mask{0};
+    uint64_t m_next{0}; //!< next segment expected
+    uint64_t m_end{0};  //!< one past the highest segment that arrived
+    uint64_t m_fin{UINT64_MAX}; //!< number of the segment with FIN
+    uint64_t m_received{0};
+    uint64_t m_read{0};
+    uint64_t m_edge{0}; //!< right edge of the window advertised last, stream offset
+    SackBlocks m_blocks{};
+    uint32_t m_blockCount{0};
+    bool m_reportsDuplicate{false}; //!< the next ACK begins with a D-SACK
+    uint32_t m_duplicate{0};
+    SackBlocks m_ackBlocks{};
+    uint64_t m_duplicates{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_RECEIVER_H

@@ -1,0 +1,170 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "scoreboard.h"
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+constexpr size_t INITIAL_CAPACITY = 64; // a power of two; the ring doubles
+
+} // namespace
+
+Scoreboard::Scoreboard()
+    : m_ring(INITIAL_CAPACITY),
+      m_mask(INITIAL_CAPACITY - 1)
+{
+}
+
+void
+Scoreboard::Grow()
+{
+    std::vector<Segment> larger(2 * m_ring.size());
+    uint64_t mask = larger.size() - 1;
+    for (uint64_t number = m_una; number != m_nxt; ++number)
+    {
+        larger[number & mask] = m_ring[number & m_mask];
+    }
+    m_ring.swap(larger);
+    m_mask = mask;
+}
+
+void
+Scoreboard::AppendToFlight(uint64_t number, Segment& segment)
+{
+    auto low = static_cast<uint32_t>(number);
+    if (m_listed++)
+    {
+        segment.previousOrRunBegin = m_newest;
+        m_ring[m_newest & m_mask].nextOrRunEnd = low;
+    }
+    else
+    {
+        m_oldest = low;
+    }
+    m_newest = low;
+}
+
+void
+Scoreboard::RemoveFromFlight(uint64_t number, const Segment& segment)
+{
+    auto low = static_cast<uint32_t>(number);
+    --m_listed;
+    if (low == m_oldest)
+    {
+        m_oldest = segment.nextOrRunEnd;
+    }
+    else
+    {
+        m_ring[segment.previousOrRunBegin & m_mask].nextOrRunEnd = segment.nextOrRunEnd;
+    }
+    if (low == m_newest)
+    {
+        m_newest = segment.previousOrRunBegin;
+    }
+    else
+    {
+        m_ring[segment.nextOrRunEnd & m_mask].previousOrRunBegin = segment.previousOrRunBegin;
+    }
+}
+
+Segment&
+Scoreboard::Append(uint16_t length, uint8_t flags)
+{
+    if (PacketsOut() == m_ring.size())
+    {
+        Grow();
+    }
+    uint64_t number = m_nxt++;
+    Segment& segment = At(number);
+    segment.length = length;
+    segment.flags = flags;
+    m_bytesOut += length;
+    AppendToFlight(number, segment);
+    return segment;
+}
+
+void
+Scoreboard::Retransmit(uint64_t number)
+{
+    Segment& segment = At(number);
+    if (segment.Has(Segment::LOST))
+    {
+        segment.flags |= Segment::RETRANSMITTED;
+        ++m_retransmittedOut;
+    }
+    else
+    {
+        RemoveFromFlight(number, segment);
+    }
+    segment.flags |= Segment::EVER_RETRANSMITTED;
+    AppendToFlight(number, segment);
+}
+
+void
+Scoreboard::MarkLost(uint64_t number)
+{
+    Segment& segment = At(number);
+    RemoveFromFlight(number, segment);
+    if (segment.Has(Segment::RETRANSMITTED))
+    {
+        segment.flags &= ~Segment::RETRANSMITTED;
+        --m_retransmittedOut;
+    }
+    if (!segment.Has(Segment::LOST))
+    {
+        segment.flags |= Segment::LOST;
+        ++m_lostOut;
+    }
+    (segment.Has(Segment::EVER_RETRANSMITTED) ? m_lostAgain : m_lostOnce).Push(number);
+}
+
+std::optional<uint64_t>
+Scoreboard::PopLost(Fifo<uint64_t>& queue)
+{
+    while (!queue.IsEmpty())
+    {
+        uint64_t number = queue.Front();
+        queue.Pop();
+        constexpr uint8_t RELEVANT = Segment::LOST | Segment::RETRANSMITTED | Segment::SACKED;
+        if (number >= m_una && (At(number).flags & RELEVANT) == Segment::LOST)
+        {
+            return number;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<uint64_t>
+Scoreboard::NextLost()
+{
+    if (auto number = PopLost(m_lostAgain))
+    {
+        return number;
+    }
+    return PopLost(m_lostOnce);
+}
+
+uint64_t
+Scoreboard::JoinRuns(uint64_t number)
+{
+    uint64_t begin = number;
+    uint64_t end = number + 1;
+    if (number > m_una && At(number - 1).Has(Segment::SACKED))
+    {
+        begin = std::max(m_una, Expand(At(number - 1).previousOrRunBegin));
+    }
+    if (end < m_nxt && At(end).Has(Segment::SACKED))
+    {
+        end = Expand(At(end).nextOrRunEnd);
+    }
+    At(begin).nextOrRunEnd = static_cast<uint32_t>(end);
+    At(end - 1).previousOrRunBegin = static_cast<uint32_t>(begin);
+    m_fack = std::max(m_fack, end);
+    return end;
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,274 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_SCOREBOARD_H
+#define TUNNELCC_SCOREBOARD_H
+
+#include "event/fifo.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// A data segment that was sent and is not yet acknowledged cumulatively.
+struct Segment
+{
+    enum Flag : uint8_t
+    {
+        SACKED = 1,         //!< selectively acknowledged
+        LOST = 2,           //!< marked lost, and not delivered since
+        RETRANSMITTED = 4,  //!< a retransmission is in flight
+        EVER_RETRANSMITTED = 8,
+        APP_LIMITED = 16,   //!< sent while the application limited the connection
+        FIN = 32,
+    };
+
+    int64_t sentTime;         //!< latest transmission, ns
+    uint32_t firstSentDelta;  //!< sentTime − start of the send window, see RateSampler
+    uint32_t deliveredDelta;  //!< sentTime − time of the latest delivery then, see RateSampler
+    uint32_t delivered;       //!< connection's delivered count then, modulo 2^32
+
+    /// In flight: neighbours in order of transmission. Sacked: in the last (first) segment of a
+    /// run of sacked ones, where the run begins (ends). Segment numbers modulo 2^32.
+    uint32_t previousOrRunBegin;
+    uint32_t nextOrRunEnd;
+
+    uint16_t length; //!< payload bytes
+    uint8_t flags;
+
+    bool
+    Has(int mask) const
+    {
+        return flags & mask;
+    }
+};
+
+static_assert(sizeof(Segment) == 32, "two segments a cache line");
+
+/**
+ * SACK scoreboard: every segment from SND.UNA to SND.NXT, in a ring.
+ *
+ * Segments have numbers that count up from 0. Acknowledging costs O(1) a segment however large the
+ * window is: sacked segments form runs whose ends know each other, segments in flight form a list
+ * in order of transmission for RACK (RFC 8985), and lost segments wait in queues.
+ */
+class Scoreboard
+{
+  public:
+    Scoreboard();
+
+    uint64_t
+    Una() const
+    {
+        return m_una;
+    }
+
+    uint64_t
+    Nxt() const
+    {
+        return m_nxt;
+    }
+
+    Segment&
+    At(uint64_t number)
+    {
+        return m_ring[number & m_mask];
+    }
+
+    uint32_t
+    PacketsOut() const
+    {
+        return static_cast<uint32_t>(m_nxt - m_una);
+    }
+
+    uint32_t
+    SackedOut() const
+    {
+        return m_sackedOut;
+    }
+
+    uint32_t
+    LostOut() const
+    {
+        return m_lostOut;
+    }
+
+    uint32_t
+    RetransmittedOut() const
+    {
+        return m_retransmittedOut;
+    }
+
+    /// Segments in flight (RFC 6675's pipe, as Linux counts it).
+    uint32_t
+    InFlight() const
+    {
+        return PacketsOut() - m_sackedOut - m_lostOut + m_retransmittedOut;
+    }
+
+    /// Payload bytes from SND.UNA to SND.NXT.
+    uint64_t
+    BytesOut() const
+    {
+        return m_bytesOut;
+    }
+
+    /// One past the highest segment ever sacked or acknowledged (RFC 8985's RACK.fack).
+    uint64_t
+    Fack() const
+    {
+        return m_fack;
+    }
+
+    /// Add segment Nxt() and put it in flight. \returns it, with only length and flags filled in
+    Segment& Append(uint16_t length, uint8_t flags);
+
+    /// A lost segment, or the tail as a probe, was sent again: it now is the latest in flight.
+    void Retransmit(uint64_t number);
+
+    /// Mark a segment lost that is in flight; its retransmission too, if that was.
+    void MarkLost(uint64_t number);
+
+    /// The next segment to retransmit: lost retransmissions first, then in order of marking.
+    std::optional<uint64_t> NextLost();
+
+    /// Oldest transmission in flight. \pre InFlight() > 0
+    uint64_t
+    Oldest() const
+    {
+        return Expand(m_oldest);
+    }
+
+    /// The transmission after that of `number`, if any.
+    std::optional<uint64_t>
+    NextSent(uint64_t number)
+    {
+        if (static_cast<uint32_t>(number) == m_newest)
+        {
+            return std::nullopt;
+        }
+        return Expand(At(number).nextOrRunEnd);
+    }
+
+    /// Whether the segment is in the list of transmissions.
+    static bool
+    IsInFlight(const Segment& segment)
+    {
+        return !segment.Has(Segment::SACKED) &&
+               (!segment.Has(Segment::LOST) || segment.Has(Segment::RETRANSMITTED));
+    }
+
+    /// 64-bit number of a segment from its low half, for numbers from Una() on.
+    uint64_t
+    Expand(uint32_t low) const
+    {
+        return m_una + static_cast<int32_t>(low - static_cast<uint32_t>(m_una));
+    }
+
+    /**
+     * Acknowledge everything before `ack`.
+     * \param onDelivered called as (number, segment) for each segment not sacked before; the
+     *        segment's flags are as they were
+     * \param onRemoved called as (segment) for each segment that leaves
+     */
+    template <class OnDelivered, class OnRemoved>
+    void
+    AcknowledgeTo(uint64_t ack, OnDelivered&& onDelivered, OnRemoved&& onRemoved)
+    {
+        for (; m_una < ack; ++m_una)
+        {
+            Segment& segment = At(m_una);
+            if (segment.Has(Segment::SACKED))
+            {
+                --m_sackedOut;
+            }
+            else
+            {
+                LeaveFlight(m_una, segment);
+                onDelivered(m_una, segment);
+            }
+            m_bytesOut -= segment.length;
+            onRemoved(segment);
+        }
+        if (m_fack < m_una)
+        {
+            m_fack = m_una;
+        }
+    }
+
+    /**
+     * Selectively acknowledge segments [begin, end).
+     * \param onDelivered called as (number, segment) for each segment not sacked before; the
+     *        segment's flags are as they were
+     */
+    template <class OnDelivered>
+    void
+    Sack(uint64_t begin, uint64_t end, OnDelivered&& onDelivered)
+    {
+        begin = std::max(begin, m_una);
+        end = std::min(end, m_nxt);
+        while (begin < end)
+        {
+            Segment& segment = At(begin);
+            if (segment.Has(Segment::SACKED))
+            {
+                begin = Expand(segment.nextOrRunEnd);
+                continue;
+            }
+            LeaveFlight(begin, segment);
+            onDelivered(begin, segment);
+            segment.flags &= ~(Segment::LOST | Segment::RETRANSMITTED);
+            segment.flags |= Segment::SACKED;
+            ++m_sackedOut;
+            begin = JoinRuns(begin);
+        }
+    }
+
+  private:
+    void Grow();
+    void AppendToFlight(uint64_t number, Segment& segment);
+    void RemoveFromFlight(uint64_t number, const Segment& segment);
+
+    /// Take a segment that was delivered out of the counts and the list.
+    void
+    LeaveFlight(uint64_t number, const Segment& segment)
+    {
+        if (IsInFlight(segment))
+        {
+            RemoveFromFlight(number, segment);
+        }
+        if (segment.Has(Segment::LOST))
+        {
+            --m_lostOut;
+            m_retransmittedOut -= segment.Has(Segment::RETRANSMITTED);
+        }
+    }
+
+    /// Merge a newly sacked segment with its neighbours' runs. \returns where the run ends
+    uint64_t JoinRuns(uint64_t number);
+
+    std::optional<uint64_t> PopLost(Fifo<uint64_t>& queue);
+
+    std::vector<Segment> m_ring;
+    uint64_t m_mask;
+    uint64_t m_una{0};
+    uint64_t m_nxt{0};
+    uint64_t m_fack{0};
+    uint64_t m_bytesOut{0};
+    uint32_t m_sackedOut{0};
+    uint32_t m_lostOut{0};
+    uint32_t m_retransmittedOut{0};
+    uint32_t m_listed{0}; //!< length of the list of transmissions
+    uint32_t m_oldest{0}; //!< its ends, modulo 2^32; valid while it is not empty
+    uint32_t m_newest{0};
+    Fifo<uint64_t> m_lostOnce;
+    Fifo<uint64_t> m_lostAgain;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_SCOREBOARD_H

@@ -1,0 +1,109 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_SEND_BUFFER_H
+#define TUNNELCC_SEND_BUFFER_H
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/**
+ * Socket send buffer: what was written and is not yet acknowledged.
+ *
+ * As in Linux, a writer that found it full wakes only once it has drained to a fraction of its
+ * size (sk_stream_write_space(): two thirds), not with every ACK. Bytes have no contents.
+ */
+class SendBuffer
+{
+  public:
+    /// \param capacity payload bytes  \param wakeFraction of the capacity, see above
+    SendBuffer(uint64_t capacity, double wakeFraction)
+        : m_capacity(capacity),
+          m_wakeLevel(static_cast<uint64_t>(wakeFraction * static_cast<double>(capacity)))
+    {
+    }
+
+    /// Take as many of `bytes` as fit. \returns how many
+    uint64_t
+    Write(uint64_t bytes)
+    {
+        uint64_t accepted = std::min(bytes, m_capacity - Queued());
+        m_written += accepted;
+        m_isWriterBlocked = accepted < bytes;
+        return accepted;
+    }
+
+    /// The next `bytes` were transmitted for the first time.
+    void
+    OnSent(uint64_t bytes)
+    {
+        m_sent += bytes;
+    }
+
+    void
+    OnAcked(uint64_t bytes)
+    {
+        m_acked += bytes;
+    }
+
+    /// Whether a blocked writer is to be woken now; true once for each time it blocked.
+    bool
+    WakesWriter()
+    {
+        if (!m_isWriterBlocked || Queued() > m_wakeLevel || Queued() == m_capacity)
+        {
+            return false;
+        }
+        m_isWriterBlocked = false;
+        return true;
+    }
+
+    /// Bytes written and not acknowledged.
+    uint64_t
+    Queued() const
+    {
+        return m_written - m_acked;
+    }
+
+    /// Bytes written and never transmitted.
+    uint64_t
+    Unsent() const
+    {
+        return m_written - m_sent;
+    }
+
+    /// Stream offset of the first byte never transmitted.
+    uint64_t
+    SentOffset() const
+    {
+        return m_sent;
+    }
+
+    /// Bytes written since the connection began.
+    uint64_t
+    Written() const
+    {
+        return m_written;
+    }
+
+    uint64_t
+    Acked() const
+    {
+        return m_acked;
+    }
+
+  private:
+    uint64_t m_capacity;
+    uint64_t m_wakeLevel;
+    uint64_t m_written{0};
+    uint64_t m_sent{0};
+    uint64_t m_acked{0};
+    bool m_isWriterBlocked{false};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_SEND_BUFFER_H

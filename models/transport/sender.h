@@ -1,0 +1,206 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_SENDER_H
+#define TUNNELCC_SENDER_H
+
+#include "pacer.h"
+#include "prr.h"
+#include "rack.h"
+#include "rate-sampler.h"
+#include "rtt-estimator.h"
+#include "scoreboard.h"
+#include "send-buffer.h"
+
+#include "congestion/congestion-control.h"
+#include "event/timer.h"
+#include "experiment/experiment-spec.h"
+#include "path/packet.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace tunnelcc
+{
+
+/// What a sender needs of its endpoint.
+class SegmentOutput
+{
+  public:
+    virtual ~SegmentOutput() = default;
+
+    /// Transmit segment `number`.
+    virtual void SendSegment(int64_t now, uint64_t number, const Segment& segment) = 0;
+
+    /// Transmit a packet that asks for an ACK and carries nothing (RFC 9293, section 3.8.6.1).
+    virtual void SendWindowProbe(int64_t now) = 0;
+};
+
+/// Counts since the connection began.
+struct SenderCounters
+{
+    uint64_t segments{0};    //!< data segments sent, retransmissions included
+    uint64_t retransmits{0}; //!< retransmitted segments, as Linux counts them
+    uint64_t rtos{0};        //!< retransmission time-outs
+    uint64_t tailLossProbes{0};
+};
+
+/**
+ * Sending half of a TCP connection, after Linux 5.10 to 6.x with SACK and timestamps.
+ *
+ * Loss detection by RACK-TLP (RFC 8985), recovery by PRR (RFC 9937) or by the congestion control
+ * itself, retransmission time-outs (RFC 6298), pacing, Nagle with Minshall's rule, slow start after
+ * idle (RFC 2861). Left out: F-RTO, undo of needless reductions, ECN.
+ */
+class Sender
+{
+  public:
+    /**
+     * \param spec settings
+     * \param congestion algorithm
+     * \param output where segments go
+     */
+    Sender(const TcpSpec& spec,
+           std::unique_ptr<CongestionControl> congestion,
+           SegmentOutput& output);
+
+    /// The handshake is done. \param rtt its round trip, ns  \param window of the peer, bytes
+    void OnEstablished(int64_t now, int64_t rtt, uint32_t window);
+
+    /// The application writes `bytes`. \returns how many the send buffer took
+    uint64_t Write(int64_t now, uint64_t bytes);
+
+    /// Send FIN after everything written.
+    void Close(int64_t now);
+
+    /// An ACK arrived. \returns whether a writer that blocked is to be woken
+    bool OnAck(int64_t now, const Packet& ack, const SackBlocks* blocks);
+
+    const TcpState&
+    State() const
+    {
+        return m_state;
+    }
+
+    const SenderCounters&
+    Counters() const
+    {
+        return m_counters;
+    }
+
+    const Scoreboard&
+    Board() const
+    {
+        return m_board;
+    }
+
+    /// Payload bytes in flight, from the mean length of the segments outstanding.
+    uint64_t
+    BytesInFlight() const
+    {
+        uint32_t out = m_board.PacketsOut();
+        return out ? m_board.BytesOut() * m_board.InFlight() / out : 0;
+    }
+
+    const SendBuffer&
+    Buffer() const
+    {
+        return m_buffer;
+    }
+
+    /// FIN was acknowledged.
+    bool
+    IsFinished() const
+    {
+        return m_isFinSent && m_board.PacketsOut() == 0;
+    }
+
+  private:
+    /// What an ACK brought, gathered while it is processed.
+    struct AckSummary
+    {
+        uint32_t delivered{0};      //!< segments newly delivered
+        uint32_t cumulative{0};     //!< by which SND.UNA advanced
+        bool ackedRetransmitted{false}; //!< cumulatively, a segment that was ever retransmitted
+        int64_t oldestSent{-1};     //!< of those acked cumulatively, never retransmitted; ns
+        int64_t latestSent{-1};
+        int64_t oldestSacked{-1};   //!< of those newly sacked, never retransmitted; ns
+        int64_t latestSacked{-1};
+    };
+
+    // Sending
+    void TrySend(int64_t now);
+    uint32_t SendBurst(int64_t now, uint32_t quota, uint64_t& bytes);
+    std::optional<uint16_t> NewSegmentLength() const;
+    bool SendNew(int64_t now);
+    void Retransmit(int64_t now, uint64_t number);
+    void Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle);
+    void ValidateCwnd(bool isLimited);
+    void CheckIdleRestart(int64_t now);
+
+    // Acknowledgement
+    AckSummary ProcessAcknowledgement(int64_t now, uint64_t ack, const Packet& packet,
+                                      const SackBlocks* blocks);
+    int64_t UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo);
+    void UpdateState(int64_t now, uint64_t lostBefore);
+    void EndTailLossProbe(int64_t now, uint64_t ack, bool isDuplicate);
+    void RunCongestionControl(const AckSummary& summary, const AckEvent& event);
+
+    // Recovery
+    void DetectLoss(int64_t now);
+    void EnterReduction(int64_t now, CaState state);
+    void EndReduction(int64_t now);
+    void SetCaState(CaState state, int64_t now);
+
+    // Timers
+    void OnTimer(int64_t now);
+    void OnPacingTimer(int64_t now);
+    void OnReorderingTimeout(int64_t now);
+    void OnProbeTimeout(int64_t now);
+    void OnRetransmissionTimeout(int64_t now);
+    void OnPersistTimeout(int64_t now);
+    void ScheduleProbe(int64_t now);
+    void UpdateTimer(int64_t now);
+
+    void SyncState();
+
+    const TcpSpec m_spec;
+    std::unique_ptr<CongestionControl> m_congestion;
+    SegmentOutput& m_output;
+    const bool m_hasCongControl;
+
+    TcpState m_state;
+    Scoreboard m_board;
+    SendBuffer m_buffer;
+    RttEstimator m_rtt;
+    RateSampler m_rate;
+    Rack m_rack;
+    Prr m_prr;
+    Pacer m_pacer;
+    SenderCounters m_counters;
+
+    bool m_isEstablished{false};
+    bool m_isClosing{false};
+    bool m_isFinSent{false};
+    uint64_t m_windowEdge{0};     //!< stream offset up to which the peer lets us send
+    uint64_t m_lastSmall{0};      //!< one past the latest segment shorter than the MSS
+    int64_t m_lastSendTime{0};
+    bool m_isCwndLimited{false};  //!< since the last full round of data
+    uint64_t m_cwndUsageEnd{0};   //!< segment that ends the current round for ValidateCwnd()
+    uint64_t m_recoveryEnd{0};    //!< segment that ends recovery, loss or CWR (Linux high_seq)
+    uint64_t m_probeEnd{0};       //!< segment that answers the tail loss probe; 0: none
+    bool m_probeRetransmitted{false};
+    uint64_t m_lost{0};           //!< segments marked lost so far
+
+    int64_t m_rtoDeadline{NEVER};
+    int64_t m_reorderingDeadline{NEVER};
+    int64_t m_probeDeadline{NEVER};
+    int64_t m_persistDeadline{NEVER};
+    Timer<Sender, &Sender::OnTimer> m_timer;
+    Timer<Sender, &Sender::OnPacingTimer> m_pacingTimer;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_SENDER_H

@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_LAYER_H
+#define TUNNELCC_LAYER_H
+
+#include "experiment/experiment-spec.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// One encapsulation of a byte stream: turns what is written into it into larger writes below.
+class Layer
+{
+  public:
+    virtual ~Layer() = default;
+
+    /**
+     * Encapsulate one write.
+     * \param bytes size of the write from above
+     * \param writes where to append the sizes of the writes it becomes
+     */
+    virtual void Wrap(uint32_t bytes, std::vector<uint32_t>& writes) = 0;
+};
+
+/**
+ * Make a layer from its description.
+ * \throws std::invalid_argument if its kind is unknown
+ */
+std::unique_ptr<Layer> MakeLayer(const LayerSpec& spec);
+
+/// A stack of layers, applied from the innermost out.
+class LayerStack
+{
+  public:
+    /// \param specs innermost first
+    explicit LayerStack(const std::vector<LayerSpec>& specs);
+
+    /// Sizes of the writes to the carrier that a message of `bytes` becomes; valid until the next call.
+    const std::vector<uint32_t>& Wrap(uint32_t bytes);
+
+  private:
+    std::vector<std::unique_ptr<Layer>> m_layers;
+    std::vector<uint32_t> m_writes;
+    std::vector<uint32_t> m_scratch;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_LAYER_H
