@@ -175,7 +175,6 @@ def show(report: dict[str, Any]) -> None:
     from rich.table import Table
 
     table = Table(title=f"Data segments across the path per CPU second, {report['processor']}")
-    table.add_column("case")
     table.add_column("")
     for heading in (
         "simulated",
@@ -184,7 +183,7 @@ def show(report: dict[str, Any]) -> None:
         "goal",
         "events/packet",
         "peak memory",
-        "goodput",
+        "goodput, Mbit/s",
         "compared",
     ):
         table.add_column(heading, justify="right")
@@ -195,23 +194,21 @@ def show(report: dict[str, Any]) -> None:
             RELAY: f"{case['relay_to_plain']:.2f} × plain",
         }
         goals = {"plain": f"{goal / 1e6:g} M", RELAY: f"{goal / 2e6:g} M"}
-        name = case["case"]
+        table.add_row(f"[bold]{case['case']}")
         for kind, run in case["runs"].items():
             table.add_row(
-                name,
                 "stock ns-3" if kind == "stock" else kind,
                 f"{run['simulated_seconds']:.4g} s",
-                f"{run['cpu_seconds']:.2f} s" + (" (time-out)" if run["timed_out"] else ""),
+                "time-out" if run["timed_out"] else f"{run['cpu_seconds']:.2f} s",
                 engineering(run["packets_per_cpu_second"]),
                 goals.get(kind, ""),
                 f"{run['events_per_packet']:.2f}",
                 f"{run['peak_rss_bytes'] / 1e6:.0f} MB",
-                f"{run['goodput_bps'] / 1e6:.1f} Mbit/s",
+                f"{run['goodput_bps'] / 1e6:.1f}",
                 compared.get(kind, ""),
             )
-            name = ""
         table.add_section()
-    console = Console(width=None if sys.stdout.isatty() else 150)
+    console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(table)
     console.print(
         f"import tunnelcc: {report['import_seconds'] * 1e3:.0f} ms; "
@@ -219,7 +216,7 @@ def show(report: dict[str, Any]) -> None:
     )
     console.print(report["baseline"])
     console.print(
-        f"(time-out): stopped after {report['stock_cpu_limit_seconds']:g} s of CPU time; "
+        f"Time-out: stopped after {report['stock_cpu_limit_seconds']:g} s of CPU time; "
         "speed, memory and goodput are those of the part that was simulated."
     )
 
