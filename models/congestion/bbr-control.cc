@@ -38,6 +38,9 @@ constexpr uint32_t BURSTS_IN_HOSTS = 3;
 /// Bound that keeps window arithmetic inside 32 bits, segments.
 constexpr double MAX_WINDOW = 1e9;
 
+/// Part of a segment that rounding up ignores: Linux rounds the bandwidth down before it.
+constexpr double ROUNDING = 1e-6;
+
 } // namespace
 
 void
@@ -128,7 +131,7 @@ Bbr::GetBdp(double bandwidth, double gain) const
     }
     const double exact = bandwidth * 1e-9 * static_cast<double>(m_minRtt) * gain;
     const auto whole = static_cast<uint32_t>(std::min(exact, MAX_WINDOW));
-    return whole + (whole < exact ? 1 : 0);
+    return whole + (exact - whole > ROUNDING ? 1 : 0);
 }
 
 uint32_t

@@ -216,14 +216,14 @@ BindLegResult(nb::module_& m)
         .def_ro("tail_loss_probes", &LegResult::tailLossProbes)
         .def_ro("established_time", &LegResult::establishedTime)
         .def_ro("finished_time", &LegResult::finishedTime)
-        .def_prop_ro("goodput", Series(&LegResult::goodput))
-        .def_prop_ro("throughput", Series(&LegResult::throughput))
-        .def_prop_ro("cwnd", Series(&LegResult::cwnd))
-        .def_prop_ro("in_flight", Series(&LegResult::inFlight))
-        .def_prop_ro("pacing_rate", Series(&LegResult::pacingRate))
-        .def_prop_ro("srtt", Series(&LegResult::srtt))
-        .def_prop_ro("retransmits_series", Series(&LegResult::retransmitsSeries))
-        .def_prop_ro("rtos_series", Series(&LegResult::rtosSeries));
+        .def_prop_ro("goodput", Series(&LegResult::goodput), nb::rv_policy::move)
+        .def_prop_ro("throughput", Series(&LegResult::throughput), nb::rv_policy::move)
+        .def_prop_ro("cwnd", Series(&LegResult::cwnd), nb::rv_policy::move)
+        .def_prop_ro("in_flight", Series(&LegResult::inFlight), nb::rv_policy::move)
+        .def_prop_ro("pacing_rate", Series(&LegResult::pacingRate), nb::rv_policy::move)
+        .def_prop_ro("srtt", Series(&LegResult::srtt), nb::rv_policy::move)
+        .def_prop_ro("retransmits_series", Series(&LegResult::retransmitsSeries), nb::rv_policy::move)
+        .def_prop_ro("rtos_series", Series(&LegResult::rtosSeries), nb::rv_policy::move);
 }
 
 void
@@ -235,7 +235,7 @@ BindResult(nb::module_& m)
         .def_ro("total_bytes", &FlowResult::totalBytes)
         .def_ro("first_byte_time", &FlowResult::firstByteTime)
         .def_ro("completion_time", &FlowResult::completionTime)
-        .def_prop_ro("goodput", Series(&FlowResult::goodput));
+        .def_prop_ro("goodput", Series(&FlowResult::goodput), nb::rv_policy::move);
     nb::class_<LinkResult>(m, "LinkResult")
         .def_ro("packets_in", &LinkResult::packetsIn)
         .def_ro("bytes_out", &LinkResult::bytesOut)
@@ -247,15 +247,15 @@ BindResult(nb::module_& m)
         .def_ro("queue_delay_p95", &LinkResult::queueDelayP95)
         .def_ro("queue_delay_p99", &LinkResult::queueDelayP99)
         .def_ro("queue_bytes_max", &LinkResult::queueBytesMax)
-        .def_prop_ro("queue_bytes", Series(&LinkResult::queueBytes))
-        .def_prop_ro("drops_series", Series(&LinkResult::dropsSeries))
-        .def_prop_ro("utilisation_series", Series(&LinkResult::utilisationSeries));
+        .def_prop_ro("queue_bytes", Series(&LinkResult::queueBytes), nb::rv_policy::move)
+        .def_prop_ro("drops_series", Series(&LinkResult::dropsSeries), nb::rv_policy::move)
+        .def_prop_ro("utilisation_series", Series(&LinkResult::utilisationSeries), nb::rv_policy::move);
     nb::class_<HostResult>(m, "HostResult")
         .def_ro("cpu_seconds", &HostResult::cpuSeconds)
         .def_ro("utilisation", &HostResult::utilisation)
-        .def_prop_ro("cpu", Series(&HostResult::cpu));
+        .def_prop_ro("cpu", Series(&HostResult::cpu), nb::rv_policy::move);
     nb::class_<ExperimentResult>(m, "ExperimentResult")
-        .def_prop_ro("time", Series(&ExperimentResult::time))
+        .def_prop_ro("time", Series(&ExperimentResult::time), nb::rv_policy::move)
         .def_ro("flows", &ExperimentResult::flows)
         .def_ro("legs", &ExperimentResult::legs)
         .def_ro("forward", &ExperimentResult::forward)
