@@ -102,7 +102,10 @@ class CongestionControl(Model):
             raise ConfigError(Problem("", data, "the name of a congestion control, such as 'bbr'"))
         table = dict(data)
         name = table.pop("name", None)
-        parameters = {**table.pop("parameters", {}), **table}
+        parameters = table.pop("parameters", {})
+        if not isinstance(parameters, dict):
+            raise ConfigError(Problem("parameters", parameters, "a table of numbers"))
+        parameters = {**parameters, **table}
         if not isinstance(name, str) or not core.has_congestion_control(name):
             known = (*core.congestion_controls(), *core.ns3_congestion_controls())
             expected = "one of " + ", ".join(core.congestion_controls()) + " or an ns-3 TypeId"

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from types import ModuleType
+from typing import TypeVar
 
 from tunnelcc.errors import TunnelccError
 
@@ -24,6 +25,9 @@ def load() -> ModuleType:
             f"the compiled module cannot be loaded: {error}; `tunnelcc doctor` tells more, "
             "`pip install .` in the source tree builds it"
         ) from error
+
+
+_Info = TypeVar("_Info")
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Parameter:
 @cache
 def algorithms() -> tuple[Algorithm, ...]:
     """Return the built-in congestion controls."""
-    return tuple(Algorithm(*info) for info in load().congestion_algorithms())
+    return tuple(_copy(Algorithm, info) for info in load().congestion_algorithms())
 
 
 @cache
@@ -75,4 +79,8 @@ def has_congestion_control(name: str) -> bool:
 @cache
 def congestion_parameters(name: str) -> tuple[Parameter, ...]:
     """Return the parameters of a congestion control, ns-3's attributes included."""
-    return tuple(Parameter(*info) for info in load().congestion_parameters(name))
+    return tuple(_copy(Parameter, info) for info in load().congestion_parameters(name))
+
+
+def _copy(kind: type[_Info], info: object) -> _Info:
+    return kind(*(getattr(info, field.name) for field in fields(kind)))  # type: ignore[arg-type]

@@ -73,4 +73,4 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def _show(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return text if len(text) <= 200 else f"{text[:197]}..."

@@ -46,7 +46,7 @@ def run(
         with Progress(experiment.duration, enabled=progress is None) as bar:
             report = progress if callable(progress) else bar.update
             raw = core.load().run(spec, report)
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:
         raise RunError(f"the simulator failed: {error}") from error
     finally:
         _running.release()

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Experiments: every key refuses what it cannot be, and all of them survive TOML."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tunnelcc as tc
+from tunnelcc import cli, derived, scenario
+from tunnelcc.config import Experiment, HostOverrides
+from tunnelcc.schema import keys_of
+from tunnelcc.toml import parse_value, write_toml
+from tunnelcc.units import Buffer
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+WRONG_UNIT = {"rate": "10ms", "time": "10Mbps", "size": "10ms"}
+NOT_A_RATE = ["0Mbps", "-1Mbps", "500Gbps", "100", "100ms", "fast", True, "1e99bps"]
+NOT_A_RTT = ["0ms", "-1ms", "61s", "40", "40Mbps", "soon", False]
+NOT_A_PROBABILITY = ["150%", "100%", "-1%", "1.5", "often", "1ms", True]
+NOT_A_BUFFER = ["0bdp", "-1bdp", "0p", "0", "1e9bdp", "40ms", "1.5p", "deep", "2TiB"]
+NOT_A_COUNT = [0, -1, 10**9, 1.5, "many", True]
+NOT_A_TIME = ["-1s", "30", "30Mbps", "later", "1e9s", True]
+NOT_A_TIMER = ["0ms", "-1ms", "61s", "40", "40Mbps"]
+NOT_A_SIZE = ["-1B", "4ms", "1.5B", "big", True]
+NOT_A_SOCKET_BUFFER = [*NOT_A_SIZE, 0, "1KiB", "4GiB"]
+NOT_A_SWITCH = [0, 1, "yes", "1ms"]
+NOT_A_NAME = ["", "bbrr", "ns3::TcpBogus", 5, True, "{ gain = 2 }"]
+NOT_A_COST = [-1, "1ms", "nan", "inf", 1e7, True]
+NOT_MEMORY = [*NOT_A_SIZE, 0, "1KiB", "1e18B"]
+
+#: Every key → values that it must refuse. A key that is missing here fails a test.
+BAD_VALUES = {
+    "title": [5, "two\nlines", "x" * 201],
+    "path.rate": NOT_A_RATE,
+    "path.rtt": NOT_A_RTT,
+    "path.loss": NOT_A_PROBABILITY,
+    "path.buffer": [*NOT_A_BUFFER, "1499B", "0.0001bdp"],
+    "path.reverse_rate": NOT_A_RATE,
+    "path.reverse_buffer": NOT_A_BUFFER,
+    "path.reverse_loss": NOT_A_PROBABILITY,
+    "path.framing": ["ethernets", "IP", 5, ""],
+    "path.loss_position": ["between", 1],
+    "flows.cc": NOT_A_NAME,
+    "flows.count": NOT_A_COUNT,
+    "flows.start": [*NOT_A_TIME, "30s", "40s"],
+    "flows.rtt": NOT_A_RTT,
+    "flows.bytes": [*NOT_A_SIZE, 0],
+    "flows.preamble": [*NOT_A_SIZE, "2MiB"],
+    "flows.data_start": [*NOT_A_TIME, "31s"],
+    "flows.write_size": [*NOT_A_SIZE, 0, "17MiB"],
+    "tunnel.name": ["gost", "gost-relay-wws", 5, "nofile.toml", ""],
+    "tunnel.cc": NOT_A_NAME,
+    "tunnel.copy_buffer": [*NOT_A_SIZE, 0, "17MiB"],
+    "direction": ["left", "UP", 1],
+    "tcp.mss": [0, 87, 65484, "1448", 1448.5, True],
+    "tcp.timestamps": NOT_A_SWITCH,
+    "tcp.initial_window": [0, 1001, "10"],
+    "tcp.min_rto": NOT_A_TIMER,
+    "tcp.delayed_ack": NOT_A_TIMER,
+    "tcp.ack_every": [0, 65, "2"],
+    "tcp.pacing_quantum": ["-1ms", "2s", "1", "1Mbps"],
+    "tcp.nodelay": NOT_A_SWITCH,
+    "hosts.kernel": ["6.1", "5.1", 5.10, "linux"],
+    "hosts.tcp_rmem": NOT_A_SOCKET_BUFFER,
+    "hosts.tcp_wmem": NOT_A_SOCKET_BUFFER,
+    "hosts.tcp_adv_win_scale": [-32, 32, 1.5, 1],
+    "hosts.cores": [0, -1, 1.5, 10**6],
+    "hosts.speed": [0, -1, "nan", "fast"],
+    "hosts.memory": NOT_MEMORY,
+    "hosts.tcp_memory": NOT_MEMORY,
+    "hosts.app_cost": NOT_A_COST,
+    "duration": ["0s", "-1s", "30", "1e6s", "long"],
+    "warmup": [*NOT_A_TIME, "30s", "31s"],
+    "probe_interval": ["0s", "31s", "1us", "1"],
+    "start_jitter": ["-1ms", "61s", "5"],
+    "seed": [-1, 2**63, 1.5, "one"],
+}
+for _side in ("client", "server"):
+    for _name in HostOverrides.model_fields:
+        BAD_VALUES[f"hosts.{_side}.{_name}"] = BAD_VALUES[f"hosts.{_name}"]
+
+CASES = [(key, value) for key, values in BAD_VALUES.items() for value in values]
+#: Those that a command line can say: there, `5` is a number and a title is always text.
+COMMAND_LINE_CASES = [
+    (key, value)
+    for key, value in CASES
+    if (
+        parse_value(value) == value
+        if isinstance(value, str)
+        else key not in ("title", "hosts.kernel")
+    )
+]
+
+
+def _experiment(key: str, value: object) -> Experiment:
+    """An experiment with one key set, and what that key needs around it."""
+    table: dict = {"tunnel": "gost-relay-ws"} if key.startswith("tunnel.") else {}
+    changes = {"path.reverse_rate": "10Mbps"} if key == "path.reverse_buffer" else {}
+    return scenario.build(table, {**changes, key: value})
+
+
+def test_every_key_has_bad_values():
+    assert set(BAD_VALUES) == {info.key for info in keys_of(Experiment)}
+
+
+def test_every_key_is_documented():
+    for info in keys_of(Experiment):
+        if not info.key.startswith(("hosts.client.", "hosts.server.")):
+            assert info.doc, info.key
+        assert info.expected, info.key
+
+
+@pytest.mark.parametrize(("key", "value"), CASES)
+def test_bad_values_are_refused(key, value):
+    if isinstance(value, str) and value.startswith("{"):
+        value = parse_value(value)
+    with pytest.raises(tc.ConfigError) as caught:
+        _experiment(key, value)
+    last = key.rpartition(".")[2] if key != "tunnel.name" else "tunnel"
+    assert any(last in problem.key for problem in caught.value.problems)
+    assert "expected" in str(caught.value)
+
+
+@pytest.mark.parametrize(("key", "value"), COMMAND_LINE_CASES)
+def test_bad_values_on_the_command_line(key, value, capsys):
+    text = value if isinstance(value, str) else str(value).lower()
+    arguments = ["run", "--set", f"{key}={text}"]
+    if key.startswith("tunnel.") and key != "tunnel.name":
+        arguments += ["--tunnel", "gost-relay-ws"]
+    if key == "path.reverse_buffer":
+        arguments += ["--set", "path.reverse_rate=10Mbps"]
+    with pytest.raises(SystemExit) as exit_:
+        cli.main(arguments)
+    message = capsys.readouterr().err
+    assert exit_.value.code == 2
+    assert message.startswith("tunnelcc: ")
+    assert "expected" in message
+    assert "Traceback" not in message
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "hint"),
+    [
+        ({"pth": {}}, "pth", "did you mean 'path'?"),
+        ({"path": {"rat": "1Mbps"}}, "path.rat", "did you mean 'rate'?"),
+        ({"flows": [{"ccc": "bbr"}]}, "flows.0.ccc", "did you mean 'cc'?"),
+        ({"tcp": {"timestamp": True}}, "tcp.timestamp", "did you mean 'timestamps'?"),
+        ({"hosts": {"client": {"core": 1}}}, "hosts.client.core", "did you mean 'cores'?"),
+        ({"tunnel": {"name": "gost-relay-ws", "c": 1}}, "tunnel.c", "did you mean 'cc'?"),
+        ({"tunnel": "gost-relay-sw"}, "tunnel", "did you mean 'gost-relay-ws'?"),
+        ({"flows": [{"cc": "cubik"}]}, "flows.0.cc", "did you mean 'cubic'?"),
+        ({"flows": [{"cc": "ns3::TcpBrb"}]}, "flows.0.cc", "did you mean 'ns3::TcpBbr'?"),
+        ({"flows": [{"cc": {"name": "bbr", "cwnd_gian": 2}}]}, "cwnd_gian", "'cwnd_gain'"),
+    ],
+)
+def test_unknown_names_are_told_with_the_nearest(table, key, hint):
+    with pytest.raises(tc.ConfigError) as caught:
+        Experiment.parse(table)
+    assert key in str(caught.value)
+    assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"path": 5}, {"path": []}, {"flows": 5}, {"flows": []}, {"flows": [5]},
+        {"tcp": "x"}, {"hosts": None}, {"tunnel": 5}, {"tunnel": []}, {"tunnel": {}}, [], 5,
+        {"flows": [{"cc": None}]}, {"flows": [{"cc": []}]}, None, {"flows": {}, "x": 1},
+        {"flows": [{"cc": {"name": "bbr", "parameters": 5}}]},
+    ],
+)  # fmt: skip
+def test_wrong_structure_is_refused(table):
+    with pytest.raises(tc.ConfigError, match="expected"):
+        Experiment.parse(table)
+
+
+@pytest.mark.parametrize("gain", ["big", True, float("nan"), float("inf"), -1, 1e9])
+def test_bad_parameters_are_refused(gain):
+    with pytest.raises(tc.ConfigError, match="cwnd_gain"):
+        tc.Flow(cc={"name": "bbr", "cwnd_gain": gain})
+
+
+def test_flows_are_counted_over_all_groups():
+    with pytest.raises(tc.ConfigError, match="at most 4096 flows"):
+        tc.Experiment(flows=[tc.Flow(count=4096), tc.Flow()])
+
+
+def test_data_do_not_start_before_the_connection():
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.data_start"):
+        Experiment.parse({"flows": [{"start": "2s", "data_start": "1s"}]})
+
+
+def test_several_problems_are_told_at_once():
+    with pytest.raises(tc.ConfigError) as caught:
+        Experiment.parse({"path": {"rate": "0bps", "rtt": "0s"}, "seed": -1})
+    assert len(caught.value.problems) == len(str(caught.value).splitlines()) == 3
+
+
+def test_the_short_forms_of_the_readme():
+    path = tc.Path(rate="100Mbps", rtt="100ms", loss="1%", buffer="1bdp")
+    flows = [tc.Flow(cc="bbr", count=4)]
+    experiment = tc.Experiment(
+        path=path, flows=flows, tunnel="gost-relay-wss", duration="30s", seed=1
+    )
+    assert experiment.path.rate == 100e6
+    assert experiment.path.rtt == 0.1
+    assert experiment.path.loss == 0.01
+    assert experiment.path.buffer == Buffer(bdp=1)
+    assert experiment.flows[0].cc.name == "bbr"
+    assert experiment.tunnel.name == "gost-relay-wss"
+    assert experiment == tc.Experiment(
+        path={"rate": "100Mbps", "rtt": "100ms", "loss": 0.01},
+        flows={"cc": {"name": "bbr"}, "count": 4},
+        tunnel={"name": "gost-relay-wss"},
+    )
+
+
+def test_no_tunnel():
+    assert tc.Experiment(tunnel="none") == tc.Experiment(tunnel=None) == tc.Experiment()
+
+
+def test_experiments_cannot_be_changed():
+    with pytest.raises(Exception, match="frozen"):
+        tc.Experiment().seed = 2
+
+
+def test_the_segment_size_follows_timestamps():
+    assert (tc.Tcp().mss, tc.Tcp().header_bytes, tc.Tcp().syn_bytes) == (1448, 52, 60)
+    without = tc.Tcp(timestamps=False)
+    assert (without.mss, without.header_bytes, without.syn_bytes) == (1460, 40, 52)
+    assert tc.Tcp(timestamps=False, mss=536).mss == 536
+
+
+def test_hosts_may_differ():
+    hosts = tc.Hosts(tcp_rmem="8MiB", cores=4, server={"cores": 1, "kernel": "5.10"})
+    assert hosts.of("client").cores == 4
+    assert hosts.of("server").cores == 1
+    assert hosts.of("server").kernel == "5.10"
+    assert hosts.of("server").tcp_rmem == 8 * 2**20
+
+
+def _quantities(*values):
+    return st.sampled_from(values)
+
+
+EXPERIMENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "title": st.text(st.characters(codec="utf-8", exclude_categories=["C", "Zl", "Zp", "Zs"])),
+        "path": st.fixed_dictionaries(
+            {},
+            optional={
+                "rate": st.integers(10**8, 10**10).map("{}bps".format),
+                "rtt": st.floats(1e-3, 10).map(lambda x: f"{x:.6f}s"),
+                "loss": st.floats(1e-12, 0.99) | st.just(0.0),
+                "buffer": _quantities("1bdp", "0.7bdp", "200p", "3MiB"),
+                "reverse_rate": _quantities("10Mbps", "1Gbps"),
+                "framing": _quantities("ip", "ethernet"),
+            },
+        ),
+        "flows": st.lists(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "cc": _quantities("bbr", "cubic", {"name": "bbr", "cwnd_gain": 2.5}),
+                    "count": st.integers(1, 200),
+                    "start": _quantities("0s", "1.25s"),
+                    "bytes": st.integers(1, 10**12),
+                    "rtt": _quantities("10ms", "333us"),
+                },
+            ),
+            min_size=1,
+            max_size=4,
+        ),
+        "tunnel": _quantities("gost-relay-ws", {"name": "gost-relay-wss", "cc": "bbr"}),
+        "tcp": _quantities({"timestamps": False}, {"mss": 1000, "pacing_quantum": "0s"}),
+        "hosts": _quantities(
+            {"kernel": "5.10", "tcp_adv_win_scale": -2}, {"client": {"cores": 1}, "memory": "4GB"}
+        ),
+        "seed": st.integers(0, 2**63 - 1),
+    },
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(EXPERIMENTS)
+def test_experiments_survive_toml(table):
+    experiment = Experiment.parse(table)
+    text = write_toml(experiment.table())
+    assert Experiment.parse(tomllib.loads(text)) == experiment
+    assert Experiment(**experiment.table()) == experiment
+
+
+def test_start_times_depend_on_the_seed_and_on_nothing_else():
+    def starts(**changes):
+        return [start for _, start in derived.flows(tc.Experiment(**changes))]
+
+    one = starts(flows=[{"count": 3}, {"count": 2}])
+    assert one == starts(flows=[{"count": 3}, {"count": 2}], path={"rate": "1Gbps"})
+    assert len(set(one)) == 5
+    assert all(0 <= start < 0.005 for start in one)
+    assert one[3:] == starts(flows=[{"count": 7}, {"count": 2}])[7:]
+    assert one[:3] == starts(flows=[{"count": 4}])[:3]
+    assert one != starts(flows=[{"count": 3}, {"count": 2}], seed=2)
+    assert starts(flows=[{"start": "2s"}], start_jitter="0s") == [2.0]
+
+
+def test_draws_are_uniform():
+    draws = [derived.uniform(1, "start", 0, member) for member in range(10_000)]
+    assert 0.49 < sum(draws) / len(draws) < 0.51
+    assert min(draws) >= 0
+    assert max(draws) < 1
+
+
+def test_derived_numbers_of_the_defaults():
+    numbers = derived.numbers(tc.Experiment(path={"rate": "100Mbps", "rtt": "100ms"}))
+    assert numbers["bdp_bytes"] == numbers["buffer_bytes"] == 1_250_000
+
+
+def test_problems_can_be_pickled():
+    import pickle
+
+    with pytest.raises(tc.ConfigError) as caught:
+        Experiment.parse({"path": {"rate": "0bps"}})
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert str(copy) == str(caught.value)
+    assert dataclasses.asdict(copy.problems[0])["key"] == "path.rate"

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Metrics on values whose answers are known by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tunnelcc import metrics
+
+
+def test_goodput_is_bits_per_second():
+    assert metrics.goodput(1_250_000, 10) == 1e6
+    assert math.isnan(metrics.goodput(1, 0))
+
+
+@pytest.mark.parametrize("n", [1, 2, 16, 128])
+def test_jain_of_equal_shares_is_one(n):
+    assert metrics.jain_index([5e6] * n) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 16, 128])
+def test_jain_of_one_hog_is_one_over_n(n):
+    assert metrics.jain_index([1e9] + [0] * (n - 1)) == pytest.approx(1 / n, abs=1e-12)
+
+
+def test_jain_of_three_to_one():
+    assert metrics.jain_index([3, 1]) == pytest.approx(16 / 20)
+
+
+def test_jain_of_nothing_is_not_a_number():
+    assert math.isnan(metrics.jain_index([]))
+    assert math.isnan(metrics.jain_index([0, 0]))
+
+
+@given(st.lists(st.floats(0, 1e300), min_size=1).filter(any))
+def test_jain_lies_between_one_over_n_and_one(shares):
+    assert 1 / len(shares) - 1e-9 <= metrics.jain_index(shares) <= 1 + 1e-9
+
+
+@given(st.lists(st.floats(1, 1e9), min_size=1, max_size=20), st.floats(1e-3, 1e3))
+def test_jain_does_not_depend_on_the_unit(shares, factor):
+    scaled = [factor * share for share in shares]
+    assert metrics.jain_index(scaled) == pytest.approx(metrics.jain_index(shares))
+
+
+@pytest.mark.parametrize(
+    ("ratio", "part", "whole"),
+    [
+        (metrics.retransmission_ratio, 5, 100),
+        (metrics.loss_rate, 5, 100),
+        (metrics.efficiency, 5, 100),
+    ],
+)
+def test_ratios(ratio, part, whole):
+    assert ratio(part, whole) == 0.05
+    assert ratio(0, whole) == 0
+    assert math.isnan(ratio(0, 0))
+
+
+def test_valid_samples_are_after_the_warm_up_and_measured():
+    assert list(metrics.valid([0, 0.1, 0.2, 0, 0.3], [1, 2, 3, 4, 5], since=2)) == [0.2, 0.3]
+
+
+def test_mean_and_percentile():
+    samples = list(range(101))
+    assert metrics.mean(samples) == 50
+    assert metrics.percentile(samples, 95) == 95
+    assert math.isnan(metrics.mean([]))
+    assert math.isnan(metrics.percentile([], 95))
+
+
+def test_the_total_does_not_depend_on_the_order():
+    values = [1e16, 1.0, -1e16, 1.0]
+    assert metrics.total(values) == metrics.total(sorted(values)) == 2.0

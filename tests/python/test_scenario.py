@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Scenario files and settings on top of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tunnelcc as tc
+from tunnelcc import scenario
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "scenarios" / "examples").glob("*.toml"))
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 3
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_examples_are_valid(file):
+    assert tc.load(file).title
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        (b"[path\n", "line 1"),
+        (b"[path]\nrate = ", "end of document"),
+        (b"rate = 1\nrate = 2\n", "line 2"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"x = " + b"[" * 100_000, "expected"),
+    ],
+)
+def test_broken_files_are_named(tmp_path, content, hint):
+    file = tmp_path / "broken.toml"
+    file.write_bytes(content)
+    with pytest.raises(tc.ConfigError) as caught:
+        tc.load(file)
+    assert "broken.toml" in str(caught.value)
+    assert hint in str(caught.value)
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(tc.ConfigError, match=r"nofile\.toml.*No such file"):
+        tc.load(tmp_path / "nofile.toml")
+    with pytest.raises(tc.ConfigError, match="directory"):
+        tc.load(tmp_path)
+
+
+def test_a_tunnel_file_is_found_beside_the_scenario(tmp_path, monkeypatch):
+    entry = Path(scenario.__file__).parent / "catalog" / "gost-relay-ws.toml"
+    (tmp_path / "mine.toml").write_text(entry.read_text())
+    (tmp_path / "scenario.toml").write_text('tunnel = "mine.toml"')
+    monkeypatch.chdir("/")
+    assert tc.load(tmp_path / "scenario.toml").tunnel.name == str(tmp_path / "mine.toml")
+
+
+def test_settings_reach_nested_keys():
+    table = {"flows": [{"cc": "bbr"}, {"cc": "reno"}], "tunnel": "gost-relay-ws"}
+    changed = scenario.apply(
+        table,
+        {"path.rtt": "1ms", "flows.1.count": 3, "tunnel.cc": "bbr", "hosts.client.cores": 1},
+    )
+    assert changed == {
+        "flows": [{"cc": "bbr"}, {"cc": "reno", "count": 3}],
+        "tunnel": {"name": "gost-relay-ws", "cc": "bbr"},
+        "path": {"rtt": "1ms"},
+        "hosts": {"client": {"cores": 1}},
+    }
+    assert table == {"flows": [{"cc": "bbr"}, {"cc": "reno"}], "tunnel": "gost-relay-ws"}
+
+
+def test_cc_is_set_in_every_flow():
+    table = {"flows": [{"cc": "bbr"}, {"cc": "reno"}]}
+    for key in ("cc", "flows.cc"):
+        changed = scenario.apply(table, {key: "cubic"})
+        assert [flow["cc"] for flow in changed["flows"]] == ["cubic", "cubic"]
+    assert scenario.build({}, {"cc": "bbr"}).flows[0].cc.name == "bbr"
+
+
+def test_parameters_of_an_algorithm_can_be_set():
+    experiment = scenario.build({"flows": [{"cc": "bbr"}]}, {"flows.cc.cwnd_gain": 2.5})
+    assert experiment.flows[0].cc.parameters == {"cwnd_gain": 2.5}
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("flows.3.count", "index from 0 to 0"),
+        ("flows.0", "flows.0.cc"),
+        ("seed.x", "such as path.rtt"),
+        ("path..rtt", "such as path.rtt"),
+        (".", "such as path.rtt"),
+        ("", "such as path.rtt"),
+        ("path.", "expected a table"),
+    ],
+)
+def test_keys_that_lead_nowhere(key, hint):
+    with pytest.raises(tc.ConfigError) as caught:
+        scenario.build({"seed": 5}, {key: 1})
+    assert hint in str(caught.value)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Quantities: what is written is read back, and nothing else is read."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tunnelcc import units
+from tunnelcc.units import Buffer, UnitError
+
+PARSERS = (
+    units.parse_rate,
+    units.parse_time,
+    units.parse_size,
+    units.parse_probability,
+    units.parse_buffer,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("100Mbps", 100e6),
+        ("2.03Gbps", 2.03e9),
+        ("100 Mb/s", 100e6),
+        ("1.5Mbit/s", 1.5e6),
+        ("12.5MB/s", 100e6),
+        ("1kbps", 1e3),
+        ("1Kbps", 1e3),
+        ("1Kibps", 1024),
+        ("800bps", 800),
+        ("1e3kbps", 1e6),
+    ],
+)
+def test_rate(text, rate):
+    assert units.parse_rate(text) == rate
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("40ms", 0.04),
+        ("169.0ms", 0.169),
+        ("30s", 30),
+        ("2min", 120),
+        ("5us", 5e-6),
+        (0, 0),
+        ("0", 0),
+    ],
+)
+def test_time(text, seconds):
+    assert units.parse_time(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("4MiB", 4 * 2**20),
+        ("64KiB", 65536),
+        ("3800MB", 3_800_000_000),
+        ("6291456B", 6291456),
+        (6291456, 6291456),
+        ("6291456", 6291456),
+        ("1.5KiB", 1536),
+    ],
+)
+def test_size(text, size):
+    assert units.parse_size(text) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "probability"), [("1%", 0.01), (0.01, 0.01), ("0.01", 0.01), (0, 0), ("99.9%", 0.999)]
+)
+def test_probability(text, probability):
+    assert units.parse_probability(text) == probability
+
+
+@pytest.mark.parametrize(
+    ("text", "buffer"),
+    [
+        ("1bdp", Buffer(bdp=1)),
+        ("0.25bdp", Buffer(bdp=0.25)),
+        ("200p", Buffer(packets=200)),
+        ("64KiB", Buffer(bytes=65536)),
+        (1500, Buffer(bytes=1500)),
+    ],
+)
+def test_buffer(text, buffer):
+    assert units.parse_buffer(text) == buffer
+
+
+@pytest.mark.parametrize("parse", PARSERS)
+@pytest.mark.parametrize(
+    "value",
+    [None, "", " ", True, [], {}, "ms", "-", "1 2ms", "0x10ms", float("nan"), float("inf"),
+     "nan", "1e999s", "1e99999999999999999999s", "٣ms?", "1" * 100],
+)  # fmt: skip
+def test_nonsense_is_refused(parse, value):
+    with pytest.raises(UnitError, match="expected"):
+        parse(value)
+
+
+@pytest.mark.parametrize(
+    ("parse", "value", "hint"),
+    [
+        (units.parse_rate, "100ms", "unknown unit 'ms'"),
+        (units.parse_rate, 100, "unit is missing"),
+        (units.parse_rate, "100mbps", "did you mean 'Mbps'"),
+        (units.parse_time, "40", "unit is missing"),
+        (units.parse_time, "40Mbps", "unknown unit"),
+        (units.parse_size, "4kb", "did you mean 'kB'"),
+        (units.parse_size, "1.5B", "not a whole number"),
+        (units.parse_buffer, "1.5p", "not a whole number"),
+        (units.parse_buffer, "1bpd", "unknown unit"),
+        (units.parse_probability, "1%%", "unknown unit"),
+    ],
+)
+def test_wrong_units_are_explained(parse, value, hint):
+    with pytest.raises(UnitError, match=hint):
+        parse(value)
+
+
+@pytest.mark.parametrize("value", ["100%", "150%", 1, 1.0, "-1%", -0.1, "99.99999999999999999999%"])
+def test_a_probability_is_less_than_one(value):
+    with pytest.raises(UnitError, match="at least 0 and less than 1"):
+        units.parse_probability(value)
+
+
+@given(st.floats(1e-9, 1e15))
+def test_rates_survive_writing(rate):
+    assert units.parse_rate(units.format_rate(rate)) == rate
+
+
+@given(st.floats(1e-12, 1e9) | st.just(0.0))
+def test_times_survive_writing(seconds):
+    assert units.parse_time(units.format_time(seconds)) == seconds
+
+
+@given(st.integers(0, 2**60))
+def test_sizes_survive_writing(size):
+    assert units.parse_size(units.format_size(size)) == size
+
+
+@given(st.floats(1e-30, 1, exclude_max=True) | st.just(0.0))
+def test_probabilities_survive_writing(probability):
+    assert units.parse_probability(units.format_probability(probability)) == probability
+
+
+@given(
+    st.builds(Buffer, bdp=st.floats(1e-9, 1e9))
+    | st.builds(Buffer, packets=st.integers(0, 10**9))
+    | st.builds(Buffer, bytes=st.integers(0, 2**60))
+)
+def test_buffers_survive_writing(buffer):
+    assert units.parse_buffer(str(buffer)) == buffer
+
+
+@pytest.mark.parametrize("parse", PARSERS)
+@given(
+    value=st.text() | st.floats() | st.from_regex(r"-?[0-9.]{1,6}(e[0-9]{1,3})?[ a-zA-Zµ%/]{0,6}")
+)
+def test_any_input_is_read_or_refused(parse, value):
+    with contextlib.suppress(UnitError):
+        assert parse(value) is not None
