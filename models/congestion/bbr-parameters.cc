@@ -110,7 +110,7 @@ Bbr::GetParameterTable()
           "rate below which a burst is one segment",
           "bbr_min_tso_rate"}},
         {&P::policerDetection,
-         {"policer_detection", 0, "bool", 0, 1, "watch for policers", "bbr_lt_bw_sampling()"}},
+         {"policer_detection", 1, "bool", 0, 1, "watch for policers", "bbr_lt_bw_sampling()"}},
         {&P::policerMinRounds,
          {"policer_min_rounds",
           0,

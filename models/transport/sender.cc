@@ -41,6 +41,8 @@ Sender::SyncState()
     m_state.lostOut = m_board.LostOut();
     m_state.sndUna = m_board.Una();
     m_state.sndNxt = m_board.Nxt();
+    m_state.lost = m_lost;
+    m_state.nextSendTime = m_pacer.NextSend();
     m_state.isCwndLimited = m_state.InSlowStart() ? m_state.cwnd < 2 * m_state.maxPacketsOut
                                                   : m_isCwndLimited;
 }
@@ -315,7 +317,7 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     event.newlyLost = static_cast<uint32_t>(m_lost - lostBefore);
     RunCongestionControl(summary, event);
 
-    if (summary.delivered > 0 || summary.cumulative > 0)
+    if (RestartsRto(now, summary))
     {
         m_rtoDeadline = now + m_rtt.Rto();
         m_persistDeadline = NEVER;
@@ -398,6 +400,19 @@ Sender::UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo)
     m_state.minRtt = std::min(m_state.minRtt, latest);
     m_state.lastRtt = latest;
     return latest;
+}
+
+bool
+Sender::RestartsRto(int64_t now, const AckSummary& summary)
+{
+    // Linux tcp_clean_rtx_queue(): progress of SND.UNA does, or a SACK of data sent after the head
+    // of the queue was last transmitted; else SACKs could put off the time-out for ever.
+    if (summary.cumulative > 0 || m_board.PacketsOut() == 0)
+    {
+        return summary.cumulative > 0;
+    }
+    const Segment& head = m_board.At(m_board.Una());
+    return summary.oldestSacked >= 0 && summary.oldestSacked < head.sentTime;
 }
 
 void

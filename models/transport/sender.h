@@ -143,6 +143,7 @@ class Sender
     AckSummary ProcessAcknowledgement(int64_t now, uint64_t ack, const Packet& packet,
                                       const SackBlocks* blocks);
     int64_t UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo);
+    bool RestartsRto(int64_t now, const AckSummary& summary);
     void UpdateState(int64_t now, uint64_t lostBefore);
     void EndTailLossProbe(int64_t now, uint64_t ack, bool isDuplicate);
     void RunCongestionControl(const AckSummary& summary, const AckEvent& event);
