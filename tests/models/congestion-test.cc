@@ -395,6 +395,8 @@ class HyStartDelayTest : public CongestionTestCase
     }
 
   private:
+    static constexpr int64_t RTT = 100 * MILLISECOND;
+
     void DoRun() override
     {
         // RTT/8, but not below 4 ms nor above 16 ms.
@@ -402,9 +404,10 @@ class HyStartDelayTest : public CongestionTestCase
         CheckThreshold(16 * MILLISECOND, 4 * MILLISECOND);
         CheckThreshold(400 * MILLISECOND, 16 * MILLISECOND);
         NS_TEST_EXPECT_MSG_EQ(CountSamples(), 9, "after eight samples of the round");
-        NS_TEST_EXPECT_MSG_EQ(IsLeft(100 * MILLISECOND, 50 * MILLISECOND, 4),
-                              false,
-                              "not while the window is below 16 segments");
+        // The window grows from 128 to 139 segments in the round that is judged.
+        NS_TEST_EXPECT_MSG_EQ(IsLeft(RTT, RTT, 64, 130), true, "once the window is large enough");
+        NS_TEST_EXPECT_MSG_EQ(IsLeft(RTT, RTT, 64, 140), false, "not while it is too small");
+        NS_TEST_EXPECT_MSG_EQ(CubicParameters{}.hystartLowWindow, 16, "by default, 16 segments");
     }
 
     void CheckThreshold(int64_t rtt, int64_t threshold)
@@ -421,9 +424,11 @@ class HyStartDelayTest : public CongestionTestCase
     }
 
     /// Whether slow start ends in a round whose RTTs are raised, acknowledged in eleven ACKs.
-    bool IsLeft(int64_t rtt, int64_t rise, uint32_t cwnd)
+    bool IsLeft(int64_t rtt, int64_t rise, uint32_t cwnd, double lowWindow = 16)
     {
-        Cubic cubic(DelayOnly());
+        CubicParameters parameters = DelayOnly();
+        parameters.hystartLowWindow = lowWindow;
+        Cubic cubic(parameters);
         FakeTransport transport(cubic, rtt, cwnd);
         transport.AckSegments(1);
         transport.AckSegments(cwnd - 1);
