@@ -297,7 +297,7 @@ Bbr::UpdateMinRtt(TcpState& state, const AckEvent& event)
     {
         RunProbeRtt(state, event.now);
     }
-    if (event.rate.IsValid() && event.rate.delivered > 0)
+    if (event.ackedSacked > 0)
     {
         m_isIdleRestart = false;
     }

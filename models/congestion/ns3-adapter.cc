@@ -46,10 +46,11 @@ ToWrappedBytes(uint64_t segments, uint32_t mss)
     return static_cast<uint32_t>(segments * mss);
 }
 
+/// At ns-3's default resolution, which this program never changes, a time step is a nanosecond.
 ns3::Time
 ToTime(int64_t nanoseconds)
 {
-    return nanoseconds >= NEVER ? ns3::Time::Max() : ns3::NanoSeconds(nanoseconds);
+    return nanoseconds >= NEVER ? ns3::Time::Max() : ns3::Time(nanoseconds);
 }
 
 Tcb::TcpCongState_t
@@ -130,9 +131,7 @@ Ns3Adapter::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
     m_deliveredBefore = state.delivered;
     if (event.ackedSacked > 0)
     {
-        m_ops->PktsAcked(m_tcb,
-                         event.ackedSacked,
-                         ns3::NanoSeconds(event.rtt >= 0 ? event.rtt : state.srtt));
+        m_ops->PktsAcked(m_tcb, event.ackedSacked, ToTime(event.rtt >= 0 ? event.rtt : state.srtt));
     }
     if (m_hasCongControl)
     {
@@ -206,14 +205,14 @@ Ns3Adapter::ImportPath(const TcpState& state)
 {
     m_tcb->m_bytesInFlight = ToBytes(state.inFlight, state.mss);
     m_tcb->m_isCwndLimited = state.isCwndLimited;
-    m_tcb->m_srtt = ns3::NanoSeconds(state.srtt);
+    m_tcb->m_srtt = ToTime(state.srtt);
     m_tcb->m_minRtt = ToTime(state.minRtt);
     m_tcb->m_lastAckedSeq = ns3::SequenceNumber32(ToWrappedBytes(state.sndUna, state.mss));
     m_tcb->m_nextTxSequence = ns3::SequenceNumber32(ToWrappedBytes(state.sndNxt, state.mss));
-    m_tcb->m_highTxMark = m_tcb->m_nextTxSequence.Get();
+    m_tcb->m_highTxMark = ns3::SequenceNumber32(ToWrappedBytes(state.sndNxt, state.mss));
     if (state.lastRtt >= 0)
     {
-        m_tcb->m_lastRtt = ns3::NanoSeconds(state.lastRtt);
+        m_tcb->m_lastRtt = ToTime(state.lastRtt);
     }
 }
 
@@ -243,7 +242,7 @@ Ns3Adapter::CallCongControl(const TcpState& state, const AckEvent& event)
 {
     const RateSample& rate = event.rate;
     m_connection.m_delivered = state.delivered * state.mss;
-    m_connection.m_deliveredTime = ns3::NanoSeconds(state.deliveredTime);
+    m_connection.m_deliveredTime = ToTime(state.deliveredTime);
     m_sample.m_ackedSacked = ToBytes(event.ackedSacked, state.mss);
     m_sample.m_bytesLoss = ToBytes(event.newlyLost, state.mss);
     m_sample.m_priorInFlight = ToBytes(event.priorInFlight, state.mss);
@@ -251,8 +250,8 @@ Ns3Adapter::CallCongControl(const TcpState& state, const AckEvent& event)
     m_sample.m_priorDelivered = ToWrappedBytes(rate.priorDelivered, state.mss);
     if (rate.IsValid())
     {
-        m_sample.m_interval = ns3::NanoSeconds(rate.interval);
-        m_sample.m_priorTime = ns3::NanoSeconds(event.now - rate.interval);
+        m_sample.m_interval = ToTime(rate.interval);
+        m_sample.m_priorTime = ToTime(event.now - rate.interval);
         m_sample.m_delivered = ToSignedBytes(rate.delivered, state.mss);
         const double bytes = static_cast<double>(rate.delivered) * state.mss;
         m_sample.m_deliveryRate =

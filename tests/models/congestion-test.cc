@@ -367,6 +367,43 @@ class CubicIdleTest : public CongestionTestCase
     }
 };
 
+class CubicMinRttTest : public CongestionTestCase
+{
+  public:
+    CubicMinRttTest()
+        : CongestionTestCase("CUBIC takes no RTT samples in the first second after a loss")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const int64_t same = 100 * MILLISECOND;
+        const int64_t less = 10 * MILLISECOND;
+        NS_TEST_EXPECT_MSG_EQ(Run(SECOND, less), Run(SECOND, same), "the first second");
+        NS_TEST_EXPECT_MSG_LT(Run(3 * SECOND, less),
+                              Run(3 * SECOND, same),
+                              "then the target is the curve a shorter RTT ahead");
+    }
+
+    /// The window so long after a loss, when the RTT has gone from 100 ms to `rtt`.
+    uint32_t Run(int64_t time, int64_t rtt)
+    {
+        Cubic cubic(WithoutHyStart());
+        FakeTransport transport(cubic, 100 * MILLISECOND, 1000);
+        transport.AckSegments(1);
+        transport.Lose();
+        transport.SetRtt(rtt);
+        while (transport.now < time)
+        {
+            transport.AckSegments(1);
+            transport.TimePasses(MILLISECOND / 10);
+        }
+        ns3::Simulator::Destroy();
+        return transport.state.cwnd;
+    }
+};
+
 class CubicSearchTest : public CongestionTestCase
 {
   public:
@@ -517,6 +554,7 @@ class CongestionTestSuite : public ns3::TestSuite
         AddTestCase(new CubicLossTest, Duration::QUICK);
         AddTestCase(new CubicRenoFriendlyTest, Duration::QUICK);
         AddTestCase(new CubicIdleTest, Duration::QUICK);
+        AddTestCase(new CubicMinRttTest, Duration::QUICK);
         AddTestCase(new CubicSearchTest, Duration::QUICK);
         AddTestCase(new HyStartDelayTest, Duration::QUICK);
         AddTestCase(new HyStartTrainTest, Duration::QUICK);
