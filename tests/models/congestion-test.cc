@@ -391,8 +391,8 @@ class CubicMinRttTest : public CongestionTestCase
     {
         Cubic cubic(WithoutHyStart());
         FakeTransport transport(cubic, 100 * MILLISECOND, 1000);
-        transport.AckSegments(1);
         transport.Lose();
+        transport.AckSegments(1); // starts the epoch
         transport.SetRtt(rtt);
         while (transport.now < time)
         {
