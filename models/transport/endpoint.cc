@@ -165,6 +165,7 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
         m_echo = packet.timestamp;
     }
     ++m_unacked;
+    m_isLatestSmall = packet.length < m_spec.mss;
     if (m_user && (m_receiver.Readable() > 0 || m_receiver.IsFinished()))
     {
         m_isReceiving = true;
@@ -175,7 +176,8 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     {
         return; // answered by data of ours
     }
-    if (urgency == AckUrgency::NOW || m_unacked >= m_spec.ackEvery || m_quickAcks > 0)
+    if (urgency == AckUrgency::NOW || m_unacked >= m_spec.ackEvery || m_quickAcks > 0 ||
+        IsAckDueAfterRead())
     {
         m_quickAcks -= m_quickAcks > 0;
         SendAck(now);
@@ -184,6 +186,15 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     {
         m_ackTimer.Set(now + m_spec.delayedAck);
     }
+}
+
+bool
+TcpEndpoint::IsAckDueAfterRead() const
+{
+    // Linux tcp_cleanup_rbuf(): the window has reopened, or a small segment, after which the
+    // sender may be waiting, was the last there was to read.
+    bool isDrained = m_unacked > 0 && m_isLatestSmall && m_receiver.Readable() == 0;
+    return isDrained || m_receiver.NeedsWindowUpdate();
 }
 
 void
@@ -262,7 +273,7 @@ void
 TcpEndpoint::Read(int64_t now, uint64_t bytes)
 {
     m_receiver.Read(bytes);
-    if (!m_isReceiving && m_receiver.NeedsWindowUpdate())
+    if (!m_isReceiving && IsAckDueAfterRead())
     {
         SendAck(now);
     }

@@ -162,6 +162,7 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     void OnSyn(int64_t now, const Packet& packet);
     void OnSynAck(int64_t now, const Packet& packet);
     void OnData(int64_t now, const Packet& packet);
+    bool IsAckDueAfterRead() const;
     void OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks);
     void OnSynTimer(int64_t now);
     void OnDelayedAck(int64_t now);
@@ -184,6 +185,7 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     uint32_t m_unacked{0};   //!< data segments received since the last ACK
     uint32_t m_quickAcks;    //!< left to send at once
     uint32_t m_echo{0};      //!< timestamp to echo
+    bool m_isLatestSmall{false}; //!< the latest data segment was shorter than the MSS
     bool m_isReceiving{false}; //!< the user is being told of new data; an ACK may follow
     Timer<TcpEndpoint, &TcpEndpoint::OnDelayedAck> m_ackTimer;
     Timer<TcpEndpoint, &TcpEndpoint::OnSynTimer> m_synTimer;
