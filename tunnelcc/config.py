@@ -146,11 +146,14 @@ class Flow(Model):
     bytes: Annotated[int, size(1, 2**50)] | None = Field(
         None, description="bytes to send, then the connection closes; not given: until the end"
     )
-    preamble: Annotated[int, size(0, 2**20)] = Field(
-        0, description="bytes written on connecting, before the data (iperf3: a 37-byte cookie)"
+    preamble: Annotated[int, size(0, 2**20)] | None = Field(
+        None,
+        description="bytes that the client writes on connecting; else 0, and 37 (iperf3's cookie) "
+        "where direction is down: the server sends when it has read some",
     )
     data_start: Moment | None = Field(
-        None, description="when the data begin, if later than the connection"
+        None,
+        description="when the data begin, if later than the connection; start_jitter comes on top",
     )
     write_size: Annotated[int, size(1, 2**24)] = Field(
         131072, description="bytes per application write (iperf3: 128 KiB)"
@@ -374,6 +377,9 @@ class Experiment(Model):
                 if moment is not None and moment >= self.duration:
                     expected = "a time before the end of the run"
                     yield Problem(f"flows.{index}.{key}", format_time(moment), expected)
+            if flow.preamble == 0 and self.direction == "down":
+                expected = "at least 1 byte where direction is down: the server waits for a request"
+                yield Problem(f"flows.{index}.preamble", 0, expected)
         packet = self.tcp.mss + self.tcp.header_bytes
         for key, bottleneck in (
             ("buffer", self.path.rate),

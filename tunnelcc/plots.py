@@ -55,6 +55,8 @@ FORMATS = ("png", "svg", "pdf")
 
 # With more flows than this, single lines say nothing: the spread over flows is drawn instead.
 _MOST_LINES = 8
+# With less goodput than this part of the bottleneck's rate, its line would only flatten the rest.
+_LEAST_OF_CAPACITY = 0.3
 
 
 def algorithm_style(name: str) -> dict[str, Any]:
@@ -129,14 +131,22 @@ def _plot_goodput(axes: Axes, result: Result) -> None:
     experiment, time = result.experiment, result.raw.time
     names = [flow["cc"] for flow in result.to_dict()["flows"]]
     series = np.array([flow.goodput for flow in result.raw.flows]) / 1e6
-    _plot_flows(axes, time, _smooth(series, time), names)
-    capacity = experiment.path.rate / 1e6
     if len(series) > 1:
-        axes.plot(time, series.sum(axis=0), color="#777777", linewidth=1, label="all flows")
-    axes.axhline(capacity, color="black", linewidth=1, linestyle=":", label="bottleneck rate")
-    axes.set_ylabel("goodput (Mbit/s)")
-    axes.set_title("Goodput of the applications")
-    axes.legend(loc="upper right", bbox_to_anchor=(1, 1.18), ncols=4, fontsize=8)
+        series = _smooth(series, time)
+    _plot_flows(axes, time, series, names)
+    capacity, label = experiment.path.rate / 1e6, "bottleneck rate"
+    if len(series) > _MOST_LINES:
+        capacity, label = capacity / len(series), f"bottleneck rate / {len(series)}"
+    elif len(series) > 1:
+        series = series.sum(axis=0, keepdims=True)
+        axes.plot(time, series[0], color="#777777", linewidth=1, label="all flows")
+    if np.max(series, initial=0) > _LEAST_OF_CAPACITY * capacity:
+        axes.axhline(capacity, color="black", linewidth=1, linestyle=":", label=label)
+    else:
+        axes.plot([], [], " ", label=f"{label} {capacity:.4g} Mbit/s, not shown")
+    axes.set_ylabel("Mbit/s")
+    axes.set_title("Goodput per flow")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, fontsize=8)
 
 
 def _plot_in_flight(axes: Axes, result: Result) -> None:

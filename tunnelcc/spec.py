@@ -18,6 +18,8 @@ from tunnelcc.units import Buffer
 
 # Preamble 8, header 14, FCS 4, gap 12 (IEEE 802.3).
 _ETHERNET_FRAMING = 38
+# What iperf3 writes on each connection before any data (COOKIE_SIZE in its source).
+_IPERF_COOKIE = 37
 
 
 def experiment_spec(experiment: Experiment) -> Any:
@@ -119,12 +121,20 @@ def _flow(experiment: Experiment, flow: Flow, start: float) -> Any:
     spec.cc = _congestion(flow.cc)
     spec.carrier_cc = _congestion(carrier or flow.cc)
     spec.start = nanoseconds(start)
-    spec.data_start = nanoseconds(max(start, flow.data_start or 0))
-    spec.preamble = flow.preamble
+    # The jitter shifts the whole flow: data that all began at once would make every seed alike.
+    jitter = start - flow.start
+    spec.data_start = nanoseconds(max(start, (flow.data_start or 0) + jitter))
+    spec.preamble = _preamble(experiment, flow)
     spec.bytes = flow.bytes or 0
     spec.write_size = flow.write_size
     spec.rtt = nanoseconds(flow.rtt or experiment.path.rtt)
     return spec
+
+
+def _preamble(experiment: Experiment, flow: Flow) -> int:
+    if flow.preamble is not None:
+        return flow.preamble
+    return _IPERF_COOKIE if experiment.direction == "down" else 0
 
 
 def _relay(experiment: Experiment, entry: RelayEntry) -> Any:

@@ -194,6 +194,11 @@ def test_flows_are_counted_over_all_groups():
         tc.Experiment(flows=[tc.Flow(count=4096), tc.Flow()])
 
 
+def test_a_server_needs_a_request():
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.preamble = 0.*waits for a request"):
+        Experiment.parse({"flows": [{"preamble": 0}], "direction": "down"})
+
+
 def test_data_do_not_start_before_the_connection():
     with pytest.raises(tc.ConfigError, match=r"flows\.0\.data_start"):
         Experiment.parse({"flows": [{"start": "2s", "data_start": "1s"}]})

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The tunnels of the catalogue: valid, sourced, and on the wire what was captured."""
+
+from __future__ import annotations
+
+import pytest
+
+import tunnelcc as tc
+from tunnelcc import catalog, core, spec
+from tunnelcc.catalog import RelayEntry
+
+BUILT_IN = catalog.names()
+WS = (catalog.DIRECTORY / "gost-relay-ws.toml").read_text()
+
+# IP bytes per application byte of full segments (MSS 1448), computed from the captured frames.
+IDEAL_IP_BYTES = {
+    ("gost-relay-ws", "to_server"): 1.037934867,
+    ("gost-relay-ws", "to_client"): 1.036038056,
+    ("gost-relay-wss", "to_server"): 1.043498845,
+    ("gost-relay-wss", "to_client"): 1.038124548,
+}
+# Writes of one 32 KiB message, captured.
+MESSAGE_WRITES = {
+    ("gost-relay-ws", "to_server"): [4104] * 8,
+    ("gost-relay-ws", "to_client"): [32772],
+    ("gost-relay-wss", "to_server"): [4126] * 8,
+    ("gost-relay-wss", "to_client"): [4108, 16406, 12324],
+}
+
+
+def test_the_gost_relays_are_there():
+    assert {"gost-relay-ws", "gost-relay-wss"} <= set(BUILT_IN)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_entry_is_valid_and_sourced(name):
+    entry = catalog.load(name)
+    assert entry.name == name
+    settings = list(catalog.settings(entry))
+    assert len(settings) >= 8
+    for key, value, label, source in settings:
+        assert value, key
+        assert label in catalog.LABELS
+        assert len(source) > 5, key
+
+
+@pytest.mark.parametrize(("name", "direction"), MESSAGE_WRITES)
+def test_messages_are_written_as_captured(name, direction):
+    layers = [spec.layer_spec(layer) for layer in getattr(catalog.load(name), direction)]
+    writes = core.load().layer_wire_bytes(layers, 32768, 2**20)
+    assert writes == MESSAGE_WRITES[name, direction]
+    ratio = sum(writes) / 32768 * 1500 / 1448
+    assert ratio == pytest.approx(IDEAL_IP_BYTES[name, direction], rel=1e-8)
+
+
+def test_small_frames_have_small_headers():
+    # Relay request 11 and iperf3's cookie 37: 6 + 48 bytes captured; 7 for one byte downwards.
+    up = [spec.layer_spec(layer) for layer in catalog.load("gost-relay-ws").to_server]
+    down = [spec.layer_spec(layer) for layer in catalog.load("gost-relay-ws").to_client]
+    assert core.load().layer_wire_bytes(up, 11 + 37) == [54]
+    assert core.load().layer_wire_bytes(down, 4 + 1) == [7]
+
+
+@pytest.mark.parametrize(
+    ("name", "turns"),
+    [
+        ("gost-relay-ws", [((186,), (129,))]),
+        ("gost-relay-wss", [((1483,), (1887,)), ((64, 208), (151,))]),
+    ],
+)
+def test_handshakes_as_captured(name, turns):
+    entry = catalog.load(name)
+    assert isinstance(entry, RelayEntry)
+    assert [(turn.client, turn.server) for turn in entry.handshake] == turns
+    assert (entry.request.bytes, entry.response.bytes) == (11, 4)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_cpu_costs_are_nearly_flat_in_the_number_of_streams(name):
+    for cost in (catalog.load(name).cpu.to_server, catalog.load(name).cpu.to_client):
+        sums = [one + other for one, other in zip(cost.client, cost.server, strict=True)]
+        assert max(sums) < 1.3 * min(sums)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "key"),
+    [
+        ('kind = "relay"\n', "", "tunnel.kind"),
+        ('kind = "relay"', 'kind = "relai"', "tunnel.kind"),
+        ('kind = "relay"', "kind = []", "tunnel.kind"),
+        ("bytes = 32768", "bytes = 0", "tunnel.copy_buffer"),
+        ("bytes = 32768", 'bytes = "32ms"', "tunnel.copy_buffer.bytes"),
+        ("[copy_buffer]", "[copybuffer]", "tunnel.copybuffer"),
+        ("client = [186]", "client = [-1]", "tunnel.handshake.0.client"),
+        ("client = [186]", 'client = "x"', "tunnel.handshake.0.client"),
+        ('layer = "websocket"', 'layer = "websockets"', "tunnel.to_server.0.layer"),
+        ("masked = true", "overhead = 22", "tunnel.to_server.0.overhead"),
+        ("max_payload = 4096", "max_payload = -1", "tunnel.to_server.0.max_payload"),
+        ("mss = 65483", "mss = 0", "tunnel.loopback.link.mss"),
+        ('rtt = "50us"', 'rtt = "50"', "tunnel.loopback.link.rtt"),
+        ('send_buffer = "1.76MB"', "send_buffer = 0", "tunnel.loopback.sending.send_buffer"),
+        ("streams = [1, 16, 64]", "streams = [1, 64, 16]", "tunnel.cpu.to_client.streams"),
+        ("streams = [1, 16, 64]", "streams = []", "tunnel.cpu.to_client.streams"),
+        ("streams = [1, 16, 64]", "streams = [1, 16]", "tunnel.cpu.to_client.client"),
+        ("client = [3.20, 2.60, 3.23]", "client = [-1, 0, 0]", "tunnel.cpu.to_client.client"),
+        ('label = "measured"', 'label = "guessed"', "label"),
+        ("nodelay = true", 'nodelay = "maybe"', "tunnel.carrier.nodelay"),
+        ("summary = ", "summery = ", "tunnel.summery"),
+        ("[carrier]", "[carrier", "tunnel"),
+    ],
+)
+def test_broken_entries_are_refused(tmp_path, before, after, key):
+    assert before in WS
+    file = tmp_path / "broken.toml"
+    file.write_text(WS.replace(before, after, 1))
+    with pytest.raises(tc.ConfigError) as caught:
+        tc.Experiment(tunnel=str(file))
+    assert key in str(caught.value)
+    assert "broken.toml" in str(caught.value)
+
+
+def test_a_file_of_ones_own(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(WS.replace("bytes = 32768", "bytes = 65536"))
+    experiment = tc.Experiment(tunnel=str(file))
+    assert spec.experiment_spec(experiment).relay.copy_buffer == 65536
+    assert catalog.load(str(file)).name == "mine"

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line: what it prints, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tunnelcc as tc
+from tunnelcc import catalog, cli, core, doctor
+from tunnelcc.config import Experiment
+from tunnelcc.schema import keys_of
+
+EXAMPLES = Path(__file__).parents[2] / "scenarios" / "examples"
+SHORT = ["run", "--rate", "10Mbps", "--rtt", "20ms", "--duration", "1s"]
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; return exit code, standard output and standard error."""
+
+    def call(*arguments):
+        code = 0
+        try:
+            cli.main([str(argument) for argument in arguments])
+        except SystemExit as exit_:
+            code = exit_.code
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def test_version(run):
+    assert run("--version") == (0, f"tunnelcc {tc.__version__}\n", "")
+
+
+def test_help_names_every_command(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    for name in ("run", "list", "show", "doctor", "reproduce"):
+        assert name in out
+
+
+def test_run_prints_a_table(run):
+    code, out, err = run(*SHORT, "--cc", "bbr", "--flows", 2)
+    assert (code, err) == (0, "")
+    assert "2 × bbr, 10Mbps × 20ms" in out
+    assert "goodput" in out
+    assert "queueing delay" in out
+
+
+def test_many_flows_share_a_line(run):
+    _, out, _ = run(*SHORT, "--flows", 40, "--rate", "100Mbps")
+    assert "40 flows" in out
+    assert len(out.splitlines()) < 20
+
+
+def test_run_prints_json_and_nothing_else(run):
+    options = [
+        "--rate", "10Mbps", "--rtt", "20ms", "--loss", "1%", "--buffer", "50p", "--cc", "cubic",
+        "--carrier-cc", "bbr", "--flows", 2, "--tunnel", "gost-relay-ws", "--duration", "2s",
+        "--warmup", "1s", "--seed", 7, "--set", "hosts.kernel=5.10", "--set", "direction=down",
+    ]  # fmt: skip
+    code, out, err = run("run", *options, "--json")
+    assert (code, err) == (0, "")
+    totals = json.loads(out)
+    assert Experiment.parse(totals["experiment"]) == tc.Experiment(
+        path={"rate": "10Mbps", "rtt": "20ms", "loss": 0.01, "buffer": "50p"},
+        flows={"cc": "cubic", "count": 2},
+        tunnel={"name": "gost-relay-ws", "cc": "bbr"},
+        hosts={"kernel": "5.10"},
+        direction="down",
+        duration="2s",
+        warmup="1s",
+        seed=7,
+    )
+    assert [leg["cc"] for leg in totals["flows"][0]["legs"]] == ["cubic", "bbr", "cubic"]
+
+
+def test_options_change_a_scenario(run):
+    file = EXAMPLES / "relay-splits-the-loop.toml"
+    options = ["--duration", "1s", "--warmup", "0s", "--json"]
+    code, out, _ = run("run", file, *options, "--flows", 1, "--tunnel", "none", "--cc", "bbr")
+    experiment = Experiment.parse(json.loads(out)["experiment"])
+    assert code == 0
+    assert experiment.tunnel is None
+    assert (experiment.flows[0].count, experiment.flows[0].cc.name) == (1, "bbr")
+    _, out, _ = run("run", file, *options, "--tunnel", "gost-relay-ws")
+    tunnel = Experiment.parse(json.loads(out)["experiment"]).tunnel
+    assert (tunnel.name, tunnel.cc.name) == ("gost-relay-ws", "bbr")
+
+
+def test_list_shows_everything(run):
+    code, out, _ = run("list")
+    assert code == 0
+    names = [line.split()[0] for line in out.splitlines() if line]
+    for name in (*catalog.names(), *core.congestion_controls(), *core.ns3_congestion_controls()):
+        assert name in names
+
+
+def test_show_experiment_has_every_key_with_its_default(run):
+    code, out, _ = run("show", "experiment")
+    assert code == 0
+    rows = {line.split()[0]: line for line in out.splitlines() if line[:1].strip()}
+    for info in keys_of(Experiment):
+        if not info.key.startswith(("hosts.client.", "hosts.server.")):
+            assert info.key in rows
+            assert info.default is None or str(info.default) in rows[info.key]
+    assert "3,930,752" in out.replace("\n", " ")
+
+
+@pytest.mark.parametrize("name", catalog.names())
+def test_show_tunnel(run, name):
+    code, out, _ = run("show", "tunnel", name)
+    assert code == 0
+    assert "copy_buffer" in out
+    assert "source code" in out
+
+
+@pytest.mark.parametrize("name", ["bbr", "cubic", "reno", "ns3::TcpBbr", "ns3::TcpVegas"])
+def test_show_cc(run, name):
+    code, out, _ = run("show", "cc", name)
+    assert code == 0
+    for parameter in core.congestion_parameters(name):
+        assert parameter.name in out
+
+
+def test_doctor_finds_all_well(run):
+    code, out, _ = run("doctor")
+    assert code == 0
+    assert "bad" not in out
+    assert "compiled module" in out
+
+
+def test_doctor_says_what_is_bad_and_what_to_do(run, monkeypatch):
+    def broken():
+        raise OSError("no such library")
+
+    monkeypatch.setitem(doctor._CHECKS, "ns-3", broken)
+    code, out, _ = run("doctor")
+    assert code == 1
+    assert "OSError: no such library" in out
+    assert "pip install ns3" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rum"], ["command = 'rum'", "did you mean 'run'?"]),
+        (["run", "--rat", "1Mbps"], ["--rat"]),
+        (["run", "--rate"], ["--rate", "argument"]),
+        (["run", "--rate", "1ms"], ["path.rate = '1ms'", "expected a rate", "unknown unit 'ms'"]),
+        (["run", "--rate", "0Mbps"], ["path.rate = '0Mbps'", "from 1kbps"]),
+        (["run", "--loss", "150%"], ["path.loss = '150%'", "less than 1"]),
+        (["run", "--buffer", "0p"], ["path.buffer = '0p'", "more than 0"]),
+        (["run", "--flows", "1000000000"], ["flows.0.count = 1000000000", "from 1 to 4096"]),
+        (["run", "--flows", "four"], ["flows.0.count = 'four'", "whole number"]),
+        (["run", "--cc", "bbrr"], ["flows.0.cc = 'bbrr'", "did you mean 'bbr'?"]),
+        (["run", "--tunnel", "gost"], ["tunnel.name = 'gost'", "one of gost-relay-ws"]),
+        (["run", "--carrier-cc", "bbr"], ["tunnel.name", "expected a tunnel"]),
+        (["run", "--duration", "5"], ["duration = 5", "the unit is missing"]),
+        (["run", "--warmup", "1min"], ["warmup = '60s'", "before the end"]),
+        (["run", "--seed", "x"], ["seed = 'x'", "whole number"]),
+        (["run", "--set", "nonsense"], ["--set = 'nonsense'", "KEY=VALUE"]),
+        (["run", "--set", "path.rat=1Mbps"], ["path.rat", "did you mean 'rate'?"]),
+        (["run", "--set", "=1"], ["--set", "KEY=VALUE"]),
+        (["run", "nofile.toml"], ["'nofile.toml'", "No such file"]),
+        (["run", "a.toml", "b.toml"], ["b.toml"]),
+        (["run", "--plot", "figure.gif"], ["plot = 'figure.gif'", ".png, .svg, .pdf"]),
+        (["run", "--plot", "nowhere/figure.png"], ["directory that exists"]),
+        (["show"], ["experiment|tunnel|cc"]),
+        (["show", "tunel"], ["did you mean 'tunnel'?"]),
+        (["show", "tunnel"], ["expected a name"]),
+        (["show", "tunnel", "gost-relay-wsss"], ["did you mean 'gost-relay-wss'?"]),
+        (["show", "cc", "cubik"], ["did you mean 'cubic'?"]),
+        (["show", "cc"], ["expected a name"]),
+        (["show", "experiment", "x"], ["nothing more"]),
+    ],
+)
+def test_wrong_input_is_told_in_one_message(run, arguments, words):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("tunnelcc: ")
+    assert len(err.splitlines()) == 1
+    for word in words:
+        assert word in err
+
+
+def test_flows_of_several_groups_are_not_guessed(run):
+    code, _, err = run("run", EXAMPLES / "bbr-against-cubic.toml", "--flows", 4)
+    assert code == 2
+    assert "--flows = '4'" in err
+    assert "flows.0.count" in err
+
+
+def test_too_little_memory_is_told(run, monkeypatch):
+    monkeypatch.setattr("tunnelcc.limits.available_memory", lambda: 1e6)
+    code, _, err = run("run", "--flows", 4000, "--rate", "100Gbps")
+    assert code == 2
+    assert "flows = 4000" in err
+    assert "GB of memory" in err
+
+
+def test_a_missing_module_is_told(run, monkeypatch):
+    def missing(name):
+        raise ImportError("No module named 'tunnelcc._core'")
+
+    core.load.cache_clear()
+    core.has_congestion_control.cache_clear()
+    monkeypatch.setattr(core.importlib, "import_module", missing)
+    code, _, err = run("run", "--cc", "bbr")
+    core.load.cache_clear()
+    assert code == 1
+    assert err.startswith("tunnelcc: the compiled module cannot be loaded")
+    assert "doctor" in err
+
+
+def test_plots_are_saved(run, tmp_path):
+    code, _, _ = run(*SHORT, "--plot", tmp_path / "run.png")
+    assert code == 0
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_that_cannot_be_written_is_told(run):
+    code, _, err = run(*SHORT, "--plot", "/dev/null/figure.png")
+    assert code == 2
+    assert "figure.png" in err
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"{sys.executable} -m tunnelcc show experiment | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("key")
+    assert done.stderr == ""
+
+
+def test_importing_takes_no_time():
+    code = (
+        "import sys, time; started = time.perf_counter(); import tunnelcc; "
+        "print(time.perf_counter() - started); "
+        "heavy = {'numpy', 'xarray', 'pydantic', 'matplotlib', 'rich', 'tunnelcc._core'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    out = subprocess.check_output([sys.executable, "-c", code], text=True)
+    seconds, heavy = out.splitlines()
+    assert float(seconds) < 0.15
+    assert heavy == "[]"
+
+
+def test_every_name_of_the_package_can_be_had():
+    for name in tc.__all__:
+        assert getattr(tc, name) is not None
+    assert set(tc.__all__) <= set(dir(tc))
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = tc.nonsense
+
+
+def test_running_does_not_load_what_it_does_not_need():
+    code = (
+        "import sys; from tunnelcc.cli import main; main(['run', '--duration', '1s', '--json']); "
+        "print(sorted({'xarray', 'matplotlib', 'ns3', 'cppyy', 'pandas'} & set(sys.modules)), "
+        "file=sys.stderr)"
+    )
+    environment = {**os.environ, "PYTHONWARNINGS": "error"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stderr == "[]\n"

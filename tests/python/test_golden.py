@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Golden runs: results that stay the same in every bit until somebody means to change them.
+
+After a change of the models that is meant to change results, `pytest --update` writes the new
+ones; the totals beside each digest show in a review what changed and by how much.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tunnelcc as tc
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+PATH = {"rate": "50Mbps", "rtt": "40ms"}
+RUNS = {
+    "bbr": {"path": PATH, "flows": {"cc": "bbr"}},
+    "cubic": {"path": PATH, "flows": {"cc": "cubic"}},
+    "reno": {"path": PATH, "flows": {"cc": "reno"}},
+    "ns3-bbr": {"path": PATH, "flows": {"cc": "ns3::TcpBbr"}},
+    "ns3-cubic": {"path": PATH, "flows": {"cc": "ns3::TcpCubic"}},
+    "bbr-5-percent-loss": {"path": {**PATH, "loss": "5%"}, "flows": {"cc": "bbr"}},
+    "cubic-lossy-acks": {"path": {**PATH, "reverse_loss": "2%"}, "flows": {"cc": "cubic"}},
+    "shallow-buffer": {
+        "path": {**PATH, "buffer": "20p"},
+        "flows": [{"cc": "bbr", "count": 2}, {"cc": "cubic", "count": 2, "start": "1s"}],
+    },
+    "finite-flows": {"path": PATH, "flows": {"cc": "cubic", "count": 8, "bytes": "2MB"}},
+    "slow-reverse-path": {
+        "path": {**PATH, "reverse_rate": "500kbps", "framing": "ethernet"},
+        "flows": {"cc": "cubic"},
+        "tcp": {"timestamps": False},
+    },
+    "relay-ws": {"path": {**PATH, "loss": "1%"}, "flows": {"cc": "bbr"}, "tunnel": "gost-relay-ws"},
+    "relay-wss-down": {
+        "path": PATH,
+        "flows": {"cc": "cubic", "count": 4},
+        "tunnel": {"name": "gost-relay-wss", "cc": "bbr"},
+        "direction": "down",
+        "hosts": {"kernel": "5.10", "memory": "1GB"},
+    },
+}
+
+
+def summary(result: tc.Result) -> dict:
+    """The digest, and the totals by which a person sees what changed."""
+    totals = result.to_dict()
+    return {
+        "digest": result.digest(),
+        "goodput_bps": [flow["goodput_bps"] for flow in totals["flows"]],
+        "path_retransmits": totals["aggregate"]["path_retransmits"],
+        "drops": totals["path"]["drops"],
+        "queue_delay_mean_s": totals["path"]["queue_delay_mean_s"],
+    }
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_golden(name, request):
+    experiment = tc.Experiment(**{"duration": "5s", "warmup": "1s", **RUNS[name]})
+    file = GOLDEN / f"{name}.json"
+    now = summary(tc.run(experiment))
+    if request.config.getoption("--update"):
+        file.write_text(json.dumps(now, indent=1) + "\n")
+    assert now == json.loads(file.read_text())
+
+
+def test_no_golden_file_is_left_over():
+    assert {file.stem for file in GOLDEN.glob("*.json")} == set(RUNS)

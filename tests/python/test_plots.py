@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Figures: the same files from the same runs, and algorithms that can be told apart."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from matplotlib.colors import to_rgb
+
+import tunnelcc as tc
+from tunnelcc import plots
+
+
+@pytest.mark.parametrize("suffix", plots.FORMATS)
+def test_figures_are_deterministic(plain_result, tmp_path, suffix):
+    files = [tmp_path / f"{number}.{suffix}" for number in (1, 2)]
+    for file in files:
+        tc.plot_run(plain_result, file)
+    assert files[0].stat().st_size > 5000
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_figure_shows_goodput_flight_and_queue(relay_result):
+    top, middle, bottom = tc.plot_run(relay_result).axes
+    assert "Goodput" in top.get_title(loc="left")
+    assert "In flight" in middle.get_title(loc="left")
+    assert "Queueing delay" in bottom.get_title(loc="left")
+    assert [text.get_text() for text in top.get_legend().get_texts()] == [
+        "cubic (3)",
+        "all flows",
+        "bottleneck rate",
+    ]
+    assert bottom.get_xlim() == (0, 4)
+
+
+def test_many_flows_are_drawn_as_a_band():
+    result = tc.run(tc.Experiment(path={"rate": "50Mbps"}, flows={"count": 12}, duration="1s"))
+    top, middle, _ = tc.plot_run(result).axes
+    assert len(top.collections) == len(middle.collections) == 1
+    assert len(middle.lines) == 1
+
+
+def test_a_rate_far_above_the_goodput_does_not_flatten_it():
+    experiment = tc.Experiment(path={"rate": "1Gbps", "rtt": "1s"}, duration="2s")
+    top = tc.plot_run(tc.run(experiment)).axes[0]
+    assert top.get_ylim()[1] < 500
+    assert "not shown" in top.get_legend().get_texts()[1].get_text()
+
+
+def test_one_algorithm_looks_the_same_everywhere_and_unlike_the_others():
+    styles = {name: plots.algorithm_style(name) for name in plots.ALGORITHMS}
+    for one, other in itertools.combinations(styles, 2):
+        assert styles[one] != styles[other]
+        markers = styles[one]["marker"] != styles[other]["marker"]
+        lines = styles[one]["linestyle"] != styles[other]["linestyle"]
+        assert markers or lines, "told apart in grey"
+    assert plots.algorithm_style("ns3::TcpYeah") == plots.algorithm_style("ns3::TcpYeah")
+
+
+def test_our_algorithms_differ_in_lightness():
+    # Rec. 709 luma: what remains in print without colour.
+    luma = [
+        sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), rgb, strict=True))
+        for rgb in (to_rgb(plots.ALGORITHMS[name][0]) for name in ("bbr", "cubic", "reno"))
+    ]
+    assert min(abs(one - other) for one, other in itertools.combinations(luma, 2)) > 0.03
+
+
+@pytest.mark.parametrize("name", ["figure.gif", "figure", "figure.png/", "nowhere/figure.png"])
+def test_bad_files_are_refused_before_anything_is_drawn(plain_result, tmp_path, name):
+    with pytest.raises(tc.ConfigError, match="plot"):
+        tc.plot_run(plain_result, str(tmp_path / "x" / name))

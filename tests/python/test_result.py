@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Results: the JSON's schema, the dataset's units, and that equal runs give equal bytes."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import tunnelcc as tc
+from tunnelcc.config import Experiment
+
+NUMBER, MAYBE, TEXT = (int, float), (int, float, type(None)), str
+
+LEG = {
+    "name": TEXT, "cc": TEXT, "goodput_bps": NUMBER, "delivered_bytes": int, "retransmits": int,
+    "rtos": int, "tail_loss_probes": int, "srtt_mean_s": MAYBE, "srtt_p95_s": MAYBE,
+    "segments": int, "wire_bytes": int, "ack_wire_bytes": int, "established_s": MAYBE,
+    "finished_s": MAYBE,
+}  # fmt: skip
+FLOW = {
+    "flow": int, "cc": TEXT, "start_s": NUMBER, "rtt_s": NUMBER, "goodput_bps": NUMBER,
+    "delivered_bytes": int, "total_bytes": int, "first_byte_s": MAYBE, "completion_s": MAYBE,
+    "retransmits": int, "legs": list,
+}  # fmt: skip
+LINK = {
+    "utilisation": NUMBER, "queue_delay_mean_s": NUMBER, "queue_delay_p50_s": NUMBER,
+    "queue_delay_p95_s": NUMBER, "queue_delay_p99_s": NUMBER, "queue_max_bytes": NUMBER,
+    "packets": int, "bytes": int, "drops": int, "random_losses": int, "loss_rate": MAYBE,
+}  # fmt: skip
+AGGREGATE = {
+    "goodput_bps": NUMBER, "jain": MAYBE, "retransmits": int, "path_retransmits": int,
+    "path_rtos": int, "path_segments": int, "wire_bytes": int, "efficiency": MAYBE,
+}  # fmt: skip
+HOST = {"cpu_s": NUMBER, "utilisation": NUMBER}
+
+
+def _check(table, schema):
+    assert set(table) == set(schema)
+    for key, kinds in schema.items():
+        assert isinstance(table[key], kinds), key
+
+
+@pytest.fixture(params=["plain_result", "relay_result"])
+def result(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_the_json_has_its_schema(result):
+    totals = json.loads(result.to_json())
+    assert set(totals) == {
+        "tunnelcc", "experiment", "derived", "flows", "path", "hosts", "aggregate",
+    }  # fmt: skip
+    for flow in totals["flows"]:
+        _check(flow, FLOW)
+        for leg in flow["legs"]:
+            _check(leg, LEG)
+    _check(totals["path"]["reverse"], LINK)
+    _check({key: value for key, value in totals["path"].items() if key != "reverse"}, LINK)
+    for host in ("client", "server"):
+        _check(totals["hosts"][host], HOST)
+    _check(totals["aggregate"], AGGREGATE)
+
+
+def test_the_json_names_the_experiment_in_full(result):
+    totals = json.loads(result.to_json())
+    assert Experiment.parse(totals["experiment"]) == result.experiment
+    assert totals["experiment"]["hosts"]["tcp_rmem"] == "6MiB"
+    assert totals["tunnelcc"] == tc.__version__
+
+
+def test_a_plain_flow_has_one_leg_and_a_relayed_one_three(plain_result, relay_result):
+    assert [len(flow["legs"]) for flow in plain_result.to_dict()["flows"]] == [1, 1]
+    for flow in relay_result.to_dict()["flows"]:
+        assert [leg["name"] for leg in flow["legs"]] == ["app", "carrier", "target"]
+        assert [leg["cc"] for leg in flow["legs"]] == ["cubic", "bbr", "cubic"]
+
+
+def test_iperf_sees_the_loopback_and_not_the_path(relay_result):
+    aggregate = relay_result.to_dict()["aggregate"]
+    assert aggregate["path_retransmits"] > 10
+    assert aggregate["retransmits"] == 0
+
+
+def test_a_finite_flow_completes(plain_result):
+    endless, finite = plain_result.to_dict()["flows"]
+    assert endless["completion_s"] is None
+    assert finite["total_bytes"] == 500_000
+    assert 0.4 < finite["completion_s"] < 5
+    assert finite["legs"][0]["finished_s"] >= finite["completion_s"]
+
+
+def test_goodput_counts_what_was_read_after_the_warm_up(plain_result):
+    flow = plain_result.to_dict()["flows"][0]
+    assert flow["goodput_bps"] == pytest.approx(8 * flow["delivered_bytes"] / 4)
+    series = plain_result.dataset.flow_goodput.sel(flow=0)
+    assert series[series.time > 1].mean() == pytest.approx(flow["goodput_bps"], rel=1e-9)
+
+
+def test_the_path_carries_no_more_than_its_rate(result):
+    totals = result.to_dict()
+    assert 0.5 < totals["path"]["utilisation"] <= 1
+    assert totals["aggregate"]["goodput_bps"] < 10e6
+    assert 0.5 < totals["aggregate"]["efficiency"] < 1448 / 1500
+
+
+def test_every_series_has_a_unit_and_a_name(result):
+    dataset = result.dataset
+    for name, variable in dataset.data_vars.items():
+        assert variable.attrs["units"], name
+        assert len(variable.attrs["long_name"]) > 5, name
+        assert "time" in variable.dims
+    assert dataset.time.attrs["units"] == "s"
+    assert set(dataset.dims) == {"time", "flow", "leg", "direction", "host"}
+    assert Experiment.parse(json.loads(dataset.attrs["experiment"])) == result.experiment
+
+
+def test_probes_come_at_their_interval(result):
+    steps = np.diff(result.dataset.time)
+    assert steps == pytest.approx(0.1)
+    assert result.dataset.time[-1] == pytest.approx(result.experiment.duration)
+
+
+def test_the_queue_keeps_its_limit(result):
+    limit = result.to_dict()["derived"]["buffer_bytes"]
+    assert result.dataset.queue.sel(direction="forward").max() <= limit
+    assert result.to_dict()["path"]["queue_max_bytes"] <= limit
+
+
+def test_equal_experiments_give_equal_bytes(plain_result):
+    again = tc.run(plain_result.experiment)
+    assert again.to_json() == plain_result.to_json()
+    assert again.digest() == plain_result.digest()
+
+
+def test_another_seed_gives_another_result(relay_result):
+    table = {**relay_result.experiment.table(), "seed": 2}
+    assert tc.run(Experiment.parse(table)).digest() != relay_result.digest()
+
+
+def test_results_can_be_pickled(result):
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy.digest() == result.digest()
+    assert copy.experiment == result.experiment
+
+
+def test_nothing_of_this_machine_is_in_a_result(result):
+    import platform
+
+    text = result.to_json() + str(result.dataset.attrs)
+    assert platform.node() not in text or len(platform.node()) < 4
+    assert "/" not in json.dumps(result.experiment.table())

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the compiled module is given: every key arrives, in its unit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tunnelcc import scenario
+from tunnelcc.config import Experiment
+from tunnelcc.schema import keys_of
+from tunnelcc.spec import experiment_spec
+
+RELAY = {"tunnel": "gost-relay-ws"}
+
+
+def _spec(settings=None, table=None):
+    return experiment_spec(scenario.build(table or {}, settings or {}))
+
+
+#: Key → (value, where it arrives, as what).
+ARRIVALS = {
+    "path.rate": ("10Mbps", lambda spec: spec.path.forward.rate, 10e6),
+    "path.rtt": ("30ms", lambda spec: spec.path.rtt, 30_000_000),
+    "path.loss": ("2%", lambda spec: spec.path.forward.loss, 0.02),
+    "path.buffer": ("200p", lambda spec: spec.path.forward.buffer_packets, 200),
+    "path.reverse_rate": ("5Mbps", lambda spec: spec.path.reverse.rate, 5e6),
+    "path.reverse_buffer": ("9kB", lambda spec: spec.path.reverse.buffer_bytes, 9000),
+    "path.reverse_loss": ("3%", lambda spec: spec.path.reverse.loss, 0.03),
+    "path.framing": ("ethernet", lambda spec: spec.path.forward.framing, 38),
+    "path.loss_position": ("before", lambda spec: spec.path.forward.loss_before, True),
+    "flows.cc": ("bbr", lambda spec: spec.flows[0].cc.name, "bbr"),
+    "flows.count": (3, lambda spec: len(spec.flows), 3),
+    "flows.start": ("2s", lambda spec: spec.flows[0].start // 10**7, 200),
+    "flows.rtt": ("7ms", lambda spec: spec.flows[0].rtt, 7_000_000),
+    "flows.bytes": ("1MB", lambda spec: spec.flows[0].bytes, 10**6),
+    "flows.preamble": (37, lambda spec: spec.flows[0].preamble, 37),
+    "flows.data_start": ("3s", lambda spec: spec.flows[0].data_start // 10**7, 300),
+    "flows.write_size": ("8KiB", lambda spec: spec.flows[0].write_size, 8192),
+    "tunnel.name": ("gost-relay-wss", lambda spec: len(spec.relay.to_server), 2),
+    "tunnel.cc": ("reno", lambda spec: spec.flows[0].carrier_cc.name, "reno"),
+    "tunnel.copy_buffer": ("64KiB", lambda spec: spec.relay.copy_buffer, 65536),
+    "direction": ("down", lambda spec: spec.download, True),
+    "tcp.mss": (1000, lambda spec: spec.tcp.mss, 1000),
+    "tcp.timestamps": (False, lambda spec: (spec.tcp.mss, spec.tcp.header_bytes), (1460, 40)),
+    "tcp.initial_window": (4, lambda spec: spec.tcp.initial_window, 4),
+    "tcp.min_rto": ("1s", lambda spec: spec.tcp.min_rto, 10**9),
+    "tcp.delayed_ack": ("1ms", lambda spec: spec.tcp.delayed_ack, 10**6),
+    "tcp.ack_every": (1, lambda spec: spec.tcp.ack_every, 1),
+    "tcp.pacing_quantum": ("0s", lambda spec: spec.tcp.pacing_quantum, 0),
+    "tcp.nodelay": (True, lambda spec: spec.tcp.nodelay, True),
+    "hosts.kernel": ("5.10", lambda spec: spec.tcp.receive_window, 3 * 2**20),
+    "hosts.tcp_rmem": ("16MiB", lambda spec: spec.tcp.receive_window, 10 * 2**20),
+    "hosts.tcp_wmem": ("1MB", lambda spec: spec.tcp.send_buffer, 976_000),
+    "hosts.cores": (5, lambda spec: (spec.client.cores, spec.server.cores), (5, 5)),
+    "hosts.speed": (0.5, lambda spec: spec.server.speed, 0.5),
+    "hosts.memory": ("4GB", lambda spec: spec.server.tcp_memory, 375_000_000),
+    "hosts.tcp_memory": ("1GB", lambda spec: spec.client.tcp_memory, 10**9),
+    "hosts.app_cost": (2, lambda spec: spec.client.app_per_byte, 2.0),
+    "duration": ("12s", lambda spec: spec.duration, 12 * 10**9),
+    "warmup": ("2s", lambda spec: spec.warmup, 2 * 10**9),
+    "probe_interval": ("50ms", lambda spec: spec.probe_interval, 50_000_000),
+    "start_jitter": ("0s", lambda spec: spec.flows[0].start, 0),
+    "seed": (7, lambda spec: spec.seed, 7),
+}
+#: Tested below, or of no effect on the models.
+ELSEWHERE = {"title", "hosts.tcp_adv_win_scale"}
+
+
+def test_every_key_arrives_somewhere():
+    keys = {
+        info.key
+        for info in keys_of(Experiment)
+        if not info.key.startswith(("hosts.client.", "hosts.server."))
+    }
+    assert keys == set(ARRIVALS) | ELSEWHERE
+
+
+@pytest.mark.parametrize("key", ARRIVALS)
+def test_each_key_arrives(key):
+    value, arrival, expected = ARRIVALS[key]
+    table = {"path": {"reverse_rate": "1Mbps"}} if key == "path.reverse_buffer" else {}
+    table = RELAY if key.startswith("tunnel.") else table
+    assert arrival(_spec({}, table)) != expected
+    assert arrival(_spec({key: value}, table)) == expected
+
+
+def test_adv_win_scale_arrives():
+    settings = {"hosts.kernel": "5.10", "hosts.tcp_adv_win_scale": 2}
+    assert _spec(settings).tcp.receive_window == 4.5 * 2**20
+
+
+def test_one_bdp_of_buffer():
+    link = _spec({"path.rate": "100Mbps", "path.rtt": "100ms"}).path.forward
+    assert (link.buffer_bytes, link.buffer_packets) == (1_250_000, 0)
+
+
+def test_the_reverse_path_is_not_limited_unless_said():
+    link = _spec().path.reverse
+    assert (link.rate, link.buffer_bytes, link.framing) == (0, 0, 0)
+
+
+def test_windows_are_those_of_the_hosts_that_use_them():
+    settings = {
+        "hosts.client.tcp_wmem": "1MB",
+        "hosts.server.tcp_rmem": "8MiB",
+        "hosts.server.tcp_wmem": "2MB",
+        "hosts.client.tcp_rmem": "32MiB",
+    }
+    up, down = _spec(settings), _spec({**settings, "direction": "down"})
+    assert (up.tcp.send_buffer, up.tcp.receive_window) == (976_000, 5 * 2**20)
+    assert (down.tcp.send_buffer, down.tcp.receive_window) == (1_952_000, 20 * 2**20)
+
+
+def test_the_carrier_uses_the_flows_algorithm_unless_said():
+    flows = {"flows": [{"cc": "bbr"}, {"cc": "cubic"}]}
+    spec = _spec({}, {**flows, **RELAY})
+    assert [flow.carrier_cc.name for flow in spec.flows] == ["bbr", "cubic"]
+    spec = _spec({"tunnel.cc": "reno"}, {**flows, **RELAY})
+    assert [flow.carrier_cc.name for flow in spec.flows] == ["reno", "reno"]
+    assert [flow.cc.name for flow in spec.flows] == ["bbr", "cubic"]
+
+
+def test_a_client_that_wants_data_asks_for_them():
+    assert _spec().flows[0].preamble == 0
+    assert _spec({"direction": "down"}).flows[0].preamble == 37
+    assert _spec({"direction": "down", "flows.preamble": 1}).flows[0].preamble == 1
+
+
+def test_parameters_of_an_algorithm_arrive():
+    flow = _spec({"flows.cc": {"name": "bbr", "cwnd_gain": 2.5}}).flows[0]
+    assert list(flow.cc.parameters) == [("cwnd_gain", 2.5)]
+
+
+def test_the_sending_end_has_the_larger_loopback_buffer():
+    up, down = _spec({}, RELAY).relay, _spec({"direction": "down"}, RELAY).relay
+    assert (up.app_tcp.send_buffer, up.app_tcp.receive_window) == (1_760_000, 300_000)
+    assert (up.target_tcp.send_buffer, up.target_tcp.receive_window) == (2_630_000, 130_000)
+    assert down.target_tcp.send_buffer == up.app_tcp.send_buffer
+    assert down.app_tcp.receive_window == up.target_tcp.receive_window
+    assert up.app_tcp.mss == 65483
+
+
+def test_relays_send_without_nagle():
+    assert _spec({}, RELAY).tcp.nodelay
+    assert not _spec({}, RELAY).relay.app_tcp.nodelay
+    assert not _spec().tcp.nodelay
+
+
+@pytest.mark.parametrize(
+    ("streams", "client", "server"), [(1, 0.56, 2.35), (128, 0.91, 1.77), (1000, 0.91, 1.77)]
+)
+def test_cpu_costs_per_number_of_streams(streams, client, server):
+    cost = _spec({"flows.count": streams}, RELAY).relay.cost_to_server
+    # Measured per IP byte, given per payload byte.
+    assert cost.send_per_byte == pytest.approx(client * 1500 / 1448)
+    assert cost.receive_per_byte == pytest.approx(server * 1500 / 1448)
+
+
+def test_cpu_costs_between_measured_numbers_of_streams():
+    cost = _spec({"flows.count": 2}, RELAY).relay.cost_to_server
+    assert cost.receive_per_byte == pytest.approx((2.35 + 2.21) / 2 * 1500 / 1448)
+
+
+def test_the_server_sends_downwards():
+    cost = _spec({"direction": "down"}, RELAY).relay.cost_to_client
+    assert cost.send_per_byte == pytest.approx(0.61 * 1500 / 1448)
+    assert cost.receive_per_byte == pytest.approx(3.20 * 1500 / 1448)
