@@ -44,8 +44,7 @@ class EventLoop::ForeignEvent final : public EventSource
     {
     }
 
-    void
-    Fire(int64_t now) override
+    void Fire(int64_t now) override
     {
         std::unique_ptr<ForeignEvent> self(this);
         m_loop.m_context = m_context;
@@ -93,8 +92,7 @@ void
 EventLoop::Install()
 {
     GetTypeId();
-    ns3::GlobalValue::Bind("SimulatorImplementationType",
-                           ns3::StringValue("tunnelcc::EventLoop"));
+    ns3::GlobalValue::Bind("SimulatorImplementationType", ns3::StringValue("tunnelcc::EventLoop"));
 }
 
 EventLoop&

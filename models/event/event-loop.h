@@ -63,15 +63,13 @@ class EventLoop final : public ns3::SimulatorImpl
     static EventLoop& Get();
 
     /// Simulated time, ns.
-    int64_t
-    Time() const
+    int64_t Time() const
     {
         return m_now;
     }
 
     /// Wake `source` at `time` ns, not before now.
-    void
-    Insert(int64_t time, uint64_t rank, EventSource* source)
+    void Insert(int64_t time, uint64_t rank, EventSource* source)
     {
         Push({time, rank, source});
     }
@@ -80,23 +78,20 @@ class EventLoop final : public ns3::SimulatorImpl
      * Whether an event of the given time and rank would be the next to run. A source that asks may
      * go on at once after AdvanceTo(), without a round trip through the heap.
      */
-    bool
-    IsNext(int64_t time, uint64_t rank) const
+    bool IsNext(int64_t time, uint64_t rank) const
     {
         return !m_stop && (m_heap.empty() || Before(time, rank, m_heap.front()));
     }
 
     /// Move the clock to an event for which IsNext() holds.
-    void
-    AdvanceTo(int64_t time)
+    void AdvanceTo(int64_t time)
     {
         m_now = time;
         ++m_eventCount;
     }
 
     /// Rank for a new source.
-    uint64_t
-    NewRank()
+    uint64_t NewRank()
     {
         return m_ranks++;
     }
@@ -134,8 +129,7 @@ class EventLoop final : public ns3::SimulatorImpl
 
     class ForeignEvent;
 
-    static bool
-    Before(int64_t time, uint64_t rank, const Entry& other)
+    static bool Before(int64_t time, uint64_t rank, const Entry& other)
     {
         return time < other.time || (time == other.time && rank < other.rank);
     }
@@ -150,9 +144,9 @@ class EventLoop final : public ns3::SimulatorImpl
     std::vector<Entry> m_heap;
     int64_t m_now{0};
     uint64_t m_ranks{0};
-    uint64_t m_foreignEvents{0};   //!< ordinary ns-3 events scheduled so far
-    int64_t m_foreignTime{-1};     //!< when the latest of them ran
-    uint32_t m_foreignUid{0};      //!< number of the latest of them that ran
+    uint64_t m_foreignEvents{0}; //!< ordinary ns-3 events scheduled so far
+    int64_t m_foreignTime{-1};   //!< when the latest of them ran
+    uint32_t m_foreignUid{0};    //!< number of the latest of them that ran
     uint64_t m_eventCount{0};
     uint32_t m_context;
     bool m_stop{false};

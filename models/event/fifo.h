@@ -15,27 +15,23 @@ template <class T>
 class Fifo
 {
   public:
-    bool
-    IsEmpty() const
+    bool IsEmpty() const
     {
         return m_size == 0;
     }
 
-    size_t
-    Size() const
+    size_t Size() const
     {
         return m_size;
     }
 
-    T&
-    Front()
+    T& Front()
     {
         return m_ring[m_head];
     }
 
     /// Append an element. \returns a reference that holds until the next Push().
-    T&
-    Push(const T& value)
+    T& Push(const T& value)
     {
         if (m_size == m_ring.size())
         {
@@ -47,22 +43,19 @@ class Fifo
         return slot;
     }
 
-    void
-    Pop()
+    void Pop()
     {
         m_head = (m_head + 1) & (m_ring.size() - 1);
         --m_size;
     }
 
-    void
-    Clear()
+    void Clear()
     {
         m_head = m_size = 0;
     }
 
   private:
-    void
-    Grow()
+    void Grow()
     {
         std::vector<T> larger(m_ring.empty() ? INITIAL_CAPACITY : 2 * m_ring.size());
         for (size_t i = 0; i < m_size; ++i)

@@ -28,8 +28,7 @@ class Timer final : public EventSource
     }
 
     /// Expire at `deadline` ns, or as soon as possible if that has passed.
-    void
-    Set(int64_t deadline)
+    void Set(int64_t deadline)
     {
         m_deadline = deadline;
         if (deadline < m_armed)
@@ -38,26 +37,22 @@ class Timer final : public EventSource
         }
     }
 
-    void
-    Cancel()
+    void Cancel()
     {
         m_deadline = NO_DEADLINE;
     }
 
-    bool
-    IsPending() const
+    bool IsPending() const
     {
         return m_deadline != NO_DEADLINE;
     }
 
-    int64_t
-    Deadline() const
+    int64_t Deadline() const
     {
         return m_deadline;
     }
 
-    void
-    Fire(int64_t now) override
+    void Fire(int64_t now) override
     {
         if (now != m_armed)
         {
@@ -78,8 +73,7 @@ class Timer final : public EventSource
   private:
     static constexpr int64_t NO_DEADLINE = std::numeric_limits<int64_t>::max();
 
-    void
-    Arm()
+    void Arm()
     {
         m_armed = std::max(m_deadline, m_loop.Time());
         m_loop.Insert(m_armed, m_rank, this);

@@ -31,12 +31,12 @@ struct LegResult
     double establishedTime{-1}; //!< s; −1: never
     double finishedTime{-1};    //!< s, FIN acknowledged; −1: never
 
-    std::vector<double> goodput;     //!< bit/s of payload read, since the previous probe
-    std::vector<double> throughput;  //!< bit/s of IP bytes sent, since the previous probe
-    std::vector<double> cwnd;        //!< segments
-    std::vector<double> inFlight;    //!< bytes
-    std::vector<double> pacingRate;  //!< bit/s of payload; 0: not paced
-    std::vector<double> srtt;        //!< s
+    std::vector<double> goodput;           //!< bit/s of payload read, since the previous probe
+    std::vector<double> throughput;        //!< bit/s of IP bytes sent, since the previous probe
+    std::vector<double> cwnd;              //!< segments
+    std::vector<double> inFlight;          //!< bytes
+    std::vector<double> pacingRate;        //!< bit/s of payload; 0: not paced
+    std::vector<double> srtt;              //!< s
     std::vector<double> retransmitsSeries; //!< count so far
     std::vector<double> rtosSeries;        //!< count so far
 };
@@ -44,36 +44,36 @@ struct LegResult
 /// One flow, end to end.
 struct FlowResult
 {
-    uint64_t deliveredBytes{0};   //!< application bytes read by the receiver, measured part
-    uint64_t totalBytes{0};       //!< application bytes read by the receiver, whole run
-    double firstByteTime{-1};     //!< s, first application byte read by the receiver
-    double completionTime{-1};    //!< s, last byte of a finite flow read by the receiver
-    std::vector<double> goodput;  //!< bit/s, since the previous probe
+    uint64_t deliveredBytes{0};  //!< application bytes read by the receiver, measured part
+    uint64_t totalBytes{0};      //!< application bytes read by the receiver, whole run
+    double firstByteTime{-1};    //!< s, first application byte read by the receiver
+    double completionTime{-1};   //!< s, last byte of a finite flow read by the receiver
+    std::vector<double> goodput; //!< bit/s, since the previous probe
 };
 
 /// One direction of the path, measured part of the run unless said otherwise.
 struct LinkResult
 {
     uint64_t packetsIn{0};
-    uint64_t bytesOut{0};       //!< link bytes served (framing included)
-    uint64_t drops{0};          //!< by the full queue
+    uint64_t bytesOut{0}; //!< link bytes served (framing included)
+    uint64_t drops{0};    //!< by the full queue
     uint64_t randomLosses{0};
-    double utilisation{0};      //!< bytes served / bytes the link could serve
-    double queueDelayMean{0};   //!< s, waiting time of packets that were not dropped
+    double utilisation{0};    //!< bytes served / bytes the link could serve
+    double queueDelayMean{0}; //!< s, waiting time of packets that were not dropped
     double queueDelayP50{0};
     double queueDelayP95{0};
     double queueDelayP99{0};
-    double queueBytesMax{0};    //!< whole run
-    std::vector<double> queueBytes;  //!< waiting, at each probe
-    std::vector<double> dropsSeries; //!< count so far
+    double queueBytesMax{0};               //!< whole run
+    std::vector<double> queueBytes;        //!< waiting, at each probe
+    std::vector<double> dropsSeries;       //!< count so far
     std::vector<double> utilisationSeries; //!< since the previous probe
 };
 
 struct HostResult
 {
-    double cpuSeconds{0};            //!< measured part
-    double utilisation{0};           //!< of all cores, measured part
-    std::vector<double> cpu;         //!< of all cores, since the previous probe
+    double cpuSeconds{0};    //!< measured part
+    double utilisation{0};   //!< of all cores, measured part
+    std::vector<double> cpu; //!< of all cores, since the previous probe
 };
 
 struct ExperimentResult
@@ -85,7 +85,7 @@ struct ExperimentResult
     LinkResult reverse;
     HostResult client;
     HostResult server;
-    uint64_t events{0};      //!< events run by the simulator
+    uint64_t events{0};       //!< events run by the simulator
     uint64_t pathSegments{0}; //!< data segments sent across the path, whole run
 };
 

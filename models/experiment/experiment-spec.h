@@ -39,18 +39,19 @@ struct PathSpec
 /// TCP settings of one kind of connection (over the path, or on a host's loopback).
 struct TcpSpec
 {
-    uint32_t mss{1448};             //!< payload bytes of a full segment
-    uint32_t headerBytes{52};       //!< IPv4 + TCP headers of a segment and of a pure ACK
-    uint32_t synBytes{60};          //!< SYN and SYN-ACK, IP bytes
-    uint64_t receiveWindow{0};      //!< largest window advertised, bytes
-    uint64_t sendBuffer{0};         //!< payload bytes that the send buffer holds
-    double sendWakeFraction{2. / 3}; //!< a blocked writer wakes when the buffer is at most this full
-    uint32_t initialWindow{10};     //!< segments
+    uint32_t mss{1448};        //!< payload bytes of a full segment
+    uint32_t headerBytes{52};  //!< IPv4 + TCP headers of a segment and of a pure ACK
+    uint32_t synBytes{60};     //!< SYN and SYN-ACK, IP bytes
+    uint64_t receiveWindow{0}; //!< largest window advertised, bytes
+    uint64_t sendBuffer{0};    //!< payload bytes that the send buffer holds
+    double sendWakeFraction{2. /
+                            3}; //!< a blocked writer wakes when the buffer is at most this full
+    uint32_t initialWindow{10}; //!< segments
     int64_t minRto{200'000'000};
     int64_t delayedAck{40'000'000};
-    uint32_t ackEvery{2};           //!< segments per ACK
+    uint32_t ackEvery{2};             //!< segments per ACK
     int64_t pacingQuantum{1'000'000}; //!< time's worth of data per paced burst; 0: packet by packet
-    bool nodelay{false};            //!< no Nagle
+    bool nodelay{false};              //!< no Nagle
 };
 
 /// A host's CPU: `cores` servers with one run queue.
@@ -71,13 +72,13 @@ struct CongestionSpec
 struct FlowSpec
 {
     CongestionSpec cc;
-    CongestionSpec carrierCc; //!< of the tunnel's connection for this flow
-    int64_t start{0};         //!< connect
-    int64_t dataStart{0};     //!< first byte of bulk data; not before `start`
-    uint32_t preamble{0};     //!< bytes written on connecting (iperf3's cookie)
-    uint64_t bytes{0};        //!< bulk bytes to send; 0: until the end
+    CongestionSpec carrierCc;   //!< of the tunnel's connection for this flow
+    int64_t start{0};           //!< connect
+    int64_t dataStart{0};       //!< first byte of bulk data; not before `start`
+    uint32_t preamble{0};       //!< bytes written on connecting (iperf3's cookie)
+    uint64_t bytes{0};          //!< bulk bytes to send; 0: until the end
     uint32_t writeSize{131072}; //!< bytes per application write
-    int64_t rtt{0};           //!< base RTT of this flow
+    int64_t rtt{0};             //!< base RTT of this flow
 };
 
 /// One turn of a tunnel's handshake on its carrier: sizes of the writes, in TCP payload bytes.
@@ -90,13 +91,13 @@ struct HandshakeTurn
 /// One encapsulation of a relay's byte stream, outermost last.
 struct LayerSpec
 {
-    std::string kind; //!< "websocket", "tls"
-    uint32_t maxPayload{0};   //!< largest frame or record payload; 0: one per write
-    bool masked{false};       //!< websocket: client's 4-byte mask
-    uint32_t firstWrite{0};   //!< websocket: this much of a message leaves in a write of its own
-    uint32_t overhead{0};     //!< tls: bytes added per record
-    uint32_t rampBytes{0};    //!< tls: the k-th record carries at most rampBytes·k …
-    uint32_t rampUntil{0};    //!< … until this many bytes were sent; 0: no ramp
+    std::string kind;       //!< "websocket", "tls"
+    uint32_t maxPayload{0}; //!< largest frame or record payload; 0: one per write
+    bool masked{false};     //!< websocket: client's 4-byte mask
+    uint32_t firstWrite{0}; //!< websocket: this much of a message leaves in a write of its own
+    uint32_t overhead{0};   //!< tls: bytes added per record
+    uint32_t rampBytes{0};  //!< tls: the k-th record carries at most rampBytes·k …
+    uint32_t rampUntil{0};  //!< … until this many bytes were sent; 0: no ramp
 };
 
 /// CPU cost at a relay of moving data one way, per direction of the carrier.

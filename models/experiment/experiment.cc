@@ -3,10 +3,9 @@
  */
 #include "experiment.h"
 
+#include "event/event-loop.h"
 #include "recorder.h"
 #include "world.h"
-
-#include "event/event-loop.h"
 
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"

@@ -4,14 +4,13 @@
 #ifndef TUNNELCC_RECORDER_H
 #define TUNNELCC_RECORDER_H
 
+#include "event/timer.h"
 #include "experiment-result.h"
 #include "experiment-spec.h"
-#include "world.h"
-
-#include "event/timer.h"
 #include "probe/host-probe.h"
 #include "probe/leg-probe.h"
 #include "probe/link-probe.h"
+#include "world.h"
 
 #include <chrono>
 #include <functional>
@@ -35,8 +34,7 @@ class Recorder
     Recorder(const ExperimentSpec& spec, World& world, const ProgressCallback& progress);
 
     /// The result; complete once the experiment's duration is over.
-    ExperimentResult
-    TakeResult()
+    ExperimentResult TakeResult()
     {
         return std::move(m_result);
     }

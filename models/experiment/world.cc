@@ -19,8 +19,7 @@ class FlowStart final : public EventSource
         m_loop.Insert(start, m_rank, this);
     }
 
-    void
-    Fire(int64_t now) override
+    void Fire(int64_t now) override
     {
         m_endpoint.Connect(now);
     }

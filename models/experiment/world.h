@@ -4,9 +4,8 @@
 #ifndef TUNNELCC_WORLD_H
 #define TUNNELCC_WORLD_H
 
-#include "experiment-spec.h"
-
 #include "event/random-stream.h"
+#include "experiment-spec.h"
 #include "host/cpu.h"
 #include "path/path.h"
 #include "traffic/bulk-receiver.h"
@@ -52,34 +51,29 @@ class World
     /// Schedule the start of every flow.
     void Start();
 
-    std::vector<std::unique_ptr<Flow>>&
-    Flows()
+    std::vector<std::unique_ptr<Flow>>& Flows()
     {
         return m_flows;
     }
 
     /// The direction of the data.
-    Link&
-    Forward()
+    Link& Forward()
     {
         return *m_forward.GetLink();
     }
 
     /// The direction of the ACKs.
-    Link&
-    Reverse()
+    Link& Reverse()
     {
         return *m_reverse.GetLink();
     }
 
-    const Cpu&
-    ClientCpu() const
+    const Cpu& ClientCpu() const
     {
         return m_clientCpu;
     }
 
-    const Cpu&
-    ServerCpu() const
+    const Cpu& ServerCpu() const
     {
         return m_serverCpu;
     }
@@ -105,7 +99,9 @@ class World
                                uint32_t flow,
                                const TcpSpec& tcp,
                                Loopback& loopback) const;
-    Connection MakePathLeg(const char* name, RandomComponent component, uint32_t flow,
+    Connection MakePathLeg(const char* name,
+                           RandomComponent component,
+                           uint32_t flow,
                            const CongestionSpec& congestion);
 
     const ExperimentSpec m_spec;

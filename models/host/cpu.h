@@ -31,8 +31,7 @@ class Cpu
      * Do `cost` ns worth of work, not before `now`.
      * \returns when it is done, ns
      */
-    int64_t
-    Run(int64_t now, double cost)
+    int64_t Run(int64_t now, double cost)
     {
         auto duration = static_cast<int64_t>(cost / m_speed);
         int64_t& core = *std::min_element(m_freeAt.begin(), m_freeAt.end());
@@ -42,8 +41,7 @@ class Cpu
     }
 
     /// CPU time spent until `now`, ns, summed over cores.
-    int64_t
-    Busy(int64_t now) const
+    int64_t Busy(int64_t now) const
     {
         int64_t busy = m_submitted;
         for (int64_t freeAt : m_freeAt)
@@ -53,8 +51,7 @@ class Cpu
         return busy;
     }
 
-    uint32_t
-    Cores() const
+    uint32_t Cores() const
     {
         return static_cast<uint32_t>(m_freeAt.size());
     }
@@ -75,8 +72,7 @@ class CpuThread
     }
 
     /// Do `cost` ns worth of work after all that was asked for before. \returns when it is done
-    int64_t
-    Run(int64_t now, double cost)
+    int64_t Run(int64_t now, double cost)
     {
         m_freeAt = m_cpu.Run(std::max(now, m_freeAt), cost);
         return m_freeAt;

@@ -4,10 +4,9 @@
 #ifndef TUNNELCC_DELAY_LINE_H
 #define TUNNELCC_DELAY_LINE_H
 
-#include "packet.h"
-
 #include "event/event-loop.h"
 #include "event/fifo.h"
+#include "packet.h"
 
 namespace tunnelcc
 {
@@ -25,15 +24,13 @@ class DelayLine final : public EventSource
     {
     }
 
-    int64_t
-    Delay() const
+    int64_t Delay() const
     {
         return m_delay;
     }
 
     /// Deliver `packet` one delay after `departure` ns, which never is earlier than the last one.
-    void
-    Push(int64_t departure, const Packet& packet, const SackBlocks* blocks)
+    void Push(int64_t departure, const Packet& packet, const SackBlocks* blocks)
     {
         bool isIdle = m_packets.IsEmpty() && !m_isDelivering;
         Packet& queued = m_packets.Push(packet);
@@ -48,8 +45,7 @@ class DelayLine final : public EventSource
         }
     }
 
-    void
-    Fire(int64_t now) override
+    void Fire(int64_t now) override
     {
         m_isDelivering = true;
         Deliver(now);
@@ -68,8 +64,7 @@ class DelayLine final : public EventSource
     }
 
   private:
-    void
-    Deliver(int64_t now)
+    void Deliver(int64_t now)
     {
         Packet packet = m_packets.Front();
         m_packets.Pop();

@@ -4,11 +4,10 @@
 #ifndef TUNNELCC_LINK_H
 #define TUNNELCC_LINK_H
 
-#include "random-loss.h"
-
 #include "event/fifo.h"
 #include "experiment/experiment-spec.h"
 #include "probe/histogram.h"
+#include "random-loss.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -45,8 +44,7 @@ class Link
      * \param ipBytes its size without framing
      * \returns when its last bit leaves the link, ns; DROPPED if it was dropped or lost
      */
-    int64_t
-    Enqueue(int64_t now, uint32_t ipBytes)
+    int64_t Enqueue(int64_t now, uint32_t ipBytes)
     {
         ++m_packetsIn;
         if (m_lossBefore && m_loss.Lose())
@@ -64,58 +62,51 @@ class Link
     }
 
     /// Bytes that wait at time `now`, without the packet in service.
-    uint64_t
-    WaitingBytes(int64_t now)
+    uint64_t WaitingBytes(int64_t now)
     {
         Serve(now);
         return m_waitingBytes;
     }
 
     /// Bytes served until `now`, framing included.
-    double
-    ServedBytes(int64_t now)
+    double ServedBytes(int64_t now)
     {
         if (!m_rate)
         {
             return static_cast<double>(m_acceptedBytes);
         }
-        double backlog = std::max<int64_t>(0, m_freeAt - now) * 1e-9 * static_cast<double>(m_rate) / 8;
+        double backlog =
+            std::max<int64_t>(0, m_freeAt - now) * 1e-9 * static_cast<double>(m_rate) / 8;
         return static_cast<double>(m_acceptedBytes) - backlog;
     }
 
     /// Record waiting times from now on.
-    void
-    StartMeasuring()
+    void StartMeasuring()
     {
         m_isMeasuring = true;
     }
 
-    const Histogram&
-    QueueDelay() const
+    const Histogram& QueueDelay() const
     {
         return m_queueDelay;
     }
 
-    uint64_t
-    PacketsIn() const
+    uint64_t PacketsIn() const
     {
         return m_packetsIn;
     }
 
-    uint64_t
-    Drops() const
+    uint64_t Drops() const
     {
         return m_drops;
     }
 
-    uint64_t
-    RandomLosses() const
+    uint64_t RandomLosses() const
     {
         return m_randomLosses;
     }
 
-    uint64_t
-    MaxWaitingBytes() const
+    uint64_t MaxWaitingBytes() const
     {
         return m_maxWaitingBytes;
     }
@@ -128,8 +119,7 @@ class Link
     };
 
     /// Forget the packets whose service has begun.
-    void
-    Serve(int64_t now)
+    void Serve(int64_t now)
     {
         while (!m_waiting.IsEmpty() && m_waiting.Front().serviceStart <= now)
         {
@@ -138,8 +128,7 @@ class Link
         }
     }
 
-    int64_t
-    Queue(int64_t now, uint32_t bytes)
+    int64_t Queue(int64_t now, uint32_t bytes)
     {
         int64_t start = now;
         if (m_freeAt > now)
@@ -164,8 +153,7 @@ class Link
         return m_freeAt;
     }
 
-    int64_t
-    ServiceTime(uint32_t bytes)
+    int64_t ServiceTime(uint32_t bytes)
     {
         constexpr uint64_t NS_PER_BYTE_AT_1BPS = 8'000'000'000;
         uint64_t work = bytes * NS_PER_BYTE_AT_1BPS + m_remainder;
@@ -181,8 +169,8 @@ class Link
     bool m_lossBefore;
     RandomLoss m_loss;
 
-    int64_t m_freeAt{0};      //!< when the last accepted packet leaves, ns
-    uint64_t m_remainder{0};  //!< bit·ns/s left over from the last service time
+    int64_t m_freeAt{0};     //!< when the last accepted packet leaves, ns
+    uint64_t m_remainder{0}; //!< bit·ns/s left over from the last service time
     Fifo<Waiting> m_waiting;
     uint64_t m_waitingBytes{0};
 

@@ -27,15 +27,13 @@ class PathDirection
     }
 
     /// The link, or null where there is none.
-    Link*
-    GetLink()
+    Link* GetLink()
     {
         return m_link ? &*m_link : nullptr;
     }
 
     /// The delay line of `delay` ns, made on first use.
-    DelayLine&
-    LineFor(int64_t delay)
+    DelayLine& LineFor(int64_t delay)
     {
         for (auto& line : m_lines)
         {
@@ -71,8 +69,10 @@ class Channel
      * \param blocks its SACK blocks, if Packet::sackBlocks says that it has any
      * \returns whether it will arrive
      */
-    bool
-    Send(int64_t now, const Packet& packet, uint32_t ipBytes, const SackBlocks* blocks = nullptr)
+    bool Send(int64_t now,
+              const Packet& packet,
+              uint32_t ipBytes,
+              const SackBlocks* blocks = nullptr)
     {
         m_departure = m_link ? m_link->Enqueue(now, ipBytes) : now;
         if (m_departure == Link::DROPPED)
@@ -84,8 +84,7 @@ class Channel
     }
 
     /// Let an ACK ride in the header of the packet for which Send() just returned true.
-    void
-    SendAlong(const Packet& ack, const SackBlocks* blocks)
+    void SendAlong(const Packet& ack, const SackBlocks* blocks)
     {
         m_line->Push(m_departure, ack, blocks);
     }

@@ -32,8 +32,7 @@ class RandomLoss
     }
 
     /// Whether the next packet is lost.
-    bool
-    Lose()
+    bool Lose()
     {
         if (m_untilLoss-- > 0)
         {
@@ -44,8 +43,7 @@ class RandomLoss
     }
 
   private:
-    void
-    Draw()
+    void Draw()
     {
         if (m_probability <= 0)
         {

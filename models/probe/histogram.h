@@ -21,30 +21,27 @@ class Histogram
 {
   public:
     /// \param duration ns, not negative
-    void
-    Record(int64_t duration)
+    void Record(int64_t duration)
     {
         ++m_counts[Bucket(static_cast<uint64_t>(duration))];
         ++m_total;
         m_sum += duration;
     }
 
-    uint64_t
-    Count() const
+    uint64_t Count() const
     {
         return m_total;
     }
 
     /// Mean, ns; 0 without records.
-    double
-    Mean() const
+    double Mean() const
     {
         return m_total ? static_cast<double>(m_sum) / static_cast<double>(m_total) : 0;
     }
 
-    /// Least duration that at least a share `q` of the records do not exceed, ns; 0 without records.
-    double
-    Quantile(double q) const
+    /// Least duration that at least a share `q` of the records do not exceed, ns; 0 without
+    /// records.
+    double Quantile(double q) const
     {
         auto rank = static_cast<uint64_t>(q * static_cast<double>(m_total));
         uint64_t below = 0;
@@ -60,20 +57,18 @@ class Histogram
     }
 
   private:
-    static constexpr int SUB_BITS = 6;                  //!< 64 buckets per octave
-    static constexpr int EXACT_BITS = SUB_BITS + 1;     //!< values below 2^7 have their own
+    static constexpr int SUB_BITS = 6;              //!< 64 buckets per octave
+    static constexpr int EXACT_BITS = SUB_BITS + 1; //!< values below 2^7 have their own
     static constexpr uint64_t SUB = uint64_t{1} << SUB_BITS;
     static constexpr uint32_t BUCKETS = (63 - SUB_BITS) * SUB + SUB;
 
-    static uint32_t
-    Bucket(uint64_t value)
+    static uint32_t Bucket(uint64_t value)
     {
         int shift = std::bit_width(value) - EXACT_BITS;
         return shift <= 0 ? value : shift * SUB + (value >> shift);
     }
 
-    static double
-    Middle(uint32_t bucket)
+    static double Middle(uint32_t bucket)
     {
         if (bucket < 2 * SUB)
         {

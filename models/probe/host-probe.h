@@ -21,16 +21,14 @@ class HostProbe
     }
 
     /// The warm-up is over.
-    void
-    StartMeasuring(int64_t now)
+    void StartMeasuring(int64_t now)
     {
         m_start = now;
         m_busyAtStart = m_cpu.Busy(now);
     }
 
     /// Append one value to the series. \param interval time since the last sample, s
-    void
-    Sample(int64_t now, double interval)
+    void Sample(int64_t now, double interval)
     {
         int64_t busy = m_cpu.Busy(now);
         m_result.cpu.push_back(Share(busy - m_lastBusy, interval));
@@ -38,8 +36,7 @@ class HostProbe
     }
 
     /// The run is over: fill in the totals.
-    void
-    Finish(int64_t now)
+    void Finish(int64_t now)
     {
         int64_t busy = m_cpu.Busy(now) - m_busyAtStart;
         m_result.cpuSeconds = static_cast<double>(busy) * 1e-9;
@@ -47,8 +44,7 @@ class HostProbe
     }
 
   private:
-    double
-    Share(int64_t busy, double seconds) const
+    double Share(int64_t busy, double seconds) const
     {
         return seconds > 0 ? static_cast<double>(busy) * 1e-9 / (seconds * m_cpu.Cores()) : 0;
     }

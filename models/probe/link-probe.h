@@ -27,8 +27,7 @@ class LinkProbe
     }
 
     /// The warm-up is over.
-    void
-    StartMeasuring(int64_t now)
+    void StartMeasuring(int64_t now)
     {
         m_link.StartMeasuring();
         m_start = now;
@@ -39,8 +38,7 @@ class LinkProbe
     }
 
     /// Append one value to each series. \param interval time since the last sample, s
-    void
-    Sample(int64_t now, double interval)
+    void Sample(int64_t now, double interval)
     {
         double served = m_link.ServedBytes(now);
         m_result.queueBytes.push_back(static_cast<double>(m_link.WaitingBytes(now)));
@@ -50,8 +48,7 @@ class LinkProbe
     }
 
     /// The run is over: fill in the counts.
-    void
-    Finish(int64_t now)
+    void Finish(int64_t now)
     {
         constexpr double NS = 1e-9;
         const Histogram& delay = m_link.QueueDelay();
@@ -69,8 +66,7 @@ class LinkProbe
     }
 
   private:
-    double
-    Utilisation(double bytes, double seconds) const
+    double Utilisation(double bytes, double seconds) const
     {
         return m_rate > 0 && seconds > 0 ? bytes * 8 / (m_rate * seconds) : 0;
     }

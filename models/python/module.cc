@@ -29,7 +29,7 @@ namespace
 /// Makes a property that copies a series into a new numpy array.
 template <class T>
 auto
-Series(std::vector<double> T::*member)
+Series(std::vector<double> T::* member)
 {
     return [member](const T& object) {
         const std::vector<double>& values = object.*member;
@@ -222,7 +222,9 @@ BindLegResult(nb::module_& m)
         .def_prop_ro("in_flight", Series(&LegResult::inFlight), nb::rv_policy::move)
         .def_prop_ro("pacing_rate", Series(&LegResult::pacingRate), nb::rv_policy::move)
         .def_prop_ro("srtt", Series(&LegResult::srtt), nb::rv_policy::move)
-        .def_prop_ro("retransmits_series", Series(&LegResult::retransmitsSeries), nb::rv_policy::move)
+        .def_prop_ro("retransmits_series",
+                     Series(&LegResult::retransmitsSeries),
+                     nb::rv_policy::move)
         .def_prop_ro("rtos_series", Series(&LegResult::rtosSeries), nb::rv_policy::move);
 }
 
@@ -249,7 +251,9 @@ BindResult(nb::module_& m)
         .def_ro("queue_bytes_max", &LinkResult::queueBytesMax)
         .def_prop_ro("queue_bytes", Series(&LinkResult::queueBytes), nb::rv_policy::move)
         .def_prop_ro("drops_series", Series(&LinkResult::dropsSeries), nb::rv_policy::move)
-        .def_prop_ro("utilisation_series", Series(&LinkResult::utilisationSeries), nb::rv_policy::move);
+        .def_prop_ro("utilisation_series",
+                     Series(&LinkResult::utilisationSeries),
+                     nb::rv_policy::move);
     nb::class_<HostResult>(m, "HostResult")
         .def_ro("cpu_seconds", &HostResult::cpuSeconds)
         .def_ro("utilisation", &HostResult::utilisation)
@@ -283,12 +287,10 @@ BindCongestion(nb::module_& m)
         .def_ro("source", &CongestionParameterInfo::source);
     m.def("congestion_algorithms", &ListCongestionControls);
     m.def("ns3_congestion_controls", &ListNs3CongestionControls);
-    m.def("has_congestion_control", [](const std::string& name) {
-        return HasCongestionControl(name);
-    });
-    m.def("congestion_parameters", [](const std::string& name) {
-        return GetCongestionParameters(name);
-    });
+    m.def("has_congestion_control",
+          [](const std::string& name) { return HasCongestionControl(name); });
+    m.def("congestion_parameters",
+          [](const std::string& name) { return GetCongestionParameters(name); });
     m.def("congestion_controls", [] {
         std::vector<std::string> names;
         for (const CongestionAlgorithmInfo& algorithm : ListCongestionControls())
@@ -311,9 +313,5 @@ NB_MODULE(_core, m)
     BindExperiment(m);
     BindResult(m);
     m.def("run", &Run, "spec"_a, "progress"_a = nb::none());
-    m.def("layer_wire_bytes",
-          &LayerWireBytes,
-          "layers"_a,
-          "message_bytes"_a,
-          "already_sent"_a = 0);
+    m.def("layer_wire_bytes", &LayerWireBytes, "layers"_a, "message_bytes"_a, "already_sent"_a = 0);
 }

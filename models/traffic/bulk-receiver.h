@@ -27,22 +27,19 @@ class BulkReceiver final : public SocketUser
                  double costPerByte);
 
     /// Application bytes read.
-    uint64_t
-    Total() const
+    uint64_t Total() const
     {
         return m_endpoint.GetReceiver().TotalRead();
     }
 
     /// When the first byte was read, ns; −1: not yet.
-    int64_t
-    FirstByteTime() const
+    int64_t FirstByteTime() const
     {
         return m_firstByteTime;
     }
 
     /// When the stream's end was read, ns; −1: not yet.
-    int64_t
-    CompletionTime() const
+    int64_t CompletionTime() const
     {
         return m_completionTime;
     }

@@ -116,7 +116,8 @@ BulkSender::WriteNext(int64_t now)
     else if (m_prepared == 0)
     {
         m_isWriting = true;
-        double cost = m_costPerByte * static_cast<double>(std::min<uint64_t>(m_flow.writeSize, m_left));
+        double cost =
+            m_costPerByte * static_cast<double>(std::min<uint64_t>(m_flow.writeSize, m_left));
         m_timer.Set(m_thread.Run(now, cost));
     }
 }

@@ -49,7 +49,7 @@ class BulkSender final : public SocketUser
     bool m_isClient;
     CpuThread& m_thread;
     double m_costPerByte;
-    uint64_t m_left; //!< bytes still to write
+    uint64_t m_left;        //!< bytes still to write
     uint64_t m_prepared{0}; //!< of these, bytes that the CPU has already handled
     bool m_hasBegun{false};
     bool m_isWriting{false};

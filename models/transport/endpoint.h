@@ -4,10 +4,9 @@
 #ifndef TUNNELCC_ENDPOINT_H
 #define TUNNELCC_ENDPOINT_H
 
+#include "path/path.h"
 #include "receiver.h"
 #include "sender.h"
-
-#include "path/path.h"
 
 #include <cstdint>
 #include <memory>
@@ -22,20 +21,17 @@ class SocketUser
     virtual ~SocketUser() = default;
 
     /// The connection is established.
-    virtual void
-    OnConnected(int64_t /* now */)
+    virtual void OnConnected(int64_t /* now */)
     {
     }
 
     /// Bytes arrived in order, or the peer's FIN.
-    virtual void
-    OnReadable(int64_t /* now */)
+    virtual void OnReadable(int64_t /* now */)
     {
     }
 
     /// There is room again after a Write() that took less than was offered.
-    virtual void
-    OnWritable(int64_t /* now */)
+    virtual void OnWritable(int64_t /* now */)
     {
     }
 };
@@ -69,8 +65,7 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     /// Tie two ends together. Call before Connect().
     static void Join(TcpEndpoint& a, TcpEndpoint& b);
 
-    void
-    SetUser(SocketUser* user)
+    void SetUser(SocketUser* user)
     {
         m_user = user;
     }
@@ -78,23 +73,20 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     /// Open actively: send SYN.
     void Connect(int64_t now);
 
-    bool
-    IsConnected() const
+    bool IsConnected() const
     {
         return m_state == State::ESTABLISHED;
     }
 
     /// Write `bytes` of stream. \returns how many the send buffer took; if fewer, OnWritable()
     ///          follows once there is room
-    uint64_t
-    Write(int64_t now, uint64_t bytes)
+    uint64_t Write(int64_t now, uint64_t bytes)
     {
         return m_sender.Write(now, bytes);
     }
 
     /// Bytes that can be read now.
-    uint64_t
-    Readable() const
+    uint64_t Readable() const
     {
         return m_receiver.Readable();
     }
@@ -103,40 +95,34 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     void Read(int64_t now, uint64_t bytes);
 
     /// End the stream after what was written.
-    void
-    Close(int64_t now)
+    void Close(int64_t now)
     {
         m_sender.Close(now);
     }
 
-    const Sender&
-    GetSender() const
+    const Sender& GetSender() const
     {
         return m_sender;
     }
 
-    const Receiver&
-    GetReceiver() const
+    const Receiver& GetReceiver() const
     {
         return m_receiver;
     }
 
-    const WireCounters&
-    Wire() const
+    const WireCounters& Wire() const
     {
         return m_wire;
     }
 
     /// When the connection was established here, ns; −1: not yet.
-    int64_t
-    EstablishedTime() const
+    int64_t EstablishedTime() const
     {
         return m_establishedTime;
     }
 
     /// When the peer acknowledged our FIN, ns; −1: not yet.
-    int64_t
-    FinishedTime() const
+    int64_t FinishedTime() const
     {
         return m_finishedTime;
     }
@@ -182,11 +168,11 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     int64_t m_establishedTime{-1};
     int64_t m_finishedTime{-1};
 
-    uint32_t m_unacked{0};   //!< data segments received since the last ACK
-    uint32_t m_quickAcks;    //!< left to send at once
-    uint32_t m_echo{0};      //!< timestamp to echo
+    uint32_t m_unacked{0};       //!< data segments received since the last ACK
+    uint32_t m_quickAcks;        //!< left to send at once
+    uint32_t m_echo{0};          //!< timestamp to echo
     bool m_isLatestSmall{false}; //!< the latest data segment was shorter than the MSS
-    bool m_isReceiving{false}; //!< the user is being told of new data; an ACK may follow
+    bool m_isReceiving{false};   //!< the user is being told of new data; an ACK may follow
     Timer<TcpEndpoint, &TcpEndpoint::OnDelayedAck> m_ackTimer;
     Timer<TcpEndpoint, &TcpEndpoint::OnSynTimer> m_synTimer;
 };

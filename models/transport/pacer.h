@@ -28,35 +28,31 @@ class Pacer
     }
 
     /// Whether pacing applies. \param segmentsSent by the connection so far
-    static bool
-    IsOn(const TcpState& state, uint64_t segmentsSent)
+    static bool IsOn(const TcpState& state, uint64_t segmentsSent)
     {
         return state.pacingRate > 0 && segmentsSent >= UNPACED_SEGMENTS;
     }
 
     /// Earliest time of the next burst, ns.
-    int64_t
-    NextSend() const
+    int64_t NextSend() const
     {
         return m_nextSend;
     }
 
     /// Most segments of a burst now.
-    uint32_t
-    BurstSegments(const TcpState& state, uint32_t minSegments) const
+    uint32_t BurstSegments(const TcpState& state, uint32_t minSegments) const
     {
         if (m_quantum == 0)
         {
             return 1;
         }
-        double bytes = std::min(state.pacingRate * static_cast<double>(m_quantum) * 1e-9,
-                                MAX_BURST_BYTES);
+        double bytes =
+            std::min(state.pacingRate * static_cast<double>(m_quantum) * 1e-9, MAX_BURST_BYTES);
         return std::max(static_cast<uint32_t>(bytes / state.mss), minSegments);
     }
 
     /// A burst of `bytes` of payload was sent.
-    void
-    OnBurst(int64_t now, uint64_t bytes, double pacingRate)
+    void OnBurst(int64_t now, uint64_t bytes, double pacingRate)
     {
         auto duration = static_cast<int64_t>(static_cast<double>(bytes) * 1e9 / pacingRate);
         int64_t late = std::max<int64_t>(0, now - m_nextSend);
@@ -64,7 +60,7 @@ class Pacer
     }
 
   private:
-    static constexpr uint64_t UNPACED_SEGMENTS = 10; //!< Linux tcp_update_skb_after_send()
+    static constexpr uint64_t UNPACED_SEGMENTS = 10;       //!< Linux tcp_update_skb_after_send()
     static constexpr double MAX_BURST_BYTES = 65536 - 320; //!< GSO_MAX_SIZE less headers
 
     int64_t m_quantum;

@@ -19,22 +19,19 @@ namespace tunnelcc
 class Prr
 {
   public:
-    void
-    Begin(uint32_t priorCwnd)
+    void Begin(uint32_t priorCwnd)
     {
         m_priorCwnd = priorCwnd;
         m_delivered = 0;
         m_out = 0;
     }
 
-    void
-    OnSent()
+    void OnSent()
     {
         ++m_out;
     }
 
-    bool
-    HasSent() const
+    bool HasSent() const
     {
         return m_out > 0;
     }
@@ -45,8 +42,7 @@ class Prr
      * \param acked segments newly delivered
      * \param isSafe the ACK advanced SND.UNA and marked nothing lost
      */
-    uint32_t
-    Cwnd(uint32_t ssthresh, uint32_t inFlight, uint32_t acked, bool isSafe)
+    uint32_t Cwnd(uint32_t ssthresh, uint32_t inFlight, uint32_t acked, bool isSafe)
     {
         m_delivered += acked;
         int64_t room = int64_t{ssthresh} - inFlight;

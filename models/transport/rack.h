@@ -4,9 +4,8 @@
 #ifndef TUNNELCC_RACK_H
 #define TUNNELCC_RACK_H
 
-#include "scoreboard.h"
-
 #include "congestion/congestion-control.h"
+#include "scoreboard.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -25,8 +24,11 @@ class Rack
 {
   public:
     /// `segment` was delivered (RFC 8985, step 2).
-    void
-    OnDelivered(int64_t now, uint64_t number, const Segment& segment, int64_t minRtt, uint64_t fack)
+    void OnDelivered(int64_t now,
+                     uint64_t number,
+                     const Segment& segment,
+                     int64_t minRtt,
+                     uint64_t fack)
     {
         int64_t rtt = now - segment.sentTime;
         bool isRetransmitted = segment.Has(Segment::EVER_RETRANSMITTED);
@@ -51,8 +53,7 @@ class Rack
      * \param priorDelivered delivered count when the segment just delivered was sent
      * \param delivered delivered count now
      */
-    void
-    OnDuplicate(uint64_t priorDelivered, uint64_t delivered)
+    void OnDuplicate(uint64_t priorDelivered, uint64_t delivered)
     {
         if (priorDelivered < m_widenAfter)
         {
@@ -64,8 +65,7 @@ class Rack
     }
 
     /// A recovery ended: after 16 of them without a D-SACK the window is narrow again.
-    void
-    OnRecoveryEnd()
+    void OnRecoveryEnd()
     {
         if (m_persist > 0 && --m_persist == 0)
         {
@@ -73,8 +73,7 @@ class Rack
         }
     }
 
-    int64_t
-    ReorderingWindow(const TcpState& state, uint32_t sackedOut) const
+    int64_t ReorderingWindow(const TcpState& state, uint32_t sackedOut) const
     {
         if (!m_hasReordering && (state.caState >= CaState::RECOVERY || sackedOut >= DUP_THRESH))
         {
@@ -87,8 +86,7 @@ class Rack
      * Mark what is lost by now (step 5).
      * \returns when to look again, ns; NEVER if nothing is undecided
      */
-    int64_t
-    DetectLoss(int64_t now, Scoreboard& board, const TcpState& state)
+    int64_t DetectLoss(int64_t now, Scoreboard& board, const TcpState& state)
     {
         int64_t patience = m_rtt + ReorderingWindow(state, board.SackedOut());
         while (board.InFlight() > 0)
@@ -110,28 +108,25 @@ class Rack
     }
 
     /// On a time-out: the first segment is lost, and all sent more than an RTT ago (step 6.3).
-    void
-    OnTimeout(int64_t now, Scoreboard& board, const TcpState& state)
+    void OnTimeout(int64_t now, Scoreboard& board, const TcpState& state)
     {
         if (Scoreboard::IsInFlight(board.At(board.Una())))
         {
             board.MarkLost(board.Una());
         }
         int64_t patience = m_rtt + ReorderingWindow(state, board.SackedOut());
-        while (board.InFlight() > 0 &&
-               board.At(board.Oldest()).sentTime + patience <= now)
+        while (board.InFlight() > 0 && board.At(board.Oldest()).sentTime + patience <= now)
         {
             board.MarkLost(board.Oldest());
         }
     }
 
   private:
-    static constexpr uint32_t DUP_THRESH = 3;       //!< RFC 8985, section 3.3
-    static constexpr int MAX_WINDOW_STEPS = 255;    //!< as Linux's 8-bit counter
-    static constexpr int PERSIST_RECOVERIES = 16;   //!< RFC 8985, section 6.2, step 4
+    static constexpr uint32_t DUP_THRESH = 3;     //!< RFC 8985, section 3.3
+    static constexpr int MAX_WINDOW_STEPS = 255;  //!< as Linux's 8-bit counter
+    static constexpr int PERSIST_RECOVERIES = 16; //!< RFC 8985, section 6.2, step 4
 
-    static bool
-    WasSentAfter(int64_t time1, uint64_t number1, int64_t time2, uint64_t number2)
+    static bool WasSentAfter(int64_t time1, uint64_t number1, int64_t time2, uint64_t number2)
     {
         return time1 > time2 || (time1 == time2 && number1 > number2);
     }

@@ -4,9 +4,8 @@
 #ifndef TUNNELCC_RATE_SAMPLER_H
 #define TUNNELCC_RATE_SAMPLER_H
 
-#include "scoreboard.h"
-
 #include "congestion/congestion-control.h"
+#include "scoreboard.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -29,8 +28,7 @@ class RateSampler
     }
 
     /// A transmission (first or repeated) of `segment`. \param isIdle nothing was in flight before
-    void
-    OnSent(int64_t now, Segment& segment, bool isIdle)
+    void OnSent(int64_t now, Segment& segment, bool isIdle)
     {
         if (isIdle)
         {
@@ -45,15 +43,13 @@ class RateSampler
     }
 
     /// An ACK arrives: begin a new sample.
-    void
-    OnAckBegin()
+    void OnAckBegin()
     {
         m_hasSample = false;
     }
 
     /// `segment` was delivered, for the first time that we know of.
-    void
-    OnDelivered(uint64_t number, const Segment& segment)
+    void OnDelivered(uint64_t number, const Segment& segment)
     {
         ++m_state.delivered;
         if (m_hasSample && !(segment.sentTime > m_firstSentTime ||
@@ -72,8 +68,7 @@ class RateSampler
     }
 
     /// The ACK has been processed. \param hasDelivered it delivered something
-    RateSample
-    OnAckEnd(int64_t now, bool hasDelivered)
+    RateSample OnAckEnd(int64_t now, bool hasDelivered)
     {
         if (m_state.appLimitedUntil && m_state.delivered > m_state.appLimitedUntil)
         {
@@ -97,8 +92,7 @@ class RateSampler
     }
 
     /// The application has nothing more to send now: what is in flight samples its rate, not ours.
-    void
-    MarkAppLimited(uint32_t inFlight)
+    void MarkAppLimited(uint32_t inFlight)
     {
         m_state.appLimitedUntil = std::max<uint64_t>(1, m_state.delivered + inFlight);
     }
@@ -106,8 +100,7 @@ class RateSampler
   private:
     static constexpr int64_t TICK = 16; //!< ns
 
-    static uint32_t
-    Ticks(int64_t duration)
+    static uint32_t Ticks(int64_t duration)
     {
         return static_cast<uint32_t>(std::min<int64_t>(duration / TICK, UINT32_MAX));
     }

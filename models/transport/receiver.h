@@ -39,29 +39,25 @@ class Receiver
     AckUrgency OnData(const Packet& packet);
 
     /// Payload bytes in order that wait for the reader.
-    uint64_t
-    Readable() const
+    uint64_t Readable() const
     {
         return m_received - m_read;
     }
 
     /// Payload bytes in order, read or not.
-    uint64_t
-    Received() const
+    uint64_t Received() const
     {
         return m_received;
     }
 
     /// Payload bytes read.
-    uint64_t
-    TotalRead() const
+    uint64_t TotalRead() const
     {
         return m_read;
     }
 
     /// The reader takes `bytes`. \pre bytes <= Readable()
-    void
-    Read(uint64_t bytes)
+    void Read(uint64_t bytes)
     {
         m_read += bytes;
     }
@@ -70,22 +66,19 @@ class Receiver
     bool NeedsWindowUpdate() const;
 
     /// All data up to and including the peer's FIN has arrived in order.
-    bool
-    IsFinished() const
+    bool IsFinished() const
     {
         return m_next > m_fin;
     }
 
     /// Packets that arrived for the second time.
-    uint64_t
-    Duplicates() const
+    uint64_t Duplicates() const
     {
         return m_duplicates;
     }
 
     /// Window to advertise in a SYN.
-    uint32_t
-    InitialWindow() const
+    uint32_t InitialWindow() const
     {
         return static_cast<uint32_t>(m_capacity);
     }
@@ -103,14 +96,12 @@ class Receiver
         uint32_t runBytes; //!< payload of the run; valid at its first segment
     };
 
-    Slot&
-    At(uint64_t number)
+    Slot& At(uint64_t number)
     {
         return m_ring[number & m_mask];
     }
 
-    bool
-    HasArrived(uint64_t number)
+    bool HasArrived(uint64_t number)
     {
         return At(number).number == static_cast<uint32_t>(number);
     }
@@ -125,8 +116,8 @@ class Receiver
     uint32_t m_maxBlocks;
     std::vector<Slot> m_ring;
     uint64_t m_mask{0};
-    uint64_t m_next{0}; //!< next segment expected
-    uint64_t m_end{0};  //!< one past the highest segment that arrived
+    uint64_t m_next{0};         //!< next segment expected
+    uint64_t m_end{0};          //!< one past the highest segment that arrived
     uint64_t m_fin{UINT64_MAX}; //!< number of the segment with FIN
     uint64_t m_received{0};
     uint64_t m_read{0};

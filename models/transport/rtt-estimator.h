@@ -27,8 +27,7 @@ class RttEstimator
     }
 
     /// Take a sample, ns. Ends any back-off.
-    void
-    Sample(int64_t rtt)
+    void Sample(int64_t rtt)
     {
         if (m_srtt == 0)
         {
@@ -44,23 +43,20 @@ class RttEstimator
     }
 
     /// Smoothed RTT, ns; 0 before the first sample.
-    int64_t
-    Srtt() const
+    int64_t Srtt() const
     {
         return m_srtt;
     }
 
     /// Retransmission time-out with back-off, ns (at most 120 s, as Linux).
-    int64_t
-    Rto() const
+    int64_t Rto() const
     {
         int64_t rto = m_srtt ? m_srtt + std::max(m_minRto, 4 * m_rttvar) : INITIAL_RTO;
         return std::min(rto << m_backoff, MAX_RTO);
     }
 
     /// Double the time-out (RFC 6298, rule 5.5).
-    void
-    BackOff()
+    void BackOff()
     {
         m_backoff = std::min(m_backoff + 1, MAX_BACKOFF);
     }

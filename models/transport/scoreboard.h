@@ -19,18 +19,18 @@ struct Segment
 {
     enum Flag : uint8_t
     {
-        SACKED = 1,         //!< selectively acknowledged
-        LOST = 2,           //!< marked lost, and not delivered since
-        RETRANSMITTED = 4,  //!< a retransmission is in flight
+        SACKED = 1,        //!< selectively acknowledged
+        LOST = 2,          //!< marked lost, and not delivered since
+        RETRANSMITTED = 4, //!< a retransmission is in flight
         EVER_RETRANSMITTED = 8,
-        APP_LIMITED = 16,   //!< sent while the application limited the connection
+        APP_LIMITED = 16, //!< sent while the application limited the connection
         FIN = 32,
     };
 
-    int64_t sentTime;         //!< latest transmission, ns
-    uint32_t firstSentDelta;  //!< sentTime − start of the send window, see RateSampler
-    uint32_t deliveredDelta;  //!< sentTime − time of the latest delivery then, see RateSampler
-    uint32_t delivered;       //!< connection's delivered count then, modulo 2^32
+    int64_t sentTime;        //!< latest transmission, ns
+    uint32_t firstSentDelta; //!< sentTime − start of the send window, see RateSampler
+    uint32_t deliveredDelta; //!< sentTime − time of the latest delivery then, see RateSampler
+    uint32_t delivered;      //!< connection's delivered count then, modulo 2^32
 
     /// In flight: neighbours in order of transmission. Sacked: in the last (first) segment of a
     /// run of sacked ones, where the run begins (ends). Segment numbers modulo 2^32.
@@ -40,8 +40,7 @@ struct Segment
     uint16_t length; //!< payload bytes
     uint8_t flags;
 
-    bool
-    Has(int mask) const
+    bool Has(int mask) const
     {
         return flags & mask;
     }
@@ -61,65 +60,55 @@ class Scoreboard
   public:
     Scoreboard();
 
-    uint64_t
-    Una() const
+    uint64_t Una() const
     {
         return m_una;
     }
 
-    uint64_t
-    Nxt() const
+    uint64_t Nxt() const
     {
         return m_nxt;
     }
 
-    Segment&
-    At(uint64_t number)
+    Segment& At(uint64_t number)
     {
         return m_ring[number & m_mask];
     }
 
-    uint32_t
-    PacketsOut() const
+    uint32_t PacketsOut() const
     {
         return static_cast<uint32_t>(m_nxt - m_una);
     }
 
-    uint32_t
-    SackedOut() const
+    uint32_t SackedOut() const
     {
         return m_sackedOut;
     }
 
-    uint32_t
-    LostOut() const
+    uint32_t LostOut() const
     {
         return m_lostOut;
     }
 
-    uint32_t
-    RetransmittedOut() const
+    uint32_t RetransmittedOut() const
     {
         return m_retransmittedOut;
     }
 
     /// Segments in flight (RFC 6675's pipe, as Linux counts it).
-    uint32_t
-    InFlight() const
+    uint32_t InFlight() const
     {
         return PacketsOut() - m_sackedOut - m_lostOut + m_retransmittedOut;
     }
 
     /// Payload bytes from SND.UNA to SND.NXT.
-    uint64_t
-    BytesOut() const
+    uint64_t BytesOut() const
     {
         return m_bytesOut;
     }
 
     /// One past the highest segment ever sacked or acknowledged (RFC 8985's RACK.fack).
-    uint64_t
-    Fack() const
+    uint64_t Fack() const
     {
         return m_fack;
     }
@@ -137,15 +126,13 @@ class Scoreboard
     std::optional<uint64_t> NextLost();
 
     /// Oldest transmission in flight. \pre InFlight() > 0
-    uint64_t
-    Oldest() const
+    uint64_t Oldest() const
     {
         return Expand(m_oldest);
     }
 
     /// The transmission after that of `number`, if any.
-    std::optional<uint64_t>
-    NextSent(uint64_t number)
+    std::optional<uint64_t> NextSent(uint64_t number)
     {
         if (static_cast<uint32_t>(number) == m_newest)
         {
@@ -155,16 +142,14 @@ class Scoreboard
     }
 
     /// Whether the segment is in the list of transmissions.
-    static bool
-    IsInFlight(const Segment& segment)
+    static bool IsInFlight(const Segment& segment)
     {
         return !segment.Has(Segment::SACKED) &&
                (!segment.Has(Segment::LOST) || segment.Has(Segment::RETRANSMITTED));
     }
 
     /// 64-bit number of a segment from its low half, for numbers from Una() on.
-    uint64_t
-    Expand(uint32_t low) const
+    uint64_t Expand(uint32_t low) const
     {
         return m_una + static_cast<int32_t>(low - static_cast<uint32_t>(m_una));
     }
@@ -176,8 +161,7 @@ class Scoreboard
      * \param onRemoved called as (segment) for each segment that leaves
      */
     template <class OnDelivered, class OnRemoved>
-    void
-    AcknowledgeTo(uint64_t ack, OnDelivered&& onDelivered, OnRemoved&& onRemoved)
+    void AcknowledgeTo(uint64_t ack, OnDelivered&& onDelivered, OnRemoved&& onRemoved)
     {
         for (; m_una < ack; ++m_una)
         {
@@ -206,8 +190,7 @@ class Scoreboard
      *        segment's flags are as they were
      */
     template <class OnDelivered>
-    void
-    Sack(uint64_t begin, uint64_t end, OnDelivered&& onDelivered)
+    void Sack(uint64_t begin, uint64_t end, OnDelivered&& onDelivered)
     {
         begin = std::max(begin, m_una);
         end = std::min(end, m_nxt);
@@ -234,8 +217,7 @@ class Scoreboard
     void RemoveFromFlight(uint64_t number, const Segment& segment);
 
     /// Take a segment that was delivered out of the counts and the list.
-    void
-    LeaveFlight(uint64_t number, const Segment& segment)
+    void LeaveFlight(uint64_t number, const Segment& segment)
     {
         if (IsInFlight(segment))
         {

@@ -27,8 +27,7 @@ class SendBuffer
     }
 
     /// Take as many of `bytes` as fit. \returns how many
-    uint64_t
-    Write(uint64_t bytes)
+    uint64_t Write(uint64_t bytes)
     {
         uint64_t accepted = std::min(bytes, m_capacity - Queued());
         m_written += accepted;
@@ -37,21 +36,18 @@ class SendBuffer
     }
 
     /// The next `bytes` were transmitted for the first time.
-    void
-    OnSent(uint64_t bytes)
+    void OnSent(uint64_t bytes)
     {
         m_sent += bytes;
     }
 
-    void
-    OnAcked(uint64_t bytes)
+    void OnAcked(uint64_t bytes)
     {
         m_acked += bytes;
     }
 
     /// Whether a blocked writer is to be woken now; true once for each time it blocked.
-    bool
-    WakesWriter()
+    bool WakesWriter()
     {
         if (!m_isWriterBlocked || Queued() > m_wakeLevel || Queued() == m_capacity)
         {
@@ -62,35 +58,30 @@ class SendBuffer
     }
 
     /// Bytes written and not acknowledged.
-    uint64_t
-    Queued() const
+    uint64_t Queued() const
     {
         return m_written - m_acked;
     }
 
     /// Bytes written and never transmitted.
-    uint64_t
-    Unsent() const
+    uint64_t Unsent() const
     {
         return m_written - m_sent;
     }
 
     /// Stream offset of the first byte never transmitted.
-    uint64_t
-    SentOffset() const
+    uint64_t SentOffset() const
     {
         return m_sent;
     }
 
     /// Bytes written since the connection began.
-    uint64_t
-    Written() const
+    uint64_t Written() const
     {
         return m_written;
     }
 
-    uint64_t
-    Acked() const
+    uint64_t Acked() const
     {
         return m_acked;
     }

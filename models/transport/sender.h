@@ -4,18 +4,17 @@
 #ifndef TUNNELCC_SENDER_H
 #define TUNNELCC_SENDER_H
 
+#include "congestion/congestion-control.h"
+#include "event/timer.h"
+#include "experiment/experiment-spec.h"
 #include "pacer.h"
+#include "path/packet.h"
 #include "prr.h"
 #include "rack.h"
 #include "rate-sampler.h"
 #include "rtt-estimator.h"
 #include "scoreboard.h"
 #include "send-buffer.h"
-
-#include "congestion/congestion-control.h"
-#include "event/timer.h"
-#include "experiment/experiment-spec.h"
-#include "path/packet.h"
 
 #include <cstdint>
 #include <memory>
@@ -77,41 +76,35 @@ class Sender
     /// An ACK arrived. \returns whether a writer that blocked is to be woken
     bool OnAck(int64_t now, const Packet& ack, const SackBlocks* blocks);
 
-    const TcpState&
-    State() const
+    const TcpState& State() const
     {
         return m_state;
     }
 
-    const SenderCounters&
-    Counters() const
+    const SenderCounters& Counters() const
     {
         return m_counters;
     }
 
-    const Scoreboard&
-    Board() const
+    const Scoreboard& Board() const
     {
         return m_board;
     }
 
     /// Payload bytes in flight, from the mean length of the segments outstanding.
-    uint64_t
-    BytesInFlight() const
+    uint64_t BytesInFlight() const
     {
         uint32_t out = m_board.PacketsOut();
         return out ? m_board.BytesOut() * m_board.InFlight() / out : 0;
     }
 
-    const SendBuffer&
-    Buffer() const
+    const SendBuffer& Buffer() const
     {
         return m_buffer;
     }
 
     /// FIN was acknowledged.
-    bool
-    IsFinished() const
+    bool IsFinished() const
     {
         return m_isFinSent && m_board.PacketsOut() == 0;
     }
@@ -120,12 +113,12 @@ class Sender
     /// What an ACK brought, gathered while it is processed.
     struct AckSummary
     {
-        uint32_t delivered{0};      //!< segments newly delivered
-        uint32_t cumulative{0};     //!< by which SND.UNA advanced
+        uint32_t delivered{0};          //!< segments newly delivered
+        uint32_t cumulative{0};         //!< by which SND.UNA advanced
         bool ackedRetransmitted{false}; //!< cumulatively, a segment that was ever retransmitted
-        int64_t oldestSent{-1};     //!< of those acked cumulatively, never retransmitted; ns
+        int64_t oldestSent{-1};         //!< of those acked cumulatively, never retransmitted; ns
         int64_t latestSent{-1};
-        int64_t oldestSacked{-1};   //!< of those newly sacked, never retransmitted; ns
+        int64_t oldestSacked{-1}; //!< of those newly sacked, never retransmitted; ns
         int64_t latestSacked{-1};
     };
 
@@ -140,7 +133,9 @@ class Sender
     void CheckIdleRestart(int64_t now);
 
     // Acknowledgement
-    AckSummary ProcessAcknowledgement(int64_t now, uint64_t ack, const Packet& packet,
+    AckSummary ProcessAcknowledgement(int64_t now,
+                                      uint64_t ack,
+                                      const Packet& packet,
                                       const SackBlocks* blocks);
     int64_t UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo);
     bool RestartsRto(int64_t now, const AckSummary& summary);
@@ -184,15 +179,15 @@ class Sender
     bool m_isEstablished{false};
     bool m_isClosing{false};
     bool m_isFinSent{false};
-    uint64_t m_windowEdge{0};     //!< stream offset up to which the peer lets us send
-    uint64_t m_lastSmall{0};      //!< one past the latest segment shorter than the MSS
+    uint64_t m_windowEdge{0}; //!< stream offset up to which the peer lets us send
+    uint64_t m_lastSmall{0};  //!< one past the latest segment shorter than the MSS
     int64_t m_lastSendTime{0};
-    bool m_isCwndLimited{false};  //!< since the last full round of data
-    uint64_t m_cwndUsageEnd{0};   //!< segment that ends the current round for ValidateCwnd()
-    uint64_t m_recoveryEnd{0};    //!< segment that ends recovery, loss or CWR (Linux high_seq)
-    uint64_t m_probeEnd{0};       //!< segment that answers the tail loss probe; 0: none
+    bool m_isCwndLimited{false}; //!< since the last full round of data
+    uint64_t m_cwndUsageEnd{0};  //!< segment that ends the current round for ValidateCwnd()
+    uint64_t m_recoveryEnd{0};   //!< segment that ends recovery, loss or CWR (Linux high_seq)
+    uint64_t m_probeEnd{0};      //!< segment that answers the tail loss probe; 0: none
     bool m_probeRetransmitted{false};
-    uint64_t m_lost{0};           //!< segments marked lost so far
+    uint64_t m_lost{0}; //!< segments marked lost so far
 
     int64_t m_rtoDeadline{NEVER};
     int64_t m_reorderingDeadline{NEVER};

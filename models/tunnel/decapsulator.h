@@ -4,10 +4,9 @@
 #ifndef TUNNELCC_DECAPSULATOR_H
 #define TUNNELCC_DECAPSULATOR_H
 
-#include "message-log.h"
-
 #include "event/timer.h"
 #include "host/cpu.h"
+#include "message-log.h"
 #include "transport/endpoint.h"
 
 namespace tunnelcc
@@ -44,8 +43,7 @@ class Decapsulator
     void OnPlainWritable(int64_t now);
 
     /// Whether the first message has arrived.
-    bool
-    HasMessage() const
+    bool HasMessage() const
     {
         return m_hasMessage;
     }

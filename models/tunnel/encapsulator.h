@@ -4,11 +4,10 @@
 #ifndef TUNNELCC_ENCAPSULATOR_H
 #define TUNNELCC_ENCAPSULATOR_H
 
-#include "layer.h"
-#include "message-log.h"
-
 #include "event/timer.h"
 #include "host/cpu.h"
+#include "layer.h"
+#include "message-log.h"
 #include "transport/endpoint.h"
 
 namespace tunnelcc

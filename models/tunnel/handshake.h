@@ -30,15 +30,13 @@ class Handshake
     }
 
     /// Whether every turn is over, as far as this end knows.
-    bool
-    IsDone() const
+    bool IsDone() const
     {
         return m_turn == m_turns.size();
     }
 
     /// The carrier is connected: a client speaks first.
-    void
-    Start(int64_t now)
+    void Start(int64_t now)
     {
         if (m_isClient && !IsDone())
         {
@@ -47,8 +45,7 @@ class Handshake
     }
 
     /// Read what belongs to the handshake, and answer.
-    void
-    OnReadable(int64_t now)
+    void OnReadable(int64_t now)
     {
         while (!IsDone() && ReadTurn(now))
         {
@@ -63,8 +60,7 @@ class Handshake
 
   private:
     /// Read on in what the peer writes this turn. \returns whether it is complete
-    bool
-    ReadTurn(int64_t now)
+    bool ReadTurn(int64_t now)
     {
         const auto& writes = m_isClient ? m_turns[m_turn].server : m_turns[m_turn].client;
         uint64_t total = std::accumulate(writes.begin(), writes.end(), uint64_t{0});
@@ -79,8 +75,7 @@ class Handshake
         return true;
     }
 
-    void
-    WriteAll(int64_t now, const std::vector<uint32_t>& writes)
+    void WriteAll(int64_t now, const std::vector<uint32_t>& writes)
     {
         for (uint32_t bytes : writes)
         {

@@ -40,7 +40,8 @@ class LayerStack
     /// \param specs innermost first
     explicit LayerStack(const std::vector<LayerSpec>& specs);
 
-    /// Sizes of the writes to the carrier that a message of `bytes` becomes; valid until the next call.
+    /// Sizes of the writes to the carrier that a message of `bytes` becomes; valid until the next
+    /// call.
     const std::vector<uint32_t>& Wrap(uint32_t bytes);
 
   private:

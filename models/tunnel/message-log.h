@@ -14,9 +14,9 @@ namespace tunnelcc
 /// A message inside a carrier's byte stream.
 struct Message
 {
-    uint64_t end;      //!< carrier stream offset just past it
-    uint32_t wire;     //!< carrier bytes it takes
-    uint32_t payload;  //!< application bytes in it
+    uint64_t end;     //!< carrier stream offset just past it
+    uint32_t wire;    //!< carrier bytes it takes
+    uint32_t payload; //!< application bytes in it
 };
 
 /// Where messages lie in one direction of a carrier: the sending relay appends, the receiving one

@@ -26,8 +26,7 @@ class TlsLayer final : public Layer
     {
     }
 
-    void
-    Wrap(uint32_t bytes, std::vector<uint32_t>& writes) override
+    void Wrap(uint32_t bytes, std::vector<uint32_t>& writes) override
     {
         while (bytes > 0)
         {
@@ -40,8 +39,7 @@ class TlsLayer final : public Layer
     }
 
   private:
-    uint32_t
-    MaxPayload() const
+    uint32_t MaxPayload() const
     {
         if (m_sent >= m_spec.rampUntil)
         {
@@ -52,7 +50,7 @@ class TlsLayer final : public Layer
     }
 
     LayerSpec m_spec;
-    uint64_t m_sent{0};    //!< payload bytes
+    uint64_t m_sent{0}; //!< payload bytes
     uint64_t m_records{0};
 };
 

@@ -27,8 +27,7 @@ class WebSocketLayer final : public Layer
     {
     }
 
-    void
-    Wrap(uint32_t bytes, std::vector<uint32_t>& writes) override
+    void Wrap(uint32_t bytes, std::vector<uint32_t>& writes) override
     {
         do
         {
@@ -45,8 +44,7 @@ class WebSocketLayer final : public Layer
     }
 
   private:
-    uint32_t
-    HeaderBytes(uint32_t payload) const
+    uint32_t HeaderBytes(uint32_t payload) const
     {
         constexpr uint32_t MAX_7_BIT = 125;
         constexpr uint32_t MAX_16_BIT = 65535;

@@ -1,0 +1,243 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "sender.h"
+
+#include <algorithm>
+
+/**
+ * \file
+ * What a sender does with an ACK, and when it enters and leaves recovery.
+ */
+namespace tunnelcc
+{
+
+bool
+Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
+{
+    uint64_t ack = m_board.Expand(packet.segment);
+    if (ack < m_board.Una() || ack > m_board.Nxt())
+    {
+        return false; // overtaken by a later ACK
+    }
+    AckEvent event;
+    event.now = now;
+    event.priorInFlight = m_board.InFlight();
+    uint64_t lostBefore = m_lost;
+
+    AckSummary summary = ProcessAcknowledgement(now, ack, packet, blocks);
+    m_windowEdge = std::max(m_windowEdge, m_buffer.Acked() + packet.window);
+    event.rtt = UpdateRtt(now, summary, packet.timestamp);
+    event.ackedSacked = summary.delivered;
+    event.cumAcked = summary.cumulative;
+    event.rate = m_rate.OnAckEnd(now, summary.delivered > 0);
+    if (packet.isDuplicate && !m_probeEnd)
+    {
+        m_rack.OnDuplicate(event.rate.priorDelivered, m_state.delivered);
+    }
+    if (m_board.LostOut() + m_board.SackedOut() + summary.delivered > 0)
+    {
+        DetectLoss(now);
+    }
+    if (m_probeEnd)
+    {
+        EndTailLossProbe(now, ack, packet.isDuplicate);
+    }
+    UpdateState(now, lostBefore);
+    event.newlyLost = static_cast<uint32_t>(m_lost - lostBefore);
+    RunCongestionControl(summary, event);
+
+    if (RestartsRto(now, summary))
+    {
+        m_rtoDeadline = now + m_rtt.Rto();
+        m_persistDeadline = NEVER;
+    }
+    TrySend(now);
+    ScheduleProbe(now);
+    UpdateTimer(now);
+    return m_buffer.WakesWriter();
+}
+
+Sender::AckSummary
+Sender::ProcessAcknowledgement(int64_t now,
+                               uint64_t ack,
+                               const Packet& packet,
+                               const SackBlocks* blocks)
+{
+    AckSummary summary;
+    uint64_t una = m_board.Una();
+    m_rate.OnAckBegin();
+    auto onDelivered =
+        [&](uint64_t number, const Segment& segment, int64_t& oldest, int64_t& latest) {
+            ++summary.delivered;
+            m_rate.OnDelivered(number, segment);
+            m_rack.OnDelivered(now, number, segment, m_state.minRtt, m_board.Fack());
+            if (!segment.Has(Segment::EVER_RETRANSMITTED))
+            {
+                oldest = oldest < 0 ? segment.sentTime : oldest;
+                latest = segment.sentTime;
+            }
+        };
+    m_board.AcknowledgeTo(
+        ack,
+        [&](uint64_t number, const Segment& segment) {
+            summary.ackedRetransmitted |= segment.Has(Segment::EVER_RETRANSMITTED);
+            onDelivered(number, segment, summary.oldestSent, summary.latestSent);
+        },
+        [&](const Segment& segment) { m_buffer.OnAcked(segment.length); });
+    summary.cumulative = static_cast<uint32_t>(ack - una);
+    for (uint32_t i = packet.isDuplicate; i < packet.sackBlocks; ++i)
+    {
+        m_board.Sack(m_board.Expand(blocks->begin[i]),
+                     m_board.Expand(blocks->end[i]),
+                     [&](uint64_t number, const Segment& segment) {
+                         onDelivered(number, segment, summary.oldestSacked, summary.latestSacked);
+                     });
+    }
+    return summary;
+}
+
+int64_t
+Sender::UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo)
+{
+    // Linux tcp_clean_rtx_queue(), tcp_ack_update_rtt(): SRTT takes the oldest segment of the ACK,
+    // the congestion control the latest. Karn's rule; where it leaves nothing, the timestamp echo.
+    int64_t smoothed = -1;
+    int64_t latest = -1;
+    if (summary.oldestSent >= 0 && !summary.ackedRetransmitted)
+    {
+        smoothed = now - summary.oldestSent;
+        latest = now - summary.latestSent;
+    }
+    if (summary.oldestSacked >= 0)
+    {
+        smoothed = smoothed < 0 ? now - summary.oldestSacked : smoothed;
+        latest = now - summary.latestSacked;
+    }
+    constexpr int64_t MS = 1'000'000;
+    constexpr uint32_t PLAIN_HEADERS = 40;
+    if (smoothed < 0 && summary.cumulative > 0 && m_spec.headerBytes > PLAIN_HEADERS)
+    {
+        auto elapsed = static_cast<uint32_t>(now / MS) - echo;
+        smoothed = latest = std::max<int64_t>(elapsed, 1) * MS;
+    }
+    if (smoothed < 0)
+    {
+        return -1;
+    }
+    m_rtt.Sample(smoothed);
+    m_state.srtt = m_rtt.Srtt();
+    m_state.minRtt = std::min(m_state.minRtt, latest);
+    m_state.lastRtt = latest;
+    return latest;
+}
+
+bool
+Sender::RestartsRto(int64_t now, const AckSummary& summary)
+{
+    // Linux tcp_clean_rtx_queue(): progress of SND.UNA does, or a SACK of data sent after the head
+    // of the queue was last transmitted; else SACKs could put off the time-out for ever.
+    if (summary.cumulative > 0 || m_board.PacketsOut() == 0)
+    {
+        return summary.cumulative > 0;
+    }
+    const Segment& head = m_board.At(m_board.Una());
+    return summary.oldestSacked >= 0 && summary.oldestSacked < head.sentTime;
+}
+
+void
+Sender::DetectLoss(int64_t now)
+{
+    uint32_t waiting = m_board.LostOut() - m_board.RetransmittedOut();
+    m_reorderingDeadline = m_rack.DetectLoss(now, m_board, m_state);
+    m_lost += m_board.LostOut() - m_board.RetransmittedOut() - waiting;
+}
+
+void
+Sender::EndTailLossProbe(int64_t now, uint64_t ack, bool isDuplicate)
+{
+    // Linux tcp_process_tlp_ack(), RFC 8985 section 7.4.2
+    if (ack < m_probeEnd)
+    {
+        return;
+    }
+    bool hasLoss = m_probeRetransmitted && !isDuplicate;
+    m_probeEnd = 0;
+    if (hasLoss && m_state.caState < CaState::CWR)
+    {
+        EnterReduction(now, CaState::CWR);
+        EndReduction(now);
+    }
+}
+
+void
+Sender::UpdateState(int64_t now, uint64_t lostBefore)
+{
+    if (m_state.caState >= CaState::CWR && m_board.Una() >= m_recoveryEnd)
+    {
+        EndReduction(now);
+    }
+    if (m_state.caState >= CaState::RECOVERY)
+    {
+        return;
+    }
+    if (m_lost > lostBefore || m_board.LostOut() > 0)
+    {
+        EnterReduction(now, CaState::RECOVERY);
+    }
+    else if (m_state.caState != CaState::CWR)
+    {
+        CaState state = m_board.SackedOut() > 0 ? CaState::DISORDER : CaState::OPEN;
+        if (state != m_state.caState)
+        {
+            SetCaState(state, now);
+        }
+    }
+}
+
+void
+Sender::RunCongestionControl(const AckSummary& summary, const AckEvent& event)
+{
+    SyncState();
+    bool isReducing = m_state.caState == CaState::RECOVERY || m_state.caState == CaState::CWR;
+    if (!m_hasCongControl && isReducing && summary.delivered > 0)
+    {
+        bool isSafe = summary.cumulative > 0 && event.newlyLost == 0;
+        m_state.cwnd = m_prr.Cwnd(m_state.ssthresh, m_state.inFlight, summary.delivered, isSafe);
+    }
+    bool mayGrow = !isReducing && summary.cumulative > 0;
+    m_congestion->OnAck(m_state, event, mayGrow);
+}
+
+void
+Sender::SetCaState(CaState state, int64_t now)
+{
+    SyncState();
+    m_congestion->OnCaState(m_state, state, now);
+    m_state.caState = state;
+}
+
+void
+Sender::EnterReduction(int64_t now, CaState state)
+{
+    m_recoveryEnd = m_board.Nxt();
+    m_probeEnd = 0;
+    m_prr.Begin(m_state.cwnd);
+    SyncState();
+    m_state.ssthresh = m_congestion->GetSsThresh(m_state, now);
+    SetCaState(state, now);
+}
+
+void
+Sender::EndReduction(int64_t now)
+{
+    bool wasLoss = m_state.caState == CaState::LOSS;
+    if (!m_hasCongControl && !wasLoss && m_state.ssthresh < INFINITE_SSTHRESH)
+    {
+        m_state.cwnd = m_state.ssthresh;
+    }
+    m_rack.OnRecoveryEnd();
+    SetCaState(m_board.SackedOut() > 0 ? CaState::DISORDER : CaState::OPEN, now);
+}
+
+} // namespace tunnelcc
