@@ -1,0 +1,577 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Checks the event loop: the order of events, ns-3's interface to them, timers, running ahead.
+ */
+#include "event/fifo.h"
+#include "event/random-stream.h"
+#include "event/timer.h"
+#include "simulation-test-case.h"
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <tuple>
+#include <vector>
+
+namespace
+{
+
+using namespace tunnelcc;
+using ns3::NanoSeconds;
+using ns3::Simulator;
+
+/// A source that writes its name down when it fires, and may do something more.
+class NotingSource final : public EventSource
+{
+  public:
+    NotingSource(std::string name, std::string& notes)
+        : m_name(std::move(name)),
+          m_notes(notes)
+    {
+    }
+
+    void WakeAt(int64_t time)
+    {
+        m_loop.Insert(time, m_rank, this);
+    }
+
+    void Fire(int64_t) override
+    {
+        m_notes += m_name;
+        if (then)
+        {
+            then();
+        }
+    }
+
+    std::function<void()> then;
+
+  private:
+    std::string m_name;
+    std::string& m_notes;
+};
+
+class HeapOrderTest : public SimulationTestCase
+{
+  public:
+    HeapOrderTest()
+        : SimulationTestCase("Events run in order of time, then of their sources' construction")
+    {
+    }
+
+  private:
+    class Source final : public EventSource
+    {
+      public:
+        Source(size_t index, std::vector<std::pair<int64_t, size_t>>& fired)
+            : m_index(index),
+              m_fired(fired)
+        {
+        }
+
+        void WakeAt(int64_t time)
+        {
+            m_loop.Insert(time, m_rank, this);
+        }
+
+        void Fire(int64_t now) override
+        {
+            m_fired.emplace_back(now, m_index);
+        }
+
+      private:
+        size_t m_index;
+        std::vector<std::pair<int64_t, size_t>>& m_fired;
+    };
+
+    void DoRun() override
+    {
+        std::mt19937 random(1);
+        std::vector<std::pair<int64_t, size_t>> fired;
+        std::deque<Source> sources;
+        for (size_t i = 0; i < 50; ++i)
+        {
+            sources.emplace_back(i, fired);
+        }
+        std::vector<std::pair<int64_t, size_t>> expected;
+        for (int i = 0; i < 20'000; ++i)
+        {
+            const size_t index = random() % sources.size();
+            const int64_t time = random() % 2'000;
+            sources[index].WakeAt(time);
+            expected.emplace_back(time, index);
+        }
+        Simulator::Run();
+        std::sort(expected.begin(), expected.end());
+        NS_TEST_EXPECT_MSG_EQ((fired == expected), true, "sorted by time and rank");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::GetEventCount(), expected.size(), "events run");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::Now().GetNanoSeconds(),
+                              expected.back().first,
+                              "the clock stands at the last event");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::IsFinished(), true, "nothing is left");
+    }
+};
+
+class TieTest : public SimulationTestCase
+{
+  public:
+    TieTest()
+        : SimulationTestCase("At one time: sources by rank, then ns-3 events as scheduled")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::string notes;
+        NotingSource a("a", notes);
+        NotingSource b("b", notes);
+        auto note = [&notes](const char* name) { notes += name; };
+        At(10, [&] {
+            note("1");
+            Simulator::ScheduleNow([&] { note("3"); });
+            a.WakeAt(10);
+        });
+        At(10, [&] { note("2"); });
+        b.WakeAt(10);
+        a.WakeAt(10);
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(notes, "ab1a23", "order");
+    }
+};
+
+class CancelTest : public SimulationTestCase
+{
+  public:
+    CancelTest()
+        : SimulationTestCase("An ns-3 event expires when it runs, is cancelled or removed")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::string notes;
+        ns3::EventId first;
+        ns3::EventId second;
+        ns3::EventId cancelled;
+        first = At(10, [&] {
+            notes += "1";
+            NS_TEST_EXPECT_MSG_EQ(first.IsExpired(), true, "it is running");
+            NS_TEST_EXPECT_MSG_EQ(second.IsPending(), true, "it comes next");
+            Simulator::Cancel(cancelled);
+        });
+        second = At(10, [&] { notes += "2"; });
+        cancelled = At(10, [&] { notes += "cancelled"; });
+        const ns3::EventId removed = At(20, [&] { notes += "removed"; });
+        const ns3::EventId last = At(30, [&] { notes += "3"; });
+        Simulator::Remove(removed);
+        NS_TEST_EXPECT_MSG_EQ(removed.IsExpired(), true, "removed");
+        NS_TEST_EXPECT_MSG_EQ(first.IsPending(), true, "not run yet");
+        RunUntil(15);
+        NS_TEST_EXPECT_MSG_EQ(notes, "12", "what ran");
+        NS_TEST_EXPECT_MSG_EQ(first.IsExpired(), true, "ran");
+        NS_TEST_EXPECT_MSG_EQ(second.IsExpired(), true, "ran");
+        NS_TEST_EXPECT_MSG_EQ(cancelled.IsExpired(), true, "cancelled");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::GetDelayLeft(last).GetNanoSeconds(), 15, "time left");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::GetDelayLeft(first).GetNanoSeconds(), 0, "expired");
+        Simulator::Cancel(first);
+        Simulator::Cancel(ns3::EventId());
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(notes, "123", "what ran");
+        NS_TEST_EXPECT_MSG_EQ(ns3::EventId().IsExpired(), true, "no event");
+    }
+};
+
+class DestroyTest : public SimulationTestCase
+{
+  public:
+    DestroyTest()
+        : SimulationTestCase("Destroy events run at the end, in order, unless cancelled")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::string notes;
+        Simulator::ScheduleDestroy(+[](std::string* text) { *text += "1"; }, &notes);
+        const auto cancelled =
+            Simulator::ScheduleDestroy(+[](std::string* text) { *text += "c"; }, &notes);
+        Simulator::ScheduleDestroy(+[](std::string* text) { *text += "2"; }, &notes);
+        NS_TEST_EXPECT_MSG_EQ(cancelled.IsPending(), true, "before");
+        Simulator::Cancel(cancelled);
+        NS_TEST_EXPECT_MSG_EQ(cancelled.IsExpired(), true, "after");
+        At(10, [&] { notes += "never"; });
+        Simulator::Destroy();
+        NS_TEST_EXPECT_MSG_EQ(notes, "12", "order");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::Now().IsZero(), true, "the next simulation begins at 0");
+    }
+};
+
+class StopTest : public SimulationTestCase
+{
+  public:
+    StopTest()
+        : SimulationTestCase("A stopped simulation goes on where it was")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::string notes;
+        NotingSource a("a", notes);
+        a.WakeAt(10);
+        At(10, [&] {
+            notes += "1";
+            Simulator::Stop();
+        });
+        At(10, [&] { notes += "2"; });
+        At(20, [&] { notes += "3"; });
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(notes, "a1", "stopped within a time");
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(notes, "a123", "to the end");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::Now().GetNanoSeconds(), 20, "the last event's time");
+    }
+};
+
+class ContextTest : public SimulationTestCase
+{
+  public:
+    ContextTest()
+        : SimulationTestCase("Events keep the context that they were scheduled in")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::vector<uint32_t> contexts;
+        auto record = [&contexts] { contexts.push_back(Simulator::GetContext()); };
+        Simulator::ScheduleWithContext(7, NanoSeconds(10), [&] {
+            record();
+            Simulator::Schedule(NanoSeconds(10), record);
+        });
+        Simulator::ScheduleWithContext(8, NanoSeconds(15), record);
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ((contexts == std::vector<uint32_t>{7, 8, 7}), true, "contexts");
+    }
+};
+
+/// Something with a timer.
+class Clock
+{
+  public:
+    Clock()
+        : timer(this)
+    {
+    }
+
+    void OnExpire(int64_t now)
+    {
+        expiries.push_back(now);
+        if (then)
+        {
+            then(now);
+        }
+    }
+
+    std::vector<int64_t> expiries;
+    std::function<void(int64_t)> then;
+    Timer<Clock, &Clock::OnExpire> timer;
+};
+
+class TimerTest : public SimulationTestCase
+{
+  public:
+    TimerTest()
+        : SimulationTestCase("A timer expires once, at the deadline set last")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Clock clock;
+        clock.timer.Set(100);
+        At(50, [&] { clock.timer.Set(300); });
+        At(200, [&] {
+            NS_TEST_EXPECT_MSG_EQ(clock.expiries.empty(), true, "moved later in time");
+            clock.timer.Set(250);
+        });
+        RunUntil(1'000);
+        NS_TEST_EXPECT_MSG_EQ((clock.expiries == std::vector<int64_t>{250}), true, "once");
+        NS_TEST_EXPECT_MSG_EQ(clock.timer.IsPending(), false, "nothing more to come");
+
+        At(1'100, [&] { clock.timer.Set(1'200); });
+        At(1'150, [&] { clock.timer.Cancel(); });
+        RunUntil(2'000);
+        NS_TEST_EXPECT_MSG_EQ(clock.expiries.size(), 1, "cancelled");
+
+        At(2'100, [&] { clock.timer.Set(5); });
+        RunUntil(2'100);
+        NS_TEST_EXPECT_MSG_EQ(clock.expiries.back(), 2'100, "a deadline that has passed: at once");
+
+        clock.then = [&clock](int64_t now) {
+            if (now < 2'500)
+            {
+                clock.timer.Set(now + 100);
+            }
+        };
+        clock.timer.Set(2'200);
+        RunUntil(10'000);
+        NS_TEST_EXPECT_MSG_EQ(clock.expiries.size(), 6, "set again from within");
+        NS_TEST_EXPECT_MSG_EQ(clock.expiries.back(), 2'500, "every 100 ns");
+    }
+};
+
+class TimerCostTest : public SimulationTestCase
+{
+  public:
+    TimerCostTest()
+        : SimulationTestCase("Moving a timer later costs no events")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Clock clock;
+        for (int64_t deadline = 1'000; deadline < 101'000; ++deadline)
+        {
+            clock.timer.Set(deadline);
+        }
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ((clock.expiries == std::vector<int64_t>{100'999}), true, "once");
+        NS_TEST_EXPECT_MSG_EQ(Simulator::GetEventCount(), 2, "one wake-up in vain");
+    }
+};
+
+class TimerReferenceTest : public SimulationTestCase
+{
+  public:
+    TimerReferenceTest()
+        : SimulationTestCase("A timer moved at random expires as a plain one would")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr int64_t NONE = -1;
+        std::mt19937 random(2);
+        Clock clock;
+        std::vector<int64_t> expected;
+        int64_t deadline = NONE;
+        int64_t now = 0;
+        for (int i = 0; i < 20'000; ++i)
+        {
+            const int64_t next = now + random() % 40;
+            if (deadline != NONE && deadline <= next)
+            {
+                expected.push_back(deadline);
+                deadline = NONE;
+            }
+            now = next;
+            if (random() % 4 == 0)
+            {
+                deadline = NONE;
+                At(now, [&clock] { clock.timer.Cancel(); });
+                continue;
+            }
+            const int64_t asked = now + static_cast<int64_t>(random() % 100) - 10;
+            deadline = std::max(asked, now);
+            At(now, [&clock, asked] { clock.timer.Set(asked); });
+        }
+        if (deadline != NONE)
+        {
+            expected.push_back(deadline);
+        }
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(clock.expiries.size(), expected.size(), "how often");
+        NS_TEST_EXPECT_MSG_EQ((clock.expiries == expected), true, "when");
+    }
+};
+
+/// Ticks at fixed intervals; runs ahead of the heap where it may, as delay lines do.
+class Ticker final : public EventSource
+{
+  public:
+    using Tick = std::tuple<int64_t, int, int64_t>; //!< time, name, clock of the simulator
+
+    Ticker(int name, int64_t interval, int64_t end, bool runsAhead, std::vector<Tick>& ticks)
+        : m_name(name),
+          m_interval(interval),
+          m_end(end),
+          m_runsAhead(runsAhead),
+          m_ticks(ticks)
+    {
+        m_loop.Insert(interval, m_rank, this);
+    }
+
+    void Fire(int64_t now) override
+    {
+        Note(now);
+        for (int64_t next = now + m_interval; next <= m_end; next += m_interval)
+        {
+            if (!m_runsAhead || !m_loop.IsNext(next, m_rank))
+            {
+                m_loop.Insert(next, m_rank, this);
+                return;
+            }
+            m_loop.AdvanceTo(next);
+            Note(next);
+        }
+    }
+
+  private:
+    void Note(int64_t now)
+    {
+        m_ticks.emplace_back(now, m_name, Simulator::Now().GetNanoSeconds());
+        if (m_ticks.size() % 17 == 0)
+        {
+            Simulator::ScheduleNow([this] { m_ticks.emplace_back(m_loop.Time(), -1, 0); });
+        }
+    }
+
+    int m_name;
+    int64_t m_interval;
+    int64_t m_end;
+    bool m_runsAhead;
+    std::vector<Tick>& m_ticks;
+};
+
+class RunAheadTest : public SimulationTestCase
+{
+  public:
+    RunAheadTest()
+        : SimulationTestCase("A source that runs ahead of the heap changes nothing")
+    {
+    }
+
+  private:
+    std::vector<Ticker::Tick> Collect(bool runsAhead)
+    {
+        Simulator::Destroy();
+        std::vector<Ticker::Tick> ticks;
+        std::deque<Ticker> tickers;
+        int name = 0;
+        for (const int64_t interval : {3, 50, 50, 70, 1'000})
+        {
+            tickers.emplace_back(name++, interval, 20'000, runsAhead, ticks);
+        }
+        for (int64_t time = 0; time < 20'000; time += 333)
+        {
+            At(time, [&ticks, time] { ticks.emplace_back(time, -2, 0); });
+        }
+        RunUntil(10'000);
+        ticks.emplace_back(0, -3, 0);
+        Simulator::Run();
+        m_events = Simulator::GetEventCount();
+        return ticks;
+    }
+
+    void DoRun() override
+    {
+        const auto expected = Collect(false);
+        const uint64_t events = m_events;
+        const auto ticks = Collect(true);
+        NS_TEST_EXPECT_MSG_EQ(ticks.size(), expected.size(), "as many");
+        NS_TEST_EXPECT_MSG_EQ((ticks == expected), true, "in the same order");
+        NS_TEST_EXPECT_MSG_EQ(m_events, events, "counted alike");
+    }
+
+    uint64_t m_events{0};
+};
+
+class FifoTest : public SimulationTestCase
+{
+  public:
+    FifoTest()
+        : SimulationTestCase("A Fifo keeps order however it wraps and grows")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::mt19937 random(3);
+        Fifo<int> fifo;
+        std::deque<int> expected;
+        for (int i = 0; i < 100'000; ++i)
+        {
+            // Drifts up to some hundred elements and down again, many times over.
+            const bool isGrowing = (i / 1'000) % 2 == 0;
+            if (random() % 10 < (isGrowing ? 7 : 4) || expected.empty())
+            {
+                fifo.Push(i);
+                expected.push_back(i);
+            }
+            else
+            {
+                NS_TEST_ASSERT_MSG_EQ(fifo.Front(), expected.front(), "first in, first out");
+                fifo.Pop();
+                expected.pop_front();
+            }
+            NS_TEST_ASSERT_MSG_EQ(fifo.Size(), expected.size(), "size");
+        }
+        fifo.Clear();
+        NS_TEST_EXPECT_MSG_EQ(fifo.IsEmpty(), true, "cleared");
+    }
+};
+
+class RandomStreamTest : public SimulationTestCase
+{
+  public:
+    RandomStreamTest()
+        : SimulationTestCase("Random streams depend on seed, component and flow, and nothing else")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto draw = [](uint64_t seed, RandomComponent component, uint32_t flow) {
+            ns3::RngStream stream = MakeRandomStream(seed, component, flow);
+            stream.RandU01();
+            return stream.RandU01();
+        };
+        using enum RandomComponent;
+        const double value = draw(1, APP_CONGESTION, 0);
+        NS_TEST_EXPECT_MSG_EQ(draw(1, APP_CONGESTION, 0), value, "again");
+        NS_TEST_EXPECT_MSG_NE(draw(2, APP_CONGESTION, 0), value, "another seed");
+        NS_TEST_EXPECT_MSG_NE(draw(1, CARRIER_CONGESTION, 0), value, "another component");
+        NS_TEST_EXPECT_MSG_NE(draw(1, APP_CONGESTION, 1), value, "another flow");
+    }
+};
+
+class EventTestSuite : public ns3::TestSuite
+{
+  public:
+    EventTestSuite()
+        : ns3::TestSuite("tunnelcc-event", Type::UNIT)
+    {
+        AddTestCase(new HeapOrderTest, Duration::QUICK);
+        AddTestCase(new TieTest, Duration::QUICK);
+        AddTestCase(new CancelTest, Duration::QUICK);
+        AddTestCase(new DestroyTest, Duration::QUICK);
+        AddTestCase(new StopTest, Duration::QUICK);
+        AddTestCase(new ContextTest, Duration::QUICK);
+        AddTestCase(new TimerTest, Duration::QUICK);
+        AddTestCase(new TimerCostTest, Duration::QUICK);
+        AddTestCase(new TimerReferenceTest, Duration::QUICK);
+        AddTestCase(new RunAheadTest, Duration::QUICK);
+        AddTestCase(new FifoTest, Duration::QUICK);
+        AddTestCase(new RandomStreamTest, Duration::QUICK);
+    }
+};
+
+EventTestSuite g_eventTestSuite;
+
+} // namespace

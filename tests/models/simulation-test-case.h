@@ -1,0 +1,59 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_SIMULATION_TEST_CASE_H
+#define TUNNELCC_SIMULATION_TEST_CASE_H
+
+#include "event/event-loop.h"
+
+#include "ns3/nstime.h"
+#include "ns3/simulator.h"
+#include "ns3/test.h"
+
+#include <cstdint>
+#include <string>
+
+namespace tunnelcc
+{
+
+constexpr int64_t US = 1'000;
+constexpr int64_t MS = 1'000'000;
+constexpr int64_t SECOND = 1'000'000'000;
+
+/// A test case with an event loop of its own, at time zero.
+class SimulationTestCase : public ns3::TestCase
+{
+  public:
+    using ns3::TestCase::TestCase;
+
+  protected:
+    /// Run the events up to and including those of `time` ns.
+    static void RunUntil(int64_t time)
+    {
+        ns3::Simulator::Stop(ns3::NanoSeconds(time) - ns3::Simulator::Now());
+        ns3::Simulator::Run();
+    }
+
+    /// Call `function` at `time` ns, after what the models do then.
+    template <class F>
+    static ns3::EventId At(int64_t time, F function)
+    {
+        return ns3::Simulator::Schedule(ns3::NanoSeconds(time) - ns3::Simulator::Now(), function);
+    }
+
+  private:
+    void DoSetup() override
+    {
+        ns3::Simulator::Destroy();
+        EventLoop::Install();
+    }
+
+    void DoTeardown() override
+    {
+        ns3::Simulator::Destroy();
+    }
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_SIMULATION_TEST_CASE_H
