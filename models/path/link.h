@@ -52,7 +52,7 @@ class Link
             ++m_randomLosses;
             return DROPPED;
         }
-        int64_t departure = m_rate ? Queue(now, ipBytes + m_framing) : now;
+        int64_t departure = Queue(now, ipBytes + m_framing);
         if (departure != DROPPED && !m_lossBefore && m_loss.Lose())
         {
             ++m_randomLosses;
@@ -130,6 +130,11 @@ class Link
 
     int64_t Queue(int64_t now, uint32_t bytes)
     {
+        if (!m_rate)
+        {
+            m_acceptedBytes += bytes;
+            return now;
+        }
         int64_t start = now;
         if (m_freeAt > now)
         {

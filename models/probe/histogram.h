@@ -5,6 +5,7 @@
 #define TUNNELCC_HISTOGRAM_H
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -43,7 +44,7 @@ class Histogram
     /// records.
     double Quantile(double q) const
     {
-        auto rank = static_cast<uint64_t>(q * static_cast<double>(m_total));
+        auto rank = static_cast<uint64_t>(std::ceil(q * static_cast<double>(m_total)));
         uint64_t below = 0;
         for (uint32_t bucket = 0; bucket < m_counts.size(); ++bucket)
         {
