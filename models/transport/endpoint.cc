@@ -9,8 +9,6 @@ namespace tunnelcc
 namespace
 {
 
-constexpr int64_t MS = 1'000'000;
-
 /// ACKs sent at once when data begins to arrive (Linux TCP_MAX_QUICKACKS).
 constexpr uint32_t QUICK_ACKS = 16;
 
@@ -158,12 +156,12 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const SackBlocks* blocks
 void
 TcpEndpoint::OnData(int64_t now, const Packet& packet)
 {
-    AckUrgency urgency = m_receiver.OnData(packet);
-    // RFC 7323, section 4.3: the echo is that of the segment that the next ACK answers first.
-    if (m_unacked == 0 || urgency == AckUrgency::NOW)
+    // RFC 7323, section 4.3: echo the earliest segment that the next ACK newly acknowledges.
+    if (m_receiver.IsNextToAck(packet) && static_cast<int32_t>(packet.timestamp - m_echo) > 0)
     {
         m_echo = packet.timestamp;
     }
+    AckUrgency urgency = m_receiver.OnData(packet);
     ++m_unacked;
     m_isLatestSmall = packet.length < m_spec.mss;
     if (m_user && (m_receiver.Readable() > 0 || m_receiver.IsFinished()))
@@ -244,7 +242,7 @@ TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
 {
     Packet packet = MakePacket(PacketKind::DATA);
     packet.segment = static_cast<uint32_t>(number);
-    packet.timestamp = static_cast<uint32_t>(now / MS);
+    packet.timestamp = TimestampClock(now);
     packet.length = segment.length;
     packet.isFin = segment.Has(Segment::FIN);
     uint32_t bytes = m_spec.headerBytes + segment.length;

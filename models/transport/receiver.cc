@@ -161,6 +161,7 @@ const SackBlocks*
 Receiver::FillAck(Packet& ack)
 {
     m_edge = std::max(m_edge, m_read + m_capacity);
+    m_lastAcked = m_next;
     ack.segment = static_cast<uint32_t>(m_next);
     ack.window = static_cast<uint32_t>(std::min<uint64_t>(m_edge - m_received, UINT32_MAX));
     ack.isDuplicate = m_reportsDuplicate;

@@ -38,6 +38,12 @@ class Receiver
     /// Take in a data packet. \returns how soon an ACK is due; Readable() may have grown
     AckUrgency OnData(const Packet& packet);
 
+    /// Whether the packet begins at or before what the last ACK said was next.
+    bool IsNextToAck(const Packet& packet) const
+    {
+        return Expand(packet.segment) <= m_lastAcked;
+    }
+
     /// Payload bytes in order that wait for the reader.
     uint64_t Readable() const
     {
@@ -117,6 +123,7 @@ class Receiver
     std::vector<Slot> m_ring;
     uint64_t m_mask{0};
     uint64_t m_next{0};         //!< next segment expected
+    uint64_t m_lastAcked{0};    //!< m_next when the last ACK left
     uint64_t m_end{0};          //!< one past the highest segment that arrived
     uint64_t m_fin{UINT64_MAX}; //!< number of the segment with FIN
     uint64_t m_received{0};

@@ -122,6 +122,31 @@ Scoreboard::MarkLost(uint64_t number)
     (segment.Has(Segment::EVER_RETRANSMITTED) ? m_lostAgain : m_lostOnce).Push(number);
 }
 
+void
+Scoreboard::UnmarkLost()
+{
+    std::vector<uint64_t> inFlight;
+    for (uint64_t number = m_una; number != m_nxt; ++number)
+    {
+        Segment& segment = At(number);
+        segment.flags &= ~(Segment::LOST | Segment::RETRANSMITTED);
+        if (!segment.Has(Segment::SACKED))
+        {
+            inFlight.push_back(number);
+        }
+    }
+    std::stable_sort(inFlight.begin(), inFlight.end(), [this](uint64_t a, uint64_t b) {
+        return At(a).sentTime < At(b).sentTime;
+    });
+    m_lostOut = m_retransmittedOut = m_listed = 0;
+    m_lostOnce.Clear();
+    m_lostAgain.Clear();
+    for (uint64_t number : inFlight)
+    {
+        AppendToFlight(number, At(number));
+    }
+}
+
 std::optional<uint64_t>
 Scoreboard::PopLost(Fifo<uint64_t>& queue)
 {
@@ -161,6 +186,8 @@ Scoreboard::JoinRuns(uint64_t number)
     {
         end = Expand(At(end).nextOrRunEnd);
     }
+    // Where a run goes on from this segment: an ACK that was overtaken may begin here.
+    At(number).nextOrRunEnd = static_cast<uint32_t>(end);
     At(begin).nextOrRunEnd = static_cast<uint32_t>(end);
     At(end - 1).previousOrRunBegin = static_cast<uint32_t>(begin);
     m_fack = std::max(m_fack, end);

@@ -122,6 +122,9 @@ class Scoreboard
     /// Mark a segment lost that is in flight; its retransmission too, if that was.
     void MarkLost(uint64_t number);
 
+    /// Take back every loss mark: what was marked is in flight again, as first sent.
+    void UnmarkLost();
+
     /// The next segment to retransmit: lost retransmissions first, then in order of marking.
     std::optional<uint64_t> NextLost();
 

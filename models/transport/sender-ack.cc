@@ -7,7 +7,7 @@
 
 /**
  * \file
- * What a sender does with an ACK, and when it enters and leaves recovery.
+ * What a sender does with an ACK.
  */
 namespace tunnelcc
 {
@@ -31,9 +31,9 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     event.ackedSacked = summary.delivered;
     event.cumAcked = summary.cumulative;
     event.rate = m_rate.OnAckEnd(now, summary.delivered > 0);
-    if (packet.isDuplicate && !m_probeEnd)
+    if (packet.isDuplicate)
     {
-        m_rack.OnDuplicate(event.rate.priorDelivered, m_state.delivered);
+        OnDuplicate(m_board.Expand(blocks->begin[0]), event.rate);
     }
     if (m_board.LostOut() + m_board.SackedOut() + summary.delivered > 0)
     {
@@ -43,7 +43,7 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     {
         EndTailLossProbe(now, ack, packet.isDuplicate);
     }
-    UpdateState(now, lostBefore);
+    UpdateState(now, lostBefore, summary, packet.timestamp);
     event.newlyLost = static_cast<uint32_t>(m_lost - lostBefore);
     RunCongestionControl(summary, event);
 
@@ -53,6 +53,10 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
         m_persistDeadline = NEVER;
     }
     TrySend(now);
+    if (m_defersRetransmits)
+    {
+        EndDeferral(now);
+    }
     ScheduleProbe(now);
     UpdateTimer(now);
     return m_buffer.WakesWriter();
@@ -76,6 +80,7 @@ Sender::ProcessAcknowledgement(int64_t now,
             {
                 oldest = oldest < 0 ? segment.sentTime : oldest;
                 latest = segment.sentTime;
+                summary.deliveredOriginal |= number < m_recoveryEnd;
             }
         };
     m_board.AcknowledgeTo(
@@ -86,6 +91,7 @@ Sender::ProcessAcknowledgement(int64_t now,
         },
         [&](const Segment& segment) { m_buffer.OnAcked(segment.length); });
     summary.cumulative = static_cast<uint32_t>(ack - una);
+    uint32_t sackedBefore = m_board.SackedOut();
     for (uint32_t i = packet.isDuplicate; i < packet.sackBlocks; ++i)
     {
         m_board.Sack(m_board.Expand(blocks->begin[i]),
@@ -94,6 +100,7 @@ Sender::ProcessAcknowledgement(int64_t now,
                          onDelivered(number, segment, summary.oldestSacked, summary.latestSacked);
                      });
     }
+    summary.sacked = m_board.SackedOut() - sackedBefore;
     return summary;
 }
 
@@ -114,11 +121,10 @@ Sender::UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo)
         smoothed = smoothed < 0 ? now - summary.oldestSacked : smoothed;
         latest = now - summary.latestSacked;
     }
-    constexpr int64_t MS = 1'000'000;
-    constexpr uint32_t PLAIN_HEADERS = 40;
-    if (smoothed < 0 && summary.cumulative > 0 && m_spec.headerBytes > PLAIN_HEADERS)
+    if (smoothed < 0 && summary.cumulative > 0 && m_hasTimestamps)
     {
-        auto elapsed = static_cast<uint32_t>(now / MS) - echo;
+        constexpr int64_t MS = 1'000'000;
+        uint32_t elapsed = TimestampClock(now) - echo;
         smoothed = latest = std::max<int64_t>(elapsed, 1) * MS;
     }
     if (smoothed < 0)
@@ -146,56 +152,6 @@ Sender::RestartsRto(int64_t now, const AckSummary& summary)
 }
 
 void
-Sender::DetectLoss(int64_t now)
-{
-    uint32_t waiting = m_board.LostOut() - m_board.RetransmittedOut();
-    m_reorderingDeadline = m_rack.DetectLoss(now, m_board, m_state);
-    m_lost += m_board.LostOut() - m_board.RetransmittedOut() - waiting;
-}
-
-void
-Sender::EndTailLossProbe(int64_t now, uint64_t ack, bool isDuplicate)
-{
-    // Linux tcp_process_tlp_ack(), RFC 8985 section 7.4.2
-    if (ack < m_probeEnd)
-    {
-        return;
-    }
-    bool hasLoss = m_probeRetransmitted && !isDuplicate;
-    m_probeEnd = 0;
-    if (hasLoss && m_state.caState < CaState::CWR)
-    {
-        EnterReduction(now, CaState::CWR);
-        EndReduction(now);
-    }
-}
-
-void
-Sender::UpdateState(int64_t now, uint64_t lostBefore)
-{
-    if (m_state.caState >= CaState::CWR && m_board.Una() >= m_recoveryEnd)
-    {
-        EndReduction(now);
-    }
-    if (m_state.caState >= CaState::RECOVERY)
-    {
-        return;
-    }
-    if (m_lost > lostBefore || m_board.LostOut() > 0)
-    {
-        EnterReduction(now, CaState::RECOVERY);
-    }
-    else if (m_state.caState != CaState::CWR)
-    {
-        CaState state = m_board.SackedOut() > 0 ? CaState::DISORDER : CaState::OPEN;
-        if (state != m_state.caState)
-        {
-            SetCaState(state, now);
-        }
-    }
-}
-
-void
 Sender::RunCongestionControl(const AckSummary& summary, const AckEvent& event)
 {
     SyncState();
@@ -207,37 +163,6 @@ Sender::RunCongestionControl(const AckSummary& summary, const AckEvent& event)
     }
     bool mayGrow = !isReducing && summary.cumulative > 0;
     m_congestion->OnAck(m_state, event, mayGrow);
-}
-
-void
-Sender::SetCaState(CaState state, int64_t now)
-{
-    SyncState();
-    m_congestion->OnCaState(m_state, state, now);
-    m_state.caState = state;
-}
-
-void
-Sender::EnterReduction(int64_t now, CaState state)
-{
-    m_recoveryEnd = m_board.Nxt();
-    m_probeEnd = 0;
-    m_prr.Begin(m_state.cwnd);
-    SyncState();
-    m_state.ssthresh = m_congestion->GetSsThresh(m_state, now);
-    SetCaState(state, now);
-}
-
-void
-Sender::EndReduction(int64_t now)
-{
-    bool wasLoss = m_state.caState == CaState::LOSS;
-    if (!m_hasCongControl && !wasLoss && m_state.ssthresh < INFINITE_SSTHRESH)
-    {
-        m_state.cwnd = m_state.ssthresh;
-    }
-    m_rack.OnRecoveryEnd();
-    SetCaState(m_board.SackedOut() > 0 ? CaState::DISORDER : CaState::OPEN, now);
 }
 
 } // namespace tunnelcc

@@ -142,8 +142,10 @@ Sender::OnRetransmissionTimeout(int64_t now)
     m_lost += m_board.LostOut() - m_board.RetransmittedOut() - waiting;
     bool isNewEpisode = m_state.caState < CaState::CWR || m_board.Una() >= m_recoveryEnd;
     m_recoveryEnd = m_board.Nxt();
+    m_isFrtoOn = true;
     if (isNewEpisode)
     {
+        BeginUndo();
         SyncState();
         m_state.ssthresh = m_congestion->GetSsThresh(m_state, now);
     }

@@ -15,6 +15,7 @@ Sender::Sender(const TcpSpec& spec,
       m_congestion(std::move(congestion)),
       m_output(output),
       m_hasCongControl(m_congestion->HasCongControl()),
+      m_hasTimestamps(spec.headerBytes > PLAIN_HEADER_BYTES),
       m_buffer(spec.sendBuffer, spec.sendWakeFraction),
       m_rtt(spec.minRto),
       m_rate(m_state),
@@ -158,8 +159,7 @@ Sender::SendBurst(int64_t now, uint32_t quota, uint64_t& bytes)
     while (sent < quota && m_board.InFlight() < m_state.cwnd)
     {
         uint64_t before = m_buffer.SentOffset();
-        if (auto lost =
-                m_board.LostOut() > m_board.RetransmittedOut() ? m_board.NextLost() : std::nullopt)
+        if (auto lost = NextLost())
         {
             Retransmit(now, *lost);
             bytes += m_board.At(*lost).length;
@@ -175,6 +175,13 @@ Sender::SendBurst(int64_t now, uint32_t quota, uint64_t& bytes)
         ++sent;
     }
     return sent;
+}
+
+std::optional<uint64_t>
+Sender::NextLost()
+{
+    bool isAny = !m_defersRetransmits && m_board.LostOut() > m_board.RetransmittedOut();
+    return isAny ? m_board.NextLost() : std::nullopt;
 }
 
 std::optional<uint16_t>
@@ -241,6 +248,7 @@ void
 Sender::Retransmit(int64_t now, uint64_t number)
 {
     m_board.Retransmit(number);
+    m_undo.OnRetransmit(TimestampClock(now));
     ++m_counters.retransmits;
     Transmit(now, number, m_board.At(number), false);
 }

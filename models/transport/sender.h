@@ -15,6 +15,7 @@
 #include "rtt-estimator.h"
 #include "scoreboard.h"
 #include "send-buffer.h"
+#include "undo.h"
 
 #include <cstdint>
 #include <memory>
@@ -43,14 +44,25 @@ struct SenderCounters
     uint64_t retransmits{0}; //!< retransmitted segments, as Linux counts them
     uint64_t rtos{0};        //!< retransmission time-outs
     uint64_t tailLossProbes{0};
+    uint64_t undos{0}; //!< reductions of the window taken back
 };
+
+/// IPv4 and TCP headers without options, bytes.
+constexpr uint32_t PLAIN_HEADER_BYTES = 40;
+
+/// Clock of TCP timestamps, ms (as in Linux). \param now ns
+constexpr uint32_t
+TimestampClock(int64_t now)
+{
+    return static_cast<uint32_t>(now / 1'000'000);
+}
 
 /**
  * Sending half of a TCP connection, after Linux 5.10 to 6.x with SACK and timestamps.
  *
  * Loss detection by RACK-TLP (RFC 8985), recovery by PRR (RFC 9937) or by the congestion control
- * itself, retransmission time-outs (RFC 6298), pacing, Nagle with Minshall's rule, slow start after
- * idle (RFC 2861). Left out: F-RTO, undo of needless reductions, ECN.
+ * itself, retransmission time-outs (RFC 6298) with F-RTO (RFC 5682), undo of needless reductions,
+ * pacing, Nagle with Minshall's rule, slow start after idle (RFC 2861). Left out: ECN.
  */
 class Sender
 {
@@ -115,6 +127,8 @@ class Sender
     {
         uint32_t delivered{0};          //!< segments newly delivered
         uint32_t cumulative{0};         //!< by which SND.UNA advanced
+        uint32_t sacked{0};             //!< segments newly sacked
+        bool deliveredOriginal{false};  //!< one of before the recovery, never retransmitted
         bool ackedRetransmitted{false}; //!< cumulatively, a segment that was ever retransmitted
         int64_t oldestSent{-1};         //!< of those acked cumulatively, never retransmitted; ns
         int64_t latestSent{-1};
@@ -125,6 +139,7 @@ class Sender
     // Sending
     void TrySend(int64_t now);
     uint32_t SendBurst(int64_t now, uint32_t quota, uint64_t& bytes);
+    std::optional<uint64_t> NextLost();
     std::optional<uint16_t> NewSegmentLength() const;
     bool SendNew(int64_t now);
     void Retransmit(int64_t now, uint64_t number);
@@ -139,14 +154,19 @@ class Sender
                                       const SackBlocks* blocks);
     int64_t UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo);
     bool RestartsRto(int64_t now, const AckSummary& summary);
-    void UpdateState(int64_t now, uint64_t lostBefore);
-    void EndTailLossProbe(int64_t now, uint64_t ack, bool isDuplicate);
+    void OnDuplicate(uint64_t number, const RateSample& rate);
     void RunCongestionControl(const AckSummary& summary, const AckEvent& event);
 
     // Recovery
     void DetectLoss(int64_t now);
+    void UpdateState(int64_t now, uint64_t lostBefore, const AckSummary& summary, uint32_t echo);
+    void UpdateLoss(int64_t now, const AckSummary& summary, bool isNeedless);
+    void EndDeferral(int64_t now);
+    void EndTailLossProbe(int64_t now, uint64_t ack, bool isDuplicate);
     void EnterReduction(int64_t now, CaState state);
     void EndReduction(int64_t now);
+    void UndoReduction(int64_t now);
+    void BeginUndo();
     void SetCaState(CaState state, int64_t now);
 
     // Timers
@@ -165,6 +185,7 @@ class Sender
     std::unique_ptr<CongestionControl> m_congestion;
     SegmentOutput& m_output;
     const bool m_hasCongControl;
+    const bool m_hasTimestamps;
 
     TcpState m_state;
     Scoreboard m_board;
@@ -173,6 +194,7 @@ class Sender
     RateSampler m_rate;
     Rack m_rack;
     Prr m_prr;
+    Undo m_undo;
     Pacer m_pacer;
     SenderCounters m_counters;
 
@@ -182,10 +204,12 @@ class Sender
     uint64_t m_windowEdge{0}; //!< stream offset up to which the peer lets us send
     uint64_t m_lastSmall{0};  //!< one past the latest segment shorter than the MSS
     int64_t m_lastSendTime{0};
-    bool m_isCwndLimited{false}; //!< since the last full round of data
-    uint64_t m_cwndUsageEnd{0};  //!< segment that ends the current round for ValidateCwnd()
-    uint64_t m_recoveryEnd{0};   //!< segment that ends recovery, loss or CWR (Linux high_seq)
-    uint64_t m_probeEnd{0};      //!< segment that answers the tail loss probe; 0: none
+    bool m_isCwndLimited{false};     //!< since the last full round of data
+    uint64_t m_cwndUsageEnd{0};      //!< segment that ends the current round for ValidateCwnd()
+    uint64_t m_recoveryEnd{0};       //!< segment that ends recovery, loss or CWR (Linux high_seq)
+    bool m_isFrtoOn{false};          //!< testing whether the time-out was spurious
+    bool m_defersRetransmits{false}; //!< for this ACK, as F-RTO wants
+    uint64_t m_probeEnd{0};          //!< segment that answers the tail loss probe; 0: none
     bool m_probeRetransmitted{false};
     uint64_t m_lost{0}; //!< segments marked lost so far
 

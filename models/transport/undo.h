@@ -1,0 +1,106 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_UNDO_H
+#define TUNNELCC_UNDO_H
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/**
+ * Evidence that a reduction of the window was needless, as Linux gathers it from `undo_marker` on:
+ * every retransmission was reported as a duplicate (D-SACK, RFC 3708), or the ACK echoes a
+ * timestamp from before the first retransmission (Eifel, RFC 3522).
+ */
+class Undo
+{
+  public:
+    /**
+     * A reduction begins.
+     * \param una first unacknowledged segment
+     * \param retransmittedOut retransmissions in flight
+     * \param cwnd window before the reduction, segments
+     * \param ssthresh threshold before the reduction, segments
+     */
+    void Begin(uint64_t una, uint32_t retransmittedOut, uint32_t cwnd, uint32_t ssthresh)
+    {
+        m_isArmed = true;
+        m_una = una;
+        m_retransmits = retransmittedOut > 0 ? retransmittedOut : -1;
+        m_cwnd = cwnd;
+        m_ssthresh = ssthresh;
+    }
+
+    /// The evidence has been used, or is void.
+    void Disarm()
+    {
+        m_isArmed = false;
+    }
+
+    /// Nothing retransmitted is left: the next retransmission is the first again.
+    void ForgetRetransmissions()
+    {
+        m_hasRetransmitted = false;
+    }
+
+    /// A segment is sent again. \param clock sender's timestamp clock, ms
+    void OnRetransmit(uint32_t clock)
+    {
+        if (!m_hasRetransmitted)
+        {
+            m_hasRetransmitted = true;
+            m_firstRetransmit = clock;
+        }
+        m_retransmits = std::max<int64_t>(m_retransmits, 0) + 1;
+    }
+
+    /// The receiver reports segment `number` as a duplicate.
+    void OnDuplicate(uint64_t number)
+    {
+        if (m_isArmed && m_retransmits > 0 && number >= m_una)
+        {
+            --m_retransmits;
+        }
+    }
+
+    /// Every retransmission of the episode was a duplicate.
+    bool IsAllDuplicate() const
+    {
+        return m_isArmed && m_retransmits == 0;
+    }
+
+    /// The ACK answers an original. \param echo timestamp that it echoes, ms
+    bool IsOriginalAcked(uint32_t echo) const
+    {
+        return m_isArmed && m_hasRetransmitted &&
+               static_cast<int32_t>(echo - m_firstRetransmit) < 0;
+    }
+
+    /// Window before the reduction, segments.
+    uint32_t PriorCwnd() const
+    {
+        return m_cwnd;
+    }
+
+    /// Threshold before the reduction, segments.
+    uint32_t PriorSsThresh() const
+    {
+        return m_ssthresh;
+    }
+
+  private:
+    bool m_isArmed{false};
+    bool m_hasRetransmitted{false};
+    uint32_t m_firstRetransmit{0}; //!< ms
+    uint64_t m_una{0};
+    int64_t m_retransmits{-1}; //!< not yet reported as duplicates; −1: none sent yet
+    uint32_t m_cwnd{0};
+    uint32_t m_ssthresh{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_UNDO_H
