@@ -33,7 +33,8 @@ struct Segment
     uint32_t delivered;      //!< connection's delivered count then, modulo 2^32
 
     /// In flight: neighbours in order of transmission. Sacked: in the last (first) segment of a
-    /// run of sacked ones, where the run begins (ends). Segment numbers modulo 2^32.
+    /// run of sacked ones, where the run begins (ends); in the others, up to where it reached from
+    /// here when they joined it. Segment numbers modulo 2^32.
     uint32_t previousOrRunBegin;
     uint32_t nextOrRunEnd;
 
@@ -116,7 +117,8 @@ class Scoreboard
     /// Add segment Nxt() and put it in flight. \returns it, with only length and flags filled in
     Segment& Append(uint16_t length, uint8_t flags);
 
-    /// A lost segment, or the tail as a probe, was sent again: it now is the latest in flight.
+    /// A segment was sent again, that NextLost() named or that is not lost: it now is the latest in
+    /// flight.
     void Retransmit(uint64_t number);
 
     /// Mark a segment lost that is in flight; its retransmission too, if that was.
