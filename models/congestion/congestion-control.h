@@ -50,7 +50,9 @@ struct TcpState
     uint32_t inFlight{0};           //!< sent − sacked − lost + retransmitted, segments
     uint32_t lostOut{0};            //!< marked lost and not yet delivered, segments
     uint32_t maxPacketsOut{0};      //!< most segments outstanding in the last window of data
-    bool isCwndLimited{false};      //!< the window, not the application, limited the last round
+    bool isCwndLimited{false};      //!< the window, not the application, limited the last round;
+                                    //!< in slow start, for those without HasCongControl(): half of
+                                    //!< it was used
     uint64_t delivered{0};          //!< segments delivered since the connection began
     int64_t deliveredTime{0};       //!< when `delivered` last grew, ns
     uint64_t appLimitedUntil{0};    //!< `delivered` count that ends the application-limited phase
@@ -77,6 +79,8 @@ struct RateSample
     uint32_t delivered{0};      //!< segments delivered over the interval
     uint64_t priorDelivered{0}; //!< TcpState::delivered when the sampled segment was sent
     bool isAppLimited{false};   //!< the sampled segment was sent while application-limited
+    uint32_t txInFlight{0};     //!< in flight when it was sent, itself included; see WantsLosses()
+    uint64_t priorLost{0};      //!< TcpState::lost when it was sent; see WantsLosses()
 
     bool IsValid() const
     {
@@ -95,6 +99,15 @@ struct AckEvent
     int64_t rtt{-1};           //!< RTT of the latest segment delivered, ns; −1: ambiguous
     bool isAckDelayed{false};  //!< the receiver may have delayed this ACK: a lone last segment
     RateSample rate;
+};
+
+/// A segment that was just marked lost, as it was when it was sent.
+struct LostSegment
+{
+    uint64_t number{0};       //!< its place in the stream of segments
+    uint32_t txInFlight{0};   //!< in flight then, itself included, segments
+    uint64_t priorLost{0};    //!< TcpState::lost then
+    bool isAppLimited{false}; //!< sent while application-limited
 };
 
 /**
@@ -127,13 +140,28 @@ class CongestionControl
     /// (not in recovery, and SND.UNA advanced or the sender is in loss).
     virtual void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) = 0;
 
+    /// Whether the transport is to call OnSegmentLost(), and to fill in RateSample::txInFlight and
+    /// RateSample::priorLost. Asked once, before Init().
+    virtual bool WantsLosses() const
+    {
+        return false;
+    }
+
+    /// A segment or its retransmission was marked lost (Linux v3 branch: `skb_marked_lost`);
+    /// TcpState::lost counts it. Comes before the GetSsThresh() and the OnAck() of the same event.
+    virtual void OnSegmentLost(TcpState& /* state */,
+                               const LostSegment& /* segment */,
+                               int64_t /* now */)
+    {
+    }
+
     /// TcpState::caState is about to become `next`. After a time-out (`next` is LOSS) the
     /// transport has set cwnd to what Linux's tcp_enter_loss() does.
     virtual void OnCaState(TcpState& /* state */, CaState /* next */, int64_t /* now */)
     {
     }
 
-    /// First transmission after the connection had nothing in flight (Linux CA_EVENT_TX_START).
+    /// A transmission, first or repeated, while nothing is in flight (Linux CA_EVENT_TX_START).
     /// `idle` is the time since the last one, ns.
     virtual void OnTransmitStart(TcpState& /* state */, int64_t /* now */, int64_t /* idle */)
     {

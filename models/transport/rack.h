@@ -84,9 +84,11 @@ class Rack
 
     /**
      * Mark what is lost by now (step 5).
+     * \param onLost called as (number) after each segment marked
      * \returns when to look again, ns; NEVER if nothing is undecided
      */
-    int64_t DetectLoss(int64_t now, Scoreboard& board, const TcpState& state)
+    template <class OnLost>
+    int64_t DetectLoss(int64_t now, Scoreboard& board, const TcpState& state, OnLost&& onLost)
     {
         int64_t patience = m_rtt + ReorderingWindow(state, board.SackedOut());
         while (board.InFlight() > 0)
@@ -103,21 +105,27 @@ class Rack
                 return deadline;
             }
             board.MarkLost(number);
+            onLost(number);
         }
         return NEVER;
     }
 
     /// On a time-out: the first segment is lost, and all sent more than an RTT ago (step 6.3).
-    void OnTimeout(int64_t now, Scoreboard& board, const TcpState& state)
+    /// \param onLost called as (number) after each segment marked
+    template <class OnLost>
+    void OnTimeout(int64_t now, Scoreboard& board, const TcpState& state, OnLost&& onLost)
     {
         if (Scoreboard::IsInFlight(board.At(board.Una())))
         {
             board.MarkLost(board.Una());
+            onLost(board.Una());
         }
         int64_t patience = m_rtt + ReorderingWindow(state, board.SackedOut());
         while (board.InFlight() > 0 && board.At(board.Oldest()).sentTime + patience <= now)
         {
-            board.MarkLost(board.Oldest());
+            uint64_t number = board.Oldest();
+            board.MarkLost(number);
+            onLost(number);
         }
     }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace tunnelcc
 {
@@ -89,6 +90,12 @@ class RateSampler
         int64_t interval = std::max(m_sendElapsed, now - m_priorTime);
         sample.interval = interval >= m_state.minRtt ? interval : 0;
         return sample;
+    }
+
+    /// Number of the segment that the sample is of, if the ACK delivered any.
+    std::optional<uint64_t> SampledSegment() const
+    {
+        return m_hasSample ? std::optional(m_latest) : std::nullopt;
     }
 
     /// The application has nothing more to send now: what is in flight samples its rate, not ours.

@@ -28,6 +28,15 @@ Scoreboard::Grow()
     {
         larger[number & mask] = m_ring[number & m_mask];
     }
+    if (!m_flights.empty())
+    {
+        std::vector<Flight> flights(larger.size());
+        for (uint64_t number = m_una; number != m_nxt; ++number)
+        {
+            flights[number & mask] = m_flights[number & m_mask];
+        }
+        m_flights.swap(flights);
+    }
     m_ring.swap(larger);
     m_mask = mask;
 }

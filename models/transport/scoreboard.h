@@ -49,6 +49,14 @@ struct Segment
 
 static_assert(sizeof(Segment) == 32, "two segments a cache line");
 
+/// What the connection had in flight and had lost when a segment was sent. Apart from Segment,
+/// because only some congestion controls ask for it.
+struct Flight
+{
+    uint32_t inFlight; //!< segments, the one sent included
+    uint32_t lost;     //!< segments ever marked lost, modulo 2^32
+};
+
 /**
  * SACK scoreboard: every segment from SND.UNA to SND.NXT, in a ring.
  *
@@ -74,6 +82,18 @@ class Scoreboard
     Segment& At(uint64_t number)
     {
         return m_ring[number & m_mask];
+    }
+
+    /// Keep a Flight for each segment from now on. \pre nothing was sent
+    void KeepFlights()
+    {
+        m_flights.resize(m_ring.size());
+    }
+
+    /// The Flight of a segment; stays until the slot is needed again. \pre KeepFlights()
+    Flight& FlightAt(uint64_t number)
+    {
+        return m_flights[number & m_mask];
     }
 
     uint32_t PacketsOut() const
@@ -241,6 +261,7 @@ class Scoreboard
     std::optional<uint64_t> PopLost(Fifo<uint64_t>& queue);
 
     std::vector<Segment> m_ring;
+    std::vector<Flight> m_flights; //!< empty, or as long as m_ring
     uint64_t m_mask;
     uint64_t m_una{0};
     uint64_t m_nxt{0};

@@ -24,6 +24,7 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     event.now = now;
     event.priorInFlight = m_board.InFlight();
     uint64_t lostBefore = m_lost;
+    uint64_t bytesBefore = m_buffer.Acked();
 
     AckSummary summary = ProcessAcknowledgement(now, ack, packet, blocks);
     m_windowEdge = std::max(m_windowEdge, m_buffer.Acked() + packet.window);
@@ -31,6 +32,9 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     event.ackedSacked = summary.delivered;
     event.cumAcked = summary.cumulative;
     event.rate = m_rate.OnAckEnd(now, summary.delivered > 0);
+    event.isAckDelayed =
+        packet.sackBlocks == 0 && m_buffer.Acked() - bytesBefore < m_spec.mss &&
+        IsAnswerToLoneSegment(summary, event.rate);
     if (packet.isDuplicate)
     {
         OnDuplicate(m_board.Expand(blocks->begin[0]), event.rate);
@@ -44,6 +48,7 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
         EndTailLossProbe(now, ack, packet.isDuplicate);
     }
     UpdateState(now, lostBefore, summary, packet.timestamp);
+    CompleteRateSample(event.rate);
     event.newlyLost = static_cast<uint32_t>(m_lost - lostBefore);
     RunCongestionControl(summary, event);
 
@@ -136,6 +141,15 @@ Sender::UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo)
     m_state.minRtt = std::min(m_state.minRtt, latest);
     m_state.lastRtt = latest;
     return latest;
+}
+
+bool
+Sender::IsAnswerToLoneSegment(const AckSummary& summary, const RateSample& rate) const
+{
+    // With the length, Linux's FLAG_ACK_MAYBE_DELAYED (tcp_clean_rtx_queue()): nothing else was
+    // delivered since the segment was sent, so that no second one made the receiver answer.
+    return summary.cumulative == 1 && !summary.ackedRetransmitted && m_board.SackedOut() == 0 &&
+           rate.priorDelivered + 1 == m_state.delivered;
 }
 
 bool

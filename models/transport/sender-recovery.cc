@@ -15,9 +15,9 @@ namespace tunnelcc
 void
 Sender::DetectLoss(int64_t now)
 {
-    uint32_t waiting = m_board.LostOut() - m_board.RetransmittedOut();
-    m_reorderingDeadline = m_rack.DetectLoss(now, m_board, m_state);
-    m_lost += m_board.LostOut() - m_board.RetransmittedOut() - waiting;
+    m_reorderingDeadline = m_rack.DetectLoss(now, m_board, m_state, [&](uint64_t number) {
+        NoteLoss(now, number);
+    });
 }
 
 void

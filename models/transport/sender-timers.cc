@@ -137,9 +137,7 @@ Sender::OnRetransmissionTimeout(int64_t now)
     m_rtt.BackOff();
     m_reorderingDeadline = m_probeDeadline = NEVER;
     m_probeEnd = 0;
-    uint32_t waiting = m_board.LostOut() - m_board.RetransmittedOut();
-    m_rack.OnTimeout(now, m_board, m_state);
-    m_lost += m_board.LostOut() - m_board.RetransmittedOut() - waiting;
+    m_rack.OnTimeout(now, m_board, m_state, [&](uint64_t number) { NoteLoss(now, number); });
     bool isNewEpisode = m_state.caState < CaState::CWR || m_board.Una() >= m_recoveryEnd;
     m_recoveryEnd = m_board.Nxt();
     m_isFrtoOn = true;

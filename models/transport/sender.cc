@@ -15,6 +15,7 @@ Sender::Sender(const TcpSpec& spec,
       m_congestion(std::move(congestion)),
       m_output(output),
       m_hasCongControl(m_congestion->HasCongControl()),
+      m_wantsLosses(m_congestion->WantsLosses()),
       m_hasTimestamps(spec.headerBytes > PLAIN_HEADER_BYTES),
       m_buffer(spec.sendBuffer, spec.sendWakeFraction),
       m_rtt(spec.minRto),
@@ -25,6 +26,10 @@ Sender::Sender(const TcpSpec& spec,
 {
     m_state.mss = spec.mss;
     m_state.cwnd = spec.initialWindow;
+    if (m_wantsLosses)
+    {
+        m_board.KeepFlights();
+    }
 }
 
 void
@@ -36,8 +41,10 @@ Sender::SyncState()
     m_state.sndNxt = m_board.Nxt();
     m_state.lost = m_lost;
     m_state.nextSendTime = m_pacer.NextSend();
-    m_state.isCwndLimited =
-        m_state.InSlowStart() ? m_state.cwnd < 2 * m_state.maxPacketsOut : m_isCwndLimited;
+    // Linux tcp_is_cwnd_limited(); algorithms with cong_control read tp->is_cwnd_limited itself.
+    m_state.isCwndLimited = !m_hasCongControl && m_state.InSlowStart()
+                                ? m_state.cwnd < 2 * m_state.maxPacketsOut
+                                : m_isCwndLimited;
 }
 
 void
@@ -226,11 +233,10 @@ Sender::SendNew(int64_t now)
     {
         return false;
     }
+    AnnounceTransmission(now);
     bool isIdle = m_board.PacketsOut() == 0;
     if (isIdle)
     {
-        SyncState();
-        m_congestion->OnTransmitStart(m_state, now, now - m_lastSendTime);
         m_rtoDeadline = now + m_rtt.Rto();
     }
     uint64_t number = m_board.Nxt();
@@ -247,6 +253,7 @@ Sender::SendNew(int64_t now)
 void
 Sender::Retransmit(int64_t now, uint64_t number)
 {
+    AnnounceTransmission(now);
     m_board.Retransmit(number);
     m_undo.OnRetransmit(TimestampClock(now));
     ++m_counters.retransmits;
@@ -254,10 +261,25 @@ Sender::Retransmit(int64_t now, uint64_t number)
 }
 
 void
+Sender::AnnounceTransmission(int64_t now)
+{
+    // Linux tcp_event_data_sent()
+    if (m_board.InFlight() == 0)
+    {
+        SyncState();
+        m_congestion->OnTransmitStart(m_state, now, now - m_lastSendTime);
+    }
+}
+
+void
 Sender::Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle)
 {
     segment.sentTime = now;
     m_rate.OnSent(now, segment, isIdle);
+    if (m_wantsLosses)
+    {
+        m_board.FlightAt(number) = {m_board.InFlight(), static_cast<uint32_t>(m_lost)};
+    }
     m_prr.OnSent();
     ++m_counters.segments;
     m_lastSendTime = now;

@@ -143,6 +143,7 @@ class Sender
     std::optional<uint16_t> NewSegmentLength() const;
     bool SendNew(int64_t now);
     void Retransmit(int64_t now, uint64_t number);
+    void AnnounceTransmission(int64_t now);
     void Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle);
     void ValidateCwnd(bool isLimited);
     void CheckIdleRestart(int64_t now);
@@ -153,6 +154,7 @@ class Sender
                                       const Packet& packet,
                                       const SackBlocks* blocks);
     int64_t UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo);
+    bool IsAnswerToLoneSegment(const AckSummary& summary, const RateSample& rate) const;
     bool RestartsRto(int64_t now, const AckSummary& summary);
     void OnDuplicate(uint64_t number, const RateSample& rate);
     void RunCongestionControl(const AckSummary& summary, const AckEvent& event);
@@ -168,6 +170,11 @@ class Sender
     void UndoReduction(int64_t now);
     void BeginUndo();
     void SetCaState(CaState state, int64_t now);
+
+    // Losses, for congestion controls that ask for them
+    uint64_t LostWhenSent(const Flight& flight) const;
+    void NoteLoss(int64_t now, uint64_t number);
+    void CompleteRateSample(RateSample& sample);
 
     // Timers
     void OnTimer(int64_t now);
@@ -185,6 +192,7 @@ class Sender
     std::unique_ptr<CongestionControl> m_congestion;
     SegmentOutput& m_output;
     const bool m_hasCongControl;
+    const bool m_wantsLosses; //!< CongestionControl::WantsLosses()
     const bool m_hasTimestamps;
 
     TcpState m_state;
