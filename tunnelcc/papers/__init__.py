@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Published results beside simulated ones: a paper is a folder of data, see ``paper``."""
+
+from __future__ import annotations
+
+from tunnelcc.papers.paper import find, names
+from tunnelcc.papers.reproduce import calibrate, print_papers, reproduce
+
+__all__ = ["calibrate", "find", "names", "print_papers", "reproduce"]

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Sentences on what the runs say: each is computed, none is stored with the paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tunnelcc.papers import compare
+from tunnelcc.papers.compare import Cell
+from tunnelcc.papers.paper import Claim, Variant
+from tunnelcc.papers.simulate import Simulated
+
+
+def sentences(simulated: Simulated) -> list[str]:
+    """Return a few sentences on a comparison."""
+    return [
+        _verdicts(simulated),
+        *(_claim(claim, simulated) for claim in simulated.comparison.claims),
+        *_causes(simulated),
+        *_counterfactuals(simulated),
+        *_beside(simulated),
+    ]
+
+
+def _verdicts(simulated: Simulated) -> str:
+    free = [cell for cell in simulated.cells if not cell.is_calibrated]
+    fitted = [cell for cell in simulated.cells if cell.is_calibrated]
+    good = sum(cell.fits for cell in free)
+    text = (
+        f"{good} of {len(free)} rows that nothing was fitted to are within "
+        f"{100 * simulated.comparison.tolerance:g} % of the published value."
+    )
+    if fitted:
+        count = sum(cell.fits for cell in fitted)
+        text += (
+            f" Of the {len(fitted)} rows that {_calibrated_key(simulated)} was calibrated on, "
+            f"{count} fit{'s' if count == 1 else ''}; that shows nothing but the fit."
+        )
+    return text
+
+
+def _calibrated_key(simulated: Simulated) -> str:
+    calibration = simulated.comparison.calibration
+    return calibration.key if calibration else ""
+
+
+def _claim(claim: Claim, simulated: Simulated) -> str:
+    over = compare.match(simulated.cells, {**claim.where, claim.axis: claim.over})
+    under = compare.match(simulated.cells, {**claim.where, claim.axis: claim.under})
+    published = compare.ratio_range(
+        (a.published, b.published) for a, b in zip(over, under, strict=True)
+    )
+    simulation = compare.ratio_range((a.mean(), b.mean()) for a, b in zip(over, under, strict=True))
+    return (
+        f"{claim.text} ({claim.over} / {claim.under}: published {_range(published)}, "
+        f"simulated {_range(simulation)}). {_limit([*over, *under])}"
+    )
+
+
+def _limit(cells: Sequence[Cell]) -> str:
+    """What set the pace in these cells."""
+    if all(cell.is_window_limited for cell in cells):
+        return (
+            "The simulation says that congestion control cannot have mattered: every carrier "
+            "filled its receive window and the bottleneck dropped nothing."
+        )
+    drops = [round(cell.mean("drops")) for cell in cells]
+    shares = [cell.mean("window_share") for cell in cells]
+    limited = sum(cell.is_window_limited for cell in cells)
+    return (
+        f"Here congestion control does matter in the simulation: the bottleneck dropped "
+        f"{min(drops)} to {max(drops)} packets a run, carriers reached "
+        f"{_range((min(shares), max(shares)))} of their receive window"
+        + (f", and {limited} of {len(cells)} rows were limited by it alone." if limited else ".")
+    )
+
+
+def _causes(simulated: Simulated) -> list[str]:
+    baselines = _of_role(simulated, "baseline")
+    causes = _of_role(simulated, "cause")
+    if not baselines or not causes:
+        return []
+    fitting = {variant.title for variant, cells in causes if all(cell.fits for cell in cells)}
+    rows = [(variant, explained_shares(simulated, cells)) for variant, cells in causes]
+    nothing = [variant.title for variant, shares in rows if max(map(abs, shares), default=0) < 0.1]
+    strong = [
+        f"{variant.title}: {_percent_range(shares)}"
+        for variant, shares in rows
+        if variant.title not in nothing
+    ]
+    where = ", ".join(f"{value} {column}" for column, value in _common(causes).items())
+    text = f"Candidate causes alone ({where}), share of the gap that each closes: "
+    text += "; ".join(strong) + "." if strong else "none closes a tenth of it."
+    if nothing:
+        text += f" Less than 10 %: {'; '.join(nothing)}."
+    if fitting:
+        text += f" Within the tolerance of every row: {'; '.join(sorted(fitting))}."
+    else:
+        text += " None brings every row within the tolerance, so that the verdict stands."
+    return [text]
+
+
+def explained_shares(simulated: Simulated, cells: Sequence[Cell]) -> list[float]:
+    """Return for each cell of a cause the share of the gap to the baseline that it closes."""
+    shares = []
+    for _, baseline in _of_role(simulated, "baseline"):
+        for cell in cells:
+            for base in baseline:
+                if base.columns == cell.columns:
+                    shares.append(compare.explained(base.mean(), cell.mean(), cell.published))
+    return shares
+
+
+def _of_role(simulated: Simulated, role: str) -> list[tuple[Variant, list[Cell]]]:
+    return [item for item in simulated.variants if item[0].role == role]
+
+
+def _common(variants: Sequence[tuple[Variant, list[Cell]]]) -> dict[str, str]:
+    """What all these variants have in common."""
+    common = dict(variants[0][0].where)
+    for variant, _ in variants:
+        common = {key: value for key, value in common.items() if variant.where.get(key) == value}
+    return common
+
+
+def _counterfactuals(simulated: Simulated) -> list[str]:
+    texts = []
+    for variant, cells in _of_role(simulated, "counterfactual"):
+        parts = []
+        for cell in cells:
+            (base,) = [it for it in simulated.cells if it.columns == cell.columns]
+            name = ", ".join(cell.columns[column] for column in simulated.comparison.axes)
+            parts.append(
+                f"{name}: {cell.show(cell.mean())} instead of {cell.show(base.mean())} "
+                f"{cell.unit}, published {cell.show(cell.published)}"
+            )
+        texts.append(f"What if: {variant.title}. {'; '.join(parts)}.")
+    return texts
+
+
+def _beside(simulated: Simulated) -> list[str]:
+    texts = []
+    for beside in simulated.comparison.beside:
+        published = [row.value for row in simulated.paper.rows if row.metric == beside.published]
+        parts = [f"published {min(published):g} to {max(published):g}"]
+        for measure in beside.simulated:
+            values = [cell.mean(measure) for cell in simulated.cells]
+            parts.append(f"simulated {measure} {min(values):.0f} to {max(values):.0f}")
+        texts.append(f"{beside.published}: {', '.join(parts)}. {beside.reason}")
+    return texts
+
+
+def _range(bounds: tuple[float, float]) -> str:
+    low, high = (f"{bound:.2f}" for bound in bounds)
+    return low if low == high else f"{low}–{high}"
+
+
+def _percent_range(shares: Sequence[float]) -> str:
+    known = [100 * share for share in shares if not math.isnan(share)]
+    low, high = f"{min(known):.0f}", f"{max(known):.0f}"
+    return f"{low} %" if low == high else f"{low} to {high} %"
