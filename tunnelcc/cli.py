@@ -179,11 +179,27 @@ def show(what: str, name: str | None) -> None:
     help="ns3: with ns-3's own algorithms as further columns.",
 )
 @click.option("--output", type=click.Path(path_type=Path), help="Directory for tables and figures.")
-def reproduce(key: str, seeds: int, jobs: int | None, cc_set: str, output: Path | None) -> None:
-    """Reproduce the published results KEY and show both side by side."""
+@click.option(
+    "--calibrate", is_flag=True, help="Sweep the parameters that are calibrated, instead."
+)
+def reproduce(
+    key: str, seeds: int, jobs: int | None, cc_set: str, output: Path | None, calibrate: bool
+) -> None:
+    """Reproduce the paper KEY (or a folder like it) and show both results side by side."""
     from tunnelcc import papers
 
-    papers.reproduce(key, seeds=seeds, jobs=jobs, cc_set=cc_set, output=output)
+    if calibrate:
+        papers.calibrate(key, seeds=seeds, jobs=jobs, output=output)
+    else:
+        papers.reproduce(key, seeds=seeds, jobs=jobs, cc_set=cc_set, output=output)
+
+
+@cli.command("papers")
+def papers_() -> None:
+    """List the papers that `reproduce` knows."""
+    from tunnelcc import papers
+
+    papers.print_papers()
 
 
 @cli.command()
