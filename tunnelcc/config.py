@@ -34,6 +34,9 @@ from tunnelcc.units import Buffer, format_time
 
 MAX_FLOWS = 4096
 
+# Each write is an event of the simulation; cheaper ones would be without number.
+_LEAST_WRITE_COST = 1000  # ns
+
 # Options of a TCP segment with timestamps: 12 bytes (RFC 7323, with padding).
 _TIMESTAMP_BYTES = 12
 _ETHERNET_MSS = 1460
@@ -78,6 +81,11 @@ class Path(Model):
         "ip",
         description="bytes the rate counts: ip packets, or ethernet frames with preamble and gap "
         "(38 bytes more each)",
+    )
+    loss_pattern: Annotated[str, choice("random", "periodic")] = Field(
+        "random",
+        description="random: packets are lost independently of each other; periodic: one in every "
+        "1/loss is, as response functions assume",
     )
     loss_position: Annotated[str, choice("after", "before")] = Field(
         "after", description="whether random loss acts after the bottleneck or before its queue"
@@ -380,6 +388,15 @@ class Experiment(Model):
             if flow.preamble == 0 and self.direction == "down":
                 expected = "at least 1 byte where direction is down: the server waits for a request"
                 yield Problem(f"flows.{index}.preamble", 0, expected)
+        for side in (self.hosts.of("client"), self.hosts.of("server")):
+            for index, flow in enumerate(self.flows):
+                cost = flow.write_size * side.app_cost / side.speed
+                if 0 < cost < _LEAST_WRITE_COST:
+                    expected = (
+                        "writes that occupy the CPU for 1us or more (hosts.app_cost, hosts.speed), "
+                        "as a system call does"
+                    )
+                    yield Problem(f"flows.{index}.write_size", flow.write_size, expected)
         packet = self.tcp.mss + self.tcp.header_bytes
         for key, bottleneck in (
             ("buffer", self.path.rate),

@@ -61,6 +61,7 @@ def _link(experiment: Experiment, rate: float | None, buffer: Buffer, loss: floa
     path = experiment.path
     spec = core.load().LinkSpec()
     spec.loss = loss
+    spec.loss_periodic = path.loss_pattern == "periodic"
     spec.loss_before = path.loss_position == "before"
     if rate is not None:
         spec.rate = rate

@@ -25,6 +25,7 @@ struct LinkSpec
     uint64_t bufferBytes{0};   //!< most bytes waiting; 0: not limited in bytes
     uint64_t bufferPackets{0}; //!< most packets waiting; 0: not limited in packets
     double loss{0};            //!< probability that a packet is lost, independent of others
+    bool lossPeriodic{false};  //!< one packet in every 1/loss is lost instead
     bool lossBefore{false};    //!< loss acts before the queue instead of after the link
     uint32_t framing{0};       //!< bytes added to each IP packet on this link
 };
@@ -43,7 +44,11 @@ struct TcpSpec
     uint32_t headerBytes{52};  //!< IPv4 + TCP headers of a segment and of a pure ACK
     uint32_t synBytes{60};     //!< SYN and SYN-ACK, IP bytes
     uint64_t receiveWindow{0}; //!< largest window advertised, bytes
-    uint64_t sendBuffer{0};    //!< payload bytes that the send buffer holds
+    uint64_t initialReceiveWindow{
+        0};                         //!< first window, then adjusted to what is read; 0: the largest
+    uint64_t sendBuffer{0};         //!< payload bytes that the send buffer holds
+    double sendBufferPerSegment{0}; //!< the buffer grows with cwnd: bytes a segment, times the
+                                    //!< factor of the algorithm; 0: full size at once
     double sendWakeFraction{2. /
                             3}; //!< a blocked writer wakes when the buffer is at most this full
     uint32_t initialWindow{10}; //!< segments

@@ -33,7 +33,7 @@ class Link
           m_bufferPackets(spec.bufferPackets ? spec.bufferPackets : UINT64_MAX),
           m_framing(spec.framing),
           m_lossBefore(spec.lossBefore),
-          m_loss(spec.loss, stream)
+          m_loss(spec.loss, stream, spec.lossPeriodic)
     {
     }
 

@@ -413,6 +413,40 @@ class NoLossTest : public SimulationTestCase
     }
 };
 
+class PeriodicLossTest : public SimulationTestCase
+{
+  public:
+    PeriodicLossTest()
+        : SimulationTestCase("Periodic loss takes every n-th packet, whatever the seed")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const int period : {1, 2, 3, 50, 1'000})
+        {
+            LinkSpec spec;
+            spec.loss = 1.0 / period;
+            spec.lossPeriodic = true;
+            for (const uint64_t seed : {1, 2})
+            {
+                Link link(spec, LossStream(seed));
+                for (int packet = 1; packet <= 10 * period; ++packet)
+                {
+                    const bool isLost = link.Enqueue(0, 1'000) == Link::DROPPED;
+                    NS_TEST_EXPECT_MSG_EQ(isLost, (packet % period == 0), "packet " << packet);
+                }
+                NS_TEST_EXPECT_MSG_EQ(link.RandomLosses(), 10, "counted");
+            }
+        }
+        LinkSpec none;
+        none.lossPeriodic = true;
+        Link link(none, LossStream());
+        NS_TEST_EXPECT_MSG_EQ(link.Enqueue(7, 1'000), 7, "no loss is none");
+    }
+};
+
 /// Notes what arrives and when.
 class Destination final : public PacketSink
 {
@@ -560,6 +594,7 @@ class PathTestSuite : public ns3::TestSuite
             AddTestCase(new RandomLossTest(probability), Duration::QUICK);
         }
         AddTestCase(new NoLossTest, Duration::QUICK);
+        AddTestCase(new PeriodicLossTest, Duration::QUICK);
         AddTestCase(new DelayLineTest, Duration::QUICK);
         AddTestCase(new ChannelTest, Duration::QUICK);
     }

@@ -48,6 +48,7 @@ BAD_VALUES = {
     "path.reverse_buffer": NOT_A_BUFFER,
     "path.reverse_loss": NOT_A_PROBABILITY,
     "path.framing": ["ethernets", "IP", 5, ""],
+    "path.loss_pattern": ["burst", 1],
     "path.loss_position": ["between", 1],
     "flows.cc": NOT_A_NAME,
     "flows.count": NOT_A_COUNT,
@@ -197,6 +198,13 @@ def test_flows_are_counted_over_all_groups():
 def test_a_server_needs_a_request():
     with pytest.raises(tc.ConfigError, match=r"flows\.0\.preamble = 0.*waits for a request"):
         Experiment.parse({"flows": [{"preamble": 0}], "direction": "down"})
+
+
+def test_writes_are_not_for_free():
+    hosts = {"app_cost": 1, "speed": 100}
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.write_size = 100: .*1us or more"):
+        Experiment.parse({"flows": [{"write_size": 100}], "hosts": hosts})
+    Experiment.parse({"flows": [{"write_size": "128KiB"}], "hosts": hosts})
 
 
 def test_data_do_not_start_before_the_connection():

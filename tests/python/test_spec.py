@@ -27,6 +27,7 @@ ARRIVALS = {
     "path.reverse_buffer": ("9kB", lambda spec: spec.path.reverse.buffer_bytes, 9000),
     "path.reverse_loss": ("3%", lambda spec: spec.path.reverse.loss, 0.03),
     "path.framing": ("ethernet", lambda spec: spec.path.forward.framing, 38),
+    "path.loss_pattern": ("periodic", lambda spec: spec.path.forward.loss_periodic, True),
     "path.loss_position": ("before", lambda spec: spec.path.forward.loss_before, True),
     "flows.cc": ("bbr", lambda spec: spec.flows[0].cc.name, "bbr"),
     "flows.count": (3, lambda spec: len(spec.flows), 3),
