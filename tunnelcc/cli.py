@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tunnelcc._version import __version__
-from tunnelcc.errors import ConfigError, Problem, TunnelccError, nearest
+from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, nearest
 
 if TYPE_CHECKING:
     from tunnelcc.config import Experiment
@@ -149,22 +149,19 @@ def show(what: str, name: str | None) -> None:
     """Show the keys of an experiment with their defaults, or a tunnel or congestion control."""
     from tunnelcc import report
 
-    kinds = {
-        "experiment": report.print_experiment,
-        "tunnel": report.print_tunnel,
-        "cc": report.print_congestion_control,
-    }
-    if what not in kinds:
+    named = {"tunnel": report.print_tunnel, "cc": report.print_congestion_control}
+    if what == "experiment" and name is None:
+        report.print_experiment()
+    elif what == "experiment":
+        raise ConfigError(Problem("show experiment", name, "nothing more"))
+    elif what not in named:
+        kinds = ("experiment", *named)
         expected = "one of " + ", ".join(kinds)
         raise ConfigError(Problem("show", what, expected, nearest(what, kinds)))
-    if what == "experiment":
-        if name is not None:
-            raise ConfigError(Problem("show experiment", name, "nothing more"))
-        report.print_experiment()
-        return
-    if name is None:
-        raise ConfigError(Problem(f"show {what}", None, "a name; `tunnelcc list` shows them"))
-    kinds[what](name)  # type: ignore[operator]
+    elif name is None:
+        raise ConfigError(Problem(f"show {what}", MISSING, "a name; `tunnelcc list` shows them"))
+    else:
+        named[what](name)
 
 
 @cli.command()

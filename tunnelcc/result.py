@@ -120,9 +120,13 @@ class Result:
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def digest(self) -> str:
-        """Return a hash over totals and series: equal for results that are equal in every bit."""
-        digest = hashlib.sha256(self.to_json(None).encode())
-        _update(digest, self.raw)
+        """Return a hash of all that was measured: equal where every bit of it is.
+
+        The number of events is left out: it is the simulator's affair, not the network's.
+        """
+        digest = hashlib.sha256()
+        measured = {name: value for name, value in vars(self.raw).items() if name != "events"}
+        _update(digest, SimpleNamespace(**measured))
         return digest.hexdigest()
 
     @cached_property
