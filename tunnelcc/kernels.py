@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a Linux kernel makes of ``tcp_rmem``, ``tcp_wmem`` and memory, per version.
 
-The numbers and where each comes from are in ``kernels.toml``. Auto-tuning is left out: a socket
-has its largest buffers from the start.
+The numbers and where each comes from are in ``kernels.toml``.
 """
 
 from __future__ import annotations

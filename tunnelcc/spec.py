@@ -16,6 +16,14 @@ from tunnelcc.config import CongestionControl, Experiment, Flow, Hosts
 from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
 
+# tcp_select_initial_window(): a SYN cannot scale its 16-bit window.
+_INITIAL_RECEIVE_WINDOW = 65535
+
+# tcp_sndbuf_expand() on x86-64: a full segment with its headers (320), skb_shared_info (320),
+# rounded up to a power of two, and sk_buff (256).
+_SEND_BUFFER_OVERHEAD = 640
+_SK_BUFF = 256
+
 # Preamble 8, header 14, FCS 4, gap 12 (IEEE 802.3).
 _ETHERNET_FRAMING = 38
 # What iperf3 writes on each connection before any data (COOKIE_SIZE in its source).
@@ -92,12 +100,21 @@ def _path_tcp(experiment: Experiment) -> Any:
     sender, receiver = derived.sides(experiment)
     spec = _tcp(experiment)
     spec.send_buffer = derived.send_buffer(sender)
+    spec.send_buffer_per_segment = _send_buffer_per_segment(spec.mss, sender)
     spec.receive_window = derived.receive_window(receiver)
+    if receiver.tcp_moderate_rcvbuf:
+        spec.initial_receive_window = _INITIAL_RECEIVE_WINDOW
     if experiment.tunnel is not None:
         entry = catalog.load(experiment.tunnel.name)
         assert isinstance(entry, RelayEntry)
         spec.nodelay = spec.nodelay or entry.carrier.nodelay
     return spec
+
+
+def _send_buffer_per_segment(mss: int, host: Hosts) -> float:
+    """Payload (bytes) by which the send buffer grows with each segment of the window."""
+    buffer = (1 << (mss + _SEND_BUFFER_OVERHEAD - 1).bit_length()) + _SK_BUFF
+    return buffer * kernels()[host.kernel].send_fraction
 
 
 def _host(host: Hosts) -> Any:

@@ -40,8 +40,8 @@ TcpEndpoint::TcpEndpoint(const TcpSpec& spec,
 void
 TcpEndpoint::Join(TcpEndpoint& a, TcpEndpoint& b)
 {
-    a.m_peer = &b;
-    b.m_peer = &a;
+    a.SetPeer(b);
+    b.SetPeer(a);
 }
 
 Packet
@@ -270,7 +270,7 @@ TcpEndpoint::SendWindowProbe(int64_t now)
 void
 TcpEndpoint::Read(int64_t now, uint64_t bytes)
 {
-    m_receiver.Read(bytes);
+    m_receiver.Read(now, bytes, m_sender.State().srtt);
     if (!m_isReceiving && IsAckDueAfterRead())
     {
         SendAck(now);

@@ -65,6 +65,12 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     /// Tie two ends together. Call before Connect().
     static void Join(TcpEndpoint& a, TcpEndpoint& b);
 
+    /// Who receives what leaves here: the other end, or what stands in between.
+    void SetPeer(PacketSink& peer)
+    {
+        m_peer = &peer;
+    }
+
     void SetUser(SocketUser* user)
     {
         m_user = user;

@@ -24,9 +24,9 @@ MaxBlocks(const TcpSpec& spec)
 } // namespace
 
 Receiver::Receiver(const TcpSpec& spec)
-    : m_capacity(spec.receiveWindow),
+    : m_window(spec.initialReceiveWindow, spec.receiveWindow, spec.mss),
       m_maxBlocks(MaxBlocks(spec)),
-      m_edge(spec.receiveWindow)
+      m_edge(m_window.Offered())
 {
 }
 
@@ -51,6 +51,7 @@ Receiver::OnData(const Packet& packet)
     if (number == m_next && m_end <= m_next)
     {
         m_end = ++m_next;
+        m_window.OnSegment();
         m_received += packet.length;
         return packet.isFin ? AckUrgency::NOW : AckUrgency::DELAYED;
     }
@@ -153,14 +154,14 @@ Receiver::NeedsWindowUpdate() const
 {
     // Linux tcp_cleanup_rbuf(): the window has at least doubled.
     uint64_t advertised = m_edge - m_received;
-    uint64_t now = std::max(m_edge, m_read + m_capacity) - m_received;
+    uint64_t now = std::max(m_edge, m_read + m_window.Offered()) - m_received;
     return now > 0 && now >= 2 * advertised;
 }
 
 const SackBlocks*
 Receiver::FillAck(Packet& ack)
 {
-    m_edge = std::max(m_edge, m_read + m_capacity);
+    m_edge = std::max(m_edge, m_read + m_window.Offered());
     m_lastAcked = m_next;
     ack.segment = static_cast<uint32_t>(m_next);
     ack.window = static_cast<uint32_t>(std::min<uint64_t>(m_edge - m_received, UINT32_MAX));

@@ -7,6 +7,7 @@
 #include "event/timer.h"
 #include "experiment/experiment-spec.h"
 #include "path/packet.h"
+#include "receive-window.h"
 
 #include <cstdint>
 #include <vector>
@@ -62,10 +63,16 @@ class Receiver
         return m_read;
     }
 
-    /// The reader takes `bytes`. \pre bytes <= Readable()
-    void Read(uint64_t bytes)
+    /**
+     * The reader takes `bytes`, at most Readable().
+     * \param now ns
+     * \param bytes how many
+     * \param rtt estimate of the round-trip time, ns
+     */
+    void Read(int64_t now, uint64_t bytes, int64_t rtt)
     {
         m_read += bytes;
+        m_window.OnRead(now, m_read, rtt);
     }
 
     /// Whether reading has reopened the window far enough to tell the sender at once.
@@ -86,7 +93,7 @@ class Receiver
     /// Window to advertise in a SYN.
     uint32_t InitialWindow() const
     {
-        return static_cast<uint32_t>(m_capacity);
+        return static_cast<uint32_t>(m_window.Offered());
     }
 
     /// Describe what has arrived, in an ACK about to be sent. \returns its SACK blocks
@@ -118,7 +125,7 @@ class Receiver
     void UpdateBlocks(uint64_t begin, uint64_t end);
     AckUrgency OnDuplicate(uint64_t number);
 
-    uint64_t m_capacity;
+    ReceiveWindow m_window;
     uint32_t m_maxBlocks;
     std::vector<Slot> m_ring;
     uint64_t m_mask{0};

@@ -19,11 +19,28 @@ namespace tunnelcc
 class SendBuffer
 {
   public:
-    /// \param capacity payload bytes  \param wakeFraction of the capacity, see above
-    SendBuffer(uint64_t capacity, double wakeFraction)
-        : m_capacity(capacity),
-          m_wakeLevel(static_cast<uint64_t>(wakeFraction * static_cast<double>(capacity)))
+    /**
+     * \param capacity payload bytes at first
+     * \param maximum payload bytes to which Expand() may take it
+     * \param wakeFraction of the capacity, see above
+     */
+    SendBuffer(uint64_t capacity, uint64_t maximum, double wakeFraction)
+        : m_maximum(maximum),
+          m_wakeFraction(wakeFraction)
     {
+        Resize(capacity);
+    }
+
+    /// Whether a writer waits for room that a larger buffer would give it.
+    bool WantsToExpand() const
+    {
+        return m_isWriterBlocked && m_capacity < m_maximum;
+    }
+
+    /// Make the buffer this large, unless it is larger (tcp_sndbuf_expand()).
+    void Expand(uint64_t capacity)
+    {
+        Resize(std::max(m_capacity, capacity));
     }
 
     /// Take as many of `bytes` as fit. \returns how many
@@ -87,8 +104,16 @@ class SendBuffer
     }
 
   private:
-    uint64_t m_capacity;
-    uint64_t m_wakeLevel;
+    void Resize(uint64_t capacity)
+    {
+        m_capacity = std::min(capacity, m_maximum);
+        m_wakeLevel = static_cast<uint64_t>(m_wakeFraction * static_cast<double>(m_capacity));
+    }
+
+    uint64_t m_maximum;
+    double m_wakeFraction;
+    uint64_t m_capacity{0};
+    uint64_t m_wakeLevel{0};
     uint64_t m_written{0};
     uint64_t m_sent{0};
     uint64_t m_acked{0};

@@ -32,9 +32,8 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     event.ackedSacked = summary.delivered;
     event.cumAcked = summary.cumulative;
     event.rate = m_rate.OnAckEnd(now, summary.delivered > 0);
-    event.isAckDelayed =
-        packet.sackBlocks == 0 && m_buffer.Acked() - bytesBefore < m_spec.mss &&
-        IsAnswerToLoneSegment(summary, event.rate);
+    event.isAckDelayed = packet.sackBlocks == 0 && m_buffer.Acked() - bytesBefore < m_spec.mss &&
+                         IsAnswerToLoneSegment(summary, event.rate);
     if (packet.isDuplicate)
     {
         OnDuplicate(m_board.Expand(blocks->begin[0]), event.rate);
@@ -64,7 +63,7 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     }
     ScheduleProbe(now);
     UpdateTimer(now);
-    return m_buffer.WakesWriter();
+    return WakesWriter();
 }
 
 Sender::AckSummary

@@ -17,7 +17,7 @@ Sender::Sender(const TcpSpec& spec,
       m_hasCongControl(m_congestion->HasCongControl()),
       m_wantsLosses(m_congestion->WantsLosses()),
       m_hasTimestamps(spec.headerBytes > PLAIN_HEADER_BYTES),
-      m_buffer(spec.sendBuffer, spec.sendWakeFraction),
+      m_buffer(InitialSendBuffer(), spec.sendBuffer, spec.sendWakeFraction),
       m_rtt(spec.minRto),
       m_rate(m_state),
       m_pacer(spec.pacingQuantum),
@@ -81,6 +81,31 @@ Sender::Write(int64_t now, uint64_t bytes)
         UpdateTimer(now);
     }
     return accepted;
+}
+
+uint64_t
+Sender::InitialSendBuffer() const
+{
+    return m_spec.sendBufferPerSegment > 0 ? SendBufferFor(m_spec.initialWindow)
+                                           : m_spec.sendBuffer;
+}
+
+uint64_t
+Sender::SendBufferFor(uint32_t cwnd) const
+{
+    double segments = static_cast<double>(cwnd) * m_congestion->GetSendBufferFactor();
+    return static_cast<uint64_t>(segments * m_spec.sendBufferPerSegment);
+}
+
+bool
+Sender::WakesWriter()
+{
+    // Linux tcp_new_space()
+    if (m_buffer.WantsToExpand())
+    {
+        m_buffer.Expand(SendBufferFor(std::max(m_state.cwnd, m_spec.initialWindow)));
+    }
+    return m_buffer.WakesWriter();
 }
 
 void

@@ -146,6 +146,9 @@ class Sender
     void AnnounceTransmission(int64_t now);
     void Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle);
     void ValidateCwnd(bool isLimited);
+    uint64_t InitialSendBuffer() const;
+    uint64_t SendBufferFor(uint32_t cwnd) const;
+    bool WakesWriter();
     void CheckIdleRestart(int64_t now);
 
     // Acknowledgement

@@ -74,6 +74,7 @@ BAD_VALUES = {
     "hosts.tcp_rmem": NOT_A_SOCKET_BUFFER,
     "hosts.tcp_wmem": NOT_A_SOCKET_BUFFER,
     "hosts.tcp_adv_win_scale": [-32, 32, 1.5, 1],
+    "hosts.tcp_moderate_rcvbuf": [2, "maybe", 1.5, []],
     "hosts.cores": [0, -1, 1.5, 10**6],
     "hosts.speed": [0, -1, "nan", "fast"],
     "hosts.memory": NOT_MEMORY,

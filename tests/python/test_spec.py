@@ -52,6 +52,7 @@ ARRIVALS = {
     "hosts.kernel": ("5.10", lambda spec: spec.tcp.receive_window, 3 * 2**20),
     "hosts.tcp_rmem": ("16MiB", lambda spec: spec.tcp.receive_window, 10 * 2**20),
     "hosts.tcp_wmem": ("1MB", lambda spec: spec.tcp.send_buffer, 976_000),
+    "hosts.tcp_moderate_rcvbuf": (False, lambda spec: spec.tcp.initial_receive_window, 0),
     "hosts.cores": (5, lambda spec: (spec.client.cores, spec.server.cores), (5, 5)),
     "hosts.speed": (0.5, lambda spec: spec.server.speed, 0.5),
     "hosts.memory": ("4GB", lambda spec: spec.server.tcp_memory, 375_000_000),
