@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Execute lessons: ``execute.py LESSON.md …`` writes LESSON.ipynb beside each.
+
+Equal lessons and results give equal files: no times, versions or random cell names are stored.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import jupytext
+import nbclient
+import nbformat
+
+
+def execute(lesson: Path) -> None:
+    """Run all cells of ``lesson`` and write the notebook. Raises what a cell raises."""
+    notebook = jupytext.read(lesson)
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"
+    resources = {"metadata": {"path": str(lesson.parent)}}
+    client = nbclient.NotebookClient(
+        notebook,
+        kernel_name="python3",
+        resources=resources,
+        timeout=600,
+        record_timing=False,
+        coalesce_streams=True,
+    )
+    client.execute()
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook.metadata = nbformat.from_dict({"kernelspec": kernel})
+    nbformat.write(notebook, lesson.with_suffix(".ipynb"))
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        execute(Path(name).resolve())

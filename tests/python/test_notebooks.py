@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The lessons run, their checks hold, and the executed copies are of the present text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jupytext
+import nbclient
+import nbformat
+import pytest
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+LESSONS = sorted(path for path in NOTEBOOKS.glob("*.md") if path.name != "README.md")
+
+# A code host shows notebooks up to about this size, and reviewers can stand it.
+_LARGEST_BYTES = 300_000
+
+
+def of_lessons(function):
+    return pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)(function)
+
+
+def sources(notebook):
+    return [(cell.cell_type, cell.source) for cell in notebook.cells]
+
+
+def test_there_are_lessons():
+    assert LESSONS
+
+
+@of_lessons
+def test_runs_and_says_what_the_simulation_shows(lesson):
+    notebook = jupytext.read(lesson)
+    # Raises when a cell does, with the cell and its traceback in the message.
+    nbclient.NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(NOTEBOOKS)}},
+    ).execute()
+    outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
+    assert any("image/png" in out.get("data", {}) for out in outputs)
+
+
+@of_lessons
+def test_has_a_check_in_every_part(lesson):
+    notebook = jupytext.read(lesson)
+    parts, checks = [], {}
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            parts += [line for line in cell.source.splitlines() if line.startswith("## Part")]
+        elif "check" in cell.metadata.get("tags", []):
+            assert cell.source.startswith("# Check\n")
+            assert "assert " in cell.source
+            checks[parts[-1]] = True
+    assert parts
+    assert list(checks) == parts
+
+
+@of_lessons
+def test_teaches(lesson):
+    headings = [line for line in lesson.read_text().splitlines() if line.startswith("#")]
+    assert headings[1] == "## Learning goals"
+    assert "## Exercises" in headings
+    assert any(line.startswith("## Limits") for line in headings)
+    assert lesson.stem in (NOTEBOOKS / "README.md").read_text()
+
+
+@of_lessons
+def test_executed_copy_is_up_to_date(lesson):
+    """`make notebooks` makes it."""
+    copy = lesson.with_suffix(".ipynb")
+    executed = nbformat.read(copy, as_version=4)
+    assert sources(executed) == sources(jupytext.read(lesson))
+    code = [cell for cell in executed.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in code)
+    assert copy.stat().st_size < _LARGEST_BYTES
