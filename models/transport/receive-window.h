@@ -41,7 +41,7 @@ class ReceiveWindow
         return m_offered;
     }
 
-    /// A segment arrived in order.
+    /// A segment arrived, in order or not.
     void OnSegment()
     {
         if (m_offered < m_room)

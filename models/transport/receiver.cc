@@ -48,10 +48,10 @@ Receiver::OnData(const Packet& packet)
     {
         m_fin = number;
     }
+    m_window.OnSegment();
     if (number == m_next && m_end <= m_next)
     {
         m_end = ++m_next;
-        m_window.OnSegment();
         m_received += packet.length;
         return packet.isFin ? AckUrgency::NOW : AckUrgency::DELAYED;
     }

@@ -123,6 +123,10 @@ Sender::EndTailLossProbe(int64_t now, uint64_t ack, bool isDuplicate)
     {
         return;
     }
+    if (m_probeRetransmitted && !isDuplicate && ack == m_probeEnd)
+    {
+        return; // of the original or of the probe: a D-SACK or the next ACK will tell
+    }
     bool hasLoss = m_probeRetransmitted && !isDuplicate;
     m_probeEnd = 0;
     if (hasLoss && m_state.caState < CaState::CWR)

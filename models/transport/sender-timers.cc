@@ -107,7 +107,7 @@ Sender::ScheduleProbe(int64_t now)
         return;
     }
     int64_t deadline = now + 2 * m_state.srtt + (out == 1 ? m_spec.minRto : PROBE_MARGIN);
-    m_probeDeadline = deadline < m_rtoDeadline ? deadline : NEVER;
+    m_probeDeadline = std::min(deadline, m_rtoDeadline);
 }
 
 void
@@ -150,7 +150,7 @@ Sender::OnRetransmissionTimeout(int64_t now)
     m_state.cwnd = m_board.InFlight() + 1;
     SetCaState(CaState::LOSS, now);
     m_rtoDeadline = now + m_rtt.Rto();
-    TrySend(now);
+    Retransmit(now, m_board.Una());
 }
 
 void
