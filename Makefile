@@ -31,11 +31,7 @@ bench: models ## Measure speed and memory against stock ns-3
 
 .PHONY: notebooks
 notebooks: setup ## Execute the notebooks
-	@for source in $(NOTEBOOKS); do \
-	    notebook=$${source%.md}.ipynb; \
-	    $(BIN)/jupytext --quiet --to ipynb --output "$$notebook" "$$source" && \
-	    $(BIN)/jupyter-execute --inplace "$$notebook" || exit 1; \
-	done
+	@$(BIN)/python notebooks/execute.py $(NOTEBOOKS)
 
 ##@ Check
 .PHONY: test
