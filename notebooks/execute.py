@@ -29,8 +29,7 @@ def execute(lesson: Path) -> None:
         coalesce_streams=True,
     )
     client.execute()
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    notebook.metadata = nbformat.from_dict({"kernelspec": kernel})
+    del notebook.metadata["language_info"], notebook.metadata["jupytext"]
     nbformat.write(notebook, lesson.with_suffix(".ipynb"))
 
 

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The starting points in scratch/ run, and print what the models say.
+
+CTest runs each C++ program of scratch/ once with its defaults; here their arguments are tried.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = ROOT / "build/release/scratch/two-flows"
+SCRIPT = ROOT / "scratch/compare_tunnels.py"
+
+
+def two_flows(*arguments):
+    return subprocess.run(
+        [str(PROGRAM), *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def compare_tunnels(*arguments):
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def read_megabytes(output):
+    return [float(number) for number in re.findall(r"([\d.]+) MB read", output)]
+
+
+def test_program_has_bbr_win_in_a_shallow_buffer_and_not_in_a_deep_one():
+    arguments = ("--headStart=0s", "--duration=40s")
+    shallow = read_megabytes(two_flows("--buffer=0.5", *arguments).stdout)
+    deep = read_megabytes(two_flows("--buffer=4", *arguments).stdout)
+    assert shallow[0] > 3 * shallow[1]
+    assert deep[0] < deep[1]
+
+
+def test_program_takes_units_and_any_congestion_control():
+    arguments = ("--first=reno", "--second=ns3::TcpVegas", "--rate=20Mbps", "--rtt=30ms")
+    run = two_flows(*arguments, "--duration=5s", "--headStart=0s")
+    assert run.returncode == 0
+    lines = run.stdout.splitlines()
+    assert lines[0].split() == ["time", "reno", "ns3::TcpVegas", "bottleneck"]
+    # 20 Mbit/s for 5 s are 12.5 MB, 1448 of 1500 bytes for the applications.
+    assert 0.8 * 12.5 < sum(read_megabytes(run.stdout)) < 12.5 * 1448 / 1500
+
+
+@pytest.mark.parametrize("loss", ["0", "0.02"])
+def test_program_gives_the_same_for_the_same_seed(loss):
+    arguments = ("--duration=5s", f"--loss={loss}")
+    assert two_flows(*arguments).stdout == two_flows(*arguments).stdout
+    assert two_flows(*arguments).stdout != two_flows(*arguments, "--seed=2").stdout
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("--first=bbx", "bbx"),
+        ("--buffer=0", "buffer must be"),
+        ("--rate=0Mbps", "rate, rtt and duration must be"),
+        ("--loss=1.5", "loss must be"),
+        ("--headStart=-1s", "headStart"),
+    ],
+)
+def test_program_refuses(argument, message):
+    run = two_flows(argument)
+    assert run.returncode == 2
+    assert message in run.stderr
+
+
+def test_script_prints_a_table_and_saves_a_figure(tmp_path):
+    plot = tmp_path / "figure.svg"
+    run = compare_tunnels(
+        *("--rtt", "10ms", "40ms"),
+        *("--rate", "20Mbps", "--loss", "1%", "--duration", "6s", "--warmup", "2s"),
+        *("--seeds", "2", "--plot", str(plot)),
+    )
+    assert run.returncode == 0, run.stderr
+    rows = [line.split() for line in run.stdout.splitlines()[2:8]]
+    goodput = {(row[0], row[1]): (float(row[2]), float(row[4])) for row in rows}
+    for tunnel in ("none", "gost-relay-ws", "gost-relay-wss"):
+        assert all(17 < value < 20 for value in goodput[tunnel, "bbr"])
+        assert goodput[tunnel, "cubic"][1] < 0.5 * goodput[tunnel, "bbr"][1]
+    assert goodput["none", "bbr"] > goodput["gost-relay-wss", "bbr"]
+    assert "<svg" in plot.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--rtt", "5mz"), "path.rtt"),
+        (("--plot", "figure.doc"), "plot"),
+    ],
+)
+def test_script_refuses(arguments, message):
+    run = compare_tunnels(*arguments)
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert "Traceback" not in run.stderr
