@@ -1,0 +1,452 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Scripted exchanges: loss detection and recovery. RACK-TLP (RFC 8985), retransmission time-outs
+ * (RFC 6298), PRR (RFC 9937). The RTT is 100 ms, the handshake ends at 100 ms, and data written
+ * then is acknowledged at 200 ms.
+ */
+#include "exchange.h"
+
+namespace
+{
+
+using namespace tunnelcc;
+
+class FastRetransmitTest : public SimulationTestCase
+{
+  public:
+    FastRetransmitTest()
+        : SimulationTestCase("A hole below three SACKs is retransmitted at once")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        exchange.toServer.LoseSegment(2);
+        exchange.WriteSegments(100 * MS, 10);
+        RunUntil(1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS), "2@200", "with the third SACK");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(150 * MS, 151 * MS),
+                              "1@150 2@150 2[3-4)@150 2[3-5)@150 2[3-6)@150 2[3-7)@150 "
+                              "2[3-8)@150 2[3-9)@150 2[3-10)@150",
+                              "what told it so");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().retransmits, 1, "one");
+        NS_TEST_EXPECT_MSG_EQ(
+            (exchange.client.control.reductions == std::vector<int64_t>{200 * MS}),
+            true,
+            "one reduction");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 5, "the window ends at ssthresh");
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().TotalRead(), 14'480, "all read");
+        NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::OPEN), true, "over");
+    }
+};
+
+class ReorderingTimerTest : public SimulationTestCase
+{
+  public:
+    ReorderingTimerTest()
+        : SimulationTestCase("With fewer SACKs, a hole is lost after a quarter of the least RTT")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        exchange.toServer.LoseSegment(2);
+        exchange.WriteSegments(100 * MS, 5);
+        RunUntil(1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS), "2@225", "100 + 100 + 100 / 4");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 1, "one reduction");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().tailLossProbes,
+                              0,
+                              "no probe while there are SACKs");
+    }
+};
+
+class ReorderingTest : public SimulationTestCase
+{
+  public:
+    ReorderingTest()
+        : SimulationTestCase("Reordering widens the window in which a hole may yet be filled")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        Wire& wire = exchange.toServer;
+
+        wire.HoldSegment(8, 20 * MS);
+        exchange.WriteSegments(100 * MS, 10);
+        RunUntil(1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(wire.Data(101 * MS), "", "one SACK, 20 ms late: within 25 ms");
+
+        wire.HoldSegment(12, 20 * MS);
+        exchange.WriteSegments(1'000 * MS, 10);
+        RunUntil(2'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(wire.Data(1'001 * MS),
+                              "",
+                              "once reordering was seen, three SACKs prove nothing");
+
+        wire.HoldSegment(22, 40 * MS);
+        exchange.WriteSegments(2'000 * MS, 10);
+        RunUntil(3'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(wire.Data(2'001 * MS), "22@2125", "40 ms late: beyond 25 ms");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(2'051 * MS),
+                              "30@2090 30[D22-23)@2175",
+                              "the original, then the retransmission");
+
+        exchange.client.control.SetCwnd(10);
+        wire.HoldSegment(32, 40 * MS);
+        exchange.WriteSegments(3'000 * MS, 10);
+        RunUntil(4'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(wire.Data(3'001 * MS), "", "after a D-SACK, within 2 x 25 ms");
+    }
+};
+
+class LostRetransmissionTest : public SimulationTestCase
+{
+  public:
+    LostRetransmissionTest()
+        : SimulationTestCase("A lost retransmission is detected by data sent after it")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        exchange.toServer.LoseSegment(2, 3);
+        exchange.WriteSegments(100 * MS, 60);
+        RunUntil(2'000 * MS);
+        std::string repairs;
+        for (const Transmission& sent : exchange.toServer.log)
+        {
+            if (sent.packet.kind == PacketKind::DATA && sent.packet.segment == 2)
+            {
+                repairs += std::to_string(sent.time / MS) + " ";
+            }
+        }
+        NS_TEST_EXPECT_MSG_EQ(repairs, "100 200 300 400 ", "once a round trip");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().rtos, 0, "no time-out");
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().Received(), 60 * 1'448, "all");
+    }
+};
+
+class TailLossProbeTest : public SimulationTestCase
+{
+  public:
+    TailLossProbeTest()
+        : SimulationTestCase("A probe after two SRTT and 8 ms turns a lost tail into a SACK")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        exchange.toServer.LoseSegment(8);
+        exchange.toServer.LoseSegment(9);
+        exchange.WriteSegments(100 * MS, 10);
+        RunUntil(2'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS),
+                              "9@408 8@508",
+                              "the last segment, then what its SACK shows lost");
+        const SenderCounters& counters = exchange.client.tcp.GetSender().Counters();
+        NS_TEST_EXPECT_MSG_EQ(counters.tailLossProbes, 1, "one probe");
+        NS_TEST_EXPECT_MSG_EQ(counters.rtos, 0, "no time-out");
+        NS_TEST_EXPECT_MSG_EQ(
+            (exchange.client.control.reductions == std::vector<int64_t>{508 * MS}),
+            true,
+            "one reduction");
+    }
+};
+
+class ProbeNewDataTest : public SimulationTestCase
+{
+  public:
+    ProbeNewDataTest()
+        : SimulationTestCase("A probe is new data where there is any, beyond the window")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.client.control.cwnd = 2;
+        exchange.client.control.ssthresh = 2;
+        exchange.Connect();
+        exchange.toServer.LoseSegment(0);
+        exchange.toServer.LoseSegment(1);
+        exchange.WriteSegments(100 * MS, 3);
+        RunUntil(2'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS),
+                              "2@308 0@408 1@508",
+                              "segment 2 probes; then PRR, a segment for each delivered");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().rtos, 0, "no time-out");
+    }
+};
+
+class ProbeRepairTest : public SimulationTestCase
+{
+  public:
+    ProbeRepairTest()
+        : SimulationTestCase("A loss that only the probe repaired costs a reduction all the same")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // RFC 8985, section 7.4.2: an ACK beyond the probe, and no D-SACK for it.
+        Exchange exchange;
+        exchange.Connect();
+        exchange.toServer.LoseSegment(9);
+        exchange.WriteSegments(100 * MS, 10);
+        exchange.WriteSegments(1'000 * MS, 2);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS, 1'000 * MS),
+                              "9@500",
+                              "the probe is due when the RTO is (section 7.2)");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().rtos, 0, "no time-out");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 0, "not known yet");
+        RunUntil(2'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(
+            (exchange.client.control.reductions == std::vector<int64_t>{1'100 * MS}),
+            true,
+            "with the first ACK beyond it");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 5, "as after any loss");
+        NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::OPEN), true, "at once");
+    }
+};
+
+class NeedlessProbeTest : public SimulationTestCase
+{
+  public:
+    NeedlessProbeTest()
+        : SimulationTestCase("A probe of what was only late costs nothing")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        exchange.toServer.HoldSegment(8, 250 * MS);
+        exchange.toServer.HoldSegment(9, 250 * MS);
+        exchange.WriteSegments(100 * MS, 10);
+        exchange.WriteSegments(1'000 * MS, 2);
+        RunUntil(2'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS, 1'000 * MS), "9@408", "a probe");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(151 * MS, 1'000 * MS),
+                              "9@400 10@400 10[D9-10)@458",
+                              "the original, then the probe");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 0, "no loss");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 10, "the window stays");
+    }
+};
+
+class TimeOutTest : public SimulationTestCase
+{
+  public:
+    TimeOutTest()
+        : SimulationTestCase("The retransmission time-out doubles, and starts again afresh")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        exchange.toServer.LoseSegment(0, 5);
+        exchange.WriteSegments(100 * MS, 1);
+        RunUntil(6'000 * MS);
+        // SRTT 100 ms, RTTVAR 50 ms: 300 ms; the first of them is a probe's.
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(),
+                              "0@100 0@400 0@700 0@1300 0@2500 0@4900",
+                              "300, 300, 600, 1200, 2400 ms");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().rtos, 4, "time-outs");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().tailLossProbes, 1, "");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 1, "one episode");
+
+        exchange.toServer.LoseSegment(1, 2);
+        exchange.WriteSegments(6'000 * MS, 1);
+        RunUntil(8'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(6'000 * MS),
+                              "1@6000 1@6300 1@6600",
+                              "no back-off after an RTT sample");
+    }
+};
+
+class TimeOutFloorTest : public SimulationTestCase
+{
+  public:
+    TimeOutFloorTest()
+        : SimulationTestCase("The time-out is SRTT and at least 200 ms")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange(10 * MS);
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 10);
+        exchange.toServer.LoseSegment(10, 2);
+        exchange.WriteSegments(1'000 * MS, 1);
+        RunUntil(3'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(1'000 * MS),
+                              "10@1000 10@1210 10@1420",
+                              "10 + 200 ms");
+    }
+};
+
+class TimeOutRecoveryTest : public SimulationTestCase
+{
+  public:
+    TimeOutRecoveryTest()
+        : SimulationTestCase("After a time-out everything is sent again, from one segment on")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        for (uint32_t segment = 0; segment < 10; ++segment)
+        {
+            exchange.toServer.LoseSegment(segment, 1);
+        }
+        exchange.toServer.LoseSegment(9, 1);
+        exchange.WriteSegments(100 * MS, 10);
+        RunUntil(609 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS),
+                              "9@308 0@608",
+                              "the probe is lost too; 300 ms after it, the first segment");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 1, "one segment");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Board().LostOut(), 10, "all lost");
+        NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::LOSS), true, "loss");
+        RunUntil(5'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().TotalRead(), 14'480, "all read");
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().Duplicates(), 0, "nothing twice");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 1, "one reduction");
+    }
+};
+
+class PrrNumbersTest : public SimulationTestCase
+{
+  public:
+    PrrNumbersTest()
+        : SimulationTestCase("PRR sends the share ssthresh has of the window per segment delivered")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // RFC 6937, section 4, figure 2: window 20, one loss, ssthresh 10.
+        Prr prr;
+        prr.Begin(20);
+        std::string sent;
+        uint32_t inFlight = 18; // 20 less the loss and the segment just delivered
+        for (int ack = 0; ack < 16; ++ack)
+        {
+            for (uint32_t cwnd = prr.Cwnd(10, inFlight, 1, true); inFlight < cwnd; ++inFlight)
+            {
+                sent += "N";
+                prr.OnSent();
+            }
+            sent += " ";
+            --inFlight;
+        }
+        NS_TEST_EXPECT_MSG_EQ(sent, "N  N  N  N  N  N  N  N  ", "every other ACK");
+
+        // Below ssthresh (RFC 9937, section 5): by what was delivered, and one more if it is safe.
+        prr.Begin(20);
+        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 4, 1, true), 6, "slow start");
+        prr.Begin(20);
+        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 4, 1, false), 5, "conservation of packets");
+        prr.Begin(20);
+        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 4, 8, true), 10, "no more than ssthresh");
+        prr.Begin(20);
+        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 10, 0, false), 11, "at least the retransmission");
+        prr.OnSent();
+        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 11, 0, false), 11, "which goes once");
+    }
+};
+
+class PrrExchangeTest : public SimulationTestCase
+{
+  public:
+    PrrExchangeTest()
+        : SimulationTestCase("PRR brings the window to ssthresh within a round trip")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.client.control.cwnd = 20;
+        exchange.client.control.ssthresh = 10;
+        exchange.Connect();
+        exchange.toServer.LoseSegment(0);
+        for (uint32_t segment = 1; segment < 20; ++segment)
+        {
+            exchange.toServer.HoldSegment(segment, segment * MS); // a SACK each millisecond
+        }
+        exchange.WriteSegments(100 * MS, 200);
+        RunUntil(300 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS),
+                              "20@201 21@202 0@203 22@205 23@207 24@209 25@211 26@213 27@215 "
+                              "28@217",
+                              "new data for two SACKs, then a segment for every other one");
+        RunUntil(304 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 10, "ssthresh");
+        NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::OPEN), true, "over");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Board().InFlight(), 10, "full");
+        RunUntil(5'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().retransmits, 1, "one");
+    }
+};
+
+class TransportRecoveryTestSuite : public ns3::TestSuite
+{
+  public:
+    TransportRecoveryTestSuite()
+        : ns3::TestSuite("tunnelcc-transport-recovery", Type::UNIT)
+    {
+        AddTestCase(new FastRetransmitTest, Duration::QUICK);
+        AddTestCase(new ReorderingTimerTest, Duration::QUICK);
+        AddTestCase(new ReorderingTest, Duration::QUICK);
+        AddTestCase(new LostRetransmissionTest, Duration::QUICK);
+        AddTestCase(new TailLossProbeTest, Duration::QUICK);
+        AddTestCase(new ProbeNewDataTest, Duration::QUICK);
+        AddTestCase(new ProbeRepairTest, Duration::QUICK);
+        AddTestCase(new NeedlessProbeTest, Duration::QUICK);
+        AddTestCase(new TimeOutTest, Duration::QUICK);
+        AddTestCase(new TimeOutFloorTest, Duration::QUICK);
+        AddTestCase(new TimeOutRecoveryTest, Duration::QUICK);
+        AddTestCase(new PrrNumbersTest, Duration::QUICK);
+        AddTestCase(new PrrExchangeTest, Duration::QUICK);
+    }
+};
+
+TransportRecoveryTestSuite g_transportRecoveryTestSuite;
+
+} // namespace
