@@ -260,7 +260,7 @@ class HostOverrides(Model):
     tcp_rmem: SocketBuffer | None = None
     tcp_wmem: SocketBuffer | None = None
     tcp_adv_win_scale: Annotated[int, whole(-31, 31)] | None = None
-    tcp_moderate_rcvbuf: bool | None = None
+    tcp_moderate_rcvbuf: Switch | None = None
     cores: Annotated[int, whole(1, 1024)] | None = None
     speed: Annotated[float, number(0, 1000, above=True)] | None = None
     memory: Memory | None = None
@@ -277,7 +277,7 @@ class Hosts(Model):
     tcp_adv_win_scale: Annotated[int, whole(-31, 31)] | None = Field(
         None, description="net.ipv4.tcp_adv_win_scale, 1 on kernel 5.10; later kernels ignore it"
     )
-    tcp_moderate_rcvbuf: bool = Field(
+    tcp_moderate_rcvbuf: Switch = Field(
         True,
         description="net.ipv4.tcp_moderate_rcvbuf: windows grow with what is read; false: "
         "they have their full size at once",

@@ -74,7 +74,7 @@ BAD_VALUES = {
     "hosts.tcp_rmem": NOT_A_SOCKET_BUFFER,
     "hosts.tcp_wmem": NOT_A_SOCKET_BUFFER,
     "hosts.tcp_adv_win_scale": [-32, 32, 1.5, 1],
-    "hosts.tcp_moderate_rcvbuf": [2, "maybe", 1.5, []],
+    "hosts.tcp_moderate_rcvbuf": NOT_A_SWITCH,
     "hosts.cores": [0, -1, 1.5, 10**6],
     "hosts.speed": [0, -1, "nan", "fast"],
     "hosts.memory": NOT_MEMORY,
@@ -119,6 +119,12 @@ def test_every_key_is_documented():
         if not info.key.startswith(("hosts.client.", "hosts.server.")):
             assert info.doc, info.key
         assert info.expected, info.key
+
+
+def test_every_key_says_itself_what_it_expects():
+    # A key of a bare type (bool, int) would take what pydantic can make one of, such as "yes".
+    bare = {info.key for info in keys_of(Experiment) if info.expected == "a name"}
+    assert bare == {"flows.cc", "tunnel.name", "tunnel.cc"}
 
 
 @pytest.mark.parametrize(("key", "value"), CASES)
