@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The GOST thesis: what its scenario has to give before any cell is looked at.
+
+Reference numbers: tests/reference/gost-wire.json, with their source.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tunnelcc as tc
+from tunnelcc import papers, scenario
+from tunnelcc.papers import compare
+from tunnelcc.papers.simulate import Batch, make_cell
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "scenarios" / "papers" / "gost-thesis"
+WIRE = json.loads((ROOT / "tests" / "reference" / "gost-wire.json").read_text())
+WS, WSS = "gost-relay-ws", "gost-relay-wss"
+MIB = 2**20
+
+
+@cache
+def steady(tunnel: str, cc: str) -> tc.Result:
+    """One stream from 5 to 45 s after its data begin: four of BBR's ProbeRTT intervals."""
+    table = scenario.read_scenario(FOLDER / "scenario.toml")
+    changes = {"tunnel": tunnel, "cc": cc, "warmup": "7s", "duration": "47s"}
+    return tc.run(scenario.build(table, {**changes, "probe_interval": "10ms"}), progress=False)
+
+
+@pytest.mark.parametrize("tunnel", [WS, WSS])
+@pytest.mark.parametrize("cc", ["cubic", "bbr"])
+def test_one_stream_fills_the_receive_window(tunnel, cc):
+    result = steady(tunnel, cc)
+    flight = result.dataset.in_flight.sel(leg="carrier", flow=0)
+    plateau = float(np.median(flight.values[flight.time.values > 7]))
+    assert plateau == pytest.approx(3 * MIB, rel=0.01)
+    assert float(flight.max()) <= 3 * MIB
+    assert result.raw.forward.drops == 0
+
+
+def test_one_stream_reaches_what_the_window_allows():
+    assert 146e6 <= steady(WS, "cubic").goodput <= 149e6
+    # BBR pauses for ProbeRTT every 10 s.
+    assert 140e6 <= steady(WS, "bbr").goodput <= 147e6
+
+
+def test_tls_costs_its_records():
+    cost = 1 - steady(WSS, "cubic").goodput / steady(WS, "cubic").goodput
+    assert 0.005 <= cost <= 0.007
+
+
+def lossless(tunnel: str, direction: str, size: int) -> tc.Result:
+    """One finite flow over a path that drops nothing."""
+    return tc.run(
+        tc.Experiment(
+            path={"rate": "50Mbps", "rtt": "100ms", "buffer": "64MiB"},
+            flows={"cc": "cubic", "bytes": size},
+            tunnel=tunnel,
+            direction=direction,
+            start_jitter="0s",
+        ),
+        progress=False,
+    )
+
+
+def carrier(result: tc.Result):
+    return result.path_leg(result.legs[0])
+
+
+@pytest.mark.parametrize("tunnel", [WS, WSS])
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_wire_bytes_per_application_byte(tunnel, direction):
+    # The difference between two sizes is free of handshake and of TLS's first small records.
+    small, large = (lossless(tunnel, direction, size * MIB) for size in (16, 48))
+    assert carrier(large).retransmits == 0
+    ratio = (carrier(large).wire_bytes - carrier(small).wire_bytes) / (32 * MIB)
+    assert ratio == pytest.approx(
+        WIRE["ip_bytes_per_application_byte"][tunnel][direction], rel=0.002
+    )
+
+
+@pytest.mark.parametrize("tunnel", [WS, WSS])
+def test_handshake_sizes_and_flights(tunnel):
+    expected = WIRE["handshake_payload_bytes"][tunnel]
+    result = lossless(tunnel, "up", 37)
+    leg = carrier(result)
+    segments = [*expected["client"], expected["first_data_of_37"], 0]  # the last one is the FIN
+    assert leg.segments == len(segments)
+    sent = leg.wire_bytes - 60 - sum(segments) - 52 * len(segments)
+    # The rest: ACKs of 52 bytes that carry no data.
+    assert sent % 52 == 0
+    assert 0 < sent <= 52 * (2 + len(expected["server"]))
+    received = leg.ack_wire_bytes - 60 - sum(expected["server"])
+    assert received % 52 == 0
+
+
+@pytest.mark.parametrize("tunnel", [WS, WSS])
+def test_round_trips_before_the_first_application_byte(tunnel):
+    trips = WIRE["handshake_payload_bytes"][tunnel]["round_trips_before_first_data"]
+    arrival = lossless(tunnel, "up", 37).raw.flows[0].first_byte_time
+    # Half a round trip later it is there; loopbacks and serialization take less than a millisecond.
+    assert (trips + 0.5) * 0.1 <= arrival <= (trips + 0.5) * 0.1 + 0.001
+
+
+def test_two_cells_are_reproduced():
+    paper = papers.find("gost-thesis")
+    (comparison,) = paper.file.comparisons
+    rows = paper.comparison_rows(comparison, {"tunnel": "relay+ws", "streams": "1"})
+    cells, batch = [make_cell(comparison, row) for row in rows], Batch()
+    for cell, row in zip(cells, rows, strict=True):
+        batch.add(cell, paper.experiment(comparison, row), 1)
+    batch.run(jobs=2)
+    assert [cell.columns["cc"] for cell in cells] == ["cubic", "bbr"]
+    assert [cell.published for cell in cells] == [144e6, 136e6]
+    assert [cell.verdict for cell in cells] == ["reproduced"] * 2
+    assert all(cell.is_window_limited and cell.label == "inferred" for cell in cells)
+
+
+def test_only_16_streams_are_calibrated_on():
+    paper = papers.find("gost-thesis")
+    (comparison,) = paper.file.comparisons
+    cells = [make_cell(comparison, row) for row in paper.comparison_rows(comparison)]
+    assert len(cells) == 16
+    assert {cell.columns["streams"] for cell in cells if cell.is_calibrated} == {"16"}
+    labels = {name: label for name, _, label, _ in paper.parameters()}
+    assert [name for name, label in labels.items() if label == "calibrated"] == ["path.buffer"]
+
+
+def test_the_stored_sweep_chose_the_buffer():
+    """The scenario's buffer is the one that results/ shows to have the least misfit."""
+    file = ROOT / "results" / "gost-thesis" / "goodput-calibration.csv"
+    scores: dict[str, float] = {}
+    for row in csv.DictReader(file.read_text().splitlines()):
+        if row["path.buffer"].endswith("B"):  # packets are for comparison only
+            scores[row["path.buffer"]] = float(row["misfit"])
+    table = scenario.read_scenario(FOLDER / "scenario.toml")
+    assert table["path"]["buffer"] == compare.best(list(scores.items()))
