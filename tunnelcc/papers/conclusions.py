@@ -52,9 +52,10 @@ def _claim(claim: Claim, simulated: Simulated) -> str:
         (a.published, b.published) for a, b in zip(over, under, strict=True)
     )
     simulation = compare.ratio_range((a.mean(), b.mean()) for a, b in zip(over, under, strict=True))
+    cells = [*over, *under]
     return (
         f"{claim.text} ({claim.over} / {claim.under}: published {_range(published)}, "
-        f"simulated {_range(simulation)}). {_limit([*over, *under])}"
+        f"simulated {_range(simulation)}). {_limit(cells)}{_standing(cells)}"
     )
 
 
@@ -62,18 +63,31 @@ def _limit(cells: Sequence[Cell]) -> str:
     """What set the pace in these cells."""
     if all(cell.is_window_limited for cell in cells):
         return (
-            "The simulation says that congestion control cannot have mattered: every carrier "
-            "filled its receive window and the bottleneck dropped nothing."
+            "Congestion control cannot have mattered here, says the simulation: every carrier "
+            "filled its receive window, and the bottleneck dropped nothing."
         )
     drops = [round(cell.mean("drops")) for cell in cells]
     shares = [cell.mean("window_share") for cell in cells]
-    limited = sum(cell.is_window_limited for cell in cells)
     return (
-        f"Here congestion control does matter in the simulation: the bottleneck dropped "
-        f"{min(drops)} to {max(drops)} packets a run, carriers reached "
-        f"{_range((min(shares), max(shares)))} of their receive window"
-        + (f", and {limited} of {len(cells)} rows were limited by it alone." if limited else ".")
+        f"Here the simulated bottleneck drops {min(drops)} to {max(drops)} packets a run, and "
+        f"carriers reach {_range((min(shares), max(shares)))} of their receive window at most."
     )
+
+
+def _standing(cells: Sequence[Cell]) -> str:
+    """How far the cells can be trusted with a claim."""
+    if any(cell.is_calibrated for cell in cells):
+        missed = sum(not cell.fits for cell in cells)
+        text = " These rows served the calibration"
+        return text + (
+            f", and {missed} of {len(cells)} still do not fit: the model lacks what made the "
+            "difference between the two."
+            if missed
+            else ", so that they prove nothing."
+        )
+    if not any(cell.fits for cell in cells):
+        return " None of these rows is reproduced, so that the simulation cannot judge the claim."
+    return ""
 
 
 def _causes(simulated: Simulated) -> list[str]:
@@ -147,7 +161,7 @@ def _beside(simulated: Simulated) -> list[str]:
         for measure in beside.simulated:
             values = [cell.mean(measure) for cell in simulated.cells]
             parts.append(f"simulated {measure} {min(values):.0f} to {max(values):.0f}")
-        texts.append(f"{beside.published}: {', '.join(parts)}. {beside.reason}")
+        texts.append(f"{beside.published}: {', '.join(parts)}.")
     return texts
 
 

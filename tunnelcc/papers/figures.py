@@ -20,7 +20,7 @@ _BAR = 0.34  # width of a bar; the horizontal positions are 1 apart
 
 
 def plot_comparison(simulated: Simulated, file: Path) -> None:
-    """Draw published values as outlined bars, simulated ones as points with their spread."""
+    """Draw published values as bars, simulated ones as points with their spread and their ratio."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -37,7 +37,7 @@ def plot_comparison(simulated: Simulated, file: Path) -> None:
             axes.set_xlabel(across)
         unit = simulated.cells[0].unit
         row[0].set_ylabel(f"{simulated.comparison.simulated} ({unit})")
-        row[0].set_ylim(bottom=0)
+        row[0].set_ylim(0, 1.08 * row[0].get_ylim()[1])  # room for the ratios
         handles, labels = row[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
         figure.suptitle(simulated.comparison.title, fontsize=10)
@@ -61,12 +61,23 @@ def _plot_panel(
             label=f"{name}, published",
         )  # fmt: skip
         _points(axes, x, row, style, f"{name}, simulated")
-        twins = {cell.columns[across]: cell for cell in match(others, {series: name})}
-        if twins:
-            row = [twins[value] for value in positions if value in twins]
-            right = [place + _BAR / 4 for place in x]
-            _points(axes, right, row, algorithm_style(NS3.get(name, name)), NS3.get(name, name))
-    axes.set_xticks(range(len(positions)), positions)
+        if others:
+            twins = {cell.columns[across]: cell for cell in match(others, {series: name})}
+            beside = [twins[cell.columns[across]] for cell in row]
+            label = NS3.get(name, name)
+            _points(axes, [it + _BAR / 4 for it in x], beside, algorithm_style(label), label)
+        for place, cell in zip(x, row, strict=True):
+            top = max(cell.published, cell.spread()[1]) / scale
+            axes.annotate(
+                f"{cell.ratio:.2f}", (place, top), xytext=(0, 5), textcoords="offset points",
+                ha="center", fontsize=7, color=style["color"],
+            )  # fmt: skip
+    axes.set_xticks(range(len(positions)), [_tick(cells, across, name) for name in positions])
+
+
+def _tick(cells: Sequence[Cell], across: str, value: str) -> str:
+    calibrated = any(cell.is_calibrated for cell in match(cells, {across: value}))
+    return f"{value}\n(calibrated)" if calibrated else value
 
 
 def _points(axes: Any, x: Sequence[float], row: Sequence[Cell], style: Any, label: str) -> None:
@@ -81,37 +92,44 @@ def _points(axes: Any, x: Sequence[float], row: Sequence[Cell], style: Any, labe
 
 
 def plot_causes(simulated: Simulated, file: Path) -> None:
-    """Draw what each candidate cause alone leaves of the baseline, and the published values."""
+    """Draw what each candidate cause alone leaves of the baseline, and the published values.
+
+    Only in the first panel of which all of them have rows.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
+    panel, series, _ = _axes(simulated.comparison)
     rows = [(it, cells) for it, cells in simulated.variants if it.role in ("baseline", "cause")]
-    _, series, _ = _axes(simulated.comparison)
-    names = _values([cell for _, cells in rows for cell in cells], series)
+    panels = _values(rows[0][1], panel)
+    first = next(
+        (name for name in panels if all(match(cells, {panel: name}) for _, cells in rows)), None
+    )
+    if first is None:
+        return
     unit = rows[0][1][0].unit
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 0.6 + 0.42 * len(rows)))
+        figure = Figure(figsize=(7.2, 1.2 + 0.4 * len(rows)))
         axes = figure.subplots()
+        names = _values(match(rows[0][1], {panel: first}), series)
         for index, name in enumerate(names):
             style = algorithm_style(name)
+            bars = [match(cells, {panel: first, series: name}) for _, cells in rows]
+            places = [place for place, cells in enumerate(bars) if cells]
+            widths = [cells[0].mean() / UNITS[unit] for cells in bars if cells]
             shift = (index - (len(names) - 1) / 2) * 0.36
-            for place, (_, cells) in enumerate(rows):
-                for cell in match(cells, {series: name}):
-                    axes.barh(
-                        place + shift, cell.mean() / UNITS[unit], 0.32, color=style["color"],
-                        label=f"{name}, simulated" if place == 0 else None,
-                    )  # fmt: skip
-            published = [
-                cell.published for _, cells in rows for cell in match(cells, {series: name})
-            ]
+            axes.barh(
+                [place + shift for place in places], widths, 0.32, color=style["color"],
+                label=f"{name}, simulated",
+            )  # fmt: skip
             axes.axvline(
-                published[0] / UNITS[unit], color=style["color"], linestyle=":",
+                bars[places[0]][0].published / UNITS[unit], color=style["color"], linestyle=":",
                 label=f"{name}, published",
             )  # fmt: skip
         axes.set_yticks(range(len(rows)), [it.title for it, _ in rows])
         axes.invert_yaxis()
         axes.set_xlabel(f"{simulated.comparison.simulated} ({unit})")
-        axes.set_title("Each candidate cause alone")
+        axes.set_title(f"{first}: each candidate cause alone")
         figure.legend(loc="outside lower center", ncols=4, fontsize=8)
         save(figure, file)
 
