@@ -89,7 +89,8 @@ class Dumbbell
     explicit Dumbbell(const Options& options)
         : m_rtt(options.rtt.GetNanoSeconds()),
           m_forward(Bottleneck(options),
-                    MakeRandomStream(options.seed, RandomComponent::FORWARD_LOSS))
+                    MakeRandomStream(options.seed, RandomComponent::FORWARD_LOSS),
+                    MakeRandomStream(options.seed, RandomComponent::FORWARD_REORDERING))
     {
     }
 

@@ -19,6 +19,8 @@ enum class RandomComponent : uint32_t
     APP_CONGESTION = 3,
     CARRIER_CONGESTION = 4,
     TARGET_CONGESTION = 5,
+    FORWARD_REORDERING = 6,
+    REVERSE_REORDERING = 7,
 };
 
 /// Number of the stream of one component of one flow; no other flow's draws depend on it.

@@ -18,10 +18,20 @@
 namespace tunnelcc
 {
 
+/// A step of a link's rate.
+struct RateChange
+{
+    int64_t time{0};
+    double rate{0}; //!< bit/s from then on
+};
+
 /// One direction of a path: a drop-tail queue in front of a link, and random loss.
 struct LinkSpec
 {
-    double rate{0};            //!< bit/s; 0: unlimited, no queue
+    double rate{0};                      //!< bit/s; 0: unlimited, no queue
+    std::vector<RateChange> rateChanges; //!< in order of time; none if unlimited
+    double reorder{0};         //!< probability that a packet is late, independent of others
+    int64_t reorderDelay{0};   //!< by how much
     uint64_t bufferBytes{0};   //!< most bytes waiting; 0: not limited in bytes
     uint64_t bufferPackets{0}; //!< most packets waiting; 0: not limited in packets
     double loss{0};            //!< probability that a packet is lost, independent of others

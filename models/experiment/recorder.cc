@@ -24,8 +24,8 @@ Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallb
     : m_spec(spec),
       m_world(world),
       m_progress(progress),
-      m_forward(world.Forward(), spec.path.forward.rate, m_result.forward),
-      m_reverse(world.Reverse(), spec.path.reverse.rate, m_result.reverse),
+      m_forward(world.Forward(), m_result.forward),
+      m_reverse(world.Reverse(), m_result.reverse),
       m_client(world.ClientCpu(), m_result.client),
       m_server(world.ServerCpu(), m_result.server),
       m_warmupTimer(this),
@@ -105,8 +105,8 @@ Recorder::OnSample(int64_t now)
                                             interval);
         m_lastRead[i] = read;
     }
-    m_forward.Sample(now, interval);
-    m_reverse.Sample(now, interval);
+    m_forward.Sample(now);
+    m_reverse.Sample(now);
     m_client.Sample(now, interval);
     m_server.Sample(now, interval);
     ReportProgress(now);

@@ -41,8 +41,12 @@ CongestionStream(uint64_t seed, RandomComponent component, uint32_t flow, bool i
 
 World::World(const ExperimentSpec& spec)
     : m_spec(spec),
-      m_forward(spec.path.forward, MakeRandomStream(spec.seed, RandomComponent::FORWARD_LOSS)),
-      m_reverse(spec.path.reverse, MakeRandomStream(spec.seed, RandomComponent::REVERSE_LOSS)),
+      m_forward(spec.path.forward,
+                MakeRandomStream(spec.seed, RandomComponent::FORWARD_LOSS),
+                MakeRandomStream(spec.seed, RandomComponent::FORWARD_REORDERING)),
+      m_reverse(spec.path.reverse,
+                MakeRandomStream(spec.seed, RandomComponent::REVERSE_LOSS),
+                MakeRandomStream(spec.seed, RandomComponent::REVERSE_REORDERING)),
       m_clientCpu(spec.client.cores, spec.client.speed),
       m_serverCpu(spec.server.cores, spec.server.speed),
       m_clientApp(m_clientCpu),

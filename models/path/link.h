@@ -8,6 +8,7 @@
 #include "experiment/experiment-spec.h"
 #include "probe/histogram.h"
 #include "random-loss.h"
+#include "rate-schedule.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -19,8 +20,7 @@ namespace tunnelcc
  * Bottleneck of one direction of a path: drop-tail queue, serialization, random loss.
  *
  * Runs on a virtual clock: a packet's departure is known when it arrives, so that queueing costs
- * no event. The limit counts packets that wait; the one in service does not count. All arithmetic
- * is in whole nanoseconds with the remainder carried, so that no rate drifts.
+ * no event. The limit counts packets that wait; the one in service does not count.
  */
 class Link
 {
@@ -28,7 +28,7 @@ class Link
     static constexpr int64_t DROPPED = -1;
 
     Link(const LinkSpec& spec, const ns3::RngStream& stream)
-        : m_rate(static_cast<uint64_t>(spec.rate)),
+        : m_rate(spec.rate, spec.rateChanges),
           m_bufferBytes(spec.bufferBytes ? spec.bufferBytes : UINT64_MAX),
           m_bufferPackets(spec.bufferPackets ? spec.bufferPackets : UINT64_MAX),
           m_framing(spec.framing),
@@ -61,23 +61,24 @@ class Link
         return departure;
     }
 
-    /// Bytes that wait at time `now`, without the packet in service.
+    /// Bytes that wait at time `now` (never earlier than in the call before), without the packet in
+    /// service.
     uint64_t WaitingBytes(int64_t now)
     {
         Serve(now);
         return m_waitingBytes;
     }
 
-    /// Bytes served until `now`, framing included.
-    double ServedBytes(int64_t now)
+    /// Bytes served until `now`, framing and the whole of the packet in service included.
+    uint64_t ServedBytes(int64_t now)
     {
-        if (!m_rate)
-        {
-            return static_cast<double>(m_acceptedBytes);
-        }
-        double backlog =
-            std::max<int64_t>(0, m_freeAt - now) * 1e-9 * static_cast<double>(m_rate) / 8;
-        return static_cast<double>(m_acceptedBytes) - backlog;
+        return m_acceptedBytes - WaitingBytes(now);
+    }
+
+    /// Bytes that could have been served until `now`; 0: not limited.
+    double OfferedBytes(int64_t now) const
+    {
+        return m_rate.OfferedBytes(now);
     }
 
     /// Record waiting times from now on.
@@ -130,7 +131,7 @@ class Link
 
     int64_t Queue(int64_t now, uint32_t bytes)
     {
-        if (!m_rate)
+        if (!m_rate.IsLimited())
         {
             m_acceptedBytes += bytes;
             return now;
@@ -154,28 +155,18 @@ class Link
             m_queueDelay.Record(start - now);
         }
         m_acceptedBytes += bytes;
-        m_freeAt = start + ServiceTime(bytes);
+        m_freeAt = m_rate.Serve(start, bytes);
         return m_freeAt;
     }
 
-    int64_t ServiceTime(uint32_t bytes)
-    {
-        constexpr uint64_t NS_PER_BYTE_AT_1BPS = 8'000'000'000;
-        uint64_t work = bytes * NS_PER_BYTE_AT_1BPS + m_remainder;
-        uint64_t time = work / m_rate;
-        m_remainder = work - time * m_rate;
-        return static_cast<int64_t>(time);
-    }
-
-    uint64_t m_rate; //!< bit/s; 0: unlimited
+    RateSchedule m_rate;
     uint64_t m_bufferBytes;
     uint64_t m_bufferPackets;
     uint32_t m_framing; //!< bytes
     bool m_lossBefore;
     RandomLoss m_loss;
 
-    int64_t m_freeAt{0};     //!< when the last accepted packet leaves, ns
-    uint64_t m_remainder{0}; //!< bit·ns/s left over from the last service time
+    int64_t m_freeAt{0}; //!< when the last accepted packet leaves, ns
     Fifo<Waiting> m_waiting;
     uint64_t m_waitingBytes{0};
 

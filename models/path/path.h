@@ -21,15 +21,39 @@ class PathDirection
     /// A direction without limits, such as a host's loopback.
     PathDirection() = default;
 
-    PathDirection(const LinkSpec& spec, const ns3::RngStream& stream)
-        : m_link(std::in_place, spec, stream)
+    /**
+     * \param spec the link, and what happens behind it
+     * \param lossStream random numbers that choose the packets to lose
+     * \param reorderStream random numbers that choose the packets to delay
+     */
+    PathDirection(const LinkSpec& spec,
+                  const ns3::RngStream& lossStream,
+                  const ns3::RngStream& reorderStream)
+        : m_link(std::in_place, spec, lossStream)
     {
+        if (spec.reorder > 0)
+        {
+            m_late.emplace(spec.reorder, reorderStream);
+            m_lateness = spec.reorderDelay;
+        }
     }
 
     /// The link, or null where there is none.
     Link* GetLink()
     {
         return m_link ? &*m_link : nullptr;
+    }
+
+    /// Chooses the packets that come late, so that others overtake them; null where none do.
+    RandomLoss* GetLate()
+    {
+        return m_late ? &*m_late : nullptr;
+    }
+
+    /// By how much they come late, ns.
+    int64_t Lateness() const
+    {
+        return m_lateness;
     }
 
     /// The delay line of `delay` ns, made on first use.
@@ -47,6 +71,8 @@ class PathDirection
 
   private:
     std::optional<Link> m_link;
+    std::optional<RandomLoss> m_late;
+    int64_t m_lateness{0};
     std::vector<std::unique_ptr<DelayLine>> m_lines;
 };
 
@@ -56,7 +82,9 @@ class Channel
   public:
     Channel(PathDirection& direction, int64_t delay)
         : m_link(direction.GetLink()),
-          m_line(&direction.LineFor(delay))
+          m_late(direction.GetLate()),
+          m_punctual(&direction.LineFor(delay)),
+          m_tardy(m_late ? &direction.LineFor(delay + direction.Lateness()) : nullptr)
     {
     }
 
@@ -79,6 +107,7 @@ class Channel
         {
             return false;
         }
+        m_line = m_late && m_late->Lose() ? m_tardy : m_punctual;
         m_line->Push(m_departure, packet, blocks);
         return true;
     }
@@ -91,7 +120,10 @@ class Channel
 
   private:
     Link* m_link;
-    DelayLine* m_line;
+    RandomLoss* m_late;
+    DelayLine* m_punctual;
+    DelayLine* m_tardy;         //!< of packets that come late
+    DelayLine* m_line{nullptr}; //!< which the latest packet took
     int64_t m_departure{0};
 };
 

@@ -16,12 +16,10 @@ class LinkProbe
   public:
     /**
      * \param link what to watch
-     * \param rate its rate, bit/s; 0: unlimited
      * \param result where series and counts go; must outlive the probe
      */
-    LinkProbe(Link& link, double rate, LinkResult& result)
+    LinkProbe(Link& link, LinkResult& result)
         : m_link(link),
-          m_rate(rate),
           m_result(result)
     {
     }
@@ -30,21 +28,24 @@ class LinkProbe
     void StartMeasuring(int64_t now)
     {
         m_link.StartMeasuring();
-        m_start = now;
         m_servedAtStart = m_link.ServedBytes(now);
+        m_offeredAtStart = m_link.OfferedBytes(now);
         m_packetsAtStart = m_link.PacketsIn();
         m_dropsAtStart = m_link.Drops();
         m_lossesAtStart = m_link.RandomLosses();
     }
 
-    /// Append one value to each series. \param interval time since the last sample, s
-    void Sample(int64_t now, double interval)
+    /// Append one value to each series.
+    void Sample(int64_t now)
     {
-        double served = m_link.ServedBytes(now);
+        uint64_t served = m_link.ServedBytes(now);
+        double offered = m_link.OfferedBytes(now);
         m_result.queueBytes.push_back(static_cast<double>(m_link.WaitingBytes(now)));
         m_result.dropsSeries.push_back(static_cast<double>(m_link.Drops()));
-        m_result.utilisationSeries.push_back(Utilisation(served - m_lastServed, interval));
+        m_result.utilisationSeries.push_back(
+            Utilisation(served - m_lastServed, offered - m_lastOffered));
         m_lastServed = served;
+        m_lastOffered = offered;
     }
 
     /// The run is over: fill in the counts.
@@ -52,12 +53,13 @@ class LinkProbe
     {
         constexpr double NS = 1e-9;
         const Histogram& delay = m_link.QueueDelay();
-        double served = m_link.ServedBytes(now) - m_servedAtStart;
+        uint64_t served = m_link.ServedBytes(now) - m_servedAtStart;
+        double offered = m_link.OfferedBytes(now) - m_offeredAtStart;
         m_result.packetsIn = m_link.PacketsIn() - m_packetsAtStart;
-        m_result.bytesOut = static_cast<uint64_t>(served);
+        m_result.bytesOut = served;
         m_result.drops = m_link.Drops() - m_dropsAtStart;
         m_result.randomLosses = m_link.RandomLosses() - m_lossesAtStart;
-        m_result.utilisation = Utilisation(served, static_cast<double>(now - m_start) * NS);
+        m_result.utilisation = Utilisation(served, offered);
         m_result.queueDelayMean = delay.Mean() * NS;
         m_result.queueDelayP50 = delay.Quantile(0.50) * NS;
         m_result.queueDelayP95 = delay.Quantile(0.95) * NS;
@@ -66,17 +68,17 @@ class LinkProbe
     }
 
   private:
-    double Utilisation(double bytes, double seconds) const
+    static double Utilisation(uint64_t served, double offered)
     {
-        return m_rate > 0 && seconds > 0 ? bytes * 8 / (m_rate * seconds) : 0;
+        return offered > 0 ? static_cast<double>(served) / offered : 0;
     }
 
     Link& m_link;
-    double m_rate;
     LinkResult& m_result;
-    int64_t m_start{0};
-    double m_servedAtStart{0};
-    double m_lastServed{0};
+    uint64_t m_servedAtStart{0};
+    uint64_t m_lastServed{0};
+    double m_offeredAtStart{0};
+    double m_lastOffered{0};
     uint64_t m_packetsAtStart{0};
     uint64_t m_dropsAtStart{0};
     uint64_t m_lossesAtStart{0};

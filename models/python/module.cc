@@ -92,9 +92,16 @@ LayerWireBytes(const std::vector<LayerSpec>& layers, uint32_t messageBytes, uint
 void
 BindPath(nb::module_& m)
 {
+    nb::class_<RateChange>(m, "RateChange")
+        .def(nb::init<>())
+        .def_rw("time", &RateChange::time)
+        .def_rw("rate", &RateChange::rate);
     nb::class_<LinkSpec>(m, "LinkSpec")
         .def(nb::init<>())
         .def_rw("rate", &LinkSpec::rate)
+        .def_rw("rate_changes", &LinkSpec::rateChanges)
+        .def_rw("reorder", &LinkSpec::reorder)
+        .def_rw("reorder_delay", &LinkSpec::reorderDelay)
         .def_rw("buffer_bytes", &LinkSpec::bufferBytes)
         .def_rw("buffer_packets", &LinkSpec::bufferPackets)
         .def_rw("loss", &LinkSpec::loss)

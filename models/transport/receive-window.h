@@ -41,6 +41,12 @@ class ReceiveWindow
         return m_offered;
     }
 
+    /// Least by which the edge of the window moves (RFC 9293, section 3.8.6.2.2), bytes.
+    uint64_t LeastStep() const
+    {
+        return std::min(m_mss, m_offered / 2);
+    }
+
     /// A segment arrived, in order or not.
     void OnSegment()
     {

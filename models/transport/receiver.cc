@@ -149,19 +149,26 @@ Receiver::UpdateBlocks(uint64_t begin, uint64_t end)
     m_blockCount = count;
 }
 
+uint64_t
+Receiver::NextEdge() const
+{
+    uint64_t edge = m_read + m_window.Offered();
+    return edge >= m_edge + m_window.LeastStep() ? edge : m_edge;
+}
+
 bool
 Receiver::NeedsWindowUpdate() const
 {
     // Linux tcp_cleanup_rbuf(): the window has at least doubled.
     uint64_t advertised = m_edge - m_received;
-    uint64_t now = std::max(m_edge, m_read + m_window.Offered()) - m_received;
+    uint64_t now = NextEdge() - m_received;
     return now > 0 && now >= 2 * advertised;
 }
 
 const SackBlocks*
 Receiver::FillAck(Packet& ack)
 {
-    m_edge = std::max(m_edge, m_read + m_window.Offered());
+    m_edge = NextEdge();
     m_lastAcked = m_next;
     ack.segment = static_cast<uint32_t>(m_next);
     ack.window = static_cast<uint32_t>(std::min<uint64_t>(m_edge - m_received, UINT32_MAX));

@@ -123,6 +123,7 @@ class Receiver
     void Resize(size_t capacity);
     void OnOutOfOrder(uint64_t number, uint32_t length);
     void UpdateBlocks(uint64_t begin, uint64_t end);
+    uint64_t NextEdge() const;
     AckUrgency OnDuplicate(uint64_t number);
 
     ReceiveWindow m_window;

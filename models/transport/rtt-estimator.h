@@ -61,6 +61,12 @@ class RttEstimator
         m_backoff = std::min(m_backoff + 1, MAX_BACKOFF);
     }
 
+    /// Take the doublings back.
+    void EndBackOff()
+    {
+        m_backoff = 0;
+    }
+
     static constexpr int64_t INITIAL_RTO = 1'000'000'000; //!< RFC 6298, rule 2.1
     static constexpr int64_t MAX_RTO = 120'000'000'000;   //!< Linux TCP_RTO_MAX
 

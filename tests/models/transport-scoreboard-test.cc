@@ -426,7 +426,7 @@ class ReceiverTest : public ns3::TestCase
             Deliver(receiver, number);
             if (m_random() % 2)
             {
-                receiver.Read(m_random() % (receiver.Readable() + 1));
+                receiver.Read(0, m_random() % (receiver.Readable() + 1), 0);
             }
         }
         NS_TEST_EXPECT_MSG_EQ(receiver.IsFinished(), true, "FIN");
@@ -518,7 +518,13 @@ class SendBufferTest : public ns3::TestCase
   private:
     void DoRun() override
     {
-        SendBuffer buffer(3'000, 2. / 3);
+        SendBuffer buffer(1'500, 3'000, 2. / 3);
+        NS_TEST_EXPECT_MSG_EQ(buffer.Write(2'000), 1'500, "the buffer is small at first");
+        NS_TEST_EXPECT_MSG_EQ(buffer.WantsToExpand(), true, "and may grow");
+        buffer.OnSent(1'500);
+        buffer.OnAcked(1'500);
+        buffer.Expand(10'000);
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), true, "there is room");
         NS_TEST_EXPECT_MSG_EQ(buffer.Write(2'000), 2'000, "fits");
         buffer.OnSent(2'000);
         buffer.OnAcked(1'000);
@@ -532,7 +538,7 @@ class SendBufferTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), true, "2000 bytes queued");
         NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), false, "once");
         NS_TEST_EXPECT_MSG_EQ(buffer.Unsent(), 0, "all is sent");
-        NS_TEST_EXPECT_MSG_EQ(buffer.SentOffset(), 4'000, "bytes sent so far");
+        NS_TEST_EXPECT_MSG_EQ(buffer.SentOffset(), 5'500, "bytes sent so far");
     }
 };
 
