@@ -39,8 +39,7 @@ Sender::UpdateTimer(int64_t now)
         }
         return;
     }
-    bool isWindowClosed =
-        m_buffer.Unsent() > 0 && m_isEstablished && m_buffer.SentOffset() >= m_windowEdge;
+    bool isWindowClosed = m_buffer.Unsent() > 0 && m_isEstablished && !NewSegmentLength();
     if (!isWindowClosed)
     {
         m_persistDeadline = NEVER;

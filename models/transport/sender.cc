@@ -52,6 +52,7 @@ Sender::OnEstablished(int64_t now, int64_t rtt, uint32_t window)
 {
     m_isEstablished = true;
     m_windowEdge = window;
+    m_largestWindow = window;
     m_rtt.Sample(rtt);
     m_state.srtt = m_rtt.Srtt();
     m_state.minRtt = rtt;
@@ -224,8 +225,9 @@ Sender::NewSegmentLength() const
     uint64_t room = m_windowEdge - std::min(m_windowEdge, m_buffer.SentOffset());
     if (length > room)
     {
-        // Avoid the silly window syndrome: wait for acknowledgements if any are to come.
-        if (room == 0 || m_board.PacketsOut() > 0)
+        // Avoid the silly window syndrome (RFC 9293, section 3.8.6.2.1).
+        bool isHalf = m_board.PacketsOut() == 0 && 2 * room >= m_largestWindow;
+        if (room == 0 || !isHalf)
         {
             return std::nullopt;
         }

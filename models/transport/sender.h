@@ -212,8 +212,9 @@ class Sender
     bool m_isEstablished{false};
     bool m_isClosing{false};
     bool m_isFinSent{false};
-    uint64_t m_windowEdge{0}; //!< stream offset up to which the peer lets us send
-    uint64_t m_lastSmall{0};  //!< one past the latest segment shorter than the MSS
+    uint64_t m_windowEdge{0};    //!< stream offset up to which the peer lets us send
+    uint32_t m_largestWindow{0}; //!< that the peer ever advertised, bytes
+    uint64_t m_lastSmall{0};     //!< one past the latest segment shorter than the MSS
     int64_t m_lastSendTime{0};
     bool m_isCwndLimited{false};     //!< since the last full round of data
     uint64_t m_cwndUsageEnd{0};      //!< segment that ends the current round for ValidateCwnd()
