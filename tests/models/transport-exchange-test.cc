@@ -1,0 +1,523 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Scripted exchanges: handshake, acknowledgements, segments, windows, buffers, the end of a
+ * connection (RFC 9293, RFC 5681, RFC 896), delivery-rate samples and pacing. The RTT is 100 ms
+ * unless said otherwise, so that the client is connected at 100 ms and the server at 150 ms.
+ */
+#include "exchange.h"
+
+namespace
+{
+
+using namespace tunnelcc;
+
+class HandshakeTest : public SimulationTestCase
+{
+  public:
+    HandshakeTest()
+        : SimulationTestCase("SYN, SYN-ACK, ACK; data follows at once")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Write(0, 1'448);
+        exchange.Connect();
+        RunUntil(1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Show(PacketKind::SYN), "@0", "SYN");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Show(PacketKind::SYN_ACK), "@50", "SYN-ACK");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Acks(), "0@100", "ACK");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(), "0@100", "data");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.connectedTime, 100 * MS, "the client");
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.connectedTime, 150 * MS, "the server");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().minRtt, 100 * MS, "the first RTT sample");
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.State().minRtt, 100 * MS, "the first RTT sample");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.Wire().ackBytes, 60 + 52, "SYN and ACK");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.Wire().dataBytes, 1'500, "a full packet");
+    }
+};
+
+class LostHandshakeTest : public SimulationTestCase
+{
+  public:
+    LostHandshakeTest()
+        : SimulationTestCase("Lost handshake packets come again after 1, 2, 4 s")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        {
+            Exchange exchange;
+            exchange.toServer.LoseNext(PacketKind::SYN, 2);
+            exchange.Connect();
+            RunUntil(4'000 * MS);
+            NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Show(PacketKind::SYN), "@0 @1000 @3000", "");
+            NS_TEST_EXPECT_MSG_EQ(exchange.client.connectedTime, 3'100 * MS, "with the third");
+            NS_TEST_EXPECT_MSG_EQ(exchange.client.State().srtt, 100 * MS, "of the third");
+        }
+        ns3::Simulator::Destroy();
+        {
+            Exchange exchange;
+            exchange.toClient.LoseNext(PacketKind::SYN_ACK);
+            exchange.Connect();
+            RunUntil(4'000 * MS);
+            NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Show(PacketKind::SYN), "@0 @1000", "SYN");
+            NS_TEST_EXPECT_MSG_EQ(exchange.client.connectedTime, 1'100 * MS, "SYN-ACK lost");
+            NS_TEST_EXPECT_MSG_EQ(exchange.server.connectedTime, 1'150 * MS, "SYN-ACK lost");
+        }
+        ns3::Simulator::Destroy();
+        {
+            Exchange exchange;
+            exchange.toServer.LoseNext(PacketKind::ACK);
+            exchange.Connect();
+            RunUntil(4'000 * MS);
+            NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Show(PacketKind::SYN_ACK), "@50 @1050", "");
+            NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Acks(), "0@100 0@1100", "once more");
+            NS_TEST_EXPECT_MSG_EQ(exchange.server.connectedTime, 1'150 * MS, "ACK lost");
+        }
+        ns3::Simulator::Destroy();
+        {
+            Exchange exchange;
+            exchange.toServer.LoseNext(PacketKind::ACK);
+            exchange.Write(0, 1'448);
+            exchange.Connect();
+            RunUntil(4'000 * MS);
+            NS_TEST_EXPECT_MSG_EQ(exchange.server.connectedTime, 150 * MS, "data says the same");
+            NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().TotalRead(),
+                                  1'448,
+                                  "and is read");
+        }
+    }
+};
+
+class DelayedAckTest : public SimulationTestCase
+{
+  public:
+    DelayedAckTest()
+        : SimulationTestCase("Quick ACKs for 16 segments, then every second one or after 40 ms")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.client.control.cwnd = 100;
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 21);
+        RunUntil(1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(),
+                              "1@150 2@150 3@150 4@150 5@150 6@150 7@150 8@150 9@150 10@150 "
+                              "11@150 12@150 13@150 14@150 15@150 16@150 18@150 20@150 21@190",
+                              "the 21st alone is delayed");
+        exchange.Write(1'000 * MS, 100);
+        RunUntil(2'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(1'000 * MS),
+                              "22@1050",
+                              "a small segment that was read is not");
+    }
+};
+
+class PiggybackTest : public SimulationTestCase
+{
+  public:
+    PiggybackTest()
+        : SimulationTestCase("An answer carries the ACK")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.server.answers = 500;
+        exchange.Connect();
+        exchange.Write(100 * MS, 100);
+        RunUntil(1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Data(), "0@150", "the answer");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(), "1@150", "an ACK");
+        NS_TEST_EXPECT_MSG_EQ(+exchange.toClient.log.back().packet.ridesAlong, 1, "in its header");
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.Wire().acks, 0, "no packet of its own");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetReceiver().TotalRead(), 500, "read");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Board().PacketsOut(), 0, "acked");
+    }
+};
+
+class NagleTest : public SimulationTestCase
+{
+  public:
+    NagleTest()
+        : SimulationTestCase("Nagle: small segments wait for each other, unless nodelay")
+    {
+    }
+
+  private:
+    std::string Send(bool isNodelay, std::initializer_list<uint64_t> writes)
+    {
+        ns3::Simulator::Destroy();
+        TcpSpec spec = Exchange::Spec();
+        spec.nodelay = isNodelay;
+        Exchange exchange(100 * MS, spec);
+        exchange.Connect();
+        for (const uint64_t bytes : writes)
+        {
+            exchange.Write(100 * MS, bytes);
+        }
+        RunUntil(2'000 * MS);
+        return exchange.toServer.Lengths() + " | " + exchange.toServer.Data();
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(Send(false, {100, 100, 100}),
+                              "100 200 | 0@100 1@200",
+                              "the first goes, the others wait for its ACK and go together");
+        NS_TEST_EXPECT_MSG_EQ(Send(false, {1'500}),
+                              "1448 52 | 0@100 1@100",
+                              "Minshall: a full segment outstanding holds nothing back");
+        NS_TEST_EXPECT_MSG_EQ(Send(true, {100, 100, 100}),
+                              "100 100 100 | 0@100 1@100 2@100",
+                              "nodelay");
+        // tests/reference: a WebSocket frame of 8 + 4096 bytes as captured.
+        NS_TEST_EXPECT_MSG_EQ(Send(true, {4'104}),
+                              "1448 1448 1208 | 0@100 1@100 2@100",
+                              "a frame, limited by the application");
+    }
+};
+
+class BacklogTest : public SimulationTestCase
+{
+  public:
+    BacklogTest()
+        : SimulationTestCase("Under backlog segments are full whatever was written")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.nodelay = true;
+        Exchange exchange(100 * MS, spec);
+        exchange.client.control.cwnd = 2;
+        exchange.Connect();
+        for (int i = 0; i < 3; ++i)
+        {
+            exchange.Write(100 * MS, 4'104);
+        }
+        RunUntil(2'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Lengths(),
+                              "1448 1448 1448 1448 1448 1448 1448 1448 728",
+                              "12312 bytes");
+    }
+};
+
+class FinTest : public SimulationTestCase
+{
+  public:
+    FinTest()
+        : SimulationTestCase("FIN follows the data, is acknowledged, and sent again if lost")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        exchange.Write(100 * MS, 2'000);
+        exchange.client.tcp.Close(100 * MS);
+        RunUntil(140 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Lengths(), "1448 552 0", "data, then FIN");
+        NS_TEST_EXPECT_MSG_EQ(+exchange.toServer.log.back().packet.isFin, 1, "FIN");
+        RunUntil(1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().IsFinished(), true, "arrived");
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().TotalRead(), 2'000, "data");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.FinishedTime(), 200 * MS, "acknowledged");
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.FinishedTime(), -1, "the other half is open");
+
+        exchange.toClient.LoseSegment(0);
+        exchange.server.tcp.Close(1'000 * MS);
+        RunUntil(3'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Data(), "0@1000 0@1300", "lost, then again");
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.FinishedTime(), 1'400 * MS, "acknowledged");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetReceiver().IsFinished(), true, "arrived");
+    }
+};
+
+class ZeroWindowTest : public SimulationTestCase
+{
+  public:
+    explicit ZeroWindowTest(bool losesUpdate)
+        : SimulationTestCase(losesUpdate ? "A lost window update: the next probe finds out"
+                                         : "A closed window is probed, and opens with an update"),
+          m_losesUpdate(losesUpdate)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.receiveWindow = 10 * 1'448;
+        Exchange exchange(100 * MS, Exchange::Spec(), spec);
+        exchange.server.reads = false;
+        exchange.client.control.cwnd = 50;
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 20);
+        RunUntil(1'499 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS), "", "ten fill the window");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.log.back().packet.window, 0, "closed");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Show(PacketKind::WINDOW_PROBE),
+                              "@500 @1100",
+                              "after 300 ms, then 600");
+        RunUntil(1'500 * MS);
+        if (m_losesUpdate)
+        {
+            exchange.toClient.LoseNext(PacketKind::ACK);
+        }
+        exchange.server.reads = true;
+        exchange.server.tcp.Read(1'500 * MS, exchange.server.tcp.Readable());
+        const int64_t opens = (m_losesUpdate ? 2'400 : 1'550) * MS;
+        exchange.toServer.LoseSegment(10);
+        exchange.toServer.LoseSegment(11);
+        RunUntil(opens + 1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.log.back().packet.length, 1'448, "all is sent");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS, opens), "", "not before");
+        const std::string first =
+            m_losesUpdate ? "10@2400 11@2400 12@2400" : "10@1550 11@1550 12@1550";
+        const std::string sent = exchange.toServer.Data(opens, opens + 1);
+        NS_TEST_EXPECT_MSG_EQ(sent.substr(0, first.size()), first, "then at once");
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().TotalRead(), 20 * 1'448, "all");
+    }
+
+    bool m_losesUpdate;
+};
+
+class PersistBackOffTest : public SimulationTestCase
+{
+  public:
+    PersistBackOffTest()
+        : SimulationTestCase("Window probes back off; the time-out of data sent later does not")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.receiveWindow = 10 * 1'448;
+        Exchange exchange(100 * MS, Exchange::Spec(), spec);
+        exchange.server.reads = false;
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 11);
+        RunUntil(6'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Show(PacketKind::WINDOW_PROBE),
+                              "@500 @1100 @2300 @4700",
+                              "300, 600, 1200, 2400 ms");
+        exchange.toServer.LoseSegment(10, 2);
+        exchange.server.tcp.Read(6'000 * MS, exchange.server.tcp.Readable());
+        RunUntil(8'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(6'000 * MS),
+                              "10@6050 10@6350 10@6650",
+                              "300 ms again (Linux tcp_ack_probe())");
+    }
+};
+
+class SillyWindowTest : public SimulationTestCase
+{
+  public:
+    SillyWindowTest()
+        : SimulationTestCase("A slow reader's window opens by whole segments (RFC 9293, 3.8.6.2.2)")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.receiveWindow = 10 * 1'448;
+        Exchange exchange(10 * MS, Exchange::Spec(), spec);
+        exchange.server.reads = false;
+        exchange.client.control.cwnd = 50;
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 200);
+        for (int64_t time = 200 * MS; time < 2'000 * MS; time += MS)
+        {
+            RunUntil(time);
+            exchange.server.tcp.Read(time, std::min<uint64_t>(100, exchange.server.tcp.Readable()));
+        }
+        uint64_t packets = 0;
+        uint64_t bytes = 0;
+        for (const Transmission& sent : exchange.toServer.log)
+        {
+            packets += sent.packet.kind == PacketKind::DATA;
+            bytes += sent.packet.length;
+        }
+        NS_TEST_EXPECT_MSG_EQ(bytes, packets * 1'448, "no small segments");
+        NS_TEST_EXPECT_MSG_GT(exchange.server.tcp.GetReceiver().TotalRead(), 150'000, "it goes on");
+    }
+};
+
+class SendBufferFullTest : public SimulationTestCase
+{
+  public:
+    SendBufferFullTest()
+        : SimulationTestCase("A full send buffer blocks the writer until a third is free")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.sendBuffer = 30 * 1'448;
+        Exchange exchange(100 * MS, spec);
+        exchange.Connect();
+        RunUntil(100 * MS);
+        const uint64_t taken = exchange.client.tcp.Write(100 * MS, 50 * 1'448);
+        NS_TEST_EXPECT_MSG_EQ(taken, 30 * 1'448, "what fits");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.Write(110 * MS, 1), 0, "nothing more");
+        RunUntil(199 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.writable.size(), 0, "blocked");
+        RunUntil(2'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ((exchange.client.writable == std::vector<int64_t>{200 * MS}),
+                              true,
+                              "once, when the tenth segment is acknowledged");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.Write(2'000 * MS, 50 * 1'448), 30 * 1'448, "");
+    }
+};
+
+class RateSampleTest : public SimulationTestCase
+{
+  public:
+    RateSampleTest()
+        : SimulationTestCase("Delivery-rate samples, by hand")
+    {
+    }
+
+  private:
+    void CheckSample(size_t ack, uint32_t delivered, int64_t interval, uint64_t prior)
+    {
+        const RateSample& rate = m_events->at(ack).rate;
+        NS_TEST_EXPECT_MSG_EQ(rate.delivered, delivered, "ACK " << ack);
+        NS_TEST_EXPECT_MSG_EQ(rate.interval, interval, "ACK " << ack);
+        NS_TEST_EXPECT_MSG_EQ(rate.priorDelivered, prior, "ACK " << ack);
+    }
+
+    void DoRun() override
+    {
+        Exchange exchange;
+        m_events = &exchange.client.control.events;
+        exchange.Connect();
+        for (uint32_t segment = 0; segment < 10; ++segment)
+        {
+            exchange.toServer.HoldSegment(segment, segment * 5 * MS);
+        }
+        exchange.WriteSegments(100 * MS, 15);
+        RunUntil(1'000 * MS);
+        // Sent at 100 ms, acknowledged one by one, 5 ms apart: the send phase has no length.
+        CheckSample(0, 1, 100 * MS, 0);
+        CheckSample(4, 5, 120 * MS, 0);
+        CheckSample(9, 10, 145 * MS, 0);
+        // Segment 10 left at 200 ms with the first ACK, 100 ms after segment 0, whose delivery
+        // began the window; ten more were delivered when its own ACK came, at 300 ms.
+        CheckSample(10, 10, 100 * MS, 1);
+        // Segment 14 left at 220 ms, after five deliveries and 120 ms after the latest of these;
+        // its ACK, 100 ms later, is the fifteenth.
+        CheckSample(14, 10, 120 * MS, 5);
+        NS_TEST_EXPECT_MSG_EQ(m_events->at(0).rtt, 100 * MS, "RTT");
+        NS_TEST_EXPECT_MSG_EQ(m_events->at(9).rtt, 145 * MS, "RTT");
+        NS_TEST_EXPECT_MSG_EQ(m_events->at(9).priorInFlight, 6, "9 of 15 were acknowledged");
+
+        exchange.Write(1'000 * MS, 1'448);
+        exchange.Write(1'010 * MS, 10 * 1'448);
+        RunUntil(2'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(m_events->at(15).rate.isAppLimited, true, "it had nothing to send");
+        NS_TEST_EXPECT_MSG_EQ(m_events->back().rate.isAppLimited, true, "nor the next time");
+    }
+
+    const std::vector<AckEvent>* m_events{nullptr};
+};
+
+class PacingTest : public SimulationTestCase
+{
+  public:
+    explicit PacingTest(int64_t quantum, const std::string& name, std::string expected)
+        : SimulationTestCase("Pacing at a segment a millisecond: " + name),
+          m_quantum(quantum),
+          m_expected(std::move(expected))
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.pacingQuantum = m_quantum;
+        Exchange exchange(100 * MS, spec);
+        exchange.client.control.pacingRate = 1'448e3;
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 100);
+        RunUntil(199 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS), "", "the first ten at once");
+        exchange.client.control.SetCwnd(90);
+        RunUntil(206 * MS);
+        // As late as it is, the first burst gets the credit of half its own duration.
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS), m_expected, "then paced");
+        RunUntil(299 * MS);
+        const auto sent = static_cast<double>(exchange.client.tcp.GetSender().Counters().segments);
+        NS_TEST_EXPECT_MSG_EQ_TOL(sent, 100, 1e-3, "all within 90 ms");
+    }
+
+    int64_t m_quantum;
+    std::string m_expected;
+};
+
+class TransportExchangeTestSuite : public ns3::TestSuite
+{
+  public:
+    TransportExchangeTestSuite()
+        : ns3::TestSuite("tunnelcc-transport-exchange", Type::UNIT)
+    {
+        AddTestCase(new HandshakeTest, Duration::QUICK);
+        AddTestCase(new LostHandshakeTest, Duration::QUICK);
+        AddTestCase(new DelayedAckTest, Duration::QUICK);
+        AddTestCase(new PiggybackTest, Duration::QUICK);
+        AddTestCase(new NagleTest, Duration::QUICK);
+        AddTestCase(new BacklogTest, Duration::QUICK);
+        AddTestCase(new FinTest, Duration::QUICK);
+        AddTestCase(new ZeroWindowTest(false), Duration::QUICK);
+        AddTestCase(new ZeroWindowTest(true), Duration::QUICK);
+        AddTestCase(new SendBufferFullTest, Duration::QUICK);
+        AddTestCase(new RateSampleTest, Duration::QUICK);
+        AddTestCase(new PacingTest(1 * MS,
+                                   "bursts of at least two",
+                                   "10@200 11@200 12@201 13@201 14@203 15@203 16@205 17@205"),
+                    Duration::QUICK);
+        AddTestCase(new PacingTest(5 * MS,
+                                   "five milliseconds' worth",
+                                   "10@200 11@200 12@200 13@200 14@200 15@202.5 16@202.5 "
+                                   "17@202.5 18@202.5 19@202.5"),
+                    Duration::QUICK);
+        AddTestCase(new PacingTest(0,
+                                   "one by one",
+                                   "10@200 11@200.5 12@201.5 13@202.5 14@203.5 15@204.5 "
+                                   "16@205.5"),
+                    Duration::QUICK);
+        AddTestCase(new PersistBackOffTest, Duration::QUICK);
+        AddTestCase(new SillyWindowTest, Duration::QUICK);
+    }
+};
+
+TransportExchangeTestSuite g_transportExchangeTestSuite;
+
+} // namespace
