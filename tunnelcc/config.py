@@ -20,6 +20,7 @@ from tunnelcc.kernels import kernels
 from tunnelcc.schema import (
     BUFFER,
     PROBABILITY,
+    RATE_STEPS,
     SWITCH,
     TEXT,
     Model,
@@ -58,6 +59,9 @@ class Path(Model):
     """What lies between the two hosts, seen from the sender of the data."""
 
     rate: LinkRate = Field(100e6, description="bottleneck rate in the direction of the data")
+    rate_steps: Annotated[tuple[tuple[float, float], ...], RATE_STEPS] = Field(
+        (), description="later rates in that direction: when, and what"
+    )
     rtt: Rtt = Field(0.04, description="base round-trip time, half of it in each direction")
     loss: Probability = Field(
         0.0, description="random loss of packets in the direction of the data, independent"
@@ -89,6 +93,12 @@ class Path(Model):
     )
     loss_position: Annotated[str, choice("after", "before")] = Field(
         "after", description="whether random loss acts after the bottleneck or before its queue"
+    )
+    reorder: Probability = Field(
+        0.0, description="packets in the direction of the data that come reorder_delay late"
+    )
+    reorder_delay: Timer = Field(
+        0.01, description="how late they are; packets sent within that time overtake them"
     )
 
 

@@ -122,6 +122,33 @@ def _parse_buffer(value: object) -> units.Buffer:
     return buffer
 
 
+def _parse_rate_steps(value: object) -> tuple[tuple[float, float], ...]:
+    steps = value if isinstance(value, (list, tuple)) else [value]
+    parsed: list[tuple[float, float]] = []
+    for step in steps:
+        if not isinstance(step, (list, tuple)) or len(step) != 2:
+            raise UnitError(RATE_STEPS.expected)
+        try:
+            moment, bits = units.parse_time(step[0]), units.parse_rate(step[1])
+        except UnitError as error:
+            raise UnitError(RATE_STEPS.expected, error.hint) from None
+        latest = parsed[-1][0] if parsed else 0.0
+        if not (latest < moment <= 100_000 and 1e3 <= bits <= 400e9):
+            raise UnitError(RATE_STEPS.expected)
+        parsed.append((moment, bits))
+    return tuple(parsed)
+
+
+def _format_rate_steps(steps: Sequence[tuple[float, float]]) -> list[list[str]]:
+    return [[units.format_time(moment), units.format_rate(bits)] for moment, bits in steps]
+
+
+RATE_STEPS = Kind(
+    _parse_rate_steps,
+    _format_rate_steps,
+    "a list of [time, rate] such as [['10s', '20Mbps'], ['20s', '5Mbps']], "
+    "times in rising order from more than 0s, rates from 1kbps to 400Gbps",
+)
 SWITCH = Kind(_parse_switch, bool, "true or false")
 TEXT = Kind(_parse_text, str, "one line of text")
 BUFFER = Kind(_parse_buffer, str, f"{units.BUFFER_EXPECTED}, more than 0, at most 1000bdp or 1TiB")

@@ -60,9 +60,19 @@ def _path(experiment: Experiment) -> Any:
     path = experiment.path
     spec = core.load().PathSpec()
     spec.forward = _link(experiment, path.rate, path.buffer, path.loss)
+    spec.forward.rate_changes = [_rate_change(*step) for step in path.rate_steps]
+    spec.forward.reorder = path.reorder
+    spec.forward.reorder_delay = nanoseconds(path.reorder_delay)
     spec.reverse = _link(experiment, path.reverse_rate, path.reverse_buffer, path.reverse_loss)
     spec.rtt = nanoseconds(path.rtt)
     return spec
+
+
+def _rate_change(moment: float, rate: float) -> Any:
+    change = core.load().RateChange()
+    change.time = nanoseconds(moment)
+    change.rate = rate
+    return change
 
 
 def _link(experiment: Experiment, rate: float | None, buffer: Buffer, loss: float) -> Any:

@@ -20,6 +20,11 @@ def _spec(settings=None, table=None):
 #: Key → (value, where it arrives, as what).
 ARRIVALS = {
     "path.rate": ("10Mbps", lambda spec: spec.path.forward.rate, 10e6),
+    "path.rate_steps": (
+        [["2s", "5Mbps"]],
+        lambda spec: [(step.time, step.rate) for step in spec.path.forward.rate_changes],
+        [(2 * 10**9, 5e6)],
+    ),
     "path.rtt": ("30ms", lambda spec: spec.path.rtt, 30_000_000),
     "path.loss": ("2%", lambda spec: spec.path.forward.loss, 0.02),
     "path.buffer": ("200p", lambda spec: spec.path.forward.buffer_packets, 200),
@@ -29,6 +34,8 @@ ARRIVALS = {
     "path.framing": ("ethernet", lambda spec: spec.path.forward.framing, 38),
     "path.loss_pattern": ("periodic", lambda spec: spec.path.forward.loss_periodic, True),
     "path.loss_position": ("before", lambda spec: spec.path.forward.loss_before, True),
+    "path.reorder": ("4%", lambda spec: spec.path.forward.reorder, 0.04),
+    "path.reorder_delay": ("7ms", lambda spec: spec.path.forward.reorder_delay, 7_000_000),
     "flows.cc": ("bbr", lambda spec: spec.flows[0].cc.name, "bbr"),
     "flows.count": (3, lambda spec: len(spec.flows), 3),
     "flows.start": ("2s", lambda spec: spec.flows[0].start // 10**7, 200),
