@@ -232,7 +232,7 @@ def test_the_tolerance_bounds_the_verdict(simulated, verdict):
 
 def test_what_was_calibrated_is_never_reproduced():
     assert cell(100, (100,), calibrated=True).verdict == "calibrated: fits"
-    assert cell(100, (50,), calibrated=True).verdict == "calibrated: does not fit"
+    assert cell(100, (50,), calibrated=True).verdict == "calibrated: no fit"
     assert cell(100, (100,), calibrated=True).label == "calibrated"
 
 

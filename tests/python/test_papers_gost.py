@@ -142,3 +142,19 @@ def test_the_stored_sweep_chose_the_buffer():
             scores[row["path.buffer"]] = float(row["misfit"])
     table = scenario.read_scenario(FOLDER / "scenario.toml")
     assert table["path"]["buffer"] == compare.best(list(scores.items()))
+
+
+def test_the_stored_table_is_what_runs_give():
+    """Else: tunnelcc reproduce gost-thesis --output results/gost-thesis."""
+    stored = json.loads((ROOT / "results" / "gost-thesis" / "goodput.json").read_text())
+    assert len(stored["rows"]) == 16
+    names = {WS: "relay+ws", WSS: "relay+wss"}
+    for tunnel, cc in ((WS, "cubic"), (WSS, "bbr")):
+        (row,) = (
+            row
+            for row in stored["rows"]
+            if (row["tunnel"], row["cc"], row["streams"]) == (names[tunnel], cc, "1")
+        )
+        table = scenario.read_scenario(FOLDER / "scenario.toml")
+        result = tc.run(scenario.build(table, {"tunnel": tunnel, "cc": cc}), progress=False)
+        assert row["runs"][0]["goodput"] == pytest.approx(result.goodput, rel=1e-3)

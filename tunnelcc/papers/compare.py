@@ -16,7 +16,7 @@ from tunnelcc.papers.published import UNITS
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 FITTED = "calibrated: fits"
-NOT_FITTED = "calibrated: does not fit"
+NOT_FITTED = "calibrated: no fit"
 
 
 @dataclass
