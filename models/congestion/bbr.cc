@@ -4,7 +4,6 @@
 #include "congestion/bbr.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tunnelcc
 {
@@ -14,23 +13,6 @@ namespace
 
 /// Phases among which PROBE_BW starts at random: all but the draining one (bbr_cycle_rand).
 constexpr uint32_t RANDOM_PHASES = 7;
-
-/// Seed expansion by the SplitMix64 generator (Steele, Lea, Flood, OOPSLA 2014).
-uint64_t
-SplitMix64(uint64_t& state)
-{
-    state += 0x9e3779b97f4a7c15ULL;
-    uint64_t z = state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-}
-
-int64_t
-ToNanoseconds(double seconds)
-{
-    return static_cast<int64_t>(std::llround(seconds * 1e9));
-}
 
 } // namespace
 
@@ -48,7 +30,7 @@ Bbr::Bbr(const BbrParameters& parameters, int64_t stream)
                                        parameters.policerRateRatio,
                                        parameters.policerRateDifference,
                                        parameters.policerUseRounds}),
-      m_random(static_cast<uint64_t>(stream))
+      m_random(stream)
 {
 }
 
@@ -354,7 +336,7 @@ void
 Bbr::EnterProbeBw(const TcpState& state)
 {
     m_mode = Mode::PROBE_BW;
-    m_cycleIndex = CYCLE_LENGTH - 1 - DrawUniform(RANDOM_PHASES);
+    m_cycleIndex = CYCLE_LENGTH - 1 - m_random.DrawBelow(RANDOM_PHASES);
     AdvanceCyclePhase(state);
 }
 
@@ -392,12 +374,6 @@ Bbr::UpdateGains()
         m_cwndGain = 1;
         break;
     }
-}
-
-uint32_t
-Bbr::DrawUniform(uint32_t bound)
-{
-    return static_cast<uint32_t>(((SplitMix64(m_random) >> 32) * bound) >> 32);
 }
 
 } // namespace tunnelcc

@@ -8,6 +8,7 @@
 #include "congestion/bbr-policer.h"
 #include "congestion/congestion-control.h"
 #include "congestion/congestion-parameters.h"
+#include "congestion/flow-random.h"
 #include "congestion/windowed-max-filter.h"
 
 #include <cstdint>
@@ -155,7 +156,6 @@ class Bbr : public CongestionControl
     uint32_t GetAggregationAllowance() const;
     uint32_t GetInNetworkAtDeparture(const TcpState& state, int64_t now, uint32_t inFlight);
     uint32_t GetBurst(const TcpState& state);
-    uint32_t DrawUniform(uint32_t bound);
 
     // Parameters in the units that the hot path computes in.
     BbrParameters m_parameters;
@@ -190,7 +190,7 @@ class Bbr : public CongestionControl
     int64_t m_probeRttDoneTime{0}; //!< ns; 0: not yet down to the minimum
     bool m_isProbeRttRoundDone{false};
     bool m_isIdleRestart{false};
-    uint64_t m_random; //!< state of the generator of cycle phases
+    FlowRandom m_random; //!< draws the phase at which PROBE_BW starts
 
     // Window and pacing.
     bool m_hasSeenRtt{false};

@@ -4,12 +4,15 @@
 #include "congestion/congestion-control.h"
 
 #include "congestion/bbr.h"
+#include "congestion/bbr3/bbr3.h"
 #include "congestion/congestion-parameters.h"
 #include "congestion/congestion-registry.h"
 #include "congestion/cubic.h"
 #include "congestion/ns3-adapter.h"
 #include "congestion/ns3-attributes.h"
 #include "congestion/reno.h"
+#include "congestion/vegas.h"
+#include "congestion/westwood.h"
 
 #include <array>
 #include <cmath>
@@ -46,6 +49,13 @@ MakeBbr(const CongestionParameters& parameters, int64_t stream)
 }
 
 std::unique_ptr<CongestionControl>
+MakeBbr3(const CongestionParameters& parameters, int64_t stream)
+{
+    return std::make_unique<Bbr3>(ParseParameters("bbr3", GetBbr3ParameterTable(), parameters),
+                                  stream);
+}
+
+std::unique_ptr<CongestionControl>
 MakeCubic(const CongestionParameters& parameters, int64_t /* stream */)
 {
     return std::make_unique<Cubic>(
@@ -58,12 +68,31 @@ MakeReno(const CongestionParameters& parameters, int64_t /* stream */)
     return std::make_unique<Reno>(ParseParameters("reno", Reno::GetParameterTable(), parameters));
 }
 
+std::unique_ptr<CongestionControl>
+MakeVegas(const CongestionParameters& parameters, int64_t /* stream */)
+{
+    return std::make_unique<Vegas>(
+        ParseParameters("vegas", Vegas::GetParameterTable(), parameters));
+}
+
+std::unique_ptr<CongestionControl>
+MakeWestwood(const CongestionParameters& parameters, int64_t /* stream */)
+{
+    return std::make_unique<Westwood>(
+        ParseParameters("westwood", Westwood::GetParameterTable(), parameters));
+}
+
 const std::array ALGORITHMS{
     Algorithm{"bbr",
               "BBRv1: paces at the measured bottleneck bandwidth, window from the least RTT",
               "Linux 5.10-6.18 tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00",
               MakeBbr,
               [] { return DescribeParameters(Bbr::GetParameterTable()); }},
+    Algorithm{"bbr3",
+              "BBRv3: as BBRv1, and bounds rate and volume by the losses that it sees",
+              "draft-ietf-ccwg-bbr (August 2026); Google's Linux v3 branch, tcp_bbr.c",
+              MakeBbr3,
+              [] { return DescribeParameters(GetBbr3ParameterTable()); }},
     Algorithm{"cubic",
               "CUBIC with HyStart: window grows by a cubic function of time since the last loss",
               "RFC 9438; Linux 5.10-6.18 tcp_cubic.c",
@@ -74,6 +103,16 @@ const std::array ALGORITHMS{
               "RFC 5681, RFC 6582; Linux 5.10-6.18 tcp_cong.c",
               MakeReno,
               [] { return DescribeParameters(Reno::GetParameterTable()); }},
+    Algorithm{"vegas",
+              "Vegas: keeps a few segments in the queue, judged by the delay",
+              "Brakmo et al., SIGCOMM 1994; Linux 5.10-6.18 tcp_vegas.c",
+              MakeVegas,
+              [] { return DescribeParameters(Vegas::GetParameterTable()); }},
+    Algorithm{"westwood",
+              "Westwood+: as Reno, but a loss leaves the bandwidth measured times the least RTT",
+              "Grieco and Mascolo, CCR 2004; Linux 5.10-6.18 tcp_westwood.c",
+              MakeWestwood,
+              [] { return DescribeParameters(Westwood::GetParameterTable()); }},
 };
 
 const Algorithm*

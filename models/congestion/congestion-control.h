@@ -197,7 +197,8 @@ class CongestionControl
 using CongestionParameters = std::vector<std::pair<std::string, double>>;
 
 /**
- * Make an algorithm by name: "bbr", "cubic", "reno", or an ns-3 TypeId such as "ns3::TcpBbr".
+ * Make an algorithm by name: "bbr", "bbr3", "cubic", "reno", "vegas", "westwood", or an ns-3 TypeId
+ * such as "ns3::TcpBbr".
  *
  * \param name the algorithm
  * \param parameters values that differ from the defaults

@@ -7,6 +7,8 @@
 #include "congestion/congestion-control.h"
 #include "congestion/congestion-registry.h"
 
+#include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -32,6 +34,13 @@ struct CongestionParameterField
 /// Table of the fields of `P`.
 template <typename P>
 using CongestionParameterTable = std::vector<CongestionParameterField<P>>;
+
+/// A parameter in seconds as the nanoseconds that algorithms compute in.
+inline int64_t
+ToNanoseconds(double seconds)
+{
+    return static_cast<int64_t>(std::llround(seconds * 1e9));
+}
 
 /// Format a value for a message, without trailing zeros.
 std::string FormatParameterValue(double value);

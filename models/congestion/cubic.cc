@@ -36,12 +36,6 @@ constexpr uint32_t MIN_STEP = 2;
 /// Window of the curve beyond which arithmetic is clamped, segments.
 constexpr double MAX_WINDOW = 1e9;
 
-int64_t
-ToNanoseconds(double seconds)
-{
-    return static_cast<int64_t>(std::llround(seconds * 1e9));
-}
-
 HyStart::Parameters
 MakeHyStartParameters(const CubicParameters& parameters)
 {
@@ -85,6 +79,30 @@ Cubic::GetParameterTable()
           "Reno-friendly growth of 1 per RTT above the window of the last loss",
           "RFC 9438, 4.3; absent from Linux"}},
         {&P::hystart, {"hystart", 0, "bool", 0, 1, "end slow start early", "tcp_cubic.c hystart"}},
+        {&P::hystartPlusPlus,
+         {"hystart_plus_plus",
+          0,
+          "bool",
+          0,
+          1,
+          "end slow start by HyStart++ in place of HyStart",
+          "RFC 9406; absent from Linux"}},
+        {&P::cssGrowthDivisor,
+         {"css_growth_divisor",
+          0,
+          "integer",
+          2,
+          1e6,
+          "how much slower HyStart++ grows once the RTT has risen",
+          "RFC 9406, 4.3"}},
+        {&P::cssRounds,
+         {"css_rounds",
+          0,
+          "rounds",
+          1,
+          1e6,
+          "rounds of that growth before slow start ends",
+          "RFC 9406, 4.3"}},
         {&P::hystartAckTrain,
          {"hystart_ack_train", 0, "bool", 0, 1, "by ACK trains", "tcp_cubic.c hystart_detect"}},
         {&P::hystartDelay,
@@ -161,6 +179,8 @@ Cubic::Cubic(const CubicParameters& parameters)
     : m_parameters(parameters),
       m_pacing{parameters.pacing, parameters.pacingSlowStart, parameters.pacingAvoidance},
       m_hystart(MakeHyStartParameters(parameters)),
+      m_hystartPlusPlus({static_cast<uint32_t>(parameters.cssGrowthDivisor),
+                         static_cast<uint32_t>(parameters.cssRounds)}),
       m_acksPerRenoStep((1 + parameters.beta) / (3 * (1 - parameters.beta)))
 {
 }
@@ -187,6 +207,7 @@ Cubic::Init(TcpState& state, int64_t now)
     Reset();
     m_increase.Reset();
     m_hystart.StartRound(state, now);
+    m_hystartPlusPlus.Reset(state);
     state.pacingRate = m_pacing.enabled != 0 ? m_pacing.GetRate(state) : 0;
 }
 
@@ -214,6 +235,10 @@ Cubic::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
         uint32_t acked = event.ackedSacked;
         if (state.InSlowStart())
         {
+            if (m_parameters.hystartPlusPlus != 0)
+            {
+                acked = m_hystartPlusPlus.LimitGrowth(state, acked);
+            }
             acked = GrowInSlowStart(state, acked);
         }
         if (acked > 0)
@@ -260,12 +285,22 @@ Cubic::TakeRtt(TcpState& state, const AckEvent& event)
         return;
     }
     m_minRtt = std::min(m_minRtt, event.rtt);
-    if (!m_isSlowStartOver && m_parameters.hystart != 0 && state.InSlowStart() &&
-        m_hystart.OnRtt(state, event.now, event.rtt, m_minRtt))
+    if (!m_isSlowStartOver && state.InSlowStart() && IsSlowStartToEnd(state, event))
     {
         m_isSlowStartOver = true;
         state.ssthresh = state.cwnd;
     }
+}
+
+bool
+Cubic::IsSlowStartToEnd(const TcpState& state, const AckEvent& event)
+{
+    if (m_parameters.hystartPlusPlus != 0)
+    {
+        // RFC 9406, section 4.3: only the initial slow start.
+        return state.ssthresh == INFINITE_SSTHRESH && m_hystartPlusPlus.OnRtt(state, event.rtt);
+    }
+    return m_parameters.hystart != 0 && m_hystart.OnRtt(state, event.now, event.rtt, m_minRtt);
 }
 
 void

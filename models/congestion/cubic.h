@@ -6,6 +6,7 @@
 
 #include "congestion/congestion-control.h"
 #include "congestion/congestion-parameters.h"
+#include "congestion/hystart-plus-plus.h"
 #include "congestion/hystart.h"
 #include "congestion/slow-start.h"
 
@@ -19,8 +20,9 @@
  *
  * As Linux and unlike the RFC: the Reno-friendly window keeps its slope above the window of the
  * last loss (`reno_friendly_alpha_one` turns the RFC's on), a time-out forgets the last maximum,
- * and the multiplicative decrease acts on cwnd. Left out: rounding of C, beta and K to the
- * kernel's fixed-point fractions.
+ * and the multiplicative decrease acts on cwnd. HyStart++ (RFC 9406), which Linux does not have,
+ * takes HyStart's place where `hystart_plus_plus` is set. Left out: rounding of C, beta and K to
+ * the kernel's fixed-point fractions.
  */
 
 namespace tunnelcc
@@ -35,6 +37,9 @@ struct CubicParameters
     double renoFriendly{1};            //!< never grow slower than Reno would
     double renoFriendlyAlphaOne{0};    //!< grow by 1 per RTT above the window of the last loss
     double hystart{1};                 //!< end slow start early
+    double hystartPlusPlus{0};         //!< by HyStart++ in place of HyStart
+    double cssGrowthDivisor{4};        //!< HyStart++: slower growth once the RTT has risen
+    double cssRounds{5};               //!< HyStart++: rounds of slower growth
     double hystartAckTrain{1};         //!< by long trains of ACKs
     double hystartDelay{1};            //!< by a rise of the RTT
     double hystartLowWindow{16};       //!< segments
@@ -77,6 +82,7 @@ class Cubic : public CongestionControl
   private:
     void Reset();
     void TakeRtt(TcpState& state, const AckEvent& event);
+    bool IsSlowStartToEnd(const TcpState& state, const AckEvent& event);
     void UpdateStep(const TcpState& state, uint32_t acked, int64_t now);
     void StartEpoch(const TcpState& state, uint32_t acked, int64_t now);
     void FollowCurve(uint32_t cwnd, int64_t now);
@@ -85,6 +91,7 @@ class Cubic : public CongestionControl
     CubicParameters m_parameters;
     WindowPacing m_pacing;
     HyStart m_hystart;
+    HyStartPlusPlus m_hystartPlusPlus;
     AdditiveIncrease m_increase;
     double m_acksPerRenoStep; //!< 1/α, in windows (RFC 9438, section 4.3)
 

@@ -185,6 +185,21 @@ class ScriptedControl final : public CongestionControl
         events.push_back(event);
     }
 
+    bool WantsLosses() const override
+    {
+        return true;
+    }
+
+    void OnSegmentLost(TcpState&, const LostSegment& segment, int64_t) override
+    {
+        losses.push_back(segment);
+    }
+
+    void OnTransmitStart(TcpState&, int64_t now, int64_t) override
+    {
+        starts.push_back(now);
+    }
+
     /// Set the window now.
     void SetCwnd(uint32_t segments)
     {
@@ -196,6 +211,8 @@ class ScriptedControl final : public CongestionControl
     double pacingRate{0};
     std::vector<int64_t> reductions; //!< when the window was to be reduced, ns
     std::vector<AckEvent> events;
+    std::vector<LostSegment> losses;
+    std::vector<int64_t> starts; //!< transmissions while nothing was in flight, ns
 
   private:
     TcpState* m_state{nullptr};

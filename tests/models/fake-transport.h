@@ -159,7 +159,8 @@ class FakeTransport
     int64_t m_rtt; //!< ns
 };
 
-/// A sender over one link of fixed rate with an endless queue, and a constant delay after it.
+/// A sender over one link of fixed rate with a queue, and a constant delay after it. What is lost
+/// is noticed when its ACK would have come, and is not sent again: only the counts matter here.
 class FakePipe
 {
   public:
@@ -186,6 +187,18 @@ class FakePipe
         m_serviceTime = static_cast<int64_t>(1e9 / rate);
     }
 
+    /// Room of the queue, segments; without it the queue is endless.
+    void SetBuffer(uint32_t segments)
+    {
+        m_buffer = segments;
+    }
+
+    /// Lose every so many-th segment after the link; 0: none.
+    void SetLossEvery(uint64_t segments)
+    {
+        m_lossEvery = segments;
+    }
+
     /// Run for `time` ns and call `visit` after every ACK.
     template <typename F>
     void Run(int64_t time, F visit)
@@ -205,8 +218,15 @@ class FakePipe
             now = next;
             if (ackTime <= sendTime)
             {
-                Acknowledge();
-                visit();
+                if (m_inPipe.front().isLost)
+                {
+                    NoticeLoss();
+                }
+                else
+                {
+                    Acknowledge();
+                    visit();
+                }
             }
             else
             {
@@ -238,6 +258,10 @@ class FakePipe
         uint64_t delivered;
         int64_t deliveredTime;
         bool isAppLimited;
+        uint64_t number;
+        uint64_t lost;
+        uint32_t inFlight;
+        bool isLost;
     };
 
     void Send()
@@ -247,20 +271,54 @@ class FakePipe
             m_firstSentTime = now;
             state.deliveredTime = now;
         }
-        m_linkFree = std::max(m_linkFree, now) + m_serviceTime;
+        const bool isDropped = GetQueue() > m_buffer;
+        if (!isDropped)
+        {
+            m_linkFree = std::max(m_linkFree, now) + m_serviceTime;
+        }
+        ++state.inFlight;
+        ++state.sndNxt;
         m_inPipe.push_back({m_linkFree + m_rtt,
                             now,
                             m_firstSentTime,
                             state.delivered,
                             state.deliveredTime,
-                            state.appLimitedUntil > state.delivered});
-        ++state.inFlight;
-        ++state.sndNxt;
+                            state.appLimitedUntil > state.delivered,
+                            state.sndNxt,
+                            state.lost,
+                            state.inFlight,
+                            isDropped || (m_lossEvery > 0 && state.sndNxt % m_lossEvery == 0)});
         state.maxPacketsOut = std::max(state.maxPacketsOut, state.inFlight);
         if (state.pacingRate > 0)
         {
             state.nextSendTime = now + static_cast<int64_t>(state.mss * 1e9 / state.pacingRate);
         }
+    }
+
+    void NoticeLoss()
+    {
+        const Segment segment = m_inPipe.front();
+        m_inPipe.pop_front();
+        --state.inFlight;
+        ++state.lost;
+        ++m_newlyLost;
+        MoveSimulatorTo(now);
+        m_control.OnSegmentLost(
+            state,
+            {segment.number, segment.inFlight, segment.lost, segment.isAppLimited},
+            now);
+        if (state.caState != CaState::RECOVERY)
+        {
+            state.ssthresh = m_control.GetSsThresh(state, now);
+            Become(CaState::RECOVERY);
+        }
+        m_recoveryEnd = state.sndNxt;
+    }
+
+    void Become(CaState next)
+    {
+        m_control.OnCaState(state, next, now);
+        state.caState = next;
     }
 
     void Acknowledge()
@@ -283,6 +341,10 @@ class FakePipe
         event.rate.delivered = static_cast<uint32_t>(state.delivered - segment.delivered);
         event.rate.priorDelivered = segment.delivered;
         event.rate.isAppLimited = segment.isAppLimited;
+        event.rate.txInFlight = segment.inFlight;
+        event.rate.priorLost = segment.lost;
+        event.newlyLost = m_newlyLost;
+        m_newlyLost = 0;
         m_firstSentTime = segment.sentTime;
         state.deliveredTime = now;
         if (state.appLimitedUntil > 0 && state.delivered > state.appLimitedUntil)
@@ -293,13 +355,21 @@ class FakePipe
         state.minRtt = std::min(state.minRtt, event.rtt);
         state.srtt += (event.rtt - state.srtt) / 8;
         MoveSimulatorTo(now);
-        m_control.OnAck(state, event, true);
+        if (state.caState == CaState::RECOVERY && segment.number > m_recoveryEnd)
+        {
+            Become(CaState::OPEN);
+        }
+        m_control.OnAck(state, event, state.caState != CaState::RECOVERY);
     }
 
     CongestionControl& m_control;
-    int64_t m_serviceTime; //!< ns per segment
-    int64_t m_rtt;         //!< ns
-    int64_t m_linkFree{0}; //!< when the link has sent all that it was given, ns
+    uint32_t m_buffer{UINT32_MAX}; //!< segments
+    uint64_t m_lossEvery{0};
+    uint32_t m_newlyLost{0};   //!< since the last ACK
+    uint64_t m_recoveryEnd{0}; //!< segment whose delivery ends recovery
+    int64_t m_serviceTime;     //!< ns per segment
+    int64_t m_rtt;             //!< ns
+    int64_t m_linkFree{0};     //!< when the link has sent all that it was given, ns
     int64_t m_firstSentTime{0};
     std::deque<Segment> m_inPipe;
 };

@@ -1,0 +1,94 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "congestion/hystart-plus-plus.h"
+
+#include <algorithm>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+// RFC 9406, section 4.3
+constexpr int64_t MIN_RTT_THRESHOLD = 4'000'000;  //!< ns
+constexpr int64_t MAX_RTT_THRESHOLD = 16'000'000; //!< ns
+constexpr int64_t MIN_RTT_DIVISOR = 8;
+constexpr uint32_t RTT_SAMPLES = 8;   //!< N_RTT_SAMPLE
+constexpr uint32_t UNPACED_LIMIT = 8; //!< L, segments per ACK; paced senders have none
+
+} // namespace
+
+void
+HyStartPlusPlus::Reset(const TcpState& state)
+{
+    *this = HyStartPlusPlus(m_parameters);
+    m_roundEnd = state.sndNxt;
+}
+
+bool
+HyStartPlusPlus::OnRtt(const TcpState& state, int64_t rtt)
+{
+    if (state.sndUna > m_roundEnd && EndRound(state))
+    {
+        return true;
+    }
+    m_minRtt = std::min(m_minRtt, rtt);
+    if (++m_samples >= RTT_SAMPLES)
+    {
+        CheckDelay();
+    }
+    return false;
+}
+
+bool
+HyStartPlusPlus::EndRound(const TcpState& state)
+{
+    m_roundEnd = state.sndNxt;
+    m_lastMinRtt = m_minRtt;
+    m_minRtt = NEVER;
+    m_samples = 0;
+    return m_isConservative && ++m_rounds >= m_parameters.rounds;
+}
+
+void
+HyStartPlusPlus::CheckDelay()
+{
+    if (m_isConservative)
+    {
+        m_isConservative = m_minRtt >= m_baseline;
+        return;
+    }
+    if (m_lastMinRtt == NEVER)
+    {
+        return;
+    }
+    const int64_t threshold =
+        std::clamp(m_lastMinRtt / MIN_RTT_DIVISOR, MIN_RTT_THRESHOLD, MAX_RTT_THRESHOLD);
+    if (m_minRtt >= m_lastMinRtt + threshold)
+    {
+        m_baseline = m_minRtt;
+        m_isConservative = true;
+        m_rounds = 0;
+    }
+}
+
+uint32_t
+HyStartPlusPlus::LimitGrowth(const TcpState& state, uint32_t acked)
+{
+    if (state.pacingRate == 0)
+    {
+        acked = std::min(acked, UNPACED_LIMIT);
+    }
+    if (!m_isConservative)
+    {
+        return acked;
+    }
+    m_remainder += acked;
+    const uint32_t growth = m_remainder / m_parameters.growthDivisor;
+    m_remainder -= growth * m_parameters.growthDivisor;
+    return growth;
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,72 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_VEGAS_H
+#define TUNNELCC_VEGAS_H
+
+#include "congestion/congestion-control.h"
+#include "congestion/congestion-parameters.h"
+#include "congestion/slow-start.h"
+
+#include <cstdint>
+
+/**
+ * \file
+ * Vegas (Brakmo, O'Malley, Peterson, "TCP Vegas: New Techniques for Congestion Detection and
+ * Avoidance", SIGCOMM 1994) as in Linux net/ipv4/tcp_vegas.c (5.10 to 6.18): once a round trip the
+ * window moves by one segment so that between alpha and beta segments wait in the queue. Losses are
+ * answered as by Reno.
+ *
+ * As in Linux, the segments that wait are reckoned with the least RTT as divisor rather than the
+ * round's. Left out: the microseconds that the kernel counts in.
+ */
+
+namespace tunnelcc
+{
+
+/// Constants of Vegas.
+struct VegasParameters
+{
+    double alpha{2}; //!< segments
+    double beta{4};  //!< segments
+    double gamma{1}; //!< segments
+};
+
+/// Window from the delay that it causes.
+class Vegas : public CongestionControl
+{
+  public:
+    explicit Vegas(const VegasParameters& parameters);
+
+    /// Names, ranges and sources of VegasParameters.
+    static const CongestionParameterTable<VegasParameters>& GetParameterTable();
+
+    void Init(TcpState& state, int64_t now) override;
+    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
+    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(TcpState& state, CaState next, int64_t now) override;
+    void OnTransmitStart(TcpState& state, int64_t now, int64_t idle) override;
+
+    /// Least RTT since the connection was last idle (baseRTT), ns; NEVER before a sample.
+    int64_t GetBaseRtt() const
+    {
+        return m_baseRtt;
+    }
+
+  private:
+    void StartRound(const TcpState& state);
+    void GrowAsReno(TcpState& state, uint32_t acked);
+    void AdjustWindow(TcpState& state, uint32_t acked);
+
+    VegasParameters m_parameters;
+    AdditiveIncrease m_increase;
+    bool m_isOn{true};         //!< only in the open state
+    uint64_t m_roundEnd{0};    //!< segment whose ACK ends the round
+    int64_t m_baseRtt{NEVER};  //!< ns
+    int64_t m_roundRtt{NEVER}; //!< least RTT of the round, ns
+    uint32_t m_roundSamples{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_VEGAS_H

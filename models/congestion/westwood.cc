@@ -1,0 +1,176 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "congestion/westwood.h"
+
+#include <algorithm>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+/// Least window and threshold, segments (Linux tcp_westwood_bw_rttmin()).
+constexpr uint32_t MIN_WINDOW = 2;
+
+/// Bound that keeps window arithmetic inside 32 bits, segments.
+constexpr double MAX_WINDOW = 1e9;
+
+} // namespace
+
+const CongestionParameterTable<WestwoodParameters>&
+Westwood::GetParameterTable()
+{
+    using P = WestwoodParameters;
+    static const CongestionParameterTable<P> table{
+        {&P::rttMin,
+         {"rtt_min",
+          0,
+          "s",
+          0,
+          1e3,
+          "shortest interval over which bandwidth is measured",
+          "tcp_westwood.c TCP_WESTWOOD_RTT_MIN"}},
+        {&P::initialRtt,
+         {"initial_rtt",
+          0,
+          "s",
+          0.001,
+          1e3,
+          "RTT before the first sample",
+          "tcp_westwood.c TCP_WESTWOOD_INIT_RTT"}},
+        {&P::filterGain,
+         {"filter_gain",
+          0,
+          "",
+          0.001,
+          1,
+          "weight of a new value in each filter",
+          "tcp_westwood.c westwood_do_filter"}},
+    };
+    return table;
+}
+
+Westwood::Westwood(const WestwoodParameters& parameters)
+    : m_minInterval(ToNanoseconds(parameters.rttMin)),
+      m_initialRtt(ToNanoseconds(parameters.initialRtt)),
+      m_filterGain(parameters.filterGain)
+{
+}
+
+void
+Westwood::Init(TcpState& /* state */, int64_t now)
+{
+    m_increase.Reset();
+    m_intervalStart = now;
+    m_rtt = m_minRtt = m_initialRtt;
+}
+
+uint32_t
+Westwood::GetSsThresh(TcpState& state, int64_t /* now */)
+{
+    return std::max(state.cwnd / 2, MIN_WINDOW);
+}
+
+uint32_t
+Westwood::GetWindow() const
+{
+    const double window = m_bandwidth * 1e-9 * static_cast<double>(m_minRtt);
+    return std::max(static_cast<uint32_t>(std::min(window, MAX_WINDOW)), MIN_WINDOW);
+}
+
+void
+Westwood::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
+{
+    if (event.rtt > 0)
+    {
+        m_rtt = event.rtt;
+    }
+    UpdateBandwidth(event.now);
+    m_acked += CountAcked(event.cumAcked);
+    UpdateMinRtt();
+    if (!mayGrow || !state.isCwndLimited)
+    {
+        return;
+    }
+    uint32_t acked = event.ackedSacked;
+    if (state.InSlowStart())
+    {
+        acked = GrowInSlowStart(state, acked);
+    }
+    if (acked > 0)
+    {
+        m_increase.Grow(state, state.cwnd, acked);
+    }
+}
+
+void
+Westwood::UpdateBandwidth(int64_t now)
+{
+    const int64_t interval = now - m_intervalStart;
+    if (interval <= std::max(m_rtt, m_minInterval))
+    {
+        return;
+    }
+    const double sample = m_acked * 1e9 / static_cast<double>(interval);
+    if (m_bandwidth == 0 && m_rawBandwidth == 0)
+    {
+        m_rawBandwidth = m_bandwidth = sample;
+    }
+    else
+    {
+        m_rawBandwidth += m_filterGain * (sample - m_rawBandwidth);
+        m_bandwidth += m_filterGain * (m_rawBandwidth - m_bandwidth);
+    }
+    m_acked = 0;
+    m_intervalStart = now;
+}
+
+uint32_t
+Westwood::CountAcked(uint32_t cumAcked)
+{
+    // A duplicate ACK stands for one segment; the ACK that repairs the hole covers those again.
+    if (cumAcked == 0)
+    {
+        ++m_accounted;
+        return 1;
+    }
+    if (cumAcked == 1)
+    {
+        return 1;
+    }
+    const uint32_t known = std::min(m_accounted, cumAcked);
+    m_accounted -= known;
+    return known == cumAcked ? 1 : cumAcked - known;
+}
+
+void
+Westwood::UpdateMinRtt()
+{
+    m_minRtt = m_restartsMinRtt ? m_rtt : std::min(m_minRtt, m_rtt);
+    m_restartsMinRtt = false;
+}
+
+void
+Westwood::OnCaState(TcpState& state, CaState next, int64_t /* now */)
+{
+    if (next >= CaState::CWR)
+    {
+        m_increase.Reset();
+    }
+    const bool wasReducing = state.caState == CaState::CWR || state.caState == CaState::RECOVERY;
+    if (next == CaState::LOSS && state.caState != CaState::LOSS)
+    {
+        // CA_EVENT_LOSS
+        state.ssthresh = GetWindow();
+        m_restartsMinRtt = true;
+    }
+    else if (wasReducing && next < CaState::CWR)
+    {
+        // CA_EVENT_COMPLETE_CWR
+        state.cwnd = state.ssthresh = GetWindow();
+    }
+}
+
+} // namespace tunnelcc
