@@ -9,6 +9,8 @@ namespace tunnelcc
 namespace
 {
 
+constexpr int64_t US = 1'000;
+
 /// ACKs sent at once when data begins to arrive (Linux TCP_MAX_QUICKACKS).
 constexpr uint32_t QUICK_ACKS = 16;
 
@@ -161,6 +163,7 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     {
         m_echo = packet.timestamp;
     }
+    m_peerRtt = int64_t{packet.window} * US;
     AckUrgency urgency = m_receiver.OnData(packet);
     ++m_unacked;
     m_isLatestSmall = packet.length < m_spec.mss;
@@ -243,6 +246,7 @@ TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
     Packet packet = MakePacket(PacketKind::DATA);
     packet.segment = static_cast<uint32_t>(number);
     packet.timestamp = TimestampClock(now);
+    packet.window = static_cast<uint32_t>(m_sender.State().srtt / US);
     packet.length = segment.length;
     packet.isFin = segment.Has(Segment::FIN);
     uint32_t bytes = m_spec.headerBytes + segment.length;
@@ -270,7 +274,7 @@ TcpEndpoint::SendWindowProbe(int64_t now)
 void
 TcpEndpoint::Read(int64_t now, uint64_t bytes)
 {
-    m_receiver.Read(now, bytes, m_sender.State().srtt);
+    m_receiver.Read(now, bytes, m_peerRtt);
     if (!m_isReceiving && IsAckDueAfterRead())
     {
         SendAck(now);

@@ -174,6 +174,7 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     int64_t m_establishedTime{-1};
     int64_t m_finishedTime{-1};
 
+    int64_t m_peerRtt{0};        //!< latest SRTT of the other end, ns
     uint32_t m_unacked{0};       //!< data segments received since the last ACK
     uint32_t m_quickAcks;        //!< left to send at once
     uint32_t m_echo{0};          //!< timestamp to echo
