@@ -85,11 +85,12 @@ class Layer(Cited):
     overhead: LayerSize = 0  # bytes per record
     ramp_bytes: LayerSize = 0  # the k-th record carries at most k times as much …
     ramp_until: LayerSize = 0  # … until so many bytes were sent
+    records_before: LayerSize = 0  # records that the handshake has sent already
 
     @model_validator(mode="after")
     def _check(self) -> Layer:
         foreign = {
-            "websocket": ("overhead", "ramp_bytes", "ramp_until"),
+            "websocket": ("overhead", "ramp_bytes", "ramp_until", "records_before"),
             "tls": ("masked", "first_write"),
         }[self.layer]
         for key in foreign:

@@ -198,7 +198,10 @@ def layer_spec(layer: catalog.Layer) -> Any:
     """Return the ``_core.LayerSpec`` of a catalogue layer."""
     spec = core.load().LayerSpec()
     spec.kind = layer.layer
-    for name in ("max_payload", "masked", "first_write", "overhead", "ramp_bytes", "ramp_until"):
+    for name in (
+        "max_payload", "masked", "first_write", "overhead",
+        "ramp_bytes", "ramp_until", "records_before",
+    ):  # fmt: skip
         setattr(spec, name, getattr(layer, name))
     return spec
 

@@ -106,13 +106,14 @@ struct HandshakeTurn
 /// One encapsulation of a relay's byte stream, outermost last.
 struct LayerSpec
 {
-    std::string kind;       //!< "websocket", "tls"
-    uint32_t maxPayload{0}; //!< largest frame or record payload; 0: one per write
-    bool masked{false};     //!< websocket: client's 4-byte mask
-    uint32_t firstWrite{0}; //!< websocket: this much of a message leaves in a write of its own
-    uint32_t overhead{0};   //!< tls: bytes added per record
-    uint32_t rampBytes{0};  //!< tls: the k-th record carries at most rampBytes·k …
-    uint32_t rampUntil{0};  //!< … until this many bytes were sent; 0: no ramp
+    std::string kind;          //!< "websocket", "tls"
+    uint32_t maxPayload{0};    //!< largest frame or record payload; 0: one per write
+    bool masked{false};        //!< websocket: client's 4-byte mask
+    uint32_t firstWrite{0};    //!< websocket: this much of a message leaves in a write of its own
+    uint32_t overhead{0};      //!< tls: bytes added per record
+    uint32_t rampBytes{0};     //!< tls: the k-th record carries at most rampBytes·k …
+    uint32_t rampUntil{0};     //!< … until this many bytes were sent; 0: no ramp
+    uint32_t recordsBefore{0}; //!< tls: records already sent by the handshake
 };
 
 /// CPU cost at a relay of moving data one way, per direction of the carrier.

@@ -11,6 +11,9 @@ namespace tunnelcc
 namespace
 {
 
+/// Simulated time between looks at the wall clock, ns.
+constexpr int64_t PROGRESS_INTERVAL = 100'000'000;
+
 /// Seconds of a time in ns; −1 where there is none.
 double
 Seconds(int64_t time)
@@ -30,11 +33,16 @@ Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallb
       m_server(world.ServerCpu(), m_result.server),
       m_warmupTimer(this),
       m_sampleTimer(this),
+      m_progressTimer(this),
       m_endTimer(this)
 {
     AddLegs();
     m_warmupTimer.Set(spec.warmup);
     m_sampleTimer.Set(spec.probeInterval);
+    if (m_progress)
+    {
+        m_progressTimer.Set(PROGRESS_INTERVAL);
+    }
     m_endTimer.Set(spec.duration);
 }
 
@@ -109,16 +117,16 @@ Recorder::OnSample(int64_t now)
     m_reverse.Sample(now);
     m_client.Sample(now, interval);
     m_server.Sample(now, interval);
-    ReportProgress(now);
     m_sampleTimer.Set(now + m_spec.probeInterval);
 }
 
 void
-Recorder::ReportProgress(int64_t now)
+Recorder::OnProgress(int64_t now)
 {
-    constexpr std::chrono::milliseconds INTERVAL{200};
+    constexpr std::chrono::milliseconds WALL_INTERVAL{200};
+    m_progressTimer.Set(now + PROGRESS_INTERVAL);
     auto wall = std::chrono::steady_clock::now();
-    if (!m_progress || wall - m_lastProgress < INTERVAL)
+    if (wall - m_lastProgress < WALL_INTERVAL)
     {
         return;
     }

@@ -44,8 +44,8 @@ class Recorder
     void AddLeg(uint32_t flow, const World::Connection& leg);
     void OnWarmupEnd(int64_t now);
     void OnSample(int64_t now);
+    void OnProgress(int64_t now);
     void OnEnd(int64_t now);
-    void ReportProgress(int64_t now);
     void FinishFlow(size_t index);
     void CountPathSegments();
 
@@ -63,6 +63,7 @@ class Recorder
     std::chrono::steady_clock::time_point m_lastProgress{std::chrono::steady_clock::now()};
     Timer<Recorder, &Recorder::OnWarmupEnd> m_warmupTimer;
     Timer<Recorder, &Recorder::OnSample> m_sampleTimer;
+    Timer<Recorder, &Recorder::OnProgress> m_progressTimer;
     Timer<Recorder, &Recorder::OnEnd> m_endTimer;
 };
 

@@ -69,10 +69,18 @@ class Link
         return m_waitingBytes;
     }
 
-    /// Bytes served until `now`, framing and the whole of the packet in service included.
-    uint64_t ServedBytes(int64_t now)
+    /// Bytes served until `now`, framing included.
+    double ServedBytes(int64_t now)
     {
-        return m_acceptedBytes - WaitingBytes(now);
+        Serve(now);
+        double left = 0;
+        int64_t end = m_waiting.IsEmpty() ? m_freeAt : m_waiting.Front().serviceStart;
+        if (end > now)
+        {
+            left = m_inService.bytes * static_cast<double>(end - now) /
+                   static_cast<double>(end - m_inService.serviceStart);
+        }
+        return static_cast<double>(m_acceptedBytes - m_waitingBytes) - left;
     }
 
     /// Bytes that could have been served until `now`; 0: not limited.
@@ -124,7 +132,8 @@ class Link
     {
         while (!m_waiting.IsEmpty() && m_waiting.Front().serviceStart <= now)
         {
-            m_waitingBytes -= m_waiting.Front().bytes;
+            m_inService = m_waiting.Front();
+            m_waitingBytes -= m_inService.bytes;
             m_waiting.Pop();
         }
     }
@@ -136,19 +145,22 @@ class Link
             m_acceptedBytes += bytes;
             return now;
         }
-        int64_t start = now;
-        if (m_freeAt > now)
+        Serve(now);
+        int64_t start = std::max(now, m_freeAt);
+        if (start > now)
         {
-            Serve(now);
             if (m_waitingBytes + bytes > m_bufferBytes || m_waiting.Size() >= m_bufferPackets)
             {
                 ++m_drops;
                 return DROPPED;
             }
-            start = m_freeAt;
             m_waiting.Push({start, bytes});
             m_waitingBytes += bytes;
             m_maxWaitingBytes = std::max(m_maxWaitingBytes, m_waitingBytes);
+        }
+        else
+        {
+            m_inService = {start, bytes};
         }
         if (m_isMeasuring)
         {
@@ -169,6 +181,7 @@ class Link
     int64_t m_freeAt{0}; //!< when the last accepted packet leaves, ns
     Fifo<Waiting> m_waiting;
     uint64_t m_waitingBytes{0};
+    Waiting m_inService{0, 0}; //!< latest packet whose service has begun
 
     bool m_isMeasuring{false};
     Histogram m_queueDelay;

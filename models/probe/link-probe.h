@@ -38,7 +38,7 @@ class LinkProbe
     /// Append one value to each series.
     void Sample(int64_t now)
     {
-        uint64_t served = m_link.ServedBytes(now);
+        double served = m_link.ServedBytes(now);
         double offered = m_link.OfferedBytes(now);
         m_result.queueBytes.push_back(static_cast<double>(m_link.WaitingBytes(now)));
         m_result.dropsSeries.push_back(static_cast<double>(m_link.Drops()));
@@ -53,10 +53,10 @@ class LinkProbe
     {
         constexpr double NS = 1e-9;
         const Histogram& delay = m_link.QueueDelay();
-        uint64_t served = m_link.ServedBytes(now) - m_servedAtStart;
+        double served = m_link.ServedBytes(now) - m_servedAtStart;
         double offered = m_link.OfferedBytes(now) - m_offeredAtStart;
         m_result.packetsIn = m_link.PacketsIn() - m_packetsAtStart;
-        m_result.bytesOut = served;
+        m_result.bytesOut = static_cast<uint64_t>(served);
         m_result.drops = m_link.Drops() - m_dropsAtStart;
         m_result.randomLosses = m_link.RandomLosses() - m_lossesAtStart;
         m_result.utilisation = Utilisation(served, offered);
@@ -68,15 +68,15 @@ class LinkProbe
     }
 
   private:
-    static double Utilisation(uint64_t served, double offered)
+    static double Utilisation(double served, double offered)
     {
-        return offered > 0 ? static_cast<double>(served) / offered : 0;
+        return offered > 0 ? served / offered : 0;
     }
 
     Link& m_link;
     LinkResult& m_result;
-    uint64_t m_servedAtStart{0};
-    uint64_t m_lastServed{0};
+    double m_servedAtStart{0};
+    double m_lastServed{0};
     double m_offeredAtStart{0};
     double m_lastOffered{0};
     uint64_t m_packetsAtStart{0};

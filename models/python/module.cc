@@ -171,7 +171,8 @@ BindTunnel(nb::module_& m)
         .def_rw("first_write", &LayerSpec::firstWrite)
         .def_rw("overhead", &LayerSpec::overhead)
         .def_rw("ramp_bytes", &LayerSpec::rampBytes)
-        .def_rw("ramp_until", &LayerSpec::rampUntil);
+        .def_rw("ramp_until", &LayerSpec::rampUntil)
+        .def_rw("records_before", &LayerSpec::recordsBefore);
     nb::class_<RelayCostSpec>(m, "RelayCostSpec")
         .def(nb::init<>())
         .def_rw("send_per_byte", &RelayCostSpec::sendPerByte)

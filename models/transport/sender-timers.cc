@@ -155,6 +155,12 @@ Sender::OnRetransmissionTimeout(int64_t now)
 void
 Sender::OnPersistTimeout(int64_t now)
 {
+    // Linux tcp_write_wakeup(): what room there is is used, however little.
+    if (SendNew(now, true))
+    {
+        m_persistDeadline = NEVER;
+        return;
+    }
     m_rtt.BackOff();
     m_persistDeadline = now + m_rtt.Rto();
     m_output.SendWindowProbe(now);

@@ -218,7 +218,7 @@ Sender::NextLost()
 }
 
 std::optional<uint16_t>
-Sender::NewSegmentLength() const
+Sender::NewSegmentLength(bool fillsWindow) const
 {
     uint64_t unsent = m_buffer.Unsent();
     uint64_t length = std::min<uint64_t>(m_spec.mss, unsent);
@@ -227,7 +227,7 @@ Sender::NewSegmentLength() const
     {
         // Avoid the silly window syndrome (RFC 9293, section 3.8.6.2.1).
         bool isHalf = m_board.PacketsOut() == 0 && 2 * room >= m_largestWindow;
-        if (room == 0 || !isHalf)
+        if (room == 0 || !(isHalf || fillsWindow))
         {
             return std::nullopt;
         }
@@ -243,11 +243,11 @@ Sender::NewSegmentLength() const
 }
 
 bool
-Sender::SendNew(int64_t now)
+Sender::SendNew(int64_t now, bool fillsWindow)
 {
     uint8_t flags = 0;
     uint16_t length = 0;
-    if (auto newLength = NewSegmentLength())
+    if (auto newLength = NewSegmentLength(fillsWindow))
     {
         length = *newLength;
     }

@@ -140,8 +140,10 @@ class Sender
     void TrySend(int64_t now);
     uint32_t SendBurst(int64_t now, uint32_t quota, uint64_t& bytes);
     std::optional<uint64_t> NextLost();
-    std::optional<uint16_t> NewSegmentLength() const;
-    bool SendNew(int64_t now);
+    /// Length of the next new segment, if one may be sent. \param fillsWindow however little room
+    /// the window leaves
+    std::optional<uint16_t> NewSegmentLength(bool fillsWindow = false) const;
+    bool SendNew(int64_t now, bool fillsWindow = false);
     void Retransmit(int64_t now, uint64_t number);
     void AnnounceTransmission(int64_t now);
     void Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle);

@@ -22,7 +22,8 @@ class TlsLayer final : public Layer
 {
   public:
     explicit TlsLayer(const LayerSpec& spec)
-        : m_spec(spec)
+        : m_spec(spec),
+          m_records(spec.recordsBefore)
     {
     }
 
@@ -51,7 +52,7 @@ class TlsLayer final : public Layer
 
     LayerSpec m_spec;
     uint64_t m_sent{0}; //!< payload bytes
-    uint64_t m_records{0};
+    uint64_t m_records;
 };
 
 } // namespace tunnelcc
