@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_SPECS_H
+#define TUNNELCC_SPECS_H
+
+#include "experiment/experiment-spec.h"
+
+#include <cstdint>
+#include <string>
+
+/**
+ * \file
+ * Experiments for the tests: a path of 100 Mbit/s and 100 ms, and GOST's relays as they were
+ * captured (gost c7d793c with x v0.15.2, relay v0.7.0, gorilla/websocket v1.5.3, Go 1.26; Linux
+ * 6.18, MTU 1500, TCP timestamps). Sizes are TCP payload.
+ */
+namespace tunnelcc
+{
+
+constexpr uint32_t COPY_BUFFER = 32'768;
+
+/// One flow of CUBIC for 10 s, without loss, behind a buffer of one bandwidth-delay product.
+inline ExperimentSpec
+MakePlainSpec()
+{
+    ExperimentSpec spec;
+    spec.path.rtt = 100'000'000;
+    for (LinkSpec* link : {&spec.path.forward, &spec.path.reverse})
+    {
+        link->rate = 100e6;
+        link->bufferBytes = 1'250'000;
+    }
+    spec.tcp.receiveWindow = 64 << 20;
+    spec.tcp.sendBuffer = 64 << 20;
+    FlowSpec flow;
+    flow.cc.name = flow.carrierCc.name = "cubic";
+    flow.preamble = 37; // iperf3's cookie
+    flow.rtt = spec.path.rtt;
+    spec.flows.push_back(flow);
+    spec.duration = 10'000'000'000;
+    return spec;
+}
+
+inline LayerSpec
+MakeWebSocket(bool isMasked, uint32_t maxPayload, uint32_t firstWrite = 0)
+{
+    LayerSpec layer;
+    layer.kind = "websocket";
+    layer.masked = isMasked;
+    layer.maxPayload = maxPayload;
+    layer.firstWrite = firstWrite;
+    return layer;
+}
+
+/// TLS 1.3 with Go's dynamic record sizes.
+inline LayerSpec
+MakeTls()
+{
+    LayerSpec layer;
+    layer.kind = "tls";
+    layer.maxPayload = 16'384;
+    layer.overhead = 22;
+    layer.rampBytes = 1'186;
+    layer.rampUntil = 131'072;
+    return layer;
+}
+
+/// GOST's relay+ws or relay+wss. Buffers on the loopbacks are what each stage absorbed towards a
+/// target that never reads.
+inline RelaySpec
+MakeRelay(bool isTls)
+{
+    RelaySpec relay;
+    relay.copyBuffer = COPY_BUFFER;
+    relay.requestBytes = 11;
+    relay.responseBytes = 4;
+    relay.toServer = {MakeWebSocket(true, 4'096)};
+    relay.toClient = {MakeWebSocket(false, 0, isTls ? 4'086 : 0)};
+    relay.handshake = {{{186}, {129}}};
+    if (isTls)
+    {
+        relay.toServer.push_back(MakeTls());
+        relay.toClient.push_back(MakeTls());
+        relay.handshake = {{{1'483}, {1'887}}, {{64, 208}, {151}}};
+    }
+    relay.loopbackRtt = 50'000;
+    relay.appTcp.mss = relay.targetTcp.mss = 65'483;
+    relay.appTcp.sendBuffer = 1'760'000;
+    relay.appTcp.receiveWindow = 300'000;
+    relay.targetTcp.sendBuffer = 2'630'000;
+    relay.targetTcp.receiveWindow = 130'000;
+    return relay;
+}
+
+inline ExperimentSpec
+MakeRelaySpec(bool isTls)
+{
+    ExperimentSpec spec = MakePlainSpec();
+    spec.hasRelay = true;
+    spec.relay = MakeRelay(isTls);
+    spec.tcp.nodelay = true;
+    return spec;
+}
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_SPECS_H
