@@ -17,6 +17,7 @@ from tunnelcc import catalog, core
 from tunnelcc.derived import buffer_bytes
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.kernels import kernels
+from tunnelcc.parameters import parse_parameter
 from tunnelcc.schema import (
     BUFFER,
     PROBABILITY,
@@ -31,7 +32,7 @@ from tunnelcc.schema import (
     time,
     whole,
 )
-from tunnelcc.units import Buffer, format_time
+from tunnelcc.units import Buffer, UnitError, format_time
 
 MAX_FLOWS = 4096
 
@@ -105,7 +106,8 @@ class Path(Model):
 class CongestionControl(Model):
     """An algorithm by name, with the parameters that differ from its defaults.
 
-    Written as the name alone or as a table ``{ name = "bbr", cwnd_gain = 2.5 }``; shown as one key.
+    Written as the name alone or as a table ``{ name = "bbr", probe_rtt_interval = "5s" }``, and
+    shown as one key.
     """
 
     name: str
@@ -128,27 +130,27 @@ class CongestionControl(Model):
             known = (*core.congestion_controls(), *core.ns3_congestion_controls())
             expected = "one of " + ", ".join(core.congestion_controls()) + " or an ns-3 TypeId"
             raise ConfigError(Problem("", name, expected, nearest(str(name), known)))
-        _check_parameters(name, parameters)
-        return {"name": name, "parameters": parameters}
+        return {"name": name, "parameters": _read_parameters(name, parameters)}
 
     @model_serializer
     def _write(self) -> Any:
         return {"name": self.name, **self.parameters} if self.parameters else self.name
 
 
-def _check_parameters(name: str, parameters: dict[str, Any]) -> None:
+def _read_parameters(name: str, parameters: dict[str, Any]) -> dict[str, float]:
     if not parameters:
-        return
+        return {}
     known = {parameter.name: parameter for parameter in core.congestion_parameters(name)}
+    values = {}
     for key, value in parameters.items():
         if key not in known:
             expected = f"a parameter of {name}: " + (", ".join(known) or "it has none")
             raise ConfigError(Problem(key, value, expected, nearest(key, known)))
-        least, most = known[key].minimum, known[key].maximum
-        fits = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not fits or not least <= value <= most:
-            unit = f" ({known[key].unit})" if known[key].unit else ""
-            raise ConfigError(Problem(key, value, f"a number from {least:g} to {most:g}{unit}"))
+        try:
+            values[key] = parse_parameter(known[key], value)
+        except UnitError as error:
+            raise ConfigError(Problem(key, value, error.expected, error.hint)) from None
+    return values
 
 
 class Flow(Model):

@@ -44,6 +44,7 @@ RATE_EXPECTED = "a rate such as '100Mbps' or '2.03Gbps'"
 TIME_EXPECTED = "a time such as '40ms' or '30s'"
 SIZE_EXPECTED = "a size such as '4MiB', '64KiB' or 6291456 (bytes)"
 PROBABILITY_EXPECTED = "a probability such as '1%' or 0.01, at least 0 and less than 1"
+PERCENTAGE_EXPECTED = "a percentage such as '2%'"
 BUFFER_EXPECTED = "a buffer such as '1bdp', '200p' (packets) or '64KiB'"
 
 
@@ -116,6 +117,15 @@ def parse_probability(value: object) -> float:
     if not 0 <= probability or not float(probability) < 1:
         raise UnitError(PROBABILITY_EXPECTED)
     return float(probability)
+
+
+def parse_percentage(value: object) -> float:
+    """Return the ratio of ``value`` (``2%`` is 0.02, ``125%`` is 1.25). Raises UnitError."""
+    number, unit = _split(value, PERCENTAGE_EXPECTED)
+    if unit != "%":
+        hint = "the unit is missing" if unit is None else f"unknown unit {unit!r}"
+        raise UnitError(PERCENTAGE_EXPECTED, hint)
+    return float(number / 100)
 
 
 def format_probability(probability: float) -> str:

@@ -123,7 +123,7 @@ def test_show_tunnel(run, name):
     assert "source code" in out
 
 
-@pytest.mark.parametrize("name", ["bbr", "cubic", "reno", "ns3::TcpBbr", "ns3::TcpVegas"])
+@pytest.mark.parametrize("name", [*core.congestion_controls(), "ns3::TcpBbr", "ns3::TcpVegas"])
 def test_show_cc(run, name):
     code, out, _ = run("show", "cc", name)
     assert code == 0

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tunnelcc as tc
-from tunnelcc import cli, derived, scenario
+from tunnelcc import cli, core, derived, scenario
 from tunnelcc.config import Experiment, HostOverrides
 from tunnelcc.schema import keys_of
 from tunnelcc.toml import parse_value, write_toml
@@ -206,6 +206,62 @@ def test_wrong_structure_is_refused(table):
 def test_bad_parameters_are_refused(gain):
     with pytest.raises(tc.ConfigError, match="cwnd_gain"):
         tc.Flow(cc={"name": "bbr", "cwnd_gain": gain})
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "number"),
+    [
+        ("bbr", "probe_rtt_interval", "5s", 5.0),
+        ("bbr", "probe_rtt_duration", "150ms", 0.15),
+        ("bbr", "probe_rtt_interval", 5, 5.0),
+        ("bbr", "min_tso_rate", "1.2Mbps", 150000.0),
+        ("bbr", "min_tso_rate", "150kB/s", 150000.0),
+        ("bbr", "policer_detection", False, 0.0),
+        ("bbr3", "loss_threshold", "1%", 0.01),
+        ("bbr3", "startup_gain", "289%", 2.89),
+        ("bbr3", "reno_max_rounds", 31, 31.0),
+        ("cubic", "hystart_plus_plus", True, 1.0),
+        ("vegas", "alpha", 4, 4.0),
+        ("westwood", "rtt_min", "20ms", 0.02),
+        ("ns3::TcpBbr", "RttWindowLength", "5s", 5.0),
+    ],
+)
+def test_parameters_have_units(name, key, value, number):
+    flow = tc.Flow(cc={"name": name, key: value})
+    assert flow.cc.parameters == {key: number}
+    assert tc.Flow(cc=flow.table()["cc"]) == flow
+
+
+def test_every_parameter_can_be_set_from_a_scenario():
+    for name in core.congestion_controls():
+        for parameter in core.congestion_parameters(name):
+            value = {"s": f"{parameter.default}s", "bool": bool(parameter.default)}.get(
+                parameter.unit, parameter.default
+            )
+            flow = tc.Flow(cc={"name": name, parameter.name: value})
+            assert flow.cc.parameters == {parameter.name: parameter.default}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("probe_rtt_interval", "5", "the unit is missing"),
+        ("probe_rtt_interval", "5sec", "unknown unit 'sec'"),
+        ("probe_rtt_interval", "5Mbps", "a time such as"),
+        ("probe_rtt_interval", "0s", "a number from 0.001 to 1e+06 (s)"),
+        ("cwnd_gain", "2s", "unknown unit 's'"),
+        ("min_tso_rate", "5s", "a rate such as"),
+        ("policer_detection", 2, "true or false"),
+        ("policer_detection", "yes", "true or false"),
+        ("min_cwnd", 2.5, "a whole number from 1 to 1e+06 (segments)"),
+        ("min_cwnd", "4p", "a whole number"),
+        ("min_cwnd", True, "a whole number"),
+    ],
+)
+def test_bad_values_of_parameters_are_explained(key, value, expected):
+    with pytest.raises(tc.ConfigError, match=key) as caught:
+        tc.Flow(cc={"name": "bbr", key: value})
+    assert expected in str(caught.value)
 
 
 def test_flows_are_counted_over_all_groups():

@@ -138,6 +138,8 @@ def test_a_client_that_wants_data_asks_for_them():
 def test_parameters_of_an_algorithm_arrive():
     flow = _spec({"flows.cc": {"name": "bbr", "cwnd_gain": 2.5}}).flows[0]
     assert list(flow.cc.parameters) == [("cwnd_gain", 2.5)]
+    flow = _spec({"flows.cc": {"name": "bbr3", "probe_rtt_interval": "10s"}}).flows[0]
+    assert list(flow.cc.parameters) == [("probe_rtt_interval", 10.0)]
 
 
 def test_the_sending_end_has_the_larger_loopback_buffer():

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What each congestion control is for, end to end: 100 Mbit/s x 40 ms, a buffer of one BDP."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+
+import tunnelcc as tc
+from tunnelcc import core
+
+CAPACITY = 100e6 * 1448 / 1500
+BDP = 100e6 * 0.04 / 8 / 1500
+SEEDS = (1, 2, 3)
+
+
+def run(*flows: object, duration: str = "30s", warmup: str = "5s", **keys: object) -> tc.Result:
+    path = {"rate": "100Mbps", "rtt": "40ms", "buffer": "1bdp"}
+    names = ("rate", "rtt", "buffer", "loss")
+    path |= {key: keys.pop(key) for key in names if key in keys}
+    experiment = tc.Experiment(
+        path=path,
+        flows=[tc.Flow(cc=cc) for cc in flows],
+        duration=duration,
+        warmup=warmup,
+        **keys,
+    )
+    return tc.run(experiment, progress=False)
+
+
+def goodputs(result: tc.Result) -> list[float]:
+    return [flow["goodput_bps"] for flow in result.to_dict()["flows"]]
+
+
+def mean_goodput(cc: object, loss: str, **keys: object) -> float:
+    return statistics.mean(run(cc, loss=loss, seed=seed, **keys).goodput for seed in SEEDS)
+
+
+@pytest.mark.parametrize("rtt", ["10ms", "40ms", "100ms"])
+def test_bbr3_fills_the_link(rtt):
+    # 2 % for PROBE_RTT (draft-ietf-ccwg-bbr, 5.3.4.2), 1 % for the pacing margin, and what DOWN
+    # yields.
+    assert run("bbr3", rtt=rtt).goodput >= 0.95 * CAPACITY
+
+
+def test_bbr3_is_near_the_full_rate_up_to_one_percent_loss():
+    # The draft's model (5.3.3.8.3): n rounds of cruising under loss p leave (1 - p)^n of the rate,
+    # for 63 rounds at the most, and probing brings it back.
+    model = statistics.mean(0.99**n for n in range(63))
+    assert mean_goodput("bbr3", "1%") >= model * CAPACITY
+    # Where few rounds lose anything, the pacing margin counts too: what a round with loss
+    # delivered, and the next is bounded by, lies 1 % below the bound before.
+    has_loss = 1 - 0.999**BDP
+    model = statistics.mean((0.999 * (1 - 0.01 * has_loss)) ** n for n in range(63))
+    assert mean_goodput("bbr3", "0.1%") >= model * CAPACITY
+
+
+def test_bbr3_falls_above_two_percent_loss():
+    # BBR.LossThresh: no probe is believed, and the volume falls towards its least.
+    one, three, five = (mean_goodput("bbr3", loss) for loss in ("1%", "3%", "5%"))
+    assert three < one / 2
+    assert five < three
+    assert mean_goodput("bbr", "5%") > 0.8 * CAPACITY
+    assert mean_goodput({"name": "bbr3", "loss_threshold": "10%"}, "3%") > 2 * three
+
+
+def test_bbr3_leaves_room_for_cubic():
+    shares = {}
+    for cc in ("bbr", "bbr3"):
+        results = [run(cc, "cubic", duration="60s", warmup="10s", seed=seed) for seed in SEEDS]
+        shares[cc] = statistics.mean(cubic / (own + cubic) for own, cubic in map(goodputs, results))
+    assert shares["bbr"] < 0.15
+    assert shares["bbr3"] > 1.5 * shares["bbr"]
+
+
+def test_bbr3_paces_within_two_percent_of_the_link():
+    # CRUISE paces at 99 % of max_bw: in most samples of a steady flow that is the pacing rate.
+    data = run("bbr3").dataset
+    rates = data["pacing_rate"].values.reshape(-1)[50:]
+    max_bw = statistics.median(rates) / 0.99
+    assert max_bw == pytest.approx(CAPACITY, rel=0.02)
+
+
+def test_two_bbr3_flows_share():
+    first, second = goodputs(run("bbr3", "bbr3", duration="60s", warmup="10s"))
+    assert first + second >= 0.93 * CAPACITY
+    assert 0.7 <= first / second <= 1 / 0.7
+
+
+def test_bbr3_probes_the_rtt_as_often_as_it_is_told():
+    # Half of the BDP in flight for 200 ms: a mark in the window that CRUISE does not leave.
+    def dips(interval: str) -> int:
+        result = run({"name": "bbr3", "probe_rtt_interval": interval}, probe_interval="50ms")
+        is_low = result.dataset["cwnd"].values.reshape(-1)[100:] < 0.7 * BDP
+        return int((is_low[1:] & ~is_low[:-1]).sum())
+
+    assert dips("5s") in (4, 5)
+    assert dips("1000s") == 0
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(2, 4), (10, 14)])
+def test_vegas_keeps_a_few_packets_waiting(alpha, beta):
+    result = run({"name": "vegas", "alpha": alpha, "beta": beta}, duration="60s", warmup="30s")
+    assert result.goodput >= 0.99 * CAPACITY
+    queue = result.dataset["queue"].sel(direction="forward").values[300:] / 1500
+    # Two more: segments are counted whole, and one is on the link while its ACK is under way.
+    assert alpha - 1 <= statistics.mean(queue) <= beta + 2
+
+
+def test_westwood_beats_reno_under_random_loss():
+    for loss in ("0.05%", "0.2%", "0.5%"):
+        assert mean_goodput("westwood", loss) > 1.3 * mean_goodput("reno", loss)
+
+
+def test_hystart_plus_plus_loses_less_than_plain_slow_start():
+    def lost(**parameters: object) -> float:
+        cc = {"name": "cubic", **parameters}
+        result = run(cc, duration="3s", warmup="0s", buffer="4bdp")
+        return result.to_dict()["aggregate"]["path_retransmits"]
+
+    assert lost(hystart_plus_plus=True) < lost(hystart=False) / 2
+
+
+def test_every_algorithm_runs_with_every_default_written_out():
+    for name in core.congestion_controls():
+        written = {item.name: item.default for item in core.congestion_parameters(name)}
+        plain = run(name, duration="3s", warmup="0s", loss="0.5%")
+        assert plain.goodput > 0
+        assert goodputs(
+            run({"name": name, **written}, duration="3s", warmup="0s", loss="0.5%")
+        ) == (goodputs(plain))
