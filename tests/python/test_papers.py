@@ -10,6 +10,7 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc import papers
+from tunnelcc.cli import main
 from tunnelcc.papers import compare, published
 from tunnelcc.papers.compare import Cell
 from tunnelcc.papers.measures import MEASURES, Run
@@ -321,3 +322,30 @@ def test_output_that_cannot_be_a_directory(folder, tmp_path):
 def test_a_copied_folder_works_anywhere(tmp_path):
     shutil.copytree(papers.find("gost-thesis").folder, tmp_path / "copy")
     assert papers.find(str(tmp_path / "copy")).key == "copy"
+
+
+def told(capsys, *arguments):
+    """Return the exit code and what the command wrote to standard error."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return caught.value.code, capsys.readouterr().err
+
+
+def test_wrong_input_ends_with_one_message(capsys, folder):
+    (folder / "published.csv").unlink()
+    for arguments in (
+        ("reproduce", "gost-thesi"),
+        ("reproduce", str(folder)),
+        ("reproduce", str(folder), "--calibrate"),
+        ("reproduce", "gost-thesis", "--seeds", "0"),
+        ("reproduce", "gost-thesis", "--cc-set", "ns4"),
+    ):
+        code, message = told(capsys, *arguments)
+        assert code == 2
+        assert message.startswith("tunnelcc: ")
+        assert message.count("\n") == 1
+
+
+def test_the_command_lists_papers(capsys):
+    main(["papers"])
+    assert "gost-thesis" in capsys.readouterr().out

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tunnelcc.papers import compare
 from tunnelcc.papers.compare import Cell
-from tunnelcc.papers.paper import Claim, Variant
+from tunnelcc.papers.format import Claim, Variant
 from tunnelcc.papers.simulate import Simulated
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc.papers.compare import Cell, match, misfit
-from tunnelcc.papers.paper import Comparison
+from tunnelcc.papers.format import Comparison
 from tunnelcc.papers.published import UNITS
 from tunnelcc.papers.simulate import NS3, Simulated
 from tunnelcc.plots import STYLE, algorithm_style, save

@@ -10,8 +10,9 @@ from typing import Any
 from tunnelcc.config import CongestionControl, Experiment
 from tunnelcc.errors import RunError
 from tunnelcc.papers.compare import Cell
+from tunnelcc.papers.format import Comparison, Variant
 from tunnelcc.papers.measures import take
-from tunnelcc.papers.paper import Comparison, Paper, Variant
+from tunnelcc.papers.paper import Paper
 from tunnelcc.papers.published import Row
 from tunnelcc.result import Result
 from tunnelcc.runner import run_many

@@ -15,8 +15,9 @@ from rich.table import Table
 
 from tunnelcc.papers.compare import Cell, misfit
 from tunnelcc.papers.conclusions import explained_shares
+from tunnelcc.papers.format import Comparison
 from tunnelcc.papers.measures import MEASURES, unit
-from tunnelcc.papers.paper import Comparison, Paper
+from tunnelcc.papers.paper import Paper
 from tunnelcc.papers.simulate import Simulated
 
 _STYLES = {"reproduced": "green", "not reproduced": "red"}
