@@ -63,6 +63,7 @@ MakeTls()
     layer.overhead = 22;
     layer.rampBytes = 1'186;
     layer.rampUntil = 131'072;
+    layer.recordsBefore = 1; // the upgrade to WebSocket
     return layer;
 }
 

@@ -84,8 +84,11 @@ class TlsTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(Show(up.Wrap(11 + 37)), "76", "relay request and iperf3's cookie");
         LayerStack down(relay.toClient);
         LayerStack plain(MakeRelay(false).toClient);
+        NS_TEST_EXPECT_MSG_EQ(Show(LayerStack(relay.toClient).Wrap(4 + COPY_BUFFER)).substr(0, 29),
+                              "2394 1736 4766 5952 7138 8324",
+                              "the first message down, as captured");
         uint64_t payload = 0;
-        uint32_t record = 0;
+        uint32_t record = 1; // the upgrade to WebSocket
         while (payload < 131'072)
         {
             uint32_t message = 0;

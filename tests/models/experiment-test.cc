@@ -1,0 +1,396 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Properties of whole experiments over random specifications: bytes are conserved, finite flows
+ * complete exactly, queues stay within their limits, results depend on nothing but the
+ * specification.
+ */
+#include "experiment/experiment.h"
+#include "specs.h"
+
+#include "ns3/test.h"
+
+#include <algorithm>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace
+{
+
+using namespace tunnelcc;
+
+constexpr int64_t MS = 1'000'000;
+constexpr int64_t SECOND = 1'000'000'000;
+
+/// Draws specifications.
+class SpecSource
+{
+  public:
+    explicit SpecSource(uint32_t seed)
+        : m_random(seed)
+    {
+    }
+
+    ExperimentSpec Draw(bool isFinite)
+    {
+        ExperimentSpec spec = Chance(0.4) ? MakeRelaySpec(Chance(0.5)) : MakePlainSpec();
+        spec.seed = m_random();
+        spec.download = Chance(0.3);
+        spec.path.rtt = Between(1, 200) * MS;
+        for (LinkSpec* link : {&spec.path.forward, &spec.path.reverse})
+        {
+            link->rate = Chance(0.1) ? 0 : 1e6 * static_cast<double>(Between(1, 50));
+            link->bufferBytes = Chance(0.7) ? Between(5'000, 500'000) : 0;
+            link->bufferPackets = link->bufferBytes && Chance(0.7) ? 0 : Between(3, 300);
+            link->loss = Chance(0.5) ? 0 : 0.0005 * static_cast<double>(Between(1, 100));
+            link->lossBefore = Chance(0.5);
+            link->framing = Chance(0.3) ? 38 : 0;
+        }
+        spec.tcp.receiveWindow = Between(20'000, 3'000'000);
+        spec.tcp.sendBuffer = Between(20'000, 3'000'000);
+        spec.tcp.mss = Between(500, 1'448);
+        spec.tcp.headerBytes = Chance(0.3) ? 40 : 52;
+        spec.client.appPerByte = Chance(0.2) ? 2 : 0;
+        spec.server.appPerByte = Chance(0.2) ? 2 : 0;
+        spec.duration = isFinite ? 300 * SECOND : 3 * SECOND;
+        spec.warmup = isFinite ? 0 : SECOND;
+        const FlowSpec model = spec.flows[0];
+        spec.flows.assign(Between(1, 4), model);
+        for (FlowSpec& flow : spec.flows)
+        {
+            flow.rtt = spec.path.rtt;
+            flow.start = Between(0, 1'000) * MS;
+            flow.dataStart = flow.start + Between(0, 1'000) * MS;
+            flow.bytes = isFinite ? Between(1, 300'000) : 0;
+            flow.cc.name = DrawControl();
+            flow.carrierCc.name = DrawControl();
+        }
+        return spec;
+    }
+
+  private:
+    bool Chance(double probability)
+    {
+        return std::uniform_real_distribution<double>(0, 1)(m_random) < probability;
+    }
+
+    uint64_t Between(uint64_t least, uint64_t most)
+    {
+        return std::uniform_int_distribution<uint64_t>(least, most)(m_random);
+    }
+
+    std::string DrawControl()
+    {
+        static const std::vector<std::string> NAMES{"bbr", "cubic", "reno", "ns3::TcpCubic"};
+        return NAMES[Between(0, NAMES.size() - 1)];
+    }
+
+    std::mt19937_64 m_random;
+};
+
+/// What is wrong may be found again from this.
+std::string
+Describe(const ExperimentSpec& spec)
+{
+    std::ostringstream text;
+    text << spec.path.forward.rate / 1e6 << " Mbit/s, " << spec.path.rtt / MS << " ms, loss "
+         << spec.path.forward.loss << " and " << spec.path.reverse.loss << ", buffer "
+         << spec.path.forward.bufferBytes << " B or " << spec.path.forward.bufferPackets
+         << " packets, " << spec.flows.size() << " flows of " << spec.flows[0].cc.name
+         << (spec.hasRelay ? ", relay" : "") << (spec.download ? ", down" : ", up");
+    return text.str();
+}
+
+void
+Print(std::ostream& text, const std::vector<double>& series)
+{
+    for (const double value : series)
+    {
+        text << value << ' ';
+    }
+    text << '\n';
+}
+
+/// Everything that belongs to one flow, in every bit.
+std::string
+PrintFlow(const ExperimentResult& result, uint32_t index)
+{
+    std::ostringstream text;
+    text << std::hexfloat;
+    const FlowResult& flow = result.flows[index];
+    text << flow.deliveredBytes << ' ' << flow.totalBytes << ' ' << flow.firstByteTime << ' '
+         << flow.completionTime << '\n';
+    Print(text, flow.goodput);
+    for (const LegResult& leg : result.legs)
+    {
+        if (leg.flow != index)
+        {
+            continue;
+        }
+        text << leg.name << ' ' << leg.deliveredBytes << ' ' << leg.wireBytes << ' '
+             << leg.ackWireBytes << ' ' << leg.segments << ' ' << leg.retransmits << ' ' << leg.rtos
+             << ' ' << leg.establishedTime << ' ' << leg.finishedTime << '\n';
+        for (const auto* series : {&leg.goodput,
+                                   &leg.throughput,
+                                   &leg.cwnd,
+                                   &leg.inFlight,
+                                   &leg.pacingRate,
+                                   &leg.srtt,
+                                   &leg.retransmitsSeries})
+        {
+            Print(text, *series);
+        }
+    }
+    return text.str();
+}
+
+/// Everything, in every bit.
+std::string
+PrintResult(const ExperimentResult& result)
+{
+    std::ostringstream text;
+    text << std::hexfloat << result.events << ' ' << result.pathSegments << '\n';
+    for (uint32_t index = 0; index < result.flows.size(); ++index)
+    {
+        text << PrintFlow(result, index);
+    }
+    for (const LinkResult* link : {&result.forward, &result.reverse})
+    {
+        text << link->packetsIn << ' ' << link->bytesOut << ' ' << link->drops << ' '
+             << link->randomLosses << ' ' << link->queueDelayMean << ' ' << link->queueDelayP95
+             << '\n';
+        Print(text, link->queueBytes);
+    }
+    text << result.client.cpuSeconds << ' ' << result.server.cpuSeconds << '\n';
+    return text.str();
+}
+
+/// What holds for every experiment.
+class PropertyTestCase : public ns3::TestCase
+{
+  public:
+    using ns3::TestCase::TestCase;
+
+  protected:
+    void CheckLink(const LinkResult& link, const LinkSpec& spec, const std::string& what)
+    {
+        if (spec.bufferBytes)
+        {
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(link.queueBytesMax,
+                                        static_cast<double>(spec.bufferBytes),
+                                        "queue: " << what);
+        }
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(link.drops + link.randomLosses, link.packetsIn, what);
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(link.utilisation, 1 + 1e-9, what);
+        NS_TEST_EXPECT_MSG_EQ((link.randomLosses > 0 && spec.loss == 0), false, what);
+    }
+
+    void CheckLegs(const ExperimentResult& result, const ExperimentSpec& spec)
+    {
+        for (const LegResult& leg : result.legs)
+        {
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(leg.retransmits, leg.segments, Describe(spec));
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(leg.deliveredBytes, leg.wireBytes, Describe(spec));
+            for (const double inFlight : leg.inFlight)
+            {
+                NS_TEST_EXPECT_MSG_GT_OR_EQ(inFlight, 0, "in flight: " << Describe(spec));
+            }
+        }
+    }
+
+    void CheckAll(const ExperimentResult& result, const ExperimentSpec& spec)
+    {
+        CheckLink(result.forward, spec.path.forward, Describe(spec));
+        CheckLink(result.reverse, spec.path.reverse, Describe(spec));
+        CheckLegs(result, spec);
+    }
+};
+
+class FiniteFlowsTest : public PropertyTestCase
+{
+  public:
+    FiniteFlowsTest()
+        : PropertyTestCase("Finite flows complete, with every byte, whatever the path")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        SpecSource source(10);
+        for (int run = 0; run < 120; ++run)
+        {
+            const ExperimentSpec spec = source.Draw(true);
+            const ExperimentResult result = RunExperiment(spec);
+            CheckAll(result, spec);
+            for (size_t i = 0; i < spec.flows.size(); ++i)
+            {
+                const FlowSpec& flow = spec.flows[i];
+                const uint64_t preamble = spec.download ? 0 : flow.preamble;
+                NS_TEST_EXPECT_MSG_EQ(result.flows[i].totalBytes,
+                                      flow.bytes + preamble,
+                                      "run " << run << ", flow " << i << ": " << Describe(spec));
+                NS_TEST_EXPECT_MSG_GT(result.flows[i].completionTime,
+                                      result.flows[i].firstByteTime - 1e-12,
+                                      "run " << run << ", flow " << i << ": " << Describe(spec));
+            }
+        }
+    }
+};
+
+class EndlessFlowsTest : public PropertyTestCase
+{
+  public:
+    EndlessFlowsTest()
+        : PropertyTestCase("Endless flows keep within the path's rate and limits")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        SpecSource source(11);
+        for (int run = 0; run < 60; ++run)
+        {
+            const ExperimentSpec spec = source.Draw(false);
+            const ExperimentResult result = RunExperiment(spec);
+            CheckAll(result, spec);
+            uint64_t delivered = 0;
+            for (const FlowResult& flow : result.flows)
+            {
+                NS_TEST_EXPECT_MSG_LT_OR_EQ(flow.deliveredBytes, flow.totalBytes, run);
+                delivered += flow.totalBytes;
+            }
+            NS_TEST_EXPECT_MSG_GT(delivered, 0, "run " << run << ": " << Describe(spec));
+            if (spec.path.forward.rate > 0)
+            {
+                NS_TEST_EXPECT_MSG_LT(static_cast<double>(delivered) * 8,
+                                      spec.path.forward.rate * 3 +
+                                          static_cast<double>(spec.flows.size() * 37 * 8),
+                                      "run " << run << ": " << Describe(spec));
+            }
+        }
+    }
+};
+
+class DeterminismTest : public ns3::TestCase
+{
+  public:
+    DeterminismTest()
+        : ns3::TestCase("The same seed gives the same results, in any order")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        SpecSource source(12);
+        std::vector<ExperimentSpec> specs;
+        std::vector<std::string> results;
+        for (int i = 0; i < 12; ++i)
+        {
+            specs.push_back(source.Draw(false));
+            results.push_back(PrintResult(RunExperiment(specs.back())));
+        }
+        for (size_t i = specs.size(); i-- > 0;)
+        {
+            NS_TEST_EXPECT_MSG_EQ((PrintResult(RunExperiment(specs[i])) == results[i]),
+                                  true,
+                                  Describe(specs[i]));
+        }
+        ExperimentSpec spec = MakePlainSpec();
+        spec.path.forward.loss = 0.01;
+        const std::string result = PrintResult(RunExperiment(spec));
+        spec.seed = 2;
+        NS_TEST_EXPECT_MSG_EQ((PrintResult(RunExperiment(spec)) == result), false, "another seed");
+    }
+};
+
+class IndependenceTest : public ns3::TestCase
+{
+  public:
+    explicit IndependenceTest(bool hasRelay)
+        : ns3::TestCase(std::string("A flow that comes later leaves the others' past alone") +
+                        (hasRelay ? ", relay" : "")),
+          m_hasRelay(hasRelay)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const std::string name : {"bbr", "ns3::TcpBbr", "cubic"})
+        {
+            ExperimentSpec spec = m_hasRelay ? MakeRelaySpec(false) : MakePlainSpec();
+            spec.path.forward.loss = 0.01;
+            spec.flows[0].cc.name = spec.flows[0].carrierCc.name = name;
+            spec.flows[0].bytes = 2'000'000;
+            spec.duration = 15 * SECOND;
+            const ExperimentResult alone = RunExperiment(spec);
+            NS_TEST_ASSERT_MSG_GT(alone.flows[0].completionTime, 0, name);
+            NS_TEST_ASSERT_MSG_LT(alone.flows[0].completionTime, 14, name);
+            spec.flows.push_back(spec.flows[0]);
+            spec.flows[1].start = spec.flows[1].dataStart = 14 * SECOND;
+            const ExperimentResult both = RunExperiment(spec);
+            NS_TEST_EXPECT_MSG_GT(both.flows[1].totalBytes, 0, name);
+            NS_TEST_EXPECT_MSG_EQ((PrintFlow(both, 0) == PrintFlow(alone, 0)), true, name);
+        }
+    }
+
+    bool m_hasRelay;
+};
+
+class FlowStreamsTest : public ns3::TestCase
+{
+  public:
+    FlowStreamsTest()
+        : ns3::TestCase("BBR's flows do not probe in step")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // Both links unlimited: flows meet nowhere, and differ in their random phase alone.
+        for (const std::string name : {"bbr", "ns3::TcpBbr"})
+        {
+            ExperimentSpec spec = MakePlainSpec();
+            spec.path.forward.rate = spec.path.reverse.rate = 0;
+            spec.tcp.receiveWindow = 1'000'000;
+            spec.flows[0].cc.name = name;
+            spec.flows.assign(4, spec.flows[0]);
+            spec.duration = 5 * SECOND;
+            const ExperimentResult result = RunExperiment(spec);
+            int different = 0;
+            for (const LegResult& leg : result.legs)
+            {
+                different += leg.pacingRate != result.legs[0].pacingRate;
+            }
+            NS_TEST_EXPECT_MSG_GT(different, 1, name);
+        }
+    }
+};
+
+class ExperimentTestSuite : public ns3::TestSuite
+{
+  public:
+    ExperimentTestSuite()
+        : ns3::TestSuite("tunnelcc-experiment", Type::UNIT)
+    {
+        AddTestCase(new FiniteFlowsTest, Duration::QUICK);
+        AddTestCase(new EndlessFlowsTest, Duration::QUICK);
+        AddTestCase(new DeterminismTest, Duration::QUICK);
+        AddTestCase(new IndependenceTest(false), Duration::QUICK);
+        AddTestCase(new IndependenceTest(true), Duration::QUICK);
+        AddTestCase(new FlowStreamsTest, Duration::QUICK);
+    }
+};
+
+ExperimentTestSuite g_experimentTestSuite;
+
+} // namespace
