@@ -211,6 +211,7 @@ def _loopback_tcp(
 ) -> Any:
     spec = _tcp(experiment)
     spec.mss = link.mss
+    spec.send_buffer_per_segment = _send_buffer_per_segment(link.mss, experiment.hosts)
     spec.send_buffer = sockets.send_buffer
     spec.receive_window = sockets.receive_window
     return spec

@@ -74,7 +74,7 @@ struct HostSpec
 {
     uint32_t cores{2};
     double speed{1};       //!< relative to the host on which costs were measured
-    uint64_t tcpMemory{0}; //!< bytes all sockets of the host may hold together; 0: unlimited
+    uint64_t tcpMemory{0}; //!< most bytes that all sockets hold together (tcp_mem[2]); 0: unlimited
     double appPerByte{0};  //!< CPU ns per byte of the application (one thread for all flows)
 };
 

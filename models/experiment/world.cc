@@ -47,6 +47,8 @@ World::World(const ExperimentSpec& spec)
       m_reverse(spec.path.reverse,
                 MakeRandomStream(spec.seed, RandomComponent::REVERSE_LOSS),
                 MakeRandomStream(spec.seed, RandomComponent::REVERSE_REORDERING)),
+      m_clientMemory(spec.client.tcpMemory),
+      m_serverMemory(spec.server.tcpMemory),
       m_clientCpu(spec.client.cores, spec.client.speed),
       m_serverCpu(spec.server.cores, spec.server.speed),
       m_clientApp(m_clientCpu),
@@ -162,6 +164,7 @@ World::AddFlow(uint32_t index)
     {
         flow.legs.push_back(MakePathLeg("app", RandomComponent::APP_CONGESTION, index, spec.cc));
     }
+    ShareMemory(flow);
     bool isDownload = m_spec.download;
     TcpEndpoint& client = *flow.legs.front().client;
     TcpEndpoint& server = *flow.legs.back().server;
@@ -177,6 +180,24 @@ World::AddFlow(uint32_t index)
                                                    isDownload ? m_clientApp : m_serverApp,
                                                    isDownload ? m_spec.client.appPerByte
                                                               : m_spec.server.appPerByte);
+}
+
+void
+World::ShareMemory(Flow& flow)
+{
+    auto share = [](TcpEndpoint& endpoint, TcpMemory& memory) {
+        if (memory.IsLimited())
+        {
+            endpoint.SetMemory(memory);
+        }
+    };
+    for (Connection& leg : flow.legs)
+    {
+        bool isOnClient = m_spec.hasRelay && leg.name == "app";
+        bool isOnServer = leg.name == "target";
+        share(*leg.client, isOnServer ? m_serverMemory : m_clientMemory);
+        share(*leg.server, isOnClient ? m_clientMemory : m_serverMemory);
+    }
 }
 
 } // namespace tunnelcc

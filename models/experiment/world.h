@@ -7,6 +7,7 @@
 #include "event/random-stream.h"
 #include "experiment-spec.h"
 #include "host/cpu.h"
+#include "host/tcp-memory.h"
 #include "path/path.h"
 #include "traffic/bulk-receiver.h"
 #include "traffic/bulk-sender.h"
@@ -87,6 +88,7 @@ class World
     };
 
     void AddFlow(uint32_t index);
+    void ShareMemory(Flow& flow);
     Connection MakeConnection(const char* name,
                               RandomComponent component,
                               uint32_t flow,
@@ -109,6 +111,8 @@ class World
     PathDirection m_reverse;
     Loopback m_clientLoopback;
     Loopback m_serverLoopback;
+    TcpMemory m_clientMemory;
+    TcpMemory m_serverMemory;
     Cpu m_clientCpu;
     Cpu m_serverCpu;
     CpuThread m_clientApp; //!< the application on the client: one thread for all flows

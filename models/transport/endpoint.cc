@@ -156,6 +156,34 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const SackBlocks* blocks
 }
 
 void
+TcpEndpoint::SetMemory(TcpMemory& memory)
+{
+    m_memory = &memory;
+    m_sender.SetMemory(&memory);
+    m_receiver.SetMemory(&memory);
+}
+
+void
+TcpEndpoint::ChargeMemory()
+{
+    if (!m_memory)
+    {
+        return;
+    }
+    uint64_t held = m_sender.Buffer().Queued() + m_receiver.Buffered();
+    m_memory->Charge(static_cast<int64_t>(held - m_charged));
+    m_charged = held;
+}
+
+uint64_t
+TcpEndpoint::Write(int64_t now, uint64_t bytes)
+{
+    uint64_t accepted = m_sender.Write(now, bytes);
+    ChargeMemory();
+    return accepted;
+}
+
+void
 TcpEndpoint::OnData(int64_t now, const Packet& packet)
 {
     // RFC 7323, section 4.3: echo the earliest segment that the next ACK newly acknowledges.
@@ -165,6 +193,7 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     }
     m_peerRtt = int64_t{packet.window} * US;
     AckUrgency urgency = m_receiver.OnData(packet);
+    ChargeMemory();
     ++m_unacked;
     m_isLatestSmall = packet.length < m_spec.mss;
     if (m_user && (m_receiver.Readable() > 0 || m_receiver.IsFinished()))
@@ -202,6 +231,7 @@ void
 TcpEndpoint::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
 {
     bool wakesWriter = m_sender.OnAck(now, packet, blocks);
+    ChargeMemory();
     if (m_finishedTime < 0 && m_sender.IsFinished())
     {
         m_finishedTime = now;
@@ -275,6 +305,7 @@ void
 TcpEndpoint::Read(int64_t now, uint64_t bytes)
 {
     m_receiver.Read(now, bytes, m_peerRtt);
+    ChargeMemory();
     if (!m_isReceiving && IsAckDueAfterRead())
     {
         SendAck(now);

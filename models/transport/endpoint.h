@@ -76,6 +76,9 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
         m_user = user;
     }
 
+    /// Share the host's memory with its other sockets. \param memory outlives the endpoint
+    void SetMemory(TcpMemory& memory);
+
     /// Open actively: send SYN.
     void Connect(int64_t now);
 
@@ -86,10 +89,7 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
 
     /// Write `bytes` of stream. \returns how many the send buffer took; if fewer, OnWritable()
     ///          follows once there is room
-    uint64_t Write(int64_t now, uint64_t bytes)
-    {
-        return m_sender.Write(now, bytes);
-    }
+    uint64_t Write(int64_t now, uint64_t bytes);
 
     /// Bytes that can be read now.
     uint64_t Readable() const
@@ -146,6 +146,7 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
 
     void SendSegment(int64_t now, uint64_t number, const Segment& segment) override;
     void SendWindowProbe(int64_t now) override;
+    void ChargeMemory();
     void SendSyn(int64_t now);
     void SendAck(int64_t now);
     Packet MakePacket(PacketKind kind) const;
@@ -166,6 +167,8 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     Sender m_sender;
     Receiver m_receiver;
     WireCounters m_wire;
+    TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
+    uint64_t m_charged{0};        //!< our share of it, bytes
 
     State m_state{State::CLOSED};
     int64_t m_synTime{0};

@@ -48,7 +48,10 @@ Receiver::OnData(const Packet& packet)
     {
         m_fin = number;
     }
-    m_window.OnSegment();
+    if (!m_memory || m_memory->LetsWindowsGrow())
+    {
+        m_window.OnSegment();
+    }
     if (number == m_next && m_end <= m_next)
     {
         m_end = ++m_next;
@@ -113,10 +116,12 @@ Receiver::OnOutOfOrder(uint64_t number, uint32_t length)
     At(begin).runBytes = bytes;
     At(end - 1).runBegin = static_cast<uint32_t>(begin);
     m_end = std::max(m_end, end);
+    m_outOfOrder += length;
     if (begin == m_next)
     {
         m_next = end;
         m_received += bytes;
+        m_outOfOrder -= bytes;
     }
     UpdateBlocks(begin, end);
 }

@@ -6,6 +6,7 @@
 
 #include "event/timer.h"
 #include "experiment/experiment-spec.h"
+#include "host/tcp-memory.h"
 #include "path/packet.h"
 #include "receive-window.h"
 
@@ -36,6 +37,12 @@ class Receiver
   public:
     explicit Receiver(const TcpSpec& spec);
 
+    /// Let the host's memory bound the window. \param memory outlives the receiver
+    void SetMemory(const TcpMemory* memory)
+    {
+        m_memory = memory;
+    }
+
     /// Take in a data packet. \returns how soon an ACK is due; Readable() may have grown
     AckUrgency OnData(const Packet& packet);
 
@@ -49,6 +56,12 @@ class Receiver
     uint64_t Readable() const
     {
         return m_received - m_read;
+    }
+
+    /// Payload bytes that wait for the reader or for data before them.
+    uint64_t Buffered() const
+    {
+        return Readable() + m_outOfOrder;
     }
 
     /// Payload bytes in order, read or not.
@@ -126,6 +139,7 @@ class Receiver
     uint64_t NextEdge() const;
     AckUrgency OnDuplicate(uint64_t number);
 
+    const TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
     ReceiveWindow m_window;
     uint32_t m_maxBlocks;
     std::vector<Slot> m_ring;
@@ -135,6 +149,7 @@ class Receiver
     uint64_t m_end{0};          //!< one past the highest segment that arrived
     uint64_t m_fin{UINT64_MAX}; //!< number of the segment with FIN
     uint64_t m_received{0};
+    uint64_t m_outOfOrder{0}; //!< payload bytes that arrived out of order
     uint64_t m_read{0};
     uint64_t m_edge{0}; //!< right edge of the window advertised last, stream offset
     SackBlocks m_blocks{};

@@ -43,10 +43,16 @@ class SendBuffer
         Resize(std::max(m_capacity, capacity));
     }
 
+    /// Make the buffer at most this large; what it holds stays.
+    void Shrink(uint64_t capacity)
+    {
+        Resize(std::min(m_capacity, capacity));
+    }
+
     /// Take as many of `bytes` as fit. \returns how many
     uint64_t Write(uint64_t bytes)
     {
-        uint64_t accepted = std::min(bytes, m_capacity - Queued());
+        uint64_t accepted = std::min(bytes, m_capacity - std::min(m_capacity, Queued()));
         m_written += accepted;
         m_isWriterBlocked = accepted < bytes;
         return accepted;
@@ -66,7 +72,7 @@ class SendBuffer
     /// Whether a blocked writer is to be woken now; true once for each time it blocked.
     bool WakesWriter()
     {
-        if (!m_isWriterBlocked || Queued() > m_wakeLevel || Queued() == m_capacity)
+        if (!m_isWriterBlocked || Queued() > m_wakeLevel || Queued() >= m_capacity)
         {
             return false;
         }

@@ -74,6 +74,10 @@ Sender::Write(int64_t now, uint64_t bytes)
     {
         m_rate.MarkAppLimited(m_board.InFlight());
     }
+    if (m_memory && m_memory->IsExhausted())
+    {
+        m_buffer.Shrink(std::max(m_buffer.Queued() / 2, TcpMemory::GUARANTEED));
+    }
     uint64_t accepted = m_buffer.Write(bytes);
     if (m_isEstablished)
     {
@@ -99,10 +103,17 @@ Sender::SendBufferFor(uint32_t cwnd) const
 }
 
 bool
+Sender::MayExpandBuffer() const
+{
+    // Linux tcp_should_expand_sndbuf()
+    return m_board.InFlight() < m_state.cwnd && (!m_memory || m_memory->LetsSendBuffersGrow());
+}
+
+bool
 Sender::WakesWriter()
 {
     // Linux tcp_new_space()
-    if (m_buffer.WantsToExpand())
+    if (m_buffer.WantsToExpand() && MayExpandBuffer())
     {
         m_buffer.Expand(SendBufferFor(std::max(m_state.cwnd, m_spec.initialWindow)));
     }

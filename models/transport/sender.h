@@ -7,6 +7,7 @@
 #include "congestion/congestion-control.h"
 #include "event/timer.h"
 #include "experiment/experiment-spec.h"
+#include "host/tcp-memory.h"
 #include "pacer.h"
 #include "path/packet.h"
 #include "prr.h"
@@ -79,6 +80,12 @@ class Sender
     /// The handshake is done. \param rtt its round trip, ns  \param window of the peer, bytes
     void OnEstablished(int64_t now, int64_t rtt, uint32_t window);
 
+    /// Let the host's memory bound the send buffer. \param memory outlives the sender
+    void SetMemory(const TcpMemory* memory)
+    {
+        m_memory = memory;
+    }
+
     /// The application writes `bytes`. \returns how many the send buffer took
     uint64_t Write(int64_t now, uint64_t bytes);
 
@@ -149,6 +156,7 @@ class Sender
     void Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle);
     void ValidateCwnd(bool isLimited);
     uint64_t InitialSendBuffer() const;
+    bool MayExpandBuffer() const;
     uint64_t SendBufferFor(uint32_t cwnd) const;
     bool WakesWriter();
     void CheckIdleRestart(int64_t now);
@@ -200,6 +208,7 @@ class Sender
     const bool m_wantsLosses; //!< CongestionControl::WantsLosses()
     const bool m_hasTimestamps;
 
+    const TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
     TcpState m_state;
     Scoreboard m_board;
     SendBuffer m_buffer;

@@ -1,0 +1,85 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_TCP_MEMORY_H
+#define TUNNELCC_TCP_MEMORY_H
+
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/**
+ * What all TCP sockets of a host hold together, against Linux's three thresholds
+ * (net.ipv4.tcp_mem).
+ *
+ * From the first on no send buffer grows (tcp_should_expand_sndbuf()); above the second, until the
+ * total falls below the first, no receive window grows (tcp_grow_window()); at the third, writers
+ * get nothing beyond a page and their buffers shrink (sk_stream_moderate_sndbuf()). Counts payload;
+ * the overhead of socket buffers is left out, as is the pruning of queues at the third threshold.
+ */
+class TcpMemory
+{
+  public:
+    /// \param limit third threshold, bytes; 0: none. At boot Linux sets the others to 1/2 and 2/3.
+    explicit TcpMemory(uint64_t limit)
+        : m_limit(limit > 0 ? limit : UINT64_MAX),
+          m_pressure(m_limit / 3 * 2),
+          m_low(m_limit / 2)
+    {
+    }
+
+    bool IsLimited() const
+    {
+        return m_limit < UINT64_MAX;
+    }
+
+    /// A socket's share changed by `change` bytes.
+    void Charge(int64_t change)
+    {
+        m_total += static_cast<uint64_t>(change);
+        if (m_total > m_pressure)
+        {
+            m_isUnderPressure = true;
+        }
+        else if (m_total < m_low)
+        {
+            m_isUnderPressure = false;
+        }
+    }
+
+    bool LetsSendBuffersGrow() const
+    {
+        return m_total < m_low && !m_isUnderPressure;
+    }
+
+    bool LetsWindowsGrow() const
+    {
+        return !m_isUnderPressure;
+    }
+
+    bool IsExhausted() const
+    {
+        return m_total >= m_limit;
+    }
+
+    /// Bytes that sockets hold.
+    uint64_t Total() const
+    {
+        return m_total;
+    }
+
+    /// What a writer may have in its buffer in any case, bytes (net.ipv4.tcp_wmem, the minimum).
+    static constexpr uint64_t GUARANTEED = 4096;
+
+  private:
+    uint64_t m_limit;
+    uint64_t m_pressure;
+    uint64_t m_low;
+    uint64_t m_total{0};
+    bool m_isUnderPressure{false};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_TCP_MEMORY_H
