@@ -4,6 +4,9 @@
 #ifndef TUNNELCC_CPU_H
 #define TUNNELCC_CPU_H
 
+#include "event/fifo.h"
+#include "event/timer.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -62,25 +65,65 @@ class Cpu
     int64_t m_submitted{0};
 };
 
-/// A thread: its work runs one piece after the other, on whichever core is free.
+/// Who has work done by a thread.
+class CpuUser
+{
+  public:
+    virtual ~CpuUser() = default;
+
+    /// A piece of work is done. \param now ns
+    virtual void OnComputed(int64_t now) = 0;
+};
+
+/**
+ * A thread: its work runs one piece after the other, on whichever core is free. What waits for the
+ * thread itself takes no core from others.
+ */
 class CpuThread
 {
   public:
     explicit CpuThread(Cpu& cpu)
-        : m_cpu(cpu)
+        : m_cpu(cpu),
+          m_timer(this)
     {
     }
 
-    /// Do `cost` ns worth of work after all that was asked for before. \returns when it is done
-    int64_t Run(int64_t now, double cost)
+    /// Do `cost` ns worth of work after all that was asked for before, then tell `user`.
+    void Submit(int64_t now, double cost, CpuUser& user)
     {
-        m_freeAt = m_cpu.Run(std::max(now, m_freeAt), cost);
-        return m_freeAt;
+        m_work.Push({cost, &user});
+        if (!m_timer.IsPending())
+        {
+            Begin(now);
+        }
     }
 
   private:
+    struct Work
+    {
+        double cost; //!< ns
+        CpuUser* user;
+    };
+
+    void Begin(int64_t now)
+    {
+        m_timer.Set(m_cpu.Run(now, m_work.Front().cost));
+    }
+
+    void OnDone(int64_t now)
+    {
+        CpuUser* user = m_work.Front().user;
+        m_work.Pop();
+        if (!m_work.IsEmpty())
+        {
+            Begin(now);
+        }
+        user->OnComputed(now);
+    }
+
     Cpu& m_cpu;
-    int64_t m_freeAt{0};
+    Fifo<Work> m_work; //!< the first is being done
+    Timer<CpuThread, &CpuThread::OnDone> m_timer;
 };
 
 } // namespace tunnelcc

@@ -17,8 +17,7 @@ BulkReceiver::BulkReceiver(TcpEndpoint& endpoint,
       m_flow(flow),
       m_isClient(isClient),
       m_thread(thread),
-      m_costPerByte(costPerByte),
-      m_timer(this)
+      m_costPerByte(costPerByte)
 {
     endpoint.SetUser(this);
 }
@@ -58,11 +57,11 @@ BulkReceiver::ReadNext(int64_t now)
         Take(now, 0);
         return;
     }
-    m_timer.Set(m_thread.Run(now, m_costPerByte * static_cast<double>(m_reading)));
+    m_thread.Submit(now, m_costPerByte * static_cast<double>(m_reading), *this);
 }
 
 void
-BulkReceiver::OnRead(int64_t now)
+BulkReceiver::OnComputed(int64_t now)
 {
     Take(now, m_reading);
     m_reading = 0;

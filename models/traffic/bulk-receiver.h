@@ -4,7 +4,6 @@
 #ifndef TUNNELCC_BULK_RECEIVER_H
 #define TUNNELCC_BULK_RECEIVER_H
 
-#include "event/timer.h"
 #include "experiment/experiment-spec.h"
 #include "host/cpu.h"
 #include "transport/endpoint.h"
@@ -16,7 +15,7 @@ namespace tunnelcc
  * Application that reads all that arrives. A client asks for it first, with FlowSpec::preamble
  * bytes. With a cost per byte, each read occupies the application's thread.
  */
-class BulkReceiver final : public SocketUser
+class BulkReceiver final : public SocketUser, private CpuUser
 {
   public:
     /// Parameters as those of BulkSender.
@@ -50,7 +49,7 @@ class BulkReceiver final : public SocketUser
   private:
     void ReadNext(int64_t now);
     void Take(int64_t now, uint64_t bytes);
-    void OnRead(int64_t now);
+    void OnComputed(int64_t now) override;
 
     TcpEndpoint& m_endpoint;
     FlowSpec m_flow;
@@ -60,7 +59,6 @@ class BulkReceiver final : public SocketUser
     uint64_t m_reading{0}; //!< bytes of the read under way
     int64_t m_firstByteTime{-1};
     int64_t m_completionTime{-1};
-    Timer<BulkReceiver, &BulkReceiver::OnRead> m_timer;
 };
 
 } // namespace tunnelcc

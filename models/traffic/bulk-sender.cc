@@ -63,13 +63,8 @@ BulkSender::OnWritable(int64_t now)
 }
 
 void
-BulkSender::OnTimer(int64_t now)
+BulkSender::OnComputed(int64_t now)
 {
-    if (!m_hasBegun)
-    {
-        Begin(now);
-        return;
-    }
     m_isWriting = false;
     m_prepared = std::min<uint64_t>(m_flow.writeSize, m_left);
     WriteNext(now);
@@ -118,7 +113,7 @@ BulkSender::WriteNext(int64_t now)
         m_isWriting = true;
         double cost =
             m_costPerByte * static_cast<double>(std::min<uint64_t>(m_flow.writeSize, m_left));
-        m_timer.Set(m_thread.Run(now, cost));
+        m_thread.Submit(now, cost, *this);
     }
 }
 

@@ -18,7 +18,7 @@ namespace tunnelcc
  * A client sends its preamble on connecting and bulk data from FlowSpec::dataStart on; a server
  * waits for a request first. With a cost per byte, each write occupies the application's thread.
  */
-class BulkSender final : public SocketUser
+class BulkSender final : public SocketUser, private CpuUser
 {
   public:
     /**
@@ -42,7 +42,7 @@ class BulkSender final : public SocketUser
     void Begin(int64_t now);
     void WriteAll(int64_t now);
     void WriteNext(int64_t now);
-    void OnTimer(int64_t now);
+    void OnComputed(int64_t now) override;
 
     TcpEndpoint& m_endpoint;
     FlowSpec m_flow;
@@ -53,7 +53,7 @@ class BulkSender final : public SocketUser
     uint64_t m_prepared{0}; //!< of these, bytes that the CPU has already handled
     bool m_hasBegun{false};
     bool m_isWriting{false};
-    Timer<BulkSender, &BulkSender::OnTimer> m_timer;
+    Timer<BulkSender, &BulkSender::Begin> m_timer;
 };
 
 } // namespace tunnelcc
