@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks as data: what is simulated, what is measured there, what is expected of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from tunnelcc.config import Experiment
+from tunnelcc.validation.compare import Comparison
+from tunnelcc.validation.measure import Measurement
+
+#: Values, one per run, out of the runs of each case.
+Measure = Callable[[Sequence[Sequence[Measurement]]], list[float]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is simulated: variants of an experiment (their start times differ), and how often.
+
+    ``key``: unique name; ``seeds``: runs, which take the variants in turn; ``fixed``: nothing in it
+    is random enough for more runs to tell more; ``fewest``: runs below which it would tell nothing.
+    """
+
+    key: str
+    variants: tuple[Experiment, ...]
+    seeds: int
+    fixed: bool = False
+    fewest: int = 1
+
+    def runs(self, seeds: int | None) -> list[Experiment]:
+        """Return the runs, ``seeds`` of them if given."""
+        count = self.seeds if seeds is None or self.fixed else max(seeds, self.fewest)
+        return [
+            self.variants[index % len(self.variants)].model_copy(update={"seed": index + 1})
+            for index in range(count)
+        ]
+
+
+class Kind(Enum):
+    """What a check is good for."""
+
+    CELL = "cell"  # one of many: its metric as a whole has a share to reach
+    MUST = "must"  # has to pass by itself
+    TOLD = "told"  # shown to explain others; decides nothing
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that is expected of the simulator.
+
+    ``name``: unique, group first; ``metric``: what it is a cell of; ``source`` and ``condition``:
+    in words; ``slow``: left out of the quick suite; ``missing``: why it cannot be run, if so.
+    """
+
+    name: str
+    metric: str
+    source: str
+    condition: str
+    cases: tuple[Case, ...]
+    measure: Measure
+    comparison: Comparison | None
+    kind: Kind = Kind.MUST
+    slow: bool = False
+    missing: str = ""
+
+    @property
+    def group(self) -> str:
+        """The part of the suite that it belongs to."""
+        return self.name.partition("/")[0]
+
+
+def not_run(
+    name: str, metric: str, source: str, condition: str, reason: str, kind: Kind = Kind.MUST
+) -> Check:
+    """Return a check that is listed although it cannot be run."""
+    return Check(name, metric, source, condition, (), lambda runs: [], None, kind, missing=reason)
+
+
+class Verdict(Enum):
+    """What became of a check."""
+
+    PASS = "pass"
+    FAIL = "FAIL"
+    MISS = "miss"  # a cell that is off; its metric may still reach its share
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A check with what came out."""
+
+    check: Check
+    verdict: Verdict
+    got: str
+    value: float | None = None
+    values: tuple[float, ...] = ()
+    note: str = ""  # what is known of the cause of a miss
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many cells of a metric pass, and the share that has to (None: decides nothing)."""
+
+    metric: str
+    passed: int
+    cells: int
+    target: float | None
+
+    @property
+    def reached(self) -> bool:
+        """Whether enough cells pass."""
+        return self.target is None or self.passed >= self.target * self.cells

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Ways of comparing what was simulated with what is expected.
+
+A comparison says in words what it expects and tolerates, and judges a list of values, one per run.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What came out, in words, and whether it is as expected."""
+
+    got: str
+    passed: bool
+    value: float  # the number that the verdict rests on, for figures
+
+
+class Comparison(Protocol):
+    """What is expected of the values, one per run."""
+
+    @property
+    def expected(self) -> str: ...
+
+    @property
+    def tolerance(self) -> str: ...
+
+    def judge(self, values: Sequence[float]) -> Judgement: ...
+
+
+@dataclass(frozen=True)
+class MeanNear:
+    """The mean of all runs is near a number.
+
+    ``relative`` and ``absolute``: the tolerance, the wider of the two; ``unit`` and ``digits``: for
+    the words.
+    """
+
+    target: float
+    relative: float = 0.0
+    absolute: float = 0.0
+    unit: str = ""
+    digits: int = 2
+
+    @property
+    def expected(self) -> str:
+        return _text(self.target, self.unit, self.digits)
+
+    @property
+    def tolerance(self) -> str:
+        relative = f"±{100 * self.relative:g} %" if self.relative else ""
+        if not self.absolute:
+            return relative
+        points = "points" if self.unit == "%" else self.unit
+        absolute = f"±{self.absolute:g} {points}".rstrip()
+        return f"{relative} or {absolute}" if relative else absolute
+
+    def judge(self, values: Sequence[float]) -> Judgement:
+        mean = statistics.fmean(values)
+        margin = max(self.relative * abs(self.target), self.absolute)
+        return Judgement(
+            spread(values, self.unit, self.digits), abs(mean - self.target) <= margin, mean
+        )
+
+
+@dataclass(frozen=True)
+class Between:
+    """A statistic of the runs (their mean, or the median) lies between two bounds."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    unit: str = ""
+    digits: int = 2
+    median: bool = False
+
+    @property
+    def expected(self) -> str:
+        low, high = (_text(bound, "", self.digits) for bound in (self.low, self.high))
+        if math.isinf(self.high):
+            text = f"at least {low}"
+        elif math.isinf(self.low):
+            text = f"at most {high}"
+        else:
+            text = f"{low} to {high}"
+        return f"{text} {self.unit}".rstrip()
+
+    @property
+    def tolerance(self) -> str:
+        return "the median counts" if self.median else ""
+
+    def judge(self, values: Sequence[float]) -> Judgement:
+        value = statistics.median(values) if self.median else statistics.fmean(values)
+        got = spread(values, self.unit, self.digits, value)
+        return Judgement(got, self.low <= value <= self.high, value)
+
+
+@dataclass(frozen=True)
+class SameBranches:
+    """Runs take a bistable system's branches as often as the reference's, and look alike there.
+
+    ``reference``: its runs; ``threshold``: what parts the upper branch from the lower. How often
+    each is taken passes unless Fisher's exact test tells the two apart (two-sided, p < 0.05). Each
+    run of the reference must lie within the range of ours on its branch, widened by ``relative``
+    or ``absolute``. Means over both branches are not compared: no run is near them.
+    """
+
+    reference: tuple[float, ...]
+    threshold: float
+    relative: float = 0.25
+    absolute: float = 0.3
+    unit: str = "Mbit/s"
+    digits: int = 1
+
+    SIGNIFICANCE = 0.05
+
+    @property
+    def expected(self) -> str:
+        return self._words(self.reference)
+
+    @property
+    def tolerance(self) -> str:
+        return (
+            f"in our range ±{100 * self.relative:g} % or {self.absolute:g} {self.unit}; "
+            f"branches: Fisher p ≥ {self.SIGNIFICANCE:g}"
+        )
+
+    def judge(self, values: Sequence[float]) -> Judgement:
+        ups = sum(value >= self.threshold for value in values)
+        expected_ups = sum(value >= self.threshold for value in self.reference)
+        p = fisher(ups, len(values) - ups, expected_ups, len(self.reference) - expected_ups)
+        alike = all(self._within_range(run, values) for run in self.reference)
+        got = f"{self._words(values)}; p {p:.2g}"
+        return Judgement(got, p >= self.SIGNIFICANCE and alike, statistics.median(values))
+
+    def _within_range(self, run: float, values: Sequence[float]) -> bool:
+        same = [v for v in values if (v >= self.threshold) == (run >= self.threshold)]
+        if not same:  # How seldom a branch is taken is the affair of Fisher's test.
+            return True
+        margin = max(self.relative * run, self.absolute)
+        return min(same) - margin <= run <= max(same) + margin
+
+    def _words(self, values: Sequence[float]) -> str:
+        parts = []
+        for name, part in (
+            ("above", [value for value in values if value >= self.threshold]),
+            ("below", [value for value in values if value < self.threshold]),
+        ):
+            if part:
+                low, high = min(part), max(part)
+                span = f"{low:.{self.digits}f}" + (
+                    f"–{high:.{self.digits}f}" if len(part) > 1 else ""
+                )
+                parts.append(f"{len(part)}/{len(values)} {name}: {span}")
+        cut = f"cut {self.threshold:.{self.digits}f}"
+        return f"{', '.join(parts)} {self.unit} ({cut})"
+
+
+def fisher(a: int, b: int, c: int, d: int) -> float:
+    """Return the two-sided p-value of Fisher's exact test of the table ((a, b), (c, d))."""
+    row, column, total = a + b, a + c, a + b + c + d
+
+    def probability(x: int) -> float:
+        ways = math.comb(row, x) * math.comb(total - row, column - x)
+        return ways / math.comb(total, column)
+
+    observed = probability(a)
+    low, high = max(0, column - (total - row)), min(row, column)
+    # Tables as likely as the observed one count, whatever rounding makes of that.
+    likely = (probability(x) for x in range(low, high + 1))
+    return min(1.0, math.fsum(p for p in likely if p <= observed * (1 + 1e-9)))
+
+
+def spread(values: Sequence[float], unit: str, digits: int, value: float | None = None) -> str:
+    """Return the mean (or ``value``) in words, with the least and the most of the values."""
+    shown = statistics.fmean(values) if value is None else value
+    text = f"{shown:.{digits}f}"
+    low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
+    if low != high:
+        text += f" ({low}–{high})"
+    return f"{text} {unit}".rstrip()
+
+
+def _text(value: float, unit: str, digits: int) -> str:
+    return f"{value:.{digits}f} {unit}".rstrip()

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The measurements of real Linux that ship with the package; data/linux/README.md tells how.
+
+A cell is one condition; its runs repeat it.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from tunnelcc.validation.measure import Series
+
+_DIRECTORY = Path(__file__).parent / "data" / "linux"
+
+
+@dataclass(frozen=True)
+class ReferenceFlow:
+    """One flow of a run: Mbit/s, ms, counts."""
+
+    cc: str
+    rtt: float
+    start: float  # s
+    goodput: float
+    retransmits: int
+    segments: int
+    rtt_mean: float
+    rtt_p95: float
+    random_losses: int
+    queue_drops: int
+
+
+@dataclass(frozen=True)
+class ReferenceRun:
+    """One run: its flows, and the time its packets spent in the queue and in service (ms)."""
+
+    flows: tuple[ReferenceFlow, ...]
+    queue_ms: float
+
+    @property
+    def goodput(self) -> float:
+        """Of all flows, Mbit/s."""
+        return sum(flow.goodput for flow in self.flows)
+
+    @property
+    def retransmission_ratio(self) -> float:
+        """Of all flows together, in percent of the data segments sent."""
+        segments = sum(flow.segments for flow in self.flows)
+        return 100 * sum(flow.retransmits for flow in self.flows) / segments
+
+    @property
+    def counted_loss(self) -> float:
+        """Share of the packets that passed the queue and were lost after it."""
+        passed = sum(flow.segments - flow.queue_drops for flow in self.flows)
+        return sum(flow.random_losses for flow in self.flows) / passed
+
+
+@dataclass(frozen=True)
+class ReferenceCell:
+    """A condition: rate in Mbit/s, RTT in ms, buffer in packets, duration in s; and its runs."""
+
+    name: str
+    variant: str
+    rate: float
+    rtt: float
+    loss: float
+    buffer: int
+    buffer_bdp: str
+    duration: float
+    runs: tuple[ReferenceRun, ...]
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether the goodput varies by less than 10 % of its mean between the runs."""
+        goodputs = [run.goodput for run in self.runs]
+        return max(goodputs) - min(goodputs) < 0.1 * sum(goodputs) / len(goodputs)
+
+
+def cells(table: str) -> list[ReferenceCell]:
+    """Return the cells of one table, such as ``loss_by_rtt``, in the order of their names."""
+    runs: dict[str, list[dict[str, str]]] = {}
+    with (_DIRECTORY / f"{table}.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            runs.setdefault(row["run"], []).append(row)
+    grouped: dict[str, list[list[dict[str, str]]]] = {}
+    for name, rows in runs.items():
+        grouped.setdefault(name.rpartition("_s")[0], []).append(rows)
+    return [_cell(name, grouped[name]) for name in sorted(grouped)]
+
+
+@dataclass(frozen=True)
+class ReferenceSeries:
+    """One flow of a run over time: s, Mbit/s acknowledged, ms, segments."""
+
+    time: Series
+    goodput: Series
+    srtt: Series
+    cwnd: Series
+
+
+@cache
+def series(run: str) -> tuple[ReferenceSeries, ...]:
+    """Return the series of each flow of a run, such as ``a_bbr_rtt100_p0_s1``."""
+    packed = (_DIRECTORY / "series" / f"{run}.csv.gz").read_bytes()
+    text = gzip.decompress(packed).decode("ascii")
+    table = np.loadtxt(io.StringIO(text), delimiter=",", skiprows=1)
+    return tuple(
+        ReferenceSeries(*table[table[:, 1] == flow][:, (0, 2, 3, 4)].T)
+        for flow in np.unique(table[:, 1])
+    )
+
+
+def _cell(name: str, runs: list[list[dict[str, str]]]) -> ReferenceCell:
+    first = runs[0][0]
+    return ReferenceCell(
+        name=name,
+        variant=first["variant"],
+        rate=float(first["rate_mbps"]),
+        rtt=float(first["rtt_ms"]),
+        loss=float(first["loss"]),
+        buffer=int(first["buffer_pkts"]),
+        buffer_bdp=first["buffer_bdp"],
+        duration=float(first["duration"]),
+        runs=tuple(
+            ReferenceRun(tuple(_flow(row) for row in rows), float(rows[0]["soj_mean_ms"]))
+            for rows in runs
+        ),
+    )
+
+
+def _flow(row: dict[str, str]) -> ReferenceFlow:
+    return ReferenceFlow(
+        cc=row["cc"],
+        rtt=float(row["flow_rtt_ms"]),
+        start=float(row["start_s"]),
+        goodput=float(row["goodput_steady_mbps"]),
+        retransmits=int(row["retrans_segs"]),
+        segments=int(row["data_segs_out"]),
+        rtt_mean=float(row["mean_srtt_ms"]),
+        rtt_p95=float(row["p95_srtt_ms"]),
+        random_losses=int(row["flow_random_drops"]),
+        queue_drops=int(row["flow_queue_drops"]),
+    )

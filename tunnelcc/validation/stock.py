@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks of the path and the endpoint against stock ns-3's TCP where both should agree: no loss.
+
+The congestion control is ns-3's own, unchanged, on both sides. The receive window keeps the flow
+from filling the buffer, so that nothing is dropped; runs where slow start overfills it are told
+beside, for there the two recover differently. The program ``stock-ns3`` is built from
+tests/bench/stock-ns3.cc in the source tree; it is not part of the installed package.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tunnelcc.config import Experiment
+from tunnelcc.errors import ConfigError, Problem, RunError
+from tunnelcc.validation.check import Case, Check, Kind, not_run
+from tunnelcc.validation.compare import MeanNear
+from tunnelcc.validation.measure import Measurement
+
+SOURCE = "stock ns-3 3.44"
+
+_ALGORITHMS = ("ns3::TcpLinuxReno", "ns3::TcpCubic", "ns3::TcpBbr")
+# Mbit/s, ms. The program writes 64 KiB at once, which a smaller window would not take.
+_WITHOUT_DROPS = ((10, 100), (20, 40), (50, 40))
+_WITH_DROPS = ((10, 20), (20, 40), (50, 40))
+_DURATION = 20  # s
+_CPU_LIMIT = 120  # s
+_LARGE_WINDOW = 3 << 20  # bytes
+# What Linux 6.18 advertises of tcp_rmem.
+_WINDOW_SHARE = 0.625
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """A path with a buffer of 1 BDP, and whether the receive window lets it overflow."""
+
+    cc: str
+    rate: int  # Mbit/s
+    rtt: int  # ms
+    drops: bool
+
+    @property
+    def buffer(self) -> int:
+        """1 BDP in packets."""
+        return round(self.rate * 1e3 * self.rtt / 8 / 1500)
+
+    @property
+    def window(self) -> int:
+        """Receive window, bytes: 1.5 BDP of payload where nothing is to be dropped."""
+        return _LARGE_WINDOW if self.drops else self.buffer * 1448 * 3 // 2
+
+
+def checks(program: Path | None) -> Iterator[Check]:
+    """Yield the checks of the group; ``program``: stock-ns3, which is run for what to expect."""
+    for drops in (False, True):
+        for cc in _ALGORITHMS:
+            for rate, rtt in _WITH_DROPS if drops else _WITHOUT_DROPS:
+                yield _check(_Condition(cc, rate, rtt, drops), program)
+
+
+def check_program(program: Path) -> None:
+    """Raise ConfigError if there is no such program."""
+    if not program.is_file():
+        expected = "the program stock-ns3, which `make models` builds"
+        raise ConfigError(Problem("--stock-ns3", str(program), expected))
+
+
+def _check(condition: _Condition, program: Path | None) -> Check:
+    metric = "goodput where slow start overfills the buffer" if condition.drops else "no loss"
+    kind = Kind.TOLD if condition.drops else Kind.MUST
+    place = f"{condition.rate}Mbps-{condition.rtt}ms{'-drops' if condition.drops else ''}"
+    name = f"ns3/{condition.cc.rpartition(':')[2]}/{place}"
+    limit = "" if condition.drops else ", window 1.5 BDP"
+    text = f"{condition.cc}, {condition.rate} Mbit/s × {condition.rtt} ms, buffer 1 BDP{limit}"
+    if program is None:
+        reason = "needs stock-ns3 of the source tree: `make validate`"
+        return not_run(name, metric, SOURCE, text, reason, kind)
+    comparison = MeanNear(_stock_goodput(program, condition), 0.02, unit="Mbit/s", digits=3)
+    cases = (_case(condition),)
+    return Check(name, metric, SOURCE, text, cases, _whole_goodput, comparison, kind)
+
+
+def _case(condition: _Condition) -> Case:
+    experiment = Experiment.parse(
+        {
+            "path": {
+                "rate": f"{condition.rate}Mbps",
+                "rtt": f"{condition.rtt}ms",
+                "buffer": f"{condition.buffer}p",
+            },
+            "flows": {"cc": condition.cc},
+            "hosts": {"tcp_rmem": f"{condition.window / _WINDOW_SHARE:.0f}B"},
+            "duration": f"{_DURATION}s",
+            "start_jitter": "0s",
+        }
+    )
+    key = f"{condition.cc} {condition.rate} {condition.rtt} {condition.window}"
+    return Case(key, (experiment,), 1, fixed=True)
+
+
+def _whole_goodput(runs: Sequence[Sequence[Measurement]]) -> list[float]:
+    """Goodput from the start, as stock-ns3 counts it."""
+    return [float(run.flows[0].series.goodput.mean()) for run in runs[0]]
+
+
+def _stock_goodput(program: Path, condition: _Condition) -> float:
+    """Goodput of the whole run, Mbit/s."""
+    command = [
+        str(program.resolve()),
+        f"--cc={condition.cc}",
+        f"--rate={condition.rate * 1e6:.0f}",
+        f"--rtt={condition.rtt * 1e-3}",
+        f"--buffer={condition.buffer}",
+        f"--window={condition.window}",
+        f"--duration={_DURATION}",
+        f"--cpu-limit={_CPU_LIMIT}",
+    ]
+    try:
+        output = subprocess.run(command, check=True, capture_output=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise RunError(f"stock-ns3 failed: {error}") from None
+    return float(json.loads(output)["goodput_bps"]) / 1e6

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks of loss-based algorithms against their response functions.
+
+The bottleneck is far faster than the flow, so that there is no queue and the window is goodput
+times RTT. Runs last for a number of loss events, of which the first are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tunnelcc.config import Experiment
+from tunnelcc.validation.check import Case, Check, Kind, Measure
+from tunnelcc.validation.compare import MeanNear
+from tunnelcc.validation.formulas import cubic_window, reno_window
+from tunnelcc.validation.measure import Measurement
+
+SOURCE = "RFC 9438, section 5.1"
+
+_PERIODIC = (1e-2, 1e-3, 1e-4, 1e-5)
+_RANDOM = (2e-2, 1e-2, 5e-3, 1e-3, 1e-4)
+_RTTS = (0.01, 0.1)
+# Loss events that a run leaves out and then measures.
+_FIRST_EVENTS, _EVENTS = 20, 100
+_RANDOM_SEEDS = 4
+# How much faster than the flow's mean the bottleneck is.
+_HEADROOM = 20
+_MSS, _PACKET = 1448, 1500
+# Packets between losses from which on runs are long.
+_SLOW_BELOW = 2e-4
+
+
+def checks() -> Iterator[Check]:
+    """Yield the checks of the group."""
+    for rtt in _RTTS:
+        for loss in _PERIODIC:
+            for cc in ("reno", "cubic"):
+                yield _check(cc, rtt, loss, "periodic", 0.10, 1)
+        for loss in _RANDOM:
+            for cc in ("reno", "cubic"):
+                yield _check(cc, rtt, loss, "random", 0.25, _RANDOM_SEEDS)
+
+
+def window(cc: str, loss: float, rtt: float) -> float:
+    """Return the average window in segments that theory gives an algorithm."""
+    return reno_window(loss) if cc == "reno" else cubic_window(loss, rtt)
+
+
+def _check(cc: str, rtt: float, loss: float, pattern: str, tolerance: float, seeds: int) -> Check:
+    expected = window(cc, loss, rtt)
+    return Check(
+        name=f"theory/{pattern}/{cc}/{1e3 * rtt:g}ms/{loss:g}",
+        metric=f"response function, {pattern} loss",
+        source=SOURCE,
+        condition=f"{cc}, RTT {1e3 * rtt:g} ms, {pattern} loss {loss:g}: mean window",
+        cases=(_case(cc, rtt, loss, pattern, expected, seeds),),
+        measure=_window_of(rtt),
+        comparison=MeanNear(expected, tolerance, unit="segments", digits=1),
+        kind=Kind.CELL,
+        slow=loss < _SLOW_BELOW,
+    )
+
+
+def _case(cc: str, rtt: float, loss: float, pattern: str, expected: float, seeds: int) -> Case:
+    event = rtt / (loss * expected)  # s from one loss to the next
+    warmup = max(10.0, _FIRST_EVENTS * event)
+    experiment = Experiment.parse(
+        {
+            "path": {
+                "rate": f"{_HEADROOM * expected * 8 * _PACKET / rtt:.0f}bps",
+                "rtt": f"{1e3 * rtt:g}ms",
+                "loss": f"{100 * loss:g}%",
+                "loss_pattern": pattern,
+            },
+            "flows": {"cc": cc},
+            "hosts": {"tcp_rmem": "1GiB", "tcp_wmem": "1GiB"},
+            "warmup": f"{warmup:.3f}s",
+            "duration": f"{warmup + max(30.0, _EVENTS * event):.3f}s",
+            "probe_interval": "1s",
+        }
+    )
+    return Case(f"{pattern} {cc} {rtt:g} {loss:g}", (experiment,), seeds, pattern == "periodic")
+
+
+def _window_of(rtt: float) -> Measure:
+    def measure(runs: Sequence[Sequence[Measurement]]) -> list[float]:
+        return [run.goodput * 1e6 * rtt / (8 * _MSS) for run in runs[0]]
+
+    return measure
