@@ -43,6 +43,12 @@ test: models ## Run the models' suites and the Python tests, but for the slow on
 test-slow: models ## Run the slow Python tests
 	@$(BIN)/python -m pytest -n auto -m slow $(PYTEST_ARGS)
 
+.PHONY: validate
+validate: models ## Compare with measured Linux, with theory and with stock ns-3
+	@mkdir -p runs
+	@$(BIN)/tunnelcc validate --stock-ns3 $(BUILD)/stock-ns3 --report runs/validation.html \
+	    $(VALIDATE_ARGS)
+
 .PHONY: asan
 asan: $(VENV)/ready ## Run the models' suites under AddressSanitizer and UBSan
 	@cd waf-config && ../$(BIN)/cmake --preset asan -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \

@@ -200,6 +200,42 @@ def papers_() -> None:
 
 
 @cli.command()
+@click.option("--group", "groups", multiple=True, help="Only this part; may be given repeatedly.")
+@click.option("--quick", is_flag=True, help="Leave out long runs; fewer seeds.")
+@click.option("--seeds", type=click.IntRange(1, 1000), help="Runs per condition.")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write a page with plots (.html).")
+@click.option("--stock-ns3", type=click.Path(path_type=Path), help="Program to compare with.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+def validate(
+    groups: tuple[str, ...],
+    quick: bool,
+    seeds: int | None,
+    jobs: int | None,
+    report: Path | None,
+    stock_ns3: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare simulations with measured Linux, with theory and with stock ns-3.
+
+    Exits with 1 if a check that must pass fails, or too few cells of a metric pass.
+    """
+    from tunnelcc.validation import command
+
+    passed = command.run(
+        groups,
+        quick=quick,
+        seeds=seeds,
+        jobs=jobs,
+        page=report,
+        stock_ns3=stock_ns3,
+        as_json=as_json,
+    )
+    if not passed:
+        sys.exit(1)
+
+
+@cli.command()
 def doctor() -> None:
     """Check what tunnelcc needs, and that a simulation runs."""
     from tunnelcc.doctor import print_checks
