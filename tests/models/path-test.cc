@@ -4,17 +4,14 @@
 
 /**
  * \file
- * Checks the path: the link against a drop-tail queue simulated event by event, random loss against
- * the geometric distribution, delay lines.
+ * Checks the path: the link against a drop-tail queue simulated event by event, delay lines.
  */
 #include "event/random-stream.h"
 #include "path/path.h"
 #include "simulation-test-case.h"
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
-#include <map>
 #include <random>
 #include <tuple>
 #include <vector>
@@ -25,9 +22,9 @@ namespace
 using namespace tunnelcc;
 
 ns3::RngStream
-LossStream(uint64_t seed = 1)
+LossStream()
 {
-    return MakeRandomStream(seed, RandomComponent::FORWARD_LOSS);
+    return MakeRandomStream(1, RandomComponent::FORWARD_LOSS);
 }
 
 /// A drop-tail queue and its server, one event after the other.
@@ -290,159 +287,6 @@ class LossPositionTest : public SimulationTestCase
     }
 };
 
-class RandomLossTest : public SimulationTestCase
-{
-  public:
-    explicit RandomLossTest(double probability)
-        : SimulationTestCase("Loss of " + std::to_string(probability) + " is independent"),
-          m_p(probability)
-    {
-    }
-
-  private:
-    static constexpr int LOSSES = 100'000;
-
-    void DoRun() override
-    {
-        RandomLoss loss(m_p, LossStream(3));
-        std::vector<int64_t> gaps(LOSSES);
-        int64_t packets = 0;
-        for (int64_t& gap : gaps)
-        {
-            while (!loss.Lose())
-            {
-                ++gap;
-            }
-            packets += gap + 1;
-        }
-        const double mean = LOSSES / static_cast<double>(packets);
-        const double sigma = m_p * std::sqrt((1 - m_p) / LOSSES);
-        NS_TEST_EXPECT_MSG_EQ_TOL(mean, m_p, 4 * sigma, "share of packets lost");
-        CheckGaps(gaps);
-        CheckIndependence(gaps);
-    }
-
-    /// Chi-square of the packets between losses, in 20 bins of about equal probability.
-    void CheckGaps(const std::vector<int64_t>& gaps)
-    {
-        constexpr int BINS = 20;
-        std::vector<int64_t> edges; // bin i holds edges[i] <= gap < edges[i + 1]
-        for (int i = 0; i < BINS; ++i)
-        {
-            const double share = static_cast<double>(i) / BINS;
-            const auto edge = static_cast<int64_t>(std::log1p(-share) / std::log1p(-m_p));
-            if (edges.empty() || edge > edges.back())
-            {
-                edges.push_back(edge);
-            }
-        }
-        std::vector<double> counts(edges.size());
-        for (const int64_t gap : gaps)
-        {
-            const auto bin = std::upper_bound(edges.begin(), edges.end(), gap) - edges.begin() - 1;
-            ++counts[bin];
-        }
-        double chiSquare = 0;
-        for (size_t i = 0; i < edges.size(); ++i)
-        {
-            auto survival = [this](int64_t gap) {
-                return std::pow(1 - m_p, static_cast<double>(gap));
-            };
-            const double next = i + 1 < edges.size() ? survival(edges[i + 1]) : 0;
-            const double expected = LOSSES * (survival(edges[i]) - next);
-            chiSquare += (counts[i] - expected) * (counts[i] - expected) / expected;
-        }
-        // Wilson and Hilferty's approximation of the 99.9 % quantile.
-        const double freedom = static_cast<double>(edges.size()) - 1;
-        const double root = 1 - 2 / (9 * freedom) + 3.09 * std::sqrt(2 / (9 * freedom));
-        NS_TEST_EXPECT_MSG_LT(chiSquare, freedom * root * root * root, "gaps are geometric");
-    }
-
-    /// A short gap says nothing about the next one.
-    void CheckIndependence(const std::vector<int64_t>& gaps)
-    {
-        std::vector<int64_t> sorted = gaps;
-        std::sort(sorted.begin(), sorted.end());
-        const int64_t median = sorted[LOSSES / 2];
-        std::map<std::pair<bool, bool>, double> pairs;
-        double shortGaps = 0;
-        for (int i = 0; i + 1 < LOSSES; ++i)
-        {
-            ++pairs[{gaps[i] < median, gaps[i + 1] < median}];
-            shortGaps += gaps[i] < median;
-        }
-        const double share = shortGaps / LOSSES;
-        const double expected = share * share * LOSSES;
-        const double sigma = std::sqrt(LOSSES) * share * (1 - share);
-        NS_TEST_EXPECT_MSG_EQ_TOL((pairs[{true, true}]), expected, 4 * sigma, "neighbours");
-    }
-
-    double m_p;
-};
-
-class NoLossTest : public SimulationTestCase
-{
-  public:
-    NoLossTest()
-        : SimulationTestCase("No loss is none; another seed loses other packets")
-    {
-    }
-
-  private:
-    static std::vector<bool> Draw(double probability, uint64_t seed)
-    {
-        RandomLoss loss(probability, LossStream(seed));
-        std::vector<bool> lost;
-        for (int i = 0; i < 10'000; ++i)
-        {
-            lost.push_back(loss.Lose());
-        }
-        return lost;
-    }
-
-    void DoRun() override
-    {
-        const auto none = Draw(0, 1);
-        NS_TEST_EXPECT_MSG_EQ(std::count(none.begin(), none.end(), true), 0, "none");
-        NS_TEST_EXPECT_MSG_EQ((Draw(0.1, 1) == Draw(0.1, 1)), true, "the same seed");
-        NS_TEST_EXPECT_MSG_EQ((Draw(0.1, 1) == Draw(0.1, 2)), false, "another seed");
-    }
-};
-
-class PeriodicLossTest : public SimulationTestCase
-{
-  public:
-    PeriodicLossTest()
-        : SimulationTestCase("Periodic loss takes every n-th packet, whatever the seed")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        for (const int period : {1, 2, 3, 50, 1'000})
-        {
-            LinkSpec spec;
-            spec.loss = 1.0 / period;
-            spec.lossPeriodic = true;
-            for (const uint64_t seed : {1, 2})
-            {
-                Link link(spec, LossStream(seed));
-                for (int packet = 1; packet <= 10 * period; ++packet)
-                {
-                    const bool isLost = link.Enqueue(0, 1'000) == Link::DROPPED;
-                    NS_TEST_EXPECT_MSG_EQ(isLost, (packet % period == 0), "packet " << packet);
-                }
-                NS_TEST_EXPECT_MSG_EQ(link.RandomLosses(), 10, "counted");
-            }
-        }
-        LinkSpec none;
-        none.lossPeriodic = true;
-        Link link(none, LossStream());
-        NS_TEST_EXPECT_MSG_EQ(link.Enqueue(7, 1'000), 7, "no loss is none");
-    }
-};
-
 /// Notes what arrives and when.
 class Destination final : public PacketSink
 {
@@ -585,12 +429,6 @@ class PathTestSuite : public ns3::TestSuite
         AddTestCase(new LinkRoundingTest, Duration::QUICK);
         AddTestCase(new LinkMeasurementTest, Duration::QUICK);
         AddTestCase(new LossPositionTest, Duration::QUICK);
-        for (const double probability : {1e-4, 0.01, 0.1, 0.5, 0.9})
-        {
-            AddTestCase(new RandomLossTest(probability), Duration::QUICK);
-        }
-        AddTestCase(new NoLossTest, Duration::QUICK);
-        AddTestCase(new PeriodicLossTest, Duration::QUICK);
         AddTestCase(new DelayLineTest, Duration::QUICK);
         AddTestCase(new ChannelTest, Duration::QUICK);
     }
