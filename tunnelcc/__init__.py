@@ -21,6 +21,7 @@ from tunnelcc._version import __version__
 
 if TYPE_CHECKING:
     from tunnelcc.config import CongestionControl as CongestionControl
+    from tunnelcc.config import CrossTraffic as CrossTraffic
     from tunnelcc.config import Experiment as Experiment
     from tunnelcc.config import Flow as Flow
     from tunnelcc.config import Hosts as Hosts
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CongestionControl": "config",
+    "CrossTraffic": "config",
     "Experiment": "config",
     "Flow": "config",
     "Hosts": "config",

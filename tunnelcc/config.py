@@ -341,12 +341,37 @@ class Hosts(Model):
         return self
 
 
+class CrossTraffic(Model):
+    """UDP traffic in the direction of the data, at a constant rate while it sends."""
+
+    rate: LinkRate = Field(description="rate in IP bytes while it sends")
+    packet: Annotated[int, size(28, 65535)] = Field(1500, description="IP bytes of a datagram")
+    start: Moment = Field(0.0, description="when it begins")
+    stop: Moment | None = Field(None, description="when it ends; not given: with the run")
+    on: Timer | None = Field(
+        None, description="how long it sends before each silence; not given: all the time"
+    )
+    off: Timer | None = Field(None, description="how long each silence is; goes with on")
+
+    @model_validator(mode="after")
+    def _check(self) -> CrossTraffic:
+        if (self.on is None) != (self.off is None):
+            given, missing = ("on", "off") if self.off is None else ("off", "on")
+            raise ConfigError(Problem(missing, MISSING, f"a time, as {given} is given"))
+        if self.stop is not None and self.stop <= self.start:
+            raise ConfigError(
+                Problem("stop", format_time(self.stop), f"after start = {format_time(self.start)}")
+            )
+        return self
+
+
 class Experiment(Model):
     """One path, its flows, the tunnel they go through: one simulation."""
 
     title: Annotated[str, TEXT] = Field("", description="heading of tables and plots")
     path: Path = Field(default_factory=Path)
     flows: tuple[Flow, ...] = Field(default_factory=lambda: (Flow(),))
+    cross_traffic: tuple[CrossTraffic, ...] = ()
     tunnel: Tunnel | None = Field(None, description="tunnel of all flows")
     direction: Annotated[str, choice("up", "down")] = Field(
         "up", description="up: the client sends; down: the server does"
@@ -372,6 +397,11 @@ class Experiment(Model):
         if not isinstance(flows, (list, tuple)) or not flows:
             raise ConfigError(Problem("", flows, "a list of at least one flow"))
         return tuple(flows)
+
+    @field_validator("cross_traffic", mode="before")
+    @classmethod
+    def _any_number(cls, sources: Any) -> Any:
+        return (sources,) if isinstance(sources, (CrossTraffic, dict)) else sources
 
     @field_validator("tunnel", mode="before")
     @classmethod
@@ -406,6 +436,10 @@ class Experiment(Model):
             if flow.preamble == 0 and self.direction == "down":
                 expected = "at least 1 byte where direction is down: the server waits for a request"
                 yield Problem(f"flows.{index}.preamble", 0, expected)
+        for index, source in enumerate(self.cross_traffic):
+            if source.start >= self.duration:
+                expected = "a time before the end of the run"
+                yield Problem(f"cross_traffic.{index}.start", format_time(source.start), expected)
         for side in (self.hosts.of("client"), self.hosts.of("server")):
             for index, flow in enumerate(self.flows):
                 cost = flow.write_size * side.app_cost / side.speed

@@ -102,6 +102,7 @@ class Result:
             "experiment": self.experiment.table(),
             "derived": derived.numbers(self.experiment),
             "flows": [self._flow(index) for index in range(len(self.raw.flows))],
+            "cross_traffic": [self._cross_traffic(i) for i in range(len(self.raw.cross_traffic))],
             "path": {**_link(self.raw.forward), "reverse": _link(self.raw.reverse)},
             "hosts": {
                 side: {
@@ -132,6 +133,15 @@ class Result:
     @cached_property
     def _configured(self) -> list[tuple[Flow, float]]:
         return list(derived.flows(self.experiment))
+
+    def _cross_traffic(self, index: int) -> dict[str, Any]:
+        source, counts = self.experiment.cross_traffic[index], self.raw.cross_traffic[index]
+        bits = 8 * source.packet / self.measured_time
+        return {
+            "offered_bps": counts.sent * bits,
+            "delivered_bps": counts.received * bits,
+            "packets": counts.sent,
+        }
 
     def _flow(self, index: int) -> dict[str, Any]:
         flow, legs = self.raw.flows[index], self.legs[index]

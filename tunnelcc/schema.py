@@ -277,7 +277,7 @@ def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[KeyInfo]:
         if inner is None or "shown as one key" in (inner.__doc__ or ""):
             kinds = [item for item in field.metadata if isinstance(item, Kind)]
             kind = kinds[0] if kinds else next(_kinds_in(field.annotation), None)
-            default = "" if field.is_required() else field.get_default(call_default_factory=True)
+            default = None if field.is_required() else field.get_default(call_default_factory=True)
             if isinstance(default, Model):
                 default = default.model_dump()
             elif kind is not None and default is not None:

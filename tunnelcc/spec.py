@@ -12,7 +12,7 @@ from typing import Any
 
 from tunnelcc import catalog, core, derived
 from tunnelcc.catalog import RelayEntry
-from tunnelcc.config import CongestionControl, Experiment, Flow, Hosts
+from tunnelcc.config import CongestionControl, CrossTraffic, Experiment, Flow, Hosts
 from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
 
@@ -38,6 +38,7 @@ def experiment_spec(experiment: Experiment) -> Any:
     spec.client = _host(experiment.hosts.of("client"))
     spec.server = _host(experiment.hosts.of("server"))
     spec.flows = [_flow(experiment, flow, start) for flow, start in derived.flows(experiment)]
+    spec.cross_traffic = [_datagrams(source) for source in experiment.cross_traffic]
     spec.download = experiment.direction == "down"
     if experiment.tunnel is not None:
         entry = catalog.load(experiment.tunnel.name)
@@ -163,6 +164,17 @@ def _preamble(experiment: Experiment, flow: Flow) -> int:
     if flow.preamble is not None:
         return flow.preamble
     return _IPERF_COOKIE if experiment.direction == "down" else 0
+
+
+def _datagrams(source: CrossTraffic) -> Any:
+    spec = core.load().DatagramSpec()
+    spec.rate = source.rate
+    spec.packet_bytes = source.packet
+    spec.start = nanoseconds(source.start)
+    spec.stop = nanoseconds(source.stop or 0)
+    spec.on_time = nanoseconds(source.on or 0)
+    spec.off_time = nanoseconds(source.off or 0)
+    return spec
 
 
 def _relay(experiment: Experiment, entry: RelayEntry) -> Any:

@@ -69,6 +69,13 @@ struct LinkResult
     std::vector<double> utilisationSeries; //!< since the previous probe
 };
 
+/// One source of cross traffic, measured part of the run.
+struct DatagramResult
+{
+    uint64_t sent{0};     //!< datagrams
+    uint64_t received{0}; //!< datagrams
+};
+
 struct HostResult
 {
     double cpuSeconds{0};    //!< measured part
@@ -81,6 +88,7 @@ struct ExperimentResult
     std::vector<double> time; //!< s, of each probe
     std::vector<FlowResult> flows;
     std::vector<LegResult> legs;
+    std::vector<DatagramResult> crossTraffic;
     LinkResult forward;
     LinkResult reverse;
     HostResult client;

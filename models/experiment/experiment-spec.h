@@ -96,6 +96,17 @@ struct FlowSpec
     int64_t rtt{0};             //!< base RTT of this flow
 };
 
+/// UDP cross traffic in the direction of the data.
+struct DatagramSpec
+{
+    double rate{0};             //!< bit/s of IP bytes while sending
+    uint32_t packetBytes{1500}; //!< IP bytes of a datagram
+    int64_t start{0};
+    int64_t stop{0};    //!< 0: never
+    int64_t onTime{0};  //!< length of a period of sending; 0: sends all the time
+    int64_t offTime{0}; //!< length of the silence after it
+};
+
 /// One turn of a tunnel's handshake on its carrier: sizes of the writes, in TCP payload bytes.
 struct HandshakeTurn
 {
@@ -146,6 +157,7 @@ struct ExperimentSpec
     HostSpec client;
     HostSpec server;
     std::vector<FlowSpec> flows;
+    std::vector<DatagramSpec> crossTraffic;
     bool download{false}; //!< data flows from server to client
     bool hasRelay{false};
     RelaySpec relay;

@@ -91,6 +91,7 @@ Recorder::OnWarmupEnd(int64_t now)
     {
         m_readAtStart[i] = m_world.Flows()[i]->receiver->Total();
     }
+    m_datagramsAtStart = CountDatagrams();
     m_forward.StartMeasuring(now);
     m_reverse.StartMeasuring(now);
     m_client.StartMeasuring(now);
@@ -153,6 +154,12 @@ Recorder::OnEnd(int64_t now)
     m_client.Finish(now);
     m_server.Finish(now);
     CountPathSegments();
+    m_result.crossTraffic = CountDatagrams();
+    for (size_t i = 0; i < m_datagramsAtStart.size(); ++i)
+    {
+        m_result.crossTraffic[i].sent -= m_datagramsAtStart[i].sent;
+        m_result.crossTraffic[i].received -= m_datagramsAtStart[i].received;
+    }
     m_result.events = ns3::Simulator::GetEventCount();
     ns3::Simulator::Stop();
 }
@@ -166,6 +173,17 @@ Recorder::FinishFlow(size_t index)
     result.deliveredBytes = receiver.Total() - m_readAtStart[index];
     result.firstByteTime = Seconds(receiver.FirstByteTime());
     result.completionTime = Seconds(receiver.CompletionTime());
+}
+
+std::vector<DatagramResult>
+Recorder::CountDatagrams() const
+{
+    std::vector<DatagramResult> counts;
+    for (const auto& source : m_world.CrossTraffic())
+    {
+        counts.push_back({source->Sent(), source->Received()});
+    }
+    return counts;
 }
 
 void

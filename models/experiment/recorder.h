@@ -48,6 +48,7 @@ class Recorder
     void OnEnd(int64_t now);
     void FinishFlow(size_t index);
     void CountPathSegments();
+    std::vector<DatagramResult> CountDatagrams() const;
 
     const ExperimentSpec& m_spec;
     World& m_world;
@@ -58,6 +59,7 @@ class Recorder
     HostProbe m_client;
     HostProbe m_server;
     std::vector<LegProbe> m_legs;
+    std::vector<DatagramResult> m_datagramsAtStart;
     std::vector<uint64_t> m_readAtStart; //!< application bytes read by each flow before measuring
     std::vector<uint64_t> m_lastRead;    //!< … before the latest sample
     std::chrono::steady_clock::time_point m_lastProgress{std::chrono::steady_clock::now()};

@@ -68,6 +68,11 @@ World::Start()
         TcpEndpoint& first = *m_flows[index]->legs.front().client;
         m_starts.push_back(std::make_unique<FlowStart>(first, m_spec.flows[index].start));
     }
+    for (const DatagramSpec& spec : m_spec.crossTraffic)
+    {
+        Channel channel(m_forward, m_spec.path.rtt / 2);
+        m_crossTraffic.push_back(std::make_unique<DatagramSource>(spec, channel));
+    }
 }
 
 World::Connection

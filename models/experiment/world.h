@@ -11,6 +11,7 @@
 #include "path/path.h"
 #include "traffic/bulk-receiver.h"
 #include "traffic/bulk-sender.h"
+#include "traffic/datagram-source.h"
 #include "transport/endpoint.h"
 #include "tunnel/relay.h"
 
@@ -55,6 +56,11 @@ class World
     std::vector<std::unique_ptr<Flow>>& Flows()
     {
         return m_flows;
+    }
+
+    const std::vector<std::unique_ptr<DatagramSource>>& CrossTraffic() const
+    {
+        return m_crossTraffic;
     }
 
     /// The direction of the data.
@@ -119,6 +125,7 @@ class World
     CpuThread m_serverApp;
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<EventSource>> m_starts;
+    std::vector<std::unique_ptr<DatagramSource>> m_crossTraffic;
 };
 
 } // namespace tunnelcc

@@ -18,7 +18,8 @@ enum class PacketKind : uint8_t
     SYN_ACK,
     DATA,
     ACK,
-    WINDOW_PROBE
+    WINDOW_PROBE,
+    DATAGRAM
 };
 
 /// Selective acknowledgement: runs of segment numbers [begin, end), most recent first (RFC 2018).

@@ -69,6 +69,12 @@ BAD_VALUES = {
     "flows.preamble": [*NOT_A_SIZE, "2MiB"],
     "flows.data_start": [*NOT_A_TIME, "31s"],
     "flows.write_size": [*NOT_A_SIZE, 0, "17MiB"],
+    "cross_traffic.rate": NOT_A_RATE,
+    "cross_traffic.packet": [*NOT_A_SIZE, 27, 65536],
+    "cross_traffic.start": [*NOT_A_TIME, "31s"],
+    "cross_traffic.stop": [*NOT_A_TIME, "0s"],
+    "cross_traffic.on": NOT_A_TIMER,
+    "cross_traffic.off": NOT_A_TIMER,
     "tunnel.name": ["gost", "gost-relay-wws", 5, "nofile.toml", ""],
     "tunnel.cc": NOT_A_NAME,
     "tunnel.copy_buffer": [*NOT_A_SIZE, 0, "17MiB"],
@@ -117,6 +123,8 @@ COMMAND_LINE_CASES = [
 def _experiment(key: str, value: object) -> Experiment:
     """An experiment with one key set, and what that key needs around it."""
     table: dict = {"tunnel": "gost-relay-ws"} if key.startswith("tunnel.") else {}
+    if key.startswith("cross_traffic."):
+        table = {"cross_traffic": [{"rate": "1Mbps", "on": "1s", "off": "1s"}]}
     changes = {"path.reverse_rate": "10Mbps"} if key == "path.reverse_buffer" else {}
     return scenario.build(table, {**changes, key: value})
 

@@ -51,7 +51,7 @@ def result(request):
 def test_the_json_has_its_schema(result):
     totals = json.loads(result.to_json())
     assert set(totals) == {
-        "tunnelcc", "experiment", "derived", "flows", "path", "hosts", "aggregate",
+        "tunnelcc", "experiment", "derived", "flows", "cross_traffic", "path", "hosts", "aggregate",
     }  # fmt: skip
     for flow in totals["flows"]:
         _check(flow, FLOW)

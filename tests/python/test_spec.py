@@ -11,6 +11,7 @@ from tunnelcc.schema import keys_of
 from tunnelcc.spec import experiment_spec
 
 RELAY = {"tunnel": "gost-relay-ws"}
+CROSS_TRAFFIC = {"cross_traffic": [{"rate": "1Mbps", "on": "1s", "off": "1s"}]}
 
 
 def _spec(settings=None, table=None):
@@ -44,6 +45,12 @@ ARRIVALS = {
     "flows.preamble": (37, lambda spec: spec.flows[0].preamble, 37),
     "flows.data_start": ("3s", lambda spec: spec.flows[0].data_start // 10**7, 300),
     "flows.write_size": ("8KiB", lambda spec: spec.flows[0].write_size, 8192),
+    "cross_traffic.rate": ("5Mbps", lambda spec: spec.cross_traffic[0].rate, 5e6),
+    "cross_traffic.packet": (500, lambda spec: spec.cross_traffic[0].packet_bytes, 500),
+    "cross_traffic.start": ("1s", lambda spec: spec.cross_traffic[0].start, 10**9),
+    "cross_traffic.stop": ("9s", lambda spec: spec.cross_traffic[0].stop, 9 * 10**9),
+    "cross_traffic.on": ("2s", lambda spec: spec.cross_traffic[0].on_time, 2 * 10**9),
+    "cross_traffic.off": ("3s", lambda spec: spec.cross_traffic[0].off_time, 3 * 10**9),
     "tunnel.name": ("gost-relay-wss", lambda spec: len(spec.relay.to_server), 2),
     "tunnel.cc": ("reno", lambda spec: spec.flows[0].carrier_cc.name, "reno"),
     "tunnel.copy_buffer": ("64KiB", lambda spec: spec.relay.copy_buffer, 65536),
@@ -89,6 +96,7 @@ def test_each_key_arrives(key):
     value, arrival, expected = ARRIVALS[key]
     table = {"path": {"reverse_rate": "1Mbps"}} if key == "path.reverse_buffer" else {}
     table = RELAY if key.startswith("tunnel.") else table
+    table = CROSS_TRAFFIC if key.startswith("cross_traffic.") else table
     assert arrival(_spec({}, table)) != expected
     assert arrival(_spec({key: value}, table)) == expected
 

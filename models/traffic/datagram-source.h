@@ -1,0 +1,74 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_DATAGRAM_SOURCE_H
+#define TUNNELCC_DATAGRAM_SOURCE_H
+
+#include "event/event-loop.h"
+#include "experiment/experiment-spec.h"
+#include "path/path.h"
+
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/// Counts the datagrams that arrive.
+class DatagramSink final : public PacketSink
+{
+  public:
+    void Receive(int64_t /* now */,
+                 const Packet& /* packet */,
+                 const SackBlocks* /* blocks */) override
+    {
+        ++m_packets;
+    }
+
+    uint64_t Packets() const
+    {
+        return m_packets;
+    }
+
+  private:
+    uint64_t m_packets{0};
+};
+
+/**
+ * UDP cross traffic: datagrams of one size at a constant rate, without any congestion control, in
+ * periods of sending and silence.
+ */
+class DatagramSource final : public EventSource
+{
+  public:
+    /**
+     * \param spec rate, size and times
+     * \param channel where the datagrams go
+     */
+    DatagramSource(const DatagramSpec& spec, const Channel& channel);
+
+    void Fire(int64_t now) override;
+
+    /// Datagrams sent so far.
+    uint64_t Sent() const
+    {
+        return m_sent;
+    }
+
+    /// Datagrams that arrived so far.
+    uint64_t Received() const
+    {
+        return m_sink.Packets();
+    }
+
+  private:
+    int64_t TimeOf(uint64_t packet) const;
+
+    DatagramSpec m_spec;
+    Channel m_channel;
+    DatagramSink m_sink;
+    uint64_t m_sent{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_DATAGRAM_SOURCE_H

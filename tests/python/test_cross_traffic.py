@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""UDP traffic beside the flows."""
+
+from __future__ import annotations
+
+import pytest
+
+import tunnelcc as tc
+
+
+def run(source: tc.CrossTraffic, cc: str = "bbr", **keys: object) -> tc.Result:
+    experiment = tc.Experiment(
+        path=tc.Path(rate="100Mbps", rtt="40ms"),
+        flows=[tc.Flow(cc=cc)],
+        cross_traffic=[source],
+        **keys,
+    )
+    return tc.run(experiment, progress=False)
+
+
+def test_it_sends_at_its_rate_between_start_and_stop():
+    source = tc.CrossTraffic(rate="8Mbps", packet=1000, start="1s", stop="3s")
+    table = run(source, duration="4s").to_dict()["cross_traffic"][0]
+    assert table["packets"] == 2000  # 1000 a second
+
+
+def test_silence_after_each_period():
+    source = tc.CrossTraffic(rate="8Mbps", packet=1000, on="500ms", off="1500ms")
+    table = run(source, duration="8s").to_dict()["cross_traffic"][0]
+    assert table["packets"] == 2000  # a quarter of 8000
+
+
+def test_on_without_off_is_an_error():
+    with pytest.raises(tc.ConfigError, match="off"):
+        tc.CrossTraffic(rate="1Mbps", on="1s")
+
+
+@pytest.mark.parametrize("cc", ["bbr", "cubic"])
+def test_flows_give_way_and_come_back(cc):
+    source = tc.CrossTraffic(rate="50Mbps", start="5s", stop="15s")
+    result = run(source, cc, duration="25s", hosts=tc.Hosts(tcp_rmem="64MiB", tcp_wmem="64MiB"))
+    goodput = result.dataset.goodput.isel(flow=0).sel(leg="app") / 1e6
+    beside = float(goodput.sel(time=slice(8, 15)).mean())
+    after = float(goodput.sel(time=slice(20, 25)).mean())
+    assert 35 < beside < 55
+    assert 85 < after < 97
