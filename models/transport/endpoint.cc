@@ -192,7 +192,18 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
         m_echo = packet.timestamp;
     }
     m_peerRtt = int64_t{packet.window} * US;
+    uint64_t readable = m_receiver.Readable();
     AckUrgency urgency = m_receiver.OnData(packet);
+    if (m_receiver.Readable() > readable)
+    {
+        // Linux tcp_event_data_recv(): after a gap longer than the RTO, the sender may have begun
+        // anew with a window so small that it waits for each ACK.
+        if (now - m_lastInOrder > m_sender.Rto())
+        {
+            m_quickAcks = QUICK_ACKS;
+        }
+        m_lastInOrder = now;
+    }
     ChargeMemory();
     ++m_unacked;
     m_isLatestSmall = packet.length < m_spec.mss;

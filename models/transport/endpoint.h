@@ -180,6 +180,7 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     int64_t m_peerRtt{0};        //!< latest SRTT of the other end, ns
     uint32_t m_unacked{0};       //!< data segments received since the last ACK
     uint32_t m_quickAcks;        //!< left to send at once
+    int64_t m_lastInOrder{0};    //!< when data arrived in order, ns
     uint32_t m_echo{0};          //!< timestamp to echo
     bool m_isLatestSmall{false}; //!< the latest data segment was shorter than the MSS
     bool m_isReceiving{false};   //!< the user is being told of new data; an ACK may follow

@@ -122,6 +122,12 @@ class Sender
         return m_buffer;
     }
 
+    /// Retransmission time-out, ns.
+    int64_t Rto() const
+    {
+        return m_rtt.Rto();
+    }
+
     /// FIN was acknowledged.
     bool IsFinished() const
     {

@@ -126,6 +126,36 @@ class DelayedAckTest : public SimulationTestCase
     }
 };
 
+class QuickAckAfterGapTest : public SimulationTestCase
+{
+  public:
+    QuickAckAfterGapTest()
+        : SimulationTestCase("Quick ACKs come back after a gap longer than the RTO")
+    {
+    }
+
+  private:
+    /// ACKs of a segment that arrives `gap` ns after the quick ACKs are used up.
+    static std::string AcksAfter(int64_t gap)
+    {
+        Exchange exchange;
+        exchange.client.control.cwnd = 100;
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 20);
+        exchange.WriteSegments(100 * MS + gap, 1);
+        RunUntil(1'000 * MS);
+        ns3::Simulator::Destroy();
+        return exchange.toClient.Acks(200 * MS);
+    }
+
+    void DoRun() override
+    {
+        // The server's RTO is 100 ms of SRTT and 200 ms.
+        NS_TEST_EXPECT_MSG_EQ(AcksAfter(290 * MS), "21@480", "after 40 ms");
+        NS_TEST_EXPECT_MSG_EQ(AcksAfter(310 * MS), "21@460", "at once");
+    }
+};
+
 class PiggybackTest : public SimulationTestCase
 {
   public:
@@ -491,6 +521,7 @@ class TransportExchangeTestSuite : public ns3::TestSuite
         AddTestCase(new HandshakeTest, Duration::QUICK);
         AddTestCase(new LostHandshakeTest, Duration::QUICK);
         AddTestCase(new DelayedAckTest, Duration::QUICK);
+        AddTestCase(new QuickAckAfterGapTest, Duration::QUICK);
         AddTestCase(new PiggybackTest, Duration::QUICK);
         AddTestCase(new NagleTest, Duration::QUICK);
         AddTestCase(new BacklogTest, Duration::QUICK);
