@@ -82,6 +82,11 @@ class Path(Model):
     reverse_loss: Probability = Field(
         0.0, description="random loss of packets in the direction of the ACKs, independent"
     )
+    ecn_threshold: QueueRoom | None = Field(
+        None,
+        description="queue above which packets of tcp.ecn are marked instead of dropped; "
+        "not given: never",
+    )
     framing: Annotated[str, choice("ip", "ethernet")] = Field(
         "ip",
         description="bytes the rate counts: ip packets, or ethernet frames with preamble and gap "
@@ -245,6 +250,7 @@ class Tcp(Model):
     pacing_quantum: Annotated[float, time(1e-6, 1, at_zero=True)] = Field(
         0.001, description="time's worth of data in one paced burst (Linux TSO); 0: each packet"
     )
+    ecn: Switch = Field(False, description="explicit congestion notification (RFC 3168)")
     nodelay: Switch = Field(False, description="no Nagle algorithm (TCP_NODELAY)")
 
     @model_validator(mode="before")

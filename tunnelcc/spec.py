@@ -62,11 +62,23 @@ def _path(experiment: Experiment) -> Any:
     spec = core.load().PathSpec()
     spec.forward = _link(experiment, path.rate, path.buffer, path.loss)
     spec.forward.rate_changes = [_rate_change(*step) for step in path.rate_steps]
+    spec.forward.ecn_threshold = _ecn_threshold(experiment)
     spec.forward.reorder = path.reorder
     spec.forward.reorder_delay = nanoseconds(path.reorder_delay)
     spec.reverse = _link(experiment, path.reverse_rate, path.reverse_buffer, path.reverse_loss)
     spec.rtt = nanoseconds(path.rtt)
     return spec
+
+
+def _ecn_threshold(experiment: Experiment) -> int:
+    """Bytes; 0: no marks. Packets count as full segments."""
+    path, tcp = experiment.path, experiment.tcp
+    threshold = path.ecn_threshold
+    if threshold is None:
+        return 0
+    if threshold.packets is not None:
+        return threshold.packets * (tcp.mss + tcp.header_bytes)
+    return derived.buffer_bytes(threshold, path.rate, path.rtt)
 
 
 def _rate_change(moment: float, rate: float) -> Any:
@@ -103,6 +115,7 @@ def _tcp(experiment: Experiment) -> Any:
     spec.delayed_ack = nanoseconds(tcp.delayed_ack)
     spec.ack_every = tcp.ack_every
     spec.pacing_quantum = nanoseconds(tcp.pacing_quantum)
+    spec.ecn = tcp.ecn
     spec.nodelay = tcp.nodelay
     return spec
 

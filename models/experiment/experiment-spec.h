@@ -34,10 +34,12 @@ struct LinkSpec
     int64_t reorderDelay{0};   //!< by how much
     uint64_t bufferBytes{0};   //!< most bytes waiting; 0: not limited in bytes
     uint64_t bufferPackets{0}; //!< most packets waiting; 0: not limited in packets
-    double loss{0};            //!< probability that a packet is lost, independent of others
-    bool lossPeriodic{false};  //!< one packet in every 1/loss is lost instead
-    bool lossBefore{false};    //!< loss acts before the queue instead of after the link
-    uint32_t framing{0};       //!< bytes added to each IP packet on this link
+    uint64_t ecnThreshold{
+        0};         //!< waiting bytes above which ECN-capable packets are marked; 0: never
+    double loss{0}; //!< probability that a packet is lost, independent of others
+    bool lossPeriodic{false}; //!< one packet in every 1/loss is lost instead
+    bool lossBefore{false};   //!< loss acts before the queue instead of after the link
+    uint32_t framing{0};      //!< bytes added to each IP packet on this link
 };
 
 struct PathSpec
@@ -67,6 +69,7 @@ struct TcpSpec
     uint32_t ackEvery{2};             //!< segments per ACK
     int64_t pacingQuantum{1'000'000}; //!< time's worth of data per paced burst; 0: packet by packet
     bool nodelay{false};              //!< no Nagle
+    bool ecn{false};                  //!< data may be marked instead of dropped (RFC 3168)
 };
 
 /// A host's CPU: `cores` servers with one run queue.

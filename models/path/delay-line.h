@@ -30,7 +30,8 @@ class DelayLine final : public EventSource
     }
 
     /// Deliver `packet` one delay after `departure` ns, which never is earlier than the last one.
-    void Push(int64_t departure, const Packet& packet, const SackBlocks* blocks)
+    /// \returns the packet under way; valid until the next call
+    Packet& Push(int64_t departure, const Packet& packet, const SackBlocks* blocks)
     {
         bool isIdle = m_packets.IsEmpty() && !m_isDelivering;
         Packet& queued = m_packets.Push(packet);
@@ -43,6 +44,7 @@ class DelayLine final : public EventSource
         {
             m_loop.Insert(queued.time, m_rank, this);
         }
+        return queued;
     }
 
     void Fire(int64_t now) override

@@ -31,6 +31,7 @@ class Link
         : m_rate(spec.rate, spec.rateChanges),
           m_bufferBytes(spec.bufferBytes ? spec.bufferBytes : UINT64_MAX),
           m_bufferPackets(spec.bufferPackets ? spec.bufferPackets : UINT64_MAX),
+          m_ecnThreshold(spec.ecnThreshold ? spec.ecnThreshold : UINT64_MAX),
           m_framing(spec.framing),
           m_lossBefore(spec.lossBefore),
           m_loss(spec.loss, stream, spec.lossPeriodic)
@@ -59,6 +60,12 @@ class Link
             return DROPPED;
         }
         return departure;
+    }
+
+    /// Whether the packet just accepted found more bytes waiting than the ECN threshold.
+    bool IsCongested() const
+    {
+        return m_isCongested;
     }
 
     /// Bytes that wait at time `now` (never earlier than in the call before), without the packet in
@@ -146,6 +153,7 @@ class Link
             return now;
         }
         Serve(now);
+        m_isCongested = m_waitingBytes > m_ecnThreshold;
         int64_t start = std::max(now, m_freeAt);
         if (start > now)
         {
@@ -174,7 +182,8 @@ class Link
     RateSchedule m_rate;
     uint64_t m_bufferBytes;
     uint64_t m_bufferPackets;
-    uint32_t m_framing; //!< bytes
+    uint64_t m_ecnThreshold; //!< bytes
+    uint32_t m_framing;      //!< bytes
     bool m_lossBefore;
     RandomLoss m_loss;
 
@@ -183,6 +192,7 @@ class Link
     uint64_t m_waitingBytes{0};
     Waiting m_inService{0, 0}; //!< latest packet whose service has begun
 
+    bool m_isCongested{false};
     bool m_isMeasuring{false};
     Histogram m_queueDelay;
     uint64_t m_packetsIn{0};

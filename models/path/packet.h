@@ -45,7 +45,11 @@ struct Packet
                         //!< timestamps from which the receiver would learn it
     uint32_t timestamp; //!< DATA: sender's clock, ms; ACK: echo of it (RFC 7323)
     uint16_t length;    //!< DATA: payload bytes
-    PacketKind kind;
+    PacketKind kind : 4;
+    uint8_t isEct : 1;       //!< DATA: may be marked instead of dropped (RFC 3168)
+    uint8_t isCe : 1;        //!< DATA: was marked on the way
+    uint8_t isEce : 1;       //!< ACK: echoes a mark
+    uint8_t isCwr : 1;       //!< DATA: the sender has reduced its window
     uint8_t sackBlocks : 3;  //!< ACK: how many blocks travel with it
     uint8_t isDuplicate : 1; //!< ACK: the first block is a D-SACK
     uint8_t isFin : 1;       //!< DATA: ends the stream

@@ -108,7 +108,11 @@ class Channel
             return false;
         }
         m_line = m_late && m_late->Lose() ? m_tardy : m_punctual;
-        m_line->Push(m_departure, packet, blocks);
+        Packet& queued = m_line->Push(m_departure, packet, blocks);
+        if (packet.isEct && m_link)
+        {
+            queued.isCe = m_link->IsCongested();
+        }
         return true;
     }
 

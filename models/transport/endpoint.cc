@@ -193,6 +193,8 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     }
     m_peerRtt = int64_t{packet.window} * US;
     uint64_t readable = m_receiver.Readable();
+    // RFC 3168, section 6.1.3: echo a mark until the sender says that it has reacted.
+    m_echoesMark = packet.isCe || (m_echoesMark && !packet.isCwr);
     AckUrgency urgency = m_receiver.OnData(packet);
     if (m_receiver.Readable() > readable)
     {
@@ -264,6 +266,7 @@ TcpEndpoint::MakeAck(const SackBlocks*& blocks)
 {
     Packet ack = MakePacket(PacketKind::ACK);
     ack.timestamp = m_echo;
+    ack.isEce = m_echoesMark;
     blocks = m_receiver.FillAck(ack);
     m_unacked = 0;
     m_ackTimer.Cancel();
@@ -290,6 +293,8 @@ TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
     packet.window = static_cast<uint32_t>(m_sender.State().srtt / US);
     packet.length = segment.length;
     packet.isFin = segment.Has(Segment::FIN);
+    packet.isEct = m_spec.ecn && !segment.Has(Segment::EVER_RETRANSMITTED);
+    packet.isCwr = m_sender.TakesCwr();
     uint32_t bytes = m_spec.headerBytes + segment.length;
     m_wire.dataBytes += bytes;
     bool arrives = m_channel.Send(now, packet, bytes);

@@ -182,6 +182,7 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     uint32_t m_quickAcks;        //!< left to send at once
     int64_t m_lastInOrder{0};    //!< when data arrived in order, ns
     uint32_t m_echo{0};          //!< timestamp to echo
+    bool m_echoesMark{false};    //!< a mark arrived that the peer has not answered yet
     bool m_isLatestSmall{false}; //!< the latest data segment was shorter than the MSS
     bool m_isReceiving{false};   //!< the user is being told of new data; an ACK may follow
     Timer<TcpEndpoint, &TcpEndpoint::OnDelayedAck> m_ackTimer;

@@ -54,6 +54,10 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     }
     UpdateState(now, lostBefore, summary, packet.timestamp);
     CompleteRateSample(event.rate);
+    if (packet.isEce)
+    {
+        OnEcnEcho(now);
+    }
     event.newlyLost = static_cast<uint32_t>(m_lost - lostBefore);
     RunCongestionControl(summary, event);
 

@@ -29,11 +29,19 @@ Sender::UpdateState(int64_t now, uint64_t lostBefore, const AckSummary& summary,
     {
         UpdateLoss(now, summary, isNeedless);
     }
-    else if (m_state.caState >= CaState::CWR && m_board.Una() >= m_recoveryEnd)
+    else if (m_state.caState == CaState::CWR)
+    {
+        // The first segment beyond the end tells the peer; until it is answered, echoes are old.
+        if (m_board.Una() > m_recoveryEnd)
+        {
+            EndReduction(now);
+        }
+    }
+    else if (m_state.caState == CaState::RECOVERY && m_board.Una() >= m_recoveryEnd)
     {
         isNeedless ? UndoReduction(now) : EndReduction(now);
     }
-    else if (m_undo.IsAllDuplicate() && m_state.caState != CaState::CWR)
+    else if (m_undo.IsAllDuplicate())
     {
         UndoReduction(now);
     }
@@ -102,6 +110,17 @@ Sender::EndDeferral(int64_t now)
     {
         m_isFrtoOn = false; // nothing new could be sent to test the path with
         TrySend(now);
+    }
+}
+
+void
+Sender::OnEcnEcho(int64_t now)
+{
+    // RFC 3168, section 6.1.2; Linux tcp_enter_cwr(): once a window of data, as for a loss.
+    if (m_state.caState < CaState::CWR)
+    {
+        m_owesCwr = true;
+        EnterReduction(now, CaState::CWR);
     }
 }
 

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace tunnelcc
 {
@@ -63,7 +64,7 @@ TimestampClock(int64_t now)
  *
  * Loss detection by RACK-TLP (RFC 8985), recovery by PRR (RFC 9937) or by the congestion control
  * itself, retransmission time-outs (RFC 6298) with F-RTO (RFC 5682), undo of needless reductions,
- * pacing, Nagle with Minshall's rule, slow start after idle (RFC 2861). Left out: ECN.
+ * pacing, Nagle with Minshall's rule, slow start after idle (RFC 2861), ECN (RFC 3168).
  */
 class Sender
 {
@@ -94,6 +95,12 @@ class Sender
 
     /// An ACK arrived. \returns whether a writer that blocked is to be woken
     bool OnAck(int64_t now, const Packet& ack, const SackBlocks* blocks);
+
+    /// Whether the segment being sent tells the peer that its mark was heeded; true once for each.
+    bool TakesCwr()
+    {
+        return std::exchange(m_owesCwr, false);
+    }
 
     const TcpState& State() const
     {
@@ -176,6 +183,7 @@ class Sender
     bool IsAnswerToLoneSegment(const AckSummary& summary, const RateSample& rate) const;
     bool RestartsRto(int64_t now, const AckSummary& summary);
     void OnDuplicate(uint64_t number, const RateSample& rate);
+    void OnEcnEcho(int64_t now);
     void RunCongestionControl(const AckSummary& summary, const AckEvent& event);
 
     // Recovery
@@ -236,6 +244,7 @@ class Sender
     bool m_isCwndLimited{false};     //!< since the last full round of data
     uint64_t m_cwndUsageEnd{0};      //!< segment that ends the current round for ValidateCwnd()
     uint64_t m_recoveryEnd{0};       //!< segment that ends recovery, loss or CWR (Linux high_seq)
+    bool m_owesCwr{false};           //!< the next segment answers an ECN echo
     bool m_isFrtoOn{false};          //!< testing whether the time-out was spurious
     bool m_defersRetransmits{false}; //!< for this ACK, as F-RTO wants
     uint64_t m_probeEnd{0};          //!< segment that answers the tail loss probe; 0: none
