@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tunnelcc.config import Experiment
-from tunnelcc.validation.check import Case, Check, Measure, not_run
+from tunnelcc.validation.check import Case, Check, Measure
 from tunnelcc.validation.compare import Between, MeanNear
 from tunnelcc.validation.formulas import bbr_share_of_capacity, ware_share
 from tunnelcc.validation.linux import goodputs
@@ -35,11 +35,7 @@ def checks() -> Iterator[Check]:
     yield from _knee()
     yield _probe_rtt()
     yield _startup()
-    yield not_run(
-        "bbr/step", "bottleneck that doubles", _CARDWELL,
-        "bbr, 10 to 20 Mbit/s at 40 ms: absorbed in about 1 s",
-        "the path's rate cannot change yet",
-    )  # fmt: skip
+    yield _step()
     yield _crossover()
     for room in ROOMS:
         if room >= 4:
@@ -170,6 +166,34 @@ def _growth(series: FlowSeries) -> float:
     rising = series.goodput[: int(np.argmax(series.goodput > 500)) + 1]
     rising = rising[(rising > 10) & (rising <= 500)]
     return float((rising[-1] / rising[0]) ** (1 / (len(rising) - 1)))
+
+
+def _step() -> Check:
+    step = 10.0
+    path = {"rate": "10Mbps", "rtt": "40ms", "rate_steps": [[f"{step:g}s", "20Mbps"]]}
+    flows = {"cc": "bbr"}
+    experiment = Experiment.parse({"path": path, "flows": flows, "duration": "15s"})
+
+    def measure(runs: Sequence[Sequence[Measurement]]) -> list[float]:
+        return [
+            _time_to_reach(run.flows[0].series, 0.9 * 20 * _PAYLOAD_SHARE, step) for run in runs[0]
+        ]
+
+    return Check(
+        "bbr/step",
+        "bottleneck that doubles",
+        _CARDWELL + ", figure 3: three gain cycles, 1.25³ ≈ 2, about 1 s",
+        "bbr, 10 to 20 Mbit/s at 40 ms: time until 90 % of the new rate",
+        (Case("bbr step", (experiment,), 16, fewest=16),),
+        measure,
+        Between(0.5, 1.5, unit="s"),
+    )
+
+
+def _time_to_reach(series: FlowSeries, goodput: float, since: float) -> float:
+    """Time from ``since`` (s) to the first sample of at least ``goodput``."""
+    reached = series.time[(series.time > since) & (series.goodput >= goodput)]
+    return float(reached[0]) - since if len(reached) else float("inf")
 
 
 def _crossover() -> Check:

@@ -17,15 +17,16 @@ _STALLS = (
     "The reference's host stalled for 1 to 30 ms at times; its README calls cells with so short a "
     "buffer or an RTT of 10 ms lower bounds for unpaced algorithms."
 )
+_OVERESTIMATE = (
+    "The reference's BBR took the link for 1.8 % faster than it is (49.15 Mbit/s at 1 % loss, "
+    "where 48.27 fit), and so paced into the queue: packets of the emulated link come bunched, "
+    "which shows at an RTT of 10 ms. At 100 ms it took it for 48.35."
+)
 _BURSTS = (
     "Segmentation offload sends bursts on real Linux and the emulated link was up to 0.2 ms late "
     "(its README: about 1 ms of BBR's queue); here bursts are modelled for paced senders only."
 )
 _FEW_LOSSES = "A handful of losses in 30 s, most of them drops at the end of slow start."
-_QUICK_ACKS = (
-    "Tiny windows with time-outs: more single segments wait for a delayed ACK here. Linux goes "
-    "back to quick ACKs after a gap longer than the RTO (tcp_event_data_recv); not modelled."
-)
 _NEUTRAL = (
     "Linux counts the window in whole segments, so CUBIC's plateau is flat for 1.4 s on either "
     "side of K; a periodic loss anywhere there gives the same maximum again. Coming from above, "
@@ -36,7 +37,10 @@ _SMALL_WINDOW = (
     "small windows. Measured Linux lies as far below it: CUBIC at 10 ms and random loss of 1 and "
     "2 % has 9.3 and 6.3 segments where the formula says 12.2 and 8.7."
 )
-_JOINT_STARTS = "One or two runs of the reference: who wins is decided by the first round trips."
+_JOINT_STARTS = (
+    "One or two runs of the reference, and ours differ by 20 points between starts a few ms apart: "
+    "the first round trips decide."
+)
 
 #: Patterns, the first that fits counting, and causes.
 CAUSES = (
@@ -44,8 +48,8 @@ CAUSES = (
     ("linux/goodput/*/0.1%", _SAME_LOSSES),
     ("linux/counted-loss/*/0.01%", _FEW_LOSSES),
     ("linux/counted-loss/*/0.1%", _FEW_LOSSES),
-    ("linux/queue/bbr/10ms/*", _STALLS),
-    ("linux/rtt-*/bbr/10ms/*", _STALLS),
+    ("linux/queue/bbr/10ms/*", _OVERESTIMATE),
+    ("linux/rtt-*/bbr/10ms/*", _OVERESTIMATE),
     ("linux/queue/cubic/10ms/*", _SAME_LOSSES),
     ("linux/queue/reno/10ms/*", _SAME_LOSSES),
     ("linux/queue/?cubic/0.25bdp", _STALLS),
@@ -55,8 +59,8 @@ CAUSES = (
     ("linux/rtt-p95/bbr/100ms/0.01%", "One of the reference's runs had 169 ms, the others 123."),
     ("linux/queue/reno/100ms/*", _FEW_LOSSES),
     ("linux/retransmissions/reno/*", _FEW_LOSSES),
-    ("linux/rtt-*/cubic/10ms/*", _QUICK_ACKS),
     ("linux/shares/*cubic*", _JOINT_STARTS),
+    ("bbr3/loss/*", "The draft gives no number; 0.9 is this suite's reading of near full rate."),
     ("theory/periodic/*/0.01", _SMALL_WINDOW),
     ("theory/periodic/cubic/10ms/0.001", _SMALL_WINDOW),
     ("theory/periodic/cubic/100ms/*", _NEUTRAL),

@@ -29,7 +29,7 @@ _ALGORITHMS = ("bbr", "cubic", "reno")
 _RTTS = (10.0, 100.0)  # ms
 # No loss has no place on a logarithmic axis; it stands to the left of the least.
 _NO_LOSS = 3e-5
-_SIZE = (5.6, 3.4)
+_SIZE = (4.8, 3.3)
 # Runs of the reference whose series are shown.
 _SERIES = (
     ("a_bbr_rtt100_p0_s1", "bbr alone, 50 Mbit/s × 100 ms"),
@@ -39,6 +39,8 @@ _SERIES = (
     ("b_1bbr1cubic_4bdp_s1", "bbr against cubic, 100 Mbit/s × 40 ms, 4 BDP"),
     ("d_bbr_rtt40_s1", "bbr joined by bbr after 5 s, 50 Mbit/s × 40 ms"),
     ("d_cubic_rtt40_s1", "cubic joined by cubic after 5 s, 50 Mbit/s × 40 ms"),
+    ("e_udp_bbr_s1", "bbr, UDP of 50 Mbit/s from 5 to 15 s, 100 Mbit/s × 40 ms"),
+    ("e_udp_cubic_s1", "cubic, UDP of 50 Mbit/s from 5 to 15 s, 100 Mbit/s × 40 ms"),
 )
 
 
@@ -72,7 +74,14 @@ def draw(report: Report) -> Iterator[Picture]:
             yield _bbr_over_buffer(report)
 
 
-_TABLES = ("loss_by_rtt", "buffer_shares", "late_joiner", "rtt_fairness", "window_limits")
+_TABLES = (
+    "loss_by_rtt",
+    "buffer_shares",
+    "late_joiner",
+    "rtt_fairness",
+    "variable_load",
+    "window_limits",
+)
 
 
 def _picture(title: str, plot: Callable[[Axes], None], legend: bool = True) -> Picture:
@@ -174,7 +183,7 @@ def _over_time(run: Measurement, cell: ReferenceCell, name: str, title: str) -> 
                 reference.time, _smooth(reference.goodput, reference.time),
                 color=colour, linestyle=":", label=f"{label}, Linux",
             )  # fmt: skip
-        axes.set(xlim=(0, cell.duration), ylim=(0, 1.05 * cell.rate))
+        axes.set(xlim=(0, cell.duration), ylim=(0, 1.15 * cell.rate))
         axes.set(xlabel="time (s)", ylabel="goodput (Mbit/s)")
 
     return _picture(f"{title}: one run each, means over 1 s", plot)

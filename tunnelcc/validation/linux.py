@@ -9,13 +9,19 @@ on) its branches are compared, never means.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tunnelcc.config import Experiment
-from tunnelcc.validation.check import Case, Check, Kind, not_run
+from tunnelcc.validation.check import Case, Check, Kind, Measure
 from tunnelcc.validation.compare import Between, MeanNear, SameBranches
-from tunnelcc.validation.measure import START_UP, Measurement
-from tunnelcc.validation.reference import ReferenceCell, ReferenceRun, cells
+from tunnelcc.validation.measure import START_UP, FlowSeries, Measurement
+from tunnelcc.validation.reference import (
+    ReferenceCell,
+    ReferenceRun,
+    ReferenceSeries,
+    cells,
+    series,
+)
 
 SOURCE = "Linux 6.18"
 
@@ -30,6 +36,8 @@ _LEAST_RATIO = 0.5
 # Linux's tcp_rmem and tcp_wmem in the reference, but for window_limits.
 _LARGE_BUFFER = "64MiB"
 _PAYLOAD_SHARE = 1448 / 1500
+# When the UDP of variable_load begins and ends, s.
+_UDP_TIME = (5, 15)
 
 
 def checks() -> Iterator[Check]:
@@ -45,17 +53,15 @@ def checks() -> Iterator[Check]:
     for cell in cells("window_limits"):
         yield from _window_limits(cell)
     for cell in cells("variable_load"):
-        cc = cell.runs[0].flows[0].cc
-        yield not_run(
-            f"linux/variable-load/{cc}",
-            "UDP coming and going",
-            SOURCE,
-            f"{cc}, 100 Mbit/s × 40 ms, 1 BDP, UDP of 50 Mbit/s from 5 to 15 s",
-            "no UDP source yet",
-        )
+        yield from _variable_load(cell)
 
 
-def case(cell: ReferenceCell, loss: float | None = None, **hosts: str) -> Case:
+def case(
+    cell: ReferenceCell,
+    loss: float | None = None,
+    cross_traffic: Sequence[Mapping[str, str]] = (),
+    **hosts: str,
+) -> Case:
     """Return the simulation of a cell, with another loss rate if given, and hosts' settings."""
     path = {
         "rate": f"{cell.rate:g}Mbps",
@@ -73,6 +79,7 @@ def case(cell: ReferenceCell, loss: float | None = None, **hosts: str) -> Case:
                     {"cc": flow.cc, "rtt": f"{flow.rtt:g}ms", "start": f"{flow.start:g}s"}
                     for flow in run.flows
                 ],
+                "cross_traffic": list(cross_traffic),
                 "hosts": buffers,
                 "duration": f"{cell.duration:g}s",
                 "warmup": f"{START_UP:g}s",
@@ -194,6 +201,36 @@ def _window_limits(cell: ReferenceCell) -> Iterator[Check]:
             "linux/default-send-buffer", "send buffer's limit", SOURCE, condition, cases, goodputs,
             MeanNear(129, 0.05, unit="Mbit/s", digits=1),
         )  # fmt: skip
+
+
+def _variable_load(cell: ReferenceCell) -> Iterator[Check]:
+    cc = cell.runs[0].flows[0].cc
+    begin, end = _UDP_TIME
+    udp = {"rate": "50Mbps", "start": f"{begin}s", "stop": f"{end}s"}
+    cases = (case(cell, cross_traffic=[udp]),)
+    condition = f"{cc}, 100 Mbit/s × 40 ms, 1 BDP, UDP of 50 Mbit/s from {begin} to {end} s"
+    yield _goodput(f"linux/goodput/udp/{cc}", condition, cell, cases)
+    yield from _queue_and_ratio(f"udp/{cc}", condition, cell, cases)
+    for what, since, until in (("beside", begin, end), ("after", end, int(cell.duration))):
+        (reference,) = series(f"{cell.name}_s1")
+        expected = _mean_between(reference, since, until)
+        yield Check(
+            f"linux/udp/{what}/{cc}", "UDP coming and going", SOURCE, f"{condition}: {what} it",
+            cases, _goodput_between(since, until), MeanNear(expected, 0.1, unit="Mbit/s"),
+            Kind.CELL,
+        )  # fmt: skip
+
+
+def _goodput_between(since: float, until: float) -> Measure:
+    def measure(runs: Sequence[Sequence[Measurement]]) -> list[float]:
+        return [_mean_between(run.flows[0].series, since, until) for run in runs[0]]
+
+    return measure
+
+
+def _mean_between(flow: FlowSeries | ReferenceSeries, since: float, until: float) -> float:
+    """Mean goodput, Mbit/s, from ``since`` to ``until`` s."""
+    return float(flow.goodput[(flow.time > since) & (flow.time <= until)].mean())
 
 
 def _queue_and_ratio(

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The validation: its comparisons by hand, its data, and the quick part of the suite."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from tunnelcc.cli import main
+from tunnelcc.validation import causes, page, stock, suite, table
+from tunnelcc.validation.check import Kind, Verdict
+from tunnelcc.validation.compare import Between, MeanNear, SameBranches, fisher
+from tunnelcc.validation.formulas import (
+    bbr_share_of_capacity,
+    cubic_window,
+    reno_window,
+    ware_share,
+)
+from tunnelcc.validation.reference import cells, series
+
+TABLES = {
+    "loss_by_rtt": (49, 160),
+    "buffer_shares": (17, 26),
+    "late_joiner": (2, 6),
+    "rtt_fairness": (6, 8),
+    "variable_load": (2, 4),
+    "window_limits": (6, 6),
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "passed"),
+    [((9.0,), True), ((11.0, 11.0), True), ((8.9,), False), ((5, 15), True), ((11.2,), False)],
+)
+def test_mean_near(values, passed):
+    assert MeanNear(10, 0.1).judge(values).passed is passed
+
+
+def test_the_wider_tolerance_counts():
+    assert MeanNear(0.5, 0.25, 0.3).judge([0.79]).passed
+    assert not MeanNear(0.5, 0.25, 0.3).judge([0.81]).passed
+    assert MeanNear(10, 0.25, 0.3).judge([12.4]).passed
+    assert MeanNear(10, 0.25, 0.3).tolerance == "±25 % or ±0.3"
+
+
+def test_between():
+    assert Between(1, 2).judge([1.5]).passed
+    assert not Between(1, 2).judge([float("inf")]).passed
+    assert Between(high=3).judge([2, 3.5]).passed
+    assert Between(low=2, median=True).judge([0, 2, 2]).passed
+    assert not Between(low=2).judge([0, 2, 2]).passed
+
+
+def test_fisher_against_published_values():
+    # Fisher's tea tasting, The Design of Experiments, 1935: one-sided 17/70, two-sided 34/70.
+    assert fisher(3, 1, 1, 3) == pytest.approx(34 / 70)
+    assert fisher(4, 0, 0, 4) == pytest.approx(2 / 70)
+    assert fisher(5, 5, 5, 5) == pytest.approx(1)
+    assert fisher(0, 8, 0, 3) == 1
+
+
+def test_branches_are_compared_by_how_often_and_by_range():
+    same = SameBranches((38.0, 28.0, 5.0), threshold=20)
+    assert same.judge([39.0] * 10 + [6.0] * 6 + [29.0]).passed
+    assert not same.judge([39.0] * 100).passed, "never on the lower branch"
+    assert not same.judge([6.0] * 17).passed, "never on the upper branch"
+    assert not same.judge([60.0] * 10 + [6.0] * 6).passed, "another upper branch"
+
+
+def test_response_functions_against_the_tables_of_the_rfc():
+    # RFC 9438, tables 1 and 2: C 0.4, RTT 0.1 s and 0.01 s. Reno there is 1.2 / √p.
+    assert cubic_window(1e-4, 0.1) == pytest.approx(187, abs=0.5)
+    assert cubic_window(1e-5, 0.1) == pytest.approx(1054, abs=0.5)
+    assert cubic_window(1e-6, 0.1) == pytest.approx(5926, abs=0.5)
+    for loss, window in ((1e-2, 12), (1e-3, 38), (1e-4, 120), (1e-5, 379)):
+        assert reno_window(loss) == pytest.approx(window, rel=0.03)
+        assert cubic_window(loss, 0.01) == pytest.approx(window, rel=0.03)
+
+
+def test_models_of_bbr():
+    assert bbr_share_of_capacity(0.1, before_bottleneck=False) == pytest.approx(0.99 * 0.81)
+    assert bbr_share_of_capacity(0.1, before_bottleneck=True) == pytest.approx(0.9)
+    # The deeper the buffer, the less is left; never less than what probing leaves of one half.
+    shares = [ware_share(room, 100e6, 0.04) for room in (1, 2, 4, 8, 16)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > 0.9
+    assert shares[-1] > 0.45
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_reference_is_complete(name):
+    read = cells(name)
+    rows = sum(len(cell.runs) for cell in read)
+    flows = {len(run.flows) for cell in read for run in cell.runs}
+    assert (len(read), rows) == TABLES[name]
+    assert flows <= {1, 2, 8}
+    assert all(run.goodput > 0 and run.queue_ms > 0 for cell in read for run in cell.runs)
+
+
+def test_series_of_the_reference():
+    flows = series("d_bbr_rtt40_s1")
+    assert len(flows) == 2
+    assert flows[1].time[0] == pytest.approx(5, abs=0.3)
+    assert flows[0].goodput.mean() == pytest.approx(27, rel=0.05)
+
+
+def test_names_are_unique_and_equal_keys_are_equal_cases():
+    checks = suite.collect()
+    assert len({check.name for check in checks}) == len(checks)
+    cases = {}
+    for check in checks:
+        for case in check.cases:
+            assert cases.setdefault(case.key, case) == case
+
+
+def test_what_cannot_run_is_never_passed():
+    checks = [check for check in suite.collect() if check.comparison is None]
+    assert {check.group for check in checks} >= {"ns3"}
+    report = suite.validate(checks)
+    assert {outcome.verdict for outcome in report.outcomes} == {Verdict.NOT_RUN}
+    assert all(outcome.note for outcome in report.outcomes)
+    assert report.shares == ()
+
+
+def test_a_wrong_result_is_noticed():
+    check = next(c for c in suite.collect(["bbr"]) if c.name == "bbr/goodput/after/5%")
+    assert suite.validate([check], seeds=1).passed
+    wrong = replace(check, comparison=replace(check.comparison, target=1.1 * 43.13))
+    report = suite.validate([wrong], seeds=1)
+    assert [outcome.verdict for outcome in report.outcomes] == [Verdict.FAIL]
+    assert not report.passed
+    cell = replace(wrong, kind=Kind.CELL)
+    report = suite.validate([cell], seeds=1)
+    assert [outcome.verdict for outcome in report.outcomes] == [Verdict.MISS]
+    assert not report.passed, "no cell of its metric passes"
+    told = replace(wrong, kind=Kind.TOLD)
+    assert suite.validate([told], seeds=1).passed
+
+
+def test_known_causes_belong_to_checks():
+    names = [check.name for check in suite.collect()]
+    for pattern, _ in causes.CAUSES:
+        assert any(causes.matches(name, pattern) for name in names), pattern
+
+
+class _Parser(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.rows = self.pictures = 0
+        self.links = []
+
+    def handle_starttag(self, tag, attributes):
+        self.rows += tag == "tr"
+        self.pictures += tag == "svg"
+        for name, value in attributes:
+            if name in ("src", "href", "xlink:href") and not value.startswith("#"):
+                self.links.append(value)
+
+
+def test_quick_suite(tmp_path, capsys):
+    """One test, so that parallel tests run the suite once."""
+    report = suite.validate(suite.collect(quick=True), quick=True)
+
+    reached = {share.metric for share in report.shares if share.reached}
+    assert reached >= {
+        "goodput",
+        "goodput where the reference varies",
+        "BBR's branches",
+        "shares",
+        "mean RTT",
+        "UDP coming and going",
+        "response function, random loss",
+    }
+    failed = [o.check for o in report.outcomes if o.verdict is Verdict.FAIL]
+    assert [check.name for check in failed if check.group != "bbr3"] == []
+
+    table.print_report(report)
+    assert capsys.readouterr().out.count("goodput") > 5
+    listed = table.to_dict(report)
+    assert json.loads(json.dumps(listed, allow_nan=False)) == listed
+    assert len(listed["checks"]) == len(report.outcomes)
+
+    file = tmp_path / "report.html"
+    page.write(report, file)
+    parser = _Parser()
+    parser.feed(file.read_text(encoding="utf-8"))
+    assert parser.links == []
+    assert parser.pictures >= 12
+    assert parser.rows > len(report.outcomes)
+
+
+@pytest.mark.xfail(reason="BBRv3 keeps 82 to 87 % of the rate at 0.5 and 1 % loss")
+def test_bbr3():
+    assert suite.validate(suite.collect(["bbr3"])).passed
+
+
+def test_command_that_passes(tmp_path, capsys):
+    file = tmp_path / "report.html"
+    main(["validate", "--group", "ns3", "--json", "--report", str(file)])
+    report = json.loads(capsys.readouterr().out)
+    assert report["passed"]
+    assert {check["verdict"] for check in report["checks"]} == {"not run"}
+    assert file.stat().st_size > 1000
+
+
+def test_command_that_fails(monkeypatch, capsys):
+    monkeypatch.setattr(suite, "TARGET", 2.0)
+    with pytest.raises(SystemExit) as exit_:
+        main(["validate", "--group", "theory", "--quick", "--seeds", "1"])
+    assert exit_.value.code == 1
+    assert "validation failed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--group", "linus"], "linux"),
+        (["--report", "report.pdf"], ".html"),
+        (["--report", "nowhere/report.html"], "directory"),
+        (["--stock-ns3", "nowhere"], "stock-ns3"),
+        (["--seeds", "0"], "1<=x<=1000"),
+    ],
+)
+def test_wrong_options(arguments, named, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["validate", *arguments])
+    assert exit_.value.code == 2
+    assert named in capsys.readouterr().err
+
+
+def test_stock_program_that_fails(tmp_path):
+    program = tmp_path / "stock-ns3"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    with pytest.raises(Exception, match="stock-ns3 failed"):
+        list(stock.checks(program))
