@@ -171,6 +171,11 @@ class Flow(Model):
     bytes: Annotated[int, size(1, 2**50)] | None = Field(
         None, description="bytes to send, then the connection closes; not given: until the end"
     )
+    rate: LinkRate | None = Field(
+        None,
+        description="rate at which the application writes, write_size at a time; not given: as "
+        "fast as its socket takes",
+    )
     preamble: Annotated[int, size(0, 2**20)] | None = Field(
         None,
         description="bytes that the client writes on connecting; else 0, and 37 (iperf3's cookie) "
@@ -188,6 +193,9 @@ class Flow(Model):
     def _check(self) -> Flow:
         if self.data_start is not None and self.data_start < self.start:
             raise ConfigError(Problem("data_start", self.data_start, "a time not before start"))
+        if self.rate is not None and self.write_size * 8e9 < self.rate * _LEAST_WRITE_COST:
+            expected = "writes that are 1us or more apart at flows.rate"
+            raise ConfigError(Problem("write_size", self.write_size, expected))
         return self
 
 

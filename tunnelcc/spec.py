@@ -168,6 +168,7 @@ def _flow(experiment: Experiment, flow: Flow, start: float) -> Any:
     spec.data_start = nanoseconds(max(start, (flow.data_start or 0) + jitter))
     spec.preamble = _preamble(experiment, flow)
     spec.bytes = flow.bytes or 0
+    spec.rate = flow.rate or 0
     spec.write_size = flow.write_size
     spec.rtt = nanoseconds(flow.rtt or experiment.path.rtt)
     return spec

@@ -95,6 +95,7 @@ struct FlowSpec
     int64_t dataStart{0};       //!< first byte of bulk data; not before `start`
     uint32_t preamble{0};       //!< bytes written on connecting (iperf3's cookie)
     uint64_t bytes{0};          //!< bulk bytes to send; 0: until the end
+    double rate{0};             //!< bit/s that the application writes at most; 0: as fast as it can
     uint32_t writeSize{131072}; //!< bytes per application write
     int64_t rtt{0};             //!< base RTT of this flow
 };

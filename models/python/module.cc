@@ -154,6 +154,7 @@ BindHosts(nb::module_& m)
         .def_rw("data_start", &FlowSpec::dataStart)
         .def_rw("preamble", &FlowSpec::preamble)
         .def_rw("bytes", &FlowSpec::bytes)
+        .def_rw("rate", &FlowSpec::rate)
         .def_rw("write_size", &FlowSpec::writeSize)
         .def_rw("rtt", &FlowSpec::rtt);
 }

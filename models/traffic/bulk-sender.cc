@@ -19,6 +19,7 @@ BulkSender::BulkSender(TcpEndpoint& endpoint,
       m_isClient(isClient),
       m_thread(thread),
       m_costPerByte(costPerByte),
+      m_interval(flow.rate > 0 ? static_cast<int64_t>(flow.writeSize * 8e9 / flow.rate) : 0),
       m_left(flow.bytes ? flow.bytes : std::numeric_limits<uint64_t>::max() / 2),
       m_timer(this)
 {
@@ -52,13 +53,9 @@ BulkSender::OnReadable(int64_t now)
 void
 BulkSender::OnWritable(int64_t now)
 {
-    if (m_costPerByte > 0)
+    if (m_hasBegun)
     {
-        WriteNext(now);
-    }
-    else if (m_hasBegun)
-    {
-        WriteAll(now);
+        WriteOn(now);
     }
 }
 
@@ -71,10 +68,20 @@ BulkSender::OnComputed(int64_t now)
 }
 
 void
-BulkSender::Begin(int64_t now)
+BulkSender::OnTimer(int64_t now)
 {
-    m_hasBegun = true;
-    if (m_costPerByte > 0)
+    if (!m_hasBegun)
+    {
+        m_hasBegun = true;
+        m_nextWrite = now;
+    }
+    WriteOn(now);
+}
+
+void
+BulkSender::WriteOn(int64_t now)
+{
+    if (IsPiecemeal())
     {
         WriteNext(now);
     }
@@ -97,24 +104,48 @@ BulkSender::WriteAll(int64_t now)
 void
 BulkSender::WriteNext(int64_t now)
 {
-    if (m_isWriting || !m_hasBegun)
+    if (m_isWriting)
     {
         return;
     }
-    uint64_t accepted = m_endpoint.Write(now, m_prepared);
-    m_prepared -= accepted;
-    m_left -= accepted;
-    if (m_left == 0)
+    while (m_left > 0)
     {
-        m_endpoint.Close(now);
+        if (m_prepared > 0)
+        {
+            uint64_t accepted = m_endpoint.Write(now, m_prepared);
+            m_prepared -= accepted;
+            m_left -= accepted;
+        }
+        if (m_prepared > 0)
+        {
+            return; // OnWritable() goes on
+        }
+        if (m_left > 0 && !PrepareNext(now))
+        {
+            return;
+        }
     }
-    else if (m_prepared == 0)
+    m_endpoint.Close(now);
+}
+
+bool
+BulkSender::PrepareNext(int64_t now)
+{
+    if (now < m_nextWrite)
+    {
+        m_timer.Set(m_nextWrite);
+        return false;
+    }
+    m_nextWrite += m_interval;
+    uint64_t bytes = std::min<uint64_t>(m_flow.writeSize, m_left);
+    if (m_costPerByte > 0)
     {
         m_isWriting = true;
-        double cost =
-            m_costPerByte * static_cast<double>(std::min<uint64_t>(m_flow.writeSize, m_left));
-        m_thread.Submit(now, cost, *this);
+        m_thread.Submit(now, m_costPerByte * static_cast<double>(bytes), *this);
+        return false;
     }
+    m_prepared = bytes;
+    return true;
 }
 
 } // namespace tunnelcc

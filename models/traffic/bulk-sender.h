@@ -13,7 +13,8 @@ namespace tunnelcc
 {
 
 /**
- * Application that writes as much as its socket takes, as iperf3 does.
+ * Application that writes as much as its socket takes, or no more than a given rate, as iperf3
+ * does. What it could not write in time it makes up for as soon as its socket takes it.
  *
  * A client sends its preamble on connecting and bulk data from FlowSpec::dataStart on; a server
  * waits for a request first. With a cost per byte, each write occupies the application's thread.
@@ -39,9 +40,17 @@ class BulkSender final : public SocketUser, private CpuUser
     void OnWritable(int64_t now) override;
 
   private:
-    void Begin(int64_t now);
+    /// Whether data comes in writes of FlowSpec::writeSize, not all at once.
+    bool IsPiecemeal() const
+    {
+        return m_costPerByte > 0 || m_interval > 0;
+    }
+
+    void OnTimer(int64_t now);
+    void WriteOn(int64_t now);
     void WriteAll(int64_t now);
     void WriteNext(int64_t now);
+    bool PrepareNext(int64_t now);
     void OnComputed(int64_t now) override;
 
     TcpEndpoint& m_endpoint;
@@ -49,11 +58,13 @@ class BulkSender final : public SocketUser, private CpuUser
     bool m_isClient;
     CpuThread& m_thread;
     double m_costPerByte;
+    int64_t m_interval;     //!< between writes, ns; 0: as fast as possible
+    int64_t m_nextWrite{0}; //!< when the next write is due, ns
     uint64_t m_left;        //!< bytes still to write
     uint64_t m_prepared{0}; //!< of these, bytes that the CPU has already handled
     bool m_hasBegun{false};
     bool m_isWriting{false};
-    Timer<BulkSender, &BulkSender::Begin> m_timer;
+    Timer<BulkSender, &BulkSender::OnTimer> m_timer;
 };
 
 } // namespace tunnelcc

@@ -67,6 +67,7 @@ BAD_VALUES = {
     "flows.start": [*NOT_A_TIME, "30s", "40s"],
     "flows.rtt": NOT_A_RTT,
     "flows.bytes": [*NOT_A_SIZE, 0],
+    "flows.rate": NOT_A_RATE,
     "flows.preamble": [*NOT_A_SIZE, "2MiB"],
     "flows.data_start": [*NOT_A_TIME, "31s"],
     "flows.write_size": [*NOT_A_SIZE, 0, "17MiB"],

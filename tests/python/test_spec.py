@@ -43,6 +43,7 @@ ARRIVALS = {
     "flows.start": ("2s", lambda spec: spec.flows[0].start // 10**7, 200),
     "flows.rtt": ("7ms", lambda spec: spec.flows[0].rtt, 7_000_000),
     "flows.bytes": ("1MB", lambda spec: spec.flows[0].bytes, 10**6),
+    "flows.rate": ("3Mbps", lambda spec: spec.flows[0].rate, 3e6),
     "flows.preamble": (37, lambda spec: spec.flows[0].preamble, 37),
     "flows.data_start": ("3s", lambda spec: spec.flows[0].data_start // 10**7, 300),
     "flows.write_size": ("8KiB", lambda spec: spec.flows[0].write_size, 8192),
