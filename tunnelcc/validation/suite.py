@@ -45,9 +45,10 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether every check that must pass did, and enough cells of each metric."""
-        failed = any(outcome.verdict is Verdict.FAIL for outcome in self.outcomes)
-        return not failed and all(share.reached for share in self.shares)
+        """Whether something ran, all that must pass did, and enough cells of each metric."""
+        verdicts = {outcome.verdict for outcome in self.outcomes}
+        ran = bool(verdicts - {Verdict.NOT_RUN})
+        return ran and Verdict.FAIL not in verdicts and all(share.reached for share in self.shares)
 
 
 def collect(
