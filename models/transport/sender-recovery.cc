@@ -170,13 +170,18 @@ Sender::SetCaState(CaState state, int64_t now)
 void
 Sender::EnterReduction(int64_t now, CaState state)
 {
-    m_recoveryEnd = m_board.Nxt();
-    m_probeEnd = 0;
-    m_prr.Begin(m_state.cwnd);
     if (state == CaState::RECOVERY)
     {
         BeginUndo();
     }
+    if (m_state.caState == CaState::CWR)
+    {
+        SetCaState(state, now); // the window is being reduced already
+        return;
+    }
+    m_recoveryEnd = m_board.Nxt();
+    m_probeEnd = 0;
+    m_prr.Begin(m_state.cwnd);
     SyncState();
     m_state.ssthresh = m_congestion->GetSsThresh(m_state, now);
     SetCaState(state, now);
