@@ -13,6 +13,7 @@ from tunnelcc import papers
 from tunnelcc.cli import main
 from tunnelcc.papers import compare, published
 from tunnelcc.papers.compare import Cell
+from tunnelcc.papers.conclusions import sentences
 from tunnelcc.papers.measures import MEASURES, Run
 from tunnelcc.papers.reproduce import calibrate, reproduce
 from tunnelcc.papers.simulate import with_ns3_congestion
@@ -264,6 +265,13 @@ def test_share_of_the_gap_that_a_cause_closes():
     assert math.isnan(compare.explained(100, 50, 100))
 
 
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.976, "98 %"), (-0.001, "0 %"), (-0.06, "-6 %"), (math.nan, "–")]
+)
+def test_shares_in_percent(share, text):
+    assert compare.percent(share) == text
+
+
 def test_ns3_algorithms_take_the_place_of_ours():
     flows = [{"cc": "bbr"}, {"cc": "reno"}, {"cc": "ns3::TcpVegas"}]
     experiment = tc.Experiment(flows=flows, tunnel={"name": "gost-relay-ws", "cc": "cubic"})
@@ -286,6 +294,11 @@ def test_reproduce_stores_tables_and_figures(folder, tmp_path, capsys):
     half = {variant.id: cells for variant, cells in simulated.variants}["half"]
     assert all(it.mean() < 4e6 for it in half)
     assert simulated.cells[0].verdict == "not reproduced"
+    claim, causes = sentences(simulated)[1:3]
+    assert claim.endswith(
+        "One of these rows is not reproduced, so that the simulation cannot judge the claim."
+    )
+    assert causes.endswith("None brings a row within the tolerance.")
 
 
 def test_what_is_stored_depends_on_the_runs_alone(folder, tmp_path):

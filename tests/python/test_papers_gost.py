@@ -109,6 +109,33 @@ def test_round_trips_before_the_first_application_byte(tunnel):
     assert (trips + 0.5) * 0.1 <= arrival <= (trips + 0.5) * 0.1 + 0.001
 
 
+def brief(streams: int, memory: str) -> tc.Result:
+    """A few seconds of CUBIC over ws on hosts of this memory."""
+    table = scenario.read_scenario(FOLDER / "scenario.toml")
+    changes = {"tunnel": WS, "cc": "cubic", "flows.count": streams, "hosts.memory": memory}
+    return tc.run(
+        scenario.build(table, {**changes, "warmup": "5s", "duration": "8s"}), progress=False
+    )
+
+
+def test_memory_holds_128_streams_back():
+    stated = scenario.read_scenario(FOLDER / "scenario.toml")["hosts"]["memory"]
+    limited = brief(128, stated)
+    # Carriers keep the send buffer that they got on connecting, 2 * 10 segments of 4352 bytes (a
+    # little less of payload): as much as they can have in flight.
+    peak = max(float(max(it.in_flight)) for it in limited.raw.legs if it.name == "carrier")
+    assert 0.9 * 87_040 < peak <= 87_040
+    assert limited.goodput <= 128 * 87_040 * 8 / 0.169
+    assert brief(128, "64GB").goodput > 3 * limited.goodput
+
+
+def test_memory_does_not_touch_16_streams():
+    stated = scenario.read_scenario(FOLDER / "scenario.toml")["hosts"]["memory"]
+    limited, free = brief(16, stated), brief(16, "64GB")
+    assert limited.raw.forward.drops == free.raw.forward.drops
+    assert limited.goodput == free.goodput
+
+
 def test_two_cells_are_reproduced():
     paper = papers.find("gost-thesis")
     (comparison,) = paper.file.comparisons
@@ -149,12 +176,13 @@ def test_the_stored_table_is_what_runs_give():
     stored = json.loads((ROOT / "results" / "gost-thesis" / "goodput.json").read_text())
     assert len(stored["rows"]) == 16
     names = {WS: "relay+ws", WSS: "relay+wss"}
-    for tunnel, cc in ((WS, "cubic"), (WSS, "bbr")):
+    for tunnel, cc, streams in ((WS, "cubic", 1), (WSS, "bbr", 1), (WS, "bbr", 128)):
         (row,) = (
             row
             for row in stored["rows"]
-            if (row["tunnel"], row["cc"], row["streams"]) == (names[tunnel], cc, "1")
+            if (row["tunnel"], row["cc"], row["streams"]) == (names[tunnel], cc, str(streams))
         )
         table = scenario.read_scenario(FOLDER / "scenario.toml")
-        result = tc.run(scenario.build(table, {"tunnel": tunnel, "cc": cc}), progress=False)
+        settings = {"tunnel": tunnel, "cc": cc, "flows.count": streams}
+        result = tc.run(scenario.build(table, settings), progress=False)
         assert row["runs"][0]["goodput"] == pytest.approx(result.goodput, rel=1e-3)

@@ -99,6 +99,11 @@ def explained(without: float, with_cause: float, published: float) -> float:
     return (without - with_cause) / gap if gap else math.nan
 
 
+def percent(share: float) -> str:
+    """Write a share in whole percent, a dash for NaN."""
+    return "–" if math.isnan(share) else f"{round(100 * share)} %"
+
+
 def ratio_range(pairs: Iterable[tuple[float, float]]) -> tuple[float, float]:
     """Return the least and the largest over / under."""
     ratios = [over / under for over, under in pairs]

@@ -67,10 +67,11 @@ def _limit(cells: Sequence[Cell]) -> str:
             "filled its receive window, and the bottleneck dropped nothing."
         )
     drops = [round(cell.mean("drops")) for cell in cells]
+    lost = f"{min(drops)} to {max(drops)} packets a run" if max(drops) > 0 else "nothing"
     shares = [cell.mean("window_share") for cell in cells]
     return (
-        f"Here the simulated bottleneck drops {min(drops)} to {max(drops)} packets a run, and "
-        f"carriers reach {_range((min(shares), max(shares)))} of their receive window at most."
+        f"Here the simulated bottleneck drops {lost}, and carriers "
+        f"reach {_range((min(shares), max(shares)))} of their receive window at most."
     )
 
 
@@ -85,9 +86,11 @@ def _standing(cells: Sequence[Cell]) -> str:
             if missed
             else ", so that they prove nothing."
         )
-    if not any(cell.fits for cell in cells):
-        return " None of these rows is reproduced, so that the simulation cannot judge the claim."
-    return ""
+    missed = sum(not cell.fits for cell in cells)
+    if missed == 0:
+        return ""
+    text = f" {missed} of these {len(cells)} rows are" if missed > 1 else " One of these rows is"
+    return text + " not reproduced, so that the simulation cannot judge the claim."
 
 
 def _causes(simulated: Simulated) -> list[str]:
@@ -95,7 +98,6 @@ def _causes(simulated: Simulated) -> list[str]:
     causes = _of_role(simulated, "cause")
     if not baselines or not causes:
         return []
-    fitting = {variant.title for variant, cells in causes if all(cell.fits for cell in cells)}
     rows = [(variant, explained_shares(simulated, cells)) for variant, cells in causes]
     nothing = [variant.title for variant, shares in rows if max(map(abs, shares), default=0) < 0.1]
     strong = [
@@ -108,11 +110,25 @@ def _causes(simulated: Simulated) -> list[str]:
     text += "; ".join(strong) + "." if strong else "none closes a tenth of it."
     if nothing:
         text += f" Less than 10 %: {'; '.join(nothing)}."
-    if fitting:
-        text += f" Within the tolerance of every row: {'; '.join(sorted(fitting))}."
-    else:
-        text += " None brings every row within the tolerance, so that the verdict stands."
-    return [text]
+    return [f"{text} {_fitting(simulated, causes)}"]
+
+
+def _fitting(simulated: Simulated, causes: Sequence[tuple[Variant, list[Cell]]]) -> str:
+    """Which causes alone give which published values."""
+    parts = []
+    for variant, cells in causes:
+        rows = [_row_name(simulated, cell) for cell in cells if cell.fits]
+        if len(rows) == len(cells):
+            rows = ["every row"]
+        if rows:
+            parts.append(f"{variant.title} ({'; '.join(rows)})")
+    if not parts:
+        return "None brings a row within the tolerance."
+    return f"Alone within the tolerance: {'; '.join(parts)}."
+
+
+def _row_name(simulated: Simulated, cell: Cell) -> str:
+    return ", ".join(cell.columns[column] for column in simulated.comparison.axes)
 
 
 def explained_shares(simulated: Simulated, cells: Sequence[Cell]) -> list[float]:
@@ -144,10 +160,9 @@ def _counterfactuals(simulated: Simulated) -> list[str]:
         parts = []
         for cell in cells:
             (base,) = [it for it in simulated.cells if it.columns == cell.columns]
-            name = ", ".join(cell.columns[column] for column in simulated.comparison.axes)
             parts.append(
-                f"{name}: {cell.show(cell.mean())} instead of {cell.show(base.mean())} "
-                f"{cell.unit}, published {cell.show(cell.published)}"
+                f"{_row_name(simulated, cell)}: {cell.show(cell.mean())} instead of "
+                f"{cell.show(base.mean())} {cell.unit}, published {cell.show(cell.published)}"
             )
         texts.append(f"What if: {variant.title}. {'; '.join(parts)}.")
     return texts
@@ -171,6 +186,6 @@ def _range(bounds: tuple[float, float]) -> str:
 
 
 def _percent_range(shares: Sequence[float]) -> str:
-    known = [100 * share for share in shares if not math.isnan(share)]
-    low, high = f"{min(known):.0f}", f"{max(known):.0f}"
-    return f"{low} %" if low == high else f"{low} to {high} %"
+    known = [share for share in shares if not math.isnan(share)]
+    low, high = compare.percent(min(known)), compare.percent(max(known))
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"

@@ -40,7 +40,8 @@ def plot_comparison(simulated: Simulated, file: Path) -> None:
         row[0].set_ylim(0, 1.08 * row[0].get_ylim()[1])  # room for the ratios
         handles, labels = row[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
-        figure.suptitle(simulated.comparison.title, fontsize=10)
+        title = f"{simulated.comparison.title}\nnumbers: simulated / published"
+        figure.suptitle(title, fontsize=10)
         save(figure, file)
 
 

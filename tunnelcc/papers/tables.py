@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tunnelcc.papers.compare import Cell, misfit
+from tunnelcc.papers.compare import Cell, misfit, percent
 from tunnelcc.papers.conclusions import explained_shares
 from tunnelcc.papers.format import Comparison
 from tunnelcc.papers.measures import MEASURES, unit
@@ -92,7 +92,7 @@ def print_variants(console: Console, simulated: Simulated) -> None:
         shares = explained_shares(simulated, cells) if variant.role == "cause" else []
         for index, cell in enumerate(cells):
             first = (variant.title, variant.role) if index == 0 else ("", "")
-            share = f"{100 * shares[index]:.0f} %" if index < len(shares) else ""
+            share = percent(shares[index]) if index < len(shares) else ""
             values = [cell.columns[column] for column in axes]
             table.add_row(
                 *map(escape, (*first, *values)),
