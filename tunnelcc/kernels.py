@@ -24,6 +24,7 @@ class Kernel:
     send_fraction: float
     send_wake_fraction: float  # a blocked writer wakes when the buffer is at most this full
     tcp_memory_fraction: float  # of the host's memory, for all sockets
+    tcp_reserve: int  # bytes that a socket keeps of what it released, still counted
     sources: dict[str, tuple[str, str]]  # setting → (label, source)
 
     @property
@@ -59,5 +60,6 @@ def _kernel(version: str, entry: dict[str, Any]) -> Kernel:
         send_fraction=entry["send_buffer"]["fraction"],
         send_wake_fraction=entry["send_wake"]["fraction"],
         tcp_memory_fraction=entry["tcp_memory"]["fraction"],
+        tcp_reserve=entry["tcp_reserve"]["bytes"],
         sources={name: (value["label"], value["source"]) for name, value in settings.items()},
     )

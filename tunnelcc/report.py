@@ -137,6 +137,7 @@ def print_experiment() -> None:
             "send_buffer": kernel.send_fraction,
             "send_wake": f"{kernel.send_wake_fraction:.3g}",
             "tcp_memory": kernel.tcp_memory_fraction,
+            "tcp_reserve": f"{kernel.tcp_reserve}B",
         }
         table = _table("share", "value", "label", "source")
         for name, (label, source) in kernel.sources.items():

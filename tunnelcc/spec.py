@@ -146,6 +146,7 @@ def _host(host: Hosts) -> Any:
     spec.cores = host.cores
     spec.speed = host.speed
     spec.tcp_memory = derived.tcp_memory(host)
+    spec.tcp_reserve = kernels()[host.kernel].tcp_reserve
     spec.app_per_byte = host.app_cost
     return spec
 

@@ -78,7 +78,8 @@ struct HostSpec
     uint32_t cores{2};
     double speed{1};       //!< relative to the host on which costs were measured
     uint64_t tcpMemory{0}; //!< most bytes that all sockets hold together (tcp_mem[2]); 0: unlimited
-    double appPerByte{0};  //!< CPU ns per byte of the application (one thread for all flows)
+    uint64_t tcpReserve{0}; //!< bytes that a socket keeps of what it released, still counted
+    double appPerByte{0};   //!< CPU ns per byte of the application (one thread for all flows)
 };
 
 struct CongestionSpec

@@ -14,16 +14,22 @@ namespace tunnelcc
  * (net.ipv4.tcp_mem).
  *
  * From the first on no send buffer grows (tcp_should_expand_sndbuf()); above the second, until the
- * total falls below the first, no receive window grows (tcp_grow_window()); at the third, writers
- * get nothing beyond a page and their buffers shrink (sk_stream_moderate_sndbuf()). Counts payload;
- * the overhead of socket buffers is left out, as is the pruning of queues at the third threshold.
+ * total falls below the first, no receive window grows (tcp_grow_window()) and the send buffer of a
+ * socket that holds more than its equal share of the third shrinks to half of what it holds
+ * (__sk_mem_raise_allocated(), sk_stream_moderate_sndbuf()); at the third, every writer's does.
+ * A socket's share counts until it has released more than a reserve, of which it then keeps half.
+ * Counts payload; the overhead of socket buffers is left out, as is the pruning of receive queues.
  */
 class TcpMemory
 {
   public:
-    /// \param limit third threshold, bytes; 0: none. At boot Linux sets the others to 1/2 and 2/3.
-    explicit TcpMemory(uint64_t limit)
+    /**
+     * \param limit third threshold, bytes; 0: none. At boot Linux sets the others to 1/2 and 2/3.
+     * \param reserve what a socket may keep of what it released, bytes
+     */
+    TcpMemory(uint64_t limit, uint64_t reserve)
         : m_limit(limit > 0 ? limit : UINT64_MAX),
+          m_reserve(reserve),
           m_pressure(m_limit / 3 * 2),
           m_low(m_limit / 2)
     {
@@ -32,6 +38,18 @@ class TcpMemory
     bool IsLimited() const
     {
         return m_limit < UINT64_MAX;
+    }
+
+    /// What a socket may keep of what it released, bytes (Linux `sk_forward_alloc`).
+    uint64_t Reserve() const
+    {
+        return m_reserve;
+    }
+
+    /// One more socket shares the memory.
+    void AddSocket()
+    {
+        ++m_sockets;
     }
 
     /// A socket's share changed by `change` bytes.
@@ -58,9 +76,10 @@ class TcpMemory
         return !m_isUnderPressure;
     }
 
-    bool IsExhausted() const
+    /// Whether a socket that holds `held` bytes gets no more for sending.
+    bool Suppresses(uint64_t held) const
     {
-        return m_total >= m_limit;
+        return m_total >= m_limit || (m_isUnderPressure && held * m_sockets >= m_limit);
     }
 
     /// Bytes that sockets hold.
@@ -74,9 +93,11 @@ class TcpMemory
 
   private:
     uint64_t m_limit;
+    uint64_t m_reserve;
     uint64_t m_pressure;
     uint64_t m_low;
     uint64_t m_total{0};
+    uint64_t m_sockets{0};
     bool m_isUnderPressure{false};
 };
 

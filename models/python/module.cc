@@ -141,6 +141,7 @@ BindHosts(nb::module_& m)
         .def_rw("cores", &HostSpec::cores)
         .def_rw("speed", &HostSpec::speed)
         .def_rw("tcp_memory", &HostSpec::tcpMemory)
+        .def_rw("tcp_reserve", &HostSpec::tcpReserve)
         .def_rw("app_per_byte", &HostSpec::appPerByte);
     nb::class_<CongestionSpec>(m, "CongestionSpec")
         .def(nb::init<>())

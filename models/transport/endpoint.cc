@@ -159,6 +159,7 @@ void
 TcpEndpoint::SetMemory(TcpMemory& memory)
 {
     m_memory = &memory;
+    memory.AddSocket();
     m_sender.SetMemory(&memory);
     m_receiver.SetMemory(&memory);
 }
@@ -171,8 +172,14 @@ TcpEndpoint::ChargeMemory()
         return;
     }
     uint64_t held = m_sender.Buffer().Queued() + m_receiver.Buffered();
-    m_memory->Charge(static_cast<int64_t>(held - m_charged));
-    m_charged = held;
+    uint64_t charged = std::max(held, m_charged);
+    if (charged - held > m_memory->Reserve())
+    {
+        // Linux sk_mem_uncharge(): half of what was kept in reserve goes back at once.
+        charged = held + m_memory->Reserve() / 2;
+    }
+    m_memory->Charge(static_cast<int64_t>(charged - m_charged));
+    m_charged = charged;
 }
 
 uint64_t

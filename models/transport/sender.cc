@@ -74,7 +74,7 @@ Sender::Write(int64_t now, uint64_t bytes)
     {
         m_rate.MarkAppLimited(m_board.InFlight());
     }
-    if (m_memory && m_memory->IsExhausted())
+    if (m_memory && m_memory->Suppresses(m_buffer.Queued()))
     {
         m_buffer.Shrink(std::max(m_buffer.Queued() / 2, TcpMemory::GUARANTEED));
     }
