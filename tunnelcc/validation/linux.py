@@ -9,6 +9,7 @@ on) its branches are compared, never means.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 
 from tunnelcc.config import Experiment
@@ -282,15 +283,15 @@ def _share(
     )  # fmt: skip
 
 
-class _Part:
+class _Part(ABC):
     """A part of all flows' goodput, from 0 to 1, of a measured or a reference run."""
 
     def __call__(self, run: Measurement | ReferenceRun) -> float:
         shares = [flow.goodput / run.goodput for flow in run.flows]
         return self.pick(shares, [flow.cc for flow in run.flows])
 
-    def pick(self, shares: list[float], algorithms: list[str]) -> float:
-        raise NotImplementedError
+    @abstractmethod
+    def pick(self, shares: list[float], algorithms: list[str]) -> float: ...
 
 
 class _Largest(_Part):
