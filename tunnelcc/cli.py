@@ -259,6 +259,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo("tunnelcc: interrupted", err=True)
         sys.exit(130)
     except BrokenPipeError:
-        # The reader (head, less) has seen enough; nothing more is to be written on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (head, less) has seen enough.
+        _drop_output()
         sys.exit(1)
+    except OSError as error:
+        click.echo(f"tunnelcc: {error.strerror or error}", err=True)
+        _drop_output()
+        sys.exit(1)
+
+
+def _drop_output() -> None:
+    """Let nothing more be written on exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

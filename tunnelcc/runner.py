@@ -48,6 +48,8 @@ def run(
             raw = core.load().run(spec, report)
     except (RuntimeError, ValueError) as error:
         raise RunError(f"the simulator failed: {error}") from error
+    except MemoryError:
+        raise RunError("the simulator failed: there was not enough memory") from None
     finally:
         _running.release()
     return Result(experiment, raw)

@@ -44,14 +44,15 @@ def read_scenario(path: Path) -> dict[str, Any]:
 def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``table`` with dotted keys set: ``path.rtt``, ``flows.0.count``, ``tunnel.cc``.
 
-    A key below ``flows`` without a number is set in every flow; ``cc`` is short for ``flows.cc``.
-    Raises ConfigError for a key that cannot be reached.
+    A key below ``flows`` or ``cross_traffic`` without a number is set in each of them; ``cc`` is
+    short for ``flows.cc``. Raises ConfigError for a key that cannot be reached.
     """
     changed = copy.deepcopy(dict(table))
     for key, value in settings.items():
         full = "flows.cc" if key == "cc" else key
-        if full.startswith("flows."):
-            changed.setdefault("flows", [{}])
+        group = full.partition(".")[0]
+        if group in ("flows", "cross_traffic") and group != full:
+            changed.setdefault(group, [{}])
         _set(changed, full, value, full)
     return changed
 

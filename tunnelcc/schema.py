@@ -210,6 +210,8 @@ def config_error(model: type[BaseModel], error: ValidationError) -> ConfigError:
         if isinstance(cause, ConfigError):
             problems += [problem.below(".".join(path)) for problem in cause.problems]
             continue
+        if details["type"] == "too_short" and details["input"]:
+            continue  # elements that were refused count as missing, and are told of themselves
         problems.append(_problem(model, details["type"], path, details["input"], cause))
     return ConfigError(*problems)
 
@@ -232,6 +234,8 @@ def _problem(
     if type_ in ("model_type", "dict_type", "model_attributes_type"):
         inner = _model_at(model, path) or model
         return Problem(key, value, "a table with the keys " + ", ".join(inner.model_fields))
+    if type_ == "too_short":
+        return Problem(key, value, "a list of at least one")
     if type_.startswith(("tuple", "list")):
         return Problem(key, value, "a list")
     return Problem(key, value, "another value")

@@ -240,6 +240,13 @@ def test_a_closed_pipe_is_no_error():
     assert done.stderr == ""
 
 
+def test_output_that_cannot_be_written_is_told():
+    command = f"{sys.executable} -m tunnelcc show experiment > /dev/full"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "tunnelcc: No space left on device\n"
+
+
 def test_importing_takes_no_time():
     code = (
         "import sys, time; started = time.perf_counter(); import tunnelcc; "

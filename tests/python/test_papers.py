@@ -127,6 +127,13 @@ def change(folder, file, old, new):
     (folder / file).write_text(text.replace(old, new, 1))
 
 
+def test_a_wrong_value_in_a_list_is_told_once(folder):
+    change(folder, "paper.toml", "tolerance = 0.1", 'tolerance = "x"')
+    with pytest.raises(tc.ConfigError) as caught:
+        papers.reproduce(str(folder))
+    assert [problem.key for problem in caught.value.problems] == ["comparisons.0.tolerance"]
+
+
 def test_a_folder_is_a_paper(folder):
     paper = papers.find(str(folder))
     (comparison,) = paper.file.comparisons

@@ -81,6 +81,17 @@ def test_threads_do_not_simulate_at_once():
     assert len(errors) == 1
 
 
+def test_running_out_of_memory_is_told(monkeypatch):
+    class Module:
+        def run(self, spec, progress):
+            raise MemoryError
+
+    monkeypatch.setattr(runner.core, "load", Module)
+    monkeypatch.setattr(runner, "experiment_spec", lambda experiment: None)
+    with pytest.raises(tc.RunError, match="not enough memory"):
+        tc.run(tc.Experiment(**SMALL))
+
+
 def test_parallel_runs_equal_single_ones():
     experiments = _experiments(4)
     done = []

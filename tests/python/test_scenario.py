@@ -79,6 +79,13 @@ def test_cc_is_set_in_every_flow():
     assert scenario.build({}, {"cc": "bbr"}).flows[0].cc.name == "bbr"
 
 
+@pytest.mark.parametrize("prefix", ["cross_traffic", "cross_traffic.0"])
+def test_cross_traffic_can_be_set(prefix):
+    experiment = scenario.build({}, {f"{prefix}.rate": "8Mbps", f"{prefix}.start": "1s"})
+    (source,) = experiment.cross_traffic
+    assert (source.rate, source.start) == (8e6, 1)
+
+
 def test_parameters_of_an_algorithm_can_be_set():
     experiment = scenario.build({"flows": [{"cc": "bbr"}]}, {"flows.cc.cwnd_gain": 2.5})
     assert experiment.flows[0].cc.parameters == {"cwnd_gain": 2.5}
