@@ -86,10 +86,11 @@ def test_running_out_of_memory_is_told(monkeypatch):
         def run(self, spec, progress):
             raise MemoryError
 
-    monkeypatch.setattr(runner.core, "load", Module)
+    experiment = tc.Experiment(**SMALL)
     monkeypatch.setattr(runner, "experiment_spec", lambda experiment: None)
+    monkeypatch.setattr(runner.core, "load", Module)
     with pytest.raises(tc.RunError, match="not enough memory"):
-        tc.run(tc.Experiment(**SMALL))
+        tc.run(experiment)
 
 
 def test_parallel_runs_equal_single_ones():
