@@ -48,12 +48,6 @@ class Ns3Adapter : public CongestionControl
     void OnCaState(TcpState& state, CaState next, int64_t now) override;
     void OnTransmitStart(TcpState& state, int64_t now, int64_t idle) override;
 
-    /// The operations, for tests.
-    ns3::Ptr<ns3::TcpCongestionOps> GetOps() const
-    {
-        return m_ops;
-    }
-
   private:
     void ImportWindow(const TcpState& state);
     void ImportPath(const TcpState& state);

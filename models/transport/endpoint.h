@@ -82,11 +82,6 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     /// Open actively: send SYN.
     void Connect(int64_t now);
 
-    bool IsConnected() const
-    {
-        return m_state == State::ESTABLISHED;
-    }
-
     /// Write `bytes` of stream. \returns how many the send buffer took; if fewer, OnWritable()
     ///          follows once there is room
     uint64_t Write(int64_t now, uint64_t bytes);

@@ -15,8 +15,8 @@ namespace tunnelcc
  *
  * Once a round trip, if the application read more than in any round before, room is made for
  * twice as much and for the growth to come, up to the maximum. What is advertised follows by two
- * segments for each one that arrives (tcp_grow_window()). Left out: the pressure of the host's
- * memory, and the true size of socket buffers, for which the maximum stands.
+ * segments for each one that arrives (tcp_grow_window()), while the host's memory lets it (see
+ * TcpMemory). Left out: the true size of socket buffers, for which the maximum stands.
  */
 class ReceiveWindow
 {

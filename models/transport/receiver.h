@@ -19,7 +19,6 @@ namespace tunnelcc
 /// How soon an ACK is due after a data packet.
 enum class AckUrgency
 {
-    NONE,
     DELAYED,
     NOW
 };

@@ -98,12 +98,6 @@ class Bbr3 : public CongestionControl
         return m_inflightLongterm;
     }
 
-    /// Bounds from losses since the last probe (Linux bw_lo, inflight_lo).
-    const Bbr3ShortTermModel& GetShortTermModel() const
-    {
-        return m_shortTerm;
-    }
-
     /// Pacing gain of the present state.
     double GetPacingGain() const;
 
