@@ -7,6 +7,7 @@ Results go to standard output, progress and complaints to standard error. Exit c
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -246,6 +247,9 @@ def doctor() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may have no signs such as × or –
     try:
         cli.main(args=arguments, prog_name="tunnelcc", standalone_mode=False)
         sys.stdout.flush()

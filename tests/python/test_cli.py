@@ -247,6 +247,13 @@ def test_output_that_cannot_be_written_is_told():
     assert done.stderr == "tunnelcc: No space left on device\n"
 
 
+def test_output_need_not_be_unicode():
+    command = [sys.executable, "-m", "tunnelcc", "run", "--duration", "1s"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, check=True, env=environment)
+    assert done.stdout.startswith(b"1 ? cubic, 100Mbps ? 40ms")
+
+
 def test_importing_takes_no_time():
     code = (
         "import sys, time; started = time.perf_counter(); import tunnelcc; "
