@@ -40,10 +40,11 @@ struct Packet
 {
     int64_t time;       //!< arrival at the far end, ns; set by the delay line
     PacketSink* sink;   //!< who receives it
-    uint32_t segment;   //!< DATA: its number; ACK: next number expected; both modulo 2^32
+    uint32_t segment;   //!< DATA: its number; ACK: next number expected; both modulo 2^32; SYN:
+                        //!< sender's clock, ms
     uint32_t window;    //!< ACK: receive window, bytes; DATA: sender's SRTT, µs, in place of the
                         //!< timestamps from which the receiver would learn it
-    uint32_t timestamp; //!< DATA: sender's clock, ms; ACK: echo of it (RFC 7323)
+    uint32_t timestamp; //!< DATA: sender's clock, ms; ACK, SYN-ACK: echo of it (RFC 7323)
     uint16_t length;    //!< DATA: payload bytes
     PacketKind kind : 4;
     uint8_t isEct : 1;       //!< DATA: may be marked instead of dropped (RFC 3168)

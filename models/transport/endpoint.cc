@@ -70,7 +70,10 @@ TcpEndpoint::SendSyn(int64_t now)
     bool isAnswer = m_state == State::SYN_RECEIVED;
     Packet packet = MakePacket(isAnswer ? PacketKind::SYN_ACK : PacketKind::SYN);
     packet.window = m_receiver.InitialWindow();
+    packet.segment = TimestampClock(now);
+    packet.timestamp = m_echo;
     m_synTime = now;
+    ++m_synsSent;
     m_wire.ackBytes += m_spec.synBytes;
     m_channel.Send(now, packet, m_spec.synBytes);
     m_synTimer.Set(now + (RttEstimator::INITIAL_RTO << std::min(m_synRetries, MAX_SYN_BACKOFF)));
@@ -91,6 +94,7 @@ TcpEndpoint::OnSyn(int64_t now, const Packet& packet)
         return;
     }
     m_peerWindow = packet.window;
+    m_echo = packet.segment;
     m_state = State::SYN_RECEIVED;
     SendSyn(now);
 }
@@ -101,8 +105,9 @@ TcpEndpoint::OnSynAck(int64_t now, const Packet& packet)
     if (m_state == State::SYN_SENT)
     {
         m_peerWindow = packet.window;
+        m_echo = packet.segment;
         SendAck(now);
-        Establish(now, packet.window);
+        Establish(now, packet);
     }
     else
     {
@@ -110,13 +115,26 @@ TcpEndpoint::OnSynAck(int64_t now, const Packet& packet)
     }
 }
 
+int64_t
+TcpEndpoint::HandshakeRtt(int64_t now, const Packet& packet) const
+{
+    // Karn's rule: if the SYN was sent more than once, only its echo tells which one was answered.
+    bool hasEcho = packet.kind != PacketKind::DATA && m_spec.headerBytes > PLAIN_HEADER_BYTES;
+    if (m_synsSent == 1 || !hasEcho)
+    {
+        return now - m_synTime;
+    }
+    constexpr int64_t MS = 1'000'000;
+    return std::max<int64_t>(TimestampClock(now) - packet.timestamp, 1) * MS;
+}
+
 void
-TcpEndpoint::Establish(int64_t now, uint32_t window)
+TcpEndpoint::Establish(int64_t now, const Packet& packet)
 {
     m_state = State::ESTABLISHED;
     m_establishedTime = now;
     m_synTimer.Cancel();
-    m_sender.OnEstablished(now, now - m_synTime, window);
+    m_sender.OnEstablished(now, HandshakeRtt(now, packet), m_peerWindow);
     if (m_user)
     {
         m_user->OnConnected(now);
@@ -140,7 +158,7 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const SackBlocks* blocks
     }
     if (m_state == State::SYN_RECEIVED)
     {
-        Establish(now, m_peerWindow);
+        Establish(now, packet);
     }
     switch (packet.kind)
     {

@@ -146,7 +146,8 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     void SendAck(int64_t now);
     Packet MakePacket(PacketKind kind) const;
     Packet MakeAck(const SackBlocks*& blocks);
-    void Establish(int64_t now, uint32_t window);
+    int64_t HandshakeRtt(int64_t now, const Packet& packet) const;
+    void Establish(int64_t now, const Packet& packet);
     void OnSyn(int64_t now, const Packet& packet);
     void OnSynAck(int64_t now, const Packet& packet);
     void OnData(int64_t now, const Packet& packet);
@@ -167,7 +168,8 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
 
     State m_state{State::CLOSED};
     int64_t m_synTime{0};
-    int m_synRetries{0};
+    int m_synRetries{0};    //!< by time-out
+    uint32_t m_synsSent{0}; //!< SYNs or SYN-ACKs, answers to repeated SYNs included
     uint32_t m_peerWindow{0};
     int64_t m_establishedTime{-1};
     int64_t m_finishedTime{-1};
