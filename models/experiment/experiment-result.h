@@ -15,6 +15,13 @@
 namespace tunnelcc
 {
 
+/// Seconds of a time in ns; −1, for never, stays −1.
+inline double
+Seconds(int64_t time)
+{
+    return time < 0 ? -1 : static_cast<double>(time) * 1e-9;
+}
+
 /// One TCP connection. Series have one value per probe time.
 struct LegResult
 {

@@ -70,6 +70,13 @@ struct TcpSpec
     int64_t pacingQuantum{1'000'000}; //!< time's worth of data per paced burst; 0: packet by packet
     bool nodelay{false};              //!< no Nagle
     bool ecn{false};                  //!< data may be marked instead of dropped (RFC 3168)
+
+    /// Whether segments carry timestamps (RFC 7323), which shows in their headers.
+    bool HasTimestamps() const
+    {
+        constexpr uint32_t PLAIN_HEADER_BYTES = 40; // IPv4 and TCP without options
+        return headerBytes > PLAIN_HEADER_BYTES;
+    }
 };
 
 /// A host's CPU: `cores` servers with one run queue.

@@ -14,13 +14,6 @@ namespace
 /// Simulated time between looks at the wall clock, ns.
 constexpr int64_t PROGRESS_INTERVAL = 100'000'000;
 
-/// Seconds of a time in ns; −1 where there is none.
-double
-Seconds(int64_t time)
-{
-    return time < 0 ? -1 : static_cast<double>(time) * 1e-9;
-}
-
 } // namespace
 
 Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallback& progress)

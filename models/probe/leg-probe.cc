@@ -50,9 +50,8 @@ LegProbe::Finish()
     m_result.retransmits = counters.retransmits - m_atStart.retransmits;
     m_result.rtos = counters.rtos - m_atStart.rtos;
     m_result.tailLossProbes = counters.tailLossProbes - m_atStart.tailLossProbes;
-    auto seconds = [](int64_t time) { return time < 0 ? -1 : static_cast<double>(time) * 1e-9; };
-    m_result.establishedTime = seconds(m_sender.EstablishedTime());
-    m_result.finishedTime = seconds(m_sender.FinishedTime());
+    m_result.establishedTime = Seconds(m_sender.EstablishedTime());
+    m_result.finishedTime = Seconds(m_sender.FinishedTime());
 }
 
 } // namespace tunnelcc

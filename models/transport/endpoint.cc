@@ -119,7 +119,7 @@ int64_t
 TcpEndpoint::HandshakeRtt(int64_t now, const Packet& packet) const
 {
     // Karn's rule: if the SYN was sent more than once, only its echo tells which one was answered.
-    bool hasEcho = packet.kind != PacketKind::DATA && m_spec.headerBytes > PLAIN_HEADER_BYTES;
+    bool hasEcho = packet.kind != PacketKind::DATA && m_spec.HasTimestamps();
     if (m_synsSent == 1 || !hasEcho)
     {
         return now - m_synTime;

@@ -14,11 +14,10 @@ namespace
 constexpr size_t INITIAL_CAPACITY = 64; // a power of two; the ring doubles
 
 /// A full TCP header has room for four SACK blocks, for three beside timestamps (RFC 2018).
-constexpr uint32_t
+uint32_t
 MaxBlocks(const TcpSpec& spec)
 {
-    constexpr uint32_t PLAIN_HEADERS = 40;
-    return spec.headerBytes > PLAIN_HEADERS ? 3 : SackBlocks::MAX;
+    return spec.HasTimestamps() ? 3 : SackBlocks::MAX;
 }
 
 } // namespace

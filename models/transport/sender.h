@@ -49,9 +49,6 @@ struct SenderCounters
     uint64_t undos{0}; //!< reductions of the window taken back
 };
 
-/// IPv4 and TCP headers without options, bytes.
-constexpr uint32_t PLAIN_HEADER_BYTES = 40;
-
 /// Clock of TCP timestamps, ms (as in Linux). \param now ns
 constexpr uint32_t
 TimestampClock(int64_t now)
