@@ -48,6 +48,32 @@ _LINK_ATTRIBUTE = {
     "utilisation": "utilisation_series",
 }
 
+#: Totals of a flow, a direction, a host: name → (attribute, unit, long name).
+FLOW_TOTALS = {
+    "delivered_bytes": (
+        "delivered_bytes", "byte", "application bytes read by the receiver after the warm-up",
+    ),
+    "total_bytes": ("total_bytes", "byte", "application bytes read by the receiver"),
+    "completion": (
+        "completion_time", "s", "when the last byte of a finite flow was read, NaN: not in the run",
+    ),
+}  # fmt: skip
+LINK_TOTALS = {
+    "mean_utilisation": ("utilisation", "1", "bytes served / bytes the link could serve"),
+    "bytes_served": ("bytes_out", "byte", "bytes served, framing included"),
+    "packets": ("packets_in", "1", "packets offered"),
+    "queue_drops": ("drops", "1", "packets dropped by the queue"),
+    "random_losses": ("random_losses", "1", "packets lost at random"),
+    "queue_delay_mean": ("queue_delay_mean", "s", "mean waiting time in the queue"),
+    "queue_delay_p50": ("queue_delay_p50", "s", "median of the waiting time"),
+    "queue_delay_p95": ("queue_delay_p95", "s", "95th percentile of the waiting time"),
+    "queue_delay_p99": ("queue_delay_p99", "s", "99th percentile of the waiting time"),
+}
+HOST_TOTALS = {
+    "cpu_seconds": ("cpu_seconds", "s", "CPU time used"),
+    "mean_cpu": ("utilisation", "1", "CPU use, of all cores"),
+}
+
 
 class Result:
     """A finished run.
@@ -91,9 +117,33 @@ class Result:
         return grouped
 
     @cached_property
+    def carriers(self) -> list[Any]:
+        """The legs that cross the path."""
+        return [self.path_leg(legs) for legs in self.legs if legs]
+
+    @cached_property
     def dataset(self) -> xarray.Dataset:
-        """The series over time, with units; dimensions time, flow, leg, direction, host."""
-        return _dataset(self)
+        """Series and totals, with units; dimensions time, flow, leg, direction, host.
+
+        Totals of links and hosts leave out the warm-up, as ``delivered_bytes`` does; those of
+        flows and of the path count from the start.
+        """
+        import xarray
+
+        attributes = {
+            "title": self.experiment.title,
+            "tunnelcc": __version__,
+            "experiment": json.dumps(self.experiment.table()),
+            "derived": json.dumps(derived.numbers(self.experiment)),
+        }
+        coordinates = _coordinates(self)
+        data = {name: value for name, value in self.variables.items() if name not in coordinates}
+        return xarray.Dataset(data, coordinates, attributes)
+
+    @cached_property
+    def variables(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
+        """What ``dataset`` holds, coordinates too: name → (dimensions, values, attributes)."""
+        return {**_coordinates(self), **_series(self), **_totals(self)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the totals in SI units, as in the JSON. What was not measured is None."""
@@ -184,7 +234,7 @@ class Result:
         }
 
     def _aggregate(self) -> dict[str, Any]:
-        carriers = [self.path_leg(legs) for legs in self.legs if legs]
+        carriers = self.carriers
         wire_bytes = sum(leg.wire_bytes for leg in carriers)
         return {
             "goodput_bps": self.goodput,
@@ -260,9 +310,7 @@ def _update(digest: Any, value: Any) -> None:
         digest.update(repr(value).encode())
 
 
-def _dataset(result: Result) -> xarray.Dataset:
-    import xarray
-
+def _series(result: Result) -> dict[str, Any]:
     raw, legs = result.raw, result.legs
     data: dict[str, Any] = {
         "flow_goodput": _variable(
@@ -284,7 +332,12 @@ def _dataset(result: Result) -> xarray.Dataset:
         data[name] = _variable(("direction", "time"), links, unit, doc)
     cpu = [raw.client.cpu, raw.server.cpu]
     data["cpu"] = _variable(("host", "time"), cpu, "1", "CPU use, of all cores")
-    coordinates = {
+    return data
+
+
+def _coordinates(result: Result) -> dict[str, Any]:
+    raw, legs = result.raw, result.legs
+    return {
         "time": ("time", raw.time, {"units": "s", "long_name": "time since the start"}),
         "flow": ("flow", np.arange(len(raw.flows)), {"long_name": "flow"}),
         "leg": ("leg", [leg.name for leg in legs[0]], {"long_name": "connection of a flow"}),
@@ -292,13 +345,48 @@ def _dataset(result: Result) -> xarray.Dataset:
         "host": ("host", ["client", "server"], {"long_name": "host"}),
         "cc": ("flow", [_cc_name(flow) for flow in legs], {"long_name": "congestion control"}),
     }
-    attributes = {
-        "title": result.experiment.title,
-        "tunnelcc": __version__,
-        "experiment": json.dumps(result.experiment.table()),
-        "derived": json.dumps(derived.numbers(result.experiment)),
-    }
-    return xarray.Dataset(data, coordinates, attributes)
+
+
+def _totals(result: Result) -> dict[str, Any]:
+    raw, experiment = result.raw, result.experiment
+    data: dict[str, Any] = {}
+    for dim, table, parts in (
+        ("flow", FLOW_TOTALS, raw.flows),
+        ("direction", LINK_TOTALS, (raw.forward, raw.reverse)),
+        ("host", HOST_TOTALS, (raw.client, raw.server)),
+    ):
+        for name, (attribute, unit, doc) in table.items():
+            values = [getattr(part, attribute) for part in parts]
+            data[name] = _variable((dim,), values, unit, doc)
+    dims, completion, attributes = data["completion"]
+    data["completion"] = dims, np.where(completion < 0, np.nan, completion), attributes
+    flows = result._configured
+    data["start"] = _variable(("flow",), [start for _, start in flows], "s", "time of connecting")
+    rtts = [flow.rtt or experiment.path.rtt for flow, _ in flows]
+    data["base_rtt"] = _variable(("flow",), rtts, "s", "base round-trip time")
+    demands = [flow.rate or math.inf for flow, _ in flows]
+    data["demand"] = _variable(("flow",), demands, "bit/s", "rate of the application's writes")
+    carriers = result.carriers
+    retransmits = sum(leg.retransmits_series[-1] for leg in carriers)
+    wire_bytes = sum(leg.wire_bytes for leg in carriers)
+    for name, value, unit, doc in (
+        ("warmup", experiment.warmup, "s", "time before measurements begin"),
+        ("measured_time", result.measured_time, "s", "time after the warm-up"),
+        ("capacity", _capacity(result), "bit/s", "payload that the bottleneck could carry, mean"),
+        ("path_segments", result.path_segments, "1", "data segments sent across the path"),
+        ("path_retransmits", retransmits, "1", "those that were retransmissions"),
+        ("wire_bytes", wire_bytes, "byte", "IP bytes sent across the path with the data"),
+    ):
+        data[name] = _variable((), value, unit, doc)
+    return data
+
+
+def _capacity(result: Result) -> float:
+    link, tcp = result.raw.forward, result.experiment.tcp
+    if not link.utilisation:
+        return math.nan
+    served = 8 * link.bytes_out / result.measured_time
+    return float(served / link.utilisation * tcp.mss / (tcp.mss + tcp.header_bytes))
 
 
 def _cc_name(legs: list[Any]) -> str:

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Convergence times of series that converge when they are told to."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tunnelcc import metrics
+
+INTERVAL = 0.1
+# Samples are means since the one before, the first of them at INTERVAL.
+TIME = np.arange(1, 601) * INTERVAL
+BEGIN = TIME - INTERVAL
+
+
+def step(moment, before, after):
+    """A rate that jumps at ``moment``."""
+    return np.where(BEGIN >= moment - 1e-9, after, before)
+
+
+def test_equal_shares_are_reached_at_the_step():
+    rates = [step(20, 10, 5), step(20, 0, 5)]
+    # A tenth of the five seconds ahead may still be unfair.
+    assert metrics.fair_convergence_time(rates, TIME, start=12) == pytest.approx(
+        7.5, abs=1.1 * INTERVAL
+    )
+
+
+def test_flows_that_are_fair_from_the_start_converge_at_once():
+    assert metrics.fair_convergence_time(np.ones((3, 600)), TIME, start=7.03) == pytest.approx(
+        0, abs=INTERVAL
+    )
+
+
+@pytest.mark.parametrize(("share", "converges"), [(0.54, True), (0.46, True), (0.56, False)])
+def test_delta_bounds_the_shares(share, converges):
+    rates = [np.full(600, share), np.full(600, 1 - share)]
+    assert math.isnan(metrics.fair_convergence_time(rates, TIME, 0)) is not converges
+
+
+def test_shares_that_only_cross_have_not_converged():
+    # Equal for an instant at 30 s; over any five seconds only near it.
+    first = 60 - TIME
+    time = metrics.fair_convergence_time([first, TIME], TIME, 0)
+    assert time == pytest.approx(25.5, abs=2.6)
+    assert math.isnan(metrics.fair_convergence_time([step(30, 1, 0), step(30, 0, 1)], TIME, 31))
+
+
+def test_one_flow_alone_has_nobody_to_be_fair_to():
+    assert math.isnan(metrics.fair_convergence_time([np.ones(600)], TIME, 0))
+
+
+def test_shares_of_nothing_are_not_fair():
+    assert math.isnan(metrics.fair_convergence_time(np.zeros((2, 600)), TIME, 0))
+
+
+def test_a_rate_converges_at_the_step():
+    rate = step(20, 0, 10)
+    time = metrics.rate_convergence_time(rate, TIME, start=5, target=10)
+    # A quarter of the second ahead may still be without.
+    assert time == pytest.approx(14.75, abs=INTERVAL)
+
+
+def test_a_rate_outside_the_tolerance_does_not_converge():
+    assert metrics.rate_convergence_time(np.full(600, 12.4), TIME, 0, target=10) == 0
+    assert math.isnan(metrics.rate_convergence_time(np.full(600, 12.6), TIME, 0, target=10))
+
+
+def test_a_visit_is_shorter_than_it_must_hold():
+    visit = step(10, 1, 10) - step(14, 0, 9)
+    assert math.isnan(metrics.rate_convergence_time(visit, TIME, 0, target=10))
+    longer = step(10, 1, 10) - step(15.5, 0, 9)
+    assert metrics.rate_convergence_time(longer, TIME, 0, target=10) == pytest.approx(10, abs=0.3)
+
+
+def test_a_slow_ramp_converges_when_it_comes_near():
+    # 75 % of the target is reached at 22.5 s; the mean of the second after 22 s is 7.5.
+    ramp = np.minimum(TIME / 3, 10)
+    assert metrics.rate_convergence_time(ramp, TIME, 0, target=10) == pytest.approx(22, abs=0.2)
+
+
+def test_a_run_shorter_than_it_must_hold_says_nothing():
+    assert math.isnan(metrics.rate_convergence_time(np.full(30, 10.0), TIME[:30], 0, target=10))
+    assert math.isnan(metrics.fair_convergence_time(np.ones((2, 30)), TIME[:30], 0))
+    assert math.isnan(metrics.fair_convergence_time(np.ones((2, 0)), [], 0))
+    assert math.isnan(metrics.rate_convergence_time([], [], 0, target=1))

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Shares, max-min fairness, harm and confidence, on values whose answers are known by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tunnelcc import metrics
+
+
+def test_shares_are_parts_of_the_whole():
+    assert list(metrics.shares([3, 1])) == [0.75, 0.25]
+    assert np.isnan(metrics.shares([0, 0])).all()
+    assert metrics.shares([]).size == 0
+
+
+def test_greedy_flows_divide_a_link_equally():
+    assert list(metrics.max_min_allocation(90, [math.inf] * 3)) == [30, 30, 30]
+
+
+def test_what_a_small_flow_does_not_want_goes_to_the_others():
+    # 10 wants less than 90/3; the other two divide 80.
+    assert list(metrics.max_min_allocation(90, [math.inf, 10, math.inf])) == [40, 10, 40]
+    # 35 wants less than (90 − 10)/2, so the greedy one gets 45.
+    assert list(metrics.max_min_allocation(90, [35, 10, math.inf])) == [35, 10, 45]
+    assert list(metrics.max_min_allocation(90, [5, 10])) == [5, 10]
+
+
+@given(
+    st.floats(1, 1e9),
+    st.lists(st.one_of(st.floats(1, 1e9), st.just(math.inf)), min_size=1, max_size=9),
+)
+def test_no_more_than_the_capacity_is_allocated_and_nothing_wanted_is_left(capacity, demands):
+    granted = metrics.max_min_allocation(capacity, demands)
+    assert np.all(granted <= demands)
+    assert granted.sum() == pytest.approx(min(capacity, sum(demands)))
+    unsatisfied = granted[granted < demands]
+    assert np.all(unsatisfied >= granted.max() * (1 - 1e-9))
+
+
+def test_max_min_shares_compare_with_that():
+    shares = metrics.max_min_shares([60, 10, 20], 90, [math.inf, 10, math.inf])
+    assert list(shares) == [1.5, 1, 0.5]
+
+
+def test_harm_is_what_company_costs():
+    # Ware et al. 2019: 15 Mbit/s alone and 10 beside the other is a harm of a third.
+    assert metrics.harm(15, 10) == pytest.approx(1 / 3)
+    assert metrics.harm(15, 0) == 1
+    assert metrics.harm(15, 15) == 0
+    assert metrics.harm(10, 15) == -0.5
+
+
+def test_harm_by_delay():
+    assert metrics.harm(20, 80, less_is_better=True) == 0.75
+
+
+def test_harm_of_a_sweep_keeps_its_dimensions():
+    solo = xr.DataArray([10.0, 20.0], dims="path.rtt")
+    beside = xr.DataArray([[5.0, 5.0], [20.0, 10.0]], dims=("path.rtt", "seed"))
+    assert metrics.harm(solo, beside).values.tolist() == [[0.5, 0.5], [0, 0.5]]
+
+
+def test_a_confidence_interval_is_students():
+    # Mean 10, s = 2, n = 4; t(0.975, 3) = 3.182 (any table of Student's t).
+    data = xr.DataArray([8.0, 12.0, 8.5, 11.5], dims="seed", attrs={"units": "s"})
+    half = 3.1824 * np.std(data.values, ddof=1) / 2
+    interval = metrics.confidence_interval(data)
+    assert interval["mean"] == 10
+    assert interval["high"] - 10 == pytest.approx(half, rel=1e-4)
+    assert 10 - interval["low"] == pytest.approx(half, rel=1e-4)
+    assert interval["low"].attrs == {"units": "s"}
+
+
+def test_runs_that_failed_do_not_count():
+    data = xr.DataArray([[1.0, np.nan, 3.0], [np.nan, 5.0, np.nan]], dims=("x", "seed"))
+    interval = metrics.confidence_interval(data)
+    assert interval["mean"].values.tolist() == [2, 5]
+    # t(0.975, 1) = 12.706, s/√n = 1.
+    assert float(interval["high"][0]) == pytest.approx(2 + 12.706, rel=1e-4)
+    assert np.isnan(interval["low"][1])
+
+
+def test_confidence_covers_the_true_mean_as_often_as_it_says():
+    draws = np.random.default_rng(1).normal(5, 2, (4000, 5))
+    interval = metrics.confidence_interval(xr.DataArray(draws, dims=("run", "seed")), level=0.9)
+    covered = (interval["low"] < 5) & (interval["high"] > 5)
+    assert float(covered.mean()) == pytest.approx(0.9, abs=0.015)

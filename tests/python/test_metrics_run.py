@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Metrics of whole runs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import tunnelcc as tc
+from tunnelcc import metrics
+
+
+@pytest.fixture(params=["plain_result", "relay_result"])
+def result(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_every_metric_has_a_unit_and_a_name(result):
+    table = metrics.of_run(result.dataset)
+    flows = len(result.raw.flows)
+    assert set(table.data_vars) == {*metrics.METRICS, "flow_cc"}
+    for name, variable in table.data_vars.items():
+        assert len(variable.attrs["long_name"]) > 3, name
+        assert variable.shape == ((flows,) if name.startswith("flow_") else ()), name
+        if name != "flow_cc":
+            assert variable.attrs["units"] in ("1", "s", "bit/s"), name
+
+
+def test_plain_values_are_those_of_the_dataset(result):
+    table = metrics.of_run(result.dataset)
+    arrays = {name: np.asarray(values) for name, (_, values, _) in result.variables.items()}
+    for name, value in metrics.values(arrays).items():
+        np.testing.assert_array_equal(table[name].values, value)
+
+
+def test_metrics_agree_with_the_totals(result):
+    table, totals = metrics.of_run(result.dataset), result.to_dict()
+    assert float(table.goodput) == pytest.approx(result.goodput)
+    assert float(table.jain) == pytest.approx(totals["aggregate"]["jain"])
+    assert float(table.efficiency) == pytest.approx(totals["aggregate"]["efficiency"])
+    assert float(table.loss_rate) == pytest.approx(totals["path"]["loss_rate"])
+    assert float(table.utilisation) == pytest.approx(totals["path"]["utilisation"])
+    assert float(table.queue_delay_p95) == pytest.approx(totals["path"]["queue_delay_p95_s"])
+    assert float(table.cpu_client) == pytest.approx(totals["hosts"]["client"]["utilisation"])
+    for index, flow in enumerate(totals["flows"]):
+        assert float(table.flow_goodput[index]) == pytest.approx(flow["goodput_bps"])
+        carrier = flow["legs"][len(flow["legs"]) // 2]
+        assert float(table.flow_rtt[index]) == pytest.approx(carrier["srtt_mean_s"])
+        assert str(table.flow_cc[index].values) == carrier["cc"]
+
+
+def test_a_finite_flow_has_a_completion_time(plain_result):
+    endless, finite = metrics.of_run(plain_result.dataset).flow_completion_time.values
+    flow = plain_result.to_dict()["flows"][1]
+    assert math.isnan(endless)
+    assert finite == pytest.approx(flow["completion_s"] - flow["start_s"])
+
+
+def test_retransmissions_count_from_the_start_like_the_segments():
+    path = {"rate": "10Mbps", "rtt": "20ms", "loss": "5%"}
+    whole = tc.run(tc.Experiment(path=path, flows={"cc": "bbr"}, duration="8s"))
+    later = tc.run(tc.Experiment(path=path, flows={"cc": "bbr"}, duration="8s", warmup="6s"))
+    ratios = [metrics.of_run(run.dataset).retransmission_ratio for run in (whole, later)]
+    assert float(ratios[0]) == float(ratios[1]) == pytest.approx(0.05, abs=0.015)
+
+
+def test_two_equal_flows_are_fair():
+    run = tc.Experiment(
+        path={"rate": "20Mbps", "rtt": "20ms"}, flows={"cc": "bbr", "count": 2}, duration="20s",
+        warmup="5s",
+    )  # fmt: skip
+    table = metrics.of_run(tc.run(run).dataset)
+    assert float(table.jain) > 0.95
+    assert np.allclose(table.flow_max_min_share, 1, atol=0.2)
+    assert float(table.max_min_share) == float(table.flow_max_min_share.min())
+    assert float(table.flow_share.sum()) == pytest.approx(1)
+    assert 0 <= float(table.fair_convergence_time) < 15
+    assert np.all(table.flow_convergence_time < 15)
+
+
+def test_capacity_is_the_payload_that_fits():
+    slow = {"rate": "20Mbps", "rtt": "20ms", "rate_steps": [["3s", "10Mbps"]]}
+    run = tc.run(tc.Experiment(path=slow, duration="5s", warmup="1s"))
+    # After the warm-up two seconds of 20 Mbit/s and two of 10, 1448 bytes of every 1500.
+    assert float(run.dataset.capacity) == pytest.approx(15e6 * 1448 / 1500, rel=1e-6)
+
+
+def test_a_flow_that_writes_slowly_is_owed_no_more_than_that():
+    flows = [{"cc": "cubic"}, {"cc": "cubic", "rate": "2Mbps", "write_size": "10kB"}]
+    run = tc.Experiment(
+        path={"rate": "20Mbps", "rtt": "20ms"}, flows=flows, duration="10s", warmup="2s"
+    )
+    assert np.allclose(metrics.of_run(tc.run(run).dataset).flow_max_min_share, 1, atol=0.08)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How long flows take to find their rates, from series of equidistant samples.
+
+A sample at time t is the mean since the one before. Times look ahead: a flow has converged at t if
+what follows t is as it should be, so that no start-up is averaged into the answer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tunnelcc.metrics.counts import NAN
+
+#: Largest relative deviation from equal shares that is called fair.
+DELTA = 0.1
+#: Largest relative deviation from its fair rate with which a flow is called stable.
+TOLERANCE = 0.25
+#: How long (s) it must hold.
+HOLD = 5.0
+#: Time (s) over which rates are averaged to tell whether they are stable.
+WINDOW = 1.0
+
+
+def fair_convergence_time(
+    rates: ArrayLike, time: ArrayLike, start: float, delta: float = DELTA, hold: float = HOLD
+) -> float:
+    """Return seconds from ``start`` until n flows have shares between (1 − δ)/n and (1 + δ)/n.
+
+    δ-fair convergence (RFC 5166, section 2.3; Bansal et al., Dynamic Behavior of Slowly-Responsive
+    Congestion Control Algorithms, SIGCOMM 2001), of the shares in the ``hold`` seconds that follow.
+    ``rates``: shape (flow, time), any unit; ``time``: s, of each sample; ``start``: s, of the last
+    flow. NaN for fewer than two flows, or if it never comes to that.
+    """
+    series, times = np.atleast_2d(np.asarray(rates, dtype=float)), np.asarray(time, dtype=float)
+    flows = len(series)
+    ahead, begins = _means_ahead(series, times, hold)
+    if flows < 2 or not begins.size:
+        return NAN
+    parts = ahead / np.maximum(ahead.sum(axis=0), np.finfo(float).tiny)
+    fair = np.all(np.abs(flows * parts - 1) <= delta, axis=0)
+    return _first(fair, begins, start)
+
+
+def rate_convergence_time(
+    rate: ArrayLike,
+    time: ArrayLike,
+    start: float,
+    target: float,
+    tolerance: float = TOLERANCE,
+    hold: float = HOLD,
+    window: float = WINDOW,
+) -> float:
+    """Return seconds from ``start`` until the rate stays near ``target`` for ``hold`` seconds.
+
+    Near: every mean over ``window`` seconds lies within ``tolerance`` · ``target`` of it (Dong et
+    al., PCC: Re-architecting Congestion Control for Consistent High Performance, NSDI 2015,
+    section 4.2.2: the ideal fair share, ±25 %, 5 s). ``rate``: shape (time,), unit of ``target``;
+    ``time``: s, of each sample. NaN if it never comes to that.
+    """
+    series, times = np.atleast_2d(np.asarray(rate, dtype=float)), np.asarray(time, dtype=float)
+    means, begins = _means_ahead(series, times, window)
+    near = np.abs(means[0] - target) <= tolerance * target
+    held, begins = _means_ahead(near[np.newaxis].astype(float), begins, hold - window, first=True)
+    return _first(held[0] > 1 - 1e-9, begins, start)
+
+
+def _means_ahead(
+    series: NDArray[np.float64], time: NDArray[np.float64], span: float, first: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the means (flow, k) over the ``span`` seconds after each time, and these times (k,).
+
+    ``first``: samples are of what follows their time, so that the one at the time itself counts.
+    """
+    interval = time[1] - time[0] if time.size > 1 else span
+    width = max(1, round(span / interval)) + first
+    if time.size < width:
+        return np.empty((len(series), 0)), np.empty(0)
+    sums = np.cumsum(np.pad(series, ((0, 0), (1, 0))), axis=1)
+    means = (sums[:, width:] - sums[:, :-width]) / width
+    begins = time[: means.shape[1]]
+    return means, begins if first else begins - interval
+
+
+def _first(holds: NDArray[np.bool_], begins: NDArray[np.float64], start: float) -> float:
+    after = np.flatnonzero(holds & (begins >= start - 1e-9))
+    return float(max(begins[after[0]] - start, 0)) if after.size else NAN

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Ratios of counts."""
+
+from __future__ import annotations
+
+NAN = float("nan")
+
+
+def goodput(delivered_bytes: float, seconds: float) -> float:
+    """Return application bytes read by the receiver per time, 8·B/t, in bit/s.
+
+    RFC 2647, section 3.17: bits forwarded to the right destination, retransmissions not counted.
+    """
+    return 8 * delivered_bytes / seconds if seconds > 0 else NAN
+
+
+def retransmission_ratio(retransmits: float, segments: float) -> float:
+    """Return retransmitted segments per data segment sent (retransmissions included), 0 to 1."""
+    return retransmits / segments if segments > 0 else NAN
+
+
+def loss_rate(lost: float, offered: float) -> float:
+    """Return lost packets per packet offered to the path, 0 to 1 (RFC 7680, ratio form)."""
+    return lost / offered if offered > 0 else NAN
+
+
+def efficiency(application_bytes: float, wire_bytes: float) -> float:
+    """Return application bytes read per IP byte sent across the path, 0 to 1."""
+    return application_bytes / wire_bytes if wire_bytes > 0 else NAN

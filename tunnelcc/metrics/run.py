@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""All metrics of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tunnelcc.metrics import convergence, counts, fairness, samples
+
+if TYPE_CHECKING:
+    import xarray
+
+
+class _Run:
+    """A run's variables as arrays, and what several metrics need of them."""
+
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        self._variables = variables
+
+    def __getitem__(self, name: str) -> Any:
+        return self._variables[name]
+
+    def path(self, name: str) -> float:
+        """Return a total of the direction of the data."""
+        return float(self[name][0])
+
+    @property
+    def goodputs(self) -> Any:
+        return 8 * self["delivered_bytes"] / self["measured_time"]
+
+    @property
+    def srtts(self) -> Any:
+        """Of the legs that cross the path."""
+        names = list(self["leg"])
+        return self["srtt"][:, names.index("carrier") if "carrier" in names else 0]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """``of``: its value in SI units, of a run; ``per_flow``: one for each flow."""
+
+    units: str
+    long_name: str
+    of: Callable[[_Run], Any]
+    per_flow: bool = False
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """Its dimensions in the Dataset of a run."""
+        return ("flow",) if self.per_flow else ()
+
+
+def _loss_rate(run: _Run) -> float:
+    return counts.loss_rate(
+        run.path("queue_drops") + run.path("random_losses"), run.path("packets")
+    )
+
+
+def _rtts(run: _Run) -> list[float]:
+    return [
+        samples.mean(samples.valid(np.nan_to_num(srtt), run["time"], float(run["warmup"])))
+        for srtt in run.srtts
+    ]
+
+
+def _max_min_shares(run: _Run) -> Any:
+    return fairness.max_min_shares(run.goodputs, float(run["capacity"]), run["demand"])
+
+
+def _fair_convergence_time(run: _Run) -> float:
+    last = float(np.max(run["start"]))
+    return convergence.fair_convergence_time(run["flow_goodput"], run["time"], last)
+
+
+def _rate_convergence_times(run: _Run) -> list[float]:
+    targets = fairness.max_min_allocation(float(run["capacity"]), run["demand"])
+    return [
+        convergence.rate_convergence_time(rate, run["time"], float(start), target)
+        for rate, start, target in zip(run["flow_goodput"], run["start"], targets, strict=True)
+    ]
+
+
+#: Name → what it is. Those of one flow begin with ``flow_``. Warm-up left out, but for ratios of
+#: counts and for times since a flow's start.
+METRICS = {
+    "goodput": Metric("bit/s", "goodput of all flows", lambda run: np.sum(run.goodputs)),
+    "utilisation": Metric(
+        "1", "utilisation of the bottleneck", lambda run: run.path("mean_utilisation")
+    ),
+    "jain": Metric("1", "Jain's index", lambda run: fairness.jain_index(run.goodputs)),
+    "max_min_share": Metric(
+        "1", "least max-min share of a flow", lambda run: np.min(_max_min_shares(run))
+    ),
+    "fair_convergence_time": Metric(
+        "s", f"time to shares within {100 * convergence.DELTA:g} % of equal",
+        _fair_convergence_time,
+    ),
+    "queue_delay_mean": Metric(
+        "s", "mean queueing delay", lambda run: run.path("queue_delay_mean")
+    ),
+    "queue_delay_p50": Metric(
+        "s", "median of the queueing delay", lambda run: run.path("queue_delay_p50")
+    ),
+    "queue_delay_p95": Metric(
+        "s", "95th percentile of the queueing delay", lambda run: run.path("queue_delay_p95")
+    ),
+    "queue_delay_p99": Metric(
+        "s", "99th percentile of the queueing delay", lambda run: run.path("queue_delay_p99")
+    ),
+    "loss_rate": Metric("1", "loss rate of the path", _loss_rate),
+    "retransmission_ratio": Metric(
+        "1", "retransmission ratio",
+        lambda run: counts.retransmission_ratio(
+            float(run["path_retransmits"]), float(run["path_segments"])
+        ),
+    ),
+    "efficiency": Metric(
+        "1", "application bytes per byte on the wire",
+        lambda run: counts.efficiency(np.sum(run["total_bytes"]), float(run["wire_bytes"])),
+    ),
+    "cpu_client": Metric("1", "CPU use of the client, all cores", lambda run: run["mean_cpu"][0]),
+    "cpu_server": Metric("1", "CPU use of the server, all cores", lambda run: run["mean_cpu"][1]),
+    "flow_goodput": Metric("bit/s", "goodput", lambda run: run.goodputs, per_flow=True),
+    "flow_share": Metric(
+        "1", "share of the goodput", lambda run: fairness.shares(run.goodputs), per_flow=True
+    ),
+    "flow_max_min_share": Metric("1", "max-min share", _max_min_shares, per_flow=True),
+    "flow_convergence_time": Metric(
+        "s", f"time to {convergence.HOLD:g} s within {100 * convergence.TOLERANCE:g} % of the "
+        "max-min fair rate",
+        _rate_convergence_times, per_flow=True,
+    ),
+    "flow_completion_time": Metric(
+        "s", "flow completion time", lambda run: run["completion"] - run["start"], per_flow=True
+    ),
+    "flow_rtt": Metric("s", "mean smoothed RTT across the path", _rtts, per_flow=True),
+    "flow_base_rtt": Metric("s", "base RTT", lambda run: run["base_rtt"], per_flow=True),
+    "flow_start": Metric("s", "start", lambda run: run["start"], per_flow=True),
+}  # fmt: skip
+
+
+def of_run(run: xarray.Dataset) -> xarray.Dataset:
+    """Return all METRICS of a run, ``Result.dataset``: scalars, and variables over ``flow``.
+
+    ``flow_cc`` names each flow's congestion control across the path. The functions of this package
+    define each metric; queueing delay is the waiting time of packets that were not dropped, CPU use
+    is of the measured time, flow completion time begins with connecting (Dukkipati and McKeown, Why
+    Flow-Completion Time is the Right Metric for Congestion Control, CCR 2006). All have ``units``
+    and ``long_name``.
+    """
+    import xarray
+
+    found = values({str(name): variable.values for name, variable in run.variables.items()})
+    data = {
+        name: (metric.dims, found[name], {"units": metric.units, "long_name": metric.long_name})
+        for name, metric in METRICS.items()
+    }
+    names = xarray.Variable("flow", found["flow_cc"], {"long_name": "congestion control"})
+    return xarray.Dataset({**data, "flow_cc": names}, {"flow": run.variables["flow"]})
+
+
+def values(variables: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Return what of_run() does as plain arrays, of the arrays of a run, which takes less time."""
+    run = _Run(variables)
+    found = {name: np.asarray(metric.of(run), dtype=float) for name, metric in METRICS.items()}
+    return {**found, "flow_cc": np.asarray(run["cc"])}

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Statistics of samples over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tunnelcc.metrics.counts import NAN
+
+
+def valid(samples: ArrayLike, time: ArrayLike, since: float) -> NDArray[np.float64]:
+    """Return the samples taken after ``since`` (s) that are more than 0 (0: not measured yet)."""
+    values, times = np.asarray(samples, dtype=float), np.asarray(time, dtype=float)
+    kept: NDArray[np.float64] = values[(times > since) & (values > 0)]
+    return kept
+
+
+def mean(samples: ArrayLike) -> float:
+    """Return the arithmetic mean of equidistant samples: the mean over time."""
+    values = np.asarray(samples, dtype=float)
+    return float(np.mean(values)) if values.size else NAN
+
+
+def percentile(samples: ArrayLike, percent: float) -> float:
+    """Return the value that ``percent`` of the samples do not exceed, between samples linear."""
+    values = np.asarray(samples, dtype=float)
+    return float(np.percentile(values, percent)) if values.size else NAN
+
+
+def total(values: Sequence[float]) -> float:
+    """Return the sum without rounding errors that depend on the order."""
+    return math.fsum(values)
