@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tunnelcc import catalog, core, derived
-from tunnelcc.catalog import RelayEntry
+from tunnelcc.catalog import RelayEntry, relay
 from tunnelcc.config import CongestionControl, CrossTraffic, Experiment, Flow, Hosts
 from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
@@ -214,14 +214,14 @@ def _relay(experiment: Experiment, entry: RelayEntry) -> Any:
     return spec
 
 
-def _turn(turn: catalog.Turn) -> Any:
+def _turn(turn: relay.Turn) -> Any:
     spec = core.load().HandshakeTurn()
     spec.client = list(turn.client)
     spec.server = list(turn.server)
     return spec
 
 
-def layer_spec(layer: catalog.Layer) -> Any:
+def layer_spec(layer: relay.Layer) -> Any:
     """Return the ``_core.LayerSpec`` of a catalogue layer."""
     spec = core.load().LayerSpec()
     spec.kind = layer.layer
@@ -233,9 +233,7 @@ def layer_spec(layer: catalog.Layer) -> Any:
     return spec
 
 
-def _loopback_tcp(
-    experiment: Experiment, link: catalog.LoopbackLink, sockets: catalog.Sockets
-) -> Any:
+def _loopback_tcp(experiment: Experiment, link: relay.LoopbackLink, sockets: relay.Sockets) -> Any:
     spec = _tcp(experiment)
     spec.mss = link.mss
     spec.send_buffer_per_segment = _send_buffer_per_segment(link.mss, experiment.hosts)
@@ -244,7 +242,7 @@ def _loopback_tcp(
     return spec
 
 
-def _cost(experiment: Experiment, cost: catalog.Cost, sending: str, receiving: str) -> Any:
+def _cost(experiment: Experiment, cost: relay.Cost, sending: str, receiving: str) -> Any:
     """Costs in ns per payload byte; measured per IP byte and number of streams."""
     streams = sum(flow.count for flow in experiment.flows)
     tcp = experiment.tcp

@@ -49,7 +49,7 @@ def test_missing_files_are_named(tmp_path):
 
 
 def test_a_tunnel_file_is_found_beside_the_scenario(tmp_path, monkeypatch):
-    entry = Path(scenario.__file__).parent / "catalog" / "gost-relay-ws.toml"
+    entry = Path(scenario.__file__).parent / "catalog" / "tunnels" / "gost-relay-ws.toml"
     (tmp_path / "mine.toml").write_text(entry.read_text())
     (tmp_path / "scenario.toml").write_text('tunnel = "mine.toml"')
     monkeypatch.chdir("/")

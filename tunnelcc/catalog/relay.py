@@ -1,34 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tunnels as data: one TOML file each, with a label and a source for every number.
-
-``catalog/*.toml`` are the built-in ones; a user's own file may be given by its path. A new kind of
-tunnel adds its class to ``KINDS``.
-"""
+"""Tunnels that terminate TCP on both hosts and carry its bytes on a connection of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import cache
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
-from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.catalog.cited import Bytes, Cited, Entry
+from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import SWITCH, Kind, Model, choice, size, time, whole
-from tunnelcc.toml import read_toml
 from tunnelcc.units import UnitError
-
-DIRECTORY = Path(__file__).with_name("catalog")
-
-LABELS = ("measured", "source code", "arithmetic", "published", "inferred")
-
-
-def _parse_prose(value: object) -> str:
-    if isinstance(value, str) and value.strip():
-        return value
-    raise UnitError("some text")
 
 
 def _parse_costs(value: object) -> tuple[float, ...]:
@@ -53,19 +35,10 @@ def _parse_counts(expected: str, least: int) -> Kind:
     return Kind(parse, list, expected)
 
 
-Prose = Annotated[str, Kind(_parse_prose, str, "some text")]
 Writes = Annotated[tuple[int, ...], _parse_counts("a list of sizes in bytes, each at least 1", 1)]
 Counts = Annotated[tuple[int, ...], _parse_counts("a list of numbers of streams", 1)]
 Costs = Annotated[tuple[float, ...], Kind(_parse_costs, list, "a list of CPU seconds per GB")]
-Size = Annotated[int, size(0, 2**31 - 1)]
 LayerSize = Annotated[int, whole(0, 2**24)]
-
-
-class Cited(Model):
-    """Numbers with what kind of evidence they have, and which."""
-
-    label: Annotated[str, choice(*LABELS)]
-    source: Prose
 
 
 class Turn(Cited):
@@ -99,12 +72,6 @@ class Layer(Cited):
                     Problem(key, getattr(self, key), f"no value in a {self.layer} layer")
                 )
         return self
-
-
-class Bytes(Cited):
-    """A size."""
-
-    bytes: Size
 
 
 class Carrier(Cited):
@@ -161,15 +128,6 @@ class Cpu(Model):
     to_client: Cost
 
 
-class Entry(Model):
-    """A tunnel of the catalogue."""
-
-    name: Prose
-    kind: Prose
-    summary: Prose
-    software: Prose
-
-
 class RelayEntry(Entry):
     """A tunnel that terminates TCP on both hosts, with one carrier connection per stream."""
 
@@ -189,64 +147,3 @@ class RelayEntry(Entry):
         if buffer.bytes < 1024:
             raise ConfigError(Problem("bytes", buffer.bytes, "at least 1KiB"))
         return buffer
-
-
-KINDS: dict[str, type[Entry]] = {"relay": RelayEntry}
-
-
-@cache
-def names() -> tuple[str, ...]:
-    """Return the names of the built-in tunnels."""
-    return tuple(sorted(path.stem for path in DIRECTORY.glob("*.toml")))
-
-
-def load(name: str) -> Entry:
-    """Return the built-in tunnel ``name``, or the one in the file ``name`` if it ends in .toml.
-
-    Raises ConfigError; its keys are relative to the tunnel.
-    """
-    if name in names():
-        return _built_in(name)
-    if name.endswith(".toml"):
-        return _user_file(Path(name))
-    expected = "one of " + ", ".join(names()) + ", none, or the path of a .toml file"
-    raise ConfigError(Problem("", name, expected, nearest(name, names())))
-
-
-@cache
-def _built_in(name: str) -> Entry:
-    return _read(DIRECTORY / f"{name}.toml", {"name": name})
-
-
-def _user_file(path: Path) -> Entry:
-    try:
-        return _read(path, {"name": path.stem})
-    except ConfigError as error:
-        where = f"in {path}"
-        raise ConfigError(
-            *(replace(it, hint="; ".join(filter(None, (it.hint, where)))) for it in error.problems)
-        ) from None
-
-
-def _read(path: Path, defaults: dict[str, Any]) -> Entry:
-    table = {**defaults, **read_toml(path)}
-    kind = table.get("kind", MISSING)
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ConfigError(Problem("kind", kind, "one of " + ", ".join(KINDS)))
-    entry: Entry = KINDS[kind].parse(table)
-    return entry
-
-
-def settings(entry: Model, prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
-    """Yield (key, values, label, source) for each cited table of an entry."""
-    for name in type(entry).model_fields:
-        value = getattr(entry, name)
-        items = value if isinstance(value, tuple) else (value,)
-        for index, item in enumerate(items):
-            key = f"{prefix}{name}" + (f"[{index}]" if isinstance(value, tuple) else "")
-            if isinstance(item, Cited):
-                table = item.model_dump(exclude={"label", "source"}, exclude_defaults=True)
-                text = ", ".join(f"{part} {value}" for part, value in table.items())
-                yield key, text, item.label, item.source
-            elif isinstance(item, Model):
-                yield from settings(item, f"{key}.")
