@@ -113,6 +113,12 @@ def _parse_text(value: object) -> str:
     raise UnitError(TEXT.expected)
 
 
+def _parse_prose(value: object) -> str:
+    if isinstance(value, str) and value.strip():
+        return value
+    raise UnitError(PROSE.expected)
+
+
 def _parse_buffer(value: object) -> units.Buffer:
     buffer = units.parse_buffer(value)
     sizes = (buffer.bdp, buffer.packets, buffer.bytes)
@@ -151,6 +157,7 @@ RATE_STEPS = Kind(
 )
 SWITCH = Kind(_parse_switch, bool, "true or false")
 TEXT = Kind(_parse_text, str, "one line of text")
+PROSE = Kind(_parse_prose, str, "some text")
 BUFFER = Kind(_parse_buffer, str, f"{units.BUFFER_EXPECTED}, more than 0, at most 1000bdp or 1TiB")
 PROBABILITY = Kind(units.parse_probability, units.format_probability, units.PROBABILITY_EXPECTED)
 

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What operations on packets and records cost a host's CPU: profiles, and sums over operations.
+
+``profiles/*.toml`` are the built-in ones, a user's own (``tunnelcc calibrate-host`` writes one) is
+given by its path. A cost has two parts, ns per call and ns per byte, on one core of the machine
+where it was measured; ``hosts.speed`` scales both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field, model_validator
+
+from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.schema import PROSE, Model, choice, number
+from tunnelcc.toml import read_toml
+
+DIRECTORY = Path(__file__).with_name("profiles")
+REFERENCE = "reference-host"
+
+LABELS = ("measured", "stated", "inferred", "calibrated")
+
+#: Every operation that a profile may price, and what one call of it is.
+OPERATIONS = {
+    "copy": "copying memory",
+    "syscall": "entering the kernel and coming back",
+    "context-switch": "a core's change from one thread to another",
+    "tun-read": "read() of a packet from a TUN or TAP device",
+    "tun-write": "write() of a packet to a TUN or TAP device",
+    "raw-receive": "recvmsg() of a frame from a packet socket",
+    "raw-send": "sendto() of a frame on a packet socket",
+    "udp-send": "sendto() of a datagram, down to the device",
+    "udp-receive": "recvfrom() of a datagram",
+    "tcp-send": "send() on a TCP connection, down to the device",
+    "tcp-receive": "recv() on a TCP connection",
+    "cipher-init": "a new cipher context, its key schedule, and the end of it",
+    **{
+        f"{cipher}-{verb}": f"{verb}ing one packet or record"
+        for cipher in (
+            "aes-128-cbc", "aes-256-cbc", "aes-128-gcm", "aes-256-gcm", "chacha20-poly1305",
+        )
+        for verb in ("encrypt", "decrypt")
+    },
+    "hmac-sha1": "message authentication code with SHA-1",
+    "hmac-sha256": "message authentication code with SHA-256",
+    **{
+        f"{algorithm}-compress": "compressing one packet by itself; bytes before compression"
+        for algorithm in ("lz4", "zlib-1", "zlib-9", "lzo-1", "lzo-999")
+    },
+    **{
+        f"{algorithm}-decompress": "expanding one packet; bytes after expansion"
+        for algorithm in ("lz4", "zlib", "lzo")
+    },
+}  # fmt: skip
+
+Prose = Annotated[str, PROSE]
+Nanoseconds = Annotated[float, number(0, 1e9)]
+
+
+class Cost(NamedTuple):
+    """CPU time of handling one packet or record."""
+
+    per_call: float  # ns
+    per_byte: float  # ns
+
+    def __call__(self, size: float) -> float:
+        """Return the CPU time (ns) for ``size`` bytes."""
+        return self.per_call + self.per_byte * size
+
+
+class Operation(Model):
+    """What one operation costs, with what kind of evidence, and which."""
+
+    per_call: Nanoseconds
+    per_byte: Nanoseconds
+    label: Annotated[str, choice(*LABELS)]
+    source: Prose
+
+
+class Profile(Model):
+    """Costs of operations on one kind of host."""
+
+    name: Prose
+    summary: Prose
+    base: Annotated[str, choice(REFERENCE)] | None = Field(
+        None, description="profile that has the operations which are not listed"
+    )
+    operations: dict[str, Operation] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _known(self) -> Profile:
+        for name, operation in self.operations.items():
+            if name not in OPERATIONS:
+                expected = "one of the operations " + ", ".join(OPERATIONS)
+                raise ConfigError(
+                    Problem(f"operations.{name}", operation.table(), expected,
+                            f"unknown operation, {nearest(name, OPERATIONS)}".rstrip(", "))
+                )  # fmt: skip
+        return self
+
+    def operation(self, name: str) -> Operation:
+        """Return what ``name`` costs. Raises ConfigError for one that the profile lacks."""
+        if name in self.operations:
+            return self.operations[name]
+        if self.base is not None:
+            return load(self.base).operation(name)
+        raise ConfigError(
+            Problem(
+                "",
+                self.name,
+                f"a profile that knows what {name} costs",
+                nearest(name, self.operations),
+            )
+        )
+
+
+def of(profile: Profile, operations: Iterable[str], compressed: float = 1.0) -> Cost:
+    """Return the cost of doing ``operations``, in their order, once per packet or record.
+
+    Bytes are those of the packet before compression: operations behind one that compresses handle
+    ``compressed`` times as many, and so do those before one that expands.
+    """
+    names = tuple(operations)
+    expands = any(name.endswith("-decompress") for name in names)
+    share = compressed if expands else 1.0
+    per_call = per_byte = 0.0
+    for name in names:
+        cost = profile.operation(name)
+        if name.endswith("-decompress"):
+            share = 1.0
+        per_call += cost.per_call
+        per_byte += cost.per_byte * share
+        if name.endswith("-compress"):
+            share = compressed
+    return Cost(per_call, per_byte)
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Return the names of the built-in profiles."""
+    return tuple(sorted(path.stem for path in DIRECTORY.glob("*.toml")))
+
+
+def load(name: str) -> Profile:
+    """Return the built-in profile ``name``, or the one in the file ``name`` if it ends in .toml.
+
+    Raises ConfigError; its keys are relative to the profile.
+    """
+    if name in names():
+        return _built_in(name)
+    if name.endswith(".toml"):
+        return _user_file(Path(name))
+    expected = "one of " + ", ".join(names()) + ", or the path of a .toml file"
+    raise ConfigError(Problem("", name, expected, nearest(name, names())))
+
+
+@cache
+def _built_in(name: str) -> Profile:
+    return _read(DIRECTORY / f"{name}.toml")
+
+
+def _user_file(path: Path) -> Profile:
+    try:
+        return _read(path)
+    except ConfigError as error:
+        where = f"in {path}"
+        raise ConfigError(
+            *(replace(it, hint="; ".join(filter(None, (it.hint, where)))) for it in error.problems)
+        ) from None
+
+
+def _read(path: Path) -> Profile:
+    table: dict[str, Any] = {"name": path.stem, **read_toml(path)}
+    profile: Profile = Profile.parse(table)
+    return profile
