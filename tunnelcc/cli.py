@@ -137,20 +137,24 @@ def _text_or_value(key: str, text: str, parse: Any) -> object:
 
 @cli.command("list")
 def list_() -> None:
-    """Show the tunnels and the congestion controls there are."""
+    """Show the tunnels, congestion controls, cost profiles and payloads there are."""
     from tunnelcc import report
 
     report.print_list()
 
 
 @cli.command()
-@click.argument("what", metavar="experiment|tunnel|cc")
+@click.argument("what", metavar="experiment|tunnel|cc|profile")
 @click.argument("name", required=False)
 def show(what: str, name: str | None) -> None:
-    """Show the keys of an experiment with their defaults, or a tunnel or congestion control."""
+    """Show the keys of an experiment with their defaults, or a tunnel, cc or profile."""
     from tunnelcc import report
 
-    named = {"tunnel": report.print_tunnel, "cc": report.print_congestion_control}
+    named = {
+        "tunnel": report.print_tunnel,
+        "cc": report.print_congestion_control,
+        "profile": report.print_profile,
+    }
     if what == "experiment" and name is None:
         report.print_experiment()
     elif what == "experiment":
@@ -234,6 +238,27 @@ def validate(
     )
     if not passed:
         sys.exit(1)
+
+
+@cli.command("calibrate-host")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write a profile (.toml), for --set hosts.profile=FILE.",
+)
+def calibrate_host(output: Path | None) -> None:
+    """Measure what operations of tunnels cost on this machine: ciphers, compression, system calls.
+
+    Takes about 15 seconds. Packet sockets and TUN devices are measured by root alone.
+    """
+    from tunnelcc import calibrate, report
+
+    if output is not None and output.suffix != ".toml":
+        raise ConfigError(Problem("--output", str(output), "a file name that ends in .toml"))
+    profile, spreads = calibrate.run()
+    report.print_measured_profile(profile, spreads)
+    if output is not None:
+        calibrate.write(profile, output)
 
 
 @cli.command()

@@ -17,8 +17,9 @@ _QUIET_SECONDS = 2.0
 class Progress:
     """Shows a bar on standard error if that is a terminal, once two seconds have passed."""
 
-    def __init__(self, total: float, enabled: bool = True) -> None:
+    def __init__(self, total: float, enabled: bool = True, label: str = "simulating") -> None:
         self._total = total
+        self._label = label
         self._enabled = enabled and sys.stderr.isatty()
         self._started = time.monotonic()
         self._bar: rich.progress.Progress | None = None
@@ -42,7 +43,7 @@ class Progress:
             return
         if self._bar is None:
             self._bar = self._make_bar()
-            self._task = self._bar.add_task("simulating", total=self._total, left="")
+            self._task = self._bar.add_task(self._label, total=self._total, left="")
             self._bar.start()
         if self._task is not None:
             self._bar.update(self._task, completed=done, left=self._left(done))

@@ -4,20 +4,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tunnelcc import catalog, core
+from tunnelcc import catalog, core, costs, payloads
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.kernels import kernels
 from tunnelcc.schema import keys_of
 from tunnelcc.units import format_time
 
 if TYPE_CHECKING:
+    from tunnelcc.costs import Profile
     from tunnelcc.result import Result
 
 # With more flows than this, a table shows those of each group as one line.
@@ -104,7 +105,7 @@ def _path_leg(flow: dict[str, Any]) -> dict[str, Any]:
 
 
 def print_list() -> None:
-    """Print tunnels and congestion controls, a line each."""
+    """Print tunnels, congestion controls, cost profiles and payloads, a line each."""
     console = _console()
     console.print("Tunnels", style="bold")
     entries = [catalog.load(name) for name in catalog.names()]
@@ -113,6 +114,10 @@ def print_list() -> None:
     algorithms = [(item.name, item.summary) for item in core.algorithms()]
     algorithms += [(name, "ns-3's own, unchanged") for name in core.ns3_congestion_controls()]
     console.print(_grid(algorithms))
+    console.print("\nCost profiles of hosts", style="bold")
+    console.print(_grid((name, costs.load(name).summary) for name in costs.names()))
+    console.print("\nPayloads", style="bold")
+    console.print(_grid(payloads.CORPORA.items()))
 
 
 def print_experiment() -> None:
@@ -160,6 +165,44 @@ def print_tunnel(name: str) -> None:
     for key, value, label, source in catalog.settings(entry):
         table.add_row(*map(escape, (key, value, label, source)))
     console.print(table)
+
+
+def print_profile(name: str) -> None:
+    """Print a cost profile with the source of every number. Raises ConfigError."""
+    try:
+        profile = costs.load(name)
+    except ConfigError as error:
+        raise ConfigError(*(problem.below("profile") for problem in error.problems)) from None
+    console = _console()
+    console.print(profile.name, style="bold", markup=False)
+    console.print(profile.summary, markup=False)
+    table = _table("operation", "ns per call", "ns per byte", "label", "source", right=(1, 2))
+    for operation in costs.OPERATIONS:
+        cost = profile.operation(operation)
+        numbers = (f"{cost.per_call:.0f}", f"{cost.per_byte:.3f}")
+        table.add_row(operation, *numbers, cost.label, escape(cost.source))
+    console.print(table)
+
+
+def print_measured_profile(profile: Profile, spreads: Mapping[str, float]) -> None:
+    """Print what was measured on this machine, beside the reference; spreads are ratios."""
+    console = _console()
+    console.print(profile.summary, style="bold", markup=False)
+    reference = costs.load(costs.REFERENCE)
+    table = _table(
+        "operation", "ns per call", "ns per byte", "spread", "128 B", "1408 B", "reference, 1408 B",
+        right=(1, 2, 3, 4, 5, 6),
+    )  # fmt: skip
+    for name, operation in profile.operations.items():
+        cost = costs.of(profile, [name])
+        table.add_row(
+            name, f"{operation.per_call:.0f}", f"{operation.per_byte:.3f}", f"{spreads[name]:.0%}",
+            f"{cost(128):.0f}", f"{cost(1408):.0f}", f"{costs.of(reference, [name])(1408):.0f}",
+        )  # fmt: skip
+    console.print(table)
+    missing = [name for name in costs.OPERATIONS if name not in profile.operations]
+    if missing:
+        console.print(f"Not measured, as in {costs.REFERENCE}: {', '.join(missing)}", markup=False)
 
 
 def print_congestion_control(name: str) -> None:

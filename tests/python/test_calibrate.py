@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`tunnelcc calibrate-host`: what counts as the cost of an operation, and the profile of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tunnelcc import calibrate, cli, costs
+from tunnelcc.calibrate import timing
+
+QUICK = (
+    "from tunnelcc.calibrate import timing; timing._BATCHES, timing._BATCH = 3, 1e5; "
+    "from tunnelcc import cli; cli.main(['calibrate-host', '--output', {path!r}])"
+)
+
+
+def _taking(per_call, per_byte, disturbed=False):
+    """Calls that say they took so long, every third batch ten times as long."""
+    runs = iter(range(10**6))
+
+    def sized(size):
+        def calls(count):
+            slow = 10 if disturbed and next(runs) % 3 == 0 else 1
+            return slow * count * (per_call + per_byte * size)
+
+        return calls
+
+    return sized
+
+
+def test_cost_is_slope_and_intercept_less_what_nothing_takes():
+    nothing = _taking(40, 0)(0)
+    found = timing.measure(_taking(1040, 2.5), nothing)
+    assert found.per_call == pytest.approx(1000)
+    assert found.per_byte == pytest.approx(2.5)
+    assert found.spread == pytest.approx(0)
+
+
+def test_disturbances_do_not_count():
+    found = timing.measure(_taking(1040, 2.5, disturbed=True), _taking(40, 0)(0))
+    assert found.per_call == pytest.approx(1000)
+    assert found.per_byte == pytest.approx(2.5)
+
+
+def test_costs_are_never_negative():
+    found = timing.measure(_taking(10, -0.001), _taking(40, 0)(0))
+    assert (found.per_call, found.per_byte) == (0, 0)
+
+
+def test_preparations_do_not_count_and_come_before_every_128_calls():
+    prepared, called = [], []
+    calls = timing.repeated(lambda: called.append(1), lambda: prepared.append(len(called)))
+    assert calls(300) > 0
+    assert prepared == [0, 128, 256]
+    assert len(called) == 300
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory):
+    """A profile of this machine, from few short batches, in a process of its own (it forks)."""
+    path = tmp_path_factory.mktemp("host") / "mine.toml"
+    command = [sys.executable, "-c", QUICK.format(path=str(path))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout, costs.load(str(path))
+
+
+def test_the_profile_of_this_machine_prices_every_operation(measured):
+    output, profile = measured
+    for operation in costs.OPERATIONS:
+        assert profile.operation(operation).label == "measured"
+    for operation in profile.operations:
+        assert operation in output
+    assert {"syscall", "udp-send", "aes-256-cbc-encrypt", "zlib-9-compress"} <= set(
+        profile.operations
+    )
+
+
+def test_costs_are_in_the_order_that_any_machine_has(measured):
+    _, profile = measured
+    cost = {name: costs.of(profile, [name])(1408) for name in profile.operations}
+    assert 10 < cost["syscall"] < cost["udp-send"] < 100_000
+    assert cost["copy"] < cost["lz4-compress"] < cost["zlib-9-compress"]
+    assert cost["lz4-decompress"] < cost["lz4-compress"]
+    assert cost["aes-128-cbc-decrypt"] < cost["aes-128-cbc-encrypt"]  # blocks in parallel
+
+
+def test_without_the_packages_it_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "lz4", None)
+    monkeypatch.setitem(sys.modules, "lz4.block", None)
+    with pytest.raises(SystemExit) as error:
+        cli.main(["calibrate-host"])
+    assert error.value.code == 1
+    assert "needs lz4: pip install 'tunnelcc[calibrate]'" in capsys.readouterr().err
+
+
+def test_other_files_are_refused_before_measuring(capsys):
+    with pytest.raises(SystemExit) as error:
+        cli.main(["calibrate-host", "--output", "mine.json"])
+    assert error.value.code == 2
+    assert "ends in .toml" in capsys.readouterr().err
+
+
+def test_a_profile_that_cannot_be_written_is_told(tmp_path):
+    profile = calibrate.profile({})
+    with pytest.raises(Exception, match=r"mine\.toml: No such file"):
+        calibrate.write(profile, tmp_path / "nowhere" / "mine.toml")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`tunnelcc calibrate-host`: a cost profile of the machine it runs on."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tunnelcc import costs
+from tunnelcc.calibrate import kernel, libraries
+from tunnelcc.calibrate.timing import Calls, Measurement, measure, measure_call, repeated
+from tunnelcc.costs import OPERATIONS, Operation, Profile
+from tunnelcc.errors import TunnelccError
+from tunnelcc.progress import Progress
+from tunnelcc.toml import write_toml
+
+
+def run() -> tuple[Profile, dict[str, float]]:
+    """Measure this machine; return its profile and the spread of each operation's batches.
+
+    Raises TunnelccError without the packages lz4 and cryptography.
+    """
+    found: dict[str, Measurement] = {}
+    with Progress(len(OPERATIONS), label="measuring") as progress:
+        for name, measurement in measurements():
+            found[name] = measurement
+            progress.update(len(found))
+    ordered = {name: found[name] for name in OPERATIONS if name in found}
+    return profile(ordered), {name: it.spread for name, it in ordered.items()}
+
+
+def profile(measurements: Mapping[str, Measurement]) -> Profile:
+    """Return the cost profile that ``measurements`` make. Other operations are the
+    reference's."""
+    when = f"measured on {datetime.date.today().isoformat()}"
+    source = f"tunnelcc calibrate-host, {when}"
+    operations = {
+        operation: Operation(
+            per_call=round(it.per_call, 1),
+            per_byte=round(it.per_byte, 4),
+            label="measured",
+            source=source,
+        )
+        for operation, it in measurements.items()
+    }
+    return Profile(
+        name="this host",
+        summary=f"{processor()}, Linux {platform.release()}, {when}",
+        base=costs.REFERENCE if set(OPERATIONS) - set(operations) else None,
+        operations=operations,
+    )
+
+
+def write(profile: Profile, path: Path) -> None:
+    """Write a profile for ``hosts.profile``. Raises TunnelccError where that cannot be done."""
+    table = profile.table()
+    del table["name"]
+    try:
+        path.write_text(write_toml(table))
+    except OSError as error:
+        raise TunnelccError(f"{path}: {error.strerror}") from None
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def measurements() -> Iterator[tuple[str, Measurement]]:
+    """Yield operations and what they cost on this machine."""
+    libraries.load()
+    yield "copy", measure(_copy)
+    yield "syscall", measure_call(kernel.system_call())
+    yield "context-switch", measure_call(*kernel.switches())
+    yield from _devices()
+    with kernel.sockets() as sockets:
+        for operation, sized in sockets.items():
+            yield operation, measure(sized)
+    yield from libraries.measurements()
+
+
+def _copy(size: int) -> Calls:
+    room, data = memoryview(bytearray(size)), bytes(size)
+
+    def copy() -> None:
+        room[:] = data
+
+    return repeated(copy)
+
+
+def _devices() -> list[tuple[str, Measurement]]:
+    """Measure in a thread of its own, which takes the network namespace with it."""
+    found: list[tuple[str, Measurement]] = []
+
+    def run() -> None:
+        try:
+            with kernel.devices() as devices:
+                for operation, sized in devices.items():
+                    found.append((operation, measure(sized)))
+        except OSError:
+            found.clear()  # not permitted; the reference profile has these
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return found

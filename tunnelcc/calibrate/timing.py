@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Timing of single operations in CPU time of the thread.
+
+Each operation runs on a small and on a large packet, in many short batches. The least time of a
+batch counts, because whatever else the machine does only adds. The slope between the two sizes is
+the cost per byte. From the cost per call, the same call doing nothing is subtracted, so that
+Python's share is not counted; what a library's binding does beyond that stays in.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+SMALL, LARGE = 128, 1408  # bytes
+
+_BATCHES = 21
+_BATCH = 2e6  # ns
+CHUNK = 128  # packets that wait at most
+
+#: Makes so many calls and returns the CPU time (ns) that they took.
+Calls = Callable[[int], float]
+#: Calls on packets of so many bytes.
+Sized = Callable[[int], Calls]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What an operation took, and by how much the median batch exceeds the least."""
+
+    per_call: float  # ns
+    per_byte: float  # ns
+    spread: float  # (median - least) / least, large packets
+
+
+def repeated(call: Callable[[], object], prepare: Callable[[], object] | None = None) -> Calls:
+    """Return what times ``call``; ``prepare`` runs before each 128 calls and does not count."""
+
+    def run(count: int) -> float:
+        taken = 0
+        chunk = CHUNK if prepare else count
+        for begin in range(0, count, chunk):
+            if prepare:
+                prepare()
+            turns = range(min(chunk, count - begin))
+            start = time.thread_time_ns()
+            for _ in turns:
+                call()
+            taken += time.thread_time_ns() - start
+        return float(taken)
+
+    return run
+
+
+def _nothing() -> Calls:
+    text = b""
+    return repeated(lambda: text.isalpha())
+
+
+def measure(sized: Sized, nothing: Calls | None = None) -> Measurement:
+    """Return what the calls of ``sized`` cost more than those of ``nothing`` (an empty method)."""
+    base, _ = _least_and_median(nothing or _nothing())
+    small, _ = _least_and_median(sized(SMALL))
+    large, median = _least_and_median(sized(LARGE))
+    per_byte = max(0.0, (large - small) / (LARGE - SMALL))
+    per_call = max(0.0, small - per_byte * SMALL - base)
+    return Measurement(per_call, per_byte, median / large - 1)
+
+
+def measure_call(calls: Calls, nothing: Calls | None = None) -> Measurement:
+    """Return what ``calls``, which handle no bytes, cost more than those of ``nothing``."""
+    base, _ = _least_and_median(nothing or _nothing())
+    least, median = _least_and_median(calls)
+    return Measurement(max(0.0, least - base), 0.0, median / least - 1)
+
+
+def _least_and_median(calls: Calls) -> tuple[float, float]:
+    """Return the least and the median time (ns) of one call."""
+    count = 1
+    while (taken := calls(count)) < _BATCH / 4:
+        count *= 2
+    count = max(1, round(count * _BATCH / taken))
+    times = [calls(count) / count for _ in range(_BATCHES)]
+    return min(times), statistics.median(times)
