@@ -36,7 +36,12 @@ if TYPE_CHECKING:
     from tunnelcc.runner import run as run
     from tunnelcc.runner import run_many as run_many
     from tunnelcc.scenario import load as load
+    from tunnelcc.store import Store as Store
+    from tunnelcc.sweeps import Sweep as Sweep
+    from tunnelcc.sweeps import open_results as open  # noqa: A004, F401
+    from tunnelcc.sweeps import sweep as sweep
 
+#: Name → its module, and what it is called there if not the same.
 _HOME = {
     "CongestionControl": "config",
     "CrossTraffic": "config",
@@ -54,6 +59,10 @@ _HOME = {
     "run": "runner",
     "run_many": "runner",
     "load": "scenario",
+    "Store": "store",
+    "Sweep": "sweeps",
+    "open": "sweeps:open_results",
+    "sweep": "sweeps",
 }
 
 __all__ = ["__version__", *_HOME]
@@ -62,7 +71,8 @@ __all__ = ["__version__", *_HOME]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'tunnelcc' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"tunnelcc.{_HOME[name]}"), name)
+    module, _, attribute = _HOME[name].partition(":")
+    value = getattr(importlib.import_module(f"tunnelcc.{module}"), attribute or name)
     globals()[name] = value
     return value
 

@@ -10,13 +10,16 @@ stopped; and the user's main script is not imported again.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any, Generic, TypeVar
 
 from tunnelcc import core, limits
 from tunnelcc.config import Experiment
@@ -24,6 +27,8 @@ from tunnelcc.errors import RunError
 from tunnelcc.progress import Progress
 from tunnelcc.result import Result
 from tunnelcc.spec import experiment_spec
+
+Key = TypeVar("Key")
 
 _running = threading.Lock()
 
@@ -73,11 +78,12 @@ def run_many(
     for experiment in todo:
         limits.check(experiment)
     order = sorted(range(len(todo)), key=lambda index: -estimated_work(todo[index]))
+    tasks = ((index, todo[index]) for index in order)
     results: dict[int, Result | RunError] = {}
     work = sum(estimated_work(experiment) for experiment in todo)
     done = 0.0
     with Progress(work, enabled=progress is None) as bar:
-        for index, result in _parallel(todo, order, jobs or _cores()):
+        for index, result in parallel(simulate, tasks, jobs):
             results[index] = result
             done += estimated_work(todo[index])
             bar.update(done)
@@ -95,53 +101,69 @@ def estimated_work(experiment: Experiment) -> float:
     return experiment.duration * (experiment.path.rate / 12e3 * (1 + legs) / 2 + flows)
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return the number of CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def simulate(experiment: Experiment, timeout: float | None = None) -> Result:
+    """Run ``experiment`` in a worker: no bar; ends when its parent does, or after ``timeout`` (s).
+
+    Raises RunError, and what run() does.
+    """
+    parent, started = os.getppid(), time.monotonic()
+
+    def watch(seconds: float) -> None:
+        if os.getppid() != parent:
+            raise SystemExit("the process that wanted this run has ended")
+        if timeout is not None and time.monotonic() - started > timeout:
+            raise RunError(f"the run took more than {timeout:g} s")
+
+    return run(experiment, progress=watch)
+
+
 @dataclass
-class _Worker:
+class _Worker(Generic[Key]):
     process: subprocess.Popen[bytes]
     pipe: Connection[object, object]
-    index: int | None = None  # of the experiment it runs
+    key: Key  # of the task it does
+    is_alive: bool = True
 
 
-def _parallel(
-    todo: Sequence[Experiment], order: Sequence[int], jobs: int
-) -> Iterable[tuple[int, Result | RunError]]:
-    pending = list(reversed(order))
-    workers: list[_Worker] = []
+def parallel(
+    function: Callable[[Any], Any], tasks: Iterable[tuple[Key, Any]], jobs: int | None = None
+) -> Generator[tuple[Key, Any], None, None]:
+    """Call ``function`` with each task's argument in worker processes; yield (key, outcome).
+
+    Tasks start in their order and are yielded as they end. What ``function`` raises of tunnelcc's
+    own errors, and the death of its process, are the outcome of that task alone: a RunError.
+    Closing the generator kills the processes. ``jobs``: processes, by default one per core.
+    """
+    pending = iter(tasks)
+    workers: list[_Worker[Key]] = []
     try:
-        while pending or workers:
-            while pending and len(workers) < jobs:
-                workers.append(_start())
-                _assign(workers[-1], pending.pop(), todo)
-            pipes = {worker.pipe: worker for worker in workers}
-            for pipe in wait(list(pipes)):
-                worker = pipes[pipe]  # type: ignore[index]
-                index = worker.index
-                assert index is not None
-                try:
-                    outcome = worker.pipe.recv()
-                except (EOFError, OSError):
-                    workers.remove(worker)
-                    yield index, RunError(_death(worker))
-                    continue
-                if pending:
-                    _assign(worker, pending.pop(), todo)
+        for task in itertools.islice(pending, jobs or cores()):
+            workers.append(_start(function, *task))
+        while workers:
+            ready = set(wait([worker.pipe for worker in workers]))
+            for worker in [worker for worker in workers if worker.pipe in ready]:
+                finished, outcome = worker.key, _receive(worker)
+                following = next(pending, None)
+                if following is not None and worker.is_alive:
+                    _assign(worker, function, *following)
                 else:
-                    workers.remove(worker)
                     _stop(worker)
-                assert isinstance(outcome, (Result, RunError))
-                yield index, outcome
+                    workers.remove(worker)
+                if following is not None and not worker.is_alive:
+                    workers.append(_start(function, *following))
+                yield finished, outcome
     finally:
         for worker in workers:
             worker.process.kill()
-            worker.process.wait()
-            worker.pipe.close()
+            _stop(worker)
 
 
-def _start() -> _Worker:
+def _start(function: Callable[[Any], Any], key: Key, argument: object) -> _Worker[Key]:
     here, there = Pipe()
     code = f"import sys; sys.path[:] = {sys.path!r}; from tunnelcc.worker import main; main()"
     process = subprocess.Popen(
@@ -151,22 +173,29 @@ def _start() -> _Worker:
         stdout=subprocess.DEVNULL,
     )
     there.close()
-    return _Worker(process, here)
+    worker = _Worker(process, here, key)
+    _assign(worker, function, key, argument)
+    return worker
 
 
-def _assign(worker: _Worker, index: int, todo: Sequence[Experiment]) -> None:
-    worker.index = index
+def _assign(
+    worker: _Worker[Key], function: Callable[[Any], Any], key: Key, argument: object
+) -> None:
+    worker.key = key
     with contextlib.suppress(OSError):  # It has died; reading from the pipe will tell.
-        worker.pipe.send(todo[index])
+        worker.pipe.send((function, argument))
 
 
-def _stop(worker: _Worker) -> None:
+def _receive(worker: _Worker[Key]) -> Any:
+    try:
+        return worker.pipe.recv()
+    except (EOFError, OSError):
+        worker.is_alive = False
+        status = worker.process.wait()
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        return RunError(f"the process that simulated this experiment {how}")
+
+
+def _stop(worker: _Worker[Key]) -> None:
     worker.pipe.close()  # Its next read ends, and with it the process.
     worker.process.wait()
-
-
-def _death(worker: _Worker) -> str:
-    worker.pipe.close()
-    status = worker.process.wait()
-    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    return f"the process that simulated this experiment {how}"

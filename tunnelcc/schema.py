@@ -22,11 +22,15 @@ from tunnelcc.units import UnitError
 
 @dataclass(frozen=True)
 class Kind:
-    """A key's quantity: ``parse`` raises UnitError, ``format`` writes what ``parse`` reads."""
+    """A key's quantity: ``parse`` raises UnitError, ``format`` writes what ``parse`` reads.
+
+    ``unit``: of the stored value; "": it has none, or it depends on the value.
+    """
 
     parse: Callable[[Any], Any]
     format: Callable[[Any], Any]
     expected: str
+    unit: str = ""
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
@@ -44,6 +48,7 @@ def quantity(
     least: float = 0,
     most: float = float("inf"),
     at_zero: bool = False,
+    unit: str = "",
 ) -> Kind:
     """Return the Kind of a quantity with units between ``least`` and ``most`` (or 0)."""
     low = "0" if at_zero and not least else format_(least)
@@ -61,7 +66,7 @@ def quantity(
             raise UnitError(expected)
         return number
 
-    return Kind(parse_bounded, format_, expected)
+    return Kind(parse_bounded, format_, expected, unit)
 
 
 def whole(least: int, most: int) -> Kind:
@@ -73,7 +78,7 @@ def whole(least: int, most: int) -> Kind:
             raise UnitError(expected)
         return value
 
-    return Kind(parse, int, expected)
+    return Kind(parse, int, expected, "1")
 
 
 def number(least: float, most: float, above: bool = False, unit: str = "") -> Kind:
@@ -86,7 +91,7 @@ def number(least: float, most: float, above: bool = False, unit: str = "") -> Ki
             raise UnitError(expected)
         return float(value)  # type: ignore[arg-type]
 
-    return Kind(parse, float, expected)
+    return Kind(parse, float, expected, unit.strip() or "1")
 
 
 def choice(*names: str) -> Kind:
@@ -159,24 +164,30 @@ SWITCH = Kind(_parse_switch, bool, "true or false")
 TEXT = Kind(_parse_text, str, "one line of text")
 PROSE = Kind(_parse_prose, str, "some text")
 BUFFER = Kind(_parse_buffer, str, f"{units.BUFFER_EXPECTED}, more than 0, at most 1000bdp or 1TiB")
-PROBABILITY = Kind(units.parse_probability, units.format_probability, units.PROBABILITY_EXPECTED)
+PROBABILITY = Kind(
+    units.parse_probability, units.format_probability, units.PROBABILITY_EXPECTED, "1"
+)
 
 
 def rate(least: float, most: float) -> Kind:
     """Return the Kind of rates, in bit/s."""
-    return quantity(units.parse_rate, units.format_rate, units.RATE_EXPECTED, least, most)
+    return quantity(
+        units.parse_rate, units.format_rate, units.RATE_EXPECTED, least, most, unit="bit/s"
+    )
 
 
 def time(least: float, most: float, at_zero: bool = False) -> Kind:
     """Return the Kind of times, in seconds. ``at_zero``: 0 is allowed besides."""
-    return quantity(units.parse_time, units.format_time, units.TIME_EXPECTED, least, most, at_zero)
+    return quantity(
+        units.parse_time, units.format_time, units.TIME_EXPECTED, least, most, at_zero, "s"
+    )
 
 
 def size(least: int, most: int, at_zero: bool = False) -> Kind:
     """Return the Kind of sizes, in bytes. ``at_zero``: 0 is allowed besides."""
     return quantity(
         units.parse_size, lambda value: units.format_size(int(value)), units.SIZE_EXPECTED,
-        least, most, at_zero,
+        least, most, at_zero, "byte",
     )  # fmt: skip
 
 
@@ -271,12 +282,13 @@ def models_in(annotation: object) -> Iterator[type[BaseModel]]:
 
 @dataclass(frozen=True)
 class KeyInfo:
-    """What `tunnelcc show experiment` tells of a key."""
+    """What `tunnelcc show experiment` tells of a key; ``kind``: of its value, if it has one."""
 
     key: str
     default: object
     expected: str
     doc: str
+    kind: Kind | None = None
 
 
 def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[KeyInfo]:
@@ -293,7 +305,7 @@ def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[KeyInfo]:
                 default = default.model_dump()
             elif kind is not None and default is not None:
                 default = kind.format(default)
-            yield KeyInfo(key, default, kind.expected if kind else "a name", doc)
+            yield KeyInfo(key, default, kind.expected if kind else "a name", doc, kind)
         else:
             yield from keys_of(inner, key + ".")
 

@@ -26,12 +26,17 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(Problem("file", str(path), expected, error.strerror or "")) from None
     except UnicodeDecodeError:
         raise ConfigError(Problem("file", str(path), expected, "it is not UTF-8 text")) from None
+    return parse_toml(text, str(path))
+
+
+def parse_toml(text: str, file: str) -> dict[str, Any]:
+    """Return the tables of TOML text that came from ``file``. Raises ConfigError."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(Problem("file", str(path), "valid TOML", str(error))) from None
+        raise ConfigError(Problem("file", file, "valid TOML", str(error))) from None
     except RecursionError:
-        raise ConfigError(Problem("file", str(path), "valid TOML", "nested too deeply")) from None
+        raise ConfigError(Problem("file", file, "valid TOML", "nested too deeply")) from None
 
 
 def parse_value(text: str) -> object:

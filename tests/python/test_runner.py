@@ -118,9 +118,9 @@ def test_the_longest_start_first():
 def test_a_dead_process_costs_only_its_run(monkeypatch):
     assign = runner._assign
 
-    def kill_second(worker, index, todo):
-        assign(worker, index, todo)
-        if index == 1:
+    def kill_second(worker, function, key, argument):
+        assign(worker, function, key, argument)
+        if key == 1:
             worker.process.kill()
 
     monkeypatch.setattr(runner, "_assign", kill_second)
@@ -136,8 +136,8 @@ def test_an_error_in_the_middle_leaves_no_process_behind():
     started = []
     real = runner._start
 
-    def remember():
-        started.append(real())
+    def remember(*task):
+        started.append(real(*task))
         return started[-1]
 
     def fail(index, result):

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The file of one run: everything that was measured, or why the run failed.
+
+Four lines of text and the series::
+
+    tunnelcc run 1                   name and version of the format
+    <blake2b, 128 bits, hexadecimal>  of all that follows this line
+    {"experiment": …, …}             JSON: the experiment's keys and the totals, or the error
+    <float64, little-endian> …       the series, in the order in which the JSON refers to them
+
+In the JSON ``{"series": n}`` stands for the next n numbers. Equal runs give equal files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from tunnelcc.config import Experiment
+from tunnelcc.errors import RunError, TunnelccError
+from tunnelcc.result import Result
+
+FORMAT = 1
+_MAGIC = b"tunnelcc run "
+_DIGEST_BYTES = 16
+
+
+class DamagedFileError(TunnelccError):
+    """A run's file that is not what was written."""
+
+
+def encode(experiment: Experiment, outcome: Result | RunError) -> bytes:
+    """Return the contents of the file of a run of ``experiment``."""
+    series: list[np.ndarray[Any, Any]] = []
+    table: dict[str, Any] = {"experiment": experiment.table()}
+    if isinstance(outcome, Result):
+        table["measured"] = _to_json(outcome.raw, series)
+    else:
+        table["error"] = str(outcome)
+    text = json.dumps(table, separators=(",", ":")).encode()
+    body = b"\n".join((text, b"".join(values.astype("<f8").tobytes() for values in series)))
+    return b"%s%d\n%s\n%s" % (_MAGIC, FORMAT, _digest(body), body)
+
+
+def decode(data: bytes) -> Result | RunError:
+    """Return the run of a file's contents. Raises DamagedFileError."""
+    table, series = _parts(data)
+    if "error" in table:
+        return RunError(table["error"])
+    experiment: Experiment = Experiment.parse(table["experiment"])
+    values = np.frombuffer(series, "<f8")
+    return Result(experiment, _from_json(table["measured"], _Reader(values)))
+
+
+def header(data: bytes) -> dict[str, Any]:
+    """Return the JSON of a file's contents. Raises DamagedFileError."""
+    return _parts(data)[0]
+
+
+def _parts(data: bytes) -> tuple[dict[str, Any], bytes]:
+    first, _, rest = data.partition(b"\n")
+    digest, _, body = rest.partition(b"\n")
+    if not first.startswith(_MAGIC):
+        raise DamagedFileError("it is not the file of a run")
+    version = first.removeprefix(_MAGIC)
+    if version.isdigit() and int(version) > FORMAT:
+        raise TunnelccError(
+            f"the file of a run has format {int(version)}, written by a newer tunnelcc; "
+            f"this one reads up to {FORMAT}"
+        )
+    if version != b"%d" % FORMAT or digest != _digest(body):
+        raise DamagedFileError("its checksum is wrong")
+    text, _, series = body.partition(b"\n")
+    return json.loads(text), series
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).hexdigest().encode()
+
+
+def _to_json(value: Any, series: list[np.ndarray[Any, Any]]) -> Any:
+    if isinstance(value, np.ndarray):
+        series.append(value)
+        return {"series": value.size}
+    if isinstance(value, list):
+        return [_to_json(item, series) for item in value]
+    if isinstance(value, SimpleNamespace):
+        return {name: _to_json(item, series) for name, item in vars(value).items()}
+    return value
+
+
+class _Reader:
+    """Hands out the series one after the other."""
+
+    def __init__(self, values: np.ndarray[Any, Any]) -> None:
+        self._values = values
+        self._next = 0
+
+    def take(self, count: int) -> np.ndarray[Any, Any]:
+        first, self._next = self._next, self._next + count
+        return self._values[first : self._next]
+
+
+def _from_json(value: Any, series: _Reader) -> Any:
+    if isinstance(value, list):
+        return [_from_json(item, series) for item in value]
+    if isinstance(value, dict):
+        if value.keys() == {"series"}:
+            return series.take(value["series"])
+        return SimpleNamespace(**{name: _from_json(item, series) for name, item in value.items()})
+    return value

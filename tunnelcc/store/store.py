@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A directory of finished runs, one file each, and of the sweeps that wanted them.
+
+::
+
+    store.json          version of the layout
+    runs/ab/abcd….run   one run, see ``runfile``; whole or absent, also after a kill
+    sweeps/NAME.json    a sweep: what was declared, and the ids of its runs
+    index.sqlite        cache of the runs' metrics, rebuilt from the files when it is lost
+
+Several processes may use a store at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError, nearest
+from tunnelcc.result import Result
+from tunnelcc.store import runfile
+from tunnelcc.store.index import Index, Row, Stamp
+from tunnelcc.store.summary import summarise, summary_version
+
+FORMAT = 1
+_MARKER = "store.json"
+_SUFFIX = ".run"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}")
+# A file that is being written is there for milliseconds; an older one is of a killed process.
+_ABANDONED_SECONDS = 3600
+
+
+class StoreError(TunnelccError):
+    """A store that cannot be read or written."""
+
+
+class Store:
+    """The runs in ``directory``, which is made when the first one is written."""
+
+    def __init__(self, directory: str | Path) -> None:
+        self.directory = Path(directory)
+        self._runs = self.directory / "runs"
+        self._sweeps = self.directory / "sweeps"
+        self._opened_index: Index | None = None
+        self._check_version()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Bring the index up to date."""
+        if self._opened_index is not None:
+            self._opened_index.close()
+            self._opened_index = None
+
+    @staticmethod
+    def is_at(directory: Path) -> bool:
+        """Whether ``directory`` is a store."""
+        return (directory / _MARKER).is_file()
+
+    # Runs
+
+    def add(self, id_: str, data: bytes, metrics: dict[str, Any]) -> None:
+        """Keep the file ``data`` of a run and its metrics. Raises StoreError."""
+        table = runfile.header(data)
+        file = self._file(id_)
+        self._write(file, data)
+        stamp = Stamp.of(file)
+        if stamp is not None:
+            self._index.put(_row(id_, table, metrics), stamp)
+
+    def row(self, id_: str) -> Row | None:
+        """Return what is known of a run; None: it is not there, or its file is damaged."""
+        file = self._file(id_)
+        stamp = Stamp.of(file)
+        if stamp is None:
+            return None
+        row = self._index.get(id_, stamp)
+        if row is None:
+            try:
+                row = self._read_row(id_, file)
+            except runfile.DamagedFileError:
+                return None
+            self._index.put(row, stamp)
+        return row
+
+    def load(self, id_: str) -> Result | RunError:
+        """Return a run, or the error that it ended with. Raises StoreError."""
+        try:
+            return runfile.decode(self._file(id_).read_bytes())
+        except FileNotFoundError:
+            raise StoreError(f"{self.directory} has no run {id_}") from None
+        except runfile.DamagedFileError as error:
+            raise StoreError(f"{self._file(id_)} is damaged: {error}; run it again") from None
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all runs, in order."""
+        for file in sorted(self._runs.glob(f"??/*{_SUFFIX}")):
+            yield file.stem
+
+    def find(self, beginning: str) -> str:
+        """Return the one id that begins so. Raises ConfigError."""
+        hexadecimal = re.fullmatch(r"[0-9a-f]{2,32}", beginning) is not None
+        files = self._runs.glob(f"{beginning[:2]}/{beginning}*{_SUFFIX}") if hexadecimal else ()
+        found = sorted(file.stem for file in files)
+        if len(found) != 1:
+            several = f"{len(found)} runs begin so" if found else ""
+            expected = f"the id of a run in {self.directory}, or what only one begins with"
+            raise ConfigError(Problem("run", beginning, expected, several))
+        return found[0]
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Delete runs. Raises StoreError."""
+        todo = list(ids)
+        try:
+            for id_ in todo:
+                self._file(id_).unlink(missing_ok=True)
+        except OSError as error:
+            raise self._cannot_write(error) from error
+        self._index.remove(todo)
+
+    def damaged(self) -> Iterator[tuple[str, str]]:
+        """Read every file; yield (id, what is wrong) of those that are not as written."""
+        for id_ in self.ids():
+            try:
+                self._read_row(id_, self._file(id_))
+            except runfile.DamagedFileError as error:
+                yield id_, str(error)
+
+    def clean(self) -> None:
+        """Delete what killed processes left behind half written."""
+        for file in self.directory.glob("**/.*.tmp"):
+            with contextlib.suppress(OSError):
+                if time.time() - file.stat().st_mtime > _ABANDONED_SECONDS:
+                    file.unlink()
+
+    # Sweeps
+
+    def save_sweep(self, name: str, table: dict[str, Any]) -> None:
+        """Keep a sweep under its name. Raises ConfigError, StoreError."""
+        if not _NAME.fullmatch(name):
+            expected = "a name of letters, digits, '.', '_', '-' and spaces"
+            raise ConfigError(Problem("name", name, expected))
+        self._write(self._sweeps / f"{name}.json", json.dumps(table).encode())
+
+    def sweep(self, name: str) -> dict[str, Any]:
+        """Return the sweep of that name. Raises ConfigError, StoreError."""
+        file = self._sweeps / f"{name}.json"
+        try:
+            table: dict[str, Any] = json.loads(file.read_bytes())
+        except FileNotFoundError:
+            names = self.sweep_names()
+            expected = "a sweep of this store: " + (", ".join(names) or "it has none")
+            where = str(self.directory / name)
+            raise ConfigError(Problem("sweep", where, expected, nearest(name, names))) from None
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{file} cannot be read: {error}") from None
+        return table
+
+    def sweep_names(self) -> list[str]:
+        """Return the names of the sweeps."""
+        return sorted(file.stem for file in self._sweeps.glob("*.json"))
+
+    def remove_sweep(self, name: str) -> None:
+        """Forget a sweep; its runs stay. Raises StoreError."""
+        try:
+            (self._sweeps / f"{name}.json").unlink(missing_ok=True)
+        except OSError as error:
+            raise self._cannot_write(error) from error
+
+    # Files
+
+    @property
+    def _index(self) -> Index:
+        if self._opened_index is None:
+            self._opened_index = Index(self.directory / "index.sqlite", summary_version())
+        return self._opened_index
+
+    def _file(self, id_: str) -> Path:
+        return self._runs / id_[:2] / f"{id_}{_SUFFIX}"
+
+    def _read_row(self, id_: str, file: Path) -> Row:
+        data = file.read_bytes()
+        table = runfile.header(data)
+        result = runfile.decode(data)
+        return _row(id_, table, summarise(result) if isinstance(result, Result) else {})
+
+    def _check_version(self) -> None:
+        file = self.directory / _MARKER
+        try:
+            version = json.loads(file.read_bytes())["format"]
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{file} cannot be read: {error}") from None
+        if version != FORMAT:
+            raise StoreError(
+                f"the store {self.directory} has format {version}, written by a newer tunnelcc; "
+                f"this one reads format {FORMAT}"
+            )
+
+    def _write(self, file: Path, data: bytes) -> None:
+        """Write ``file`` whole or not at all. Raises StoreError."""
+        temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+        try:
+            try:
+                temporary.write_bytes(data)
+            except FileNotFoundError:
+                self._make(file.parent)
+                temporary.write_bytes(data)
+            temporary.replace(file)
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            if isinstance(error, OSError):
+                raise self._cannot_write(error) from error
+            raise
+
+    def _make(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        marker = self.directory / _MARKER
+        if not marker.exists():
+            self._write(marker, json.dumps({"format": FORMAT}).encode())
+
+    def _cannot_write(self, error: OSError) -> StoreError:
+        return StoreError(
+            f"the store {self.directory} cannot be written: {error.strerror}; "
+            "what was finished before is kept"
+        )
+
+
+def _row(id_: str, table: dict[str, Any], metrics: dict[str, Any]) -> Row:
+    return Row(id_, json.dumps(table["experiment"]), table.get("error", ""), metrics)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The metrics of a run as plain numbers, as the index keeps them.
+
+They follow from the run's file, so that a change of a definition needs no new runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tunnelcc.metrics.run import values as metric_values
+from tunnelcc.result import Result
+
+_DIGEST_BYTES = 8
+
+
+def summarise(result: Result) -> dict[str, Any]:
+    """Return name → number, or list with one value per flow, of every metric of a run."""
+    variables = {name: values for name, (_, values, _) in result.variables.items()}
+    return {name: value.tolist() for name, value in metric_values(variables).items()}
+
+
+@cache
+def summary_version() -> str:
+    """Return a hash of the code that makes metrics of results."""
+    package = Path(__file__).parents[1]
+    files = [package / "result.py", *sorted(package.glob("metrics/*.py"))]
+    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Sweeps: many experiments over axes and seeds, run once, kept, and opened as one Dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tunnelcc._version import __version__
+from tunnelcc.config import Experiment
+from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.progress import RunsProgress
+from tunnelcc.store import Store, model_version
+from tunnelcc.sweeps.declaration import Sweep
+from tunnelcc.sweeps.execute import Tally, complete, executor
+from tunnelcc.sweeps.results import dataset
+from tunnelcc.toml import parse_toml, write_toml
+
+if TYPE_CHECKING:
+    import distributed
+    import xarray
+
+__all__ = ["DEFAULT_STORE", "MANY_RUNS", "Sweep", "Tally", "open_results", "run", "sweep"]
+
+DEFAULT_STORE = Path("runs")
+#: More runs than this are started only by one who says so.
+MANY_RUNS = 100_000
+
+
+def sweep(
+    base: Experiment | Mapping[str, Any] | str | Path,
+    axes: Mapping[str, Any] | None = None,
+    seeds: int | Sequence[int] | None = None,
+    *,
+    name: str | None = None,
+    store: str | Path = DEFAULT_STORE,
+    jobs: int | None = None,
+    client: distributed.Client | str | None = None,
+    timeout: float | None = None,
+    progress: bool = True,
+    series: bool = False,
+    many: bool = False,
+) -> xarray.Dataset:
+    """Simulate a sweep (see Sweep), but for the runs that ``store`` has, and return its results.
+
+    ``name``: under which ``store`` keeps it for open(), else from the file or title; ``jobs``:
+    processes, by default one per core; ``client``: a ``distributed.Client`` or the address of a
+    scheduler, to run there instead; ``timeout``: seconds after which a run is given up;
+    ``series``: with the series over time; ``many``: also if there are more than 100,000 runs.
+    The Dataset is that of results.dataset(). Raises ConfigError, TunnelccError.
+    """
+    declared = Sweep(base, axes, seeds, name)
+    if len(declared) > MANY_RUNS and not many:
+        expected = f"at most {MANY_RUNS:,} runs, or many=True"
+        raise ConfigError(Problem("sweep", len(declared), expected))
+    run(declared, store, jobs=jobs, client=client, timeout=timeout, progress=progress)
+    return open_results(Path(store) / declared.name, series=series)
+
+
+def run(
+    declared: Sweep,
+    directory: str | Path = DEFAULT_STORE,
+    *,
+    jobs: int | None = None,
+    client: distributed.Client | str | None = None,
+    timeout: float | None = None,
+    progress: bool = True,
+) -> Tally:
+    """Simulate what the store in ``directory`` does not have of a sweep. Raises TunnelccError."""
+    record = _Record(declared)
+    with Store(directory) as store, RunsProgress(enabled=progress) as shown:
+        store.clean()
+        try:
+            return complete(
+                declared.experiments(), len(declared), store, executor(jobs, client),
+                timeout=timeout, progress=shown, on_portion=lambda ids: record.add(ids, store),
+            )  # fmt: skip
+        finally:
+            record.save(store)
+
+
+class _Record:
+    """What a store keeps of a sweep: its declaration, who ran it, and the ids of its runs."""
+
+    def __init__(self, declared: Sweep) -> None:
+        self._name = declared.name
+        self._ids: list[str] = []
+        self._table = {
+            "tunnelcc": __version__,
+            "models": model_version(),
+            "scenario": write_toml(declared.table()),
+            "ids": self._ids,
+        }
+        self._saved = 0
+
+    def add(self, ids: list[str], store: Store) -> None:
+        """Add a portion; save when there are twice as many as there were saved."""
+        self._ids += ids
+        if len(self._ids) >= 2 * self._saved:
+            self.save(store)
+
+    def save(self, store: Store) -> None:
+        if len(self._ids) > self._saved:
+            store.save_sweep(self._name, self._table)
+            self._saved = len(self._ids)
+
+
+def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
+    """Return the results of a sweep: ``STORE/NAME``, a store with one sweep, or a .nc file.
+
+    ``series``: with the series over time. Raises ConfigError, TunnelccError.
+    """
+    path = Path(path)
+    if path.suffix == ".nc":
+        return _open_netcdf(path)
+    directory, name = _named(path)
+    with Store(directory) as store:
+        record = store.sweep(name)
+        declared = Sweep(parse_toml(record["scenario"], str(path)), name=name)
+        provenance = {"tunnelcc": record["tunnelcc"], "models": record["models"]}
+        return dataset(declared, record["ids"], store, provenance, series=series)
+
+
+def _open_netcdf(path: Path) -> xarray.Dataset:
+    import xarray
+
+    try:
+        return xarray.load_dataset(path, engine="scipy")
+    except (OSError, ValueError, TypeError) as error:
+        expected = "a file that `tunnelcc store export` wrote"
+        raise ConfigError(Problem("results", str(path), expected, str(error))) from None
+
+
+def _named(path: Path) -> tuple[Path, str]:
+    """Return the store and the name of the sweep that ``path`` means. Raises ConfigError."""
+    if not Store.is_at(path):
+        return path.parent, path.name
+    names = Store(path).sweep_names()
+    if len(names) == 1:
+        return path, names[0]
+    expected = "one of its sweeps: " + ", ".join(str(path / name) for name in names)
+    raise ConfigError(Problem("results", str(path), expected if names else "a store with a sweep"))

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Axes of a sweep: a key of the scenario, and the values that it takes.
+
+Values are listed, or given as a range: ``{ from = "1ms", to = "1s", steps = 7, scale = "log" }``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from tunnelcc import core, scenario
+from tunnelcc.config import CongestionControl, Experiment
+from tunnelcc.derived import uniform
+from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.parameters import parse_parameter
+from tunnelcc.schema import BUFFER, KeyInfo, Kind, Model, keys_of
+from tunnelcc.units import Buffer, UnitError
+
+#: A scenario's nested tables, with the first value of each listed axis.
+Table = Mapping[str, Any]
+
+SCALES = ("linear", "log")
+_MAX_STEPS = 1_000_000
+_RANGE_EXPECTED = (
+    'a list of values, or a range such as { from = "1ms", to = "300ms", steps = 12, scale = "log" }'
+)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A key by its dotted path, and the values that are set there, as in TOML."""
+
+    key: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """The values of an axis as numbers with a unit, or as texts where they are no numbers."""
+
+    values: tuple[float, ...] | tuple[int, ...] | tuple[str, ...]
+    units: str
+    long_name: str
+
+
+def parse_axis(key: str, values: object, table: Table) -> Axis:
+    """Return the axis ``key`` of a declaration. Raises ConfigError.
+
+    ``table``: the scenario, whose algorithms tell what a parameter's range means.
+    """
+    if isinstance(values, Mapping):
+        return Axis(key, _range(key, values, table))
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise ConfigError(Problem(f"sweep.{key}", values, _RANGE_EXPECTED))
+    listed = tuple(_plain(value) for value in values)
+    if not listed:
+        raise ConfigError(Problem(f"sweep.{key}", [], "at least one value"))
+    return Axis(key, listed)
+
+
+def parse_interval(key: str, values: object, table: Table) -> Interval:
+    """Return the interval ``{ from, to, scale }`` of a sampled axis. Raises ConfigError."""
+    if not isinstance(values, Mapping):
+        expected = 'an interval such as { from = "1ms", to = "300ms", scale = "log" }'
+        raise ConfigError(Problem(f"sweep.sample.{key}", values, expected))
+    return _interval(key, f"sweep.sample.{key}", values, table, ("from", "to", "scale"))
+
+
+def sample(
+    intervals: Mapping[str, Interval], points: int, method: str, seed: int
+) -> tuple[Axis, ...]:
+    """Return zipped axes of ``points`` values in ``intervals``.
+
+    ``method``: random, or latin-hypercube, where each of ``points`` equal parts of each interval
+    holds one value (McKay, Beckman, Conover, Technometrics 21, 1979). Each axis draws for itself.
+    """
+    axes = []
+    for key, interval in intervals.items():
+        draws = [uniform(seed, f"sample {key}", point) for point in range(points)]
+        if method == "latin-hypercube":
+            order = sorted(range(points), key=lambda i, key=key: uniform(seed, f"order {key}", i))  # type: ignore[misc]
+            draws = [(part + draw) / points for part, draw in zip(order, draws, strict=True)]
+        axes.append(Axis(key, tuple(interval.at(draw) for draw in draws)))
+    return tuple(axes)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Values between two of one kind, in its unit."""
+
+    kind: Kind
+    low: float
+    high: float
+    scale: str
+    like: Any  # a parsed value, which tells the type
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there are only whole numbers between low and high."""
+        return isinstance(_like(self.like, self.low), int)
+
+    def at(self, part: float) -> Any:
+        """Return the value ``part`` (0 to 1) of the way from low to high, as in TOML."""
+        if part in (0, 1):
+            value = (self.low, self.high)[int(part)]
+        elif self.scale == "log":
+            value = self.low * (self.high / self.low) ** part
+        else:
+            value = self.low + (self.high - self.low) * part
+        return self.kind.format(_like(self.like, value))
+
+
+def _range(key: str, values: Mapping[str, Any], table: Table) -> tuple[Any, ...]:
+    where = f"sweep.{key}"
+    interval = _interval(key, where, values, table, ("from", "to", "steps", "scale"))
+    steps = values.get("steps", MISSING)
+    if isinstance(steps, bool) or not isinstance(steps, int) or not 2 <= steps <= _MAX_STEPS:
+        expected = f"a whole number from 2 to {_MAX_STEPS}"
+        raise ConfigError(Problem(f"{where}.steps", steps, expected))
+    points = [interval.at(step / (steps - 1)) for step in range(steps)]
+    # Whole numbers may coincide: 1 to 4 in ten steps are four values.
+    return tuple(dict.fromkeys(points)) if interval.is_whole else tuple(points)
+
+
+def _interval(
+    key: str, where: str, values: Mapping[str, Any], table: Table, known: Sequence[str]
+) -> Interval:
+    for name in values:
+        if name not in known:
+            expected = "one of " + ", ".join(known)
+            problem = Problem(f"{where}.{name}", values[name], expected, nearest(name, known))
+            raise ConfigError(problem)
+    scale = values.get("scale", "linear")
+    if scale not in SCALES:
+        expected = "one of " + ", ".join(SCALES)
+        raise ConfigError(Problem(f"{where}.scale", scale, expected, nearest(str(scale), SCALES)))
+    kind = _kind(key, table)
+    if kind is None:
+        raise ConfigError(Problem(where, MISSING, "a list of values, as the key takes no numbers"))
+    ends = []
+    for name in ("from", "to"):
+        if name not in values:
+            raise ConfigError(Problem(f"{where}.{name}", MISSING, "a value"))
+        ends.append(_parsed(kind, f"{where}.{name}", values[name]))
+    if _unit_of(ends[0]) != _unit_of(ends[1]):
+        expected = "a value in the unit of 'from'"
+        raise ConfigError(Problem(f"{where}.to", values["to"], expected))
+    low, high = (_number(end) for end in ends)
+    if not low < high:
+        raise ConfigError(Problem(f"{where}.to", values["to"], "more than 'from'"))
+    if scale == "log" and low <= 0:
+        raise ConfigError(Problem(f"{where}.from", values["from"], "more than 0 on a log scale"))
+    return Interval(kind, low, high, scale, ends[0])
+
+
+def _kind(key: str, table: Table) -> Kind | None:
+    """Return how numbers at ``key`` are read and written; None: the key takes none."""
+    info = key_info(key)
+    if info is not None and info.kind is not None:
+        return info.kind if info.kind.unit or info.kind is BUFFER else None
+    parameter = _parameter(key, table)
+    if parameter is None or parameter.unit == "bool":
+        return None
+    return Kind(lambda value: parse_parameter(parameter, value), float, "", parameter.unit or "1")
+
+
+def _parsed(kind: Kind, where: str, value: object) -> Any:
+    try:
+        return kind.parse(value)
+    except UnitError as error:
+        raise ConfigError(Problem(where, value, error.expected, error.hint)) from None
+
+
+def _number(value: object) -> float:
+    if isinstance(value, Buffer):
+        return float(value.bdp or value.packets or value.bytes or 0)
+    return float(value) if isinstance(value, (int, float)) else math.nan
+
+
+def _unit_of(value: object) -> str:
+    if not isinstance(value, Buffer):
+        return ""
+    return "bdp" if value.bdp is not None else "packet" if value.packets is not None else "byte"
+
+
+def _like(example: object, value: float) -> Any:
+    if isinstance(example, Buffer):
+        unit = _unit_of(example)
+        if unit == "bdp":
+            return Buffer(bdp=value)
+        return Buffer(packets=round(value)) if unit == "packet" else Buffer(bytes=round(value))
+    return round(value) if isinstance(example, int) else value
+
+
+def _plain(value: object) -> Any:
+    """Return a value from Python (a model, a number of numpy) as TOML has it."""
+    if isinstance(value, Model):
+        return value.table()
+    return value.item() if hasattr(value, "item") else value
+
+
+# What the values are, once they are part of an experiment
+
+
+@cache
+def _keys() -> dict[str, KeyInfo]:
+    return {info.key: info for info in keys_of(Experiment)}
+
+
+def key_info(key: str) -> KeyInfo | None:
+    """Return what is known of a key; numbers of elements are left out (``flows.0.rtt``)."""
+    return _keys().get(".".join(part for part in _full(key).split(".") if not part.isdecimal()))
+
+
+def coordinate(axis: Axis, table: Table, base: Table) -> Coordinate:
+    """Return what the values of ``axis`` are. Raises ConfigError for one that cannot be.
+
+    ``base``: the scenario alone.
+    """
+    info, parameter = key_info(axis.key), _parameter(axis.key, table)
+    doc = info.doc if info else parameter.doc if parameter else ""
+    name = _title(doc) or axis.key
+    kind = _kind(axis.key, table)
+    if kind is None:
+        labels = (_label(_read(axis.key, value, base)) for value in axis.values)
+        return Coordinate(tuple(labels), "", name)
+    values = [_parsed(kind, axis.key, value) for value in axis.values]
+    units = {_unit_of(value) or kind.unit for value in values}
+    if len(units) > 1:  # buffers in packets and in BDP have no common scale
+        return Coordinate(tuple(str(value) for value in values), "", name)
+    numbers = tuple(_number(value) if isinstance(value, Buffer) else value for value in values)
+    return Coordinate(numbers, units.pop(), name)
+
+
+def _read(key: str, value: object, base: Table) -> Any:
+    """Return what ``value`` is at a key that takes no numbers. Raises ConfigError."""
+    info = key_info(key)
+    if info is not None and info.kind is not None:
+        return _parsed(info.kind, key, value)
+    if key.rpartition(".")[2] == "cc":
+        try:
+            return CongestionControl.parse(value)
+        except ConfigError as error:
+            raise ConfigError(*(problem.below(key) for problem in error.problems)) from None
+    node: Any = scenario.build(base, {key: value})
+    for part in key.split("."):
+        node = node[int(part)] if isinstance(node, tuple) else getattr(node, part, None)
+    return node
+
+
+def _title(doc: str) -> str:
+    """Return the beginning of a description, as a plot's axis can carry it."""
+    for mark in (";", ":", ",", "("):
+        doc = doc.partition(mark)[0]
+    return doc.strip()
+
+
+def _label(value: object) -> str:
+    if isinstance(value, CongestionControl):
+        value = value.model_dump()
+    elif isinstance(value, Model):
+        value = value.model_dump(mode="json", exclude_defaults=True)
+    elif isinstance(value, tuple):
+        return ", ".join(_label(item) for item in value)
+    if value is None:
+        return "none"
+    if isinstance(value, dict) and "name" in value:
+        rest = " ".join(f"{key}={_label(item)}" for key, item in value.items() if key != "name")
+        return f"{value['name']} {rest}".strip()
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _full(key: str) -> str:
+    return "flows.cc" if key == "cc" else key
+
+
+def _parameter(key: str, table: Table) -> core.Parameter | None:
+    """Return the parameter of a congestion control of the scenario that ``key`` names."""
+    parent, _, name = key.rpartition(".")
+    if parent.rpartition(".")[2] != "cc":
+        return None
+    algorithm = _algorithm(parent.split("."), table)
+    if not core.has_congestion_control(algorithm):
+        return None
+    parameters = core.congestion_parameters(algorithm)
+    return next((parameter for parameter in parameters if parameter.name == name), None)
+
+
+def _algorithm(parts: Sequence[str], node: Any) -> str:
+    """Return the name of the congestion control at a key of nested tables."""
+    for part in parts:
+        if isinstance(node, list):
+            node = node[int(part)] if part.isdecimal() else node[0]
+            if part.isdecimal():
+                continue
+        node = node.get(part, {}) if isinstance(node, Mapping) else {}
+    name = node.get("name") if isinstance(node, Mapping) else node
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A sweep as declared: a scenario, axes over its keys, and seeds.
+
+In TOML it is a scenario with a table ``[sweep]``::
+
+    [sweep]
+    seeds = 5
+    "path.rtt" = ["10ms", "40ms", "100ms"]
+    "path.loss" = { from = "0.01%", to = "5%", steps = 6, scale = "log" }
+    cc = ["bbr", "cubic"]
+
+    [sweep.zip]          # axes that go together, along one dimension "point"; or:
+    [sweep.sample]       # points drawn from intervals
+    points = 100
+
+In Python the axes are the same table as a dict. Runs are counted, and made one at a time: a grid of
+any size takes no memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tunnelcc import scenario
+from tunnelcc.config import Experiment
+from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.sweeps.axes import (
+    Axis,
+    Coordinate,
+    Table,
+    coordinate,
+    parse_axis,
+    parse_interval,
+    sample,
+)
+
+DEFAULT_SEEDS = 5
+POINT, SEED = "point", "seed"
+_METHODS = ("latin-hypercube", "random")
+_SAMPLE_KEYS = ("points", "method", "seed")
+_MAX_POINTS = 1_000_000
+_MAX_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One dimension of the results: one axis, or several that go together."""
+
+    name: str
+    axes: tuple[Axis, ...]
+
+    def __len__(self) -> int:
+        return len(self.axes[0].values)
+
+
+class Sweep:
+    """Experiments over all combinations of the axes' values and seeds.
+
+    ``base``: an Experiment, nested tables, or the path of a TOML file (whose ``[sweep]`` is used
+    where ``axes`` is None). ``axes``: key → values, a range, ``zip`` or ``sample``, as in TOML.
+    ``seeds``: how many, or which; default: those of the file, or 5. Raises ConfigError.
+    """
+
+    def __init__(
+        self,
+        base: Experiment | Mapping[str, Any] | str | Path,
+        axes: Mapping[str, Any] | None = None,
+        seeds: int | Sequence[int] | None = None,
+        name: str | None = None,
+    ) -> None:
+        table = _table(base)
+        declared = table.pop("sweep", {})
+        if not isinstance(declared, Mapping):
+            raise ConfigError(Problem("sweep", declared, "a table of axes"))
+        declared = _flat(declared)
+        listed = declared.pop("seeds", DEFAULT_SEEDS)
+        if axes is not None:
+            declared = _flat(axes)
+        self.base: dict[str, Any] = table
+        self.seeds = _seeds(listed if seeds is None else seeds)
+        self.dimensions = _dimensions(declared, table)
+        self.name = name or _default_name(base, table)
+        self._check()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of each dimension, the seeds last."""
+        return (*map(len, self.dimensions), len(self.seeds))
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The name of each dimension."""
+        return (*(dimension.name for dimension in self.dimensions), SEED)
+
+    def __len__(self) -> int:
+        return math.prod(self.shape)
+
+    def settings(self, position: int) -> dict[str, Any]:
+        """Return key → value of the run at ``position`` (row-major, the seed fastest)."""
+        position, seed = divmod(position, len(self.seeds))
+        chosen: dict[str, Any] = {}
+        for dimension in reversed(self.dimensions):
+            position, index = divmod(position, len(dimension))
+            chosen = {axis.key: axis.values[index] for axis in dimension.axes} | chosen
+        return {**chosen, SEED: self.seeds[seed]}
+
+    def experiment(self, position: int) -> Experiment:
+        """Return the experiment at ``position``. Raises ConfigError if it cannot be."""
+        return scenario.build(self.base, {**self.settings(position), "title": ""})
+
+    def experiments(self) -> Iterator[Experiment | ConfigError]:
+        """Yield every experiment, in order of position, or why there can be none."""
+        for position in range(len(self)):
+            try:
+                yield self.experiment(position)
+            except ConfigError as error:
+                yield error
+
+    @cached_property
+    def coordinates(self) -> dict[str, tuple[str, Coordinate]]:
+        """Axis → its dimension and its values in SI units."""
+        first = scenario.apply(self.base, self.settings(0))
+        return {
+            axis.key: (dimension.name, coordinate(axis, first, self.base))
+            for dimension in self.dimensions
+            for axis in dimension.axes
+        }
+
+    def table(self) -> dict[str, Any]:
+        """Return the sweep as TOML has it: with ranges and samples as the values they gave."""
+        declared: dict[str, Any] = {"seeds": list(self.seeds)}
+        for dimension in self.dimensions:
+            values = {axis.key: list(axis.values) for axis in dimension.axes}
+            declared |= {"zip": values} if dimension.name == POINT else values
+        return {**self.base, "sweep": declared}
+
+    def _check(self) -> None:
+        """Refuse what is wrong with a single value, before anything runs. Raises ConfigError."""
+        for name, (dimension, values) in self.coordinates.items():
+            unique = set(values.values)
+            if dimension != POINT and len(unique) < len(values.values):
+                twice = next(v for v in values.values if values.values.count(v) > 1)
+                raise ConfigError(Problem(f"sweep.{name}", twice, "each value once"))
+
+
+def _table(base: Experiment | Mapping[str, Any] | str | Path) -> dict[str, Any]:
+    if isinstance(base, Experiment):
+        return base.table()
+    if isinstance(base, (str, Path)):
+        return scenario.read_scenario(Path(base))
+    return dict(base)
+
+
+def _default_name(base: object, table: Mapping[str, Any]) -> str:
+    if isinstance(base, (str, Path)):
+        return Path(base).stem
+    title = table.get("title")
+    allowed = "".join(c if c.isalnum() and c.isascii() else "-" for c in str(title or "")).strip(
+        "-"
+    )
+    return allowed.lower()[:100] or "sweep"
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return dotted key → value of a table that may be nested: ``path.rtt = […]``."""
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        key = f"{prefix}{name}"
+        if key in ("zip", "sample"):
+            flat[key] = _flat(value) if isinstance(value, Mapping) else value
+        elif isinstance(value, Mapping) and not value.keys() & {"from", "to", "steps"}:
+            flat |= _flat(value, f"{key}.")
+        else:
+            flat[key] = value
+    return flat
+
+
+def _seeds(seeds: int | Sequence[int] | object) -> tuple[int, ...]:
+    expected = "how many seeds, from 1 to 1000000, or a list of different whole numbers"
+    if isinstance(seeds, int) and not isinstance(seeds, bool) and 1 <= seeds <= 1_000_000:
+        return tuple(range(1, seeds + 1))
+    if isinstance(seeds, Iterable) and not isinstance(seeds, (str, bytes, Mapping)):
+        listed = tuple(seeds)
+        whole = all(
+            isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed <= _MAX_SEED
+            for seed in listed
+        )
+        if listed and whole and len(set(listed)) == len(listed):
+            return listed
+        raise ConfigError(Problem("sweep.seeds", list(listed), expected))
+    raise ConfigError(Problem("sweep.seeds", seeds, expected))
+
+
+def _dimensions(declared: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[Dimension, ...]:
+    first = scenario.apply(table, _first_values(declared))
+    dimensions = []
+    for key, values in declared.items():
+        if key in ("zip", "sample"):
+            read = _zipped if key == "zip" else _sampled
+            dimensions.append(Dimension(POINT, read(values, first)))
+        elif key in (SEED, "title"):
+            expected = "seeds = …, for repeats" if key == SEED else "no axis: it changes no result"
+            raise ConfigError(Problem(f"sweep.{key}", values, expected))
+        else:
+            dimensions.append(Dimension(key, (parse_axis(key, values, first),)))
+    keys = [axis.key for dimension in dimensions for axis in dimension.axes]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ConfigError(Problem(f"sweep.{key}", MISSING, "one axis, not two"))
+    if "zip" in declared and "sample" in declared:
+        raise ConfigError(Problem("sweep.sample", MISSING, "no sample beside sweep.zip"))
+    return tuple(dimensions)
+
+
+def _first_values(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a value of each listed axis: what a range means may depend on them (its algorithm)."""
+    listed = dict(declared)
+    listed |= listed.pop("zip", {}) if isinstance(listed.get("zip", {}), Mapping) else {}
+    return {
+        key: values[0]
+        for key, values in listed.items()
+        if isinstance(values, (list, tuple)) and values and key not in (SEED, "title")
+    }
+
+
+def _zipped(table: object, first: Table) -> tuple[Axis, ...]:
+    if not isinstance(table, Mapping) or not table:
+        raise ConfigError(Problem("sweep.zip", table, "a table of axes of equal length"))
+    axes = tuple(parse_axis(key, values, first) for key, values in table.items())
+    for axis in axes:
+        if len(axis.values) != len(axes[0].values):
+            expected = f"as many values as {axes[0].key} has, {len(axes[0].values)}"
+            raise ConfigError(Problem(f"sweep.zip.{axis.key}", len(axis.values), expected))
+    return axes
+
+
+def _sampled(table: object, first: Table) -> tuple[Axis, ...]:
+    if not isinstance(table, Mapping):
+        raise ConfigError(Problem("sweep.sample", table, "a table of points and intervals"))
+    points = table.get("points", MISSING)
+    if isinstance(points, bool) or not isinstance(points, int) or not 1 <= points <= _MAX_POINTS:
+        expected = f"a whole number from 1 to {_MAX_POINTS}"
+        raise ConfigError(Problem("sweep.sample.points", points, expected))
+    method = table.get("method", _METHODS[0])
+    if method not in _METHODS:
+        expected = "one of " + ", ".join(_METHODS)
+        raise ConfigError(
+            Problem("sweep.sample.method", method, expected, nearest(str(method), _METHODS))
+        )
+    seed = table.get("seed", 1)
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
+        raise ConfigError(
+            Problem("sweep.sample.seed", seed, f"a whole number from 0 to {_MAX_SEED}")
+        )
+    intervals = {
+        key: parse_interval(key, value, first)
+        for key, value in table.items()
+        if key not in _SAMPLE_KEYS
+    }
+    if not intervals:
+        raise ConfigError(Problem("sweep.sample", MISSING, "at least one interval"))
+    return sample(intervals, points, method, seed)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A sweep's results as one xarray Dataset over its axes and seeds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tunnelcc.errors import ConfigError
+from tunnelcc.metrics.run import METRICS
+from tunnelcc.result import Result
+from tunnelcc.store import Store
+from tunnelcc.store.index import Row
+from tunnelcc.sweeps.declaration import SEED, Sweep
+from tunnelcc.toml import write_toml
+
+if TYPE_CHECKING:
+    import xarray
+
+NOT_RUN = "not run yet"
+
+
+def dataset(
+    sweep: Sweep, ids: Sequence[str], store: Store, provenance: dict[str, str], *, series: bool
+) -> xarray.Dataset:
+    """Return all metrics of the runs ``ids``, by position in ``sweep``.
+
+    Dimensions: the axes, ``seed``, and ``flow`` for the metrics of flows, NaN where a run has
+    fewer. ``run`` is each run's id, ``error`` why it has no numbers ("": it has). ``series``:
+    besides, the series of Result.dataset as ``NAME_series`` over time, legs, directions and hosts.
+    """
+    import xarray
+
+    rows = list(_rows(sweep, ids, store))
+    shape, dims = sweep.shape, sweep.dims
+    flows = max((len(row.metrics["flow_cc"]) for row in rows if row.metrics), default=0)
+    data: dict[str, Any] = {}
+    for name, metric in METRICS.items():
+        sizes = (flows,) if metric.per_flow else ()
+        values = _filled(rows, name, sizes)
+        attributes = {"units": metric.units, "long_name": metric.long_name}
+        data[name] = ((*dims, *metric.dims), values.reshape(*shape, *sizes), attributes)
+    names = np.full((len(rows), flows), "", dtype=object)
+    for index, row in enumerate(rows):
+        known = row.metrics.get("flow_cc", [])
+        names[index, : len(known)] = known
+    data["flow_cc"] = (
+        (*dims, "flow"),
+        names.reshape(*shape, flows),
+        {"long_name": "congestion control"},
+    )
+    for name, texts, doc in (
+        ("run", [row.id for row in rows], "id of the run"),
+        ("error", [row.error for row in rows], "why there is no result"),
+    ):
+        data[name] = (dims, np.array(texts, dtype=object).reshape(shape), {"long_name": doc})
+    coordinates = {**_coordinates(sweep), "flow": ("flow", np.arange(flows), {"long_name": "flow"})}
+    if series:
+        coordinates |= _add_series(data, sweep, [_load(store, row) for row in rows])
+    attributes = {"title": str(sweep.base.get("title", "")), "scenario": write_toml(sweep.table())}
+    return xarray.Dataset(data, coordinates, {**attributes, **provenance})
+
+
+def _rows(sweep: Sweep, ids: Sequence[str], store: Store) -> Iterator[Row]:
+    for position, id_ in enumerate(
+        itertools.chain(ids, itertools.repeat(None, len(sweep) - len(ids)))
+    ):
+        if id_:
+            yield store.row(id_) or Row(id_, "", NOT_RUN, {})
+        else:
+            yield Row("", "", NOT_RUN if id_ is None else _impossible(sweep, position), {})
+
+
+def _impossible(sweep: Sweep, position: int) -> str:
+    try:
+        sweep.experiment(position)
+    except ConfigError as error:
+        return str(error)
+    return NOT_RUN
+
+
+def _filled(rows: Iterable[Row], name: str, sizes: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the metric of each row; NaN where a row has none, or fewer flows than others."""
+    listed = list(rows)
+    values = np.full((len(listed), *sizes), np.nan)
+    for index, row in enumerate(listed):
+        value = row.metrics.get(name)
+        if value is None:
+            continue
+        if sizes:
+            values[index, : len(value)] = value
+        else:
+            values[index] = value
+    return values
+
+
+def _coordinates(sweep: Sweep) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, (dimension, coordinate) in sweep.coordinates.items():
+        values: Any = np.array(coordinate.values)
+        if values.dtype.kind == "U":
+            values = values.astype(object)
+        attributes = {"long_name": coordinate.long_name}
+        if coordinate.units:
+            attributes["units"] = coordinate.units
+        found[key] = (dimension, values, attributes)
+    found[SEED] = (SEED, np.array(sweep.seeds), {"long_name": "seed of every random draw"})
+    return found
+
+
+def _load(store: Store, row: Row) -> Result | None:
+    run = store.load(row.id) if row.metrics else None
+    return run if isinstance(run, Result) else None
+
+
+def _add_series(
+    data: dict[str, Any], sweep: Sweep, results: Sequence[Result | None]
+) -> dict[str, Any]:
+    """Add all series to ``data``, NaN where a run has none, and return their coordinates."""
+    labels: dict[str, list[Any]] = {}  # dimension → the coordinates that any run has
+    docs: dict[str, dict[str, str]] = {}
+    series: dict[str, tuple[str, ...]] = {}
+    result: Result | None
+    for variables in (result.variables for result in results if result is not None):
+        for name, (dims, values, attributes) in variables.items():
+            if "".join(dims) == name:  # a coordinate
+                labels.setdefault(name, []).append(values)
+            elif "time" in dims:
+                series[name] = dims
+            docs[name] = attributes
+    known = {dim: _union(values) for dim, values in labels.items()}
+    for name, dims in series.items():
+        full = np.full((len(results), *(len(known[dim]) for dim in dims)), np.nan)
+        for index, result in enumerate(results):
+            if result is not None:
+                places = [_places(known[dim], result.variables[dim][1]) for dim in dims]
+                full[index][np.ix_(*places)] = result.variables[name][1]
+        shaped = full.reshape(*sweep.shape, *full.shape[1:])
+        data[f"{name}_series"] = ((*sweep.dims, *dims), shaped, docs[name])
+    return {
+        dim: (
+            dim,
+            np.array(values, dtype=object if isinstance(values[0], str) else None),
+            docs[dim],
+        )
+        for dim, values in known.items()
+    }
+
+
+def _union(labels: Sequence[Any]) -> list[Any]:
+    """Return the different labels: times and flows in order, names as they first come."""
+    different = dict.fromkeys(label for array in labels for label in np.asarray(array).tolist())
+    return list(different) if isinstance(next(iter(different)), str) else sorted(different)
+
+
+def _places(known: list[Any], labels: Any) -> list[int]:
+    """Return where ``labels`` are in the list of all that are known."""
+    place = {label: index for index, label in enumerate(known)}
+    return [place[label] for label in np.asarray(labels).tolist()]
