@@ -171,6 +171,7 @@ def show(what: str, name: str | None) -> None:
 
 @cli.command()
 @click.argument("key")
+@click.option("--figure", "figures", multiple=True, help="Only this one; may be given repeatedly.")
 @click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, 1000))
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core.")
 @click.option(
@@ -185,7 +186,13 @@ def show(what: str, name: str | None) -> None:
     "--calibrate", is_flag=True, help="Sweep the parameters that are calibrated, instead."
 )
 def reproduce(
-    key: str, seeds: int, jobs: int | None, cc_set: str, output: Path | None, calibrate: bool
+    key: str,
+    figures: tuple[str, ...],
+    seeds: int,
+    jobs: int | None,
+    cc_set: str,
+    output: Path | None,
+    calibrate: bool,
 ) -> None:
     """Reproduce the paper KEY (or a folder like it) and show both results side by side."""
     from tunnelcc import papers
@@ -193,12 +200,12 @@ def reproduce(
     if calibrate:
         papers.calibrate(key, seeds=seeds, jobs=jobs, output=output)
     else:
-        papers.reproduce(key, seeds=seeds, jobs=jobs, cc_set=cc_set, output=output)
+        papers.reproduce(key, only=figures, seeds=seeds, jobs=jobs, cc_set=cc_set, output=output)
 
 
 @cli.command("papers")
 def papers_() -> None:
-    """List the papers that `reproduce` knows."""
+    """List the papers that `reproduce` knows, with their figures."""
     from tunnelcc import papers
 
     papers.print_papers()

@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 
 import pytest
+from hypothesis import given, strategies
 
 import tunnelcc as tc
 from tunnelcc import papers
 from tunnelcc.cli import main
-from tunnelcc.papers import compare, published
-from tunnelcc.papers.compare import Cell
+from tunnelcc.errors import Problem
+from tunnelcc.papers import compare, expression, published
+from tunnelcc.papers.claims import judge
+from tunnelcc.papers.compare import Cell, Point, Simulated
 from tunnelcc.papers.conclusions import sentences
-from tunnelcc.papers.measures import MEASURES, Run
+from tunnelcc.papers.format import Claim, Compared
+from tunnelcc.papers.measures import Run
 from tunnelcc.papers.reproduce import calibrate, reproduce
 from tunnelcc.papers.simulate import with_ns3_congestion
 
@@ -43,41 +48,56 @@ value = "fair"
 label = "stated"
 reason = "section 4"
 
-[[comparisons]]
+[[figures]]
 id = "rates"
 title = "Table 1"
 scenario = "scenario.toml"
-published = "rate"
-simulated = "goodput"
-tolerance = 0.1
-tolerance_reason = "for a test"
 
-[comparisons.axes.cc]
+[figures.quantities.goodput]
+measure = "goodput"
+
+[figures.quantities.carrier_retransmits]
+measure = "carrier_retransmits"
+
+[figures.quantities.share]
+formula = "goodput / rate"
+unit = "1"
+
+[[figures.values]]
+published = "rate"
+quantity = "goodput"
+tolerance = 0.1
+reason = "for a test"
+
+[[figures.values]]
+published = "retransmits"
+quantity = "carrier_retransmits"
+reason = "For a test."
+
+[figures.axes.cc]
 key = "cc"
 
-[comparisons.axes.count]
+[figures.axes.count]
 key = "flows.count"
 
-[comparisons.calibration]
+[figures.calibration]
 key = "path.buffer"
 where = { count = "2" }
 reason = "unknown"
 candidates = ["3kB", "1bdp"]
 alternatives = ["5p"]
 
-[[comparisons.beside]]
-published = "retransmits"
-simulated = ["carrier_retransmits"]
-reason = "For a test."
-
-[[comparisons.claims]]
+[[figures.claims]]
 text = "They are alike"
+kind = "ratio"
+quantity = "goodput"
+within = 0.1
 axis = "cc"
 over = "bbr"
 under = "cubic"
 where = { count = "1" }
 
-[[comparisons.variants]]
+[[figures.variants]]
 id = "none"
 title = "nothing"
 role = "baseline"
@@ -85,7 +105,7 @@ where = { count = "1" }
 settings = { "path.buffer" = "4bdp" }
 reason = "for a test"
 
-[[comparisons.variants]]
+[[figures.variants]]
 id = "half"
 title = "half the rate"
 role = "cause"
@@ -93,7 +113,7 @@ where = { count = "1" }
 settings = { "path.rate" = "4Mbps" }
 reason = "for a test"
 
-[[comparisons.variants]]
+[[figures.variants]]
 id = "double"
 title = "twice the rate"
 role = "counterfactual"
@@ -131,15 +151,17 @@ def test_a_wrong_value_in_a_list_is_told_once(folder):
     change(folder, "paper.toml", "tolerance = 0.1", 'tolerance = "x"')
     with pytest.raises(tc.ConfigError) as caught:
         papers.reproduce(str(folder))
-    assert [problem.key for problem in caught.value.problems] == ["comparisons.0.tolerance"]
+    assert [problem.key for problem in caught.value.problems] == ["figures.0.values.0.tolerance"]
 
 
 def test_a_folder_is_a_paper(folder):
     paper = papers.find(str(folder))
-    (comparison,) = paper.file.comparisons
-    rows = paper.comparison_rows(comparison)
+    (figure,) = paper.file.figures
+    rows = paper.figure_rows(figure, "rate")
     assert [row.value for row in rows] == [5e6, 7.2e6, 7e6, 7.1e6]
-    experiment = paper.experiment(comparison, rows[3])
+    points = paper.points(figure)
+    assert points[-1] == {"cc": "bbr", "count": "2"}
+    experiment = paper.experiment(figure, points[-1])
     assert experiment.flows[0].cc.name == "bbr"
     assert experiment.flows[0].count == 2
     assert ("path.rate", "8Mbps", "stated", "section 1") in paper.parameters()
@@ -168,8 +190,32 @@ BAD = {
     "unknown measure": ("paper.toml", '"goodput"', '"goodputs"', "did you mean 'goodput'"),
     "unknown column": ("paper.toml", "axes.count]", "axes.counts]", r"axes\.counts.*column"),
     "unknown value": ("published.csv", "bbr,1", "brr,1", "'brr'.*did you mean"),
-    "axis of nothing": ("paper.toml", 'key = "flows.count"', "", "either key or values"),
+    "axis of nothing": ("paper.toml", 'key = "flows.count"', "", "a key, or values with"),
     "no such rows": ("paper.toml", '{ count = "2" }', '{ count = "3" }', r"calibration\.where"),
+    "claim of nothing": ("paper.toml", 'axis = "cc"', 'axis = "bb"', r"claims\.0\.axis = 'bb'"),
+    "claim without axis": ("paper.toml", 'axis = "cc"\n', "", r"claims\.0\.axis.*of kind ratio"),
+    "claim with too much": (
+        "paper.toml",
+        'under = "cubic"',
+        'under = "cubic"\nat = "1"',
+        "keys of",
+    ),
+    "unknown quantity": ("paper.toml", 'quantity = "goodput"', 'quantity = "goodpt"', "goodput'"),
+    "unknown in formula": ("paper.toml", "goodput / rate", "goodput / rte", "did you mean 'rate'"),
+    "formula of code": ("paper.toml", "goodput / rate", "goodput.real", "not allowed"),
+    "broken formula": ("paper.toml", "goodput / rate", "goodput /", "no arithmetic"),
+    "no such flow": (
+        "paper.toml",
+        'measure = "goodput"',
+        'measure = "goodput"\nflow = 7',
+        "0 to 0",
+    ),
+    "flow of a count": (
+        "paper.toml",
+        'measure = "carrier_retransmits"',
+        'measure = "carrier_retransmits"\nflow = 0',
+        "none but for goodput",
+    ),
     "no such claim": ("paper.toml", 'over = "bbr"', 'over = "reno"', r"claims\.0\.over"),
     "bad setting": ("paper.toml", '"4Mbps"', '"4Mbpp"', r"path\.rate = '4Mbpp'"),
     "bad candidate": ("paper.toml", '"5p"', '"-5p"', r"path\.buffer = '-5p'"),
@@ -212,48 +258,201 @@ def test_empty_and_binary_data_are_refused(tmp_path):
         published.read(file)
 
 
-def cell(published_value=100.0, simulated=(100.0,), tolerance=0.1, calibrated=False, **values):
-    defaults = {**dict.fromkeys(MEASURES, 0.0), **values}
+def point(simulated=(100.0,), axes=None, **values):
+    defaults = {"drops": 0.0, "window_share": 0.0, **values}
     runs = [Run(seed, {**defaults, "goodput": value}) for seed, value in enumerate(simulated, 1)]
-    return Cell({"cc": "bbr"}, published_value, "bit/s", "goodput", tolerance, calibrated, runs)
+    return Point(axes or {"cc": "bbr"}, tc.Experiment(), runs)
+
+
+def cell(printed="100", simulated=(100.0,), calibrated=False, **limit):
+    row = published.Row(1, {}, "rate", published.parse_range(printed), "bit/s")
+    limit = limit or {"tolerance": 0.1}
+    compared = Compared(published="rate", quantity="goodput", reason="for a test", **limit)
+    return Cell(point(simulated), row, compared, calibrated)
 
 
 def test_means_spreads_and_ratios():
-    it = cell(100, (90, 110, 130))
-    assert it.mean() == 110
-    assert it.spread() == (90, 130)
+    it = cell("100", (90, 110, 130))
+    assert it.mean == 110
+    assert it.spread == (90, 130)
     assert it.ratio == pytest.approx(1.1)
 
 
 @pytest.mark.parametrize(
-    ("simulated", "verdict"),
+    ("printed", "simulated", "fits"),
     [
-        (90.0, "reproduced"),
-        (110.0, "reproduced"),
-        (89.9, "not reproduced"),
-        (111, "not reproduced"),
+        ("100", 90.0, True),
+        ("~100", 109.0, True),
+        ("100", 89.9, False),
+        ("100", 111, False),
+        (">100", 100, True),
+        (">100", 99.9, False),
+        ("<100", 99, True),
+        ("<100", 101, False),
+        ("90-95", 90, True),
+        ("90-95", 95.1, False),
+        ("100", math.inf, False),
+        (">100", math.nan, False),
     ],
 )
-def test_the_tolerance_bounds_the_verdict(simulated, verdict):
-    # 110 / 100 - 1 is 0.10000000000000009 in floating point.
-    assert cell(100, (simulated,), tolerance=0.1 + 1e-12).verdict == verdict
+def test_the_tolerance_bounds_the_verdict(printed, simulated, fits):
+    it = cell(printed, (simulated,), tolerance=0.1)
+    assert it.verdict == ("reproduced" if fits else "not reproduced")
+
+
+def test_a_margin_is_in_the_published_unit():
+    row = published.Row(1, {}, "rate", published.parse_range("~0", 1e6), "Mbit/s")
+    compared = Compared(published="rate", quantity="goodput", reason="for a test", margin=20)
+    assert Cell(point((19e6,)), row, compared).fits
+    assert not Cell(point((21e6,)), row, compared).fits
+
+
+def test_what_is_only_shown_has_no_verdict():
+    compared = Compared(published="rate", quantity="goodput", reason="for a test")
+    assert Cell(point(), cell().row, compared).verdict == ""
 
 
 def test_what_was_calibrated_is_never_reproduced():
-    assert cell(100, (100,), calibrated=True).verdict == "calibrated: fits"
-    assert cell(100, (50,), calibrated=True).verdict == "calibrated: no fit"
-    assert cell(100, (100,), calibrated=True).label == "calibrated"
+    assert cell("100", (100,), calibrated=True).verdict == "calibrated: fits"
+    assert cell("100", (50,), calibrated=True).verdict == "calibrated: no fit"
+    assert cell("100", (100,), calibrated=True).rests_on == "calibrated"
 
 
-def test_the_label_says_whether_the_calibrated_queue_mattered():
-    assert cell(drops=0.0).label == "inferred"
-    assert cell(drops=1.0).label == "inferred, calibrated"
+def test_the_label_says_whether_the_calibrated_queue_mattered(folder):
+    paper = papers.find(str(folder))
+    axes = {"cc": "bbr", "count": "1"}
+    for drops, label in ((0.0, "stated"), (1.0, "calibrated")):
+        simulated = Simulated(paper, paper.file.figures[0], [point(axes=axes, drops=drops)])
+        assert simulated.judged[0].rests_on == label
 
 
 def test_a_full_window_without_drops_is_the_limit():
-    assert cell(window_share=0.99).is_window_limited
-    assert not cell(window_share=0.9).is_window_limited
-    assert not cell(window_share=0.99, drops=5.0).is_window_limited
+    assert point(window_share=0.99).is_window_limited
+    assert not point(window_share=0.9).is_window_limited
+    assert not point(window_share=0.99, drops=5.0).is_window_limited
+
+
+@pytest.mark.parametrize("text", ["-1", "nan", "inf", "1e999", "5-3", ">", "1 2", "1e", "0x10"])
+def test_what_is_no_published_value(text):
+    with pytest.raises(ValueError, match=re.escape(text)):
+        published.parse_range(text)
+
+
+def curve(kind, *means, **keys):
+    """Judge a claim on a quantity over path.rtt."""
+    rtts = ["10ms", "20ms", "40ms", "80ms"]
+    points = [point((mean,), {"rtt": rtt}) for rtt, mean in zip(rtts, means, strict=False)]
+    claim = Claim(text="it does", kind=kind, quantity="goodput", axis="rtt", **keys)
+    return judge(claim, points, {})
+
+
+@pytest.mark.parametrize(
+    ("held", "judged"),
+    [
+        (True, curve("rises", 1, 2, 1.95, 3)),
+        (False, curve("rises", 1, 2, 1.5, 3)),
+        (False, curve("rises", 1, 1, 1, 1)),
+        (True, curve("falls", 3, 2, 1)),
+        (False, curve("falls", 1, 2, 3)),
+        (True, curve("flat", 1, 0.96, 1, within=0.05)),
+        (False, curve("flat", 1, 0.94, 1, within=0.05)),
+        (True, curve("power", 8, 4, 2, 1, exponent=-1, within=0.01)),
+        (False, curve("power", 8, 8, 8, 8, exponent=-1, within=0.5)),
+        (False, curve("power", 8, 0, 2, 1, exponent=-1, within=0.5)),
+        (True, curve("knee", 10, 9.5, 5, 2, at="20ms", within=0.1)),
+        (False, curve("knee", 10, 8.5, 5, 2, at="20ms", within=0.1)),
+        (False, curve("knee", 10, 10, 10, 10, at="20ms", within=0.1)),
+        (True, curve("order", 2, 1, over="10ms", under="20ms")),
+        (False, curve("order", 1, 2, over="10ms", under="20ms")),
+    ],
+)
+def test_claims(held, judged):
+    assert judged.holds is held
+    assert judged.got
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "held"),
+    [
+        ("larger", {"than": "other"}, True),
+        ("equal", {"to": "other", "within": 0.2}, False),
+        ("equal", {"to": "other", "within": 0.6}, True),
+    ],
+)
+def test_claims_on_two_quantities(kind, keys, held):
+    claim = Claim(text="it is", kind=kind, quantity="goodput", **keys)
+    assert judge(claim, [point((150,), other=100.0)], {}).holds is held
+
+
+def test_figures_have_one_of_four_verdicts(folder):
+    paper = papers.find(str(folder))
+    figure = paper.file.figures[0].model_copy(update={"calibration": None})
+
+    def verdict(claims, factor, holds):
+        ends = {"over": "bbr", "under": "cubic"} if holds else {"over": "cubic", "under": "bbr"}
+        kept = figure.claims[0].model_copy(update={"kind": "order", "within": None, **ends})
+        it = figure.model_copy(update={"claims": (kept,) if claims else ()})
+        rows = {(row.columns["cc"], row.columns["count"]): row for row in paper.rows[:4]}
+        points = [
+            point((factor * rows[axes["cc"], axes["count"]].value,), axes)
+            for axes in paper.points(it)
+        ]
+        return Simulated(paper, it, points).verdict
+
+    assert verdict(claims=True, factor=1, holds=True) == "reproduced"
+    assert verdict(claims=False, factor=1, holds=True) == "reproduced"
+    assert verdict(claims=True, factor=2, holds=True) == "reproduced in shape"
+    assert verdict(claims=True, factor=1, holds=False) == "not reproduced"
+    assert verdict(claims=False, factor=2, holds=True) == "not reproduced"
+    bare = figure.model_copy(update={"claims": (), "values": ()})
+    assert Simulated(paper, bare, [point()]).verdict == "not testable"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("sqrt(a / 2 * (1 + b) / (1 - b) / p)", math.sqrt(4.5 / 1e-4)),
+        ("-a + max(b, 2) ** 3", 7),
+        ("log2(8) * min(a, b)", 2.4),
+        ("a / (b - b)", math.nan),
+        ("sqrt(-a)", math.nan),
+        ("(-a) ** 0.5", math.nan),
+        ("9 ** 9 ** 9 ** 9", math.nan),
+    ],
+)
+def test_formulas(text, value):
+    got = expression.evaluate(text, {"a": 1, "b": 0.8, "p": 1e-4})
+    assert got == pytest.approx(value, nan_ok=True)
+
+
+@given(strategies.text(max_size=40))
+def test_any_text_is_a_formula_or_refused(text):
+    try:
+        names = expression.names(text)
+    except ValueError:
+        return
+    assert isinstance(expression.evaluate(text, dict.fromkeys(names, 1.0)), float)
+
+
+@given(strategies.data())
+def test_damaged_papers_end_with_an_error_that_names_the_file(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("damaged") / "my-paper"
+    path.mkdir()
+    files = {"paper.toml": PAPER, "scenario.toml": SCENARIO, "published.csv": CSV}
+    name = data.draw(strategies.sampled_from(sorted(files)))
+    text = files[name]
+    begin = data.draw(strategies.integers(0, len(text)))
+    end = data.draw(strategies.integers(begin, len(text)))
+    middle = data.draw(strategies.text(max_size=5) | strategies.just(""))
+    for file, content in {**files, name: text[:begin] + middle + text[end:]}.items():
+        (path / file).write_text(content, encoding="utf-8", errors="replace")
+    problems: tuple[Problem, ...] = ()
+    try:
+        papers.find(str(path))
+    except tc.ConfigError as error:
+        problems = error.problems
+    assert all(problem.key and problem.expected for problem in problems)
+    assert all(any(file in str(problem) for file in files) for problem in problems)
 
 
 def test_misfit_weighs_half_and_double_alike():
@@ -290,18 +489,20 @@ def test_ns3_algorithms_take_the_place_of_ours():
 
 def test_reproduce_stores_tables_and_figures(folder, tmp_path, capsys):
     output = tmp_path / "new" / "directory"
-    (simulated,) = reproduce(str(folder), seeds=2, jobs=2, cc_set="ns3", output=output)
+    (found,) = reproduce(str(folder), seeds=2, jobs=2, cc_set="ns3", output=output)
     names = {file.name for file in output.iterdir()}
-    assert names == {"rates.csv", "rates.json", "rates.svg", "rates.png", "rates-causes.svg"}
+    assert names == {"rates.csv", "rates.json", "rates.svg", "rates-causes.svg"}
     printed = capsys.readouterr().out
     assert "not reproduced" in printed  # CUBIC alone does not get 5 Mbit/s of 8
     assert "What the simulation says" in printed
-    assert [len(it.runs) for it in simulated.cells] == [2] * 4
-    assert [len(it.runs) for it in simulated.ns3] == [2] * 4
-    half = {variant.id: cells for variant, cells in simulated.variants}["half"]
-    assert all(it.mean() < 4e6 for it in half)
-    assert simulated.cells[0].verdict == "not reproduced"
-    claim, causes = sentences(simulated)[1:3]
+    assert [len(it.runs) for it in found.simulated.points] == [2] * 4
+    assert [len(it.runs) for it in found.ns3.points] == [2] * 4
+    half = {variant.id: points for variant, points in found.variants}["half"]
+    assert all(it.mean("goodput") < 4e6 for it in half)
+    assert found.simulated.judged[0].verdict == "not reproduced"
+    share = found.simulated.points[0].mean("share")
+    assert share == pytest.approx(found.simulated.points[0].mean("goodput") / 8e6)
+    claim, causes = sentences(found)[1:3]
     assert claim.endswith(
         "One of these rows is not reproduced, so that the simulation cannot judge the claim."
     )
@@ -327,7 +528,7 @@ def test_calibrate_sweeps_the_candidates(folder, tmp_path, capsys):
 
 def test_nothing_to_calibrate_is_said(folder):
     text = (folder / "paper.toml").read_text()
-    start, end = text.index("[comparisons.calibration]"), text.index("[[comparisons.beside]]")
+    start, end = text.index("[figures.calibration]"), text.index("[[figures.claims]]")
     (folder / "paper.toml").write_text(text[:start] + text[end:])
     with pytest.raises(tc.ConfigError, match="parameter to calibrate"):
         calibrate(str(folder))

@@ -17,7 +17,9 @@ import pytest
 import tunnelcc as tc
 from tunnelcc import papers, scenario
 from tunnelcc.papers import compare
-from tunnelcc.papers.simulate import Batch, make_cell
+from tunnelcc.papers.compare import Simulated
+from tunnelcc.papers.measures import Run
+from tunnelcc.papers.simulate import Batch, make_points
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "scenarios" / "papers" / "gost-thesis"
@@ -138,24 +140,27 @@ def test_memory_does_not_touch_16_streams():
 
 def test_two_cells_are_reproduced():
     paper = papers.find("gost-thesis")
-    (comparison,) = paper.file.comparisons
-    rows = paper.comparison_rows(comparison, {"tunnel": "relay+ws", "streams": "1"})
-    cells, batch = [make_cell(comparison, row) for row in rows], Batch()
-    for cell, row in zip(cells, rows, strict=True):
-        batch.add(cell, paper.experiment(comparison, row), 1)
+    (figure,) = paper.file.figures
+    points = make_points(paper, figure, {"tunnel": "relay+ws", "streams": "1"})
+    batch = Batch()
+    batch.add(figure, points, 1)
     batch.run(jobs=2)
-    assert [cell.columns["cc"] for cell in cells] == ["cubic", "bbr"]
+    cells = Simulated(paper, figure, points).judged
+    assert [cell.point.axes["cc"] for cell in cells] == ["cubic", "bbr"]
     assert [cell.published for cell in cells] == [144e6, 136e6]
     assert [cell.verdict for cell in cells] == ["reproduced"] * 2
-    assert all(cell.is_window_limited and cell.label == "inferred" for cell in cells)
+    assert all(cell.point.is_window_limited and cell.rests_on == "inferred" for cell in cells)
 
 
 def test_only_16_streams_are_calibrated_on():
     paper = papers.find("gost-thesis")
-    (comparison,) = paper.file.comparisons
-    cells = [make_cell(comparison, row) for row in paper.comparison_rows(comparison)]
+    (figure,) = paper.file.figures
+    points = make_points(paper, figure)
+    for point in points:
+        point.runs.append(Run(1, {"drops": 0.0}))
+    cells = Simulated(paper, figure, points).judged
     assert len(cells) == 16
-    assert {cell.columns["streams"] for cell in cells if cell.is_calibrated} == {"16"}
+    assert {cell.point.axes["streams"] for cell in cells if cell.is_calibrated} == {"16"}
     labels = {name: label for name, _, label, _ in paper.parameters()}
     assert [name for name, label in labels.items() if label == "calibrated"] == ["path.buffer"]
 
@@ -174,12 +179,12 @@ def test_the_stored_sweep_chose_the_buffer():
 def test_the_stored_table_is_what_runs_give():
     """Else: tunnelcc reproduce gost-thesis --output results/gost-thesis."""
     stored = json.loads((ROOT / "results" / "gost-thesis" / "goodput.json").read_text())
-    assert len(stored["rows"]) == 16
+    assert len(stored["points"]) == 16
     names = {WS: "relay+ws", WSS: "relay+wss"}
     for tunnel, cc, streams in ((WS, "cubic", 1), (WSS, "bbr", 1), (WS, "bbr", 128)):
         (row,) = (
             row
-            for row in stored["rows"]
+            for row in stored["points"]
             if (row["tunnel"], row["cc"], row["streams"]) == (names[tunnel], cc, str(streams))
         )
         table = scenario.read_scenario(FOLDER / "scenario.toml")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Published against simulated: ratios, spreads, verdicts. Plain numbers in, plain numbers out.
+"""Published against simulated: numbers, claims, verdicts. All of it computed from the runs.
 
 A row that served to calibrate a parameter is never called reproduced.
 """
@@ -9,74 +9,241 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from tunnelcc.config import Experiment
+from tunnelcc.papers.claims import Judged, judge
+from tunnelcc.papers.format import Compared, Evidence, Figure, Question, Reading, Variant
 from tunnelcc.papers.measures import WINDOW_LIMITED, Run
-from tunnelcc.papers.published import UNITS
+from tunnelcc.papers.paper import Paper, matches
+from tunnelcc.papers.published import UNITS, Row
 
 REPRODUCED = "reproduced"
+IN_SHAPE = "reproduced in shape"
 NOT_REPRODUCED = "not reproduced"
+NOT_TESTABLE = "not testable"
+VERDICTS = (REPRODUCED, IN_SHAPE, NOT_REPRODUCED, NOT_TESTABLE)
 FITTED = "calibrated: fits"
 NOT_FITTED = "calibrated: no fit"
 
+_LABELS = ("inferred", "choice", "calibrated")  # weaker than stated
+
 
 @dataclass
-class Cell:
-    """One published number and the runs that stand for it."""
+class Point:
+    """One experiment of a figure and its runs, a run per seed."""
 
-    columns: Mapping[str, str]
-    published: float  # SI
-    unit: str  # in which tables show it
-    measure: str
-    tolerance: float
-    is_calibrated: bool = False
+    axes: Mapping[str, str]
+    experiment: Experiment
     runs: list[Run] = field(default_factory=list)
 
-    def values(self, measure: str | None = None) -> list[float]:
-        """Return one value per run."""
-        return [run.values[measure or self.measure] for run in self.runs]
+    def values(self, quantity: str) -> list[float]:
+        """Return one value per run, SI."""
+        return [run.values[quantity] for run in self.runs]
 
-    def mean(self, measure: str | None = None) -> float:
-        """Return the mean over runs."""
-        values = self.values(measure)
+    def mean(self, quantity: str) -> float:
+        """Return the mean over runs; infinite if the quantity is in any of them."""
+        values = self.values(quantity)
+        if any(math.isinf(value) for value in values):
+            return math.inf
         return math.fsum(values) / len(values)
 
-    def spread(self, measure: str | None = None) -> tuple[float, float]:
+    def spread(self, quantity: str) -> tuple[float, float]:
         """Return the least and the largest value over runs."""
-        values = self.values(measure)
+        values = self.values(quantity)
         return min(values), max(values)
-
-    def show(self, value: float) -> str:
-        """Write a value of this cell's measure (SI) in the unit of the published one."""
-        return f"{value / UNITS[self.unit]:.4g}"
-
-    @property
-    def ratio(self) -> float:
-        """Simulated mean / published."""
-        return self.mean() / self.published if self.published else math.inf
-
-    @property
-    def fits(self) -> bool:
-        """Whether the mean is within the tolerance of the published value."""
-        return abs(self.ratio - 1) <= self.tolerance
-
-    @property
-    def verdict(self) -> str:
-        """Computed from ratio and tolerance alone."""
-        if self.is_calibrated:
-            return FITTED if self.fits else NOT_FITTED
-        return REPRODUCED if self.fits else NOT_REPRODUCED
-
-    @property
-    def label(self) -> str:
-        """On what the row rests: a calibrated parameter counts only where it could matter."""
-        if self.is_calibrated:
-            return "calibrated"
-        return "inferred" if max(self.values("drops")) == 0 else "inferred, calibrated"
 
     @property
     def is_window_limited(self) -> bool:
         """Whether in every run the receive window, and no loss at the bottleneck, set the pace."""
         return min(self.values("window_share")) >= WINDOW_LIMITED and max(self.values("drops")) == 0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One published number and the point that stands for it."""
+
+    point: Point
+    row: Row
+    compared: Compared
+    is_calibrated: bool = False
+    labels: tuple[str, ...] = ()  # of the parameters that it rests on, other than stated
+
+    @property
+    def published(self) -> float:
+        """SI."""
+        return self.row.value
+
+    @property
+    def unit(self) -> str:
+        """In which tables show it: the published one."""
+        return self.row.unit
+
+    @property
+    def mean(self) -> float:
+        """Of the simulated quantity over runs, SI."""
+        return self.point.mean(self.compared.quantity)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """Of the simulated quantity, SI."""
+        return self.point.spread(self.compared.quantity)
+
+    def show(self, value: float) -> str:
+        """Write a value of this cell's quantity (SI) in the published unit."""
+        return f"{value / UNITS[self.unit]:.4g}"
+
+    @property
+    def ratio(self) -> float:
+        """Simulated mean / published number, bound or middle of the range."""
+        return self.mean / self.published if self.published else math.inf
+
+    @property
+    def fits(self) -> bool:
+        """Whether the mean is what was published, within tolerance or margin.
+
+        Bounds and ranges are taken as they stand; a margin is in the published unit.
+        """
+        if self.compared.margin is not None:
+            return self.row.published.distance(self.mean) <= self.compared.margin * UNITS[self.unit]
+        if not self.row.published.is_number:
+            return self.row.published.distance(self.mean) == 0
+        return abs(self.ratio - 1) <= (self.compared.tolerance or 0)
+
+    @property
+    def verdict(self) -> str:
+        """Computed from published and simulated value alone; empty if none is due."""
+        if not self.compared.is_judged:
+            return ""
+        if self.is_calibrated:
+            return FITTED if self.fits else NOT_FITTED
+        return REPRODUCED if self.fits else NOT_REPRODUCED
+
+    @property
+    def rests_on(self) -> str:
+        """What the row rests on, in words."""
+        return "calibrated" if self.is_calibrated else ", ".join(self.labels) or "stated"
+
+
+@dataclass
+class Simulated:
+    """A figure, simulated with all its points, under one reading of the paper."""
+
+    paper: Paper
+    figure: Figure
+    points: list[Point]
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Every published row at every point that it speaks of, in order."""
+        return [
+            Cell(point, row, item, self._is_calibrated(point, item), self._labels(point))
+            for item in self.figure.values
+            for row in self.paper.figure_rows(self.figure, item.published, item.where)
+            for point in self.points
+            if row.matches(point.axes)
+        ]
+
+    @property
+    def judged(self) -> list[Cell]:
+        """Cells with a verdict."""
+        return [cell for cell in self.cells if cell.compared.is_judged]
+
+    @cached_property
+    def claims(self) -> list[Judged]:
+        """Every claim with what the simulation says of it."""
+        return [
+            judge(claim, self.select(claim.where), self._published(claim.quantity))
+            for claim in self.figure.claims
+        ]
+
+    @property
+    def verdict(self) -> str:
+        """Reproduced: all numbers and claims; in shape: all claims that are of shape alone."""
+        numbers = [cell.fits for cell in self.judged if not cell.is_calibrated]
+        numbers += [it.holds for it in self.claims if it.claim.kind == "ratio"]
+        shapes = [it.holds for it in self.claims if it.claim.kind != "ratio"]
+        if not numbers and not shapes:
+            return NOT_TESTABLE
+        if all(numbers) and all(shapes):
+            return REPRODUCED if numbers else IN_SHAPE
+        return IN_SHAPE if shapes and all(shapes) else NOT_REPRODUCED
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """Numbers that fit, numbers, claims that hold, claims; calibrated rows left out."""
+        free = [cell for cell in self.judged if not cell.is_calibrated]
+        good = sum(cell.fits for cell in free)
+        held = sum(it.holds for it in self.claims)
+        return good, len(free), held, len(self.claims)
+
+    def select(self, where: Mapping[str, str]) -> list[Point]:
+        """Return the points with all the values of ``where``."""
+        return [point for point in self.points if matches(point.axes, where)]
+
+    def _published(self, quantity: str) -> dict[int, float]:
+        """Return the published value (SI) of each point (by its id) that has one."""
+        return {
+            id(cell.point): cell.published
+            for cell in self.cells
+            if cell.compared.quantity == quantity
+        }
+
+    def _is_calibrated(self, point: Point, item: Compared) -> bool:
+        calibration = self.figure.calibration
+        fitted = calibration is not None and matches(point.axes, calibration.where)
+        return fitted and item.is_judged
+
+    def _labels(self, point: Point) -> tuple[str, ...]:
+        """Labels of what the figure rests on; the depth of a queue that dropped nothing is none."""
+        found = {
+            parameter.label
+            for parameter in self.paper.file.parameters
+            if parameter.concerns(self.figure.id)
+            and not (parameter.key == "path.buffer" and max(point.values("drops"), default=1) == 0)
+        }
+        return tuple(label for label in _LABELS if label in found)
+
+
+@dataclass
+class Reproduction:
+    """A figure as the scenarios have it, under other readings, and with other settings."""
+
+    simulated: Simulated
+    readings: list[tuple[Question, Reading, Simulated]] = field(default_factory=list)
+    ns3: Simulated | None = None  # with ns-3's algorithms
+    variants: list[tuple[Variant, list[Point]]] = field(default_factory=list)
+
+    @property
+    def figure(self) -> Figure:
+        """The paper's."""
+        return self.simulated.figure
+
+    def of_role(self, role: str) -> list[tuple[Variant, list[Point]]]:
+        """Return the variants of a role."""
+        return [item for item in self.variants if item[0].role == role]
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Whether published or simulated value stands nearer to what others measured."""
+
+    evidence: Evidence
+    simulated: float  # mean over the figure's points
+    verdict: str
+
+
+def weigh(evidence: Evidence, simulated: Simulated) -> Weighed:
+    """Return which of the two is nearer to the evidence."""
+    means = [point.mean(evidence.quantity) for point in simulated.points]
+    value = math.fsum(means) / len(means)
+    paper = evidence.measured.distance(evidence.published.middle)
+    model = evidence.measured.distance(value)
+    if model == paper:
+        verdict = "both agree" if model == 0 else "equally far"
+    else:
+        verdict = "the simulation is nearer" if model < paper else "the paper is nearer"
+    return Weighed(evidence, value, verdict)
 
 
 def misfit(ratios: Iterable[float]) -> float:
@@ -102,18 +269,3 @@ def explained(without: float, with_cause: float, published: float) -> float:
 def percent(share: float) -> str:
     """Write a share in whole percent, a dash for NaN."""
     return "–" if math.isnan(share) else f"{round(100 * share)} %"
-
-
-def ratio_range(pairs: Iterable[tuple[float, float]]) -> tuple[float, float]:
-    """Return the least and the largest over / under."""
-    ratios = [over / under for over, under in pairs]
-    return min(ratios), max(ratios)
-
-
-def match(cells: Iterable[Cell], where: Mapping[str, str]) -> list[Cell]:
-    """Return the cells with all the values of ``where``."""
-    return [
-        cell
-        for cell in cells
-        if all(cell.columns.get(column) == value for column, value in where.items())
-    ]

@@ -4,81 +4,85 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tunnelcc.papers import compare
-from tunnelcc.papers.compare import Cell
-from tunnelcc.papers.format import Claim, Variant
-from tunnelcc.papers.simulate import Simulated
+from tunnelcc.papers.claims import Judged, span
+from tunnelcc.papers.compare import Cell, Point, Reproduction, Simulated, weigh
+from tunnelcc.papers.format import Variant
+from tunnelcc.papers.published import UNITS
 
 
-def sentences(simulated: Simulated) -> list[str]:
-    """Return a few sentences on a comparison."""
+def sentences(reproduction: Reproduction) -> list[str]:
+    """Return a few sentences on a figure."""
+    simulated = reproduction.simulated
     return [
-        _verdicts(simulated),
-        *(_claim(claim, simulated) for claim in simulated.comparison.claims),
-        *_causes(simulated),
-        *_counterfactuals(simulated),
-        *_beside(simulated),
+        *_numbers(simulated),
+        *(_claim(judged, simulated) for judged in simulated.claims),
+        *_readings(reproduction),
+        *_causes(reproduction),
+        *_counterfactuals(reproduction),
+        *_evidence(simulated),
+        *(f"Not testable: {it.text}. {it.reason}." for it in simulated.figure.untestable),
     ]
 
 
-def _verdicts(simulated: Simulated) -> str:
-    free = [cell for cell in simulated.cells if not cell.is_calibrated]
-    fitted = [cell for cell in simulated.cells if cell.is_calibrated]
-    good = sum(cell.fits for cell in free)
-    text = (
-        f"{good} of {len(free)} rows that nothing was fitted to are within "
-        f"{100 * simulated.comparison.tolerance:g} % of the published value."
-    )
-    if fitted:
-        count = sum(cell.fits for cell in fitted)
-        text += (
-            f" Of the {len(fitted)} rows that {_calibrated_key(simulated)} was calibrated on, "
-            f"{count} fit{'s' if count == 1 else ''}; that shows nothing but the fit."
+def _numbers(simulated: Simulated) -> list[str]:
+    good, count, _, _ = simulated.counts
+    fitted = [cell for cell in simulated.judged if cell.is_calibrated]
+    texts = []
+    if count:
+        were = "was" if count == 1 else "were"
+        texts.append(
+            f"{good} of {count} published number{'s' if count > 1 else ''} that nothing was "
+            f"fitted to {were} met within the tolerance."
         )
-    return text
+    if fitted:
+        calibration = simulated.figure.calibration
+        key = calibration.key if calibration else ""
+        fits = sum(cell.fits for cell in fitted)
+        texts.append(
+            f"Of the {len(fitted)} that {key} was calibrated on, {fits} "
+            f"fit{'s' if fits == 1 else ''}; that shows nothing but the fit."
+        )
+    return [" ".join(texts)] if texts else []
 
 
-def _calibrated_key(simulated: Simulated) -> str:
-    calibration = simulated.comparison.calibration
-    return calibration.key if calibration else ""
+def _claim(judged: Judged, simulated: Simulated) -> str:
+    word = "Holds" if judged.holds else "Does not hold"
+    text = f"{word}: {judged.claim.text} ({judged.got})."
+    if judged.claim.kind not in ("ratio", "order", "larger"):
+        return text
+    ends = (judged.claim.over, judged.claim.under)
+    points = [
+        point
+        for point in judged.points
+        if judged.claim.axis is None or point.axes[judged.claim.axis] in ends
+    ]
+    return f"{text} {_limit(points)}{_standing(points, simulated)}"
 
 
-def _claim(claim: Claim, simulated: Simulated) -> str:
-    over = compare.match(simulated.cells, {**claim.where, claim.axis: claim.over})
-    under = compare.match(simulated.cells, {**claim.where, claim.axis: claim.under})
-    published = compare.ratio_range(
-        (a.published, b.published) for a, b in zip(over, under, strict=True)
-    )
-    simulation = compare.ratio_range((a.mean(), b.mean()) for a, b in zip(over, under, strict=True))
-    cells = [*over, *under]
-    return (
-        f"{claim.text} ({claim.over} / {claim.under}: published {_range(published)}, "
-        f"simulated {_range(simulation)}). {_limit(cells)}{_standing(cells)}"
-    )
-
-
-def _limit(cells: Sequence[Cell]) -> str:
-    """What set the pace in these cells."""
-    if all(cell.is_window_limited for cell in cells):
+def _limit(points: Sequence[Point]) -> str:
+    """What set the pace in these points."""
+    if all(point.is_window_limited for point in points):
         return (
             "Congestion control cannot have mattered here, says the simulation: every carrier "
             "filled its receive window, and the bottleneck dropped nothing."
         )
-    drops = [round(cell.mean("drops")) for cell in cells]
+    drops = [round(point.mean("drops")) for point in points]
     lost = f"{min(drops)} to {max(drops)} packets a run" if max(drops) > 0 else "nothing"
-    shares = [cell.mean("window_share") for cell in cells]
+    shares = [point.mean("window_share") for point in points]
     return (
-        f"Here the simulated bottleneck drops {lost}, and carriers "
-        f"reach {_range((min(shares), max(shares)))} of their receive window at most."
+        f"Here the simulated bottleneck drops {lost}, and the flows "
+        f"reach {span(shares)} of their receive window at most."
     )
 
 
-def _standing(cells: Sequence[Cell]) -> str:
-    """How far the cells can be trusted with a claim."""
+def _standing(points: Sequence[Point], simulated: Simulated) -> str:
+    """How far the points can be trusted with a claim about published numbers."""
+    cells = [cell for cell in simulated.judged if any(cell.point is it for it in points)]
+    missed = sum(not cell.fits for cell in cells)
     if any(cell.is_calibrated for cell in cells):
-        missed = sum(not cell.fits for cell in cells)
         text = " These rows served the calibration"
         return text + (
             f", and {missed} of {len(cells)} still do not fit: the model lacks what made the "
@@ -86,19 +90,31 @@ def _standing(cells: Sequence[Cell]) -> str:
             if missed
             else ", so that they prove nothing."
         )
-    missed = sum(not cell.fits for cell in cells)
     if missed == 0:
         return ""
     text = f" {missed} of these {len(cells)} rows are" if missed > 1 else " One of these rows is"
     return text + " not reproduced, so that the simulation cannot judge the claim."
 
 
-def _causes(simulated: Simulated) -> list[str]:
-    baselines = _of_role(simulated, "baseline")
-    causes = _of_role(simulated, "cause")
-    if not baselines or not causes:
+def _readings(reproduction: Reproduction) -> list[str]:
+    texts = []
+    for question in dict.fromkeys(question for question, _, _ in reproduction.readings):
+        parts = []
+        for asked, reading, simulated in reproduction.readings:
+            if asked is question:
+                good, count, held, claims = simulated.counts
+                taken = ", as simulated" if reading.settings is None else ""
+                counts = f"{good} of {count} numbers, {held} of {claims} claims"
+                parts.append(f"{reading.title}{taken}: {simulated.verdict} ({counts})")
+        texts.append(f"{question.text} {'; '.join(parts)}.")
+    return texts
+
+
+def _causes(reproduction: Reproduction) -> list[str]:
+    causes = reproduction.of_role("cause")
+    if not reproduction.of_role("baseline") or not causes:
         return []
-    rows = [(variant, explained_shares(simulated, cells)) for variant, cells in causes]
+    rows = [(variant, explained_shares(reproduction, points)) for variant, points in causes]
     nothing = [variant.title for variant, shares in rows if max(map(abs, shares), default=0) < 0.1]
     strong = [
         f"{variant.title}: {_percent_range(shares)}"
@@ -110,14 +126,15 @@ def _causes(simulated: Simulated) -> list[str]:
     text += "; ".join(strong) + "." if strong else "none closes a tenth of it."
     if nothing:
         text += f" Less than 10 %: {'; '.join(nothing)}."
-    return [f"{text} {_fitting(simulated, causes)}"]
+    return [f"{text} {_fitting(reproduction, causes)}"]
 
 
-def _fitting(simulated: Simulated, causes: Sequence[tuple[Variant, list[Cell]]]) -> str:
+def _fitting(reproduction: Reproduction, causes: Sequence[tuple[Variant, list[Point]]]) -> str:
     """Which causes alone give which published values."""
     parts = []
-    for variant, cells in causes:
-        rows = [_row_name(simulated, cell) for cell in cells if cell.fits]
+    for variant, points in causes:
+        cells = variant_cells(reproduction.simulated, points)
+        rows = [_name(cell.point) for cell in cells if cell.fits]
         if len(rows) == len(cells):
             rows = ["every row"]
         if rows:
@@ -127,62 +144,78 @@ def _fitting(simulated: Simulated, causes: Sequence[tuple[Variant, list[Cell]]])
     return f"Alone within the tolerance: {'; '.join(parts)}."
 
 
-def _row_name(simulated: Simulated, cell: Cell) -> str:
-    return ", ".join(cell.columns[column] for column in simulated.comparison.axes)
+def _name(point: Point) -> str:
+    return ", ".join(point.axes.values()) or "the figure"
 
 
-def explained_shares(simulated: Simulated, cells: Sequence[Cell]) -> list[float]:
+def variant_cells(simulated: Simulated, points: Sequence[Point]) -> list[Cell]:
+    """Return the judged cells of a variant's points."""
+    return Simulated(simulated.paper, simulated.figure, list(points)).judged
+
+
+def explained_shares(reproduction: Reproduction, points: Sequence[Point]) -> list[float]:
     """Return for each cell of a cause the share of the gap to the baseline that it closes."""
-    shares = []
-    for _, baseline in _of_role(simulated, "baseline"):
-        for cell in cells:
-            for base in baseline:
-                if base.columns == cell.columns:
-                    shares.append(compare.explained(base.mean(), cell.mean(), cell.published))
-    return shares
+    simulated = reproduction.simulated
+    baselines = [
+        cell
+        for _, members in reproduction.of_role("baseline")
+        for cell in variant_cells(simulated, members)
+    ]
+    return [
+        compare.explained(base.mean, cell.mean, cell.published)
+        for cell in variant_cells(simulated, points)
+        for base in baselines
+        if base.row is cell.row and base.point.axes == cell.point.axes
+    ]
 
 
-def _of_role(simulated: Simulated, role: str) -> list[tuple[Variant, list[Cell]]]:
-    return [item for item in simulated.variants if item[0].role == role]
-
-
-def _common(variants: Sequence[tuple[Variant, list[Cell]]]) -> dict[str, str]:
+def _common(variants: Sequence[tuple[Variant, list[Point]]]) -> dict[str, str]:
     """What all these variants have in common."""
-    common = dict(variants[0][0].where)
+    common: Mapping[str, str] = variants[0][0].where
     for variant, _ in variants:
         common = {key: value for key, value in common.items() if variant.where.get(key) == value}
-    return common
+    return dict(common)
 
 
-def _counterfactuals(simulated: Simulated) -> list[str]:
-    texts = []
-    for variant, cells in _of_role(simulated, "counterfactual"):
+def _counterfactuals(reproduction: Reproduction) -> list[str]:
+    simulated, texts = reproduction.simulated, []
+    for variant, points in reproduction.of_role("counterfactual"):
         parts = []
-        for cell in cells:
-            (base,) = [it for it in simulated.cells if it.columns == cell.columns]
+        for cell in variant_cells(simulated, points):
+            (base,) = (
+                it
+                for it in simulated.judged
+                if it.row is cell.row
+                and it.compared is cell.compared
+                and it.point.axes == cell.point.axes
+            )
+            name = ", ".join(filter(None, (*cell.point.axes.values(), _metric(cell, simulated))))
             parts.append(
-                f"{_row_name(simulated, cell)}: {cell.show(cell.mean())} instead of "
-                f"{cell.show(base.mean())} {cell.unit}, published {cell.show(cell.published)}"
+                f"{name}: {cell.show(cell.mean)} instead of {cell.show(base.mean)} {cell.unit}, "
+                f"published {cell.row.published}"
             )
         texts.append(f"What if: {variant.title}. {'; '.join(parts)}.")
     return texts
 
 
-def _beside(simulated: Simulated) -> list[str]:
+def _metric(cell: Cell, simulated: Simulated) -> str:
+    """Name the metric where a figure compares several."""
+    several = len({item.published for item in simulated.figure.values if item.is_judged}) > 1
+    return cell.row.metric.replace("_", " ") if several else ""
+
+
+def _evidence(simulated: Simulated) -> list[str]:
     texts = []
-    for beside in simulated.comparison.beside:
-        published = [row.value for row in simulated.paper.rows if row.metric == beside.published]
-        parts = [f"published {min(published):g} to {max(published):g}"]
-        for measure in beside.simulated:
-            values = [cell.mean(measure) for cell in simulated.cells]
-            parts.append(f"simulated {measure} {min(values):.0f} to {max(values):.0f}")
-        texts.append(f"{beside.published}: {', '.join(parts)}.")
+    for evidence in simulated.figure.evidence:
+        weighed = weigh(evidence, simulated)
+        quantity = simulated.figure.quantities[evidence.quantity]
+        value = f"{weighed.simulated / UNITS[quantity.shown_in]:.3g}"
+        texts.append(
+            f"{quantity.title or evidence.quantity}: paper {evidence.published}, simulated "
+            f"{value}, measured elsewhere {evidence.measured} ({evidence.source}): "
+            f"{weighed.verdict}. {evidence.reason}"
+        )
     return texts
-
-
-def _range(bounds: tuple[float, float]) -> str:
-    low, high = (f"{bound:.2f}" for bound in bounds)
-    return low if low == high else f"{low}–{high}"
 
 
 def _percent_range(shares: Sequence[float]) -> str:

@@ -1,58 +1,313 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figures of a reproduction: published and simulated side by side, causes, calibration.
+"""Figures of a reproduction: published and simulated over an axis, over time or as bars.
 
-The comparison's axes in order: panels, series, horizontal axis.
+Lines and points are means over seeds, bands and bars reach from the least to the largest run;
+dotted lines are formulas, black stars and dash-dotted lines are published.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tunnelcc.papers.compare import Cell, match, misfit
-from tunnelcc.papers.format import Comparison
+import numpy as np
+
+from tunnelcc.papers.claims import axis_number, curves
+from tunnelcc.papers.compare import Cell, Point, Reproduction, Simulated, misfit
+from tunnelcc.papers.format import Figure, Quantity
 from tunnelcc.papers.published import UNITS
-from tunnelcc.papers.simulate import NS3, Simulated
+from tunnelcc.papers.simulate import NS3
 from tunnelcc.plots import STYLE, algorithm_style, save
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+_SIZE = (5.2, 3.7)  # inches; a third of it is read on a phone
 _BAR = 0.34  # width of a bar; the horizontal positions are 1 apart
+_BIN = 0.5  # s, of series over time
+_LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+_SECOND = "#CC79A7"  # the second of two flows with one congestion control
+# Values of an axis that differ by more than this factor are drawn on a logarithmic one.
+_LOGARITHMIC = 30
 
 
-def plot_comparison(simulated: Simulated, file: Path) -> None:
-    """Draw published values as bars, simulated ones as points with their spread and their ratio."""
+@dataclass(frozen=True)
+class Picture:
+    """A drawing with its name (of a file, without suffix) and heading."""
+
+    name: str
+    title: str
+    drawing: Drawing
+
+    def save(self, file: Path) -> None:
+        """Write it as PNG, SVG or PDF. Raises ConfigError if that cannot be done."""
+        import matplotlib as mpl
+
+        with mpl.rc_context(STYLE):
+            save(self.drawing, file)
+
+
+def draw(reproduction: Reproduction) -> Iterator[Picture]:
+    """Yield the drawings of a figure."""
+    figure = reproduction.figure
+    if figure.x == "time":
+        yield _picture(figure.id, figure.title, lambda axes: _over_time(axes, reproduction))
+    elif figure.x is not None:
+        yield _picture(figure.id, figure.title, lambda axes: _over_axis(axes, reproduction))
+    elif figure.axes:
+        yield Picture(figure.id, figure.title, _bars(reproduction))
+    if reproduction.of_role("cause"):
+        drawing = _causes(reproduction)
+        if drawing is not None:
+            yield Picture(f"{figure.id}-causes", f"{figure.title}: causes", drawing)
+
+
+def _picture(name: str, title: str, plot: Callable[[Axes], None]) -> Picture:
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
 
-    panel, series, across = _axes(simulated.comparison)
-    panels = _values(simulated.cells, panel)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(3.6 * max(len(panels), 1), 3.4))
-        row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        drawing = Drawing(figsize=_SIZE)
+        axes = drawing.subplots()
+        plot(axes)
+        handles, labels = axes.get_legend_handles_labels()
+        if handles:
+            columns = 2 if max(map(len, labels)) > 24 else 3
+            drawing.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=7.5)
+    return Picture(name, title, drawing)
+
+
+def _over_time(axes: Axes, reproduction: Reproduction) -> None:
+    simulated = reproduction.simulated
+    for point in simulated.points:
+        flows = _flow_names(point)
+        for index, name in enumerate(flows):
+            time, low, mean, high = _binned(point, index)
+            style = algorithm_style(name)
+            colour = _SECOND if name in flows[:index] else style["color"]
+            label = name if len(flows) == 1 else f"{name}, flow {index + 1}"
+            others = [value for axis, value in point.axes.items() if axis != "cc"]
+            axes.fill_between(time, low, high, color=colour, alpha=0.25, linewidth=0)
+            label = ", ".join((label, *others))
+            axes.plot(time, mean, color=colour, label=f"{label}, simulated")
+    _plot_capacity(axes, simulated.points[0])
+    drawn = set()
+    for cell in simulated.judged:
+        quantity = simulated.figure.quantities[cell.compared.quantity]
+        if quantity.measure != "goodput" or cell.row in drawn:
+            continue
+        drawn.add(cell.row)
+        experiment = cell.point.experiment
+        ends = (quantity.since or experiment.warmup, quantity.until or experiment.duration)
+        label = f"published: {_title(quantity, cell)} {cell.row.published} {cell.unit}"
+        axes.plot(ends, [cell.published / 1e6] * 2, "-.", color="black", lw=1.2, label=label)
+    axes.set(xlabel="time (s)", ylabel="goodput (Mbit/s)", ylim=(0, None))
+    axes.set_xlim(0, simulated.points[0].experiment.duration)
+
+
+def _plot_capacity(axes: Axes, point: Point) -> None:
+    """Draw what the path leaves to TCP: its rate less the UDP traffic."""
+    experiment = point.experiment
+    path, end = experiment.path, experiment.duration
+    sources = experiment.cross_traffic
+    moments = {0.0, end, *(moment for moment, _ in path.rate_steps)}
+    moments |= {it.start for it in sources} | {it.stop for it in sources if it.stop is not None}
+    times = sorted(moment for moment in moments if moment <= end)
+
+    def left(time: float) -> float:
+        rates = [path.rate, *(rate for moment, rate in path.rate_steps if moment <= time)]
+        udp = sum(it.rate for it in sources if it.start <= time < (it.stop or math.inf))
+        return (rates[-1] - udp) / 1e6
+
+    values = [left(time) for time in times]
+    axes.step(times, values, where="post", color="#777777", lw=1, ls=":", label="rate left to TCP")
+
+
+def _binned(point: Point, flow: int) -> tuple[Any, Any, Any, Any]:
+    """Return time, least, mean and most over seeds (s, Mbit/s) in bins."""
+    time = point.runs[0].time
+    assert time is not None
+    width = max(1, round(_BIN / point.experiment.probe_interval))
+    count = len(time) // width
+    rows = []
+    for run in point.runs:
+        assert run.goodput is not None
+        rows.append(run.goodput[flow][: count * width].reshape(count, width).mean(axis=1) / 1e6)
+    middle = time[: count * width].reshape(count, width).mean(axis=1)
+    return middle, np.min(rows, axis=0), np.mean(rows, axis=0), np.max(rows, axis=0)
+
+
+def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
+    simulated, figure = reproduction.simulated, reproduction.figure
+    assert figure.x is not None
+    shown = {name: it for name, it in figure.quantities.items() if it.plot}
+    first = next(iter(shown.values()))
+    shown = {name: it for name, it in shown.items() if it.shown_in == first.shown_in}
+    scale = UNITS[first.shown_in]
+    for number, curve in enumerate(curves(simulated.points, figure.x)):
+        for name, quantity in shown.items():
+            _plot_curve(axes, curve, name, quantity, figure, number)
+    for _, reading, other in reproduction.readings:
+        if other is not simulated:
+            _plot_reading(axes, reading.title, other, shown, reproduction)
+    _plot_published(axes, simulated, shown, scale)
+    x = [axis_number(point.axes[figure.x]) for point in simulated.points]
+    values = list(dict.fromkeys(point.axes[figure.x] for point in simulated.points))
+    if min(x) > 0 and max(x) / min(x) > _LOGARITHMIC:
+        axes.set_xscale("log")
+    axes.set_xticks([axis_number(value) for value in values], values, rotation=_turn(values))
+    axes.minorticks_off()
+    axes.set(xlabel=figure.axes[figure.x].key or figure.x, ylim=(0, None))
+    axes.set_ylabel(f"{first.title or next(iter(shown)).replace('_', ' ')} ({first.shown_in})")
+
+
+def _turn(values: Sequence[str]) -> int:
+    return 45 if sum(len(value) + 2 for value in values) > 60 else 0
+
+
+def _plot_curve(
+    axes: Axes, curve: Sequence[Point], name: str, quantity: Quantity, figure: Figure, number: int
+) -> None:
+    assert figure.x is not None
+    scale = UNITS[quantity.shown_in]
+    x = [axis_number(point.axes[figure.x]) for point in curve]
+    y = [point.mean(name) / scale for point in curve]
+    colour, marker, label = _look(curve[0], name, quantity, figure)
+    others = [axis for axis in figure.axes if axis not in (figure.x, "cc")]
+    if quantity.formula is not None and quantity.title is not None:
+        axes.plot(x, y, ":", color=colour, label=label)
+        return
+    low = [point.spread(name)[0] / scale for point in curve]
+    high = [point.spread(name)[1] / scale for point in curve]
+    axes.fill_between(x, low, high, color=colour, alpha=0.25, linewidth=0)
+    places = [curve[0].axes[axis] for axis in others]
+    line = _LINES[_rank(figure, curve[0], others, number)]
+    axes.plot(
+        x, y, marker=marker, markersize=4, color=colour, linestyle=line,
+        label=", ".join((label, *places, "simulated")),
+    )  # fmt: skip
+
+
+def _rank(figure: Figure, point: Point, others: Sequence[str], number: int) -> int:
+    """Number of the line style: by the first axis that colours do not show."""
+    if not others:
+        return 0
+    values = figure.axes[others[0]].values
+    place = list(values).index(point.axes[others[0]]) if values else number
+    return place % len(_LINES)
+
+
+def _look(point: Point, name: str, quantity: Quantity, figure: Figure) -> tuple[str, str, str]:
+    """Return colour, marker and label of a curve."""
+    flows = _flow_names(point)
+    flow = min(quantity.flow or 0, len(flows) - 1)
+    style = algorithm_style(flows[flow])
+    same = [it for it, other in figure.quantities.items() if other.flow is not None and other.plot]
+    second = quantity.flow is not None and flows[flow] in flows[:flow] and len(same) > 1
+    label = quantity.title or name.replace("_", " ")
+    if "cc" in figure.axes:
+        label = f"{point.axes['cc']}: {label}" if quantity.formula else point.axes["cc"]
+    return (_SECOND if second else style["color"]), style["marker"], label
+
+
+def _plot_reading(
+    axes: Axes,
+    title: str,
+    simulated: Simulated,
+    shown: dict[str, Quantity],
+    reproduction: Reproduction,
+) -> None:
+    """Draw another reading where it differs from the scenario's, thin."""
+    figure = simulated.figure
+    assert figure.x is not None
+    base = curves(reproduction.simulated.points, figure.x)
+    for curve, reference in zip(curves(simulated.points, figure.x), base, strict=True):
+        for name, quantity in shown.items():
+            scale = UNITS[quantity.shown_in]
+            y = [point.mean(name) / scale for point in curve]
+            taken = [point.mean(name) / scale for point in reference]
+            if quantity.formula or np.allclose(y, taken, rtol=0.02):
+                continue
+            colour, _, label = _look(curve[0], name, quantity, figure)
+            x = [axis_number(point.axes[figure.x]) for point in curve]
+            index = [it.title for _, it, _ in reproduction.readings].index(title)
+            axes.plot(
+                x, y, color=colour, lw=0.9, alpha=0.8, linestyle=_LINES[1 + index % 4],
+                label=f"{label}, {title}",
+            )  # fmt: skip
+
+
+def _plot_published(
+    axes: Axes, simulated: Simulated, shown: dict[str, Quantity], scale: float
+) -> None:
+    figure, drawn = simulated.figure, set()
+    assert figure.x is not None
+    for cell in simulated.judged:
+        if cell.compared.quantity not in shown or cell.row in drawn:
+            continue
+        drawn.add(cell.row)
+        value = cell.published / scale
+        label = f"published: {_title(shown[cell.compared.quantity], cell)} {cell.row.published}"
+        if cell.row.columns.get(figure.x):
+            x = axis_number(cell.row.columns[figure.x])
+            axes.plot([x], [value], "*", color="black", markersize=9, label=label, zorder=5)
+        else:
+            axes.axhline(value, color="black", linestyle="-.", linewidth=1, label=label)
+
+
+def _title(quantity: Quantity, cell: Cell) -> str:
+    places = [value for value in (cell.row.columns.get("cc"),) if value]
+    return ", ".join((*places, quantity.title)) if quantity.title else ", ".join(places)
+
+
+def _flow_names(point: Point) -> list[str]:
+    return [flow.cc.name for flow in point.experiment.flows for _ in range(flow.count)]
+
+
+def _bars(reproduction: Reproduction) -> Drawing:
+    """Draw published values as bars, simulated ones as points with spread and ratio.
+
+    The axes in order: panels, series, horizontal axis.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure as Drawing
+
+    simulated = reproduction.simulated
+    panel, series, across = _layout(simulated.figure)
+    cells = simulated.judged
+    others = reproduction.ns3.judged if reproduction.ns3 else []
+    panels = _values(cells, panel)
+    with mpl.rc_context(STYLE):
+        drawing = Drawing(figsize=(3.6 * max(len(panels), 1), 3.4))
+        row = drawing.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axes, value in zip(row, panels, strict=True):
-            cells = match(simulated.cells, {panel: value})
-            others = match(simulated.ns3, {panel: value})
-            _plot_panel(axes, cells, others, series, across)
+            inside = _select(cells, {panel: value})
+            _plot_panel(axes, inside, _select(others, {panel: value}), series, across)
             axes.set_title(value)
             axes.set_xlabel(across)
-        unit = simulated.cells[0].unit
-        row[0].set_ylabel(f"{simulated.comparison.simulated} ({unit})")
+        quantity = simulated.figure.quantities[cells[0].compared.quantity]
+        name = quantity.title or cells[0].compared.quantity.replace("_", " ")
+        row[0].set_ylabel(f"{name} ({cells[0].unit})")
         row[0].set_ylim(0, 1.08 * row[0].get_ylim()[1])  # room for the ratios
         handles, labels = row[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
-        title = f"{simulated.comparison.title}\nnumbers: simulated / published"
-        figure.suptitle(title, fontsize=10)
-        save(figure, file)
+        drawing.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
+        title = f"{simulated.figure.title}\nnumbers: simulated / published"
+        drawing.suptitle(title, fontsize=10)
+    return drawing
 
 
 def _plot_panel(
-    axes: Any, cells: Sequence[Cell], others: Sequence[Cell], series: str, across: str
+    axes: Axes, cells: Sequence[Cell], others: Sequence[Cell], series: str, across: str
 ) -> None:
     names, positions = _values(cells, series), _values(cells, across)
     scale = UNITS[cells[0].unit]
     for index, name in enumerate(names):
         shift = (index - (len(names) - 1) / 2) * (_BAR + 0.04)
-        members = {cell.columns[across]: cell for cell in match(cells, {series: name})}
+        members = {cell.point.axes[across]: cell for cell in _select(cells, {series: name})}
         x = [place + shift for place, value in enumerate(positions) if value in members]
         row = [members[value] for value in positions if value in members]
         style = algorithm_style(name)
@@ -63,12 +318,12 @@ def _plot_panel(
         )  # fmt: skip
         _points(axes, x, row, style, f"{name}, simulated")
         if others:
-            twins = {cell.columns[across]: cell for cell in match(others, {series: name})}
-            beside = [twins[cell.columns[across]] for cell in row]
+            twins = {cell.point.axes[across]: cell for cell in _select(others, {series: name})}
+            beside = [twins[cell.point.axes[across]] for cell in row]
             label = NS3.get(name, name)
             _points(axes, [it + _BAR / 4 for it in x], beside, algorithm_style(label), label)
         for place, cell in zip(x, row, strict=True):
-            top = max(cell.published, cell.spread()[1]) / scale
+            top = max(cell.published, cell.spread[1]) / scale
             axes.annotate(
                 f"{cell.ratio:.2f}", (place, top), xytext=(0, 5), textcoords="offset points",
                 ha="center", fontsize=7, color=style["color"],
@@ -77,47 +332,52 @@ def _plot_panel(
 
 
 def _tick(cells: Sequence[Cell], across: str, value: str) -> str:
-    calibrated = any(cell.is_calibrated for cell in match(cells, {across: value}))
+    calibrated = any(cell.is_calibrated for cell in _select(cells, {across: value}))
     return f"{value}\n(calibrated)" if calibrated else value
 
 
-def _points(axes: Any, x: Sequence[float], row: Sequence[Cell], style: Any, label: str) -> None:
+def _points(axes: Axes, x: Sequence[float], row: Sequence[Cell], style: Any, label: str) -> None:
     scale = UNITS[row[0].unit]
-    y = [cell.mean() / scale for cell in row]
-    low = [mean - cell.spread()[0] / scale for mean, cell in zip(y, row, strict=True)]
-    high = [cell.spread()[1] / scale - mean for mean, cell in zip(y, row, strict=True)]
+    y = [cell.mean / scale for cell in row]
+    low = [mean - cell.spread[0] / scale for mean, cell in zip(y, row, strict=True)]
+    high = [cell.spread[1] / scale - mean for mean, cell in zip(y, row, strict=True)]
     axes.errorbar(
         x, y, yerr=[low, high], color=style["color"], marker=style["marker"], markersize=5,
         markeredgecolor="black", markeredgewidth=0.6, linestyle="none", capsize=3, label=label,
     )  # fmt: skip
 
 
-def plot_causes(simulated: Simulated, file: Path) -> None:
+def _causes(reproduction: Reproduction) -> Drawing | None:
     """Draw what each candidate cause alone leaves of the baseline, and the published values.
 
     Only in the first panel of which all of them have rows.
     """
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
 
-    panel, series, _ = _axes(simulated.comparison)
-    rows = [(it, cells) for it, cells in simulated.variants if it.role in ("baseline", "cause")]
+    simulated = reproduction.simulated
+    panel, series, _ = _layout(simulated.figure)
+    rows = [
+        (variant, Simulated(simulated.paper, simulated.figure, points).judged)
+        for variant, points in reproduction.variants
+        if variant.role in ("baseline", "cause")
+    ]
     panels = _values(rows[0][1], panel)
     first = next(
-        (name for name in panels if all(match(cells, {panel: name}) for _, cells in rows)), None
+        (name for name in panels if all(_select(cells, {panel: name}) for _, cells in rows)), None
     )
     if first is None:
-        return
+        return None
     unit = rows[0][1][0].unit
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 1.2 + 0.4 * len(rows)))
-        axes = figure.subplots()
-        names = _values(match(rows[0][1], {panel: first}), series)
+        drawing = Drawing(figsize=(7.2, 1.2 + 0.4 * len(rows)))
+        axes = drawing.subplots()
+        names = _values(_select(rows[0][1], {panel: first}), series)
         for index, name in enumerate(names):
             style = algorithm_style(name)
-            bars = [match(cells, {panel: first, series: name}) for _, cells in rows]
+            bars = [_select(cells, {panel: first, series: name}) for _, cells in rows]
             places = [place for place, cells in enumerate(bars) if cells]
-            widths = [cells[0].mean() / UNITS[unit] for cells in bars if cells]
+            widths = [cells[0].mean / UNITS[unit] for cells in bars if cells]
             shift = (index - (len(names) - 1) / 2) * 0.36
             axes.barh(
                 [place + shift for place in places], widths, 0.32, color=style["color"],
@@ -129,52 +389,56 @@ def plot_causes(simulated: Simulated, file: Path) -> None:
             )  # fmt: skip
         axes.set_yticks(range(len(rows)), [it.title for it, _ in rows])
         axes.invert_yaxis()
-        axes.set_xlabel(f"{simulated.comparison.simulated} ({unit})")
+        axes.set_xlabel(f"{rows[0][1][0].compared.quantity} ({unit})")
         axes.set_title(f"{first}: each candidate cause alone")
-        figure.legend(loc="outside lower center", ncols=4, fontsize=8)
-        save(figure, file)
+        drawing.legend(loc="outside lower center", ncols=4, fontsize=8)
+    return drawing
 
 
-def plot_sweep(
-    comparison: Comparison, candidates: Sequence[tuple[str, list[Cell]]], file: Path
-) -> None:
+def draw_sweep(figure: Figure, candidates: Sequence[tuple[str, Simulated]]) -> Picture:
     """Draw simulated / published of each calibrated row, and the misfit, over the candidates."""
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
 
-    assert comparison.calibration is not None
-    panel, series, _ = _axes(comparison)
-    panels = _values(candidates[0][1], panel)
+    assert figure.calibration is not None
+    panel, series, _ = _layout(figure)
+    panels = _values(candidates[0][1].judged, panel)
     x = range(len(candidates))
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 5.0))
-        top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-        for index, cell in enumerate(candidates[0][1]):
-            style = algorithm_style(cell.columns[series])
-            style["linestyle"] = ("-", "--")[panels.index(cell.columns[panel]) % 2]
-            ratios = [cells[index].ratio for _, cells in candidates]
-            label = f"{cell.columns[panel]}, {cell.columns[series]}"
+        drawing = Drawing(figsize=(7.2, 5.0))
+        top, bottom = drawing.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+        for index, cell in enumerate(candidates[0][1].judged):
+            style = algorithm_style(cell.point.axes[series])
+            style["linestyle"] = ("-", "--")[panels.index(cell.point.axes[panel]) % 2]
+            ratios = [simulated.judged[index].ratio for _, simulated in candidates]
+            label = ", ".join(dict.fromkeys((cell.point.axes[panel], cell.point.axes[series])))
             top.plot(x, ratios, label=label, markersize=4, **style)
         top.axhline(1, color="black", linewidth=0.8)
         top.set_ylabel("simulated / published")
         top.set_ylim(bottom=0)
         top.legend(fontsize=8, ncols=2)
         top.set_title("Rows that the calibration is fitted to")
-        bottom.semilogy(
-            x, [misfit(cell.ratio for cell in cells) for _, cells in candidates],
-            color="black", marker="o", markersize=4,
-        )  # fmt: skip
+        scores = [misfit(cell.ratio for cell in it.judged) for _, it in candidates]
+        bottom.semilogy(x, scores, color="black", marker="o", markersize=4)
         bottom.set_ylabel("misfit Σ ln²")
-        bottom.set_xlabel(comparison.calibration.key)
+        bottom.set_xlabel(figure.calibration.key)
         bottom.set_xticks(list(x), [name for name, _ in candidates], rotation=45, ha="right")
-        save(figure, file)
+    return Picture(f"{figure.id}-calibration", f"{figure.title}: calibration", drawing)
 
 
-def _axes(comparison: Comparison) -> tuple[str, str, str]:
+def _layout(figure: Figure) -> tuple[str, str, str]:
     """Return panel, series and horizontal axis; the last one is always there."""
-    names = list(comparison.axes)
-    return (names * 3)[:3] if len(names) == 1 else (names[0], names[-2], names[-1])  # type: ignore[return-value]
+    names = list(figure.axes)
+    return (names[0], names[0], names[0]) if len(names) == 1 else (names[0], names[-2], names[-1])
 
 
-def _values(cells: Sequence[Cell], column: str) -> list[str]:
-    return list(dict.fromkeys(cell.columns[column] for cell in cells))
+def _values(cells: Sequence[Cell], axis: str) -> list[str]:
+    return list(dict.fromkeys(cell.point.axes[axis] for cell in cells))
+
+
+def _select(cells: Sequence[Cell], where: dict[str, str]) -> list[Cell]:
+    return [
+        cell
+        for cell in cells
+        if all(cell.point.axes[name] == value for name, value in where.items())
+    ]

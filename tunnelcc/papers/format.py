@@ -3,23 +3,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.papers import expression
 from tunnelcc.papers.measures import MEASURES
-from tunnelcc.schema import Kind, Model, choice, number
-from tunnelcc.units import UnitError
+from tunnelcc.papers.published import UNITS, Range, parse_range
+from tunnelcc.schema import Kind, Model, choice, number, time, whole
+from tunnelcc.units import UnitError, format_time
 
 LABELS = ("stated", "inferred", "calibrated", "choice")
 ROLES = ("baseline", "cause", "counterfactual")
+#: Kind of claim → the keys that it needs.
+CLAIMS = {
+    "order": ("axis", "over", "under"),
+    "ratio": ("axis", "over", "under", "within"),
+    "larger": ("than",),
+    "equal": ("to", "within"),
+    "rises": ("axis",),
+    "falls": ("axis",),
+    "flat": ("axis", "within"),
+    "power": ("axis", "exponent", "within"),
+    "knee": ("axis", "at", "within"),
+}
+_CLAIM_KEYS = ("axis", "over", "under", "than", "to", "within", "exponent", "at")
 
 
 def _prose(value: object) -> str:
     if isinstance(value, str) and value.strip():
         return value.strip()
     raise UnitError("some text")
+
+
+def _name(value: object) -> str:
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        text = str(value)
+        if text and all(letter.isalnum() or letter in "-_." for letter in text):
+            return text
+    raise UnitError("a name of letters, digits, - and _")
 
 
 def _strings(value: object) -> dict[str, str]:
@@ -34,10 +58,12 @@ def _settings(value: object) -> dict[str, Any]:
     raise UnitError("a table of keys of an experiment, such as { 'path.rtt' = '40ms' }")
 
 
-def _settings_by_value(value: object) -> dict[str, dict[str, Any]]:
-    if isinstance(value, dict):
+def _points(value: object) -> dict[str, dict[str, Any] | None]:
+    if isinstance(value, dict) and value:
         return {str(key): _settings(item) for key, item in value.items()}
-    raise UnitError("a table from values of the column to settings")
+    if isinstance(value, (list, tuple)) and value:
+        return {str(item): None for item in value}
+    raise UnitError("a list of values, or a table from values to settings")
 
 
 def _values(value: object) -> tuple[Any, ...]:
@@ -46,14 +72,36 @@ def _values(value: object) -> tuple[Any, ...]:
     raise UnitError("a list of at least one value")
 
 
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(_name(item) for item in _values(value))
+
+
+def _range(value: object) -> Range:
+    try:
+        return parse_range(str(value))
+    except ValueError:
+        raise UnitError("a number such as 0.95, a bound or a range such as '0.9-0.95'") from None
+
+
+def _formula(value: object) -> str:
+    text = _prose(value)
+    try:
+        expression.names(text)
+    except ValueError as error:
+        raise UnitError("a formula such as 'rate * min(1, window / bdp)'", str(error)) from None
+    return text
+
+
 Prose = Annotated[str, Kind(_prose, str, "some text")]
+Name = Annotated[str, Kind(_name, str, "a name")]
+Names = Annotated[tuple[str, ...], Kind(_names, list, "a list of names")]
 Where = Annotated[dict[str, str], Kind(_strings, dict, "columns and values")]
 Settings = Annotated[dict[str, Any], Kind(_settings, dict, "keys of an experiment")]
-SettingsByValue = Annotated[
-    dict[str, dict[str, Any]], Kind(_settings_by_value, dict, "settings by value")
-]
+Points = Annotated[dict[str, Any], Kind(_points, dict, "values of an axis")]
 Values = Annotated[tuple[Any, ...], Kind(_values, list, "a list of values")]
-Measure = Annotated[str, choice(*MEASURES)]
+Formula = Annotated[str, Kind(_formula, str, "a formula")]
+Fraction = Annotated[float, number(0, 1, above=True)]
+Moment = Annotated[float, time(0, 100_000)]
 
 
 class Parameter(Model):
@@ -64,6 +112,7 @@ class Parameter(Model):
     value: Prose | None = None
     label: Annotated[str, choice(*LABELS)]
     reason: Prose
+    figures: Names | None = None  # of which it speaks, else all
 
     @model_validator(mode="after")
     def _check(self) -> Parameter:
@@ -74,25 +123,129 @@ class Parameter(Model):
             raise ConfigError(Problem("value", given, "none beside key: the scenario has it"))
         return self
 
+    def concerns(self, figure: str) -> bool:
+        """Whether it speaks of the figure with this id."""
+        return self.figures is None or figure in self.figures
+
 
 class Axis(Model):
-    """A column of published.csv and what its values mean for the experiment."""
+    """What is varied: a key over values, or values with settings of their own.
 
-    key: Prose | None = None  # the value is set as this key, or
-    values: SettingsByValue | None = None  # each value has settings of its own
+    Without ``values`` they are those of the column of published.csv with the axis's name.
+    """
+
+    key: Prose | None = None
+    values: Points | None = None
+    label: Annotated[str, choice(*LABELS)] = "stated"
+    reason: Prose | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Axis:
-        if (self.key is None) == (self.values is None):
-            raise ConfigError(Problem("key", self.key or MISSING, "either key or values"))
+        own_settings = self.values is not None and None not in self.values.values()
+        if (self.key is None) != own_settings:
+            expected = "a key, or values with settings of their own"
+            raise ConfigError(Problem("key", self.key or MISSING, expected))
+        if self.label != "stated" and self.reason is None:
+            raise ConfigError(Problem("reason", MISSING, f"why the values are {self.label}"))
         return self
 
     def settings(self, value: str) -> dict[str, Any] | None:
-        """Return the settings of one value, None if it is unknown."""
-        if self.values is not None:
-            return self.values.get(value)
-        assert self.key is not None
+        """Return the settings of one value, None if the axis does not have it."""
+        if self.values is not None and value not in self.values:
+            return None
+        if self.key is None:
+            assert self.values is not None
+            settings: dict[str, Any] = self.values[value]
+            return settings
         return {self.key: int(value) if value.isdecimal() else value}
+
+
+class Quantity(Model):
+    """A number taken of each run: a measure, or a formula of the experiment and other quantities.
+
+    ``flow``: of this flow (from 0), else of all together; ``since`` and ``until``: when, else from
+    the end of the warm-up to the end; ``within``: what counts as arrived or as a dip.
+    """
+
+    measure: Annotated[str, choice(*MEASURES)] | None = None
+    formula: Formula | None = None
+    title: Prose | None = None
+    unit: Annotated[str, choice(*UNITS)] | None = None
+    flow: Annotated[int, whole(0, 4095)] | None = None
+    since: Moment | None = None
+    until: Moment | None = None
+    within: Fraction | None = None
+    plot: bool = True
+
+    @model_validator(mode="after")
+    def _check(self) -> Quantity:
+        if (self.measure is None) == (self.formula is None):
+            raise ConfigError(Problem("measure", MISSING, "either a measure or a formula"))
+        if self.formula is not None and self.unit is None:
+            raise ConfigError(Problem("unit", MISSING, "the unit of the formula's value"))
+        for key in ("flow", "since", "until", "within"):
+            needs = self.measure is not None and key in MEASURES[self.measure].keys
+            if getattr(self, key) is not None and not needs:
+                takers = [name for name, it in MEASURES.items() if key in it.keys]
+                expected = f"none but for {', '.join(takers)}"
+                raise ConfigError(Problem(key, getattr(self, key), expected))
+        if self.since is not None and self.until is not None and self.until <= self.since:
+            expected = f"a time after since = {format_time(self.since)}"
+            raise ConfigError(Problem("until", format_time(self.until), expected))
+        return self
+
+    @property
+    def shown_in(self) -> str:
+        """The unit in which it is shown."""
+        return self.unit or MEASURES[self.measure or ""].unit
+
+
+class Compared(Model):
+    """Published numbers and the quantity that stands beside them.
+
+    With ``tolerance`` (of |simulated / published − 1|) or ``margin`` (of the difference, in the
+    published unit) they are judged; without, they are only shown, and ``reason`` says why.
+    """
+
+    published: Prose  # a metric of published.csv
+    quantity: Name
+    where: Where = Field(default_factory=dict)
+    tolerance: Fraction | None = None
+    margin: Annotated[float, number(0, 1e12, above=True)] | None = None
+    reason: Prose
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is a verdict."""
+        return self.tolerance is not None or self.margin is not None
+
+
+class Claim(Model):
+    """What the paper shows or says without printing a number, as something that can be false."""
+
+    text: Prose
+    kind: Annotated[str, choice(*CLAIMS)]
+    quantity: Name
+    where: Where = Field(default_factory=dict)
+    axis: Name | None = None
+    over: Name | None = None
+    under: Name | None = None
+    than: Name | None = None
+    to: Name | None = None
+    at: Name | None = None
+    exponent: float | None = None
+    within: Fraction | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Claim:
+        needed = CLAIMS[self.kind]
+        for key in _CLAIM_KEYS:
+            given = getattr(self, key)
+            if (given is not None) != (key in needed):
+                wanted = f"of kind {self.kind}: " + ", ".join(needed)
+                expected = f"a value, as a claim {wanted}" if given is None else f"keys {wanted}"
+                raise ConfigError(Problem(key, MISSING if given is None else given, expected))
+        return self
 
 
 class Calibration(Model):
@@ -106,61 +259,118 @@ class Calibration(Model):
 
 
 class Variant(Model):
-    """Another experiment on some rows: the scenario with other settings."""
+    """Another experiment on some points: the scenario with other settings."""
 
     id: Prose
     title: Prose
     role: Annotated[str, choice(*ROLES)]
-    where: Where
+    where: Where = Field(default_factory=dict)
     settings: Settings
     reason: Prose
 
 
-class Claim(Model):
-    """What the paper concludes from the ratio of two values of an axis."""
+class Evidence(Model):
+    """What others measured where paper and simulation may differ, in comparable numbers."""
 
-    text: Prose
-    axis: Prose
-    over: Prose
-    under: Prose
-    where: Where
-
-
-class Beside(Model):
-    """Another published metric, shown with simulated ones and without a verdict."""
-
-    published: Prose
-    simulated: Annotated[tuple[str, ...], Kind(_values, list, "a list of measures")]
+    quantity: Name
+    published: Annotated[Range, Kind(_range, str, "a number")]
+    measured: Annotated[Range, Kind(_range, str, "a number")]
+    source: Prose
     reason: Prose
 
-    @field_validator("simulated")
-    @classmethod
-    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        for name in names:
-            if name not in MEASURES:
-                expected = "one of " + ", ".join(MEASURES)
-                raise ConfigError(Problem("", name, expected, nearest(str(name), MEASURES)))
-        return names
+
+class Untestable(Model):
+    """What the paper says or shows and no simulation can be held against."""
+
+    text: Prose
+    reason: Prose
 
 
-class Comparison(Model):
-    """One figure or table: published rows, the experiments behind them, how they compare.
+class Figure(Model):
+    """A figure, table or equation of the paper: experiments, and how they are compared.
 
-    The axes are in the order in which figures use them: panels, series, horizontal axis.
+    ``x``: what is drawn over: ``time``, or the name of an axis; else bars by the last axis.
     """
 
-    id: Prose
+    id: Name
     title: Prose
+    text: Prose | None = None
     scenario: Prose
-    published: Prose  # a metric of published.csv
-    simulated: Measure
-    tolerance: Annotated[float, number(0, 1, above=True)]  # of |simulated / published - 1|
-    tolerance_reason: Prose
-    axes: dict[str, Axis]
-    calibration: Calibration | None = None
-    beside: tuple[Beside, ...] = ()
-    variants: tuple[Variant, ...] = ()
+    settings: Settings | None = None
+    axes: dict[str, Axis] = Field(default_factory=dict)
+    quantities: dict[str, Quantity] = Field(min_length=1)
+    values: tuple[Compared, ...] = ()
     claims: tuple[Claim, ...] = ()
+    calibration: Calibration | None = None
+    variants: tuple[Variant, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    untestable: tuple[Untestable, ...] = ()
+    limits: tuple[Prose, ...] = ()
+    x: Name | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Figure:
+        self._check_quantities()
+        for group in ("values", "claims", "evidence"):
+            for index, item in enumerate(getattr(self, group)):
+                for key in ("quantity", "than", "to"):
+                    name = getattr(item, key, None)
+                    if name is not None:
+                        _one_of(f"{group}.{index}.{key}", name, self.quantities)
+                if getattr(item, "axis", None) is not None:
+                    _one_of(f"{group}.{index}.axis", item.axis, self.axes)
+        if self.x is not None:
+            _one_of("x", self.x, ("time", *self.axes))
+        if self.calibration and not any(item.is_judged for item in self.values):
+            raise ConfigError(Problem("values", MISSING, "judged values to calibrate on"))
+        return self
+
+    def _check_quantities(self) -> None:
+        known = list(expression.EXPERIMENT)
+        for name, quantity in self.quantities.items():
+            for used in expression.names(quantity.formula) if quantity.formula else ():
+                _one_of(f"quantities.{name}.formula", used, known)
+            known.append(name)
+
+    @field_validator("quantities")
+    @classmethod
+    def _named(cls, quantities: dict[str, Quantity]) -> dict[str, Quantity]:
+        for name in quantities:
+            if not name.isidentifier() or name in expression.RESERVED:
+                expected = "a name of letters, digits and _ that formulas do not have yet"
+                raise ConfigError(Problem(name, MISSING, expected))
+        return quantities
+
+    @property
+    def needs_runs(self) -> bool:
+        """Whether anything is measured; a figure of formulas alone needs no simulation."""
+        return any(quantity.measure for quantity in self.quantities.values())
+
+
+class Reading(Model):
+    """One way to read what the paper leaves open; without settings: what the scenarios do."""
+
+    id: Name
+    title: Prose
+    reason: Prose
+    settings: Settings | None = None
+
+
+class Question(Model):
+    """What the paper leaves open or cannot mean as written, and the ways to read it."""
+
+    id: Name
+    text: Prose
+    figures: Names
+    readings: Annotated[tuple[Reading, ...], Field(min_length=2)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Question:
+        taken = [reading.id for reading in self.readings if reading.settings is None]
+        if len(taken) != 1:
+            expected = "exactly one reading without settings, the one that the scenarios take"
+            raise ConfigError(Problem("readings", taken, expected))
+        return self
 
 
 class PaperFile(Model):
@@ -169,4 +379,24 @@ class PaperFile(Model):
     title: Prose
     source: Prose
     parameters: tuple[Parameter, ...]
-    comparisons: tuple[Comparison, ...] = Field(min_length=1)
+    figures: tuple[Figure, ...] = Field(min_length=1)
+    questions: tuple[Question, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> PaperFile:
+        ids = [figure.id for figure in self.figures]
+        for figure in ids:
+            if ids.count(figure) > 1:
+                raise ConfigError(Problem("figures", figure, "an id of its own for each figure"))
+        for group in ("parameters", "questions"):
+            for index, item in enumerate(getattr(self, group)):
+                for name in item.figures or ():
+                    _one_of(f"{group}.{index}.figures", name, ids)
+        return self
+
+
+def _one_of(key: str, name: str, known: Iterable[str] | Sequence[str]) -> None:
+    names = list(known)
+    if name not in names:
+        expected = "one of " + (", ".join(names) or "none")
+        raise ConfigError(Problem(key, name, expected, nearest(name, names)))

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,15 @@ from tunnelcc import scenario as scenarios
 from tunnelcc.config import Experiment
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.papers import published
-from tunnelcc.papers.format import Claim, Comparison, PaperFile
+from tunnelcc.papers.format import Claim, Figure, PaperFile, Parameter
 from tunnelcc.toml import read_toml
 
 # In a source tree the folder beside the package, else what the wheel brings.
 _PACKAGE = Path(__file__).parents[1]
 DIRECTORIES = (_PACKAGE.parent / "scenarios" / "papers", _PACKAGE / "scenarios" / "papers")
+
+#: Keys that need no label: they do not change what is simulated, or only by chance.
+_UNLABELLED = ("title", "seed", "probe_interval")
 
 
 class Paper:
@@ -31,119 +35,231 @@ class Paper:
         self.file: PaperFile = _in_file(folder / "paper.toml", PaperFile.parse)
         self.rows = published.read(folder / "published.csv")
         self._scenarios: dict[str, dict[str, Any]] = {}
-        for index, comparison in enumerate(self.file.comparisons):
-            self._check(f"comparisons.{index}", comparison)
+        try:
+            self._check()
+        except ConfigError as error:
+            raise _located(error, folder / "paper.toml") from None
 
     @property
     def title(self) -> str:
         """The paper's."""
         return self.file.title
 
-    def comparison_rows(
-        self, comparison: Comparison, where: Mapping[str, str] | None = None
+    def figures(self, ids: Sequence[str] = ()) -> list[Figure]:
+        """Return the figures of these ids, all if none is given. Raises ConfigError."""
+        known = [figure.id for figure in self.file.figures]
+        for name in ids:
+            if name not in known:
+                expected = "one of " + ", ".join(known)
+                raise ConfigError(Problem("--figure", name, expected, nearest(name, known)))
+        return [figure for figure in self.file.figures if not ids or figure.id in ids]
+
+    def figure_rows(
+        self, figure: Figure, metric: str, where: Mapping[str, str] | None = None
     ) -> list[published.Row]:
-        """Return the published rows that ``comparison`` is about."""
+        """Return the published rows of a metric that belong to ``figure``.
+
+        A column ``figure`` of published.csv, where there is one, says to which.
+        """
         return [
             row
             for row in self.rows
-            if row.metric == comparison.published and row.matches(where or {})
+            if row.metric == metric
+            and row.columns.get("figure", figure.id) == figure.id
+            and row.matches(where or {})
         ]
+
+    def axis_values(self, figure: Figure) -> dict[str, list[str]]:
+        """Return the values of each axis, in order."""
+        values = {}
+        for name, axis in figure.axes.items():
+            if axis.values is not None:
+                values[name] = list(axis.values)
+            else:
+                rows = [
+                    row
+                    for item in figure.values
+                    for row in self.figure_rows(figure, item.published)
+                ]
+                cells = dict.fromkeys(row.columns.get(name, "") for row in rows)
+                values[name] = [cell for cell in cells if cell]
+        return values
+
+    def points(
+        self, figure: Figure, where: Mapping[str, str] | None = None
+    ) -> list[dict[str, str]]:
+        """Return the points of the figure's grid: a value for each axis."""
+        axes = self.axis_values(figure)
+        grid = [
+            dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())
+        ]
+        return [point for point in grid if matches(point, where or {})]
 
     def experiment(
-        self, comparison: Comparison, row: published.Row, settings: Mapping[str, Any] | None = None
+        self,
+        figure: Figure,
+        point: Mapping[str, str],
+        *settings: Mapping[str, Any] | None,
     ) -> Experiment:
-        """Return the experiment behind a published row, with further ``settings`` on top."""
-        merged: dict[str, Any] = {}
-        for column, axis in comparison.axes.items():
-            merged.update(axis.settings(row.columns[column]) or {})
-        merged.update(settings or {})
+        """Return the experiment of a point, with further ``settings`` on top."""
+        merged: dict[str, Any] = dict(figure.settings or {})
+        for name, value in point.items():
+            merged.update(figure.axes[name].settings(value) or {})
+        for more in settings:
+            merged.update(more or {})
         try:
-            return scenarios.build(self._scenario(comparison.scenario), merged)
+            return scenarios.build(self._scenario(figure.scenario), merged)
         except ConfigError as error:
-            raise _located(error, self.folder / comparison.scenario) from None
+            raise _located(error, self.folder / figure.scenario) from None
 
-    def parameters(self) -> list[tuple[str, str, str, str]]:
-        """Return (name, value, label, reason) of each parameter, values from the scenario."""
-        table = Experiment.parse(self._scenario(self.file.comparisons[0].scenario)).table()
-        return [
-            (
-                parameter.key or parameter.name or "",
-                parameter.value or str(_lookup(table, parameter.key or "")),
-                parameter.label,
-                parameter.reason,
-            )
-            for parameter in self.file.parameters
-        ]
+    def parameters(self, figure: Figure | None = None) -> list[tuple[str, str, str, str]]:
+        """Return (name, value, label, reason) of each parameter; values are the scenario's."""
+        figures = self.file.figures if figure is None else (figure,)
+        tables = {it.id: self._table(it) for it in figures}
+        rows = []
+        for parameter in self.file.parameters:
+            concerned = [it for it in figures if parameter.concerns(it.id)]
+            if parameter.key is None:
+                texts = [parameter.value or ""] if concerned else []
+            else:
+                given = [it for it in concerned if parameter.key in self._given(it)]
+                texts = [_show(_lookup(tables[it.id], parameter.key)) for it in given]
+            if texts:
+                value = ", ".join(dict.fromkeys(texts))
+                name = parameter.key or parameter.name or ""
+                rows.append((name, value, parameter.label, parameter.reason))
+        if figure is not None:
+            for name, axis in figure.axes.items():
+                value = ", ".join(self.axis_values(figure)[name])
+                rows.append((axis.key or name, value, axis.label, axis.reason or "varied"))
+        return rows
 
     def _scenario(self, name: str) -> dict[str, Any]:
         if name not in self._scenarios:
             self._scenarios[name] = scenarios.read_scenario(self.folder / name)
         return self._scenarios[name]
 
-    def _check(self, prefix: str, comparison: Comparison) -> None:
-        file = self.folder / "paper.toml"
-        try:
-            self._check_labels(comparison)
-            rows = self._check_rows(comparison)
-            for index, variant in enumerate(comparison.variants):
-                self._check_where(f"variants.{index}", variant.where, comparison)
-                for row in self.comparison_rows(comparison, variant.where):
-                    self.experiment(comparison, row, variant.settings)
-            for index, claim in enumerate(comparison.claims):
-                self._check_claim(f"claims.{index}", claim, comparison)
-            if comparison.calibration:
-                self._check_where("calibration", comparison.calibration.where, comparison)
-                values = comparison.calibration
-                for value in (*values.candidates, *(values.alternatives or ())):
-                    self.experiment(comparison, rows[0], {values.key: value})
-        except ConfigError as error:
-            raise _located(
-                ConfigError(*(it.below(prefix) for it in error.problems)), file
-            ) from None
+    def _table(self, figure: Figure) -> dict[str, Any]:
+        scenario = self._scenario(figure.scenario)
+        table: dict[str, Any] = scenarios.build(scenario, figure.settings or {}).table()
+        return table
 
-    def _check_labels(self, comparison: Comparison) -> None:
-        """Every value that the scenario gives has a label, every label a value."""
-        table = self._scenario(comparison.scenario)
-        labelled = [parameter.key for parameter in self.file.parameters if parameter.key]
-        given = dict(_leaves(table))
-        for key in given:
-            if key not in labelled and key not in ("title", "seed", "probe_interval"):
-                expected = "a [[parameters]] entry that says how it is known"
-                raise ConfigError(Problem(f"{comparison.scenario}.{key}", given[key], expected))
-        full = Experiment.parse(table).table()
-        for key in labelled:
-            if _lookup(full, key) is None:
-                hint = nearest(key, given)
-                raise ConfigError(Problem("parameters.key", key, "a key of the scenario", hint))
+    def _given(self, figure: Figure) -> dict[str, Any]:
+        """What scenario and settings of the figure say, by dotted key."""
+        given = dict(_leaves(self._scenario(figure.scenario)))
+        return {**given, **{_full(key): value for key, value in (figure.settings or {}).items()}}
 
-    def _check_rows(self, comparison: Comparison) -> list[published.Row]:
-        rows = self.comparison_rows(comparison)
-        if not rows:
-            metrics = {row.metric for row in self.rows}
-            expected = "a metric of published.csv: " + ", ".join(sorted(metrics))
-            hint = nearest(comparison.published, metrics)
-            raise ConfigError(Problem("published", comparison.published, expected, hint))
-        for row in rows:
-            for column, axis in comparison.axes.items():
-                if column not in row.columns:
-                    expected = "a column of published.csv: " + ", ".join(row.columns)
-                    raise ConfigError(Problem(f"axes.{column}", MISSING, expected))
-                value = row.columns[column]
-                if axis.settings(value) is None:
-                    expected = f"settings for it, which published.csv has in line {row.line}"
-                    raise ConfigError(Problem(f"axes.{column}.values.{value}", MISSING, expected))
-            self.experiment(comparison, row)
-        return rows
+    def _check(self) -> None:
+        for index, figure in enumerate(self.file.figures):
+            try:
+                self._check_figure(figure)
+            except ConfigError as error:
+                raise _below(f"figures.{index}", error) from None
+        for index, parameter in enumerate(self.file.parameters):
+            self._check_parameter(f"parameters.{index}", parameter)
+        for index, question in enumerate(self.file.questions):
+            for number, reading in enumerate(question.readings):
+                for figure in self.figures(question.figures):
+                    try:
+                        self.experiment(figure, self.points(figure)[0], reading.settings)
+                    except ConfigError as error:
+                        raise _below(f"questions.{index}.readings.{number}", error) from None
 
-    def _check_where(self, key: str, where: Mapping[str, str], comparison: Comparison) -> None:
-        if not self.comparison_rows(comparison, where):
-            expected = "columns and values that published.csv has"
+    def _check_figure(self, figure: Figure) -> None:
+        self._check_labels(figure)
+        self._check_values(figure)
+        for name, values in self.axis_values(figure).items():
+            if not values:
+                expected = f"values, or a column {name} of published.csv that has some"
+                raise ConfigError(Problem(f"axes.{name}", MISSING, expected))
+        for point in self.points(figure):
+            experiment = self.experiment(figure, point)
+            flows = sum(flow.count for flow in experiment.flows)
+            for name, quantity in figure.quantities.items():
+                if quantity.flow is not None and quantity.flow >= flows:
+                    expected = f"a flow from 0 to {flows - 1}"
+                    raise ConfigError(Problem(f"quantities.{name}.flow", quantity.flow, expected))
+        for index, variant in enumerate(figure.variants):
+            self._check_where(f"variants.{index}", variant.where, figure)
+            for point in self.points(figure, variant.where):
+                self.experiment(figure, point, variant.settings)
+        for index, claim in enumerate(figure.claims):
+            self._check_claim(f"claims.{index}", claim, figure)
+        if figure.calibration:
+            self._check_where("calibration", figure.calibration.where, figure)
+            point = self.points(figure)[0]
+            calibration = figure.calibration
+            for value in (*calibration.candidates, *(calibration.alternatives or ())):
+                self.experiment(figure, point, {figure.calibration.key: value})
+
+    def _check_labels(self, figure: Figure) -> None:
+        """Every value that the figure's scenario and settings give has a label."""
+        labelled = {
+            parameter.key for parameter in self.file.parameters if parameter.concerns(figure.id)
+        }
+        for key, value in self._given(figure).items():
+            if key not in labelled and key not in _UNLABELLED:
+                expected = f"a [[parameters]] entry that says how it is known (figure {figure.id})"
+                raise ConfigError(Problem(f"{figure.scenario}.{key}", value, expected))
+
+    def _check_parameter(self, prefix: str, parameter: Parameter) -> None:
+        """Every label speaks of a key that a figure gives."""
+        if parameter.key is None:
+            return
+        figures = [it for it in self.file.figures if parameter.concerns(it.id)]
+        given = {key for figure in figures for key in self._given(figure)}
+        known = {key for figure in figures for key, _ in _leaves(self._table(figure))}
+        if parameter.key not in given | known:
+            hint = nearest(parameter.key, given)
+            expected = "a key of the scenario"
+            raise ConfigError(Problem(f"{prefix}.key", parameter.key, expected, hint))
+
+    def _check_values(self, figure: Figure) -> None:
+        for index, item in enumerate(figure.values):
+            prefix = f"values.{index}"
+            rows = self.figure_rows(figure, item.published, item.where)
+            if not rows:
+                metrics = {
+                    row.metric
+                    for row in self.rows
+                    if row.columns.get("figure", figure.id) == figure.id
+                }
+                expected = "a metric of published.csv: " + (", ".join(sorted(metrics)) or "none")
+                hint = nearest(item.published, metrics)
+                raise ConfigError(Problem(f"{prefix}.published", item.published, expected, hint))
+            for row in rows:
+                self._check_row(row, figure)
+
+    def _check_row(self, row: published.Row, figure: Figure) -> None:
+        for column, values in self.axis_values(figure).items():
+            if column not in row.columns:
+                expected = "a column of published.csv: " + ", ".join(row.columns)
+                raise ConfigError(Problem(f"axes.{column}", MISSING, expected))
+            value = row.columns[column]
+            if value and value not in values:
+                expected = f"settings for it, which published.csv has in line {row.line}"
+                raise ConfigError(Problem(f"axes.{column}.values.{value}", MISSING, expected))
+
+    def _check_where(self, key: str, where: Mapping[str, str], figure: Figure) -> None:
+        if not self.points(figure, where):
+            axes = self.axis_values(figure)
+            expected = "axes and values of the figure: " + "; ".join(
+                f"{name}: {', '.join(values)}" for name, values in axes.items()
+            )
             raise ConfigError(Problem(f"{key}.where", dict(where), expected))
 
-    def _check_claim(self, key: str, claim: Claim, comparison: Comparison) -> None:
-        for part in ("over", "under"):
-            where = {**claim.where, claim.axis: getattr(claim, part)}
-            self._check_where(f"{key}.{part}", where, comparison)
+    def _check_claim(self, key: str, claim: Claim, figure: Figure) -> None:
+        self._check_where(key, claim.where, figure)
+        for part in ("over", "under", "at"):
+            value = getattr(claim, part)
+            if value is not None:
+                assert claim.axis is not None
+                self._check_where(f"{key}.{part}", {**claim.where, claim.axis: value}, figure)
+
+
+def matches(point: Mapping[str, str], where: Mapping[str, str]) -> bool:
+    """Whether a point has all the values of ``where``."""
+    return all(point.get(name) == value for name, value in where.items())
 
 
 def names() -> list[str]:
@@ -172,6 +288,10 @@ def _in_file(file: Path, parse: Any) -> Any:
         raise _located(error, file) from None
 
 
+def _below(prefix: str, error: ConfigError) -> ConfigError:
+    return ConfigError(*(problem.below(prefix) for problem in error.problems))
+
+
 def _located(error: ConfigError, file: Path) -> ConfigError:
     where = f"in {file}"
     return ConfigError(
@@ -184,6 +304,12 @@ def _located(error: ConfigError, file: Path) -> ConfigError:
     )
 
 
+def _full(key: str) -> str:
+    """Return a dotted key without short forms and numbers of elements."""
+    key = "flows.cc" if key == "cc" else key
+    return ".".join(part for part in key.split(".") if not part.isdecimal())
+
+
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     """Return dotted keys and values; flows without their number, short forms in full."""
     leaves: list[tuple[str, Any]] = []
@@ -191,7 +317,7 @@ def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]
         key = f"{prefix}{name}"
         if isinstance(value, dict):
             leaves += _leaves(value, f"{key}.")
-        elif isinstance(value, list) and all(isinstance(item, dict) for item in value):
+        elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
             for item in value:
                 leaves += _leaves(item, f"{key}.")
         else:
@@ -199,12 +325,18 @@ def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]
     return leaves
 
 
-def _lookup(table: Any, key: str) -> Any:
-    """Return the value at a dotted key; in a list, that of the first element."""
+def _lookup(table: Any, key: str) -> list[Any]:
+    """Return the values at a dotted key, one for each element of lists on the way."""
+    found = [table]
     for part in key.split("."):
-        if isinstance(table, list):
-            table = table[0]
-        if not isinstance(table, dict) or part not in table:
-            return None
-        table = table[part]
-    return table
+        found = [item for it in found for item in (it if _is_group(it) else [it])]
+        found = [it[part] for it in found if isinstance(it, dict) and part in it]
+    return found
+
+
+def _is_group(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+
+
+def _show(values: Sequence[Any]) -> str:
+    return ", ".join(dict.fromkeys(str(value) for value in values))

@@ -2,7 +2,8 @@
 """``published.csv``: the numbers that a paper prints, one a line, with where it prints them.
 
 Columns ``metric``, ``value``, ``unit`` and any others, which say what was measured (``tunnel``,
-``cc``, ``streams``, …) and where it stands (``section``).
+``cc``, ``streams``, …) and where it stands (``figure``, ``section``). A value is written as the
+paper prints it: ``900``, ``~100``, ``>900``, ``<1`` or ``0.95-0.99``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +26,45 @@ UNITS = {
     "Gbit/s": 1e9,
     "s": 1.0,
     "ms": 1e-3,
+    "byte": 1.0,
+    "KB": 1e3,
+    "MB": 1e6,
     "segments": 1.0,
+    "packets": 1.0,
     "1": 1.0,
     "%": 1e-2,
 }
 _COLUMNS = ("metric", "value", "unit")
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?"
+_VALUE = re.compile(rf"([<>~]?)({_NUMBER})|({_NUMBER})-({_NUMBER})")
+
+
+@dataclass(frozen=True)
+class Range:
+    """A published value: one number (``low`` = ``high``), a bound, or a range. SI units."""
+
+    text: str  # as printed
+    low: float
+    high: float
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is one number, to be met within a tolerance."""
+        return self.low == self.high
+
+    @property
+    def middle(self) -> float:
+        """The number, the bound, or the middle of the range."""
+        if math.isinf(self.high):
+            return self.low
+        return self.high if self.text.startswith("<") else (self.low + self.high) / 2
+
+    def distance(self, value: float) -> float:
+        """How far ``value`` lies outside."""
+        return max(self.low - value, value - self.high, 0.0)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -38,12 +74,36 @@ class Row:
     line: int
     columns: Mapping[str, str]  # all but metric, value and unit
     metric: str
-    value: float  # SI
+    published: Range  # SI
     unit: str  # as published
 
+    @property
+    def value(self) -> float:
+        """The number, the bound, or the middle of the range; SI."""
+        return self.published.middle
+
     def matches(self, where: Mapping[str, str]) -> bool:
-        """Whether the row has all the values of ``where``."""
-        return all(self.columns.get(column) == value for column, value in where.items())
+        """Whether the row has all the values of ``where``; an empty cell stands for any value."""
+        return all(self.columns.get(column, "") in ("", value) for column, value in where.items())
+
+
+def parse_range(text: str, scale: float = 1.0) -> Range:
+    """Return a value as papers print it. Raises ValueError."""
+    match = _VALUE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(text)
+    sign, single, *bounds = match.groups()
+    if single is None:
+        low, high = (float(bound) * scale for bound in bounds)
+    else:
+        low = high = float(single) * scale
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise ValueError(text)
+    if sign == ">":
+        high = math.inf
+    if sign == "<":
+        low = 0.0
+    return Range(text.strip(), low, high)
 
 
 def read(file: Path) -> tuple[Row, ...]:
@@ -82,9 +142,8 @@ def _row(file: Path, number: int, line: dict[str | None, str | None]) -> Row:
         raise ConfigError(Problem(f"{where}: unit", unit, expected, nearest(unit, UNITS)))
     text = cells.pop("value")
     try:
-        value = float(text)
+        published = parse_range(text, UNITS[unit])
     except ValueError:
-        value = math.nan
-    if not math.isfinite(value) or value < 0:
-        raise ConfigError(Problem(f"{where}: value", text, "a number, at least 0"))
-    return Row(number, cells, cells.pop("metric"), value * UNITS[unit], unit)
+        expected = "a number of at least 0, a bound such as >900, or a range such as 0.9-0.95"
+        raise ConfigError(Problem(f"{where}: value", text, expected)) from None
+    return Row(number, cells, cells.pop("metric"), published, unit)

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The runs behind a comparison: every row, variant and candidate in one parallel batch."""
+"""The runs behind a paper: every point, reading, variant and candidate in one parallel batch.
+
+Equal experiments are simulated once, whatever asks for them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tunnelcc.config import CongestionControl, Experiment
 from tunnelcc.errors import RunError
-from tunnelcc.papers.compare import Cell
-from tunnelcc.papers.format import Comparison, Variant
-from tunnelcc.papers.measures import take
+from tunnelcc.papers.compare import Point, Reproduction, Simulated
+from tunnelcc.papers.format import Figure, Reading
+from tunnelcc.papers.measures import compute, take
 from tunnelcc.papers.paper import Paper
-from tunnelcc.papers.published import Row
 from tunnelcc.result import Result
 from tunnelcc.runner import run_many
 
@@ -21,85 +23,110 @@ from tunnelcc.runner import run_many
 NS3 = {"bbr": "ns3::TcpBbr", "cubic": "ns3::TcpCubic", "reno": "ns3::TcpLinuxReno"}
 
 
-@dataclass
-class Simulated:
-    """All cells of one comparison."""
-
-    paper: Paper
-    comparison: Comparison
-    cells: list[Cell]
-    ns3: list[Cell] = field(default_factory=list)  # the same rows with ns-3's algorithms
-    variants: list[tuple[Variant, list[Cell]]] = field(default_factory=list)
-
-    def add_variant(self, variant: Variant, cells: list[Cell]) -> None:
-        """Add cells; several entries with one id are one variant."""
-        for known, members in self.variants:
-            if known.id == variant.id:
-                members += cells
-                return
-        self.variants.append((variant, cells))
-
-
 class Batch:
-    """Experiments that wait to be run together, each with the cell that wants its result."""
+    """Experiments that wait to be run together, each with the points that want its result."""
 
     def __init__(self) -> None:
-        self._jobs: list[tuple[Cell, Experiment]] = []
+        self._experiments: dict[str, Experiment] = {}
+        self._wanted: dict[str, list[tuple[Figure, Point, int]]] = {}
 
     def __len__(self) -> int:
-        return len(self._jobs)
+        return len(self._experiments)
 
-    def add(self, cell: Cell, experiment: Experiment, seeds: int) -> None:
-        """Run ``experiment`` with the seeds 1, 2, … for ``cell``."""
-        for seed in range(1, seeds + 1):
-            self._jobs.append((cell, experiment.model_copy(update={"seed": seed})))
+    def add(self, figure: Figure, points: Iterable[Point], seeds: int) -> None:
+        """Run the experiments of ``points`` with the seeds 1, 2, … ."""
+        for point in points:
+            if not figure.needs_runs:
+                point.runs.append(compute(point.experiment, figure.quantities))
+                continue
+            for seed in range(1, seeds + 1):
+                experiment = point.experiment.model_copy(update={"seed": seed, "title": ""})
+                key = json.dumps(experiment.table(), sort_keys=True)
+                self._experiments.setdefault(key, experiment)
+                self._wanted.setdefault(key, []).append((figure, point, seed))
 
     def run(self, jobs: int | None) -> None:
-        """Run everything and fill in the cells. Raises RunError if a run failed."""
-        results = run_many([experiment for _, experiment in self._jobs], jobs=jobs)
-        for (cell, _), result in zip(self._jobs, results, strict=True):
+        """Run everything and fill in the points. Raises RunError if a run failed."""
+        keys = list(self._experiments)
+
+        def done(index: int, result: Result | RunError) -> None:
             if isinstance(result, RunError):
                 raise result
-            assert isinstance(result, Result)
-            cell.runs.append(take(result))
+            for figure, point, _ in self._wanted[keys[index]]:
+                point.runs.append(take(result, figure.quantities, figure.x == "time"))
+
+        run_many(self._experiments.values(), jobs=jobs, on_result=done)
+        for wanted in self._wanted.values():
+            for _, point, _ in wanted:
+                point.runs.sort(key=lambda run: run.seed)
 
 
 def simulate(
-    paper: Paper, *, seeds: int, jobs: int | None = None, with_ns3: bool = False
-) -> list[Simulated]:
-    """Return the comparisons of ``paper``; variants run with the first seed only."""
-    batch, comparisons = Batch(), []
-    for comparison in paper.file.comparisons:
-        rows = paper.comparison_rows(comparison)
-        simulated = Simulated(paper, comparison, [make_cell(comparison, row) for row in rows])
-        for cell, row in zip(simulated.cells, rows, strict=True):
-            batch.add(cell, paper.experiment(comparison, row), seeds)
+    paper: Paper,
+    *,
+    figures: Sequence[str] = (),
+    seeds: int,
+    jobs: int | None = None,
+    with_ns3: bool = False,
+) -> list[Reproduction]:
+    """Return the figures of ``paper`` (none named: all); variants run with the first seed only."""
+    batch, found = Batch(), []
+    for figure in paper.figures(figures):
+        simulated = _simulated(paper, figure, batch, seeds)
+        reproduction = Reproduction(simulated)
+        for question in paper.file.questions:
+            for reading in question.readings if figure.id in question.figures else ():
+                other = _under(reading, simulated, batch, seeds)
+                reproduction.readings.append((question, reading, other))
         if with_ns3:
-            simulated.ns3 = [make_cell(comparison, row) for row in rows]
-            for cell, row in zip(simulated.ns3, rows, strict=True):
-                batch.add(cell, with_ns3_congestion(paper.experiment(comparison, row)), seeds)
-        for variant in comparison.variants:
-            members = paper.comparison_rows(comparison, variant.where)
-            cells = [make_cell(comparison, row) for row in members]
-            for cell, row in zip(cells, members, strict=True):
-                batch.add(cell, paper.experiment(comparison, row, variant.settings), 1)
-            simulated.add_variant(variant, cells)
-        comparisons.append(simulated)
+            reproduction.ns3 = _simulated(paper, figure, batch, seeds, change=with_ns3_congestion)
+        for variant in figure.variants:
+            points = make_points(paper, figure, variant.where, variant.settings)
+            batch.add(figure, points, 1)
+            _add_variant(reproduction, variant, points)
+        found.append(reproduction)
     batch.run(jobs)
-    return comparisons
+    return found
 
 
-def make_cell(comparison: Comparison, row: Row) -> Cell:
-    """Return the cell of a published row, without runs."""
-    calibration = comparison.calibration
-    return Cell(
-        row.columns,
-        row.value,
-        row.unit,
-        comparison.simulated,
-        comparison.tolerance,
-        is_calibrated=calibration is not None and row.matches(calibration.where),
-    )
+def make_points(
+    paper: Paper, figure: Figure, where: Any = None, settings: Any = None
+) -> list[Point]:
+    """Return the points of a figure, without runs."""
+    return [
+        Point(axes, paper.experiment(figure, axes, settings))
+        for axes in paper.points(figure, where)
+    ]
+
+
+def _simulated(
+    paper: Paper,
+    figure: Figure,
+    batch: Batch,
+    seeds: int,
+    settings: Any = None,
+    change: Callable[[Experiment], Experiment] = lambda experiment: experiment,
+) -> Simulated:
+    points = make_points(paper, figure, settings=settings)
+    for point in points:
+        point.experiment = change(point.experiment)
+    batch.add(figure, points, seeds)
+    return Simulated(paper, figure, points)
+
+
+def _under(reading: Reading, base: Simulated, batch: Batch, seeds: int) -> Simulated:
+    if reading.settings is None:
+        return base
+    return _simulated(base.paper, base.figure, batch, seeds, reading.settings)
+
+
+def _add_variant(reproduction: Reproduction, variant: Any, points: list[Point]) -> None:
+    """Several entries with one id are one variant."""
+    for known, members in reproduction.variants:
+        if known.id == variant.id:
+            members += points
+            return
+    reproduction.variants.append((variant, points))
 
 
 def with_ns3_congestion(experiment: Experiment) -> Experiment:
@@ -119,21 +146,19 @@ def with_ns3_congestion(experiment: Experiment) -> Experiment:
 
 def sweep(
     paper: Paper,
-    comparison: Comparison,
+    figure: Figure,
     candidates: Sequence[Any],
     *,
     seeds: int,
     jobs: int | None = None,
-) -> list[tuple[str, list[Cell]]]:
-    """Return, for each candidate of the calibrated parameter, the cells it is fitted to."""
-    assert comparison.calibration is not None
-    rows = paper.comparison_rows(comparison, comparison.calibration.where)
+) -> list[tuple[str, Simulated]]:
+    """Return, for each candidate of the calibrated parameter, the points it is fitted to."""
+    assert figure.calibration is not None
     batch, results = Batch(), []
     for candidate in candidates:
-        cells = [make_cell(comparison, row) for row in rows]
-        for cell, row in zip(cells, rows, strict=True):
-            settings = {comparison.calibration.key: candidate}
-            batch.add(cell, paper.experiment(comparison, row, settings), seeds)
-        results.append((str(candidate), cells))
+        settings = {figure.calibration.key: candidate}
+        points = make_points(paper, figure, figure.calibration.where, settings)
+        batch.add(figure, points, seeds)
+        results.append((str(candidate), Simulated(paper, figure, points)))
     batch.run(jobs)
     return results

@@ -13,14 +13,24 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tunnelcc.papers.compare import Cell, misfit, percent
-from tunnelcc.papers.conclusions import explained_shares
-from tunnelcc.papers.format import Comparison
-from tunnelcc.papers.measures import MEASURES, unit
+from tunnelcc.papers.compare import (
+    NOT_REPRODUCED,
+    REPRODUCED,
+    Cell,
+    Point,
+    Reproduction,
+    Simulated,
+    misfit,
+    percent,
+    weigh,
+)
+from tunnelcc.papers.conclusions import explained_shares, variant_cells
+from tunnelcc.papers.format import Figure, Quantity
+from tunnelcc.papers.measures import DIAGNOSTICS, MEASURES
 from tunnelcc.papers.paper import Paper
-from tunnelcc.papers.simulate import Simulated
+from tunnelcc.papers.published import UNITS
 
-_STYLES = {"reproduced": "green", "not reproduced": "red"}
+_STYLES = {REPRODUCED: "green", "reproduced in shape": "green", NOT_REPRODUCED: "red"}
 
 
 def print_parameters(console: Console, paper: Paper) -> None:
@@ -31,184 +41,318 @@ def print_parameters(console: Console, paper: Paper) -> None:
     console.print(table)
 
 
-def print_comparison(console: Console, simulated: Simulated) -> None:
-    """Print the published and the simulated value of every row."""
-    comparison = simulated.comparison
-    seeds = len(simulated.cells[0].runs)
-    console.print(f"\n{comparison.title}", style="bold", markup=False)
-    headings = [*comparison.axes, f"published {simulated.cells[0].unit}", "simulated", "spread"]
-    headings += ["ratio", "verdict", "rests on"]
-    if simulated.ns3:
+def print_verdicts(console: Console, reproductions: Sequence[Reproduction]) -> None:
+    """Print one line for each figure."""
+    table = _table("figure", "", "verdict", "numbers", "claims")
+    for it in reproductions:
+        good, count, held, claims = it.simulated.counts
+        cells = [f"{good} of {count}" if count else "–", f"{held} of {claims}" if claims else "–"]
+        verdict = it.simulated.verdict
+        table.add_row(it.figure.id, escape(it.figure.title), _styled(verdict), *cells)
+    console.print(table)
+
+
+def print_figure(console: Console, reproduction: Reproduction) -> None:
+    """Print published and simulated numbers, what is shown beside, and other settings."""
+    simulated = reproduction.simulated
+    heading = f"\n{simulated.figure.id}: {simulated.figure.title}"
+    console.print(heading, style="bold", markup=False)
+    _print_numbers(console, reproduction)
+    _print_points(console, simulated)
+    _print_beside(console, simulated)
+    _print_variants(console, reproduction)
+
+
+def _print_numbers(console: Console, reproduction: Reproduction) -> None:
+    simulated = reproduction.simulated
+    if not simulated.judged:
+        return
+    axes = list(simulated.figure.axes)
+    first = ["metric", *axes] if len({cell.row.metric for cell in simulated.judged}) > 1 else axes
+    headings = [*first, "published", "simulated", "spread", "ratio", "verdict", "rests on"]
+    right = [*range(len(first), len(first) + 4)]
+    if reproduction.ns3:
         headings += ["ns-3's", "ratio"]
-    numbers = [index for index, name in enumerate(headings) if name not in comparison.axes]
-    right = [index for index in numbers if headings[index] not in ("verdict", "rests on")]
+        right += [len(headings) - 2, len(headings) - 1]
     table = _table(*headings, right=right)
-    for index, cell in enumerate(simulated.cells):
-        low, high = cell.spread()
-        row = [escape(cell.columns[column]) for column in comparison.axes]
-        row += [cell.show(cell.published), cell.show(cell.mean())]
-        row += [f"{cell.show(low)}–{cell.show(high)}", f"{cell.ratio:.3f}"]
-        style = _STYLES.get(cell.verdict)
-        row += [f"[{style}]{cell.verdict}[/]" if style else cell.verdict, cell.label]
-        if simulated.ns3:
-            other = simulated.ns3[index]
-            row += [other.show(other.mean()), f"{other.ratio:.3f}"]
+    others = reproduction.ns3.judged if reproduction.ns3 else []
+    for index, cell in enumerate(simulated.judged):
+        row = [cell.row.metric.replace("_", " ")] if first is not axes else []
+        row += [*cell.point.axes.values(), f"{cell.row.published} {cell.unit}"]
+        row += [cell.show(cell.mean), _spread(cell)]
+        row = [*map(escape, row), _ratio(cell.ratio), _styled(cell.verdict), cell.rests_on]
+        if others:
+            row += [others[index].show(others[index].mean), _ratio(others[index].ratio)]
         table.add_row(*row)
     console.print(table)
-    console.print(
-        f"Means of {seeds} seed{'s' if seeds > 1 else ''}, spread from least to most. Tolerance "
-        f"{100 * comparison.tolerance:g} %: {comparison.tolerance_reason}",
-        markup=False,
-    )
+    seeds = len(simulated.points[0].runs)
+    text = f"Means of {seeds} seed{'s' if seeds > 1 else ''}, spread from least to most."
+    console.print(text, markup=False)
+    for item in simulated.figure.values:
+        if item.is_judged:
+            console.print(f"{item.published}: {_tolerance(item)}: {item.reason}", markup=False)
 
 
-def print_beside(console: Console, simulated: Simulated) -> None:
-    """Print other published metrics beside simulated ones."""
-    for beside in simulated.comparison.beside:
-        console.print(f"\n{beside.published} (no verdict)", style="bold", markup=False)
-        axes = simulated.comparison.axes
-        names = [name.replace("_", " ") for name in beside.simulated]
-        right = range(len(axes), len(axes) + 1 + len(names))
-        table = _table(*axes, "published", *(f"simulated {name}" for name in names), right=right)
-        for cell in simulated.cells:
-            row = [escape(cell.columns[column]) for column in axes]
-            row.append(published_beside(simulated, cell, beside.published))
-            row += [f"{cell.mean(name):.0f}" for name in beside.simulated]
-            table.add_row(*row)
+def _tolerance(item: Any) -> str:
+    if item.margin is not None:
+        return f"± {item.margin:g} in its unit"
+    return f"± {100 * item.tolerance:g} %"
+
+
+def _print_points(console: Console, simulated: Simulated) -> None:
+    """Print what was simulated where nothing was printed in the paper."""
+    numbered = {id(cell.point) for cell in simulated.judged}
+    points = [point for point in simulated.points if id(point) not in numbered]
+    if not points:
+        return
+    figure = simulated.figure
+    heads = [f"{_title(name, it)} {it.shown_in}" for name, it in figure.quantities.items()]
+    table = _table(*figure.axes, *heads, right=range(len(figure.axes), 99))
+    for point in points:
+        row = [*point.axes.values()]
+        row += [show(point, name, it) for name, it in figure.quantities.items()]
+        table.add_row(*map(escape, row))
+    console.print(table)
+
+
+def _print_beside(console: Console, simulated: Simulated) -> None:
+    """Print published numbers beside simulated quantities, without a verdict."""
+    items = [item for item in simulated.figure.values if not item.is_judged]
+    for metric in dict.fromkeys(item.published for item in items):
+        console.print(f"\n{metric} (no verdict)", style="bold", markup=False)
+        names = [item.quantity for item in items if item.published == metric]
+        axes = list(simulated.figure.axes)
+        heads = ["published", *(f"simulated {name.replace('_', ' ')}" for name in names)]
+        table = _table(*axes, *heads, right=range(len(axes), len(axes) + len(heads)))
+        rows = [cell for cell in simulated.cells if cell.row.metric == metric]
+        for cell in (cell for cell in rows if cell.compared.quantity == names[0]):
+            values = [cell.show(cell.point.mean(name)) for name in names]
+            table.add_row(*map(escape, cell.point.axes.values()), str(cell.row.published), *values)
         console.print(table)
-        console.print(beside.reason, markup=False)
+        for reason in dict.fromkeys(item.reason for item in items if item.published == metric):
+            console.print(reason, markup=False)
 
 
-def print_variants(console: Console, simulated: Simulated) -> None:
+def _print_variants(console: Console, reproduction: Reproduction) -> None:
     """Print the experiments that were varied: causes alone, and what-ifs."""
-    if not simulated.variants:
+    if not reproduction.variants:
         return
     console.print("\nOther settings, seed 1", style="bold", markup=False)
-    axes = list(simulated.comparison.axes)
-    table = _table("what", "role", *axes, "published", "simulated", "ratio", "closes", right=(
-        *range(2 + len(axes), 6 + len(axes)),
-    ))  # fmt: skip
-    for variant, cells in simulated.variants:
-        shares = explained_shares(simulated, cells) if variant.role == "cause" else []
-        for index, cell in enumerate(cells):
-            first = (variant.title, variant.role) if index == 0 else ("", "")
-            share = percent(shares[index]) if index < len(shares) else ""
-            values = [cell.columns[column] for column in axes]
+    axes = list(reproduction.figure.axes)
+    judged = reproduction.simulated.judged
+    metric = ["metric"] if len({cell.row.metric for cell in judged}) > 1 else []
+    heads = ("what", "role", *metric, *axes, "published", "simulated", "ratio", "closes")
+    table = _table(*heads, right=range(len(heads) - 4, len(heads)))
+    for variant, points in reproduction.variants:
+        shares = explained_shares(reproduction, points) if variant.role == "cause" else []
+        for index, cell in enumerate(variant_cells(reproduction.simulated, points)):
+            first = [variant.title, variant.role] if index == 0 else ["", ""]
+            if metric:
+                first.append(cell.row.metric.replace("_", " "))
             table.add_row(
-                *map(escape, (*first, *values)),
-                cell.show(cell.published),
-                cell.show(cell.mean()),
-                f"{cell.ratio:.2f}",
-                share,
+                *map(escape, first),
+                *map(escape, cell.point.axes.values()),
+                str(cell.row.published),
+                cell.show(cell.mean),
+                _ratio(cell.ratio),
+                percent(shares[index]) if index < len(shares) else "",
             )
     console.print(table)
 
 
 def print_sweep(
-    console: Console, comparison: Comparison, candidates: Sequence[tuple[str, list[Cell]]]
+    console: Console, figure: Figure, candidates: Sequence[tuple[str, Simulated]]
 ) -> None:
     """Print the simulated values and the misfit of each candidate."""
-    cells = candidates[0][1]
-    names = [" ".join(cell.columns[column] for column in comparison.axes) for cell in cells]
-    assert comparison.calibration is not None
-    table = _table(comparison.calibration.key, *names, "misfit", right=range(1, len(cells) + 2))
-    for name, members in candidates:
-        values = [cell.show(cell.mean()) for cell in members]
-        table.add_row(name, *values, f"{misfit(cell.ratio for cell in members):.4f}")
-    table.add_row("published", *(cell.show(cell.published) for cell in cells), "", style="bold")
+    cells = candidates[0][1].judged
+    names = [" ".join(cell.point.axes.values()) for cell in cells]
+    assert figure.calibration is not None
+    table = _table(figure.calibration.key, *names, "misfit", right=range(1, len(cells) + 2))
+    for name, simulated in candidates:
+        values = [cell.show(cell.mean) for cell in simulated.judged]
+        table.add_row(name, *values, f"{misfit(cell.ratio for cell in simulated.judged):.4f}")
+    table.add_row("published", *(str(cell.row.published) for cell in cells), "", style="bold")
     console.print(table)
 
 
-def published_beside(simulated: Simulated, cell: Cell, metric: str) -> str:
-    """Return another published metric of the cell's row, or a dash."""
-    for row in simulated.paper.rows:
-        if row.metric == metric and all(
-            row.columns.get(column) == cell.columns[column] for column in simulated.comparison.axes
-        ):
-            return f"{row.value:g}"
-    return "–"
-
-
-def comparison_csv(simulated: Simulated) -> str:
-    """Return all rows, variants included, as CSV in SI units."""
-    axes = list(simulated.comparison.axes)
-    head = [*axes, "set", "seeds", "published", "unit", "simulated", "least", "most", "ratio"]
-    others = [name for name in MEASURES if name != simulated.comparison.simulated]
-    lines = [[*head, "verdict", "rests_on", *others]]
-    for name, cells in _sets(simulated):
-        for cell in cells:
-            low, high = cell.spread()
-            line = [cell.columns[column] for column in axes]
-            line += [name, str(len(cell.runs)), _plain(cell.published), unit(cell.measure)]
-            line += [_plain(value) for value in (cell.mean(), low, high)]
-            line.append(f"{cell.ratio:.4f}")
-            line += [cell.verdict, cell.label] if name == "tunnelcc" else ["", ""]
-            line += [_plain(cell.mean(other)) for other in others]
-            lines.append(line)
+def figure_csv(reproduction: Reproduction) -> str:
+    """Return all points, readings and variants included, as CSV in SI units, a line a number."""
+    figure = reproduction.figure
+    axes = list(figure.axes)
+    head = ["set", *axes, "quantity", "unit", "seeds", "simulated", "least", "most", "published"]
+    lines = [[*head, "ratio", "verdict", "rests_on"]]
+    for name, simulated in _sets(reproduction):
+        for point in simulated.points:
+            for quantity, unit in _columns(figure):
+                cells = [
+                    cell
+                    for cell in simulated.cells
+                    if cell.point is point and cell.compared.quantity == quantity
+                ]
+                values = (point.mean(quantity), *point.spread(quantity))
+                line = [name, *point.axes.values(), quantity, unit, str(len(point.runs))]
+                line += [_plain(value) for value in values]
+                lines += [[*line, *_published(cell, name)] for cell in cells] or [line + [""] * 4]
     return _csv(lines)
 
 
-def sweep_csv(comparison: Comparison, candidates: Sequence[tuple[str, list[Cell]]]) -> str:
+def _published(cell: Cell, name: str) -> list[str]:
+    told = [cell.verdict, cell.rests_on] if name == "scenario" else ["", ""]
+    return [str(cell.row.published), f"{cell.ratio:.4f}", *told]
+
+
+def sweep_csv(figure: Figure, candidates: Sequence[tuple[str, Simulated]]) -> str:
     """Return the sweep of a calibration as CSV in SI units."""
-    axes = list(comparison.axes)
-    assert comparison.calibration is not None
-    lines = [[comparison.calibration.key, *axes, "published", "simulated", "drops", "misfit"]]
-    for name, cells in candidates:
-        total = f"{misfit(cell.ratio for cell in cells):.6f}"
-        for cell in cells:
-            values = [cell.columns[column] for column in axes]
-            numbers = [_plain(it) for it in (cell.published, cell.mean(), cell.mean("drops"))]
-            lines.append([name, *values, *numbers, total])
+    axes = list(figure.axes)
+    assert figure.calibration is not None
+    lines = [[figure.calibration.key, *axes, "published", "simulated", "drops", "misfit"]]
+    for name, simulated in candidates:
+        total = f"{misfit(cell.ratio for cell in simulated.judged):.6f}"
+        for cell in simulated.judged:
+            numbers = [_plain(it) for it in (cell.published, cell.mean, cell.point.mean("drops"))]
+            lines.append([name, *cell.point.axes.values(), *numbers, total])
     return _csv(lines)
 
 
-def as_dict(simulated: Simulated, sentences: Sequence[str]) -> dict[str, Any]:
-    """Return everything about a comparison as plain data for JSON, in SI units."""
-    comparison = simulated.comparison
+def as_dict(reproduction: Reproduction, sentences: Sequence[str]) -> dict[str, Any]:
+    """Return everything about a figure as plain data for JSON, in SI units."""
+    simulated = reproduction.simulated
     return {
         "paper": simulated.paper.key,
         "title": simulated.paper.title,
-        "comparison": comparison.id,
+        "figure": simulated.figure.id,
         "parameters": [
             dict(zip(("parameter", "value", "label", "reason"), row, strict=True))
-            for row in simulated.paper.parameters()
+            for row in simulated.paper.parameters(simulated.figure)
         ],
-        "tolerance": comparison.tolerance,
-        "unit": unit(comparison.simulated),
-        "rows": [_cell(cell) for cell in simulated.cells],
-        "ns3": [_cell(cell) for cell in simulated.ns3],
+        "units": dict(_columns(simulated.figure)),
+        **_simulated(simulated),
+        "ns3": _simulated(reproduction.ns3) if reproduction.ns3 else None,
+        "readings": [
+            {"question": question.id, "reading": reading.id, **_simulated(other)}
+            for question, reading, other in reproduction.readings
+        ],
         "variants": [
             {
                 "id": variant.id,
                 "title": variant.title,
                 "role": variant.role,
                 "reason": variant.reason,
-                "rows": [_cell(cell) for cell in cells],
+                "points": [_point(point) for point in points],
             }
-            for variant, cells in simulated.variants
+            for variant, points in reproduction.variants
+        ],
+        "evidence": [
+            {
+                "quantity": it.evidence.quantity,
+                "published": str(it.evidence.published),
+                "measured": str(it.evidence.measured),
+                "simulated": _number(it.simulated),
+                "source": it.evidence.source,
+                "verdict": it.verdict,
+            }
+            for it in (weigh(evidence, simulated) for evidence in simulated.figure.evidence)
         ],
         "conclusions": list(sentences),
     }
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
+def _simulated(simulated: Simulated) -> dict[str, Any]:
     return {
-        **cell.columns,
-        "published": cell.published,
-        "simulated": cell.mean(),
-        "runs": [{"seed": run.seed, **run.values} for run in cell.runs],
-        "ratio": round(cell.ratio, 6),
-        "verdict": cell.verdict,
-        "rests_on": cell.label,
+        "verdict": simulated.verdict,
+        "rows": [_row(cell) for cell in simulated.cells],
+        "claims": [
+            {"text": it.claim.text, "kind": it.claim.kind, "holds": it.holds, "got": it.got}
+            for it in simulated.claims
+        ],
+        "points": [_point(point) for point in simulated.points],
     }
 
 
-def _sets(simulated: Simulated) -> Iterable[tuple[str, list[Cell]]]:
-    yield "tunnelcc", simulated.cells
-    if simulated.ns3:
-        yield "ns3", simulated.ns3
-    for variant, cells in simulated.variants:
-        yield variant.id, cells
+def _row(cell: Cell) -> dict[str, Any]:
+    return {
+        "metric": cell.row.metric,
+        **cell.point.axes,
+        "quantity": cell.compared.quantity,
+        "published": str(cell.row.published),
+        "unit": cell.unit,
+        "simulated": _number(cell.mean),
+        "ratio": _number(round(cell.ratio, 6)),
+        "verdict": cell.verdict,
+        "rests_on": cell.rests_on,
+    }
+
+
+def _point(point: Point) -> dict[str, Any]:
+    runs = [
+        {"seed": run.seed, **{name: _number(value) for name, value in run.values.items()}}
+        for run in point.runs
+    ]
+    return {**point.axes, "runs": runs}
+
+
+def _number(value: float) -> float | None:
+    """Infinity and NaN, which JSON has not, are null."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _sets(reproduction: Reproduction) -> Iterable[tuple[str, Simulated]]:
+    simulated = reproduction.simulated
+    yield "scenario", simulated
+    if reproduction.ns3:
+        yield "ns3", reproduction.ns3
+    for question, reading, other in reproduction.readings:
+        if other is not simulated:
+            yield f"{question.id}={reading.id}", other
+    for variant, points in reproduction.variants:
+        yield variant.id, Simulated(simulated.paper, simulated.figure, points)
+
+
+def _columns(figure: Figure) -> list[tuple[str, str]]:
+    """Return each quantity with its SI unit, and the diagnostics."""
+    own = [
+        (name, MEASURES[it.measure].unit if it.measure else _SI.get(it.shown_in, it.shown_in))
+        for name, it in figure.quantities.items()
+    ]
+    if not figure.needs_runs:
+        return own
+    return own + [
+        (name, MEASURES[name].unit) for name in DIAGNOSTICS if name not in figure.quantities
+    ]
+
+
+_SI = {
+    "kbit/s": "bit/s",
+    "Mbit/s": "bit/s",
+    "Gbit/s": "bit/s",
+    "ms": "s",
+    "KB": "byte",
+    "MB": "byte",
+    "%": "1",
+}
+
+
+def show(point: Point, name: str, quantity: Quantity) -> str:
+    """Write a quantity's mean in the unit in which it is shown."""
+    return f"{point.mean(name) / UNITS[quantity.shown_in]:.4g}"
+
+
+def _title(name: str, quantity: Quantity) -> str:
+    return quantity.title or name.replace("_", " ")
+
+
+def _spread(cell: Cell) -> str:
+    low, high = cell.spread
+    return f"{cell.show(low)}–{cell.show(high)}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f}" if value < 100 else "–" if math.isnan(value) else f"{value:.3g}"
+
+
+def _styled(verdict: str) -> str:
+    style = _STYLES.get(verdict)
+    return f"[{style}]{verdict}[/]" if style else verdict
 
 
 def _plain(value: float) -> str:

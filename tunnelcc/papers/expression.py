@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Formulas of papers as text: arithmetic on the experiment's numbers, in SI units.
+
+Python's own parser reads them, and only numbers, names, + − * / ** and a few functions are let
+through: a paper is data, not a program.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from tunnelcc import derived
+from tunnelcc.config import Experiment
+
+FUNCTIONS: dict[str, Callable[..., float]] = {
+    "sqrt": math.sqrt,
+    "log2": math.log2,
+    "ln": math.log,
+    "min": min,
+    "max": max,
+}
+_OPERATORS: dict[type, Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+_LONGEST = 500  # characters
+
+#: What a formula may use of the experiment: name → meaning.
+EXPERIMENT = {
+    "rate": "path.rate, bit/s",
+    "rtt": "path.rtt, s",
+    "loss": "path.loss",
+    "bdp": "path.rate * path.rtt, bytes",
+    "window": "largest receive window, bytes",
+    "rmem": "hosts.tcp_rmem of the receiver, bytes",
+    "mss": "payload of a full segment, bytes",
+    "packet": "IP bytes of a full segment",
+    "initial_window": "tcp.initial_window, segments",
+    "flows": "number of flows",
+}
+RESERVED = frozenset({*FUNCTIONS, *EXPERIMENT})
+
+
+@cache
+def names(text: str) -> tuple[str, ...]:
+    """Return the names that a formula uses. Raises ValueError if it is none."""
+    found: dict[str, None] = {}
+    for node in ast.walk(_parse(text)):
+        if isinstance(node, ast.Name) and node.id not in FUNCTIONS:
+            found[node.id] = None
+    return tuple(found)
+
+
+def evaluate(text: str, values: Mapping[str, float]) -> float:
+    """Return the value of a formula; NaN where it has none (division by zero, root of −1)."""
+    try:
+        return float(_evaluate(_parse(text), values))
+    except (ArithmeticError, ValueError, TypeError):  # a complex power is a TypeError
+        return math.nan
+
+
+def variables(experiment: Experiment) -> dict[str, float]:
+    """Return what EXPERIMENT lists, in SI units."""
+    path, (_, receiver) = experiment.path, derived.sides(experiment)
+    return {
+        "rate": path.rate,
+        "rtt": path.rtt,
+        "loss": path.loss,
+        "bdp": path.rate * path.rtt / 8,
+        "window": derived.receive_window(receiver),
+        "rmem": receiver.tcp_rmem,
+        "mss": experiment.tcp.mss,
+        "packet": experiment.tcp.mss + experiment.tcp.header_bytes,
+        "initial_window": experiment.tcp.initial_window,
+        "flows": sum(flow.count for flow in experiment.flows),
+    }
+
+
+@cache
+def _parse(text: str) -> ast.expr:
+    if len(text) > _LONGEST:
+        raise ValueError(f"at most {_LONGEST} characters")
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError, ValueError):
+        raise ValueError("it is no arithmetic") from None
+    _check(tree)
+    return tree
+
+
+def _check(node: ast.expr) -> None:
+    match node:
+        case ast.Constant(value=value) if type(value) in (int, float):
+            return
+        case ast.Name():
+            return
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            _check(left)
+            _check(right)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            _check(operand)
+        case ast.Call(func=ast.Name(id=name), args=[_, *_], keywords=[]) if name in FUNCTIONS:
+            for argument in node.args:
+                _check(argument)
+        case _:
+            raise ValueError(f"{ast.unparse(node)!r} is not allowed")
+
+
+def _evaluate(node: Any, values: Mapping[str, float]) -> float:
+    match node:
+        case ast.Constant(value=value):
+            return float(value)  # type: ignore[arg-type]
+        case ast.Name(id=name):
+            return values[name]
+        case ast.UnaryOp(operand=operand):
+            return -_evaluate(operand, values)
+        case ast.BinOp(left=left, op=op, right=right):
+            return _OPERATORS[type(op)](_evaluate(left, values), _evaluate(right, values))
+        case _:
+            arguments = [_evaluate(argument, values) for argument in node.args]
+            return FUNCTIONS[node.func.id](*arguments)
