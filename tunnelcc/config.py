@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_serializer, model_validator
 
 from tunnelcc import catalog, core
+from tunnelcc.catalog.packets import LEAST_MTU, MOST_MTU, PacketEntry
 from tunnelcc.derived import buffer_bytes
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.kernels import kernels
@@ -86,6 +87,11 @@ class Path(Model):
         None,
         description="queue above which packets of tcp.ecn are marked instead of dropped; "
         "not given: never",
+    )
+    mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] = Field(
+        1500,
+        description="IP bytes above which the packets of datagram tunnels are fragmented; those of "
+        "TCP have tcp.mss",
     )
     framing: Annotated[str, choice("ip", "ethernet")] = Field(
         "ip",
@@ -211,6 +217,21 @@ class Tunnel(Model):
     copy_buffer: Annotated[int, size(1024, 2**24)] | None = Field(
         None, description="bytes that a relay reads and forwards at once, else the entry's"
     )
+    mode: Annotated[str, TEXT] | None = Field(
+        None, description="how a tunnel of packets is run, such as its cipher, else the entry's"
+    )
+    mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] | None = Field(
+        None,
+        description="largest packet (IP bytes) that a tunnel's device takes, else the entry's",
+    )
+    mss: Annotated[int, whole(128, MOST_MTU)] | None = Field(
+        None,
+        description="MSS (bytes, TCP options included) to which the tunnel clamps connections "
+        "through it, else the entry's",
+    )
+    queue: Annotated[int, whole(1, 2**20)] | None = Field(
+        None, description="packets that wait at the tunnel's device at most, else the entry's"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -224,13 +245,28 @@ class Tunnel(Model):
             _check_tunnel("name", data["name"])
         return data
 
+    @model_validator(mode="after")
+    def _check(self) -> Tunnel:
+        entry = catalog.load(self.name)
+        for key in type(self).model_fields:
+            value = getattr(self, key)
+            if key != "name" and value is not None and key not in entry.OVERRIDES:
+                expected = f"no value with {entry.name}, whose keys are " + ", ".join(
+                    entry.OVERRIDES
+                )
+                raise ConfigError(Problem(key, value, expected))
+        if isinstance(entry, PacketEntry):
+            entry.layers(self.mode)
+        return self
+
     @model_serializer
     def _write(self) -> Any:
         table: dict[str, Any] = {"name": self.name}
         if self.cc is not None:
             table["cc"] = self.cc.model_dump()
-        if self.copy_buffer is not None:
-            table["copy_buffer"] = self.copy_buffer
+        for key in ("copy_buffer", "mode", "mtu", "mss", "queue"):
+            if getattr(self, key) is not None:
+                table[key] = getattr(self, key)
         return table if len(table) > 1 else self.name
 
 

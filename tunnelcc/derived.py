@@ -7,6 +7,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tunnelcc import catalog
+from tunnelcc.catalog.packets import PLAIN_HEADERS, PacketEntry
 from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
 
@@ -25,6 +27,17 @@ def sides(experiment: Experiment) -> tuple[Hosts, Hosts]:
     """Return the host that sends the data and the one that receives them."""
     client, server = experiment.hosts.of("client"), experiment.hosts.of("server")
     return (client, server) if experiment.direction == "up" else (server, client)
+
+
+def mss(experiment: Experiment) -> int:
+    """Return the payload (bytes) of the flows' full segments, which a tunnel may make smaller."""
+    tcp, tunnel = experiment.tcp, experiment.tunnel
+    entry = catalog.load(tunnel.name) if tunnel else None
+    if tunnel is None or not isinstance(entry, PacketEntry):
+        return tcp.mss
+    limit = entry.clamped_mss(experiment.path.mtu, tunnel.mode, tunnel.mtu)
+    limit = min(limit, tunnel.mss or limit)
+    return min(tcp.mss, limit - (tcp.header_bytes - PLAIN_HEADERS))
 
 
 def receive_window(host: Hosts) -> int:

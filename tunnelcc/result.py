@@ -48,6 +48,12 @@ _LINK_ATTRIBUTE = {
     "utilisation": "utilisation_series",
 }
 
+#: Series of a direction of a tunnel that carries packets: name → (attribute, long name).
+TUNNEL_SERIES = {
+    "tunnel_queue": ("queue_packets", "packets waiting at the tunnel's device"),
+    "tunnel_drops": ("drops_series", "packets dropped by the device's full queue so far"),
+}
+
 #: Totals of a flow, a direction, a host: name → (attribute, unit, long name).
 FLOW_TOTALS = {
     "delivered_bytes": (
@@ -121,6 +127,13 @@ class Result:
         """The legs that cross the path."""
         return [self.path_leg(legs) for legs in self.legs if legs]
 
+    @property
+    def wire_bytes(self) -> int:
+        """IP bytes sent across the path in the direction of the data, in the whole run."""
+        if self.raw.tunnel_forward is not None:
+            return int(self.raw.tunnel_forward.outer_bytes)
+        return sum(leg.wire_bytes for leg in self.carriers)
+
     @cached_property
     def dataset(self) -> xarray.Dataset:
         """Series and totals, with units; dimensions time, flow, leg, direction, host.
@@ -154,6 +167,7 @@ class Result:
             "flows": [self._flow(index) for index in range(len(self.raw.flows))],
             "cross_traffic": [self._cross_traffic(i) for i in range(len(self.raw.cross_traffic))],
             "path": {**_link(self.raw.forward), "reverse": _link(self.raw.reverse)},
+            **self._tunnel(),
             "hosts": {
                 side: {
                     "cpu_s": getattr(self.raw, side).cpu_seconds,
@@ -192,6 +206,13 @@ class Result:
             "delivered_bps": counts.received * bits,
             "packets": counts.sent,
         }
+
+    def _tunnel(self) -> dict[str, Any]:
+        """Both directions of a tunnel that carries packets, for other runs nothing."""
+        forward, reverse = self.raw.tunnel_forward, self.raw.tunnel_reverse
+        if forward is None:
+            return {}
+        return {"tunnel": {**_packet_tunnel(forward), "reverse": _packet_tunnel(reverse)}}
 
     def _flow(self, index: int) -> dict[str, Any]:
         flow, legs = self.raw.flows[index], self.legs[index]
@@ -234,8 +255,7 @@ class Result:
         }
 
     def _aggregate(self) -> dict[str, Any]:
-        carriers = self.carriers
-        wire_bytes = sum(leg.wire_bytes for leg in carriers)
+        carriers, wire_bytes = self.carriers, self.wire_bytes
         return {
             "goodput_bps": self.goodput,
             "jain": metrics.jain_index([flow.delivered_bytes for flow in self.raw.flows]),
@@ -271,6 +291,30 @@ def _link(link: Any) -> dict[str, Any]:
     }
 
 
+def _tunnel_series(result: Result) -> dict[str, Any]:
+    directions = (result.raw.tunnel_forward, result.raw.tunnel_reverse)
+    if directions[0] is None:
+        return {}
+    return {
+        name: _variable(
+            ("direction", "time"), [getattr(it, attribute) for it in directions], "1", doc
+        )
+        for name, (attribute, doc) in TUNNEL_SERIES.items()
+    }
+
+
+def _packet_tunnel(direction: Any) -> dict[str, Any]:
+    return {
+        "packets": direction.packets_in,
+        "device_drops": direction.drops,
+        "device_queue_max_packets": direction.queue_packets_max,
+        "outer_packets": direction.outer_packets,
+        "outer_bytes": direction.outer_bytes,
+        "fragmented": direction.fragmented,
+        "socket_drops": direction.socket_drops,
+    }
+
+
 def _moment(time: float) -> float | None:
     return time if time >= 0 else None
 
@@ -286,7 +330,7 @@ def _without_nan(value: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """Copy a result of the compiled module into namespaces, lists and arrays (picklable)."""
-    if isinstance(value, (str, int, float)):
+    if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, np.ndarray):
         return np.array(value, dtype=float)
@@ -303,7 +347,8 @@ def _update(digest: Any, value: Any) -> None:
         for item in value:
             _update(digest, item)
     elif isinstance(value, SimpleNamespace):
-        for name in sorted(vars(value)):
+        # What a run does not have leaves no trace: new kinds of results do not change old runs.
+        for name in sorted(name for name, part in vars(value).items() if part is not None):
             digest.update(name.encode())
             _update(digest, vars(value)[name])
     else:
@@ -330,6 +375,7 @@ def _series(result: Result) -> dict[str, Any]:
         attribute = _LINK_ATTRIBUTE[name]
         links = [getattr(link, attribute) for link in (raw.forward, raw.reverse)]
         data[name] = _variable(("direction", "time"), links, unit, doc)
+    data.update(_tunnel_series(result))
     cpu = [raw.client.cpu, raw.server.cpu]
     data["cpu"] = _variable(("host", "time"), cpu, "1", "CPU use, of all cores")
     return data
@@ -366,16 +412,14 @@ def _totals(result: Result) -> dict[str, Any]:
     data["base_rtt"] = _variable(("flow",), rtts, "s", "base round-trip time")
     demands = [flow.rate or math.inf for flow, _ in flows]
     data["demand"] = _variable(("flow",), demands, "bit/s", "rate of the application's writes")
-    carriers = result.carriers
-    retransmits = sum(leg.retransmits_series[-1] for leg in carriers)
-    wire_bytes = sum(leg.wire_bytes for leg in carriers)
+    retransmits = sum(leg.retransmits_series[-1] for leg in result.carriers)
     for name, value, unit, doc in (
         ("warmup", experiment.warmup, "s", "time before measurements begin"),
         ("measured_time", result.measured_time, "s", "time after the warm-up"),
         ("capacity", _capacity(result), "bit/s", "payload that the bottleneck could carry, mean"),
         ("path_segments", result.path_segments, "1", "data segments sent across the path"),
         ("path_retransmits", retransmits, "1", "those that were retransmissions"),
-        ("wire_bytes", wire_bytes, "byte", "IP bytes sent across the path with the data"),
+        ("wire_bytes", result.wire_bytes, "byte", "IP bytes sent across the path with the data"),
     ):
         data[name] = _variable((), value, unit, doc)
     return data

@@ -10,8 +10,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tunnelcc import catalog, core, derived
-from tunnelcc.catalog import RelayEntry, relay
+from tunnelcc import catalog, core, costs, derived
+from tunnelcc.catalog import DatagramEntry, RelayEntry, packets, relay
+from tunnelcc.catalog.layers import Surroundings
 from tunnelcc.config import CongestionControl, CrossTraffic, Experiment, Flow, Hosts
 from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
@@ -41,15 +42,23 @@ def experiment_spec(experiment: Experiment) -> Any:
     spec.cross_traffic = [_datagrams(source) for source in experiment.cross_traffic]
     spec.download = experiment.direction == "down"
     if experiment.tunnel is not None:
-        entry = catalog.load(experiment.tunnel.name)
-        assert isinstance(entry, RelayEntry)
-        spec.has_relay = True
-        spec.relay = _relay(experiment, entry)
+        _add_tunnel(spec, experiment, catalog.load(experiment.tunnel.name))
     spec.duration = nanoseconds(experiment.duration)
     spec.warmup = nanoseconds(experiment.warmup)
     spec.probe_interval = nanoseconds(experiment.probe_interval)
     spec.seed = experiment.seed
     return spec
+
+
+def _add_tunnel(spec: Any, experiment: Experiment, entry: catalog.Entry) -> None:
+    if isinstance(entry, RelayEntry):
+        spec.has_relay = True
+        spec.relay = _relay(experiment, entry)
+    elif isinstance(entry, DatagramEntry):
+        spec.has_datagram_tunnel = True
+        spec.datagram_tunnel = _datagram_tunnel(experiment, entry)
+    else:
+        raise AssertionError(f"no specification for tunnels of kind {entry.kind}")
 
 
 def nanoseconds(seconds: float) -> int:
@@ -123,6 +132,7 @@ def _tcp(experiment: Experiment) -> Any:
 def _path_tcp(experiment: Experiment) -> Any:
     sender, receiver = derived.sides(experiment)
     spec = _tcp(experiment)
+    spec.mss = derived.mss(experiment)
     spec.send_buffer = derived.send_buffer(sender)
     spec.send_buffer_per_segment = _send_buffer_per_segment(spec.mss, sender)
     spec.receive_window = derived.receive_window(receiver)
@@ -130,8 +140,8 @@ def _path_tcp(experiment: Experiment) -> Any:
         spec.initial_receive_window = _INITIAL_RECEIVE_WINDOW
     if experiment.tunnel is not None:
         entry = catalog.load(experiment.tunnel.name)
-        assert isinstance(entry, RelayEntry)
-        spec.nodelay = spec.nodelay or entry.carrier.nodelay
+        if isinstance(entry, RelayEntry):
+            spec.nodelay = spec.nodelay or entry.carrier.nodelay
     return spec
 
 
@@ -211,6 +221,38 @@ def _relay(experiment: Experiment, entry: RelayEntry) -> Any:
     spec.app_tcp = _loopback_tcp(experiment, loopback.link, client)
     spec.target_tcp = _loopback_tcp(experiment, loopback.link, server)
     spec.loopback_rtt = nanoseconds(loopback.link.rtt)
+    return spec
+
+
+def _datagram_tunnel(experiment: Experiment, entry: DatagramEntry) -> Any:
+    assert experiment.tunnel is not None
+    tunnel, tcp = experiment.tunnel, experiment.tcp
+    around = Surroundings(tunnel.mtu or entry.device.mtu, experiment.path.mtu)
+    largest = derived.mss(experiment) + tcp.header_bytes
+    spec = core.load().DatagramTunnelSpec()
+    spec.end = _tunnel_end(experiment, entry)
+    spec.outer = packets.sizes(entry.layers(tunnel.mode), around, largest)
+    spec.copies_ecn = entry.ecn.copied
+    return spec
+
+
+def _tunnel_end(experiment: Experiment, entry: DatagramEntry) -> Any:
+    assert experiment.tunnel is not None
+    end = core.load().TunnelEndSpec()
+    end.device_queue = experiment.tunnel.queue or entry.device.queue
+    end.socket_queue = entry.socket.queue
+    end.shares_thread = entry.threads.threads == 1
+    mode = experiment.tunnel.mode
+    end.encapsulate = _packet_cost(entry.operations(mode, encapsulates=True))
+    end.decapsulate = _packet_cost(entry.operations(mode, encapsulates=False))
+    return end
+
+
+def _packet_cost(operations: Sequence[str]) -> Any:
+    cost = costs.of(costs.load(costs.REFERENCE), operations)
+    spec = core.load().PacketCostSpec()
+    spec.per_packet = cost.per_call
+    spec.per_byte = cost.per_byte
     return spec
 
 

@@ -5,6 +5,7 @@
 #define TUNNELCC_EXPERIMENT_RESULT_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,20 @@ struct DatagramResult
     uint64_t received{0}; //!< datagrams
 };
 
+/// One direction of a tunnel that carries packets, measured part of the run unless said otherwise.
+struct PacketTunnelResult
+{
+    uint64_t packetsIn{0};       //!< offered to the device
+    uint64_t drops{0};           //!< of them, by the device's full queue
+    uint64_t socketDrops{0};     //!< packets dropped by the far end's full socket
+    uint64_t outerPackets{0};    //!< IP packets sent on the path, fragments included, whole run
+    uint64_t outerBytes{0};      //!< their IP bytes
+    uint64_t fragmented{0};      //!< inner packets that left in more than one, whole run
+    uint32_t queuePacketsMax{0}; //!< that waited at the device, whole run
+    std::vector<double> queuePackets; //!< waiting, at each probe
+    std::vector<double> dropsSeries;  //!< by the device's queue, count so far
+};
+
 struct HostResult
 {
     double cpuSeconds{0};    //!< measured part
@@ -98,6 +113,8 @@ struct ExperimentResult
     std::vector<DatagramResult> crossTraffic;
     LinkResult forward;
     LinkResult reverse;
+    std::optional<PacketTunnelResult> tunnelForward; //!< of tunnels that carry packets
+    std::optional<PacketTunnelResult> tunnelReverse;
     HostResult client;
     HostResult server;
     uint64_t events{0};       //!< events run by the simulator

@@ -162,10 +162,36 @@ struct RelaySpec
     int64_t loopbackRtt{0};
 };
 
+/// CPU time of handling one packet.
+struct PacketCostSpec
+{
+    double perPacket{0}; //!< ns
+    double perByte{0};   //!< ns per inner IP byte
+};
+
+/// The device, socket and program at each end of a tunnel that carries packets.
+struct TunnelEndSpec
+{
+    uint32_t deviceQueue{0}; //!< most packets that wait in front of the program; 0: no limit
+    uint32_t socketQueue{0}; //!< most packets that wait at the UDP socket; 0: no limit
+    PacketCostSpec encapsulate;
+    PacketCostSpec decapsulate;
+    bool sharesThread{false}; //!< one thread for both directions, else one for each
+};
+
+/// A tunnel in which each packet becomes a datagram, which is fragmented where it does not fit.
+struct DatagramTunnelSpec
+{
+    TunnelEndSpec end;
+    /// IP bytes of the packets in which an inner packet leaves: by its own IP bytes, up to the MTU.
+    std::vector<std::vector<uint32_t>> outer;
+    bool copiesEcn{false}; //!< marks pass between inner and outer headers (RFC 6040)
+};
+
 struct ExperimentSpec
 {
     PathSpec path;
-    TcpSpec tcp; //!< connections across the path
+    TcpSpec tcp; //!< connections across the path, or of the applications in a tunnel of packets
     HostSpec client;
     HostSpec server;
     std::vector<FlowSpec> flows;
@@ -173,6 +199,8 @@ struct ExperimentSpec
     bool download{false}; //!< data flows from server to client
     bool hasRelay{false};
     RelaySpec relay;
+    bool hasDatagramTunnel{false};
+    DatagramTunnelSpec datagramTunnel;
     int64_t duration{0}; //!< warm-up included
     int64_t warmup{0};
     int64_t probeInterval{100'000'000};

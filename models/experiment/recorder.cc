@@ -30,6 +30,10 @@ Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallb
       m_endTimer(this)
 {
     AddLegs();
+    if (DatagramTunnel* tunnel = world.GetDatagramTunnel())
+    {
+        AddDatagramTunnel(*tunnel);
+    }
     m_warmupTimer.Set(spec.warmup);
     m_sampleTimer.Set(spec.probeInterval);
     if (m_progress)
@@ -62,6 +66,20 @@ Recorder::AddLegs()
 }
 
 void
+Recorder::AddDatagramTunnel(DatagramTunnel& tunnel)
+{
+    for (bool isForward : {true, false})
+    {
+        bool toServer = isForward != m_spec.download;
+        m_tunnel.emplace_back(
+            tunnel.End(!toServer).Device(),
+            tunnel.End(toServer).Socket(),
+            tunnel.Outer(toServer),
+            (isForward ? m_result.tunnelForward : m_result.tunnelReverse).emplace());
+    }
+}
+
+void
 Recorder::AddLeg(uint32_t flow, const World::Connection& leg)
 {
     LegResult& result = m_result.legs.emplace_back();
@@ -83,6 +101,10 @@ Recorder::OnWarmupEnd(int64_t now)
     for (size_t i = 0; i < m_readAtStart.size(); ++i)
     {
         m_readAtStart[i] = m_world.Flows()[i]->receiver->Total();
+    }
+    for (PacketTunnelProbe& tunnel : m_tunnel)
+    {
+        tunnel.StartMeasuring();
     }
     m_datagramsAtStart = CountDatagrams();
     m_forward.StartMeasuring(now);
@@ -106,6 +128,10 @@ Recorder::OnSample(int64_t now)
         m_result.flows[i].goodput.push_back(static_cast<double>(read - m_lastRead[i]) * 8 /
                                             interval);
         m_lastRead[i] = read;
+    }
+    for (PacketTunnelProbe& tunnel : m_tunnel)
+    {
+        tunnel.Sample();
     }
     m_forward.Sample(now);
     m_reverse.Sample(now);
@@ -141,6 +167,10 @@ Recorder::OnEnd(int64_t now)
     for (size_t index = 0; index < m_result.flows.size(); ++index)
     {
         FinishFlow(index);
+    }
+    for (PacketTunnelProbe& tunnel : m_tunnel)
+    {
+        tunnel.Finish();
     }
     m_forward.Finish(now);
     m_reverse.Finish(now);

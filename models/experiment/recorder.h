@@ -10,6 +10,7 @@
 #include "probe/host-probe.h"
 #include "probe/leg-probe.h"
 #include "probe/link-probe.h"
+#include "probe/packet-tunnel-probe.h"
 #include "world.h"
 
 #include <chrono>
@@ -41,6 +42,7 @@ class Recorder
 
   private:
     void AddLegs();
+    void AddDatagramTunnel(DatagramTunnel& tunnel);
     void AddLeg(uint32_t flow, const World::Connection& leg);
     void OnWarmupEnd(int64_t now);
     void OnSample(int64_t now);
@@ -58,6 +60,7 @@ class Recorder
     LinkProbe m_reverse;
     HostProbe m_client;
     HostProbe m_server;
+    std::vector<PacketTunnelProbe> m_tunnel; //!< both directions, if it carries packets
     std::vector<LegProbe> m_legs;
     std::vector<DatagramResult> m_datagramsAtStart;
     std::vector<uint64_t> m_readAtStart; //!< application bytes read by each flow before measuring

@@ -54,6 +54,10 @@ World::World(const ExperimentSpec& spec)
       m_clientApp(m_clientCpu),
       m_serverApp(m_serverCpu)
 {
+    if (spec.hasDatagramTunnel)
+    {
+        m_datagramTunnel.emplace(spec.datagramTunnel, m_clientCpu, m_serverCpu);
+    }
     for (uint32_t index = 0; index < spec.flows.size(); ++index)
     {
         AddFlow(index);
@@ -119,17 +123,39 @@ World::MakePathLeg(const char* name,
                    uint32_t flow,
                    const CongestionSpec& congestion)
 {
-    int64_t rtt = m_spec.flows[flow].rtt;
-    int64_t delay = rtt / 2;
-    Channel forward(m_forward, delay);
-    Channel reverse(m_reverse, rtt - delay);
+    PathChannels channels = ChannelsFor(flow);
     return MakeConnection(name,
                           component,
                           flow,
                           m_spec.tcp,
                           congestion,
-                          m_spec.download ? reverse : forward,
-                          m_spec.download ? forward : reverse);
+                          channels.toServer,
+                          channels.toClient);
+}
+
+World::PathChannels
+World::ChannelsFor(uint32_t flow)
+{
+    int64_t rtt = m_spec.flows[flow].rtt;
+    int64_t delay = rtt / 2;
+    Channel forward(m_forward, delay);
+    Channel reverse(m_reverse, rtt - delay);
+    return {m_spec.download ? reverse : forward, m_spec.download ? forward : reverse};
+}
+
+World::Connection
+World::MakeDatagramLeg(uint32_t flow)
+{
+    PathChannels path = ChannelsFor(flow);
+    DatagramWay& toServer = m_datagramTunnel->MakeWay(true, path.toServer, m_spec.tcp);
+    DatagramWay& toClient = m_datagramTunnel->MakeWay(false, path.toClient, m_spec.tcp);
+    return MakeConnection("app",
+                          RandomComponent::APP_CONGESTION,
+                          flow,
+                          m_spec.tcp,
+                          m_spec.flows[flow].cc,
+                          Channel(toServer),
+                          Channel(toClient));
 }
 
 void
@@ -164,6 +190,10 @@ World::AddFlow(uint32_t index)
                                                    *flow.legs[1].server,
                                                    m_serverCpu,
                                                    flow.logs);
+    }
+    else if (m_datagramTunnel)
+    {
+        flow.legs.push_back(MakeDatagramLeg(index));
     }
     else
     {

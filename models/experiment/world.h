@@ -13,9 +13,11 @@
 #include "traffic/bulk-sender.h"
 #include "traffic/datagram-source.h"
 #include "transport/endpoint.h"
+#include "tunnel/datagram-tunnel.h"
 #include "tunnel/relay.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +77,12 @@ class World
         return *m_reverse.GetLink();
     }
 
+    /// The tunnel that carries the flows' packets, or null.
+    DatagramTunnel* GetDatagramTunnel()
+    {
+        return m_datagramTunnel ? &*m_datagramTunnel : nullptr;
+    }
+
     const Cpu& ClientCpu() const
     {
         return m_clientCpu;
@@ -93,7 +101,16 @@ class World
         PathDirection toClient;
     };
 
+    /// Ways across the path, as both ends of a connection see it.
+    struct PathChannels
+    {
+        Channel toServer;
+        Channel toClient;
+    };
+
     void AddFlow(uint32_t index);
+    PathChannels ChannelsFor(uint32_t flow);
+    Connection MakeDatagramLeg(uint32_t flow);
     void ShareMemory(Flow& flow);
     Connection MakeConnection(const char* name,
                               RandomComponent component,
@@ -123,6 +140,7 @@ class World
     Cpu m_serverCpu;
     CpuThread m_clientApp; //!< the application on the client: one thread for all flows
     CpuThread m_serverApp;
+    std::optional<DatagramTunnel> m_datagramTunnel;
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<EventSource>> m_starts;
     std::vector<std::unique_ptr<DatagramSource>> m_crossTraffic;

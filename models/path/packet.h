@@ -19,7 +19,8 @@ enum class PacketKind : uint8_t
     DATA,
     ACK,
     WINDOW_PROBE,
-    DATAGRAM
+    DATAGRAM,
+    FRAGMENT //!< of a tunnel's packet that did not fit; the packet itself stands for the last one
 };
 
 /// Selective acknowledgement: runs of segment numbers [begin, end), most recent first (RFC 2018).

@@ -6,6 +6,7 @@
 
 #include "delay-line.h"
 #include "link.h"
+#include "packet-device.h"
 
 #include <memory>
 #include <optional>
@@ -88,6 +89,12 @@ class Channel
     {
     }
 
+    /// \param device takes all packets in place of a path; outlives the channel
+    explicit Channel(PacketDevice& device)
+        : m_device(&device)
+    {
+    }
+
     /**
      * Send a packet.
      *
@@ -95,13 +102,17 @@ class Channel
      * \param packet the packet; its time is set on the way
      * \param ipBytes its size
      * \param blocks its SACK blocks, if Packet::sackBlocks says that it has any
-     * \returns whether it will arrive
+     * \returns whether it will arrive, as far as is known
      */
     bool Send(int64_t now,
               const Packet& packet,
               uint32_t ipBytes,
               const SackBlocks* blocks = nullptr)
     {
+        if (m_device)
+        {
+            return m_device->Send(now, packet, ipBytes, blocks);
+        }
         m_departure = m_link ? m_link->Enqueue(now, ipBytes) : now;
         if (m_departure == Link::DROPPED)
         {
@@ -119,15 +130,21 @@ class Channel
     /// Let an ACK ride in the header of the packet for which Send() just returned true.
     void SendAlong(const Packet& ack, const SackBlocks* blocks)
     {
+        if (m_device)
+        {
+            m_device->SendAlong(ack, blocks);
+            return;
+        }
         m_line->Push(m_departure, ack, blocks);
     }
 
   private:
-    Link* m_link;
-    RandomLoss* m_late;
-    DelayLine* m_punctual;
-    DelayLine* m_tardy;         //!< of packets that come late
-    DelayLine* m_line{nullptr}; //!< which the latest packet took
+    PacketDevice* m_device{nullptr}; //!< in place of all that follows
+    Link* m_link{nullptr};
+    RandomLoss* m_late{nullptr};
+    DelayLine* m_punctual{nullptr};
+    DelayLine* m_tardy{nullptr}; //!< of packets that come late
+    DelayLine* m_line{nullptr};  //!< which the latest packet took
     int64_t m_departure{0};
 };
 

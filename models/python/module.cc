@@ -7,6 +7,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -197,6 +198,39 @@ BindTunnel(nb::module_& m)
 }
 
 void
+BindPacketTunnels(nb::module_& m)
+{
+    nb::class_<PacketCostSpec>(m, "PacketCostSpec")
+        .def(nb::init<>())
+        .def_rw("per_packet", &PacketCostSpec::perPacket)
+        .def_rw("per_byte", &PacketCostSpec::perByte);
+    nb::class_<TunnelEndSpec>(m, "TunnelEndSpec")
+        .def(nb::init<>())
+        .def_rw("device_queue", &TunnelEndSpec::deviceQueue)
+        .def_rw("socket_queue", &TunnelEndSpec::socketQueue)
+        .def_rw("encapsulate", &TunnelEndSpec::encapsulate)
+        .def_rw("decapsulate", &TunnelEndSpec::decapsulate)
+        .def_rw("shares_thread", &TunnelEndSpec::sharesThread);
+    nb::class_<DatagramTunnelSpec>(m, "DatagramTunnelSpec")
+        .def(nb::init<>())
+        .def_rw("end", &DatagramTunnelSpec::end)
+        .def_rw("outer", &DatagramTunnelSpec::outer)
+        .def_rw("copies_ecn", &DatagramTunnelSpec::copiesEcn);
+    nb::class_<PacketTunnelResult>(m, "PacketTunnelResult")
+        .def_ro("packets_in", &PacketTunnelResult::packetsIn)
+        .def_ro("drops", &PacketTunnelResult::drops)
+        .def_ro("outer_packets", &PacketTunnelResult::outerPackets)
+        .def_ro("outer_bytes", &PacketTunnelResult::outerBytes)
+        .def_ro("fragmented", &PacketTunnelResult::fragmented)
+        .def_ro("socket_drops", &PacketTunnelResult::socketDrops)
+        .def_ro("queue_packets_max", &PacketTunnelResult::queuePacketsMax)
+        .def_prop_ro("queue_packets",
+                     Series(&PacketTunnelResult::queuePackets),
+                     nb::rv_policy::move)
+        .def_prop_ro("drops_series", Series(&PacketTunnelResult::dropsSeries), nb::rv_policy::move);
+}
+
+void
 BindExperiment(nb::module_& m)
 {
     nb::class_<DatagramSpec>(m, "DatagramSpec")
@@ -218,6 +252,8 @@ BindExperiment(nb::module_& m)
         .def_rw("download", &ExperimentSpec::download)
         .def_rw("has_relay", &ExperimentSpec::hasRelay)
         .def_rw("relay", &ExperimentSpec::relay)
+        .def_rw("has_datagram_tunnel", &ExperimentSpec::hasDatagramTunnel)
+        .def_rw("datagram_tunnel", &ExperimentSpec::datagramTunnel)
         .def_rw("duration", &ExperimentSpec::duration)
         .def_rw("warmup", &ExperimentSpec::warmup)
         .def_rw("probe_interval", &ExperimentSpec::probeInterval)
@@ -292,6 +328,8 @@ BindResult(nb::module_& m)
         .def_ro("cross_traffic", &ExperimentResult::crossTraffic)
         .def_ro("forward", &ExperimentResult::forward)
         .def_ro("reverse", &ExperimentResult::reverse)
+        .def_ro("tunnel_forward", &ExperimentResult::tunnelForward)
+        .def_ro("tunnel_reverse", &ExperimentResult::tunnelReverse)
         .def_ro("client", &ExperimentResult::client)
         .def_ro("server", &ExperimentResult::server)
         .def_ro("events", &ExperimentResult::events)
@@ -338,6 +376,7 @@ NB_MODULE(_core, m)
     BindPath(m);
     BindHosts(m);
     BindTunnel(m);
+    BindPacketTunnels(m);
     BindExperiment(m);
     BindResult(m);
     m.def("run", &Run, "spec"_a, "progress"_a = nb::none());

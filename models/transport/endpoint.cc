@@ -3,6 +3,8 @@
  */
 #include "endpoint.h"
 
+#include "packet-size.h"
+
 namespace tunnelcc
 {
 
@@ -16,13 +18,6 @@ constexpr uint32_t QUICK_ACKS = 16;
 
 /// SYN retransmissions double the initial RTO at most this often (Linux tcp_syn_retries).
 constexpr int MAX_SYN_BACKOFF = 6;
-
-/// Bytes of the SACK option with `blocks` blocks, padded (RFC 2018).
-constexpr uint32_t
-SackOptionBytes(uint32_t blocks)
-{
-    return blocks ? 4 + 8 * blocks : 0;
-}
 
 } // namespace
 
@@ -74,8 +69,9 @@ TcpEndpoint::SendSyn(int64_t now)
     packet.timestamp = m_echo;
     m_synTime = now;
     ++m_synsSent;
-    m_wire.ackBytes += m_spec.synBytes;
-    m_channel.Send(now, packet, m_spec.synBytes);
+    uint32_t bytes = IpBytes(packet, m_spec);
+    m_wire.ackBytes += bytes;
+    m_channel.Send(now, packet, bytes);
     m_synTimer.Set(now + (RttEstimator::INITIAL_RTO << std::min(m_synRetries, MAX_SYN_BACKOFF)));
 }
 
@@ -303,7 +299,7 @@ TcpEndpoint::SendAck(int64_t now)
 {
     const SackBlocks* blocks;
     Packet ack = MakeAck(blocks);
-    uint32_t bytes = m_spec.headerBytes + SackOptionBytes(ack.sackBlocks);
+    uint32_t bytes = IpBytes(ack, m_spec);
     m_wire.ackBytes += bytes;
     ++m_wire.acks;
     m_channel.Send(now, ack, bytes, blocks);
@@ -320,7 +316,7 @@ TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
     packet.isFin = segment.Has(Segment::FIN);
     packet.isEct = m_spec.ecn && !segment.Has(Segment::EVER_RETRANSMITTED);
     packet.isCwr = m_sender.TakesCwr();
-    uint32_t bytes = m_spec.headerBytes + segment.length;
+    uint32_t bytes = IpBytes(packet, m_spec);
     m_wire.dataBytes += bytes;
     bool arrives = m_channel.Send(now, packet, bytes);
     if (m_unacked > 0)
@@ -338,8 +334,10 @@ TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
 void
 TcpEndpoint::SendWindowProbe(int64_t now)
 {
-    m_wire.ackBytes += m_spec.headerBytes;
-    m_channel.Send(now, MakePacket(PacketKind::WINDOW_PROBE), m_spec.headerBytes);
+    Packet probe = MakePacket(PacketKind::WINDOW_PROBE);
+    uint32_t bytes = IpBytes(probe, m_spec);
+    m_wire.ackBytes += bytes;
+    m_channel.Send(now, probe, bytes);
 }
 
 void

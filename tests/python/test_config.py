@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tunnelcc as tc
 from tunnelcc import cli, core, derived, scenario
+from tunnelcc.catalog import DatagramEntry
 from tunnelcc.config import Experiment, HostOverrides
 from tunnelcc.schema import keys_of
 from tunnelcc.toml import parse_value, write_toml
@@ -57,6 +58,7 @@ BAD_VALUES = {
     "path.reverse_buffer": NOT_A_BUFFER,
     "path.reverse_loss": NOT_A_PROBABILITY,
     "path.ecn_threshold": NOT_A_BUFFER,
+    "path.mtu": [575, 65536, "1500", 1400.5, True],
     "path.framing": ["ethernets", "IP", 5, ""],
     "path.loss_pattern": ["burst", 1],
     "path.loss_position": ["between", 1],
@@ -80,6 +82,10 @@ BAD_VALUES = {
     "tunnel.name": ["gost", "gost-relay-wws", 5, "nofile.toml", ""],
     "tunnel.cc": NOT_A_NAME,
     "tunnel.copy_buffer": [*NOT_A_SIZE, 0, "17MiB"],
+    "tunnel.mode": ["aes", "", 5, "two\nlines"],
+    "tunnel.mtu": [575, 65536, "1500B", 1400.5, True],
+    "tunnel.mss": [127, 65536, "1448", 1400.5],
+    "tunnel.queue": [0, -1, 2**21, "500p"],
     "direction": ["left", "UP", 1],
     "tcp.mss": [0, 87, 65484, "1448", 1448.5, True],
     "tcp.timestamps": NOT_A_SWITCH,
@@ -123,9 +129,15 @@ COMMAND_LINE_CASES = [
 ]
 
 
+def _tunnel_with(key: str) -> str:
+    """A tunnel that knows the key."""
+    name = key.partition(".")[2]
+    return "ethudp" if name in DatagramEntry.OVERRIDES else "gost-relay-ws"
+
+
 def _experiment(key: str, value: object) -> Experiment:
     """An experiment with one key set, and what that key needs around it."""
-    table: dict = {"tunnel": "gost-relay-ws"} if key.startswith("tunnel.") else {}
+    table: dict = {"tunnel": _tunnel_with(key)} if key.startswith("tunnel.") else {}
     if key.startswith("cross_traffic."):
         table = {"cross_traffic": [{"rate": "1Mbps", "on": "1s", "off": "1s"}]}
     changes = {"path.reverse_rate": "10Mbps"} if key == "path.reverse_buffer" else {}
@@ -165,7 +177,7 @@ def test_bad_values_on_the_command_line(key, value, capsys):
     text = value if isinstance(value, str) else str(value).lower()
     arguments = ["run", "--set", f"{key}={text}"]
     if key.startswith("tunnel.") and key != "tunnel.name":
-        arguments += ["--tunnel", "gost-relay-ws"]
+        arguments += ["--tunnel", _tunnel_with(key)]
     if key == "path.reverse_buffer":
         arguments += ["--set", "path.reverse_rate=10Mbps"]
     with pytest.raises(SystemExit) as exit_:

@@ -36,6 +36,11 @@ RUNS = {
         "tcp": {"timestamps": False},
     },
     "relay-ws": {"path": {**PATH, "loss": "1%"}, "flows": {"cc": "bbr"}, "tunnel": "gost-relay-ws"},
+    "ethudp-fragments": {
+        "path": {**PATH, "loss": "1%"},
+        "flows": {"cc": "cubic", "count": 2},
+        "tunnel": {"name": "ethudp", "mode": "aes-128-cbc"},
+    },
     "relay-wss-down": {
         "path": PATH,
         "flows": {"cc": "cubic", "count": 4},

@@ -6,10 +6,12 @@ from __future__ import annotations
 import pytest
 
 from tunnelcc import scenario
+from tunnelcc.catalog import DatagramEntry
 from tunnelcc.config import Experiment
 from tunnelcc.schema import keys_of
 from tunnelcc.spec import experiment_spec
 
+DATAGRAM = {"tunnel": "ethudp"}
 RELAY = {"tunnel": "gost-relay-ws"}
 CROSS_TRAFFIC = {"cross_traffic": [{"rate": "1Mbps", "on": "1s", "off": "1s"}]}
 
@@ -33,6 +35,7 @@ ARRIVALS = {
     "path.reverse_buffer": ("9kB", lambda spec: spec.path.reverse.buffer_bytes, 9000),
     "path.reverse_loss": ("3%", lambda spec: spec.path.reverse.loss, 0.03),
     "path.ecn_threshold": ("10p", lambda spec: spec.path.forward.ecn_threshold, 15_000),
+    "path.mtu": (1000, lambda spec: spec.datagram_tunnel.outer[1400], [996, 466]),
     "path.framing": ("ethernet", lambda spec: spec.path.forward.framing, 38),
     "path.loss_pattern": ("periodic", lambda spec: spec.path.forward.loss_periodic, True),
     "path.loss_position": ("before", lambda spec: spec.path.forward.loss_before, True),
@@ -56,6 +59,10 @@ ARRIVALS = {
     "tunnel.name": ("gost-relay-wss", lambda spec: len(spec.relay.to_server), 2),
     "tunnel.cc": ("reno", lambda spec: spec.flows[0].carrier_cc.name, "reno"),
     "tunnel.copy_buffer": ("64KiB", lambda spec: spec.relay.copy_buffer, 65536),
+    "tunnel.mode": ("aes-128-cbc", lambda spec: spec.datagram_tunnel.outer[100], [156]),
+    "tunnel.mtu": (1400, lambda spec: spec.tcp.mss, 1348),
+    "tunnel.mss": (1400, lambda spec: spec.tcp.mss, 1388),
+    "tunnel.queue": (7, lambda spec: spec.datagram_tunnel.end.device_queue, 7),
     "direction": ("down", lambda spec: spec.download, True),
     "tcp.mss": (1000, lambda spec: spec.tcp.mss, 1000),
     "tcp.timestamps": (False, lambda spec: (spec.tcp.mss, spec.tcp.header_bytes), (1460, 40)),
@@ -98,7 +105,9 @@ def test_every_key_arrives_somewhere():
 def test_each_key_arrives(key):
     value, arrival, expected = ARRIVALS[key]
     table = {"path": {"reverse_rate": "1Mbps"}} if key == "path.reverse_buffer" else {}
-    table = RELAY if key.startswith("tunnel.") else table
+    if key.startswith("tunnel."):
+        table = DATAGRAM if key.partition(".")[2] in DatagramEntry.OVERRIDES else RELAY
+    table = DATAGRAM if key == "path.mtu" else table
     table = CROSS_TRAFFIC if key.startswith("cross_traffic.") else table
     assert arrival(_spec({}, table)) != expected
     assert arrival(_spec({key: value}, table)) == expected

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc.catalog.cited import LABELS, Cited, Entry, settings
+from tunnelcc.catalog.datagram import DatagramEntry
+from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.toml import read_toml
@@ -22,7 +24,9 @@ __all__ = [
     "KINDS",
     "LABELS",
     "Cited",
+    "DatagramEntry",
     "Entry",
+    "PacketEntry",
     "RelayEntry",
     "load",
     "names",
@@ -31,7 +35,7 @@ __all__ = [
 
 DIRECTORY = Path(__file__).with_name("tunnels")
 
-KINDS: dict[str, type[Entry]] = {"relay": RelayEntry}
+KINDS: dict[str, type[Entry]] = {"relay": RelayEntry, "datagram": DatagramEntry}
 
 
 @cache

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from tunnelcc.schema import Kind, Model, choice, size
 from tunnelcc.units import UnitError
 
-LABELS = ("measured", "source code", "arithmetic", "published", "inferred")
+LABELS = ("measured", "source code", "specification", "arithmetic", "published", "inferred")
 
 
 def _parse_prose(value: object) -> str:
@@ -28,6 +28,11 @@ class Cited(Model):
     label: Annotated[str, choice(*LABELS)]
     source: Prose
 
+    def text(self) -> str:
+        """Return the numbers as one line."""
+        table = self.model_dump(exclude={"label", "source"}, exclude_defaults=True)
+        return ", ".join(f"{part} {value}" for part, value in table.items())
+
 
 class Bytes(Cited):
     """A size."""
@@ -38,6 +43,9 @@ class Bytes(Cited):
 class Entry(Model):
     """A tunnel of the catalogue."""
 
+    #: Keys of an experiment's tunnel that override the entry.
+    OVERRIDES: ClassVar[tuple[str, ...]] = ()
+
     name: Prose
     kind: Prose
     summary: Prose
@@ -47,13 +55,17 @@ class Entry(Model):
 def settings(entry: Model, prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
     """Yield (key, values, label, source) for each cited table of an entry."""
     for name in type(entry).model_fields:
-        value = getattr(entry, name)
-        items = value if isinstance(value, tuple) else (value,)
-        for index, item in enumerate(items):
-            key = f"{prefix}{name}" + (f"[{index}]" if isinstance(value, tuple) else "")
+        for key, item in _items(f"{prefix}{name}", getattr(entry, name)):
             if isinstance(item, Cited):
-                table = item.model_dump(exclude={"label", "source"}, exclude_defaults=True)
-                text = ", ".join(f"{part} {value}" for part, value in table.items())
-                yield key, text, item.label, item.source
+                yield key, item.text(), item.label, item.source
             elif isinstance(item, Model):
                 yield from settings(item, f"{key}.")
+
+
+def _items(key: str, value: object) -> Iterator[tuple[str, object]]:
+    if isinstance(value, tuple):
+        yield from ((f"{key}[{index}]", item) for index, item in enumerate(value))
+    elif isinstance(value, dict):
+        yield from ((f"{key}.{name}", item) for name, item in value.items())
+    else:
+        yield key, value

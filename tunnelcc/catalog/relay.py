@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -130,6 +130,8 @@ class Cpu(Model):
 
 class RelayEntry(Entry):
     """A tunnel that terminates TCP on both hosts, with one carrier connection per stream."""
+
+    OVERRIDES: ClassVar[tuple[str, ...]] = ("cc", "copy_buffer")
 
     carrier: Carrier
     handshake: tuple[Turn, ...] = ()

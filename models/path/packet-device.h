@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_PACKET_DEVICE_H
+#define TUNNELCC_PACKET_DEVICE_H
+
+#include "packet.h"
+
+namespace tunnelcc
+{
+
+/// A network interface that is not the path's own, such as a tunnel's: takes packets from a host.
+class PacketDevice
+{
+  public:
+    virtual ~PacketDevice() = default;
+
+    /// As Channel::Send(). \returns whether the device took the packet
+    virtual bool Send(int64_t now,
+                      const Packet& packet,
+                      uint32_t ipBytes,
+                      const SackBlocks* blocks) = 0;
+
+    /// As Channel::SendAlong().
+    virtual void SendAlong(const Packet& ack, const SackBlocks* blocks) = 0;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_PACKET_DEVICE_H

@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_PACKET_SIZE_H
+#define TUNNELCC_PACKET_SIZE_H
+
+#include "experiment/experiment-spec.h"
+#include "path/packet.h"
+
+namespace tunnelcc
+{
+
+/// Bytes of the SACK option with `blocks` blocks, padded (RFC 2018).
+constexpr uint32_t
+SackOptionBytes(uint32_t blocks)
+{
+    return blocks ? 4 + 8 * blocks : 0;
+}
+
+/// IP bytes of a TCP packet. \param tcp settings of the end that sent it
+inline uint32_t
+IpBytes(const Packet& packet, const TcpSpec& tcp)
+{
+    switch (packet.kind)
+    {
+    case PacketKind::SYN:
+    case PacketKind::SYN_ACK:
+        return tcp.synBytes;
+    case PacketKind::DATA:
+        return tcp.headerBytes + packet.length;
+    default:
+        return tcp.headerBytes + SackOptionBytes(packet.sackBlocks);
+    }
+}
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_PACKET_SIZE_H

@@ -1,0 +1,159 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "datagram-tunnel.h"
+
+#include "transport/packet-size.h"
+
+namespace tunnelcc
+{
+
+DatagramWay::DatagramWay(const OuterSizes& sizes,
+                         const TcpSpec& tcp,
+                         bool copiesEcn,
+                         TunnelEnd& near,
+                         TunnelEnd& far,
+                         const Channel& path,
+                         OuterCounters& counters)
+    : m_sizes(sizes),
+      m_tcp(tcp),
+      m_copiesEcn(copiesEcn),
+      m_near(near),
+      m_far(far),
+      m_path(path),
+      m_counters(counters)
+{
+}
+
+// The near host --------------------------------------------------------------------------------
+
+bool
+DatagramWay::Send(int64_t now, const Packet& packet, uint32_t ipBytes, const SackBlocks* blocks)
+{
+    m_receiver = packet.sink;
+    m_sent = now;
+    return m_near.Device().Enqueue(now, packet, ipBytes, blocks, m_entrance);
+}
+
+void
+DatagramWay::SendAlong(const Packet& ack, const SackBlocks* blocks)
+{
+    m_near.Device().EnqueueAlong(m_sent, ack, blocks, m_entrance);
+}
+
+void
+DatagramWay::Entrance::OnHandled(int64_t now,
+                                 const Packet& packet,
+                                 uint32_t ipBytes,
+                                 const SackBlocks* blocks)
+{
+    m_way.Transmit(now, packet, ipBytes, blocks);
+}
+
+void
+DatagramWay::Transmit(int64_t now, Packet packet, uint32_t ipBytes, const SackBlocks* blocks)
+{
+    packet.sink = &m_exit;
+    if (packet.ridesAlong)
+    {
+        if (m_isOnPath)
+        {
+            m_path.SendAlong(packet, blocks);
+        }
+        return;
+    }
+    packet.isEct &= m_copiesEcn;
+    const std::vector<uint32_t>& outer = m_sizes[ipBytes];
+    if (outer.size() > 1)
+    {
+        SendLeads(now, packet, outer);
+    }
+    ++m_counters.packets;
+    m_counters.bytes += outer.back();
+    m_isOnPath = m_path.Send(now, packet, outer.back(), blocks);
+}
+
+void
+DatagramWay::SendLeads(int64_t now, const Packet& packet, const std::vector<uint32_t>& outer)
+{
+    Packet lead = packet;
+    lead.kind = PacketKind::FRAGMENT;
+    lead.sackBlocks = 0;
+    for (size_t i = 0; i + 1 < outer.size(); ++i)
+    {
+        m_path.Send(now, lead, outer[i]);
+        ++m_counters.packets;
+        m_counters.bytes += outer[i];
+    }
+    ++m_counters.fragmented;
+}
+
+// The far host ---------------------------------------------------------------------------------
+
+uint32_t
+DatagramWay::LeadsOf(const Packet& packet) const
+{
+    return static_cast<uint32_t>(m_sizes[IpBytes(packet, m_tcp)].size()) - 1;
+}
+
+void
+DatagramWay::Exit::Receive(int64_t now, const Packet& packet, const SackBlocks* blocks)
+{
+    if (packet.ridesAlong)
+    {
+        if (m_way.m_isAccepted)
+        {
+            m_way.m_far.Socket().EnqueueAlong(now, packet, blocks, *this);
+        }
+        return;
+    }
+    m_way.m_isAccepted = false;
+    bool isFragment = packet.kind == PacketKind::FRAGMENT;
+    uint32_t leads = isFragment ? 0 : m_way.LeadsOf(packet);
+    if (!isFragment && leads == 0)
+    {
+        m_way.Accept(now, packet, blocks);
+    }
+    else if (const auto* whole = m_way.m_reassembler.Add(packet, blocks, leads))
+    {
+        m_way.Accept(now, whole->packet, &whole->blocks);
+    }
+}
+
+void
+DatagramWay::Accept(int64_t now, const Packet& packet, const SackBlocks* blocks)
+{
+    m_isAccepted = m_far.Socket().Enqueue(now, packet, IpBytes(packet, m_tcp), blocks, m_exit);
+}
+
+void
+DatagramWay::Exit::OnHandled(int64_t now,
+                             const Packet& packet,
+                             uint32_t /* ipBytes */,
+                             const SackBlocks* blocks)
+{
+    m_way.m_receiver->Receive(now, packet, blocks);
+}
+
+// The tunnel -----------------------------------------------------------------------------------
+
+DatagramTunnel::DatagramTunnel(const DatagramTunnelSpec& spec, Cpu& client, Cpu& server)
+    : m_spec(spec),
+      m_client(spec.end, client),
+      m_server(spec.end, server)
+{
+}
+
+DatagramWay&
+DatagramTunnel::MakeWay(bool toServer, const Channel& path, const TcpSpec& tcp)
+{
+    return *m_ways.emplace_back(std::make_unique<DatagramWay>(m_spec.outer,
+                                                              tcp,
+                                                              m_spec.copiesEcn,
+                                                              End(!toServer),
+                                                              End(toServer),
+                                                              path,
+                                                              toServer ? m_toServer : m_toClient));
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,187 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_DATAGRAM_TUNNEL_H
+#define TUNNELCC_DATAGRAM_TUNNEL_H
+
+#include "packet-server.h"
+#include "path/packet-device.h"
+#include "path/path.h"
+#include "reassembler.h"
+
+#include <memory>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// One end of a tunnel that carries packets: its device, its socket, and the program between them.
+class TunnelEnd
+{
+  public:
+    /// \param spec costs and queues  \param cpu the host's
+    TunnelEnd(const TunnelEndSpec& spec, Cpu& cpu)
+        : m_sending(cpu),
+          m_receiving(cpu),
+          m_device(m_sending, spec.encapsulate, spec.deviceQueue),
+          m_socket(spec.sharesThread ? m_sending : m_receiving, spec.decapsulate, spec.socketQueue)
+    {
+    }
+
+    /// Packets of the host, to be encapsulated.
+    PacketServer& Device()
+    {
+        return m_device;
+    }
+
+    /// Packets from the path, to be decapsulated.
+    PacketServer& Socket()
+    {
+        return m_socket;
+    }
+
+  private:
+    CpuThread m_sending; //!< of both directions, if they share one
+    CpuThread m_receiving;
+    PacketServer m_device;
+    PacketServer m_socket;
+};
+
+/// IP bytes of the packets in which an inner packet leaves, by its own IP bytes.
+using OuterSizes = std::vector<std::vector<uint32_t>>;
+
+/**
+ * The way of one connection through a datagram tunnel, in one direction: host → device → program →
+ * outer datagrams on the path → program → host.
+ *
+ * Each inner packet becomes one datagram, which leaves in several IP packets if it does not fit;
+ * the inner packet arrives if all of them do.
+ */
+class DatagramWay final : public PacketDevice
+{
+  public:
+    /**
+     * \param sizes of the outer packets
+     * \param tcp settings of the sending end
+     * \param copiesEcn whether marks pass between inner and outer headers (RFC 6040)
+     * \param near where packets enter
+     * \param far where they come out
+     * \param path between the two
+     * \param counters of the direction
+     */
+    DatagramWay(const OuterSizes& sizes,
+                const TcpSpec& tcp,
+                bool copiesEcn,
+                TunnelEnd& near,
+                TunnelEnd& far,
+                const Channel& path,
+                OuterCounters& counters);
+
+    bool Send(int64_t now,
+              const Packet& packet,
+              uint32_t ipBytes,
+              const SackBlocks* blocks) override;
+    void SendAlong(const Packet& ack, const SackBlocks* blocks) override;
+
+  private:
+    /// Encapsulates what the near end's program has read from the device.
+    class Entrance final : public PacketHandler
+    {
+      public:
+        explicit Entrance(DatagramWay& way)
+            : m_way(way)
+        {
+        }
+
+        void OnHandled(int64_t now,
+                       const Packet& packet,
+                       uint32_t ipBytes,
+                       const SackBlocks* blocks) override;
+
+      private:
+        DatagramWay& m_way;
+    };
+
+    /// Takes what arrives from the path to the far end's program, and on to the host.
+    class Exit final : public PacketSink, public PacketHandler
+    {
+      public:
+        explicit Exit(DatagramWay& way)
+            : m_way(way)
+        {
+        }
+
+        void Receive(int64_t now, const Packet& packet, const SackBlocks* blocks) override;
+        void OnHandled(int64_t now,
+                       const Packet& packet,
+                       uint32_t ipBytes,
+                       const SackBlocks* blocks) override;
+
+      private:
+        DatagramWay& m_way;
+    };
+
+    void Transmit(int64_t now, Packet packet, uint32_t ipBytes, const SackBlocks* blocks);
+    void SendLeads(int64_t now, const Packet& packet, const std::vector<uint32_t>& outer);
+    void Accept(int64_t now, const Packet& packet, const SackBlocks* blocks);
+    uint32_t LeadsOf(const Packet& packet) const;
+
+    const OuterSizes& m_sizes;
+    const TcpSpec& m_tcp;
+    const bool m_copiesEcn;
+    TunnelEnd& m_near;
+    TunnelEnd& m_far;
+    Channel m_path;
+    OuterCounters& m_counters;
+    PacketSink* m_receiver{nullptr}; //!< on the far host
+    Entrance m_entrance{*this};
+    Exit m_exit{*this};
+    Reassembler m_reassembler;
+    int64_t m_sent{0};        //!< when the latest packet entered, ns
+    bool m_isOnPath{false};   //!< the latest packet encapsulated was not lost at once
+    bool m_isAccepted{false}; //!< the latest packet from the path came to the far program
+};
+
+/// A tunnel in which each packet of the hosts becomes a datagram, between two hosts.
+class DatagramTunnel
+{
+  public:
+    /**
+     * \param spec the tunnel
+     * \param client CPU of the one host
+     * \param server CPU of the other
+     */
+    DatagramTunnel(const DatagramTunnelSpec& spec, Cpu& client, Cpu& server);
+
+    /**
+     * Make way for one direction of a connection.
+     * \param toServer which
+     * \param path from the sending host to the receiving one
+     * \param tcp settings of the sending end; outlive the tunnel
+     */
+    DatagramWay& MakeWay(bool toServer, const Channel& path, const TcpSpec& tcp);
+
+    /// One of its ends.
+    TunnelEnd& End(bool isServer)
+    {
+        return isServer ? m_server : m_client;
+    }
+
+    /// What went over the path in one direction.
+    const OuterCounters& Outer(bool toServer) const
+    {
+        return toServer ? m_toServer : m_toClient;
+    }
+
+  private:
+    const DatagramTunnelSpec m_spec;
+    TunnelEnd m_client;
+    TunnelEnd m_server;
+    OuterCounters m_toServer;
+    OuterCounters m_toClient;
+    std::vector<std::unique_ptr<DatagramWay>> m_ways;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_DATAGRAM_TUNNEL_H

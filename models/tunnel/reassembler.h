@@ -1,0 +1,107 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_REASSEMBLER_H
+#define TUNNELCC_REASSEMBLER_H
+
+#include "path/packet.h"
+
+#include <array>
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/**
+ * Puts packets together that came in fragments, in any order (RFC 791, section 3.2).
+ *
+ * Of a packet's fragments all but the last are of kind FRAGMENT; they bear its marks (segment,
+ * timestamp, window), which stand for the IP identification. A packet of which a fragment was lost
+ * is forgotten once so many others have begun to come, which stands for the reassembly timer.
+ */
+class Reassembler
+{
+  public:
+    /// A packet and its SACK blocks.
+    struct Whole
+    {
+        Packet packet;
+        SackBlocks blocks;
+    };
+
+    /**
+     * A fragment arrived.
+     * \param fragment FRAGMENT, or the packet itself as the last
+     * \param blocks its SACK blocks, if it has any
+     * \param leads how many FRAGMENTs the packet has
+     * \returns the packet if it is complete now, else null; valid until the next call
+     */
+    const Whole* Add(const Packet& fragment, const SackBlocks* blocks, uint32_t leads)
+    {
+        Partial& partial = Find(fragment);
+        if (fragment.kind == PacketKind::FRAGMENT)
+        {
+            ++partial.leads;
+        }
+        else
+        {
+            partial.hasLast = true;
+            partial.needed = leads;
+            partial.whole.packet = fragment;
+            if (fragment.sackBlocks)
+            {
+                partial.whole.blocks = *blocks;
+            }
+        }
+        if (!partial.hasLast || partial.leads < partial.needed)
+        {
+            return nullptr;
+        }
+        partial.isUsed = false;
+        return &partial.whole;
+    }
+
+  private:
+    static constexpr uint32_t CAPACITY = 64; //!< packets; a power of two
+
+    struct Partial
+    {
+        Whole whole{};
+        Packet key{};
+        uint32_t leads{0};  //!< FRAGMENTs that came
+        uint32_t needed{0}; //!< and how many there are
+        bool hasLast{false};
+        bool isUsed{false};
+    };
+
+    static bool IsSame(const Packet& a, const Packet& b)
+    {
+        return a.segment == b.segment && a.timestamp == b.timestamp && a.window == b.window;
+    }
+
+    /// The packet that a fragment belongs to: most often the latest.
+    Partial& Find(const Packet& fragment)
+    {
+        for (uint32_t age = 0; age < CAPACITY; ++age)
+        {
+            Partial& partial = m_partials[(m_latest - age) % CAPACITY];
+            if (partial.isUsed && IsSame(partial.key, fragment))
+            {
+                return partial;
+            }
+        }
+        Partial& partial = m_partials[++m_latest % CAPACITY];
+        partial.key = fragment;
+        partial.leads = 0;
+        partial.hasLast = false;
+        partial.isUsed = true;
+        return partial;
+    }
+
+    std::array<Partial, CAPACITY> m_partials{};
+    uint32_t m_latest{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_REASSEMBLER_H

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The layers that tunnels put around packets, a module for each specification.
+
+A layer turns the size of what is put in into the size of what comes out, exactly. A catalogue
+entry names them from the innermost out. A new layer adds its class to ``LAYERS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tunnelcc.catalog.layers.aead import Aead
+from tunnelcc.catalog.layers.cbc import Cbc
+from tunnelcc.catalog.layers.compression import Lz4, Lzo
+from tunnelcc.catalog.layers.esp import Esp
+from tunnelcc.catalog.layers.ethernet import Ethernet
+from tunnelcc.catalog.layers.ethudp import EthUdpFragments
+from tunnelcc.catalog.layers.header import Header
+from tunnelcc.catalog.layers.hmac import Hmac
+from tunnelcc.catalog.layers.ipv4 import Ipv4
+from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.catalog.layers.udp import Udp
+from tunnelcc.catalog.layers.vxlan import Vxlan
+from tunnelcc.catalog.layers.wireguard import WireGuard
+from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+
+__all__ = ["LAYERS", "PacketLayer", "Surroundings", "read_layer", "wrap"]
+
+LAYERS: dict[str, type[PacketLayer]] = {
+    layer.name: layer
+    for layer in (
+        Aead, Cbc, Esp, EthUdpFragments, Ethernet, Header, Hmac, Ipv4, Lz4, Lzo, Udp, Vxlan,
+        WireGuard,
+    )
+}  # fmt: skip
+
+
+def read_layer(value: Any) -> PacketLayer:
+    """Return the layer of a name, or of a table with its name as ``layer`` and its parameters.
+
+    Raises ConfigError.
+    """
+    if isinstance(value, PacketLayer):
+        return value
+    table = {"layer": value} if isinstance(value, str) else value
+    if not isinstance(table, dict):
+        raise ConfigError(Problem("", value, "the name of a layer, or a table with it"))
+    parameters = dict(table)
+    name = parameters.pop("layer", MISSING)
+    if not isinstance(name, str) or name not in LAYERS:
+        hint = nearest(name, LAYERS) if isinstance(name, str) else ""
+        raise ConfigError(Problem("layer", name, "one of " + ", ".join(LAYERS), hint))
+    layer: PacketLayer = LAYERS[name].parse(parameters)
+    return layer
+
+
+def wrap(layers: Sequence[PacketLayer], inner: int, around: Surroundings) -> list[int]:
+    """Return the sizes of the outermost packets that ``inner`` bytes become."""
+    sizes = [inner]
+    for layer in layers:
+        sizes = [outer for size in sizes for outer in layer.wrap(size, around)]
+    return sizes

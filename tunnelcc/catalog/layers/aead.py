@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Authenticated encryption."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.schema import choice, whole
+
+_TAG = 16
+
+
+class Aead(PacketLayer):
+    """AES-GCM (RFC 5116, section 5) or ChaCha20-Poly1305 (RFC 8439, section 2.8).
+
+    Neither pads; both add a tag of 16 bytes. ``nonce``: bytes of the nonce sent with each packet.
+    """
+
+    name = "aead"
+    cipher: Annotated[str, choice("aes-128-gcm", "aes-256-gcm", "chacha20-poly1305")]
+    nonce: Annotated[int, whole(0, 255)] = 0
+
+    def operations(self, encapsulates: bool) -> tuple[str, ...]:
+        """Return the cipher's operation."""
+        return (f"{self.cipher}-{'encrypt' if encapsulates else 'decrypt'}",)
+
+    def size(self, inner: int, around: Surroundings) -> int:
+        """Add nonce and tag."""
+        return self.nonce + inner + _TAG

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Block ciphers in CBC and like modes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.schema import SWITCH, choice, whole
+
+_BLOCK = 16
+
+
+class Cbc(PacketLayer):
+    """AES-CBC (FIPS 197, NIST SP 800-38A) with the padding of RFC 5652, section 6.3.
+
+    1 to 16 bytes of padding fill the last block. ``iv``: bytes of initialization vector sent with
+    each packet; 0 where it is fixed or implied. ``context_per_packet``: the program makes a new
+    cipher context for each.
+    """
+
+    name = "cbc"
+    cipher: Annotated[str, choice("aes-128", "aes-256")] = "aes-128"
+    iv: Annotated[int, whole(0, 255)] = 0
+    context_per_packet: Annotated[bool, SWITCH] = False
+
+    def operations(self, encapsulates: bool) -> tuple[str, ...]:
+        """Return the cipher's operations."""
+        init = ("cipher-init",) if self.context_per_packet else ()
+        return (*init, f"{self.cipher}-cbc-{'encrypt' if encapsulates else 'decrypt'}")
+
+    def size(self, inner: int, around: Surroundings) -> int:
+        """Pad to whole blocks and add the vector."""
+        return self.iv + (inner // _BLOCK + 1) * _BLOCK

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""EthUDP's own fragments."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.schema import whole
+
+# send_frag_udp() in EthUDP.c: 1000 bytes go into the first datagram; "UDPFRG" 6, number 2.
+_FIRST = 1000
+_HEADER = 8
+_IP_AND_UDP = 28
+
+
+class EthUdpFragments(PacketLayer):
+    """EthUDP's ``-mtu``: a payload that would not fit leaves in two datagrams of its own making."""
+
+    name = "ethudp-fragments"
+    mtu: Annotated[int, whole(1036, 1500)]  # EthUDP's option
+
+    def wrap(self, inner: int, around: Surroundings) -> list[int]:
+        """Return one payload, or two with a header each."""
+        if inner <= self.mtu - _IP_AND_UDP:
+            return [inner]
+        return [_HEADER + _FIRST, _HEADER + inner - _FIRST]

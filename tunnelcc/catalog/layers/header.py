@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bytes that a program puts around a packet, in a format of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.schema import whole
+
+
+class Header(PacketLayer):
+    """A header or trailer of a number of bytes that the catalogue gives."""
+
+    name = "header"
+    bytes: Annotated[int, whole(1, 65535)]
+
+    def size(self, inner: int, around: Surroundings) -> int:
+        """Add the bytes."""
+        return inner + self.bytes

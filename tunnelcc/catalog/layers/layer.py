@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What every layer around a packet has in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tunnelcc.schema import Model
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a layer may need to know of the tunnel that it is part of.
+
+    ``device_mtu``: of the tunnel's device, and ``path_mtu``: of the path below it, in bytes.
+    """
+
+    device_mtu: int
+    path_mtu: int
+
+
+class PacketLayer(Model):
+    """One encapsulation of a packet. The class says what it is and after which specification."""
+
+    name: ClassVar[str]  #: in the catalogue
+
+    def text(self) -> str:
+        """Return the layer and its parameters in a few words."""
+        given = self.model_dump(exclude_defaults=True)
+        values = ", ".join(f"{key} {value}" for key, value in given.items())
+        return f"{self.name} ({values})" if values else self.name
+
+    def operations(self, encapsulates: bool) -> tuple[str, ...]:
+        """Return what it costs the CPU, as ``tunnelcc.costs.OPERATIONS``: nothing of note."""
+        return ()
+
+    def wrap(self, inner: int, around: Surroundings) -> list[int]:
+        """Return the sizes of the packets, mostly one, that ``inner`` bytes become."""
+        return [self.size(inner, around)]
+
+    def size(self, inner: int, around: Surroundings) -> int:
+        """Return the size that ``inner`` bytes have with this layer around them."""
+        raise AssertionError(f"{self.name} has neither size() nor wrap()")
+
+
+class FixedHeader(PacketLayer):
+    """A header whose size is always the same."""
+
+    header: ClassVar[int]  #: bytes
+
+    def size(self, inner: int, around: Surroundings) -> int:
+        """Add the header."""
+        return inner + self.header

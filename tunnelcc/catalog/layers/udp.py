@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""UDP."""
+
+from __future__ import annotations
+
+from tunnelcc.catalog.layers.layer import FixedHeader
+
+
+class Udp(FixedHeader):
+    """RFC 768: ports 2 + 2, length 2, checksum 2."""
+
+    name = "udp"
+    header = 8

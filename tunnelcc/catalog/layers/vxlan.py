@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""VXLAN."""
+
+from __future__ import annotations
+
+from tunnelcc.catalog.layers.layer import FixedHeader
+
+
+class Vxlan(FixedHeader):
+    """RFC 7348, section 5: flags 1, reserved 3, network identifier 3, reserved 1."""
+
+    name = "vxlan"
+    header = 8
