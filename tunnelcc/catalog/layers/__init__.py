@@ -20,7 +20,10 @@ from tunnelcc.catalog.layers.header import Header
 from tunnelcc.catalog.layers.hmac import Hmac
 from tunnelcc.catalog.layers.ipv4 import Ipv4
 from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.catalog.layers.openvpn import OpenVpn
+from tunnelcc.catalog.layers.tinc import Tinc, TincTcp
 from tunnelcc.catalog.layers.udp import Udp
+from tunnelcc.catalog.layers.vtun import Vtun
 from tunnelcc.catalog.layers.vxlan import Vxlan
 from tunnelcc.catalog.layers.wireguard import WireGuard
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
@@ -30,8 +33,8 @@ __all__ = ["LAYERS", "PacketLayer", "Surroundings", "read_layer", "wrap"]
 LAYERS: dict[str, type[PacketLayer]] = {
     layer.name: layer
     for layer in (
-        Aead, Cbc, Esp, EthUdpFragments, Ethernet, Header, Hmac, Ipv4, Lz4, Lzo, Udp, Vxlan,
-        WireGuard,
+        Aead, Cbc, Esp, EthUdpFragments, Ethernet, Header, Hmac, Ipv4, Lz4, Lzo, OpenVpn, Tinc,
+        TincTcp, Udp, Vtun, Vxlan, WireGuard,
     )
 }  # fmt: skip
 

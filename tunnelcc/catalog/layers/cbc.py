@@ -14,9 +14,9 @@ _BLOCK = 16
 class Cbc(PacketLayer):
     """AES-CBC (FIPS 197, NIST SP 800-38A) with the padding of RFC 5652, section 6.3.
 
-    1 to 16 bytes of padding fill the last block. ``iv``: bytes of initialization vector sent with
-    each packet; 0 where it is fixed or implied. ``context_per_packet``: the program makes a new
-    cipher context for each.
+    1 to 16 bytes of padding fill the last block; programs pad alike in ECB and CFB. ``iv``: bytes
+    of initialization vector sent with each packet; 0 where it is fixed or implied.
+    ``context_per_packet``: the program makes a new cipher context for each.
     """
 
     name = "cbc"

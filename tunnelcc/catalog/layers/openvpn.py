@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""OpenVPN's data channel."""
+
+from __future__ import annotations
+
+from tunnelcc.catalog.layers.layer import FixedHeader
+
+
+class OpenVpn(FixedHeader):
+    """P_DATA_V2 of OpenVPN's wire protocol (openvpn-rfc draft): opcode and key 1, peer id 3.
+
+    The packet id behind it is the AEAD's nonce, or precedes the packet that is encrypted.
+    """
+
+    name = "openvpn"
+    header = 4

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""tinc 1.0's packets."""
+
+from __future__ import annotations
+
+from tunnelcc.catalog.layers.layer import FixedHeader, PacketLayer, Surroundings
+
+# Of PACKET requests on tinc's meta connection (protocol.h).
+_PACKET = 17
+
+
+class Tinc(FixedHeader):
+    """The sequence number that tinc 1.0 puts before each frame on UDP (net_packet.c)."""
+
+    name = "tinc"
+    header = 4
+
+
+class TincTcp(PacketLayer):
+    """A frame on tinc's meta connection: a line of text with its length goes before it."""
+
+    name = "tinc-tcp"
+
+    def size(self, inner: int, around: Surroundings) -> int:
+        """Add the line, `17 LENGTH` and a newline."""
+        return len(f"{_PACKET} {inner}\n") + inner

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""vtun's frames."""
+
+from __future__ import annotations
+
+from tunnelcc.catalog.layers.layer import FixedHeader
+
+
+class Vtun(FixedHeader):
+    """The length, with flags in its upper bits, before each frame (tcp_proto.c, udp_proto.c)."""
+
+    name = "vtun"
+    header = 2
