@@ -177,7 +177,8 @@ class Flow
 
     TcpEndpoint m_client;
     TcpEndpoint m_server;
-    Cpu m_cpu{1, 1};
+    Cores m_cores{1, 0};
+    Cpu m_cpu{m_cores, 1};
     CpuThread m_thread{m_cpu}; //!< of both applications, which cost nothing here
     BulkSender m_sender;
     BulkReceiver m_receiver;

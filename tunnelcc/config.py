@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_serializer, model_validator
 
-from tunnelcc import catalog, core
+from tunnelcc import catalog, core, costs, derived
 from tunnelcc.catalog.packets import LEAST_MTU, MOST_MTU, PacketEntry
 from tunnelcc.derived import buffer_bytes
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
@@ -25,6 +25,7 @@ from tunnelcc.schema import (
     RATE_STEPS,
     SWITCH,
     TEXT,
+    Kind,
     Model,
     choice,
     number,
@@ -55,6 +56,17 @@ SocketBuffer = Annotated[int, size(4096, 2**31 - 1)]
 Memory = Annotated[int, size(2**20, 2**50)]
 KernelVersion = Annotated[str, choice(*kernels())]
 Switch = Annotated[bool, SWITCH]
+CpuCost = Annotated[float, number(0, 1e6)]
+
+
+def _parse_profile(value: object) -> str:
+    if not isinstance(value, str):
+        raise UnitError("the name of a cost profile")
+    costs.load(value)
+    return value
+
+
+Profile = Annotated[str, Kind(_parse_profile, str, "a cost profile of `tunnelcc list`, or a file")]
 
 
 class Path(Model):
@@ -327,7 +339,9 @@ class HostOverrides(Model):
     speed: Annotated[float, number(0, 1000, above=True)] | None = None
     memory: Memory | None = None
     tcp_memory: Memory | None = None
-    app_cost: Annotated[float, number(0, 1e6)] | None = None
+    profile: Profile | None = None
+    app_cost: CpuCost | None = None
+    switch_cost: CpuCost | None = None
 
 
 class Hosts(Model):
@@ -354,8 +368,22 @@ class Hosts(Model):
     tcp_memory: Memory | None = Field(
         None, description="bytes all sockets may hold together, else from memory"
     )
-    app_cost: Annotated[float, number(0, 1e6)] = Field(
-        0.0, description="CPU time of the application, ns per byte, one thread for all flows"
+    profile: Profile | None = Field(
+        None,
+        description="what operations cost: a profile of `tunnelcc list`, or a file written by "
+        "`tunnelcc calibrate-host`; not given: reference-host for tunnels of packets, and the "
+        "applications' system calls and switches between threads cost nothing",
+    )
+    app_cost: CpuCost = Field(
+        0.0,
+        description="CPU time of the application, ns per byte, one thread for all flows; with a "
+        "profile, its system calls come on top",
+    )
+    switch_cost: CpuCost | None = Field(
+        None, description="CPU time of a core's change to another thread, ns, else the profile's"
+    )
+    one_machine: Switch = Field(
+        False, description="both hosts are on one machine, say in network namespaces, and share it"
     )
     client: HostOverrides = Field(default_factory=HostOverrides)
     server: HostOverrides = Field(default_factory=HostOverrides)
@@ -388,6 +416,11 @@ class Hosts(Model):
                         f"no value with kernel {side.kernel}, where it has no effect",
                     )
                 )
+        client, server = self.of("client"), self.of("server")
+        for key in ("cores", "speed", "memory", "tcp_memory", "switch_cost"):
+            if self.one_machine and getattr(client, key) != getattr(server, key):
+                expected = "equal values on client and server, which are on one machine"
+                raise ConfigError(Problem(key, getattr(server, key), expected))
         return self
 
 
@@ -490,9 +523,10 @@ class Experiment(Model):
             if source.start >= self.duration:
                 expected = "a time before the end of the run"
                 yield Problem(f"cross_traffic.{index}.start", format_time(source.start), expected)
-        for side in (self.hosts.of("client"), self.hosts.of("server")):
+        for side in ("client", "server"):
+            per_byte = derived.app_cost(self, side) / self.hosts.of(side).speed
             for index, flow in enumerate(self.flows):
-                cost = flow.write_size * side.app_cost / side.speed
+                cost = flow.write_size * per_byte
                 if 0 < cost < _LEAST_WRITE_COST:
                     expected = (
                         "writes that occupy the CPU for 1us or more (hosts.app_cost, hosts.speed), "

@@ -7,7 +7,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc import catalog
+from tunnelcc import catalog, costs
+from tunnelcc.catalog import RelayEntry
 from tunnelcc.catalog.packets import PLAIN_HEADERS, PacketEntry
 from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
@@ -48,6 +49,31 @@ def receive_window(host: Hosts) -> int:
 def send_buffer(host: Hosts) -> int:
     """Return the payload (bytes) that the send buffer of the host's sockets holds."""
     return kernels()[host.kernel].send_buffer(host.tcp_wmem)
+
+
+def app_cost(experiment: Experiment, side: str) -> float:
+    """Return the CPU time (ns per byte) of the applications on the host called ``side``.
+
+    With a profile, each segment takes a system call. On the loopback segments are larger.
+    """
+    host = experiment.hosts.of(side)
+    if host.profile is None:
+        return host.app_cost
+    entry = catalog.load(experiment.tunnel.name) if experiment.tunnel else None
+    segment = entry.loopback.link.mss if isinstance(entry, RelayEntry) else mss(experiment)
+    sends = (side == "client") == (experiment.direction == "up")
+    cost = costs.of(costs.load(host.profile), ["tcp-send" if sends else "tcp-receive"])
+    return host.app_cost + cost(segment) / segment
+
+
+def switch_cost(host: Hosts) -> float:
+    """Return the CPU time (ns) of a core's change to another thread.
+
+    Without a profile there is none: what was measured on real programs contains it.
+    """
+    if host.switch_cost is not None or host.profile is None:
+        return host.switch_cost or 0.0
+    return costs.of(costs.load(host.profile), ["context-switch"]).per_call / host.speed
 
 
 def tcp_memory(host: Hosts) -> int:

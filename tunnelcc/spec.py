@@ -36,8 +36,9 @@ def experiment_spec(experiment: Experiment) -> Any:
     spec = core.load().ExperimentSpec()
     spec.path = _path(experiment)
     spec.tcp = _path_tcp(experiment)
-    spec.client = _host(experiment.hosts.of("client"))
-    spec.server = _host(experiment.hosts.of("server"))
+    spec.client = _host(experiment, "client")
+    spec.server = _host(experiment, "server")
+    spec.one_machine = experiment.hosts.one_machine
     spec.flows = [_flow(experiment, flow, start) for flow, start in derived.flows(experiment)]
     spec.cross_traffic = [_datagrams(source) for source in experiment.cross_traffic]
     spec.download = experiment.direction == "down"
@@ -151,13 +152,15 @@ def _send_buffer_per_segment(mss: int, host: Hosts) -> float:
     return buffer * kernels()[host.kernel].send_fraction
 
 
-def _host(host: Hosts) -> Any:
+def _host(experiment: Experiment, side: str) -> Any:
+    host = experiment.hosts.of(side)
     spec = core.load().HostSpec()
     spec.cores = host.cores
     spec.speed = host.speed
     spec.tcp_memory = derived.tcp_memory(host)
     spec.tcp_reserve = kernels()[host.kernel].tcp_reserve
-    spec.app_per_byte = host.app_cost
+    spec.switch_cost = round(derived.switch_cost(host))
+    spec.app_per_byte = derived.app_cost(experiment, side)
     return spec
 
 

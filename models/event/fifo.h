@@ -30,6 +30,12 @@ class Fifo
         return m_ring[m_head];
     }
 
+    /// \param index 0 for the first
+    const T& operator[](size_t index) const
+    {
+        return m_ring[(m_head + index) & (m_ring.size() - 1)];
+    }
+
     /// Append an element. \returns a reference that holds until the next Push().
     T& Push(const T& value)
     {

@@ -84,6 +84,7 @@ struct HostSpec
 {
     uint32_t cores{2};
     double speed{1};       //!< relative to the host on which costs were measured
+    int64_t switchCost{0}; //!< CPU time of a core's change to another thread
     uint64_t tcpMemory{0}; //!< most bytes that all sockets hold together (tcp_mem[2]); 0: unlimited
     uint64_t tcpReserve{0}; //!< bytes that a socket keeps of what it released, still counted
     double appPerByte{0};   //!< CPU ns per byte of the application (one thread for all flows)
@@ -194,6 +195,7 @@ struct ExperimentSpec
     TcpSpec tcp; //!< connections across the path, or of the applications in a tunnel of packets
     HostSpec client;
     HostSpec server;
+    bool oneMachine{false}; //!< both hosts run on the client's cores
     std::vector<FlowSpec> flows;
     std::vector<DatagramSpec> crossTraffic;
     bool download{false}; //!< data flows from server to client

@@ -49,8 +49,10 @@ World::World(const ExperimentSpec& spec)
                 MakeRandomStream(spec.seed, RandomComponent::REVERSE_REORDERING)),
       m_clientMemory(spec.client.tcpMemory, spec.client.tcpReserve),
       m_serverMemory(spec.server.tcpMemory, spec.server.tcpReserve),
-      m_clientCpu(spec.client.cores, spec.client.speed),
-      m_serverCpu(spec.server.cores, spec.server.speed),
+      m_clientCores(spec.client.cores, spec.client.switchCost),
+      m_serverCores(spec.server.cores, spec.server.switchCost),
+      m_clientCpu(m_clientCores, spec.client.speed),
+      m_serverCpu(spec.oneMachine ? m_clientCores : m_serverCores, spec.server.speed),
       m_clientApp(m_clientCpu),
       m_serverApp(m_serverCpu)
 {
@@ -226,12 +228,13 @@ World::ShareMemory(Flow& flow)
             endpoint.SetMemory(memory);
         }
     };
+    TcpMemory& server = m_spec.oneMachine ? m_clientMemory : m_serverMemory;
     for (Connection& leg : flow.legs)
     {
         bool isOnClient = m_spec.hasRelay && leg.name == "app";
         bool isOnServer = leg.name == "target";
-        share(*leg.client, isOnServer ? m_serverMemory : m_clientMemory);
-        share(*leg.server, isOnClient ? m_clientMemory : m_serverMemory);
+        share(*leg.client, isOnServer ? server : m_clientMemory);
+        share(*leg.server, isOnClient ? m_clientMemory : server);
     }
 }
 

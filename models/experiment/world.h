@@ -136,6 +136,8 @@ class World
     Loopback m_serverLoopback;
     TcpMemory m_clientMemory;
     TcpMemory m_serverMemory;
+    Cores m_clientCores;
+    Cores m_serverCores; //!< idle if both hosts are on one machine
     Cpu m_clientCpu;
     Cpu m_serverCpu;
     CpuThread m_clientApp; //!< the application on the client: one thread for all flows

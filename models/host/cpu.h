@@ -15,54 +15,128 @@ namespace tunnelcc
 {
 
 /**
- * A host's processor: identical cores behind one first-come first-served run queue.
+ * The cores of a machine behind one first-come first-served run queue.
  *
- * Runs on a virtual clock, as Link does: when work is submitted, its completion is known. Left
- * out: preemption, priorities, caches, the cost of switching between tasks.
+ * Runs on a virtual clock, as Link does: when work is submitted, its completion is known. A core
+ * that goes over to another thread first spends the cost of switching, so that machines with more
+ * busy threads than cores do less. Threads come back to the core that they ran on last, if it is
+ * as free as any. Left out: preemption, priorities, caches.
  */
+class Cores
+{
+  public:
+    /// When a core works, ns.
+    struct Slot
+    {
+        int64_t begin;
+        int64_t end;
+    };
+
+    /// \param count number of cores  \param switchCost of going over to another thread, ns
+    Cores(uint32_t count, int64_t switchCost)
+        : m_cores(count),
+          m_switchCost(switchCost)
+    {
+    }
+
+    /**
+     * Let a core work for `duration` ns, not before `now`.
+     * \param thread whose work it is
+     */
+    Slot Run(int64_t now, int64_t duration, const void* thread)
+    {
+        Core& core = Choose(now, thread);
+        if (core.thread != thread)
+        {
+            duration += core.thread ? m_switchCost : 0;
+            core.thread = thread;
+        }
+        int64_t begin = std::max(core.freeAt, now);
+        core.freeAt = begin + duration;
+        return {begin, core.freeAt};
+    }
+
+    uint32_t Count() const
+    {
+        return static_cast<uint32_t>(m_cores.size());
+    }
+
+  private:
+    struct Core
+    {
+        int64_t freeAt{0};
+        const void* thread{nullptr}; //!< that ran last
+    };
+
+    Core& Choose(int64_t now, const void* thread)
+    {
+        Core* best = nullptr;
+        int64_t bestBegin = 0;
+        for (Core& core : m_cores)
+        {
+            int64_t begin = std::max(core.freeAt, now);
+            if (!best || begin < bestBegin || (begin == bestBegin && core.thread == thread))
+            {
+                best = &core;
+                bestBegin = begin;
+            }
+        }
+        return *best;
+    }
+
+    std::vector<Core> m_cores;
+    const int64_t m_switchCost;
+};
+
+/// A host's use of its machine's cores, which another host may share.
 class Cpu
 {
   public:
-    /// \param cores number of cores  \param speed of each, relative to where costs were measured
-    Cpu(uint32_t cores, double speed)
-        : m_freeAt(cores, 0),
+    /// \param cores of the machine  \param speed of each, relative to where costs were measured
+    Cpu(Cores& cores, double speed)
+        : m_cores(cores),
           m_speed(speed)
     {
     }
 
     /**
-     * Do `cost` ns worth of work, not before `now`.
+     * Do `cost` ns worth of work of `thread`, not before `now`.
      * \returns when it is done, ns
      */
-    int64_t Run(int64_t now, double cost)
+    int64_t Run(int64_t now, double cost, const void* thread)
     {
-        auto duration = static_cast<int64_t>(cost / m_speed);
-        int64_t& core = *std::min_element(m_freeAt.begin(), m_freeAt.end());
-        core = std::max(core, now) + duration;
-        m_submitted += duration;
-        return core;
+        Cores::Slot slot = m_cores.Run(now, static_cast<int64_t>(cost / m_speed), thread);
+        while (!m_pending.IsEmpty() && m_pending.Front().end <= now)
+        {
+            m_pending.Pop();
+        }
+        m_pending.Push(slot);
+        m_submitted += slot.end - slot.begin;
+        return slot.end;
     }
 
     /// CPU time spent until `now`, ns, summed over cores.
     int64_t Busy(int64_t now) const
     {
         int64_t busy = m_submitted;
-        for (int64_t freeAt : m_freeAt)
+        for (size_t i = 0; i < m_pending.Size(); ++i)
         {
-            busy -= std::max<int64_t>(0, freeAt - now);
+            const Cores::Slot& slot = m_pending[i];
+            busy -= std::max<int64_t>(0, slot.end - std::max(slot.begin, now));
         }
         return busy;
     }
 
-    uint32_t Cores() const
+    uint32_t CoreCount() const
     {
-        return static_cast<uint32_t>(m_freeAt.size());
+        return m_cores.Count();
     }
 
   private:
-    std::vector<int64_t> m_freeAt;
-    double m_speed;
+    Cores& m_cores;
+    const double m_speed;
     int64_t m_submitted{0};
+    Fifo<Cores::Slot> m_pending; //!< all that is not done, and some that is
 };
 
 /// Who has work done by a thread.
@@ -107,7 +181,7 @@ class CpuThread
 
     void Begin(int64_t now)
     {
-        m_timer.Set(m_cpu.Run(now, m_work.Front().cost));
+        m_timer.Set(m_cpu.Run(now, m_work.Front().cost, this));
     }
 
     void OnDone(int64_t now)

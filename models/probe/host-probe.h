@@ -46,7 +46,7 @@ class HostProbe
   private:
     double Share(int64_t busy, double seconds) const
     {
-        return seconds > 0 ? static_cast<double>(busy) * 1e-9 / (seconds * m_cpu.Cores()) : 0;
+        return seconds > 0 ? static_cast<double>(busy) * 1e-9 / (seconds * m_cpu.CoreCount()) : 0;
     }
 
     const Cpu& m_cpu;

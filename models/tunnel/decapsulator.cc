@@ -74,7 +74,7 @@ Decapsulator::ReadOn(int64_t now)
     m_hasMessage = true;
     m_left = message.payload;
     m_state = State::COMPUTING;
-    m_timer.Set(m_cpu.Run(now, m_costPerByte * message.wire));
+    m_timer.Set(m_cpu.Run(now, m_costPerByte * message.wire, this));
     m_log.Pop();
 }
 

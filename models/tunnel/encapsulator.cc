@@ -74,7 +74,7 @@ Encapsulator::ReadNext(int64_t now)
     uint32_t wire = std::accumulate(m_writes.begin(), m_writes.end(), uint32_t{0});
     m_log.Push({m_carrier.GetSender().Buffer().Written() + wire, wire, payload});
     m_state = State::COMPUTING;
-    m_timer.Set(m_cpu.Run(now, m_costPerByte * wire));
+    m_timer.Set(m_cpu.Run(now, m_costPerByte * wire, this));
 }
 
 void

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Hosts with finite CPUs: profiles, switches between threads, machines that hosts share."""
+
+from __future__ import annotations
+
+import pytest
+
+import tunnelcc as tc
+from tunnelcc import ConfigError, costs, derived
+
+PATH = {"rate": "10Gbps", "rtt": "200us", "buffer": "4MB"}
+REFERENCE = costs.load(costs.REFERENCE)
+
+
+def _experiment(**keys):
+    table = {"path": PATH, "duration": "300ms", "warmup": "100ms", "probe_interval": "10ms"}
+    return tc.Experiment(**{**table, **keys})
+
+
+def test_applications_pay_for_their_system_calls_with_a_profile():
+    hosts = {"profile": costs.REFERENCE, "app_cost": 0.5}
+    experiment = _experiment(hosts=hosts, tcp={"mss": 1000})
+    send, receive = costs.of(REFERENCE, ["tcp-send"]), costs.of(REFERENCE, ["tcp-receive"])
+    assert derived.app_cost(experiment, "client") == pytest.approx(0.5 + send(1000) / 1000)
+    assert derived.app_cost(experiment, "server") == pytest.approx(0.5 + receive(1000) / 1000)
+    down = _experiment(hosts=hosts, tcp={"mss": 1000}, direction="down")
+    assert derived.app_cost(down, "server") == derived.app_cost(experiment, "client")
+    assert derived.app_cost(_experiment(), "client") == 0
+
+
+def test_small_segments_cost_the_sender_its_rate():
+    goodput = {}
+    for mss in (256, 1448):
+        hosts = {"profile": costs.REFERENCE}
+        experiment = _experiment(hosts=hosts, tcp={"mss": mss})
+        goodput[mss] = tc.run(experiment).goodput
+        limit = 8e9 / derived.app_cost(experiment, "client")
+        assert goodput[mss] == pytest.approx(limit, rel=0.05)
+    assert goodput[256] < goodput[1448] / 3
+
+
+def test_switches_cost_what_the_profile_says_unless_told():
+    with_profile = _experiment(hosts={"profile": costs.REFERENCE, "speed": 0.5})
+    cost = REFERENCE.operation("context-switch").per_call
+    assert derived.switch_cost(with_profile.hosts.of("client")) == 2 * cost
+    assert derived.switch_cost(_experiment().hosts) == 0
+    told = _experiment(hosts={"profile": costs.REFERENCE, "switch_cost": 7})
+    assert derived.switch_cost(told.hosts.of("server")) == 7
+
+
+@pytest.fixture(scope="module")
+def by_streams():
+    """Goodput of a relay whose CPU is the limit, by streams and cost of switching (ns)."""
+
+    def goodput(streams, switch_cost):
+        experiment = _experiment(
+            tunnel="gost-relay-ws",
+            flows={"count": streams},
+            hosts={"switch_cost": switch_cost, "speed": 0.5},
+            duration="600ms",
+            warmup="300ms",
+        )
+        return tc.run(experiment).goodput
+
+    return {(n, cost): goodput(n, cost) for n in (1, 32) for cost in (0, 20_000)}
+
+
+def test_many_streams_lose_to_switches(by_streams):
+    # Each message of 32 KiB costs the server 2 * 32 KiB * 2.0 ns, and a switch.
+    assert by_streams[1, 20_000] == pytest.approx(by_streams[1, 0], rel=0.02)
+    assert by_streams[32, 20_000] < 0.93 * by_streams[32, 0]
+
+
+def test_hosts_of_one_machine_share_its_cores():
+    def run(one_machine):
+        experiment = _experiment(
+            tunnel="gost-relay-ws", flows={"count": 4}, hosts={"one_machine": one_machine}
+        )
+        return tc.run(experiment)
+
+    apart, together = run(False), run(True)
+    # Alone, the receiving relay keeps its two cores busy; then the sending one takes its part.
+    assert together.goodput < 0.9 * apart.goodput
+    busy = [together.to_dict()["hosts"][side]["utilisation"] for side in ("client", "server")]
+    assert sum(busy) == pytest.approx(1, abs=0.02)
+
+
+def test_one_machine_has_one_number_of_cores():
+    hosts = {"one_machine": True, "cores": 4, "server": {"cores": 2}}
+    with pytest.raises(ConfigError, match=r"hosts\.cores = 2: expected equal values"):
+        _experiment(hosts=hosts)
