@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+import xarray as xr
 
 import tunnelcc as tc
+from tunnelcc import metrics
 
 SMALL_PATH = {"rate": "10Mbps", "rtt": "20ms"}
 
@@ -28,3 +31,45 @@ def relay_result() -> tc.Result:
             duration="4s",
         )
     )
+
+
+@pytest.fixture(scope="session")
+def make_sweep():
+    """Return a function that makes results as a sweep has them, with numbers of our choice.
+
+    ``axes``: key → values, or (values, unit); ``flows``: their algorithms; ``goodput``: of the
+    coordinates of a run (bit/s, one per flow).
+    """
+    return _made_sweep
+
+
+def _made_sweep(axes, flows=("bbr",), goodput=lambda **_: 1e7, seeds=3, scenario="", **coords):
+    keys = list(axes)
+    listed = {key: spec if isinstance(spec, tuple) else (spec, "") for key, spec in axes.items()}
+    shape = [len(values) for values, _ in listed.values()] + [seeds]
+    data = {}
+    for name, metric in metrics.METRICS.items():
+        size = [len(flows)] if metric.per_flow else []
+        attributes = {"units": metric.units, "long_name": metric.long_name}
+        data[name] = ((*keys, "seed", *metric.dims), np.full(shape + size, np.nan), attributes)
+    owners = np.full([*shape, len(flows)], "", dtype=object)
+    for index in np.ndindex(*shape):
+        point = {key: listed[key][0][at] for key, at in zip(keys, index, strict=False)}
+        rates = np.broadcast_to(goodput(**point, seed=index[-1] + 1), len(flows))
+        for name, value in (
+            ("goodput", rates.sum()), ("flow_goodput", rates), ("utilisation", 0.9),
+            ("flow_share", metrics.shares(rates)), ("jain", metrics.jain_index(rates)),
+            ("queue_delay_mean", 0.01 * index[-1] + 0.001), ("flow_base_rtt", 0.04),
+        ):  # fmt: skip
+            data[name][1][index] = value
+        owners[index] = [point.get("cc", flow) for flow in flows]
+    data["flow_cc"] = ((*keys, "seed", "flow"), owners, {"long_name": "congestion control"})
+    coordinates = {
+        key: (key, np.array(values, dtype=object if isinstance(values[0], str) else float),
+              {"long_name": key, **({"units": unit} if unit else {})})
+        for key, (values, unit) in listed.items()
+    }  # fmt: skip
+    coordinates["seed"] = ("seed", np.arange(1, seeds + 1))
+    coordinates["flow"] = ("flow", np.arange(len(flows)))
+    text = scenario or "".join(f'[[flows]]\ncc = "{name}"\n' for name in flows)
+    return xr.Dataset(data, {**coordinates, **coords}, {"scenario": text, "title": ""})

@@ -10,15 +10,15 @@ from html.parser import HTMLParser
 import pytest
 
 from tunnelcc.cli import main
-from tunnelcc.validation import causes, page, stock, suite, table
-from tunnelcc.validation.check import Kind, Verdict
-from tunnelcc.validation.compare import Between, MeanNear, SameBranches, fisher
-from tunnelcc.validation.formulas import (
+from tunnelcc.formulas import (
     bbr_share_of_capacity,
     cubic_window,
     reno_window,
     ware_share,
 )
+from tunnelcc.validation import causes, page, stock, suite, table
+from tunnelcc.validation.check import Kind, Verdict
+from tunnelcc.validation.compare import Between, MeanNear, SameBranches, fisher
 from tunnelcc.validation.reference import cells, series
 
 TABLES = {

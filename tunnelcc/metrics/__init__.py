@@ -5,6 +5,7 @@
 0, a flow that never converges) is NaN, never 0 or an error.
 """
 
+from tunnelcc.metrics.baseline import flow_harm
 from tunnelcc.metrics.confidence import confidence_interval
 from tunnelcc.metrics.convergence import fair_convergence_time, rate_convergence_time
 from tunnelcc.metrics.counts import efficiency, goodput, loss_rate, retransmission_ratio
@@ -17,6 +18,7 @@ __all__ = [
     "confidence_interval",
     "efficiency",
     "fair_convergence_time",
+    "flow_harm",
     "goodput",
     "harm",
     "jain_index",

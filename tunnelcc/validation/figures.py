@@ -16,11 +16,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tunnelcc.formulas import bbr_share_of_capacity, ware_share
 from tunnelcc.plots import STYLE, algorithm_style
 from tunnelcc.validation import bbr, theory
 from tunnelcc.validation.check import Outcome, Verdict
 from tunnelcc.validation.compare import MeanNear
-from tunnelcc.validation.formulas import bbr_share_of_capacity, ware_share
 from tunnelcc.validation.measure import Measurement
 from tunnelcc.validation.reference import ReferenceCell, cells, series
 from tunnelcc.validation.suite import Report

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tunnelcc.config import Experiment
+from tunnelcc.formulas import cubic_window, reno_window
 from tunnelcc.validation.check import Case, Check, Kind, Measure
 from tunnelcc.validation.compare import MeanNear
-from tunnelcc.validation.formulas import cubic_window, reno_window
 from tunnelcc.validation.measure import Measurement
 
 SOURCE = "RFC 9438, section 5.1"

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figures of runs in one style: a colour and a marker per congestion control everywhere.
-
-Colours are Okabe and Ito's set for colour-blind readers (Color Universal Design, 2008); line
-styles and markers tell algorithms apart in grey as well.
-"""
+"""Figure of one run over time."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.plots.style import STYLE, algorithm_style, check_file, save
 from tunnelcc.units import format_rate, format_time
 
 if TYPE_CHECKING:
@@ -22,50 +18,10 @@ if TYPE_CHECKING:
 
     from tunnelcc.result import Result
 
-#: Algorithm → (colour, marker, line style). ns-3's versions look like ours, dashed.
-ALGORITHMS = {
-    "bbr": ("#0072B2", "o", "-"),
-    "cubic": ("#D55E00", "s", "-"),
-    "reno": ("#009E73", "^", "-"),
-    "ns3::TcpBbr": ("#56B4E9", "o", "--"),
-    "ns3::TcpCubic": ("#E69F00", "s", "--"),
-    "ns3::TcpLinuxReno": ("#009E73", "^", "--"),
-    "ns3::TcpVegas": ("#CC79A7", "D", "--"),
-}
-_OTHERS = (("#CC79A7", "v", "-."), ("#000000", "P", "-."), ("#F0E442", "X", "-."))
-
-STYLE: dict[Any, Any] = {
-    "figure.dpi": 120,
-    "figure.constrained_layout.use": True,
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 10,
-    "grid.color": "#DDDDDD",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "lines.linewidth": 1.3,
-    "legend.frameon": False,
-    "savefig.bbox": "tight",
-    "svg.hashsalt": "tunnelcc",
-}
-FORMATS = ("png", "svg", "pdf")
-
 # With more flows than this, single lines say nothing: the spread over flows is drawn instead.
 _MOST_LINES = 8
 # With less goodput than this part of the bottleneck's rate, its line would only flatten the rest.
 _LEAST_OF_CAPACITY = 0.3
-
-
-def algorithm_style(name: str) -> dict[str, Any]:
-    """Return matplotlib's colour, marker and line style of a congestion control."""
-    if name in ALGORITHMS:
-        colour, marker, line = ALGORITHMS[name]
-    else:
-        colour, marker, line = _OTHERS[sum(name.encode()) % len(_OTHERS)]
-    return {"color": colour, "marker": marker, "linestyle": line}
 
 
 def plot_run(result: Result, file: str | Path | None = None) -> Figure:
@@ -95,26 +51,6 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
         if file is not None:
             save(figure, Path(file))
     return figure
-
-
-def check_file(file: Path) -> None:
-    """Raise ConfigError if figures cannot be saved to ``file``."""
-    suffix = file.suffix[1:].lower()
-    if suffix not in FORMATS:
-        expected = "a file name ending in " + ", ".join(f".{name}" for name in FORMATS)
-        raise ConfigError(Problem("plot", str(file), expected, nearest(suffix, FORMATS)))
-    if not file.parent.is_dir():
-        raise ConfigError(Problem("plot", str(file), "a file in a directory that exists"))
-
-
-def save(figure: Figure, file: Path) -> None:
-    """Write the figure without dates, so that equal figures give equal files."""
-    dates = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    try:
-        figure.savefig(file, metadata=dates[file.suffix[1:].lower()])
-    except OSError as error:
-        expected = "a file that can be written"
-        raise ConfigError(Problem("plot", str(file), expected, error.strerror or "")) from None
 
 
 def describe(result: Result) -> str:

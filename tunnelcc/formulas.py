@@ -13,7 +13,9 @@ _BETA = 0.7
 def reno_window(loss: float) -> float:
     """Return Reno's average window √(3 / 2p) (RFC 9438, section 5.1, for β 0.5).
 
-    Segments; one loss in every 1/``loss`` of them, one segment of growth per round trip.
+    Segments; one loss in every 1/``loss`` of them, one segment of growth per round trip. The same
+    as Mathis et al., The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm, CCR 1997,
+    for an ACK per segment; Linux counts the bytes that are acknowledged, which has that effect.
     """
     return math.sqrt(1.5 / loss)
 
@@ -51,3 +53,15 @@ def ware_share(buffer_bdp: float, rate: float, rtt: float, bbr_flows: int = 1) -
     others = 0.5 - 1 / (2 * buffer_bdp) - 4 * bbr_flows / packets
     probing = (buffer_bdp * rtt + 0.2 + rtt) / 10
     return (1 - others) * (1 - probing)
+
+
+def pftk_window(loss: float, rtt: float, rto: float) -> float:
+    """Return the window, rate · RTT, of Padhye et al.'s model of Reno, in segments.
+
+    Padhye et al., Modeling TCP Throughput: A Simple Model and its Empirical Validation, SIGCOMM
+    1998, its approximation (RFC 5348, section 3.1, has it too) for b = 1:
+    RTT / (RTT √(2p/3) + T₀ min(1, 3 √(3p/8)) p (1 + 32 p²)). ``rtt``, ``rto`` (T₀, the first
+    time-out): s. All that follows a loss in a round is lost there, too, and there is no SACK.
+    """
+    recovery = rto * min(1, 3 * math.sqrt(3 * loss / 8)) * loss * (1 + 32 * loss**2)
+    return rtt / (rtt * math.sqrt(2 * loss / 3) + recovery)

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Figures of sweeps: what is drawn, where, and what is said when it cannot be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tunnelcc as tc
+from tunnelcc import formulas, metrics, plots
+from tunnelcc.plots import scales
+
+LOSS = ([0.0, 1e-4, 1e-3, 1e-2], "1")
+RTT = ([0.01, 0.04, 0.16], "s")
+BUFFER = ([0.5, 1.0, 2.0, 4.0], "bdp")
+
+
+@pytest.fixture(scope="module")
+def loss_sweep(make_sweep):
+    """Goodput over loss, RTT and algorithm: 40 Mbit/s and what the seed adds, CUBIC a tenth."""
+
+    def goodput(cc, seed, **_):
+        return (40e6 if cc == "bbr" else 4e6) * (1 + 0.01 * seed)
+
+    axes = {"path.loss": LOSS, "path.rtt": RTT, "cc": ["bbr", "cubic"]}
+    return make_sweep(axes, goodput=goodput, scenario='[path]\nrate = "50Mbps"\n')
+
+
+@pytest.fixture(scope="module")
+def duel(make_sweep):
+    """BBR's share beside CUBIC falls with the buffer."""
+    return make_sweep(
+        {"path.buffer": BUFFER}, ("bbr", "cubic"), lambda **point: (8e6, 4e6 * point["path.buffer"])
+    )
+
+
+def labels(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def line(axes, label):
+    return next(line for line in axes.lines if line.get_label() == label)
+
+
+def test_a_line_is_the_mean_over_seeds_and_a_band_its_confidence(loss_sweep):
+    figure = plots.curves(loss_sweep, "path.loss", "goodput", by="cc", at={"path.rtt": "40ms"})
+    (axes,) = figure.axes
+    assert np.allclose(line(axes, "bbr").get_ydata(), 40 * 1.02)
+    band = axes.collections[0].get_paths()[0].vertices[:, 1]
+    # t(0.975, 2) = 4.3027, s = 0.4 Mbit/s, n = 3.
+    assert band.max() - 40.8 == pytest.approx(4.3027 * 0.4 / 3**0.5, rel=1e-3)
+    assert axes.get_ylabel() == "goodput of all flows (Mbit/s)"
+    assert "base RTT 40 ms" in figure.get_suptitle()
+
+
+def test_a_facet_is_a_panel(loss_sweep):
+    figure = plots.curves(loss_sweep, "path.loss", "goodput", by="cc", facet="path.rtt")
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["base RTT 10 ms", "base RTT 40 ms", "base RTT 160 ms"]
+    assert labels(figure)[:2] == ["bbr", "cubic"]
+
+
+def test_no_loss_stands_beside_a_logarithmic_axis(loss_sweep):
+    figure = plots.curves(loss_sweep, "path.loss", "goodput", by="cc", at={"path.rtt": "10ms"})
+    (axes,) = figure.axes
+    assert axes.get_xscale() == "log"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["0", "0.01", "0.1", "1"]
+    assert axes.get_xlabel() == "random loss (%)"
+    assert 0 < line(axes, "bbr").get_xdata()[0] < 0.01
+
+
+def test_goodputs_far_apart_are_drawn_as_logarithms(make_sweep):
+    wide = make_sweep({"path.rtt": RTT}, goodput=lambda **point: 1e4 / point["path.rtt"] ** 2)
+    assert plots.curves(wide, "path.rtt", "goodput").axes[0].get_yscale() == "log"
+    assert plots.curves(wide, "path.rtt", "utilisation").axes[0].get_yscale() == "linear"
+
+
+@pytest.mark.parametrize(
+    ("values", "geometric"),
+    [
+        ([1, 2, 4, 8], True),
+        ([0, 1e-4, 1e-3, 1e-2], True),
+        ([1, 2, 3, 4], False),
+        ([10, 20, 30, 50], False),
+        ([1, 10], False),
+        ([-1, 1, 10, 100], False),
+    ],
+)
+def test_geometric_axes(values, geometric):
+    assert scales.is_geometric(values) is geometric
+
+
+def test_theory_is_drawn_where_its_assumptions_hold(loss_sweep):
+    figure = plots.curves(loss_sweep, "path.loss", "goodput", by="cc", at={"path.rtt": "40ms"})
+    assert labels(figure) == [
+        "bbr", "cubic", "RFC 9438 (CUBIC)", "0.99 (1 − p)² (BBR)", "bottleneck rate",
+    ]  # fmt: skip
+    (axes,) = figure.axes
+    cubic, bbr = line(axes, "RFC 9438 (CUBIC)"), line(axes, "0.99 (1 − p)² (BBR)")
+    assert cubic.get_xdata()[-1] == pytest.approx(1)
+    expected = 8 * 1448 * formulas.cubic_window(0.01, 0.04) * 0.99 / 0.04 / 1e6
+    assert cubic.get_ydata()[-1] == pytest.approx(expected)
+    assert bbr.get_ydata()[-1] == pytest.approx(50 * 1448 / 1500 * 0.99**3)
+    assert line(axes, "bottleneck rate").get_ydata()[0] == 50
+    plain = plots.curves(
+        loss_sweep, "path.loss", "goodput", by="cc", at={"path.rtt": "40ms"}, theory=False
+    )
+    assert labels(plain) == ["bbr", "cubic"]
+
+
+def test_theory_is_not_drawn_through_a_tunnel(make_sweep):
+    tunnels = make_sweep({"path.loss": LOSS, "tunnel": ["none", "gost-relay-ws"]})
+    figure = plots.curves(tunnels, "path.loss", "goodput", by="tunnel")
+    assert labels(figure) == ["none", "gost-relay-ws", "bottleneck rate"] or labels(figure) == [
+        "none",
+        "gost-relay-ws",
+    ]
+
+
+def test_reno_has_two_theories(make_sweep):
+    sweep = make_sweep({"path.loss": LOSS}, flows=("reno",))
+    figure = plots.curves(sweep, "path.loss", "goodput")
+    assert {"Mathis et al. (Reno)", "PFTK (Reno)"} <= set(labels(figure))
+
+
+def test_shares_are_drawn_per_algorithm_with_wares_model(duel):
+    figure = plots.curves(duel, "path.buffer", "flow_share")
+    (axes,) = figure.axes
+    assert np.allclose(line(axes, "cubic").get_ydata(), [0.2, 1 / 3, 0.5, 2 / 3])
+    model = line(axes, "Ware et al. (BBR, long run)")
+    assert model.get_ydata()[-1] == pytest.approx(formulas.ware_share(4, 100e6, 0.04))
+    assert min(model.get_xdata()) > 1
+
+
+def test_flows_of_one_algorithm_share_its_colour_and_differ_in_line(make_sweep):
+    pair = make_sweep({"path.rtt": RTT}, flows=("cubic", "cubic"))
+    (axes,) = plots.curves(pair, "path.rtt", "flow_goodput", by="flow").axes
+    first, second = line(axes, "flow 0, cubic, 40 ms"), line(axes, "flow 1, cubic, 40 ms")
+    assert first.get_color() == second.get_color() == plots.algorithm_style("cubic")["color"]
+    assert first.get_linestyle() != second.get_linestyle()
+
+
+def test_times_that_were_not_reached_are_marked(duel):
+    late = duel.copy(deep=True)
+    late["fair_convergence_time"][:] = [[1, 2, 3], [1, np.nan, 3], [np.nan] * 3, [2, 2, 2]]
+    figure = plots.curves(late, "path.buffer", "fair_convergence_time")
+    (axes,) = figure.axes
+    assert labels(figure) == ["not in every run (hollow)", "in no run"]
+    assert list(line(axes, "in no run").get_xdata()) == [2]
+    assert list(line(axes, "not in every run (hollow)").get_ydata()) == [2]
+
+
+def test_axes_that_vary_together_need_no_choice(make_sweep):
+    sweep = make_sweep({"point": [0, 1, 2]}, goodput=lambda point, **_: 1e7 * (point + 1))
+    zipped = sweep.drop_vars("point").assign_coords(
+        {"path.rtt": ("point", [0.01, 0.02, 0.04], {"units": "s"}),
+         "path.buffer": ("point", [4.0, 2.0, 1.0], {"units": "bdp"})}
+    )  # fmt: skip
+    (axes,) = plots.curves(zipped, "path.rtt", "goodput").axes
+    assert list(axes.lines[0].get_ydata()) == [10, 20, 30]
+    (axes,) = plots.curves(zipped, "path.buffer", "goodput").axes
+    assert list(axes.lines[0].get_ydata()) == [30, 20, 10]
+    assert axes.lines[0].get_linestyle() == "None", "points are not joined out of their order"
+
+
+def test_a_heat_map_shows_means_over_two_axes(loss_sweep):
+    figure = plots.heat_map(loss_sweep, "path.loss", "path.rtt", "goodput", facet="cc")
+    first = figure.axes[0]
+    assert first.images[0].get_array().shape == (3, 4)
+    assert np.allclose(first.images[0].get_array(), 40.8)
+    assert [text.get_text() for text in first.get_yticklabels()] == ["10", "40", "160"]
+    assert len(first.texts) == 12
+
+
+def test_pairs_show_who_beats_whom(make_sweep):
+    strength = {"bbr": 3, "cubic": 1}
+
+    def goodput(**point):
+        return [strength[point[f"flows.{index}.cc"]] for index in (0, 1)]
+
+    names = ["bbr", "cubic"]
+    sweep = make_sweep({"flows.0.cc": names, "flows.1.cc": names}, ("bbr", "cubic"), goodput)
+    axes = plots.pairs(sweep).axes[0]
+    assert axes.images[0].get_array().tolist() == [[0.5, 0.75], [0.25, 0.5]]
+    assert axes.get_ylabel() == "share of"
+
+
+def test_a_scatter_shows_every_run_and_every_mean(loss_sweep):
+    (axes,) = plots.scatter(loss_sweep, by="cc", at={"path.rtt": "10ms"}).axes
+    runs, means = axes.lines[:2]
+    assert (runs.get_xdata().size, means.get_xdata().size) == (12, 4)
+    assert axes.get_xlabel() == "mean queueing delay (ms)"
+
+
+@pytest.fixture(scope="module")
+def with_series(duel):
+    time = np.arange(0.1, 10.05, 0.1)
+    rates = np.where(time < 5, 10e6, 20e6)
+    values = np.broadcast_to(rates, (4, 3, 2, time.size))
+    dims = ("path.buffer", "seed", "flow", "time")
+    return duel.assign({plots.series.__globals__["GOODPUT"]: (dims, values, {"units": "bit/s"})}
+                       ).assign_coords(time=("time", time, {"units": "s"}))  # fmt: skip
+
+
+def test_series_show_each_flow(with_series):
+    axes = plots.series(with_series, at={"path.buffer": "1bdp"}).axes[0]
+    flow = line(axes, "flow 0, bbr, 40 ms")
+    assert flow.get_ydata()[0] == pytest.approx(10)
+    assert flow.get_ydata()[-1] == pytest.approx(20)
+
+
+def test_the_ratio_of_rtts_is_an_axis(make_sweep):
+    sweep = make_sweep({"flows.1.rtt": ([0.04, 0.08, 0.16], "s")}, ("cubic", "cubic"))
+    sweep["flow_base_rtt"][:, :, 1] = sweep["flows.1.rtt"]
+    (axes,) = plots.curves(sweep, "rtt_ratio", "jain").axes
+    assert list(axes.lines[0].get_xdata()) == [1, 2, 4]
+
+
+def test_harm_compares_each_flow_with_itself_alone(duel, make_sweep):
+    alone = make_sweep(
+        {"path.buffer": BUFFER, "cc": ["bbr", "cubic"]},
+        goodput=lambda cc, **_: 16e6 if cc == "bbr" else 40e6,
+    )
+    harm = metrics.flow_harm(duel, alone)
+    assert harm.dims == ("path.buffer", "seed", "flow")
+    assert harm.attrs["units"] == "1"
+    assert np.allclose(harm.isel(flow=0), 0.5)
+    assert np.allclose(harm.isel(flow=1, seed=0), [0.95, 0.9, 0.8, 0.6])
+    with pytest.raises(tc.ConfigError, match="one flow per run"):
+        metrics.flow_harm(duel, duel)
+    with pytest.raises(tc.ConfigError, match=r"path\.buffer"):
+        metrics.flow_harm(duel, alone.isel({"path.buffer": [0, 1]}))
+
+
+def test_the_standard_set(loss_sweep, duel, with_series):
+    names = [name for name, _ in plots.standard(loss_sweep)]
+    assert names == [
+        "goodput-over-path-loss", "goodput-over-path-rtt", "queueing-delay",
+        "utilisation-over-path-loss-and-path-rtt",
+    ]  # fmt: skip
+    names = [name for name, _ in plots.standard(with_series)]
+    assert names == [
+        "goodput-over-path-buffer", "flow-share-over-path-buffer", "jain-over-path-buffer",
+        "queueing-delay", "over-time",
+    ]  # fmt: skip
+    duel = duel.assign(flow_harm=duel["flow_share"])
+    assert "flow-harm-over-path-buffer" in [name for name, _ in plots.standard(duel)]
+
+
+@pytest.mark.parametrize("suffix", plots.FORMATS)
+def test_equal_results_give_equal_files(duel, tmp_path, suffix):
+    files = [tmp_path / f"{number}.{suffix}" for number in (1, 2)]
+    for file in files:
+        plots.save(plots.curves(duel, "path.buffer", "flow_share"), file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda s: plots.curves(s, "path.los", "goodput"), "did you mean 'path.loss'"),
+        (lambda s: plots.curves(s, "path.buffer", "goodput"), "one of the axes with numbers"),
+        (lambda s: plots.curves(s, "cc", "goodput"), "axes with numbers path.loss, path.rtt"),
+        (lambda s: plots.curves(s, "path.loss", "godput"), "did you mean 'goodput'"),
+        (lambda s: plots.curves(s, "path.loss", "goodput", by="c"), "--by = 'c'"),
+        (lambda s: plots.curves(s, "path.loss", "goodput", facet="rtt"), "did you mean"),
+        (lambda s: plots.curves(s, "path.loss", "goodput"), "--by, --facet or --at path.rtt=…"),
+        (
+            lambda s: plots.curves(s, "path.loss", "goodput", at={"path.rtt": "50ms"}),
+            "one of 10 ms, 40 ms, 160 ms",
+        ),
+        (lambda s: plots.curves(s, "path.loss", "goodput", at={"rtt": "40ms"}), "--at"),
+        (lambda s: plots.heat_map(s, "path.loss", "path.rtt", "jane"), "'jain'"),
+        (lambda s: plots.scatter(s, x="delay"), "--x"),
+        (plots.pairs, "flows.0.cc and flows.1.cc"),
+        (plots.series, "series over time"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_in_one_sentence(loss_sweep, draw, message):
+    with pytest.raises(tc.ConfigError) as caught:
+        draw(loss_sweep)
+    assert message in str(caught.value)
+    assert len(caught.value.problems) == 1
+
+
+def test_theory_of_reno_agrees_where_losses_are_rare():
+    # RFC 9438 gives √(1.5 / p); the other adds time-outs, which vanish.
+    assert formulas.pftk_window(1e-6, 0.1, 0.2) == pytest.approx(
+        formulas.reno_window(1e-6), rel=1e-3
+    )
+    assert formulas.pftk_window(0.05, 0.1, 0.2) < 0.85 * formulas.reno_window(0.05)

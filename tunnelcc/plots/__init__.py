@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Figures of runs and of sweeps, one file per kind.
+
+Every function returns a matplotlib Figure; ``save()`` writes it as PNG, SVG or PDF.
+"""
+
+from tunnelcc.plots.curves import curves
+from tunnelcc.plots.heat_map import heat_map
+from tunnelcc.plots.pairs import pairs
+from tunnelcc.plots.run import describe, plot_run
+from tunnelcc.plots.scatter import scatter
+from tunnelcc.plots.series import series
+from tunnelcc.plots.standard import standard
+from tunnelcc.plots.style import ALGORITHMS, FORMATS, STYLE, algorithm_style, check_file, save
+
+__all__ = [
+    "ALGORITHMS",
+    "FORMATS",
+    "STYLE",
+    "algorithm_style",
+    "check_file",
+    "curves",
+    "describe",
+    "heat_map",
+    "pairs",
+    "plot_run",
+    "save",
+    "scatter",
+    "series",
+    "standard",
+]

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A metric over an axis: one line per group, one panel per value of another axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tunnelcc.metrics import confidence_interval
+from tunnelcc.plots import scales
+from tunnelcc.plots.layout import finish, panels
+from tunnelcc.plots.scales import Positions, Scale
+from tunnelcc.plots.style import algorithm_style
+from tunnelcc.plots.sweep import BY_FLOW, Line, Sweep
+from tunnelcc.plots.theory import TheoryLine, capacity, theory_lines
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Times until something happens, which may be after the end of the run.
+_TIMES = ("convergence_time", "completion_time")
+# Metrics that are parts of one whole or indices.
+_UNIT_RANGE = ("jain", "flow_share", "efficiency", "utilisation")
+# A theory line far above every run would only flatten them.
+_MOST_ABOVE = 1.6
+
+
+def curves(
+    results: xarray.Dataset,
+    x: str,
+    y: str,
+    by: str | None = None,
+    facet: str | None = None,
+    at: Mapping[str, object] | None = None,
+    theory: bool = True,
+) -> Figure:
+    """Draw the metric ``y`` over the axis ``x``; mean and 95 % confidence interval over seeds.
+
+    ``by``: the axis that has a line per value; for metrics of one flow also ``cc`` (the default)
+    or ``flow``; ``facet``: the axis that has a panel per value; ``at``: axis → its only value;
+    ``theory``: with capacity and theory lines where they apply. Raises ConfigError.
+    """
+    sweep = Sweep(results, at)
+    sweep.axis(x, "--x", numeric=True)
+    per_flow = "flow" in sweep.metric(y, "--y").dims
+    if by is not None and not (per_flow and by in BY_FLOW):
+        sweep.axis(by, "--by")
+    if facet is not None:
+        sweep.axis(facet, "--facet")
+    sweep.require_used(x, by, facet)
+    scale = scales.scale_of(sweep.results[y])
+    parts = list(sweep.points(facet))
+    with panels(len(parts)) as (figure, axes):
+        drawn = [
+            _panel(ax, part, heading, x, y, by, scale, theory)
+            for ax, (heading, part) in zip(axes, parts, strict=False)
+        ]
+        _set_limits(axes, drawn, y)
+        for ax in axes[: len(parts)]:
+            ax.set_ylabel(scale.label(scales.name_of(sweep.results[y])))
+        finish(figure, axes, sweep.title())
+    return figure
+
+
+def _panel(
+    axes: Axes,
+    part: Sweep,
+    heading: str,
+    x: str,
+    y: str,
+    by: str | None,
+    scale: Scale,
+    theory: bool,
+) -> Any:
+    coordinate = part.axes[x]
+    positions = Positions(coordinate)
+    lines = list(part.lines(part.results[y], by))
+    means = [_draw(axes, line, coordinate, positions, scale) for line in lines]
+    if theory:
+        span = positions.span()
+        names = {line.algorithm for line in lines}
+        for found in theory_lines(part, x, y, span, names):
+            _draw_theory(axes, found, positions, scale, "--")
+        limit = capacity(part, x, y, span)
+        if limit is not None:
+            highest = np.nanmax(means) if means else 0.0
+            _draw_capacity(axes, limit, positions, scale, highest)
+    positions.draw(axes, scales.name_of(coordinate))
+    axes.set_title(heading)
+    return np.concatenate(means) if means else np.empty(0)
+
+
+def _draw(
+    axes: Axes, line: Line, coordinate: xarray.DataArray, positions: Positions, scale: Scale
+) -> Any:
+    dim = coordinate.dims[0]
+    interval = confidence_interval(line.values.transpose(dim, "seed"))
+    order = np.argsort(coordinate.values)
+    at = positions.of(coordinate.values[order])
+    mean, low, high = (
+        scale.factor * interval[name].values[order] for name in ("mean", "low", "high")
+    )
+    style = {**line.style, "markersize": 4.5}
+    if not np.array_equal(order, np.arange(order.size)):
+        style["linestyle"] = "none"  # points of a random sample: the other axes vary, too
+    axes.plot(at, mean, label=line.label, **style)
+    if np.isfinite(low).any():
+        axes.fill_between(at, low, high, color=style["color"], alpha=0.18, linewidth=0)
+    if str(line.values.name).endswith(_TIMES):
+        _draw_unfinished(axes, line.values.transpose(dim, "seed").values[order], at, mean, style)
+    return mean
+
+
+def _draw_unfinished(axes: Axes, values: Any, at: Any, mean: Any, style: dict[str, Any]) -> None:
+    """Tell means over all runs from those over the runs in which it happened at all."""
+    finished = np.isfinite(values)
+    some, none = finished.any(axis=1) & ~finished.all(axis=1), ~finished.any(axis=1)
+    plain = {"color": style["color"], "linestyle": "none", "zorder": 3}
+    if some.any():
+        axes.plot(
+            at[some], mean[some], marker=style["marker"], markerfacecolor="white", markersize=5.5,
+            label="not in every run (hollow)", **plain,
+        )  # fmt: skip
+    if none.any():
+        axes.plot(
+            at[none], np.full(none.sum(), 0.97), marker="x", markersize=6, label="in no run",
+            transform=axes.get_xaxis_transform(), **plain,
+        )  # fmt: skip
+
+
+def _draw_theory(
+    axes: Axes, line: TheoryLine, positions: Positions, scale: Scale, linestyle: Any
+) -> None:
+    colour = algorithm_style(line.algorithm)["color"] if line.algorithm else "black"
+    dashes = (0, (1, 1)) if "PFTK" in line.label else linestyle
+    axes.plot(
+        positions.of(line.x), scale.factor * line.y, color=colour, linestyle=dashes,
+        linewidth=1, label=line.label, zorder=1.5, alpha=0.8,
+    )  # fmt: skip
+
+
+def _draw_capacity(
+    axes: Axes, line: TheoryLine, positions: Positions, scale: Scale, highest: float
+) -> None:
+    values = scale.factor * line.y
+    if values.min() <= _MOST_ABOVE * highest:
+        axes.plot(
+            positions.of(line.x), values, color="black", linestyle=":", linewidth=1,
+            label=line.label, zorder=1.5,
+        )  # fmt: skip
+
+
+def _set_limits(axes: list[Axes], drawn: list[Any], y: str) -> None:
+    """Let the means decide what is seen: a confidence interval of two runs may be huge."""
+    means = np.concatenate(drawn)
+    means = means[np.isfinite(means)]
+    if not means.size:
+        return
+    if y in ("goodput", "flow_goodput") and scales.is_wide(means):
+        axes[0].set_yscale("log")
+        axes[0].set_ylim(means.min() / 1.6, means.max() * 1.6)
+        axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        return
+    high = 1.12 * float(means.max())
+    if y in _UNIT_RANGE and not math.isclose(high, 0):
+        high = max(high, 1.04) if means.max() <= 1.5 else max(high, 104.0)
+    axes[0].set_ylim(min(0.0, 1.12 * float(means.min())), high or 1.0)

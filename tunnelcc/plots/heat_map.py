@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A metric over two axes, as colours with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tunnelcc.plots import scales
+from tunnelcc.plots.layout import finish, panels
+from tunnelcc.plots.sweep import Sweep
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Lightness rises evenly: the order is the same in grey and for colour-blind readers.
+COLOURS = "cividis"
+# Larger grids have no numbers in their cells.
+_MOST_NUMBERS = 15
+
+
+def heat_map(
+    results: xarray.Dataset,
+    x: str,
+    y: str,
+    value: str,
+    facet: str | None = None,
+    at: Mapping[str, object] | None = None,
+) -> Figure:
+    """Draw the metric ``value``, mean over seeds (and flows), for each pair of two axes' values.
+
+    ``x``, ``y``: axes; ``facet``: the axis that has a panel per value; ``at``: axis → its only
+    value. Raises ConfigError.
+    """
+    sweep = Sweep(results, at)
+    for option, key in (("--x", x), ("--y", y), ("--facet", facet)):
+        if key is not None:
+            sweep.axis(key, option)
+    metric = sweep.metric(value, "--value")
+    sweep.require_used(x, y, facet)
+    scale = scales.scale_of(metric)
+    parts = list(sweep.points(facet))
+    grids = []
+    for _, part in parts:
+        dims = (part.axes[y].dims[0], part.axes[x].dims[0])
+        kept = part.results[value]
+        grids.append(
+            scale.factor * kept.mean([dim for dim in kept.dims if dim not in dims]).transpose(*dims)
+        )
+    with panels(len(parts)) as (figure, axes):
+        limits = _limits(grids, value)
+        for ax, (heading, part), grid in zip(axes, parts, grids, strict=True):
+            image = cells(ax, grid.values, *limits)
+            label(ax, part.axes[x], part.axes[y])
+            ax.set_title(heading)
+        name = scale.label(scales.name_of(metric))
+        figure.colorbar(image, ax=axes, label=name, shrink=0.9)
+        finish(figure, axes, sweep.title())
+    return figure
+
+
+def cells(axes: Axes, values: Any, low: float, high: float) -> Any:
+    """Draw a grid of cells, first row at the bottom, and return the image."""
+    axes.grid(False)
+    image = axes.imshow(values, origin="lower", aspect="auto", cmap=COLOURS, vmin=low, vmax=high)
+    if max(values.shape) <= _MOST_NUMBERS:
+        for (row, column), number in np.ndenumerate(values):
+            if np.isfinite(number):
+                bright = number > (low + high) / 2
+                axes.text(
+                    column, row, _short(number), ha="center", va="center", fontsize=7,
+                    color="black" if bright else "white",
+                )  # fmt: skip
+    return image
+
+
+def label(axes: Axes, x: xarray.DataArray, y: xarray.DataArray) -> None:
+    """Write the values of both axes beside the cells."""
+    for axis, coordinate in ((axes.xaxis, x), (axes.yaxis, y)):
+        axis.set_ticks(range(coordinate.size), _ticks(coordinate))
+        unit = scales.scale_of(coordinate) if scales.is_number(coordinate) else scales.Scale(1, "")
+        axis.set_label_text(unit.label(scales.name_of(coordinate)))
+
+
+def _ticks(coordinate: xarray.DataArray) -> Sequence[str]:
+    if not scales.is_number(coordinate):
+        return [str(name) for name in coordinate.values]
+    factor = scales.scale_of(coordinate).factor
+    return [f"{factor * value:.3g}" for value in coordinate.values]
+
+
+def _limits(grids: list[xarray.DataArray], value: str) -> tuple[float, float]:
+    if value in ("jain", "flow_share"):
+        return 0.0, 1.0
+    least = min(float(grid.min()) for grid in grids)
+    most = max(float(grid.max()) for grid in grids)
+    return min(0.0, least), most if most > least else least + 1
+
+
+def _short(number: float) -> str:
+    return f"{number:.0f}" if abs(number) >= 99.5 else f"{number:.2g}"

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Panels of a figure, and what they share: legend and title."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tunnelcc.plots.style import STYLE
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_PANEL = (3.6, 2.7)
+_ALONE = (5.4, 3.6)
+_MOST_COLUMNS = 3
+
+
+@contextlib.contextmanager
+def panels(count: int, *, shared: bool = True) -> Iterator[tuple[Figure, list[Axes]]]:
+    """Make a figure with ``count`` panels in our style, which share both axes if ``shared``."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    columns = count if count <= _MOST_COLUMNS else math.ceil(math.sqrt(count))
+    rows = math.ceil(count / columns)
+    width, height = _ALONE if count == 1 else _PANEL
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(columns * width, rows * height + 0.6))
+        grid = figure.subplots(rows, columns, sharex=shared, sharey=shared, squeeze=False)
+        axes = list(grid.flat)
+        for unused in axes[count:]:
+            unused.remove()
+        yield figure, axes[:count]
+
+
+def finish(figure: Figure, axes: list[Axes], title: str) -> None:
+    """Label the outer axes only; add one legend for all panels, and a title."""
+    for index, ax in enumerate(axes):
+        spec = ax.get_subplotspec()
+        assert spec is not None
+        is_lowest = index + spec.get_gridspec().ncols >= len(axes)
+        ax.tick_params(labelbottom=is_lowest)
+        if not is_lowest:
+            ax.set_xlabel("")
+        if not spec.is_first_col():
+            ax.set_ylabel("")
+    handles: dict[str, Artist] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    if handles:
+        figure.legend(
+            list(handles.values()), list(handles),
+            loc="outside lower center", ncols=min(len(handles), 3), fontsize=8,
+        )  # fmt: skip
+    if title:
+        figure.suptitle(title, fontsize=10)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who beats whom: the share of one algorithm beside another, for all pairs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.plots.heat_map import cells, label
+from tunnelcc.plots.layout import finish, panels
+from tunnelcc.plots.sweep import Sweep
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+_GROUP = re.compile(r"flows\.(\d+)\.cc")
+
+
+def pair_axes(sweep: Sweep) -> tuple[str, str] | None:
+    """Return the keys of the first two groups' algorithms, if both are axes."""
+    keys = sorted(key for key in sweep.axes if _GROUP.fullmatch(key))
+    return (keys[0], keys[1]) if len(keys) >= 2 else None
+
+
+def pairs(
+    results: xarray.Dataset, facet: str | None = None, at: Mapping[str, object] | None = None
+) -> Figure:
+    """Draw what part of both groups' goodput the row's algorithm has beside the column's.
+
+    The axes are ``flows.0.cc`` and ``flows.1.cc`` or those of two other groups; more than 0.5: the
+    row wins. Mean over seeds. ``facet``, ``at``: as for curves(). Raises ConfigError.
+    """
+    sweep = Sweep(results, at)
+    keys = pair_axes(sweep)
+    if keys is None:
+        expected = "a sweep over flows.0.cc and flows.1.cc"
+        raise ConfigError(Problem("--kind pairs", MISSING, expected))
+    if facet is not None:
+        sweep.axis(facet, "--facet")
+    sweep.require_used(*keys, facet)
+    ours, others = (_flows_of(sweep, key) for key in keys)
+    parts = list(sweep.points(facet))
+    with panels(len(parts)) as (figure, axes):
+        for ax, (heading, part) in zip(axes, parts, strict=True):
+            goodput = part.results["flow_goodput"]
+            mine, theirs = (goodput.isel(flow=group).sum("flow") for group in (ours, others))
+            share = (mine / (mine + theirs)).mean("seed").transpose(*keys)
+            image = cells(ax, share.values, 0, 1)
+            label(ax, part.axes[keys[1]], part.axes[keys[0]])
+            ax.set_xlabel("beside")
+            ax.set_ylabel("share of")
+            ax.set_title(heading)
+        figure.colorbar(image, ax=axes, label="share of the goodput of both", shrink=0.9)
+        finish(figure, axes, sweep.title())
+    return figure
+
+
+def _flows_of(sweep: Sweep, key: str) -> list[int]:
+    """Return the indices of the flows of the group whose algorithm ``key`` is."""
+    match = _GROUP.fullmatch(key)
+    assert match is not None
+    group, counts = int(match[1]), [flow.count for flow in sweep.base.flows]
+    first = sum(counts[:group])
+    return list(range(first, first + counts[group]))

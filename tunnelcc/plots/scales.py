@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""From SI values to axes: units a reader expects, logarithms where values are geometric, ticks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+# Parts of a whole that are shown in percent; other ratios (Jain's index, shares) are not.
+_PERCENTAGES = ("loss", "loss_rate", "utilisation", "retransmission_ratio", "reorder", "cpu")
+# What axes are called that sweeps use most; the key's description is a sentence.
+_NAMES = {
+    "path.rtt": "base RTT",
+    "path.loss": "random loss",
+    "path.buffer": "buffer",
+    "path.rate": "bottleneck rate",
+    "flows.count": "flows",
+    "cc": "congestion control",
+    "flows.cc": "congestion control",
+    "tunnel": "tunnel",
+    "tunnel.cc": "carrier's congestion control",
+}
+_LONGEST_NAME = 60
+# Numbers with a range of more than this are shown on a logarithmic axis if they are goodputs.
+_WIDE = 30
+# Over a smaller range than this a logarithm shows nothing that a straight axis does not.
+_LEAST_GEOMETRIC = 6
+# With more values than this, an axis has ticks of its own choice.
+_MOST_TICKS = 9
+
+
+@dataclass(frozen=True)
+class Scale:
+    """``factor``: from SI to what is shown; ``unit``: its name."""
+
+    factor: float
+    unit: str
+
+    def text(self, value: float) -> str:
+        """Write a value (SI) with its unit."""
+        number = f"{self.factor * value:.4g}"
+        return f"{number} {self.unit}" if self.unit else number
+
+    def label(self, name: str) -> str:
+        """Return the label of an axis."""
+        return f"{name} ({self.unit})" if self.unit else name
+
+
+def scale_of(variable: xarray.DataArray) -> Scale:
+    """Return the scale for a variable or a coordinate in SI units."""
+    units = str(variable.attrs.get("units", "1"))
+    numbers = np.asarray(variable.values, dtype=float)
+    largest = float(np.nanmax(np.abs(numbers), initial=0)) if np.isfinite(numbers).any() else 0.0
+    if units == "s":
+        return Scale(1, "s") if largest >= 2 or not largest else Scale(1e3, "ms")
+    if units == "bit/s":
+        return Scale(1e-9, "Gbit/s") if largest >= 1e10 else Scale(1e-6, "Mbit/s")
+    if units == "byte":
+        return Scale(1e-6, "MB") if largest >= 1e6 else Scale(1e-3, "kB")
+    if units == "1" and is_percentage(str(variable.name)):
+        return Scale(100, "%")
+    return Scale(1, {"1": "", "bdp": "BDP", "packet": "packets"}.get(units, units))
+
+
+def is_percentage(name: str) -> bool:
+    """Return whether a ratio of that name is shown in percent."""
+    last = name.rpartition(".")[2]
+    return any(last.endswith(word) or last.startswith(f"{word}_") for word in _PERCENTAGES)
+
+
+def name_of(variable: xarray.DataArray) -> str:
+    """Return what figures call a metric or an axis."""
+    key = str(variable.name)
+    name = _NAMES.get(key, str(variable.attrs.get("long_name", key)))
+    return name if len(name) <= _LONGEST_NAME else key
+
+
+def is_number(variable: xarray.DataArray) -> bool:
+    """Return whether its values are numbers rather than names."""
+    return bool(np.issubdtype(variable.dtype, np.number))
+
+
+def is_geometric(values: ArrayLike) -> bool:
+    """Return whether the values (0 aside) are spaced more evenly as logarithms."""
+    numbers = np.unique(np.asarray(values, dtype=float))
+    positive = numbers[numbers > 0]
+    if positive.size < 3 or numbers[0] < 0 or positive[-1] < _LEAST_GEOMETRIC * positive[0]:
+        return False
+    linear, logarithmic = np.diff(positive), np.diff(np.log(positive))
+    return float(np.std(logarithmic) / np.mean(logarithmic)) < float(
+        np.std(linear) / np.mean(linear)
+    )
+
+
+def is_wide(values: ArrayLike) -> bool:
+    """Return whether positive values differ so much that only a logarithm shows the least."""
+    numbers = np.asarray(values, dtype=float)
+    numbers = numbers[np.isfinite(numbers)]
+    return bool(numbers.size) and 0 < numbers.min() * _WIDE < numbers.max()
+
+
+class Positions:
+    """Where the values of a numeric axis are drawn, in the unit shown.
+
+    0 has no place on a logarithmic axis: it stands one step to the left of the least value.
+    """
+
+    def __init__(self, coordinate: xarray.DataArray) -> None:
+        self.scale = scale_of(coordinate)
+        self.logarithmic = is_geometric(coordinate.values)
+        self._values = np.unique(np.asarray(coordinate.values, dtype=float))
+        self._zero = 0.0
+        if self.logarithmic and self._values[0] == 0:
+            first, second = self._values[1:3]
+            self._zero = self.scale.factor * first * min(first / second, 0.4)
+
+    def of(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Return the positions of values in SI units."""
+        shown = np.asarray(values, dtype=float) * self.scale.factor
+        return np.where(shown == 0, self._zero, shown)
+
+    def span(self, count: int = 200) -> NDArray[np.float64]:
+        """Return ``count`` values (SI) from the least to the largest, without 0 if logarithmic."""
+        values = self._values
+        if self.logarithmic:
+            positive = values[values > 0]
+            return np.geomspace(positive[0], positive[-1], count)
+        return np.linspace(values[0], values[-1], count)
+
+    def draw(self, axes: Axes, name: str) -> None:
+        """Set scale, ticks and label of the horizontal axis."""
+        axes.set_xlabel(self.scale.label(name))
+        if self.logarithmic:
+            axes.set_xscale("log")
+        if self.logarithmic or len(self._values) <= _MOST_TICKS:
+            chosen = _thinned(self._values, self.of(self._values), self.logarithmic)
+            texts = [f"{self.scale.factor * value:.4g}" for value in chosen]
+            axes.set_xticks([float(self.of(value)) for value in chosen], texts)
+            axes.minorticks_off()
+
+
+def _thinned(
+    values: NDArray[np.float64], positions: NDArray[np.float64], logarithmic: bool
+) -> Sequence[float]:
+    """Return values whose labels do not overlap."""
+    places = np.log(positions) if logarithmic else positions
+    least = 0.07 * (places[-1] - places[0])
+    chosen, latest = [], -math.inf
+    for value, place in zip(values, places, strict=True):
+        if place - latest >= least:
+            chosen.append(float(value))
+            latest = place
+    return chosen
+
+
+def texts(coordinate: xarray.DataArray) -> list[str]:
+    """Return the values of an axis as texts with units."""
+    if not is_number(coordinate):
+        return [str(value) for value in coordinate.values]
+    scale = scale_of(coordinate)
+    return [scale.text(float(value)) for value in np.atleast_1d(coordinate.values)]
+
+
+def show_value(coordinate: Any) -> str:
+    """Return ``long name value unit`` of a coordinate's only value."""
+    (text,) = texts(coordinate.expand_dims("only") if coordinate.ndim == 0 else coordinate)
+    return f"{name_of(coordinate)} {text}"

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Competing flows over time: how they converge, or do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.plots import scales
+from tunnelcc.plots.layout import finish, panels
+from tunnelcc.plots.sweep import Sweep
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+#: The series of the flows' goodputs in results that have series.
+GOODPUT = "goodput_over_time"
+# Time (s) over which goodput is averaged, so that flows can be told apart.
+_SMOOTHED = 1.0
+
+
+def series(
+    results: xarray.Dataset, facet: str | None = None, at: Mapping[str, object] | None = None
+) -> Figure:
+    """Draw each flow's goodput over time, averaged over a second; mean and range over seeds.
+
+    ``results``: with series; ``facet``, ``at``: as for curves(). Raises ConfigError.
+    """
+    sweep = Sweep(results, at)
+    if GOODPUT not in sweep.results:
+        raise ConfigError(Problem("results", MISSING, "results with series over time"))
+    if facet is not None:
+        sweep.axis(facet, "--facet")
+    sweep.require_used(facet)
+    scale = scales.scale_of(sweep.results[GOODPUT])
+    parts = list(sweep.points(facet))
+    with panels(len(parts)) as (figure, axes):
+        for ax, (heading, part) in zip(axes, parts, strict=True):
+            goodput = part.results[GOODPUT]
+            time = goodput["time"].values
+            width = max(1, round(_SMOOTHED / float(time[1] - time[0])))
+            smooth = goodput.rolling(time=width, center=True, min_periods=1).mean()
+            for line in part.lines(smooth, "flow"):
+                values = scale.factor * line.values.transpose("seed", "time").values
+                style = {**line.style, "markevery": (0.05, 0.1), "markersize": 3.5}
+                ax.plot(time, np.mean(values, axis=0), label=line.label, **style)
+                ax.fill_between(
+                    time, values.min(axis=0), values.max(axis=0),
+                    color=style["color"], alpha=0.18, linewidth=0,
+                )  # fmt: skip
+            ax.set(xlabel="time (s)", ylabel=scale.label("goodput"), xlim=(0, time[-1]))
+            ax.set_ylim(bottom=0)
+            ax.set_title(heading)
+        finish(figure, axes, sweep.title())
+    return figure

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One style for all figures: a colour and a marker per congestion control everywhere.
+
+Colours are Okabe and Ito's set for colour-blind readers (Color Universal Design, 2008); line
+styles and markers tell algorithms apart in grey as well.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tunnelcc.errors import ConfigError, Problem, nearest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Algorithm → (colour, marker, line style). ns-3's versions look like ours, dashed.
+ALGORITHMS = {
+    "bbr": ("#0072B2", "o", "-"),
+    "cubic": ("#D55E00", "s", "-"),
+    "reno": ("#009E73", "^", "-"),
+    "bbr3": ("#56B4E9", "D", "-"),
+    "vegas": ("#CC79A7", "v", "-"),
+    "westwood": ("#E69F00", "P", "-"),
+    "ns3::TcpBbr": ("#0072B2", "o", "--"),
+    "ns3::TcpCubic": ("#D55E00", "s", "--"),
+    "ns3::TcpLinuxReno": ("#009E73", "^", "--"),
+    "ns3::TcpVegas": ("#CC79A7", "v", "--"),
+}
+#: What is not an algorithm: tunnels, buffers and so on, in the order in which they come.
+_COLOURS = ("#000000", "#E69F00", "#0072B2", "#CC79A7", "#009E73", "#D55E00", "#56B4E9")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_LINES = ("-", "--", "-.", (0, (1, 1)))
+_OTHERS = tuple(
+    (colour, marker, "-.")
+    for colour in ("#000000", "#56B4E9", "#E69F00")
+    for marker in ("X", "*", "<", ">", "h")
+)
+
+STYLE: dict[Any, Any] = {
+    "figure.dpi": 120,
+    "figure.constrained_layout.use": True,
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.3,
+    "legend.frameon": False,
+    "savefig.bbox": "tight",
+    "svg.hashsalt": "tunnelcc",
+}
+FORMATS = ("png", "svg", "pdf")
+
+
+def algorithm_style(name: str) -> dict[str, Any]:
+    """Return matplotlib's colour, marker and line style of a congestion control."""
+    if name in ALGORITHMS:
+        colour, marker, line = ALGORITHMS[name]
+    else:
+        colour, marker, line = _OTHERS[sum(name.encode()) % len(_OTHERS)]
+    return {"color": colour, "marker": marker, "linestyle": line}
+
+
+def category_style(position: int) -> dict[str, Any]:
+    """Return colour, marker and line style of the category at ``position``, 0 the first."""
+    return {
+        "color": _COLOURS[position % len(_COLOURS)],
+        "marker": _MARKERS[position % len(_MARKERS)],
+        "linestyle": _LINES[position % len(_LINES)],
+    }
+
+
+def member_style(name: str, position: int) -> dict[str, Any]:
+    """Return the style of one of several flows of an algorithm: its colour and marker, other lines.
+
+    ``position``: 0 the first.
+    """
+    style = algorithm_style(name)
+    if position:
+        style["linestyle"] = _LINES[position % len(_LINES)]
+        style["fillstyle"] = ("full", "none", "left", "bottom")[position % 4]
+    return style
+
+
+def check_file(file: Path) -> None:
+    """Raise ConfigError if figures cannot be saved to ``file``."""
+    suffix = file.suffix[1:].lower()
+    if suffix not in FORMATS:
+        expected = "a file name ending in " + ", ".join(f".{name}" for name in FORMATS)
+        raise ConfigError(Problem("plot", str(file), expected, nearest(suffix, FORMATS)))
+    if not file.parent.is_dir():
+        raise ConfigError(Problem("plot", str(file), "a file in a directory that exists"))
+
+
+def save(figure: Figure, file: Path) -> None:
+    """Write the figure without dates, so that equal figures give equal files."""
+    dates = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    import matplotlib as mpl
+
+    try:
+        with mpl.rc_context(STYLE):
+            figure.savefig(file, metadata=dates[file.suffix[1:].lower()])
+    except OSError as error:
+        expected = "a file that can be written"
+        raise ConfigError(Problem("plot", str(file), expected, error.strerror or "")) from None

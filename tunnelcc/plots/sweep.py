@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A sweep's results as figures need them: axes, chosen points, one line per group.
+
+The Dataset has a dimension per axis (or ``point`` for axes that vary together) and ``seed``, with
+coordinates in SI units; variables are metrics, those of one flow with the dimension ``flow``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tunnelcc import units
+from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.plots import scales
+from tunnelcc.plots.style import ALGORITHMS, algorithm_style, category_style, member_style
+from tunnelcc.toml import parse_toml
+
+if TYPE_CHECKING:
+    import xarray
+
+    from tunnelcc.config import Experiment
+
+#: Ratio of the largest base RTT of a flow to the least, where a sweep varies it: a further axis.
+RTT_RATIO = "rtt_ratio"
+#: Groups the flows of a run by congestion control, or takes each for itself.
+BY_FLOW = ("cc", "flow")
+_POINT = "point"
+_PARSERS = {"s": units.parse_time, "bit/s": units.parse_rate, "byte": units.parse_size}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a figure: ``values`` over axes and seed; ``algorithm``: what it is of, if one."""
+
+    label: str
+    style: dict[str, Any]
+    values: xarray.DataArray
+    algorithm: str = ""
+
+
+class Sweep:
+    """``results``, at some points if ``at`` gives values of axes. Raises ConfigError."""
+
+    def __init__(self, results: xarray.Dataset, at: Mapping[str, object] | None = None) -> None:
+        self.results = _with_rtt_ratio(results)
+        self.fixed: list[str] = []
+        for key, value in (at or {}).items():
+            self._fix(key, value)
+
+    @property
+    def axes(self) -> dict[str, xarray.DataArray]:
+        """Key → coordinate of each axis that has several values left."""
+        return {
+            str(key): coordinate
+            for key, coordinate in self.results.coords.items()
+            if coordinate.ndim == 1 and key not in ("seed", "flow", "time", _POINT)
+            and coordinate.dims[0] not in ("flow", "time")
+        }  # fmt: skip
+
+    @cached_property
+    def base(self) -> Experiment:
+        """The scenario that the axes change."""
+        from tunnelcc.config import Experiment
+
+        table = parse_toml(str(self.results.attrs["scenario"]))
+        table.pop("sweep", None)
+        experiment: Experiment = Experiment.parse(table)
+        return experiment
+
+    def metric(self, name: str, option: str) -> xarray.DataArray:
+        """Return a metric by name. ``option`` is what the error calls it. Raises ConfigError."""
+        known = [
+            str(key)
+            for key, variable in self.results.data_vars.items()
+            if variable.dtype.kind == "f" and "time" not in variable.dims
+        ]
+        if name not in known:
+            expected = "one of the metrics " + ", ".join(known)
+            raise ConfigError(Problem(option, name, expected, nearest(name, known)))
+        return self.results[name]
+
+    def axis(self, name: str, option: str, *, numeric: bool = False) -> xarray.DataArray:
+        """Return an axis by key. Raises ConfigError if it is none, or ``numeric`` and of names."""
+        known = [
+            key for key, values in self.axes.items() if not numeric or scales.is_number(values)
+        ]
+        if name not in known:
+            kind = "axes with numbers" if numeric else "axes"
+            expected = f"one of the {kind} " + ", ".join(known) if known else "a sweep with axes"
+            raise ConfigError(Problem(option, name, expected, nearest(name, known)))
+        return self.axes[name]
+
+    def require_used(self, *used: str | None, allowed: tuple[str, ...] = ()) -> None:
+        """Raise ConfigError if an axis is neither among ``used`` nor has one value only."""
+        dims = {self.axes[key].dims[0] for key in used if key in self.axes} | set(allowed)
+        for key, values in self.axes.items():
+            if values.dims[0] not in dims and values.size > 1 and key != RTT_RATIO:
+                choices = ", ".join(scales.texts(values))
+                expected = f"--by, --facet or --at {key}=…, with one of {choices}"
+                raise ConfigError(Problem(key, f"{values.size} values", expected))
+
+    def lines(self, metric: xarray.DataArray, by: str | None) -> Iterator[Line]:
+        """Yield one line per value of the axis ``by``, or per group of flows."""
+        if by is not None and by in self.axes:
+            yield from self._by_axis(metric, self.axes[by])
+        elif "flow" in metric.dims:
+            yield from self._by_flow(metric, each=by == "flow")
+        else:
+            yield Line("", category_style(0), metric, self._only_algorithm())
+
+    def points(self, key: str | None) -> Iterator[tuple[str, Sweep]]:
+        """Yield heading and part of the results for each value of the axis ``key``."""
+        if key is None:
+            yield "", self
+            return
+        coordinate = self.axis(key, "--facet")
+        dim = coordinate.dims[0]
+        for index, text in enumerate(scales.texts(coordinate)):
+            part = Sweep(self.results.isel({dim: index}))
+            name = scales.name_of(coordinate)
+            yield (f"{name} {text}" if scales.is_number(coordinate) else text), part
+
+    def number(self, key: str, default: float) -> Any:
+        """Return the axis ``key`` as numbers in SI units, or the value that it is fixed at."""
+        if key in self.results.coords:
+            return self.results.coords[key]
+        return default
+
+    def title(self) -> str:
+        """Return the scenario's title, and what was fixed."""
+        title = str(self.results.attrs.get("title", "")) or self._title_of_scenario()
+        return ", ".join(part for part in (title, *self.fixed) if part)
+
+    def _title_of_scenario(self) -> str:
+        return self.base.title if "scenario" in self.results.attrs else ""
+
+    def _fix(self, key: str, value: object) -> None:
+        coordinate = self.axis(key, "--at")
+        index = _find(coordinate, value)
+        if index is None:
+            choices = ", ".join(scales.texts(coordinate))
+            raise ConfigError(Problem(f"--at {key}", value, f"one of {choices}"))
+        self.fixed.append(scales.show_value(coordinate[index : index + 1]))
+        self.results = self.results.isel({coordinate.dims[0]: index})
+
+    def _by_axis(self, metric: xarray.DataArray, axis: xarray.DataArray) -> Iterator[Line]:
+        key = str(axis.name)
+        for index, text in enumerate(scales.texts(axis)):
+            values = metric.isel({axis.dims[0]: index})
+            if "flow" in values.dims:
+                values = values.mean("flow")
+            if not scales.is_number(axis) and key.endswith("cc"):
+                yield Line(text, algorithm_style(text), values, text)
+                continue
+            name = f"{scales.name_of(axis)} {text}" if scales.is_number(axis) else text
+            yield Line(name, category_style(index), values, self._only_algorithm())
+
+    def _by_flow(self, metric: xarray.DataArray, each: bool) -> Iterator[Line]:
+        owners = self.results["flow_cc"].broadcast_like(metric)
+        names = [str(name) for name in np.unique(owners.values.astype(str)) if name]
+        ordered = sorted(names, key=lambda name: (name not in ALGORITHMS, name))
+        if not each and (len(names) > 1 or metric.sizes["flow"] == 1):
+            for name in ordered:
+                count = int((owners == name).any(_others(owners)).sum())
+                label = f"{name}, mean of {count}" if count > 1 else name
+                values = metric.where(owners == name).mean("flow")
+                yield Line(label, algorithm_style(name), values, name)
+            return
+        for index in range(metric.sizes["flow"]):
+            owner = {str(name) for name in np.unique(owners.isel(flow=index).values.astype(str))}
+            label, style, name = f"flow {index}", category_style(index), ""
+            if len(owner) == 1:
+                name = owner.pop()
+                label, style = f"{label}, {name}", member_style(name, index)
+            rtt = self.results["flow_base_rtt"].isel(flow=index)
+            if float(rtt.min()) == float(rtt.max()):
+                label += f", {scales.scale_of(rtt).text(float(rtt.max()))}"
+            yield Line(label, style, metric.isel(flow=index), name)
+
+    def _only_algorithm(self) -> str:
+        owners = self.results.get("flow_cc")
+        if owners is None:
+            return ""
+        names = {str(name) for name in np.unique(owners.values.astype(str))} - {""}
+        return names.pop() if len(names) == 1 else ""
+
+
+def _others(values: xarray.DataArray) -> list[Any]:
+    return [dim for dim in values.dims if dim != "flow"]
+
+
+def _find(coordinate: xarray.DataArray, value: object) -> int | None:
+    """Return the index of a value, given as in a scenario (``40ms``) or in SI units."""
+    text = str(value)
+    if not scales.is_number(coordinate):
+        found = np.flatnonzero(coordinate.values.astype(str) == text)
+    else:
+        number = _parse(text, str(coordinate.attrs.get("units", "1")))
+        found = np.flatnonzero(np.isclose(coordinate.values, number, rtol=1e-9, atol=0))
+    return int(found[0]) if found.size else None
+
+
+def _parse(text: str, unit: str) -> float:
+    try:
+        if unit in _PARSERS:
+            return float(_PARSERS[unit](text))
+        if text.endswith("%"):
+            return float(units.parse_percentage(text))
+        return float(text.removesuffix("bdp").removesuffix("p"))
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            return float("nan")
+
+
+def _with_rtt_ratio(results: xarray.Dataset) -> xarray.Dataset:
+    """Return the results with RTT_RATIO as a coordinate of the axis that alone changes it."""
+    if "flow_base_rtt" not in results or RTT_RATIO in results.coords:
+        return results
+    rtts = results["flow_base_rtt"]
+    ratio = rtts.max("flow") / rtts.min("flow")
+    varies = [dim for dim in ratio.dims if float((ratio.max(dim) - ratio.min(dim)).max()) > 1e-9]
+    if len(varies) != 1:
+        return results
+    ratio = ratio.max([dim for dim in ratio.dims if dim != varies[0]])
+    ratio.attrs = {"units": "1", "long_name": "ratio of the base RTTs"}
+    ratio.name = RTT_RATIO
+    changed: xarray.Dataset = results.assign_coords({RTT_RATIO: ratio})
+    return changed
