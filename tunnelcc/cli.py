@@ -135,6 +135,57 @@ def _text_or_value(key: str, text: str, parse: Any) -> object:
     return text if key.rpartition(".")[2] in ("kernel", "title") else parse(text)
 
 
+@cli.command()
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option("--x", help="Axis to draw over, such as path.loss (of scatter: a metric).")
+@click.option("--y", help="Metric to draw; goodput if not given (of heat-map: an axis).")
+@click.option("--by", help="Axis with a line per value; for metrics of flows also cc or flow.")
+@click.option("--facet", help="Axis with a panel per value.")
+@click.option("--at", multiple=True, metavar="KEY=VALUE", help="Fix another axis at a value.")
+@click.option(
+    "--kind",
+    default="curves",
+    show_default=True,
+    help="curves, scatter, heat-map, pairs (who beats whom) or series.",
+)
+@click.option("--value", help="Metric that a heat map shows; goodput if not given.")
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    help="Results of single flows: adds the metric flow_harm.",
+)
+@click.option("--theory/--no-theory", default=True, help="With capacity and theory lines.")
+@click.option("--standard", is_flag=True, help="Draw every figure that the axes allow.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="File to write; with --standard a directory.",
+)
+@click.option("--format", "suffix", default="png", show_default=True, help="png, svg or pdf.")
+def plot(
+    results: Path,
+    at: tuple[str, ...],
+    standard: bool,
+    baseline: Path | None,
+    output: Path | None,
+    suffix: str,
+    **options: Any,
+) -> None:
+    """Draw the RESULTS of a sweep: STORE/NAME, a store with one sweep, or a .nc file.
+
+    Lines are means over the seeds, bands their 95 % confidence intervals.
+    """
+    from tunnelcc.plots.command import Options, draw
+
+    files = draw(
+        results, Options(at=at, **options),
+        all_of_them=standard, baseline=baseline, output=output, suffix=suffix,
+    )  # fmt: skip
+    for file in files:
+        click.echo(file)
+
+
 @cli.command("list")
 def list_() -> None:
     """Show the tunnels, congestion controls, cost profiles and payloads there are."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.metrics import confidence_interval
 from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
@@ -52,7 +53,9 @@ def curves(
         sweep.axis(by, "--by")
     if facet is not None:
         sweep.axis(facet, "--facet")
-    sweep.require_used(x, by, facet)
+    sweep.use(x, by, facet)
+    if not np.isfinite(sweep.results[y].values).any():
+        raise ConfigError(Problem("--y", y, "a metric of which some run has a value"))
     scale = scales.scale_of(sweep.results[y])
     parts = list(sweep.points(facet))
     with panels(len(parts)) as (figure, axes):

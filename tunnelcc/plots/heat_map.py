@@ -41,7 +41,7 @@ def heat_map(
         if key is not None:
             sweep.axis(key, option)
     metric = sweep.metric(value, "--value")
-    sweep.require_used(x, y, facet)
+    sweep.use(x, y, facet)
     scale = scales.scale_of(metric)
     parts = list(sweep.points(facet))
     grids = []

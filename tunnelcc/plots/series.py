@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: The series of the flows' goodputs in results that have series.
-GOODPUT = "goodput_over_time"
+GOODPUT = "flow_goodput_series"
 # Time (s) over which goodput is averaged, so that flows can be told apart.
 _SMOOTHED = 1.0
 
@@ -35,7 +35,7 @@ def series(
         raise ConfigError(Problem("results", MISSING, "results with series over time"))
     if facet is not None:
         sweep.axis(facet, "--facet")
-    sweep.require_used(facet)
+    sweep.use(facet)
     scale = scales.scale_of(sweep.results[GOODPUT])
     parts = list(sweep.points(facet))
     with panels(len(parts)) as (figure, axes):

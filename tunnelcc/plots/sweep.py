@@ -55,19 +55,19 @@ class Sweep:
     @property
     def axes(self) -> dict[str, xarray.DataArray]:
         """Key → coordinate of each axis that has several values left."""
+        dims = set(self.results["goodput"].dims) - {"seed"}
         return {
             str(key): coordinate
             for key, coordinate in self.results.coords.items()
-            if coordinate.ndim == 1 and key not in ("seed", "flow", "time", _POINT)
-            and coordinate.dims[0] not in ("flow", "time")
-        }  # fmt: skip
+            if coordinate.ndim == 1 and key != _POINT and coordinate.dims[0] in dims
+        }
 
     @cached_property
     def base(self) -> Experiment:
         """The scenario that the axes change."""
         from tunnelcc.config import Experiment
 
-        table = parse_toml(str(self.results.attrs["scenario"]))
+        table = parse_toml(str(self.results.attrs["scenario"]), "the scenario of the results")
         table.pop("sweep", None)
         experiment: Experiment = Experiment.parse(table)
         return experiment
@@ -95,14 +95,16 @@ class Sweep:
             raise ConfigError(Problem(option, name, expected, nearest(name, known)))
         return self.axes[name]
 
-    def require_used(self, *used: str | None, allowed: tuple[str, ...] = ()) -> None:
-        """Raise ConfigError if an axis is neither among ``used`` nor has one value only."""
-        dims = {self.axes[key].dims[0] for key in used if key in self.axes} | set(allowed)
+    def use(self, *used: str | None) -> None:
+        """Drop axes with one value that are not used; raise ConfigError if others are left."""
+        dims = {self.axes[key].dims[0] for key in used if key in self.axes}
         for key, values in self.axes.items():
             if values.dims[0] not in dims and values.size > 1 and key != RTT_RATIO:
                 choices = ", ".join(scales.texts(values))
                 expected = f"--by, --facet or --at {key}=…, with one of {choices}"
                 raise ConfigError(Problem(key, f"{values.size} values", expected))
+        left = {values.dims[0] for values in self.axes.values()} - dims
+        self.results = self.results.squeeze(sorted(map(str, left)))
 
     def lines(self, metric: xarray.DataArray, by: str | None) -> Iterator[Line]:
         """Yield one line per value of the axis ``by``, or per group of flows."""

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``tunnelcc plot`` on the results of real sweeps."""
+
+from __future__ import annotations
+
+import pytest
+
+import tunnelcc as tc
+from tunnelcc.cli import main
+
+DUEL = {
+    "path": {"rate": "5Mbps", "rtt": "20ms"},
+    "flows": [{"cc": "bbr"}, {"cc": "cubic"}],
+    "duration": "3s",
+    "warmup": "1s",
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("store")
+    axes = {"path.buffer": ["1bdp", "2bdp", "4bdp"], "path.rtt": ["10ms", "20ms"]}
+    tc.sweep(DUEL, axes, seeds=2, name="duel", store=directory, progress=False)
+    alone = {**DUEL, "flows": [{}]}
+    axes = {**axes, "cc": ["bbr", "cubic"]}
+    tc.sweep(alone, axes, seeds=2, name="alone", store=directory, progress=False)
+    return directory
+
+
+def plot(capsys, *arguments):
+    """Return the exit code, the lines of output, and the complaint."""
+    with pytest.raises(SystemExit) as ended:
+        main(["plot", *map(str, arguments)])
+    output = capsys.readouterr()
+    return ended.value.code, output.out.splitlines(), output.err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--x", "path.buffer", "--y", "flow_share", "--facet", "path.rtt"],
+        ["--x", "path.buffer", "--at", "path.rtt=10ms", "--no-theory"],
+        ["--kind", "scatter", "--by", "path.rtt"],
+        ["--kind", "heat-map", "--x", "path.buffer", "--y", "path.rtt", "--value", "jain"],
+        ["--kind", "series", "--facet", "path.buffer", "--at", "path.rtt=20ms"],
+    ],
+)
+def test_a_figure_of_each_kind(store, tmp_path, capsys, options):
+    file = tmp_path / "figure.svg"
+    main(["plot", str(store / "duel"), *options, "--output", str(file)])
+    assert capsys.readouterr().out.split() == [str(file)]
+    assert file.read_text().startswith("<?xml")
+    assert file.stat().st_size > 5000
+
+
+def test_the_standard_set_with_harm(store, tmp_path, capsys):
+    directory = tmp_path / "new" / "set"
+    arguments = [store / "duel", "--standard", "--baseline", store / "alone", "-o", directory]
+    main(["plot", *map(str, arguments), "--format", "pdf"])
+    files = sorted(directory.iterdir())
+    assert sorted(capsys.readouterr().out.split()) == list(map(str, files))
+    names = {file.stem for file in files}
+    assert {
+        "goodput-over-path-buffer", "goodput-over-path-rtt", "flow-share-over-path-buffer",
+        "flow-harm-over-path-buffer", "jain-over-path-buffer", "queueing-delay",
+        "utilisation-over-path-buffer-and-path-rtt", "over-time",
+    } <= names  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--x", "path.bufer"], "did you mean 'path.buffer'?"),
+        ([], "--x: expected one of the axes path.buffer, path.rtt"),
+        (["--x", "path.buffer", "--y", "jane"], "did you mean 'jain'?"),
+        (["--x", "path.buffer"], "--at path.rtt=…"),
+        (["--x", "path.buffer", "--at", "path.rtt"], "KEY=VALUE"),
+        (["--kind", "curve"], "did you mean 'curves'?"),
+        (["--x", "path.buffer", "--output", "figure.gif"], "ending in .png, .svg, .pdf"),
+        (["--x", "path.buffer", "--format", "pgn"], "did you mean 'png'?"),
+        (["--x", "path.buffer", "--y", "flow_harm"], "one of the metrics"),
+    ],
+)
+def test_one_clear_complaint(store, tmp_path, capsys, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    code, output, complaint = plot(capsys, store / "duel", *options)
+    assert code == 2
+    assert output == []
+    assert message in complaint
+    assert len(complaint.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_sweep_is_named(store, capsys):
+    code, _, complaint = plot(capsys, store / "dual", "--standard")
+    assert code == 2
+    assert "did you mean 'duel'?" in complaint

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What ``tunnelcc plot`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.metrics import flow_harm
+from tunnelcc.plots.curves import curves
+from tunnelcc.plots.heat_map import heat_map
+from tunnelcc.plots.pairs import pairs
+from tunnelcc.plots.scatter import scatter
+from tunnelcc.plots.series import series
+from tunnelcc.plots.standard import standard
+from tunnelcc.plots.style import FORMATS, check_file, save
+from tunnelcc.plots.sweep import Sweep
+from tunnelcc.sweeps import open_results
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+KINDS = ("curves", "scatter", "heat-map", "pairs", "series")
+_DEFAULT_DIRECTORY = "figures"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Those of the command, by name; ``at``: KEY=VALUE each."""
+
+    x: str | None = None
+    y: str | None = None
+    by: str | None = None
+    facet: str | None = None
+    at: Sequence[str] = ()
+    kind: str = KINDS[0]
+    value: str | None = None
+    theory: bool = True
+
+
+def draw(
+    path: Path,
+    options: Options,
+    *,
+    all_of_them: bool = False,
+    baseline: Path | None = None,
+    output: Path | None = None,
+    suffix: str = FORMATS[0],
+) -> list[Path]:
+    """Save one figure of the results in ``path``, or the standard set; return the files.
+
+    ``output``: the file, or for the standard set a directory, which is made. Raises ConfigError.
+    """
+    _check_choice("--kind", options.kind, KINDS)
+    _check_choice("--format", suffix, FORMATS)
+    if not all_of_them:
+        output = output or Path(f"{options.kind}.{suffix}")
+        check_file(output)
+    results = open_results(path, series=all_of_them or options.kind == "series")
+    if baseline is not None:
+        results = results.assign(flow_harm=flow_harm(results, open_results(baseline)))
+    if not all_of_them:
+        assert output is not None
+        save(_figure(results, options), output)
+        return [output]
+    directory = output or Path(_DEFAULT_DIRECTORY)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        expected = "a directory that can be made"
+        raise ConfigError(
+            Problem("--output", str(directory), expected, error.strerror or "")
+        ) from None
+    files = []
+    for name, figure in standard(results):
+        files.append(directory / f"{name}.{suffix}")
+        save(figure, files[-1])
+    return files
+
+
+def _figure(results: xarray.Dataset, options: Options) -> Figure:
+    at = dict(_setting(text) for text in options.at)
+    if options.kind == "curves":
+        x = _required("--x", options.x, results)
+        return curves(
+            results, x, options.y or "goodput", options.by, options.facet, at, options.theory
+        )
+    if options.kind == "scatter":
+        x, y = options.x or "queue_delay_mean", options.y or "goodput"
+        return scatter(results, x, y, options.by, options.facet, at)
+    if options.kind == "heat-map":
+        x, y = _required("--x", options.x, results), _required("--y", options.y, results)
+        return heat_map(results, x, y, options.value or "goodput", options.facet, at)
+    if options.kind == "pairs":
+        return pairs(results, options.facet, at)
+    return series(results, options.facet, at)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise ConfigError(Problem("--at", text, "KEY=VALUE, such as path.rtt=40ms"))
+    return key.strip(), value.strip()
+
+
+def _required(option: str, key: str | None, results: xarray.Dataset) -> str:
+    if key is None:
+        expected = "one of the axes " + ", ".join(Sweep(results).axes)
+        raise ConfigError(Problem(option, MISSING, expected))
+    return key
+
+
+def _check_choice(option: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        expected = "one of " + ", ".join(known)
+        raise ConfigError(Problem(option, value, expected, nearest(value, known)))
