@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_serializer, model_validator
 
-from tunnelcc import catalog, core, costs, derived
+from tunnelcc import catalog, core, costs, derived, payloads
 from tunnelcc.catalog.packets import LEAST_MTU, MOST_MTU, PacketEntry
 from tunnelcc.derived import buffer_bytes
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
@@ -203,6 +203,11 @@ class Flow(Model):
         None,
         description="when the data begin, if later than the connection; start_jitter comes on top",
     )
+    payload: Annotated[str, choice(*payloads.CORPORA)] = Field(
+        "random",
+        description="what the data are, for tunnels that compress: a payload of `tunnelcc list`, "
+        "the same for all flows",
+    )
     write_size: Annotated[int, size(1, 2**24)] = Field(
         131072, description="bytes per application write (iperf3: 128 KiB)"
     )
@@ -339,7 +344,6 @@ class HostOverrides(Model):
     speed: Annotated[float, number(0, 1000, above=True)] | None = None
     memory: Memory | None = None
     tcp_memory: Memory | None = None
-    profile: Profile | None = None
     app_cost: CpuCost | None = None
     switch_cost: CpuCost | None = None
 
@@ -516,6 +520,9 @@ class Experiment(Model):
                 if moment is not None and moment >= self.duration:
                     expected = "a time before the end of the run"
                     yield Problem(f"flows.{index}.{key}", format_time(moment), expected)
+            if flow.payload != self.flows[0].payload:
+                expected = "the payload of flows.0, as a tunnel compresses alike for all flows"
+                yield Problem(f"flows.{index}.payload", flow.payload, expected)
             if flow.preamble == 0 and self.direction == "down":
                 expected = "at least 1 byte where direction is down: the server waits for a request"
                 yield Problem(f"flows.{index}.preamble", 0, expected)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tunnelcc import catalog, costs
 from tunnelcc.catalog import RelayEntry
+from tunnelcc.catalog.layers import Surroundings
 from tunnelcc.catalog.packets import PLAIN_HEADERS, PacketEntry
 from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
@@ -39,6 +40,12 @@ def mss(experiment: Experiment) -> int:
     limit = entry.clamped_mss(experiment.path.mtu, tunnel.mode, tunnel.mtu)
     limit = min(limit, tunnel.mss or limit)
     return min(tcp.mss, limit - (tcp.header_bytes - PLAIN_HEADERS))
+
+
+def surroundings(experiment: Experiment, entry: PacketEntry) -> Surroundings:
+    """Return what the layers of the experiment's tunnel ``entry`` need to know."""
+    mtu = (experiment.tunnel and experiment.tunnel.mtu) or entry.device.mtu
+    return Surroundings(mtu, experiment.path.mtu, experiment.flows[0].payload)
 
 
 def receive_window(host: Hosts) -> int:

@@ -106,6 +106,18 @@ def choice(*names: str) -> Kind:
     return Kind(parse, str, expected)
 
 
+def choice_of(*values: int) -> Kind:
+    """Return the Kind of one whole number out of several."""
+    expected = "one of " + ", ".join(map(str, values))
+
+    def parse(value: object) -> int:
+        if isinstance(value, int) and not isinstance(value, bool) and value in values:
+            return value
+        raise UnitError(expected)
+
+    return Kind(parse, int, expected)
+
+
 def _parse_switch(value: object) -> bool:
     if isinstance(value, bool):
         return value

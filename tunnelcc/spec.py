@@ -12,7 +12,8 @@ from typing import Any
 
 from tunnelcc import catalog, core, costs, derived
 from tunnelcc.catalog import DatagramEntry, RelayEntry, packets, relay
-from tunnelcc.catalog.layers import Surroundings
+from tunnelcc.catalog.layers import compressed_share
+from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.config import CongestionControl, CrossTraffic, Experiment, Flow, Hosts
 from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
@@ -230,7 +231,7 @@ def _relay(experiment: Experiment, entry: RelayEntry) -> Any:
 def _datagram_tunnel(experiment: Experiment, entry: DatagramEntry) -> Any:
     assert experiment.tunnel is not None
     tunnel, tcp = experiment.tunnel, experiment.tcp
-    around = Surroundings(tunnel.mtu or entry.device.mtu, experiment.path.mtu)
+    around = derived.surroundings(experiment, entry)
     largest = derived.mss(experiment) + tcp.header_bytes
     spec = core.load().DatagramTunnelSpec()
     spec.end = _tunnel_end(experiment, entry)
@@ -245,14 +246,21 @@ def _tunnel_end(experiment: Experiment, entry: DatagramEntry) -> Any:
     end.device_queue = experiment.tunnel.queue or entry.device.queue
     end.socket_queue = entry.socket.queue
     end.shares_thread = entry.threads.threads == 1
-    mode = experiment.tunnel.mode
-    end.encapsulate = _packet_cost(entry.operations(mode, encapsulates=True))
-    end.decapsulate = _packet_cost(entry.operations(mode, encapsulates=False))
+    end.encapsulate = _packet_cost(experiment, entry, encapsulates=True)
+    end.decapsulate = _packet_cost(experiment, entry, encapsulates=False)
     return end
 
 
-def _packet_cost(operations: Sequence[str]) -> Any:
-    cost = costs.of(costs.load(costs.REFERENCE), operations)
+def _packet_cost(experiment: Experiment, entry: PacketEntry, encapsulates: bool) -> Any:
+    """Cost in ns; where packets are compressed, with the ratio of full ones."""
+    assert experiment.tunnel is not None
+    profile = costs.load(experiment.hosts.profile or costs.REFERENCE)
+    operations = entry.operations(experiment.tunnel.mode, encapsulates)
+    full = derived.mss(experiment) + experiment.tcp.header_bytes
+    layers = entry.layers(experiment.tunnel.mode)
+    cost = costs.of(
+        profile, operations, compressed_share(layers, full, derived.surroundings(experiment, entry))
+    )
     spec = core.load().PacketCostSpec()
     spec.per_packet = cost.per_call
     spec.per_byte = cost.per_byte

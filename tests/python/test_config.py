@@ -72,6 +72,7 @@ BAD_VALUES = {
     "flows.rate": NOT_A_RATE,
     "flows.preamble": [*NOT_A_SIZE, "2MiB"],
     "flows.data_start": [*NOT_A_TIME, "31s"],
+    "flows.payload": ["txt", 5, ""],
     "flows.write_size": [*NOT_A_SIZE, 0, "17MiB"],
     "cross_traffic.rate": NOT_A_RATE,
     "cross_traffic.packet": [*NOT_A_SIZE, 27, 65536],

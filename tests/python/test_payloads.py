@@ -9,13 +9,16 @@ from __future__ import annotations
 import importlib.util
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
 import pytest
 from lz4 import block as lz4
 
-from tunnelcc import payloads
+import tunnelcc as tc
+from tunnelcc import catalog, costs, payloads, spec
+from tunnelcc.catalog.layers import Surroundings, wrap
 from tunnelcc.toml import write_toml
 
 IP_BYTES = [52, 64, 96, 128, 180, 256, 384, 512, 768, 1024, 1280, 1400, 1500]
@@ -112,3 +115,94 @@ def test_packets_have_headers():
     assert packets[1][payloads.HEADER_BYTES :][:10] == b"8901234567"
     assert packets[0][:4] == packets[1][:4] == bytes.fromhex("450005dc")
     assert packets[0][: payloads.HEADER_BYTES] != packets[1][: payloads.HEADER_BYTES]
+
+
+def test_between_the_measured_sizes_compression_is_linear():
+    (low, at_low), (high, at_high) = payloads.compressed("text", "lz4")[-2:]
+    assert payloads.after("text", "lz4", low) == at_low
+    assert payloads.after("text", "lz4", high) == at_high
+    assert payloads.after("text", "lz4", 2 * high - low) == pytest.approx(2 * at_high - at_low)
+    assert payloads.after("text", "lz4", (low + high) // 2) == pytest.approx((at_low + at_high) / 2)
+
+
+AROUND = Surroundings(device_mtu=1500, path_mtu=1500)
+
+
+@pytest.mark.parametrize("payload", payloads.CORPORA)
+def test_ethudp_sends_what_lz4_makes_of_the_frame_unless_that_is_longer(payload):
+    layers = catalog.load("ethudp").layers("lz4")
+    around = replace(AROUND, payload=payload)
+    for size, after in payloads.compressed(payload, "lz4"):
+        if size <= 1400:  # that 1500 bytes hold
+            frame = min(size, round(after)) + 14
+            assert wrap(layers, size, around) == [frame + 1 + 28], size
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "algorithm", "around_it"),
+    [
+        ("vtun-udp", "lzo-999", "lzo-999", 2 + 28),
+        ("vtun-udp", "ether-lzo-999", "lzo-999", 14 + 2 + 28),
+        ("tinc", "lzo-999", "lzo-999", 14 + 4 + 28),
+        ("tinc", "zlib-9", "zlib-9", 14 + 4 + 28),
+    ],
+)
+def test_other_programs_send_it_in_any_case(name, mode, algorithm, around_it):
+    layers = catalog.load(name).layers(mode)
+    for payload in ("digits", "web", "text"):
+        for size, after in payloads.compressed(payload, algorithm):
+            sizes = wrap(layers, size, replace(AROUND, payload=payload))
+            assert sizes == [round(after) + around_it], (payload, size)
+
+
+@pytest.fixture(scope="module")
+def by_payload() -> dict[str, tc.Result]:
+    """A flow through EthUDP with LZ4 on a slow path."""
+    tunnel = {"name": "ethudp", "mode": "lz4"}
+    path = {"rate": "10Mbps", "rtt": "10ms", "buffer": "50kB"}
+    return {
+        payload: tc.run(
+            tc.Experiment(
+                path=path,
+                tunnel=tunnel,
+                flows={"payload": payload, "cc": "reno"},
+                duration="4s",
+                warmup="1s",
+            )
+        )
+        for payload in ("random", "text", "digits")
+    }
+
+
+def test_what_compresses_crosses_a_slow_path_sooner(by_payload):
+    for payload, result in by_payload.items():
+        mss = result.experiment.tcp.mss
+        packets = wrap(
+            catalog.load("ethudp").layers("lz4"), mss + 52, replace(AROUND, payload=payload)
+        )
+        expected = 10e6 * mss / sum(packets)
+        assert result.goodput == pytest.approx(expected, rel=0.02), payload
+    assert by_payload["digits"].goodput > 8 * by_payload["random"].goodput
+
+
+def test_operations_behind_compression_cost_less():
+    def per_byte(payload: str) -> float:
+        experiment = tc.Experiment(
+            tunnel={"name": "ethudp", "mode": "lz4-aes-256-cbc"}, flows={"payload": payload}
+        )
+        encapsulate = spec.experiment_spec(experiment).datagram_tunnel.end.encapsulate
+        return float(encapsulate.per_byte)
+
+    profile = costs.load(costs.REFERENCE)
+    cipher = profile.operation("aes-256-cbc-encrypt").per_byte
+    after = payloads.after("digits", "lz4", 1500) + 1
+    expected = costs.of(profile, ["tun-read", "lz4-compress"]).per_byte
+    expected += after / 1500 * (cipher + profile.operation("udp-send").per_byte)
+    assert per_byte("digits") == pytest.approx(expected, rel=1e-3)
+    assert per_byte("random") > expected + 0.9 * cipher
+
+
+def test_flows_of_one_tunnel_carry_the_same():
+    flows = [{"payload": "text"}, {"payload": "iso"}]
+    with pytest.raises(tc.ConfigError, match=r"flows\.1\.payload = 'iso': expected the payload of"):
+        tc.Experiment(flows=flows)

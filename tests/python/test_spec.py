@@ -47,6 +47,7 @@ ARRIVALS = {
     "flows.rtt": ("7ms", lambda spec: spec.flows[0].rtt, 7_000_000),
     "flows.bytes": ("1MB", lambda spec: spec.flows[0].bytes, 10**6),
     "flows.rate": ("3Mbps", lambda spec: spec.flows[0].rate, 3e6),
+    "flows.payload": ("text", lambda spec: spec.datagram_tunnel.outer[1500][0] < 1400, True),
     "flows.preamble": (37, lambda spec: spec.flows[0].preamble, 37),
     "flows.data_start": ("3s", lambda spec: spec.flows[0].data_start // 10**7, 300),
     "flows.write_size": ("8KiB", lambda spec: spec.flows[0].write_size, 8192),
@@ -111,6 +112,8 @@ def test_each_key_arrives(key):
     if key.startswith("tunnel."):
         table = DATAGRAM if key.partition(".")[2] in DatagramEntry.OVERRIDES else RELAY
     table = DATAGRAM if key == "path.mtu" else table
+    if key == "flows.payload":
+        table = {"tunnel": {"name": "ethudp", "mode": "lz4"}}
     table = CROSS_TRAFFIC if key.startswith("cross_traffic.") else table
     assert arrival(_spec({}, table)) != expected
     assert arrival(_spec({key: value}, table)) == expected

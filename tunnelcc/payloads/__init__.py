@@ -79,6 +79,18 @@ def compressed(corpus: str, algorithm: str) -> list[tuple[int, float]]:
     return list(zip(table["ip_bytes"], table[corpus][algorithm], strict=True))
 
 
+@cache
+def after(corpus: str, algorithm: str, ip_bytes: int) -> float:
+    """Return the mean bytes that an IP packet of ``corpus`` has after ``algorithm``.
+
+    Linear between the sizes that were measured, and beyond them.
+    """
+    known = compressed(corpus, algorithm)
+    above = next((i for i, (size, _) in enumerate(known) if i and size >= ip_bytes), len(known) - 1)
+    (low, at_low), (high, at_high) = known[above - 1], known[above]
+    return at_low + (at_high - at_low) * (ip_bytes - low) / (high - low)
+
+
 def _random_bytes(size: int) -> bytes:
     return random.Random(1).randbytes(size)
 

@@ -8,11 +8,12 @@ entry names them from the innermost out. A new layer adds its class to ``LAYERS`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tunnelcc.catalog.layers.aead import Aead
 from tunnelcc.catalog.layers.cbc import Cbc
-from tunnelcc.catalog.layers.compression import Lz4, Lzo
+from tunnelcc.catalog.layers.compression import Compression, Lz4, Lzo, Zlib
 from tunnelcc.catalog.layers.esp import Esp
 from tunnelcc.catalog.layers.ethernet import Ethernet
 from tunnelcc.catalog.layers.ethudp import EthUdpFragments
@@ -28,13 +29,13 @@ from tunnelcc.catalog.layers.vxlan import Vxlan
 from tunnelcc.catalog.layers.wireguard import WireGuard
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 
-__all__ = ["LAYERS", "PacketLayer", "Surroundings", "read_layer", "wrap"]
+__all__ = ["LAYERS", "PacketLayer", "Surroundings", "compressed_share", "read_layer", "wrap"]
 
 LAYERS: dict[str, type[PacketLayer]] = {
     layer.name: layer
     for layer in (
         Aead, Cbc, Esp, EthUdpFragments, Ethernet, Header, Hmac, Ipv4, Lz4, Lzo, OpenVpn, Tinc,
-        TincTcp, Udp, Vtun, Vxlan, WireGuard,
+        TincTcp, Udp, Vtun, Vxlan, WireGuard, Zlib,
     )
 }  # fmt: skip
 
@@ -59,8 +60,19 @@ def read_layer(value: Any) -> PacketLayer:
 
 
 def wrap(layers: Sequence[PacketLayer], inner: int, around: Surroundings) -> list[int]:
-    """Return the sizes of the outermost packets that ``inner`` bytes become."""
+    """Return the sizes of the outermost packets that an IP packet of ``inner`` bytes becomes."""
+    around = replace(around, ip_bytes=inner)
     sizes = [inner]
     for layer in layers:
         sizes = [outer for size in sizes for outer in layer.wrap(size, around)]
     return sizes
+
+
+def compressed_share(layers: Sequence[PacketLayer], inner: int, around: Surroundings) -> float:
+    """Return how many times as many bytes an IP packet of ``inner`` has once it is compressed."""
+    around = replace(around, ip_bytes=inner)
+    share = 1.0
+    for layer in layers:
+        if isinstance(layer, Compression):
+            share *= layer.size(inner, around) / inner
+    return share

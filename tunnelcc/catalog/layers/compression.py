@@ -1,46 +1,91 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compression of single packets."""
+"""Compression of single packets.
+
+How far a packet shrinks depends on what it carries (``flows.payload``): on average as far as
+packets of that corpus did in the real library. Headers in front of IP count as incompressible.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from typing import Annotated
+
+from tunnelcc import payloads
 from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.schema import choice_of
 
 
-class Lz4(PacketLayer):
+class Compression(PacketLayer):
+    """What compresses each packet by itself."""
+
+    @property
+    @abstractmethod
+    def algorithm(self) -> str:
+        """Name in ``tunnelcc.payloads.ALGORITHMS``."""
+
+    def operations(self, encapsulates: bool) -> tuple[str, ...]:
+        """Return the algorithm's operation."""
+        if encapsulates:
+            return (f"{self.algorithm}-compress",)
+        return (f"{self.algorithm.split('-')[0]}-decompress",)
+
+    def size(self, inner: int, around: Surroundings) -> int:
+        """Return what the library makes of the packet."""
+        in_front = inner - around.ip_bytes
+        return in_front + round(payloads.after(around.payload, self.algorithm, around.ip_bytes))
+
+
+class Lz4(Compression):
     """LZ4 (block format 1.6) as EthUDP uses it.
 
-    A frame that does not shrink is sent as it is; a byte behind it tells which. Payload counts as
-    incompressible.
+    A frame that does not shrink is sent as it is; a byte behind it tells which.
     """
 
     name = "lz4"
 
-    def operations(self, encapsulates: bool) -> tuple[str, ...]:
-        """Return LZ4's operation."""
-        return ("lz4-compress" if encapsulates else "lz4-decompress",)
+    @property
+    def algorithm(self) -> str:
+        """LZ4's only one here."""
+        return "lz4"
 
     def size(self, inner: int, around: Surroundings) -> int:
         """Add the byte that tells whether the frame was compressed."""
-        return inner + 1
+        return min(inner, super().size(inner, around)) + 1
 
 
-class Lzo(PacketLayer):
-    """LZO1X, as vtun uses it: what does not shrink grows. Payload counts as incompressible.
+class Lzo(Compression):
+    """LZO1X, as vtun and tinc use it: what does not shrink grows.
 
-    The compressed form of data without matches is one run of literals, whose length takes one byte
-    up to 238 and more above (LZO stream format as in Linux's documentation of lzo), and an end
-    mark of 3 bytes.
+    ``level``: 1, fast, or 999, small. The compressed form of data without matches is one run of
+    literals, whose length takes one byte up to 238 and more above (LZO stream format as in Linux's
+    documentation of lzo), and an end mark of 3 bytes.
     """
 
     name = "lzo"
+    level: Annotated[int, choice_of(1, 999)] = 1
 
-    def operations(self, encapsulates: bool) -> tuple[str, ...]:
-        """Return LZO's operation."""
-        return ("lzo-1-compress" if encapsulates else "lzo-decompress",)
+    @property
+    def algorithm(self) -> str:
+        """LZO at this level."""
+        return f"lzo-{self.level}"
 
     def size(self, inner: int, around: Surroundings) -> int:
-        """Add the run's length and the end mark."""
-        return _run_length_bytes(inner) + inner + _END_MARK
+        """Return the size of one run of literals for random bytes, else what liblzo2 makes."""
+        if around.payload == "random":
+            return _run_length_bytes(inner) + inner + _END_MARK
+        return super().size(inner, around)
+
+
+class Zlib(Compression):
+    """compress2() of zlib (RFC 1950, 1951), as tinc uses it. ``level``: 1, fast, or 9, small."""
+
+    name = "zlib"
+    level: Annotated[int, choice_of(1, 9)] = 9
+
+    @property
+    def algorithm(self) -> str:
+        """Deflate at this level."""
+        return f"zlib-{self.level}"
 
 
 _END_MARK = 3

@@ -13,11 +13,15 @@ from tunnelcc.schema import Model
 class Surroundings:
     """What a layer may need to know of the tunnel that it is part of.
 
-    ``device_mtu``: of the tunnel's device, and ``path_mtu``: of the path below it, in bytes.
+    ``device_mtu``: of the tunnel's device, and ``path_mtu``: of the path below it, in bytes;
+    ``payload``: what the flows carry (``tunnelcc.payloads.CORPORA``); ``ip_bytes``: of the IP
+    packet inside.
     """
 
     device_mtu: int
     path_mtu: int
+    payload: str = "random"
+    ip_bytes: int = 0
 
 
 class PacketLayer(Model):
