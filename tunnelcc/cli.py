@@ -22,6 +22,8 @@ from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, neares
 if TYPE_CHECKING:
     from tunnelcc.config import Experiment
 
+_STORE = "runs"
+
 
 class _Commands(click.Group):
     """Subcommands, with the nearest name for one that does not exist."""
@@ -108,10 +110,8 @@ def _experiment(
         expected = "one group of flows in the scenario; use --set flows.0.count=…"
         raise ConfigError(Problem("--flows", options["flows"], expected))
     for setting in settings:
-        key, equals, text = setting.partition("=")
-        if not equals or not key:
-            raise ConfigError(Problem("--set", setting, "KEY=VALUE, such as hosts.kernel=5.10"))
-        changes[key.strip()] = _text_or_value(key.strip(), text.strip(), parse_value)
+        key, value = scenarios.parse_setting("--set", setting)
+        changes[key] = value
     return scenarios.build(table, changes)
 
 
@@ -130,9 +130,104 @@ _OPTION_KEYS = {
 }
 
 
-def _text_or_value(key: str, text: str, parse: Any) -> object:
-    """Kernel versions and titles are text even where they look like numbers."""
-    return text if key.rpartition(".")[2] in ("kernel", "title") else parse(text)
+@cli.command()
+@click.argument("scenario", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--axis", "axes", multiple=True, metavar="KEY=VALUES",
+    help="A key and its values, such as path.loss=0,0.1%,1% or "
+    "'path.rtt={from=\"1ms\", to=\"300ms\", steps=12, scale=\"log\"}'; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the scenario; repeatable."
+)
+@click.option("--seeds", help="How many repeats, or which seeds (1,2,7). [default: 5]")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core.")
+@click.option("--dask", metavar="ADDRESS", help="Run on this Dask scheduler (tcp://host:8786).")
+@click.option(
+    "--store", type=click.Path(path_type=Path), default=_STORE, show_default=True,
+    help="Directory of finished runs; what is there does not run again.",
+)  # fmt: skip
+@click.option("--name", help="Of the results in the store; by default that of the scenario.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Seconds for one run.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="Write the results, too (.nc, .csv)."
+)
+@click.option("--yes", is_flag=True, help="Start however many runs there are.")
+def sweep(
+    scenario: Path | None, axes: tuple[str, ...], settings: tuple[str, ...], **options: Any
+) -> None:
+    """Simulate a SCENARIO over all values of the axes, and several seeds.
+
+    The axes are those of the scenario's table [sweep] and those of --axis. Finished runs are kept:
+    the same command goes on where it was interrupted. Exits with 1 if a run failed.
+    """
+    from tunnelcc.sweeps import command
+
+    if not command.sweep(scenario, axes, settings, **options):
+        sys.exit(1)
+
+
+@cli.group(cls=_Commands)
+def store() -> None:
+    """Look at, check, export and delete finished runs."""
+
+
+_store_option = click.option(
+    "--store", "directory", type=click.Path(path_type=Path), default=_STORE, show_default=True
+)
+
+
+@store.command("ls")
+@click.argument("name", required=False)
+@_store_option
+def store_ls(name: str | None, directory: Path) -> None:
+    """List the sweeps, or the runs of the sweep NAME."""
+    from tunnelcc.store import command
+
+    command.list_sweeps(directory) if name is None else command.list_runs(directory, name)
+
+
+@store.command("show")
+@click.argument("name", metavar="RUN|SWEEP")
+@_store_option
+def store_show(name: str, directory: Path) -> None:
+    """Show a run (its id, or the beginning) with the command that repeats it, or a sweep."""
+    from tunnelcc.store import command
+
+    command.show(directory, name)
+
+
+@store.command("rm")
+@click.argument("names", metavar="RUN|SWEEP...", nargs=-1, required=True)
+@_store_option
+def store_rm(names: tuple[str, ...], directory: Path) -> None:
+    """Delete runs, or sweeps with those of their runs that no other sweep has."""
+    from tunnelcc.store import command
+
+    command.remove(directory, names)
+
+
+@store.command("verify")
+@click.option("--delete", is_flag=True, help="Delete damaged files; a sweep runs them again.")
+@_store_option
+def store_verify(delete: bool, directory: Path) -> None:
+    """Read every file and compare it with its checksum. Exits with 1 if one is damaged."""
+    from tunnelcc.store import command
+
+    if not command.verify(directory, delete=delete):
+        sys.exit(1)
+
+
+@store.command("export")
+@click.argument("name", metavar="RUN|SWEEP")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--series", is_flag=True, help="Of a sweep: with the series over time (.nc).")
+@_store_option
+def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
+    """Write a sweep's results (.nc, .csv), or a run's series (.nc)."""
+    from tunnelcc.store import command
+
+    command.export(directory, name, file, series=series)
 
 
 @cli.command()

@@ -10,7 +10,7 @@ from typing import Any
 
 from tunnelcc.config import Experiment
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.toml import read_toml
+from tunnelcc.toml import parse_value, read_toml
 
 
 def load(path: str | Path, settings: Mapping[str, Any] | None = None) -> Experiment:
@@ -39,6 +39,22 @@ def read_scenario(path: Path) -> dict[str, Any]:
         beside = str(path.parent / name)
         table["tunnel"] = {**tunnel, "name": beside} if isinstance(tunnel, dict) else beside
     return table
+
+
+def parse_setting(option: str, text: str) -> tuple[str, Any]:
+    """Return key and value of ``KEY=VALUE``, given to ``option``. Raises ConfigError."""
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not key:
+        raise ConfigError(Problem(option, text, "KEY=VALUE, such as hosts.kernel=5.10"))
+    return key, parse_text(key, value)
+
+
+def parse_text(key: str, text: str) -> Any:
+    """Return what ``text`` means as the value of ``key``.
+
+    Kernel versions and titles are text even where they look like numbers.
+    """
+    return text if key.rpartition(".")[2] in ("kernel", "title") else parse_value(text)
 
 
 def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:

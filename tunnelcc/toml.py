@@ -54,7 +54,9 @@ def write_toml(table: Mapping[str, Any]) -> str:
 
 
 def _lines(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
-    lines = [f"{key} = {_value(value)}" for key, value in table.items() if not _is_section(value)]
+    lines = [
+        f"{key} = {write_value(value)}" for key, value in table.items() if not _is_section(value)
+    ]
     for key, value in table.items():
         inner = (*path, key)
         if isinstance(value, Mapping):
@@ -62,7 +64,7 @@ def _lines(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
         elif _is_section(value):
             for element in value:
                 lines += ["", f"[[{'.'.join(inner)}]]"]
-                lines += [f"{name} = {_value(item)}" for name, item in element.items()]
+                lines += [f"{name} = {write_value(item)}" for name, item in element.items()]
     return lines
 
 
@@ -72,14 +74,17 @@ def _is_section(value: object) -> bool:
     return isinstance(value, Mapping)
 
 
-def _value(value: object) -> str:
+def write_value(value: object) -> str:
+    """Return the TOML text of one value."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         # TOML's basic strings escape as JSON's do, except that DEL must be escaped too.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+        return (
+            "{ " + ", ".join(f"{key} = {write_value(item)}" for key, item in value.items()) + " }"
+        )
     if isinstance(value, list):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
+        return "[" + ", ".join(write_value(item) for item in value) + "]"
     return repr(value)

@@ -113,6 +113,11 @@ class Store:
         for file in sorted(self._runs.glob(f"??/*{_SUFFIX}")):
             yield file.stem
 
+    def size(self) -> tuple[int, int]:
+        """Return the number of runs and the bytes that their files have."""
+        sizes = [file.stat().st_size for file in self._runs.glob(f"??/*{_SUFFIX}")]
+        return len(sizes), sum(sizes)
+
     def find(self, beginning: str) -> str:
         """Return the one id that begins so. Raises ConfigError."""
         hexadecimal = re.fullmatch(r"[0-9a-f]{2,32}", beginning) is not None

@@ -90,6 +90,7 @@ class _Record:
             "tunnelcc": __version__,
             "models": model_version(),
             "scenario": write_toml(declared.table()),
+            "runs": len(declared),
             "ids": self._ids,
         }
         self._saved = 0
@@ -115,6 +116,9 @@ def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
     if path.suffix == ".nc":
         return _open_netcdf(path)
     directory, name = _named(path)
+    if not Store.is_at(directory):
+        expected = "STORE/NAME of a sweep that was run, or a .nc file"
+        raise ConfigError(Problem("results", str(path), expected))
     with Store(directory) as store:
         record = store.sweep(name)
         declared = Sweep(parse_toml(record["scenario"], str(path)), name=name)

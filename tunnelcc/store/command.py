@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``tunnelcc store``: what the runs on disk are, and what they came from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tunnelcc.config import Experiment
+from tunnelcc.errors import ConfigError, Problem, RunError
+from tunnelcc.reproduction import command
+from tunnelcc.store.store import Store
+from tunnelcc.sweeps import export as exports
+from tunnelcc.sweeps import open_results
+from tunnelcc.toml import write_toml
+
+
+def list_sweeps(directory: Path) -> None:
+    """Print a line per sweep, and what is in the store altogether."""
+    with _existing(directory) as store:
+        for name in store.sweep_names():
+            record = store.sweep(name)
+            rows = [store.row(id_) for id_ in record["ids"] if id_]
+            failed = sum(row is not None and bool(row.error) for row in rows)
+            missing = record["runs"] - sum(row is not None for row in rows)
+            click.echo(f"{name}: {record['runs']} runs, {failed} failed, {missing} missing")
+        files, size = store.size()
+        click.echo(f"{files} runs in {size / 1e6:.1f} MB")
+
+
+def list_runs(directory: Path, name: str) -> None:
+    """Print a line per run of a sweep: id, the axes' values and the seed, goodput or error."""
+    results = open_results(directory / name)
+    dims = results["goodput"].dims
+    frame = results[["run", "goodput", "error"]].to_dataframe().reset_index()
+    axes = [column for column in frame.columns if column in results.coords]
+    for _, row in frame.iterrows():
+        settings = " ".join(
+            f"{axis}={row[axis]}" for axis in axes if axis not in dims or axis != "point"
+        )
+        outcome = row["error"] or f"{row['goodput'] / 1e6:.2f} Mbit/s"
+        click.echo(f"{row['run'][:12] or '-' * 12}  {settings}  {outcome}")
+
+
+def show(directory: Path, name: str) -> None:
+    """Print a run's experiment, metrics and command, or a sweep's declaration."""
+    with _existing(directory) as store:
+        if name in store.sweep_names():
+            record = store.sweep(name)
+            click.echo(f"# tunnelcc {record['tunnelcc']}, models {record['models']}")
+            click.echo(record["scenario"], nl=False)
+            return
+        id_ = store.find(name)
+        run = store.load(id_)
+        row = store.row(id_)
+    assert row is not None
+    experiment: Experiment = Experiment.parse(json.loads(row.experiment))
+    click.echo(f"run {id_}")
+    click.echo(command(experiment) + "\n")
+    click.echo(write_toml({key: value for key, value in experiment.table().items() if value}))
+    if isinstance(run, RunError):
+        click.echo(f"failed: {run}")
+    for metric, value in row.metrics.items():
+        values = value if isinstance(value, list) else [value]
+        texts = (item if isinstance(item, str) else f"{item:.6g}" for item in values)
+        click.echo(f"{metric} {' '.join(texts)}")
+
+
+def remove(directory: Path, names: Sequence[str]) -> None:
+    """Delete runs and sweeps."""
+    with _existing(directory) as store:
+        sweeps = store.sweep_names()
+        runs = {name if name in sweeps else store.find(name) for name in names}
+        gone = {name for name in runs if name in sweeps}
+        used = {id_ for name in sweeps if name not in gone for id_ in store.sweep(name)["ids"]}
+        ids = (runs - gone) | {id_ for name in gone for id_ in store.sweep(name)["ids"]} - used
+        for name in gone:
+            store.remove_sweep(name)
+        store.remove(sorted(ids - {""}))
+        click.echo(f"{len(ids - {''})} runs deleted")
+
+
+def verify(directory: Path, *, delete: bool) -> bool:
+    """Print what is damaged; return whether all is well."""
+    with _existing(directory) as store:
+        damaged = dict(store.damaged())
+        for id_, what in damaged.items():
+            click.echo(f"{id_}: {what}")
+        if delete:
+            store.remove(damaged)
+        files, _ = store.size()
+    click.echo(f"{files} runs, {len(damaged)} damaged" + (" and deleted" if delete else ""))
+    return not damaged
+
+
+def export(directory: Path, name: str, file: Path, *, series: bool) -> None:
+    """Write a sweep's results, or a run's series, to a file."""
+    exports.check_file(file)
+    with _existing(directory) as store:
+        if name in store.sweep_names():
+            exports.write(open_results(directory / name, series=series), file)
+            return
+        id_ = store.find(name)
+        run = store.load(id_)
+    if isinstance(run, RunError):
+        raise ConfigError(Problem("run", id_, "a run that did not fail", str(run)))
+    if file.suffix != ".nc":
+        raise ConfigError(Problem("output", str(file), "a file ending in .nc, for one run"))
+    exports.write(run.dataset, file)
+
+
+def _existing(directory: Path) -> Store:
+    if not Store.is_at(directory):
+        raise ConfigError(Problem("store", str(directory), "a directory that a sweep has made"))
+    return Store(directory)

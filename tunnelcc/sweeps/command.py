@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``tunnelcc sweep``: from options to a table of means over seeds."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tunnelcc import scenario as scenarios
+from tunnelcc.errors import ConfigError, Problem, TunnelccError
+from tunnelcc.sweeps import MANY_RUNS, Sweep, Tally, export, open_results, run
+from tunnelcc.sweeps.table import print_results
+from tunnelcc.toml import parse_value
+
+if TYPE_CHECKING:
+    import xarray
+
+_KEPT = "finished runs are kept, the same command goes on with the rest"
+
+
+class SignalError(TunnelccError):
+    """A sweep that a signal ended."""
+
+    def __init__(self, signal_: int) -> None:
+        super().__init__(f"{'interrupted' if signal_ == signal.SIGINT else 'terminated'}; {_KEPT}")
+        self.exit_code = 128 + signal_
+
+
+def sweep(
+    file: Path | None,
+    axes: Sequence[str],
+    settings: Sequence[str],
+    *,
+    seeds: str | None,
+    jobs: int | None,
+    dask: str | None,
+    store: Path,
+    name: str | None,
+    timeout: float | None,
+    output: Path | None,
+    yes: bool,
+) -> bool:
+    """Run a sweep and print its results; return whether every run succeeded."""
+    if output is not None:
+        export.check_file(output)
+    declared = declare(file, axes, settings, seeds, name)
+    _confirm(len(declared), yes)
+    with _interruptible():
+        tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
+        results = open_results(store / declared.name)
+    _report(results, tally, store / declared.name)
+    if output is not None:
+        export.write(results, output)
+    return not tally.failed
+
+
+def declare(
+    file: Path | None,
+    axes: Sequence[str],
+    settings: Sequence[str],
+    seeds: str | None,
+    name: str | None,
+) -> Sweep:
+    """Return the sweep of a file, changed by options. Raises ConfigError."""
+    table = scenarios.read_scenario(file) if file is not None else {}
+    declared = table.pop("sweep", {})
+    table = scenarios.apply(
+        table, dict(scenarios.parse_setting("--set", text) for text in settings)
+    )
+    added = dict(_axis(text) for text in axes)
+    if isinstance(declared, dict) and added:
+        declared = {**declared, **added}
+    if not declared:
+        expected = "KEY=VALUE,VALUE,… at least once, or a scenario with a table [sweep]"
+        raise ConfigError(Problem("--axis", "", expected))
+    name = name or (file.stem if file is not None else None)
+    return Sweep({**table, "sweep": declared}, seeds=_seeds(seeds), name=name)
+
+
+def _axis(text: str) -> tuple[str, Any]:
+    key, equals, values = (part.strip() for part in text.partition("="))
+    if not equals or not key:
+        raise ConfigError(Problem("--axis", text, "KEY=VALUE,VALUE,… such as path.loss=0,1%,5%"))
+    if values.startswith(("[", "{")):
+        return key, parse_value(values)
+    listed = [scenarios.parse_text(key, value.strip()) for value in values.split(",")]
+    return key, [value for value in listed if value != ""]
+
+
+def _seeds(text: str | None) -> Any:
+    """Return a number of seeds, or with commas a list of them."""
+    if text is None:
+        return None
+    values = [parse_value(part.strip()) for part in text.split(",")]
+    return values if len(values) > 1 else values[0]
+
+
+def _confirm(runs: int, yes: bool) -> None:
+    if runs <= MANY_RUNS or yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise ConfigError(Problem("sweep", runs, f"at most {MANY_RUNS:,} runs, or --yes"))
+    click.confirm(f"These are {runs:,} runs. Start?", abort=True, err=True)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Turn SIGINT and SIGTERM into SignalError, after what runs was stopped."""
+
+    def stop(signal_: int, frame: FrameType | None) -> None:
+        raise SignalError(signal_)
+
+    before = {name: signal.signal(name, stop) for name in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+def _report(results: xarray.Dataset, tally: Tally, name: Path) -> None:
+    print_results(results)
+    parts = [f"{tally.done} run", f"{tally.cached} cached", f"{tally.failed} failed"]
+    click.echo(f"\n{name}: {tally.total} runs ({', '.join(parts)})")
+    if tally.failed:
+        errors = [text for text in results["error"].to_numpy().ravel() if text]
+        click.echo(f"first error: {errors[0]}", err=True)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Results as files for other programs: netCDF (.nc) and CSV (.csv)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tunnelcc.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    import xarray
+
+_SUFFIXES = (".nc", ".csv")
+_LARGEST_INTEGER = 2**31 - 1  # netCDF 3 has no larger ones
+
+
+def check_file(file: Path) -> None:
+    """Raise ConfigError if results cannot be written to ``file``."""
+    if file.suffix not in _SUFFIXES:
+        raise ConfigError(Problem("output", str(file), "a file ending in " + ", ".join(_SUFFIXES)))
+    if not file.parent.is_dir():
+        raise ConfigError(Problem("output", str(file), "a file in a directory that exists"))
+
+
+def write(results: xarray.Dataset, file: Path) -> None:
+    """Write ``results`` to a .nc file, or to a .csv file with a row per run."""
+    check_file(file)
+    if file.suffix == ".nc":
+        _writable(results).to_netcdf(file, engine="scipy")
+    else:
+        _flat(results).to_dataframe().reset_index().to_csv(file, index=False)
+
+
+def _writable(results: xarray.Dataset) -> xarray.Dataset:
+    """Return the results in the types of netCDF 3: large seeds become text."""
+    large = [
+        name
+        for name, values in results.variables.items()
+        if values.dtype.kind == "i" and values.size and int(values.max()) > _LARGEST_INTEGER
+    ]
+    texts = {name: (results[name].dims, results[name].to_numpy().astype(str)) for name in large}
+    changed: xarray.Dataset = results.assign_coords(texts)
+    return changed
+
+
+def _flat(results: xarray.Dataset) -> xarray.Dataset:
+    """Return one column per metric: ``flow_goodput.0``, ``flow_goodput.1``, …; no series."""
+    dims = results["goodput"].dims
+    flat = results[[name for name, values in results.items() if values.dims == dims]]
+    columns = {
+        f"{name}.{flow}": values.isel(flow=flow, drop=True)
+        for name, values in results.items()
+        if values.dims == (*dims, "flow")
+        for flow in range(results.sizes["flow"])
+    }
+    table: xarray.Dataset = flat.assign(columns).transpose(*dims)
+    return table
