@@ -23,6 +23,8 @@ def load(path: str | Path, settings: Mapping[str, Any] | None = None) -> Experim
 
 def build(table: Mapping[str, Any], settings: Mapping[str, Any]) -> Experiment:
     """Return the experiment of nested tables, changed by ``settings``. Raises ConfigError."""
+    if "sweep" in table:
+        raise ConfigError(Problem("sweep", MISSING, "one experiment; `tunnelcc sweep` runs these"))
     experiment: Experiment = Experiment.parse(apply(table, settings))
     return experiment
 
@@ -33,12 +35,20 @@ def read_scenario(path: Path) -> dict[str, Any]:
     A tunnel that is a file is looked for beside the scenario.
     """
     table = read_toml(path)
-    tunnel = table.get("tunnel")
-    name = tunnel.get("name") if isinstance(tunnel, dict) else tunnel
-    if isinstance(name, str) and name.endswith(".toml"):
-        beside = str(path.parent / name)
-        table["tunnel"] = {**tunnel, "name": beside} if isinstance(tunnel, dict) else beside
+    sweep = table.get("sweep")
+    if isinstance(sweep, dict) and isinstance(sweep.get("tunnel"), list):
+        sweep["tunnel"] = [_beside(path, tunnel) for tunnel in sweep["tunnel"]]
+    if "tunnel" in table:
+        table["tunnel"] = _beside(path, table["tunnel"])
     return table
+
+
+def _beside(path: Path, tunnel: Any) -> Any:
+    name = tunnel.get("name") if isinstance(tunnel, dict) else tunnel
+    if not isinstance(name, str) or not name.endswith(".toml"):
+        return tunnel
+    file = str(path.parent / name)
+    return {**tunnel, "name": file} if isinstance(tunnel, dict) else file
 
 
 def parse_setting(option: str, text: str) -> tuple[str, Any]:

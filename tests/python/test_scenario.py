@@ -19,7 +19,8 @@ def test_there_are_examples():
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_examples_are_valid(file):
-    assert tc.load(file).title
+    assert scenario.read_scenario(file)["title"]
+    assert isinstance(tc.Sweep(file).experiment(0), tc.Experiment)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import click
 
 from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem, RunError
+from tunnelcc.metrics.run import METRICS
 from tunnelcc.reproduction import command
 from tunnelcc.store.store import Store
 from tunnelcc.sweeps import export as exports
 from tunnelcc.sweeps import open_results
-from tunnelcc.toml import write_toml
 
 
 def list_sweeps(directory: Path) -> None:
@@ -46,7 +46,7 @@ def list_runs(directory: Path, name: str) -> None:
 
 
 def show(directory: Path, name: str) -> None:
-    """Print a run's experiment, metrics and command, or a sweep's declaration."""
+    """Print the command that repeats a run, and its metrics, or a sweep's declaration."""
     with _existing(directory) as store:
         if name in store.sweep_names():
             record = store.sweep(name)
@@ -59,14 +59,14 @@ def show(directory: Path, name: str) -> None:
     assert row is not None
     experiment: Experiment = Experiment.parse(json.loads(row.experiment))
     click.echo(f"run {id_}")
-    click.echo(command(experiment) + "\n")
-    click.echo(write_toml({key: value for key, value in experiment.table().items() if value}))
+    click.echo(command(experiment))
     if isinstance(run, RunError):
         click.echo(f"failed: {run}")
     for metric, value in row.metrics.items():
         values = value if isinstance(value, list) else [value]
         texts = (item if isinstance(item, str) else f"{item:.6g}" for item in values)
-        click.echo(f"{metric} {' '.join(texts)}")
+        unit = METRICS[metric].units if metric in METRICS else "1"
+        click.echo(f"{metric} = {', '.join(texts)}" + (f" {unit}" if unit != "1" else ""))
 
 
 def remove(directory: Path, names: Sequence[str]) -> None:

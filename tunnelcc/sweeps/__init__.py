@@ -15,7 +15,7 @@ from tunnelcc.store import Store, model_version
 from tunnelcc.sweeps.declaration import Sweep
 from tunnelcc.sweeps.execute import Tally, complete, executor
 from tunnelcc.sweeps.results import dataset
-from tunnelcc.toml import parse_toml, write_toml
+from tunnelcc.toml import parse_toml
 
 if TYPE_CHECKING:
     import distributed
@@ -89,7 +89,7 @@ class _Record:
         self._table = {
             "tunnelcc": __version__,
             "models": model_version(),
-            "scenario": write_toml(declared.table()),
+            "scenario": declared.to_toml(),
             "runs": len(declared),
             "ids": self._ids,
         }

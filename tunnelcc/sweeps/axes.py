@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from tunnelcc import core, scenario
 from tunnelcc.config import CongestionControl, Experiment
 from tunnelcc.derived import uniform
@@ -55,12 +57,11 @@ def parse_axis(key: str, values: object, table: Table) -> Axis:
     """
     if isinstance(values, Mapping):
         return Axis(key, _range(key, values, table))
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+    if not isinstance(values, list):
         raise ConfigError(Problem(f"sweep.{key}", values, _RANGE_EXPECTED))
-    listed = tuple(_plain(value) for value in values)
-    if not listed:
-        raise ConfigError(Problem(f"sweep.{key}", [], "at least one value"))
-    return Axis(key, listed)
+    if not values:
+        raise ConfigError(Problem(f"sweep.{key}", values, "at least one value"))
+    return Axis(key, tuple(values))
 
 
 def parse_interval(key: str, values: object, table: Table) -> Interval:
@@ -197,11 +198,17 @@ def _like(example: object, value: float) -> Any:
     return round(value) if isinstance(example, int) else value
 
 
-def _plain(value: object) -> Any:
-    """Return a value from Python (a model, a number of numpy) as TOML has it."""
+def plain(value: Any) -> Any:
+    """Return a value from Python (a model, an array or number of numpy) as TOML has it."""
     if isinstance(value, Model):
         return value.table()
-    return value.item() if hasattr(value, "item") else value
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return [plain(item) for item in value]
+    return "none" if value is None else value
 
 
 # What the values are, once they are part of an experiment

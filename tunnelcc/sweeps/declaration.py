@@ -36,8 +36,10 @@ from tunnelcc.sweeps.axes import (
     coordinate,
     parse_axis,
     parse_interval,
+    plain,
     sample,
 )
+from tunnelcc.toml import write_toml, write_value
 
 DEFAULT_SEEDS = 5
 POINT, SEED = "point", "seed"
@@ -131,13 +133,17 @@ class Sweep:
             for axis in dimension.axes
         }
 
-    def table(self) -> dict[str, Any]:
-        """Return the sweep as TOML has it: with ranges and samples as the values they gave."""
-        declared: dict[str, Any] = {"seeds": list(self.seeds)}
+    def to_toml(self) -> str:
+        """Return the scenario with its sweep, ranges and samples as the values they gave."""
+        lines = [write_toml(self.base), "[sweep]", f"seeds = {list(self.seeds)}"]
         for dimension in self.dimensions:
-            values = {axis.key: list(axis.values) for axis in dimension.axes}
-            declared |= {"zip": values} if dimension.name == POINT else values
-        return {**self.base, "sweep": declared}
+            if dimension.name == POINT:
+                lines += ["", "[sweep.zip]"]
+            lines += [
+                f"{write_value(axis.key)} = {write_value(list(axis.values))}"
+                for axis in dimension.axes
+            ]
+        return "\n".join(lines) + "\n"
 
     def _check(self) -> None:
         """Refuse what is wrong with a single value, before anything runs. Raises ConfigError."""
@@ -176,7 +182,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         elif isinstance(value, Mapping) and not value.keys() & {"from", "to", "steps"}:
             flat |= _flat(value, f"{key}.")
         else:
-            flat[key] = value
+            flat[key] = plain(value)
     return flat
 
 
@@ -208,6 +214,7 @@ def _dimensions(declared: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[
             raise ConfigError(Problem(f"sweep.{key}", values, expected))
         else:
             dimensions.append(Dimension(key, (parse_axis(key, values, first),)))
+    dimensions.sort(key=lambda dimension: dimension.name == POINT)  # last, as in TOML
     keys = [axis.key for dimension in dimensions for axis in dimension.axes]
     for key in keys:
         if keys.count(key) > 1:

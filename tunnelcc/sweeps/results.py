@@ -16,7 +16,6 @@ from tunnelcc.result import Result
 from tunnelcc.store import Store
 from tunnelcc.store.index import Row
 from tunnelcc.sweeps.declaration import SEED, Sweep
-from tunnelcc.toml import write_toml
 
 if TYPE_CHECKING:
     import xarray
@@ -61,7 +60,7 @@ def dataset(
     coordinates = {**_coordinates(sweep), "flow": ("flow", np.arange(flows), {"long_name": "flow"})}
     if series:
         coordinates |= _add_series(data, sweep, [_load(store, row) for row in rows])
-    attributes = {"title": str(sweep.base.get("title", "")), "scenario": write_toml(sweep.table())}
+    attributes = {"title": str(sweep.base.get("title", "")), "scenario": sweep.to_toml()}
     return xarray.Dataset(data, coordinates, {**attributes, **provenance})
 
 

@@ -34,19 +34,21 @@ def print_results(results: xarray.Dataset) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim")
+    several_flows = results.sizes["flow"] > 1  # of one flow, Jain's index tells nothing
     dims = [str(dim) for dim in results["goodput"].dims if dim != SEED]
     keys = [str(key) for key in results.coords if set(results[key].dims) & set(dims)]
     for key in keys:
         table.add_column(key, overflow="fold")
-    for heading, _, _ in _COLUMNS.values():
+    columns = {name: column for name, column in _COLUMNS.items() if name != "jain" or several_flows}
+    for heading, _, _ in columns.values():
         table.add_column(heading, justify="right")
-    intervals = {name: confidence_interval(results[name]) for name in _COLUMNS}
+    intervals = {name: confidence_interval(results[name]) for name in columns}
     shape = [results.sizes[dim] for dim in dims]
     points = list(itertools.islice(np.ndindex(*shape), _MOST_ROWS))
     for point in points:
         at = dict(zip(dims, point, strict=True))
         cells = [_coordinate(results[key], at) for key in keys]
-        for name, (_, factor, digits) in _COLUMNS.items():
+        for name, (_, factor, digits) in columns.items():
             here = intervals[name].isel(at)
             cells.append(_interval(here, factor, digits))
         table.add_row(*cells)

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The run store: whole files or none, damage noticed, the index only a cache."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tunnelcc as tc
+from tunnelcc import scenario
+from tunnelcc.store import Store, StoreError, run_id, runfile
+from tunnelcc.store import store as store_module
+from tunnelcc.store.summary import summarise
+
+
+@pytest.fixture
+def filled(tmp_path, plain_result, relay_result):
+    """A store with two runs, and their ids."""
+    ids = []
+    with Store(tmp_path / "runs") as store:
+        for result in (plain_result, relay_result):
+            ids.append(run_id(result.experiment))
+            data = runfile.encode(result.experiment, result)
+            store.add(ids[-1], data, summarise(result))
+    return tmp_path / "runs", ids
+
+
+def _file(directory: Path, id_: str) -> Path:
+    return directory / "runs" / id_[:2] / f"{id_}.run"
+
+
+@pytest.mark.parametrize("result", ["plain_result", "relay_result"])
+def test_a_run_comes_back_bit_for_bit(result, request):
+    run = request.getfixturevalue(result)
+    data = runfile.encode(run.experiment, run)
+    back = runfile.decode(data)
+    assert back.digest() == run.digest()
+    assert back.to_json() == run.to_json()
+    assert back.dataset.identical(run.dataset)
+    assert runfile.encode(back.experiment, back) == data
+
+
+def test_an_error_comes_back():
+    experiment = tc.Experiment(duration="1s")
+    back = runfile.decode(runfile.encode(experiment, tc.RunError("no luck\nat all")))
+    assert isinstance(back, tc.RunError)
+    assert str(back) == "no luck\nat all"
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_change_of_a_file_goes_unnoticed(data, plain_result):
+    whole = runfile.encode(plain_result.experiment, plain_result)
+    kind = data.draw(st.sampled_from(["truncated", "altered", "extended"]))
+    place = data.draw(st.integers(0, len(whole) - 1))
+    byte = data.draw(st.integers(1, 255))
+    changed = {
+        "truncated": whole[:place],
+        "altered": whole[:place] + bytes([whole[place] ^ byte]) + whole[place + 1 :],
+        "extended": whole + bytes([byte]),
+    }[kind]
+    with pytest.raises((runfile.DamagedFileError, tc.TunnelccError)):
+        runfile.decode(changed)
+
+
+@given(st.binary(max_size=200))
+def test_what_is_no_run_is_refused(data):
+    with pytest.raises(runfile.DamagedFileError):
+        runfile.decode(data)
+
+
+def test_a_file_of_a_newer_version_is_told():
+    with pytest.raises(tc.TunnelccError, match="format 2, written by a newer tunnelcc"):
+        runfile.decode(b"tunnelcc run 2\nwhatever comes then")
+
+
+def test_rows_survive_the_loss_of_the_index(filled):
+    directory, ids = filled
+    with Store(directory) as store:
+        before = [repr(store.row(id_)) for id_ in ids]
+    (directory / "index.sqlite").unlink()
+    with Store(directory) as store:
+        assert [repr(store.row(id_)) for id_ in ids] == before
+        assert store.row(ids[0]).metrics["goodput"] > 5e6
+
+
+def test_a_damaged_index_is_made_anew(filled):
+    directory, ids = filled
+    (directory / "index.sqlite").write_bytes(b"no database at all" * 100)
+    with Store(directory) as store:
+        assert all(store.row(id_) is not None for id_ in ids)
+
+
+@pytest.mark.parametrize("damage", ["truncate", "alter", "empty"])
+def test_a_damaged_run_is_not_there(filled, damage):
+    directory, ids = filled
+    file = _file(directory, ids[0])
+    whole = file.read_bytes()
+    middle = len(whole) // 2
+    file.write_bytes(
+        {
+            "truncate": whole[:middle],
+            "alter": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
+            "empty": b"",
+        }[damage]
+    )
+    with Store(directory) as store:
+        assert store.row(ids[0]) is None
+        assert store.row(ids[1]) is not None
+        assert [id_ for id_, _ in store.damaged()] == [ids[0]]
+        with pytest.raises(StoreError, match="is damaged"):
+            store.load(ids[0])
+
+
+def test_metrics_are_made_anew_when_their_code_changes(filled, monkeypatch):
+    directory, ids = filled
+    monkeypatch.setattr(store_module, "summary_version", lambda: "other")
+    monkeypatch.setattr(store_module, "summarise", lambda result: {"goodput": 1.0})
+    with Store(directory) as store:
+        assert store.row(ids[0]).metrics == {"goodput": 1.0}
+
+
+def test_a_full_disk_is_told_and_leaves_nothing_half_written(filled, monkeypatch, plain_result):
+    directory, ids = filled
+    write = Path.write_bytes
+
+    def full(self, data):
+        write(self, data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with Store(directory) as store, pytest.raises(StoreError) as caught:
+        store.add("ab" * 16, runfile.encode(plain_result.experiment, plain_result), {})
+    monkeypatch.undo()
+    assert "No space left on device" in str(caught.value)
+    assert "is kept" in str(caught.value)
+    assert sorted(Store(directory).ids()) == sorted(ids)
+    assert not list(directory.glob("**/.*.tmp"))
+
+
+def test_two_stores_share_a_directory(filled):
+    directory, ids = filled
+    with Store(directory) as first, Store(directory) as second:
+        first.remove(ids[:1])
+        assert second.row(ids[0]) is None
+        assert repr(second.row(ids[1])) == repr(first.row(ids[1]))
+
+
+def test_runs_are_read_where_no_index_can_be_written(filled):
+    directory, ids = filled
+    (directory / "index.sqlite").unlink()
+    (directory / "index.sqlite").mkdir()
+    with Store(directory) as store:
+        assert all(store.row(id_) is not None for id_ in ids)
+
+
+def test_a_newer_store_is_told(filled):
+    directory, _ = filled
+    (directory / "store.json").write_text(json.dumps({"format": 99}))
+    with pytest.raises(StoreError, match=r"format 99, written by a newer tunnelcc; .* format 1$"):
+        Store(directory)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "no JSON", '{"format": '])
+def test_a_store_without_version_is_told(filled, text):
+    directory, _ = filled
+    (directory / "store.json").write_text(text)
+    with pytest.raises(StoreError, match=r"store\.json cannot be read"):
+        Store(directory)
+
+
+def test_runs_are_found_by_the_beginning_of_their_id(filled):
+    directory, ids = filled
+    store = Store(directory)
+    assert store.find(ids[0]) == store.find(ids[0][:8]) == ids[0]
+    for wrong in ("", "x", "../..", "zz", "0" * 32):
+        with pytest.raises(tc.ConfigError, match="the id of a run"):
+            store.find(wrong)
+
+
+def test_old_leftovers_are_deleted_and_new_ones_are_not(filled):
+    directory, _ = filled
+    old, new = directory / "runs" / ".a.run.1.tmp", directory / "runs" / ".b.run.2.tmp"
+    for file in (old, new):
+        file.touch()
+    os.utime(old, (0, 0))
+    Store(directory).clean()
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+# Ids
+
+EXPERIMENT = {"path": {"rtt": "40ms"}, "flows": [{"cc": "bbr"}], "tunnel": "gost-relay-ws"}
+CHANGES = {
+    "path.rtt": "41ms", "path.rate": "99Mbps", "path.loss": "0.1%", "path.buffer": "2bdp",
+    "flows.count": 2, "cc": "cubic", "flows.cc.probe_rtt_interval": "5s", "tunnel": "none",
+    "tunnel.cc": "cubic", "tunnel.copy_buffer": "64KiB", "hosts.kernel": "5.10", "seed": 2,
+    "duration": "31s", "warmup": "1s", "direction": "down", "probe_interval": "50ms",
+}  # fmt: skip
+
+
+def test_what_changes_the_run_changes_its_id():
+    ids = [run_id(scenario.build(EXPERIMENT, {}))]
+    ids += [run_id(scenario.build(EXPERIMENT, {key: value})) for key, value in CHANGES.items()]
+    assert len(set(ids)) == len(ids)
+
+
+def test_how_it_is_written_does_not():
+    same = [{}, {"title": "x"}, {"path.rtt": "0.04s"}, {"path.buffer": 500_000}, {"flows.count": 1}]
+    assert len({run_id(scenario.build(EXPERIMENT, changes)) for changes in same}) == 1
+
+
+def test_a_tunnel_of_ones_own_counts_by_its_contents(tmp_path):
+    catalogue = Path(tc.__file__).parent / "catalog" / "tunnels" / "gost-relay-ws.toml"
+    file = tmp_path / "mine.toml"
+    shutil.copy(catalogue, file)
+    mine = run_id(scenario.build(EXPERIMENT, {"tunnel": str(file)}))
+    assert mine == run_id(scenario.build(EXPERIMENT, {}))
+    text = file.read_text()
+    assert "bytes = 32768" in text
+    file.write_text(text.replace("bytes = 32768", "bytes = 65536", 1))
+    assert run_id(scenario.build(EXPERIMENT, {"tunnel": str(file)})) != mine
+
+
+def test_other_models_are_other_runs(monkeypatch):
+    from tunnelcc.store import identity
+
+    experiment = scenario.build(EXPERIMENT, {})
+    before = run_id(experiment)
+    monkeypatch.setattr(identity, "model_version", lambda: "0" * 32)
+    assert run_id(experiment) != before

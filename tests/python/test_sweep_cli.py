@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`tunnelcc sweep` and `tunnelcc store`: what they print, and how they fail."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tunnelcc as tc
+from tunnelcc import cli, progress
+from tunnelcc.reproduction import command
+from tunnelcc.store import run_id
+
+SCENARIO = """
+title = "Two by two"
+duration = "1s"
+path.rate = "10Mbps"
+
+[[flows]]
+cc = "bbr"
+count = 2
+
+[sweep]
+seeds = 2
+cc = ["bbr", "cubic"]
+"""
+NAME = "two-by-two"
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; return exit code, standard output and standard error."""
+
+    def call(*arguments):
+        code = 0
+        try:
+            cli.main([str(argument) for argument in arguments])
+        except SystemExit as exit_:
+            code = exit_.code
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def scenario(tmp_path_factory):
+    file = tmp_path_factory.mktemp("scenario") / f"{NAME}.toml"
+    file.write_text(SCENARIO)
+    return file
+
+
+@pytest.fixture(scope="module")
+def swept(scenario):
+    """A store in which the scenario was run over two RTTs, too."""
+    store = scenario.parent / "runs"
+    tc.sweep(scenario, {"cc": ["bbr", "cubic"], "path.rtt": ["10ms", "20ms"]}, store=store,
+             jobs=2, progress=False)  # fmt: skip
+    return store
+
+
+def test_a_sweep_prints_a_table_and_its_name(run, scenario, swept):
+    arguments = ["sweep", scenario, "--store", swept, "--axis", "path.rtt=10ms, 20ms"]
+    code, out, err = run(*arguments)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].split() == [
+        "cc", "path.rtt", "goodput", "Mbit/s", "utilisation", "Jain", "queueing", "ms",
+        "retransmitted", "%",
+    ]  # fmt: skip
+    assert [line.split()[:2] for line in lines[1:5]] == [
+        ["bbr", "10ms"], ["bbr", "20ms"], ["cubic", "10ms"], ["cubic", "20ms"],
+    ]  # fmt: skip
+    assert lines[-1] == f"{swept / NAME}: 8 runs (0 run, 8 cached, 0 failed)"
+
+
+def test_axes_need_no_scenario(run, tmp_path):
+    options = ["--axis", "path.rtt=10ms,20ms", "--set", "duration=1s", "--set", "path.rate=9Mbps"]
+    code, out, _ = run("sweep", *options, "--seeds", "3,5", "--store", tmp_path, "--jobs", 1)
+    assert code == 0
+    assert out.splitlines()[-1] == f"{tmp_path}/sweep: 4 runs (4 run, 0 cached, 0 failed)"
+    found = tc.open(tmp_path / "sweep")
+    assert found["path.rtt"].values.tolist() == [0.01, 0.02]
+    assert found["seed"].values.tolist() == [3, 5]
+
+
+def test_ranges_on_the_command_line(run, tmp_path):
+    axis = 'path.rtt={from="10ms", to="40ms", steps=3, scale="log"}'
+    options = ["--set", "duration=1s", "--set", "path.rate=1Mbps", "--seeds", "1"]
+    run("sweep", "--axis", axis, *options, "--store", tmp_path, "--jobs", 1)
+    assert tc.open(tmp_path)["path.rtt"].values == pytest.approx([0.01, 0.02, 0.04])
+
+
+def test_failed_runs_are_told_and_count(run, tmp_path):
+    options = ["--set", "duration=1s", "--set", "path.rate=1Mbps", "--seeds", "1", "--jobs", 1]
+    axis = "path.buffer=100B,1bdp"
+    code, out, err = run("sweep", "--axis", axis, *options, "--store", tmp_path)
+    assert code == 1
+    assert out.splitlines()[-1].endswith("2 runs (1 run, 0 cached, 1 failed)")
+    assert err.endswith(
+        "first error: path.buffer = '100B': expected room for one packet, 1500 bytes "
+        "(it is 100 bytes)\n"
+    )
+
+
+@pytest.mark.parametrize("suffix", ["nc", "csv"])
+def test_results_are_exported(run, scenario, swept, tmp_path, suffix):
+    file = tmp_path / f"results.{suffix}"
+    assert run("store", "export", NAME, file, "--store", swept)[0] == 0
+    results = tc.open(swept / NAME)
+    if suffix == "nc":
+        assert tc.open(file).equals(results)
+        assert tc.open(file).attrs == results.attrs
+        assert tc.open(file)["path.rtt"].attrs == results["path.rtt"].attrs
+        return
+    rows = list(csv.DictReader(file.open()))
+    assert len(rows) == 8
+    for row in rows:
+        at = {"cc": row["cc"], "path.rtt": float(row["path.rtt"]), "seed": int(row["seed"])}
+        here = results.sel(at)
+        assert float(row["goodput"]) == here["goodput"].item()
+        assert float(row["flow_goodput.1"]) == here["flow_goodput"].values[1]
+        assert row["run"] == here["run"].item()
+
+
+def test_large_seeds_are_exported(tmp_path):
+    found = tc.sweep({"path": {"rate": "1Mbps"}, "duration": "1s"}, {}, [2**40], store=tmp_path,
+                     jobs=1, progress=False)  # fmt: skip
+    from tunnelcc.sweeps import export
+
+    export.write(found, tmp_path / "x.nc")
+    assert tc.open(tmp_path / "x.nc")["seed"].values.tolist() == [str(2**40)]
+
+
+def test_the_store_lists_sweeps_and_runs(run, swept):
+    code, out, _ = run("store", "ls", "--store", swept)
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0] == f"{NAME}: 8 runs, 0 failed, 0 missing"
+    assert re.fullmatch(r"8 runs in \d+\.\d MB", lines[-1])
+    _, out, _ = run("store", "ls", NAME, "--store", swept)
+    assert len(out.splitlines()) == 8
+    assert re.fullmatch(
+        r"[0-9a-f]{12}  cc=bbr path.rtt=0.01 seed=1  \d\.\d\d Mbit/s", out.splitlines()[0]
+    )
+
+
+def test_a_row_has_the_command_that_repeats_it(run, swept):
+    results = tc.open(swept / NAME)
+    here = results.sel({"cc": "cubic", "path.rtt": 0.02, "seed": 2})
+    code, out, _ = run("store", "show", here["run"].item()[:12], "--store", swept)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == f"run {here['run'].item()}"
+    words = shlex.split(lines[1])
+    assert words[:2] == ["tunnelcc", "run"]
+    _, again, _ = run(*words[1:], "--json")
+    assert json.loads(again)["aggregate"]["goodput_bps"] == here["goodput"].item()
+    assert f"goodput = {here['goodput'].item():.6g} bit/s" in lines
+
+
+def test_a_sweep_is_shown_as_toml(run, swept, tmp_path):
+    _, out, _ = run("store", "show", NAME, "--store", swept)
+    (tmp_path / "again.toml").write_text(out)
+    assert len(tc.Sweep(tmp_path / "again.toml")) == 8
+
+
+EXPERIMENTS = [
+    {},
+    {"title": "left out", "seed": 2**63 - 1},
+    {"path": {"rate": "1Gbps", "rate_steps": [["1s", "5Mbps"]], "buffer": "20p", "loss": "0.1%"}},
+    {"flows": [{"cc": {"name": "bbr", "probe_rtt_interval": 5}, "rtt": "5ms"}, {"count": 3}]},
+    {"cross_traffic": [{"rate": "1Mbps", "on": "1s", "off": "2s"}]},
+    {"tunnel": {"name": "gost-relay-wss", "cc": {"name": "bbr"}, "copy_buffer": 4096}},
+    {"tunnel": "gost-relay-ws", "hosts": {"kernel": "5.10", "client": {"kernel": "6.18"}}},
+    {"tcp": {"timestamps": False, "ecn": True}, "direction": "down", "duration": "90s"},
+]
+
+
+@pytest.mark.parametrize("table", EXPERIMENTS, ids=str)
+def test_the_command_means_the_same_experiment(table, monkeypatch):
+    experiment = tc.Experiment(**table)
+    words = shlex.split(command(experiment.model_copy(update={"title": ""})))
+    caught = []
+
+    def simulate(again):
+        caught.append(again)
+        raise tc.RunError("enough")
+
+    monkeypatch.setattr("tunnelcc.runner.run", simulate)
+    with pytest.raises(SystemExit):
+        cli.main(words[1:])
+    assert run_id(caught[0]) == run_id(experiment)
+    assert caught[0].model_copy(update={"title": experiment.title}) == experiment
+
+
+def test_damage_is_found_and_mended(run, scenario, tmp_path):
+    store = tmp_path / "runs"
+    tc.sweep(scenario, store=store, jobs=1, progress=False)
+    file = next(store.glob("runs/*/*.run"))
+    file.write_bytes(file.read_bytes()[:-1])
+    code, out, _ = run("store", "verify", "--store", store)
+    assert code == 1
+    assert out == f"{file.stem}: its checksum is wrong\n4 runs, 1 damaged\n"
+    _, out, _ = run("sweep", scenario, "--store", store)
+    assert out.splitlines()[-1].endswith("4 runs (1 run, 3 cached, 0 failed)")
+    assert run("store", "verify", "--store", store) == (0, "4 runs, 0 damaged\n", "")
+
+
+def test_what_is_deleted_is_not_used_elsewhere(run, scenario, tmp_path):
+    store = tmp_path / "runs"
+    tc.sweep(scenario, {"cc": ["bbr"]}, name="a", store=store, jobs=1, progress=False)
+    tc.sweep(scenario, {"cc": ["bbr", "cubic"]}, name="b", store=store, jobs=1, progress=False)
+    assert run("store", "rm", "b", "--store", store) == (0, "2 runs deleted\n", "")
+    assert set(tc.open(store)["error"].values.ravel()) == {""}
+    assert run("store", "rm", "a", "--store", store) == (0, "2 runs deleted\n", "")
+    assert run("store", "ls", "--store", store) == (0, "0 runs in 0.0 MB\n", "")
+
+
+HUGE = [f"--axis={key}={{from={low}, to={high}, steps=100}}" for key, low, high in (
+    ("path.rtt", '"1ms"', '"1s"'), ("path.loss", '"1%"', '"9%"'), ("flows.count", 1, 1000),
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sweep"], ["--axis", "expected KEY=VALUE,VALUE"]),
+        (["sweep", "nofile.toml"], ["'nofile.toml'", "No such file"]),
+        (["sweep", "--axis", "path.rt=1ms"], ["path.rt", "did you mean 'rtt'?"]),
+        (["sweep", "--axis", "path.rtt="], ["sweep.path.rtt = []", "at least one value"]),
+        (["sweep", "--axis", "path.rtt"], ["--axis = 'path.rtt'", "KEY=VALUE"]),
+        (["sweep", "--axis", "path.rtt=1ms,5"], ["path.rtt = 5", "the unit is missing"]),
+        (["sweep", "--axis", "cc=bbr", "--seeds", "0"], ["sweep.seeds = 0", "how many"]),
+        (["sweep", "--axis", "cc=bbr", "--seeds", "x"], ["sweep.seeds = 'x'", "how many"]),
+        (["sweep", "--axis", "cc=bbr", "--jobs", "0"], ["--jobs"]),
+        (["sweep", "--axis", "cc=bbr", "--name", "../x"], ["name = '../x'"]),
+        (["sweep", "--axis", "cc=bbr", "--output", "x.xlsx"], ["output = 'x.xlsx'", ".nc, .csv"]),
+        (["sweep", *HUGE, "--seeds", "100"], ["sweep = 100000000", "at most 100,000", "--yes"]),
+        (["store"], ["Missing command"]),
+        (["store", "list"], ["command = 'list'", "did you mean 'ls'?"]),
+        (["store", "ls", "--store", "nowhere"], ["store = 'nowhere'", "that a sweep has made"]),
+        (["store", "show", "x", "--store", "STORE"], ["run = 'x'", "id of a run"]),
+        (["store", "ls", "two", "--store", "STORE"], ["STORE/two", "a sweep of this store", NAME]),
+        (["store", "export", NAME, "x.txt", "--store", "STORE"], ["output = 'x.txt'"]),
+    ],
+)
+def test_wrong_input_is_told_in_one_message(run, swept, arguments, words):
+    place = lambda text: text.replace("STORE", str(swept))  # noqa: E731
+    code, out, err = run(*map(place, arguments))
+    if arguments == ["store"]:
+        return
+    assert (code, out) == (2, "")
+    assert err.startswith("tunnelcc: ")
+    assert len(err.splitlines()) == 1
+    for word in words:
+        assert place(word) in err
+
+
+def _terminal(arguments: list[str], answer: bytes, directory: Path) -> tuple[int, bytes]:
+    """Run a command on a terminal and type ``answer``."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tunnelcc", *arguments],
+        stdin=theirs, stdout=theirs, stderr=theirs, cwd=directory,
+    )  # fmt: skip
+    os.close(theirs)
+    text = b""
+    while b"[y/N]" not in text:
+        text += os.read(ours, 1024)
+    os.write(ours, answer)
+    code = process.wait(timeout=30)
+    os.close(ours)
+    return code, text
+
+
+def test_a_terminal_is_asked_before_a_hundred_million_runs(tmp_path):
+    code, text = _terminal(["sweep", *HUGE, "--seeds", "100"], b"n\n", tmp_path)
+    assert code == 130
+    assert b"These are 100,000,000 runs. Start?" in text
+    assert not list(tmp_path.iterdir())
+
+
+def test_python_refuses_a_hundred_million_runs_unless_told(tmp_path):
+    axes = {"path.rtt": {"from": "1ms", "to": "1s", "steps": 1000}}
+    with pytest.raises(tc.ConfigError, match="sweep = 1000000: expected at most 100,000 runs"):
+        tc.sweep({}, axes, 1000, store=tmp_path)
+
+
+def test_plain_lines_where_there_is_no_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0)
+    monkeypatch.setattr(progress, "_LINE_SECONDS", 0)
+
+    class Counts:
+        total, done, failed, cached = 10, 3, 1, 2
+
+    with progress.RunsProgress() as shown:
+        shown.begin(8.0, 1.0)
+        shown.update(Counts, 4.0)
+    assert re.fullmatch(
+        r"6 of 10 runs, 1 failed, 2 cached, \d+\.\d runs/s, 0:00 left\n", capsys.readouterr().err
+    )
+
+
+def test_a_terminal_shows_a_bar(monkeypatch):
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+
+    class Counts:
+        total, done, failed, cached = 10, 3, 1, 2
+
+    with progress.RunsProgress() as shown:
+        shown.begin(8.0, 1.0)
+        shown.update(Counts, 4.0)
+    for word in ("6/10", "1 failed", "2 cached", "runs/s", "left"):
+        assert word in screen.getvalue()
