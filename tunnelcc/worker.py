@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import sys
+import threading
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -16,6 +19,7 @@ def main() -> None:
     # Ctrl-C reaches the whole group of processes; the parent decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pipe: Connection[object, Any] = Connection(int(sys.argv[1]))
+    threading.Thread(target=_end_with_parent, args=(pipe.fileno(),), daemon=True).start()
     while True:
         try:
             function, argument = pipe.recv()
@@ -29,3 +33,11 @@ def main() -> None:
             pipe.send(outcome)
         except BrokenPipeError:
             return
+
+
+def _end_with_parent(pipe: int) -> None:
+    """Wait until the other end of ``pipe`` is closed, and end the process in whatever it does."""
+    hang_up = select.poll()
+    hang_up.register(pipe, 0)
+    hang_up.poll()
+    os._exit(0)

@@ -70,6 +70,7 @@ def test_no_change_of_a_file_goes_unnoticed(data, plain_result):
         runfile.decode(changed)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_what_is_no_run_is_refused(data):
     with pytest.raises(runfile.DamagedFileError):
