@@ -119,11 +119,14 @@ class Profile(Model):
         )
 
 
-def of(profile: Profile, operations: Iterable[str], compressed: float = 1.0) -> Cost:
+def of(
+    profile: Profile, operations: Iterable[str], compressed: float = 1.0, effort: float = 1.0
+) -> Cost:
     """Return the cost of doing ``operations``, in their order, once per packet or record.
 
     Bytes are those of the packet before compression: operations behind one that compresses handle
-    ``compressed`` times as many, and so do those before one that expands.
+    ``compressed`` times as many, and so do those before one that expands. ``effort``: how many
+    times as long compression takes as with the English prose that profiles are measured on.
     """
     names = tuple(operations)
     expands = any(name.endswith("-decompress") for name in names)
@@ -133,9 +136,11 @@ def of(profile: Profile, operations: Iterable[str], compressed: float = 1.0) -> 
         cost = profile.operation(name)
         if name.endswith("-decompress"):
             share = 1.0
-        per_call += cost.per_call
-        per_byte += cost.per_byte * share
-        if name.endswith("-compress"):
+        compresses = name.endswith("-compress")
+        times = effort if compresses else 1.0
+        per_call += cost.per_call * times
+        per_byte += cost.per_byte * times * share
+        if compresses:
             share = compressed
     return Cost(per_call, per_byte)
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc import catalog, costs
-from tunnelcc.catalog import RelayEntry
-from tunnelcc.catalog.layers import Surroundings
+from tunnelcc.catalog import DatagramEntry, RelayEntry
+from tunnelcc.catalog.layers import Surroundings, wrap
 from tunnelcc.catalog.packets import PLAIN_HEADERS, PacketEntry
 from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
@@ -46,6 +46,18 @@ def surroundings(experiment: Experiment, entry: PacketEntry) -> Surroundings:
     """Return what the layers of the experiment's tunnel ``entry`` need to know."""
     mtu = (experiment.tunnel and experiment.tunnel.mtu) or entry.device.mtu
     return Surroundings(mtu, experiment.path.mtu, experiment.flows[0].payload)
+
+
+def full_packets(experiment: Experiment) -> list[int]:
+    """Return the IP bytes of the packets in which a flow's full segment crosses the path.
+
+    Without a tunnel of packets, those are the segment's own.
+    """
+    size, tunnel = mss(experiment) + experiment.tcp.header_bytes, experiment.tunnel
+    entry = catalog.load(tunnel.name) if tunnel else None
+    if tunnel is None or not isinstance(entry, DatagramEntry):
+        return [size]
+    return wrap(entry.layers(tunnel.mode), size, surroundings(experiment, entry))
 
 
 def receive_window(host: Hosts) -> int:

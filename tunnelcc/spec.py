@@ -12,7 +12,7 @@ from typing import Any
 
 from tunnelcc import catalog, core, costs, derived
 from tunnelcc.catalog import DatagramEntry, RelayEntry, packets, relay
-from tunnelcc.catalog.layers import compressed_share
+from tunnelcc.catalog.layers import compression
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.config import CongestionControl, CrossTraffic, Experiment, Flow, Hosts
 from tunnelcc.kernels import kernels
@@ -255,11 +255,13 @@ def _packet_cost(experiment: Experiment, entry: PacketEntry, encapsulates: bool)
     """Cost in ns; where packets are compressed, with the ratio of full ones."""
     assert experiment.tunnel is not None
     profile = costs.load(experiment.hosts.profile or costs.REFERENCE)
-    operations = entry.operations(experiment.tunnel.mode, encapsulates)
+    mode = experiment.tunnel.mode
     full = derived.mss(experiment) + experiment.tcp.header_bytes
-    layers = entry.layers(experiment.tunnel.mode)
+    around = derived.surroundings(experiment, entry)
     cost = costs.of(
-        profile, operations, compressed_share(layers, full, derived.surroundings(experiment, entry))
+        profile,
+        entry.operations(mode, encapsulates),
+        *compression(entry.layers(mode), full, around),
     )
     spec = core.load().PacketCostSpec()
     spec.per_packet = cost.per_call

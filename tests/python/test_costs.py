@@ -40,6 +40,11 @@ def test_behind_compression_there_are_fewer_bytes():
     assert costs.of(ROUND, send, compressed=0.25) == (3500, 2 + 4 / 4)
 
 
+def test_some_payloads_take_more_effort_to_compress():
+    cost = costs.of(ROUND, ["tun-read", "lz4-compress", "udp-send"], effort=3)
+    assert cost == (1000 + 3 * 500 + 2000, 3 * 2)
+
+
 def test_before_expansion_there_are_fewer_bytes():
     assert costs.of(ROUND, ["aes-128-cbc-decrypt", "lz4-decompress"], 0.5) == (300, 0.25 + 1)
 

@@ -18,6 +18,7 @@ from lz4 import block as lz4
 
 import tunnelcc as tc
 from tunnelcc import catalog, costs, payloads, spec
+from tunnelcc.calibrate import timing
 from tunnelcc.catalog.layers import Surroundings, wrap
 from tunnelcc.toml import write_toml
 
@@ -40,7 +41,8 @@ HEADING = f"""\
 # Mean bytes of {PACKETS} TCP/IPv4 packets, each compressed by itself, by the packets' IP bytes, of
 # which 52 are headers. lz4: LZ4_compress_default() of lz4 1.10; zlib-1, zlib-9: compress2() of
 # zlib 1.2.13, with header and checksum; lzo-1, lzo-999: lzo1x_1_compress(), lzo1x_999_compress()
-# of liblzo2 2.10. Measured by `pytest tests/python/test_payloads.py --update`.
+# of liblzo2 2.10. effort: CPU time over that of prose, packets of 1500 bytes. Measured by
+# `pytest tests/python/test_payloads.py --update`.
 
 """
 
@@ -50,6 +52,19 @@ def _sizes(corpus: str, compress: Callable[[bytes], bytes], ip_bytes: list[int])
         round(mean(len(compress(it)) for it in payloads.packets(corpus, size, PACKETS)), 1)
         for size in ip_bytes
     ]
+
+
+def _efforts(compress: Callable[[bytes], bytes]) -> dict[str, float]:
+    """CPU time of compressing full packets of each corpus, over that of prose."""
+
+    def taken(corpus: str) -> float:
+        packets = payloads.packets(corpus, 1500, PACKETS)
+        return min(
+            timing.repeated(lambda: [compress(packet) for packet in packets])(1) for _ in range(9)
+        )
+
+    prose = taken("text")
+    return {corpus: round(taken(corpus) / prose, 2) for corpus in payloads.CORPORA}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,6 +77,7 @@ def _updated(request: pytest.FixtureRequest) -> None:
         table[corpus] = {
             name: _sizes(corpus, compress, IP_BYTES) for name, compress in COMPRESSORS.items()
         }
+    table["effort"] = {name: _efforts(compress) for name, compress in COMPRESSORS.items()}
     path = Path(payloads.__file__).with_name("sizes.toml")
     path.write_text(HEADING + write_toml(table))
     payloads.recorded.cache_clear()
@@ -93,6 +109,15 @@ def test_random_bytes_expand(algorithm):
     for size, after in payloads.compressed("random", algorithm):
         if size >= 128:
             assert more[0] <= after - size <= more[1], size
+
+
+@pytest.mark.parametrize("algorithm", COMPRESSORS)
+def test_compression_takes_as_much_longer_or_shorter_as_recorded(algorithm):
+    efforts = _efforts(COMPRESSORS[algorithm])
+    assert payloads.effort("text", algorithm) == pytest.approx(1, abs=0.1)
+    for corpus, found in efforts.items():
+        recorded = payloads.effort(corpus, algorithm)
+        assert recorded / 2 <= found <= 2 * recorded, corpus  # processors and releases differ
 
 
 def test_small_packets_compress_less_than_large_ones():
@@ -196,7 +221,8 @@ def test_operations_behind_compression_cost_less():
     profile = costs.load(costs.REFERENCE)
     cipher = profile.operation("aes-256-cbc-encrypt").per_byte
     after = payloads.after("digits", "lz4", 1500) + 1
-    expected = costs.of(profile, ["tun-read", "lz4-compress"]).per_byte
+    expected = profile.operation("tun-read").per_byte
+    expected += profile.operation("lz4-compress").per_byte * payloads.effort("digits", "lz4")
     expected += after / 1500 * (cipher + profile.operation("udp-send").per_byte)
     assert per_byte("digits") == pytest.approx(expected, rel=1e-3)
     assert per_byte("random") > expected + 0.9 * cipher

@@ -200,9 +200,15 @@ class Simulated:
             parameter.label
             for parameter in self.paper.file.parameters
             if parameter.concerns(self.figure.id)
-            and not (parameter.key == "path.buffer" and max(point.values("drops"), default=1) == 0)
+            and not (parameter.key == "path.buffer" and _dropped_nothing(point))
         }
         return tuple(label for label in _LABELS if label in found)
+
+
+def _dropped_nothing(point: Point) -> bool:
+    """Whether there were runs, and the bottleneck's queue dropped nothing in any."""
+    drops = [run.values["drops"] for run in point.runs if "drops" in run.values]
+    return bool(drops) and max(drops) == 0
 
 
 @dataclass

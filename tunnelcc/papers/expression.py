@@ -43,6 +43,8 @@ EXPERIMENT = {
     "rmem": "hosts.tcp_rmem of the receiver, bytes",
     "mss": "payload of a full segment, bytes",
     "packet": "IP bytes of a full segment",
+    "outer": "IP bytes that a full segment has on the path, in a tunnel of packets or without",
+    "outer_packets": "IP packets in which it crosses the path",
     "initial_window": "tcp.initial_window, segments",
     "flows": "number of flows",
 }
@@ -70,6 +72,7 @@ def evaluate(text: str, values: Mapping[str, float]) -> float:
 def variables(experiment: Experiment) -> dict[str, float]:
     """Return what EXPERIMENT lists, in SI units."""
     path, (_, receiver) = experiment.path, derived.sides(experiment)
+    mss, outer = derived.mss(experiment), derived.full_packets(experiment)
     return {
         "rate": path.rate,
         "rtt": path.rtt,
@@ -77,8 +80,10 @@ def variables(experiment: Experiment) -> dict[str, float]:
         "bdp": path.rate * path.rtt / 8,
         "window": derived.receive_window(receiver),
         "rmem": receiver.tcp_rmem,
-        "mss": experiment.tcp.mss,
-        "packet": experiment.tcp.mss + experiment.tcp.header_bytes,
+        "mss": mss,
+        "packet": mss + experiment.tcp.header_bytes,
+        "outer": sum(outer),
+        "outer_packets": len(outer),
         "initial_window": experiment.tcp.initial_window,
         "flows": sum(flow.count for flow in experiment.flows),
     }

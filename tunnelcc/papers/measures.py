@@ -26,6 +26,8 @@ Series = NDArray[np.float64]
 
 # A carrier whose data in flight came this near to the receive window was limited by it.
 WINDOW_LIMITED = 0.97
+# Of Ethernet (IEEE 802.3), bytes; FCS, preamble and gap are not counted by interfaces.
+_FRAME_HEADER = 14
 # What counts as arrived (settling_time, rise_time) or as a dip, if the quantity does not say.
 _WITHIN = 0.2
 # A flow has arrived where the mean over this long is near its level, s.
@@ -133,6 +135,20 @@ def _measured(result: Result, quantity: Quantity, time: Series) -> NDArray[np.bo
     return measured
 
 
+def _interface_efficiency(result: Result, quantity: Quantity) -> float:
+    """Of the whole run, in the direction of the data; interfaces count 14 bytes of header a packet.
+
+    Packets are taken for full ones: the few smaller ones are those of connecting.
+    """
+    tunnel, experiment = result.raw.tunnel_forward, result.experiment
+    if tunnel is None:
+        return math.nan
+    full = derived.mss(experiment) + experiment.tcp.header_bytes
+    sent = tunnel.outer_bytes + _FRAME_HEADER * tunnel.outer_packets
+    packets = tunnel.outer_packets - tunnel.fragmented
+    return float(packets * (full + _FRAME_HEADER) / sent)
+
+
 _WHEN = ("flow", "since", "until")
 
 MEASURES: dict[str, Measure] = {
@@ -161,6 +177,11 @@ MEASURES: dict[str, Measure] = {
         "1",
         "use of the busier host's cores",
         lambda result, _: float(max(result.raw.client.utilisation, result.raw.server.utilisation)),
+    ),
+    "interface_efficiency": Measure(
+        "1",
+        "Ethernet bytes into a tunnel's device over those it sends, as interfaces count them",
+        _interface_efficiency,
     ),
     "completion_time": Measure(
         "s", "from connecting until a finite flow has been read", _completion, ("flow",)

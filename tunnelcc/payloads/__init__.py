@@ -91,6 +91,11 @@ def after(corpus: str, algorithm: str, ip_bytes: int) -> float:
     return at_low + (at_high - at_low) * (ip_bytes - low) / (high - low)
 
 
+def effort(corpus: str, algorithm: str) -> float:
+    """Return how many times as long as prose ``corpus`` takes to compress, full packets."""
+    return float(recorded()["effort"][algorithm][corpus])
+
+
 def _random_bytes(size: int) -> bytes:
     return random.Random(1).randbytes(size)
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from tunnelcc import payloads
 from tunnelcc.catalog.layers.aead import Aead
 from tunnelcc.catalog.layers.cbc import Cbc
 from tunnelcc.catalog.layers.compression import Compression, Lz4, Lzo, Zlib
@@ -29,7 +30,7 @@ from tunnelcc.catalog.layers.vxlan import Vxlan
 from tunnelcc.catalog.layers.wireguard import WireGuard
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 
-__all__ = ["LAYERS", "PacketLayer", "Surroundings", "compressed_share", "read_layer", "wrap"]
+__all__ = ["LAYERS", "PacketLayer", "Surroundings", "compression", "read_layer", "wrap"]
 
 LAYERS: dict[str, type[PacketLayer]] = {
     layer.name: layer
@@ -68,11 +69,16 @@ def wrap(layers: Sequence[PacketLayer], inner: int, around: Surroundings) -> lis
     return sizes
 
 
-def compressed_share(layers: Sequence[PacketLayer], inner: int, around: Surroundings) -> float:
-    """Return how many times as many bytes an IP packet of ``inner`` has once it is compressed."""
+def compression(
+    layers: Sequence[PacketLayer], inner: int, around: Surroundings
+) -> tuple[float, float]:
+    """Return what compression makes of an IP packet of ``inner`` bytes, and what it takes.
+
+    The first is the share of its bytes that is left, the second the effort (``payloads.effort``).
+    """
     around = replace(around, ip_bytes=inner)
-    share = 1.0
     for layer in layers:
         if isinstance(layer, Compression):
-            share *= layer.size(inner, around) / inner
-    return share
+            share = layer.size(inner, around) / inner
+            return share, payloads.effort(around.payload, layer.algorithm)
+    return 1.0, 1.0
