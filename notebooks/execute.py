@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Execute lessons: ``execute.py LESSON.md …`` writes LESSON.ipynb beside each.
 
-Equal lessons and results give equal files: no times, versions or random cell names are stored.
+Equal lessons and results give equal files: no times, versions or random cell names are stored, and
+no widgets, which are dead without a kernel.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 import jupytext
 import nbclient
 import nbformat
+
+_WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def execute(lesson: Path) -> None:
@@ -29,7 +32,13 @@ def execute(lesson: Path) -> None:
         coalesce_streams=True,
     )
     client.execute()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [
+                output for output in cell.outputs if _WIDGET not in output.get("data", {})
+            ]
     del notebook.metadata["language_info"], notebook.metadata["jupytext"]
+    notebook.metadata.pop("widgets", None)
     nbformat.write(notebook, lesson.with_suffix(".ipynb"))
 
 

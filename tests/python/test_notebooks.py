@@ -44,6 +44,18 @@ def test_runs_and_says_what_the_simulation_shows(lesson):
 
 
 @of_lessons
+def test_nothing_but_sliders_needs_a_kernel(lesson):
+    """A rendered copy has a figure of each part, and no widget that cannot move."""
+    copy = nbformat.read(lesson.with_suffix(".ipynb"), as_version=4)
+    assert "widgets" not in copy.metadata
+    for cell in copy.cells:
+        outputs = cell.get("outputs", [])
+        assert not any("widget" in mime for out in outputs for mime in out.get("data", {}))
+        if "interact(" in cell.source:
+            assert cell.metadata["tags"] == ["sliders"]
+
+
+@of_lessons
 def test_has_checks_in_every_part(lesson):
     part, parts, checked = lesson.stem, set(), set()
     for cell in jupytext.read(lesson).cells:

@@ -15,7 +15,7 @@ from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.pairs import pairs
 from tunnelcc.plots.scatter import scatter
 from tunnelcc.plots.series import series
-from tunnelcc.plots.standard import standard
+from tunnelcc.plots.standard import standard, wants_series
 from tunnelcc.plots.style import FORMATS, check_file, save
 from tunnelcc.plots.sweep import Sweep
 from tunnelcc.sweeps import open_results
@@ -60,7 +60,9 @@ def draw(
     if not all_of_them:
         output = output or Path(f"{options.kind}.{suffix}")
         check_file(output)
-    results = open_results(path, series=all_of_them or options.kind == "series")
+    results = open_results(path, series=options.kind == "series")
+    if all_of_them and wants_series(results):
+        results = open_results(path, series=True)
     if baseline is not None:
         results = results.assign(flow_harm=flow_harm(results, open_results(baseline)))
     if not all_of_them:

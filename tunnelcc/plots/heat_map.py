@@ -90,7 +90,7 @@ def _ticks(coordinate: xarray.DataArray) -> Sequence[str]:
     if not scales.is_number(coordinate):
         return [str(name) for name in coordinate.values]
     factor = scales.scale_of(coordinate).factor
-    return [f"{factor * value:.3g}" for value in coordinate.values]
+    return [scales.short(factor * value) for value in coordinate.values]
 
 
 def _limits(grids: list[xarray.DataArray], value: str) -> tuple[float, float]:

@@ -47,7 +47,7 @@ class Scale:
 
     def text(self, value: float) -> str:
         """Write a value (SI) with its unit."""
-        number = f"{self.factor * value:.4g}"
+        number = short(self.factor * value)
         return f"{number} {self.unit}" if self.unit else number
 
     def label(self, name: str) -> str:
@@ -143,9 +143,14 @@ class Positions:
             axes.set_xscale("log")
         if self.logarithmic or len(self._values) <= _MOST_TICKS:
             chosen = _thinned(self._values, self.of(self._values), self.logarithmic)
-            texts = [f"{self.scale.factor * value:.4g}" for value in chosen]
+            texts = [short(self.scale.factor * value) for value in chosen]
             axes.set_xticks([float(self.of(value)) for value in chosen], texts)
             axes.minorticks_off()
+
+
+def short(number: float) -> str:
+    """Write a number with three digits, or all of a large one."""
+    return f"{number:.3g}" if abs(number) < 1000 else f"{number:.0f}"
 
 
 def _thinned(

@@ -69,6 +69,6 @@ def scatter(
             axes[0].set_yscale("log")
             axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         else:
-            axes[0].set_ylim(bottom=0)
+            axes[0].set_ylim(0, 1.08 * scale_y.factor * float(vertical.max()))
         finish(figure, axes, sweep.title())
     return figure

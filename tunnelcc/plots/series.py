@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: The series of the flows' goodputs in results that have series.
 GOODPUT = "flow_goodput_series"
+#: With more flows than this, lines say nothing.
+MOST_FLOWS = 8
 # Time (s) over which goodput is averaged, so that flows can be told apart.
 _SMOOTHED = 1.0
 
@@ -36,6 +38,9 @@ def series(
     if facet is not None:
         sweep.axis(facet, "--facet")
     sweep.use(facet)
+    flows = sweep.results.sizes["flow"]
+    if flows > MOST_FLOWS:
+        raise ConfigError(Problem("results", f"{flows} flows", f"at most {MOST_FLOWS} flows"))
     scale = scales.scale_of(sweep.results[GOODPUT])
     parts = list(sweep.points(facet))
     with panels(len(parts)) as (figure, axes):
@@ -46,6 +51,8 @@ def series(
             smooth = goodput.rolling(time=width, center=True, min_periods=1).mean()
             for line in part.lines(smooth, "flow"):
                 values = scale.factor * line.values.transpose("seed", "time").values
+                if np.isnan(values).all():
+                    continue  # there are fewer flows here
                 style = {**line.style, "markevery": (0.05, 0.1), "markersize": 3.5}
                 ax.plot(time, np.mean(values, axis=0), label=line.label, **style)
                 ax.fill_between(

@@ -13,7 +13,7 @@ from tunnelcc.plots.curves import curves
 from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.pairs import pair_axes, pairs
 from tunnelcc.plots.scatter import scatter
-from tunnelcc.plots.series import GOODPUT, series
+from tunnelcc.plots.series import GOODPUT, MOST_FLOWS, series
 from tunnelcc.plots.sweep import RTT_RATIO, Sweep
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _THROUGHPUT = ("path.rtt", "path.loss", "path.buffer", "flows.count")
 _FAIRNESS = ("path.buffer", "flows.count", RTT_RATIO)
 _FAIRNESS_METRICS = ("flow_share", "jain", "flow_harm")
+# Reading the series of more runs than this takes longer than all figures.
+_MOST_RUNS_READ = 100
 # An axis with more values than this makes no panels.
 _MOST_PANELS = 6
 
@@ -63,9 +65,15 @@ def standard(results: xarray.Dataset) -> Iterator[tuple[str, Figure]]:
     if keys is not None:
         facet, at = _room(sweep, keys)
         yield "who-beats-whom", pairs(results, facet, at)
-    if GOODPUT in results:
+    if GOODPUT in results and 1 < results.sizes["flow"] <= MOST_FLOWS:
         facet, at = _room(sweep, ())
         yield "over-time", series(results, facet, at)
+
+
+def wants_series(results: xarray.Dataset) -> bool:
+    """Return whether there are flows to compare over time, and not too many runs to read."""
+    runs = results["goodput"].size
+    return 1 < results.sizes["flow"] <= MOST_FLOWS and runs <= _MOST_RUNS_READ
 
 
 def _fairness(sweep: Sweep, x: str, by: str | None) -> Iterator[tuple[str, Figure]]:
