@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 namespace tunnelcc
@@ -20,7 +21,12 @@ namespace tunnelcc
  * Runs on a virtual clock, as Link does: when work is submitted, its completion is known. A core
  * that goes over to another thread first spends the cost of switching, so that machines with more
  * busy threads than cores do less. Threads come back to the core that they ran on last, if it is
- * as free as any. Left out: preemption, priorities, caches.
+ * as free as any.
+ *
+ * Urgent work waits for urgent work only, and puts off the rest. It stands for a program with a
+ * thread of its own beside one that has many tasks but no more threads than cores: the fair
+ * scheduler lets it wait for a turn of those threads, not for one of each task. Left out: time
+ * slices, priorities, caches.
  */
 class Cores
 {
@@ -42,18 +48,23 @@ class Cores
     /**
      * Let a core work for `duration` ns, not before `now`.
      * \param thread whose work it is
+     * \param isUrgent whether it goes before work that is not
      */
-    Slot Run(int64_t now, int64_t duration, const void* thread)
+    Slot Run(int64_t now, int64_t duration, const void* thread, bool isUrgent)
     {
-        Core& core = Choose(now, thread);
+        Core& core = Choose(now, thread, isUrgent);
         if (core.thread != thread)
         {
             duration += core.thread ? m_switchCost : 0;
             core.thread = thread;
         }
-        int64_t begin = std::max(core.freeAt, now);
-        core.freeAt = begin + duration;
-        return {begin, core.freeAt};
+        int64_t begin = core.Begin(now, isUrgent);
+        core.freeAt = std::max(core.freeAt, now) + duration;
+        if (isUrgent)
+        {
+            core.urgentUntil = begin + duration;
+        }
+        return {begin, begin + duration};
     }
 
     uint32_t Count() const
@@ -64,24 +75,26 @@ class Cores
   private:
     struct Core
     {
-        int64_t freeAt{0};
+        int64_t Begin(int64_t now, bool isUrgent) const
+        {
+            return std::max(isUrgent ? urgentUntil : freeAt, now);
+        }
+
+        int64_t freeAt{0};           //!< when all its work is done
+        int64_t urgentUntil{0};      //!< when all its urgent work is
         const void* thread{nullptr}; //!< that ran last
     };
 
-    Core& Choose(int64_t now, const void* thread)
+    Core& Choose(int64_t now, const void* thread, bool isUrgent)
     {
-        Core* best = nullptr;
-        int64_t bestBegin = 0;
-        for (Core& core : m_cores)
-        {
-            int64_t begin = std::max(core.freeAt, now);
-            if (!best || begin < bestBegin || (begin == bestBegin && core.thread == thread))
-            {
-                best = &core;
-                bestBegin = begin;
-            }
-        }
-        return *best;
+        auto rank = [=](const Core& core) {
+            return std::make_tuple(core.Begin(now, isUrgent),
+                                   core.Begin(now, false),
+                                   core.thread != thread);
+        };
+        return *std::min_element(m_cores.begin(), m_cores.end(), [&](const Core& a, const Core& b) {
+            return rank(a) < rank(b);
+        });
     }
 
     std::vector<Core> m_cores;
@@ -100,12 +113,13 @@ class Cpu
     }
 
     /**
-     * Do `cost` ns worth of work of `thread`, not before `now`.
+     * Do `cost` ns worth of work of `thread`, not before `now`, urgently or in turn.
      * \returns when it is done, ns
      */
-    int64_t Run(int64_t now, double cost, const void* thread)
+    int64_t Run(int64_t now, double cost, const void* thread, bool isUrgent = false)
     {
-        Cores::Slot slot = m_cores.Run(now, static_cast<int64_t>(cost / m_speed), thread);
+        auto duration = static_cast<int64_t>(cost / m_speed);
+        Cores::Slot slot = m_cores.Run(now, duration, thread, isUrgent);
         while (!m_pending.IsEmpty() && m_pending.Front().end <= now)
         {
             m_pending.Pop();
@@ -150,8 +164,8 @@ class CpuUser
 };
 
 /**
- * A thread: its work runs one piece after the other, on whichever core is free. What waits for the
- * thread itself takes no core from others.
+ * A program with a thread of its own: its work runs one piece after the other, urgently, on
+ * whichever core is free. What waits for the thread itself takes no core from others.
  */
 class CpuThread
 {
@@ -181,7 +195,7 @@ class CpuThread
 
     void Begin(int64_t now)
     {
-        m_timer.Set(m_cpu.Run(now, m_work.Front().cost, this));
+        m_timer.Set(m_cpu.Run(now, m_work.Front().cost, this, true));
     }
 
     void OnDone(int64_t now)

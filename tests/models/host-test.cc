@@ -115,6 +115,36 @@ class ManyThreadsTest : public SimulationTestCase
     }
 };
 
+class UrgentTest : public SimulationTestCase
+{
+  public:
+    UrgentTest()
+        : SimulationTestCase("Urgent work waits for urgent work only, and puts off the rest")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Cores cores(1, 0);
+        Cpu cpu(cores, 1);
+        for (int i = 0; i < 100; ++i)
+        {
+            cpu.Run(0, 10, this);
+        }
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this, true), 15, "not behind the hundred");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this, true), 25, "but behind the first");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this), 1030, "behind all of it");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Busy(1030), 1030, "no work is lost or done twice");
+
+        Cores two(2, 0);
+        Cpu pair(two, 1);
+        pair.Run(0, 100, this);
+        NS_TEST_EXPECT_MSG_EQ(pair.Run(0, 10, &cpu, true), 10, "to the idle core");
+        NS_TEST_EXPECT_MSG_EQ(pair.Run(10, 20, this), 30, "so that nothing was put off");
+    }
+};
+
 class OneMachineTest : public SimulationTestCase
 {
   public:
@@ -187,6 +217,7 @@ class HostTestSuite : public ns3::TestSuite
         AddTestCase(new CoresTest, Duration::QUICK);
         AddTestCase(new SwitchTest, Duration::QUICK);
         AddTestCase(new ManyThreadsTest, Duration::QUICK);
+        AddTestCase(new UrgentTest, Duration::QUICK);
         AddTestCase(new OneMachineTest, Duration::QUICK);
         AddTestCase(new ThreadTest, Duration::QUICK);
     }
