@@ -38,6 +38,7 @@ def plot(capsys, *arguments):
 @pytest.mark.parametrize(
     "options",
     [
+        [],
         ["--x", "path.buffer", "--y", "flow_share", "--facet", "path.rtt"],
         ["--x", "path.buffer", "--at", "path.rtt=10ms", "--no-theory"],
         ["--kind", "scatter", "--by", "path.rtt"],
@@ -71,7 +72,7 @@ def test_the_standard_set_with_harm(store, tmp_path, capsys):
     ("options", "message"),
     [
         (["--x", "path.bufer"], "did you mean 'path.buffer'?"),
-        ([], "--x: expected one of the axes path.buffer, path.rtt"),
+        (["--by", "cc"], "--x: expected one of the axes path.buffer, path.rtt"),
         (["--x", "path.buffer", "--y", "jane"], "did you mean 'jain'?"),
         (["--x", "path.buffer"], "--at path.rtt=…"),
         (["--x", "path.buffer", "--at", "path.rtt"], "KEY=VALUE"),

@@ -9,6 +9,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc import formulas, metrics, plots
 from tunnelcc.plots import scales
+from tunnelcc.plots.standard import overview
 
 LOSS = ([0.0, 1e-4, 1e-3, 1e-2], "1")
 RTT = ([0.01, 0.04, 0.16], "s")
@@ -289,3 +290,17 @@ def test_theory_of_reno_agrees_where_losses_are_rare():
         formulas.reno_window(1e-6), rel=1e-3
     )
     assert formulas.pftk_window(0.05, 0.1, 0.2) < 0.85 * formulas.reno_window(0.05)
+
+
+def test_an_overview_needs_no_choice(loss_sweep, make_sweep):
+    figure = overview(loss_sweep, "goodput")
+    assert figure.axes[0].get_title(loc="left") == "base RTT 10 ms"
+    assert labels(figure)[:2] == ["bbr", "cubic"]
+    with pytest.raises(tc.ConfigError, match="no axis has numbers"):
+        overview(make_sweep({"cc": ["bbr", "cubic"]}), "goodput")
+
+
+def test_flows_that_differ_in_nothing_need_no_figure_of_their_shares(make_sweep):
+    names = [name for name, _ in plots.standard(make_sweep({"path.rtt": RTT}, ("bbr", "bbr")))]
+    assert "jain-over-path-rtt" in names
+    assert "flow-share-over-path-rtt" not in names

@@ -15,7 +15,7 @@ from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.pairs import pairs
 from tunnelcc.plots.scatter import scatter
 from tunnelcc.plots.series import series
-from tunnelcc.plots.standard import standard, wants_series
+from tunnelcc.plots.standard import overview, standard, wants_series
 from tunnelcc.plots.style import FORMATS, check_file, save
 from tunnelcc.plots.sweep import Sweep
 from tunnelcc.sweeps import open_results
@@ -86,6 +86,8 @@ def draw(
 
 def _figure(results: xarray.Dataset, options: Options) -> Figure:
     at = dict(_setting(text) for text in options.at)
+    if options.kind == "curves" and not (options.x or options.by or options.facet or at):
+        return overview(results, options.y or "goodput")
     if options.kind == "curves":
         x = _required("--x", options.x, results)
         return curves(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Lightness rises evenly: the order is the same in grey and for colour-blind readers.
 COLOURS = "cividis"
+# More text than this beside a panel does not fit in a line.
+_MOST_LETTERS = 24
 # Larger grids have no numbers in their cells.
 _MOST_NUMBERS = 15
 
@@ -72,7 +74,7 @@ def cells(axes: Axes, values: Any, low: float, high: float) -> Any:
             if np.isfinite(number):
                 bright = number > (low + high) / 2
                 axes.text(
-                    column, row, _short(number), ha="center", va="center", fontsize=7,
+                    column, row, _short(number, high), ha="center", va="center", fontsize=7,
                     color="black" if bright else "white",
                 )  # fmt: skip
     return image
@@ -84,6 +86,8 @@ def label(axes: Axes, x: xarray.DataArray, y: xarray.DataArray) -> None:
         axis.set_ticks(range(coordinate.size), _ticks(coordinate))
         unit = scales.scale_of(coordinate) if scales.is_number(coordinate) else scales.Scale(1, "")
         axis.set_label_text(unit.label(scales.name_of(coordinate)))
+    if sum(map(len, _ticks(x))) > _MOST_LETTERS:
+        axes.tick_params(axis="x", rotation=30)
 
 
 def _ticks(coordinate: xarray.DataArray) -> Sequence[str]:
@@ -101,5 +105,8 @@ def _limits(grids: list[xarray.DataArray], value: str) -> tuple[float, float]:
     return min(0.0, least), most if most > least else least + 1
 
 
-def _short(number: float) -> str:
-    return f"{number:.0f}" if abs(number) >= 99.5 else f"{number:.2g}"
+def _short(number: float, largest: float) -> str:
+    """Write a ratio with two decimals, another number with two digits or more."""
+    if largest <= 2:
+        return f"{number:.2f}"
+    return f"{number:.0f}" if abs(number) >= 9.95 else f"{number:.1f}"

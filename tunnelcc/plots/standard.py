@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.plots import scales
 from tunnelcc.plots.curves import curves
 from tunnelcc.plots.heat_map import heat_map
@@ -26,6 +27,8 @@ _FAIRNESS = ("path.buffer", "flows.count", RTT_RATIO)
 _FAIRNESS_METRICS = ("flow_share", "jain", "flow_harm")
 # Reading the series of more runs than this takes longer than all figures.
 _MOST_RUNS_READ = 100
+# Flows that start within this time (s) start together.
+_LONGEST_JITTER = 0.1
 # An axis with more values than this makes no panels.
 _MOST_PANELS = 6
 
@@ -39,9 +42,8 @@ def standard(results: xarray.Dataset) -> Iterator[tuple[str, Figure]]:
     Axes that a figure has no room for are fixed in the middle, and its title says so.
     """
     sweep = Sweep(results)
-    numbers = [key for key, axis in sweep.axes.items() if scales.is_number(axis) and axis.size > 1]
-    groups = [key for key, axis in sweep.axes.items() if not scales.is_number(axis)]
-    by = next((key for key in groups), None)
+    numbers, groups = _axes(sweep)
+    by = next(iter(groups), None)
     several = results.sizes.get("flow", 1) > 1
     for x in numbers:
         if x == RTT_RATIO:
@@ -70,14 +72,36 @@ def standard(results: xarray.Dataset) -> Iterator[tuple[str, Figure]]:
         yield "over-time", series(results, facet, at)
 
 
+def overview(results: xarray.Dataset, y: str) -> Figure:
+    """Return the metric ``y`` over the first axis of numbers, with as many others as there is room.
+
+    Raises ConfigError if no axis has numbers.
+    """
+    sweep = Sweep(results)
+    numbers, groups = _axes(sweep)
+    if not numbers:
+        expected = "--kind pairs or scatter, as no axis has numbers"
+        raise ConfigError(Problem("--kind", "curves", expected))
+    return _curves(sweep, numbers[0], y, next(iter(groups), None))
+
+
 def wants_series(results: xarray.Dataset) -> bool:
     """Return whether there are flows to compare over time, and not too many runs to read."""
     runs = results["goodput"].size
     return 1 < results.sizes["flow"] <= MOST_FLOWS and runs <= _MOST_RUNS_READ
 
 
+def _axes(sweep: Sweep) -> tuple[list[str], list[str]]:
+    """Return the keys of the axes with several numbers, and of those with names."""
+    numbers = [key for key, axis in sweep.axes.items() if scales.is_number(axis) and axis.size > 1]
+    return numbers, [key for key, axis in sweep.axes.items() if not scales.is_number(axis)]
+
+
 def _fairness(sweep: Sweep, x: str, by: str | None) -> Iterator[tuple[str, Figure]]:
+    alike = _are_alike(sweep.results)
     for y in (*_FAIRNESS_METRICS, "fair_convergence_time"):
+        if y == "flow_share" and alike:
+            continue  # Jain's index says it
         if y in sweep.results and np.isfinite(sweep.results[y].values).any():
             # One line per flow or algorithm, and a panel per value of the axis of names; an index
             # of all flows has one line per such value.
@@ -85,6 +109,15 @@ def _fairness(sweep: Sweep, x: str, by: str | None) -> Iterator[tuple[str, Figur
                 yield f"{_slug(y)}-over-{_slug(x)}", _curves(sweep, x, y, None, by)
             else:
                 yield f"{_slug(y)}-over-{_slug(x)}", _curves(sweep, x, y, by)
+
+
+def _are_alike(results: xarray.Dataset) -> bool:
+    """Return whether all flows of a run have the same algorithm, RTT and start."""
+    owners = results["flow_cc"]
+    algorithms = ((owners == owners.isel(flow=0)) | (owners == "")).all()
+    rtts, starts = (results[name] for name in ("flow_base_rtt", "flow_start"))
+    spread = [float((values.max("flow") - values.min("flow")).max()) for values in (rtts, starts)]
+    return bool(algorithms) and spread[0] == 0 and not spread[1] > _LONGEST_JITTER
 
 
 def _curves(sweep: Sweep, x: str, y: str, by: str | None, facet: str | None = None) -> Figure:
