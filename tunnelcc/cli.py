@@ -290,10 +290,10 @@ def list_() -> None:
 
 
 @cli.command()
-@click.argument("what", metavar="experiment|tunnel|cc|profile")
+@click.argument("what", metavar="experiment|metrics|tunnel|cc|profile")
 @click.argument("name", required=False)
 def show(what: str, name: str | None) -> None:
-    """Show the keys of an experiment with their defaults, or a tunnel, cc or profile."""
+    """Show all keys of an experiment, all metrics, or one tunnel, cc or profile."""
     from tunnelcc import report
 
     named = {
@@ -301,12 +301,13 @@ def show(what: str, name: str | None) -> None:
         "cc": report.print_congestion_control,
         "profile": report.print_profile,
     }
-    if what == "experiment" and name is None:
-        report.print_experiment()
-    elif what == "experiment":
-        raise ConfigError(Problem("show experiment", name, "nothing more"))
+    lists = {"experiment": report.print_experiment, "metrics": report.print_metrics}
+    if what in lists and name is None:
+        lists[what]()
+    elif what in lists:
+        raise ConfigError(Problem(f"show {what}", name, "nothing more"))
     elif what not in named:
-        kinds = ("experiment", *named)
+        kinds = (*lists, *named)
         expected = "one of " + ", ".join(kinds)
         raise ConfigError(Problem("show", what, expected, nearest(what, kinds)))
     elif name is None:

@@ -120,6 +120,16 @@ def print_list() -> None:
     console.print(_grid(payloads.CORPORA.items()))
 
 
+def print_metrics() -> None:
+    """Print every metric of a run: unit, meaning, formula and source."""
+    from tunnelcc.metrics import METRICS
+
+    table = _table("metric", "unit", "meaning", "definition")
+    for name, metric in METRICS.items():
+        table.add_row(*map(escape, (name, metric.units, metric.long_name, metric.definition)))
+    _console().print(table)
+
+
 def print_experiment() -> None:
     """Print every key of an experiment: default, meaning, what is accepted."""
     from tunnelcc.config import Experiment

@@ -232,6 +232,11 @@ class Result:
             "legs": [self._leg(leg) for leg in legs],
         }
 
+    def socket_rtt(self, legs: list[Any]) -> float:
+        """Return the mean smoothed RTT (s) that the sending application's socket shows."""
+        srtt = self._sender_leg(legs).srtt
+        return metrics.mean(metrics.valid(srtt, self.raw.time, self.experiment.warmup))
+
     def _sender_leg(self, legs: list[Any]) -> Any:
         return legs[0] if self.experiment.direction == "up" else legs[-1]
 
@@ -410,6 +415,10 @@ def _totals(result: Result) -> dict[str, Any]:
     data["start"] = _variable(("flow",), [start for _, start in flows], "s", "time of connecting")
     rtts = [flow.rtt or experiment.path.rtt for flow, _ in flows]
     data["base_rtt"] = _variable(("flow",), rtts, "s", "base round-trip time")
+    data["socket_rtt"] = _variable(
+        ("flow",), [result.socket_rtt(legs) for legs in result.legs], "s",
+        "mean smoothed RTT of the application's socket",
+    )  # fmt: skip
     demands = [flow.rate or math.inf for flow, _ in flows]
     data["demand"] = _variable(("flow",), demands, "bit/s", "rate of the application's writes")
     retransmits = sum(leg.retransmits_series[-1] for leg in result.carriers)

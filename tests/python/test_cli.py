@@ -14,6 +14,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc import catalog, cli, core, doctor
 from tunnelcc.config import Experiment
+from tunnelcc.metrics import METRICS
 from tunnelcc.schema import keys_of
 
 EXAMPLES = Path(__file__).parents[2] / "scenarios" / "examples"
@@ -115,6 +116,15 @@ def test_show_experiment_has_every_key_with_its_default(run):
     assert "3,930,752" in out.replace("\n", " ")
 
 
+def test_show_metrics_defines_each(run):
+    code, out, _ = run("show", "metrics")
+    assert code == 0
+    rows = {line.split()[0]: line for line in out.splitlines() if line[:1].strip()}
+    for name, metric in METRICS.items():
+        assert metric.long_name[:25] in rows[name]
+        assert metric.definition[:25] in rows[name]
+
+
 @pytest.mark.parametrize("name", catalog.names())
 def test_show_tunnel(run, name):
     code, out, _ = run("show", "tunnel", name)
@@ -175,13 +185,14 @@ def test_doctor_says_what_is_bad_and_what_to_do(run, monkeypatch):
         (["run", "a.toml", "b.toml"], ["b.toml"]),
         (["run", "--plot", "figure.gif"], ["plot = 'figure.gif'", ".png, .svg, .pdf"]),
         (["run", "--plot", "nowhere/figure.png"], ["directory that exists"]),
-        (["show"], ["experiment|tunnel|cc"]),
+        (["show"], ["experiment|metrics|tunnel|cc"]),
         (["show", "tunel"], ["did you mean 'tunnel'?"]),
         (["show", "tunnel"], ["expected a name"]),
         (["show", "tunnel", "gost-relay-wsss"], ["did you mean 'gost-relay-wss'?"]),
         (["show", "cc", "cubik"], ["did you mean 'cubic'?"]),
         (["show", "cc"], ["expected a name"]),
         (["show", "experiment", "x"], ["nothing more"]),
+        (["show", "metric"], ["did you mean 'metrics'?"]),
     ],
 )
 def test_wrong_input_is_told_in_one_message(run, arguments, words):

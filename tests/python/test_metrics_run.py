@@ -48,6 +48,8 @@ def test_metrics_agree_with_the_totals(result):
         assert float(table.flow_goodput[index]) == pytest.approx(flow["goodput_bps"])
         carrier = flow["legs"][len(flow["legs"]) // 2]
         assert float(table.flow_rtt[index]) == pytest.approx(carrier["srtt_mean_s"])
+        socket = flow["legs"][0]["srtt_mean_s"]
+        assert float(table.flow_socket_rtt[index]) == pytest.approx(socket)
         assert str(table.flow_cc[index].values) == carrier["cc"]
 
 

@@ -109,13 +109,29 @@ def test_theory_is_drawn_where_its_assumptions_hold(loss_sweep):
     assert labels(plain) == ["bbr", "cubic"]
 
 
-def test_theory_is_not_drawn_through_a_tunnel(make_sweep):
-    tunnels = make_sweep({"path.loss": LOSS, "tunnel": ["none", "gost-relay-ws"]})
-    figure = plots.curves(tunnels, "path.loss", "goodput", by="tunnel")
-    assert labels(figure) == ["none", "gost-relay-ws", "bottleneck rate"] or labels(figure) == [
+@pytest.mark.parametrize("key", ["tunnel", "tunnel.name"])
+def test_theory_is_not_drawn_through_a_tunnel(make_sweep, key):
+    tunnels = make_sweep({"path.loss": LOSS, key: ["none", "gost-relay-ws"]})
+    assert labels(plots.curves(tunnels, "path.loss", "goodput", by=key)) == [
         "none",
         "gost-relay-ws",
     ]
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        '[path]\nrate_steps = [["5s", "1Mbps"]]\n',
+        "[path]\nreorder = 0.1\n",
+        '[[flows]]\nrtt = "10ms"\n',
+        '[[cross_traffic]]\nrate = "1Mbps"\n',
+    ],
+)
+def test_theory_is_not_drawn_of_what_formulas_do_not_know(make_sweep, scenario):
+    sweep = make_sweep({"path.loss": LOSS}, flows=("reno",), scenario=scenario)
+    assert not plots.curves(sweep, "path.loss", "goodput").legends
+    plain = make_sweep({"path.loss": LOSS}, flows=("reno",))
+    assert plots.curves(plain, "path.loss", "goodput").legends
 
 
 def test_reno_has_two_theories(make_sweep):
@@ -304,3 +320,14 @@ def test_flows_that_differ_in_nothing_need_no_figure_of_their_shares(make_sweep)
     names = [name for name, _ in plots.standard(make_sweep({"path.rtt": RTT}, ("bbr", "bbr")))]
     assert "jain-over-path-rtt" in names
     assert "flow-share-over-path-rtt" not in names
+
+
+def test_runs_that_failed_leave_the_others_to_be_drawn(duel):
+    holed = duel.copy(deep=True)
+    for name in metrics.METRICS:
+        holed[name][1, 2] = np.nan  # one run
+        holed[name][3] = np.nan  # a point
+    holed["flow_cc"][1, 2], holed["flow_cc"][3] = "", ""
+    (axes,) = plots.curves(holed, "path.buffer", "flow_share").axes
+    assert np.allclose(line(axes, "bbr").get_ydata(), [0.8, 2 / 3, 0.5, np.nan], equal_nan=True)
+    assert len(list(plots.standard(holed))) == len(list(plots.standard(duel)))

@@ -42,10 +42,14 @@ class _Run:
 
 @dataclass(frozen=True)
 class Metric:
-    """``of``: its value in SI units, of a run; ``per_flow``: one for each flow."""
+    """``definition``: formula and source; ``of``: its value in SI units, of a run.
+
+    ``per_flow``: one value for each flow.
+    """
 
     units: str
     long_name: str
+    definition: str
     of: Callable[[_Run], Any]
     per_flow: bool = False
 
@@ -85,62 +89,110 @@ def _rate_convergence_times(run: _Run) -> list[float]:
     ]
 
 
+_JAIN = "(Σx)² / (n Σx²) of the goodputs x of n flows; Jain, Chiu, Hawe, DEC TR-301, 1984"
+_MAX_MIN = (
+    "goodput / what max-min fairness gives of the payload that fits; Bertsekas and Gallager, Data "
+    "Networks, section 6.5.2; Philip et al., SIGCOMM 2024"
+)
+_FAIR_TIME = (
+    f"from the last flow's start until shares of the next {convergence.HOLD:g} s are within "
+    f"(1 ± {convergence.DELTA:g}) / n; RFC 5166, section 2.3"
+)
+_RATE_TIME = (
+    f"from the flow's start until rates over {convergence.WINDOW:g} s stay within "
+    f"{100 * convergence.TOLERANCE:g} % of the max-min fair one for {convergence.HOLD:g} s; "
+    "Dong et al., PCC, NSDI 2015, section 4.2.2"
+)
+_QUEUE = "waiting time of packets that were not dropped, at the bottleneck"
+
 #: Name → what it is. Those of one flow begin with ``flow_``. Warm-up left out, but for ratios of
 #: counts and for times since a flow's start.
 METRICS = {
-    "goodput": Metric("bit/s", "goodput of all flows", lambda run: np.sum(run.goodputs)),
-    "utilisation": Metric(
-        "1", "utilisation of the bottleneck", lambda run: run.path("mean_utilisation")
+    "goodput": Metric(
+        "bit/s", "goodput of all flows", "Σ 8·B/t; RFC 2647, section 3.17",
+        lambda run: np.sum(run.goodputs),
     ),
-    "jain": Metric("1", "Jain's index", lambda run: fairness.jain_index(run.goodputs)),
+    "utilisation": Metric(
+        "1", "utilisation of the bottleneck", "bytes served / bytes it could serve",
+        lambda run: run.path("mean_utilisation"),
+    ),
+    "jain": Metric("1", "Jain's index", _JAIN, lambda run: fairness.jain_index(run.goodputs)),
     "max_min_share": Metric(
-        "1", "least max-min share of a flow", lambda run: np.min(_max_min_shares(run))
+        "1", "least max-min share of a flow", _MAX_MIN, lambda run: np.min(_max_min_shares(run))
     ),
     "fair_convergence_time": Metric(
-        "s", f"time to shares within {100 * convergence.DELTA:g} % of equal",
+        "s", f"time to shares within {100 * convergence.DELTA:g} % of equal", _FAIR_TIME,
         _fair_convergence_time,
     ),
     "queue_delay_mean": Metric(
-        "s", "mean queueing delay", lambda run: run.path("queue_delay_mean")
+        "s", "mean queueing delay", _QUEUE, lambda run: run.path("queue_delay_mean")
     ),
     "queue_delay_p50": Metric(
-        "s", "median of the queueing delay", lambda run: run.path("queue_delay_p50")
+        "s", "median of the queueing delay", _QUEUE, lambda run: run.path("queue_delay_p50")
     ),
     "queue_delay_p95": Metric(
-        "s", "95th percentile of the queueing delay", lambda run: run.path("queue_delay_p95")
+        "s", "95th percentile of the queueing delay", _QUEUE,
+        lambda run: run.path("queue_delay_p95"),
     ),
     "queue_delay_p99": Metric(
-        "s", "99th percentile of the queueing delay", lambda run: run.path("queue_delay_p99")
+        "s", "99th percentile of the queueing delay", _QUEUE,
+        lambda run: run.path("queue_delay_p99"),
     ),
-    "loss_rate": Metric("1", "loss rate of the path", _loss_rate),
+    "loss_rate": Metric(
+        "1", "loss rate of the path", "packets dropped or lost / offered; RFC 7680", _loss_rate
+    ),
     "retransmission_ratio": Metric(
         "1", "retransmission ratio",
+        "retransmissions / data segments sent across the path, from the start",
         lambda run: counts.retransmission_ratio(
             float(run["path_retransmits"]), float(run["path_segments"])
         ),
     ),
     "efficiency": Metric(
         "1", "application bytes per byte on the wire",
+        "application bytes read / IP bytes sent across the path, from the start",
         lambda run: counts.efficiency(np.sum(run["total_bytes"]), float(run["wire_bytes"])),
     ),
-    "cpu_client": Metric("1", "CPU use of the client, all cores", lambda run: run["mean_cpu"][0]),
-    "cpu_server": Metric("1", "CPU use of the server, all cores", lambda run: run["mean_cpu"][1]),
-    "flow_goodput": Metric("bit/s", "goodput", lambda run: run.goodputs, per_flow=True),
-    "flow_share": Metric(
-        "1", "share of the goodput", lambda run: fairness.shares(run.goodputs), per_flow=True
+    "cpu_client": Metric(
+        "1", "CPU use of the client, all cores", "CPU time / (cores · time)",
+        lambda run: run["mean_cpu"][0],
     ),
-    "flow_max_min_share": Metric("1", "max-min share", _max_min_shares, per_flow=True),
+    "cpu_server": Metric(
+        "1", "CPU use of the server, all cores", "CPU time / (cores · time)",
+        lambda run: run["mean_cpu"][1],
+    ),
+    "flow_goodput": Metric(
+        "bit/s", "goodput", "8·B/t; RFC 2647, section 3.17", lambda run: run.goodputs,
+        per_flow=True,
+    ),
+    "flow_share": Metric(
+        "1", "share of the goodput", "x / Σx", lambda run: fairness.shares(run.goodputs),
+        per_flow=True,
+    ),
+    "flow_max_min_share": Metric("1", "max-min share", _MAX_MIN, _max_min_shares, per_flow=True),
     "flow_convergence_time": Metric(
-        "s", f"time to {convergence.HOLD:g} s within {100 * convergence.TOLERANCE:g} % of the "
-        "max-min fair rate",
-        _rate_convergence_times, per_flow=True,
+        "s", "time to a stable fair rate", _RATE_TIME, _rate_convergence_times, per_flow=True
     ),
     "flow_completion_time": Metric(
-        "s", "flow completion time", lambda run: run["completion"] - run["start"], per_flow=True
+        "s", "flow completion time",
+        "from connecting until the last byte was read; Dukkipati and McKeown, CCR 2006",
+        lambda run: run["completion"] - run["start"], per_flow=True,
     ),
-    "flow_rtt": Metric("s", "mean smoothed RTT across the path", _rtts, per_flow=True),
-    "flow_base_rtt": Metric("s", "base RTT", lambda run: run["base_rtt"], per_flow=True),
-    "flow_start": Metric("s", "start", lambda run: run["start"], per_flow=True),
+    "flow_rtt": Metric(
+        "s", "mean smoothed RTT across the path", "RFC 6298's SRTT of the carrier, or of the flow",
+        _rtts, per_flow=True,
+    ),
+    "flow_socket_rtt": Metric(
+        "s", "mean smoothed RTT of the application's socket",
+        "RFC 6298's SRTT of the application that sends", lambda run: run["socket_rtt"],
+        per_flow=True,
+    ),
+    "flow_base_rtt": Metric(
+        "s", "base RTT", "as configured", lambda run: run["base_rtt"], per_flow=True
+    ),
+    "flow_start": Metric(
+        "s", "start", "when it connects, jitter included", lambda run: run["start"], per_flow=True
+    ),
 }  # fmt: skip
 
 

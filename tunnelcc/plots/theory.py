@@ -9,6 +9,7 @@ the lines; through a tunnel none are drawn.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc import formulas
+from tunnelcc.config import Path
 from tunnelcc.derived import flows
 
 if TYPE_CHECKING:
@@ -26,6 +28,12 @@ if TYPE_CHECKING:
 Values = NDArray[np.float64]
 _GOODPUTS = ("goodput", "flow_goodput")
 _SHARES = ("flow_share",)
+# What formulas know of a path; a path that has anything else has no theory here.
+_FORMULA_KEYS = (
+    "rate", "rtt", "loss", "buffer", "loss_pattern", "loss_position", "reverse_rate",
+    "reverse_buffer",
+)  # fmt: skip
+_FLOW_KEY = re.compile(r"flows\.(\d+\.)?(rtt|bytes|rate)")
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ def theory_lines(
     sweep: Sweep, x: str, y: str, span: Values, names: set[str]
 ) -> Iterator[TheoryLine]:
     """Yield the lines for metric ``y`` over axis ``x``, of the algorithms ``names``."""
-    if "scenario" not in sweep.results.attrs or _has_tunnel(sweep):
+    if "scenario" not in sweep.results.attrs or not _is_plain(sweep):
         return
     if y in _GOODPUTS and x in ("path.loss", "path.rtt", "flows.count", "path.rate"):
         yield from _goodputs(sweep, x, y, span, names)
@@ -52,7 +60,7 @@ def theory_lines(
 
 def capacity(sweep: Sweep, x: str, y: str, span: Values) -> TheoryLine | None:
     """Return the bottleneck's rate over the axis, for goodputs."""
-    if y not in _GOODPUTS or "scenario" not in sweep.results.attrs:
+    if y not in _GOODPUTS or "scenario" not in sweep.results.attrs or _rate_varies(sweep):
         return None
     rates = span if x == "path.rate" else np.full(span.shape, _number(sweep, "path.rate"))
     per_flow = y == "flow_goodput"
@@ -83,7 +91,7 @@ def _goodputs(sweep: Sweep, x: str, y: str, span: Values, names: set[str]) -> It
         yield line(
             "PFTK (Reno)", "reno", lambda p, t: formulas.pftk_window(p, t, max(t, tcp.min_rto))
         )
-    if "bbr" in names:
+    if "bbr" in names and (y == "goodput" or _flow_count(sweep.base) == 1):
         share = [
             formulas.bbr_share_of_capacity(p, sweep.base.path.loss_position == "before")
             for p in loss
@@ -123,8 +131,33 @@ def _flow_count(base: Experiment) -> int:
     return sum(flow.count for flow in base.flows)
 
 
+def _is_plain(sweep: Sweep) -> bool:
+    """Return whether the path is one that formulas speak of, and flows send all the time."""
+    base, axes = sweep.base, sweep.results.coords
+    path, default = base.path.model_dump(), Path().model_dump()
+    return (
+        not _has_tunnel(sweep)
+        and all(path[key] == default[key] for key in path if key not in _FORMULA_KEYS)
+        and not any(
+            str(key).startswith("path.") and str(key).partition(".")[2] not in _FORMULA_KEYS
+            for key in axes
+        )
+        and not base.cross_traffic
+        and all(flow.rtt is flow.bytes is flow.rate is None for flow in base.flows)
+        and not any(_FLOW_KEY.fullmatch(str(key)) for key in axes)
+    )
+
+
+def _rate_varies(sweep: Sweep) -> bool:
+    path, default = sweep.base.path.model_dump(), Path().model_dump()
+    return any(path[key] != default[key] for key in path if key.startswith("rate_")) or any(
+        str(key).startswith("path.rate_") for key in sweep.results.coords
+    )
+
+
 def _has_tunnel(sweep: Sweep) -> bool:
-    names = sweep.results.coords.get("tunnel")
-    if names is not None:
-        return any(str(name) not in ("none", "") for name in np.atleast_1d(names.values))
+    for key in ("tunnel", "tunnel.name"):
+        if key in sweep.results.coords:
+            names = np.atleast_1d(sweep.results.coords[key].values)
+            return any(str(name) != "none" for name in names)
     return sweep.base.tunnel is not None
