@@ -530,7 +530,9 @@ class Experiment(Model):
             if source.start >= self.duration:
                 expected = "a time before the end of the run"
                 yield Problem(f"cross_traffic.{index}.start", format_time(source.start), expected)
-        for side in ("client", "server"):
+        missing = list(self._missing_costs())
+        yield from missing
+        for side in ("client", "server") if not missing else ():
             per_byte = derived.app_cost(self, side) / self.hosts.of(side).speed
             for index, flow in enumerate(self.flows):
                 cost = flow.write_size * per_byte
@@ -540,6 +542,22 @@ class Experiment(Model):
                         "as a system call does"
                     )
                     yield Problem(f"flows.{index}.write_size", flow.write_size, expected)
+        yield from self._buffer_problems()
+
+    def _missing_costs(self) -> Iterator[Problem]:
+        """Tell of an operation whose cost hosts.profile does not know."""
+        entry = catalog.load(self.tunnel.name) if self.tunnel else None
+        try:
+            for side in ("client", "server"):
+                derived.app_cost(self, side)
+                derived.switch_cost(self.hosts.of(side))
+            if isinstance(entry, PacketEntry):
+                derived.packet_cost(self, entry, encapsulates=True)
+                derived.packet_cost(self, entry, encapsulates=False)
+        except ConfigError as error:
+            yield from (problem.below("hosts.profile") for problem in error.problems)
+
+    def _buffer_problems(self) -> Iterator[Problem]:
         packet = self.tcp.mss + self.tcp.header_bytes
         for key, bottleneck in (
             ("buffer", self.path.rate),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tunnelcc import catalog, costs
 from tunnelcc.catalog import DatagramEntry, RelayEntry
-from tunnelcc.catalog.layers import Surroundings, wrap
+from tunnelcc.catalog.layers import Surroundings, compression, wrap
 from tunnelcc.catalog.packets import PLAIN_HEADERS, PacketEntry
 from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
@@ -83,6 +83,20 @@ def app_cost(experiment: Experiment, side: str) -> float:
     sends = (side == "client") == (experiment.direction == "up")
     cost = costs.of(costs.load(host.profile), ["tcp-send" if sends else "tcp-receive"])
     return host.app_cost + cost(segment) / segment
+
+
+def packet_cost(experiment: Experiment, entry: PacketEntry, encapsulates: bool) -> costs.Cost:
+    """Return what the tunnel ``entry`` spends on a packet where it enters, or where it leaves.
+
+    ns per packet and inner IP byte; where packets are compressed, with the ratio of full ones.
+    """
+    assert experiment.tunnel is not None
+    mode, full = experiment.tunnel.mode, mss(experiment) + experiment.tcp.header_bytes
+    return costs.of(
+        costs.load(experiment.hosts.profile or costs.REFERENCE),
+        entry.operations(mode, encapsulates),
+        *compression(entry.layers(mode), full, surroundings(experiment, entry)),
+    )
 
 
 def switch_cost(host: Hosts) -> float:

@@ -10,9 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tunnelcc import catalog, core, costs, derived
+from tunnelcc import catalog, core, derived
 from tunnelcc.catalog import DatagramEntry, RelayEntry, packets, relay
-from tunnelcc.catalog.layers import compression
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.config import CongestionControl, CrossTraffic, Experiment, Flow, Hosts
 from tunnelcc.kernels import kernels
@@ -252,17 +251,7 @@ def _tunnel_end(experiment: Experiment, entry: DatagramEntry) -> Any:
 
 
 def _packet_cost(experiment: Experiment, entry: PacketEntry, encapsulates: bool) -> Any:
-    """Cost in ns; where packets are compressed, with the ratio of full ones."""
-    assert experiment.tunnel is not None
-    profile = costs.load(experiment.hosts.profile or costs.REFERENCE)
-    mode = experiment.tunnel.mode
-    full = derived.mss(experiment) + experiment.tcp.header_bytes
-    around = derived.surroundings(experiment, entry)
-    cost = costs.of(
-        profile,
-        entry.operations(mode, encapsulates),
-        *compression(entry.layers(mode), full, around),
-    )
+    cost = derived.packet_cost(experiment, entry, encapsulates)
     spec = core.load().PacketCostSpec()
     spec.per_packet = cost.per_call
     spec.per_byte = cost.per_byte

@@ -89,3 +89,13 @@ def test_one_machine_has_one_number_of_cores():
     hosts = {"one_machine": True, "cores": 4, "server": {"cores": 2}}
     with pytest.raises(ConfigError, match=r"hosts\.cores = 2: expected equal values"):
         _experiment(hosts=hosts)
+
+
+def test_a_profile_without_an_operation_of_the_tunnel_is_refused(tmp_path):
+    path = tmp_path / "mine.toml"
+    cost = 'per_call = 1\nper_byte = 1\nlabel = "stated"\nsource = "here"\n'
+    names = ("context-switch", "tcp-send", "tcp-receive", "tun-read", "tun-write", "udp-receive")
+    path.write_text('summary = "mine"\n' + "".join(f"[operations.{it}]\n{cost}" for it in names))
+    _experiment(hosts={"profile": str(path)})
+    with pytest.raises(ConfigError, match=r"hosts\.profile = 'mine': .* what udp-send costs"):
+        _experiment(hosts={"profile": str(path)}, tunnel="ethudp")
