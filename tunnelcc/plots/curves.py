@@ -88,7 +88,7 @@ def _panel(
         span = positions.span()
         names = {line.algorithm for line in lines}
         for found in theory_lines(part, x, y, span, names):
-            _draw_theory(axes, found, positions, scale, "--")
+            _draw_theory(axes, found, positions, scale)
         limit = capacity(part, x, y, span)
         if limit is not None:
             highest = np.nanmax(means) if means else 0.0
@@ -136,13 +136,10 @@ def _draw_unfinished(axes: Axes, values: Any, at: Any, mean: Any, style: dict[st
         )  # fmt: skip
 
 
-def _draw_theory(
-    axes: Axes, line: TheoryLine, positions: Positions, scale: Scale, linestyle: Any
-) -> None:
+def _draw_theory(axes: Axes, line: TheoryLine, positions: Positions, scale: Scale) -> None:
     colour = algorithm_style(line.algorithm)["color"] if line.algorithm else "black"
-    dashes = (0, (1, 1)) if "PFTK" in line.label else linestyle
     axes.plot(
-        positions.of(line.x), scale.factor * line.y, color=colour, linestyle=dashes,
+        positions.of(line.x), scale.factor * line.y, color=colour, linestyle=line.dashes,
         linewidth=1, label=line.label, zorder=1.5, alpha=0.8,
     )  # fmt: skip
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Lines that theory gives for a metric over an axis, where its assumptions hold.
 
-Response functions: long flows that only random loss limits, at their base RTT. BBR under loss: an
-estimate that follows from its pacing. Ware et al.: BBRv1 against loss-based flows whose queue never
-empties. What a scenario adds (start-up, queueing delay, windows of hosts) is in the runs and not in
-the lines; through a tunnel none are drawn.
+Response functions: long flows that only random loss p limits, at their base RTT; of what they send,
+1 − p arrives. BBR under loss: an estimate that follows from its pacing. Ware et al.: BBRv1 against
+loss-based flows whose queue never empties. What a scenario adds (start-up, queueing delay, windows
+of hosts) is in the runs and not in the lines; through a tunnel none are drawn.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +38,16 @@ _FLOW_KEY = re.compile(r"flows\.(\d+\.)?(rtt|bytes|rate)")
 
 @dataclass(frozen=True)
 class TheoryLine:
-    """``y`` (SI) over ``x`` (SI); ``algorithm`` is whose colour it has, '' for none."""
+    """``y`` (SI) over ``x`` (SI); ``algorithm`` is whose colour it has, '' for none.
+
+    ``dashes``: matplotlib's line style, another one for each theory.
+    """
 
     label: str
     x: Values
     y: Values
     algorithm: str = ""
+    dashes: Any = "--"
 
 
 def theory_lines(
@@ -79,24 +83,27 @@ def _goodputs(sweep: Sweep, x: str, y: str, span: Values, names: set[str]) -> It
     count = _count(sweep, x, span) if y == "goodput" else np.ones(span.shape)
     payload = rate * tcp.mss / (tcp.mss + tcp.header_bytes)
 
-    def line(label: str, name: str, window: Callable[[float, float], float]) -> TheoryLine:
+    def line(
+        label: str, name: str, window: Callable[[float, float], float], dashes: Any = "--"
+    ) -> TheoryLine:
         windows = np.array([window(p, t) for p, t in zip(loss, rtt, strict=True)])
         goodput = np.minimum(count * 8 * tcp.mss * windows * (1 - loss) / rtt, payload)
-        return TheoryLine(label, span, goodput, name)
+        return TheoryLine(label, span, goodput, name, dashes)
 
     if "cubic" in names:
         yield line("RFC 9438 (CUBIC)", "cubic", formulas.cubic_window)
     if "reno" in names:
-        yield line("Mathis et al. (Reno)", "reno", lambda p, _: formulas.reno_window(p))
+        yield line("Mathis et al. (Reno)", "reno", lambda p, _: formulas.reno_window(p), "-.")
         yield line(
-            "PFTK (Reno)", "reno", lambda p, t: formulas.pftk_window(p, t, max(t, tcp.min_rto))
-        )
+            "PFTK (Reno)", "reno", lambda p, t: formulas.pftk_window(p, t, max(t, tcp.min_rto)),
+            (0, (1, 1)),
+        )  # fmt: skip
     if "bbr" in names and (y == "goodput" or _flow_count(sweep.base) == 1):
         share = [
             formulas.bbr_share_of_capacity(p, sweep.base.path.loss_position == "before")
             for p in loss
         ]
-        yield TheoryLine("0.99 (1 − p)² (BBR)", span, payload * np.array(share), "bbr")
+        yield TheoryLine("0.99 (1 − p)² (BBR)", span, payload * np.array(share), "bbr", (0, (8, 3)))
 
 
 def _ware(sweep: Sweep, span: Values) -> Iterator[TheoryLine]:
