@@ -26,8 +26,9 @@ demo: setup ## Reproduce the GOST thesis's table
 	@$(BIN)/tunnelcc reproduce gost-thesis
 
 .PHONY: bench
-bench: models ## Measure speed and memory against stock ns-3
+bench: models ## Measure speed and memory against stock ns-3, and what sweeps cost
 	@$(BIN)/python tests/bench/bench.py --stock $(BUILD)/stock-ns3 $(BENCH_ARGS)
+	@$(BIN)/python tests/bench/sweep.py
 
 .PHONY: notebooks
 notebooks: setup ## Execute the notebooks

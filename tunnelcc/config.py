@@ -394,6 +394,8 @@ class Hosts(Model):
 
     def of(self, side: str) -> Hosts:
         """Return the host called ``side`` (client or server), without overrides."""
+        if not (self.client.model_fields_set or self.server.model_fields_set):
+            return self
         overrides: HostOverrides = getattr(self, side)
         changed = {
             name: value

@@ -87,8 +87,6 @@ class RunsProgress:
         self._enabled = enabled
         self._started = time.monotonic()
         self._display: _Display | None = None
-        self._share = 1.0
-        self._todo = self._done = 0.0
 
     def __enter__(self) -> RunsProgress:
         return self
@@ -102,16 +100,8 @@ class RunsProgress:
         if self._display is not None:
             self._display.close()
 
-    def begin(self, work: float, share: float) -> None:
-        """Tell of more ``work`` (any unit): that of ``share`` of all runs is known now."""
-        if not self._todo:
-            self._started = time.monotonic()  # looking for finished runs is no measure of speed
-        self._todo += work
-        self._share = share
-
-    def update(self, counts: Counts, work: float) -> None:
-        """Tell that a run of ``work`` ended, and what there is now."""
-        self._done += work
+    def update(self, counts: Counts, share: float) -> None:
+        """Tell what there is now, after a run ended; ``share``: of all work that is done."""
         elapsed = time.monotonic() - self._started
         if not self._enabled or elapsed < _QUIET_SECONDS:
             return
@@ -123,7 +113,7 @@ class RunsProgress:
             f"{counts.cached} cached",
             f"{finished / elapsed:.1f} runs/s",
         ]
-        parts.append(_left(elapsed, self._done, self._todo / self._share))
+        parts.append(_left(elapsed, share, 1))
         self._display.show(finished + counts.cached, ", ".join(filter(None, parts)))
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import os
@@ -17,6 +18,7 @@ import tunnelcc as tc
 from tunnelcc import scenario
 from tunnelcc.store import Store, StoreError, run_id, runfile
 from tunnelcc.store import store as store_module
+from tunnelcc.store.index import Row
 from tunnelcc.store.summary import summarise
 
 
@@ -27,9 +29,13 @@ def filled(tmp_path, plain_result, relay_result):
     with Store(tmp_path / "runs") as store:
         for result in (plain_result, relay_result):
             ids.append(run_id(result.experiment))
-            data = runfile.encode(result.experiment, result)
-            store.add(ids[-1], data, summarise(result))
+            store.add(_row(result), runfile.encode(result.experiment, result))
     return tmp_path / "runs", ids
+
+
+def _row(result: tc.Result) -> Row:
+    table = json.dumps(result.experiment.table())
+    return Row(run_id(result.experiment), table, "", summarise(result))
 
 
 def _file(directory: Path, id_: str) -> Path:
@@ -137,8 +143,10 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(filled, monkeypatch
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
+    row = dataclasses.replace(_row(plain_result), id="ab" * 16)
+    data = runfile.encode(plain_result.experiment, plain_result)
     with Store(directory) as store, pytest.raises(StoreError) as caught:
-        store.add("ab" * 16, runfile.encode(plain_result.experiment, plain_result), {})
+        store.add(row, data)
     monkeypatch.undo()
     assert "No space left on device" in str(caught.value)
     assert "is kept" in str(caught.value)

@@ -3,12 +3,19 @@
 
 from __future__ import annotations
 
+import errno
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import metrics, sweeps
-from tunnelcc.store import Store, run_id
+from tunnelcc import metrics, runner, sweeps
+from tunnelcc.progress import RunsProgress
+from tunnelcc.store import Store, run_id, runfile
+from tunnelcc.store.index import Row
+from tunnelcc.sweeps.execute import complete
 
 BASE = {"path": {"rate": "10Mbps"}, "flows": [{"cc": "bbr"}, {"cc": "cubic"}], "duration": "1s"}
 AXES = {"path.rtt": ["10ms", "40ms"], "path.loss": [0, "1%"]}
@@ -59,7 +66,7 @@ def test_every_run_is_the_one_that_stands_alone(results, store):
 
 
 def test_a_finished_sweep_runs_nothing(results, store, monkeypatch):
-    monkeypatch.setattr(sweeps.execute, "parallel", lambda *_: pytest.fail("a worker was started"))
+    monkeypatch.setattr(runner, "_start", lambda *_: pytest.fail("a worker was started"))
     again = tc.sweep(BASE, AXES, seeds=2, store=store, jobs=2, progress=False)
     assert again.drop_attrs().identical(results.drop_attrs())
 
@@ -108,3 +115,59 @@ def test_combinations_that_cannot_be_become_errors(tmp_path):
     found = tc.sweep(BASE, axes, 1, store=tmp_path, jobs=1, progress=False)
     assert found["goodput"].isnull().values.ravel().tolist() == [True, True, False, False]
     assert "expected room for one packet" in found["error"].values[0, 0, 0]
+
+
+def test_a_full_disk_stops_the_sweep_and_keeps_what_was_finished(tmp_path, monkeypatch):
+    write, written = Path.write_bytes, []
+
+    def until_full(self, data):
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        size = write(self, data)
+        if ".run." in self.name:
+            written.append(self)
+        return size
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", until_full)
+        with pytest.raises(tc.TunnelccError, match="No space left on device; what was finished"):
+            tc.sweep(BASE, AXES, 2, store=tmp_path, jobs=2, progress=False)
+    assert len(list(Store(tmp_path).ids())) == 2
+    tally = sweeps.run(tc.Sweep(BASE, AXES, 2), tmp_path, jobs=2, progress=False)
+    assert (tally.cached, tally.done, tally.failed) == (2, 6, 0)
+
+
+def test_a_run_that_takes_too_long_is_an_error(tmp_path):
+    axes = {"duration": ["1s", "100000s"]}
+    base = {**BASE, "probe_interval": "500ms"}
+    found = tc.sweep(base, axes, 1, store=tmp_path, jobs=2, timeout=0.5, progress=False)
+    assert found["error"].values.ravel().tolist() == ["", "the run took more than 0.5 s"]
+
+
+def test_failed_runs_are_tried_again(tmp_path):
+    experiment = tc.Sweep(BASE, {}, 1).experiment(0)
+    error = tc.RunError("the machine was switched off")
+    with Store(tmp_path) as store:
+        row = Row(run_id(experiment), json.dumps(experiment.table()), str(error), {})
+        store.add(row, runfile.encode(experiment, error))
+    found = tc.sweep(BASE, {}, 1, store=tmp_path, jobs=1, progress=False)
+    assert found["error"].item() == ""
+    assert found["goodput"].item() > 5e6
+
+
+def test_the_longest_starts_first(tmp_path):
+    started = []
+
+    def run(function, tasks):
+        for key, argument in tasks:
+            started.append(argument[0].duration)
+            yield key, tc.RunError("not now")
+
+    axes = {"duration": ["1s", "3s", "2s"]}
+    declared = tc.Sweep(BASE, axes, 1)
+    with Store(tmp_path) as store, RunsProgress(enabled=False) as progress:
+        complete(
+            declared.experiments(), len(declared), store, run,
+            progress=progress, on_id=lambda id_: None,
+        )  # fmt: skip
+    assert started == [3, 2, 1]

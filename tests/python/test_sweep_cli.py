@@ -12,6 +12,8 @@ import re
 import shlex
 import subprocess
 import sys
+import time
+import types
 from pathlib import Path
 
 import pytest
@@ -291,10 +293,62 @@ def test_a_terminal_is_asked_before_a_hundred_million_runs(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
+def test_a_hundred_million_runs_start_when_told_and_take_no_memory(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tunnelcc", "sweep", *HUGE, "--seeds", "100", "--yes",
+         "--set", "duration=100ms", "--set", "path.rate=20Mbps"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    until = time.monotonic() + 60
+    while len(list(tmp_path.glob("runs/runs/*/*.run"))) < 50:
+        assert time.monotonic() < until
+        assert process.poll() is None
+        time.sleep(0.2)
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == 143
+    assert int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) < 500_000
+
+
 def test_python_refuses_a_hundred_million_runs_unless_told(tmp_path):
     axes = {"path.rtt": {"from": "1ms", "to": "1s", "steps": 1000}}
     with pytest.raises(tc.ConfigError, match="sweep = 1000000: expected at most 100,000 runs"):
         tc.sweep({}, axes, 1000, store=tmp_path)
+
+
+def test_a_scheduler_that_is_not_there_is_told(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("tunnelcc.sweeps.cluster._CONNECT_SECONDS", 0.5)
+    options = ["--dask", "tcp://127.0.0.1:9", "--store", tmp_path]
+    code, out, err = run("sweep", "--axis", "cc=bbr", *options)
+    assert (code, out) == (2, "")
+    assert err.startswith("tunnelcc: dask = 'tcp://127.0.0.1:9': expected the address of a Dask")
+    assert len(err.splitlines()) == 1
+
+
+def test_a_newer_store_is_told(run, tmp_path):
+    (tmp_path / "store.json").write_text('{"format": 7}')
+    for arguments in (["sweep", "--axis", "cc=bbr"], ["store", "ls"]):
+        code, _, err = run(*arguments, "--store", tmp_path)
+        assert (code, len(err.splitlines())) == (1, 1)
+        assert "format 7, written by a newer tunnelcc" in err
+
+
+def test_a_notebook_shows_a_bar(monkeypatch, capsys):
+    class ZMQInteractiveShell:
+        pass
+
+    ipython = types.SimpleNamespace(get_ipython=ZMQInteractiveShell)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0)
+
+    class Counts:
+        total, done, failed, cached = 10, 3, 1, 2
+
+    with progress.RunsProgress() as shown:
+        shown.update(Counts, 0.5)
+    assert "6/10 runs" in capsys.readouterr().err
 
 
 def test_plain_lines_where_there_is_no_terminal(monkeypatch, capsys):
@@ -305,8 +359,7 @@ def test_plain_lines_where_there_is_no_terminal(monkeypatch, capsys):
         total, done, failed, cached = 10, 3, 1, 2
 
     with progress.RunsProgress() as shown:
-        shown.begin(8.0, 1.0)
-        shown.update(Counts, 4.0)
+        shown.update(Counts, 0.5)
     assert re.fullmatch(
         r"6 of 10 runs, 1 failed, 2 cached, \d+\.\d runs/s, 0:00 left\n", capsys.readouterr().err
     )
@@ -324,7 +377,6 @@ def test_a_terminal_shows_a_bar(monkeypatch):
         total, done, failed, cached = 10, 3, 1, 2
 
     with progress.RunsProgress() as shown:
-        shown.begin(8.0, 1.0)
-        shown.update(Counts, 4.0)
+        shown.update(Counts, 0.5)
     for word in ("6/10", "1 failed", "2 cached", "runs/s", "left"):
         assert word in screen.getvalue()

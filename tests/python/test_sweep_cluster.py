@@ -54,16 +54,14 @@ def test_a_cluster_gives_the_same_bytes_though_a_worker_is_killed(tmp_path):
             class Killer:
                 """Kills a worker after a third of the runs."""
 
-                def begin(self, work, share): ...
-
-                def update(self, counts, work):
+                def update(self, counts, share):
                     if counts.done == 20:
                         workers[0].kill()
 
             with Store(tmp_path / "there") as store:
                 tally = execute.complete(
                     declared.experiments(), len(declared), store, cluster.Cluster(client).parallel,
-                    progress=Killer(), on_portion=lambda ids: None,
+                    progress=Killer(), on_id=lambda id_: None,
                 )  # fmt: skip
             assert workers[0].wait(10) == -9
     assert (tally.done, tally.failed, tally.cached) == (60, 0, 0)

@@ -108,12 +108,12 @@ def test_what_was_finished_before_a_signal_is_kept(tmp_path, whole, signal_):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("signal_", SIGNALS, ids=lambda signal_: signal.Signals(signal_).name)
 def test_signals_at_random_moments_until_all_is_done(tmp_path, whole, signal_, seed):
     draw = random.Random(seed)
     store = tmp_path / "runs"
-    for _ in range(6):
+    for _ in range(4):
         before = _files(store)
         _end_after_new_files(tmp_path, signal_, draw.expovariate(1 / 0.15), before)
         assert before <= _files(store)

@@ -11,8 +11,9 @@ A result's title, and how a number was written, do not count.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -33,29 +34,26 @@ def model_version() -> str:
 
 def run_id(experiment: Experiment) -> str:
     """Return the id of the run of ``experiment``: 32 hexadecimal digits."""
-    parts = [model_version()]
-    _write(experiment_spec(experiment), parts)
-    return hashlib.blake2b("\n".join(parts).encode(), digest_size=_DIGEST_BYTES).hexdigest()
+    text = f"{model_version()}\n{_text(experiment_spec(experiment))}"
+    return hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def _write(value: Any, parts: list[str]) -> None:
-    """Append the text of every number in ``value``, an object of the compiled module."""
+def _text(value: Any) -> str:
+    """Return every number in ``value``, an object of the compiled module, with its name."""
     if isinstance(value, (str, int, float)):
-        parts.append(repr(value))
-    elif isinstance(value, (list, tuple)):
-        parts.append(f"[{len(value)}]")
-        for item in value:
-            _write(item, parts)
-    else:
-        for name in _attributes(type(value)):  # type: ignore[arg-type]
-            parts.append(name)
-            _write(getattr(value, name), parts)
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(map(_text, value))}]"
+    names, members = _members(type(value))  # type: ignore[arg-type]
+    return f"{names}({','.join(map(_text, members(value)))})"
 
 
 @cache
-def _attributes(kind: Hashable) -> tuple[str, ...]:
-    """Return the names of the members of a class of the compiled module."""
+def _members(kind: Hashable) -> tuple[str, Callable[[Any], tuple[Any, ...]]]:
+    """Return the names of the members of a class, and what reads them all."""
     names = sorted(name for name in vars(kind) if not name.startswith("_"))
     if not names:
-        raise TypeError(f"{kind} is no class of the compiled module")
-    return tuple(names)
+        raise TypeError(f"{kind} is no specification of the compiled module")
+    # Of a single name, attrgetter() would return no tuple.
+    read = attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
+    return ",".join(names), read

@@ -75,14 +75,13 @@ class Store:
 
     # Runs
 
-    def add(self, id_: str, data: bytes, metrics: dict[str, Any]) -> None:
-        """Keep the file ``data`` of a run and its metrics. Raises StoreError."""
-        table = runfile.header(data)
-        file = self._file(id_)
+    def add(self, row: Row, data: bytes) -> None:
+        """Keep the file ``data`` of a run that ``row`` describes. Raises StoreError."""
+        file = self._file(row.id)
         self._write(file, data)
         stamp = Stamp.of(file)
         if stamp is not None:
-            self._index.put(_row(id_, table, metrics), stamp)
+            self._index.put(row, stamp)
 
     def row(self, id_: str) -> Row | None:
         """Return what is known of a run; None: it is not there, or its file is damaged."""
@@ -203,7 +202,8 @@ class Store:
         data = file.read_bytes()
         table = runfile.header(data)
         result = runfile.decode(data)
-        return _row(id_, table, summarise(result) if isinstance(result, Result) else {})
+        metrics = summarise(result) if isinstance(result, Result) else {}
+        return Row(id_, json.dumps(table["experiment"]), table.get("error", ""), metrics)
 
     def _check_version(self) -> None:
         file = self.directory / _MARKER
@@ -247,7 +247,3 @@ class Store:
             f"the store {self.directory} cannot be written: {error.strerror}; "
             "what was finished before is kept"
         )
-
-
-def _row(id_: str, table: dict[str, Any], metrics: dict[str, Any]) -> Row:
-    return Row(id_, json.dumps(table["experiment"]), table.get("error", ""), metrics)

@@ -26,6 +26,7 @@ __all__ = ["DEFAULT_STORE", "MANY_RUNS", "Sweep", "Tally", "open_results", "run"
 DEFAULT_STORE = Path("runs")
 #: More runs than this are started only by one who says so.
 MANY_RUNS = 100_000
+_FIRST_SAVED = 1024
 
 
 def sweep(
@@ -74,7 +75,7 @@ def run(
         try:
             return complete(
                 declared.experiments(), len(declared), store, executor(jobs, client),
-                timeout=timeout, progress=shown, on_portion=lambda ids: record.add(ids, store),
+                timeout=timeout, progress=shown, on_id=lambda id_: record.add(id_, store),
             )  # fmt: skip
         finally:
             record.save(store)
@@ -86,23 +87,24 @@ class _Record:
     def __init__(self, declared: Sweep) -> None:
         self._name = declared.name
         self._ids: list[str] = []
-        self._table = {
+        self._table: dict[str, Any] = {
             "tunnelcc": __version__,
             "models": model_version(),
             "scenario": declared.to_toml(),
             "runs": len(declared),
             "ids": self._ids,
         }
-        self._saved = 0
+        self._saved, self._next = 0, _FIRST_SAVED
 
-    def add(self, ids: list[str], store: Store) -> None:
-        """Add a portion; save when there are twice as many as there were saved."""
-        self._ids += ids
-        if len(self._ids) >= 2 * self._saved:
+    def add(self, id_: str, store: Store) -> None:
+        """Add a run; save when all are there, or twice as many as before."""
+        self._ids.append(id_)
+        if len(self._ids) in (self._next, self._table["runs"]):
+            self._next *= 2
             self.save(store)
 
     def save(self, store: Store) -> None:
-        if len(self._ids) > self._saved:
+        if len(self._ids) != self._saved:
             store.save_sweep(self._name, self._table)
             self._saved = len(self._ids)
 

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Running what a store has not yet: in processes of this machine, or on a Dask cluster.
 
-Experiments come one at a time and are looked at in portions, so that a grid of any size takes no
-memory; within a portion the longest run starts first.
+Experiments come one at a time, and few of them wait, so that a grid of any size takes no memory.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
-from collections.abc import Callable, Generator, Iterable
+import heapq
+import json
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,15 @@ from tunnelcc.errors import ConfigError, TunnelccError
 from tunnelcc.progress import RunsProgress
 from tunnelcc.runner import estimated_work, parallel, simulate
 from tunnelcc.store import Store, model_version, run_id, runfile
+from tunnelcc.store.index import Row
 from tunnelcc.store.summary import summarise
 
 if TYPE_CHECKING:
     import distributed
 
-_PORTION = 10_000  # runs
+_LOOK_SECONDS = 1.0
+_LOOK_AT_ONCE = 3
+_MOST_WAITING = 10_000
 
 #: Runs (key, argument) tasks with a function and yields (key, outcome or RunError) as they end.
 Executor = Callable[
@@ -40,11 +44,6 @@ class Tally:
     done: int = 0
     failed: int = 0
     cached: int = 0
-
-    @property
-    def finished(self) -> int:
-        """Runs that need no more attention, failed ones included."""
-        return self.done + self.failed + self.cached
 
 
 @dataclass(frozen=True)
@@ -80,60 +79,101 @@ def complete(
     *,
     timeout: float | None = None,
     progress: RunsProgress,
-    on_portion: Callable[[list[str]], None],
+    on_id: Callable[[str], None],
 ) -> Tally:
     """Simulate those of ``experiments`` that ``store`` does not have, failed ones included.
 
-    ``on_portion``: called with the ids of each portion before it runs, "" for an experiment that
-    cannot be. Raises StoreError when the store cannot be written; finished runs stay there.
+    ``on_id``: called with each experiment's id in their order, "" for one that cannot be. Raises
+    StoreError when the store cannot be written; finished runs stay there.
     """
     tally = Tally(total)
-    remaining, seen = iter(experiments), 0
-    while portion := list(itertools.islice(remaining, _PORTION)):
-        ids = ["" if isinstance(item, ConfigError) else run_id(item) for item in portion]
-        on_portion(ids)
-        tally.failed += ids.count("")
-        missing: dict[str, Experiment] = {}
-        for id_, experiment in zip(ids, portion, strict=True):
-            if isinstance(experiment, ConfigError):
-                continue
-            row = store.row(id_) if id_ not in missing else None
-            if row is not None and not row.error:
-                tally.cached += 1
-            elif id_ in missing:
-                tally.cached += 1  # the same run, declared twice
+    queue = _Queue(experiments, store, tally, on_id)
+    tasks = ((id_, (experiment, timeout)) for id_, experiment in queue)
+    with contextlib.closing(run(measure, tasks)) as outcomes:
+        for id_, outcome in outcomes:
+            experiment = queue.done(id_)
+            table = json.dumps(experiment.table())
+            if isinstance(outcome, Measured):
+                _check_models(outcome)
+                store.add(Row(id_, table, "", outcome.metrics), outcome.file)
+                tally.done += 1
             else:
-                missing[id_] = experiment
-        seen += len(portion)
-        del portion
-        if missing:
-            _run_portion(missing, store, run, timeout, tally, progress, seen / total)
+                data = runfile.encode(experiment, outcome)
+                store.add(Row(id_, table, str(outcome), {}), data)
+                tally.failed += 1
+            progress.update(tally, queue.share_done)
     return tally
 
 
-def _run_portion(
-    missing: dict[str, Experiment],
-    store: Store,
-    run: Executor,
-    timeout: float | None,
-    tally: Tally,
-    progress: RunsProgress,
-    share: float,
-) -> None:
-    work = {id_: estimated_work(experiment) for id_, experiment in missing.items()}
-    progress.begin(sum(work.values()), share)
-    order = sorted(missing, key=work.__getitem__, reverse=True)
-    tasks = ((id_, (missing[id_], timeout)) for id_ in order)
-    with contextlib.closing(run(measure, tasks)) as outcomes:
-        for id_, outcome in outcomes:
-            if isinstance(outcome, Measured):
-                _check_models(outcome)
-                store.add(id_, outcome.file, outcome.metrics)
-                tally.done += 1
-            else:
-                store.add(id_, runfile.encode(missing[id_], outcome), {})
-                tally.failed += 1
-            progress.update(tally, work[id_])
+class _Queue:
+    """Yields (id, experiment) of what is to run, the longest of those that were looked at first.
+
+    It looks at experiments for a second, and then at a few more for each that it hands out: the
+    first runs start soon however many there are, and the rest is looked at while they run.
+    """
+
+    def __init__(
+        self,
+        experiments: Iterable[Experiment | ConfigError],
+        store: Store,
+        tally: Tally,
+        on_id: Callable[[str], None],
+    ) -> None:
+        self._rest = iter(experiments)
+        self._store = store
+        self._tally = tally
+        self._on_id = on_id
+        self._waiting: list[tuple[float, int, str]] = []  # a heap: −work, order, id
+        self._pending: dict[str, Experiment] = {}  # waiting, or running
+        self._seen = 0
+        self._work = self._work_done = 0.0
+
+    def __iter__(self) -> Iterator[tuple[str, Experiment]]:
+        until = time.monotonic() + _LOOK_SECONDS
+        while time.monotonic() < until and self._look():
+            pass
+        while True:
+            while not self._waiting:
+                if not self._look():
+                    return
+            _, _, id_ = heapq.heappop(self._waiting)
+            yield id_, self._pending[id_]
+            for _ in range(_LOOK_AT_ONCE):
+                if len(self._waiting) < _MOST_WAITING:
+                    self._look()
+
+    def done(self, id_: str) -> Experiment:
+        """Return the experiment, which has been run."""
+        experiment = self._pending.pop(id_)
+        self._work_done += estimated_work(experiment)
+        return experiment
+
+    @property
+    def share_done(self) -> float:
+        """The part of all work that is done, were all that was not looked at like the rest."""
+        return self._work_done / self._work * self._seen / self._tally.total
+
+    def _look(self) -> bool:
+        """Look at one experiment more; return whether there was one."""
+        experiment = next(self._rest, None)
+        if experiment is None:
+            return False
+        self._seen += 1
+        if isinstance(experiment, ConfigError):
+            self._tally.failed += 1
+            self._on_id("")
+            return True
+        id_ = run_id(experiment)
+        self._on_id(id_)
+        row = None if id_ in self._pending else self._store.row(id_)
+        if id_ in self._pending or (row is not None and not row.error):
+            self._tally.cached += 1
+        else:
+            work = estimated_work(experiment)
+            self._work += work
+            self._pending[id_] = experiment
+            heapq.heappush(self._waiting, (-work, self._seen, id_))
+        return True
 
 
 def _check_models(measured: Measured) -> None:

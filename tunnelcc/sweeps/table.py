@@ -42,15 +42,18 @@ def print_results(results: xarray.Dataset) -> None:
     columns = {name: column for name, column in _COLUMNS.items() if name != "jain" or several_flows}
     for heading, _, _ in columns.values():
         table.add_column(heading, justify="right")
-    intervals = {name: confidence_interval(results[name]) for name in columns}
+    intervals = {}
+    for name in columns:
+        interval = confidence_interval(results[name]).transpose(*dims)
+        intervals[name] = interval["mean"].to_numpy(), interval["high"].to_numpy()
     shape = [results.sizes[dim] for dim in dims]
     points = list(itertools.islice(np.ndindex(*shape), _MOST_ROWS))
     for point in points:
         at = dict(zip(dims, point, strict=True))
         cells = [_coordinate(results[key], at) for key in keys]
         for name, (_, factor, digits) in columns.items():
-            here = intervals[name].isel(at)
-            cells.append(_interval(here, factor, digits))
+            mean, high = (values[point] * factor for values in intervals[name])
+            cells.append(_interval(mean, high - mean, digits))
         table.add_row(*cells)
     console = Console(width=None if sys.stdout.isatty() else _FILE_WIDTH, highlight=False)
     console.print(table)
@@ -72,9 +75,7 @@ def _coordinate(values: xarray.DataArray, at: dict[str, Any]) -> str:
     return f"{value:.6g}" + (unit if unit == "bdp" else "")
 
 
-def _interval(interval: xarray.Dataset, factor: float, digits: int) -> str:
-    mean, high = (float(interval[name]) * factor for name in ("mean", "high"))
+def _interval(mean: float, half: float, digits: int) -> str:
     if np.isnan(mean):
         return "–"
-    half = "" if np.isnan(high) else f" ± {high - mean:.{digits}f}"
-    return f"{mean:.{digits}f}{half}"
+    return f"{mean:.{digits}f}" + ("" if np.isnan(half) else f" ± {half:.{digits}f}")

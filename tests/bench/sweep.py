@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a sweep costs beside its simulations, as `make bench` measures it.
+
+Each step is `tunnelcc sweep` in a process of its own, start-up, storage and printing included. CPU
+time is that of the process and its workers; the simulations' own is that of a tenth of the runs,
+repeated in one process, times ten.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+THOUSAND = """
+duration = "20s"
+[path]
+rate = "50Mbps"
+[sweep]
+seeds = 20
+cc = ["bbr", "cubic"]
+"path.rtt" = ["10ms", "20ms", "40ms", "80ms", "160ms"]
+"path.loss" = [0, "0.01%", "0.1%", "1%", "3%"]
+"""
+TEN_THOUSAND = """
+duration = "1s"
+[path]
+rate = "10Mbps"
+[sweep]
+seeds = 100
+cc = ["bbr", "cubic"]
+"path.rtt" = ["10ms", "20ms", "40ms", "80ms", "160ms"]
+"path.loss" = { from = "0.1%", to = "3%", steps = 10, scale = "log" }
+"""
+OPEN = """
+import time, sys, tunnelcc, xarray
+started = time.perf_counter()
+tunnelcc.open(sys.argv[1])["goodput"].mean()
+print(time.perf_counter() - started)
+"""
+SIMULATE = """
+import sys, time, tunnelcc as tc
+experiments = list(tc.Sweep(sys.argv[1]).experiments())[::10]
+tc.run(experiments[0], progress=False)
+started = time.process_time()
+for experiment in experiments:
+    tc.run(experiment, progress=False)
+print((time.process_time() - started) / len(experiments))
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of a process and its children: s, s, bytes (the largest of them)."""
+
+    wall: float
+    cpu: float
+    memory: int
+
+
+def run(command: list[str], directory: Path) -> Cost:
+    """Run a command and return what it took."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise subprocess.CalledProcessError(status, command)
+    wall = time.perf_counter() - started
+    return Cost(wall, usage.ru_utime + usage.ru_stime, 1024 * usage.ru_maxrss)
+
+
+def seconds(code: str, argument: str, directory: Path) -> float:
+    """Return the number that a fresh interpreter prints for ``code``."""
+    return float(subprocess.check_output([sys.executable, "-c", code, argument], cwd=directory))
+
+
+def measure(directory: Path) -> dict[str, Any]:
+    """Run everything in ``directory`` and return one table."""
+    cores = len(os.sched_getaffinity(0))
+    for name, text in (("thousand", THOUSAND), ("ten-thousand", TEN_THOUSAND)):
+        (directory / f"{name}.toml").write_text(text, "utf-8")
+    sweep = [sys.executable, "-m", "tunnelcc", "sweep"]
+    first = run([*sweep, "thousand.toml"], directory)
+    again = run([*sweep, "thousand.toml"], directory)
+    simulation = seconds(SIMULATE, "thousand.toml", directory)
+    opened = seconds(OPEN, "runs/thousand", directory)
+    many = run([*sweep, "ten-thousand.toml"], directory)
+    return {
+        "cores": cores,
+        "sweep_seconds": first.wall,
+        "sweep_cpu_seconds": first.cpu,
+        "sweep_cpu_use": first.cpu / first.wall / cores,
+        "simulation_seconds_per_run": simulation,
+        "overhead_seconds_per_run": first.cpu / 1000 - simulation,
+        "resume_seconds": again.wall,
+        "resume_cpu_seconds": again.cpu,
+        "open_seconds": opened,
+        "ten_thousand_seconds": many.wall,
+        "ten_thousand_memory_bytes": many.memory,
+    }
+
+
+#: What is measured, in which unit it is shown, and the goal.
+ROWS = {
+    "sweep_seconds": ("1,000 runs of 20 s × 50 Mbit/s", 1, "s", "< 180"),
+    "sweep_cpu_use": ("use of all cores meanwhile", 100, "%", "≥ 90"),
+    "overhead_seconds_per_run": ("CPU time per run beside the simulation", 1e3, "ms", "< 5"),
+    "resume_seconds": ("the same again, finished", 1, "s", "< 2"),
+    "open_seconds": ("opening its results", 1, "s", "< 1"),
+    "ten_thousand_seconds": ("10,000 runs of 1 s × 10 Mbit/s", 1, "s", ""),
+    "ten_thousand_memory_bytes": ("memory of the largest process", 1e-6, "MB", "< 1000"),
+}
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--write", action="store_true", help="store it as results/bench-sweep.json")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        report = measure(Path(directory))
+    print(f"\nSweeps on {report['cores']} cores")
+    for name, (what, factor, unit, goal) in ROWS.items():
+        print(f"{what:42}{report[name] * factor:9.3g} {unit:3}{goal}")
+    if arguments.write:
+        target = ROOT / "results" / "bench-sweep.json"
+        target.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
+        print(f"written to {target.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
