@@ -21,6 +21,7 @@ from tunnelcc.kernels import kernels
 from tunnelcc.parameters import parse_parameter
 from tunnelcc.schema import (
     BUFFER,
+    CARRIERS,
     PROBABILITY,
     RATE_STEPS,
     SWITCH,
@@ -209,7 +210,12 @@ class Flow(Model):
         "the same for all flows",
     )
     write_size: Annotated[int, size(1, 2**24)] = Field(
-        131072, description="bytes per application write (iperf3: 128 KiB)"
+        131072,
+        description="bytes per application write (iperf3: 128 KiB); with rate, each write is a "
+        "message whose latency is measured",
+    )
+    user: Annotated[str, TEXT] | None = Field(
+        None, description="to whom the flow belongs; not given: to a user of its own"
     )
 
     @model_validator(mode="after")
@@ -220,6 +226,27 @@ class Flow(Model):
             expected = "writes that are 1us or more apart at flows.rate"
             raise ConfigError(Problem("write_size", self.write_size, expected))
         return self
+
+
+class Hop(Model):
+    """A relay of a chain, a host like the server, and the path beyond it.
+
+    What is not given is as in ``path``.
+    """
+
+    rate: LinkRate | None = Field(None, description="bottleneck rate beyond a relay")
+    rtt: Rtt | None = Field(None, description="base round-trip time beyond it")
+    loss: Probability | None = Field(None, description="random loss beyond it")
+    buffer: Annotated[Buffer, BUFFER] | None = Field(None, description="queue beyond it")
+    cc: CongestionControl | None = Field(
+        None, description="congestion control of the carriers beyond it, else the first carrier's"
+    )
+
+    def path(self, first: Path) -> Path:
+        """Return the path beyond the relay."""
+        changes = {name: getattr(self, name) for name in ("rate", "rtt", "loss", "buffer")}
+        given = {name: value for name, value in changes.items() if value is not None}
+        return first.model_copy(update={"rate_steps": (), **given})
 
 
 class Tunnel(Model):
@@ -249,6 +276,19 @@ class Tunnel(Model):
     queue: Annotated[int, whole(1, 2**20)] | None = Field(
         None, description="packets that wait at the tunnel's device at most, else the entry's"
     )
+    carriers: Annotated[str | int, CARRIERS] | None = Field(
+        None,
+        description="who shares a carrier: all flows, those of a user, none (flow), or a number of "
+        "carriers that flows take in turn; not given: all where the tunnel multiplexes, else flow",
+    )
+    stream_window: Annotated[int, size(1024, 2**30)] | None = Field(
+        None,
+        description="bytes that a stream on a shared carrier may have under way unread, as with "
+        "smux version 2, else the entry's",
+    )
+    chain: tuple[Hop, ...] = Field(
+        (), description="further relays, in order from the client, each with a path beyond it"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -262,18 +302,29 @@ class Tunnel(Model):
             _check_tunnel("name", data["name"])
         return data
 
+    @field_validator("chain", mode="before")
+    @classmethod
+    def _any_number_of_hops(cls, chain: Any) -> Any:
+        return (chain,) if isinstance(chain, (Hop, dict)) else chain
+
     @model_validator(mode="after")
     def _check(self) -> Tunnel:
         entry = catalog.load(self.name)
         for key in type(self).model_fields:
             value = getattr(self, key)
-            if key != "name" and value is not None and key not in entry.OVERRIDES:
+            if key != "name" and value not in (None, ()) and key not in entry.OVERRIDES:
                 expected = f"no value with {entry.name}, whose keys are " + ", ".join(
                     entry.OVERRIDES
                 )
                 raise ConfigError(Problem(key, value, expected))
         if isinstance(entry, PacketEntry):
             entry.layers(self.mode)
+        if isinstance(entry, catalog.RelayEntry) and entry.mux is None:
+            expected = f"no value with {entry.name}, which has a carrier for each flow"
+            if self.stream_window is not None:
+                raise ConfigError(Problem("stream_window", self.stream_window, expected))
+            if self.carriers not in (None, "flow"):
+                raise ConfigError(Problem("carriers", self.carriers, expected))
         return self
 
     @model_serializer
@@ -281,9 +332,11 @@ class Tunnel(Model):
         table: dict[str, Any] = {"name": self.name}
         if self.cc is not None:
             table["cc"] = self.cc.model_dump()
-        for key in ("copy_buffer", "mode", "mtu", "mss", "queue"):
+        for key in ("copy_buffer", "carriers", "stream_window", "mode", "mtu", "mss", "queue"):
             if getattr(self, key) is not None:
                 table[key] = getattr(self, key)
+        if self.chain:
+            table["chain"] = [hop.table() for hop in self.chain]
         return table if len(table) > 1 else self.name
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc import catalog, costs
@@ -122,6 +122,34 @@ def flows(experiment: Experiment) -> Iterator[tuple[Flow, float]]:
         for member in range(flow.count):
             jitter = experiment.start_jitter * uniform(experiment.seed, "start", group, member)
             yield flow, flow.start + jitter
+
+
+def users(experiment: Experiment) -> list[str]:
+    """Return the user of each single flow; where none is given, one named after the flow."""
+    return [flow.user or f"flow {index}" for index, (flow, _) in enumerate(flows(experiment))]
+
+
+def carriers(experiment: Experiment) -> list[int]:
+    """Return the number, from 0 without gaps, of the carrier of each single flow."""
+    owners = users(experiment)
+    shared = _sharing(experiment)
+    keys: Sequence[object] = range(len(owners))
+    if shared == "user":
+        keys = owners
+    elif shared != "flow":
+        most = 1 if shared == "all" else int(shared)
+        keys = [index % most for index in range(len(owners))]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return [numbers[key] for key in keys]
+
+
+def _sharing(experiment: Experiment) -> str | int:
+    tunnel = experiment.tunnel
+    if tunnel is None:
+        return "flow"
+    entry = catalog.load(tunnel.name)
+    multiplexes = isinstance(entry, catalog.RelayEntry) and entry.mux is not None
+    return tunnel.carriers or ("all" if multiplexes else "flow")
 
 
 def uniform(seed: int, component: str, *index: int) -> float:

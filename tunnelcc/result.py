@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -81,6 +82,15 @@ HOST_TOTALS = {
 }
 
 
+#: Latency of messages, from when one is due until its last byte is read, warm-up left out.
+MESSAGE_TOTALS = {
+    "message_latency_mean": ("latency_mean", "mean latency of messages"),
+    "message_latency_p50": ("latency_p50", "median of the latency of messages"),
+    "message_latency_p95": ("latency_p95", "95th percentile of the latency of messages"),
+    "message_latency_p99": ("latency_p99", "99th percentile of the latency of messages"),
+}
+
+
 class Result:
     """A finished run.
 
@@ -116,16 +126,14 @@ class Result:
 
     @cached_property
     def legs(self) -> list[list[Any]]:
-        """``raw.legs`` by flow."""
-        grouped: list[list[Any]] = [[] for _ in self.raw.flows]
-        for leg in self.raw.legs:
-            grouped[leg.flow].append(leg)
-        return grouped
+        """``raw.legs`` by flow; several flows may share one."""
+        return [[self.raw.legs[index] for index in flow.legs] for flow in self.raw.flows]
 
     @cached_property
     def carriers(self) -> list[Any]:
-        """The legs that cross the path."""
-        return [self.path_leg(legs) for legs in self.legs if legs]
+        """The legs that cross the path, each once; beyond relays: see ``raw.hops``."""
+        carriers = (self.path_leg(legs) for legs in self.legs if legs)
+        return list({id(leg): leg for leg in carriers}.values())
 
     @property
     def wire_bytes(self) -> int:
@@ -168,13 +176,13 @@ class Result:
             "cross_traffic": [self._cross_traffic(i) for i in range(len(self.raw.cross_traffic))],
             "path": {**_link(self.raw.forward), "reverse": _link(self.raw.reverse)},
             **self._tunnel(),
-            "hosts": {
-                side: {
-                    "cpu_s": getattr(self.raw, side).cpu_seconds,
-                    "utilisation": getattr(self.raw, side).utilisation,
-                }
-                for side in ("client", "server")
-            },
+            "hops": [
+                {**_link(hop.forward), "reverse": _link(hop.reverse), "relay": _host(hop.relay)}
+                for hop in self.raw.hops
+            ],
+            "hosts": {side: _host(getattr(self.raw, side)) for side in ("client", "server")},
+            "users": self._groups("user", self._users),
+            "carriers": self._groups("carrier", self._carrier_numbers),
             "aggregate": self._aggregate(),
         }
         cleaned: dict[str, Any] = _without_nan(table)
@@ -198,6 +206,27 @@ class Result:
     def _configured(self) -> list[tuple[Flow, float]]:
         return list(derived.flows(self.experiment))
 
+    @cached_property
+    def _users(self) -> list[str]:
+        return derived.users(self.experiment)
+
+    @cached_property
+    def _carrier_numbers(self) -> list[int]:
+        return derived.carriers(self.experiment)
+
+    def _groups(self, name: str, members: Sequence[Any]) -> list[dict[str, Any]]:
+        """What flows of one user, or on one carrier, get together."""
+        flows: dict[Any, list[int]] = {}
+        for index, member in enumerate(members):
+            flows.setdefault(member, []).append(index)
+        goodputs = metrics.group_totals(
+            [self.flow_goodput(flow) for flow in self.raw.flows], members
+        )
+        return [
+            {name: member, "flows": flows[member], "goodput_bps": goodputs[member]}
+            for member in flows
+        ]
+
     def _cross_traffic(self, index: int) -> dict[str, Any]:
         source, counts = self.experiment.cross_traffic[index], self.raw.cross_traffic[index]
         bits = 8 * source.packet / self.measured_time
@@ -219,6 +248,8 @@ class Result:
         config, start = self._configured[index]
         return {
             "flow": index,
+            "user": self._users[index],
+            "carrier": self._carrier_numbers[index],
             "cc": config.cc.name,
             "start_s": start,
             "rtt_s": config.rtt or self.experiment.path.rtt,
@@ -229,6 +260,7 @@ class Result:
             "completion_s": _moment(flow.completion_time),
             # What the application's socket counts, as iperf3 shows it.
             "retransmits": self._sender_leg(legs).retransmits if legs else None,
+            "messages": _messages(flow.messages),
             "legs": [self._leg(leg) for leg in legs],
         }
 
@@ -261,9 +293,16 @@ class Result:
 
     def _aggregate(self) -> dict[str, Any]:
         carriers, wire_bytes = self.carriers, self.wire_bytes
+        delivered = [flow.delivered_bytes for flow in self.raw.flows]
         return {
             "goodput_bps": self.goodput,
-            "jain": metrics.jain_index([flow.delivered_bytes for flow in self.raw.flows]),
+            "jain": metrics.jain_index(delivered),
+            "jain_users": metrics.jain_index(
+                [*metrics.group_totals(delivered, self._users).values()]
+            ),
+            "jain_carriers": metrics.jain_index(
+                [*metrics.group_totals(delivered, self._carrier_numbers).values()]
+            ),
             "retransmits": sum(self._sender_leg(legs).retransmits for legs in self.legs if legs),
             "path_retransmits": sum(leg.retransmits for leg in carriers),
             "path_rtos": sum(leg.rtos for leg in carriers),
@@ -317,6 +356,23 @@ def _packet_tunnel(direction: Any) -> dict[str, Any]:
         "outer_bytes": direction.outer_bytes,
         "fragmented": direction.fragmented,
         "socket_drops": direction.socket_drops,
+    }
+
+
+def _host(host: Any) -> dict[str, Any]:
+    return {"cpu_s": host.cpu_seconds, "utilisation": host.utilisation}
+
+
+def _messages(messages: Any) -> dict[str, Any] | None:
+    """Latency of an application's messages; None where it writes none."""
+    if messages.count == 0:
+        return None
+    return {
+        "count": messages.count,
+        "latency_mean_s": messages.latency_mean,
+        "latency_p50_s": messages.latency_p50,
+        "latency_p95_s": messages.latency_p95,
+        "latency_p99_s": messages.latency_p99,
     }
 
 
@@ -395,6 +451,12 @@ def _coordinates(result: Result) -> dict[str, Any]:
         "direction": ("direction", ["forward", "reverse"], {"long_name": "direction of the path"}),
         "host": ("host", ["client", "server"], {"long_name": "host"}),
         "cc": ("flow", [_cc_name(flow) for flow in legs], {"long_name": "congestion control"}),
+        "user": ("flow", result._users, {"long_name": "to whom the flow belongs"}),
+        "carrier": (
+            "flow",
+            result._carrier_numbers,
+            {"long_name": "number of the tunnel's connection"},
+        ),
     }
 
 
@@ -409,6 +471,12 @@ def _totals(result: Result) -> dict[str, Any]:
         for name, (attribute, unit, doc) in table.items():
             values = [getattr(part, attribute) for part in parts]
             data[name] = _variable((dim,), values, unit, doc)
+    for name, (attribute, doc) in MESSAGE_TOTALS.items():
+        values = [
+            getattr(flow.messages, attribute) if flow.messages.count else math.nan
+            for flow in raw.flows
+        ]
+        data[name] = _variable(("flow",), values, "s", f"{doc}, NaN: no messages")
     dims, completion, attributes = data["completion"]
     data["completion"] = dims, np.where(completion < 0, np.nan, completion), attributes
     flows = result._configured

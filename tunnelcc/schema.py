@@ -166,6 +166,18 @@ def _format_rate_steps(steps: Sequence[tuple[float, float]]) -> list[list[str]]:
     return [[units.format_time(moment), units.format_rate(bits)] for moment, bits in steps]
 
 
+def _parse_carriers(value: object) -> str | int:
+    if isinstance(value, str) and value in ("all", "user", "flow"):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 4096:
+        return value
+    hint = nearest(value, ("all", "user", "flow")) if isinstance(value, str) else ""
+    raise UnitError(CARRIERS.expected, hint)
+
+
+CARRIERS = Kind(
+    _parse_carriers, lambda value: value, "'all', 'user', 'flow' or a whole number from 1 to 4096"
+)
 RATE_STEPS = Kind(
     _parse_rate_steps,
     _format_rate_steps,

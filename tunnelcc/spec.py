@@ -13,7 +13,7 @@ from typing import Any
 from tunnelcc import catalog, core, derived
 from tunnelcc.catalog import DatagramEntry, RelayEntry, packets, relay
 from tunnelcc.catalog.packets import PacketEntry
-from tunnelcc.config import CongestionControl, CrossTraffic, Experiment, Flow, Hosts
+from tunnelcc.config import CongestionControl, CrossTraffic, Experiment, Flow, Hop, Hosts
 from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
 
@@ -39,7 +39,12 @@ def experiment_spec(experiment: Experiment) -> Any:
     spec.client = _host(experiment, "client")
     spec.server = _host(experiment, "server")
     spec.one_machine = experiment.hosts.one_machine
-    spec.flows = [_flow(experiment, flow, start) for flow, start in derived.flows(experiment)]
+    spec.flows = [
+        _flow(experiment, flow, start, carrier)
+        for (flow, start), carrier in zip(
+            derived.flows(experiment), derived.carriers(experiment), strict=True
+        )
+    ]
     spec.cross_traffic = [_datagrams(source) for source in experiment.cross_traffic]
     spec.download = experiment.direction == "down"
     if experiment.tunnel is not None:
@@ -171,11 +176,12 @@ def _congestion(cc: CongestionControl) -> Any:
     return spec
 
 
-def _flow(experiment: Experiment, flow: Flow, start: float) -> Any:
+def _flow(experiment: Experiment, flow: Flow, start: float, carrier_number: int) -> Any:
     carrier = experiment.tunnel.cc if experiment.tunnel else None
     spec = core.load().FlowSpec()
     spec.cc = _congestion(flow.cc)
     spec.carrier_cc = _congestion(carrier or flow.cc)
+    spec.carrier = carrier_number
     spec.start = nanoseconds(start)
     # The jitter shifts the whole flow: data that all began at once would make every seed alike.
     jitter = start - flow.start
@@ -224,6 +230,41 @@ def _relay(experiment: Experiment, entry: RelayEntry) -> Any:
     spec.app_tcp = _loopback_tcp(experiment, loopback.link, client)
     spec.target_tcp = _loopback_tcp(experiment, loopback.link, server)
     spec.loopback_rtt = nanoseconds(loopback.link.rtt)
+    if entry.mux is not None:
+        spec.has_mux = True
+        spec.mux = _mux(entry.mux, experiment.tunnel.stream_window)
+        spec.dials_early = entry.carrier.early
+    spec.hops = [_hop(experiment, hop) for hop in experiment.tunnel.chain]
+    return spec
+
+
+def _mux(mux: relay.Mux, stream_window: int | None) -> Any:
+    spec = core.load().MuxSpec()
+    for name in ("header", "open", "accept", "credit", "close"):
+        setattr(spec, f"{name}_bytes", getattr(mux.frames, name))
+    spec.to_server = _mux_direction(mux.to_server, stream_window)
+    spec.to_client = _mux_direction(mux.to_client, stream_window)
+    return spec
+
+
+def _mux_direction(windows: relay.Windows, stream_window: int | None) -> Any:
+    spec = core.load().MuxDirectionSpec()
+    for name in ("max_frame", "session_buffer", "stream_window", "session_window", "credit_step"):
+        setattr(spec, name, getattr(windows, name))
+    spec.first_stream_window = windows.first_stream_window or windows.stream_window
+    if stream_window is not None:
+        spec.stream_window = spec.first_stream_window = stream_window
+        # smux version 2: when half of the buffer was read.
+        spec.credit_step = min(windows.credit_step or stream_window // 2, stream_window // 2)
+    return spec
+
+
+def _hop(experiment: Experiment, hop: Hop) -> Any:
+    spec = core.load().HopSpec()
+    spec.path = _path(experiment.model_copy(update={"path": hop.path(experiment.path)}))
+    if hop.cc is not None:
+        spec.cc = _congestion(hop.cc)
+    spec.relay = _host(experiment, "server")
     return spec
 
 
@@ -270,7 +311,7 @@ def layer_spec(layer: relay.Layer) -> Any:
     spec = core.load().LayerSpec()
     spec.kind = layer.layer
     for name in (
-        "max_payload", "masked", "first_write", "overhead",
+        "max_payload", "block", "masked", "first_write", "overhead",
         "ramp_bytes", "ramp_until", "records_before",
     ):  # fmt: skip
         setattr(spec, name, getattr(layer, name))

@@ -26,8 +26,7 @@ Seconds(int64_t time)
 /// One TCP connection. Series have one value per probe time.
 struct LegResult
 {
-    uint32_t flow{0};
-    std::string name; //!< "app", "carrier" or "target"
+    std::string name; //!< "app", "carrier" ("carrier2" and so on beyond relays) or "target"
     std::string cc;
     uint64_t deliveredBytes{0}; //!< payload read by the receiver, measured part of the run
     uint64_t wireBytes{0};      //!< IP bytes sent in the data direction, whole run
@@ -49,9 +48,22 @@ struct LegResult
     std::vector<double> rtosSeries;        //!< count so far
 };
 
+/// Messages of an application that writes at a rate of its own: its writes, measured part.
+struct MessageResult
+{
+    uint64_t count{0};     //!< messages that arrived whole
+    double latencyMean{0}; //!< s, from when a message was due until its last byte was read
+    double latencyP50{0};
+    double latencyP95{0};
+    double latencyP99{0};
+};
+
 /// One flow, end to end.
 struct FlowResult
 {
+    std::vector<uint32_t> legs; //!< its connections in ExperimentResult::legs, from the client on;
+                                //!< flows may share some
+    MessageResult messages;
     uint64_t deliveredBytes{0};  //!< application bytes read by the receiver, measured part
     uint64_t totalBytes{0};      //!< application bytes read by the receiver, whole run
     double firstByteTime{-1};    //!< s, first application byte read by the receiver
@@ -105,6 +117,14 @@ struct HostResult
     std::vector<double> cpu; //!< of all cores, since the previous probe
 };
 
+/// What lies beyond a relay in a chain.
+struct HopResult
+{
+    LinkResult forward;
+    LinkResult reverse;
+    HostResult relay; //!< before it
+};
+
 struct ExperimentResult
 {
     std::vector<double> time; //!< s, of each probe
@@ -117,8 +137,9 @@ struct ExperimentResult
     std::optional<PacketTunnelResult> tunnelReverse;
     HostResult client;
     HostResult server;
-    uint64_t events{0};       //!< events run by the simulator
-    uint64_t pathSegments{0}; //!< data segments sent across the path, whole run
+    std::vector<HopResult> hops; //!< beyond the first
+    uint64_t events{0};          //!< events run by the simulator
+    uint64_t pathSegments{0};    //!< data segments sent across the path, whole run
 };
 
 } // namespace tunnelcc

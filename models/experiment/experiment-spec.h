@@ -100,6 +100,7 @@ struct FlowSpec
 {
     CongestionSpec cc;
     CongestionSpec carrierCc;   //!< of the tunnel's connection for this flow
+    uint32_t carrier{0};        //!< number of that connection, from 0 without gaps
     int64_t start{0};           //!< connect
     int64_t dataStart{0};       //!< first byte of bulk data; not before `start`
     uint32_t preamble{0};       //!< bytes written on connecting (iperf3's cookie)
@@ -130,11 +131,12 @@ struct HandshakeTurn
 /// One encapsulation of a relay's byte stream, outermost last.
 struct LayerSpec
 {
-    std::string kind;          //!< "websocket", "tls"
+    std::string kind;          //!< "websocket", "tls", "ssh"
     uint32_t maxPayload{0};    //!< largest frame or record payload; 0: one per write
+    uint32_t block{0};         //!< ssh: padded to a multiple of this
     bool masked{false};        //!< websocket: client's 4-byte mask
     uint32_t firstWrite{0};    //!< websocket: this much of a message leaves in a write of its own
-    uint32_t overhead{0};      //!< tls: bytes added per record
+    uint32_t overhead{0};      //!< tls: bytes added per record; ssh: tag per packet
     uint32_t rampBytes{0};     //!< tls: the k-th record carries at most rampBytes·k …
     uint32_t rampUntil{0};     //!< … until this many bytes were sent; 0: no ramp
     uint32_t recordsBefore{0}; //!< tls: records already sent by the handshake
@@ -147,7 +149,39 @@ struct RelayCostSpec
     double receivePerByte{0}; //!< ns per carrier payload byte, at the receiving relay
 };
 
-/// A tunnel that terminates TCP: two relays, one carrier connection per flow.
+/// One direction of a carrier that streams share.
+struct MuxDirectionSpec
+{
+    uint32_t maxFrame{32768};      //!< most application bytes of a frame
+    uint64_t sessionBuffer{0};     //!< unread bytes of all streams at which the receiver stops
+                                   //!< reading; 0: it does not
+    uint64_t streamWindow{0};      //!< bytes that a stream may send without credit; 0: no limit
+    uint64_t firstStreamWindow{0}; //!< the same, before the first credit
+    uint64_t sessionWindow{0};     //!< bytes that all streams may; 0: no limit
+    uint64_t creditStep{0};        //!< bytes that a stream's reader takes before they are credited
+};
+
+/// How streams share a carrier. Sizes in bytes, without layers.
+struct MuxSpec
+{
+    uint32_t headerBytes{0}; //!< of a frame of data
+    uint32_t openBytes{0};   //!< frame that begins a stream
+    uint32_t acceptBytes{0}; //!< answer to it, which its sender waits for; 0: none
+    uint32_t creditBytes{0}; //!< frame that lets the peer send more
+    uint32_t closeBytes{0};  //!< frame that ends a stream
+    MuxDirectionSpec toServer;
+    MuxDirectionSpec toClient;
+};
+
+/// What lies beyond a relay in a chain: the path to the next one, and the carrier across it.
+struct HopSpec
+{
+    PathSpec path;
+    CongestionSpec cc; //!< of its carriers; no name: that of the flow's first carrier
+    HostSpec relay;    //!< the host at its beginning
+};
+
+/// A tunnel that terminates TCP: relays, and carriers between them.
 struct RelaySpec
 {
     uint32_t copyBuffer{32768};           //!< bytes read at once and forwarded as one message
@@ -161,6 +195,10 @@ struct RelaySpec
     TcpSpec appTcp;    //!< application ↔ relay, on the client's loopback
     TcpSpec targetTcp; //!< relay ↔ target, on the server's loopback
     int64_t loopbackRtt{0};
+    bool hasMux{false}; //!< flows with the same FlowSpec::carrier share one
+    MuxSpec mux;
+    bool dialsEarly{false};    //!< shared carriers are dialled at time 0, not by the first flow
+    std::vector<HopSpec> hops; //!< beyond the first
 };
 
 /// CPU time of handling one packet.

@@ -5,6 +5,8 @@
 
 #include "ns3/simulator.h"
 
+#include <unordered_map>
+
 namespace tunnelcc
 {
 
@@ -34,6 +36,7 @@ Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallb
     {
         AddDatagramTunnel(*tunnel);
     }
+    AddHops();
     m_warmupTimer.Set(spec.warmup);
     m_sampleTimer.Set(spec.probeInterval);
     if (m_progress)
@@ -50,17 +53,18 @@ Recorder::AddLegs()
     m_result.flows.resize(flows.size());
     m_readAtStart.resize(flows.size());
     m_lastRead.resize(flows.size());
-    size_t count = 0;
-    for (auto& flow : flows)
+    m_result.legs.reserve(m_world.Connections().size()); // the probes keep references
+    std::unordered_map<const World::Connection*, uint32_t> numbers;
+    for (const World::Connection& leg : m_world.Connections())
     {
-        count += flow->legs.size();
+        numbers.emplace(&leg, static_cast<uint32_t>(numbers.size()));
+        AddLeg(leg);
     }
-    m_result.legs.reserve(count); // the probes keep references
     for (uint32_t index = 0; index < flows.size(); ++index)
     {
-        for (const World::Connection& leg : flows[index]->legs)
+        for (const World::Connection* leg : flows[index]->legs)
         {
-            AddLeg(index, leg);
+            m_result.flows[index].legs.push_back(numbers.at(leg));
         }
     }
 }
@@ -80,10 +84,24 @@ Recorder::AddDatagramTunnel(DatagramTunnel& tunnel)
 }
 
 void
-Recorder::AddLeg(uint32_t flow, const World::Connection& leg)
+Recorder::AddHops()
+{
+    auto& relays = m_world.RelayHosts();
+    m_result.hops.resize(relays.size()); // the probes keep references
+    for (size_t i = 0; i < relays.size(); ++i)
+    {
+        World::RelayHost& host = relays[i];
+        HopResult& result = m_result.hops[i];
+        m_hops.push_back({{*host.forward.GetLink(), result.forward},
+                          {*host.reverse.GetLink(), result.reverse},
+                          {host.cpu, result.relay}});
+    }
+}
+
+void
+Recorder::AddLeg(const World::Connection& leg)
 {
     LegResult& result = m_result.legs.emplace_back();
-    result.flow = flow;
     result.name = leg.name;
     result.cc = leg.cc;
     const TcpEndpoint& sender = m_spec.download ? *leg.server : *leg.client;
@@ -100,7 +118,15 @@ Recorder::OnWarmupEnd(int64_t now)
     }
     for (size_t i = 0; i < m_readAtStart.size(); ++i)
     {
-        m_readAtStart[i] = m_world.Flows()[i]->receiver->Total();
+        const World::Flow& flow = *m_world.Flows()[i];
+        m_readAtStart[i] = flow.receiver->Total();
+        flow.receiver->TimeMessages(now, *flow.sender);
+    }
+    for (HopProbe& hop : m_hops)
+    {
+        hop.forward.StartMeasuring(now);
+        hop.reverse.StartMeasuring(now);
+        hop.relay.StartMeasuring(now);
     }
     for (PacketTunnelProbe& tunnel : m_tunnel)
     {
@@ -137,6 +163,12 @@ Recorder::OnSample(int64_t now)
     m_reverse.Sample(now);
     m_client.Sample(now, interval);
     m_server.Sample(now, interval);
+    for (HopProbe& hop : m_hops)
+    {
+        hop.forward.Sample(now);
+        hop.reverse.Sample(now);
+        hop.relay.Sample(now, interval);
+    }
     m_sampleTimer.Set(now + m_spec.probeInterval);
 }
 
@@ -176,6 +208,7 @@ Recorder::OnEnd(int64_t now)
     m_reverse.Finish(now);
     m_client.Finish(now);
     m_server.Finish(now);
+    FinishHops(now);
     CountPathSegments();
     m_result.crossTraffic = CountDatagrams();
     for (size_t i = 0; i < m_datagramsAtStart.size(); ++i)
@@ -196,6 +229,26 @@ Recorder::FinishFlow(size_t index)
     result.deliveredBytes = receiver.Total() - m_readAtStart[index];
     result.firstByteTime = Seconds(receiver.FirstByteTime());
     result.completionTime = Seconds(receiver.CompletionTime());
+    constexpr double NS = 1e-9;
+    if (const Histogram* latency = receiver.MessageLatency())
+    {
+        result.messages = {latency->Count(),
+                           latency->Mean() * NS,
+                           latency->Quantile(0.5) * NS,
+                           latency->Quantile(0.95) * NS,
+                           latency->Quantile(0.99) * NS};
+    }
+}
+
+void
+Recorder::FinishHops(int64_t now)
+{
+    for (HopProbe& hop : m_hops)
+    {
+        hop.forward.Finish(now);
+        hop.reverse.Finish(now);
+        hop.relay.Finish(now);
+    }
 }
 
 std::vector<DatagramResult>

@@ -41,14 +41,24 @@ class Recorder
     }
 
   private:
+    /// Probes of what lies beyond a relay.
+    struct HopProbe
+    {
+        LinkProbe forward;
+        LinkProbe reverse;
+        HostProbe relay;
+    };
+
     void AddLegs();
     void AddDatagramTunnel(DatagramTunnel& tunnel);
-    void AddLeg(uint32_t flow, const World::Connection& leg);
+    void AddLeg(const World::Connection& leg);
+    void AddHops();
     void OnWarmupEnd(int64_t now);
     void OnSample(int64_t now);
     void OnProgress(int64_t now);
     void OnEnd(int64_t now);
     void FinishFlow(size_t index);
+    void FinishHops(int64_t now);
     void CountPathSegments();
     std::vector<DatagramResult> CountDatagrams() const;
 
@@ -61,6 +71,7 @@ class Recorder
     HostProbe m_client;
     HostProbe m_server;
     std::vector<PacketTunnelProbe> m_tunnel; //!< both directions, if it carries packets
+    std::vector<HopProbe> m_hops;
     std::vector<LegProbe> m_legs;
     std::vector<DatagramResult> m_datagramsAtStart;
     std::vector<uint64_t> m_readAtStart; //!< application bytes read by each flow before measuring

@@ -28,6 +28,25 @@ class FlowStart final : public EventSource
     TcpEndpoint& m_endpoint;
 };
 
+/// Dials a shared carrier before any flow wants it.
+class EarlyDial final : public EventSource
+{
+  public:
+    explicit EarlyDial(MuxSession& session)
+        : m_session(session)
+    {
+        m_loop.Insert(0, m_rank, this);
+    }
+
+    void Fire(int64_t now) override
+    {
+        m_session.Dial(now);
+    }
+
+  private:
+    MuxSession& m_session;
+};
+
 /// Seed of an algorithm's own random numbers: experiment's seed, leg, flow and end of the leg.
 int64_t
 CongestionStream(uint64_t seed, RandomComponent component, uint32_t flow, bool isServer)
@@ -54,11 +73,16 @@ World::World(const ExperimentSpec& spec)
       m_clientCpu(m_clientCores, spec.client.speed),
       m_serverCpu(spec.oneMachine ? m_clientCores : m_serverCores, spec.server.speed),
       m_clientApp(m_clientCpu),
-      m_serverApp(m_serverCpu)
+      m_serverApp(m_serverCpu),
+      m_carriers(1 + spec.relay.hops.size())
 {
     if (spec.hasDatagramTunnel)
     {
         m_datagramTunnel.emplace(spec.datagramTunnel, m_clientCpu, m_serverCpu);
+    }
+    for (const HopSpec& hop : spec.relay.hops)
+    {
+        m_relayHosts.emplace_back(hop, spec.seed, 1 + static_cast<uint32_t>(m_relayHosts.size()));
     }
     for (uint32_t index = 0; index < spec.flows.size(); ++index)
     {
@@ -71,8 +95,18 @@ World::Start()
 {
     for (uint32_t index = 0; index < m_flows.size(); ++index)
     {
-        TcpEndpoint& first = *m_flows[index]->legs.front().client;
+        TcpEndpoint& first = *m_flows[index]->legs.front()->client;
         m_starts.push_back(std::make_unique<FlowStart>(first, m_spec.flows[index].start));
+    }
+    if (m_spec.relay.dialsEarly)
+    {
+        for (auto& carriers : m_carriers)
+        {
+            for (Carrier& carrier : carriers)
+            {
+                m_starts.push_back(std::make_unique<EarlyDial>(*carrier.client));
+            }
+        }
     }
     for (const DatagramSpec& spec : m_spec.crossTraffic)
     {
@@ -81,83 +115,79 @@ World::Start()
     }
 }
 
-World::Connection
-World::MakeConnection(const char* name,
-                      RandomComponent component,
-                      uint32_t flow,
-                      const TcpSpec& tcp,
-                      const CongestionSpec& congestion,
-                      const Channel& toServer,
-                      const Channel& toClient) const
+World::Connection&
+World::AddConnection(const std::string& name,
+                     const CongestionDraws& draws,
+                     const TcpSpec& tcp,
+                     const CongestionSpec& congestion,
+                     const Channel& toServer,
+                     const Channel& toClient,
+                     TcpMemory& clientMemory,
+                     TcpMemory& serverMemory)
 {
     auto makeEnd = [&](const Channel& channel, bool isServer) {
-        int64_t stream = CongestionStream(m_spec.seed, component, flow, isServer);
+        int64_t stream = CongestionStream(m_spec.seed, draws.component, draws.number, isServer);
         return std::make_unique<TcpEndpoint>(
             tcp,
             channel,
             MakeCongestionControl(congestion.name, congestion.parameters, stream));
     };
-    Connection connection{name, congestion.name, makeEnd(toServer, false), makeEnd(toClient, true)};
+    auto share = [](TcpEndpoint& endpoint, TcpMemory& memory) {
+        if (memory.IsLimited())
+        {
+            endpoint.SetMemory(memory);
+        }
+    };
+    Connection& connection = m_connections.emplace_back(
+        Connection{name, congestion.name, makeEnd(toServer, false), makeEnd(toClient, true)});
     TcpEndpoint::Join(*connection.client, *connection.server);
+    share(*connection.client, clientMemory);
+    share(*connection.server, serverMemory);
     return connection;
 }
 
-World::Connection
-World::MakeLoopbackLeg(const char* name,
-                       RandomComponent component,
-                       uint32_t flow,
-                       const TcpSpec& tcp,
-                       Loopback& loopback) const
+World::Connection&
+World::AddPathLeg(const std::string& name,
+                  const CongestionDraws& draws,
+                  const CongestionSpec& congestion,
+                  size_t hop,
+                  int64_t rtt)
 {
-    int64_t delay = m_spec.relay.loopbackRtt / 2;
-    return MakeConnection(name,
-                          component,
-                          flow,
-                          tcp,
-                          m_spec.flows[flow].cc,
-                          Channel(loopback.toServer, delay),
-                          Channel(loopback.toClient, delay));
+    HopChannels channels = ChannelsFor(hop, rtt);
+    return AddConnection(name,
+                         draws,
+                         m_spec.tcp,
+                         congestion,
+                         channels.toServer,
+                         channels.toClient,
+                         ClientEnd(hop).memory,
+                         ServerEnd(hop).memory);
 }
 
-World::Connection
-World::MakePathLeg(const char* name,
-                   RandomComponent component,
-                   uint32_t flow,
-                   const CongestionSpec& congestion)
+World::HopChannels
+World::ChannelsFor(size_t hop, int64_t rtt)
 {
-    PathChannels channels = ChannelsFor(flow);
-    return MakeConnection(name,
-                          component,
-                          flow,
-                          m_spec.tcp,
-                          congestion,
-                          channels.toServer,
-                          channels.toClient);
-}
-
-World::PathChannels
-World::ChannelsFor(uint32_t flow)
-{
-    int64_t rtt = m_spec.flows[flow].rtt;
     int64_t delay = rtt / 2;
-    Channel forward(m_forward, delay);
-    Channel reverse(m_reverse, rtt - delay);
+    Channel forward(hop == 0 ? m_forward : m_relayHosts[hop - 1].forward, delay);
+    Channel reverse(hop == 0 ? m_reverse : m_relayHosts[hop - 1].reverse, rtt - delay);
     return {m_spec.download ? reverse : forward, m_spec.download ? forward : reverse};
 }
 
-World::Connection
-World::MakeDatagramLeg(uint32_t flow)
+World::Connection&
+World::AddDatagramLeg(uint32_t flow)
 {
-    PathChannels path = ChannelsFor(flow);
+    const FlowSpec& spec = m_spec.flows[flow];
+    HopChannels path = ChannelsFor(0, spec.rtt);
     DatagramWay& toServer = m_datagramTunnel->MakeWay(true, path.toServer, m_spec.tcp);
     DatagramWay& toClient = m_datagramTunnel->MakeWay(false, path.toClient, m_spec.tcp);
-    return MakeConnection("app",
-                          RandomComponent::APP_CONGESTION,
-                          flow,
-                          m_spec.tcp,
-                          m_spec.flows[flow].cc,
-                          Channel(toServer),
-                          Channel(toClient));
+    return AddConnection("app",
+                         {RandomComponent::APP_CONGESTION, flow},
+                         m_spec.tcp,
+                         spec.cc,
+                         Channel(toServer),
+                         Channel(toClient),
+                         m_clientMemory,
+                         ServerMemory());
 }
 
 void
@@ -165,46 +195,23 @@ World::AddFlow(uint32_t index)
 {
     auto& flow = *m_flows.emplace_back(std::make_unique<Flow>());
     const FlowSpec& spec = m_spec.flows[index];
-    const RelaySpec& relay = m_spec.relay;
     if (m_spec.hasRelay)
     {
-        flow.legs.push_back(MakeLoopbackLeg("app",
-                                            RandomComponent::APP_CONGESTION,
-                                            index,
-                                            relay.appTcp,
-                                            m_clientLoopback));
-        flow.legs.push_back(
-            MakePathLeg("carrier", RandomComponent::CARRIER_CONGESTION, index, spec.carrierCc));
-        flow.legs.push_back(MakeLoopbackLeg("target",
-                                            RandomComponent::TARGET_CONGESTION,
-                                            index,
-                                            relay.targetTcp,
-                                            m_serverLoopback));
-        flow.clientRelay = std::make_unique<Relay>(Relay::Role::CLIENT,
-                                                   relay,
-                                                   *flow.legs[0].server,
-                                                   *flow.legs[1].client,
-                                                   m_clientCpu,
-                                                   flow.logs);
-        flow.serverRelay = std::make_unique<Relay>(Relay::Role::SERVER,
-                                                   relay,
-                                                   *flow.legs[2].client,
-                                                   *flow.legs[1].server,
-                                                   m_serverCpu,
-                                                   flow.logs);
+        AddRelayedLegs(index, flow);
+        AddRelays(index, flow);
     }
     else if (m_datagramTunnel)
     {
-        flow.legs.push_back(MakeDatagramLeg(index));
+        flow.legs.push_back(&AddDatagramLeg(index));
     }
     else
     {
-        flow.legs.push_back(MakePathLeg("app", RandomComponent::APP_CONGESTION, index, spec.cc));
+        flow.legs.push_back(
+            &AddPathLeg("app", {RandomComponent::APP_CONGESTION, index}, spec.cc, 0, spec.rtt));
     }
-    ShareMemory(flow);
     bool isDownload = m_spec.download;
-    TcpEndpoint& client = *flow.legs.front().client;
-    TcpEndpoint& server = *flow.legs.back().server;
+    TcpEndpoint& client = *flow.legs.front()->client;
+    TcpEndpoint& server = *flow.legs.back()->server;
     flow.sender = std::make_unique<BulkSender>(isDownload ? server : client,
                                                spec,
                                                !isDownload,
@@ -217,25 +224,6 @@ World::AddFlow(uint32_t index)
                                                    isDownload ? m_clientApp : m_serverApp,
                                                    isDownload ? m_spec.client.appPerByte
                                                               : m_spec.server.appPerByte);
-}
-
-void
-World::ShareMemory(Flow& flow)
-{
-    auto share = [](TcpEndpoint& endpoint, TcpMemory& memory) {
-        if (memory.IsLimited())
-        {
-            endpoint.SetMemory(memory);
-        }
-    };
-    TcpMemory& server = m_spec.oneMachine ? m_clientMemory : m_serverMemory;
-    for (Connection& leg : flow.legs)
-    {
-        bool isOnClient = m_spec.hasRelay && leg.name == "app";
-        bool isOnServer = leg.name == "target";
-        share(*leg.client, isOnServer ? server : m_clientMemory);
-        share(*leg.server, isOnClient ? m_clientMemory : server);
-    }
 }
 
 } // namespace tunnelcc

@@ -13,9 +13,13 @@
 #include "traffic/bulk-sender.h"
 #include "traffic/datagram-source.h"
 #include "transport/endpoint.h"
+#include "tunnel/carrier-side.h"
 #include "tunnel/datagram-tunnel.h"
+#include "tunnel/mux-session.h"
+#include "tunnel/plain-side.h"
 #include "tunnel/relay.h"
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,12 +44,22 @@ class World
     /// Everything that belongs to one flow.
     struct Flow
     {
-        std::vector<Connection> legs; //!< from the client's application to the server's
+        std::vector<Connection*> legs; //!< from the client's application to the server's
         std::unique_ptr<BulkSender> sender;
         std::unique_ptr<BulkReceiver> receiver;
-        CarrierLogs logs;
-        std::unique_ptr<Relay> clientRelay;
-        std::unique_ptr<Relay> serverRelay;
+        std::vector<std::unique_ptr<Relay>> relays; //!< from the client on
+        std::vector<std::unique_ptr<RelaySide>> sides;
+    };
+
+    /// A tunnel's connection across one hop, and where messages or frames lie in it.
+    struct Carrier
+    {
+        Connection* leg{nullptr};
+        MessageLog toServer;
+        MessageLog toClient;
+        MuxLogs muxLogs;
+        std::unique_ptr<MuxSession> client; //!< if flows share it
+        std::unique_ptr<MuxSession> server;
     };
 
     explicit World(const ExperimentSpec& spec);
@@ -58,6 +72,18 @@ class World
     std::vector<std::unique_ptr<Flow>>& Flows()
     {
         return m_flows;
+    }
+
+    /// Every connection there is, in the order in which flows first use them.
+    const std::deque<Connection>& Connections() const
+    {
+        return m_connections;
+    }
+
+    /// Carriers of one hop, by number.
+    std::deque<Carrier>& Carriers(size_t hop = 0)
+    {
+        return m_carriers[hop];
     }
 
     const std::vector<std::unique_ptr<DatagramSource>>& CrossTraffic() const
@@ -93,6 +119,24 @@ class World
         return m_serverCpu;
     }
 
+    /// A host between two hops of a chain, and the path beyond it.
+    struct RelayHost
+    {
+        RelayHost(const HopSpec& spec, uint64_t seed, uint32_t hop);
+
+        TcpMemory memory;
+        Cores cores;
+        Cpu cpu;
+        PathDirection forward;
+        PathDirection reverse;
+    };
+
+    /// Relays between the first hop and the last.
+    std::deque<RelayHost>& RelayHosts()
+    {
+        return m_relayHosts;
+    }
+
   private:
     /// A host's loopback: both directions, without limits.
     struct Loopback
@@ -101,33 +145,62 @@ class World
         PathDirection toClient;
     };
 
-    /// Ways across the path, as both ends of a connection see it.
-    struct PathChannels
+    /// One end of a hop.
+    struct HopEnd
+    {
+        TcpMemory& memory;
+        Cpu& cpu;
+    };
+
+    /// Ways across a hop, as both ends of a connection see it.
+    struct HopChannels
     {
         Channel toServer;
         Channel toClient;
     };
 
+    /// Memory of the server's sockets.
+    TcpMemory& ServerMemory()
+    {
+        return m_spec.oneMachine ? m_clientMemory : m_serverMemory;
+    }
+
     void AddFlow(uint32_t index);
-    PathChannels ChannelsFor(uint32_t flow);
-    Connection MakeDatagramLeg(uint32_t flow);
-    void ShareMemory(Flow& flow);
-    Connection MakeConnection(const char* name,
-                              RandomComponent component,
-                              uint32_t flow,
+    HopChannels ChannelsFor(size_t hop, int64_t rtt);
+    Connection& AddDatagramLeg(uint32_t flow);
+    void AddRelayedLegs(uint32_t index, Flow& flow);
+    void AddRelays(uint32_t index, Flow& flow);
+    Carrier& AddCarrier(size_t hop, uint32_t flow);
+    HopEnd ClientEnd(size_t hop);
+    HopEnd ServerEnd(size_t hop);
+    const CongestionSpec& CarrierCongestion(size_t hop, uint32_t flow) const;
+    std::unique_ptr<RelaySide> MakeSide(Carrier& carrier, bool isClient) const;
+
+    /// Draws of a connection's congestion control.
+    struct CongestionDraws
+    {
+        RandomComponent component;
+        uint32_t number;
+    };
+
+    Connection& AddConnection(const std::string& name,
+                              const CongestionDraws& draws,
                               const TcpSpec& tcp,
                               const CongestionSpec& congestion,
                               const Channel& toServer,
-                              const Channel& toClient) const;
-    Connection MakeLoopbackLeg(const char* name,
-                               RandomComponent component,
-                               uint32_t flow,
+                              const Channel& toClient,
+                              TcpMemory& clientMemory,
+                              TcpMemory& serverMemory);
+    Connection& AddLoopbackLeg(const char* name,
+                               const CongestionDraws& draws,
                                const TcpSpec& tcp,
-                               Loopback& loopback) const;
-    Connection MakePathLeg(const char* name,
-                           RandomComponent component,
-                           uint32_t flow,
-                           const CongestionSpec& congestion);
+                               Loopback& loopback,
+                               TcpMemory& memory);
+    Connection& AddPathLeg(const std::string& name,
+                           const CongestionDraws& draws,
+                           const CongestionSpec& congestion,
+                           size_t hop,
+                           int64_t rtt);
 
     const ExperimentSpec m_spec;
     PathDirection m_forward;
@@ -143,6 +216,9 @@ class World
     CpuThread m_clientApp; //!< the application on the client: one thread for all flows
     CpuThread m_serverApp;
     std::optional<DatagramTunnel> m_datagramTunnel;
+    std::deque<RelayHost> m_relayHosts;
+    std::vector<std::deque<Carrier>> m_carriers; //!< by hop
+    std::deque<Connection> m_connections;
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<EventSource>> m_starts;
     std::vector<std::unique_ptr<DatagramSource>> m_crossTraffic;

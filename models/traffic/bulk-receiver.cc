@@ -76,10 +76,40 @@ BulkReceiver::Take(int64_t now, uint64_t bytes)
     {
         m_firstByteTime = now;
     }
+    if (m_messageLatency)
+    {
+        RecordMessages(now);
+    }
     const Receiver& receiver = m_endpoint.GetReceiver();
     if (m_completionTime < 0 && receiver.IsFinished() && receiver.Readable() == 0)
     {
         m_completionTime = now;
+    }
+}
+
+void
+BulkReceiver::TimeMessages(int64_t now, const BulkSender& sender)
+{
+    if (sender.WritesMessages())
+    {
+        m_sender = &sender;
+        m_timedSince = now;
+        m_messageLatency.emplace();
+    }
+}
+
+void
+BulkReceiver::RecordMessages(int64_t now)
+{
+    uint64_t before = m_isClient ? 0 : m_flow.preamble;
+    while (Total() >= before + (m_messages + 1) * m_flow.writeSize)
+    {
+        int64_t due = m_sender->MessageDue(m_messages);
+        if (due >= m_timedSince)
+        {
+            m_messageLatency->Record(now - due);
+        }
+        ++m_messages;
     }
 }
 

@@ -4,9 +4,13 @@
 #ifndef TUNNELCC_BULK_RECEIVER_H
 #define TUNNELCC_BULK_RECEIVER_H
 
+#include "bulk-sender.h"
 #include "experiment/experiment-spec.h"
 #include "host/cpu.h"
+#include "probe/histogram.h"
 #include "transport/endpoint.h"
+
+#include <optional>
 
 namespace tunnelcc
 {
@@ -43,10 +47,21 @@ class BulkReceiver final : public SocketUser, private CpuUser
         return m_completionTime;
     }
 
+    /// From now on, time the messages of `sender`, if it writes any: from when they are due until
+    /// their last byte is read.
+    void TimeMessages(int64_t now, const BulkSender& sender);
+
+    /// How long messages took; null if there are none.
+    const Histogram* MessageLatency() const
+    {
+        return m_messageLatency ? &*m_messageLatency : nullptr;
+    }
+
     void OnConnected(int64_t now) override;
     void OnReadable(int64_t now) override;
 
   private:
+    void RecordMessages(int64_t now);
     void ReadNext(int64_t now);
     void Take(int64_t now, uint64_t bytes);
     void OnComputed(int64_t now) override;
@@ -59,6 +74,10 @@ class BulkReceiver final : public SocketUser, private CpuUser
     uint64_t m_reading{0}; //!< bytes of the read under way
     int64_t m_firstByteTime{-1};
     int64_t m_completionTime{-1};
+    const BulkSender* m_sender{nullptr}; //!< whose messages are timed
+    int64_t m_timedSince{0};
+    uint64_t m_messages{0}; //!< that arrived whole, timed or not
+    std::optional<Histogram> m_messageLatency;
 };
 
 } // namespace tunnelcc

@@ -73,7 +73,7 @@ BulkSender::OnTimer(int64_t now)
     if (!m_hasBegun)
     {
         m_hasBegun = true;
-        m_nextWrite = now;
+        m_begin = m_nextWrite = now;
     }
     WriteOn(now);
 }

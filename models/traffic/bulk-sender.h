@@ -39,6 +39,18 @@ class BulkSender final : public SocketUser, private CpuUser
     void OnReadable(int64_t now) override;
     void OnWritable(int64_t now) override;
 
+    /// When message number `index` is due, ns: the writes of an application with a rate of its own.
+    int64_t MessageDue(uint64_t index) const
+    {
+        return m_begin + static_cast<int64_t>(index) * m_interval;
+    }
+
+    /// Whether there are such messages.
+    bool WritesMessages() const
+    {
+        return m_interval > 0;
+    }
+
   private:
     /// Whether data comes in writes of FlowSpec::writeSize, not all at once.
     bool IsPiecemeal() const
@@ -59,7 +71,8 @@ class BulkSender final : public SocketUser, private CpuUser
     CpuThread& m_thread;
     double m_costPerByte;
     int64_t m_interval;     //!< between writes, ns; 0: as fast as possible
-    int64_t m_nextWrite{0}; //!< when the next write is due, ns
+    int64_t m_begin{0};     //!< when the first write was due, ns
+    int64_t m_nextWrite{0}; //!< when the next one is, ns
     uint64_t m_left;        //!< bytes still to write
     uint64_t m_prepared{0}; //!< of these, bytes that the CPU has already handled
     bool m_hasBegun{false};

@@ -29,65 +29,66 @@ class Handshake
     {
     }
 
+    /// Go on as far as possible: the carrier is connected, readable or writable.
+    void Advance(int64_t now)
+    {
+        while (!IsDone() && (IsOurs() ? WriteOn(now) : ReadOn(now)))
+        {
+            m_part = 0;
+            m_bytes = 0;
+            m_turn += m_isServersPart;
+            m_isServersPart = !m_isServersPart;
+        }
+    }
+
     /// Whether every turn is over, as far as this end knows.
     bool IsDone() const
     {
         return m_turn == m_turns.size();
     }
 
-    /// The carrier is connected: a client speaks first.
-    void Start(int64_t now)
-    {
-        if (m_isClient && !IsDone())
-        {
-            WriteAll(now, m_turns[m_turn].client);
-        }
-    }
-
-    /// Read what belongs to the handshake, and answer.
-    void OnReadable(int64_t now)
-    {
-        while (!IsDone() && ReadTurn(now))
-        {
-            if (!m_isClient)
-            {
-                WriteAll(now, m_turns[m_turn].server);
-            }
-            ++m_turn;
-            Start(now);
-        }
-    }
-
   private:
-    /// Read on in what the peer writes this turn. \returns whether it is complete
-    bool ReadTurn(int64_t now)
+    const std::vector<uint32_t>& Writes() const
     {
-        const auto& writes = m_isClient ? m_turns[m_turn].server : m_turns[m_turn].client;
-        uint64_t total = std::accumulate(writes.begin(), writes.end(), uint64_t{0});
-        uint64_t bytes = std::min(total - m_read, m_carrier.Readable());
-        m_carrier.Read(now, bytes);
-        m_read += bytes;
-        if (m_read < total)
+        return m_isServersPart ? m_turns[m_turn].server : m_turns[m_turn].client;
+    }
+
+    bool IsOurs() const
+    {
+        return m_isServersPart != m_isClient;
+    }
+
+    /// Write on in our part of the turn. \returns whether it is complete
+    bool WriteOn(int64_t now)
+    {
+        for (; m_part < Writes().size(); ++m_part, m_bytes = 0)
         {
-            return false;
+            m_bytes += m_carrier.Write(now, Writes()[m_part] - m_bytes);
+            if (m_bytes < Writes()[m_part])
+            {
+                return false;
+            }
         }
-        m_read = 0;
         return true;
     }
 
-    void WriteAll(int64_t now, const std::vector<uint32_t>& writes)
+    /// Read on in what the peer writes this turn. \returns whether it is complete
+    bool ReadOn(int64_t now)
     {
-        for (uint32_t bytes : writes)
-        {
-            m_carrier.Write(now, bytes);
-        }
+        uint64_t total = std::accumulate(Writes().begin(), Writes().end(), uint64_t{0});
+        uint64_t bytes = std::min(total - m_bytes, m_carrier.Readable());
+        m_carrier.Read(now, bytes);
+        m_bytes += bytes;
+        return m_bytes == total;
     }
 
     std::vector<HandshakeTurn> m_turns;
     TcpEndpoint& m_carrier;
     bool m_isClient;
     size_t m_turn{0};
-    uint64_t m_read{0}; //!< bytes of the peer's turn read so far
+    bool m_isServersPart{false}; //!< of the turn
+    size_t m_part{0};            //!< which of our writes is next
+    uint64_t m_bytes{0};         //!< of it written, or of the peer's part read
 };
 
 } // namespace tunnelcc

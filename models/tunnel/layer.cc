@@ -3,6 +3,7 @@
  */
 #include "layer.h"
 
+#include "ssh-layer.h"
 #include "tls-layer.h"
 #include "websocket-layer.h"
 
@@ -22,7 +23,11 @@ MakeLayer(const LayerSpec& spec)
     {
         return std::make_unique<TlsLayer>(spec);
     }
-    throw std::invalid_argument("unknown layer '" + spec.kind + "'; known: websocket, tls");
+    if (spec.kind == "ssh")
+    {
+        return std::make_unique<SshLayer>(spec);
+    }
+    throw std::invalid_argument("unknown layer '" + spec.kind + "'; known: websocket, tls, ssh");
 }
 
 LayerStack::LayerStack(const std::vector<LayerSpec>& specs)

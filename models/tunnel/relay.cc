@@ -6,102 +6,90 @@
 namespace tunnelcc
 {
 
-Relay::Relay(Role role,
-             const RelaySpec& spec,
-             TcpEndpoint& plain,
-             TcpEndpoint& carrier,
-             Cpu& cpu,
-             CarrierLogs& logs)
-    : m_role(role),
-      m_plain(plain),
-      m_carrier(carrier),
-      m_plainUser(*this),
-      m_carrierUser(*this),
-      m_handshake(spec.handshake, carrier, role == Role::CLIENT),
-      m_encapsulator(plain,
-                     carrier,
-                     role == Role::CLIENT ? spec.toServer : spec.toClient,
-                     spec.copyBuffer,
-                     role == Role::CLIENT ? spec.requestBytes : spec.responseBytes,
-                     cpu,
-                     role == Role::CLIENT ? spec.costToServer.sendPerByte
-                                          : spec.costToClient.sendPerByte,
-                     role == Role::CLIENT ? logs.toServer : logs.toClient),
-      m_decapsulator(carrier,
-                     plain,
-                     cpu,
-                     role == Role::CLIENT ? spec.costToClient.receivePerByte
-                                          : spec.costToServer.receivePerByte,
-                     role == Role::CLIENT ? logs.toClient : logs.toServer)
+Relay::Relay(RelaySide& towardsClient,
+             RelaySide& towardsServer,
+             Dials dials,
+             uint32_t copyBuffer,
+             Cpu& cpu)
+    : m_towardsClient(towardsClient),
+      m_towardsServer(towardsServer),
+      m_dials(dials),
+      m_clientSideUser(*this),
+      m_serverSideUser(*this),
+      m_toServer(towardsClient, towardsServer, copyBuffer, cpu),
+      m_toClient(towardsServer, towardsClient, copyBuffer, cpu)
 {
-    plain.SetUser(&m_plainUser);
-    carrier.SetUser(&m_carrierUser);
+    towardsClient.SetUser(m_clientSideUser);
+    towardsServer.SetUser(m_serverSideUser);
 }
 
 void
-Relay::StartForwarding(int64_t now)
+Relay::Start(int64_t now)
 {
-    m_isForwarding = true;
-    m_encapsulator.Start(now);
-    m_decapsulator.Start(now);
+    m_toServer.Start(now);
+    m_toClient.Start(now);
 }
 
 void
-Relay::PlainUser::OnConnected(int64_t now)
+Relay::Dial(int64_t now)
 {
-    if (m_relay.m_role == Role::CLIENT)
+    m_hasDialled = true;
+    m_towardsServer.Open(now);
+}
+
+void
+Relay::ClientSideUser::OnOpen(int64_t now)
+{
+    if (m_relay.m_dials == Dials::AT_ONCE)
     {
-        m_relay.m_carrier.Connect(now);
+        m_relay.Dial(now);
+    }
+    else
+    {
+        m_relay.Start(now);
     }
 }
 
 void
-Relay::PlainUser::OnReadable(int64_t now)
+Relay::ClientSideUser::OnReadable(int64_t now)
 {
-    m_relay.m_encapsulator.OnPlainReadable(now);
-}
-
-void
-Relay::PlainUser::OnWritable(int64_t now)
-{
-    m_relay.m_decapsulator.OnPlainWritable(now);
-}
-
-void
-Relay::CarrierUser::OnConnected(int64_t now)
-{
-    m_relay.m_handshake.Start(now);
-    if (m_relay.m_handshake.IsDone())
+    m_relay.m_toServer.OnReadable(now);
+    if (!m_relay.m_hasDialled && m_relay.m_toServer.HasRead())
     {
-        m_relay.StartForwarding(now);
+        m_relay.Dial(now);
     }
 }
 
 void
-Relay::CarrierUser::OnReadable(int64_t now)
+Relay::ClientSideUser::OnWritable(int64_t now)
 {
-    if (!m_relay.m_isForwarding)
+    m_relay.m_toClient.OnWritable(now);
+}
+
+void
+Relay::ServerSideUser::OnOpen(int64_t now)
+{
+    if (m_relay.m_dials == Dials::AT_ONCE)
     {
-        m_relay.m_handshake.OnReadable(now);
-        if (!m_relay.m_handshake.IsDone())
-        {
-            return;
-        }
-        m_relay.StartForwarding(now);
+        m_relay.m_towardsClient.Accept(now);
+        m_relay.Start(now);
     }
-    m_relay.m_decapsulator.OnCarrierReadable(now);
-    if (m_relay.m_role == Role::SERVER && !m_relay.m_hasDialled &&
-        m_relay.m_decapsulator.HasMessage())
+    else
     {
-        m_relay.m_hasDialled = true;
-        m_relay.m_plain.Connect(now);
+        m_relay.m_toServer.OnWritable(now);
     }
 }
 
 void
-Relay::CarrierUser::OnWritable(int64_t now)
+Relay::ServerSideUser::OnReadable(int64_t now)
 {
-    m_relay.m_encapsulator.OnCarrierWritable(now);
+    m_relay.m_toClient.OnReadable(now);
+}
+
+void
+Relay::ServerSideUser::OnWritable(int64_t now)
+{
+    m_relay.m_toServer.OnWritable(now);
 }
 
 } // namespace tunnelcc

@@ -4,64 +4,54 @@
 #ifndef TUNNELCC_RELAY_H
 #define TUNNELCC_RELAY_H
 
-#include "decapsulator.h"
-#include "encapsulator.h"
-#include "handshake.h"
+#include "copy-loop.h"
 
 namespace tunnelcc
 {
 
-/// Both directions of a carrier, shared by its two relays.
-struct CarrierLogs
-{
-    MessageLog toServer;
-    MessageLog toClient;
-};
-
 /**
- * One end of a relay tunnel, for one flow: a process that terminates TCP on its plain socket and
- * carries the bytes in messages over its carrier.
+ * A process that terminates TCP, for one flow: joins the side towards the client with the one
+ * towards the server, a copy loop for each direction.
  *
- * The client's relay dials the carrier when an application connects, the server's dials the target
- * when the first message, with the relay request, has arrived.
+ * Either it dials on as soon as somebody connects, and forwards once that is answered; or it dials
+ * on when the first chunk, with the request, has arrived.
  */
 class Relay
 {
   public:
-    enum class Role
+    /// When to dial on.
+    enum class Dials
     {
-        CLIENT,
-        SERVER
+        AT_ONCE,
+        AT_FIRST_DATA
     };
 
     /**
-     * \param role which end
-     * \param spec the tunnel
-     * \param plain socket on the host's loopback
-     * \param carrier socket across the path
+     * \param towardsClient the connection that comes in
+     * \param towardsServer the one that goes on
+     * \param dials when to open the latter
+     * \param copyBuffer most application bytes read at once
      * \param cpu the host's
-     * \param logs the carrier's, shared with the other end
      */
-    Relay(Role role,
-          const RelaySpec& spec,
-          TcpEndpoint& plain,
-          TcpEndpoint& carrier,
-          Cpu& cpu,
-          CarrierLogs& logs);
+    Relay(RelaySide& towardsClient,
+          RelaySide& towardsServer,
+          Dials dials,
+          uint32_t copyBuffer,
+          Cpu& cpu);
 
     Relay(const Relay&) = delete;
     Relay& operator=(const Relay&) = delete;
 
   private:
-    class PlainUser final : public SocketUser
+    class ClientSideUser final : public RelaySideUser
     {
       public:
-        explicit PlainUser(Relay& relay)
+        explicit ClientSideUser(Relay& relay)
             : m_relay(relay)
         {
         }
 
-        void OnConnected(int64_t now) override;
+        void OnOpen(int64_t now) override;
         void OnReadable(int64_t now) override;
         void OnWritable(int64_t now) override;
 
@@ -69,15 +59,15 @@ class Relay
         Relay& m_relay;
     };
 
-    class CarrierUser final : public SocketUser
+    class ServerSideUser final : public RelaySideUser
     {
       public:
-        explicit CarrierUser(Relay& relay)
+        explicit ServerSideUser(Relay& relay)
             : m_relay(relay)
         {
         }
 
-        void OnConnected(int64_t now) override;
+        void OnOpen(int64_t now) override;
         void OnReadable(int64_t now) override;
         void OnWritable(int64_t now) override;
 
@@ -85,17 +75,16 @@ class Relay
         Relay& m_relay;
     };
 
-    void StartForwarding(int64_t now);
+    void Start(int64_t now);
+    void Dial(int64_t now);
 
-    Role m_role;
-    TcpEndpoint& m_plain;
-    TcpEndpoint& m_carrier;
-    PlainUser m_plainUser;
-    CarrierUser m_carrierUser;
-    Handshake m_handshake;
-    Encapsulator m_encapsulator;
-    Decapsulator m_decapsulator;
-    bool m_isForwarding{false};
+    RelaySide& m_towardsClient;
+    RelaySide& m_towardsServer;
+    const Dials m_dials;
+    ClientSideUser m_clientSideUser;
+    ServerSideUser m_serverSideUser;
+    CopyLoop m_toServer;
+    CopyLoop m_toClient;
     bool m_hasDialled{false};
 };
 

@@ -94,6 +94,39 @@ MakeRelay(bool isTls)
     return relay;
 }
 
+/// smux as gost leaves it; with `streamWindow` bytes, its version 2.
+inline MuxSpec
+MakeSmux(uint64_t streamWindow = 0)
+{
+    MuxSpec mux;
+    mux.headerBytes = mux.openBytes = mux.closeBytes = 8;
+    mux.creditBytes = 16;
+    for (MuxDirectionSpec* direction : {&mux.toServer, &mux.toClient})
+    {
+        direction->maxFrame = 32'768;
+        direction->sessionBuffer = 4 << 20;
+        direction->streamWindow = direction->firstStreamWindow = streamWindow;
+        direction->creditStep = streamWindow / 2;
+    }
+    return mux;
+}
+
+/// Streams that are answered, with windows of their own and one for all: in the manner of HTTP/2.
+inline MuxSpec
+MakeWindowedMux(uint64_t streamWindow, uint64_t sessionWindow)
+{
+    MuxSpec mux = MakeSmux(streamWindow);
+    mux.acceptBytes = 9;
+    for (MuxDirectionSpec* direction : {&mux.toServer, &mux.toClient})
+    {
+        direction->maxFrame = 16'384;
+        direction->sessionBuffer = 0;
+        direction->sessionWindow = sessionWindow;
+        direction->creditStep = 4'096;
+    }
+    return mux;
+}
+
 inline ExperimentSpec
 MakeRelaySpec(bool isTls)
 {
@@ -102,6 +135,27 @@ MakeRelaySpec(bool isTls)
     spec.relay = MakeRelay(isTls);
     spec.tcp.nodelay = true;
     return spec;
+}
+
+/// `flows` equal flows through relay+mws, all on one carrier.
+inline ExperimentSpec
+MakeMuxSpec(uint32_t flows, const MuxSpec& mux = MakeSmux())
+{
+    ExperimentSpec spec = MakeRelaySpec(false);
+    spec.relay.hasMux = true;
+    spec.relay.mux = mux;
+    spec.flows.assign(flows, FlowSpec(spec.flows[0]));
+    return spec;
+}
+
+/// Put one more relay behind the others, and a path of `rtt` ns like the first behind it.
+inline void
+AddHop(ExperimentSpec& spec, int64_t rtt)
+{
+    HopSpec hop;
+    hop.path = spec.path;
+    hop.path.rtt = rtt;
+    spec.relay.hops.push_back(hop);
 }
 
 } // namespace tunnelcc

@@ -138,7 +138,7 @@ class TunnelTestCase : public SimulationTestCase
 const TcpEndpoint&
 CarrierEnd(const World::Flow& flow, bool isClient)
 {
-    return isClient ? *flow.legs[1].client : *flow.legs[1].server;
+    return isClient ? *flow.legs[1]->client : *flow.legs[1]->server;
 }
 
 class ConservationTest : public TunnelTestCase
@@ -163,18 +163,19 @@ class ConservationTest : public TunnelTestCase
         const uint64_t preamble = m_isDownload ? 0 : spec.flows[0].preamble;
         NS_TEST_EXPECT_MSG_EQ(flow.receiver->Total(), preamble + 1'234'567, "bytes");
         NS_TEST_EXPECT_MSG_GT(flow.receiver->CompletionTime(), 0, "end of the stream");
-        for (const World::Connection& leg : flow.legs)
+        for (const World::Connection* leg : flow.legs)
         {
-            const TcpEndpoint& sender = m_isDownload ? *leg.server : *leg.client;
-            NS_TEST_EXPECT_MSG_GT(sender.FinishedTime(), 0, leg.name << " is closed");
+            const TcpEndpoint& sender = m_isDownload ? *leg->server : *leg->client;
+            NS_TEST_EXPECT_MSG_GT(sender.FinishedTime(), 0, leg->name << " is closed");
         }
         const Sender& carrier = CarrierEnd(flow, !m_isDownload).GetSender();
         NS_TEST_EXPECT_MSG_GT(carrier.Counters().retransmits, 10, "there was loss");
         NS_TEST_EXPECT_MSG_EQ(carrier.Buffer().Written(),
                               CarrierEnd(flow, m_isDownload).GetReceiver().TotalRead(),
                               "what went into the carrier came out of it");
-        NS_TEST_EXPECT_MSG_EQ(flow.logs.toServer.IsEmpty(), true, "no message is left");
-        NS_TEST_EXPECT_MSG_EQ(flow.logs.toClient.IsEmpty(), true, "no message is left");
+        const World::Carrier& tunnel = world.Carriers().front();
+        NS_TEST_EXPECT_MSG_EQ(tunnel.toServer.IsEmpty(), true, "no message is left");
+        NS_TEST_EXPECT_MSG_EQ(tunnel.toClient.IsEmpty(), true, "no message is left");
     }
 };
 
@@ -196,8 +197,8 @@ class WholeMessageTest : public TunnelTestCase
         World world(spec);
         world.Start();
         const World::Flow& flow = *world.Flows()[0];
-        const Receiver& carrier = flow.legs[1].server->GetReceiver();
-        const Sender& target = flow.legs[2].client->GetSender();
+        const Receiver& carrier = flow.legs[1]->server->GetReceiver();
+        const Sender& target = flow.legs[2]->client->GetSender();
         const RelaySpec& relay = spec.relay;
         LayerStack layers(relay.toServer);
         const auto& writes = layers.Wrap(relay.requestBytes + COPY_BUFFER);
@@ -300,7 +301,7 @@ class BackPressureTest : public TunnelTestCase
         World world(spec);
         world.Start();
         const World::Flow& flow = *world.Flows()[0];
-        const SendBuffer& app = flow.legs[0].client->GetSender().Buffer();
+        const SendBuffer& app = flow.legs[0]->client->GetSender().Buffer();
         RunUntil(20 * SECOND);
         const uint64_t absorbed = app.Written();
         RunUntil(60 * SECOND);
@@ -312,9 +313,9 @@ class BackPressureTest : public TunnelTestCase
         NS_TEST_EXPECT_MSG_LT_OR_EQ(absorbed, most, "no more than there is room for");
         NS_TEST_EXPECT_MSG_GT(absorbed, windows + 2 * sendBuffers / 3, "windows are full");
         NS_TEST_EXPECT_MSG_LT_OR_EQ(12'800'000, most, "what was measured is possible");
-        CheckStage(flow.legs[0], spec.relay.appTcp);
-        CheckStage(flow.legs[1], spec.tcp);
-        CheckStage(flow.legs[2], spec.relay.targetTcp);
+        CheckStage(*flow.legs[0], spec.relay.appTcp);
+        CheckStage(*flow.legs[1], spec.tcp);
+        CheckStage(*flow.legs[2], spec.relay.targetTcp);
     }
 
     void CheckStage(const World::Connection& leg, const TcpSpec& tcp)

@@ -74,6 +74,7 @@ BAD_VALUES = {
     "flows.data_start": [*NOT_A_TIME, "31s"],
     "flows.payload": ["txt", 5, ""],
     "flows.write_size": [*NOT_A_SIZE, 0, "17MiB"],
+    "flows.user": [5, "two\nlines", "x" * 201],
     "cross_traffic.rate": NOT_A_RATE,
     "cross_traffic.packet": [*NOT_A_SIZE, 27, 65536],
     "cross_traffic.start": [*NOT_A_TIME, "31s"],
@@ -87,6 +88,13 @@ BAD_VALUES = {
     "tunnel.mtu": [575, 65536, "1500B", 1400.5, True],
     "tunnel.mss": [127, 65536, "1448", 1400.5],
     "tunnel.queue": [0, -1, 2**21, "500p"],
+    "tunnel.carriers": ["flows", 0, 4097, 1.5, True, "all", "user", 2],
+    "tunnel.stream_window": [*NOT_A_SIZE, 0, "2GiB", "64KiB"],
+    "tunnel.chain.rate": NOT_A_RATE,
+    "tunnel.chain.rtt": NOT_A_RTT,
+    "tunnel.chain.loss": NOT_A_PROBABILITY,
+    "tunnel.chain.buffer": NOT_A_BUFFER,
+    "tunnel.chain.cc": NOT_A_NAME,
     "direction": ["left", "UP", 1],
     "tcp.mss": [0, 87, 65484, "1448", 1448.5, True],
     "tcp.timestamps": NOT_A_SWITCH,
@@ -162,7 +170,7 @@ def test_every_key_is_documented():
 def test_every_key_says_itself_what_it_expects():
     # A key of a bare type (bool, int) would take what pydantic can make one of, such as "yes".
     bare = {info.key for info in keys_of(Experiment) if info.expected == "a name"}
-    assert bare == {"flows.cc", "tunnel.name", "tunnel.cc"}
+    assert bare == {"flows.cc", "tunnel.name", "tunnel.cc", "tunnel.chain.cc"}
 
 
 @pytest.mark.parametrize(("key", "value"), CASES)

@@ -21,7 +21,8 @@ LEG = {
     "finished_s": MAYBE,
 }  # fmt: skip
 FLOW = {
-    "flow": int, "cc": TEXT, "start_s": NUMBER, "rtt_s": NUMBER, "goodput_bps": NUMBER,
+    "flow": int, "user": TEXT, "carrier": int, "messages": (dict, type(None)), "cc": TEXT,
+    "start_s": NUMBER, "rtt_s": NUMBER, "goodput_bps": NUMBER,
     "delivered_bytes": int, "total_bytes": int, "first_byte_s": MAYBE, "completion_s": MAYBE,
     "retransmits": int, "legs": list,
 }  # fmt: skip
@@ -31,7 +32,8 @@ LINK = {
     "packets": int, "bytes": int, "drops": int, "random_losses": int, "loss_rate": MAYBE,
 }  # fmt: skip
 AGGREGATE = {
-    "goodput_bps": NUMBER, "jain": MAYBE, "retransmits": int, "path_retransmits": int,
+    "goodput_bps": NUMBER, "jain": MAYBE, "jain_users": MAYBE, "jain_carriers": MAYBE,
+    "retransmits": int, "path_retransmits": int,
     "path_rtos": int, "path_segments": int, "wire_bytes": int, "efficiency": MAYBE,
 }  # fmt: skip
 HOST = {"cpu_s": NUMBER, "utilisation": NUMBER}
@@ -51,7 +53,8 @@ def result(request):
 def test_the_json_has_its_schema(result):
     totals = json.loads(result.to_json())
     assert set(totals) == {
-        "tunnelcc", "experiment", "derived", "flows", "cross_traffic", "path", "hosts", "aggregate",
+        "tunnelcc", "experiment", "derived", "flows", "cross_traffic", "path", "hops", "hosts",
+        "users", "carriers", "aggregate",
     }  # fmt: skip
     for flow in totals["flows"]:
         _check(flow, FLOW)

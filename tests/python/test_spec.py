@@ -64,6 +64,33 @@ ARRIVALS = {
     "tunnel.mtu": (1400, lambda spec: spec.tcp.mss, 1348),
     "tunnel.mss": (1400, lambda spec: spec.tcp.mss, 1388),
     "tunnel.queue": (7, lambda spec: spec.datagram_tunnel.end.device_queue, 7),
+    "tunnel.stream_window": (
+        "64KiB",
+        lambda spec: (spec.relay.mux.to_server.stream_window, spec.relay.mux.to_client.credit_step),
+        (65536, 32768),
+    ),
+    "tunnel.carriers": (2, lambda spec: [flow.carrier for flow in spec.flows], [0, 1, 0]),
+    "tunnel.chain.rate": (
+        "7Mbps",
+        lambda spec: [hop.path.forward.rate for hop in spec.relay.hops],
+        [7e6],
+    ),
+    "tunnel.chain.rtt": (
+        "8ms",
+        lambda spec: [hop.path.rtt for hop in spec.relay.hops],
+        [8 * 10**6],
+    ),
+    "tunnel.chain.loss": (
+        "4%",
+        lambda spec: [hop.path.forward.loss for hop in spec.relay.hops],
+        [0.04],
+    ),
+    "tunnel.chain.buffer": (
+        "9p",
+        lambda spec: [hop.path.forward.buffer_packets for hop in spec.relay.hops],
+        [9],
+    ),
+    "tunnel.chain.cc": ("reno", lambda spec: [hop.cc.name for hop in spec.relay.hops], ["reno"]),
     "direction": ("down", lambda spec: spec.download, True),
     "tcp.mss": (1000, lambda spec: spec.tcp.mss, 1000),
     "tcp.timestamps": (False, lambda spec: (spec.tcp.mss, spec.tcp.header_bytes), (1460, 40)),
@@ -93,7 +120,7 @@ ARRIVALS = {
     "seed": (7, lambda spec: spec.seed, 7),
 }
 #: Tested below, or of no effect on the models.
-ELSEWHERE = {"title", "hosts.tcp_adv_win_scale"}
+ELSEWHERE = {"title", "flows.user", "hosts.tcp_adv_win_scale"}
 
 
 def test_every_key_arrives_somewhere():
@@ -114,6 +141,8 @@ def test_each_key_arrives(key):
     table = DATAGRAM if key == "path.mtu" else table
     if key == "flows.payload":
         table = {"tunnel": {"name": "ethudp", "mode": "lz4"}}
+    if key in ("tunnel.carriers", "tunnel.stream_window"):
+        table = {"tunnel": "gost-relay-mws", "flows": [{"count": 3}]}
     table = CROSS_TRAFFIC if key.startswith("cross_traffic.") else table
     assert arrival(_spec({}, table)) != expected
     assert arrival(_spec({key: value}, table)) == expected
@@ -202,3 +231,31 @@ def test_the_server_sends_downwards():
     cost = _spec({"direction": "down"}, RELAY).relay.cost_to_client
     assert cost.send_per_byte == pytest.approx(0.61 * 1500 / 1448)
     assert cost.receive_per_byte == pytest.approx(3.20 * 1500 / 1448)
+
+
+def _carriers(sharing, tunnel="gost-relay-mws"):
+    flows = [{"user": "a", "count": 2}, {"user": "b"}, {"count": 2}]
+    table = {"tunnel": {"name": tunnel, **sharing}, "flows": flows}
+    return [flow.carrier for flow in _spec({}, table).flows]
+
+
+def test_who_shares_a_carrier():
+    assert _carriers({}) == [0, 0, 0, 0, 0]
+    assert _carriers({"carriers": "all"}) == [0, 0, 0, 0, 0]
+    assert _carriers({"carriers": "user"}) == [0, 0, 1, 2, 3]
+    assert _carriers({"carriers": "flow"}) == [0, 1, 2, 3, 4]
+    assert _carriers({"carriers": 2}) == [0, 1, 0, 1, 0]
+    assert _carriers({"carriers": 9}) == [0, 1, 2, 3, 4]
+    assert _carriers({}, "gost-relay-ws") == [0, 1, 2, 3, 4]
+
+
+def test_a_hop_is_like_the_path_unless_said():
+    table = {
+        "path": {"rate": "20Mbps", "loss": "1%", "rate_steps": [["1s", "5Mbps"]]},
+        "tunnel": {"name": "gost-relay-ws", "chain": [{"rtt": "10ms"}, {"rate": "5Mbps"}]},
+    }
+    first, second = _spec({}, table).relay.hops
+    assert (first.path.rtt, first.path.forward.rate, first.path.forward.loss) == (10**7, 20e6, 0.01)
+    assert (second.path.rtt, second.path.forward.rate) == (40 * 10**6, 5e6)
+    assert not first.path.forward.rate_changes
+    assert first.cc.name == ""

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from tunnelcc.catalog.cited import Bytes, Cited, Entry
+from tunnelcc.catalog.cited import Bytes, Cited, Entry, Prose, Size
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import SWITCH, Kind, Model, choice, size, time, whole
 from tunnelcc.units import UnitError
@@ -48,11 +48,19 @@ class Turn(Cited):
     server: Writes = ()
 
 
+_LEAST: dict[str, dict[str, int]] = {
+    "websocket": {},
+    "tls": {"max_payload": 1},
+    "ssh": {"block": 8},
+}
+
+
 class Layer(Cited):
     """One encapsulation of the carrier's byte stream."""
 
-    layer: Annotated[str, choice("websocket", "tls")]
+    layer: Annotated[str, choice("websocket", "tls", "ssh")]
     max_payload: LayerSize = 0  # bytes; 0: one frame per message
+    block: LayerSize = 0  # bytes to a multiple of which a packet is padded
     masked: Annotated[bool, SWITCH] = False
     first_write: LayerSize = 0  # bytes of a frame handed down in a write of their own; 0: none
     overhead: LayerSize = 0  # bytes per record
@@ -62,15 +70,19 @@ class Layer(Cited):
 
     @model_validator(mode="after")
     def _check(self) -> Layer:
-        foreign = {
-            "websocket": ("overhead", "ramp_bytes", "ramp_until", "records_before"),
-            "tls": ("masked", "first_write"),
+        known = {
+            "websocket": ("max_payload", "masked", "first_write"),
+            "tls": ("max_payload", "overhead", "ramp_bytes", "ramp_until", "records_before"),
+            "ssh": ("block", "overhead"),
         }[self.layer]
-        for key in foreign:
+        for key in set(type(self).model_fields) - {"layer", "label", "source", *known}:
             if getattr(self, key):
                 raise ConfigError(
                     Problem(key, getattr(self, key), f"no value in a {self.layer} layer")
                 )
+        for key, least in _LEAST[self.layer].items():
+            if getattr(self, key) < least:
+                raise ConfigError(Problem(key, getattr(self, key), f"at least {least}"))
         return self
 
 
@@ -78,6 +90,47 @@ class Carrier(Cited):
     """The connection across the path."""
 
     nodelay: Annotated[bool, SWITCH]
+    early: Annotated[bool, SWITCH] = False  # dialled when the tunnel starts, not by the first flow
+
+
+class Frames(Cited):
+    """Frames of streams that share a carrier, in bytes without layers."""
+
+    header: LayerSize  # of a frame of data
+    open: LayerSize  # begins a stream
+    accept: LayerSize = 0  # answers that; 0: nobody waits for an answer
+    credit: LayerSize = 0  # lets the peer send more
+    close: LayerSize  # ends a stream
+
+
+class Windows(Cited):
+    """What flows in one direction of a shared carrier; bytes of data, 0: not limited."""
+
+    max_frame: Annotated[int, whole(1, 2**24)]
+    session_buffer: Size = 0  # unread data of all streams at which the receiver stops reading
+    stream_window: Size = 0  # what a stream may send without credit …
+    first_stream_window: Size = 0  # … and before its first credit, if that differs
+    session_window: Size = 0  # what all streams together may
+    credit_step: Size = 0  # what a stream's reader takes before it is credited
+
+    @model_validator(mode="after")
+    def _check(self) -> Windows:
+        if self.session_window and not self.stream_window:
+            expected = "no value without stream_window: credit goes to both"
+            raise ConfigError(Problem("session_window", self.session_window, expected))
+        if self.stream_window and not 0 < self.credit_step <= self.stream_window:
+            expected = f"from 1 to stream_window = {self.stream_window}"
+            raise ConfigError(Problem("credit_step", self.credit_step, expected))
+        return self
+
+
+class Mux(Model):
+    """How streams share a carrier."""
+
+    protocol: Prose
+    frames: Frames
+    to_server: Windows
+    to_client: Windows
 
 
 class Sockets(Cited):
@@ -129,9 +182,15 @@ class Cpu(Model):
 
 
 class RelayEntry(Entry):
-    """A tunnel that terminates TCP on both hosts, with one carrier connection per stream."""
+    """A tunnel that terminates TCP on both hosts; without ``mux``, a carrier for each flow."""
 
-    OVERRIDES: ClassVar[tuple[str, ...]] = ("cc", "copy_buffer")
+    OVERRIDES: ClassVar[tuple[str, ...]] = (
+        "cc",
+        "copy_buffer",
+        "carriers",
+        "stream_window",
+        "chain",
+    )
 
     carrier: Carrier
     handshake: tuple[Turn, ...] = ()
@@ -140,6 +199,7 @@ class RelayEntry(Entry):
     copy_buffer: Bytes
     to_server: tuple[Layer, ...] = Field(())
     to_client: tuple[Layer, ...] = Field(())
+    mux: Mux | None = None
     loopback: Loopback
     cpu: Cpu
 

@@ -9,7 +9,14 @@ from tunnelcc.metrics.baseline import flow_harm
 from tunnelcc.metrics.confidence import confidence_interval
 from tunnelcc.metrics.convergence import fair_convergence_time, rate_convergence_time
 from tunnelcc.metrics.counts import efficiency, goodput, loss_rate, retransmission_ratio
-from tunnelcc.metrics.fairness import harm, jain_index, max_min_allocation, max_min_shares, shares
+from tunnelcc.metrics.fairness import (
+    group_totals,
+    harm,
+    jain_index,
+    max_min_allocation,
+    max_min_shares,
+    shares,
+)
 from tunnelcc.metrics.run import METRICS, of_run, values
 from tunnelcc.metrics.samples import mean, percentile, total, valid
 
@@ -20,6 +27,7 @@ __all__ = [
     "fair_convergence_time",
     "flow_harm",
     "goodput",
+    "group_totals",
     "harm",
     "jain_index",
     "loss_rate",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,17 @@ def jain_index(allocations: ArrayLike) -> float:
         return NAN
     x = x / np.max(x)  # squares of huge or tiny values leave the range of a float
     return float(np.sum(x) ** 2 / (x.size * np.sum(x * x)))
+
+
+def group_totals(values: ArrayLike, groups: Sequence[Any]) -> dict[Any, float]:
+    """Return the sum of ``values`` (any unit) for each of ``groups``, in order of appearance.
+
+    Of goodputs by user or by carrier it makes what fairness between those is measured on.
+    """
+    sums: dict[Any, float] = {}
+    for group, value in zip(groups, np.asarray(values, dtype=float), strict=True):
+        sums[group] = sums.get(group, 0.0) + float(value)
+    return sums
 
 
 def shares(allocations: ArrayLike) -> NDArray[np.float64]:

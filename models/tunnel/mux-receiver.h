@@ -1,0 +1,77 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_MUX_RECEIVER_H
+#define TUNNELCC_MUX_RECEIVER_H
+
+#include "event/timer.h"
+#include "host/cpu.h"
+#include "mux-frame.h"
+#include "transport/endpoint.h"
+
+namespace tunnelcc
+{
+
+/// Who is given the frames that arrive.
+class MuxReceiverUser
+{
+  public:
+    virtual ~MuxReceiverUser() = default;
+
+    /// A frame has arrived as a whole.
+    virtual void OnFrame(int64_t now, const MuxFrame& frame) = 0;
+};
+
+/**
+ * Receiving half of a shared carrier: one thread (smux recvLoop()) that reads frame after frame.
+ * It stops while the streams together hold as much unread data as the session's buffer: then all
+ * of them wait, and the carrier's own receive buffer fills.
+ */
+class MuxReceiver
+{
+  public:
+    /**
+     * \param user whom to give the frames
+     * \param carrier its socket
+     * \param buffer unread bytes of all streams at which reading stops; 0: it does not
+     * \param costPerByte CPU ns per carrier byte
+     * \param cpu the host's
+     * \param log where the frames lie in the carrier's stream
+     */
+    MuxReceiver(MuxReceiverUser& user,
+                TcpEndpoint& carrier,
+                uint64_t buffer,
+                double costPerByte,
+                Cpu& cpu,
+                MuxFrameLog& log);
+
+    /// The carrier has something to read.
+    void OnReadable(int64_t now);
+
+    /// A stream's reader took so many bytes.
+    void OnTaken(int64_t now, uint32_t bytes);
+
+    /// Bytes that all streams hold unread.
+    uint64_t Unread() const
+    {
+        return m_unread;
+    }
+
+  private:
+    void ReadOn(int64_t now);
+    void OnComputed(int64_t now);
+
+    MuxReceiverUser& m_user;
+    TcpEndpoint& m_carrier;
+    const uint64_t m_buffer;
+    const double m_costPerByte;
+    Cpu& m_cpu;
+    MuxFrameLog& m_log;
+    uint64_t m_unread{0};
+    bool m_isComputing{false};
+    Timer<MuxReceiver, &MuxReceiver::OnComputed> m_timer;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_MUX_RECEIVER_H

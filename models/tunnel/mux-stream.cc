@@ -1,0 +1,181 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "mux-stream.h"
+
+#include "mux-session.h"
+
+#include <algorithm>
+
+namespace tunnelcc
+{
+
+MuxStream::MuxStream(MuxSession& session, uint32_t number)
+    : m_session(session),
+      m_number(number),
+      m_prefix(session.m_prefix),
+      m_window(session.m_out.streamWindow > 0 ? session.m_out.firstStreamWindow : UINT64_MAX)
+{
+}
+
+void
+MuxStream::Submit(int64_t now, MuxFrameKind kind, uint32_t size, uint32_t bytes)
+{
+    m_session.m_sender.Submit(now, {0, 0, size, m_number, bytes, kind});
+}
+
+void
+MuxStream::Open(int64_t now)
+{
+    m_session.Dial(now);
+    if (m_session.m_isReady)
+    {
+        OnSessionReady(now);
+    }
+    else
+    {
+        m_session.m_opening.Push(this);
+    }
+}
+
+void
+MuxStream::OnSessionReady(int64_t now)
+{
+    Submit(now, MuxFrameKind::OPEN, m_session.m_spec.openBytes);
+    if (m_session.m_spec.acceptBytes == 0)
+    {
+        m_isOpen = true;
+        m_user->OnOpen(now);
+    }
+}
+
+void
+MuxStream::Accept(int64_t now)
+{
+    if (m_session.m_spec.acceptBytes > 0)
+    {
+        Submit(now, MuxFrameKind::ACCEPT, m_session.m_spec.acceptBytes);
+    }
+}
+
+void
+MuxStream::OnFrame(int64_t now, const MuxFrame& frame)
+{
+    switch (frame.kind)
+    {
+    case MuxFrameKind::OPEN:
+    case MuxFrameKind::ACCEPT:
+        m_isOpen = true;
+        m_user->OnOpen(now);
+        break;
+    case MuxFrameKind::DATA:
+        m_unread += frame.bytes;
+        m_user->OnReadable(now);
+        break;
+    case MuxFrameKind::CREDIT:
+        OnCredit(now, frame.bytes);
+        break;
+    case MuxFrameKind::CLOSE:
+        m_hasPeerClosed = true;
+        m_user->OnReadable(now);
+        break;
+    }
+}
+
+// Receiving -------------------------------------------------------------------------------------
+
+RelaySide::Chunk
+MuxStream::Take(int64_t now, uint32_t limit)
+{
+    auto bytes = static_cast<uint32_t>(std::min<uint64_t>(m_unread, limit));
+    if (bytes > 0)
+    {
+        m_unread -= bytes;
+        m_uncredited += bytes;
+        m_session.m_receiver.OnTaken(now, bytes);
+        if (m_session.m_in.streamWindow > 0 && m_uncredited >= m_session.m_in.creditStep)
+        {
+            Submit(now,
+                   MuxFrameKind::CREDIT,
+                   m_session.m_spec.creditBytes,
+                   static_cast<uint32_t>(m_uncredited));
+            m_uncredited = 0;
+        }
+    }
+    return {bytes, 0};
+}
+
+bool
+MuxStream::IsFinished() const
+{
+    return m_hasPeerClosed && m_unread == 0;
+}
+
+// Sending ---------------------------------------------------------------------------------------
+
+double
+MuxStream::Prepare(uint32_t bytes)
+{
+    m_left = bytes;
+    return 0; // the session's own thread wraps and unwraps
+}
+
+bool
+MuxStream::Write(int64_t now)
+{
+    if (m_left > 0 && m_isOpen && m_waitsFor == WaitsFor::NOTHING)
+    {
+        SendOn(now);
+    }
+    return m_left == 0;
+}
+
+void
+MuxStream::SendOn(int64_t now)
+{
+    uint64_t room = m_window - std::min(m_window, m_sent - m_credited);
+    if (room == 0)
+    {
+        m_waitsFor = WaitsFor::STREAM_WINDOW; // until OnCredit()
+        return;
+    }
+    uint64_t most = std::min<uint64_t>({m_left, m_session.m_out.maxFrame, room});
+    auto bytes = static_cast<uint32_t>(m_session.TakeWindow(*this, most));
+    if (bytes == 0)
+    {
+        m_waitsFor = WaitsFor::SESSION_WINDOW; // until the session goes on
+        return;
+    }
+    m_waitsFor = WaitsFor::CARRIER; // until OnFrameWritten()
+    m_sent += bytes;
+    uint32_t size = m_session.m_spec.headerBytes + m_prefix + bytes;
+    m_prefix = 0;
+    Submit(now, MuxFrameKind::DATA, size, bytes);
+}
+
+void
+MuxStream::OnCredit(int64_t now, uint32_t bytes)
+{
+    m_credited += bytes;
+    m_window = m_session.m_out.streamWindow;
+    if (m_waitsFor == WaitsFor::STREAM_WINDOW)
+    {
+        SendOn(now);
+    }
+}
+
+void
+MuxStream::OnFrameWritten(int64_t now, uint32_t bytes)
+{
+    m_waitsFor = WaitsFor::NOTHING;
+    m_left -= bytes;
+    m_user->OnWritable(now);
+}
+
+void
+MuxStream::Close(int64_t now)
+{
+    Submit(now, MuxFrameKind::CLOSE, m_session.m_spec.closeBytes);
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,77 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_MUX_STREAM_H
+#define TUNNELCC_MUX_STREAM_H
+
+#include "mux-frame.h"
+#include "relay-side.h"
+
+namespace tunnelcc
+{
+
+class MuxSession;
+
+/**
+ * One end of a flow's stream on a shared carrier. A write becomes frames, the next submitted when
+ * the one before is written: streams that all have data to send take turns. Where streams have
+ * windows, a frame waits for room in its own; what the reader takes is credited to the peer in
+ * steps.
+ */
+class MuxStream final : public RelaySide
+{
+  public:
+    /// \param session one end of the carrier  \param number of the stream on it
+    MuxStream(MuxSession& session, uint32_t number);
+
+    void Open(int64_t now) override;
+    void Accept(int64_t now) override;
+    Chunk Take(int64_t now, uint32_t limit) override;
+    bool IsFinished() const override;
+    double Prepare(uint32_t bytes) override;
+    bool Write(int64_t now) override;
+    void Close(int64_t now) override;
+
+    /// Application bytes that wait for the reader.
+    uint64_t Unread() const
+    {
+        return m_unread;
+    }
+
+  private:
+    friend class MuxSession;
+
+    /// What the chunk being written waits for.
+    enum class WaitsFor
+    {
+        NOTHING,
+        CARRIER, //!< a frame is to be written
+        STREAM_WINDOW,
+        SESSION_WINDOW
+    };
+
+    void OnSessionReady(int64_t now);
+    void OnFrameWritten(int64_t now, uint32_t bytes);
+    void OnFrame(int64_t now, const MuxFrame& frame);
+    void OnCredit(int64_t now, uint32_t bytes);
+    void SendOn(int64_t now);
+    void Submit(int64_t now, MuxFrameKind kind, uint32_t size, uint32_t bytes = 0);
+
+    MuxSession& m_session;
+    const uint32_t m_number;
+    bool m_isOpen{false};
+
+    uint32_t m_left{0}; //!< bytes of the chunk not written yet
+    WaitsFor m_waitsFor{WaitsFor::NOTHING};
+    uint32_t m_prefix;        //!< bytes before our first data
+    uint64_t m_sent{0};       //!< application bytes put into frames
+    uint64_t m_credited{0};   //!< of those, bytes that the peer's reader took, as far as we know
+    uint64_t m_window;        //!< how far m_sent may be ahead of that
+    uint64_t m_unread{0};     //!< received
+    uint64_t m_uncredited{0}; //!< bytes that the reader took since the last credit
+    bool m_hasPeerClosed{false};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_MUX_STREAM_H

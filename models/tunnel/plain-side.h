@@ -1,0 +1,84 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_PLAIN_SIDE_H
+#define TUNNELCC_PLAIN_SIDE_H
+
+#include "relay-side.h"
+#include "transport/endpoint.h"
+
+#include <algorithm>
+
+namespace tunnelcc
+{
+
+/// A relay's socket towards an application: bytes as they are.
+class PlainSide final : public RelaySide, private SocketUser
+{
+  public:
+    explicit PlainSide(TcpEndpoint& socket)
+        : m_socket(socket)
+    {
+        socket.SetUser(this);
+    }
+
+    void Open(int64_t now) override
+    {
+        m_socket.Connect(now);
+    }
+
+    Chunk Take(int64_t now, uint32_t limit) override
+    {
+        auto bytes = static_cast<uint32_t>(std::min<uint64_t>(m_socket.Readable(), limit));
+        if (bytes > 0)
+        {
+            m_socket.Read(now, bytes);
+        }
+        return {bytes, 0};
+    }
+
+    bool IsFinished() const override
+    {
+        return m_socket.GetReceiver().IsFinished() && m_socket.Readable() == 0;
+    }
+
+    double Prepare(uint32_t bytes) override
+    {
+        m_left = bytes;
+        return 0;
+    }
+
+    bool Write(int64_t now) override
+    {
+        m_left -= m_socket.Write(now, m_left);
+        return m_left == 0;
+    }
+
+    void Close(int64_t now) override
+    {
+        m_socket.Close(now);
+    }
+
+  private:
+    void OnConnected(int64_t now) override
+    {
+        m_user->OnOpen(now);
+    }
+
+    void OnReadable(int64_t now) override
+    {
+        m_user->OnReadable(now);
+    }
+
+    void OnWritable(int64_t now) override
+    {
+        m_user->OnWritable(now);
+    }
+
+    TcpEndpoint& m_socket;
+    uint64_t m_left{0}; //!< bytes of the chunk still to be written
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_PLAIN_SIDE_H

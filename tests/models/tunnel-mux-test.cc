@@ -1,0 +1,339 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Checks carriers that streams share against smux, HTTP/2 and SSH: frames on the wire, turns of the
+ * writers, round trips before the first byte, windows and what happens when they are full; and
+ * chains of relays.
+ */
+#include "experiment/world.h"
+#include "simulation-test-case.h"
+#include "specs.h"
+#include "tunnel/layer.h"
+
+#include <numeric>
+#include <string>
+
+namespace
+{
+
+using namespace tunnelcc;
+
+uint32_t
+Sum(const std::vector<uint32_t>& sizes)
+{
+    return std::accumulate(sizes.begin(), sizes.end(), uint32_t{0});
+}
+
+class MuxFramesTest : public ns3::TestCase
+{
+  public:
+    MuxFramesTest()
+        : ns3::TestCase("Frames of relay+mws and packets of SSH have the sizes captured")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const RelaySpec relay = MakeRelay(false);
+        const uint32_t frame = MakeSmux().headerBytes + COPY_BUFFER;
+        const auto up = LayerStack(relay.toServer).Wrap(frame);
+        NS_TEST_EXPECT_MSG_EQ(up.size(), 9, "eight full WebSocket frames and what is left");
+        NS_TEST_EXPECT_MSG_EQ(up.back(), 14, "8 bytes, with a short header");
+        NS_TEST_EXPECT_MSG_EQ(Sum(up), 8 * 4'104 + 14, "32 KiB up");
+        NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack(relay.toClient).Wrap(frame)), 32'780, "32 KiB down");
+
+        LayerSpec ssh;
+        ssh.kind = "ssh";
+        ssh.overhead = 16;
+        ssh.block = 8; // chacha20-poly1305@openssh.com
+        NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack({ssh}).Wrap(9 + COPY_BUFFER)), 32'804, "32 KiB");
+        NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack({ssh}).Wrap(9)), 36, "a window adjust");
+        ssh.block = 16; // aes256-gcm@openssh.com
+        NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack({ssh}).Wrap(9 + COPY_BUFFER)), 32'804, "32 KiB");
+    }
+};
+
+/// Kinds of multiplexing under test.
+struct Protocol
+{
+    const char* name;
+    MuxSpec mux;
+};
+
+const Protocol SMUX_1{"smux 1", MakeSmux()};
+const Protocol SMUX_2{"smux 2", MakeSmux(65'536)};
+const Protocol WINDOWED{"HTTP/2", MakeWindowedMux(100'000, 150'000)};
+
+class MuxConservationTest : public SimulationTestCase
+{
+  public:
+    MuxConservationTest(const Protocol& protocol, bool isDownload, uint32_t extraHops)
+        : SimulationTestCase(std::string("Every byte arrives once and the end with it, ") +
+                             protocol.name + (isDownload ? " down, " : " up, ") +
+                             std::to_string(1 + extraHops) + " hops"),
+          m_mux(protocol.mux),
+          m_isDownload(isDownload),
+          m_extraHops(extraHops)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        ExperimentSpec spec = MakeMuxSpec(3, m_mux);
+        spec.download = m_isDownload;
+        spec.path.forward.loss = spec.path.reverse.loss = 0.02;
+        for (uint32_t hop = 0; hop < m_extraHops; ++hop)
+        {
+            AddHop(spec, 30 * MS);
+        }
+        for (uint32_t i = 0; i < 3; ++i)
+        {
+            spec.flows[i].bytes = 1'234'567 + i;
+        }
+        World world(spec);
+        world.Start();
+        RunUntil(200 * SECOND);
+        for (uint32_t i = 0; i < 3; ++i)
+        {
+            const World::Flow& flow = *world.Flows()[i];
+            const uint64_t preamble = m_isDownload ? 0 : spec.flows[i].preamble;
+            NS_TEST_EXPECT_MSG_EQ(flow.receiver->Total(), preamble + 1'234'567 + i, "bytes");
+            NS_TEST_EXPECT_MSG_GT(flow.receiver->CompletionTime(), 0, "end of the stream");
+            NS_TEST_EXPECT_MSG_EQ(flow.legs.size(), 3 + m_extraHops, "legs");
+        }
+        for (uint32_t hop = 0; hop <= m_extraHops; ++hop)
+        {
+            CheckCarriers(world.Carriers(hop));
+        }
+    }
+
+    void CheckCarriers(std::deque<World::Carrier>& carriers)
+    {
+        NS_TEST_ASSERT_MSG_EQ(carriers.size(), 1, "all flows share one");
+        const World::Carrier& carrier = carriers.front();
+        const TcpEndpoint& sender = m_isDownload ? *carrier.leg->server : *carrier.leg->client;
+        const TcpEndpoint& receiver = m_isDownload ? *carrier.leg->client : *carrier.leg->server;
+        NS_TEST_EXPECT_MSG_GT(sender.GetSender().Counters().retransmits, 5, "there was loss");
+        NS_TEST_EXPECT_MSG_EQ(sender.GetSender().Buffer().Written(),
+                              receiver.GetReceiver().TotalRead(),
+                              "what went into the carrier came out of it");
+        NS_TEST_EXPECT_MSG_EQ(carrier.server->Unread(), 0, "nothing waits to be read");
+        NS_TEST_EXPECT_MSG_EQ(carrier.client->Unread(), 0, "nothing waits to be read");
+    }
+
+    const MuxSpec m_mux;
+    const bool m_isDownload;
+    const uint32_t m_extraHops;
+};
+
+class MuxHandshakeTest : public SimulationTestCase
+{
+  public:
+    MuxHandshakeTest(const Protocol& protocol, int64_t first, int64_t later)
+        : SimulationTestCase(std::string("Only the first stream waits for the carrier, ") +
+                             protocol.name),
+          m_mux(protocol.mux),
+          m_first(first),
+          m_later(later)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        ExperimentSpec spec = MakeMuxSpec(2, m_mux);
+        spec.path.forward.rate = spec.path.reverse.rate = 0;
+        spec.flows[1].start = SECOND;
+        for (FlowSpec& flow : spec.flows)
+        {
+            flow.dataStart = 5 * SECOND; // the cookie alone
+        }
+        World world(spec);
+        world.Start();
+        RunUntil(2 * SECOND);
+        Check(world, 0, m_first);
+        Check(world, 1, SECOND + m_later);
+    }
+
+    void Check(World& world, uint32_t index, int64_t expected)
+    {
+        const int64_t firstByte = world.Flows()[index]->receiver->FirstByteTime();
+        NS_TEST_EXPECT_MSG_GT_OR_EQ(firstByte, expected, "no earlier");
+        NS_TEST_EXPECT_MSG_LT(firstByte, expected + MS, "but for the loopbacks, no later");
+    }
+
+    const MuxSpec m_mux;
+    const int64_t m_first;
+    const int64_t m_later;
+};
+
+class MuxTurnsTest : public SimulationTestCase
+{
+  public:
+    MuxTurnsTest()
+        : SimulationTestCase("Streams that always have data to send take turns, frame by frame")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        ExperimentSpec spec = MakeMuxSpec(3);
+        spec.tcp.sendBuffer = 250'000; // a late stream waits for what lies in it
+        spec.flows[2].start = spec.flows[2].dataStart = 5 * SECOND;
+        World world(spec);
+        world.Start();
+        RunUntil(7 * SECOND);
+        uint64_t before[3];
+        for (uint32_t i = 0; i < 3; ++i)
+        {
+            before[i] = world.Flows()[i]->receiver->Total();
+        }
+        RunUntil(20 * SECOND);
+        const uint64_t share = world.Flows()[0]->receiver->Total() - before[0];
+        NS_TEST_EXPECT_MSG_GT(share, 100 * COPY_BUFFER, "a good number of frames");
+        for (uint32_t i = 1; i < 3; ++i)
+        {
+            const uint64_t other = world.Flows()[i]->receiver->Total() - before[i];
+            NS_TEST_EXPECT_MSG_EQ_TOL(other, share, 2 * COPY_BUFFER, "late or not");
+        }
+    }
+};
+
+class MuxBackPressureTest : public SimulationTestCase
+{
+  public:
+    MuxBackPressureTest(const Protocol& protocol, bool blocksOthers)
+        : SimulationTestCase(std::string("A target that never reads stops ") +
+                             (blocksOthers ? "every stream, " : "its own stream alone, ") +
+                             protocol.name),
+          m_mux(protocol.mux),
+          m_blocksOthers(blocksOthers)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        World world(MakeMuxSpec(2, m_mux));
+        world.Flows()[0]->legs.back()->server->SetUser(nullptr);
+        world.Start();
+        RunUntil(30 * SECOND);
+        const SendBuffer& stuck = world.Flows()[0]->legs.front()->client->GetSender().Buffer();
+        const uint64_t absorbed = stuck.Written();
+        const uint64_t other = world.Flows()[1]->receiver->Total();
+        RunUntil(40 * SECOND);
+        NS_TEST_EXPECT_MSG_EQ(stuck.Written(), absorbed, "nothing more goes in");
+        const uint64_t progress = world.Flows()[1]->receiver->Total() - other;
+        const uint64_t unread = world.Carriers().front().server->Unread();
+        if (m_blocksOthers)
+        {
+            NS_TEST_EXPECT_MSG_EQ(progress, 0, "the other stream");
+            NS_TEST_EXPECT_MSG_GT_OR_EQ(unread, m_mux.toServer.sessionBuffer, "it is full");
+            NS_TEST_EXPECT_MSG_LT(unread,
+                                  m_mux.toServer.sessionBuffer + COPY_BUFFER,
+                                  "and no more");
+        }
+        else
+        {
+            NS_TEST_EXPECT_MSG_GT(progress, 1'000'000, "the other stream");
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(unread,
+                                        m_mux.toServer.streamWindow + COPY_BUFFER,
+                                        "what the window allows, and what just came in");
+        }
+    }
+
+    const MuxSpec m_mux;
+    const bool m_blocksOthers;
+};
+
+class StreamWindowTest : public SimulationTestCase
+{
+  public:
+    StreamWindowTest()
+        : SimulationTestCase("A stream sends no more than its window each round trip")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        World world(MakeMuxSpec(1, MakeSmux(1 << 20)));
+        world.Start();
+        RunUntil(3 * SECOND);
+        const uint64_t before = world.Flows()[0]->receiver->Total();
+        RunUntil(13 * SECOND);
+        const uint64_t rounds = 100; // of 100 ms
+        const uint64_t sent = world.Flows()[0]->receiver->Total() - before;
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(sent, (rounds + 1) << 20, "no more than that");
+        NS_TEST_EXPECT_MSG_GT(sent, (rounds << 20) * 3 / 4, "but much of it");
+    }
+};
+
+class ChainTest : public SimulationTestCase
+{
+  public:
+    ChainTest()
+        : SimulationTestCase("Each relay of a chain shakes hands when the request reaches it")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        ExperimentSpec spec = MakeRelaySpec(false);
+        spec.path.forward.rate = spec.path.reverse.rate = 0;
+        AddHop(spec, 60 * MS);
+        AddHop(spec, 40 * MS);
+        spec.relay.hops[1].cc.name = "reno";
+        World world(spec);
+        world.Start();
+        RunUntil(2 * SECOND);
+        const World::Flow& flow = *world.Flows()[0];
+        // TCP and WebSocket upgrade on each hop in turn, and half a round trip across it.
+        const int64_t expected = 5 * (100 + 60 + 40) * MS / 2;
+        NS_TEST_EXPECT_MSG_GT_OR_EQ(flow.receiver->FirstByteTime(), expected, "no earlier");
+        NS_TEST_EXPECT_MSG_LT(flow.receiver->FirstByteTime(), expected + MS, "no later");
+        const std::string names[] = {"app", "carrier", "carrier2", "carrier3", "target"};
+        NS_TEST_ASSERT_MSG_EQ(flow.legs.size(), 5, "legs");
+        for (size_t i = 0; i < 5; ++i)
+        {
+            NS_TEST_EXPECT_MSG_EQ(flow.legs[i]->name, names[i], "in order");
+        }
+        NS_TEST_EXPECT_MSG_EQ(flow.legs[2]->cc, "cubic", "as the first carrier");
+        NS_TEST_EXPECT_MSG_EQ(flow.legs[3]->cc, "reno", "as it was told");
+    }
+};
+
+class TunnelMuxTestSuite : public ns3::TestSuite
+{
+  public:
+    TunnelMuxTestSuite()
+        : ns3::TestSuite("tunnelcc-tunnel-mux", Type::UNIT)
+    {
+        AddTestCase(new MuxFramesTest, Duration::QUICK);
+        for (const Protocol& protocol : {SMUX_1, SMUX_2, WINDOWED})
+        {
+            AddTestCase(new MuxConservationTest(protocol, false, 0), Duration::QUICK);
+            AddTestCase(new MuxConservationTest(protocol, true, 0), Duration::QUICK);
+            AddTestCase(new MuxConservationTest(protocol, false, 2), Duration::QUICK);
+        }
+        // TCP 1, WebSocket 1, and half a round trip; where streams are answered, one more.
+        AddTestCase(new MuxHandshakeTest(SMUX_1, 250 * MS, 50 * MS), Duration::QUICK);
+        AddTestCase(new MuxHandshakeTest(WINDOWED, 350 * MS, 150 * MS), Duration::QUICK);
+        AddTestCase(new MuxTurnsTest, Duration::QUICK);
+        AddTestCase(new MuxBackPressureTest(SMUX_1, true), Duration::QUICK);
+        AddTestCase(new MuxBackPressureTest(SMUX_2, false), Duration::QUICK);
+        AddTestCase(new StreamWindowTest, Duration::QUICK);
+        AddTestCase(new ChainTest, Duration::QUICK);
+    }
+};
+
+TunnelMuxTestSuite g_tunnelMuxTestSuite;
+
+} // namespace
