@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -14,8 +15,9 @@ from rich.table import Table
 from tunnelcc import catalog, core, costs, payloads
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.kernels import kernels
+from tunnelcc.overview import Overview, overview
 from tunnelcc.schema import keys_of
-from tunnelcc.units import format_time
+from tunnelcc.units import format_size, format_time
 
 if TYPE_CHECKING:
     from tunnelcc.costs import Profile
@@ -42,7 +44,7 @@ def print_result(result: Result) -> None:
     path, aggregate, hosts = totals["path"], totals["aggregate"], totals["hosts"]
     lines = [
         ("goodput", f"{_mbps(aggregate['goodput_bps'])} Mbit/s"),
-        ("Jain's index", _number(aggregate["jain"], 3)),
+        ("Jain's index", _jain(totals)),
         ("path utilisation", _percent(path["utilisation"])),
         (
             "queueing delay",
@@ -71,8 +73,13 @@ def _flow_table(totals: dict[str, Any]) -> Table:
         table.add_column("carrier retr", justify="right")
     for heading in ("RTOs", "srtt ms", "p95 ms"):
         table.add_column(heading, justify="right")
+    has_messages = any(flow["messages"] for flow in flows)
+    if has_messages:
+        for heading in ("messages: mean ms", "p99 ms"):
+            table.add_column(heading, justify="right")
     for label, members in _rows(flows):
-        legs = [_path_leg(flow) for flow in members]
+        # Flows may share a carrier, which counts once.
+        legs = list({flow["carrier"]: _path_leg(flow) for flow in members}.values())
         row = [
             label,
             members[0]["cc"],
@@ -86,8 +93,23 @@ def _flow_table(totals: dict[str, Any]) -> Table:
             _ms(_mean(leg["srtt_mean_s"] for leg in legs)),
             _ms(max((leg["srtt_p95_s"] or 0 for leg in legs), default=None)),
         ]
+        if has_messages:
+            timed = [flow["messages"] for flow in members if flow["messages"]]
+            row += [
+                _ms(_mean(messages["latency_mean_s"] for messages in timed)),
+                _ms(max((messages["latency_p99_s"] for messages in timed), default=None)),
+            ]
         table.add_row(*row)
     return table
+
+
+def _jain(totals: dict[str, Any]) -> str:
+    aggregate, flows = totals["aggregate"], totals["flows"]
+    text = _number(aggregate["jain"], 3)
+    for groups in ("users", "carriers"):
+        if 1 < len(totals[groups]) < len(flows):
+            text += f", between {groups} {_number(aggregate[f'jain_{groups}'], 3)}"
+    return text
 
 
 def _rows(flows: list[dict[str, Any]]) -> Iterable[tuple[str, list[dict[str, Any]]]]:
@@ -171,10 +193,36 @@ def print_tunnel(name: str) -> None:
     console.print(
         _grid([("summary", entry.summary), ("kind", entry.kind), ("software", entry.software)])
     )
+    view = overview(entry)
+    console.print(_stack(view))
+    console.print(_wire_bytes(view))
+    moments = ", ".join(f"{what} {count}" for what, count in view.round_trips.items())
+    console.print(f"\nround trips before the first byte leaves: {moments}\n", markup=False)
     table = _table("setting", "value", "label", "source")
     for key, value, label, source in catalog.settings(entry):
         table.add_row(*map(escape, (key, value, label, source)))
     console.print(table)
+
+
+def _stack(view: Overview) -> Table:
+    """The layers from the application's bytes out to the wire, one under the other."""
+    table = Table(box=box.SQUARE, show_lines=True, header_style="dim")
+    is_alike = all(layer.to_server == layer.to_client for layer in view.stack)
+    for heading in ("layer", "either way") if is_alike else ("layer", "to server", "to client"):
+        table.add_column(heading)
+    for layer in view.stack:
+        texts = (layer.to_server,) if is_alike else (layer.to_server, layer.to_client)
+        table.add_row(layer.name, *map(escape, texts))
+    return table
+
+
+def _wire_bytes(view: Overview) -> Table:
+    """IP bytes per application byte, by size of a write on an idle connection."""
+    sizes = [format_size(size) for size in view.wire_bytes]
+    table = _table("IP bytes per byte", *sizes, right=tuple(range(1, len(sizes) + 1)))
+    for index, heading in enumerate(("written, to server", "written, to client")):
+        table.add_row(heading, *(f"{ratio[index]:.3f}" for ratio in view.wire_bytes.values()))
+    return table
 
 
 def print_profile(name: str) -> None:

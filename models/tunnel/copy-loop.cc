@@ -19,7 +19,7 @@ void
 CopyLoop::Start(int64_t now)
 {
     m_state = State::READING;
-    ReadNext(now);
+    Run(now);
 }
 
 void
@@ -27,20 +27,38 @@ CopyLoop::OnReadable(int64_t now)
 {
     if (m_state == State::READING)
     {
-        ReadNext(now);
+        Run(now);
     }
 }
 
 void
 CopyLoop::OnWritable(int64_t now)
 {
-    if (m_state == State::WRITING)
+    if (m_state == State::WRITING && WriteOn(now))
     {
-        WriteOn(now);
+        Run(now);
     }
 }
 
 void
+CopyLoop::OnComputed(int64_t now)
+{
+    m_state = State::WRITING;
+    if (WriteOn(now))
+    {
+        Run(now);
+    }
+}
+
+void
+CopyLoop::Run(int64_t now)
+{
+    while (ReadNext(now) && WriteOn(now))
+    {
+    }
+}
+
+bool
 CopyLoop::ReadNext(int64_t now)
 {
     const RelaySide::Chunk chunk = m_from.Take(now, m_copyBuffer);
@@ -51,30 +69,29 @@ CopyLoop::ReadNext(int64_t now)
             m_state = State::CLOSED;
             m_to.Close(now);
         }
-        return;
+        return false;
     }
     m_hasRead = true;
-    m_state = State::COMPUTING;
     double cost = chunk.cost + m_to.Prepare(chunk.bytes);
-    // Between streams of shared carriers, their sessions' threads do the work.
-    m_timer.Set(cost > 0 ? m_cpu.Run(now, cost, this) : now);
+    if (cost > 0)
+    {
+        m_state = State::COMPUTING;
+        m_timer.Set(m_cpu.Run(now, cost, this));
+        return false;
+    }
+    m_state = State::WRITING; // the threads of shared carriers' sessions do the work
+    return true;
 }
 
-void
-CopyLoop::OnComputed(int64_t now)
-{
-    m_state = State::WRITING;
-    WriteOn(now);
-}
-
-void
+bool
 CopyLoop::WriteOn(int64_t now)
 {
-    if (m_to.Write(now))
+    if (!m_to.Write(now))
     {
-        m_state = State::READING;
-        ReadNext(now);
+        return false;
     }
+    m_state = State::READING;
+    return true;
 }
 
 } // namespace tunnelcc

@@ -52,9 +52,13 @@ class CopyLoop
         CLOSED
     };
 
-    void ReadNext(int64_t now);
+    /// Copy until something has to be waited for.
+    void Run(int64_t now);
+    /// Read a chunk. \returns whether it can be written at once
+    bool ReadNext(int64_t now);
+    /// Write the chunk on. \returns whether it is all written
+    bool WriteOn(int64_t now);
     void OnComputed(int64_t now);
-    void WriteOn(int64_t now);
 
     RelaySide& m_from;
     RelaySide& m_to;

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Flows that share carriers: who waits for whom, and who gets how much."""
+
+from __future__ import annotations
+
+import pytest
+
+import tunnelcc as tc
+
+LOSSY = {"rate": "20Mbps", "rtt": "40ms", "loss": "1%"}
+
+
+def _run(tunnel, flows, **changes):
+    return tc.run(tc.Experiment(tunnel=tunnel, flows=flows, **{"duration": "12s", **changes}))
+
+
+def test_losses_of_a_bulk_flow_delay_messages_on_its_carrier_and_not_on_another():
+    # Half of the rate, so that no queue forms, neither at the bottleneck nor in a send buffer.
+    flows = [
+        {"cc": "bbr", "rate": "10Mbps", "write_size": 10_000},
+        {"cc": "bbr", "rate": "80kbps", "write_size": 1000, "start": "500ms"},
+    ]
+    latency = {}
+    for carriers in ("all", "flow"):
+        for loss in ("0%", "1%"):
+            tunnel = {"name": "gost-relay-mws", "cc": "bbr", "carriers": carriers}
+            result = _run(tunnel, flows, path={**LOSSY, "loss": loss}, warmup="2s")
+            latency[carriers, loss] = result.to_dict()["flows"][1]["messages"]
+            assert latency[carriers, loss]["count"] == pytest.approx(100, abs=2)
+    for messages in latency.values():
+        assert 0.02 < messages["latency_p50_s"] < 0.03
+    # Half a round trip; with a loss in flight, 1.5 and what it takes to notice.
+    for messages in (latency["all", "0%"], latency["flow", "0%"], latency["flow", "1%"]):
+        assert messages["latency_p95_s"] < 0.03
+    assert latency["all", "1%"]["latency_p95_s"] > 0.05
+
+
+def test_messages_are_timed_without_a_tunnel_too():
+    flow = {"rate": "1Mbps", "write_size": 1000}
+    path = {"rate": "20Mbps", "rtt": "40ms"}
+    result = _run("none", [flow, {"start": "11s"}], path=path, tcp={"nodelay": True})
+    timed, untimed = (flow["messages"] for flow in result.to_dict()["flows"])
+    assert untimed is None
+    assert timed["count"] == pytest.approx(12 * 125, abs=20)
+    # The first one waits for the connection, the others for half a round trip and its bytes.
+    assert timed["latency_p50_s"] == pytest.approx(0.0204, abs=0.0005)
+    assert float(result.dataset["message_latency_p50"][0]) == timed["latency_p50_s"]
+    assert result.dataset["message_latency_p50"].isnull()[1]
+
+
+def test_a_user_with_many_flows_is_one_of_two_where_each_has_a_carrier():
+    flows = [{"cc": "cubic", "user": "many", "count": 7}, {"cc": "cubic", "user": "one"}]
+    path = {"rate": "20Mbps", "rtt": "20ms"}
+    shares = {}
+    for carriers in ("flow", "user"):
+        tunnel = {"name": "gost-relay-mws", "carriers": carriers}
+        result = _run(tunnel, flows, path=path, duration="30s", warmup="5s")
+        totals = result.to_dict()
+        goodputs = {user["user"]: user["goodput_bps"] for user in totals["users"]}
+        shares[carriers] = goodputs["one"] / sum(goodputs.values())
+        assert [user["flows"] for user in totals["users"]] == [[0, 1, 2, 3, 4, 5, 6], [7]]
+        assert list(result.dataset["user"].values) == ["many"] * 7 + ["one"]
+        assert len(totals["carriers"]) == (8 if carriers == "flow" else 2)
+        aggregate = totals["aggregate"]
+        if carriers == "user":
+            assert aggregate["jain_users"] == pytest.approx(aggregate["jain_carriers"])
+            assert aggregate["jain_users"] > 0.9 > aggregate["jain"]
+    assert shares["flow"] < 0.25
+    assert shares["user"] > 0.35
+
+
+def test_flows_on_one_carrier_get_equal_parts():
+    result = _run("gost-relay-mwss", {"cc": "cubic", "count": 6}, path=LOSSY, warmup="2s")
+    totals = result.to_dict()
+    assert totals["aggregate"]["jain"] > 0.999
+    (carrier,) = totals["carriers"]
+    assert carrier["flows"] == list(range(6))
+    legs = [flow["legs"][1] for flow in totals["flows"]]
+    assert all(leg == legs[0] for leg in legs)
+    # What the carrier sent counts once.
+    assert totals["aggregate"]["wire_bytes"] == legs[0]["wire_bytes"]
+
+
+def test_half_of_an_ssh_window_is_usable():
+    # sshd's window adjusts are small segments, which Nagle's rule lets out once in a round trip.
+    window, rtt = 2 * 2**20, 0.1
+    path, hosts = {"rate": "1Gbps", "rtt": "100ms"}, {"tcp_rmem": "64MiB", "tcp_wmem": "64MiB"}
+    flows = {"cc": "cubic", "start": "2s"}
+    goodput = {}
+    for direction in ("up", "down"):
+        result = _run(
+            "ssh-forward", flows, path=path, hosts=hosts, direction=direction, warmup="6s"
+        )
+        goodput[direction] = result.goodput * rtt / 8 / window
+    assert goodput["up"] <= 1
+    assert goodput["up"] == pytest.approx(0.5, abs=0.15)
+
+
+def test_http2_windows_limit_an_upload_sooner_than_a_download():
+    path, hosts = {"rate": "1Gbps", "rtt": "100ms"}, {"tcp_rmem": "64MiB", "tcp_wmem": "64MiB"}
+    rates = {}
+    for direction in ("up", "down"):
+        result = _run(
+            "gost-http2", {"cc": "cubic", "count": 2}, path=path, hosts=hosts, direction=direction,
+            warmup="6s",
+        )  # fmt: skip
+        rates[direction] = result.goodput
+    one_window = 8 * 2**20 / 0.1  # 1 MiB for the whole connection, each round trip
+    assert 0.8 * one_window < rates["up"] < 1.01 * one_window
+    assert rates["down"] > 4 * one_window
+
+
+def test_a_chain_reports_each_leg_and_each_path():
+    tunnel = {
+        "name": "gost-relay-ws",
+        "cc": "bbr",
+        "chain": [{"rtt": "10ms", "rate": "5Mbps", "cc": "cubic"}, {"loss": "2%"}],
+    }
+    result = _run(tunnel, {"cc": "cubic"}, path={"rate": "20Mbps", "rtt": "40ms"}, warmup="2s")
+    totals = result.to_dict()
+    legs = totals["flows"][0]["legs"]
+    assert [leg["name"] for leg in legs] == ["app", "carrier", "carrier2", "carrier3", "target"]
+    assert [leg["cc"] for leg in legs] == ["cubic", "bbr", "cubic", "bbr", "cubic"]
+    first, second = totals["hops"]
+    assert first["utilisation"] > 0.9 > totals["path"]["utilisation"]
+    assert first["random_losses"] == 0 < second["random_losses"]
+    assert second["relay"]["cpu_s"] > 0
+    assert 4e6 < totals["aggregate"]["goodput_bps"] < 5e6
+
+
+def test_a_tunnel_of_ones_own_may_multiplex(tmp_path):
+    text = (tc.catalog.DIRECTORY / "gost-relay-mws.toml").read_text()
+    file = tmp_path / "mine.toml"
+    file.write_text(text.replace("header = 8", "header = 800"))
+    path = {"rate": "20Mbps", "rtt": "20ms"}
+    theirs, mine = (
+        _run(name, {"cc": "cubic"}, path=path).to_dict()["aggregate"]
+        for name in ("gost-relay-mws", str(file))
+    )
+    assert mine["wire_bytes"] / mine["goodput_bps"] > 1.02 * (
+        theirs["wire_bytes"] / theirs["goodput_bps"]
+    )

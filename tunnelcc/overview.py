@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a tunnel of the catalogue does to an application's bytes, without running anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from tunnelcc import core
+from tunnelcc.catalog import RelayEntry
+from tunnelcc.catalog.cited import Entry
+from tunnelcc.catalog.packets import PacketEntry
+from tunnelcc.catalog.relay import Layer
+
+#: Writes (bytes) for which an overview tells the overhead.
+WRITE_SIZES = (64, 256, 1024, 4096, 16384, 32768, 131072)
+
+# IPv4 20, TCP 20, timestamps 12.
+_HEADERS = 52
+_PATH_MTU = 1500
+_MSS = _PATH_MTU - _HEADERS
+# Bytes after which Go's TLS records have their full size.
+_STEADY = 2**20
+
+
+@dataclass(frozen=True)
+class StackLayer:
+    """One layer: its name and what it adds, to the server and to the client."""
+
+    name: str
+    to_server: str
+    to_client: str
+
+
+@dataclass(frozen=True)
+class Overview:
+    """``stack``: from the application's bytes out to the wire.
+
+    ``round_trips``: what for → round trips before its first byte leaves the client.
+    ``wire_bytes``: size of a write (bytes) → IP bytes per application byte, to the server and to
+    the client, where the connection idles before and after it.
+    """
+
+    stack: tuple[StackLayer, ...]
+    round_trips: dict[str, int]
+    wire_bytes: dict[int, tuple[float, float]]
+
+
+def overview(entry: Entry) -> Overview:
+    """Return the overview of a catalogue entry."""
+    if isinstance(entry, RelayEntry):
+        return _relay(entry)
+    assert isinstance(entry, PacketEntry)
+    return _packets(entry)
+
+
+# Relays -----------------------------------------------------------------------------------------
+
+
+def _relay(entry: RelayEntry) -> Overview:
+    handshake = 1 + sum(1 for turn in entry.handshake if turn.server)
+    stream = 1 if entry.mux is not None and entry.mux.frames.accept else 0
+    if entry.mux is None:
+        round_trips = {"each flow": handshake}
+    else:
+        round_trips = {"the first flow": handshake + stream, "later ones": stream}
+        if entry.carrier.early:
+            round_trips = {"the tunnel, before any flow": handshake, "each flow": stream}
+    return Overview(
+        _relay_stack(entry),
+        round_trips,
+        {
+            size: (_relay_bytes(entry, size, True), _relay_bytes(entry, size, False))
+            for size in WRITE_SIZES
+        },
+    )
+
+
+def _relay_stack(entry: RelayEntry) -> tuple[StackLayer, ...]:
+    chunk = f"≤ {entry.copy_buffer.bytes} B at once"
+    layers = [*_same("application", chunk)]
+    if entry.request.bytes:
+        layers.append(
+            StackLayer(
+                "relay",
+                f"request of {entry.request.bytes} B before the first data",
+                f"response of {entry.response.bytes} B before the first data",
+            )
+        )
+    if entry.mux is not None:
+        header = entry.mux.frames.header
+        layers.append(
+            StackLayer(
+                entry.mux.protocol,
+                f"{header} B a frame of ≤ {entry.mux.to_server.max_frame} B",
+                f"{header} B a frame of ≤ {entry.mux.to_client.max_frame} B",
+            )
+        )
+    for up, down in zip_longest(entry.to_server, entry.to_client):
+        layers.append(StackLayer(_NAMES[(up or down).layer], _says(up), _says(down)))
+    return (*layers, *_transport(_MSS))
+
+
+def _same(name: str, text: str) -> tuple[StackLayer]:
+    return (StackLayer(name, text, text),)
+
+
+def _transport(mss: int) -> tuple[StackLayer, ...]:
+    return *_same("TCP", f"32 B a segment of ≤ {mss} B"), *_same("IPv4", "20 B")
+
+
+_NAMES = {"websocket": "WebSocket", "tls": "TLS 1.3", "ssh": "SSH packets"}
+
+
+def _says(layer: Layer | None) -> str:
+    if layer is None:
+        return "–"
+    if layer.layer == "websocket":
+        header = "6, 8 or 14 B, masked," if layer.masked else "2, 4 or 10 B"
+        limit = f"≤ {layer.max_payload} B" if layer.max_payload else "any size"
+        return f"{header} a frame of {limit}"
+    if layer.layer == "tls":
+        return f"{layer.overhead} B a record of ≤ {layer.max_payload} B"
+    return f"4 B, padding to {layer.block} B and a tag of {layer.overhead} B a packet"
+
+
+def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
+    """IP bytes per application byte of a write whose pieces each leave at once (TCP_NODELAY)."""
+    from tunnelcc.spec import layer_spec
+
+    layers = [layer_spec(layer) for layer in (entry.to_server if is_up else entry.to_client)]
+    header, most = 0, entry.copy_buffer.bytes
+    if entry.mux is not None:
+        header = entry.mux.frames.header
+        windows = entry.mux.to_server if is_up else entry.mux.to_client
+        most = min(most, windows.max_frame)
+    pieces = [most] * (size // most) + ([size % most] if size % most else [])
+    writes = [
+        write
+        for piece in pieces
+        for write in core.load().layer_wire_bytes(layers, header + piece, _STEADY)
+    ]
+    return float(sum(write + _HEADERS * -(-write // _MSS) for write in writes)) / size
+
+
+# Packets ----------------------------------------------------------------------------------------
+
+
+def _packets(entry: PacketEntry) -> Overview:
+    mss = entry.clamped_mss(_PATH_MTU, None, None) + 40 - _HEADERS
+    layers = [
+        *_same("application", "its own TCP connection across the tunnel"),
+        *_transport(mss),
+        *(StackLayer(layer.name, layer.text(), layer.text()) for layer in entry.layers()),
+    ]
+    ratios = {}
+    for size in WRITE_SIZES:
+        pieces = [mss] * (size // mss) + ([size % mss] if size % mss else [])
+        outer = sum(sum(entry.outer(piece + _HEADERS, _PATH_MTU)) for piece in pieces)
+        ratios[size] = (outer / size, outer / size)
+    return Overview(tuple(layers), {"each flow": 1}, ratios)
