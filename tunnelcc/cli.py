@@ -317,7 +317,8 @@ def show(what: str, name: str | None) -> None:
 
 
 @cli.command()
-@click.argument("key")
+@click.argument("key", required=False)
+@click.option("--all", "all_", is_flag=True, help="Every paper that comes along.")
 @click.option("--figure", "figures", multiple=True, help="Only this one; may be given repeatedly.")
 @click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, 1000))
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core.")
@@ -328,26 +329,56 @@ def show(what: str, name: str | None) -> None:
     type=click.Choice(["tunnelcc", "ns3"]),
     help="ns3: with ns-3's own algorithms as further columns.",
 )
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    default="runs",
+    show_default=True,
+    help="Directory of finished runs, which are not run again.",
+)
 @click.option("--output", type=click.Path(path_type=Path), help="Directory for tables and figures.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    help="Directory for pages with figures and verdicts.",
+)
 @click.option(
     "--calibrate", is_flag=True, help="Sweep the parameters that are calibrated, instead."
 )
 def reproduce(
-    key: str,
+    key: str | None,
+    all_: bool,
     figures: tuple[str, ...],
     seeds: int,
     jobs: int | None,
     cc_set: str,
+    store: Path,
     output: Path | None,
+    report: Path | None,
     calibrate: bool,
 ) -> None:
     """Reproduce the paper KEY (or a folder like it) and show both results side by side."""
     from tunnelcc import papers
 
-    if calibrate:
-        papers.calibrate(key, seeds=seeds, jobs=jobs, output=output)
-    else:
-        papers.reproduce(key, only=figures, seeds=seeds, jobs=jobs, cc_set=cc_set, output=output)
+    if (key is None) != all_:
+        expected = "a paper, or --all for every one" if key is None else "no paper beside --all"
+        raise ConfigError(Problem("KEY", key or MISSING, expected))
+    if all_ and figures:
+        raise ConfigError(Problem("--figure", figures[0], "one paper whose figure it is"))
+    if calibrate and key is not None:
+        papers.calibrate(key, seeds=seeds, jobs=jobs, store=store, output=output)
+        return
+    for name in papers.names() if key is None else [key]:
+        papers.reproduce(
+            name,
+            only=figures,
+            seeds=seeds,
+            jobs=jobs,
+            store=store,
+            cc_set=cc_set,
+            output=output / name if output is not None and all_ else output,
+            report=report,
+        )
 
 
 @cli.command("papers")

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from tunnelcc.config import Experiment
 from tunnelcc.papers.claims import Judged, judge
@@ -132,6 +133,7 @@ class Simulated:
     paper: Paper
     figure: Figure
     points: list[Point]
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the reading
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -140,7 +142,7 @@ class Simulated:
             Cell(point, row, item, self._is_calibrated(point, item), self._labels(point))
             for item in self.figure.values
             for row in self.paper.figure_rows(self.figure, item.published, item.where)
-            for point in self.points
+            for point in self.select(item.where_points(self.figure.axes))
             if row.matches(point.axes)
         ]
 
@@ -191,8 +193,9 @@ class Simulated:
 
     def _is_calibrated(self, point: Point, item: Compared) -> bool:
         calibration = self.figure.calibration
-        fitted = calibration is not None and matches(point.axes, calibration.where)
-        return fitted and item.is_judged
+        if calibration is None or calibration.key in self.settings or not item.is_judged:
+            return False
+        return matches(point.axes, calibration.where)
 
     def _labels(self, point: Point) -> tuple[str, ...]:
         """Labels of what the figure rests on; the depth of a queue that dropped nothing is none."""
@@ -239,9 +242,14 @@ class Weighed:
     verdict: str
 
 
-def weigh(evidence: Evidence, simulated: Simulated) -> Weighed:
+def weigh(evidence: Evidence, reproduction: Reproduction) -> Weighed:
     """Return which of the two is nearer to the evidence."""
-    means = [point.mean(evidence.quantity) for point in simulated.points]
+    points = reproduction.simulated.points
+    if evidence.variant is not None:
+        (points,) = (
+            members for variant, members in reproduction.variants if variant.id == evidence.variant
+        )
+    means = [point.mean(evidence.quantity) for point in points]
     value = math.fsum(means) / len(means)
     paper = evidence.measured.distance(evidence.published.middle)
     model = evidence.measured.distance(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tunnelcc.papers import compare
 from tunnelcc.papers.claims import Judged, span
@@ -22,7 +23,7 @@ def sentences(reproduction: Reproduction) -> list[str]:
         *_readings(reproduction),
         *_causes(reproduction),
         *_counterfactuals(reproduction),
-        *_evidence(simulated),
+        *_evidence(reproduction),
         *(f"Not testable: {it.text}. {it.reason}." for it in simulated.figure.untestable),
     ]
 
@@ -59,7 +60,8 @@ def _claim(judged: Judged, simulated: Simulated) -> str:
         for point in judged.points
         if judged.claim.axis is None or point.axes[judged.claim.axis] in ends
     ]
-    return f"{text} {_limit(points)}{_standing(points, simulated)}"
+    standing = _standing(points, simulated) if judged.claim.kind == "ratio" else ""
+    return f"{text} {_limit(points)}{standing}"
 
 
 def _limit(points: Sequence[Point]) -> str:
@@ -98,10 +100,10 @@ def _standing(points: Sequence[Point], simulated: Simulated) -> str:
 
 def _readings(reproduction: Reproduction) -> list[str]:
     texts = []
-    for question in dict.fromkeys(question for question, _, _ in reproduction.readings):
+    for question in {it.id: it for it, _, _ in reproduction.readings}.values():
         parts = []
         for asked, reading, simulated in reproduction.readings:
-            if asked is question:
+            if asked.id == question.id:
                 good, count, held, claims = simulated.counts
                 taken = ", as simulated" if reading.settings is None else ""
                 counts = f"{good} of {count} numbers, {held} of {claims} claims"
@@ -178,36 +180,59 @@ def _common(variants: Sequence[tuple[Variant, list[Point]]]) -> dict[str, str]:
 
 
 def _counterfactuals(reproduction: Reproduction) -> list[str]:
-    simulated, texts = reproduction.simulated, []
+    texts = []
     for variant, points in reproduction.of_role("counterfactual"):
-        parts = []
-        for cell in variant_cells(simulated, points):
-            (base,) = (
-                it
-                for it in simulated.judged
-                if it.row is cell.row
-                and it.compared is cell.compared
-                and it.point.axes == cell.point.axes
-            )
-            name = ", ".join(filter(None, (*cell.point.axes.values(), _metric(cell, simulated))))
-            parts.append(
-                f"{name}: {cell.show(cell.mean)} instead of {cell.show(base.mean)} {cell.unit}, "
-                f"published {cell.row.published}"
-            )
+        parts = [
+            f"{', '.join((*it.point.axes.values(), it.name))}: {it.show(it.value)} instead of "
+            f"{it.show(it.instead_of)} {it.unit}"
+            + (f", published {it.published}" if it.published else "")
+            for it in changes(reproduction, points)
+        ]
         texts.append(f"What if: {variant.title}. {'; '.join(parts)}.")
     return texts
 
 
-def _metric(cell: Cell, simulated: Simulated) -> str:
-    """Name the metric where a figure compares several."""
-    several = len({item.published for item in simulated.figure.values if item.is_judged}) > 1
-    return cell.row.metric.replace("_", " ") if several else ""
+@dataclass(frozen=True)
+class Change:
+    """A number of a variant and what it is without; SI, shown in ``unit``."""
+
+    point: Point
+    name: str
+    unit: str
+    published: str  # empty: none
+    value: float
+    instead_of: float
+
+    def show(self, value: float) -> str:
+        """Write a value in the unit."""
+        return f"{value / UNITS[self.unit]:.4g}"
 
 
-def _evidence(simulated: Simulated) -> list[str]:
-    texts = []
+def changes(reproduction: Reproduction, points: Sequence[Point]) -> list[Change]:
+    """Return what a variant changes: the judged numbers, else every quantity."""
+    simulated = reproduction.simulated
+    found = []
+    for cell in variant_cells(simulated, points):
+        base = _same(cell.point, simulated).mean(cell.compared.quantity)
+        name, text = cell.row.metric.replace("_", " "), str(cell.row.published)
+        found.append(Change(cell.point, name, cell.unit, text, cell.mean, base))
+    for point in points if not found else ():
+        for name, quantity in simulated.figure.quantities.items():
+            base = _same(point, simulated).mean(name)
+            title = quantity.title or name.replace("_", " ")
+            found.append(Change(point, title, quantity.shown_in, "", point.mean(name), base))
+    return found
+
+
+def _same(point: Point, simulated: Simulated) -> Point:
+    (same,) = (it for it in simulated.points if it.axes == point.axes)
+    return same
+
+
+def _evidence(reproduction: Reproduction) -> list[str]:
+    simulated, texts = reproduction.simulated, []
     for evidence in simulated.figure.evidence:
-        weighed = weigh(evidence, simulated)
+        weighed = weigh(evidence, reproduction)
         quantity = simulated.figure.quantities[evidence.quantity]
         value = f"{weighed.simulated / UNITS[quantity.shown_in]:.3g}"
         texts.append(

@@ -30,9 +30,12 @@ _SIZE = (5.2, 3.7)  # inches; a third of it is read on a phone
 _BAR = 0.34  # width of a bar; the horizontal positions are 1 apart
 _BIN = 0.5  # s, of series over time
 _LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
+_BARS = ("#E69F00", "#56B4E9", "#009E73")
 _SECOND = "#CC79A7"  # the second of two flows with one congestion control
 # Values of an axis that differ by more than this factor are drawn on a logarithmic one.
-_LOGARITHMIC = 30
+_LOGARITHMIC = 8
+# More readings than these are not drawn beside the scenario's.
+_MOST_READINGS = 3
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,10 @@ def draw(reproduction: Reproduction) -> Iterator[Picture]:
         yield _picture(figure.id, figure.title, lambda axes: _over_time(axes, reproduction))
     elif figure.x is not None:
         yield _picture(figure.id, figure.title, lambda axes: _over_axis(axes, reproduction))
-    elif figure.axes:
+    elif reproduction.simulated.judged and figure.axes:
         yield Picture(figure.id, figure.title, _bars(reproduction))
+    elif reproduction.simulated.cells and figure.axes:
+        yield _picture(figure.id, figure.title, lambda axes: _beside(axes, reproduction.simulated))
     if reproduction.of_role("cause"):
         drawing = _causes(reproduction)
         if drawing is not None:
@@ -98,9 +103,9 @@ def _over_time(axes: Axes, reproduction: Reproduction) -> None:
     drawn = set()
     for cell in simulated.judged:
         quantity = simulated.figure.quantities[cell.compared.quantity]
-        if quantity.measure != "goodput" or cell.row in drawn:
+        if quantity.measure != "goodput" or cell.row.line in drawn:
             continue
-        drawn.add(cell.row)
+        drawn.add(cell.row.line)
         experiment = cell.point.experiment
         ends = (quantity.since or experiment.warmup, quantity.until or experiment.duration)
         label = f"published: {_title(quantity, cell)} {cell.row.published} {cell.unit}"
@@ -151,9 +156,9 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
     for number, curve in enumerate(curves(simulated.points, figure.x)):
         for name, quantity in shown.items():
             _plot_curve(axes, curve, name, quantity, figure, number)
-    for _, reading, other in reproduction.readings:
-        if other is not simulated:
-            _plot_reading(axes, reading.title, other, shown, reproduction)
+    others = [(reading, it) for _, reading, it in reproduction.readings if it is not simulated]
+    for reading, other in others if len(others) <= _MOST_READINGS else ():
+        _plot_reading(axes, reading.title, other, shown, reproduction)
     _plot_published(axes, simulated, shown, scale)
     x = [axis_number(point.axes[figure.x]) for point in simulated.points]
     values = list(dict.fromkeys(point.axes[figure.x] for point in simulated.points))
@@ -178,8 +183,10 @@ def _plot_curve(
     y = [point.mean(name) / scale for point in curve]
     colour, marker, label = _look(curve[0], name, quantity, figure)
     others = [axis for axis in figure.axes if axis not in (figure.x, "cc")]
-    if quantity.formula is not None and quantity.title is not None:
-        axes.plot(x, y, ":", color=colour, label=label)
+    if quantity.formula is not None:
+        label = quantity.title or name.replace("_", " ")
+        if label not in axes.get_legend_handles_labels()[1]:
+            axes.plot(x, y, ":", color="#444444", label=label)
         return
     low = [point.spread(name)[0] / scale for point in curve]
     high = [point.spread(name)[1] / scale for point in curve]
@@ -210,7 +217,7 @@ def _look(point: Point, name: str, quantity: Quantity, figure: Figure) -> tuple[
     second = quantity.flow is not None and flows[flow] in flows[:flow] and len(same) > 1
     label = quantity.title or name.replace("_", " ")
     if "cc" in figure.axes:
-        label = f"{point.axes['cc']}: {label}" if quantity.formula else point.axes["cc"]
+        label = point.axes["cc"]
     return (_SECOND if second else style["color"]), style["marker"], label
 
 
@@ -247,9 +254,9 @@ def _plot_published(
     figure, drawn = simulated.figure, set()
     assert figure.x is not None
     for cell in simulated.judged:
-        if cell.compared.quantity not in shown or cell.row in drawn:
+        if cell.compared.quantity not in shown or cell.row.line in drawn:
             continue
-        drawn.add(cell.row)
+        drawn.add(cell.row.line)
         value = cell.published / scale
         label = f"published: {_title(shown[cell.compared.quantity], cell)} {cell.row.published}"
         if cell.row.columns.get(figure.x):
@@ -345,6 +352,30 @@ def _points(axes: Axes, x: Sequence[float], row: Sequence[Cell], style: Any, lab
         x, y, yerr=[low, high], color=style["color"], marker=style["marker"], markersize=5,
         markeredgecolor="black", markeredgewidth=0.6, linestyle="none", capsize=3, label=label,
     )  # fmt: skip
+
+
+def _beside(axes: Axes, simulated: Simulated) -> None:
+    """Draw published numbers without a verdict, and what stands beside them, a row each."""
+    figure = simulated.figure
+    names = list(dict.fromkeys(item.quantity for item in figure.values))
+    cells = [cell for cell in simulated.cells if cell.compared.quantity == names[0]]
+    rows, unit = np.arange(len(cells)), cells[0].unit
+    width = 0.8 / (1 + len(names))
+    printed = [cell.published / UNITS[unit] for cell in cells]
+    metric = cells[0].row.metric.replace("_", " ")
+    axes.barh(rows, printed, width, color="#777777", label=f"{metric}, published")
+    for number, name in enumerate(names, 1):
+        values = [cell.point.mean(name) / UNITS[unit] for cell in cells]
+        title = figure.quantities[name].title or name.replace("_", " ")
+        axes.barh(
+            rows + number * width, values, width, color=_BARS[number % len(_BARS)],
+            label=f"{title}, simulated",
+        )  # fmt: skip
+    axes.set_xscale("symlog", linthresh=10)
+    axes.set_yticks(rows + 0.4 - width / 2, [", ".join(cell.point.axes.values()) for cell in cells])
+    axes.tick_params(axis="y", labelsize=7)
+    axes.invert_yaxis()
+    axes.set_xlabel(f"{metric} ({unit})")
 
 
 def _causes(reproduction: Reproduction) -> Drawing | None:

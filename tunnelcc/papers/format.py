@@ -196,8 +196,11 @@ class Quantity(Model):
 
     @property
     def shown_in(self) -> str:
-        """The unit in which it is shown."""
-        return self.unit or MEASURES[self.measure or ""].unit
+        """The unit in which it is shown; rates in Mbit/s."""
+        if self.unit is not None:
+            return self.unit
+        unit = MEASURES[self.measure or ""].unit
+        return "Mbit/s" if unit == "bit/s" else unit
 
 
 class Compared(Model):
@@ -218,6 +221,10 @@ class Compared(Model):
     def is_judged(self) -> bool:
         """Whether there is a verdict."""
         return self.tolerance is not None or self.margin is not None
+
+    def where_points(self, axes: Iterable[str]) -> dict[str, str]:
+        """Return the part of ``where`` that chooses points of a figure with these axes."""
+        return {name: value for name, value in self.where.items() if name in axes}
 
 
 class Claim(Model):
@@ -273,6 +280,7 @@ class Evidence(Model):
     """What others measured where paper and simulation may differ, in comparable numbers."""
 
     quantity: Name
+    variant: Prose | None = None  # in which the simulation is comparable, else the scenario's
     published: Annotated[Range, Kind(_range, str, "a number")]
     measured: Annotated[Range, Kind(_range, str, "a number")]
     source: Prose
@@ -319,6 +327,10 @@ class Figure(Model):
                         _one_of(f"{group}.{index}.{key}", name, self.quantities)
                 if getattr(item, "axis", None) is not None:
                     _one_of(f"{group}.{index}.axis", item.axis, self.axes)
+        for index, evidence in enumerate(self.evidence):
+            if evidence.variant is not None:
+                ids = [variant.id for variant in self.variants]
+                _one_of(f"evidence.{index}.variant", evidence.variant, ids)
         if self.x is not None:
             _one_of("x", self.x, ("time", *self.axes))
         if self.calibration and not any(item.is_judged for item in self.values):

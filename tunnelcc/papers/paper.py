@@ -66,7 +66,7 @@ class Paper:
             for row in self.rows
             if row.metric == metric
             and row.columns.get("figure", figure.id) == figure.id
-            and row.matches(where or {})
+            and row.matches({it: value for it, value in (where or {}).items() if it in row.columns})
         ]
 
     def axis_values(self, figure: Figure) -> dict[str, list[str]]:
@@ -115,7 +115,9 @@ class Paper:
     def parameters(self, figure: Figure | None = None) -> list[tuple[str, str, str, str]]:
         """Return (name, value, label, reason) of each parameter; values are the scenario's."""
         figures = self.file.figures if figure is None else (figure,)
-        tables = {it.id: self._table(it) for it in figures}
+        tables = {
+            it.id: scenarios.apply(self._scenario(it.scenario), it.settings or {}) for it in figures
+        }
         rows = []
         for parameter in self.file.parameters:
             concerned = [it for it in figures if parameter.concerns(it.id)]
@@ -227,11 +229,20 @@ class Paper:
                 expected = "a metric of published.csv: " + (", ".join(sorted(metrics)) or "none")
                 hint = nearest(item.published, metrics)
                 raise ConfigError(Problem(f"{prefix}.published", item.published, expected, hint))
+            self._check_where(prefix, item.where_points(figure.axes), figure)
+            known = (*figure.axes, *rows[0].columns)
+            for name in item.where:
+                if name not in known:
+                    expected = "an axis of the figure or a column of published.csv"
+                    key = f"{prefix}.where.{name}"
+                    raise ConfigError(Problem(key, MISSING, expected, nearest(name, known)))
             for row in rows:
-                self._check_row(row, figure)
+                self._check_row(row, figure, item.where)
 
-    def _check_row(self, row: published.Row, figure: Figure) -> None:
+    def _check_row(self, row: published.Row, figure: Figure, where: Mapping[str, str]) -> None:
         for column, values in self.axis_values(figure).items():
+            if column not in row.columns and column in where:
+                continue
             if column not in row.columns:
                 expected = "a column of published.csv: " + ", ".join(row.columns)
                 raise ConfigError(Problem(f"axes.{column}", MISSING, expected))

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from tunnelcc.errors import ConfigError, Problem, nearest
-from tunnelcc.papers import figures, paper, tables
+from tunnelcc.papers import figures, page, paper, tables
 from tunnelcc.papers.compare import Reproduction, best, misfit
 from tunnelcc.papers.conclusions import sentences
 from tunnelcc.papers.simulate import simulate, sweep
@@ -27,13 +27,17 @@ def reproduce(
     only: Sequence[str] = (),
     seeds: int = 3,
     jobs: int | None = None,
+    store: Path | None = None,
     cc_set: str = "tunnelcc",
     output: Path | None = None,
+    report: Path | None = None,
 ) -> list[Reproduction]:
     """Reproduce the paper ``key``, print tables and conclusions, and return its figures.
 
-    ``only``: ids of figures, none: all. ``cc_set``: ``ns3`` adds the same points with ns-3's own
-    algorithms. ``output``: a directory for tables (CSV, JSON) and figures. Raises ConfigError for
+    ``only``: ids of figures, none: all. ``store``: directory of finished runs, which are not run
+    again. ``cc_set``: ``ns3`` adds the same points with ns-3's own
+    algorithms. ``output``: a directory for tables (CSV, JSON) and figures; ``report``: one for a
+    page on the paper, and an index over those that are there. Raises ConfigError for
     a paper that is not there or malformed, RunError if a run fails.
     """
     if cc_set not in CC_SETS:
@@ -41,12 +45,15 @@ def reproduce(
         raise ConfigError(Problem("cc_set", cc_set, expected, nearest(cc_set, CC_SETS)))
     it = paper.find(key)
     it.figures(only)
-    if output is not None:
-        _prepare(output)
+    for directory in (output, report):
+        if directory is not None:
+            _prepare(directory)
     console, started = _console(), time.monotonic()
     console.print(f"{it.title}\n{it.file.source}\n", style="bold", markup=False)
     tables.print_parameters(console, it)
-    found = simulate(it, figures=only, seeds=seeds, jobs=jobs, with_ns3=cc_set == "ns3")
+    found = simulate(
+        it, figures=only, seeds=seeds, jobs=jobs, store=store, with_ns3=cc_set == "ns3"
+    )
     for reproduction in found:
         tables.print_figure(console, reproduction)
         console.print("\nWhat the simulation says", style="bold")
@@ -57,13 +64,21 @@ def reproduce(
             _store(reproduction, texts, output)
     console.print("\nVerdicts", style="bold")
     tables.print_verdicts(console, found)
-    stored = f", stored in {output}" if output is not None else ""
+    if report is not None:
+        page.write(it, found, seeds, report)
+    written = [str(directory) for directory in (output, report) if directory is not None]
+    stored = f", stored in {' and '.join(written)}" if written else ""
     _tell(f"\n{time.monotonic() - started:.0f} s{stored}")
     return found
 
 
 def calibrate(
-    key: str, *, seeds: int = 3, jobs: int | None = None, output: Path | None = None
+    key: str,
+    *,
+    seeds: int = 3,
+    jobs: int | None = None,
+    store: Path | None = None,
+    output: Path | None = None,
 ) -> dict[str, str]:
     """Sweep the calibrated parameters of a paper and return figure id → best candidate.
 
@@ -81,7 +96,7 @@ def calibrate(
         calibration = figure.calibration
         assert calibration is not None
         candidates = (*calibration.candidates, *(calibration.alternatives or ()))
-        swept = sweep(it, figure, candidates, seeds=seeds, jobs=jobs)
+        swept = sweep(it, figure, candidates, seeds=seeds, jobs=jobs, store=store)
         count = len(calibration.candidates)
         main, others = swept[:count], swept[count:]
         console.print(f"{figure.title}: {calibration.key}", style="bold", markup=False)

@@ -6,8 +6,12 @@ Equal experiments are simulated once, whatever asks for them.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from tunnelcc.config import CongestionControl, Experiment
@@ -16,8 +20,9 @@ from tunnelcc.papers.compare import Point, Reproduction, Simulated
 from tunnelcc.papers.format import Figure, Reading
 from tunnelcc.papers.measures import compute, take
 from tunnelcc.papers.paper import Paper
-from tunnelcc.result import Result
-from tunnelcc.runner import run_many
+from tunnelcc.progress import RunsProgress
+from tunnelcc.store import Store
+from tunnelcc.sweeps.execute import complete, executor
 
 #: ns-3's own versions of our algorithms.
 NS3 = {"bbr": "ns3::TcpBbr", "cubic": "ns3::TcpCubic", "reno": "ns3::TcpLinuxReno"}
@@ -45,20 +50,31 @@ class Batch:
                 self._experiments.setdefault(key, experiment)
                 self._wanted.setdefault(key, []).append((figure, point, seed))
 
-    def run(self, jobs: int | None) -> None:
-        """Run everything and fill in the points. Raises RunError if a run failed."""
-        keys = list(self._experiments)
+    def run(self, jobs: int | None, directory: Path | None = None) -> None:
+        """Run what the store in ``directory`` has not, and fill in the points.
 
-        def done(index: int, result: Result | RunError) -> None:
+        Without a store nothing is kept. Raises RunError if a run failed.
+        """
+        with contextlib.ExitStack() as stack:
+            if directory is None:
+                directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            store = stack.enter_context(Store(directory))
+            self._simulate(store, jobs)
+
+    def _simulate(self, store: Store, jobs: int | None) -> None:
+        ids: list[str] = []
+        with RunsProgress() as progress:
+            complete(
+                self._experiments.values(), len(self), store, executor(jobs, None),
+                progress=progress, on_portion=ids.extend,
+            )  # fmt: skip
+        for id_, wanted in zip(ids, self._wanted.values(), strict=True):
+            result = store.load(id_)
             if isinstance(result, RunError):
                 raise result
-            for figure, point, _ in self._wanted[keys[index]]:
-                point.runs.append(take(result, figure.quantities, figure.x == "time"))
-
-        run_many(self._experiments.values(), jobs=jobs, on_result=done)
-        for wanted in self._wanted.values():
-            for _, point, _ in wanted:
-                point.runs.sort(key=lambda run: run.seed)
+            for figure, point, seed in wanted:
+                run = take(result, figure.quantities, figure.x == "time")
+                point.runs.append(replace(run, seed=seed))
 
 
 def simulate(
@@ -67,9 +83,13 @@ def simulate(
     figures: Sequence[str] = (),
     seeds: int,
     jobs: int | None = None,
+    store: Path | None = None,
     with_ns3: bool = False,
 ) -> list[Reproduction]:
-    """Return the figures of ``paper`` (none named: all); variants run with the first seed only."""
+    """Return the figures of ``paper`` (none named: all); variants run with the first seed only.
+
+    ``store``: directory of finished runs, which are not run again.
+    """
     batch, found = Batch(), []
     for figure in paper.figures(figures):
         simulated = _simulated(paper, figure, batch, seeds)
@@ -85,7 +105,7 @@ def simulate(
             batch.add(figure, points, 1)
             _add_variant(reproduction, variant, points)
         found.append(reproduction)
-    batch.run(jobs)
+    batch.run(jobs, store)
     return found
 
 
@@ -111,7 +131,7 @@ def _simulated(
     for point in points:
         point.experiment = change(point.experiment)
     batch.add(figure, points, seeds)
-    return Simulated(paper, figure, points)
+    return Simulated(paper, figure, points, settings or {})
 
 
 def _under(reading: Reading, base: Simulated, batch: Batch, seeds: int) -> Simulated:
@@ -151,6 +171,7 @@ def sweep(
     *,
     seeds: int,
     jobs: int | None = None,
+    store: Path | None = None,
 ) -> list[tuple[str, Simulated]]:
     """Return, for each candidate of the calibrated parameter, the points it is fitted to."""
     assert figure.calibration is not None
@@ -160,5 +181,5 @@ def sweep(
         points = make_points(paper, figure, figure.calibration.where, settings)
         batch.add(figure, points, seeds)
         results.append((str(candidate), Simulated(paper, figure, points)))
-    batch.run(jobs)
+    batch.run(jobs, store)
     return results

@@ -24,7 +24,7 @@ from tunnelcc.papers.compare import (
     percent,
     weigh,
 )
-from tunnelcc.papers.conclusions import explained_shares, variant_cells
+from tunnelcc.papers.conclusions import changes, explained_shares
 from tunnelcc.papers.format import Figure, Quantity
 from tunnelcc.papers.measures import DIAGNOSTICS, MEASURES
 from tunnelcc.papers.paper import Paper
@@ -79,10 +79,10 @@ def _print_numbers(console: Console, reproduction: Reproduction) -> None:
     for index, cell in enumerate(simulated.judged):
         row = [cell.row.metric.replace("_", " ")] if first is not axes else []
         row += [*cell.point.axes.values(), f"{cell.row.published} {cell.unit}"]
-        row += [cell.show(cell.mean), _spread(cell)]
-        row = [*map(escape, row), _ratio(cell.ratio), _styled(cell.verdict), cell.rests_on]
+        row += [cell.show(cell.mean), show_spread(cell)]
+        row = [*map(escape, row), show_ratio(cell.ratio), _styled(cell.verdict), cell.rests_on]
         if others:
-            row += [others[index].show(others[index].mean), _ratio(others[index].ratio)]
+            row += [others[index].show(others[index].mean), show_ratio(others[index].ratio)]
         table.add_row(*row)
     console.print(table)
     seeds = len(simulated.points[0].runs)
@@ -139,22 +139,16 @@ def _print_variants(console: Console, reproduction: Reproduction) -> None:
         return
     console.print("\nOther settings, seed 1", style="bold", markup=False)
     axes = list(reproduction.figure.axes)
-    judged = reproduction.simulated.judged
-    metric = ["metric"] if len({cell.row.metric for cell in judged}) > 1 else []
-    heads = ("what", "role", *metric, *axes, "published", "simulated", "ratio", "closes")
+    heads = ("what", "role", "number", *axes, "published", "simulated", "instead of", "closes")
     table = _table(*heads, right=range(len(heads) - 4, len(heads)))
     for variant, points in reproduction.variants:
         shares = explained_shares(reproduction, points) if variant.role == "cause" else []
-        for index, cell in enumerate(variant_cells(reproduction.simulated, points)):
+        for index, it in enumerate(changes(reproduction, points)):
             first = [variant.title, variant.role] if index == 0 else ["", ""]
-            if metric:
-                first.append(cell.row.metric.replace("_", " "))
             table.add_row(
-                *map(escape, first),
-                *map(escape, cell.point.axes.values()),
-                str(cell.row.published),
-                cell.show(cell.mean),
-                _ratio(cell.ratio),
+                *map(escape, (*first, it.name, *it.point.axes.values(), it.published or "–")),
+                it.show(it.value),
+                it.show(it.instead_of),
                 percent(shares[index]) if index < len(shares) else "",
             )
     console.print(table)
@@ -251,7 +245,7 @@ def as_dict(reproduction: Reproduction, sentences: Sequence[str]) -> dict[str, A
                 "source": it.evidence.source,
                 "verdict": it.verdict,
             }
-            for it in (weigh(evidence, simulated) for evidence in simulated.figure.evidence)
+            for it in (weigh(evidence, reproduction) for evidence in simulated.figure.evidence)
         ],
         "conclusions": list(sentences),
     }
@@ -341,13 +335,14 @@ def _title(name: str, quantity: Quantity) -> str:
     return quantity.title or name.replace("_", " ")
 
 
-def _spread(cell: Cell) -> str:
+def show_spread(cell: Cell) -> str:
+    """Write the least and the largest run in the published unit."""
     low, high = cell.spread
     return f"{cell.show(low)}–{cell.show(high)}"
 
 
-def _ratio(value: float) -> str:
-    return f"{value:.3f}" if value < 100 else "–" if math.isnan(value) else f"{value:.3g}"
+def show_ratio(value: float) -> str:
+    return f"{value:.3f}" if value < 100 else f"{value:.3g}" if math.isfinite(value) else "–"
 
 
 def _styled(verdict: str) -> str:

@@ -7,7 +7,6 @@ Linux, dotted lines are theory.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tunnelcc.formulas import bbr_share_of_capacity, ware_share
+from tunnelcc.html import inline_svg
 from tunnelcc.plots import STYLE, algorithm_style
 from tunnelcc.validation import bbr, theory
 from tunnelcc.validation.check import Outcome, Verdict
@@ -90,10 +90,7 @@ def _picture(title: str, plot: Callable[[Axes], None], legend: bool = True) -> P
     plot(axes)
     if legend:
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    svg = text.getvalue()
-    return Picture(title, svg[svg.index("<svg") :])
+    return Picture(title, inline_svg(figure))
 
 
 def _over_loss(report: Report, rtt: float) -> Picture:
