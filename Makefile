@@ -50,6 +50,12 @@ validate: models ## Compare with measured Linux, with theory and with stock ns-3
 	@$(BIN)/tunnelcc validate --stock-ns3 $(BUILD)/stock-ns3 --report runs/validation.html \
 	    $(VALIDATE_ARGS)
 
+.PHONY: check-report
+check-report: setup ## Look at the pages of a report in Chromium (needs chromium, chromium-driver)
+	@$(PIP) install "selenium>=4.20"
+	@$(BIN)/tunnelcc reproduce --all --report runs/report $(REPORT_ARGS)
+	@$(BIN)/python tests/browser/check_report.py runs/report runs/report/screenshots
+
 .PHONY: asan
 asan: $(VENV)/ready ## Run the models' suites under AddressSanitizer and UBSan
 	@cd waf-config && ../$(BIN)/cmake --preset asan -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
@@ -85,7 +91,7 @@ clean: ## Remove everything that was built, the virtual environment included
 
 .PHONY: help
 help:
-	@awk -F ':.*## ' '/^##@/ {print substr($$0, 5) ":"} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^##@/ {print substr($$0, 5) ":"} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' \
 	    $(MAKEFILE_LIST)
 
 # A build made for another interpreter is of no use to a new environment.

@@ -70,7 +70,6 @@ def page(title: str, parts: Iterable[str]) -> str:
     head = (
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<link rel="icon" href="data:,">',
         f"<title>{escape(title)}</title>",
         f"<style>{_STYLE}</style></head><body>",
     )

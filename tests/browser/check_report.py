@@ -39,7 +39,7 @@ _FLAGS = (
 _SHOWN = """
 return [...document.querySelectorAll('svg, img')].map(node => {
   const box = node.getBoundingClientRect();
-  const painted = node.tagName === 'IMG' ? node.naturalWidth > 0 : node.querySelector('path') !== null;
+  const painted = node.naturalWidth > 0 || node.querySelector('path') !== null;
   return {name: node.getAttribute('aria-label') || node.src, ok: painted && box.width > 100
           && box.height > 50 && box.right <= document.documentElement.clientWidth + 1};
 });

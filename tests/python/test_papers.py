@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import re
 import shutil
+from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given, strategies
@@ -526,6 +527,93 @@ def test_calibrate_sweeps_the_candidates(folder, tmp_path, capsys):
     assert (tmp_path / "out" / "rates-calibration.svg").is_file()
 
 
+class Page(HTMLParser):
+    """Ids, links and text of a page."""
+
+    def __init__(self, file):
+        super().__init__()
+        self.ids, self.links, self.loaded, self.words = set(), [], [], []
+        self.feed(file.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        table = dict(attributes)
+        self.ids.add(table.get("id"))
+        if tag == "a":
+            self.links.append(table["href"])
+        if "src" in table or (tag == "link" and not table["href"].startswith("data:")):
+            self.loaded.append(table)
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_pages_are_whole_and_the_index_has_every_paper(folder, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(folder, other)
+    change(other, "paper.toml", 'title = "A paper"', 'title = "<b>&"')
+    directory = tmp_path / "pages"
+    for path in (folder, other):
+        reproduce(str(path), seeds=1, jobs=2, store=tmp_path / "runs", report=directory)
+    pages = {file.name: Page(file) for file in directory.glob("*.html")}
+    assert set(pages) == {"index.html", "my-paper.html", "other.html"}
+    for name, page in pages.items():
+        assert not page.loaded
+        for link in page.links:
+            target, _, fragment = link.partition("#")
+            assert not fragment or fragment in pages[target or name].ids, link
+    text = "".join(pages["other.html"].words)
+    assert "<b>&" in text
+    assert "tunnelcc reproduce other --figure rates --seeds 1" in text
+    assert "calibrated: fits" in text
+    assert (directory / "other.html").read_text().count("<svg ") == 2  # the table, the causes
+    index = "".join(pages["index.html"].words)
+    assert "A paper" in index
+    assert "not reproduced" in index
+
+
+def test_finished_runs_are_not_run_again(folder, tmp_path, monkeypatch):
+    first = reproduce(str(folder), seeds=1, jobs=2, store=tmp_path / "runs")
+
+    def fail(jobs, client):
+        return lambda function, tasks: pytest.fail("something runs again")
+
+    monkeypatch.setattr("tunnelcc.papers.simulate.executor", fail)
+    second = reproduce(str(folder), seeds=1, store=tmp_path / "runs")
+    for a, b in zip(first[0].simulated.points, second[0].simulated.points, strict=True):
+        assert a.runs[0].values == b.runs[0].values
+
+
+def test_a_reading_is_judged_by_itself(folder):
+    text = (folder / "paper.toml").read_text()
+    question = """
+[[questions]]
+id = "rate"
+text = "Which rate?"
+figures = ["rates"]
+
+[[questions.readings]]
+id = "eight"
+title = "8 Mbit/s"
+reason = "for a test"
+
+[[questions.readings]]
+id = "five"
+title = "5 Mbit/s"
+settings = { "path.rate" = "5.4Mbps" }
+reason = "for a test"
+"""
+    (folder / "paper.toml").write_text(text + question)
+    (found,) = reproduce(str(folder), seeds=1, jobs=2)
+    (_, _, taken), (_, _, other) = found.readings
+    assert taken is found.simulated
+    verdicts = {(it.point.axes["cc"], it.point.axes["count"]): it.verdict for it in other.judged}
+    assert verdicts["cubic", "1"] == "reproduced"  # 5 Mbit/s are published
+    assert verdicts["bbr", "1"] == "not reproduced"
+    (folder / "paper.toml").write_text(text + question.replace("settings = {", "# "))
+    with pytest.raises(tc.ConfigError, match="exactly one reading without settings"):
+        papers.find(str(folder))
+
+
 def test_nothing_to_calibrate_is_said(folder):
     text = (folder / "paper.toml").read_text()
     start, end = text.index("[figures.calibration]"), text.index("[[figures.claims]]")
@@ -560,6 +648,10 @@ def test_wrong_input_ends_with_one_message(capsys, folder):
         ("reproduce", str(folder), "--calibrate"),
         ("reproduce", "gost-thesis", "--seeds", "0"),
         ("reproduce", "gost-thesis", "--cc-set", "ns4"),
+        ("reproduce", "gost-thesis", "--figure", "goodputs"),
+        ("reproduce", "gost-thesis", "--all"),
+        ("reproduce", "--all", "--figure", "goodput"),
+        ("reproduce",),
     ):
         code, message = told(capsys, *arguments)
         assert code == 2

@@ -229,7 +229,9 @@ class Paper:
                 expected = "a metric of published.csv: " + (", ".join(sorted(metrics)) or "none")
                 hint = nearest(item.published, metrics)
                 raise ConfigError(Problem(f"{prefix}.published", item.published, expected, hint))
-            self._check_where(prefix, item.where_points(figure.axes), figure)
+            chosen = item.where_points(figure.axes)
+            if chosen:
+                self._check_where(prefix, chosen, figure)
             known = (*figure.axes, *rows[0].columns)
             for name in item.where:
                 if name not in known:
