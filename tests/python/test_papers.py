@@ -9,7 +9,7 @@ import shutil
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, strategies
+from hypothesis import given, settings, strategies
 
 import tunnelcc as tc
 from tunnelcc import papers
@@ -426,6 +426,7 @@ def test_formulas(text, value):
     assert got == pytest.approx(value, nan_ok=True)
 
 
+@settings(deadline=None)
 @given(strategies.text(max_size=40))
 def test_any_text_is_a_formula_or_refused(text):
     try:
@@ -435,6 +436,7 @@ def test_any_text_is_a_formula_or_refused(text):
     assert isinstance(expression.evaluate(text, dict.fromkeys(names, 1.0)), float)
 
 
+@settings(deadline=None, max_examples=60)
 @given(strategies.data())
 def test_damaged_papers_end_with_an_error_that_names_the_file(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("damaged") / "my-paper"

@@ -160,6 +160,7 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
     for reading, other in others if len(others) <= _MOST_READINGS else ():
         _plot_reading(axes, reading.title, other, shown, reproduction)
     _plot_published(axes, simulated, shown, scale)
+    _plot_knees(axes, figure)
     x = [axis_number(point.axes[figure.x]) for point in simulated.points]
     values = list(dict.fromkeys(point.axes[figure.x] for point in simulated.points))
     if min(x) > 0 and max(x) / min(x) > _LOGARITHMIC:
@@ -167,11 +168,13 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
     axes.set_xticks([axis_number(value) for value in values], values, rotation=_turn(values))
     axes.minorticks_off()
     axes.set(xlabel=figure.axes[figure.x].key or figure.x, ylim=(0, None))
-    axes.set_ylabel(f"{first.title or next(iter(shown)).replace('_', ' ')} ({first.shown_in})")
+    measures = {it.measure for it in shown.values() if it.measure is not None}
+    names = measures if len(shown) > 1 and measures else {first.title or next(iter(shown))}
+    axes.set_ylabel(f"{' or '.join(sorted(names)).replace('_', ' ')} ({first.shown_in})")
 
 
 def _turn(values: Sequence[str]) -> int:
-    return 45 if sum(len(value) + 2 for value in values) > 60 else 0
+    return 45 if sum(len(value) + 2 for value in values) > 50 else 0
 
 
 def _plot_curve(
@@ -264,6 +267,13 @@ def _plot_published(
             axes.plot([x], [value], "*", color="black", markersize=9, label=label, zorder=5)
         else:
             axes.axhline(value, color="black", linestyle="-.", linewidth=1, label=label)
+
+
+def _plot_knees(axes: Axes, figure: Figure) -> None:
+    for claim in figure.claims:
+        if claim.at is not None and claim.axis == figure.x:
+            label = f"published: knee at {claim.at}"
+            axes.axvline(axis_number(claim.at), color="black", ls="-.", lw=1, label=label)
 
 
 def _title(quantity: Quantity, cell: Cell) -> str:
