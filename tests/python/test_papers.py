@@ -577,7 +577,11 @@ def test_finished_runs_are_not_run_again(folder, tmp_path, monkeypatch):
     first = reproduce(str(folder), seeds=1, jobs=2, store=tmp_path / "runs")
 
     def fail(jobs, client):
-        return lambda function, tasks: pytest.fail("something runs again")
+        def run(function, tasks):
+            for id_, _ in tasks:
+                yield pytest.fail(f"{id_} runs again")
+
+        return run
 
     monkeypatch.setattr("tunnelcc.papers.simulate.executor", fail)
     second = reproduce(str(folder), seeds=1, store=tmp_path / "runs")

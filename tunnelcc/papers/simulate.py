@@ -66,7 +66,7 @@ class Batch:
         with RunsProgress() as progress:
             complete(
                 self._experiments.values(), len(self), store, executor(jobs, None),
-                progress=progress, on_portion=ids.extend,
+                progress=progress, on_id=ids.append,
             )  # fmt: skip
         for id_, wanted in zip(ids, self._wanted.values(), strict=True):
             result = store.load(id_)
