@@ -15,6 +15,7 @@ from pydantic import Field, field_validator, model_serializer, model_validator
 
 from tunnelcc import catalog, core, costs, derived, payloads
 from tunnelcc.catalog.packets import LEAST_MTU, MOST_MTU, PacketEntry
+from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.derived import buffer_bytes
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.kernels import kernels
@@ -581,6 +582,7 @@ class Experiment(Model):
             if flow.preamble == 0 and self.direction == "down":
                 expected = "at least 1 byte where direction is down: the server waits for a request"
                 yield Problem(f"flows.{index}.preamble", 0, expected)
+        yield from self._problems_in_stream()
         for index, source in enumerate(self.cross_traffic):
             if source.start >= self.duration:
                 expected = "a time before the end of the run"
@@ -611,6 +613,15 @@ class Experiment(Model):
                 derived.packet_cost(self, entry, encapsulates=False)
         except ConfigError as error:
             yield from (problem.below("hosts.profile") for problem in error.problems)
+
+    def _problems_in_stream(self) -> Iterator[Problem]:
+        """A tunnel's one connection crosses the path for all flows."""
+        if self.tunnel is None or not isinstance(catalog.load(self.tunnel.name), StreamEntry):
+            return
+        for index, flow in enumerate(self.flows):
+            if flow.rtt is not None:
+                expected = f"no value with {self.tunnel.name}: all flows cross path.rtt in it"
+                yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
 
     def _buffer_problems(self) -> Iterator[Problem]:
         packet = self.tcp.mss + self.tcp.header_bytes

@@ -148,6 +148,8 @@ def _sharing(experiment: Experiment) -> str | int:
     if tunnel is None:
         return "flow"
     entry = catalog.load(tunnel.name)
+    if isinstance(entry, PacketEntry):
+        return "all"
     multiplexes = isinstance(entry, catalog.RelayEntry) and entry.mux is not None
     return tunnel.carriers or ("all" if multiplexes else "flow")
 

@@ -270,7 +270,8 @@ class Result:
         return metrics.mean(metrics.valid(srtt, self.raw.time, self.experiment.warmup))
 
     def _sender_leg(self, legs: list[Any]) -> Any:
-        return legs[0] if self.experiment.direction == "up" else legs[-1]
+        is_relayed = legs[-1].name == "target"
+        return legs[-1] if is_relayed and self.experiment.direction == "down" else legs[0]
 
     def _leg(self, leg: Any) -> dict[str, Any]:
         srtt = metrics.valid(leg.srtt, self.raw.time, self.experiment.warmup)

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tunnelcc import catalog, core, derived
-from tunnelcc.catalog import DatagramEntry, RelayEntry, packets, relay
-from tunnelcc.catalog.packets import PacketEntry
+from tunnelcc.catalog import DatagramEntry, PacketEntry, RelayEntry, StreamEntry, packets, relay
 from tunnelcc.config import CongestionControl, CrossTraffic, Experiment, Flow, Hop, Hosts
 from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
@@ -35,7 +34,7 @@ def experiment_spec(experiment: Experiment) -> Any:
     """Return the ``_core.ExperimentSpec`` of ``experiment``."""
     spec = core.load().ExperimentSpec()
     spec.path = _path(experiment)
-    spec.tcp = _path_tcp(experiment)
+    spec.tcp = _path_tcp(experiment, derived.mss(experiment))
     spec.client = _host(experiment, "client")
     spec.server = _host(experiment, "server")
     spec.one_machine = experiment.hosts.one_machine
@@ -63,6 +62,9 @@ def _add_tunnel(spec: Any, experiment: Experiment, entry: catalog.Entry) -> None
     elif isinstance(entry, DatagramEntry):
         spec.has_datagram_tunnel = True
         spec.datagram_tunnel = _datagram_tunnel(experiment, entry)
+    elif isinstance(entry, StreamEntry):
+        spec.has_stream_tunnel = True
+        spec.stream_tunnel = _stream_tunnel(experiment, entry)
     else:
         raise AssertionError(f"no specification for tunnels of kind {entry.kind}")
 
@@ -135,10 +137,10 @@ def _tcp(experiment: Experiment) -> Any:
     return spec
 
 
-def _path_tcp(experiment: Experiment) -> Any:
+def _path_tcp(experiment: Experiment, mss: int) -> Any:
     sender, receiver = derived.sides(experiment)
     spec = _tcp(experiment)
-    spec.mss = derived.mss(experiment)
+    spec.mss = mss
     spec.send_buffer = derived.send_buffer(sender)
     spec.send_buffer_per_segment = _send_buffer_per_segment(spec.mss, sender)
     spec.receive_window = derived.receive_window(receiver)
@@ -270,21 +272,40 @@ def _hop(experiment: Experiment, hop: Hop) -> Any:
 
 def _datagram_tunnel(experiment: Experiment, entry: DatagramEntry) -> Any:
     assert experiment.tunnel is not None
-    tunnel, tcp = experiment.tunnel, experiment.tcp
-    around = derived.surroundings(experiment, entry)
-    largest = derived.mss(experiment) + tcp.header_bytes
     spec = core.load().DatagramTunnelSpec()
     spec.end = _tunnel_end(experiment, entry)
-    spec.outer = packets.sizes(entry.layers(tunnel.mode), around, largest)
+    spec.end.socket_queue = entry.socket.queue
+    spec.outer = _sizes(experiment, entry)
     spec.copies_ecn = entry.ecn.copied
     return spec
 
 
-def _tunnel_end(experiment: Experiment, entry: DatagramEntry) -> Any:
+def _stream_tunnel(experiment: Experiment, entry: StreamEntry) -> Any:
+    assert experiment.tunnel is not None
+    spec = core.load().StreamTunnelSpec()
+    spec.end = _tunnel_end(experiment, entry)
+    spec.writes = _sizes(experiment, entry)
+    spec.handshake = [_turn(turn) for turn in entry.handshake]
+    spec.to_server = [layer_spec(layer) for layer in entry.to_server]
+    spec.to_client = [layer_spec(layer) for layer in entry.to_client]
+    spec.carrier_tcp = _path_tcp(experiment, experiment.tcp.mss)
+    spec.carrier_tcp.nodelay = entry.carrier.nodelay
+    spec.carrier_cc = _congestion(experiment.tunnel.cc or experiment.flows[0].cc)
+    return spec
+
+
+def _sizes(experiment: Experiment, entry: PacketEntry) -> Any:
+    """What the tunnel makes of packets, up to the largest that there will be."""
+    assert experiment.tunnel is not None
+    around = derived.surroundings(experiment, entry)
+    largest = derived.mss(experiment) + experiment.tcp.header_bytes
+    return packets.sizes(entry.layers(experiment.tunnel.mode), around, largest)
+
+
+def _tunnel_end(experiment: Experiment, entry: PacketEntry) -> Any:
     assert experiment.tunnel is not None
     end = core.load().TunnelEndSpec()
     end.device_queue = experiment.tunnel.queue or entry.device.queue
-    end.socket_queue = entry.socket.queue
     end.shares_thread = entry.threads.threads == 1
     end.encapsulate = _packet_cost(experiment, entry, encapsulates=True)
     end.decapsulate = _packet_cost(experiment, entry, encapsulates=False)

@@ -227,6 +227,19 @@ struct DatagramTunnelSpec
     bool copiesEcn{false}; //!< marks pass between inner and outer headers (RFC 6040)
 };
 
+/// A tunnel that writes packets into one TCP connection, the carrier of all flows.
+struct StreamTunnelSpec
+{
+    TunnelEndSpec end; //!< there is no UDP socket
+    /// Bytes of the writes that a packet becomes, before `toServer` or `toClient`: by its IP bytes.
+    std::vector<std::vector<uint32_t>> writes;
+    std::vector<HandshakeTurn> handshake; //!< after the carrier's TCP handshake
+    std::vector<LayerSpec> toServer;      //!< innermost first
+    std::vector<LayerSpec> toClient;
+    TcpSpec carrierTcp;
+    CongestionSpec carrierCc;
+};
+
 struct ExperimentSpec
 {
     PathSpec path;
@@ -241,6 +254,8 @@ struct ExperimentSpec
     RelaySpec relay;
     bool hasDatagramTunnel{false};
     DatagramTunnelSpec datagramTunnel;
+    bool hasStreamTunnel{false};
+    StreamTunnelSpec streamTunnel;
     int64_t duration{0}; //!< warm-up included
     int64_t warmup{0};
     int64_t probeInterval{100'000'000};

@@ -32,9 +32,9 @@ Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallb
       m_endTimer(this)
 {
     AddLegs();
-    if (DatagramTunnel* tunnel = world.GetDatagramTunnel())
+    if (const PacketTunnel* tunnel = world.GetPacketTunnel())
     {
-        AddDatagramTunnel(*tunnel);
+        AddPacketTunnel(*tunnel);
     }
     AddHops();
     m_warmupTimer.Set(spec.warmup);
@@ -70,15 +70,13 @@ Recorder::AddLegs()
 }
 
 void
-Recorder::AddDatagramTunnel(DatagramTunnel& tunnel)
+Recorder::AddPacketTunnel(const PacketTunnel& tunnel)
 {
     for (bool isForward : {true, false})
     {
-        bool toServer = isForward != m_spec.download;
         m_tunnel.emplace_back(
-            tunnel.End(!toServer).Device(),
-            tunnel.End(toServer).Socket(),
-            tunnel.Outer(toServer),
+            tunnel,
+            isForward != m_spec.download,
             (isForward ? m_result.tunnelForward : m_result.tunnelReverse).emplace());
     }
 }
@@ -267,7 +265,8 @@ Recorder::CountPathSegments()
 {
     for (const LegResult& leg : m_result.legs)
     {
-        bool crossesPath = !m_spec.hasRelay || leg.name == "carrier";
+        bool hasCarrier = m_spec.hasRelay || m_spec.hasStreamTunnel;
+        bool crossesPath = !hasCarrier || leg.name == "carrier";
         m_result.pathSegments += crossesPath ? leg.segments : 0;
     }
 }

@@ -50,7 +50,7 @@ class Recorder
     };
 
     void AddLegs();
-    void AddDatagramTunnel(DatagramTunnel& tunnel);
+    void AddPacketTunnel(const PacketTunnel& tunnel);
     void AddLeg(const World::Connection& leg);
     void AddHops();
     void OnWarmupEnd(int64_t now);

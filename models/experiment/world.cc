@@ -9,7 +9,7 @@ namespace tunnelcc
 namespace
 {
 
-/// Opens a flow's first connection at its start time.
+/// Opens a flow's first connection, or a tunnel's carrier, at its start time.
 class FlowStart final : public EventSource
 {
   public:
@@ -80,6 +80,10 @@ World::World(const ExperimentSpec& spec)
     {
         m_datagramTunnel.emplace(spec.datagramTunnel, m_clientCpu, m_serverCpu);
     }
+    if (spec.hasStreamTunnel)
+    {
+        AddStreamTunnel();
+    }
     for (const HopSpec& hop : spec.relay.hops)
     {
         m_relayHosts.emplace_back(hop, spec.seed, 1 + static_cast<uint32_t>(m_relayHosts.size()));
@@ -97,6 +101,10 @@ World::Start()
     {
         TcpEndpoint& first = *m_flows[index]->legs.front()->client;
         m_starts.push_back(std::make_unique<FlowStart>(first, m_spec.flows[index].start));
+    }
+    if (m_streamCarrier)
+    {
+        m_starts.push_back(std::make_unique<FlowStart>(*m_streamCarrier->client, 0));
     }
     if (m_spec.relay.dialsEarly)
     {
@@ -173,23 +181,6 @@ World::ChannelsFor(size_t hop, int64_t rtt)
     return {m_spec.download ? reverse : forward, m_spec.download ? forward : reverse};
 }
 
-World::Connection&
-World::AddDatagramLeg(uint32_t flow)
-{
-    const FlowSpec& spec = m_spec.flows[flow];
-    HopChannels path = ChannelsFor(0, spec.rtt);
-    DatagramWay& toServer = m_datagramTunnel->MakeWay(true, path.toServer, m_spec.tcp);
-    DatagramWay& toClient = m_datagramTunnel->MakeWay(false, path.toClient, m_spec.tcp);
-    return AddConnection("app",
-                         {RandomComponent::APP_CONGESTION, flow},
-                         m_spec.tcp,
-                         spec.cc,
-                         Channel(toServer),
-                         Channel(toClient),
-                         m_clientMemory,
-                         ServerMemory());
-}
-
 void
 World::AddFlow(uint32_t index)
 {
@@ -203,6 +194,10 @@ World::AddFlow(uint32_t index)
     else if (m_datagramTunnel)
     {
         flow.legs.push_back(&AddDatagramLeg(index));
+    }
+    else if (m_streamTunnel)
+    {
+        flow.legs.push_back(&AddLegInStream(index));
     }
     else
     {
@@ -224,6 +219,10 @@ World::AddFlow(uint32_t index)
                                                    isDownload ? m_clientApp : m_serverApp,
                                                    isDownload ? m_spec.client.appPerByte
                                                               : m_spec.server.appPerByte);
+    if (m_streamTunnel)
+    {
+        flow.legs.push_back(m_streamCarrier);
+    }
 }
 
 } // namespace tunnelcc

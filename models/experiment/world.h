@@ -18,6 +18,7 @@
 #include "tunnel/mux-session.h"
 #include "tunnel/plain-side.h"
 #include "tunnel/relay.h"
+#include "tunnel/stream-tunnel.h"
 
 #include <deque>
 #include <memory>
@@ -104,9 +105,10 @@ class World
     }
 
     /// The tunnel that carries the flows' packets, or null.
-    DatagramTunnel* GetDatagramTunnel()
+    const PacketTunnel* GetPacketTunnel() const
     {
-        return m_datagramTunnel ? &*m_datagramTunnel : nullptr;
+        return m_datagramTunnel ? static_cast<const PacketTunnel*>(&*m_datagramTunnel)
+                                : m_streamTunnel.get();
     }
 
     const Cpu& ClientCpu() const
@@ -167,7 +169,10 @@ class World
 
     void AddFlow(uint32_t index);
     HopChannels ChannelsFor(size_t hop, int64_t rtt);
+    void AddStreamTunnel();
     Connection& AddDatagramLeg(uint32_t flow);
+    Connection& AddLegInStream(uint32_t flow);
+    Connection& AddLegInTunnel(uint32_t flow, PacketDevice& toServer, PacketDevice& toClient);
     void AddRelayedLegs(uint32_t index, Flow& flow);
     void AddRelays(uint32_t index, Flow& flow);
     Carrier& AddCarrier(size_t hop, uint32_t flow);
@@ -216,6 +221,8 @@ class World
     CpuThread m_clientApp; //!< the application on the client: one thread for all flows
     CpuThread m_serverApp;
     std::optional<DatagramTunnel> m_datagramTunnel;
+    std::unique_ptr<StreamTunnel> m_streamTunnel;
+    Connection* m_streamCarrier{nullptr};
     std::deque<RelayHost> m_relayHosts;
     std::vector<std::deque<Carrier>> m_carriers; //!< by hop
     std::deque<Connection> m_connections;

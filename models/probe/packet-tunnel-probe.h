@@ -5,7 +5,7 @@
 #define TUNNELCC_PACKET_TUNNEL_PROBE_H
 
 #include "experiment/experiment-result.h"
-#include "tunnel/packet-server.h"
+#include "tunnel/packet-tunnel.h"
 
 namespace tunnelcc
 {
@@ -15,18 +15,14 @@ class PacketTunnelProbe
 {
   public:
     /**
-     * \param device queue in front of the near end's program
-     * \param socket queue in front of the far end's program
-     * \param outer what goes over the path
+     * \param tunnel what to watch
+     * \param toServer in which direction
      * \param result where series and counts go; must outlive the probe
      */
-    PacketTunnelProbe(const PacketServer& device,
-                      const PacketServer& socket,
-                      const OuterCounters& outer,
-                      PacketTunnelResult& result)
-        : m_device(device),
-          m_socket(socket),
-          m_outer(outer),
+    PacketTunnelProbe(const PacketTunnel& tunnel, bool toServer, PacketTunnelResult& result)
+        : m_tunnel(tunnel),
+          m_toServer(toServer),
+          m_device(tunnel.Device(toServer)),
           m_result(result)
     {
     }
@@ -35,7 +31,7 @@ class PacketTunnelProbe
     void StartMeasuring()
     {
         m_deviceAtStart = m_device.Counters();
-        m_socketAtStart = m_socket.Counters();
+        m_socketDropsAtStart = m_tunnel.SocketDrops(m_toServer);
     }
 
     /// Append one value to each series.
@@ -48,22 +44,23 @@ class PacketTunnelProbe
     /// The run is over: fill in the counts.
     void Finish()
     {
+        OuterCounters outer = m_tunnel.Outer(m_toServer);
         m_result.packetsIn = m_device.Counters().packets - m_deviceAtStart.packets;
         m_result.drops = m_device.Counters().drops - m_deviceAtStart.drops;
-        m_result.socketDrops = m_socket.Counters().drops - m_socketAtStart.drops;
-        m_result.outerPackets = m_outer.packets;
-        m_result.outerBytes = m_outer.bytes;
-        m_result.fragmented = m_outer.fragmented;
+        m_result.socketDrops = m_tunnel.SocketDrops(m_toServer) - m_socketDropsAtStart;
+        m_result.outerPackets = outer.packets;
+        m_result.outerBytes = outer.bytes;
+        m_result.fragmented = outer.fragmented;
         m_result.queuePacketsMax = m_device.Counters().maxWaiting;
     }
 
   private:
+    const PacketTunnel& m_tunnel;
+    const bool m_toServer;
     const PacketServer& m_device;
-    const PacketServer& m_socket;
-    const OuterCounters& m_outer;
     PacketTunnelResult& m_result;
     PacketServerCounters m_deviceAtStart;
-    PacketServerCounters m_socketAtStart;
+    uint64_t m_socketDropsAtStart{0};
 };
 
 } // namespace tunnelcc

@@ -150,8 +150,8 @@ DatagramTunnel::MakeWay(bool toServer, const Channel& path, const TcpSpec& tcp)
     return *m_ways.emplace_back(std::make_unique<DatagramWay>(m_spec.outer,
                                                               tcp,
                                                               m_spec.copiesEcn,
-                                                              End(!toServer),
-                                                              End(toServer),
+                                                              toServer ? m_client : m_server,
+                                                              toServer ? m_server : m_client,
                                                               path,
                                                               toServer ? m_toServer : m_toClient));
 }

@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_DATAGRAM_TUNNEL_H
 #define TUNNELCC_DATAGRAM_TUNNEL_H
 
-#include "packet-server.h"
+#include "packet-tunnel.h"
 #include "path/packet-device.h"
 #include "path/path.h"
 #include "reassembler.h"
@@ -34,8 +34,18 @@ class TunnelEnd
         return m_device;
     }
 
+    const PacketServer& Device() const
+    {
+        return m_device;
+    }
+
     /// Packets from the path, to be decapsulated.
     PacketServer& Socket()
+    {
+        return m_socket;
+    }
+
+    const PacketServer& Socket() const
     {
         return m_socket;
     }
@@ -143,7 +153,7 @@ class DatagramWay final : public PacketDevice
 };
 
 /// A tunnel in which each packet of the hosts becomes a datagram, between two hosts.
-class DatagramTunnel
+class DatagramTunnel final : public PacketTunnel
 {
   public:
     /**
@@ -161,14 +171,17 @@ class DatagramTunnel
      */
     DatagramWay& MakeWay(bool toServer, const Channel& path, const TcpSpec& tcp);
 
-    /// One of its ends.
-    TunnelEnd& End(bool isServer)
+    const PacketServer& Device(bool toServer) const override
     {
-        return isServer ? m_server : m_client;
+        return (toServer ? m_client : m_server).Device();
     }
 
-    /// What went over the path in one direction.
-    const OuterCounters& Outer(bool toServer) const
+    uint64_t SocketDrops(bool toServer) const override
+    {
+        return (toServer ? m_server : m_client).Socket().Counters().drops;
+    }
+
+    OuterCounters Outer(bool toServer) const override
     {
         return toServer ? m_toServer : m_toClient;
     }

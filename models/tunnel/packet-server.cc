@@ -16,7 +16,7 @@ PacketServer::Enqueue(int64_t now,
                       PacketHandler& handler)
 {
     ++m_counters.packets;
-    if (IsFree())
+    if (IsFree() && !m_isBusy)
     {
         handler.OnHandled(now, packet, ipBytes, blocks);
         return true;
@@ -44,9 +44,9 @@ PacketServer::EnqueueAlong(int64_t now,
                            const SackBlocks* blocks,
                            PacketHandler& handler)
 {
-    if (IsFree())
+    if (m_work.IsEmpty())
     {
-        handler.OnHandled(now, ack, 0, blocks);
+        handler.OnHandled(now, ack, 0, blocks); // as was the packet that it rides in
         return;
     }
     Push(ack, 0, blocks, handler);
@@ -95,6 +95,15 @@ PacketServer::OnComputed(int64_t now)
     {
         HandleNext(now);
     }
+    if (!m_isBlocked)
+    {
+        GoOn(now);
+    }
+}
+
+void
+PacketServer::GoOn(int64_t now)
+{
     m_isBusy = !m_work.IsEmpty();
     if (m_isBusy)
     {

@@ -41,19 +41,12 @@ struct PacketServerCounters
     uint32_t maxWaiting{0}; //!< most packets that ever waited
 };
 
-/// What a tunnel put on the path in one direction since the simulation began.
-struct OuterCounters
-{
-    uint64_t packets{0};    //!< IP packets, fragments included
-    uint64_t bytes{0};      //!< IP bytes
-    uint64_t fragmented{0}; //!< inner packets that left in more than one
-};
-
 /**
  * A queue of packets in front of a program that handles one after the other: the queue of a TUN or
  * TAP device, or the receive buffer of a UDP socket.
  *
- * The packet being handled has left the queue. Work that costs nothing is done at once.
+ * The packet being handled has left the queue. Work that costs nothing is done at once. A program
+ * that cannot go on blocks: packets wait until it is unblocked.
  */
 class PacketServer final : private CpuUser
 {
@@ -86,6 +79,25 @@ class PacketServer final : private CpuUser
                       const SackBlocks* blocks,
                       PacketHandler& handler);
 
+    /// Begin no more packets, because of the one just handled, or before any came.
+    void Block()
+    {
+        m_isBlocked = true;
+        m_isBusy = true;
+    }
+
+    /// Go on.
+    void Unblock(int64_t now)
+    {
+        m_isBlocked = false;
+        GoOn(now);
+    }
+
+    bool IsBlocked() const
+    {
+        return m_isBlocked;
+    }
+
     /// Packets that wait.
     uint32_t Waiting() const
     {
@@ -115,6 +127,7 @@ class PacketServer final : private CpuUser
               const SackBlocks* blocks,
               PacketHandler& handler);
     void Begin(int64_t now);
+    void GoOn(int64_t now);
     void HandleNext(int64_t now);
     void OnComputed(int64_t now) override;
 
@@ -124,7 +137,8 @@ class PacketServer final : private CpuUser
     Fifo<Work> m_work;         //!< the first is being done, if any is
     Fifo<SackBlocks> m_blocks; //!< of those packets that have any, in the same order
     uint32_t m_waiting{0};
-    bool m_isBusy{false};
+    bool m_isBusy{false};    //!< a packet is being handled, or must not be
+    bool m_isBlocked{false}; //!< until Unblock()
     PacketServerCounters m_counters;
 };
 

@@ -16,6 +16,7 @@ from tunnelcc.catalog.cited import LABELS, Cited, Entry, settings
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.relay import RelayEntry
+from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.toml import read_toml
 
@@ -28,6 +29,7 @@ __all__ = [
     "Entry",
     "PacketEntry",
     "RelayEntry",
+    "StreamEntry",
     "load",
     "names",
     "settings",
@@ -35,7 +37,11 @@ __all__ = [
 
 DIRECTORY = Path(__file__).with_name("tunnels")
 
-KINDS: dict[str, type[Entry]] = {"relay": RelayEntry, "datagram": DatagramEntry}
+KINDS: dict[str, type[Entry]] = {
+    "relay": RelayEntry,
+    "datagram": DatagramEntry,
+    "stream": StreamEntry,
+}
 
 
 @cache

@@ -18,11 +18,13 @@ from tunnelcc.catalog.layers.compression import Compression, Lz4, Lzo, Zlib
 from tunnelcc.catalog.layers.esp import Esp
 from tunnelcc.catalog.layers.ethernet import Ethernet
 from tunnelcc.catalog.layers.ethudp import EthUdpFragments
+from tunnelcc.catalog.layers.gost import GostDatagram
 from tunnelcc.catalog.layers.header import Header
 from tunnelcc.catalog.layers.hmac import Hmac
 from tunnelcc.catalog.layers.ipv4 import Ipv4
 from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
 from tunnelcc.catalog.layers.openvpn import OpenVpn
+from tunnelcc.catalog.layers.ssh import SshTun
 from tunnelcc.catalog.layers.tinc import Tinc, TincTcp
 from tunnelcc.catalog.layers.udp import Udp
 from tunnelcc.catalog.layers.vtun import Vtun
@@ -35,8 +37,8 @@ __all__ = ["LAYERS", "PacketLayer", "Surroundings", "compression", "read_layer",
 LAYERS: dict[str, type[PacketLayer]] = {
     layer.name: layer
     for layer in (
-        Aead, Cbc, Esp, EthUdpFragments, Ethernet, Header, Hmac, Ipv4, Lz4, Lzo, OpenVpn, Tinc,
-        TincTcp, Udp, Vtun, Vxlan, WireGuard, Zlib,
+        Aead, Cbc, Esp, EthUdpFragments, Ethernet, GostDatagram, Header, Hmac, Ipv4, Lz4, Lzo,
+        OpenVpn, SshTun, Tinc, TincTcp, Udp, Vtun, Vxlan, WireGuard, Zlib,
     )
 }  # fmt: skip
 

@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_PACKET_TUNNEL_H
+#define TUNNELCC_PACKET_TUNNEL_H
+
+#include "packet-server.h"
+
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/// What a tunnel put on the path in one direction since the simulation began.
+struct OuterCounters
+{
+    uint64_t packets{0};    //!< IP packets, fragments included
+    uint64_t bytes{0};      //!< IP bytes
+    uint64_t fragmented{0}; //!< inner packets that left in more than one datagram
+};
+
+/// What can be watched of a tunnel that carries packets, as datagrams or in a stream.
+class PacketTunnel
+{
+  public:
+    virtual ~PacketTunnel() = default;
+
+    /// Queue in front of the program that sends in one direction.
+    virtual const PacketServer& Device(bool toServer) const = 0;
+
+    /// Packets that the far end's socket dropped, of one direction.
+    virtual uint64_t SocketDrops(bool toServer) const = 0;
+
+    /// What went over the path in one direction.
+    virtual OuterCounters Outer(bool toServer) const = 0;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_PACKET_TUNNEL_H

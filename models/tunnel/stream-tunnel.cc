@@ -1,0 +1,239 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "stream-tunnel.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tunnelcc
+{
+
+// Packets in the stream ------------------------------------------------------------------------
+
+void
+PacketLog::Push(const Entry& entry, const SackBlocks* blocks)
+{
+    m_entries.Push(entry);
+    if (entry.packet.sackBlocks)
+    {
+        m_blocks.Push(*blocks);
+    }
+}
+
+const SackBlocks*
+PacketLog::Pop()
+{
+    bool hasBlocks = m_entries.Front().packet.sackBlocks > 0;
+    m_entries.Pop();
+    if (!hasBlocks)
+    {
+        return nullptr;
+    }
+    m_latest = m_blocks.Front();
+    m_blocks.Pop();
+    return &m_latest;
+}
+
+// Setting up -----------------------------------------------------------------------------------
+
+StreamTunnelEnd::StreamTunnelEnd(const StreamTunnelSpec& spec,
+                                 bool isClient,
+                                 TcpEndpoint& carrier,
+                                 Cpu& cpu,
+                                 PacketLog& out,
+                                 PacketLog& in)
+    : m_spec(spec),
+      m_carrier(carrier),
+      m_handshake(spec.handshake, carrier, isClient),
+      m_layers(isClient ? spec.toServer : spec.toClient),
+      m_out(out),
+      m_in(in),
+      m_writing(cpu),
+      m_reading(cpu),
+      m_device(m_writing, spec.end.encapsulate, spec.end.deviceQueue)
+{
+    carrier.SetUser(this);
+    m_device.Block();
+}
+
+void
+StreamTunnelEnd::OnConnected(int64_t now)
+{
+    ShakeHands(now);
+}
+
+bool
+StreamTunnelEnd::ShakeHands(int64_t now)
+{
+    if (!m_isOpen)
+    {
+        m_handshake.Advance(now);
+        m_isOpen = m_handshake.IsDone();
+        if (m_isOpen)
+        {
+            m_framed = m_carrier.GetSender().Buffer().Written();
+            m_device.Unblock(now);
+        }
+    }
+    return m_isOpen;
+}
+
+// Host → carrier -------------------------------------------------------------------------------
+
+bool
+StreamTunnelEnd::Send(int64_t now, const Packet& packet, uint32_t ipBytes, const SackBlocks* blocks)
+{
+    m_sent = now;
+    return m_device.Enqueue(now, packet, ipBytes, blocks, *this);
+}
+
+void
+StreamTunnelEnd::SendAlong(const Packet& ack, const SackBlocks* blocks)
+{
+    m_device.EnqueueAlong(m_sent, ack, blocks, *this);
+}
+
+void
+StreamTunnelEnd::OnHandled(int64_t now,
+                           const Packet& packet,
+                           uint32_t ipBytes,
+                           const SackBlocks* blocks)
+{
+    if (!packet.ridesAlong)
+    {
+        Frame(ipBytes);
+    }
+    m_out.Push({packet, m_framed, ipBytes}, blocks);
+    if (!packet.ridesAlong && !WriteOn(now))
+    {
+        m_device.Block();
+    }
+}
+
+void
+StreamTunnelEnd::Frame(uint32_t ipBytes)
+{
+    m_writes.clear();
+    m_write = 0;
+    for (uint32_t part : m_spec.writes[ipBytes])
+    {
+        const std::vector<uint32_t>& wrapped = m_layers.Wrap(part);
+        m_writes.insert(m_writes.end(), wrapped.begin(), wrapped.end());
+    }
+    m_framed += std::accumulate(m_writes.begin(), m_writes.end(), uint64_t{0});
+}
+
+bool
+StreamTunnelEnd::WriteOn(int64_t now)
+{
+    for (; m_write < m_writes.size(); ++m_write)
+    {
+        uint32_t& left = m_writes[m_write];
+        left -= static_cast<uint32_t>(m_carrier.Write(now, left));
+        if (left > 0)
+        {
+            return false; // OnWritable() goes on
+        }
+    }
+    return true;
+}
+
+void
+StreamTunnelEnd::OnWritable(int64_t now)
+{
+    if (ShakeHands(now) && m_device.IsBlocked() && WriteOn(now))
+    {
+        m_device.Unblock(now);
+    }
+}
+
+// Carrier → host -------------------------------------------------------------------------------
+
+void
+StreamTunnelEnd::OnReadable(int64_t now)
+{
+    if (ShakeHands(now) && !m_isDecapsulating)
+    {
+        ReadOn(now);
+    }
+}
+
+void
+StreamTunnelEnd::ReadOn(int64_t now)
+{
+    const PacketCostSpec& cost = m_spec.end.decapsulate;
+    while (ReadFrame(now))
+    {
+        double work = cost.perPacket + cost.perByte * m_in.Front().ipBytes;
+        if (work > 0)
+        {
+            m_isDecapsulating = true;
+            (m_spec.end.sharesThread ? m_writing : m_reading).Submit(now, work, *this);
+            return;
+        }
+        Deliver(now);
+    }
+}
+
+bool
+StreamTunnelEnd::ReadFrame(int64_t now)
+{
+    if (m_in.IsEmpty())
+    {
+        return false;
+    }
+    uint64_t missing = m_in.Front().end - m_carrier.GetReceiver().TotalRead();
+    uint64_t bytes = std::min(missing, m_carrier.Readable());
+    if (bytes > 0)
+    {
+        m_carrier.Read(now, bytes);
+    }
+    return bytes == missing;
+}
+
+void
+StreamTunnelEnd::Deliver(int64_t now)
+{
+    do
+    {
+        Packet packet = m_in.Front().packet;
+        const SackBlocks* blocks = m_in.Pop();
+        packet.sink->Receive(now, packet, blocks);
+    } while (!m_in.IsEmpty() && m_in.Front().packet.ridesAlong);
+}
+
+void
+StreamTunnelEnd::OnComputed(int64_t now)
+{
+    m_isDecapsulating = false;
+    Deliver(now);
+    ReadOn(now);
+}
+
+// The tunnel -----------------------------------------------------------------------------------
+
+StreamTunnel::StreamTunnel(const StreamTunnelSpec& spec,
+                           TcpEndpoint& clientSocket,
+                           TcpEndpoint& serverSocket,
+                           Cpu& client,
+                           Cpu& server)
+    : m_clientSocket(clientSocket),
+      m_serverSocket(serverSocket),
+      m_client(spec, true, clientSocket, client, m_toServer, m_toClient),
+      m_server(spec, false, serverSocket, server, m_toClient, m_toServer)
+{
+}
+
+OuterCounters
+StreamTunnel::Outer(bool toServer) const
+{
+    const TcpEndpoint& sender = toServer ? m_clientSocket : m_serverSocket;
+    const WireCounters& wire = sender.Wire();
+    OuterCounters counters;
+    counters.packets = sender.GetSender().Counters().segments + wire.acks;
+    counters.bytes = wire.dataBytes + wire.ackBytes;
+    return counters;
+}
+
+} // namespace tunnelcc

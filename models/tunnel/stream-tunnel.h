@@ -1,0 +1,177 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_STREAM_TUNNEL_H
+#define TUNNELCC_STREAM_TUNNEL_H
+
+#include "event/fifo.h"
+#include "handshake.h"
+#include "layer.h"
+#include "packet-tunnel.h"
+#include "path/packet-device.h"
+#include "transport/endpoint.h"
+
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// The packets in one direction of a carrier's stream: one end appends, the other takes. Stands for
+/// what that one would read out of the bytes, which have no contents.
+class PacketLog
+{
+  public:
+    /// A packet in the stream.
+    struct Entry
+    {
+        Packet packet;
+        uint64_t end;     //!< stream offset just past it
+        uint32_t ipBytes; //!< 0 for an ACK that rides along with the packet before it
+    };
+
+    /// Append a packet. \param blocks its SACK blocks, if it has any
+    void Push(const Entry& entry, const SackBlocks* blocks);
+
+    bool IsEmpty() const
+    {
+        return m_entries.IsEmpty();
+    }
+
+    /// The first packet, to look at.
+    const Entry& Front()
+    {
+        return m_entries.Front();
+    }
+
+    /// Take the first packet. \returns where its SACK blocks are, or null; valid until Push()
+    const SackBlocks* Pop();
+
+  private:
+    Fifo<Entry> m_entries;
+    Fifo<SackBlocks> m_blocks; //!< of those packets that have any, in the same order
+    SackBlocks m_latest{};
+};
+
+/**
+ * One end of a tunnel that writes packets into a TCP connection.
+ *
+ * The program reads one packet at a time from its device, frames it, and writes it to the carrier;
+ * while the carrier's send buffer is full it blocks, and the device's queue fills and drops. In the
+ * other direction it reads frame by frame, and hands a packet to the host once its last byte has
+ * come in order.
+ */
+class StreamTunnelEnd final : public PacketDevice,
+                              private SocketUser,
+                              private PacketHandler,
+                              private CpuUser
+{
+  public:
+    /**
+     * \param spec the tunnel; outlives its ends
+     * \param isClient whether this end opens the carrier
+     * \param carrier its socket
+     * \param cpu the host's
+     * \param out packets in the stream that is written here
+     * \param in packets in the stream that is read here
+     */
+    StreamTunnelEnd(const StreamTunnelSpec& spec,
+                    bool isClient,
+                    TcpEndpoint& carrier,
+                    Cpu& cpu,
+                    PacketLog& out,
+                    PacketLog& in);
+
+    bool Send(int64_t now,
+              const Packet& packet,
+              uint32_t ipBytes,
+              const SackBlocks* blocks) override;
+    void SendAlong(const Packet& ack, const SackBlocks* blocks) override;
+
+    /// The queue in front of the program.
+    const PacketServer& Device() const
+    {
+        return m_device;
+    }
+
+  private:
+    void OnConnected(int64_t now) override;
+    void OnReadable(int64_t now) override;
+    void OnWritable(int64_t now) override;
+    bool ShakeHands(int64_t now);
+
+    void OnHandled(int64_t now,
+                   const Packet& packet,
+                   uint32_t ipBytes,
+                   const SackBlocks* blocks) override;
+    void Frame(uint32_t ipBytes);
+    bool WriteOn(int64_t now);
+
+    void ReadOn(int64_t now);
+    bool ReadFrame(int64_t now);
+    void Deliver(int64_t now);
+    void OnComputed(int64_t now) override;
+
+    const StreamTunnelSpec& m_spec;
+    TcpEndpoint& m_carrier;
+    Handshake m_handshake;
+    LayerStack m_layers;
+    PacketLog& m_out;
+    PacketLog& m_in;
+    CpuThread m_writing; //!< of both directions, if they share one
+    CpuThread m_reading;
+    PacketServer m_device;
+    std::vector<uint32_t> m_writes; //!< of the packet being written: bytes left of each write
+    size_t m_write{0};              //!< which of them is next
+    uint64_t m_framed{0};           //!< stream offset after the latest packet framed
+    int64_t m_sent{0};              //!< when the latest packet came to the device, ns
+    bool m_isOpen{false};           //!< the handshake is over
+    bool m_isDecapsulating{false};  //!< the CPU has a packet that was read
+};
+
+/// A tunnel that carries the packets of two hosts in one TCP connection between them.
+class StreamTunnel final : public PacketTunnel
+{
+  public:
+    /**
+     * \param spec the tunnel; outlives it
+     * \param clientSocket the carrier's end that opens it
+     * \param serverSocket its other end
+     * \param client CPU of the one host
+     * \param server CPU of the other
+     */
+    StreamTunnel(const StreamTunnelSpec& spec,
+                 TcpEndpoint& clientSocket,
+                 TcpEndpoint& serverSocket,
+                 Cpu& client,
+                 Cpu& server);
+
+    /// Where packets in one direction enter.
+    PacketDevice& Entrance(bool toServer)
+    {
+        return toServer ? m_client : m_server;
+    }
+
+    const PacketServer& Device(bool toServer) const override
+    {
+        return toServer ? m_client.Device() : m_server.Device();
+    }
+
+    uint64_t SocketDrops(bool /* toServer */) const override
+    {
+        return 0; // TCP's window holds back what the program does not read
+    }
+
+    OuterCounters Outer(bool toServer) const override;
+
+  private:
+    TcpEndpoint& m_clientSocket;
+    TcpEndpoint& m_serverSocket;
+    PacketLog m_toServer;
+    PacketLog m_toClient;
+    StreamTunnelEnd m_client;
+    StreamTunnelEnd m_server;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_STREAM_TUNNEL_H

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Stream tunnels: TCP over TCP."""
+
+from __future__ import annotations
+
+import pytest
+
+import tunnelcc as tc
+
+PATH = {"rate": "50Mbps", "rtt": "40ms"}
+
+
+def _run(tunnel, **changes):
+    table = {"path": PATH, "flows": {"cc": "cubic"}, "duration": "5s", "tunnel": tunnel}
+    return tc.run(tc.Experiment(**{**table, **changes}))
+
+
+def test_one_carrier_for_all_flows():
+    result = _run("vtun", flows={"cc": "cubic", "count": 4})
+    totals = result.to_dict()
+    assert [[leg["name"] for leg in flow["legs"]] for flow in totals["flows"]] == [
+        ["app", "carrier"]
+    ] * 4
+    assert len(result.carriers) == 1
+
+
+def test_bytes_are_conserved():
+    result = _run("vtun", flows={"cc": "cubic", "count": 3, "bytes": "1MB"}, duration="10s")
+    totals = result.to_dict()
+    apps = [flow["legs"][0] for flow in totals["flows"]]
+    carrier = totals["flows"][0]["legs"][1]
+    assert [flow["total_bytes"] for flow in totals["flows"]] == [1_000_000] * 3
+    assert totals["tunnel"]["device_drops"] == 0
+    # Each packet with a length of 2 bytes before it: nothing else, nothing twice.
+    stream = sum(leg["wire_bytes"] for leg in apps) + 2 * totals["tunnel"]["packets"]
+    assert carrier["delivered_bytes"] == stream
+
+
+@pytest.mark.parametrize("tunnel", ["vtun", "openvpn-tcp", "gost-tun-wss", "ssh-tun", "tinc-tcp"])
+def test_each_of_them_fills_the_path(tunnel):
+    result = _run(tunnel, warmup="2s", flows={"cc": "cubic", "count": 2})
+    assert 0.85 * 50e6 < result.goodput < 50e6
+
+
+def test_the_inner_flows_see_delay_in_place_of_loss():
+    path = {**PATH, "loss": "1%", "buffer": "4bdp"}
+    tunnel = {"name": "vtun", "cc": "bbr"}
+    result = _run(tunnel, path=path, duration="10s", flows={"cc": "cubic", "count": 2})
+    totals = result.to_dict()
+    carrier = totals["flows"][0]["legs"][1]
+    assert carrier["retransmits"] > 0.005 * carrier["segments"]
+    inner = sum(flow["legs"][0]["retransmits"] for flow in totals["flows"])
+    # What is lost inside was dropped at the device, or sent again by a timer that did not wait.
+    assert inner <= totals["tunnel"]["device_drops"] + 0.002 * totals["tunnel"]["packets"]
+
+
+def test_the_device_queue_drops_when_the_carrier_is_full():
+    result = _run({"name": "vtun", "queue": 100}, flows={"cc": "cubic", "count": 8})
+    tunnel = result.to_dict()["tunnel"]
+    assert tunnel["device_drops"] > 0
+    assert tunnel["device_queue_max_packets"] == 100
+
+
+def test_a_slow_program_on_the_far_side_closes_the_window():
+    result = _run("vtun", hosts={"server": {"speed": 0.005}})
+    totals = result.to_dict()
+    assert totals["tunnel"]["socket_drops"] == 0
+    assert totals["path"]["drops"] == 0
+    assert totals["hosts"]["server"]["utilisation"] > 0.45
+    assert result.goodput < 0.5 * 50e6
+
+
+def test_congestion_controls_inside_and_outside_are_chosen_apart():
+    result = _run({"name": "openvpn-tcp", "cc": "bbr"}, flows=[{"cc": "cubic"}, {"cc": "reno"}])
+    legs = [[leg["cc"] for leg in flow["legs"]] for flow in result.to_dict()["flows"]]
+    assert legs == [["cubic", "bbr"], ["reno", "bbr"]]
+
+
+def test_downloads_go_through_as_well():
+    result = _run("gost-tun-wss", direction="down", flows={"cc": "cubic", "count": 2})
+    assert result.goodput > 0.7 * 50e6
+    assert len(result.carriers) == 1
+
+
+def test_flows_have_no_rtt_of_their_own():
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.rtt"):
+        tc.Experiment(tunnel="vtun", flows=[{"rtt": "10ms"}])
+
+
+@pytest.mark.slow
+def test_sixteen_flows_in_one_carrier_get_what_one_flow_gets():
+    """Under random loss a carrier limits them all; a datagram tunnel leaves each its own share."""
+    table = {"path": {"rate": "1Gbps", "rtt": "50ms", "loss": "0.5%"}, "duration": "60s"}
+    one = tc.run(tc.Experiment(**table, flows={"cc": "cubic"})).goodput
+    flows = {"cc": "cubic", "count": 16}
+    stream = tc.run(tc.Experiment(**table, flows=flows, tunnel="vtun")).goodput
+    datagram = tc.run(tc.Experiment(**table, flows=flows, tunnel="vtun-udp")).goodput
+    assert stream == pytest.approx(one, rel=0.15)
+    assert datagram == pytest.approx(16 * one, rel=0.15)

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Datagrams in GOST's relay protocol."""
+
+from __future__ import annotations
+
+from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+
+_LENGTH = 2
+
+
+class GostDatagram(PacketLayer):
+    """A datagram in a relay's stream: its length, then itself, in two writes (udpConn.Write())."""
+
+    name = "gost-datagram"
+
+    def wrap(self, inner: int, around: Surroundings) -> list[int]:
+        """Return both writes."""
+        return [_LENGTH, inner]

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tunnels that write packets into one TCP connection."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from tunnelcc.catalog.cited import Cited
+from tunnelcc.catalog.packets import PacketEntry
+from tunnelcc.catalog.relay import Layer, Turn
+from tunnelcc.schema import SWITCH
+
+
+class StreamCarrier(Cited):
+    """The connection across the path, which carries all flows."""
+
+    nodelay: Annotated[bool, SWITCH]
+
+
+class StreamEntry(PacketEntry):
+    """A tunnel that carries packets in a TCP connection: TCP over TCP."""
+
+    OVERRIDES: ClassVar[tuple[str, ...]] = ("cc", "mode", "mtu", "mss", "queue")
+
+    carrier: StreamCarrier
+    handshake: tuple[Turn, ...] = ()
+    to_server: tuple[Layer, ...] = Field(())
+    to_client: tuple[Layer, ...] = Field(())
