@@ -58,13 +58,21 @@ class Timer final : public EventSource
         {
             return; // superseded by an earlier deadline
         }
-        m_armed = NO_DEADLINE;
-        if (m_deadline <= now)
+        m_armed = FIRING;
+        while (m_deadline <= now)
         {
             m_deadline = NO_DEADLINE;
             (m_owner->*OnExpire)(now);
+            int64_t next = std::max(m_deadline, now);
+            if (!IsPending() || !m_loop.IsNext(next, m_rank))
+            {
+                break;
+            }
+            m_loop.AdvanceTo(next); // the simulation's next event: no need of the heap
+            now = next;
         }
-        if (m_deadline < m_armed)
+        m_armed = NO_DEADLINE;
+        if (IsPending())
         {
             Arm();
         }
@@ -72,6 +80,7 @@ class Timer final : public EventSource
 
   private:
     static constexpr int64_t NO_DEADLINE = std::numeric_limits<int64_t>::max();
+    static constexpr int64_t FIRING = std::numeric_limits<int64_t>::min(); //!< nothing to arm yet
 
     void Arm()
     {
