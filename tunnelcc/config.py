@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_serializer, model_validator
 from tunnelcc import catalog, core, costs, derived, payloads
 from tunnelcc.catalog.packets import LEAST_MTU, MOST_MTU, PacketEntry
 from tunnelcc.catalog.stream import StreamEntry
-from tunnelcc.derived import buffer_bytes
+from tunnelcc.derived import buffer_bytes, largest_packet
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.kernels import kernels
 from tunnelcc.parameters import parse_parameter
@@ -624,7 +624,7 @@ class Experiment(Model):
                 yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
 
     def _buffer_problems(self) -> Iterator[Problem]:
-        packet = self.tcp.mss + self.tcp.header_bytes
+        packet = derived.largest_packet(self)
         for key, bottleneck in (
             ("buffer", self.path.rate),
             ("reverse_buffer", self.path.reverse_rate),

@@ -37,9 +37,18 @@ def mss(experiment: Experiment) -> int:
     entry = catalog.load(tunnel.name) if tunnel else None
     if tunnel is None or not isinstance(entry, PacketEntry):
         return tcp.mss
-    limit = entry.clamped_mss(experiment.path.mtu, tunnel.mode, tunnel.mtu)
-    limit = min(limit, tunnel.mss or limit)
+    limit = entry.clamped_mss(experiment.path.mtu, tunnel.mode, tunnel.mtu, tunnel.mss)
     return min(tcp.mss, limit - (tcp.header_bytes - PLAIN_HEADERS))
+
+
+def largest_packet(experiment: Experiment) -> int:
+    """Return the IP bytes of the largest packet that the flows or their tunnel put on the path."""
+    tunnel, header = experiment.tunnel, experiment.tcp.header_bytes
+    entry = catalog.load(tunnel.name) if tunnel else None
+    if tunnel is None or not isinstance(entry, catalog.DatagramEntry):
+        return experiment.tcp.mss + header
+    inner = mss(experiment) + header
+    return max(entry.outer(inner, experiment.path.mtu, tunnel.mode, tunnel.mtu))
 
 
 def surroundings(experiment: Experiment, entry: PacketEntry) -> Surroundings:

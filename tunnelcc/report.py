@@ -61,7 +61,21 @@ def print_result(result: Result) -> None:
             f"server {_percent(hosts['server']['utilisation'])}",
         ),
     ]
-    console.print(_grid(lines))
+    console.print(_grid([*lines, *_packet_tunnel_lines(totals)]))
+
+
+def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
+    if "tunnel" not in totals:
+        return []
+    tunnel = totals["tunnel"]
+    return [
+        (
+            "tunnel",
+            f"{tunnel['device_drops']} of {tunnel['packets']} packets dropped by its device "
+            f"(most waiting: {tunnel['device_queue_max_packets']}), {tunnel['fragmented']} "
+            f"fragmented, {tunnel['socket_drops']} dropped by the far socket",
+        )
+    ]
 
 
 def _flow_table(totals: dict[str, Any]) -> Table:

@@ -28,9 +28,16 @@ World::AddLegInTunnel(uint32_t flow, PacketDevice& toServer, PacketDevice& toCli
 World::Connection&
 World::AddDatagramLeg(uint32_t flow)
 {
-    HopChannels path = ChannelsFor(0, m_spec.flows[flow].rtt);
-    DatagramWay& toServer = m_datagramTunnel->MakeWay(true, path.toServer, m_spec.tcp);
-    DatagramWay& toClient = m_datagramTunnel->MakeWay(false, path.toClient, m_spec.tcp);
+    // The path sees one sender in each direction, the tunnel, whatever it carries.
+    int64_t rtt = m_spec.flows[flow].rtt;
+    auto path = m_datagramChannels.find(rtt);
+    if (path == m_datagramChannels.end())
+    {
+        path = m_datagramChannels.emplace(rtt, ChannelsFor(0, rtt)).first;
+    }
+    const HopChannels& channels = path->second;
+    DatagramWay& toServer = m_datagramTunnel->MakeWay(true, channels.toServer, m_spec.tcp);
+    DatagramWay& toClient = m_datagramTunnel->MakeWay(false, channels.toClient, m_spec.tcp);
     return AddLegInTunnel(flow, toServer, toClient);
 }
 

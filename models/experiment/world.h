@@ -21,6 +21,7 @@
 #include "tunnel/stream-tunnel.h"
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -221,6 +222,7 @@ class World
     CpuThread m_clientApp; //!< the application on the client: one thread for all flows
     CpuThread m_serverApp;
     std::optional<DatagramTunnel> m_datagramTunnel;
+    std::map<int64_t, HopChannels> m_datagramChannels; //!< by RTT, ns
     std::unique_ptr<StreamTunnel> m_streamTunnel;
     Connection* m_streamCarrier{nullptr};
     std::deque<RelayHost> m_relayHosts;

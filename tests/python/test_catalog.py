@@ -38,7 +38,7 @@ def test_every_entry_is_valid_and_sourced(name):
     entry = catalog.load(name)
     assert entry.name == name
     settings = list(catalog.settings(entry))
-    assert len(settings) >= 6
+    assert len(settings) >= 5
     for key, value, label, source in settings:
         assert value, key
         assert label in catalog.LABELS

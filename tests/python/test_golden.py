@@ -41,6 +41,11 @@ RUNS = {
         "flows": {"cc": "cubic", "count": 2},
         "tunnel": {"name": "ethudp", "mode": "aes-128-cbc"},
     },
+    "vtun-tcp-over-tcp": {
+        "path": {**PATH, "loss": "1%"},
+        "flows": {"cc": "cubic", "count": 2},
+        "tunnel": {"name": "vtun", "cc": "bbr"},
+    },
     "relay-wss-down": {
         "path": PATH,
         "flows": {"cc": "cubic", "count": 4},

@@ -155,4 +155,4 @@ def test_gost_tun_writes_a_packet_as_two_messages():
     ],
 )
 def test_segments_are_clamped_as_the_programs_do(name, mode, mss):
-    assert catalog.load(name).clamped_mss(PATH_MTU, mode, None) == mss
+    assert catalog.load(name).clamped_mss(PATH_MTU, mode) == mss

@@ -82,6 +82,13 @@ def test_downloads_go_through_as_well():
     assert len(result.carriers) == 1
 
 
+def test_the_carrier_keeps_its_full_segments():
+    # vtun's device takes 1450 bytes, its carrier's segments 1448 of the stream.
+    legs = _run("vtun", tcp={"nodelay": True}).to_dict()["flows"][0]["legs"]
+    assert legs[0]["wire_bytes"] / legs[0]["segments"] == pytest.approx(1450, rel=0.01)
+    assert legs[1]["wire_bytes"] / legs[1]["segments"] < 1500
+
+
 def test_flows_have_no_rtt_of_their_own():
     with pytest.raises(tc.ConfigError, match=r"flows\.0\.rtt"):
         tc.Experiment(tunnel="vtun", flows=[{"rtt": "10ms"}])

@@ -139,15 +139,23 @@ class PacketEntry(Entry):
         """
         return wrap(self.layers(mode), inner, Surroundings(mtu or self.device.mtu, path_mtu))
 
-    def clamped_mss(self, path_mtu: int, mode: str | None, mtu: int | None) -> int:
-        """Return the MSS (bytes, without TCP options) that connections through the tunnel have."""
-        by_device = (mtu or self.device.mtu) - PLAIN_HEADERS
-        if self.clamp is None:
-            return by_device
-        if self.clamp.mss is not None:
-            return min(by_device, self.clamp.mss)
-        inner = by_device + PLAIN_HEADERS
-        while sum(self.outer(inner, MOST_MTU, mode, mtu)) > (self.clamp.fit or path_mtu):
+    def clamped_mss(
+        self, path_mtu: int, mode: str | None, mtu: int | None = None, mss: int | None = None
+    ) -> int:
+        """Return the MSS (bytes, without TCP options) that connections through the tunnel have.
+
+        ``mode``, ``mtu`` of the device and ``mss`` of the clamp: else the entry's.
+        """
+        mtu = mtu or self.device.mtu
+        if mss is None and self.clamp is not None:
+            mss = self.clamp.mss or self._fitting(self.clamp.fit or path_mtu, mode, mtu)
+        by_device = mtu - PLAIN_HEADERS
+        return by_device if mss is None else min(by_device, mss)
+
+    def _fitting(self, fit: int, mode: str | None, mtu: int) -> int:
+        """Largest MSS whose outer packets, unfragmented, have at most ``fit`` bytes."""
+        inner = mtu
+        while sum(self.outer(inner, MOST_MTU, mode, mtu)) > fit:
             inner -= 1
         return inner - PLAIN_HEADERS
 

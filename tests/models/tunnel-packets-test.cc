@@ -1,0 +1,280 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Checks the parts of tunnels that carry packets: the queue in front of a program, fragments that
+ * are put together, and packets in a stream.
+ */
+#include "simulation-test-case.h"
+#include "tunnel/packet-server.h"
+#include "tunnel/reassembler.h"
+#include "tunnel/stream-tunnel.h"
+
+#include <vector>
+
+namespace
+{
+
+using namespace tunnelcc;
+
+Packet
+MakeData(uint32_t segment, uint32_t timestamp = 0)
+{
+    Packet packet{};
+    packet.kind = PacketKind::DATA;
+    packet.segment = segment;
+    packet.timestamp = timestamp;
+    return packet;
+}
+
+Packet
+MakeRidingAck(uint32_t segment)
+{
+    Packet ack{};
+    ack.kind = PacketKind::ACK;
+    ack.segment = segment;
+    ack.ridesAlong = true;
+    return ack;
+}
+
+/// Notes what it is given.
+class Notes final : public PacketHandler
+{
+  public:
+    struct Note
+    {
+        int64_t time;
+        uint32_t segment;
+        bool operator==(const Note&) const = default;
+    };
+
+    void OnHandled(int64_t now,
+                   const Packet& packet,
+                   uint32_t /* ipBytes */,
+                   const SackBlocks* blocks) override
+    {
+        notes.push_back({now, packet.segment});
+        if (packet.sackBlocks)
+        {
+            sacked.push_back(blocks->begin[0]);
+        }
+    }
+
+    std::vector<Note> notes;
+    std::vector<uint32_t> sacked;
+};
+
+/// A server with a core of its own: 10 ns per packet, and 1 ns per 10 bytes.
+struct Program
+{
+    explicit Program(uint32_t limit, const PacketCostSpec& cost = {10, 0.1})
+        : server(thread, cost, limit)
+    {
+    }
+
+    Cores cores{1, 0};
+    Cpu cpu{cores, 1};
+    CpuThread thread{cpu};
+    PacketServer server;
+    Notes notes;
+
+    bool Offer(int64_t now, uint32_t segment)
+    {
+        return server.Enqueue(now, MakeData(segment), 100, nullptr, notes);
+    }
+};
+
+class PacketServerTest : public SimulationTestCase
+{
+  public:
+    PacketServerTest()
+        : SimulationTestCase("A program handles one packet after the other and drops what waits")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Program program(2);
+        At(0, [&] {
+            for (uint32_t segment = 0; segment < 5; ++segment)
+            {
+                bool fits = segment < 3; // one at work, two wait
+                NS_TEST_EXPECT_MSG_EQ(program.Offer(0, segment), fits, "packet " << segment);
+            }
+            NS_TEST_EXPECT_MSG_EQ(program.server.Waiting(), 2, "without the one at work");
+        });
+        At(100, [&] { program.Offer(100, 5); });
+        RunUntil(SECOND);
+        const std::vector<Notes::Note> expected{{20, 0}, {40, 1}, {60, 2}, {120, 5}};
+        NS_TEST_EXPECT_MSG_EQ((program.notes.notes == expected), true, "20 ns each, in order");
+        NS_TEST_EXPECT_MSG_EQ(program.server.Counters().packets, 6, "offered");
+        NS_TEST_EXPECT_MSG_EQ(program.server.Counters().drops, 2, "dropped");
+        NS_TEST_EXPECT_MSG_EQ(program.server.Counters().maxWaiting, 2, "the limit");
+    }
+};
+
+class RidingAckTest : public SimulationTestCase
+{
+  public:
+    RidingAckTest()
+        : SimulationTestCase("ACKs that ride along come with their packets and cost nothing")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Program program(1);
+        At(0, [&] {
+            program.Offer(0, 1);
+            SackBlocks blocks{{7}, {8}};
+            Packet ack = MakeRidingAck(100);
+            ack.sackBlocks = 1;
+            program.server.EnqueueAlong(0, ack, &blocks, program.notes);
+            NS_TEST_EXPECT_MSG_EQ(program.Offer(0, 2), true, "an ACK takes no room");
+            program.server.EnqueueAlong(0, MakeRidingAck(200), nullptr, program.notes);
+        });
+        RunUntil(SECOND);
+        const std::vector<Notes::Note> expected{{20, 1}, {20, 100}, {40, 2}, {40, 200}};
+        NS_TEST_EXPECT_MSG_EQ((program.notes.notes == expected), true, "in order");
+        NS_TEST_EXPECT_MSG_EQ((program.notes.sacked == std::vector<uint32_t>{7}), true, "blocks");
+    }
+};
+
+class BlockedProgramTest : public SimulationTestCase
+{
+  public:
+    /// \param cost of a packet, 10 ns or nothing
+    explicit BlockedProgramTest(double cost)
+        : SimulationTestCase(cost > 0 ? "A program that blocks goes on where it was"
+                                      : "So does one whose work costs nothing"),
+          m_cost(cost)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Program program(2, {m_cost, 0});
+        program.server.Block();
+        At(0, [&] {
+            NS_TEST_EXPECT_MSG_EQ(program.Offer(0, 0), true, "waits");
+            NS_TEST_EXPECT_MSG_EQ(program.Offer(0, 1), true, "waits");
+            NS_TEST_EXPECT_MSG_EQ(program.Offer(0, 2), false, "no room");
+        });
+        At(1000, [&] { program.server.Unblock(1000); });
+        RunUntil(SECOND);
+        auto cost = static_cast<int64_t>(m_cost);
+        const std::vector<Notes::Note> expected{{1000 + cost, 0}, {1000 + 2 * cost, 1}};
+        NS_TEST_EXPECT_MSG_EQ((program.notes.notes == expected), true, "after it was unblocked");
+        NS_TEST_EXPECT_MSG_EQ(program.server.Waiting(), 0, "nothing left");
+    }
+
+    double m_cost;
+};
+
+class ReassemblerTest : public ns3::TestCase
+{
+  public:
+    ReassemblerTest()
+        : ns3::TestCase("Fragments make a packet in any order, once all are there")
+    {
+    }
+
+  private:
+    static Packet Lead(const Packet& packet)
+    {
+        Packet lead = packet;
+        lead.kind = PacketKind::FRAGMENT;
+        return lead;
+    }
+
+    void DoRun() override
+    {
+        Reassembler reassembler;
+        Packet first = MakeData(1, 10);
+        Packet again = MakeData(1, 20); // its retransmission
+        Packet other = MakeData(2, 20);
+        NS_TEST_EXPECT_MSG_EQ(IsWhole(reassembler, Lead(first), 0), false, "the last is missing");
+        NS_TEST_EXPECT_MSG_EQ(IsWhole(reassembler, first, 1), true, "in order");
+        NS_TEST_EXPECT_MSG_EQ(IsWhole(reassembler, first, 1), false, "used up");
+        NS_TEST_EXPECT_MSG_EQ(IsWhole(reassembler, again, 1), false, "no part of another copy");
+        NS_TEST_EXPECT_MSG_EQ(IsWhole(reassembler, other, 2), false, "two are missing");
+        NS_TEST_EXPECT_MSG_EQ(IsWhole(reassembler, Lead(other), 0), false, "one is missing");
+        NS_TEST_EXPECT_MSG_EQ(IsWhole(reassembler, Lead(again), 0), true, "the last came first");
+        NS_TEST_EXPECT_MSG_EQ(IsWhole(reassembler, Lead(other), 0), true, "three parts");
+        Forget(reassembler);
+    }
+
+    void Forget(Reassembler& reassembler)
+    {
+        Packet old = MakeData(1000);
+        reassembler.Add(Lead(old), nullptr, 0);
+        for (uint32_t segment = 0; segment < 64; ++segment)
+        {
+            reassembler.Add(Lead(MakeData(2000 + segment)), nullptr, 0);
+        }
+        NS_TEST_EXPECT_MSG_EQ(IsWhole(reassembler, old, 1), false, "forgotten");
+        NS_TEST_EXPECT_MSG_EQ(IsWhole(reassembler, MakeData(2063), 1), true, "a recent one is not");
+    }
+
+    static bool IsWhole(Reassembler& reassembler, const Packet& fragment, uint32_t leads)
+    {
+        const Reassembler::Whole* whole = reassembler.Add(fragment, nullptr, leads);
+        return whole && whole->packet.kind == PacketKind::DATA &&
+               whole->packet.segment == fragment.segment;
+    }
+};
+
+class PacketLogTest : public ns3::TestCase
+{
+  public:
+    PacketLogTest()
+        : ns3::TestCase("SACK blocks stay with their packets in a stream")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        PacketLog log;
+        for (uint32_t i = 0; i < 4; ++i)
+        {
+            Packet packet = MakeData(i);
+            packet.sackBlocks = i % 2;
+            SackBlocks blocks{{i}, {i + 1}};
+            log.Push({packet, 100 * (i + 1), 52}, &blocks);
+        }
+        for (uint32_t i = 0; i < 4; ++i)
+        {
+            NS_TEST_EXPECT_MSG_EQ(log.Front().packet.segment, i, "first in, first out");
+            NS_TEST_EXPECT_MSG_EQ(log.Front().end, 100 * (i + 1), "offset");
+            const SackBlocks* blocks = log.Pop();
+            NS_TEST_EXPECT_MSG_EQ((blocks != nullptr), (i % 2 == 1), "has blocks");
+            NS_TEST_EXPECT_MSG_EQ((blocks ? blocks->begin[0] : i), i, "its own");
+        }
+        NS_TEST_EXPECT_MSG_EQ(log.IsEmpty(), true, "all taken");
+    }
+};
+
+class TunnelPacketsTestSuite : public ns3::TestSuite
+{
+  public:
+    TunnelPacketsTestSuite()
+        : ns3::TestSuite("tunnelcc-tunnel-packets", Type::UNIT)
+    {
+        AddTestCase(new PacketServerTest, Duration::QUICK);
+        AddTestCase(new RidingAckTest, Duration::QUICK);
+        AddTestCase(new BlockedProgramTest(10), Duration::QUICK);
+        AddTestCase(new BlockedProgramTest(0), Duration::QUICK);
+        AddTestCase(new ReassemblerTest, Duration::QUICK);
+        AddTestCase(new PacketLogTest, Duration::QUICK);
+    }
+};
+
+TunnelPacketsTestSuite g_tunnelPacketsTestSuite;
+
+} // namespace
