@@ -6,10 +6,14 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
+from tunnelcc import catalog
 
 PATH = {"rate": "50Mbps", "rtt": "20ms"}
 WHOLE = {"name": "ethudp", "mtu": 1458}  # outer packets of exactly 1500 bytes
 SPLIT = {"name": "ethudp", "mtu": 1500}
+
+ETHUDP = (catalog.DIRECTORY / "ethudp.toml").read_text()
+PLAIN = 'layers = ["ethernet", "udp", "ipv4"]'
 
 
 def _run(tunnel, **changes):
@@ -122,3 +126,56 @@ def test_marks_stay_outside_a_program():
     assert result.to_dict()["aggregate"]["path_retransmits"] > 0
     plain = _run(None, path=path, tcp={"ecn": True})
     assert plain.to_dict()["aggregate"]["path_retransmits"] == 0
+
+
+def test_a_tunnel_of_ones_own_needs_no_code(tmp_path):
+    file = tmp_path / "mine.toml"
+    layers = '[{ layer = "header", bytes = 6 }, { layer = "hmac", digest = "sha256", bytes = 16 }, '
+    file.write_text(ETHUDP.replace(PLAIN, f'layers = {layers}"udp", "ipv4"]'))
+    result = _run({"name": str(file), "mtu": 1400})
+    tunnel, leg = result.to_dict()["tunnel"], result.to_dict()["flows"][0]["legs"][0]
+    assert tunnel["outer_bytes"] == leg["wire_bytes"] + (6 + 16 + 28) * tunnel["packets"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "key", "hint"),
+    [
+        (PLAIN, 'layers = ["etherned", "udp"]', "modes.plain.layers.0.layer", "'ethernet'"),
+        (PLAIN, "layers = [{ bytes = 5 }]", "modes.plain.layers.0.layer", "one of aead"),
+        (PLAIN, "layers = 5", "modes.plain.layers", "innermost first"),
+        (PLAIN, 'layers = [{ layer = "header" }]', "modes.plain.layers.0.bytes", "a value"),
+        ('mode = "plain"', 'mode = "plane"', "mode", "'plain'"),
+        ("mtu = 1500", "mtu = 100", "device.mtu", "576"),
+        ("threads = 2", "threads = 3", "threads.threads", "from 1 to 2"),
+        ('"tun-read"', '"tun-rread"', "cpu.encapsulate", "list of operations"),
+        ("copied = false", "copied = 0", "ecn.copied", "true or false"),
+    ],
+)
+def test_broken_entries_are_refused(tmp_path, before, after, key, hint):
+    assert before in ETHUDP
+    file = tmp_path / "broken.toml"
+    file.write_text(ETHUDP.replace(before, after, 1))
+    with pytest.raises(tc.ConfigError) as caught:
+        tc.Experiment(tunnel=str(file))
+    assert f"tunnel.{key}" in str(caught.value)
+    assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "key"),
+    [
+        ({"name": "ethudp", "mode": "aes-128"}, "tunnel.mode"),
+        ({"name": "ethudp", "cc": "bbr"}, "tunnel.cc"),
+        ({"name": "ethudp", "copy_buffer": "32KiB"}, "tunnel.copy_buffer"),
+        ({"name": "gost-relay-ws", "mtu": 1400}, "tunnel.mtu"),
+        ({"name": "vtun", "copy_buffer": "32KiB"}, "tunnel.copy_buffer"),
+    ],
+)
+def test_keys_of_another_kind_of_tunnel_are_refused(tunnel, key):
+    with pytest.raises(tc.ConfigError, match=key):
+        tc.Experiment(tunnel=tunnel)
+
+
+def test_the_buffer_must_hold_an_outer_packet():
+    with pytest.raises(tc.ConfigError, match=r"path\.buffer"):
+        tc.Experiment(path={"buffer": "1490B"}, tcp={"mss": 1400}, tunnel=WHOLE)
