@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_serializer, model_validator
 from tunnelcc import catalog, core, costs, derived, payloads
 from tunnelcc.catalog.packets import LEAST_MTU, MOST_MTU, PacketEntry
 from tunnelcc.catalog.stream import StreamEntry
-from tunnelcc.derived import buffer_bytes, largest_packet
+from tunnelcc.derived import buffer_bytes
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.kernels import kernels
 from tunnelcc.parameters import parse_parameter

@@ -11,6 +11,7 @@ from tunnelcc.catalog import RelayEntry
 from tunnelcc.catalog.cited import Entry
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.relay import Layer
+from tunnelcc.catalog.stream import StreamEntry
 
 #: Writes (bytes) for which an overview tells the overhead.
 WRITE_SIZES = (64, 256, 1024, 4096, 16384, 32768, 131072)
@@ -147,15 +148,38 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
 
 
 def _packets(entry: PacketEntry) -> Overview:
-    mss = entry.clamped_mss(_PATH_MTU, None, None) + 40 - _HEADERS
+    mss = entry.clamped_mss(_PATH_MTU, None) + 40 - _HEADERS
     layers = [
         *_same("application", "its own TCP connection across the tunnel"),
         *_transport(mss),
         *(StackLayer(layer.name, layer.text(), layer.text()) for layer in entry.layers()),
     ]
-    ratios = {}
-    for size in WRITE_SIZES:
-        pieces = [mss] * (size // mss) + ([size % mss] if size % mss else [])
-        outer = sum(sum(entry.outer(piece + _HEADERS, _PATH_MTU)) for piece in pieces)
-        ratios[size] = (outer / size, outer / size)
-    return Overview(tuple(layers), {"each flow": 1}, ratios)
+    round_trips = {"each flow": 1}
+    if isinstance(entry, StreamEntry):
+        for up, down in zip_longest(entry.to_server, entry.to_client):
+            layers.append(StackLayer(_NAMES[(up or down).layer], _says(up), _says(down)))
+        layers += _transport(_MSS)
+        handshake = 1 + sum(1 for turn in entry.handshake if turn.server)
+        round_trips = {"the tunnel, before any flow": handshake, **round_trips}
+    return Overview(
+        tuple(layers),
+        round_trips,
+        {
+            size: (_packets_bytes(entry, size, mss, True), _packets_bytes(entry, size, mss, False))
+            for size in WRITE_SIZES
+        },
+    )
+
+
+def _packets_bytes(entry: PacketEntry, size: int, mss: int, is_up: bool) -> float:
+    """IP bytes per application byte of a write, each packet of which leaves at once."""
+    pieces = [mss] * (size // mss) + ([size % mss] if size % mss else [])
+    writes = [write for piece in pieces for write in entry.outer(piece + _HEADERS, _PATH_MTU)]
+    if not isinstance(entry, StreamEntry):
+        return sum(writes) / size
+    from tunnelcc.spec import layer_spec
+
+    layers = [layer_spec(layer) for layer in (entry.to_server if is_up else entry.to_client)]
+    core_bytes = core.load().layer_wire_bytes
+    sent = [outer for write in writes for outer in core_bytes(layers, write, _STEADY)]
+    return float(sum(outer + _HEADERS * -(-outer // _MSS) for outer in sent)) / size

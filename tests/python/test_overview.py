@@ -43,6 +43,12 @@ def test_a_wireguard_packet_is_60_bytes_longer_and_padded():
     assert _view("wireguard").wire_bytes[64][0] == (60 + 128) / 64
 
 
+def test_a_packet_in_a_stream_has_the_headers_of_two_connections():
+    assert _view("vtun").wire_bytes[64][0] == (64 + 52 + 2 + 52) / 64
+    assert [layer.name for layer in _view("vtun").stack].count("TCP") == 2
+    assert _view("gost-tun-wss").round_trips["the tunnel, before any flow"] == 3
+
+
 @pytest.mark.parametrize("name", ["gost-relay-mws", "ssh-forward", "openvpn-udp"])
 def test_the_command_draws_the_layers(name, capsys):
     cli.main(["show", "tunnel", name])
