@@ -8,8 +8,6 @@ repeated in one process, times ten.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import subprocess
 import sys
@@ -18,8 +16,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-ROOT = Path(__file__).resolve().parents[2]
 
 THOUSAND = """
 duration = "20s"
@@ -123,18 +119,11 @@ ROWS = {
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--write", action="store_true", help="store it as results/bench-sweep.json")
-    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         report = measure(Path(directory))
     print(f"\nSweeps on {report['cores']} cores")
     for name, (what, factor, unit, goal) in ROWS.items():
         print(f"{what:42}{report[name] * factor:9.3g} {unit:3}{goal}")
-    if arguments.write:
-        target = ROOT / "results" / "bench-sweep.json"
-        target.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
-        print(f"written to {target.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
+import secrets
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -221,7 +221,7 @@ class Store:
 
     def _write(self, file: Path, data: bytes) -> None:
         """Write ``file`` whole or not at all. Raises StoreError."""
-        temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+        temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}.tmp")
         try:
             try:
                 temporary.write_bytes(data)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,11 +82,10 @@ def _impossible(sweep: Sweep, position: int) -> str:
     return NOT_RUN
 
 
-def _filled(rows: Iterable[Row], name: str, sizes: tuple[int, ...]) -> NDArray[np.float64]:
+def _filled(rows: Sequence[Row], name: str, sizes: tuple[int, ...]) -> NDArray[np.float64]:
     """Return the metric of each row; NaN where a row has none, or fewer flows than others."""
-    listed = list(rows)
-    values = np.full((len(listed), *sizes), np.nan)
-    for index, row in enumerate(listed):
+    values = np.full((len(rows), *sizes), np.nan)
+    for index, row in enumerate(rows):
         value = row.metrics.get(name)
         if value is None:
             continue
