@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tunnelcc as tc
-from tunnelcc import scenario
+from tunnelcc import catalog, scenario
 from tunnelcc.store import Store, StoreError, run_id, runfile
 from tunnelcc.store import store as store_module
 from tunnelcc.store.index import Row
@@ -219,6 +219,11 @@ def test_what_changes_the_run_changes_its_id():
     ids = [run_id(scenario.build(EXPERIMENT, {}))]
     ids += [run_id(scenario.build(EXPERIMENT, {key: value})) for key, value in CHANGES.items()]
     assert len(set(ids)) == len(ids)
+
+
+def test_every_tunnel_of_the_catalogue_is_another_run():
+    tunnels = [None, *catalog.names()]
+    assert len({run_id(tc.Experiment(tunnel=tunnel)) for tunnel in tunnels}) == len(tunnels)
 
 
 def test_how_it_is_written_does_not():
