@@ -140,7 +140,7 @@ def test_memory_does_not_touch_16_streams():
 
 def test_two_cells_are_reproduced():
     paper = papers.find("gost-thesis")
-    (figure,) = paper.file.figures
+    (figure,) = paper.figures(["goodput"])
     points = make_points(paper, figure, {"tunnel": "relay+ws", "streams": "1"})
     batch = Batch()
     batch.add(figure, points, 1)
@@ -154,7 +154,7 @@ def test_two_cells_are_reproduced():
 
 def test_only_16_streams_are_calibrated_on():
     paper = papers.find("gost-thesis")
-    (figure,) = paper.file.figures
+    (figure,) = paper.figures(["goodput"])
     points = make_points(paper, figure)
     for point in points:
         point.runs.append(Run(1, {"drops": 0.0}))
