@@ -20,10 +20,10 @@ DUEL = {
 def store(tmp_path_factory):
     directory = tmp_path_factory.mktemp("store")
     axes = {"path.buffer": ["1bdp", "2bdp", "4bdp"], "path.rtt": ["10ms", "20ms"]}
-    tc.sweep(DUEL, axes, seeds=2, name="duel", store=directory, progress=False)
+    tc.sweep(DUEL, axes, seeds=2, name="duel", store=directory, jobs=1, progress=False)
     alone = {**DUEL, "flows": [{}]}
     axes = {**axes, "cc": ["bbr", "cubic"]}
-    tc.sweep(alone, axes, seeds=2, name="alone", store=directory, progress=False)
+    tc.sweep(alone, axes, seeds=2, name="alone", store=directory, jobs=1, progress=False)
     return directory
 
 
