@@ -17,25 +17,33 @@ COMMAND = [
 ]  # fmt: skip
 
 
-def _run_for(seconds: float, errors: int) -> int:
-    process = subprocess.Popen(
+def _start(errors: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         COMMAND, stdout=subprocess.DEVNULL, stderr=errors, env={**os.environ, "TERM": "xterm"}
     )
-    time.sleep(seconds)
-    process.send_signal(signal.SIGINT)
-    return process.wait(timeout=20)
+
+
+def _read(terminal: int, seconds: float, until: bytes | None = None) -> bytes:
+    """Return what comes on the terminal up to ``until``, or until it is silent for so long."""
+    text = b""
+    while select.select([terminal], [], [], seconds)[0]:
+        try:
+            text += os.read(terminal, 65536)
+        except OSError:  # the other end is closed
+            break
+        if until is not None and until in text:
+            break
+    return text
 
 
 def test_a_terminal_shows_what_is_done_and_what_is_left():
     ours, theirs = pty.openpty()
-    assert _run_for(4.5, theirs) == 130
+    process = _start(theirs)
     os.close(theirs)
-    text = b""
-    while select.select([ours], [], [], 0.2)[0]:
-        try:
-            text += os.read(ours, 65536)
-        except OSError:  # the other end is closed
-            break
+    text = _read(ours, 30, until=b"left")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 130
+    text += _read(ours, 0.2)
     os.close(ours)
     assert b"simulating" in text
     assert b"%" in text
@@ -46,5 +54,8 @@ def test_a_terminal_shows_what_is_done_and_what_is_left():
 
 def test_a_file_gets_no_bar(tmp_path):
     with (tmp_path / "errors").open("wb") as file:
-        assert _run_for(3.5, file.fileno()) == 130
+        process = _start(file.fileno())
+        time.sleep(3.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
     assert (tmp_path / "errors").read_text().strip() == "tunnelcc: interrupted"
