@@ -60,7 +60,7 @@ def surroundings(experiment: Experiment, entry: PacketEntry) -> Surroundings:
 def full_packets(experiment: Experiment) -> list[int]:
     """Return the IP bytes of the packets in which a flow's full segment crosses the path.
 
-    Without a tunnel of packets, those are the segment's own.
+    Without a datagram tunnel, those are the segment's own.
     """
     size, tunnel = mss(experiment) + experiment.tcp.header_bytes, experiment.tunnel
     entry = catalog.load(tunnel.name) if tunnel else None

@@ -43,7 +43,7 @@ EXPERIMENT = {
     "rmem": "hosts.tcp_rmem of the receiver, bytes",
     "mss": "payload of a full segment, bytes",
     "packet": "IP bytes of a full segment",
-    "outer": "IP bytes that a full segment has on the path, in a tunnel of packets or without",
+    "outer": "IP bytes that a full segment has on the path, in a datagram tunnel or without",
     "outer_packets": "IP packets in which it crosses the path",
     "initial_window": "tcp.initial_window, segments",
     "flows": "number of flows",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc import derived, metrics
+from tunnelcc import catalog, derived, metrics
 from tunnelcc.papers import expression
 from tunnelcc.result import Result
 
@@ -141,7 +141,7 @@ def _interface_efficiency(result: Result, quantity: Quantity) -> float:
     Packets are taken for full ones: the few smaller ones are those of connecting.
     """
     tunnel, experiment = result.raw.tunnel_forward, result.experiment
-    if tunnel is None:
+    if experiment.tunnel is None or catalog.load(experiment.tunnel.name).kind != "datagram":
         return math.nan
     full = derived.mss(experiment) + experiment.tcp.header_bytes
     sent = tunnel.outer_bytes + _FRAME_HEADER * tunnel.outer_packets
@@ -180,7 +180,7 @@ MEASURES: dict[str, Measure] = {
     ),
     "interface_efficiency": Measure(
         "1",
-        "Ethernet bytes into a tunnel's device over those it sends, as interfaces count them",
+        "Ethernet bytes into a datagram tunnel over those it sends, as interfaces count them",
         _interface_efficiency,
     ),
     "completion_time": Measure(
