@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc.toml import read_toml
+from tunnelcc.units import parse_time
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Kernel:
     receive_fraction: float | None  # None: by tcp_adv_win_scale
     send_fraction: float
     send_wake_fraction: float  # a blocked writer wakes when the buffer is at most this full
+    deferral_limit: float  # seconds within which an ACK must be due for new data to wait for it
     tcp_memory_fraction: float  # of the host's memory, for all sockets
     tcp_reserve: int  # bytes that a socket keeps of what it released, still counted
     sources: dict[str, tuple[str, str]]  # setting → (label, source)
@@ -59,6 +61,7 @@ def _kernel(version: str, entry: dict[str, Any]) -> Kernel:
         receive_fraction=entry["receive_window"].get("fraction"),
         send_fraction=entry["send_buffer"]["fraction"],
         send_wake_fraction=entry["send_wake"]["fraction"],
+        deferral_limit=parse_time(entry["tso_deferral"]["limit"]),
         tcp_memory_fraction=entry["tcp_memory"]["fraction"],
         tcp_reserve=entry["tcp_reserve"]["bytes"],
         sources={name: (value["label"], value["source"]) for name, value in settings.items()},

@@ -127,6 +127,7 @@ def _tcp(experiment: Experiment) -> Any:
     spec.header_bytes = tcp.header_bytes
     spec.syn_bytes = tcp.syn_bytes
     spec.send_wake_fraction = kernels()[sender.kernel].send_wake_fraction
+    spec.deferral_limit = nanoseconds(kernels()[sender.kernel].deferral_limit)
     spec.initial_window = tcp.initial_window
     spec.min_rto = nanoseconds(tcp.min_rto)
     spec.delayed_ack = nanoseconds(tcp.delayed_ack)

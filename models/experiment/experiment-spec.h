@@ -68,6 +68,8 @@ struct TcpSpec
     int64_t delayedAck{40'000'000};
     uint32_t ackEvery{2};             //!< segments per ACK
     int64_t pacingQuantum{1'000'000}; //!< time's worth of data per paced burst; 0: packet by packet
+    int64_t deferralLimit{1'000'000}; //!< new data waits to fill a burst while the next ACK is
+                                      //!< expected within this, and within half of SRTT
     bool nodelay{false};              //!< no Nagle
     bool ecn{false};                  //!< data may be marked instead of dropped (RFC 3168)
 

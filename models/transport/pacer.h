@@ -39,16 +39,16 @@ class Pacer
         return m_nextSend;
     }
 
-    /// Most segments of a burst now.
-    uint32_t BurstSegments(const TcpState& state, uint32_t minSegments) const
+    /// Most segments of a burst at `rate` payload bytes/s.
+    uint32_t BurstSegments(double rate, uint32_t mss, uint32_t minSegments) const
     {
         if (m_quantum == 0)
         {
             return 1;
         }
-        double bytes =
-            std::min(state.pacingRate * static_cast<double>(m_quantum) * 1e-9, MAX_BURST_BYTES);
-        return std::max(static_cast<uint32_t>(bytes / state.mss), minSegments);
+        double bytes = std::min(rate * static_cast<double>(m_quantum) * 1e-9, MAX_BURST_BYTES);
+        uint32_t segments = std::max(static_cast<uint32_t>(bytes / mss), minSegments);
+        return std::clamp(static_cast<uint32_t>(MAX_BURST_BYTES / mss), 1U, segments);
     }
 
     /// A burst of `bytes` of payload was sent.

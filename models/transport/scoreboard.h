@@ -84,6 +84,11 @@ class Scoreboard
         return m_ring[number & m_mask];
     }
 
+    const Segment& At(uint64_t number) const
+    {
+        return m_ring[number & m_mask];
+    }
+
     /// Keep a Flight for each segment from now on. \pre nothing was sent
     void KeepFlights()
     {

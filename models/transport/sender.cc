@@ -3,6 +3,8 @@
  */
 #include "sender.h"
 
+#include "congestion/slow-start.h"
+
 #include <algorithm>
 
 namespace tunnelcc
@@ -170,26 +172,22 @@ Sender::TrySend(int64_t now)
         }
         return;
     }
-    uint32_t quota = UINT32_MAX;
-    if (isPaced)
-    {
-        quota = m_pacer.BurstSegments(m_state, m_congestion->MinTsoSegments(m_state));
-    }
-    uint64_t bytes = 0;
-    uint32_t sent = SendBurst(now, quota, bytes);
-    bool isLimited = m_board.InFlight() >= m_state.cwnd;
-    if (sent > 0 || isLimited)
+    uint32_t perBurst = SegmentsPerBurst();
+    Burst burst = SendBurst(now, perBurst, isPaced);
+    bool isLimited = burst.isLimited || m_board.InFlight() >= m_state.cwnd;
+    if (burst.segments > 0 || isLimited)
     {
         ValidateCwnd(isLimited);
     }
-    if (sent > 0)
+    if (burst.segments == 0)
     {
-        ScheduleProbe(now);
+        return;
     }
-    if (isPaced && sent > 0)
+    ScheduleProbe(now);
+    if (isPaced)
     {
-        m_pacer.OnBurst(now, bytes, m_state.pacingRate);
-        if (sent == quota)
+        m_pacer.OnBurst(now, burst.bytes, m_state.pacingRate);
+        if (burst.segments == perBurst)
         {
             m_pacingTimer.Set(m_pacer.NextSend());
         }
@@ -197,28 +195,84 @@ Sender::TrySend(int64_t now)
 }
 
 uint32_t
-Sender::SendBurst(int64_t now, uint32_t quota, uint64_t& bytes)
+Sender::SegmentsPerBurst() const
 {
-    uint32_t sent = 0;
-    while (sent < quota && m_board.InFlight() < m_state.cwnd)
+    // Linux tcp_tso_autosize(): without pacing, by the rate that it would have.
+    double rate = m_state.pacingRate > 0 ? m_state.pacingRate : WindowPacing{}.GetRate(m_state);
+    return m_pacer.BurstSegments(rate, m_state.mss, m_congestion->MinTsoSegments(m_state));
+}
+
+Sender::Burst
+Sender::SendBurst(int64_t now, uint32_t perBurst, bool isOne)
+{
+    Burst burst;
+    uint32_t filled = 0; // segments of the current super-segment
+    while (m_board.InFlight() < m_state.cwnd && !(isOne && burst.segments == perBurst))
     {
         uint64_t before = m_buffer.SentOffset();
         if (auto lost = NextLost())
         {
             Retransmit(now, *lost);
-            bytes += m_board.At(*lost).length;
+            burst.bytes += m_board.At(*lost).length;
+        }
+        else if (filled == 0 && DefersNew(now, perBurst))
+        {
+            burst.isLimited = CongestionRoom() < PeerRoom();
+            break;
         }
         else if (SendNew(now))
         {
-            bytes += m_buffer.SentOffset() - before;
+            burst.bytes += m_buffer.SentOffset() - before;
+            filled = (filled + 1) % perBurst;
         }
         else
         {
             break;
         }
-        ++sent;
+        ++burst.segments;
     }
-    return sent;
+    return burst;
+}
+
+bool
+Sender::DefersNew(int64_t now, uint32_t perBurst) const
+{
+    // Linux tcp_tso_should_defer()
+    constexpr int64_t RECENT = 1'000'000;  // ns
+    constexpr uint64_t WINDOW_DIVISOR = 3; // sysctl tcp_tso_win_divisor
+    bool isRecent = now - std::max(m_lastSendTime, m_pacer.NextSend()) <= RECENT;
+    if (perBurst == 1 || !isRecent || m_state.caState >= CaState::RECOVERY ||
+        m_board.PacketsOut() == 0)
+    {
+        return false;
+    }
+    uint64_t full = uint64_t{perBurst} * m_state.mss;
+    uint64_t unsent = m_buffer.Unsent();
+    if (unsent <= m_state.mss || (m_isClosing && unsent <= full))
+    {
+        return false;
+    }
+    uint64_t windows = std::min<uint64_t>(m_windowEdge - m_buffer.Acked(),
+                                          uint64_t{m_state.cwnd} * m_state.mss);
+    uint64_t room = std::min(PeerRoom(), CongestionRoom());
+    if (room == 0 || room >= std::min(full, windows / WINDOW_DIVISOR))
+    {
+        return false;
+    }
+    int64_t nextAck = m_board.At(m_board.Una()).sentTime + m_state.srtt;
+    return nextAck - now <= std::min(m_state.srtt / 2, m_spec.deferralLimit);
+}
+
+uint64_t
+Sender::PeerRoom() const
+{
+    return m_windowEdge - std::min(m_windowEdge, m_buffer.SentOffset());
+}
+
+uint64_t
+Sender::CongestionRoom() const
+{
+    return uint64_t{m_state.cwnd - std::min(m_state.cwnd, m_board.InFlight())} * m_state.mss;
 }
 
 std::optional<uint64_t>
@@ -233,7 +287,7 @@ Sender::NewSegmentLength(bool fillsWindow) const
 {
     uint64_t unsent = m_buffer.Unsent();
     uint64_t length = std::min<uint64_t>(m_spec.mss, unsent);
-    uint64_t room = m_windowEdge - std::min(m_windowEdge, m_buffer.SentOffset());
+    uint64_t room = PeerRoom();
     if (length > room)
     {
         // Avoid the silly window syndrome (RFC 9293, section 3.8.6.2.1).

@@ -153,9 +153,25 @@ class Sender
         int64_t latestSacked{-1};
     };
 
+    /// What TrySend() got out at once.
+    struct Burst
+    {
+        uint32_t segments{0};
+        uint64_t bytes{0};     //!< payload
+        bool isLimited{false}; //!< cwnd leaves less room than DefersNew() wants
+    };
+
     // Sending
     void TrySend(int64_t now);
-    uint32_t SendBurst(int64_t now, uint32_t quota, uint64_t& bytes);
+    uint32_t SegmentsPerBurst() const;
+    /// Send what the windows allow. \param isOne no more than one burst
+    Burst SendBurst(int64_t now, uint32_t perBurst, bool isOne);
+    /// Whether new data waits until a whole burst of it may go.
+    bool DefersNew(int64_t now, uint32_t perBurst) const;
+    /// Payload bytes that the peer's window allows.
+    uint64_t PeerRoom() const;
+    /// Payload bytes that cwnd allows.
+    uint64_t CongestionRoom() const;
     std::optional<uint64_t> NextLost();
     /// Length of the next new segment, if one may be sent. \param fillsWindow however little room
     /// the window leaves
