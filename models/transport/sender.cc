@@ -252,8 +252,8 @@ Sender::DefersNew(int64_t now, uint32_t perBurst) const
     {
         return false;
     }
-    uint64_t windows = std::min<uint64_t>(m_windowEdge - m_buffer.Acked(),
-                                          uint64_t{m_state.cwnd} * m_state.mss);
+    uint64_t windows =
+        std::min<uint64_t>(m_windowEdge - m_buffer.Acked(), uint64_t{m_state.cwnd} * m_state.mss);
     uint64_t room = std::min(PeerRoom(), CongestionRoom());
     if (room == 0 || room >= std::min(full, windows / WINDOW_DIVISOR))
     {

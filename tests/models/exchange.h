@@ -290,12 +290,13 @@ class Exchange
         toClient.SetSink(client.tcp);
     }
 
-    /// Buffers of a MiB, and otherwise the defaults.
+    /// Buffers of a MiB, each segment sent by itself, and otherwise the defaults.
     static TcpSpec Spec()
     {
         TcpSpec spec;
         spec.receiveWindow = 1 << 20;
         spec.sendBuffer = 1 << 20;
+        spec.pacingQuantum = 0;
         return spec;
     }
 

@@ -250,6 +250,46 @@ class BacklogTest : public SimulationTestCase
     }
 };
 
+class DeferralTest : public SimulationTestCase
+{
+  public:
+    /**
+     * \param gap between pairs of segments, ns
+     * \param limit TcpSpec::deferralLimit
+     * \param expected what leaves while ACKs of the pairs come in
+     */
+    DeferralTest(int64_t gap, int64_t limit, const std::string& name, const std::string& expected)
+        : SimulationTestCase("New data waits for a burst of four: " + name),
+          m_gap(gap),
+          m_limit(limit),
+          m_expected(expected)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.pacingQuantum = 51 * MS / 10; // 4.08 segments at twice 40 in 100 ms
+        spec.deferralLimit = m_limit;
+        Exchange exchange(100 * MS, spec);
+        exchange.client.control.cwnd = 40;
+        exchange.Connect();
+        for (int pair = 0; pair < 20; ++pair)
+        {
+            int64_t time = 100 * MS + pair / 2 * m_gap + pair % 2 * MS / 2;
+            exchange.WriteSegments(time, 2);
+        }
+        exchange.WriteSegments(190 * MS, 100);
+        RunUntil(202 * MS + 3 * m_gap / 2);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(190 * MS), m_expected, "bursts");
+    }
+
+    int64_t m_gap;
+    int64_t m_limit;
+    std::string m_expected;
+};
+
 class FinTest : public SimulationTestCase
 {
   public:
@@ -525,6 +565,23 @@ class TransportExchangeTestSuite : public ns3::TestSuite
         AddTestCase(new PiggybackTest, Duration::QUICK);
         AddTestCase(new NagleTest, Duration::QUICK);
         AddTestCase(new BacklogTest, Duration::QUICK);
+        AddTestCase(new DeferralTest(MS,
+                                     MS,
+                                     "the next ACK is near",
+                                     "40@200 41@201 42@201 43@201 44@201 45@202 46@202 47@202 "
+                                     "48@202 49@203 50@203 51@203 52@203"),
+                    Duration::QUICK);
+        AddTestCase(
+            new DeferralTest(5 * MS,
+                             MS,
+                             "not if it is far off",
+                             "40@200 41@200.5 42@200.5 43@200.5 44@205 45@205.5 46@205.5 47@205.5"),
+            Duration::QUICK);
+        AddTestCase(new DeferralTest(5 * MS,
+                                     NEVER,
+                                     "before 6.18, even then",
+                                     "40@200 41@205 42@205 43@205 44@205"),
+                    Duration::QUICK);
         AddTestCase(new FinTest, Duration::QUICK);
         AddTestCase(new ZeroWindowTest(false), Duration::QUICK);
         AddTestCase(new ZeroWindowTest(true), Duration::QUICK);

