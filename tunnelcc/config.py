@@ -363,7 +363,7 @@ class Tcp(Model):
     delayed_ack: Timer = Field(0.04, description="longest delay of an ACK (Linux TCP_DELACK_MIN)")
     ack_every: Annotated[int, whole(1, 64)] = Field(2, description="segments per ACK")
     pacing_quantum: Annotated[float, time(1e-6, 1, at_zero=True)] = Field(
-        0.001, description="time's worth of data in one paced burst (Linux TSO); 0: each packet"
+        0.001, description="time's worth of data in one burst (Linux TSO); 0: packet by packet"
     )
     ecn: Switch = Field(False, description="explicit congestion notification (RFC 3168)")
     nodelay: Switch = Field(False, description="no Nagle algorithm (TCP_NODELAY)")
