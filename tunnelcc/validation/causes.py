@@ -29,7 +29,7 @@ _LATE_LINK = (
 _TWO_BBR = (
     "Windows, rates and the loss of the first 30 s agree with the reference's series (194 and 193 "
     "segments, 26.6 and 26.7 Mbit/s, 2742 and 2614 retransmissions of the first flow at seed 1); "
-    "afterwards the flows here stay longer in the phases where both overflow the queue. Unexplained."
+    "afterwards the flows here spend longer overflowing the queue together. Unexplained."
 )
 _STARTUP_LOSS = (
     "Random loss may end STARTUP early or late, and STARTUP's overshoot is most of what is lost "
