@@ -5,7 +5,7 @@
 # tests/models/*.cc: ns-3 TestSuites in one program, each a CTest test of its own.
 file(GLOB test_sources CONFIGURE_DEPENDS "${root}/tests/models/*.cc")
 add_executable(tunnelcc-tests ${test_sources})
-target_link_libraries(tunnelcc-tests PRIVATE tunnelcc-models)
+target_link_libraries(tunnelcc-tests PRIVATE tunnelcc-models ns3::point-to-point)
 target_compile_definitions(tunnelcc-tests
                            PRIVATE TUNNELCC_TEST_DATA="${root}/tests/reference")
 # GCC 12, optimising across files, sees an overflow inside libstdc++ that is not there.
@@ -26,7 +26,7 @@ file(GLOB scratch_sources CONFIGURE_DEPENDS "${root}/scratch/*.cc")
 foreach(source IN LISTS scratch_sources)
   cmake_path(GET source STEM name)
   add_executable(scratch-${name} "${source}")
-  target_link_libraries(scratch-${name} PRIVATE tunnelcc-models)
+  target_link_libraries(scratch-${name} PRIVATE tunnelcc-models ns3::point-to-point)
   set_target_properties(scratch-${name} PROPERTIES OUTPUT_NAME "${name}"
                                                    RUNTIME_OUTPUT_DIRECTORY scratch)
   add_test(NAME scratch/${name} COMMAND scratch-${name})

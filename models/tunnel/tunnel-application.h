@@ -1,0 +1,83 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_TUNNEL_APPLICATION_H
+#define TUNNELCC_TUNNEL_APPLICATION_H
+
+#include "experiment/experiment-spec.h"
+
+#include "ns3/address.h"
+#include "ns3/application.h"
+#include "ns3/ptr.h"
+#include "ns3/socket.h"
+#include "ns3/traced-callback.h"
+#include "ns3/type-id.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/**
+ * One end of a relay tunnel's carrier as an ordinary ns-3 application, for any topology and any
+ * TCP socket of ns-3's: handshake, then application bytes in messages, wrapped by the same layers
+ * as on the fused path.
+ *
+ * It makes and takes the application bytes itself: between an application and a relay of its own
+ * host, ns-3's sockets would stall, because they do not tell when a window opens again. Install one
+ * on a node of each side, give both the same RelaySpec, and the server its client; each pair has
+ * one carrier. Bytes have no contents: the two ends tell each other where messages end. Left out:
+ * CPU costs, and what RelaySpec says of TCP and loopbacks, which is the sockets' affair.
+ */
+class TunnelApplication : public ns3::Application
+{
+  public:
+    /// Attributes Local, Remote, Protocol, MaxBytes; trace source Rx.
+    static ns3::TypeId GetTypeId();
+
+    /// Signature of the trace source Rx. \param bytes of the application that arrived together
+    using RxCallback = void (*)(uint64_t bytes);
+
+    TunnelApplication();
+    ~TunnelApplication() override;
+
+    /// Be the end that opens the carrier. \param spec the tunnel
+    void SetClient(const RelaySpec& spec);
+
+    /// Be the end that the carrier reaches. \param spec the tunnel  \param client the other end
+    void SetServer(const RelaySpec& spec, ns3::Ptr<TunnelApplication> client);
+
+    /// TCP payload bytes handed to the carrier so far, handshake included.
+    uint64_t CarrierBytes() const;
+
+    /// Application bytes that have arrived, in whole messages.
+    uint64_t ReceivedBytes() const;
+
+  protected:
+    void DoDispose() override;
+
+  private:
+    class Carrier;
+
+    void StartApplication() override;
+    void StopApplication() override;
+    void OnAccepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from);
+
+    ns3::Address m_local;   //!< server: where to listen
+    ns3::Address m_remote;  //!< client: where to connect to
+    ns3::TypeId m_protocol; //!< of the socket factory
+    uint64_t m_maxBytes{0}; //!< of the application, to send
+    uint64_t m_received{0}; //!< of the application
+    RelaySpec m_spec;
+    bool m_isClient{true};
+    ns3::Ptr<TunnelApplication> m_peer; //!< the client, if this is the server
+    ns3::Ptr<ns3::Socket> m_listener;
+    std::unique_ptr<Carrier> m_carrier;
+    ns3::TracedCallback<uint64_t> m_rx;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_TUNNEL_APPLICATION_H
