@@ -15,6 +15,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 namespace tunnelcc
 {
@@ -32,6 +34,26 @@ FindTypeId(std::string_view name, ns3::TypeId& typeId)
 
 /// Least and greatest integers that a double holds exactly.
 constexpr double MAX_EXACT = 9007199254740992.;
+
+/// Longest time, s: as long as a run may be.
+constexpr double MAX_TIME = 100'000;
+
+/// A range that ns-3 does not check, beyond which it aborts or never returns.
+struct SafeRange
+{
+    std::string_view typeId;
+    std::string_view attribute;
+    double minimum;
+    double maximum;
+};
+
+constexpr SafeRange SAFE_RANGES[] = {
+    // Update() counts the ACKs of the Reno-friendly window down by 8 (1 + Beta) / (3 - 3 Beta)
+    // eighths of cwnd, for ever if that is no segment, as it is below 0.2 with a window of two.
+    {"ns3::TcpCubic", "Beta", 0.2, 0.99},
+    // RecalcParam() divides by it in whole milliseconds.
+    {"ns3::TcpHybla", "RRTT", 0.001, MAX_TIME},
+};
 
 /// Name of the attribute that selects a random stream.
 constexpr std::string_view STREAM_ATTRIBUTE = "Stream";
@@ -123,15 +145,50 @@ GetNumber(AttributeKind kind, const ns3::AttributeValue& value)
     }
 }
 
+/// What ns-3 checks, such as "uint32_t 0:4294967295".
+std::pair<double, double>
+GetCheckedRange(const ns3::AttributeChecker& checker)
+{
+    const std::string text = checker.GetUnderlyingTypeInformation();
+    const std::size_t begin = text.find(' ') + 1;
+    const std::size_t colon = text.find(':', begin);
+    return {std::max(std::stod(text.substr(begin)), -MAX_EXACT),
+            std::min(std::stod(text.substr(colon + 1)), MAX_EXACT)};
+}
+
+std::pair<double, double>
+GetRange(std::string_view typeId,
+         const ns3::TypeId::AttributeInformation& attribute,
+         AttributeKind kind)
+{
+    for (const SafeRange& range : SAFE_RANGES)
+    {
+        if (range.typeId == typeId && range.attribute == attribute.name)
+        {
+            return {range.minimum, range.maximum};
+        }
+    }
+    switch (kind)
+    {
+    case AttributeKind::BOOLEAN:
+        return {0, 1};
+    case AttributeKind::TIME:
+        return {0, MAX_TIME};
+    default:
+        return GetCheckedRange(*attribute.checker);
+    }
+}
+
 CongestionParameterInfo
-Describe(const ns3::TypeId::AttributeInformation& attribute, AttributeKind kind)
+Describe(std::string_view typeId,
+         const ns3::TypeId::AttributeInformation& attribute,
+         AttributeKind kind)
 {
     CongestionParameterInfo info;
     info.name = attribute.name;
     info.defaultValue = GetNumber(kind, *attribute.initialValue);
     info.unit = GetUnit(kind);
-    info.minimum = kind == AttributeKind::INTEGER || kind == AttributeKind::REAL ? -MAX_EXACT : 0;
-    info.maximum = kind == AttributeKind::BOOLEAN ? 1 : MAX_EXACT;
+    std::tie(info.minimum, info.maximum) = GetRange(typeId, attribute, kind);
     info.doc = attribute.help;
     info.source = "ns-3.44";
     return info;
@@ -174,7 +231,7 @@ SetNumber(ns3::Ptr<ns3::TcpCongestionOps> ops,
             return;
         }
         found = true;
-        CheckParameterRange(typeId, Describe(attribute, kind), value);
+        CheckParameterRange(typeId, Describe(typeId, attribute, kind), value);
         if (!ops->SetAttributeFailSafe(name, *MakeValue(kind, value)))
         {
             throw std::invalid_argument(std::string(typeId) + ": parameter '" + name +
@@ -230,7 +287,7 @@ DescribeNs3Attributes(std::string_view typeId)
     if (FindTypeId(typeId, found))
     {
         ForEachNumber(found, [&](const auto& attribute, AttributeKind kind) {
-            infos.push_back(Describe(attribute, kind));
+            infos.push_back(Describe(typeId, attribute, kind));
         });
     }
     return infos;
