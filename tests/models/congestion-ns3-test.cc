@@ -200,6 +200,69 @@ class CubicOpsTest : public Ns3TestCase
     }
 };
 
+class IdleCubicOpsTest : public Ns3TestCase
+{
+  public:
+    IdleCubicOpsTest()
+        : Ns3TestCase("TcpCubic's curve goes on while nothing is sent; ours waits")
+    {
+    }
+
+  private:
+    /// Segments by which a window of 700 grows in the round trip after ten idle seconds.
+    uint32_t GrowAfterIdle(const std::string& name)
+    {
+        auto control = MakeCongestionControl(name, {}, 1);
+        FakeTransport transport(*control, RTT, 1000);
+        transport.Lose();
+        transport.AckWindow();
+        const uint32_t before = transport.state.cwnd;
+        transport.TimePasses(10 * SECOND);
+        control->OnTransmitStart(transport.state, transport.now, 10 * SECOND);
+        transport.AckWindow();
+        ns3::Simulator::Destroy();
+        return transport.state.cwnd - before;
+    }
+
+    void DoRun() override
+    {
+        // The plateau, 300 segments above, lies K = 9.1 s ahead.
+        NS_TEST_EXPECT_MSG_LT(GrowAfterIdle("cubic"), 15, "as after the round trip before");
+        NS_TEST_EXPECT_MSG_GT(GrowAfterIdle("ns3::TcpCubic"), 150, "towards the plateau at once");
+    }
+};
+
+class RestoredWindowTest : public Ns3TestCase
+{
+  public:
+    RestoredWindowTest()
+        : Ns3TestCase("The adapter tells TcpBbr that a time-out is over, which restores its window")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const char* name : {"bbr", "ns3::TcpBbr"})
+        {
+            auto control = MakeCongestionControl(name, {}, 1);
+            FakePipe pipe(*control, 1000, RTT);
+            pipe.Run(5 * SECOND);
+            const uint32_t before = pipe.state.cwnd;
+            control->GetSsThresh(pipe.state, pipe.now);
+            pipe.state.cwnd = 1;
+            control->OnCaState(pipe.state, CaState::LOSS, pipe.now);
+            pipe.state.caState = CaState::LOSS;
+            NS_TEST_EXPECT_MSG_EQ(pipe.state.cwnd, 1, name);
+            control->OnCaState(pipe.state, CaState::OPEN, pipe.now);
+            pipe.state.caState = CaState::OPEN;
+            pipe.Run(RTT / 10);
+            NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.cwnd, before, 3, name);
+            ns3::Simulator::Destroy();
+        }
+    }
+};
+
 class LimitedGrowthTest : public Ns3TestCase
 {
   public:
@@ -327,7 +390,8 @@ class AttributeTest : public Ns3TestCase
         CheckRefused("ns3::TcpVegas", {{"Alfa", 3}}, "Alpha");
         CheckRefused("ns3::TcpVegas", {{"Alpha", -3}}, "Alpha");
         CheckRefused("ns3::TcpVegas", {{"Alpha", 2.5}}, "whole");
-        CheckRefused("ns3::TcpVegas", {{"Alpha", 1e12}}, "refused");
+        CheckRefused("ns3::TcpVegas", {{"Alpha", 1e12}}, "4.29497e+09"); // 32 bits
+        CheckRefused("ns3::TcpHybla", {{"RRTT", 0}}, "0.001");
         CheckRefused("ns3::TcpVega", {}, "ns3::TcpVegas");
         CheckRefused("ns3::UdpClient", {}, "ns3::TcpVegas");
         CheckRefused("ns3::TcpCongestionOps", {}, "ns3::TcpVegas");
@@ -361,6 +425,8 @@ class CongestionNs3TestSuite : public ns3::TestSuite
         AddTestCase(new AllTypeIdsTest, Duration::QUICK);
         AddTestCase(new IdenticalRenoTest, Duration::QUICK);
         AddTestCase(new CubicOpsTest, Duration::QUICK);
+        AddTestCase(new IdleCubicOpsTest, Duration::QUICK);
+        AddTestCase(new RestoredWindowTest, Duration::QUICK);
         AddTestCase(new LimitedGrowthTest, Duration::QUICK);
         AddTestCase(new VegasOpsTest, Duration::QUICK);
         AddTestCase(new BbrOpsTest, Duration::QUICK);

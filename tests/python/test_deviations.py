@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""models/deviations.md: what it measured comes out again, and the tests that it names exist."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import tunnelcc as tc
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "models/deviations.md").read_text()
+
+
+def _load_measure():
+    path = ROOT / "results/deviations/measure.py"
+    spec = importlib.util.spec_from_file_location("measured_deviations", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["measured_deviations"] = module  # where its dataclass looks itself up
+    spec.loader.exec_module(module)
+    return module
+
+
+MEASURE = _load_measure()
+
+
+def _row(key: str) -> list[str]:
+    (line,) = [line for line in PAGE.splitlines() if f"`test_effect[{key}]`" in line]
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+@pytest.mark.parametrize("effect", MEASURE.EFFECTS, ids=lambda effect: effect.key)
+def test_effect(effect):
+    ours, theirs = effect.values()
+    least, most = effect.ratio
+    assert least <= theirs / ours <= most
+    *_, on_page_ours, on_page_theirs, _test = _row(effect.key)
+    assert (float(on_page_ours), float(on_page_theirs)) == pytest.approx((ours, theirs), rel=0.1)
+
+
+def test_page_tells_of_what_was_measured():
+    for effect in MEASURE.EFFECTS:
+        _, what, linux, condition, *_ = _row(effect.key)
+        assert (what, linux, condition) == (
+            effect.what, effect.linux, f"{effect.condition}: {effect.unit}",
+        )  # fmt: skip
+
+
+def test_every_test_that_the_page_names_exists():
+    named = re.findall(r"`([a-z0-9_-]+\.(?:cc|py))::(\w+)`((?:, `\w+`)*)", PAGE)
+    assert len(named) > 25
+    for file, name, others in named:
+        folder = ROOT / "tests" / ("models" if file.endswith(".cc") else "python")
+        text = (folder / file).read_text()
+        for test in (name, *re.findall(r"\w+", others)):
+            assert re.search(rf"^(class|def) {test}\b", text, re.MULTILINE), (file, test)
+
+
+def test_a_relay_hides_no_loopback_losses(relay_result):
+    for legs in relay_result.legs:
+        assert [leg.retransmits for leg in legs if leg.name != "carrier"] == [0, 0]
+        assert next(leg.retransmits for leg in legs if leg.name == "carrier") > 0
+
+
+@pytest.mark.parametrize(("renews", "times"), [(False, 6), (True, 1)])
+def test_ties_put_probe_rtt_off(renews, times):
+    flow = tc.Flow(
+        cc={"name": "bbr", "renew_min_rtt_on_tie": renews}, rate="50Mbps", write_size="16KiB"
+    )
+    path = tc.Path(rate="100Mbps", rtt="40ms")
+    experiment = tc.Experiment(path=path, flows=[flow], duration="65s", probe_interval="20ms")
+    cwnd = tc.run(experiment, progress=False).raw.legs[0].cwnd[100:]  # not the initial windows
+    is_low = cwnd <= 4
+    assert (is_low[1:] & ~is_low[:-1]).sum() == times
+
+
+def test_bbr3_does_not_see_marks():
+    def queue_delay(**path: object) -> float:
+        experiment = tc.Experiment(
+            path=tc.Path(rate="100Mbps", rtt="40ms", **path), flows=[tc.Flow(cc="bbr3")],
+            tcp=tc.Tcp(ecn=True), duration="10s",
+        )  # fmt: skip
+        return tc.run(experiment, progress=False).raw.forward.queue_delay_p95
+
+    assert queue_delay(ecn_threshold="10p") == queue_delay()
+
+
+@pytest.mark.parametrize(("kernel", "seconds"), [("5.10", 127), ("6.18", 131)])
+def test_a_connection_without_answer_fails(kernel, seconds):
+    experiment = tc.Experiment(
+        path=tc.Path(loss=0.999999), hosts=tc.Hosts(kernel=kernel), duration="140s",
+        start_jitter="0s",
+    )  # fmt: skip
+    (flow,) = tc.run(experiment, progress=False).to_dict()["flows"]
+    assert flow["legs"][0]["connect_failed_s"] == pytest.approx(seconds)
+    assert flow["legs"][0]["established_s"] is None
