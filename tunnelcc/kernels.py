@@ -27,6 +27,7 @@ class Kernel:
     deferral_limit: float  # seconds within which an ACK must be due for new data to wait for it
     tcp_memory_fraction: float  # of the host's memory, for all sockets
     tcp_reserve: int  # bytes that a socket keeps of what it released, still counted
+    syn_linear_timeouts: int  # time-outs of a SYN before they double
     sources: dict[str, tuple[str, str]]  # setting → (label, source)
 
     @property
@@ -64,5 +65,6 @@ def _kernel(version: str, entry: dict[str, Any]) -> Kernel:
         deferral_limit=parse_time(entry["tso_deferral"]["limit"]),
         tcp_memory_fraction=entry["tcp_memory"]["fraction"],
         tcp_reserve=entry["tcp_reserve"]["bytes"],
+        syn_linear_timeouts=entry["syn_linear_timeouts"]["count"],
         sources={name: (value["label"], value["source"]) for name, value in settings.items()},
     )

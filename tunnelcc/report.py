@@ -61,6 +61,8 @@ def print_result(result: Result) -> None:
             f"server {_percent(hosts['server']['utilisation'])}",
         ),
     ]
+    if failed := sum(_path_leg(flow)["connect_failed_s"] is not None for flow in totals["flows"]):
+        lines.append(("not connected", f"{failed} flows: no answer to the last SYN"))
     console.print(_grid([*lines, *_packet_tunnel_lines(totals)]))
 
 
@@ -180,7 +182,7 @@ def print_experiment() -> None:
     table.add_row("hosts.client.*", "–", "any key of hosts, for the client alone", "")
     table.add_row("hosts.server.*", "–", "any key of hosts, for the server alone", "")
     console.print(table)
-    console.print("\nWhat kernels make of hosts.tcp_rmem, tcp_wmem and memory", style="bold")
+    console.print("\nWhat hosts.kernel makes of tcp_rmem, tcp_wmem, memory, SYNs", style="bold")
     for kernel in kernels().values():
         console.print(f"\n{kernel.version}: {kernel.summary}", markup=False)
         shares = {
@@ -190,6 +192,7 @@ def print_experiment() -> None:
             "tso_deferral": format_time(kernel.deferral_limit),
             "tcp_memory": kernel.tcp_memory_fraction,
             "tcp_reserve": f"{kernel.tcp_reserve}B",
+            "syn_linear_timeouts": kernel.syn_linear_timeouts,
         }
         table = _table("share", "value", "label", "source")
         for name, (label, source) in kernel.sources.items():

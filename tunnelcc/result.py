@@ -289,6 +289,7 @@ class Result:
             "wire_bytes": leg.wire_bytes,
             "ack_wire_bytes": leg.ack_wire_bytes,
             "established_s": _moment(leg.established_time),
+            "connect_failed_s": leg.connect_failed_time,
             "finished_s": _moment(leg.finished_time),
         }
 

@@ -129,6 +129,7 @@ def _tcp(experiment: Experiment) -> Any:
     spec.send_wake_fraction = kernels()[sender.kernel].send_wake_fraction
     spec.deferral_limit = nanoseconds(kernels()[sender.kernel].deferral_limit)
     spec.initial_window = tcp.initial_window
+    spec.syn_linear_timeouts = kernels()[experiment.hosts.of("client").kernel].syn_linear_timeouts
     spec.min_rto = nanoseconds(tcp.min_rto)
     spec.delayed_ack = nanoseconds(tcp.delayed_ack)
     spec.ack_every = tcp.ack_every

@@ -36,7 +36,8 @@ struct LegResult
     uint64_t rtos{0};           //!< measured part of the run
     uint64_t tailLossProbes{0}; //!< measured part of the run
     double establishedTime{-1}; //!< s; −1: never
-    double finishedTime{-1};    //!< s, FIN acknowledged; −1: never
+    std::optional<double> connectFailedTime; //!< s, no answer to the last SYN; none: not so
+    double finishedTime{-1};                 //!< s, FIN acknowledged; −1: never
 
     std::vector<double> goodput;           //!< bit/s of payload read, since the previous probe
     std::vector<double> throughput;        //!< bit/s of IP bytes sent, since the previous probe

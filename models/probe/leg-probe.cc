@@ -3,6 +3,8 @@
  */
 #include "leg-probe.h"
 
+#include <algorithm>
+
 namespace tunnelcc
 {
 
@@ -52,6 +54,11 @@ LegProbe::Finish()
     m_result.tailLossProbes = counters.tailLossProbes - m_atStart.tailLossProbes;
     m_result.establishedTime = Seconds(m_sender.EstablishedTime());
     m_result.finishedTime = Seconds(m_sender.FinishedTime());
+    int64_t failed = std::max(m_sender.ConnectFailedTime(), m_receiver.ConnectFailedTime());
+    if (failed >= 0)
+    {
+        m_result.connectFailedTime = Seconds(failed);
+    }
 }
 
 } // namespace tunnelcc

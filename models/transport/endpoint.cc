@@ -16,8 +16,9 @@ constexpr int64_t US = 1'000;
 /// ACKs sent at once when data begins to arrive (Linux TCP_MAX_QUICKACKS).
 constexpr uint32_t QUICK_ACKS = 16;
 
-/// SYN retransmissions double the initial RTO at most this often (Linux tcp_syn_retries).
-constexpr int MAX_SYN_BACKOFF = 6;
+/// Retransmissions of a SYN and of a SYN-ACK (Linux sysctl tcp_syn_retries, tcp_synack_retries).
+constexpr uint32_t SYN_RETRIES = 6;
+constexpr uint32_t SYN_ACK_RETRIES = 5;
 
 } // namespace
 
@@ -72,12 +73,28 @@ TcpEndpoint::SendSyn(int64_t now)
     uint32_t bytes = IpBytes(packet, m_spec);
     m_wire.ackBytes += bytes;
     m_channel.Send(now, packet, bytes);
-    m_synTimer.Set(now + (RttEstimator::INITIAL_RTO << std::min(m_synRetries, MAX_SYN_BACKOFF)));
+    uint32_t doublings = m_synRetries - std::min(m_synRetries, LinearTimeouts());
+    m_synTimer.Set(now + (RttEstimator::INITIAL_RTO << doublings));
+}
+
+uint32_t
+TcpEndpoint::LinearTimeouts() const
+{
+    return m_state == State::SYN_SENT ? m_spec.synLinearTimeouts : 0;
 }
 
 void
 TcpEndpoint::OnSynTimer(int64_t now)
 {
+    // Linux tcp_write_timeout(), reqsk_timer_handler(): linear time-outs come on top.
+    bool isAnswer = m_state == State::SYN_RECEIVED;
+    if (m_synRetries == (isAnswer ? SYN_ACK_RETRIES : SYN_RETRIES + LinearTimeouts()))
+    {
+        m_connectFailedTime = isAnswer ? -1 : now;
+        m_state = State::CLOSED;
+        m_synRetries = 0;
+        return;
+    }
     ++m_synRetries;
     SendSyn(now);
 }
@@ -146,6 +163,10 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const SackBlocks* blocks
     {
         OnSyn(now, packet);
         return;
+    }
+    if (m_state == State::CLOSED)
+    {
+        return; // the handshake was given up
     }
     if (packet.kind == PacketKind::SYN_ACK)
     {

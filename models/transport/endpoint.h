@@ -122,6 +122,12 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
         return m_establishedTime;
     }
 
+    /// When Connect() was given up for want of an answer, ns; −1: it was not.
+    int64_t ConnectFailedTime() const
+    {
+        return m_connectFailedTime;
+    }
+
     /// When the peer acknowledged our FIN, ns; −1: not yet.
     int64_t FinishedTime() const
     {
@@ -143,6 +149,7 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     void SendWindowProbe(int64_t now) override;
     void ChargeMemory();
     void SendSyn(int64_t now);
+    uint32_t LinearTimeouts() const;
     void SendAck(int64_t now);
     Packet MakePacket(PacketKind kind) const;
     Packet MakeAck(const SackBlocks*& blocks);
@@ -168,10 +175,11 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
 
     State m_state{State::CLOSED};
     int64_t m_synTime{0};
-    int m_synRetries{0};    //!< by time-out
-    uint32_t m_synsSent{0}; //!< SYNs or SYN-ACKs, answers to repeated SYNs included
+    uint32_t m_synRetries{0}; //!< by time-out
+    uint32_t m_synsSent{0};   //!< SYNs or SYN-ACKs, answers to repeated SYNs included
     uint32_t m_peerWindow{0};
     int64_t m_establishedTime{-1};
+    int64_t m_connectFailedTime{-1};
     int64_t m_finishedTime{-1};
 
     int64_t m_peerRtt{0};        //!< latest SRTT of the other end, ns

@@ -49,13 +49,14 @@ class Rack
     }
 
     /**
-     * A D-SACK showed a needless retransmission: widen the window, once a round trip (step 4).
+     * A D-SACK showed a needless retransmission: widen the window, once a round trip (step 4). As
+     * in Linux since 5.15, only where reordering was seen.
      * \param priorDelivered delivered count when the segment just delivered was sent
      * \param delivered delivered count now
      */
     void OnDuplicate(uint64_t priorDelivered, uint64_t delivered)
     {
-        if (priorDelivered < m_widenAfter)
+        if (!m_hasReordering || priorDelivered < m_widenAfter)
         {
             return;
         }

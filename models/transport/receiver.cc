@@ -131,7 +131,7 @@ Receiver::UpdateBlocks(uint64_t begin, uint64_t end)
     SackBlocks updated{};
     uint32_t count = 0;
     auto add = [&](uint64_t blockBegin, uint64_t blockEnd) {
-        if (blockEnd > m_next && count < m_maxBlocks)
+        if (blockEnd > m_next && count < SackBlocks::MAX)
         {
             updated.begin[count] = static_cast<uint32_t>(blockBegin);
             updated.end[count] = static_cast<uint32_t>(blockEnd);
@@ -179,7 +179,7 @@ Receiver::FillAck(Packet& ack)
     ack.isDuplicate = m_reportsDuplicate;
     if (!m_reportsDuplicate)
     {
-        ack.sackBlocks = m_blockCount;
+        ack.sackBlocks = std::min(m_blockCount, m_maxBlocks);
         return &m_blocks;
     }
     m_reportsDuplicate = false;

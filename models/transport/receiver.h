@@ -140,7 +140,7 @@ class Receiver
 
     const TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
     ReceiveWindow m_window;
-    uint32_t m_maxBlocks;
+    uint32_t m_maxBlocks; //!< of an ACK; one more run may be remembered, as in Linux
     std::vector<Slot> m_ring;
     uint64_t m_mask{0};
     uint64_t m_next{0};         //!< next segment expected

@@ -12,34 +12,50 @@ namespace tunnelcc
 {
 
 /**
- * Smoothed RTT and retransmission time-out, RFC 6298 section 2, with Linux's floor: the variance
- * term, not the sum, is at least the minimum RTO, so that RTO >= SRTT + 200 ms.
- *
- * Left out: Linux's per-round maximum of the deviation and its damping of falling RTTs.
+ * Smoothed RTT and retransmission time-out, RFC 6298 section 2, as Linux has them
+ * (tcp_rtt_estimator()): the variance term, not the sum, is at least the minimum RTO, so that
+ * RTO >= SRTT + 200 ms; it is the largest of a round trip's and decays once a round trip; RTTs that
+ * fall count an eighth where they would raise it.
  */
 class RttEstimator
 {
   public:
     /// \param minRto floor of the variance term, ns
     explicit RttEstimator(int64_t minRto)
-        : m_minRto(minRto)
+        : m_minRto(minRto),
+          m_largest(minRto)
     {
     }
 
-    /// Take a sample, ns. Ends any back-off.
-    void Sample(int64_t rtt)
+    /**
+     * Take a sample. Ends any back-off.
+     * \param rtt ns
+     * \param una first unacknowledged segment
+     * \param nxt next segment to be sent
+     */
+    void Sample(int64_t rtt, uint64_t una, uint64_t nxt)
     {
+        m_backoff = 0;
         if (m_srtt == 0)
         {
             m_srtt = rtt;
-            m_rttvar = rtt / 2;
+            m_deviation = rtt / 2;
+            m_variance = m_largest = std::max(4 * m_deviation, m_minRto);
+            m_roundEnd = nxt;
+            return;
         }
-        else
+        int64_t error = std::abs(rtt - m_srtt) - m_deviation;
+        bool isDamped = rtt < m_srtt && error > 0;
+        m_deviation += error / (isDamped ? 32 : 4);
+        m_srtt += (rtt - m_srtt) / 8;
+        m_largest = std::max(m_largest, 4 * m_deviation);
+        m_variance = std::max(m_variance, m_largest);
+        if (una > m_roundEnd)
         {
-            m_rttvar += (std::abs(m_srtt - rtt) - m_rttvar) / 4;
-            m_srtt += (rtt - m_srtt) / 8;
+            m_variance -= (m_variance - m_largest) / 4;
+            m_roundEnd = nxt;
+            m_largest = m_minRto;
         }
-        m_backoff = 0;
     }
 
     /// Smoothed RTT, ns; 0 before the first sample.
@@ -51,7 +67,7 @@ class RttEstimator
     /// Retransmission time-out with back-off, ns (at most 120 s, as Linux).
     int64_t Rto() const
     {
-        int64_t rto = m_srtt ? m_srtt + std::max(m_minRto, 4 * m_rttvar) : INITIAL_RTO;
+        int64_t rto = m_srtt ? m_srtt + m_variance : INITIAL_RTO;
         return std::min(rto << m_backoff, MAX_RTO);
     }
 
@@ -75,7 +91,10 @@ class RttEstimator
 
     int64_t m_minRto;
     int64_t m_srtt{0};
-    int64_t m_rttvar{0};
+    int64_t m_deviation{0}; //!< mean, of samples from m_srtt (Linux mdev_us / 4)
+    int64_t m_largest;      //!< four deviations, largest of the round trip (mdev_max_us)
+    int64_t m_variance{0};  //!< what the time-out adds to m_srtt (rttvar_us)
+    uint64_t m_roundEnd{0}; //!< segment whose acknowledgement ends the round trip (rtt_seq)
     int m_backoff{0};
 };
 

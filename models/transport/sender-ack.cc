@@ -40,9 +40,10 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     event.rate = m_rate.OnAckEnd(now, summary.delivered > 0);
     event.isAckDelayed = packet.sackBlocks == 0 && m_buffer.Acked() - bytesBefore < m_spec.mss &&
                          IsAnswerToLoneSegment(summary, event.rate);
+    bool isProbeDuplicate = packet.isDuplicate && IsOfProbe(m_board.Expand(blocks->begin[0]));
     if (packet.isDuplicate)
     {
-        OnDuplicate(m_board.Expand(blocks->begin[0]), event.rate);
+        OnDuplicate(m_board.Expand(blocks->begin[0]), isProbeDuplicate, event.rate);
     }
     if (m_board.LostOut() + m_board.SackedOut() + summary.delivered > 0)
     {
@@ -50,7 +51,7 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     }
     if (m_probeEnd)
     {
-        EndTailLossProbe(now, ack, packet.isDuplicate);
+        EndTailLossProbe(now, ack, isProbeDuplicate);
     }
     UpdateState(now, lostBefore, summary, packet.timestamp);
     CompleteRateSample(event.rate);
@@ -145,7 +146,7 @@ Sender::UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo)
     {
         return -1;
     }
-    m_rtt.Sample(smoothed);
+    m_rtt.Sample(smoothed, m_board.Una(), m_board.Nxt());
     m_state.srtt = m_rtt.Srtt();
     m_state.minRtt = std::min(m_state.minRtt, latest);
     m_state.lastRtt = latest;

@@ -124,11 +124,18 @@ Sender::OnEcnEcho(int64_t now)
     }
 }
 
-void
-Sender::OnDuplicate(uint64_t number, const RateSample& rate)
+bool
+Sender::IsOfProbe(uint64_t duplicate) const
 {
+    return m_probeEnd == duplicate + 1; // FLAG_DSACK_TLP
+}
+
+void
+Sender::OnDuplicate(uint64_t number, bool isOfProbe, const RateSample& rate)
+{
+    // Linux tcp_dsack_seen()
     m_undo.OnDuplicate(number);
-    if (!m_probeEnd)
+    if (!isOfProbe)
     {
         m_rack.OnDuplicate(rate.priorDelivered, m_state.delivered);
     }

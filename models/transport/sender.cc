@@ -55,7 +55,7 @@ Sender::OnEstablished(int64_t now, int64_t rtt, uint32_t window)
     m_isEstablished = true;
     m_windowEdge = window;
     m_largestWindow = window;
-    m_rtt.Sample(rtt);
+    m_rtt.Sample(rtt, m_board.Una(), m_board.Nxt());
     m_state.srtt = m_rtt.Srtt();
     m_state.minRtt = rtt;
     m_state.lastRtt = rtt;
@@ -71,7 +71,7 @@ uint64_t
 Sender::Write(int64_t now, uint64_t bytes)
 {
     // Linux tcp_rate_check_app_limited()
-    if (m_buffer.Unsent() == 0 && m_board.InFlight() < m_state.cwnd &&
+    if (m_buffer.Unsent() < m_spec.mss && m_board.InFlight() < m_state.cwnd &&
         m_board.LostOut() <= m_board.RetransmittedOut())
     {
         m_rate.MarkAppLimited(m_board.InFlight());

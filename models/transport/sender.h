@@ -195,7 +195,9 @@ class Sender
     int64_t UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo);
     bool IsAnswerToLoneSegment(const AckSummary& summary, const RateSample& rate) const;
     bool RestartsRto(int64_t now, const AckSummary& summary);
-    void OnDuplicate(uint64_t number, const RateSample& rate);
+    /// Whether a D-SACK of the segment answers the tail loss probe.
+    bool IsOfProbe(uint64_t duplicate) const;
+    void OnDuplicate(uint64_t number, bool isOfProbe, const RateSample& rate);
     void OnEcnEcho(int64_t now);
     void RunCongestionControl(const AckSummary& summary, const AckEvent& event);
 

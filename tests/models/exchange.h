@@ -46,6 +46,12 @@ class Wire final : public PacketSink
         m_sink = &sink;
     }
 
+    /// Be so long from now on; what is under way stays ahead. \pre not shorter than before
+    void SetDelay(int64_t delay)
+    {
+        m_delay = delay;
+    }
+
     /// Lose the next `times` transmissions of a data segment.
     void LoseSegment(uint32_t number, int times = 1)
     {

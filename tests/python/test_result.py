@@ -18,7 +18,7 @@ LEG = {
     "name": TEXT, "cc": TEXT, "goodput_bps": NUMBER, "delivered_bytes": int, "retransmits": int,
     "rtos": int, "tail_loss_probes": int, "srtt_mean_s": MAYBE, "srtt_p95_s": MAYBE,
     "segments": int, "wire_bytes": int, "ack_wire_bytes": int, "established_s": MAYBE,
-    "finished_s": MAYBE,
+    "connect_failed_s": MAYBE, "finished_s": MAYBE,
 }  # fmt: skip
 FLOW = {
     "flow": int, "user": TEXT, "carrier": int, "messages": (dict, type(None)), "cc": TEXT,
