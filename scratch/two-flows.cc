@@ -13,7 +13,6 @@
  */
 #include "congestion/congestion-control.h"
 #include "event/event-loop.h"
-#include "event/random-stream.h"
 #include "host/cpu.h"
 #include "path/path.h"
 #include "traffic/bulk-receiver.h"
@@ -88,9 +87,7 @@ class Dumbbell
   public:
     explicit Dumbbell(const Options& options)
         : m_rtt(options.rtt.GetNanoSeconds()),
-          m_forward(Bottleneck(options),
-                    MakeRandomStream(options.seed, RandomComponent::FORWARD_LOSS),
-                    MakeRandomStream(options.seed, RandomComponent::FORWARD_REORDERING))
+          m_forward(Bottleneck(options), PathStreams::Forward(options.seed))
     {
     }
 

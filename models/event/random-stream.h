@@ -21,6 +21,10 @@ enum class RandomComponent : uint32_t
     TARGET_CONGESTION = 5,
     FORWARD_REORDERING = 6,
     REVERSE_REORDERING = 7,
+    FORWARD_JITTER = 8,
+    REVERSE_JITTER = 9,
+    FORWARD_QUEUE = 10,
+    REVERSE_QUEUE = 11,
 };
 
 /// Number of the stream of one component of one flow; no other flow's draws depend on it.

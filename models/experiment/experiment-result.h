@@ -77,10 +77,12 @@ struct LinkResult
 {
     uint64_t packetsIn{0};
     uint64_t bytesOut{0}; //!< link bytes served (framing included)
-    uint64_t drops{0};    //!< by the full queue
+    uint64_t drops{0};    //!< by the queue
     uint64_t randomLosses{0};
-    double utilisation{0};    //!< bytes served / bytes the link could serve
-    double queueDelayMean{0}; //!< s, waiting time of packets that were not dropped
+    std::optional<uint64_t> marks;        //!< ECN, where the queue marks
+    std::optional<uint64_t> policerDrops; //!< where there is a policer
+    double utilisation{0};                //!< bytes served / bytes the link could serve
+    double queueDelayMean{0};             //!< s, waiting time of packets that were not dropped
     double queueDelayP50{0};
     double queueDelayP95{0};
     double queueDelayP99{0};

@@ -25,11 +25,58 @@ struct RateChange
     double rate{0}; //!< bit/s from then on
 };
 
-/// One direction of a path: a drop-tail queue in front of a link, and random loss.
+/// Queue discipline of a link. Each reads what it needs; see the discipline's own file.
+struct QueueSpec
+{
+    std::string discipline; //!< "codel", "fq-codel", "pie", "red"; empty: drop-tail
+    bool ecn{true};         //!< marks ECN-capable packets where it would drop others
+    int64_t target{0};      //!< codel, fq-codel, pie: waiting time to aim at
+    int64_t interval{0}; //!< codel, fq-codel: for how long it may be exceeded; pie: update period
+    uint32_t quantum{0}; //!< fq-codel: bytes a queue sends in its turn
+    uint32_t queues{0};  //!< fq-codel: how many there are
+    double alpha{0};     //!< pie: weight of the distance from the target, 1/s
+    double beta{0};      //!< pie: weight of the change, 1/s
+    int64_t burst{0};    //!< pie: how long a burst may last without drops
+    uint64_t minThreshold{0};  //!< red: average bytes waiting from which it drops
+    uint64_t maxThreshold{0};  //!< red: average bytes waiting where maxProbability is reached
+    double maxProbability{0};  //!< red
+    double weight{0};          //!< red: of one packet in the average
+    bool gentle{true};         //!< red: drops rise to certainty between one and two maxThreshold
+    int64_t meanPacketTime{0}; //!< red: transmission time of a typical packet, for idle times
+};
+
+/// Bursty loss as a chain of two states. No bursts while p is 0.
+struct GilbertElliottSpec
+{
+    double p{0}; //!< probability that a packet in the good state is the last there
+    double r{1}; //!< probability that a packet in the bad state is the last there
+    double h{0}; //!< probability that a packet in the bad state arrives
+    double k{1}; //!< probability that a packet in the good state arrives
+};
+
+/// Token-bucket policer.
+struct PolicerSpec
+{
+    double rate{0};    //!< bit/s; 0: no policer
+    uint64_t burst{0}; //!< bytes that the bucket holds
+    bool before{true}; //!< in front of the queue; otherwise behind the link
+};
+
+/// Delay that varies from packet to packet, on top of the constant one.
+struct JitterSpec
+{
+    int64_t mean{0};          //!< 0: none
+    std::string distribution; //!< "uniform", "exponential", "half-normal"
+    bool reorders{false};     //!< packets may overtake each other
+};
+
+/// One direction of a path: a queue in front of a link, and what happens to packets around it.
 struct LinkSpec
 {
-    double rate{0};                      //!< bit/s; 0: unlimited, no queue
+    double rate{0};                      //!< bit/s; 0 without changes: unlimited, no queue
     std::vector<RateChange> rateChanges; //!< in order of time; none if unlimited
+    int64_t ratePeriod{0};     //!< after which the changes repeat: the time of the last one, which
+                               //!< brings the first rate back; 0: they do not
     double reorder{0};         //!< probability that a packet is late, independent of others
     int64_t reorderDelay{0};   //!< by how much
     uint64_t bufferBytes{0};   //!< most bytes waiting; 0: not limited in bytes
@@ -37,9 +84,13 @@ struct LinkSpec
     uint64_t ecnThreshold{
         0};         //!< waiting bytes above which ECN-capable packets are marked; 0: never
     double loss{0}; //!< probability that a packet is lost, independent of others
-    bool lossPeriodic{false}; //!< one packet in every 1/loss is lost instead
-    bool lossBefore{false};   //!< loss acts before the queue instead of after the link
-    uint32_t framing{0};      //!< bytes added to each IP packet on this link
+    bool lossPeriodic{false};          //!< one packet in every 1/loss is lost instead
+    GilbertElliottSpec gilbertElliott; //!< in place of independent loss
+    bool lossBefore{false};            //!< loss acts before the queue instead of after the link
+    uint32_t framing{0};               //!< bytes added to each IP packet on this link
+    QueueSpec queue;
+    PolicerSpec policer;
+    JitterSpec jitter;
 };
 
 struct PathSpec
@@ -107,6 +158,7 @@ struct FlowSpec
     int64_t start{0};           //!< connect
     int64_t dataStart{0};       //!< first byte of bulk data; not before `start`
     uint32_t preamble{0};       //!< bytes written on connecting (iperf3's cookie)
+    int64_t stop{0};            //!< the application closes; 0: never
     uint64_t bytes{0};          //!< bulk bytes to send; 0: until the end
     double rate{0};             //!< bit/s that the application writes at most; 0: as fast as it can
     uint32_t writeSize{131072}; //!< bytes per application write

@@ -60,12 +60,8 @@ CongestionStream(uint64_t seed, RandomComponent component, uint32_t flow, bool i
 
 World::World(const ExperimentSpec& spec)
     : m_spec(spec),
-      m_forward(spec.path.forward,
-                MakeRandomStream(spec.seed, RandomComponent::FORWARD_LOSS),
-                MakeRandomStream(spec.seed, RandomComponent::FORWARD_REORDERING)),
-      m_reverse(spec.path.reverse,
-                MakeRandomStream(spec.seed, RandomComponent::REVERSE_LOSS),
-                MakeRandomStream(spec.seed, RandomComponent::REVERSE_REORDERING)),
+      m_forward(spec.path.forward, PathStreams::Forward(spec.seed)),
+      m_reverse(spec.path.reverse, PathStreams::Reverse(spec.seed)),
       m_clientMemory(spec.client.tcpMemory, spec.client.tcpReserve),
       m_serverMemory(spec.server.tcpMemory, spec.server.tcpReserve),
       m_clientCores(spec.client.cores, spec.client.switchCost),

@@ -94,15 +94,15 @@ class World
     }
 
     /// The direction of the data.
-    Link& Forward()
+    Bottleneck& Forward()
     {
-        return *m_forward.GetLink();
+        return *m_forward.GetBottleneck();
     }
 
     /// The direction of the ACKs.
-    Link& Reverse()
+    Bottleneck& Reverse()
     {
-        return *m_reverse.GetLink();
+        return *m_reverse.GetBottleneck();
     }
 
     /// The tunnel that carries the flows' packets, or null.

@@ -4,11 +4,8 @@
 #ifndef TUNNELCC_LINK_H
 #define TUNNELCC_LINK_H
 
+#include "bottleneck.h"
 #include "event/fifo.h"
-#include "experiment/experiment-spec.h"
-#include "probe/histogram.h"
-#include "random-loss.h"
-#include "rate-schedule.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -17,24 +14,21 @@ namespace tunnelcc
 {
 
 /**
- * Bottleneck of one direction of a path: drop-tail queue, serialization, random loss.
+ * Bottleneck behind a drop-tail queue.
  *
  * Runs on a virtual clock: a packet's departure is known when it arrives, so that queueing costs
  * no event. The limit counts packets that wait; the one in service does not count.
  */
-class Link
+class Link final : public Bottleneck
 {
   public:
     static constexpr int64_t DROPPED = -1;
 
-    Link(const LinkSpec& spec, const ns3::RngStream& stream)
-        : m_rate(spec.rate, spec.rateChanges),
+    Link(const LinkSpec& spec, const ns3::RngStream& lossStream)
+        : Bottleneck(spec, lossStream),
           m_bufferBytes(spec.bufferBytes ? spec.bufferBytes : UINT64_MAX),
           m_bufferPackets(spec.bufferPackets ? spec.bufferPackets : UINT64_MAX),
-          m_ecnThreshold(spec.ecnThreshold ? spec.ecnThreshold : UINT64_MAX),
-          m_framing(spec.framing),
-          m_lossBefore(spec.lossBefore),
-          m_loss(spec.loss, stream, spec.lossPeriodic)
+          m_ecnThreshold(spec.ecnThreshold ? spec.ecnThreshold : UINT64_MAX)
     {
     }
 
@@ -47,37 +41,30 @@ class Link
      */
     int64_t Enqueue(int64_t now, uint32_t ipBytes)
     {
-        ++m_packetsIn;
-        if (m_lossBefore && m_loss.Lose())
+        uint32_t bytes = ipBytes + m_framing;
+        if (!Admit(now, bytes))
         {
-            ++m_randomLosses;
             return DROPPED;
         }
-        int64_t departure = Queue(now, ipBytes + m_framing);
-        if (departure != DROPPED && !m_lossBefore && m_loss.Lose())
-        {
-            ++m_randomLosses;
-            return DROPPED;
-        }
-        return departure;
+        int64_t departure = Queue(now, bytes);
+        return departure != DROPPED && Release(departure, bytes) ? departure : DROPPED;
     }
 
-    /// Whether the packet just accepted found more bytes waiting than the ECN threshold.
-    bool IsCongested() const
+    /// Whether to mark the packet just accepted, which is ECN-capable: it found more bytes waiting
+    /// than the ECN threshold.
+    bool MarksLatest()
     {
+        m_marks += m_isCongested;
         return m_isCongested;
     }
 
-    /// Bytes that wait at time `now` (never earlier than in the call before), without the packet in
-    /// service.
-    uint64_t WaitingBytes(int64_t now)
+    uint64_t WaitingBytes(int64_t now) override
     {
         Serve(now);
         return m_waitingBytes;
     }
 
-    /// Bytes served until `now`, framing included.
-    double ServedBytes(int64_t now)
+    double ServedBytes(int64_t now) override
     {
         Serve(now);
         double left = 0;
@@ -90,39 +77,17 @@ class Link
         return static_cast<double>(m_acceptedBytes - m_waitingBytes) - left;
     }
 
-    /// Bytes that could have been served until `now`; 0: not limited.
-    double OfferedBytes(int64_t now) const
-    {
-        return m_rate.OfferedBytes(now);
-    }
-
-    /// Record waiting times from now on.
-    void StartMeasuring()
-    {
-        m_isMeasuring = true;
-    }
-
-    const Histogram& QueueDelay() const
-    {
-        return m_queueDelay;
-    }
-
-    uint64_t PacketsIn() const
-    {
-        return m_packetsIn;
-    }
-
-    uint64_t Drops() const
+    uint64_t Drops() const override
     {
         return m_drops;
     }
 
-    uint64_t RandomLosses() const
+    std::optional<uint64_t> Marks() const override
     {
-        return m_randomLosses;
+        return m_ecnThreshold < UINT64_MAX ? std::optional(m_marks) : std::nullopt;
     }
 
-    uint64_t MaxWaitingBytes() const
+    uint64_t MaxWaitingBytes() const override
     {
         return m_maxWaitingBytes;
     }
@@ -179,13 +144,9 @@ class Link
         return m_freeAt;
     }
 
-    RateSchedule m_rate;
     uint64_t m_bufferBytes;
     uint64_t m_bufferPackets;
     uint64_t m_ecnThreshold; //!< bytes
-    uint32_t m_framing;      //!< bytes
-    bool m_lossBefore;
-    RandomLoss m_loss;
 
     int64_t m_freeAt{0}; //!< when the last accepted packet leaves, ns
     Fifo<Waiting> m_waiting;
@@ -193,12 +154,9 @@ class Link
     Waiting m_inService{0, 0}; //!< latest packet whose service has begun
 
     bool m_isCongested{false};
-    bool m_isMeasuring{false};
-    Histogram m_queueDelay;
-    uint64_t m_packetsIn{0};
     uint64_t m_acceptedBytes{0};
     uint64_t m_drops{0};
-    uint64_t m_randomLosses{0};
+    uint64_t m_marks{0};
     uint64_t m_maxWaitingBytes{0};
 };
 

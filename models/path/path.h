@@ -4,10 +4,13 @@
 #ifndef TUNNELCC_PATH_H
 #define TUNNELCC_PATH_H
 
-#include "delay-line.h"
+#include "event/random-stream.h"
 #include "link.h"
 #include "packet-device.h"
+#include "propagation.h"
+#include "queued-link.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,7 +18,32 @@
 namespace tunnelcc
 {
 
-/// One direction between two hosts: a link that all share, then one delay line per distinct delay.
+/// Random numbers of one direction of a path.
+struct PathStreams
+{
+    ns3::RngStream loss;       //!< chooses the packets to lose
+    ns3::RngStream reordering; //!< chooses the packets that come late
+    ns3::RngStream jitter;
+    ns3::RngStream queue; //!< of the queue discipline
+
+    static PathStreams Forward(uint64_t seed)
+    {
+        return {MakeRandomStream(seed, RandomComponent::FORWARD_LOSS),
+                MakeRandomStream(seed, RandomComponent::FORWARD_REORDERING),
+                MakeRandomStream(seed, RandomComponent::FORWARD_JITTER),
+                MakeRandomStream(seed, RandomComponent::FORWARD_QUEUE)};
+    }
+
+    static PathStreams Reverse(uint64_t seed)
+    {
+        return {MakeRandomStream(seed, RandomComponent::REVERSE_LOSS),
+                MakeRandomStream(seed, RandomComponent::REVERSE_REORDERING),
+                MakeRandomStream(seed, RandomComponent::REVERSE_JITTER),
+                MakeRandomStream(seed, RandomComponent::REVERSE_QUEUE)};
+    }
+};
+
+/// One direction between two hosts: a link that all share, then a delay for each destination.
 class PathDirection
 {
   public:
@@ -24,40 +52,87 @@ class PathDirection
 
     /**
      * \param spec the link, and what happens behind it
-     * \param lossStream random numbers that choose the packets to lose
-     * \param reorderStream random numbers that choose the packets to delay
+     * \param streams random numbers
      */
-    PathDirection(const LinkSpec& spec,
-                  const ns3::RngStream& lossStream,
-                  const ns3::RngStream& reorderStream)
-        : m_link(std::in_place, spec, lossStream)
+    PathDirection(const LinkSpec& spec, const PathStreams& streams)
     {
-        if (spec.reorder > 0)
+        if (spec.queue.discipline.empty())
         {
-            m_late.emplace(spec.reorder, reorderStream);
-            m_lateness = spec.reorderDelay;
+            m_link.emplace(spec, streams.loss);
+        }
+        else
+        {
+            m_queuedLink = std::make_unique<QueuedLink>(spec, streams.loss, streams.queue);
+        }
+        if (spec.reorder > 0 || spec.jitter.mean > 0)
+        {
+            m_variation = MakeVariation(spec, streams);
         }
     }
 
-    /// The link, or null where there is none.
+    /// The link, whatever its queue; null: there is none.
+    Bottleneck* GetBottleneck()
+    {
+        return m_link ? &*m_link : static_cast<Bottleneck*>(m_queuedLink.get());
+    }
+
+    /// The link behind a drop-tail queue; null: there is none.
     Link* GetLink()
     {
         return m_link ? &*m_link : nullptr;
     }
 
-    /// Chooses the packets that come late, so that others overtake them; null where none do.
-    RandomLoss* GetLate()
+    /// The way from the link with a delay of `delay` ns, made on first use.
+    Propagation& PropagationOf(int64_t delay)
     {
-        return m_late ? &*m_late : nullptr;
+        for (auto& propagation : m_propagations)
+        {
+            if (propagation->Delay() == delay)
+            {
+                return *propagation;
+            }
+        }
+        DelayLine& punctual = LineFor(delay);
+        bool hasLate = m_variation && m_variation->late;
+        DelayLine* tardy = hasLate ? &LineFor(delay + m_variation->lateness) : nullptr;
+        auto made = std::make_unique<Propagation>(punctual, tardy, m_variation.get());
+        return *m_propagations.emplace_back(std::move(made));
     }
 
-    /// By how much they come late, ns.
-    int64_t Lateness() const
+    /// What one more sender, whose packets take `delay` ns from the link on, puts into the queue
+    /// discipline; null: there is none.
+    PacketDevice* NewPort(int64_t delay)
     {
-        return m_lateness;
+        if (!m_queuedLink)
+        {
+            return nullptr;
+        }
+        auto flow = static_cast<uint32_t>(m_ports.size());
+        m_ports.push_back(std::make_unique<QueuedPort>(*m_queuedLink, PropagationOf(delay), flow));
+        return m_ports.back().get();
     }
 
-    /// The delay line of `delay` ns, made on first use.
+  private:
+    static std::unique_ptr<DelayVariation> MakeVariation(const LinkSpec& spec,
+                                                         const PathStreams& streams)
+    {
+        auto variation = std::make_unique<DelayVariation>();
+        if (spec.reorder > 0)
+        {
+            variation->late.emplace(spec.reorder, streams.reordering);
+            variation->lateness = spec.reorderDelay;
+        }
+        if (spec.jitter.mean > 0)
+        {
+            variation->jitter.emplace(spec.jitter, streams.jitter);
+            if (spec.jitter.reorders)
+            {
+                variation->shuffled.emplace();
+            }
+        }
+        return variation;
+    }
+
     DelayLine& LineFor(int64_t delay)
     {
         for (auto& line : m_lines)
@@ -70,11 +145,12 @@ class PathDirection
         return *m_lines.emplace_back(std::make_unique<DelayLine>(delay));
     }
 
-  private:
     std::optional<Link> m_link;
-    std::optional<RandomLoss> m_late;
-    int64_t m_lateness{0};
+    std::unique_ptr<QueuedLink> m_queuedLink;
+    std::unique_ptr<DelayVariation> m_variation;
     std::vector<std::unique_ptr<DelayLine>> m_lines;
+    std::vector<std::unique_ptr<Propagation>> m_propagations;
+    std::vector<std::unique_ptr<QueuedPort>> m_ports;
 };
 
 /// What one end of a connection sends into.
@@ -82,10 +158,9 @@ class Channel
 {
   public:
     Channel(PathDirection& direction, int64_t delay)
-        : m_link(direction.GetLink()),
-          m_late(direction.GetLate()),
-          m_punctual(&direction.LineFor(delay)),
-          m_tardy(m_late ? &direction.LineFor(delay + direction.Lateness()) : nullptr)
+        : m_device(direction.NewPort(delay)),
+          m_link(direction.GetLink()),
+          m_propagation(&direction.PropagationOf(delay))
     {
     }
 
@@ -102,7 +177,7 @@ class Channel
      * \param packet the packet; its time is set on the way
      * \param ipBytes its size
      * \param blocks its SACK blocks, if Packet::sackBlocks says that it has any
-     * \returns whether it will arrive, as far as is known
+     * \returns whether it will arrive, as far as is known: a queue discipline may yet drop it
      */
     bool Send(int64_t now,
               const Packet& packet,
@@ -113,17 +188,13 @@ class Channel
         {
             return m_device->Send(now, packet, ipBytes, blocks);
         }
-        m_departure = m_link ? m_link->Enqueue(now, ipBytes) : now;
-        if (m_departure == Link::DROPPED)
+        int64_t departure = m_link ? m_link->Enqueue(now, ipBytes) : now;
+        if (departure == Link::DROPPED)
         {
             return false;
         }
-        m_line = m_late && m_late->Lose() ? m_tardy : m_punctual;
-        Packet& queued = m_line->Push(m_departure, packet, blocks);
-        if (packet.isEct && m_link)
-        {
-            queued.isCe = m_link->IsCongested();
-        }
+        bool isCe = packet.isEct && m_link && m_link->MarksLatest();
+        m_propagation->Push(departure, packet, blocks, isCe);
         return true;
     }
 
@@ -133,19 +204,17 @@ class Channel
         if (m_device)
         {
             m_device->SendAlong(ack, blocks);
-            return;
         }
-        m_line->Push(m_departure, ack, blocks);
+        else
+        {
+            m_propagation->PushAlong(ack, blocks);
+        }
     }
 
   private:
     PacketDevice* m_device{nullptr}; //!< in place of all that follows
     Link* m_link{nullptr};
-    RandomLoss* m_late{nullptr};
-    DelayLine* m_punctual{nullptr};
-    DelayLine* m_tardy{nullptr}; //!< of packets that come late
-    DelayLine* m_line{nullptr};  //!< which the latest packet took
-    int64_t m_departure{0};
+    Propagation* m_propagation{nullptr};
 };
 
 } // namespace tunnelcc

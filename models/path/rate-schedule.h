@@ -15,26 +15,35 @@ namespace tunnelcc
 {
 
 /**
- * Rate of a link over time: constant, or in steps known beforehand.
+ * Rate of a link over time: constant, or in steps known beforehand, which may repeat.
  *
- * A packet in service when the rate changes is served partly at each. Times are in whole
- * nanoseconds and the remainder is carried, so that no rate drifts.
+ * A packet in service when the rate changes is served partly at each; at a rate of 0 it waits.
+ * Times are in whole nanoseconds and the remainder is carried, so that no rate drifts.
  */
 class RateSchedule
 {
   public:
-    /// \param rate from the beginning, bit/s; 0: unlimited, for ever
-    /// \param changes later rates, in order of time
-    RateSchedule(double rate, const std::vector<RateChange>& changes)
-        : m_initial(rate),
-          m_changes(changes),
-          m_rate(static_cast<uint64_t>(rate))
+    explicit RateSchedule(const LinkSpec& spec)
+        : m_changes(spec.rateChanges),
+          m_period(spec.ratePeriod),
+          m_initial(spec.rate),
+          m_rate(static_cast<uint64_t>(spec.rate))
     {
+        double rate = m_initial;
+        double bits = 0;
+        int64_t since = 0;
+        for (const RateChange& change : m_changes)
+        {
+            bits += rate * Seconds(change.time - since);
+            m_bitsBefore.push_back(bits);
+            rate = change.rate;
+            since = change.time;
+        }
     }
 
     bool IsLimited() const
     {
-        return m_rate > 0;
+        return m_initial > 0 || !m_changes.empty();
     }
 
     /**
@@ -47,14 +56,14 @@ class RateSchedule
     {
         constexpr uint64_t NS_PER_BYTE_AT_1BPS = 8'000'000'000;
         m_work += bytes * NS_PER_BYTE_AT_1BPS;
-        auto time = static_cast<int64_t>(m_work / m_rate);
+        int64_t time = TimeLeft();
         while (start + time >= NextChange())
         {
             int64_t before = std::max<int64_t>(0, NextChange() - start);
             m_work -= static_cast<uint64_t>(before) * m_rate;
             start += before;
-            m_rate = static_cast<uint64_t>(m_changes[m_next++].rate);
-            time = static_cast<int64_t>(m_work / m_rate);
+            Change();
+            time = TimeLeft();
         }
         m_work -= static_cast<uint64_t>(time) * m_rate;
         return start + time;
@@ -64,31 +73,57 @@ class RateSchedule
     double OfferedBytes(int64_t now) const
     {
         double bits = 0;
-        double rate = m_initial;
-        int64_t since = 0;
-        for (const RateChange& change : m_changes)
+        if (m_period > 0)
         {
-            if (change.time >= now)
-            {
-                break;
-            }
-            bits += rate * static_cast<double>(change.time - since) * 1e-9;
-            rate = change.rate;
-            since = change.time;
+            bits = static_cast<double>(now / m_period) * m_bitsBefore.back();
+            now %= m_period;
         }
-        return (bits + rate * static_cast<double>(now - since) * 1e-9) / 8;
+        auto isBefore = [](const RateChange& change, int64_t time) { return change.time < time; };
+        auto next = std::lower_bound(m_changes.begin(), m_changes.end(), now, isBefore);
+        if (next == m_changes.begin())
+        {
+            return (bits + m_initial * Seconds(now)) / 8;
+        }
+        auto last = next - 1;
+        bits += m_bitsBefore[last - m_changes.begin()];
+        return (bits + last->rate * Seconds(now - last->time)) / 8;
     }
 
   private:
+    static double Seconds(int64_t time)
+    {
+        return static_cast<double>(time) * 1e-9;
+    }
+
+    /// How long the work left takes at the present rate; if that is 0, longer than any simulation.
+    int64_t TimeLeft() const
+    {
+        constexpr int64_t NEVER = std::numeric_limits<int64_t>::max() / 4;
+        return m_rate > 0 ? static_cast<int64_t>(m_work / m_rate) : NEVER;
+    }
+
     int64_t NextChange() const
     {
-        return m_next < m_changes.size() ? m_changes[m_next].time
+        return m_next < m_changes.size() ? m_begin + m_changes[m_next].time
                                          : std::numeric_limits<int64_t>::max();
     }
 
-    double m_initial;
+    void Change()
+    {
+        m_rate = static_cast<uint64_t>(m_changes[m_next++].rate);
+        if (m_next == m_changes.size() && m_period > 0)
+        {
+            m_next = 0;
+            m_begin += m_period;
+        }
+    }
+
     std::vector<RateChange> m_changes;
+    std::vector<double> m_bitsBefore; //!< that could have been served when each change comes
+    int64_t m_period;
+    double m_initial;
     size_t m_next{0};   //!< first change that has not been applied
+    int64_t m_begin{0}; //!< of the present period, ns
     uint64_t m_rate;    //!< bit/s, where service has got to
     uint64_t m_work{0}; //!< bit·ns/s left over from the packets served
 };

@@ -5,7 +5,10 @@
 #define TUNNELCC_LINK_PROBE_H
 
 #include "experiment/experiment-result.h"
-#include "path/link.h"
+#include "path/bottleneck.h"
+
+#include <cstdint>
+#include <optional>
 
 namespace tunnelcc
 {
@@ -18,7 +21,7 @@ class LinkProbe
      * \param link what to watch
      * \param result where series and counts go; must outlive the probe
      */
-    LinkProbe(Link& link, LinkResult& result)
+    LinkProbe(Bottleneck& link, LinkResult& result)
         : m_link(link),
           m_result(result)
     {
@@ -33,6 +36,8 @@ class LinkProbe
         m_packetsAtStart = m_link.PacketsIn();
         m_dropsAtStart = m_link.Drops();
         m_lossesAtStart = m_link.RandomLosses();
+        m_marksAtStart = m_link.Marks().value_or(0);
+        m_policerDropsAtStart = m_link.PolicerDrops().value_or(0);
     }
 
     /// Append one value to each series.
@@ -59,6 +64,8 @@ class LinkProbe
         m_result.bytesOut = static_cast<uint64_t>(served);
         m_result.drops = m_link.Drops() - m_dropsAtStart;
         m_result.randomLosses = m_link.RandomLosses() - m_lossesAtStart;
+        m_result.marks = Since(m_link.Marks(), m_marksAtStart);
+        m_result.policerDrops = Since(m_link.PolicerDrops(), m_policerDropsAtStart);
         m_result.utilisation = Utilisation(served, offered);
         m_result.queueDelayMean = delay.Mean() * NS;
         m_result.queueDelayP50 = delay.Quantile(0.50) * NS;
@@ -68,12 +75,18 @@ class LinkProbe
     }
 
   private:
+    /// A count since an earlier one, where there is such a count.
+    static std::optional<uint64_t> Since(std::optional<uint64_t> count, uint64_t atStart)
+    {
+        return count ? std::optional(*count - atStart) : std::nullopt;
+    }
+
     static double Utilisation(double served, double offered)
     {
         return offered > 0 ? served / offered : 0;
     }
 
-    Link& m_link;
+    Bottleneck& m_link;
     LinkResult& m_result;
     double m_servedAtStart{0};
     double m_lastServed{0};
@@ -82,6 +95,8 @@ class LinkProbe
     uint64_t m_packetsAtStart{0};
     uint64_t m_dropsAtStart{0};
     uint64_t m_lossesAtStart{0};
+    uint64_t m_marksAtStart{0};
+    uint64_t m_policerDropsAtStart{0};
 };
 
 } // namespace tunnelcc

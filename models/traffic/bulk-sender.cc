@@ -21,9 +21,14 @@ BulkSender::BulkSender(TcpEndpoint& endpoint,
       m_costPerByte(costPerByte),
       m_interval(flow.rate > 0 ? static_cast<int64_t>(flow.writeSize * 8e9 / flow.rate) : 0),
       m_left(flow.bytes ? flow.bytes : std::numeric_limits<uint64_t>::max() / 2),
-      m_timer(this)
+      m_timer(this),
+      m_stopTimer(this)
 {
     endpoint.SetUser(this);
+    if (flow.stop > 0)
+    {
+        m_stopTimer.Set(flow.stop);
+    }
 }
 
 void
@@ -76,6 +81,16 @@ BulkSender::OnTimer(int64_t now)
         m_begin = m_nextWrite = now;
     }
     WriteOn(now);
+}
+
+void
+BulkSender::OnStop(int64_t now)
+{
+    m_left = m_prepared = 0;
+    if (m_hasBegun)
+    {
+        WriteOn(now);
+    }
 }
 
 void

@@ -17,7 +17,8 @@ namespace tunnelcc
  * does. What it could not write in time it makes up for as soon as its socket takes it.
  *
  * A client sends its preamble on connecting and bulk data from FlowSpec::dataStart on; a server
- * waits for a request first. With a cost per byte, each write occupies the application's thread.
+ * waits for a request first. At FlowSpec::stop it writes no more and closes; what its socket has
+ * taken by then still goes out. With a cost per byte, each write occupies the application's thread.
  */
 class BulkSender final : public SocketUser, private CpuUser
 {
@@ -59,6 +60,7 @@ class BulkSender final : public SocketUser, private CpuUser
     }
 
     void OnTimer(int64_t now);
+    void OnStop(int64_t now);
     void WriteOn(int64_t now);
     void WriteAll(int64_t now);
     void WriteNext(int64_t now);
@@ -78,6 +80,7 @@ class BulkSender final : public SocketUser, private CpuUser
     bool m_hasBegun{false};
     bool m_isWriting{false};
     Timer<BulkSender, &BulkSender::OnTimer> m_timer;
+    Timer<BulkSender, &BulkSender::OnStop> m_stopTimer;
 };
 
 } // namespace tunnelcc

@@ -388,7 +388,7 @@ class ChannelTest : public SimulationTestCase
         LinkSpec spec;
         spec.rate = 8e6; // 1000 bytes a millisecond
         spec.bufferPackets = 1;
-        PathDirection direction(spec, LossStream(), LossStream());
+        PathDirection direction(spec, PathStreams::Forward(1));
         std::vector<Destination::Arrival> arrivals;
         Destination near(0, arrivals);
         Destination far(1, arrivals);

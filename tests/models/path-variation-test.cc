@@ -84,7 +84,7 @@ class LatePacketTest : public SimulationTestCase
         spec.rate = 8e6; // 1000 bytes a millisecond
         spec.reorder = 0.2;
         spec.reorderDelay = 2'500 * US;
-        PathDirection direction(spec, Stream(1), Stream(2));
+        PathDirection direction(spec, PathStreams::Forward(1));
         Destination destination;
         Channel channel(direction, 10 * MS);
         constexpr int PACKETS = 1'000;

@@ -1,0 +1,137 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_BOTTLENECK_H
+#define TUNNELCC_BOTTLENECK_H
+
+#include "experiment/experiment-spec.h"
+#include "policer.h"
+#include "probe/histogram.h"
+#include "random-loss.h"
+#include "rate-schedule.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace tunnelcc
+{
+
+/**
+ * What is the same for every bottleneck, whatever its queue: the rate, loss and policing around the
+ * queue, and what probes read. A policer and random loss in the same place act in this order.
+ */
+class Bottleneck
+{
+  public:
+    virtual ~Bottleneck() = default;
+
+    /// Bytes that wait at time `now` (never earlier than in the call before), without the packet in
+    /// service.
+    virtual uint64_t WaitingBytes(int64_t now) = 0;
+
+    /// Bytes served until `now`, framing included.
+    virtual double ServedBytes(int64_t now) = 0;
+
+    /// Packets that the queue dropped.
+    virtual uint64_t Drops() const = 0;
+
+    /// Packets that the queue marked; none where it never marks.
+    virtual std::optional<uint64_t> Marks() const = 0;
+
+    virtual uint64_t MaxWaitingBytes() const = 0;
+
+    /// Bytes that could have been served until `now`; 0: not limited.
+    double OfferedBytes(int64_t now) const
+    {
+        return m_rate.OfferedBytes(now);
+    }
+
+    /// Record waiting times from now on.
+    void StartMeasuring()
+    {
+        m_isMeasuring = true;
+    }
+
+    /// Waiting times of packets that were served.
+    const Histogram& QueueDelay() const
+    {
+        return m_queueDelay;
+    }
+
+    uint64_t PacketsIn() const
+    {
+        return m_packetsIn;
+    }
+
+    uint64_t RandomLosses() const
+    {
+        return m_randomLosses;
+    }
+
+    /// Packets that the policer dropped; none without a policer.
+    std::optional<uint64_t> PolicerDrops() const
+    {
+        return m_policer ? std::optional(m_policerDrops) : std::nullopt;
+    }
+
+  protected:
+    Bottleneck(const LinkSpec& spec, const ns3::RngStream& lossStream)
+        : m_rate(spec),
+          m_framing(spec.framing),
+          m_lossBefore(spec.lossBefore),
+          m_policesBefore(spec.policer.rate > 0 && spec.policer.before),
+          m_policesAfter(spec.policer.rate > 0 && !spec.policer.before),
+          m_loss(spec, lossStream)
+    {
+        if (spec.policer.rate > 0)
+        {
+            m_policer.emplace(spec.policer);
+        }
+    }
+
+    /// Whether a packet gets as far as the queue.
+    bool Admit(int64_t now, uint32_t bytes)
+    {
+        ++m_packetsIn;
+        return !(m_policesBefore && !Police(now, bytes)) && !(m_lossBefore && Lose());
+    }
+
+    /// Whether a packet that leaves the link at `departure` gets on its way.
+    bool Release(int64_t departure, uint32_t bytes)
+    {
+        return !(m_policesAfter && !Police(departure, bytes)) && !(!m_lossBefore && Lose());
+    }
+
+    RateSchedule m_rate;
+    uint32_t m_framing; //!< bytes
+    bool m_isMeasuring{false};
+    Histogram m_queueDelay;
+
+  private:
+    bool Lose()
+    {
+        bool isLost = m_loss.Lose();
+        m_randomLosses += isLost;
+        return isLost;
+    }
+
+    bool Police(int64_t now, uint32_t bytes)
+    {
+        bool passes = m_policer->Passes(now, bytes);
+        m_policerDrops += !passes;
+        return passes;
+    }
+
+    bool m_lossBefore;
+    bool m_policesBefore;
+    bool m_policesAfter;
+    RandomLoss m_loss;
+    std::optional<Policer> m_policer;
+    uint64_t m_packetsIn{0};
+    uint64_t m_randomLosses{0};
+    uint64_t m_policerDrops{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_BOTTLENECK_H

@@ -1,0 +1,66 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_FQ_CODEL_H
+#define TUNNELCC_FQ_CODEL_H
+
+#include "codel.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/**
+ * Flow queueing with CoDel (RFC 8290): a queue per flow, served in turn by deficit round robin,
+ * new queues before old ones, and CoDel on each.
+ *
+ * A flow is what one end of a connection sends, and so a hash of the five-tuple; the hash differs
+ * from seed to seed, and two flows may share a queue. When the limits are exceeded, half of the
+ * bytes of the longest queue, at most 64 packets, are dropped from its head (RFC 8290, section
+ * 4.1, as in Linux).
+ */
+class FqCodelQueueDisc final : public CodelControl
+{
+  public:
+    FqCodelQueueDisc(const LinkSpec& spec, PacketStore& store, ns3::RngStream stream);
+
+    bool Enqueue(int64_t now, QueuedPacket* packet) override;
+    QueuedPacket* Dequeue(int64_t now) override;
+
+    /// Index of the queue of a flow.
+    uint32_t QueueOf(uint32_t flow) const;
+
+  private:
+    struct FlowQueue
+    {
+        PacketQueue packets;
+        CodelState state;
+        int64_t deficit{0}; //!< bytes it may still send in its turn
+        FlowQueue* behind{nullptr};
+        bool isActive{false}; //!< it is in one of the lists
+    };
+
+    /// Queues that have their turns in order.
+    struct Turns
+    {
+        FlowQueue* head{nullptr};
+        FlowQueue* tail{nullptr};
+
+        void Push(FlowQueue* queue);
+        void Pop();
+    };
+
+    bool DropFromLongest(const QueuedPacket* newest);
+
+    uint32_t m_quantum;      //!< bytes
+    uint64_t m_perturbation; //!< of the hash
+    std::vector<FlowQueue> m_queues;
+    Turns m_new;
+    Turns m_old;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_FQ_CODEL_H

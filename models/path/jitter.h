@@ -1,0 +1,106 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_JITTER_H
+#define TUNNELCC_JITTER_H
+
+#include "experiment/experiment-spec.h"
+
+#include "ns3/rng-stream.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <stdexcept>
+#include <string>
+
+namespace tunnelcc
+{
+
+/**
+ * Extra delay of each packet, drawn independently from a distribution of a given mean and never
+ * negative, so that the path's constant delay stays its least.
+ *
+ * Distributions: uniform between 0 and twice the mean, exponential, half-normal (the absolute value
+ * of a normal variable around 0). netem's jitter, in contrast, is centred on its delay, and always
+ * lets packets overtake each other.
+ */
+class Jitter
+{
+  public:
+    Jitter(const JitterSpec& spec, const ns3::RngStream& stream)
+        : m_mean(static_cast<double>(spec.mean)),
+          m_shape(ShapeOf(spec.distribution)),
+          m_stream(stream)
+    {
+    }
+
+    /// The extra delay of the next packet, ns.
+    int64_t Draw()
+    {
+        return static_cast<int64_t>(m_mean * DrawShape());
+    }
+
+    /// When a packet that came at `time` ns has had its extra delay, but not before any that came
+    /// earlier: it waits for them.
+    int64_t InOrder(int64_t time)
+    {
+        m_latest = std::max(m_latest, time + Draw());
+        return m_latest;
+    }
+
+  private:
+    enum class Shape
+    {
+        UNIFORM,
+        EXPONENTIAL,
+        HALF_NORMAL
+    };
+
+    static Shape ShapeOf(const std::string& name)
+    {
+        if (name == "uniform")
+        {
+            return Shape::UNIFORM;
+        }
+        if (name == "exponential")
+        {
+            return Shape::EXPONENTIAL;
+        }
+        if (name == "half-normal")
+        {
+            return Shape::HALF_NORMAL;
+        }
+        throw std::invalid_argument("unknown distribution '" + name +
+                                    "'; known: uniform, exponential, half-normal");
+    }
+
+    /// A draw from the distribution of mean 1.
+    double DrawShape()
+    {
+        double u = m_stream.RandU01(); // in (0, 1)
+        if (m_shape == Shape::UNIFORM)
+        {
+            return 2 * u;
+        }
+        double exponential = -std::log(u);
+        if (m_shape == Shape::EXPONENTIAL)
+        {
+            return exponential;
+        }
+        // Box and Muller: a normal variable, whose absolute value has the mean sqrt(2/pi).
+        double angle = 2 * std::numbers::pi * m_stream.RandU01();
+        double normal = std::sqrt(2 * exponential) * std::cos(angle);
+        return std::abs(normal) * std::sqrt(std::numbers::pi / 2);
+    }
+
+    double m_mean; //!< ns
+    Shape m_shape;
+    ns3::RngStream m_stream;
+    int64_t m_latest{0}; //!< latest time that InOrder() gave, ns
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_JITTER_H

@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_POLICER_H
+#define TUNNELCC_POLICER_H
+
+#include "experiment/experiment-spec.h"
+
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/**
+ * Token-bucket policer: drops what exceeds a rate and a burst, and delays nothing.
+ *
+ * The single-rate token bucket of RFC 2697's meter without its second bucket: a packet that finds
+ * its size in tokens takes them and passes, any other is dropped and takes none. The bucket starts
+ * full. Tokens are counted in bit·ns/s, exactly, so that no interval t passes more than
+ * burst + rate·t.
+ */
+class Policer
+{
+  public:
+    explicit Policer(const PolicerSpec& spec)
+        : m_rate(static_cast<uint64_t>(spec.rate)),
+          m_capacity(static_cast<unsigned __int128>(spec.burst) * TOKENS_PER_BYTE),
+          m_tokens(m_capacity)
+    {
+    }
+
+    /// Whether a packet of `bytes` passes at `now` ns, never earlier than the one before.
+    bool Passes(int64_t now, uint32_t bytes)
+    {
+        m_tokens += static_cast<unsigned __int128>(now - m_last) * m_rate;
+        m_tokens = m_tokens < m_capacity ? m_tokens : m_capacity;
+        m_last = now;
+        unsigned __int128 cost = bytes * TOKENS_PER_BYTE;
+        if (cost > m_tokens)
+        {
+            return false;
+        }
+        m_tokens -= cost;
+        return true;
+    }
+
+  private:
+    static constexpr uint64_t TOKENS_PER_BYTE = 8'000'000'000;
+
+    uint64_t m_rate; //!< bit/s
+    unsigned __int128 m_capacity;
+    unsigned __int128 m_tokens;
+    int64_t m_last{0}; //!< when tokens were last added, ns
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_POLICER_H

@@ -1,0 +1,244 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_QUEUE_DISC_H
+#define TUNNELCC_QUEUE_DISC_H
+
+#include "experiment/experiment-spec.h"
+#include "packet.h"
+
+#include "ns3/rng-stream.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+namespace tunnelcc
+{
+
+class Propagation;
+
+/// A packet that waits in a queue discipline.
+struct QueuedPacket
+{
+    Packet packet;
+    SackBlocks blocks;    //!< if Packet::sackBlocks is not 0
+    int64_t arrival;      //!< ns
+    Propagation* exit;    //!< where it goes from the link
+    QueuedPacket* along;  //!< an ACK that rides in its header; null: none
+    QueuedPacket* behind; //!< next in the same queue
+    uint32_t bytes;       //!< framing included
+    uint32_t flow;        //!< number of the connection's end that sent it
+};
+
+/// Memory for packets that wait; used again and again.
+class PacketStore
+{
+  public:
+    QueuedPacket* Take()
+    {
+        if (!m_free)
+        {
+            return &m_packets.emplace_back();
+        }
+        QueuedPacket* packet = m_free;
+        m_free = packet->behind;
+        return packet;
+    }
+
+    /// Take back a packet and what rides along.
+    void Return(QueuedPacket* packet)
+    {
+        if (packet->along)
+        {
+            packet->along->behind = m_free;
+            m_free = packet->along;
+        }
+        packet->behind = m_free;
+        m_free = packet;
+    }
+
+  private:
+    std::deque<QueuedPacket> m_packets;
+    QueuedPacket* m_free{nullptr};
+};
+
+/// First-in first-out queue of packets.
+class PacketQueue
+{
+  public:
+    bool IsEmpty() const
+    {
+        return m_head == nullptr;
+    }
+
+    uint64_t Bytes() const
+    {
+        return m_bytes;
+    }
+
+    void Push(QueuedPacket* packet)
+    {
+        packet->behind = nullptr;
+        (m_head ? m_tail->behind : m_head) = packet;
+        m_tail = packet;
+        m_bytes += packet->bytes;
+    }
+
+    /// The first packet; null: there is none.
+    QueuedPacket* Pop()
+    {
+        QueuedPacket* packet = m_head;
+        if (packet)
+        {
+            m_head = packet->behind;
+            m_bytes -= packet->bytes;
+        }
+        return packet;
+    }
+
+  private:
+    QueuedPacket* m_head{nullptr};
+    QueuedPacket* m_tail{nullptr};
+    uint64_t m_bytes{0};
+};
+
+/**
+ * Queue discipline: which packets wait, in which order they leave, and which are dropped or marked.
+ *
+ * The limits are those of a drop-tail queue and hold for all packets that wait together. An
+ * ECN-capable packet is marked where another would be dropped by the discipline (RFC 3168), unless
+ * the specification says no; packets beyond the limits are always dropped.
+ */
+class QueueDisc
+{
+  public:
+    /// \param store where dropped packets go back to
+    QueueDisc(const LinkSpec& spec, PacketStore& store)
+        : m_store(store),
+          m_limitBytes(spec.bufferBytes ? spec.bufferBytes : UINT64_MAX),
+          m_limitPackets(spec.bufferPackets ? spec.bufferPackets : UINT64_MAX),
+          m_marksEct(spec.queue.ecn)
+    {
+    }
+
+    virtual ~QueueDisc() = default;
+    QueueDisc(const QueueDisc&) = delete;
+    QueueDisc& operator=(const QueueDisc&) = delete;
+
+    /**
+     * A packet arrives.
+     * \param now ns; never earlier than in the call before, as in Dequeue()
+     * \param packet belongs to the discipline from now on
+     * \returns whether it waits; if not, it was dropped
+     */
+    virtual bool Enqueue(int64_t now, QueuedPacket* packet) = 0;
+
+    /// The link is free at `now` ns. \returns the packet to send; null if none waits
+    virtual QueuedPacket* Dequeue(int64_t now) = 0;
+
+    uint64_t WaitingBytes() const
+    {
+        return m_bytes;
+    }
+
+    uint64_t WaitingPackets() const
+    {
+        return m_packets;
+    }
+
+    uint64_t MaxWaitingBytes() const
+    {
+        return m_maxBytes;
+    }
+
+    uint64_t Drops() const
+    {
+        return m_drops;
+    }
+
+    /// Packets marked; none where packets are never marked.
+    std::optional<uint64_t> Marks() const
+    {
+        return m_marksEct ? std::optional(m_marks) : std::nullopt;
+    }
+
+  protected:
+    /// Whether a packet would exceed the limits.
+    bool IsFullFor(const QueuedPacket& packet) const
+    {
+        return m_bytes + packet.bytes > m_limitBytes || m_packets >= m_limitPackets;
+    }
+
+    bool IsOverLimit() const
+    {
+        return m_bytes > m_limitBytes || m_packets > m_limitPackets;
+    }
+
+    void Push(PacketQueue& queue, QueuedPacket* packet)
+    {
+        queue.Push(packet);
+        m_bytes += packet->bytes;
+        ++m_packets;
+        m_largest = std::max(m_largest, packet->bytes);
+        if (!IsOverLimit())
+        {
+            m_maxBytes = std::max(m_maxBytes, m_bytes);
+        }
+    }
+
+    QueuedPacket* Pop(PacketQueue& queue)
+    {
+        QueuedPacket* packet = queue.Pop();
+        if (packet)
+        {
+            m_bytes -= packet->bytes;
+            --m_packets;
+        }
+        return packet;
+    }
+
+    void Drop(QueuedPacket* packet)
+    {
+        ++m_drops;
+        m_store.Return(packet);
+    }
+
+    /// Mark a packet if that is possible.
+    bool Mark(QueuedPacket& packet)
+    {
+        bool isMarked = m_marksEct && packet.packet.isEct;
+        packet.packet.isCe |= isMarked;
+        m_marks += isMarked;
+        return isMarked;
+    }
+
+    /// The largest packet so far, which stands for the link's MTU, bytes.
+    uint32_t Largest() const
+    {
+        return m_largest;
+    }
+
+  private:
+    PacketStore& m_store;
+    uint64_t m_limitBytes;
+    uint64_t m_limitPackets;
+    bool m_marksEct;
+    uint64_t m_bytes{0};
+    uint64_t m_packets{0};
+    uint64_t m_maxBytes{0};
+    uint64_t m_drops{0};
+    uint64_t m_marks{0};
+    uint32_t m_largest{0};
+};
+
+/// The discipline that `spec` names. \param stream its random numbers
+std::unique_ptr<QueueDisc> MakeQueueDisc(const LinkSpec& spec,
+                                         PacketStore& store,
+                                         const ns3::RngStream& stream);
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_QUEUE_DISC_H

@@ -1,0 +1,149 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_QUEUED_LINK_H
+#define TUNNELCC_QUEUED_LINK_H
+
+#include "bottleneck.h"
+#include "event/event-loop.h"
+#include "packet-device.h"
+#include "propagation.h"
+#include "queue-disc.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+namespace tunnelcc
+{
+
+/**
+ * Bottleneck behind a queue discipline that decides as packets leave, or changes their order, so
+ * that packets must wait in memory.
+ *
+ * Whatever happens to the link next follows from what has arrived. It is worked out when somebody
+ * comes or looks, and otherwise by an event that is late by the shortest delay behind the link,
+ * which nobody can notice: many departures share one event.
+ */
+class QueuedLink final : public Bottleneck, private EventSource
+{
+  public:
+    /// \param spec the link, with a discipline
+    /// \param lossStream random numbers that choose the packets to lose
+    /// \param queueStream random numbers of the discipline
+    QueuedLink(const LinkSpec& spec,
+               const ns3::RngStream& lossStream,
+               const ns3::RngStream& queueStream)
+        : Bottleneck(spec, lossStream),
+          m_disc(MakeQueueDisc(spec, m_store, queueStream))
+    {
+    }
+
+    /// Prepare for packets that will leave by `exit`.
+    void AddExit(const Propagation& exit)
+    {
+        m_leastDelay = std::min(m_leastDelay, exit.Delay());
+    }
+
+    /**
+     * Offer a packet.
+     *
+     * \param now arrival, ns
+     * \param packet the packet
+     * \param ipBytes its size without framing
+     * \param blocks its SACK blocks, if it has any
+     * \param flow number of the connection's end that sent it
+     * \param exit where it goes from the link
+     * \returns whether it waits or is on its way; if not, it was dropped or lost
+     */
+    bool Enqueue(int64_t now,
+                 const Packet& packet,
+                 uint32_t ipBytes,
+                 const SackBlocks* blocks,
+                 uint32_t flow,
+                 Propagation& exit);
+
+    /// Let a packet share the fate of the one for which Enqueue() just returned true.
+    void EnqueueAlong(const Packet& packet, const SackBlocks* blocks);
+
+    uint64_t WaitingBytes(int64_t now) override
+    {
+        ServeUntil(now);
+        return m_disc->WaitingBytes();
+    }
+
+    double ServedBytes(int64_t now) override;
+
+    uint64_t Drops() const override
+    {
+        return m_disc->Drops();
+    }
+
+    std::optional<uint64_t> Marks() const override
+    {
+        return m_disc->Marks();
+    }
+
+    uint64_t MaxWaitingBytes() const override
+    {
+        return m_disc->MaxWaitingBytes();
+    }
+
+    void Fire(int64_t now) override;
+
+  private:
+    QueuedPacket* Store(const Packet& packet, const SackBlocks* blocks);
+    void ServeUntil(int64_t now);
+    bool ServeNext(int64_t start);
+    void Arm();
+
+    PacketStore m_store;
+    std::unique_ptr<QueueDisc> m_disc;
+    int64_t m_leastDelay{std::numeric_limits<int64_t>::max()}; //!< of all exits, ns
+    bool m_isArmed{false};                                     //!< an event is pending
+    bool m_isIdle{true};                                       //!< the link found nothing to send
+    int64_t m_serviceStart{0};                                 //!< of the latest packet served, ns
+    int64_t m_freeAt{0};                                       //!< when it has left, ns
+    uint32_t m_servedLast{0};                                  //!< its bytes
+    uint64_t m_servedBytes{0};          //!< of all packets whose service has begun
+    QueuedPacket* m_newest{nullptr};    //!< packet just accepted, while it waits
+    Propagation* m_newestExit{nullptr}; //!< where it went at once; null: nowhere
+};
+
+/// Where one sender's packets enter a queued link.
+class QueuedPort final : public PacketDevice
+{
+  public:
+    /// \param exit where the packets go from the link
+    /// \param flow number of the sender, for disciplines that tell flows apart
+    QueuedPort(QueuedLink& link, Propagation& exit, uint32_t flow)
+        : m_link(link),
+          m_exit(exit),
+          m_flow(flow)
+    {
+        link.AddExit(exit);
+    }
+
+    bool Send(int64_t now,
+              const Packet& packet,
+              uint32_t ipBytes,
+              const SackBlocks* blocks) override
+    {
+        return m_link.Enqueue(now, packet, ipBytes, blocks, m_flow, m_exit);
+    }
+
+    void SendAlong(const Packet& ack, const SackBlocks* blocks) override
+    {
+        m_link.EnqueueAlong(ack, blocks);
+    }
+
+  private:
+    QueuedLink& m_link;
+    Propagation& m_exit;
+    uint32_t m_flow;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_QUEUED_LINK_H

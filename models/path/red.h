@@ -1,0 +1,55 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_RED_H
+#define TUNNELCC_RED_H
+
+#include "queue-disc.h"
+
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/**
+ * Random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993), with
+ * the gentle slope of Floyd (2000): drops rise from maxProbability to 1 while the average goes from
+ * one to two maximum thresholds, not at once.
+ *
+ * The average counts bytes, without the packet in service; a drop is as likely for a small packet
+ * as for a large one. Above the last threshold packets are dropped, ECN-capable ones too (RFC 3168,
+ * section 7). Differs from ns-3 in that it spaces drops by the paper's rule, not the one of
+ * ns-3's `Wait`, and does not spare the first packet above the minimum threshold.
+ */
+class RedQueueDisc final : public QueueDisc
+{
+  public:
+    RedQueueDisc(const LinkSpec& spec, PacketStore& store, const ns3::RngStream& stream);
+
+    bool Enqueue(int64_t now, QueuedPacket* packet) override;
+    QueuedPacket* Dequeue(int64_t now) override;
+
+    /// Average of the bytes that wait.
+    double Average() const
+    {
+        return m_average;
+    }
+
+  private:
+    void UpdateAverage(int64_t now);
+    double DropProbability() const;
+    bool DropsEarly(double probability);
+
+    QueueSpec m_spec;
+    double m_minThreshold; //!< bytes
+    double m_maxThreshold; //!< bytes
+    ns3::RngStream m_stream;
+    PacketQueue m_queue;
+    double m_average{0};    //!< bytes
+    int64_t m_idleSince{0}; //!< ns; −1: the link is busy
+    int64_t m_count{-1};    //!< packets since the last drop, −1: the average is below the minimum
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_RED_H

@@ -1,0 +1,78 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_REORDERING_LINE_H
+#define TUNNELCC_REORDERING_LINE_H
+
+#include "event/timer.h"
+#include "packet.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/**
+ * Delay of each packet's own: packets leave in order of their times, not in the order they came,
+ * those of equal times as they came.
+ *
+ * A heap, which costs O(log n) per packet where a DelayLine's ring costs O(1).
+ */
+class ReorderingLine
+{
+  public:
+    ReorderingLine()
+        : m_timer(this)
+    {
+    }
+
+    /// Deliver `packet` at `time` ns, not before now.
+    void Push(int64_t time, const Packet& packet, const SackBlocks* blocks)
+    {
+        m_heap.push_back({time, m_pushed++, packet, packet.sackBlocks ? *blocks : SackBlocks{}});
+        m_heap.back().packet.time = time;
+        std::push_heap(m_heap.begin(), m_heap.end(), Later);
+        m_timer.Set(m_heap.front().time);
+    }
+
+  private:
+    struct Entry
+    {
+        int64_t time;
+        uint64_t number; //!< in order of coming
+        Packet packet;
+        SackBlocks blocks;
+    };
+
+    static bool Later(const Entry& a, const Entry& b)
+    {
+        return a.time > b.time || (a.time == b.time && a.number > b.number);
+    }
+
+    void OnTime(int64_t now)
+    {
+        while (!m_heap.empty() && m_heap.front().time <= now)
+        {
+            std::pop_heap(m_heap.begin(), m_heap.end(), Later);
+            Entry entry = m_heap.back();
+            m_heap.pop_back();
+            entry.packet.sink->Receive(now,
+                                       entry.packet,
+                                       entry.packet.sackBlocks ? &entry.blocks : nullptr);
+        }
+        if (!m_heap.empty())
+        {
+            m_timer.Set(m_heap.front().time);
+        }
+    }
+
+    std::vector<Entry> m_heap;
+    uint64_t m_pushed{0};
+    Timer<ReorderingLine, &ReorderingLine::OnTime> m_timer;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_REORDERING_LINE_H
