@@ -113,7 +113,7 @@ FqCodelQueueDisc::Dequeue(int64_t now)
         turns.Pop();
         // RFC 8290, section 4.2: a new queue that ran empty goes behind the old ones once, so that
         // others get their turn before it counts as new again.
-        if (isNew && m_old.head)
+        if (isNew)
         {
             m_old.Push(queue);
         }

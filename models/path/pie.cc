@@ -123,7 +123,7 @@ PieQueueDisc::Dequeue(int64_t now)
 {
     UpdateUntil(now);
     QueuedPacket* packet = Pop(m_queue);
-    m_delay = packet ? now - packet->arrival : 0;
+    m_delay = WaitingPackets() > 0 ? now - packet->arrival : 0;
     return packet;
 }
 

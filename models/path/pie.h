@@ -16,7 +16,7 @@ namespace tunnelcc
  * that is updated at fixed times from how long packets wait.
  *
  * The waiting time is that of the packet that left last (RFC 8033, section 5.2, and the default of
- * Linux and ns-3), 0 once none is left. Of the enhancements in section 5, those two steps of
+ * Linux and ns-3), 0 once none waits. Of the enhancements in section 5, those two steps of
  * probability that cap its growth (5.5) are here and ECN up to a probability of 10 % (5.1); turning
  * PIE off when idle (5.3) and de-randomization (5.4) are not, nor is scaling by packet size. The
  * RFC's mean packet, of which two may always wait, is the largest seen.

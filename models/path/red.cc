@@ -54,7 +54,7 @@ RedQueueDisc::DropProbability() const
 bool
 RedQueueDisc::DropsEarly(double probability)
 {
-    // Drops that are spaced evenly: 1 to 1/probability packets after each other, all as likely.
+    // Drops are spaced evenly: gaps of up to 1/probability packets are all as likely.
     ++m_count;
     double spread = static_cast<double>(m_count) * probability;
     bool drops = spread >= 1 || m_stream.RandU01() < probability / (1 - spread);

@@ -19,7 +19,8 @@ namespace tunnelcc
  * The average counts bytes, without the packet in service; a drop is as likely for a small packet
  * as for a large one. Above the last threshold packets are dropped, ECN-capable ones too (RFC 3168,
  * section 7). Differs from ns-3 in that it spaces drops by the paper's rule, not the one of
- * ns-3's `Wait`, and does not spare the first packet above the minimum threshold.
+ * ns-3's `Wait`, and spares neither the first packet above the minimum threshold nor those that
+ * find one packet or none.
  */
 class RedQueueDisc final : public QueueDisc
 {

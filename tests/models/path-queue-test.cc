@@ -329,7 +329,8 @@ class CodelSpacingTest : public SimulationTestCase
 {
   public:
     CodelSpacingTest()
-        : SimulationTestCase("CoDel drops ever faster, by the root of the count, while a queue stands")
+        : SimulationTestCase(
+              "CoDel drops ever faster, by the root of the count, while a queue stands")
     {
     }
 
@@ -383,7 +384,7 @@ class CodelCalmTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops(), 0, "drops");
         // One packet may stay behind, however slow the link (RFC 8289, MAXPACKET), but not two.
         NS_TEST_EXPECT_MSG_EQ(DropsWithBacklog(1), 0, "one packet may always wait");
-        NS_TEST_EXPECT_MSG_GT(DropsWithBacklog(2), 5, "two may not");
+        NS_TEST_EXPECT_MSG_EQ(DropsWithBacklog(2), 1, "of two, one is dropped");
     }
 
     /// Drops where as many packets stay behind whenever one leaves.
@@ -494,7 +495,7 @@ class PieStockTest : public SimulationTestCase
                 const auto stock = RunStock(MakeStock, offers);
                 const size_t drops = CountDrops(stock);
                 NS_TEST_EXPECT_MSG_EQ((ours == stock), true, "load " << load << " ECT " << isEct);
-                NS_TEST_EXPECT_MSG_EQ((drops > 100), (load > 1 && !(isEct && load < 1.1)), "drops");
+                NS_TEST_EXPECT_MSG_EQ((drops > 100), (load > 1), "drops at load " << load);
             }
         }
     }
@@ -570,7 +571,7 @@ class RedTest : public SimulationTestCase
         uint32_t number = 0;
         while (static_cast<double>(subject.disc->WaitingPackets()) < waiting)
         {
-            subject.Enqueue(0, ++number, offer);
+            subject.Enqueue(0, ++number, {0, PACKET, 0, true}); // is marked, not dropped
         }
         std::vector<int> gaps;
         int gap = 0;
@@ -595,23 +596,25 @@ class RedTest : public SimulationTestCase
 
     void DoRun() override
     {
-        // Halfway between the thresholds, half the maximum probability: gaps are uniform on
-        // 1 to 1/p (Floyd and Jacobson 1993, section VII), with the mean (1/p + 1) / 2.
+        // Halfway between the thresholds, half the maximum probability: gaps are uniform (Floyd and
+        // Jacobson 1993, section VII), on 1 to 1/p - 1 as the paper's pseudocode counts.
         const std::vector<int> gaps = Gaps(10, 0.1);
-        const double mean = std::accumulate(gaps.begin(), gaps.end(), 0.0) / gaps.size();
-        NS_TEST_EXPECT_MSG_EQ_TOL(mean, 10.5, 0.2, "mean of 1 to 20");
-        NS_TEST_EXPECT_MSG_LT_OR_EQ(*std::max_element(gaps.begin(), gaps.end()), 20, "at most 20");
         for (int length = 1; length <= 20; ++length)
         {
             const auto share =
                 static_cast<double>(std::count(gaps.begin(), gaps.end(), length)) / gaps.size();
-            NS_TEST_EXPECT_MSG_EQ_TOL(share, 0.05, 0.01, "share of gaps of " << length);
+            const double expected = length < 20 ? 1.0 / 19 : 0;
+            NS_TEST_EXPECT_MSG_EQ_TOL(share, expected, 0.01, "share of gaps of " << length);
         }
         NS_TEST_EXPECT_MSG_EQ(Gaps(5, 0.1).size(), 0, "none at the minimum threshold");
         NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(Gaps(30, 0.1).size()), 200'000, 1, "all");
-        // Gentle: at 22.5 packets halfway from 0.1 to 1, gaps of 1 or 2 with mean (1/0.55 + 1) / 2.
-        const double many = static_cast<double>(Gaps(22.5, 0.1).size());
-        NS_TEST_EXPECT_MSG_GT(many, 200'000 / 1.6, "gentle slope");
+        // Gentle: the slope from 0.1 at 15 packets to 1 at 30 passes 0.28 at 18, gaps of 1 or 2
+        // with the probabilities 0.28 / 0.72 and, as that leaves 0.44, 0.28 / 0.44, else 3.
+        const auto gentle = static_cast<double>(Gaps(18, 0.1).size());
+        const double one = 0.28 / 0.72;
+        const double two = (1 - one) * 0.28 / 0.44;
+        const double mean = one + 2 * two + 3 * (1 - one - two);
+        NS_TEST_EXPECT_MSG_EQ_TOL(200'000 / gentle, mean, 0.02 * mean, "gentle slope");
         CheckIdle();
         CheckMarks();
     }
@@ -667,7 +670,7 @@ class RedStockTest : public SimulationTestCase
         auto disc = ns3::CreateObject<ns3::RedQueueDisc>();
         disc->SetAttribute("MinTh", ns3::DoubleValue(5));
         disc->SetAttribute("MaxTh", ns3::DoubleValue(15));
-        disc->SetAttribute("QW", ns3::DoubleValue(0.002));
+        disc->SetAttribute("QW", ns3::DoubleValue(0.05));
         disc->SetAttribute("LInterm", ns3::DoubleValue(10)); // maximum probability 0.1
         disc->SetAttribute("Gentle", ns3::BooleanValue(true));
         disc->SetAttribute("Wait", ns3::BooleanValue(false));
@@ -695,20 +698,24 @@ class RedStockTest : public SimulationTestCase
 
     void DoRun() override
     {
-        for (const double load : {0.95, 1.05, 1.3})
+        // The queue never empties, as the load is high and the average quick to follow: ns-3's
+        // discipline spares packets that find one or none.
+        LinkSpec spec = MakeSpec("red");
+        spec.queue.weight = 0.05;
+        for (const double load : {1.3, 1.6, 2.0})
         {
             const auto offers = MakeOffers(load, 100 * SECOND, 6);
-            OurSubject subject(MakeSpec("red"));
+            OurSubject subject(spec);
             const auto ours = RunOurs(subject, offers);
             const auto stock = RunStock(MakeStock, offers);
             const auto drops = static_cast<double>(CountDrops(stock));
-            NS_TEST_EXPECT_MSG_GT(drops, 200, "many drops");
+            NS_TEST_EXPECT_MSG_GT(drops, 10'000, "many drops");
             NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(CountDrops(ours)),
                                       drops,
-                                      0.03 * drops,
+                                      0.01 * drops,
                                       "drops at load " << load);
             const double wait = MeanWait(offers, stock);
-            NS_TEST_EXPECT_MSG_EQ_TOL(MeanWait(offers, ours), wait, 0.03 * wait, "waiting time");
+            NS_TEST_EXPECT_MSG_EQ_TOL(MeanWait(offers, ours), wait, 0.01 * wait, "waiting time");
         }
     }
 };
