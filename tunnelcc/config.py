@@ -20,11 +20,14 @@ from tunnelcc.derived import buffer_bytes
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.kernels import kernels
 from tunnelcc.parameters import parse_parameter
+from tunnelcc.queues import Queue
 from tunnelcc.schema import (
     BUFFER,
     CARRIERS,
+    POSITIVE_SHARE,
     PROBABILITY,
     RATE_STEPS,
+    SHARE,
     SWITCH,
     TEXT,
     Kind,
@@ -36,7 +39,8 @@ from tunnelcc.schema import (
     time,
     whole,
 )
-from tunnelcc.units import Buffer, UnitError, format_time
+from tunnelcc.traces import TRACE, RateTrace, parse_trace
+from tunnelcc.units import Buffer, UnitError, format_probability, format_rate, format_time
 
 MAX_FLOWS = 4096
 
@@ -71,12 +75,58 @@ def _parse_profile(value: object) -> str:
 Profile = Annotated[str, Kind(_parse_profile, str, "a cost profile of `tunnelcc list`, or a file")]
 
 
+class GilbertElliott(Model):
+    """Loss in bursts, by two states: good and bad. The letters are those of netem's gemodel."""
+
+    p: Annotated[float, POSITIVE_SHARE] = Field(
+        description="probability that a packet in the good state is the last before the bad one"
+    )
+    r: Annotated[float, POSITIVE_SHARE] = Field(
+        description="probability that a packet in the bad state is the last before the good one: "
+        "bad states last 1/r packets in the mean"
+    )
+    h: Annotated[float, SHARE] = Field(
+        0.0, description="share of the packets in the bad state that arrive"
+    )
+    k: Annotated[float, SHARE] = Field(
+        1.0, description="share of the packets in the good state that arrive"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> GilbertElliott:
+        if self.h == self.k == 1:
+            raise ConfigError(
+                Problem("h", "100%", "less than 100% where k is 100%: nothing is lost")
+            )
+        return self
+
+
+class Policer(Model):
+    """A token bucket in the direction of the data: it drops what exceeds it and delays nothing."""
+
+    rate: LinkRate = Field(description="rate at which tokens come, in bytes as path.rate counts")
+    burst: Annotated[int, size(64, 2**30)] = Field(
+        65536, description="bytes that pass at once when nothing did before"
+    )
+    position: Annotated[str, choice("before", "after")] = Field(
+        "before", description="in front of the bottleneck's queue, or behind the bottleneck"
+    )
+
+
 class Path(Model):
     """What lies between the two hosts, seen from the sender of the data."""
 
-    rate: LinkRate = Field(100e6, description="bottleneck rate in the direction of the data")
+    rate: LinkRate = Field(
+        100e6,
+        description="bottleneck rate in the direction of the data; with rate_trace, what 1bdp is "
+        "measured with, else the trace's mean",
+    )
     rate_steps: Annotated[tuple[tuple[float, float], ...], RATE_STEPS] = Field(
         (), description="later rates in that direction: when, and what"
+    )
+    rate_trace: Annotated[RateTrace, TRACE] | None = Field(
+        None,
+        description="rates in that direction from a file: .csv, or a mahimahi trace, which repeats",
     )
     rtt: Rtt = Field(0.04, description="base round-trip time, half of it in each direction")
     loss: Probability = Field(
@@ -84,8 +134,12 @@ class Path(Model):
     )
     buffer: QueueRoom = Field(
         Buffer(bdp=1.0),
-        description="drop-tail queue before the bottleneck, packet in service not counted; "
+        description="most that waits before the bottleneck, packet in service not counted; "
         "1bdp = rate * rtt",
+    )
+    queue: Queue = Field(
+        default_factory=lambda: Queue(name="drop-tail"),
+        description="queue discipline before the bottleneck",
     )
     reverse_rate: LinkRate | None = Field(
         None, description="rate in the direction of the ACKs; not given: not limited"
@@ -99,8 +153,7 @@ class Path(Model):
     )
     ecn_threshold: QueueRoom | None = Field(
         None,
-        description="queue above which packets of tcp.ecn are marked instead of dropped; "
-        "not given: never",
+        description="drop-tail queue above which packets of tcp.ecn are marked; not given: never",
     )
     mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] = Field(
         1500,
@@ -120,12 +173,56 @@ class Path(Model):
     loss_position: Annotated[str, choice("after", "before")] = Field(
         "after", description="whether random loss acts after the bottleneck or before its queue"
     )
+    gilbert_elliott: GilbertElliott | None = Field(
+        None, description="loss in bursts in the direction of the data, in place of loss"
+    )
+    policer: Policer | None = Field(None, description="token bucket in the direction of the data")
     reorder: Probability = Field(
         0.0, description="packets in the direction of the data that come reorder_delay late"
     )
     reorder_delay: Timer = Field(
         0.01, description="how late they are; packets sent within that time overtake them"
     )
+    jitter: Annotated[float, time(1e-6, 10, at_zero=True)] = Field(
+        0.0,
+        description="mean of a random delay of each packet in the direction of the data, on top of "
+        "the constant one",
+    )
+    jitter_distribution: Annotated[str, choice("uniform", "exponential", "half-normal")] = Field(
+        "uniform", description="of that delay; uniform: from 0 to twice the mean"
+    )
+    jitter_reorders: Switch = Field(
+        False,
+        description="whether packets overtake each other; false: they wait for those before them",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mean_rate(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("rate_trace") is not None and "rate" not in data:
+            try:
+                mean = parse_trace(data["rate_trace"]).mean_rate
+            except UnitError:
+                return data  # told of where the key is read
+            return {**data, "rate": format_rate(mean)}
+        return data
+
+    @model_validator(mode="after")
+    def _check(self) -> Path:
+        problems = list(self._conflicts())
+        if problems:
+            raise ConfigError(*problems)
+        return self
+
+    def _conflicts(self) -> Iterator[Problem]:
+        if self.rate_trace is not None and self.rate_steps:
+            yield Problem("rate_steps", len(self.rate_steps), "no steps with rate_trace")
+        if self.gilbert_elliott is not None and self.loss > 0:
+            loss = format_probability(self.loss)
+            yield Problem("loss", loss, "no independent loss with gilbert_elliott")
+        if self.ecn_threshold is not None and self.queue.name != "drop-tail":
+            expected = f"no threshold with {self.queue.name}, which marks by itself"
+            yield Problem("ecn_threshold", str(self.ecn_threshold), expected)
 
 
 class CongestionControl(Model):
@@ -187,6 +284,11 @@ class Flow(Model):
     )
     count: Annotated[int, whole(1, MAX_FLOWS)] = Field(1, description="number of such flows")
     start: Moment = Field(0.0, description="when the flow connects; start_jitter comes on top")
+    stop: Moment | None = Field(
+        None,
+        description="when the application writes no more and closes; start_jitter comes on top; "
+        "not given: at the end of the run",
+    )
     rtt: Rtt | None = Field(None, description="base round-trip time of the flow, else path.rtt")
     bytes: Annotated[int, size(1, 2**50)] | None = Field(
         None, description="bytes to send, then the connection closes; not given: until the end"
@@ -223,6 +325,10 @@ class Flow(Model):
     def _check(self) -> Flow:
         if self.data_start is not None and self.data_start < self.start:
             raise ConfigError(Problem("data_start", self.data_start, "a time not before start"))
+        begin = self.start if self.data_start is None else self.data_start
+        if self.stop is not None and self.stop <= begin:
+            expected = f"a time after the data begin, {format_time(begin)}"
+            raise ConfigError(Problem("stop", format_time(self.stop), expected))
         if self.rate is not None and self.write_size * 8e9 < self.rate * _LEAST_WRITE_COST:
             expected = "writes that are 1us or more apart at flows.rate"
             raise ConfigError(Problem("write_size", self.write_size, expected))
@@ -625,6 +731,7 @@ class Experiment(Model):
 
     def _buffer_problems(self) -> Iterator[Problem]:
         packet = derived.largest_packet(self)
+        yield from self._queue_problems(packet)
         for key, bottleneck in (
             ("buffer", self.path.rate),
             ("reverse_buffer", self.path.reverse_rate),
@@ -638,3 +745,20 @@ class Experiment(Model):
                         f"path.{key}", str(buffer), f"room for one packet, {needed} bytes",
                         f"it is {room} bytes",
                     )  # fmt: skip
+
+    def _queue_problems(self, packet: int) -> Iterator[Problem]:
+        """``packet``: bytes of a full segment."""
+        path = self.path
+        if path.policer is not None and path.policer.burst < packet:
+            expected = f"room for one packet, {packet} bytes"
+            yield Problem("path.policer.burst", path.policer.burst, expected)
+        if path.queue.name == "red":
+            least, most = (
+                derived.queue_bytes(self, path.queue.value(key))
+                for key in ("min_threshold", "max_threshold")
+            )
+            if not 0 < least < most:
+                expected = f"less than max_threshold, {path.queue.value('max_threshold')}"
+                yield Problem(
+                    "path.queue.min_threshold", str(path.queue.value("min_threshold")), expected
+                )

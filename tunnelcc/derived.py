@@ -25,6 +25,14 @@ def buffer_bytes(buffer: Buffer, rate: float, rtt: float) -> int:
     return buffer.bytes or 0
 
 
+def queue_bytes(experiment: Experiment, length: Buffer) -> int:
+    """Return the bytes of a queue at the bottleneck, whose packets count as full segments."""
+    path, tcp = experiment.path, experiment.tcp
+    if length.packets is not None:
+        return length.packets * (tcp.mss + tcp.header_bytes)
+    return buffer_bytes(length, path.rate, path.rtt)
+
+
 def sides(experiment: Experiment) -> tuple[Hosts, Hosts]:
     """Return the host that sends the data and the one that receives them."""
     client, server = experiment.hosts.of("client"), experiment.hosts.of("server")

@@ -40,7 +40,7 @@ _SERIES_ATTRIBUTE = {"retransmits": "retransmits_series", "rtos": "rtos_series"}
 #: Series of a direction of the path.
 LINK_SERIES = {
     "queue": ("byte", "bytes waiting at the bottleneck"),
-    "drops": ("1", "packets dropped by the full queue so far"),
+    "drops": ("1", "packets dropped by the queue so far"),
     "utilisation": ("1", "bytes served / bytes the link could serve"),
 }
 _LINK_ATTRIBUTE = {
@@ -70,6 +70,8 @@ LINK_TOTALS = {
     "bytes_served": ("bytes_out", "byte", "bytes served, framing included"),
     "packets": ("packets_in", "1", "packets offered"),
     "queue_drops": ("drops", "1", "packets dropped by the queue"),
+    "marks": ("marks", "1", "packets marked by the queue, NaN: it never marks"),
+    "policer_drops": ("policer_drops", "1", "packets dropped by the policer, NaN: there is none"),
     "random_losses": ("random_losses", "1", "packets lost at random"),
     "queue_delay_mean": ("queue_delay_mean", "s", "mean waiting time in the queue"),
     "queue_delay_p50": ("queue_delay_p50", "s", "median of the waiting time"),
@@ -332,8 +334,12 @@ def _link(link: Any) -> dict[str, Any]:
         "packets": link.packets_in,
         "bytes": link.bytes_out,
         "drops": link.drops,
+        "marks": link.marks,
+        "policer_drops": link.policer_drops,
         "random_losses": link.random_losses,
-        "loss_rate": metrics.loss_rate(link.drops + link.random_losses, link.packets_in),
+        "loss_rate": metrics.loss_rate(
+            link.drops + link.random_losses + (link.policer_drops or 0), link.packets_in
+        ),
     }
 
 

@@ -32,14 +32,19 @@ def build(table: Mapping[str, Any], settings: Mapping[str, Any]) -> Experiment:
 def read_scenario(path: Path) -> dict[str, Any]:
     """Return the tables of a scenario file. Raises ConfigError.
 
-    A tunnel that is a file is looked for beside the scenario.
+    A tunnel that is a file is looked for beside the scenario, and so is a trace of rates.
     """
     table = read_toml(path)
     sweep = table.get("sweep")
-    if isinstance(sweep, dict) and isinstance(sweep.get("tunnel"), list):
-        sweep["tunnel"] = [_beside(path, tunnel) for tunnel in sweep["tunnel"]]
+    if isinstance(sweep, dict):
+        for key, beside in (("tunnel", _beside), ("path.rate_trace", _trace_beside)):
+            if isinstance(sweep.get(key), list):
+                sweep[key] = [beside(path, value) for value in sweep[key]]
     if "tunnel" in table:
         table["tunnel"] = _beside(path, table["tunnel"])
+    link = table.get("path")
+    if isinstance(link, dict) and "rate_trace" in link:
+        link["rate_trace"] = _trace_beside(path, link["rate_trace"])
     return table
 
 
@@ -49,6 +54,10 @@ def _beside(path: Path, tunnel: Any) -> Any:
         return tunnel
     file = str(path.parent / name)
     return {**tunnel, "name": file} if isinstance(tunnel, dict) else file
+
+
+def _trace_beside(path: Path, trace: Any) -> Any:
+    return str(path.parent / trace) if isinstance(trace, str) else trace
 
 
 def parse_setting(option: str, text: str) -> tuple[str, Any]:

@@ -191,6 +191,22 @@ BUFFER = Kind(_parse_buffer, str, f"{units.BUFFER_EXPECTED}, more than 0, at mos
 PROBABILITY = Kind(
     units.parse_probability, units.format_probability, units.PROBABILITY_EXPECTED, "1"
 )
+SHARE = Kind(units.parse_share, units.format_probability, f"{units.SHARE_EXPECTED}, from 0")
+
+
+def _parse_positive_share(value: object) -> float:
+    try:
+        share = units.parse_share(value)
+    except UnitError as error:
+        raise UnitError(POSITIVE_SHARE.expected, error.hint) from None
+    if share == 0:
+        raise UnitError(POSITIVE_SHARE.expected)
+    return share
+
+
+POSITIVE_SHARE = Kind(
+    _parse_positive_share, units.format_probability, f"{units.SHARE_EXPECTED}, more than 0"
+)
 
 
 def rate(least: float, most: float) -> Kind:

@@ -12,8 +12,19 @@ from typing import Any
 
 from tunnelcc import catalog, core, derived
 from tunnelcc.catalog import DatagramEntry, PacketEntry, RelayEntry, StreamEntry, packets, relay
-from tunnelcc.config import CongestionControl, CrossTraffic, Experiment, Flow, Hop, Hosts
+from tunnelcc.config import (
+    CongestionControl,
+    CrossTraffic,
+    Experiment,
+    Flow,
+    GilbertElliott,
+    Hop,
+    Hosts,
+    Path,
+    Policer,
+)
 from tunnelcc.kernels import kernels
+from tunnelcc.traces import RateTrace
 from tunnelcc.units import Buffer
 
 # tcp_select_initial_window(): a SYN cannot scale its 16-bit window.
@@ -79,23 +90,80 @@ def _path(experiment: Experiment) -> Any:
     spec = core.load().PathSpec()
     spec.forward = _link(experiment, path.rate, path.buffer, path.loss)
     spec.forward.rate_changes = [_rate_change(*step) for step in path.rate_steps]
-    spec.forward.ecn_threshold = _ecn_threshold(experiment)
+    if path.rate_trace is not None:
+        _follow(path.rate_trace, spec.forward)
+    if path.ecn_threshold is not None:
+        spec.forward.ecn_threshold = derived.queue_bytes(experiment, path.ecn_threshold)
+    if path.queue.name != "drop-tail":
+        spec.forward.queue = _queue(experiment)
+    spec.forward.gilbert_elliott = _gilbert_elliott(path.gilbert_elliott)
+    spec.forward.policer = _policer(path.policer)
     spec.forward.reorder = path.reorder
     spec.forward.reorder_delay = nanoseconds(path.reorder_delay)
+    spec.forward.jitter = _jitter(path)
     spec.reverse = _link(experiment, path.reverse_rate, path.reverse_buffer, path.reverse_loss)
     spec.rtt = nanoseconds(path.rtt)
     return spec
 
 
-def _ecn_threshold(experiment: Experiment) -> int:
-    """Bytes; 0: no marks. Packets count as full segments."""
+def _follow(trace: RateTrace, link: Any) -> None:
+    """Let the rate of ``link`` be that of ``trace``."""
+    (_, link.rate), *later = trace.steps
+    if trace.period:
+        later.append((trace.period, link.rate))
+    link.rate_changes = [_rate_change(*step) for step in later]
+    link.rate_period = nanoseconds(trace.period)
+
+
+def _queue(experiment: Experiment) -> Any:
+    """The discipline's parameters; those that it lacks stay 0."""
     path, tcp = experiment.path, experiment.tcp
-    threshold = path.ecn_threshold
-    if threshold is None:
-        return 0
-    if threshold.packets is not None:
-        return threshold.packets * (tcp.mss + tcp.header_bytes)
-    return derived.buffer_bytes(threshold, path.rate, path.rtt)
+    queue = path.queue
+    spec = core.load().QueueSpec()
+    spec.discipline = queue.name
+    for name in (
+        "quantum",
+        "queues",
+        "alpha",
+        "beta",
+        "max_probability",
+        "weight",
+        "gentle",
+        "ecn",
+    ):
+        if (value := queue.value(name)) is not None:
+            setattr(spec, name, value)
+    for name in ("target", "interval", "burst"):
+        setattr(spec, name, nanoseconds(queue.value(name) or 0))
+    for name in ("min_threshold", "max_threshold"):
+        if (length := queue.value(name)) is not None:
+            setattr(spec, name, derived.queue_bytes(experiment, length))
+    spec.mean_packet_time = nanoseconds((tcp.mss + tcp.header_bytes) * 8 / path.rate) or 1
+    return spec
+
+
+def _gilbert_elliott(bursts: GilbertElliott | None) -> Any:
+    spec = core.load().GilbertElliottSpec()
+    if bursts is not None:
+        spec.p, spec.r, spec.h, spec.k = bursts.p, bursts.r, bursts.h, bursts.k
+    return spec
+
+
+def _policer(policer: Policer | None) -> Any:
+    spec = core.load().PolicerSpec()
+    if policer is not None:
+        spec.rate = policer.rate
+        spec.burst = policer.burst
+        spec.before = policer.position == "before"
+    return spec
+
+
+def _jitter(path: Path) -> Any:
+    spec = core.load().JitterSpec()
+    spec.mean = nanoseconds(path.jitter)
+    spec.distribution = path.jitter_distribution
+    spec.reorders = path.jitter_reorders
+    return spec
 
 
 def _rate_change(moment: float, rate: float) -> Any:
@@ -190,6 +258,8 @@ def _flow(experiment: Experiment, flow: Flow, start: float, carrier_number: int)
     # The jitter shifts the whole flow: data that all began at once would make every seed alike.
     jitter = start - flow.start
     spec.data_start = nanoseconds(max(start, (flow.data_start or 0) + jitter))
+    if flow.stop is not None:
+        spec.stop = nanoseconds(flow.stop + jitter)
     spec.preamble = _preamble(experiment, flow)
     spec.bytes = flow.bytes or 0
     spec.rate = flow.rate or 0

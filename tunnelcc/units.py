@@ -44,6 +44,7 @@ RATE_EXPECTED = "a rate such as '100Mbps' or '2.03Gbps'"
 TIME_EXPECTED = "a time such as '40ms' or '30s'"
 SIZE_EXPECTED = "a size such as '4MiB', '64KiB' or 6291456 (bytes)"
 PROBABILITY_EXPECTED = "a probability such as '1%' or 0.01, at least 0 and less than 1"
+SHARE_EXPECTED = "a share such as '25%' or 0.25, at most 1"
 PERCENTAGE_EXPECTED = "a percentage such as '2%'"
 BUFFER_EXPECTED = "a buffer such as '1bdp', '200p' (packets) or '64KiB'"
 
@@ -117,6 +118,17 @@ def parse_probability(value: object) -> float:
     if not 0 <= probability or not float(probability) < 1:
         raise UnitError(PROBABILITY_EXPECTED)
     return float(probability)
+
+
+def parse_share(value: object) -> float:
+    """Return the share of ``value`` (``25%`` or 0.25), in [0, 1]. Raises UnitError."""
+    number, unit = _split(value, SHARE_EXPECTED)
+    if unit not in (None, "%"):
+        raise UnitError(SHARE_EXPECTED, f"unknown unit {unit!r}")
+    share = float(number / 100 if unit else number)
+    if not 0 <= share <= 1:
+        raise UnitError(SHARE_EXPECTED)
+    return share
 
 
 def parse_percentage(value: object) -> float:

@@ -4,7 +4,7 @@
 
 /**
  * \file
- * Checks packet loss: random loss against the geometric distribution, periodic loss.
+ * Checks packet loss: random loss against the geometric distribution, periodic loss, bursts.
  */
 #include "event/random-stream.h"
 #include "path/link.h"
@@ -179,6 +179,87 @@ class PeriodicLossTest : public SimulationTestCase
     }
 };
 
+class GilbertElliottTest : public SimulationTestCase
+{
+  public:
+    explicit GilbertElliottTest(const GilbertElliottSpec& spec)
+        : SimulationTestCase("Bursty loss follows the chain of two states, h = " +
+                             std::to_string(spec.h) + ", k = " + std::to_string(spec.k)),
+          m_spec(spec)
+    {
+    }
+
+  private:
+    static constexpr int PACKETS = 4'000'000;
+
+    void DoRun() override
+    {
+        LinkSpec spec;
+        spec.gilbertElliott = m_spec;
+        RandomLoss loss(spec, LossStream(5));
+        std::vector<bool> lost;
+        for (int i = 0; i < PACKETS; ++i)
+        {
+            lost.push_back(loss.Lose());
+        }
+        // Stationary probability of the bad state, and how fast the chain forgets.
+        const double bad = m_spec.p / (m_spec.p + m_spec.r);
+        const double memory = 1 - m_spec.p - m_spec.r;
+        const double inBad = 1 - m_spec.h;
+        const double inGood = 1 - m_spec.k;
+        const double mean = bad * inBad + (1 - bad) * inGood;
+        const double covariance = bad * (1 - bad) * (inBad - inGood) * (inBad - inGood);
+        // Variance of the mean: that of one packet and the covariances of all pairs.
+        const double variance =
+            (mean * (1 - mean) + 2 * covariance * memory / (1 - memory)) / PACKETS;
+        const double share = std::count(lost.begin(), lost.end(), true) / double{PACKETS};
+        NS_TEST_EXPECT_MSG_EQ_TOL(share, mean, 4 * std::sqrt(variance), "share lost");
+        for (const int lag : {1, 2, 5, 10})
+        {
+            double both = 0;
+            for (int i = lag; i < PACKETS; ++i)
+            {
+                both += lost[i] && lost[i - lag];
+            }
+            const double expected = mean * mean + covariance * std::pow(memory, lag);
+            NS_TEST_EXPECT_MSG_EQ_TOL(both / PACKETS,
+                                      expected,
+                                      0.02 * expected + 1e-5,
+                                      "both of two packets " << lag << " apart");
+        }
+        if (m_spec.h == 0 && m_spec.k == 1)
+        {
+            CheckBursts(lost);
+        }
+    }
+
+    /// Where all of the bad state is lost and nothing else, bursts are geometric with mean 1/r.
+    void CheckBursts(const std::vector<bool>& lost)
+    {
+        std::map<int, double> lengths;
+        double bursts = 0;
+        int length = 0;
+        for (const bool isLost : lost)
+        {
+            if (!isLost && length > 0)
+            {
+                ++lengths[length];
+                ++bursts;
+                length = 0;
+            }
+            length += isLost;
+        }
+        for (int n = 1; n <= 10; ++n)
+        {
+            const double share = m_spec.r * std::pow(1 - m_spec.r, n - 1);
+            const double sigma = std::sqrt(share * (1 - share) / bursts);
+            NS_TEST_EXPECT_MSG_EQ_TOL(lengths[n] / bursts, share, 4 * sigma, "bursts of " << n);
+        }
+    }
+
+    GilbertElliottSpec m_spec;
+};
+
 class PathLossTestSuite : public ns3::TestSuite
 {
   public:
@@ -191,6 +272,9 @@ class PathLossTestSuite : public ns3::TestSuite
         }
         AddTestCase(new NoLossTest, Duration::QUICK);
         AddTestCase(new PeriodicLossTest, Duration::QUICK);
+        AddTestCase(new GilbertElliottTest({0.01, 0.2, 0, 1}), Duration::QUICK);
+        AddTestCase(new GilbertElliottTest({0.02, 0.1, 0.3, 1}), Duration::QUICK);
+        AddTestCase(new GilbertElliottTest({0.05, 0.25, 0.5, 0.99}), Duration::QUICK);
     }
 };
 

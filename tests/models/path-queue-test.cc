@@ -791,7 +791,7 @@ class FqCodelShareTest : public SimulationTestCase
             {
                 offers.push_back({i * 250 * US + 10, PACKET / 2, 2});
             }
-            if (i % 400 == 0)
+            if (i % 400 == 200)
             {
                 offers.push_back({i * 250 * US + 20, 100, 3});
             }

@@ -36,6 +36,8 @@ NOT_A_SOCKET_BUFFER = [*NOT_A_SIZE, 0, "1KiB", "4GiB"]
 NOT_A_SWITCH = [0, 1, "yes", "1ms"]
 NOT_A_NAME = ["", "bbrr", "ns3::TcpBogus", 5, True, "{ gain = 2 }"]
 NOT_A_COST = [-1, "1ms", "nan", "inf", 1e7, True]
+NOT_A_SHARE = ["101%", "-1%", "1.5", "often", "1ms", True]
+NOT_A_POSITIVE_SHARE = [*NOT_A_SHARE, 0, "0%"]
 NOT_MEMORY = [*NOT_A_SIZE, 0, "1KiB", "1e18B"]
 
 #: Every key → values that it must refuse. A key that is missing here fails a test.
@@ -51,9 +53,24 @@ BAD_VALUES = {
         "fast",
         7,
     ],
+    "path.rate_trace": ["", "nofile.csv", ".", 5, True, ["a.csv"], {"file": "a.csv"}],
     "path.rtt": NOT_A_RTT,
     "path.loss": NOT_A_PROBABILITY,
     "path.buffer": [*NOT_A_BUFFER, "1499B", "0.0001bdp"],
+    "path.queue.name": ["cake", "fq_codel", "CoDel", 5, ""],
+    "path.queue.target": NOT_A_TIMER,
+    "path.queue.interval": [*NOT_A_TIMER, "1us"],
+    "path.queue.quantum": [*NOT_A_SIZE, 0, 63, "2MiB"],
+    "path.queue.queues": [0, 65537, 1.5, "many"],
+    "path.queue.alpha": [-1, 101, "fast", "nan"],
+    "path.queue.beta": [-1, 101, "fast", "nan"],
+    "path.queue.burst": ["-1ms", "61s", "5", True],
+    "path.queue.min_threshold": [*NOT_A_BUFFER, "15p", "1000p"],
+    "path.queue.max_threshold": NOT_A_BUFFER,
+    "path.queue.max_probability": NOT_A_POSITIVE_SHARE,
+    "path.queue.weight": [0, -1, 1.1, "nan", "1%"],
+    "path.queue.gentle": NOT_A_SWITCH,
+    "path.queue.ecn": NOT_A_SWITCH,
     "path.reverse_rate": NOT_A_RATE,
     "path.reverse_buffer": NOT_A_BUFFER,
     "path.reverse_loss": NOT_A_PROBABILITY,
@@ -62,11 +79,22 @@ BAD_VALUES = {
     "path.framing": ["ethernets", "IP", 5, ""],
     "path.loss_pattern": ["burst", 1],
     "path.loss_position": ["between", 1],
+    "path.gilbert_elliott.p": NOT_A_POSITIVE_SHARE,
+    "path.gilbert_elliott.r": NOT_A_POSITIVE_SHARE,
+    "path.gilbert_elliott.h": [*NOT_A_SHARE, 1, "100%"],
+    "path.gilbert_elliott.k": NOT_A_SHARE,
+    "path.policer.rate": NOT_A_RATE,
+    "path.policer.burst": [*NOT_A_SIZE, 0, 1499, "2GiB"],
+    "path.policer.position": ["between", 1, ""],
+    "path.jitter": ["-1ms", "11s", "5", "1Mbps", True],
+    "path.jitter_distribution": ["normal", "pareto", 1],
+    "path.jitter_reorders": NOT_A_SWITCH,
     "path.reorder": NOT_A_PROBABILITY,
     "path.reorder_delay": NOT_A_TIMER,
     "flows.cc": NOT_A_NAME,
     "flows.count": NOT_A_COUNT,
     "flows.start": [*NOT_A_TIME, "30s", "40s"],
+    "flows.stop": [*NOT_A_TIME, "0s"],
     "flows.rtt": NOT_A_RTT,
     "flows.bytes": [*NOT_A_SIZE, 0],
     "flows.rate": NOT_A_RATE,
@@ -147,13 +175,34 @@ def _tunnel_with(key: str) -> str:
     return "ethudp" if name in DatagramEntry.OVERRIDES else "gost-relay-ws"
 
 
+#: Disciplines that have the parameters of path.queue; red has the rest.
+_DISCIPLINE = {
+    **dict.fromkeys(["target", "interval", "quantum", "queues", "ecn"], "fq-codel"),
+    **dict.fromkeys(["alpha", "beta", "burst"], "pie"),
+}
+
+
+def _settings_around(key: str) -> dict[str, object]:
+    """What a key of the path needs beside it."""
+    group, _, name = key.rpartition(".")
+    if group == "path.queue" and name != "name":
+        return {"path.queue": _DISCIPLINE.get(name, "red")}
+    needs: dict[str, dict[str, object]] = {
+        "path.gilbert_elliott": {"p": "1%", "r": "20%", "k": "100%"},
+        "path.policer": {"rate": "50Mbps"},
+    }
+    around = {f"{group}.{other}": value for other, value in needs.get(group, {}).items()}
+    if key == "path.reverse_buffer":
+        around = {"path.reverse_rate": "10Mbps"}
+    return {other: value for other, value in around.items() if other != key}
+
+
 def _experiment(key: str, value: object) -> Experiment:
     """An experiment with one key set, and what that key needs around it."""
     table: dict = {"tunnel": _tunnel_with(key)} if key.startswith("tunnel.") else {}
     if key.startswith("cross_traffic."):
         table = {"cross_traffic": [{"rate": "1Mbps", "on": "1s", "off": "1s"}]}
-    changes = {"path.reverse_rate": "10Mbps"} if key == "path.reverse_buffer" else {}
-    return scenario.build(table, {**changes, key: value})
+    return scenario.build(table, {**_settings_around(key), key: value})
 
 
 def test_every_key_has_bad_values():
@@ -190,8 +239,8 @@ def test_bad_values_on_the_command_line(key, value, capsys):
     arguments = ["run", "--set", f"{key}={text}"]
     if key.startswith("tunnel.") and key != "tunnel.name":
         arguments += ["--tunnel", _tunnel_with(key)]
-    if key == "path.reverse_buffer":
-        arguments += ["--set", "path.reverse_rate=10Mbps"]
+    for other, needed in _settings_around(key).items():
+        arguments += ["--set", f"{other}={needed}"]
     with pytest.raises(SystemExit) as exit_:
         cli.main(arguments)
     message = capsys.readouterr().err
@@ -387,6 +436,9 @@ EXPERIMENTS = st.fixed_dictionaries(
                 "buffer": _quantities("1bdp", "0.7bdp", "200p", "3MiB"),
                 "reverse_rate": _quantities("10Mbps", "1Gbps"),
                 "framing": _quantities("ip", "ethernet"),
+                "queue": _quantities("codel", {"name": "red", "weight": 0.01}, "drop-tail"),
+                "policer": _quantities({"rate": "5Mbps", "position": "after"}),
+                "jitter": _quantities("0s", "1.5ms"),
             },
         ),
         "flows": st.lists(

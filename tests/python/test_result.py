@@ -30,6 +30,7 @@ LINK = {
     "utilisation": NUMBER, "queue_delay_mean_s": NUMBER, "queue_delay_p50_s": NUMBER,
     "queue_delay_p95_s": NUMBER, "queue_delay_p99_s": NUMBER, "queue_max_bytes": NUMBER,
     "packets": int, "bytes": int, "drops": int, "random_losses": int, "loss_rate": MAYBE,
+    "marks": (int, type(None)), "policer_drops": (int, type(None)),
 }  # fmt: skip
 AGGREGATE = {
     "goodput_bps": NUMBER, "jain": MAYBE, "jain_users": MAYBE, "jain_carriers": MAYBE,

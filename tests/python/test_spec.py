@@ -28,6 +28,46 @@ ARRIVALS = {
         lambda spec: [(step.time, step.rate) for step in spec.path.forward.rate_changes],
         [(2 * 10**9, 5e6)],
     ),
+    "path.queue.name": ("codel", lambda spec: spec.path.forward.queue.discipline, "codel"),
+    "path.queue.target": ("7ms", lambda spec: spec.path.forward.queue.target, 7_000_000),
+    "path.queue.interval": ("70ms", lambda spec: spec.path.forward.queue.interval, 70_000_000),
+    "path.queue.quantum": (300, lambda spec: spec.path.forward.queue.quantum, 300),
+    "path.queue.queues": (64, lambda spec: spec.path.forward.queue.queues, 64),
+    "path.queue.alpha": (0.25, lambda spec: spec.path.forward.queue.alpha, 0.25),
+    "path.queue.beta": (2.5, lambda spec: spec.path.forward.queue.beta, 2.5),
+    "path.queue.burst": ("50ms", lambda spec: spec.path.forward.queue.burst, 50_000_000),
+    "path.queue.min_threshold": (
+        "10p",
+        lambda spec: spec.path.forward.queue.min_threshold,
+        15_000,
+    ),
+    "path.queue.max_threshold": (
+        "30kB",
+        lambda spec: spec.path.forward.queue.max_threshold,
+        30_000,
+    ),
+    "path.queue.max_probability": (
+        "2%",
+        lambda spec: spec.path.forward.queue.max_probability,
+        0.02,
+    ),
+    "path.queue.weight": (0.01, lambda spec: spec.path.forward.queue.weight, 0.01),
+    "path.queue.gentle": (False, lambda spec: spec.path.forward.queue.gentle, False),
+    "path.queue.ecn": (False, lambda spec: spec.path.forward.queue.ecn, False),
+    "path.gilbert_elliott.p": ("3%", lambda spec: spec.path.forward.gilbert_elliott.p, 0.03),
+    "path.gilbert_elliott.r": ("30%", lambda spec: spec.path.forward.gilbert_elliott.r, 0.3),
+    "path.gilbert_elliott.h": ("40%", lambda spec: spec.path.forward.gilbert_elliott.h, 0.4),
+    "path.gilbert_elliott.k": ("99%", lambda spec: spec.path.forward.gilbert_elliott.k, 0.99),
+    "path.policer.rate": ("7Mbps", lambda spec: spec.path.forward.policer.rate, 7e6),
+    "path.policer.burst": ("9kB", lambda spec: spec.path.forward.policer.burst, 9000),
+    "path.policer.position": ("after", lambda spec: spec.path.forward.policer.before, False),
+    "path.jitter": ("2ms", lambda spec: spec.path.forward.jitter.mean, 2_000_000),
+    "path.jitter_distribution": (
+        "exponential",
+        lambda spec: spec.path.forward.jitter.distribution,
+        "exponential",
+    ),
+    "path.jitter_reorders": (True, lambda spec: spec.path.forward.jitter.reorders, True),
     "path.rtt": ("30ms", lambda spec: spec.path.rtt, 30_000_000),
     "path.loss": ("2%", lambda spec: spec.path.forward.loss, 0.02),
     "path.buffer": ("200p", lambda spec: spec.path.forward.buffer_packets, 200),
@@ -44,6 +84,7 @@ ARRIVALS = {
     "flows.cc": ("bbr", lambda spec: spec.flows[0].cc.name, "bbr"),
     "flows.count": (3, lambda spec: len(spec.flows), 3),
     "flows.start": ("2s", lambda spec: spec.flows[0].start // 10**7, 200),
+    "flows.stop": ("9s", lambda spec: spec.flows[0].stop // 10**7, 900),
     "flows.rtt": ("7ms", lambda spec: spec.flows[0].rtt, 7_000_000),
     "flows.bytes": ("1MB", lambda spec: spec.flows[0].bytes, 10**6),
     "flows.rate": ("3Mbps", lambda spec: spec.flows[0].rate, 3e6),
@@ -120,7 +161,23 @@ ARRIVALS = {
     "seed": (7, lambda spec: spec.seed, 7),
 }
 #: Tested below, or of no effect on the models.
-ELSEWHERE = {"title", "flows.user", "hosts.tcp_adv_win_scale"}
+ELSEWHERE = {"title", "flows.user", "hosts.tcp_adv_win_scale", "path.rate_trace"}
+
+#: What keys of the path need around them to have an effect.
+AROUND = {
+    "path.reverse_buffer": {"reverse_rate": "1Mbps"},
+    "path.gilbert_elliott": {"gilbert_elliott": {"p": "1%", "r": "20%"}},
+    "path.policer": {"policer": {"rate": "50Mbps"}},
+    **{
+        f"path.queue.{name}": {"queue": queue}
+        for queue, names in {
+            "fq-codel": ("target", "interval", "quantum", "queues", "ecn"),
+            "pie": ("alpha", "beta", "burst"),
+            "red": ("min_threshold", "max_threshold", "max_probability", "weight", "gentle"),
+        }.items()
+        for name in names
+    },
+}
 
 
 def test_every_key_arrives_somewhere():
@@ -135,7 +192,7 @@ def test_every_key_arrives_somewhere():
 @pytest.mark.parametrize("key", ARRIVALS)
 def test_each_key_arrives(key):
     value, arrival, expected = ARRIVALS[key]
-    table = {"path": {"reverse_rate": "1Mbps"}} if key == "path.reverse_buffer" else {}
+    table = {"path": AROUND.get(key) or AROUND.get(key.rpartition(".")[0], {})}
     if key.startswith("tunnel."):
         table = DATAGRAM if key.partition(".")[2] in DatagramEntry.OVERRIDES else RELAY
     table = DATAGRAM if key == "path.mtu" else table

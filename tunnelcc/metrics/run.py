@@ -60,9 +60,8 @@ class Metric:
 
 
 def _loss_rate(run: _Run) -> float:
-    return counts.loss_rate(
-        run.path("queue_drops") + run.path("random_losses"), run.path("packets")
-    )
+    lost = [run.path(name) for name in ("queue_drops", "policer_drops", "random_losses")]
+    return counts.loss_rate(float(np.nansum(lost)), run.path("packets"))
 
 
 def _rtts(run: _Run) -> list[float]:

@@ -1,0 +1,309 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Checks links behind queue disciplines: against the drop-tail link where a discipline never acts,
+ * and that nothing is lost count of, whatever it does.
+ */
+#include "path/path.h"
+#include "simulation-test-case.h"
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace
+{
+
+using namespace tunnelcc;
+
+constexpr uint32_t SENDERS = 5;
+
+/// Notes which packets of one sender arrive, and when.
+class Destination final : public PacketSink
+{
+  public:
+    void Receive(int64_t now, const Packet& packet, const SackBlocks* blocks) override
+    {
+        arrivals.emplace_back(now, packet.segment, packet.kind == PacketKind::ACK);
+        bytes += packet.kind == PacketKind::ACK ? 0 : packet.length;
+        marks += packet.isCe;
+        areBlocksRight &= (packet.sackBlocks > 0) == (blocks != nullptr) &&
+                          (!blocks || blocks->begin[0] == packet.segment);
+    }
+
+    std::vector<std::tuple<int64_t, uint32_t, bool>> arrivals; //!< time, number, rides along
+    uint64_t bytes{0};
+    uint64_t marks{0};
+    bool areBlocksRight{true};
+};
+
+/// What a direction did with random packets.
+struct Outcome
+{
+    explicit Outcome(const LinkSpec& spec)
+        : direction(spec, PathStreams::Forward(spec.bufferPackets)),
+          sinks(SENDERS)
+    {
+    }
+
+    PathDirection direction;
+    std::deque<Destination> sinks;
+    uint64_t sent{0};
+    uint64_t sentBytes{0};
+    uint64_t refused{0};
+    uint64_t refusedBytes{0};
+    uint64_t mostWaiting{0};
+    std::vector<uint64_t> waiting;
+    std::vector<double> served;
+};
+
+class QueuedLinkTestCase : public SimulationTestCase
+{
+  public:
+    using SimulationTestCase::SimulationTestCase;
+
+  protected:
+    static LinkSpec MakeSpec(const std::string& discipline)
+    {
+        LinkSpec spec;
+        spec.rate = 80e6; // 100 ns a byte
+        spec.bufferPackets = 40;
+        QueueSpec& queue = spec.queue;
+        queue.discipline = discipline;
+        queue.target = 500 * US;
+        queue.interval = 5 * MS;
+        queue.quantum = 1'514;
+        queue.queues = 16;
+        queue.alpha = 0.125;
+        queue.beta = 1.25;
+        queue.minThreshold = 5'000;
+        queue.maxThreshold = 15'000;
+        queue.maxProbability = 0.1;
+        queue.weight = 0.02;
+        queue.meanPacketTime = 100 * US;
+        return spec;
+    }
+
+    /// Send random packets, some with an ACK along, from senders with delays of their own.
+    static void Send(Outcome& outcome, uint32_t packets, uint32_t seed)
+    {
+        std::mt19937 random(seed);
+        std::vector<Channel> channels;
+        for (uint32_t sender = 0; sender < SENDERS; ++sender)
+        {
+            channels.emplace_back(outcome.direction, (1 + sender / 2) * MS);
+        }
+        int64_t now = 0;
+        for (uint32_t number = 1; number <= packets; ++number)
+        {
+            // Alternates between overload and underload, in whole 100 ns, so that arrivals often
+            // coincide with departures.
+            now += 100 * (random() % ((number / 500) % 2 ? 1'200 : 2'400));
+            const uint32_t sender = random() % SENDERS;
+            Packet packet{};
+            packet.kind = PacketKind::DATA;
+            packet.sink = &outcome.sinks[sender];
+            packet.segment = number;
+            packet.length = 40 + random() % 1'461;
+            packet.isEct = random() % 2;
+            packet.sackBlocks = random() % 3;
+            const bool hasAck = random() % 4 == 0;
+            At(now, [&outcome, &channels, packet, now, sender, hasAck] {
+                SendOne(outcome, channels[sender], packet, now, hasAck);
+            });
+        }
+        ns3::Simulator::Run();
+        Bottleneck& link = *outcome.direction.GetBottleneck();
+        outcome.waiting.push_back(link.WaitingBytes(now + 10 * SECOND));
+        outcome.served.push_back(link.ServedBytes(now + 10 * SECOND));
+    }
+
+    static uint64_t Count(const Outcome& outcome, bool isAck)
+    {
+        uint64_t count = 0;
+        for (const Destination& sink : outcome.sinks)
+        {
+            count += std::count_if(sink.arrivals.begin(), sink.arrivals.end(), [isAck](auto& a) {
+                return std::get<2>(a) == isAck;
+            });
+        }
+        return count;
+    }
+
+  private:
+    static void SendOne(Outcome& outcome,
+                        Channel& channel,
+                        const Packet& packet,
+                        int64_t now,
+                        bool hasAck)
+    {
+        const SackBlocks blocks{{packet.segment}, {packet.segment + 1}};
+        ++outcome.sent;
+        outcome.sentBytes += packet.length;
+        if (!channel.Send(now, packet, packet.length, &blocks))
+        {
+            ++outcome.refused;
+            outcome.refusedBytes += packet.length;
+        }
+        else if (hasAck)
+        {
+            Packet ack = packet;
+            ack.kind = PacketKind::ACK;
+            channel.SendAlong(ack, &blocks);
+        }
+        Bottleneck& link = *outcome.direction.GetBottleneck();
+        outcome.waiting.push_back(link.WaitingBytes(now));
+        outcome.served.push_back(link.ServedBytes(now));
+        outcome.mostWaiting = std::max(outcome.mostWaiting, outcome.waiting.back());
+    }
+};
+
+class SameAsDropTailTest : public QueuedLinkTestCase
+{
+  public:
+    SameAsDropTailTest()
+        : QueuedLinkTestCase("Behind a discipline that never acts, a link is a drop-tail link")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        LinkSpec spec = MakeSpec("codel");
+        spec.queue.target = 1'000 * SECOND;
+        spec.rateChanges = {{100 * MS, 20e6}, {300 * MS, 0}, {350 * MS, 80e6}};
+        spec.ratePeriod = 350 * MS;
+        spec.loss = 0.01;
+        spec.framing = 38;
+        Outcome queued(spec);
+        queued.direction.GetBottleneck()->StartMeasuring();
+        Send(queued, 20'000, 1);
+        ns3::Simulator::Destroy();
+        spec.queue.discipline.clear();
+        EventLoop::Install();
+        Outcome plain(spec);
+        plain.direction.GetBottleneck()->StartMeasuring();
+        Send(plain, 20'000, 1);
+        for (uint32_t sender = 0; sender < SENDERS; ++sender)
+        {
+            NS_TEST_EXPECT_MSG_EQ((queued.sinks[sender].arrivals == plain.sinks[sender].arrivals),
+                                  true,
+                                  "arrivals from sender " << sender);
+            NS_TEST_EXPECT_MSG_GT(plain.sinks[sender].arrivals.size(), 1'000, "many");
+        }
+        NS_TEST_EXPECT_MSG_EQ((queued.waiting == plain.waiting), true, "bytes that wait");
+        NS_TEST_EXPECT_MSG_EQ((queued.served == plain.served), true, "bytes served");
+        Bottleneck& ours = *queued.direction.GetBottleneck();
+        Bottleneck& theirs = *plain.direction.GetBottleneck();
+        NS_TEST_EXPECT_MSG_EQ(ours.Drops(), theirs.Drops(), "drops");
+        NS_TEST_EXPECT_MSG_GT(theirs.Drops(), 100, "overload drops");
+        NS_TEST_EXPECT_MSG_EQ(ours.RandomLosses(), theirs.RandomLosses(), "losses");
+        NS_TEST_EXPECT_MSG_EQ(ours.QueueDelay().Mean(), theirs.QueueDelay().Mean(), "mean wait");
+        NS_TEST_EXPECT_MSG_EQ(ours.QueueDelay().Count(), theirs.QueueDelay().Count(), "packets");
+        NS_TEST_EXPECT_MSG_EQ(ours.OfferedBytes(SECOND), theirs.OfferedBytes(SECOND), "offered");
+    }
+};
+
+class ConservationTest : public QueuedLinkTestCase
+{
+  public:
+    ConservationTest(const std::string& discipline, bool limitsBytes)
+        : QueuedLinkTestCase("Nothing is lost count of: " + discipline +
+                             (limitsBytes ? ", limit in bytes" : ", limit in packets")),
+          m_spec(MakeSpec(discipline))
+    {
+        if (limitsBytes)
+        {
+            m_spec.bufferPackets = 0;
+            m_spec.bufferBytes = 30'000;
+        }
+    }
+
+  private:
+    void DoRun() override
+    {
+        Outcome outcome(m_spec);
+        Send(outcome, 20'000, 2);
+        Bottleneck& link = *outcome.direction.GetBottleneck();
+        const uint64_t arrived = Count(outcome, false);
+        uint64_t arrivedBytes = 0;
+        uint64_t marks = 0;
+        for (const Destination& sink : outcome.sinks)
+        {
+            arrivedBytes += sink.bytes;
+            marks += sink.marks;
+            NS_TEST_EXPECT_MSG_EQ(sink.areBlocksRight, true, "SACK blocks");
+            CheckOrder(sink);
+        }
+        NS_TEST_EXPECT_MSG_EQ(outcome.waiting.back(), 0, "nothing waits in the end");
+        NS_TEST_EXPECT_MSG_EQ(outcome.sent, arrived + link.Drops(), "packets");
+        NS_TEST_EXPECT_MSG_EQ(outcome.served.back(), arrivedBytes, "bytes served have arrived");
+        NS_TEST_EXPECT_MSG_LT(arrivedBytes, outcome.sentBytes, "some were dropped");
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(outcome.refused, link.Drops(), "drops known at once");
+        NS_TEST_EXPECT_MSG_EQ((marks > 0 && link.Marks().value() >= marks), true, "marks");
+        if (m_spec.bufferBytes)
+        {
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(outcome.mostWaiting, m_spec.bufferBytes, "limit");
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(link.MaxWaitingBytes(), m_spec.bufferBytes, "limit");
+        }
+        NS_TEST_EXPECT_MSG_GT_OR_EQ(link.MaxWaitingBytes(), outcome.mostWaiting, "most");
+        CheckRepeats(outcome);
+    }
+
+    /// A sender's packets keep their order, and an ACK comes with the packet it rode on.
+    void CheckOrder(const Destination& sink)
+    {
+        int64_t latestTime = 0;
+        uint32_t latest = 0;
+        for (const auto& [time, number, ridesAlong] : sink.arrivals)
+        {
+            const bool fits = ridesAlong ? number == latest && time == latestTime
+                                         : number > latest && time >= latestTime;
+            NS_TEST_ASSERT_MSG_EQ(fits, true, "packet " << number);
+            latest = number;
+            latestTime = time;
+        }
+    }
+
+    /// The same seed gives the same arrivals.
+    void CheckRepeats(const Outcome& outcome)
+    {
+        ns3::Simulator::Destroy();
+        EventLoop::Install();
+        Outcome again(m_spec);
+        Send(again, 20'000, 2);
+        for (uint32_t sender = 0; sender < SENDERS; ++sender)
+        {
+            NS_TEST_EXPECT_MSG_EQ((outcome.sinks[sender].arrivals == again.sinks[sender].arrivals),
+                                  true,
+                                  "the same again");
+        }
+    }
+
+    LinkSpec m_spec;
+};
+
+class PathQueuedLinkTestSuite : public ns3::TestSuite
+{
+  public:
+    PathQueuedLinkTestSuite()
+        : ns3::TestSuite("tunnelcc-path-queued-link", Type::UNIT)
+    {
+        AddTestCase(new SameAsDropTailTest, Duration::QUICK);
+        for (const std::string discipline : {"codel", "fq-codel", "pie", "red"})
+        {
+            AddTestCase(new ConservationTest(discipline, true), Duration::QUICK);
+            AddTestCase(new ConservationTest(discipline, false), Duration::QUICK);
+        }
+    }
+};
+
+PathQueuedLinkTestSuite g_pathQueuedLinkTestSuite;
+
+} // namespace

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rates over time from files: CSV and mahimahi traces."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tunnelcc as tc
+from tunnelcc import scenario
+from tunnelcc.spec import experiment_spec
+from tunnelcc.traces import MAX_BYTES, parse_trace
+from tunnelcc.units import UnitError
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="trace.csv"):
+        file = tmp_path / name
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(file)
+
+    return write
+
+
+def link(file, **path):
+    experiment = tc.Experiment(path=tc.Path(rate_trace=file, **path))
+    return experiment_spec(experiment).path.forward
+
+
+def test_rates_of_a_csv_file(write):
+    spec = link(write("time_ms,rate_Mbps\n0,10\n500,0\n1500,2.5\n"))
+    assert spec.rate == 10e6
+    changes = [(change.time, change.rate) for change in spec.rate_changes]
+    assert changes == [(500_000_000, 0), (1_500_000_000, 2.5e6)]
+    assert spec.rate_period == 0
+
+
+def test_a_mahimahi_trace_repeats(write):
+    # Two packets by 1 ms, none in the two that follow, one by 4 ms.
+    spec = link(write("0\n1\n4\n", "lte.trace"))
+    assert spec.rate == 24e6
+    changes = [(change.time, change.rate) for change in spec.rate_changes]
+    assert changes == [(1_000_000, 0), (3_000_000, 12e6), (4_000_000, 24e6)]
+    assert spec.rate_period == 4_000_000
+
+
+def test_the_mean_rate_stands_for_the_rate_unless_one_is_given(write):
+    file = write("time_s,rate_Mbps\n0,30\n1,10\n4,50\n")
+    assert tc.Path(rate_trace=file).rate == 15e6
+    assert tc.Path(rate_trace=file, rate="20Mbps").rate == 20e6
+    assert link(file, rtt="100ms").buffer_bytes == 187_500
+    assert tc.Path(rate_trace=write("0\n2\n", "mm")).rate == 12e6
+    assert tc.Path(rate_trace=write("time_s,rate_kbps\n0,5\n", "one.csv")).rate == 5e3
+
+
+def test_goodput_follows_the_trace(write):
+    file = write("time_s,rate_Mbps\n0,40\n10,10\n")
+    result = tc.run(
+        tc.Experiment(path=tc.Path(rate_trace=file, rtt="20ms"), duration="20s"), progress=False
+    )
+    goodput = result.dataset.flow_goodput.isel(flow=0) / 1e6
+    assert 34 < float(goodput.sel(time=slice(5, 9.9)).mean()) < 40
+    assert 8.5 < float(goodput.sel(time=slice(12, 20)).mean()) < 10
+
+
+def test_mahimahi_delivers_what_the_trace_says(write):
+    # 3 packets in 5 ms, again and again: 7.2 Mbit/s.
+    file = write("1\n1\n5\n", "trace")
+    traffic = tc.CrossTraffic(rate="20Mbps", packet=1500)
+    experiment = tc.Experiment(
+        path=tc.Path(rate_trace=file, buffer="20p"),
+        flows=[tc.Flow(bytes=1)],
+        cross_traffic=[traffic],
+        duration="10s",
+        warmup="1s",
+    )
+    result = tc.run(experiment, progress=False)
+    assert result.raw.forward.utilisation == pytest.approx(1, abs=1e-3)
+    assert 8 * result.raw.forward.bytes_out / 9 == pytest.approx(7.2e6, rel=1e-3)
+
+
+BAD_FILES = {
+    "empty.csv": (b"", "it is empty"),
+    "blank.csv": (b"\n \n", "it is empty"),
+    "header.csv": (b"time_s,rate_bps\n", "it has no rows"),
+    "no-header.csv": (b"0,10\n1,20\n", "line 1: '0' is none of time_s"),
+    "unit.csv": (b"time_s,rate_mbps\n0,10\n", "did you mean 'rate_Mbps'?"),
+    "three.csv": (b"time_s,rate_Mbps\n0,10,5\n", "line 2: 3 columns instead of 2"),
+    "one.csv": (b"time_s,rate_Mbps\n0\n", "line 2: 1 columns instead of 2"),
+    "text.csv": (b"time_s,rate_Mbps\n0,fast\n", "line 2: 'fast' is not a number"),
+    "nan.csv": (b"time_s,rate_Mbps\n0,nan\n", "line 2: 'nan' is not a number"),
+    "truncated.csv": (b"time_s,rate_Mbps\n0,10\n1,\n", "line 3: '' is not a number"),
+    "late.csv": (b"time_s,rate_Mbps\n1,10\n", "line 2: the first time is 1 s instead of 0"),
+    "back.csv": (b"time_s,rate_Mbps\n0,10\n2,5\n1,7\n", "line 4: 1 s does not come after 2 s"),
+    "long.csv": (b"time_s,rate_Mbps\n0,10\n1e9,5\n", "line 3: 1e+09 s is later than 100000 s"),
+    "negative.csv": (b"time_s,rate_Mbps\n0,-10\n", "line 2: -1e+07 bit/s is neither 0"),
+    "fast.csv": (b"time_s,rate_Gbps\n0,500\n", "line 2: 5e+11 bit/s is neither 0"),
+    "outage.csv": (b"time_s,rate_Mbps\n0,10\n1,0\n", "line 3: the last rate, which stays, is 0"),
+    "quote.csv": (b'time_s,rate_Mbps\n0,"1\n', "line 2: unexpected end of data"),
+    "bytes.csv": (b"\xff\xfe\x00", "it is not UTF-8 text"),
+    "empty": (b"", "it is empty"),
+    "word": (b"1\n2\nthree\n", "line 3: 'three' is not a whole number of ms"),
+    "fraction": (b"1\n2.5\n", "line 2: '2.5' is not a whole number of ms"),
+    "minus": (b"-1\n", "line 1: '-1' is not a whole number of ms"),
+    "backwards": (b"3\n2\n", "line 2: 2 ms comes before 3 ms"),
+    "zero": (b"0\n0\n", "its last time, after which it repeats, is 0 ms"),
+    "huge-time": (b"1\n999999999999\n", "line 2: 999999999999 ms is later than 100000 s"),
+    "huge-number": (b"9" * 5000, "is not a whole number of ms"),
+    "flood": (b"1\n" * 40_000, "40000 packets in one ms are more than 400 Gbit/s"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_malformed_files(name, write):
+    contents, hint = BAD_FILES[name]
+    with pytest.raises(tc.ConfigError, match=re.escape(hint)) as caught:
+        tc.Path(rate_trace=write(contents, name))
+    assert caught.value.problems[0].key == "rate_trace"
+
+
+def test_files_that_are_too_large_are_not_read(tmp_path):
+    file = tmp_path / "large.csv"
+    with file.open("wb") as stream:
+        stream.truncate(MAX_BYTES + 1)
+    with pytest.raises(tc.ConfigError, match="more than 64 MiB"):
+        tc.Path(rate_trace=str(file))
+
+
+@pytest.mark.parametrize("name", ["fuzz.csv", "fuzz"])
+@settings(
+    deadline=None,
+    max_examples=300,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    contents=st.binary(max_size=60)
+    | st.text("0123456789.,-e\n \"", max_size=60).map(str.encode)
+    | st.text("0123456789.,-e\n", max_size=60).map(
+        lambda text: f"time_s,rate_bps\n0,1e6\n{text}".encode()
+    )
+)  # fmt: skip
+def test_any_file_is_a_trace_or_an_error(name, contents, write):
+    file = write(contents, name)
+    try:
+        trace = parse_trace(file)
+    except UnitError:
+        return
+    times = [time for time, _ in trace.steps]
+    assert times[0] == 0
+    assert times == sorted(set(times))
+    assert all(rate == 0 or 1e3 <= rate <= 400e9 for _, rate in trace.steps)
+    assert trace.period > 0 or trace.steps[-1][1] > 0
+    assert trace.mean_rate >= 0
+
+
+def test_a_file_that_changed_is_noticed(write):
+    file = write("time_s,rate_Mbps\n0,10\n")
+    table = tc.Experiment(path=tc.Path(rate_trace=file)).table()
+    again = tc.Experiment.parse(table)
+    assert again.path.rate_trace == tc.Path(rate_trace=file).rate_trace
+    write("time_s,rate_Mbps\n0,20\n0.5,3\n")
+    with pytest.raises(tc.ConfigError, match="is not what it was"):
+        tc.Experiment.parse(table)
+
+
+def test_a_trace_lies_beside_its_scenario(write, tmp_path, monkeypatch):
+    write("time_s,rate_Mbps\n0,10\n", "rates.csv")
+    file = write('[path]\nrate_trace = "rates.csv"\n', "scenario.toml")
+    monkeypatch.chdir("/")
+    assert scenario.load(file).path.rate == 10e6
+
+
+def test_steps_and_a_trace_exclude_each_other(write):
+    file = write("time_s,rate_Mbps\n0,10\n")
+    with pytest.raises(tc.ConfigError, match=r"rate_steps.*no steps with rate_trace"):
+        tc.Path(rate_trace=file, rate_steps=[("1s", "5Mbps")])
