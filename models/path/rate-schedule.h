@@ -34,7 +34,7 @@ class RateSchedule
         int64_t since = 0;
         for (const RateChange& change : m_changes)
         {
-            bits += rate * Seconds(change.time - since);
+            bits += Bits(rate, change.time - since);
             m_bitsBefore.push_back(bits);
             rate = change.rate;
             since = change.time;
@@ -82,17 +82,18 @@ class RateSchedule
         auto next = std::lower_bound(m_changes.begin(), m_changes.end(), now, isBefore);
         if (next == m_changes.begin())
         {
-            return (bits + m_initial * Seconds(now)) / 8;
+            return (bits + Bits(m_initial, now)) / 8;
         }
         auto last = next - 1;
         bits += m_bitsBefore[last - m_changes.begin()];
-        return (bits + last->rate * Seconds(now - last->time)) / 8;
+        return (bits + Bits(last->rate, now - last->time)) / 8;
     }
 
   private:
-    static double Seconds(int64_t time)
+    /// Bits in `time` ns at `rate` bit/s.
+    static double Bits(double rate, int64_t time)
     {
-        return static_cast<double>(time) * 1e-9;
+        return rate * static_cast<double>(time) * 1e-9;
     }
 
     /// How long the work left takes at the present rate; if that is 0, longer than any simulation.

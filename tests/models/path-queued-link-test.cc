@@ -80,8 +80,8 @@ class QueuedLinkTestCase : public SimulationTestCase
         queue.interval = 5 * MS;
         queue.quantum = 1'514;
         queue.queues = 16;
-        queue.alpha = 0.125;
-        queue.beta = 1.25;
+        queue.alpha = 12.5; // a hundred times the default, as delays are a hundredth of the usual
+        queue.beta = 125;
         queue.minThreshold = 5'000;
         queue.maxThreshold = 15'000;
         queue.maxProbability = 0.1;
