@@ -32,11 +32,11 @@ FqCodelQueueDisc::Turns::Pop()
 uint32_t
 FqCodelQueueDisc::QueueOf(uint32_t flow) const
 {
-    // The finaliser of MurmurHash3 (fmix64), whose every output bit depends on every input bit.
-    uint64_t hash = m_perturbation + flow;
-    hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdULL;
-    hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53ULL;
-    hash ^= hash >> 33;
+    // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), whose state is the perturbation.
+    uint64_t hash = m_perturbation + (uint64_t{flow} + 1) * 0x9e3779b97f4a7c15ULL;
+    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9ULL;
+    hash = (hash ^ hash >> 27) * 0x94d049bb133111ebULL;
+    hash ^= hash >> 31;
     return static_cast<uint32_t>(hash % m_queues.size());
 }
 

@@ -74,10 +74,45 @@ class SpecSource
         {
             DrawCarriers(spec);
         }
+        Vary(spec.path.forward);
         return spec;
     }
 
   private:
+    /// Queue disciplines, policers, bursts and jitter.
+    void Vary(LinkSpec& link)
+    {
+        if (link.rate > 0 && Chance(0.5))
+        {
+            static const std::vector<std::string> NAMES{"codel", "fq-codel", "pie", "red"};
+            link.queue.discipline = NAMES[Between(0, NAMES.size() - 1)];
+            link.queue.target = 5 * MS;
+            link.queue.interval = link.queue.discipline == "pie" ? 15 * MS : 100 * MS;
+            link.queue.quantum = 1'514;
+            link.queue.queues = 64;
+            link.queue.alpha = 0.125;
+            link.queue.beta = 1.25;
+            link.queue.burst = 150 * MS;
+            link.queue.minThreshold = 7'500;
+            link.queue.maxThreshold = 22'500;
+            link.queue.maxProbability = 0.1;
+            link.queue.weight = 0.002;
+            link.queue.meanPacketTime = MS;
+        }
+        if (link.loss == 0 && Chance(0.3))
+        {
+            link.gilbertElliott = {0.002, 0.3, 0, 1};
+        }
+        if (Chance(0.2))
+        {
+            link.policer = {1e6 * static_cast<double>(Between(1, 20)), 30'000, Chance(0.5)};
+        }
+        if (Chance(0.3))
+        {
+            link.jitter = {static_cast<int64_t>(Between(1, 5)) * MS, "exponential", Chance(0.5)};
+        }
+    }
+
     bool Chance(double probability)
     {
         return std::uniform_real_distribution<double>(0, 1)(m_random) < probability;
@@ -125,9 +160,10 @@ Describe(const ExperimentSpec& spec)
     text << spec.path.forward.rate / 1e6 << " Mbit/s, " << spec.path.rtt / MS << " ms, loss "
          << spec.path.forward.loss << " and " << spec.path.reverse.loss << ", buffer "
          << spec.path.forward.bufferBytes << " B or " << spec.path.forward.bufferPackets
-         << " packets, " << spec.flows.size() << " flows of " << spec.flows[0].cc.name
-         << (spec.hasRelay ? ", relay" : "") << (spec.relay.hasMux ? ", mux" : "") << ", "
-         << spec.relay.hops.size() << " more hops" << (spec.download ? ", down" : ", up");
+         << " packets, " << spec.flows.size() << " flows of " << spec.flows[0].cc.name << ", "
+         << spec.path.forward.queue.discipline << (spec.hasRelay ? ", relay" : "")
+         << (spec.relay.hasMux ? ", mux" : "") << ", " << spec.relay.hops.size() << " more hops"
+         << (spec.download ? ", down" : ", up");
     return text.str();
 }
 
@@ -207,9 +243,11 @@ class PropertyTestCase : public ns3::TestCase
                                         static_cast<double>(spec.bufferBytes),
                                         "queue: " << what);
         }
-        NS_TEST_EXPECT_MSG_LT_OR_EQ(link.drops + link.randomLosses, link.packetsIn, what);
+        const uint64_t lost = link.drops + link.randomLosses + link.policerDrops.value_or(0);
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(lost, link.packetsIn, what);
         NS_TEST_EXPECT_MSG_LT_OR_EQ(link.utilisation, 1 + 1e-9, what);
-        NS_TEST_EXPECT_MSG_EQ((link.randomLosses > 0 && spec.loss == 0), false, what);
+        const bool mayLose = spec.loss > 0 || spec.gilbertElliott.p > 0;
+        NS_TEST_EXPECT_MSG_EQ((link.randomLosses > 0 && !mayLose), false, what);
     }
 
     void CheckLegs(const ExperimentResult& result, const ExperimentSpec& spec)

@@ -29,6 +29,25 @@ RUNS = {
         "path": {**PATH, "buffer": "20p"},
         "flows": [{"cc": "bbr", "count": 2}, {"cc": "cubic", "count": 2, "start": "1s"}],
     },
+    "codel": {"path": {**PATH, "buffer": "4bdp", "queue": "codel"}, "flows": {"cc": "cubic"}},
+    "fq-codel": {
+        "path": {**PATH, "buffer": "4bdp", "queue": "fq-codel"},
+        "flows": [{"cc": "cubic", "count": 2}, {"cc": "bbr", "stop": "4s"}],
+        "cross_traffic": [{"rate": "40Mbps", "on": "500ms", "off": "500ms"}],
+        "tcp": {"ecn": True},
+    },
+    "jitter-bursts-policer": {
+        "path": {
+            **PATH,
+            "gilbert_elliott": {"p": "0.1%", "r": "30%"},
+            "policer": {"rate": "40Mbps", "burst": "100kB"},
+            "jitter": "1ms",
+            "jitter_reorders": True,
+        },
+        "flows": {"cc": "bbr"},
+    },
+    "pie": {"path": {**PATH, "buffer": "4bdp", "queue": "pie"}, "flows": {"cc": "reno"}},
+    "red": {"path": {**PATH, "buffer": "4bdp", "queue": "red"}, "flows": {"cc": "cubic"}},
     "finite-flows": {"path": PATH, "flows": {"cc": "cubic", "count": 8, "bytes": "2MB"}},
     "slow-reverse-path": {
         "path": {**PATH, "reverse_rate": "500kbps", "framing": "ethernet"},
