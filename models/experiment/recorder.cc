@@ -90,8 +90,8 @@ Recorder::AddHops()
     {
         World::RelayHost& host = relays[i];
         HopResult& result = m_result.hops[i];
-        m_hops.push_back({{*host.forward.GetLink(), result.forward},
-                          {*host.reverse.GetLink(), result.reverse},
+        m_hops.push_back({{*host.forward.GetBottleneck(), result.forward},
+                          {*host.reverse.GetBottleneck(), result.reverse},
                           {host.cpu, result.relay}});
     }
 }

@@ -24,12 +24,8 @@ World::RelayHost::RelayHost(const HopSpec& spec, uint64_t seed, uint32_t hop)
     : memory(spec.relay.tcpMemory, spec.relay.tcpReserve),
       cores(spec.relay.cores, spec.relay.switchCost),
       cpu(cores, spec.relay.speed),
-      forward(spec.path.forward,
-              MakeRandomStream(seed, RandomComponent::FORWARD_LOSS, hop),
-              MakeRandomStream(seed, RandomComponent::FORWARD_REORDERING, hop)),
-      reverse(spec.path.reverse,
-              MakeRandomStream(seed, RandomComponent::REVERSE_LOSS, hop),
-              MakeRandomStream(seed, RandomComponent::REVERSE_REORDERING, hop))
+      forward(spec.path.forward, PathStreams::Forward(seed, hop)),
+      reverse(spec.path.reverse, PathStreams::Reverse(seed, hop))
 {
 }
 

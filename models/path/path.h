@@ -26,20 +26,22 @@ struct PathStreams
     ns3::RngStream jitter;
     ns3::RngStream queue; //!< of the queue discipline
 
-    static PathStreams Forward(uint64_t seed)
+    /// \param hop which of the path's; the first is 0
+    static PathStreams Forward(uint64_t seed, uint32_t hop = 0)
     {
-        return {MakeRandomStream(seed, RandomComponent::FORWARD_LOSS),
-                MakeRandomStream(seed, RandomComponent::FORWARD_REORDERING),
-                MakeRandomStream(seed, RandomComponent::FORWARD_JITTER),
-                MakeRandomStream(seed, RandomComponent::FORWARD_QUEUE)};
+        return {MakeRandomStream(seed, RandomComponent::FORWARD_LOSS, hop),
+                MakeRandomStream(seed, RandomComponent::FORWARD_REORDERING, hop),
+                MakeRandomStream(seed, RandomComponent::FORWARD_JITTER, hop),
+                MakeRandomStream(seed, RandomComponent::FORWARD_QUEUE, hop)};
     }
 
-    static PathStreams Reverse(uint64_t seed)
+    /// \param hop as in Forward()
+    static PathStreams Reverse(uint64_t seed, uint32_t hop = 0)
     {
-        return {MakeRandomStream(seed, RandomComponent::REVERSE_LOSS),
-                MakeRandomStream(seed, RandomComponent::REVERSE_REORDERING),
-                MakeRandomStream(seed, RandomComponent::REVERSE_JITTER),
-                MakeRandomStream(seed, RandomComponent::REVERSE_QUEUE)};
+        return {MakeRandomStream(seed, RandomComponent::REVERSE_LOSS, hop),
+                MakeRandomStream(seed, RandomComponent::REVERSE_REORDERING, hop),
+                MakeRandomStream(seed, RandomComponent::REVERSE_JITTER, hop),
+                MakeRandomStream(seed, RandomComponent::REVERSE_QUEUE, hop)};
     }
 };
 
