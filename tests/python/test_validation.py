@@ -169,7 +169,6 @@ def test_quick_suite(tmp_path, capsys):
     assert reached >= {
         "goodput",
         "goodput where the reference varies",
-        "BBR's branches",
         "shares",
         "mean RTT",
         "UDP coming and going",

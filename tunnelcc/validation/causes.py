@@ -57,6 +57,11 @@ CAUSES = (
     ("linux/goodput/*/0.1%", _SAME_LOSSES),
     ("linux/counted-loss/*/0.01%", _FEW_LOSSES),
     ("linux/counted-loss/*/0.1%", _FEW_LOSSES),
+    (
+        "linux/branches/bbr/100ms/10%",
+        "The reference's three runs have 28, 38 and 39 Mbit/s; here 15 of 16 have 37 to 39 and one "
+        "18. With other seeds 31 occurs.",
+    ),
     ("linux/queue/bbr/10ms/*", _OVERESTIMATE),
     ("linux/rtt-*/bbr/10ms/*", _OVERESTIMATE),
     ("linux/queue/cubic/10ms/*", _SAME_LOSSES),
