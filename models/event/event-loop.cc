@@ -107,7 +107,7 @@ EventLoop::Get()
 }
 
 void
-EventLoop::Push(const Entry& entry)
+EventLoop::PushHeap(const Entry& entry)
 {
     size_t i = m_heap.size();
     m_heap.push_back(entry);
@@ -125,7 +125,7 @@ EventLoop::Push(const Entry& entry)
 }
 
 EventLoop::Entry
-EventLoop::Pop()
+EventLoop::PopHeap()
 {
     Entry top = m_heap.front();
     Entry last = m_heap.back();
@@ -166,7 +166,7 @@ void
 EventLoop::Run()
 {
     m_stop = false;
-    while (!m_heap.empty() && !m_stop)
+    while (!IsEmpty() && !m_stop)
     {
         Entry entry = Pop();
         AdvanceTo(entry.time);
@@ -177,14 +177,14 @@ EventLoop::Run()
 void
 EventLoop::Clear()
 {
-    for (const Entry& entry : m_heap)
+    while (!IsEmpty())
     {
+        Entry entry = Pop();
         if (entry.rank >= FOREIGN_RANK)
         {
             delete static_cast<ForeignEvent*>(entry.source);
         }
     }
-    m_heap.clear();
 }
 
 void
@@ -202,7 +202,7 @@ EventLoop::Destroy()
 bool
 EventLoop::IsFinished() const
 {
-    return m_heap.empty() || m_stop;
+    return IsEmpty() || m_stop;
 }
 
 void
@@ -222,7 +222,7 @@ EventLoop::ScheduleForeign(uint32_t context, int64_t time, ns3::EventImpl* event
 {
     uint64_t number = m_foreignEvents++;
     auto uid = static_cast<uint32_t>(number) + FIRST_UID;
-    Push({time, FOREIGN_RANK + number, new ForeignEvent(event, context, uid)});
+    Insert(time, FOREIGN_RANK + number, new ForeignEvent(event, context, uid));
     return ns3::EventId(ns3::Ptr<ns3::EventImpl>(event), time, context, uid);
 }
 

@@ -40,8 +40,10 @@ class EventSource
 /**
  * ns-3 simulator implementation for few pending events and many of them each second.
  *
- * A 4-ary heap of 24-byte entries, 64-bit event numbers (ns3::DefaultSimulatorImpl's 32-bit ones
- * wrap within an hour of a fast link) and one virtual call per event. Events of the same time run
+ * A 4-ary heap of 24-byte entries, with a place in front of it for an event that comes before all
+ * others (most of those that an event causes at once do); 64-bit event numbers
+ * (ns3::DefaultSimulatorImpl's 32-bit ones wrap within an hour of a fast link) and one virtual call
+ * per event. Events of the same time run
  * in order of their sources' rank, ordinary ns-3 events after them in order of scheduling, so that
  * results do not depend on how often a timer was moved or a line rescheduled.
  *
@@ -71,7 +73,18 @@ class EventLoop final : public ns3::SimulatorImpl
     /// Wake `source` at `time` ns, not before now.
     void Insert(int64_t time, uint64_t rank, EventSource* source)
     {
-        Push({time, rank, source});
+        if (!IsFirst(time, rank))
+        {
+            PushHeap({time, rank, source});
+            return;
+        }
+        if (m_first.source)
+        {
+            PushHeap(m_first);
+        }
+        m_first.time = time;
+        m_first.rank = rank;
+        m_first.source = source;
     }
 
     /**
@@ -80,7 +93,7 @@ class EventLoop final : public ns3::SimulatorImpl
      */
     bool IsNext(int64_t time, uint64_t rank) const
     {
-        return !m_stop && (m_heap.empty() || Before(time, rank, m_heap.front()));
+        return !m_stop && IsFirst(time, rank);
     }
 
     /// Move the clock to an event for which IsNext() holds.
@@ -134,13 +147,37 @@ class EventLoop final : public ns3::SimulatorImpl
         return time < other.time || (time == other.time && rank < other.rank);
     }
 
-    void Push(const Entry& entry);
-    Entry Pop();
+    bool IsEmpty() const
+    {
+        return !m_first.source && m_heap.empty();
+    }
+
+    /// Whether an event of the given time and rank comes before all others.
+    bool IsFirst(int64_t time, uint64_t rank) const
+    {
+        return m_first.source ? Before(time, rank, m_first)
+                              : m_heap.empty() || Before(time, rank, m_heap.front());
+    }
+
+    Entry Pop()
+    {
+        if (!m_first.source)
+        {
+            return PopHeap();
+        }
+        Entry first = m_first;
+        m_first.source = nullptr;
+        return first;
+    }
+
+    void PushHeap(const Entry& entry);
+    Entry PopHeap();
     ns3::EventId ScheduleForeign(uint32_t context, int64_t time, ns3::EventImpl* event);
     void Clear();
 
     static EventLoop* s_current; //!< the simulator's implementation, if it is one of ours
 
+    Entry m_first{}; //!< before all in the heap; no source: there is none
     std::vector<Entry> m_heap;
     int64_t m_now{0};
     uint64_t m_ranks{0};

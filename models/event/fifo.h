@@ -36,8 +36,16 @@ class Fifo
         return m_ring[(m_head + index) & (m_ring.size() - 1)];
     }
 
-    /// Append an element. \returns a reference that holds until the next Push().
+    /// Append an element. \returns a reference that holds until the next is appended
     T& Push(const T& value)
+    {
+        T& slot = Append();
+        slot = value;
+        return slot;
+    }
+
+    /// Append an element that the caller fills in. \returns as Push()
+    T& Append()
     {
         if (m_size == m_ring.size())
         {
@@ -45,7 +53,6 @@ class Fifo
         }
         T& slot = m_ring[(m_head + m_size) & (m_ring.size() - 1)];
         ++m_size;
-        slot = value;
         return slot;
     }
 

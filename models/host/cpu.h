@@ -87,6 +87,13 @@ class Cores
 
     Core& Choose(int64_t now, const void* thread, bool isUrgent)
     {
+        for (Core& core : m_cores)
+        {
+            if (core.thread == thread && core.freeAt <= now)
+            {
+                return core; // as free as can be, and no other thread's
+            }
+        }
         auto rank = [=](const Core& core) {
             return std::make_tuple(core.Begin(now, isUrgent),
                                    core.Begin(now, false),
@@ -118,7 +125,7 @@ class Cpu
      */
     int64_t Run(int64_t now, double cost, const void* thread, bool isUrgent = false)
     {
-        auto duration = static_cast<int64_t>(cost / m_speed);
+        auto duration = static_cast<int64_t>(m_speed == 1 ? cost : cost / m_speed);
         Cores::Slot slot = m_cores.Run(now, duration, thread, isUrgent);
         while (!m_pending.IsEmpty() && m_pending.Front().end <= now)
         {
@@ -179,7 +186,9 @@ class CpuThread
     /// Do `cost` ns worth of work after all that was asked for before, then tell `user`.
     void Submit(int64_t now, double cost, CpuUser& user)
     {
-        m_work.Push({cost, &user});
+        Work& work = m_work.Append();
+        work.cost = cost;
+        work.user = &user;
         if (!m_timer.IsPending())
         {
             Begin(now);

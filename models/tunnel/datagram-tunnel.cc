@@ -43,7 +43,7 @@ DatagramWay::SendAlong(const Packet& ack, const SackBlocks* blocks)
 
 void
 DatagramWay::Entrance::OnHandled(int64_t now,
-                                 const Packet& packet,
+                                 Packet& packet,
                                  uint32_t ipBytes,
                                  const SackBlocks* blocks)
 {
@@ -51,7 +51,7 @@ DatagramWay::Entrance::OnHandled(int64_t now,
 }
 
 void
-DatagramWay::Transmit(int64_t now, Packet packet, uint32_t ipBytes, const SackBlocks* blocks)
+DatagramWay::Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const SackBlocks* blocks)
 {
     packet.sink = &m_exit;
     if (packet.ridesAlong)
@@ -128,7 +128,7 @@ DatagramWay::Accept(int64_t now, const Packet& packet, const SackBlocks* blocks)
 
 void
 DatagramWay::Exit::OnHandled(int64_t now,
-                             const Packet& packet,
+                             Packet& packet,
                              uint32_t /* ipBytes */,
                              const SackBlocks* blocks)
 {

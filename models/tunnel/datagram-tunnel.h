@@ -104,7 +104,7 @@ class DatagramWay final : public PacketDevice
         }
 
         void OnHandled(int64_t now,
-                       const Packet& packet,
+                       Packet& packet,
                        uint32_t ipBytes,
                        const SackBlocks* blocks) override;
 
@@ -123,7 +123,7 @@ class DatagramWay final : public PacketDevice
 
         void Receive(int64_t now, const Packet& packet, const SackBlocks* blocks) override;
         void OnHandled(int64_t now,
-                       const Packet& packet,
+                       Packet& packet,
                        uint32_t ipBytes,
                        const SackBlocks* blocks) override;
 
@@ -131,7 +131,7 @@ class DatagramWay final : public PacketDevice
         DatagramWay& m_way;
     };
 
-    void Transmit(int64_t now, Packet packet, uint32_t ipBytes, const SackBlocks* blocks);
+    void Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const SackBlocks* blocks);
     void SendLeads(int64_t now, const Packet& packet, const std::vector<uint32_t>& outer);
     void Accept(int64_t now, const Packet& packet, const SackBlocks* blocks);
     uint32_t LeadsOf(const Packet& packet) const;

@@ -18,7 +18,8 @@ PacketServer::Enqueue(int64_t now,
     ++m_counters.packets;
     if (IsFree() && !m_isBusy)
     {
-        handler.OnHandled(now, packet, ipBytes, blocks);
+        Packet handled = packet;
+        handler.OnHandled(now, handled, ipBytes, blocks);
         return true;
     }
     if (!m_isBusy)
@@ -46,7 +47,8 @@ PacketServer::EnqueueAlong(int64_t now,
 {
     if (m_work.IsEmpty())
     {
-        handler.OnHandled(now, ack, 0, blocks); // as was the packet that it rides in
+        Packet handled = ack;
+        handler.OnHandled(now, handled, 0, blocks); // as was the packet that it rides in
         return;
     }
     Push(ack, 0, blocks, handler);
@@ -58,7 +60,10 @@ PacketServer::Push(const Packet& packet,
                    const SackBlocks* blocks,
                    PacketHandler& handler)
 {
-    m_work.Push({packet, &handler, ipBytes});
+    Work& work = m_work.Append();
+    work.packet = packet;
+    work.handler = &handler;
+    work.ipBytes = ipBytes;
     if (packet.sackBlocks)
     {
         m_blocks.Push(*blocks);

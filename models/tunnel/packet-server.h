@@ -23,12 +23,12 @@ class PacketHandler
     /**
      * The CPU is done with a packet.
      * \param now ns
-     * \param packet the packet
+     * \param packet the packet, for the handler to change
      * \param ipBytes its size, 0 for an ACK that rides along
      * \param blocks its SACK blocks, if it has any
      */
     virtual void OnHandled(int64_t now,
-                           const Packet& packet,
+                           Packet& packet,
                            uint32_t ipBytes,
                            const SackBlocks* blocks) = 0;
 };

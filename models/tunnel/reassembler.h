@@ -17,7 +17,7 @@ namespace tunnelcc
  *
  * Of a packet's fragments all but the last are of kind FRAGMENT; they bear its marks (segment,
  * timestamp, window), which stand for the IP identification. A packet of which a fragment was lost
- * is forgotten once so many others have begun to come, which stands for the reassembly timer.
+ * is forgotten once a later one takes its place, which stands for the reassembly timer.
  */
 class Reassembler
 {
@@ -79,27 +79,21 @@ class Reassembler
         return a.segment == b.segment && a.timestamp == b.timestamp && a.window == b.window;
     }
 
-    /// The packet that a fragment belongs to: most often the latest.
+    /// The packet that a fragment belongs to.
     Partial& Find(const Packet& fragment)
     {
-        for (uint32_t age = 0; age < CAPACITY; ++age)
+        Partial& partial = m_partials[fragment.segment % CAPACITY];
+        if (!partial.isUsed || !IsSame(partial.key, fragment))
         {
-            Partial& partial = m_partials[(m_latest - age) % CAPACITY];
-            if (partial.isUsed && IsSame(partial.key, fragment))
-            {
-                return partial;
-            }
+            partial.key = fragment;
+            partial.leads = 0;
+            partial.hasLast = false;
+            partial.isUsed = true;
         }
-        Partial& partial = m_partials[++m_latest % CAPACITY];
-        partial.key = fragment;
-        partial.leads = 0;
-        partial.hasLast = false;
-        partial.isUsed = true;
         return partial;
     }
 
     std::array<Partial, CAPACITY> m_partials{};
-    uint32_t m_latest{0};
 };
 
 } // namespace tunnelcc

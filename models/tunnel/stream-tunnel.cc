@@ -95,10 +95,7 @@ StreamTunnelEnd::SendAlong(const Packet& ack, const SackBlocks* blocks)
 }
 
 void
-StreamTunnelEnd::OnHandled(int64_t now,
-                           const Packet& packet,
-                           uint32_t ipBytes,
-                           const SackBlocks* blocks)
+StreamTunnelEnd::OnHandled(int64_t now, Packet& packet, uint32_t ipBytes, const SackBlocks* blocks)
 {
     if (!packet.ridesAlong)
     {

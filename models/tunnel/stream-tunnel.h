@@ -100,7 +100,7 @@ class StreamTunnelEnd final : public PacketDevice,
     bool ShakeHands(int64_t now);
 
     void OnHandled(int64_t now,
-                   const Packet& packet,
+                   Packet& packet,
                    uint32_t ipBytes,
                    const SackBlocks* blocks) override;
     void Frame(uint32_t ipBytes);

@@ -51,7 +51,7 @@ class Notes final : public PacketHandler
     };
 
     void OnHandled(int64_t now,
-                   const Packet& packet,
+                   Packet& packet,
                    uint32_t /* ipBytes */,
                    const SackBlocks* blocks) override
     {
