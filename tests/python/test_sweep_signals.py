@@ -75,7 +75,7 @@ def _end_after_new_files(directory: Path, signal_: int, delay: float, known: set
         process.send_signal(signal_)
     _, errors = process.communicate(timeout=30)
     if process.returncode:  # else it was done before the signal came
-        assert process.returncode == SIGNALS[signal_]
+        assert process.returncode == SIGNALS[signal_], errors
         if signal_ != signal.SIGKILL:
             assert errors.splitlines()[-1].endswith(
                 "finished runs are kept, the same command goes on with the rest"

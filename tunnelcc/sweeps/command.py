@@ -33,6 +33,14 @@ class SignalError(TunnelccError):
         self.exit_code = 128 + signal_
 
 
+class _Signal(BaseException):
+    """Not an Exception, as KeyboardInterrupt is not: no library's handler is to swallow it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
 def sweep(
     file: Path | None,
     axes: Sequence[str],
@@ -115,11 +123,13 @@ def _interruptible() -> Iterator[None]:
     """Turn SIGINT and SIGTERM into SignalError, after what runs was stopped."""
 
     def stop(signal_: int, frame: FrameType | None) -> None:
-        raise SignalError(signal_)
+        raise _Signal(signal_)
 
     before = {name: signal.signal(name, stop) for name in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
+    except _Signal as received:
+        raise SignalError(received.number) from None
     finally:
         for name, handler in before.items():
             signal.signal(name, handler)
