@@ -189,7 +189,7 @@ def _link(experiment: Experiment, rate: float | None, buffer: Buffer, loss: floa
 
 def _tcp(experiment: Experiment) -> Any:
     tcp = experiment.tcp
-    sender, _ = derived.sides(experiment)
+    sender, receiver = derived.sides(experiment)
     spec = core.load().TcpSpec()
     spec.mss = tcp.mss
     spec.header_bytes = tcp.header_bytes
@@ -201,6 +201,7 @@ def _tcp(experiment: Experiment) -> Any:
     spec.min_rto = nanoseconds(tcp.min_rto)
     spec.delayed_ack = nanoseconds(tcp.delayed_ack)
     spec.ack_every = tcp.ack_every
+    spec.acks_pushed = kernels()[receiver.kernel].acks_pushed
     spec.pacing_quantum = nanoseconds(tcp.pacing_quantum)
     spec.ecn = tcp.ecn
     spec.nodelay = tcp.nodelay

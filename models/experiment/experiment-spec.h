@@ -118,7 +118,8 @@ struct TcpSpec
     uint32_t synLinearTimeouts{0}; //!< time-outs of a SYN before they double
     int64_t minRto{200'000'000};
     int64_t delayedAck{40'000'000};
-    uint32_t ackEvery{2};             //!< segments per ACK
+    uint32_t ackEvery{2};  //!< segments per ACK
+    bool acksPushed{true}; //!< once all is read, a full segment with PSH is acknowledged at once
     int64_t pacingQuantum{1'000'000}; //!< time's worth of data per paced burst; 0: packet by packet
     int64_t deferralLimit{1'000'000}; //!< new data waits to fill a burst while the next ACK is
                                       //!< expected within this, and within half of SRTT

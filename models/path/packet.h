@@ -55,6 +55,7 @@ struct Packet
     uint8_t sackBlocks : 3;  //!< ACK: how many blocks travel with it
     uint8_t isDuplicate : 1; //!< ACK: the first block is a D-SACK
     uint8_t isFin : 1;       //!< DATA: ends the stream
+    uint8_t isPushed : 1;    //!< DATA: PSH, no more may follow soon
     uint8_t ridesAlong : 1;  //!< ACK: in the header of the data packet just before it
 };
 

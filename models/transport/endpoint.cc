@@ -250,7 +250,7 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     }
     ChargeMemory();
     ++m_unacked;
-    m_isLatestSmall = packet.length < m_spec.mss;
+    m_isPushed |= packet.length < m_spec.mss || (packet.isPushed && m_spec.acksPushed);
     if (m_user && (m_receiver.Readable() > 0 || m_receiver.IsFinished()))
     {
         m_isReceiving = true;
@@ -276,9 +276,9 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
 bool
 TcpEndpoint::IsAckDueAfterRead() const
 {
-    // Linux tcp_cleanup_rbuf(): the window has reopened, or a small segment, after which the
-    // sender may be waiting, was the last there was to read.
-    bool isDrained = m_unacked > 0 && m_isLatestSmall && m_receiver.Readable() == 0;
+    // Linux tcp_cleanup_rbuf(): the window has reopened, or all was read after a segment behind
+    // which the sender may be waiting.
+    bool isDrained = m_unacked > 0 && m_isPushed && m_receiver.Readable() == 0;
     return isDrained || m_receiver.NeedsWindowUpdate();
 }
 
@@ -311,6 +311,7 @@ TcpEndpoint::MakeAck(const SackBlocks*& blocks)
     ack.isEce = m_echoesMark;
     blocks = m_receiver.FillAck(ack);
     m_unacked = 0;
+    m_isPushed = false;
     m_ackTimer.Cancel();
     return ack;
 }
@@ -335,6 +336,7 @@ TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
     packet.window = static_cast<uint32_t>(m_sender.State().srtt / US);
     packet.length = segment.length;
     packet.isFin = segment.Has(Segment::FIN);
+    packet.isPushed = segment.Has(Segment::PUSHED);
     packet.isEct = m_spec.ecn && !segment.Has(Segment::EVER_RETRANSMITTED);
     packet.isCwr = m_sender.TakesCwr();
     uint32_t bytes = IpBytes(packet, m_spec);

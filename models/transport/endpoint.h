@@ -182,14 +182,15 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     int64_t m_connectFailedTime{-1};
     int64_t m_finishedTime{-1};
 
-    int64_t m_peerRtt{0};        //!< latest SRTT of the other end, ns
-    uint32_t m_unacked{0};       //!< data segments received since the last ACK
-    uint32_t m_quickAcks;        //!< left to send at once
-    int64_t m_lastInOrder{0};    //!< when data arrived in order, ns
-    uint32_t m_echo{0};          //!< timestamp to echo
-    bool m_echoesMark{false};    //!< a mark arrived that the peer has not answered yet
-    bool m_isLatestSmall{false}; //!< the latest data segment was shorter than the MSS
-    bool m_isReceiving{false};   //!< the user is being told of new data; an ACK may follow
+    int64_t m_peerRtt{0};      //!< latest SRTT of the other end, ns
+    uint32_t m_unacked{0};     //!< data segments received since the last ACK
+    uint32_t m_quickAcks;      //!< left to send at once
+    int64_t m_lastInOrder{0};  //!< when data arrived in order, ns
+    uint32_t m_echo{0};        //!< timestamp to echo
+    bool m_echoesMark{false};  //!< a mark arrived that the peer has not answered yet
+    bool m_isPushed{false};    //!< since the last ACK came a segment behind which the sender may
+                               //!< be waiting
+    bool m_isReceiving{false}; //!< the user is being told of new data; an ACK may follow
     Timer<TcpEndpoint, &TcpEndpoint::OnDelayedAck> m_ackTimer;
     Timer<TcpEndpoint, &TcpEndpoint::OnSynTimer> m_synTimer;
 };

@@ -25,6 +25,7 @@ struct Segment
         EVER_RETRANSMITTED = 8,
         APP_LIMITED = 16, //!< sent while the application limited the connection
         FIN = 32,
+        PUSHED = 64, //!< bears PSH
     };
 
     int64_t sentTime;        //!< latest transmission, ns

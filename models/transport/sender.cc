@@ -220,7 +220,7 @@ Sender::SendBurst(int64_t now, uint32_t perBurst, bool isOne)
             burst.isLimited = CongestionRoom() < PeerRoom();
             break;
         }
-        else if (SendNew(now))
+        else if (SendNew(now, false, filled > 0 && CompletesBurst(filled, perBurst)))
         {
             burst.bytes += m_buffer.SentOffset() - before;
             filled = (filled + 1) % perBurst;
@@ -261,6 +261,14 @@ Sender::DefersNew(int64_t now, uint32_t perBurst) const
     }
     int64_t nextAck = m_board.At(m_board.Una()).sentTime + m_state.srtt;
     return nextAck - now <= std::min(m_state.srtt / 2, m_spec.deferralLimit);
+}
+
+bool
+Sender::CompletesBurst(uint32_t filled, uint32_t perBurst) const
+{
+    uint64_t two = 2 * uint64_t{m_spec.mss};
+    return filled + 1 == perBurst || m_board.InFlight() + 1 >= m_state.cwnd ||
+           m_buffer.Unsent() < two || PeerRoom() < two;
 }
 
 uint64_t
@@ -308,13 +316,15 @@ Sender::NewSegmentLength(bool fillsWindow) const
 }
 
 bool
-Sender::SendNew(int64_t now, bool fillsWindow)
+Sender::SendNew(int64_t now, bool fillsWindow, bool isPushed)
 {
     uint8_t flags = 0;
     uint16_t length = 0;
     if (auto newLength = NewSegmentLength(fillsWindow))
     {
         length = *newLength;
+        // Linux: the end of what was written, and of a super-segment (commit 051ba67447de, 5.4).
+        flags = isPushed || length == m_buffer.Unsent() ? Segment::PUSHED : 0;
     }
     else if (m_isClosing && !m_isFinSent && m_buffer.Unsent() == 0)
     {

@@ -176,7 +176,9 @@ class Sender
     /// Length of the next new segment, if one may be sent. \param fillsWindow however little room
     /// the window leaves
     std::optional<uint16_t> NewSegmentLength(bool fillsWindow = false) const;
-    bool SendNew(int64_t now, bool fillsWindow = false);
+    /// Whether the next new segment completes a super-segment that has `filled` segments.
+    bool CompletesBurst(uint32_t filled, uint32_t perBurst) const;
+    bool SendNew(int64_t now, bool fillsWindow = false, bool isPushed = false);
     void Retransmit(int64_t now, uint64_t number);
     void AnnounceTransmission(int64_t now);
     void Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle);

@@ -98,6 +98,15 @@ class LostHandshakeTest : public SimulationTestCase
     }
 };
 
+/// An exchange with a receiver that pays no heed to PSH on full segments, as Linux before 6.6.
+Exchange
+MakeExchangeWithoutPush()
+{
+    TcpSpec spec = Exchange::Spec();
+    spec.acksPushed = false;
+    return Exchange(100 * MS, spec, spec);
+}
+
 class DelayedAckTest : public SimulationTestCase
 {
   public:
@@ -109,7 +118,7 @@ class DelayedAckTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        Exchange exchange;
+        Exchange exchange = MakeExchangeWithoutPush();
         exchange.client.control.cwnd = 100;
         exchange.Connect();
         exchange.WriteSegments(100 * MS, 21);
@@ -126,6 +135,50 @@ class DelayedAckTest : public SimulationTestCase
     }
 };
 
+class PushTest : public SimulationTestCase
+{
+  public:
+    PushTest()
+        : SimulationTestCase("PSH ends super-segments and writes, and is acknowledged once read")
+    {
+    }
+
+  private:
+    /// Numbers of the segments with PSH.
+    static std::string Pushed(const Wire& wire)
+    {
+        std::ostringstream text;
+        for (const Transmission& sent : wire.log)
+        {
+            if (sent.packet.kind == PacketKind::DATA && sent.packet.isPushed)
+            {
+                text << (text.tellp() > 0 ? " " : "") << sent.packet.segment;
+            }
+        }
+        return text.str();
+    }
+
+    void DoRun() override
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.pacingQuantum = 51 * MS / 10; // four segments at twice 40 in 100 ms
+        Exchange exchange(100 * MS, spec, spec);
+        exchange.client.control.cwnd = 40;
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 16); // all quick ACKs
+        exchange.WriteSegments(300 * MS, 7);
+        exchange.WriteSegments(310 * MS, 1);
+        RunUntil(400 * MS);
+        exchange.server.reads = false;
+        exchange.WriteSegments(400 * MS, 1);
+        RunUntil(1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(Pushed(exchange.toServer), "3 7 11 15 19 22 23 24", "bursts, writes");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(300 * MS),
+                              "18@350 20@350 22@350 23@350 24@360 25@490",
+                              "at once what was read, the last after 40 ms");
+    }
+};
+
 class QuickAckAfterGapTest : public SimulationTestCase
 {
   public:
@@ -138,7 +191,7 @@ class QuickAckAfterGapTest : public SimulationTestCase
     /// ACKs of a segment that arrives `gap` ns after the quick ACKs are used up.
     static std::string AcksAfter(int64_t gap)
     {
-        Exchange exchange;
+        Exchange exchange = MakeExchangeWithoutPush();
         exchange.client.control.cwnd = 100;
         exchange.Connect();
         exchange.WriteSegments(100 * MS, 20);
@@ -561,6 +614,7 @@ class TransportExchangeTestSuite : public ns3::TestSuite
         AddTestCase(new HandshakeTest, Duration::QUICK);
         AddTestCase(new LostHandshakeTest, Duration::QUICK);
         AddTestCase(new DelayedAckTest, Duration::QUICK);
+        AddTestCase(new PushTest, Duration::QUICK);
         AddTestCase(new QuickAckAfterGapTest, Duration::QUICK);
         AddTestCase(new PiggybackTest, Duration::QUICK);
         AddTestCase(new NagleTest, Duration::QUICK);

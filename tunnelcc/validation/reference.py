@@ -18,6 +18,7 @@ import numpy as np
 from tunnelcc.validation.measure import Series
 
 _DIRECTORY = Path(__file__).parent / "data" / "linux"
+_MSS = 1448
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,43 @@ class ReferenceSeries:
     goodput: Series
     srtt: Series
     cwnd: Series
+
+
+@dataclass(frozen=True)
+class PeriodicRun:
+    """A flow without a bottleneck that lost one packet in every ``period``; RTT in ms."""
+
+    cc: str
+    rtt: float
+    period: int
+    goodput: float  # Mbit/s
+    srtt: float  # ms, mean
+
+    @property
+    def window(self) -> float:
+        """Mean of what was in flight, segments."""
+        return mean_window(self.goodput, self.srtt)
+
+
+def mean_window(goodput: float, rtt: float) -> float:
+    """Return the segments in flight (Little's law) at a goodput in Mbit/s, a mean RTT in ms."""
+    return goodput * 1e3 * rtt / (8 * _MSS)
+
+
+def periodic_loss() -> dict[tuple[str, float, int], list[PeriodicRun]]:
+    """Return the runs under periodic loss by algorithm, RTT (ms) and period (packets)."""
+    runs: dict[tuple[str, float, int], list[PeriodicRun]] = {}
+    with (_DIRECTORY / "periodic_loss.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            run = PeriodicRun(
+                row["cc"],
+                float(row["rtt_ms"]),
+                int(row["period"]),
+                float(row["goodput_mbps"]),
+                float(row["srtt_ms"]),
+            )
+            runs.setdefault((run.cc, run.rtt, run.period), []).append(run)
+    return runs
 
 
 @cache

@@ -53,15 +53,22 @@ def _check(cc: str, rtt: float, loss: float, pattern: str, tolerance: float, see
         metric=f"response function, {pattern} loss",
         source=SOURCE,
         condition=f"{cc}, RTT {1e3 * rtt:g} ms, {pattern} loss {loss:g}: mean window",
-        cases=(_case(cc, rtt, loss, pattern, expected, seeds),),
+        cases=(case(cc, rtt, loss, pattern, seeds),),
         measure=_window_of(rtt),
         comparison=MeanNear(expected, tolerance, unit="segments", digits=1),
         kind=Kind.CELL,
-        slow=loss < _SLOW_BELOW,
+        slow=is_slow(loss),
     )
 
 
-def _case(cc: str, rtt: float, loss: float, pattern: str, expected: float, seeds: int) -> Case:
+def is_slow(loss: float) -> bool:
+    """Whether losses are so rare that the run is a long one."""
+    return loss < _SLOW_BELOW
+
+
+def case(cc: str, rtt: float, loss: float, pattern: str, seeds: int = 1) -> Case:
+    """Return a flow that nothing but its losses, random or periodic, holds back; ``rtt`` in s."""
+    expected = window(cc, loss, rtt)
     event = rtt / (loss * expected)  # s from one loss to the next
     warmup = max(10.0, _FIRST_EVENTS * event)
     experiment = Experiment.parse(
