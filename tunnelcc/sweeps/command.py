@@ -34,11 +34,7 @@ class SignalError(TunnelccError):
 
 
 class _Signal(BaseException):
-    """Not an Exception, as KeyboardInterrupt is not: no library's handler is to swallow it."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
+    """Not an Exception, as KeyboardInterrupt is not: few handlers catch it."""
 
 
 def sweep(
@@ -122,17 +118,24 @@ def _confirm(runs: int, yes: bool) -> None:
 def _interruptible() -> Iterator[None]:
     """Turn SIGINT and SIGTERM into SignalError, after what runs was stopped."""
 
+    received: list[int] = []
+
     def stop(signal_: int, frame: FrameType | None) -> None:
+        received.append(signal_)
         raise _Signal(signal_)
 
     before = {name: signal.signal(name, stop) for name in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
-    except _Signal as received:
-        raise SignalError(received.number) from None
+    except BaseException:
+        if not received:
+            raise
     finally:
         for name, handler in before.items():
             signal.signal(name, handler)
+    # Whatever became of the exception: a library may wrap or swallow it.
+    if received:
+        raise SignalError(received[0])
 
 
 def _report(results: xarray.Dataset, tally: Tally, name: Path) -> None:
