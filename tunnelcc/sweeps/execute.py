@@ -25,7 +25,7 @@ from tunnelcc.store.summary import summarise
 if TYPE_CHECKING:
     import distributed
 
-_LOOK_SECONDS = 1.0
+_LOOK_SECONDS = 0.3
 _LOOK_AT_ONCE = 3
 _MOST_WAITING = 10_000
 
@@ -108,7 +108,7 @@ def complete(
 class _Queue:
     """Yields (id, experiment) of what is to run, the longest of those that were looked at first.
 
-    It looks at experiments for a second, and then at a few more for each that it hands out: the
+    It looks at experiments for a moment, and then at a few more for each that it hands out: the
     first runs start soon however many there are, and the rest is looked at while they run.
     """
 
