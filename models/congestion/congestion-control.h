@@ -96,8 +96,8 @@ struct AckEvent
     uint32_t cumAcked{0};      //!< segments by which SND.UNA advanced
     uint32_t newlyLost{0};     //!< segments newly marked lost
     uint32_t priorInFlight{0}; //!< in flight before the ACK, segments
-    int64_t rtt{-1};           //!< RTT of the latest segment delivered, ns; −1: ambiguous
-    bool isAckDelayed{false};  //!< the receiver may have delayed this ACK: a lone last segment
+    int64_t rtt{-1}; //!< RTT of the latest segment delivered, whole µs in ns; −1: ambiguous
+    bool isAckDelayed{false}; //!< the receiver may have delayed this ACK: a lone last segment
     RateSample rate;
 };
 

@@ -49,10 +49,16 @@ struct SafeRange
 
 constexpr SafeRange SAFE_RANGES[] = {
     // Update() counts the ACKs of the Reno-friendly window down by 8 (1 + Beta) / (3 - 3 Beta)
-    // eighths of cwnd, for ever if that is no segment, as it is below 0.2 with a window of two.
-    {"ns3::TcpCubic", "Beta", 0.2, 0.99},
+    // eighths of cwnd, for ever if that is no segment, as it is below 0.5 with a window of one.
+    {"ns3::TcpCubic", "Beta", 0.5, 0.99},
     // RecalcParam() divides by it in whole milliseconds.
     {"ns3::TcpHybla", "RRTT", 0.001, MAX_TIME},
+    // CurrentDelay() reads the first of so many samples.
+    {"ns3::TcpLedbat", "NoiseFilterLen", 1, 4294967295.},
+    // IncreaseWindow() divides by it.
+    {"ns3::TcpScalable", "AIFactor", 1, 4294967295.},
+    // GetSsThresh() takes this part off the window, and asserts what is left.
+    {"ns3::TcpScalable", "MDFactor", 0, 1},
 };
 
 /// Name of the attribute that selects a random stream.

@@ -146,6 +146,10 @@ Sender::UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo)
     {
         return -1;
     }
+    // tcp_stamp_us_delta() counts microseconds. In nanoseconds a queue's last bytes would pass for
+    // a new minimum again and again, and put BBR's PROBE_RTT off.
+    constexpr int64_t US = 1'000;
+    latest -= latest % US;
     m_rtt.Sample(smoothed, m_board.Una(), m_board.Nxt());
     m_state.srtt = m_rtt.Srtt();
     m_state.minRtt = std::min(m_state.minRtt, latest);

@@ -22,7 +22,7 @@ from tunnelcc.validation import bbr, theory
 from tunnelcc.validation.check import Outcome, Verdict
 from tunnelcc.validation.compare import MeanNear
 from tunnelcc.validation.measure import Measurement
-from tunnelcc.validation.reference import ReferenceCell, cells, series
+from tunnelcc.validation.reference import ReferenceCell, cells, periodic_loss, series
 from tunnelcc.validation.suite import Report
 
 _ALGORITHMS = ("bbr", "cubic", "reno")
@@ -204,6 +204,15 @@ def _responses(report: Report) -> Picture:
                     *zip(*points, strict=True), style["marker"], color=style["color"],
                     markerfacecolor=fill, markersize=5, label=f"{cc}, {pattern}",
                 )  # fmt: skip
+            measured = [
+                (1 / period, sum(run.window for run in runs) / len(runs))
+                for (of, rtt, period), runs in periodic_loss().items()
+                if (of, rtt) == (cc, 100)
+            ]
+            axes.plot(
+                *zip(*measured, strict=True), "x", color=style["color"], markersize=8,
+                label=f"{cc}, periodic, Linux",
+            )  # fmt: skip
         axes.set(xscale="log", yscale="log", xlabel="loss", ylabel="mean window (segments)")
 
     return _picture("Response functions at 100 ms", plot)
