@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -70,7 +71,8 @@ def _end_after_new_files(directory: Path, signal_: int, delay: float, known: set
     _wait(lambda: _files(store) - known or process.poll() is not None)
     time.sleep(delay)
     if signal_ == signal.SIGINT:
-        os.killpg(process.pid, signal_)  # as a terminal does
+        with contextlib.suppress(ProcessLookupError):  # it was done
+            os.killpg(process.pid, signal_)  # as a terminal does
     else:
         process.send_signal(signal_)
     _, errors = process.communicate(timeout=30)
