@@ -166,6 +166,8 @@ def _start(function: Callable[[Any], Any], key: Key, argument: object) -> _Worke
         pass_fds=[there.fileno()],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
+        # numpy's threads have nothing to do, but take a core when they start.
+        env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
     )
     there.close()
     worker = _Worker(process, here, key)
