@@ -408,8 +408,7 @@ def validate(
 ) -> None:
     """Compare simulations with measured Linux, with theory and with stock ns-3.
 
-    Exits with 1 if a check that must pass fails, or too few cells of a metric pass and one of its
-    misses has no known cause.
+    Exits with 1 if a check that must pass fails, or too few cells of a metric pass.
     """
     from tunnelcc.validation import command
 

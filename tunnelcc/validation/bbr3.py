@@ -9,7 +9,7 @@ import numpy as np
 
 from tunnelcc import core
 from tunnelcc.validation.bbr import against_cubic, first_share, plain
-from tunnelcc.validation.check import Case, Check, Kind, not_run
+from tunnelcc.validation.check import Case, Check, not_run
 from tunnelcc.validation.compare import Between, MeanNear
 from tunnelcc.validation.measure import Measurement
 
@@ -26,15 +26,14 @@ def checks() -> Iterator[Check]:
         yield not_run("bbr3", "BBRv3", _DRAFT, "bbr3", "no congestion control bbr3 yet")
         return
     for loss in (0, 0.005, 0.01):
-        kind = Kind.CELL if loss else Kind.MUST
-        yield _goodput(loss, "near the full rate up to 1 % loss", Between(low=0.9), kind)
+        yield _goodput(loss, "near the full rate up to 1 % loss", Between(low=0.9))
     for loss in (0.05, 0.1):
         yield _goodput(loss, "falls above 2 % loss", Between(high=0.75))
     yield _room_for_cubic()
     yield _bandwidth()
 
 
-def _goodput(loss: float, what: str, comparison: Between, kind: Kind = Kind.MUST) -> Check:
+def _goodput(loss: float, what: str, comparison: Between) -> Check:
     return Check(
         f"bbr3/loss/{100 * loss:g}%",
         f"BBRv3: {what}",
@@ -43,7 +42,6 @@ def _goodput(loss: float, what: str, comparison: Between, kind: Kind = Kind.MUST
         (Case(f"bbr3 {loss:g}", (plain("bbr3", loss),), _SEEDS),),
         lambda runs: [run.goodput / ((1 - loss) * _CAPACITY) for run in runs[0]],
         comparison,
-        kind,
     )
 
 

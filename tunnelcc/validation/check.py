@@ -101,27 +101,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Share:
-    """How many cells of a metric pass, and the share that is wanted (None: decides nothing).
-
-    ``explained``: the cause of every miss is known.
-    """
+    """How many cells of a metric pass, and the share that has to (None: decides nothing)."""
 
     metric: str
     passed: int
     cells: int
     target: float | None
-    explained: bool
 
     @property
     def reached(self) -> bool:
         """Whether enough cells pass."""
         return self.target is None or self.passed >= self.target * self.cells
-
-    @property
-    def word(self) -> str:
-        """What to say of it."""
-        if self.target is None:
-            return ""
-        if self.reached:
-            return "reached"
-        return "missed, causes below" if self.explained else "missed"

@@ -34,9 +34,8 @@ def render(report: Report) -> str:
     title = f"Validation of tunnelcc {__version__}: {verdict}"
     parts = (
         f"<h1>{escape(title)}</h1>",
-        f"<p>{escape(counts(report))}. A cell that misses is one of many: a metric falls short "
-        "when fewer than the share wanted pass, and fails if a miss has no known cause. Nothing in "
-        "the models is fitted to these data.</p>",
+        f"<p>{escape(counts(report))}. A cell that misses is one of many: its metric fails when "
+        "fewer than the share needed pass. Nothing in the models is fitted to these data.</p>",
         _share_table(report.shares),
         _figures(report),
         _misses(report),
@@ -52,16 +51,17 @@ def _share_table(shares: tuple[Share, ...]) -> str:
     for share in shares:
         needed = "–" if share.target is None else f"{100 * share.target:.0f} %"
         kind = "good" if share.reached else "bad"
+        word = "" if share.target is None else "reached" if share.reached else "missed"
         rows.append(
             (
                 escape(share.metric),
                 f"{share.passed} of {share.cells}",
                 f"{100 * share.passed / share.cells:.0f} %",
                 needed,
-                f'<span class="verdict {kind}">{share.word}</span>',
+                f'<span class="verdict {kind}">{word}</span>',
             )
         )
-    headings = ("Metric", "Cells that pass", "Share", "Wanted", "")
+    headings = ("Metric", "Cells that pass", "Share", "Needed", "")
     table = html.table(headings, rows, numbers=(1, 2, 3))
     return f"<h2>Cells that pass</h2>{table}"
 

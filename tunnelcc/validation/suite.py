@@ -45,12 +45,10 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether something ran, all that must pass did, and no miss of a metric that falls short
-        of its share is without a known cause."""
+        """Whether something ran, all that must pass did, and enough cells of each metric."""
         verdicts = {outcome.verdict for outcome in self.outcomes}
         ran = bool(verdicts - {Verdict.NOT_RUN})
-        explained = all(share.reached or share.explained for share in self.shares)
-        return ran and Verdict.FAIL not in verdicts and explained
+        return ran and Verdict.FAIL not in verdicts and all(share.reached for share in self.shares)
 
 
 def collect(
@@ -140,5 +138,4 @@ def _shares(outcomes: Sequence[Outcome]) -> Iterable[Share]:
             continue
         passed = sum(outcome.verdict is Verdict.PASS for outcome in cells)
         target = TARGET if cells[0].check.kind is Kind.CELL else None
-        explained = all(cell.note for cell in cells if cell.verdict is Verdict.MISS)
-        yield Share(metric, passed, len(cells), target, explained)
+        yield Share(metric, passed, len(cells), target)

@@ -55,7 +55,6 @@ def to_dict(report: Report) -> dict[str, Any]:
                 "cells": share.cells,
                 "target": share.target,
                 "reached": share.reached,
-                "explained": share.explained,
             }
             for share in report.shares
         ],
@@ -125,7 +124,7 @@ def _outcome_table(outcomes: list[Outcome]) -> Table:
 
 def _share_table(shares: tuple[Share, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in ("metric", "pass", "of", "share", "wanted", ""):
+    for heading in ("metric", "pass", "of", "share", "needed", ""):
         table.add_column(heading, justify="left" if heading in ("metric", "") else "right")
     for share in shares:
         table.add_row(
@@ -134,8 +133,6 @@ def _share_table(shares: tuple[Share, ...]) -> Table:
             str(share.cells),
             f"{100 * share.passed / share.cells:.0f} %",
             "–" if share.target is None else f"{100 * share.target:.0f} %",
-            share.word
-            if share.reached
-            else f"[{'yellow' if share.explained else 'bold red'}]{share.word}[/]",
+            "" if share.target is None else "reached" if share.reached else "[bold red]missed[/]",
         )
     return table
