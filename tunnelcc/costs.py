@@ -17,6 +17,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, model_validator
 
 from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.payloads import FULL_BYTES, HEADER_BYTES
 from tunnelcc.schema import PROSE, Model, choice, number
 from tunnelcc.toml import read_toml
 
@@ -81,6 +82,11 @@ class Operation(Model):
     label: Annotated[str, choice(*LABELS)]
     source: Prose
 
+    @property
+    def cost(self) -> Cost:
+        """What it costs."""
+        return Cost(self.per_call, self.per_byte)
+
 
 class Profile(Model):
     """Costs of operations on one kind of host."""
@@ -126,23 +132,30 @@ def of(
 
     Bytes are those of the packet before compression: operations behind one that compresses handle
     ``compressed`` times as many, and so do those before one that expands. ``effort``: how many
-    times as long compression takes as with the English prose that profiles are measured on.
+    times as long as profiles say full packets take to compress or expand; packets of headers alone
+    take as long as they say, whatever the payload of others is.
     """
     names = tuple(operations)
-    expands = any(name.endswith("-decompress") for name in names)
-    share = compressed if expands else 1.0
+    share = compressed if any(name.endswith("-decompress") for name in names) else 1.0
     per_call = per_byte = 0.0
     for name in names:
-        cost = profile.operation(name)
+        cost = profile.operation(name).cost
         if name.endswith("-decompress"):
             share = 1.0
-        compresses = name.endswith("-compress")
-        times = effort if compresses else 1.0
-        per_call += cost.per_call * times
-        per_byte += cost.per_byte * times * share
-        if compresses:
+        if name.endswith(("-compress", "-decompress")) and effort != 1:
+            cost = _with_effort(cost, effort)
+        per_call += cost.per_call
+        per_byte += cost.per_byte * share
+        if name.endswith("-compress"):
             share = compressed
     return Cost(per_call, per_byte)
+
+
+def _with_effort(cost: Cost, effort: float) -> Cost:
+    """Return the line from the cost of headers alone to ``effort`` times that of a full packet."""
+    headers, full = cost(HEADER_BYTES), effort * cost(FULL_BYTES)
+    per_byte = max(0.0, (full - headers) / (FULL_BYTES - HEADER_BYTES))
+    return Cost(max(0.0, headers - per_byte * HEADER_BYTES), per_byte)
 
 
 @cache

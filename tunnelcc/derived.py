@@ -112,7 +112,7 @@ def packet_cost(experiment: Experiment, entry: PacketEntry, encapsulates: bool) 
     return costs.of(
         costs.load(experiment.hosts.profile or costs.REFERENCE),
         entry.operations(mode, encapsulates),
-        *compression(entry.layers(mode), full, surroundings(experiment, entry)),
+        *compression(entry.layers(mode), full, surroundings(experiment, entry), not encapsulates),
     )
 
 

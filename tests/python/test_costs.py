@@ -41,8 +41,29 @@ def test_behind_compression_there_are_fewer_bytes():
 
 
 def test_some_payloads_take_more_effort_to_compress():
-    cost = costs.of(ROUND, ["tun-read", "lz4-compress", "udp-send"], effort=3)
-    assert cost == (1000 + 3 * 500 + 2000, 3 * 2)
+    send = ["tun-read", "lz4-compress", "udp-send"]
+    prose = 500 + 2 * 1500
+    for effort in (0.25, 1, 3):
+        cost = costs.of(ROUND, send, effort=effort)
+        assert cost(1500) == pytest.approx(3000 + effort * prose)
+
+
+@pytest.mark.parametrize("effort", [0.25, 1, 1.2])
+def test_headers_alone_take_the_same_before_any_payload(effort):
+    cost = costs.of(ROUND, ["lz4-compress"], effort=effort)
+    assert cost(52) == pytest.approx(500 + 2 * 52)
+
+
+def test_effort_counts_where_packets_are_expanded_too():
+    cost = costs.of(ROUND, ["aes-128-cbc-decrypt", "lz4-decompress"], compressed=0.5, effort=0.4)
+    assert cost(1500) == pytest.approx(0.5 * 0.5 * 1500 + 0.4 * (300 + 1500))
+    assert cost(52) == pytest.approx(0.5 * 0.5 * 52 + 300 + 52)
+
+
+@pytest.mark.parametrize("effort", [0, 0.01, 3, 100])
+def test_effort_makes_no_cost_negative(effort):
+    cost = costs.of(ROUND, ["lz4-compress"], effort=effort)
+    assert min(cost) >= 0
 
 
 def test_before_expansion_there_are_fewer_bytes():

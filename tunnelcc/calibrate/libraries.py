@@ -1,81 +1,81 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ciphers and compression to time, through Python's bindings of the libraries that tunnels use."""
+"""Ciphers and compression to time, in the libraries that tunnels use."""
 
 from __future__ import annotations
 
 import hmac
 import importlib
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 from tunnelcc import payloads
-from tunnelcc.calibrate.timing import Calls, Measurement, Sized, measure, measure_call, repeated
+from tunnelcc.calibrate import compressors
+from tunnelcc.calibrate.compressors import Run
+from tunnelcc.calibrate.timing import (
+    SMALL,
+    Calls,
+    Measurement,
+    Sized,
+    measure,
+    measure_call,
+    repeated,
+)
 from tunnelcc.errors import TunnelccError
 
-_PACKETS = 32  # different ones, so that no branch predictor learns the data
+_PACKETS = 512  # different ones, so that no branch predictor learns the data: 32 are too few
 _KEYS = {"aes-128": 16, "aes-256": 32}
 
 
-def load() -> tuple[ModuleType, ModuleType, ModuleType | None]:
-    """Return lz4's and cryptography's modules, and lzo's if there is one. Raises TunnelccError."""
+def load() -> ModuleType:
+    """Return cryptography's module of ciphers. Raises TunnelccError without it or lz4."""
     missing = []
-    modules = []
     for package, module in (
         ("lz4", "lz4.block"),
         ("cryptography", "cryptography.hazmat.primitives.ciphers"),
     ):
         try:
-            modules.append(importlib.import_module(module))
+            found = importlib.import_module(module)
         except ImportError:
             missing.append(package)
     if missing:
         raise TunnelccError(
             f"calibrate-host needs {' and '.join(missing)}: pip install 'tunnelcc[calibrate]'"
         )
-    try:
-        lzo = importlib.import_module("lzo")
-    except ImportError:
-        lzo = None
-    return modules[0], modules[1], lzo
+    return found
 
 
 def measurements() -> Iterator[tuple[str, Measurement]]:
     """Yield operations and what they cost."""
-    lz4, ciphers, lzo = load()
-    yield from _cipher_measurements(ciphers)
+    yield from _cipher_measurements(load())
     for name in ("sha1", "sha256"):
         yield f"hmac-{name}", measure(_hmac(name))
-    pairs: dict[str, tuple[Any, Any]] = {
-        "lz4": (lambda data: lz4.compress(data, store_size=False),
-                lambda data: lz4.decompress(data, uncompressed_size=2048)),
-        "zlib-1": (lambda data: zlib.compress(data, 1), None),
-        "zlib-9": (lambda data: zlib.compress(data, 9), zlib.decompress),
-    }  # fmt: skip
-    if lzo is not None:
-        pairs["lzo-1"] = (lambda data: lzo.compress(data, 1, False), None)
-        pairs["lzo-999"] = (
-            lambda data: lzo.compress(data, 9, False),
-            lambda data: lzo.decompress(data, False, 2048),
-        )
-    for name, (compress, expand) in pairs.items():
-        yield f"{name}-compress", measure(_over_packets(compress))
-        if expand is not None:
-            yield f"{name.split('-')[0]}-decompress", measure(_over_packets(expand, compress))
+    found = compressors.load()
+    for name in payloads.ALGORITHMS:
+        if name in found:
+            nothing = over_packets("text", found[name].nothing)(SMALL)
+            yield f"{name}-compress", measure(over_packets("text", found[name].run), nothing)
+    for library, name in payloads.EXPANDED.items():
+        if name in found:
+            it = found[name]
+            expand = over_packets("text", it.run_back, before=it.compress)
+            yield (
+                f"{library}-decompress",
+                measure(expand, over_packets("text", it.nothing)(SMALL)),
+            )
 
 
-def _over_packets(call: Any, before: Any = None) -> Sized:
-    """Call with packets of prose in turn, as they are or as ``before`` leaves them."""
+def over_packets(corpus: str, run: Run, before: Callable[[bytes], bytes] | None = None) -> Sized:
+    """Run on packets of ``corpus`` in turn, as they are or as ``before`` leaves them."""
 
     def sized(size: int) -> Calls:
-        packets = payloads.packets("text", size, _PACKETS)
+        packets = payloads.packets(corpus, size, _PACKETS)
         if before is not None:
             packets = [before(packet) for packet in packets]
 
         def all_of_them() -> None:
             for data in packets:
-                call(data)
+                run(data)
 
         calls = repeated(all_of_them)
         return lambda count: (

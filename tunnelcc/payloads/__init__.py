@@ -27,8 +27,12 @@ CORPORA = {
 }
 #: Compression algorithms that packets were measured with.
 ALGORITHMS = ("lz4", "zlib-1", "zlib-9", "lzo-1", "lzo-999")
+#: What left the prose whose expansion profiles measure: library → algorithm.
+EXPANDED = {"lz4": "lz4", "zlib": "zlib-9", "lzo": "lzo-999"}
 #: Bytes of TCP/IPv4 headers with timestamps in front of each payload that was measured.
 HEADER_BYTES = 52
+#: Bytes of the packets whose times ``effort`` compares.
+FULL_BYTES = 1500
 
 
 def sample(corpus: str, size: int) -> bytes:
@@ -91,9 +95,13 @@ def after(corpus: str, algorithm: str, ip_bytes: int) -> float:
     return at_low + (at_high - at_low) * (ip_bytes - low) / (high - low)
 
 
-def effort(corpus: str, algorithm: str) -> float:
-    """Return how many times as long as prose ``corpus`` takes to compress, full packets."""
-    return float(recorded()["effort"][algorithm][corpus])
+def effort(corpus: str, algorithm: str, expands: bool = False) -> float:
+    """Return how many times as long as what profiles measure ``corpus`` takes to compress.
+
+    FULL_BYTES at once; or to expand. Profiles measure prose, and expand what ``EXPANDED`` left.
+    """
+    table = recorded()["expanding" if expands else "compressing"]
+    return float(table[algorithm][corpus])
 
 
 def _random_bytes(size: int) -> bytes:

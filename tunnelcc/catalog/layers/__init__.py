@@ -72,15 +72,16 @@ def wrap(layers: Sequence[PacketLayer], inner: int, around: Surroundings) -> lis
 
 
 def compression(
-    layers: Sequence[PacketLayer], inner: int, around: Surroundings
+    layers: Sequence[PacketLayer], inner: int, around: Surroundings, expands: bool
 ) -> tuple[float, float]:
     """Return what compression makes of an IP packet of ``inner`` bytes, and what it takes.
 
-    The first is the share of its bytes that is left, the second the effort (``payloads.effort``).
+    The first is the share of its bytes that is left, the second the effort (``payloads.effort``)
+    of compressing, or of expanding.
     """
     around = replace(around, ip_bytes=inner)
     for layer in layers:
         if isinstance(layer, Compression):
             share = layer.size(inner, around) / inner
-            return share, payloads.effort(around.payload, layer.algorithm)
+            return share, payloads.effort(around.payload, layer.algorithm, expands)
     return 1.0, 1.0
