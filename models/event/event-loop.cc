@@ -107,6 +107,17 @@ EventLoop::Get()
 }
 
 void
+EventLoop::SpillNear()
+{
+    for (size_t i = 0; i < NEAR / 2; ++i)
+    {
+        PushHeap(m_near[i]);
+    }
+    std::copy(m_near + NEAR / 2, m_near + NEAR, m_near);
+    m_nearSize -= NEAR / 2;
+}
+
+void
 EventLoop::PushHeap(const Entry& entry)
 {
     size_t i = m_heap.size();

@@ -40,12 +40,12 @@ class EventSource
 /**
  * ns-3 simulator implementation for few pending events and many of them each second.
  *
- * A 4-ary heap of 24-byte entries, with a place in front of it for an event that comes before all
- * others (most of those that an event causes at once do); 64-bit event numbers
+ * A 4-ary heap of 24-byte entries, with a short sorted list in front of it for events that come
+ * before all in the heap (most of those that an event causes at once do); 64-bit event numbers
  * (ns3::DefaultSimulatorImpl's 32-bit ones wrap within an hour of a fast link) and one virtual call
- * per event. Events of the same time run
- * in order of their sources' rank, ordinary ns-3 events after them in order of scheduling, so that
- * results do not depend on how often a timer was moved or a line rescheduled.
+ * per event. Events of the same time run in order of their sources' rank, ordinary ns-3 events
+ * after them in order of scheduling, so that results do not depend on how often a timer was moved
+ * or a line rescheduled.
  *
  * Serves ordinary ns-3 models too. Deviations from ns3::DefaultSimulatorImpl: not thread-safe, and
  * the scheduler cannot be chosen.
@@ -73,18 +73,18 @@ class EventLoop final : public ns3::SimulatorImpl
     /// Wake `source` at `time` ns, not before now.
     void Insert(int64_t time, uint64_t rank, EventSource* source)
     {
-        if (!IsFirst(time, rank))
+        if (m_nearSize == NEAR)
+        {
+            SpillNear();
+        }
+        if (IsBeforeHeap(time, rank))
+        {
+            InsertNear({time, rank, source});
+        }
+        else
         {
             PushHeap({time, rank, source});
-            return;
         }
-        if (m_first.source)
-        {
-            PushHeap(m_first);
-        }
-        m_first.time = time;
-        m_first.rank = rank;
-        m_first.source = source;
     }
 
     /**
@@ -133,6 +133,8 @@ class EventLoop final : public ns3::SimulatorImpl
     uint64_t GetEventCount() const override;
 
   private:
+    static constexpr size_t NEAR = 8; //!< most events kept out of the heap
+
     struct Entry
     {
         int64_t time;
@@ -149,27 +151,39 @@ class EventLoop final : public ns3::SimulatorImpl
 
     bool IsEmpty() const
     {
-        return !m_first.source && m_heap.empty();
+        return m_nearSize == 0 && m_heap.empty();
+    }
+
+    bool IsBeforeHeap(int64_t time, uint64_t rank) const
+    {
+        return m_heap.empty() || Before(time, rank, m_heap.front());
     }
 
     /// Whether an event of the given time and rank comes before all others.
     bool IsFirst(int64_t time, uint64_t rank) const
     {
-        return m_first.source ? Before(time, rank, m_first)
-                              : m_heap.empty() || Before(time, rank, m_heap.front());
+        return m_nearSize > 0 ? Before(time, rank, m_near[m_nearSize - 1])
+                              : IsBeforeHeap(time, rank);
+    }
+
+    /// Insert an event that comes before all in the heap.
+    void InsertNear(const Entry& entry)
+    {
+        size_t i = m_nearSize++;
+        while (i > 0 && !Before(entry.time, entry.rank, m_near[i - 1]))
+        {
+            m_near[i] = m_near[i - 1];
+            --i;
+        }
+        m_near[i] = entry;
     }
 
     Entry Pop()
     {
-        if (!m_first.source)
-        {
-            return PopHeap();
-        }
-        Entry first = m_first;
-        m_first.source = nullptr;
-        return first;
+        return m_nearSize > 0 ? m_near[--m_nearSize] : PopHeap();
     }
 
+    void SpillNear(); //!< Make room in front of the heap.
     void PushHeap(const Entry& entry);
     Entry PopHeap();
     ns3::EventId ScheduleForeign(uint32_t context, int64_t time, ns3::EventImpl* event);
@@ -177,7 +191,8 @@ class EventLoop final : public ns3::SimulatorImpl
 
     static EventLoop* s_current; //!< the simulator's implementation, if it is one of ours
 
-    Entry m_first{}; //!< before all in the heap; no source: there is none
+    Entry m_near[NEAR]; //!< before all in the heap, the latest first
+    size_t m_nearSize{0};
     std::vector<Entry> m_heap;
     int64_t m_now{0};
     uint64_t m_ranks{0};

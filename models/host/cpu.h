@@ -186,12 +186,13 @@ class CpuThread
     /// Do `cost` ns worth of work after all that was asked for before, then tell `user`.
     void Submit(int64_t now, double cost, CpuUser& user)
     {
-        Work& work = m_work.Append();
-        work.cost = cost;
-        work.user = &user;
-        if (!m_timer.IsPending())
+        if (m_timer.IsPending())
         {
-            Begin(now);
+            m_waiting.Push({cost, &user});
+        }
+        else
+        {
+            Begin(now, {cost, &user});
         }
     }
 
@@ -202,24 +203,27 @@ class CpuThread
         CpuUser* user;
     };
 
-    void Begin(int64_t now)
+    void Begin(int64_t now, const Work& work)
     {
-        m_timer.Set(m_cpu.Run(now, m_work.Front().cost, this, true));
+        m_user = work.user;
+        m_timer.Set(m_cpu.Run(now, work.cost, this, true));
     }
 
     void OnDone(int64_t now)
     {
-        CpuUser* user = m_work.Front().user;
-        m_work.Pop();
-        if (!m_work.IsEmpty())
+        CpuUser* user = m_user;
+        if (!m_waiting.IsEmpty())
         {
-            Begin(now);
+            Work next = m_waiting.Front();
+            m_waiting.Pop();
+            Begin(now, next);
         }
         user->OnComputed(now);
     }
 
     Cpu& m_cpu;
-    Fifo<Work> m_work; //!< the first is being done
+    CpuUser* m_user{nullptr}; //!< whose work is being done
+    Fifo<Work> m_waiting;
     Timer<CpuThread, &CpuThread::OnDone> m_timer;
 };
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <deque>
 #include <random>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -114,6 +115,73 @@ class HeapOrderTest : public SimulationTestCase
                               "the clock stands at the last event");
         NS_TEST_EXPECT_MSG_EQ(Simulator::IsFinished(), true, "nothing is left");
     }
+};
+
+/// Events that insert others, near and far, against a sorted set.
+class InsertionTest : public SimulationTestCase
+{
+  public:
+    InsertionTest()
+        : SimulationTestCase("Events inserted while others run come in order, too")
+    {
+    }
+
+  private:
+    class Source final : public EventSource
+    {
+      public:
+        Source(InsertionTest& test, size_t index)
+            : m_test(test),
+              m_index(index)
+        {
+        }
+
+        void WakeAt(int64_t time)
+        {
+            m_test.m_expected.emplace(time, m_index);
+            m_loop.Insert(time, m_rank, this);
+        }
+
+        void Fire(int64_t now) override
+        {
+            m_test.OnFired(now, m_index);
+        }
+
+      private:
+        InsertionTest& m_test;
+        size_t m_index;
+    };
+
+    void OnFired(int64_t now, size_t index)
+    {
+        const std::pair fired(now, index);
+        NS_TEST_EXPECT_MSG_EQ((fired == *m_expected.begin()), true, "next of all that were due");
+        m_expected.erase(m_expected.begin());
+        ++m_fired;
+        const int64_t span = m_random() % 8 == 0 ? 10'000 : 20;
+        for (size_t i = m_random() % 3; i > 0 && m_fired + m_expected.size() < EVENTS; --i)
+        {
+            m_sources[m_random() % m_sources.size()].WakeAt(now + m_random() % span);
+        }
+    }
+
+    void DoRun() override
+    {
+        for (size_t i = 0; i < 40; ++i)
+        {
+            m_sources.emplace_back(*this, i).WakeAt(m_random() % 10'000);
+        }
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(m_expected.size(), 0, "none is lost");
+        NS_TEST_EXPECT_MSG_GT(m_fired, 1'000, "many ran");
+    }
+
+    static constexpr size_t EVENTS = 50'000;
+
+    std::mt19937 m_random{1};
+    std::deque<Source> m_sources;
+    std::multiset<std::pair<int64_t, size_t>> m_expected;
+    size_t m_fired{0};
 };
 
 class TieTest : public SimulationTestCase
@@ -558,6 +626,7 @@ class EventTestSuite : public ns3::TestSuite
         : ns3::TestSuite("tunnelcc-event", Type::UNIT)
     {
         AddTestCase(new HeapOrderTest, Duration::QUICK);
+        AddTestCase(new InsertionTest, Duration::QUICK);
         AddTestCase(new TieTest, Duration::QUICK);
         AddTestCase(new CancelTest, Duration::QUICK);
         AddTestCase(new DestroyTest, Duration::QUICK);
