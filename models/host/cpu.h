@@ -4,8 +4,8 @@
 #ifndef TUNNELCC_CPU_H
 #define TUNNELCC_CPU_H
 
+#include "event/event-loop.h"
 #include "event/fifo.h"
-#include "event/timer.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -174,19 +174,18 @@ class CpuUser
  * A program with a thread of its own: its work runs one piece after the other, urgently, on
  * whichever core is free. What waits for the thread itself takes no core from others.
  */
-class CpuThread
+class CpuThread final : public EventSource
 {
   public:
     explicit CpuThread(Cpu& cpu)
-        : m_cpu(cpu),
-          m_timer(this)
+        : m_cpu(cpu)
     {
     }
 
     /// Do `cost` ns worth of work after all that was asked for before, then tell `user`.
     void Submit(int64_t now, double cost, CpuUser& user)
     {
-        if (m_timer.IsPending())
+        if (m_user)
         {
             m_waiting.Push({cost, &user});
         }
@@ -194,6 +193,20 @@ class CpuThread
         {
             Begin(now, {cost, &user});
         }
+    }
+
+    /// A piece of work is done.
+    void Fire(int64_t now) override
+    {
+        CpuUser* user = m_user;
+        m_user = nullptr;
+        if (!m_waiting.IsEmpty())
+        {
+            Work next = m_waiting.Front();
+            m_waiting.Pop();
+            Begin(now, next);
+        }
+        user->OnComputed(now);
     }
 
   private:
@@ -206,25 +219,12 @@ class CpuThread
     void Begin(int64_t now, const Work& work)
     {
         m_user = work.user;
-        m_timer.Set(m_cpu.Run(now, work.cost, this, true));
-    }
-
-    void OnDone(int64_t now)
-    {
-        CpuUser* user = m_user;
-        if (!m_waiting.IsEmpty())
-        {
-            Work next = m_waiting.Front();
-            m_waiting.Pop();
-            Begin(now, next);
-        }
-        user->OnComputed(now);
+        m_loop.Insert(m_cpu.Run(now, work.cost, this, true), m_rank, this);
     }
 
     Cpu& m_cpu;
     CpuUser* m_user{nullptr}; //!< whose work is being done
     Fifo<Work> m_waiting;
-    Timer<CpuThread, &CpuThread::OnDone> m_timer;
 };
 
 } // namespace tunnelcc

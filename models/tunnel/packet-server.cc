@@ -80,16 +80,17 @@ PacketServer::Begin(int64_t now)
 void
 PacketServer::HandleNext(int64_t now)
 {
-    Work work = m_work.Front();
-    m_work.Pop();
+    Work& work = m_work.Front(); // stays: what follows from a packet comes back in later events
     if (!work.packet.sackBlocks)
     {
         work.handler->OnHandled(now, work.packet, work.ipBytes, nullptr);
-        return;
     }
-    SackBlocks blocks = m_blocks.Front();
-    m_blocks.Pop();
-    work.handler->OnHandled(now, work.packet, work.ipBytes, &blocks);
+    else
+    {
+        work.handler->OnHandled(now, work.packet, work.ipBytes, &m_blocks.Front());
+        m_blocks.Pop();
+    }
+    m_work.Pop();
 }
 
 void
