@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Speed and memory of tunnelcc against stock ns-3, as `make bench` measures them.
 
-Each run is a fresh process; of tunnelcc's runs, which are short, the median of five counts. A
-packet is a data segment that was sent across the path; segments on a host's loopback do not count,
-nor do those inside a tunnel: TCP over TCP simulates two for each that counts.
+Each run is a fresh process; of tunnelcc's runs, which are short, the median of five counts, taken
+in turn. A packet is a data segment that was sent across the path; segments on a host's loopback do
+not count, nor do those inside a tunnel, so that TCP over TCP simulates two for each that counts.
+The segments of all connections are shown beside it. "Fast hosts" are eight times as fast as the
+default: the path limits the flows as it does without a tunnel, and both simulate the same traffic,
+where default hosts drop packets before the tunnel.
 Time is the CPU time of the simulation alone: neither imports nor the building of the experiment.
 The baseline, ``stock-ns3``, runs the same flows over ns-3's TcpSocketBase and ns3::TcpBbr until it
 is done or reaches the limit of CPU time; its rate is then that of the part it did simulate.
@@ -25,7 +28,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ROOT = Path(__file__).resolve().parents[2]
-TUNNELS = ("gost-relay-wss", "wireguard", "openvpn-tcp")  # a relay, of datagrams, of a stream
+FAST = 8.0  # times as fast as the host on which costs were measured
+TUNNELS = {  # a relay, of datagrams, of a stream; and how fast the hosts are
+    "gost-relay-wss": ("gost-relay-wss", 1.0),
+    "wireguard": ("wireguard", 1.0),
+    "wireguard, fast hosts": ("wireguard", FAST),
+    "openvpn-tcp": ("openvpn-tcp", 1.0),
+    "openvpn-tcp, fast hosts": ("openvpn-tcp", FAST),
+}
 REPEATS = 5
 IP_PACKET = 1500  # bytes
 WINDOW = 3 << 20  # bytes, what a flow of tunnelcc advertises by default
@@ -63,12 +73,13 @@ def peak_rss_bytes() -> int:
     return 1024 * int(line.split()[1])
 
 
-def simulate(case: Case, tunnel: str | None) -> dict[str, Any]:
+def simulate(case: Case, kind: str) -> dict[str, Any]:
     """Run a case in this process and return what it took."""
     import tunnelcc as tc
     from tunnelcc import core
 
     core.load()
+    tunnel, speed = TUNNELS.get(kind, (None, 1.0))
     experiment = tc.Experiment(
         path=tc.Path(
             rate=f"{case.rate:.0f}bps",
@@ -78,6 +89,7 @@ def simulate(case: Case, tunnel: str | None) -> dict[str, Any]:
         ),
         flows=[tc.Flow(cc="bbr", count=case.flows)],
         tunnel=tunnel,
+        hosts=tc.Hosts(speed=speed),
         duration=f"{case.duration:g}s",
         seed=1,
     )
@@ -90,19 +102,26 @@ def simulate(case: Case, tunnel: str | None) -> dict[str, Any]:
         "simulated_seconds": case.duration,
         "cpu_seconds": cpu,
         "data_segments": int(result.raw.path_segments),
+        "all_segments": sum(int(leg.segments) for leg in result.raw.legs),
         "goodput_bps": result.goodput,
         "events": int(result.raw.events),
         "peak_rss_bytes": peak_rss_bytes(),
     }
 
 
-def in_fresh_processes(index: int, tunnel: str | None) -> dict[str, Any]:
-    """Run a case in processes of their own and return the run of median CPU time."""
-    command = [sys.executable, __file__, "--case", str(index)]
-    if tunnel is not None:
-        command += ["--tunnel", tunnel]
-    runs = [parsed(subprocess.check_output(command)) for _ in range(REPEATS)]
-    return sorted(runs, key=lambda run: float(run["cpu_seconds"]))[REPEATS // 2]
+def in_fresh_processes(index: int) -> dict[str, dict[str, Any]]:
+    """Run a case without and with each tunnel, and return of each the run of median CPU time."""
+    runs: dict[str, list[dict[str, Any]]] = {kind: [] for kind in ("plain", *TUNNELS)}
+    for _ in range(REPEATS):
+        for kind, repeated in runs.items():
+            command = [sys.executable, __file__, "--case", str(index), "--kind", kind]
+            repeated.append(parsed(subprocess.check_output(command)))
+    return {kind: median(repeated) for kind, repeated in runs.items()}
+
+
+def median(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the run of median CPU time."""
+    return sorted(runs, key=lambda run: float(run["cpu_seconds"]))[len(runs) // 2]
 
 
 def stock(program: Path, case: Case, limit: float) -> dict[str, Any]:
@@ -125,6 +144,8 @@ def parsed(output: bytes) -> dict[str, Any]:
     """Return a run's JSON with the quantities that follow from it."""
     run: dict[str, Any] = json.loads(output)
     run["packets_per_cpu_second"] = run["data_segments"] / run["cpu_seconds"]
+    if "all_segments" in run:
+        run["segments_per_cpu_second"] = run["all_segments"] / run["cpu_seconds"]
     run["events_per_packet"] = run["events"] / run["data_segments"]
     return run
 
@@ -147,16 +168,19 @@ def measure(stock_program: Path, limit: float) -> dict[str, Any]:
     cases = []
     for index, case in enumerate(CASES):
         print(f"{case.name} …", file=sys.stderr)
-        runs = {"plain": in_fresh_processes(index, None)}
-        runs |= {tunnel: in_fresh_processes(index, tunnel) for tunnel in TUNNELS}
+        runs = in_fresh_processes(index)
         runs["stock"] = stock(stock_program, case, limit)
         speed = {name: run["packets_per_cpu_second"] for name, run in runs.items()}
+        segments = {name: runs[name]["segments_per_cpu_second"] for name in ("plain", *TUNNELS)}
         cases.append(
             {
                 "case": case.name,
                 "goal_packets_per_cpu_second": case.goal,
                 "runs": runs,
                 "tunnel_to_plain": {name: speed[name] / speed["plain"] for name in TUNNELS},
+                "tunnel_to_plain_in_segments": {
+                    name: segments[name] / segments["plain"] for name in TUNNELS
+                },
                 "plain_to_stock": speed["plain"] / speed["stock"],
             }
         )
@@ -177,7 +201,7 @@ def show(report: dict[str, Any]) -> None:
     """Print a table for each case on the terminal."""
     from rich.console import Console
 
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = Console(width=None if sys.stdout.isatty() else 140)
     console.print(f"Data segments across the path per CPU second on {report['processor']}")
     for case in report["cases"]:
         console.print(table(case))
@@ -200,10 +224,14 @@ def table(case: dict[str, Any]) -> Table:
     goals = {"plain": f"{goal / 1e6:g} M"} | dict.fromkeys(TUNNELS, f"{goal / 2e6:g} M")
     compared = {name: f"{ratio:.2f} × plain" for name, ratio in case["tunnel_to_plain"].items()}
     compared["plain"] = f"{case['plain_to_stock']:.0f} × stock"
+    in_segments = {
+        name: f"{ratio:.2f} × plain" for name, ratio in case["tunnel_to_plain_in_segments"].items()
+    }
     table = Table(title=case["case"], title_justify="left", title_style="bold")
     for heading in ("", "simulated", "CPU", "packets/s", "goal", "events/pkt", "memory", "Mbit/s"):
         table.add_column(heading, justify="right" if heading else "left", min_width=8)
     table.add_column("", justify="right", min_width=12)
+    table.add_column("all segments", justify="right", min_width=12)
     for kind, run in case["runs"].items():
         table.add_row(
             "stock ns-3" if kind == "stock" else kind,
@@ -215,6 +243,7 @@ def table(case: dict[str, Any]) -> Table:
             f"{run['peak_rss_bytes'] / 1e6:.0f} MB",
             f"{run['goodput_bps'] / 1e6:.1f}",
             compared.get(kind, ""),
+            in_segments.get(kind, ""),
         )
     return table
 
@@ -231,10 +260,10 @@ def main() -> None:
     parser.add_argument("--stock-limit", type=float, default=60, metavar="SECONDS")
     parser.add_argument("--write", action="store_true", help="store it as results/bench.json")
     parser.add_argument("--case", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--tunnel", help=argparse.SUPPRESS)
+    parser.add_argument("--kind", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.case is not None:
-        print(json.dumps(simulate(CASES[arguments.case], arguments.tunnel)))
+        print(json.dumps(simulate(CASES[arguments.case], arguments.kind)))
         return
     report = measure(arguments.stock, arguments.stock_limit)
     show(report)
