@@ -52,7 +52,9 @@ _SMALL_WINDOW = (
 _SHORT_TERM_BOUNDS = (
     "The draft's own bounds: while it cruises, each round with a loss lowers bw_shortterm to what "
     "that round delivered, until the next probe 2 to 3 s later. Where rounds are so small that "
-    "most lose nothing (2 Mbit/s × 40 ms) 0.95 is kept at 1 %. Yang et al. (BBRv2+, Computer "
+    "most lose nothing (2 Mbit/s × 40 ms) 0.95 is kept at 1 %. Google's implementation remarks, at "
+    "bbr_is_reno_coexistence_probe_time(), that random loss takes a little of the volume in every "
+    "round and that only probes bring it back. Yang et al. (BBRv2+, Computer "
     "Networks 2022) found BBRv2, which has the same bounds, as little resilient to random loss. "
     "The draft gives no number; 0.9 is this suite's reading."
 )
