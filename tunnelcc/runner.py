@@ -10,7 +10,7 @@ stopped; and the user's main script is not imported again.
 from __future__ import annotations
 
 import contextlib
-import itertools
+import operator
 import os
 import subprocess
 import sys
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe, wait
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from tunnelcc import core, limits
 from tunnelcc.config import Experiment
@@ -78,7 +78,7 @@ def run_many(
     for experiment in todo:
         limits.check(experiment)
     order = sorted(range(len(todo)), key=lambda index: -estimated_work(todo[index]))
-    tasks = ((index, todo[index]) for index in order)
+    tasks = [(index, todo[index]) for index in order]
     results: dict[int, Result | RunError] = {}
     work = sum(estimated_work(experiment) for experiment in todo)
     done = 0.0
@@ -118,10 +118,10 @@ def simulate(experiment: Experiment, timeout: float | None = None) -> Result:
 
 
 @dataclass
-class _Worker(Generic[Key]):
+class _Worker:
     process: subprocess.Popen[bytes]
     pipe: Connection[object, object]
-    key: Key  # of the task it does
+    key: Any = None  # of the task it does
     is_alive: bool = True
 
 
@@ -132,35 +132,45 @@ def parallel(
 
     Tasks start in their order and are yielded as they end. What ``function`` raises of tunnelcc's
     own errors, and the death of its process, are the outcome of that task alone: a RunError.
-    Closing the generator kills the processes. ``jobs``: processes, by default one per core.
+    Closing the generator kills the processes. ``jobs``: processes, by default one per core; no
+    more than the length (or length hint) of ``tasks``. They start while the first tasks are made.
     """
+    count = min(jobs or cores(), operator.length_hint(tasks, sys.maxsize))
     pending = iter(tasks)
-    workers: list[_Worker[Key]] = []
+    workers: list[_Worker] = []
+    busy: list[_Worker] = []
     try:
-        for task in itertools.islice(pending, jobs or cores()):
-            workers.append(_start(function, *task))
-        while workers:
-            ready = set(wait([worker.pipe for worker in workers]))
-            for worker in [worker for worker in workers if worker.pipe in ready]:
+        for _ in range(count):
+            workers.append(_start(function))
+        for worker, task in zip(workers, pending, strict=False):
+            _assign(worker, function, *task)
+            busy.append(worker)
+        while busy:
+            ready = set(wait([worker.pipe for worker in busy]))
+            for worker in [worker for worker in busy if worker.pipe in ready]:
                 finished, outcome = worker.key, _receive(worker)
+                busy.remove(worker)
                 following = next(pending, None)
-                if following is not None and worker.is_alive:
+                if following is not None:
+                    if not worker.is_alive:
+                        worker = _start(function)
+                        workers.append(worker)
                     _assign(worker, function, *following)
-                else:
-                    _stop(worker)
-                    workers.remove(worker)
-                if following is not None and not worker.is_alive:
-                    workers.append(_start(function, *following))
+                    busy.append(worker)
                 yield finished, outcome
     finally:
         for worker in workers:
             worker.process.kill()
-            _stop(worker)
+            worker.pipe.close()
+            worker.process.wait()
 
 
-def _start(function: Callable[[Any], Any], key: Key, argument: object) -> _Worker[Key]:
+def _start(function: Callable[[Any], Any]) -> _Worker:
     here, there = Pipe()
-    code = f"import sys; sys.path[:] = {sys.path!r}; from tunnelcc.worker import main; main()"
+    code = (
+        f"import sys; sys.path[:] = {sys.path!r}; "
+        f"from tunnelcc.worker import main; main({function.__module__!r})"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(there.fileno())],
         pass_fds=[there.fileno()],
@@ -170,20 +180,16 @@ def _start(function: Callable[[Any], Any], key: Key, argument: object) -> _Worke
         env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
     )
     there.close()
-    worker = _Worker(process, here, key)
-    _assign(worker, function, key, argument)
-    return worker
+    return _Worker(process, here)
 
 
-def _assign(
-    worker: _Worker[Key], function: Callable[[Any], Any], key: Key, argument: object
-) -> None:
+def _assign(worker: _Worker, function: Callable[[Any], Any], key: Key, argument: object) -> None:
     worker.key = key
     with contextlib.suppress(OSError):  # It has died; reading from the pipe will tell.
         worker.pipe.send((function, argument))
 
 
-def _receive(worker: _Worker[Key]) -> Any:
+def _receive(worker: _Worker) -> Any:
     try:
         return worker.pipe.recv()
     except (EOFError, OSError):
@@ -191,8 +197,3 @@ def _receive(worker: _Worker[Key]) -> Any:
         status = worker.process.wait()
         how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
         return RunError(f"the process that simulated this experiment {how}")
-
-
-def _stop(worker: _Worker[Key]) -> None:
-    worker.pipe.close()  # Its next read ends, and with it the process.
-    worker.process.wait()

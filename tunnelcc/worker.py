@@ -8,18 +8,20 @@ import select
 import signal
 import sys
 import threading
+from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any
 
 from tunnelcc.errors import RunError, TunnelccError
 
 
-def main() -> None:
-    """Serve the pipe whose file descriptor is the first argument."""
+def main(module: str) -> None:
+    """Serve the pipe whose file descriptor is the first argument, with functions of ``module``."""
     # Ctrl-C reaches the whole group of processes; the parent decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pipe: Connection[object, Any] = Connection(int(sys.argv[1]))
     threading.Thread(target=_end_with_parent, args=(pipe.fileno(),), daemon=True).start()
+    import_module(module)
     while True:
         try:
             function, argument = pipe.recv()

@@ -34,8 +34,7 @@ def filled(tmp_path, plain_result, relay_result):
 
 
 def _row(result: tc.Result) -> Row:
-    table = json.dumps(result.experiment.table())
-    return Row(run_id(result.experiment), table, "", summarise(result))
+    return Row(run_id(result.experiment), "", json.dumps(summarise(result)))
 
 
 def _file(directory: Path, id_: str) -> Path:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import errno
-import json
 from pathlib import Path
 
 import numpy as np
@@ -148,7 +147,7 @@ def test_failed_runs_are_tried_again(tmp_path):
     experiment = tc.Sweep(BASE, {}, 1).experiment(0)
     error = tc.RunError("the machine was switched off")
     with Store(tmp_path) as store:
-        row = Row(run_id(experiment), json.dumps(experiment.table()), str(error), {})
+        row = Row(run_id(experiment), str(error))
         store.add(row, runfile.encode(experiment, error))
     found = tc.sweep(BASE, {}, 1, store=tmp_path, jobs=1, progress=False)
     assert found["error"].item() == ""

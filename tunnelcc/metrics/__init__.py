@@ -6,7 +6,7 @@
 """
 
 from tunnelcc.metrics.baseline import flow_harm
-from tunnelcc.metrics.confidence import confidence_interval
+from tunnelcc.metrics.confidence import confidence_interval, mean_and_half_width
 from tunnelcc.metrics.convergence import fair_convergence_time, rate_convergence_time
 from tunnelcc.metrics.counts import efficiency, goodput, loss_rate, retransmission_ratio
 from tunnelcc.metrics.fairness import (
@@ -34,6 +34,7 @@ __all__ = [
     "max_min_allocation",
     "max_min_shares",
     "mean",
+    "mean_and_half_width",
     "of_run",
     "percentile",
     "rate_convergence_time",

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 if TYPE_CHECKING:
     import xarray
 
@@ -14,20 +17,34 @@ def confidence_interval(
 ) -> xarray.Dataset:
     """Return ``mean``, ``low`` and ``high``: the mean over ``dim`` and its confidence interval.
 
-    Student's t: mean ± t·s/√n with n − 1 degrees of freedom (Student, The Probable Error of a Mean,
-    1908), as for independent, about normally distributed runs. Runs that are NaN do not count; low
-    and high are NaN where fewer than two remain. Shape: that of ``data`` without ``dim``; its unit.
+    That of mean_and_half_width(). Shape: that of ``data`` without ``dim``; its unit.
     """
     import xarray
+
+    means = data.mean(dim)
+    mean, half = mean_and_half_width(data.transpose(*means.dims, dim), level)
+    ends = {"mean": mean, "low": mean - half, "high": mean + half}
+    return xarray.Dataset(
+        {name: means.copy(data=values).assign_attrs(data.attrs) for name, values in ends.items()}
+    )
+
+
+def mean_and_half_width(
+    values: ArrayLike, level: float = 0.95
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean over the last dimension, and half the width of its confidence interval.
+
+    Student's t: mean ± t·s/√n with n − 1 degrees of freedom (Student, The Probable Error of a Mean,
+    1908), as for independent, about normally distributed runs. Runs that are NaN do not count; the
+    width is NaN where fewer than two remain. Units of ``values``.
+    """
     from scipy.special import stdtrit
 
-    count = data.notnull().sum(dim)
-    several = count > 1
-    freedom = (count - 1).where(several)
-    mean = data.mean(dim)
-    error = data.std(dim, ddof=1).where(several) / count**0.5
-    half = xarray.apply_ufunc(stdtrit, freedom, 0.5 + level / 2) * error
-    interval = xarray.Dataset({"mean": mean, "low": mean - half, "high": mean + half})
-    for variable in interval.values():
-        variable.attrs.update(data.attrs)
-    return interval
+    samples = np.asarray(values, dtype=float)
+    count = np.sum(~np.isnan(samples), axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):  # where too few remain
+        mean = np.nansum(samples, axis=-1) / count
+        squares = np.nansum((samples - mean[..., np.newaxis]) ** 2, axis=-1)
+        freedom = np.where(count > 1, count - 1, np.nan)
+        half = stdtrit(freedom, 0.5 + level / 2) * np.sqrt(squares / freedom / count)
+    return mean, half

@@ -34,8 +34,10 @@ def fair_convergence_time(
     """
     series, times = np.atleast_2d(np.asarray(rates, dtype=float)), np.asarray(time, dtype=float)
     flows = len(series)
+    if flows < 2:
+        return NAN
     ahead, begins = _means_ahead(series, times, hold)
-    if flows < 2 or not begins.size:
+    if not begins.size:
         return NAN
     parts = ahead / np.maximum(ahead.sum(axis=0), np.finfo(float).tiny)
     fair = np.all(np.abs(flows * parts - 1) <= delta, axis=0)
@@ -76,7 +78,8 @@ def _means_ahead(
     width = max(1, round(span / interval)) + first
     if time.size < width:
         return np.empty((len(series), 0)), np.empty(0)
-    sums = np.cumsum(np.pad(series, ((0, 0), (1, 0))), axis=1)
+    sums = np.zeros((len(series), time.size + 1))
+    np.cumsum(series, axis=1, out=sums[:, 1:])
     means = (sums[:, width:] - sums[:, :-width]) / width
     begins = time[: means.shape[1]]
     return means, begins if first else begins - interval

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,9 +30,14 @@ class _Run:
         """Return a total of the direction of the data."""
         return float(self[name][0])
 
-    @property
+    @cached_property
     def goodputs(self) -> Any:
         return 8 * self["delivered_bytes"] / self["measured_time"]
+
+    @cached_property
+    def fair_goodputs(self) -> NDArray[np.float64]:
+        """What max-min fairness would give each flow."""
+        return fairness.max_min_allocation(float(self["capacity"]), self["demand"])
 
     @property
     def srtts(self) -> Any:
@@ -72,7 +78,7 @@ def _rtts(run: _Run) -> list[float]:
 
 
 def _max_min_shares(run: _Run) -> Any:
-    return fairness.max_min_shares(run.goodputs, float(run["capacity"]), run["demand"])
+    return run.goodputs / run.fair_goodputs
 
 
 def _fair_convergence_time(run: _Run) -> float:
@@ -81,10 +87,11 @@ def _fair_convergence_time(run: _Run) -> float:
 
 
 def _rate_convergence_times(run: _Run) -> list[float]:
-    targets = fairness.max_min_allocation(float(run["capacity"]), run["demand"])
     return [
         convergence.rate_convergence_time(rate, run["time"], float(start), target)
-        for rate, start, target in zip(run["flow_goodput"], run["start"], targets, strict=True)
+        for rate, start, target in zip(
+            run["flow_goodput"], run["start"], run.fair_goodputs, strict=True
+        )
     ]
 
 

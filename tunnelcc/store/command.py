@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem, RunError
 from tunnelcc.metrics.run import METRICS
 from tunnelcc.reproduction import command
@@ -23,9 +21,10 @@ def list_sweeps(directory: Path) -> None:
     with _existing(directory) as store:
         for name in store.sweep_names():
             record = store.sweep(name)
-            rows = [store.row(id_) for id_ in record["ids"] if id_]
-            failed = sum(row is not None and bool(row.error) for row in rows)
-            missing = record["runs"] - sum(row is not None for row in rows)
+            known = store.rows(filter(None, record["ids"]))
+            rows = [known[id_] for id_ in record["ids"] if id_ in known]
+            failed = sum(bool(row.error) for row in rows)
+            missing = record["runs"] - len(rows)
             click.echo(f"{name}: {record['runs']} runs, {failed} failed, {missing} missing")
         files, size = store.size()
         click.echo(f"{files} runs in {size / 1e6:.1f} MB")
@@ -56,8 +55,8 @@ def show(directory: Path, name: str) -> None:
         id_ = store.find(name)
         run = store.load(id_)
         row = store.row(id_)
+        experiment = store.experiment(id_)
     assert row is not None
-    experiment: Experiment = Experiment.parse(json.loads(row.experiment))
     click.echo(f"run {id_}")
     click.echo(command(experiment))
     if isinstance(run, RunError):

@@ -22,6 +22,7 @@ from tunnelcc.config import Experiment
 from tunnelcc.spec import experiment_spec
 
 _DIGEST_BYTES = 16
+_NUMBERS = (int, float, bool)
 
 
 @cache
@@ -44,8 +45,10 @@ def _text(value: Any) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return f"[{','.join(map(_text, value))}]"
-    names, members = _members(type(value))  # type: ignore[arg-type]
-    return f"{names}({','.join(map(_text, members(value)))})"
+    names, read = _members(type(value))  # type: ignore[arg-type]
+    # Most members are numbers: a call for each of them would take most of the time.
+    texts = [repr(it) if type(it) in _NUMBERS else _text(it) for it in read(value)]
+    return f"{names}({','.join(texts)})"
 
 
 @cache

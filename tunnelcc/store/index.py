@@ -11,22 +11,18 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS runs (
-    id TEXT PRIMARY KEY, size INTEGER, changed INTEGER, version TEXT,
-    experiment TEXT, error TEXT, metrics TEXT
+CREATE TABLE IF NOT EXISTS rows (
+    id TEXT PRIMARY KEY, size INTEGER, changed INTEGER, version TEXT, error TEXT, metrics TEXT
 ) WITHOUT ROWID
 """
 _LOCK_SECONDS = 60
-_QUERY = """
-SELECT experiment, error, metrics FROM runs
-WHERE id = ? AND size = ? AND changed = ? AND version = ?
-"""
+_QUERY = "SELECT id, size, changed, error, metrics FROM rows WHERE version = ? AND id IN ({})"
 # A transaction costs a file or two; the rows that a killed process had not written are read again
 # from the files.
 _ROWS_AT_ONCE = 100
@@ -34,12 +30,17 @@ _ROWS_AT_ONCE = 100
 
 @dataclass(frozen=True)
 class Row:
-    """One run: its experiment's keys as JSON, its error ("": none) and its metrics."""
+    """One run: its error ("": none) and its metrics as JSON."""
 
     id: str
-    experiment: str
     error: str
-    metrics: dict[str, Any]
+    summary: str = "{}"
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """Name → number, or list with one value per flow; of a run that failed none."""
+        table: dict[str, Any] = json.loads(self.summary)
+        return table
 
 
 @dataclass(frozen=True)
@@ -90,34 +91,31 @@ class Index:
     def put(self, row: Row, stamp: Stamp) -> None:
         """Remember ``row``, made from the file that has ``stamp``."""
         self._unwritten.append(
-            (
-                row.id, stamp.size, stamp.changed, self._version,
-                row.experiment, row.error, json.dumps(row.metrics),
-            )
-        )  # fmt: skip
+            (row.id, stamp.size, stamp.changed, self._version, row.error, row.summary)
+        )
         if len(self._unwritten) >= _ROWS_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
         """Write what is not written yet; where that fails, the files will be read again."""
         with contextlib.suppress(sqlite3.OperationalError), self._connection:
-            self._connection.executemany(
-                "REPLACE INTO runs VALUES (?,?,?,?,?,?,?)", self._unwritten
-            )
+            self._connection.executemany("REPLACE INTO rows VALUES (?,?,?,?,?,?)", self._unwritten)
         self._unwritten.clear()
 
-    def get(self, id_: str, stamp: Stamp) -> Row | None:
-        """Return the row of a run whose file has ``stamp``; None: not known, or not of that."""
+    def get(self, stamps: Mapping[str, Stamp]) -> dict[str, Row]:
+        """Return id → row of those runs that are known by the file that has that stamp."""
         if self._unwritten:
             self.flush()
-        found = self._connection.execute(_QUERY, (id_, stamp.size, stamp.changed, self._version))
-        values = found.fetchone()
-        if values is None:
-            return None
-        experiment, error, metrics = values
-        return Row(id_, experiment, error, json.loads(metrics))
+        ids, rows = list(stamps), {}
+        for first in range(0, len(ids), _ROWS_AT_ONCE):
+            some = ids[first : first + _ROWS_AT_ONCE]
+            query = _QUERY.format(",".join("?" * len(some)))
+            for id_, size, changed, *row in self._connection.execute(query, (self._version, *some)):
+                if Stamp(size, changed) == stamps[id_]:
+                    rows[id_] = Row(id_, *row)
+        return rows
 
     def remove(self, ids: Iterable[str]) -> None:
         """Forget these runs."""
         with contextlib.suppress(sqlite3.OperationalError), self._connection:
-            self._connection.executemany("DELETE FROM runs WHERE id=?", ((id_,) for id_ in ids))
+            self._connection.executemany("DELETE FROM rows WHERE id=?", ((id_,) for id_ in ids))

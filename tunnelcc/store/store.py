@@ -18,11 +18,12 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
+from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError, nearest
 from tunnelcc.result import Result
 from tunnelcc.store import runfile
@@ -35,6 +36,8 @@ _SUFFIX = ".run"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}")
 # A file that is being written is there for milliseconds; an older one is of a killed process.
 _ABANDONED_SECONDS = 3600
+
+_Part = TypeVar("_Part")
 
 
 class StoreError(TunnelccError):
@@ -85,23 +88,32 @@ class Store:
 
     def row(self, id_: str) -> Row | None:
         """Return what is known of a run; None: it is not there, or its file is damaged."""
-        file = self._file(id_)
-        stamp = Stamp.of(file)
-        if stamp is None:
-            return None
-        row = self._index.get(id_, stamp)
-        if row is None:
-            try:
-                row = self._read_row(id_, file)
-            except runfile.DamagedFileError:
-                return None
-            self._index.put(row, stamp)
-        return row
+        return self.rows([id_]).get(id_)
+
+    def rows(self, ids: Iterable[str]) -> dict[str, Row]:
+        """Return id → what is known of the run, of those that are there and whole."""
+        stamps = {id_: stamp for id_ in ids if (stamp := Stamp.of(self._file(id_))) is not None}
+        if not stamps:
+            return {}
+        rows = self._index.get(stamps)
+        for id_ in stamps.keys() - rows.keys():
+            with contextlib.suppress(runfile.DamagedFileError):
+                rows[id_] = self._read_row(id_)
+                self._index.put(rows[id_], stamps[id_])
+        return rows
 
     def load(self, id_: str) -> Result | RunError:
         """Return a run, or the error that it ended with. Raises StoreError."""
+        return self._decoded(id_, runfile.decode)
+
+    def experiment(self, id_: str) -> Experiment:
+        """Return what a run simulated, or failed to. Raises StoreError."""
+        experiment: Experiment = Experiment.parse(self._decoded(id_, runfile.header)["experiment"])
+        return experiment
+
+    def _decoded(self, id_: str, decode: Callable[[bytes], _Part]) -> _Part:
         try:
-            return runfile.decode(self._file(id_).read_bytes())
+            return decode(self._file(id_).read_bytes())
         except FileNotFoundError:
             raise StoreError(f"{self.directory} has no run {id_}") from None
         except runfile.DamagedFileError as error:
@@ -142,7 +154,7 @@ class Store:
         """Read every file; yield (id, what is wrong) of those that are not as written."""
         for id_ in self.ids():
             try:
-                self._read_row(id_, self._file(id_))
+                self._read_row(id_)
             except runfile.DamagedFileError as error:
                 yield id_, str(error)
 
@@ -196,14 +208,13 @@ class Store:
         return self._opened_index
 
     def _file(self, id_: str) -> Path:
-        return self._runs / id_[:2] / f"{id_}{_SUFFIX}"
+        return Path(f"{self._runs}/{id_[:2]}/{id_}{_SUFFIX}")
 
-    def _read_row(self, id_: str, file: Path) -> Row:
-        data = file.read_bytes()
-        table = runfile.header(data)
-        result = runfile.decode(data)
-        metrics = summarise(result) if isinstance(result, Result) else {}
-        return Row(id_, json.dumps(table["experiment"]), table.get("error", ""), metrics)
+    def _read_row(self, id_: str) -> Row:
+        run = runfile.decode(self._file(id_).read_bytes())
+        if isinstance(run, RunError):
+            return Row(id_, str(run))
+        return Row(id_, "", json.dumps(summarise(run)))
 
     def _check_version(self) -> None:
         file = self.directory / _MARKER

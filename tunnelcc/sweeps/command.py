@@ -5,22 +5,22 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tunnelcc import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
+from tunnelcc.store import Store
 from tunnelcc.sweeps import MANY_RUNS, Sweep, Tally, export, open_results, run
-from tunnelcc.sweeps.table import print_results
+from tunnelcc.sweeps.results import Variables, variables
 from tunnelcc.toml import parse_value
-
-if TYPE_CHECKING:
-    import xarray
 
 _KEPT = "finished runs are kept, the same command goes on with the rest"
 
@@ -56,12 +56,15 @@ def sweep(
         export.check_file(output)
     declared = declare(file, axes, settings, seeds, name)
     _confirm(len(declared), yes)
+    # What prints takes longer to import than the end of a sweep need last.
+    threading.Thread(target=import_module, args=["tunnelcc.sweeps.table"]).start()
     with _interruptible():
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
-        results = open_results(store / declared.name)
-    _report(results, tally, store / declared.name)
+        with Store(store) as runs:
+            data, coordinates = variables(declared, runs.sweep(declared.name)["ids"], runs)
+    _report(data, coordinates, tally, store / declared.name)
     if output is not None:
-        export.write(results, output)
+        export.write(open_results(store / declared.name), output)
     return not tally.failed
 
 
@@ -138,10 +141,12 @@ def _interruptible() -> Iterator[None]:
         raise SignalError(received[0])
 
 
-def _report(results: xarray.Dataset, tally: Tally, name: Path) -> None:
-    print_results(results)
+def _report(data: Variables, coordinates: Variables, tally: Tally, name: Path) -> None:
+    from tunnelcc.sweeps.table import print_results
+
+    print_results(data, coordinates)
     parts = [f"{tally.done} run", f"{tally.cached} cached", f"{tally.failed} failed"]
     click.echo(f"\n{name}: {tally.total} runs ({', '.join(parts)})")
     if tally.failed:
-        errors = [text for text in results["error"].to_numpy().ravel() if text]
-        click.echo(f"first error: {errors[0]}", err=True)
+        first = next(filter(None, data["error"][1].flat))
+        click.echo(f"first error: {first}", err=True)

@@ -19,6 +19,7 @@ any size takes no memory.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -117,11 +118,14 @@ class Sweep:
 
     def experiments(self) -> Iterator[Experiment | ConfigError]:
         """Yield every experiment, in order of position, or why there can be none."""
-        for position in range(len(self)):
+        for position in range(0, len(self), len(self.seeds)):
             try:
-                yield self.experiment(position)
+                first = self.experiment(position)
             except ConfigError as error:
-                yield error
+                yield from itertools.repeat(error, len(self.seeds))
+            else:
+                # No other key depends on the seed.
+                yield from (first.model_copy(update={SEED: seed}) for seed in self.seeds)
 
     @cached_property
     def coordinates(self) -> dict[str, tuple[str, Coordinate]]:

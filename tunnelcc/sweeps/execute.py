@@ -48,18 +48,19 @@ class Tally:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a worker returns: whose models it ran, the file of the run, and its metrics."""
+    """What a worker returns: whose models it ran, the file of the run, and its metrics as JSON."""
 
     models: str
     file: bytes
-    metrics: dict[str, Any]
+    summary: str
 
 
 def measure(task: tuple[Experiment, float | None]) -> Measured:
     """Simulate an experiment, in a worker. Raises RunError, ConfigError."""
     experiment, timeout = task
     result = simulate(experiment, timeout)
-    return Measured(model_version(), runfile.encode(experiment, result), summarise(result))
+    summary = json.dumps(summarise(result))
+    return Measured(model_version(), runfile.encode(experiment, result), summary)
 
 
 def executor(jobs: int | None, client: distributed.Client | str | None) -> Executor:
@@ -87,26 +88,26 @@ def complete(
     StoreError when the store cannot be written; finished runs stay there.
     """
     tally = Tally(total)
-    queue = _Queue(experiments, store, tally, on_id)
-    tasks = ((id_, (experiment, timeout)) for id_, experiment in queue)
-    with contextlib.closing(run(measure, tasks)) as outcomes:
+    queue = _Queue(experiments, store, tally, on_id, timeout)
+    if not queue.has_any():
+        return tally
+    with contextlib.closing(run(measure, queue)) as outcomes:
         for id_, outcome in outcomes:
             experiment = queue.done(id_)
-            table = json.dumps(experiment.table())
             if isinstance(outcome, Measured):
                 _check_models(outcome)
-                store.add(Row(id_, table, "", outcome.metrics), outcome.file)
+                store.add(Row(id_, "", outcome.summary), outcome.file)
                 tally.done += 1
             else:
                 data = runfile.encode(experiment, outcome)
-                store.add(Row(id_, table, str(outcome), {}), data)
+                store.add(Row(id_, str(outcome)), data)
                 tally.failed += 1
             progress.update(tally, queue.share_done)
     return tally
 
 
 class _Queue:
-    """Yields (id, experiment) of what is to run, the longest of those that were looked at first.
+    """Yields (id, task) of what is to run, the longest of those that were looked at first.
 
     It looks at experiments for a moment, and then at a few more for each that it hands out: the
     first runs start soon however many there are, and the rest is looked at while they run.
@@ -118,26 +119,35 @@ class _Queue:
         store: Store,
         tally: Tally,
         on_id: Callable[[str], None],
+        timeout: float | None,
     ) -> None:
         self._rest = iter(experiments)
         self._store = store
         self._tally = tally
         self._on_id = on_id
+        self._timeout = timeout
         self._waiting: list[tuple[float, int, str]] = []  # a heap: −work, order, id
         self._pending: dict[str, Experiment] = {}  # waiting, or running
         self._seen = 0
         self._work = self._work_done = 0.0
 
-    def __iter__(self) -> Iterator[tuple[str, Experiment]]:
+    def has_any(self) -> bool:
+        """Look until there is something to run; return whether there is."""
+        while not self._waiting:
+            if not self._look():
+                return False
+        return True
+
+    def __length_hint__(self) -> int:
+        return len(self._waiting) + self._tally.total - self._seen
+
+    def __iter__(self) -> Iterator[tuple[str, tuple[Experiment, float | None]]]:
         until = time.monotonic() + _LOOK_SECONDS
         while time.monotonic() < until and self._look():
             pass
-        while True:
-            while not self._waiting:
-                if not self._look():
-                    return
+        while self.has_any():
             _, _, id_ = heapq.heappop(self._waiting)
-            yield id_, self._pending[id_]
+            yield id_, (self._pending[id_], self._timeout)
             for _ in range(_LOOK_AT_ONCE):
                 if len(self._waiting) < _MOST_WAITING:
                     self._look()

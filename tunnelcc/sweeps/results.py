@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,10 @@ if TYPE_CHECKING:
 
 NOT_RUN = "not run yet"
 
+#: Dimensions, values, attributes.
+Variable = tuple[tuple[str, ...], NDArray[Any], dict[str, str]]
+Variables = dict[str, Variable]
+
 
 def dataset(
     sweep: Sweep, ids: Sequence[str], store: Store, provenance: dict[str, str], *, series: bool
@@ -34,18 +37,28 @@ def dataset(
     """
     import xarray
 
-    rows = list(_rows(sweep, ids, store))
+    data, coordinates = variables(sweep, ids, store)
+    if series:
+        coordinates |= _add_series(data, sweep, _results(data["run"][1], store))
+    attributes = {"title": str(sweep.base.get("title", "")), "scenario": sweep.to_toml()}
+    return xarray.Dataset(data, coordinates, {**attributes, **provenance})
+
+
+def variables(sweep: Sweep, ids: Sequence[str], store: Store) -> tuple[Variables, Variables]:
+    """Return the variables of dataset(), without series, and its coordinates."""
+    rows = _rows(sweep, ids, store)
+    metrics = [row.metrics for row in rows]
+    flows = max((len(found["flow_cc"]) for found in metrics if found), default=0)
     shape, dims = sweep.shape, sweep.dims
-    flows = max((len(row.metrics["flow_cc"]) for row in rows if row.metrics), default=0)
-    data: dict[str, Any] = {}
+    data: Variables = {}
     for name, metric in METRICS.items():
         sizes = (flows,) if metric.per_flow else ()
-        values = _filled(rows, name, sizes)
+        values = _filled(metrics, name, sizes)
         attributes = {"units": metric.units, "long_name": metric.long_name}
         data[name] = ((*dims, *metric.dims), values.reshape(*shape, *sizes), attributes)
     names = np.full((len(rows), flows), "", dtype=object)
-    for index, row in enumerate(rows):
-        known = row.metrics.get("flow_cc", [])
+    for index, found in enumerate(metrics):
+        known = found.get("flow_cc", [])
         names[index, : len(known)] = known
     data["flow_cc"] = (
         (*dims, "flow"),
@@ -57,21 +70,17 @@ def dataset(
         ("error", [row.error for row in rows], "why there is no result"),
     ):
         data[name] = (dims, np.array(texts, dtype=object).reshape(shape), {"long_name": doc})
-    coordinates = {**_coordinates(sweep), "flow": ("flow", np.arange(flows), {"long_name": "flow"})}
-    if series:
-        coordinates |= _add_series(data, sweep, [_load(store, row) for row in rows])
-    attributes = {"title": str(sweep.base.get("title", "")), "scenario": sweep.to_toml()}
-    return xarray.Dataset(data, coordinates, {**attributes, **provenance})
+    flow = (("flow",), np.arange(flows), {"long_name": "flow"})
+    return data, {**_coordinates(sweep), "flow": flow}
 
 
-def _rows(sweep: Sweep, ids: Sequence[str], store: Store) -> Iterator[Row]:
-    for position, id_ in enumerate(
-        itertools.chain(ids, itertools.repeat(None, len(sweep) - len(ids)))
-    ):
-        if id_:
-            yield store.row(id_) or Row(id_, "", NOT_RUN, {})
-        else:
-            yield Row("", "", NOT_RUN if id_ is None else _impossible(sweep, position), {})
+def _rows(sweep: Sweep, ids: Sequence[str], store: Store) -> list[Row]:
+    known = store.rows(filter(None, ids))
+    rows = [
+        known.get(id_) or Row(id_, NOT_RUN if id_ else _impossible(sweep, position))
+        for position, id_ in enumerate(ids)
+    ]
+    return rows + [Row("", NOT_RUN)] * (len(sweep) - len(ids))
 
 
 def _impossible(sweep: Sweep, position: int) -> str:
@@ -82,22 +91,21 @@ def _impossible(sweep: Sweep, position: int) -> str:
     return NOT_RUN
 
 
-def _filled(rows: Sequence[Row], name: str, sizes: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return the metric of each row; NaN where a row has none, or fewer flows than others."""
-    values = np.full((len(rows), *sizes), np.nan)
-    for index, row in enumerate(rows):
-        value = row.metrics.get(name)
-        if value is None:
-            continue
-        if sizes:
-            values[index, : len(value)] = value
-        else:
-            values[index] = value
+def _filled(
+    metrics: Sequence[dict[str, Any]], name: str, sizes: tuple[int, ...]
+) -> NDArray[np.float64]:
+    """Return the metric of each run; NaN where one has none, or fewer flows than others."""
+    if not sizes:
+        return np.array([found.get(name, np.nan) for found in metrics], dtype=float)
+    values = np.full((len(metrics), *sizes), np.nan)
+    for index, found in enumerate(metrics):
+        value = found.get(name, ())
+        values[index, : len(value)] = value
     return values
 
 
-def _coordinates(sweep: Sweep) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _coordinates(sweep: Sweep) -> Variables:
+    found: Variables = {}
     for key, (dimension, coordinate) in sweep.coordinates.items():
         values: Any = np.array(coordinate.values)
         if values.dtype.kind == "U":
@@ -105,19 +113,19 @@ def _coordinates(sweep: Sweep) -> dict[str, Any]:
         attributes = {"long_name": coordinate.long_name}
         if coordinate.units:
             attributes["units"] = coordinate.units
-        found[key] = (dimension, values, attributes)
-    found[SEED] = (SEED, np.array(sweep.seeds), {"long_name": "seed of every random draw"})
+        found[key] = ((dimension,), values, attributes)
+    found[SEED] = ((SEED,), np.array(sweep.seeds), {"long_name": "seed of every random draw"})
     return found
 
 
-def _load(store: Store, row: Row) -> Result | None:
-    run = store.load(row.id) if row.metrics else None
-    return run if isinstance(run, Result) else None
+def _results(ids: NDArray[Any], store: Store) -> list[Result | None]:
+    """Return the runs ``ids``; None for one that failed, or was not run."""
+    rows = store.rows(filter(None, ids.flat))
+    loaded = (store.load(id_) if id_ in rows else None for id_ in ids.flat)
+    return [run if isinstance(run, Result) else None for run in loaded]
 
 
-def _add_series(
-    data: dict[str, Any], sweep: Sweep, results: Sequence[Result | None]
-) -> dict[str, Any]:
+def _add_series(data: Variables, sweep: Sweep, results: Sequence[Result | None]) -> Variables:
     """Add all series to ``data``, NaN where a run has none, and return their coordinates."""
     labels: dict[str, list[Any]] = {}  # dimension → the coordinates that any run has
     docs: dict[str, dict[str, str]] = {}
@@ -141,7 +149,7 @@ def _add_series(
         data[f"{name}_series"] = ((*sweep.dims, *dims), shaped, docs[name])
     return {
         dim: (
-            dim,
+            (dim,),
             np.array(values, dtype=object if isinstance(values[0], str) else None),
             docs[dim],
         )
