@@ -457,6 +457,8 @@ def doctor() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and exit."""
+    # numpy's threads would have nothing to do, but take a core when they start.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may have no signs such as × or –

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import rich.progress
 
 _QUIET_SECONDS = 2.0
+_REFRESH_SECONDS = 0.1
 _LINE_SECONDS = 10.0
 
 
@@ -86,6 +87,7 @@ class RunsProgress:
     def __init__(self, enabled: bool = True) -> None:
         self._enabled = enabled
         self._started = time.monotonic()
+        self._next = _QUIET_SECONDS
         self._display: _Display | None = None
 
     def __enter__(self) -> RunsProgress:
@@ -103,11 +105,13 @@ class RunsProgress:
     def update(self, counts: Counts, share: float) -> None:
         """Tell what there is now, after a run ended; ``share``: of all work that is done."""
         elapsed = time.monotonic() - self._started
-        if not self._enabled or elapsed < _QUIET_SECONDS:
+        finished = counts.done + counts.failed
+        is_last = finished + counts.cached == counts.total
+        if not self._enabled or elapsed < (_QUIET_SECONDS if is_last else self._next):
             return
+        self._next = elapsed + _REFRESH_SECONDS
         if self._display is None:
             self._display = _display(counts.total)
-        finished = counts.done + counts.failed
         parts = [
             f"{counts.failed} failed",
             f"{counts.cached} cached",

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Hashable, Sequence
+from functools import cache, cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -405,8 +405,13 @@ def plain(value: Any) -> Any:
         return np.array(value, dtype=float)
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    names = [name for name in dir(value) if not name.startswith("_")]
+    names = vars(value) if isinstance(value, SimpleNamespace) else _attributes(type(value))  # type: ignore[arg-type]
     return SimpleNamespace(**{name: plain(getattr(value, name)) for name in names})
+
+
+@cache
+def _attributes(kind: Hashable) -> list[str]:
+    return [name for name in dir(kind) if not name.startswith("_")]
 
 
 def _update(digest: Any, value: Any) -> None:

@@ -176,8 +176,8 @@ def _start(function: Callable[[Any], Any]) -> _Worker:
         pass_fds=[there.fileno()],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        # numpy's threads have nothing to do, but take a core when they start.
-        env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
+        # numpy's threads have nothing to do, but take a core when they start; nor do plugins.
+        env={"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__", **os.environ},
     )
     there.close()
     return _Worker(process, here)

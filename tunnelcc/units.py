@@ -35,6 +35,9 @@ _TIME_UNITS = {
     "µs": Decimal("1e-6"),
     "ns": Decimal("1e-9"),
 }
+# In what values are written, from the largest to the smallest.
+_WRITTEN_RATES = {prefix + "bps": Decimal(_DECIMAL[prefix]) for prefix in ("T", "G", "M", "k", "")}
+_WRITTEN_TIMES = {unit: _TIME_UNITS[unit] for unit in ("s", "ms", "us", "ns")}
 _SIZE_UNITS = {prefix + "B": scale for prefix, scale in {**_DECIMAL, "K": 10**3, **_BINARY}.items()}
 _BUFFER_UNITS = ("bdp", "p")
 
@@ -67,7 +70,7 @@ def parse_rate(value: object) -> float:
 
 def format_rate(rate: float) -> str:
     """Write ``rate`` (bit/s) so that parse_rate() gives it back."""
-    return _format(rate, {prefix + "bps": Decimal(scale) for prefix, scale in _DECIMAL.items()})
+    return _format(rate, _WRITTEN_RATES, "bps")
 
 
 def parse_time(value: object) -> float:
@@ -82,7 +85,7 @@ def parse_time(value: object) -> float:
 
 def format_time(seconds: float) -> str:
     """Write ``seconds`` so that parse_time() gives them back."""
-    return _format(seconds, {unit: _TIME_UNITS[unit] for unit in ("s", "ms", "us", "ns")}, zero="s")
+    return _format(seconds, _WRITTEN_TIMES, "s")
 
 
 def parse_size(value: object) -> int:
@@ -207,13 +210,13 @@ def _lookup(unit: str | None, units: dict[str, Decimal] | dict[str, int], expect
     return Decimal(units[unit])
 
 
-def _format(value: float, units: dict[str, Decimal], zero: str | None = None) -> str:
+def _format(value: float, units: dict[str, Decimal], zero: str) -> str:
+    """``units``: from the largest to the smallest."""
     if value == 0:
-        return f"0{zero or next(iter(units))}"
+        return f"0{zero}"
     exact = Decimal(repr(float(value)))
-    ascending = sorted(units.items(), key=lambda unit: unit[1])
-    name, scale = next((unit for unit in reversed(ascending) if exact >= unit[1]), ascending[0])
-    return _plain(exact / scale) + name
+    name = next((name for name, scale in units.items() if exact >= scale), [*units][-1])
+    return _plain(exact / units[name]) + name
 
 
 def _plain(number: Decimal) -> str:

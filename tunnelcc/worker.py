@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import signal
@@ -21,7 +22,10 @@ def main(module: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pipe: Connection[object, Any] = Connection(int(sys.argv[1]))
     threading.Thread(target=_end_with_parent, args=(pipe.fileno(),), daemon=True).start()
+    gc.disable()
     import_module(module)
+    gc.freeze()  # What is imported stays; the collector need not look at it again and again.
+    gc.enable()
     while True:
         try:
             function, argument = pipe.recv()

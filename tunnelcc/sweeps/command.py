@@ -56,8 +56,7 @@ def sweep(
         export.check_file(output)
     declared = declare(file, axes, settings, seeds, name)
     _confirm(len(declared), yes)
-    # What prints takes longer to import than the end of a sweep need last.
-    threading.Thread(target=import_module, args=["tunnelcc.sweeps.table"]).start()
+    threading.Thread(target=_import_table).start()
     with _interruptible():
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
         with Store(store) as runs:
@@ -66,6 +65,12 @@ def sweep(
     if output is not None:
         export.write(open_results(store / declared.name), output)
     return not tally.failed
+
+
+def _import_table() -> None:
+    """Import what prints the results, which takes as long as tens of runs, while they run."""
+    for module in ("scipy.special", "tunnelcc.sweeps.table"):
+        import_module(module)
 
 
 def declare(
