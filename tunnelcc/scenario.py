@@ -10,7 +10,11 @@ from typing import Any
 
 from tunnelcc.config import Experiment
 from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.schema import keys_of
 from tunnelcc.toml import parse_value, read_toml
+
+#: Tables that may be given as their name alone: ``tunnel = "gost-relay-ws"``, ``cc = "bbr"``.
+_SHORT_FORMS = ("tunnel", "cc", "queue")
 
 
 def load(path: str | Path, settings: Mapping[str, Any] | None = None) -> Experiment:
@@ -98,16 +102,23 @@ def _set(node: Any, key: str, value: object, full: str) -> None:
     first, _, rest = key.partition(".")
     if isinstance(node, list):
         _set_in_list(node, key, value, full)
+    elif not isinstance(node, dict) and _is_table(table := full[: -len(key) - 1]):
+        raise ConfigError(Problem(table, node, f"a table, for {full} to be set in"))
     elif not isinstance(node, dict) or not first:
         raise ConfigError(Problem(full, value, "a key such as path.rtt or flows.0.cc"))
     elif not rest:
         node[first] = value
     else:
         child = node.setdefault(first, {})
-        if isinstance(child, str):
-            # Short forms (tunnel = "gost-relay-ws", cc = "bbr") grow into tables.
+        if isinstance(child, str) and first in _SHORT_FORMS:
             child = node[first] = {"name": child}
         _set(child, rest, value, full)
+
+
+def _is_table(key: str) -> bool:
+    """Whether there are keys below ``key`` (``path``, ``flows.0``)."""
+    table = ".".join(part for part in key.split(".") if not part.isdecimal())
+    return any(info.key.startswith(f"{table}.") for info in keys_of(Experiment))
 
 
 def _set_in_list(elements: list[Any], key: str, value: object, full: str) -> None:

@@ -17,11 +17,23 @@ else:
     import tomli as tomllib
 
 
+#: A zip of a million points on three axes takes half of it.
+MAX_BYTES = 64 << 20
+
+
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the tables of a TOML file. Raises ConfigError when it cannot be read or parsed."""
+    """Return the tables of a TOML file. Raises ConfigError when it cannot be read or parsed.
+
+    It may be a pipe; of what has no end, no more than MAX_BYTES are read.
+    """
     expected = "a readable TOML file"
     try:
-        text = path.read_bytes().decode()
+        with path.open("rb") as file:
+            contents = file.read(MAX_BYTES + 1)
+        if len(contents) > MAX_BYTES:
+            most = f"at most {MAX_BYTES >> 20} MiB of TOML"
+            raise ConfigError(Problem("file", str(path), most, "it has more"))
+        text = contents.decode()
     except OSError as error:
         raise ConfigError(Problem("file", str(path), expected, error.strerror or "")) from None
     except UnicodeDecodeError:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import scenario
+from tunnelcc import scenario, toml
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "scenarios" / "examples").glob("*.toml"))
 
@@ -40,6 +42,29 @@ def test_broken_files_are_named(tmp_path, content, hint):
         tc.load(file)
     assert "broken.toml" in str(caught.value)
     assert hint in str(caught.value)
+
+
+def test_of_a_file_without_end_only_so_much_is_read():
+    with pytest.raises(tc.ConfigError, match=r"/dev/zero.*at most 64 MiB of TOML \(it has more"):
+        tc.load("/dev/zero")
+
+
+def test_a_large_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(toml, "MAX_BYTES", 20)
+    (tmp_path / "fits.toml").write_text('path.rate = "9Mbps"\n')
+    assert tc.load(tmp_path / "fits.toml").path.rate == 9e6
+    (tmp_path / "large.toml").write_text('path.rate = "90Mbps"\n')
+    with pytest.raises(tc.ConfigError, match=r"large\.toml.*it has more"):
+        tc.load(tmp_path / "large.toml")
+
+
+def test_a_scenario_may_come_through_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=['path.rate = "9Mbps"'])
+    writer.start()
+    assert tc.load(pipe).path.rate == 9e6
+    writer.join()
 
 
 def test_missing_files_are_named(tmp_path):
@@ -90,6 +115,23 @@ def test_cross_traffic_can_be_set(prefix):
 def test_parameters_of_an_algorithm_can_be_set():
     experiment = scenario.build({"flows": [{"cc": "bbr"}]}, {"flows.cc.cwnd_gain": 2.5})
     assert experiment.flows[0].cc.parameters == {"cwnd_gain": 2.5}
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "blamed"),
+    [
+        ({"path": 3}, "path.rate", "path = 3: expected a table"),
+        ({"path": "fast"}, "path.rate", "path = 'fast': expected a table"),
+        ({"flows": 3}, "flows.0.count", "flows = 3: expected a table"),
+        ({"flows": [{}, 4]}, "flows.1.cc", "flows.1 = 4: expected a table"),
+        ({"hosts": {"client": 2}}, "hosts.client.cores", "hosts.client = 2: expected a table"),
+        ({"path": {"policer": 1}}, "path.policer.rate", "path.policer = 1: expected a table"),
+    ],
+)
+def test_what_is_no_table_is_blamed_and_not_the_key_that_is_set_in_it(table, key, blamed):
+    with pytest.raises(tc.ConfigError) as caught:
+        scenario.build(table, {key: 1})
+    assert str(caught.value).startswith(blamed)
 
 
 @pytest.mark.parametrize(
