@@ -14,6 +14,7 @@ export CTEST_PARALLEL_LEVEL ?= $(CMAKE_BUILD_PARALLEL_LEVEL)
 
 MODULE_SOURCES := $(shell find models -name '*.cc' -o -name '*.h') \
                   $(wildcard waf-config/*.cmake) waf-config/CMakeLists.txt
+PYTHON_MODULES := $(sort $(shell find tunnelcc -name '*.py'))
 CXX_FILES = $(shell find models scratch tests -name '*.cc' -o -name '*.h')
 NOTEBOOKS = $(filter-out notebooks/README.md,$(wildcard notebooks/*.md))
 
@@ -110,6 +111,11 @@ $(VENV)/ready: pyproject.toml waf-config/requirements.py | $(BIN)/python
 	@$(PIP) install --requirement $(VENV)/requirements.txt
 	@touch $@
 
+# An editable installation knows each module's file: it is made anew when one came, went or moved.
+ifneq ($(file <$(BUILD)/installed),$(PYTHON_MODULES))
+.PHONY: $(BUILD)/installed
+endif
+
 $(BUILD)/installed: $(VENV)/ready $(MODULE_SOURCES)
 	@sh waf-config/check-machine.sh > /dev/null
 	@echo "Compiling the models"
@@ -118,4 +124,5 @@ $(BUILD)/installed: $(VENV)/ready $(MODULE_SOURCES)
 	    --config-settings cmake.define.TUNNELCC_DEVELOPMENT=ON \
 	    --config-settings build.targets=_core \
 	    --editable .
-	@touch $@
+	@$(BIN)/python -m compileall -q tunnelcc
+	@echo "$(PYTHON_MODULES)" > $@
