@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Small runs that several tests look at."""
+"""Small runs that several tests look at, and the command line."""
 
 from __future__ import annotations
 
@@ -8,9 +8,25 @@ import pytest
 import xarray as xr
 
 import tunnelcc as tc
-from tunnelcc import metrics
+from tunnelcc import cli, metrics
 
 SMALL_PATH = {"rate": "10Mbps", "rtt": "20ms"}
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; return exit code, standard output and standard error."""
+
+    def call(*arguments):
+        code = 0
+        try:
+            cli.main([str(argument) for argument in arguments])
+        except SystemExit as exit_:
+            code = exit_.code
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
 
 
 @pytest.fixture(scope="session")

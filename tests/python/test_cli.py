@@ -12,29 +12,13 @@ from pathlib import Path
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import catalog, cli, core, doctor
+from tunnelcc import catalog, core, doctor
 from tunnelcc.config import Experiment
 from tunnelcc.metrics import METRICS
 from tunnelcc.schema import keys_of
 
 EXAMPLES = Path(__file__).parents[2] / "scenarios" / "examples"
 SHORT = ["run", "--rate", "10Mbps", "--rtt", "20ms", "--duration", "1s"]
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command; return exit code, standard output and standard error."""
-
-    def call(*arguments):
-        code = 0
-        try:
-            cli.main([str(argument) for argument in arguments])
-        except SystemExit as exit_:
-            code = exit_.code
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 def test_version(run):

@@ -39,22 +39,6 @@ cc = ["bbr", "cubic"]
 NAME = "two-by-two"
 
 
-@pytest.fixture
-def run(capsys):
-    """Run a command; return exit code, standard output and standard error."""
-
-    def call(*arguments):
-        code = 0
-        try:
-            cli.main([str(argument) for argument in arguments])
-        except SystemExit as exit_:
-            code = exit_.code
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
-
-
 @pytest.fixture(scope="module")
 def scenario(tmp_path_factory):
     file = tmp_path_factory.mktemp("scenario") / f"{NAME}.toml"

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from tunnelcc.formulas import bbr_share_of_capacity, ware_share
 from tunnelcc.html import inline_svg
+from tunnelcc.metrics import mean
 from tunnelcc.plots import STYLE, algorithm_style
 from tunnelcc.validation import bbr, theory
 from tunnelcc.validation.check import Outcome, Verdict
@@ -205,7 +206,7 @@ def _responses(report: Report) -> Picture:
                     markerfacecolor=fill, markersize=5, label=f"{cc}, {pattern}",
                 )  # fmt: skip
             measured = [
-                (1 / period, sum(run.window for run in runs) / len(runs))
+                (1 / period, mean([run.window for run in runs]))
                 for (of, rtt, period), runs in periodic_loss().items()
                 if (of, rtt) == (cc, 100)
             ]
@@ -282,7 +283,7 @@ def _band(
 ) -> None:
     low, high = ([pick(runs) for runs in values] for pick in (min, max))
     axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
-    axes.plot(x, [float(np.mean(runs)) for runs in values], color=colour, label=label)
+    axes.plot(x, [mean(runs) for runs in values], color=colour, label=label)
 
 
 def _bars(
@@ -292,7 +293,7 @@ def _bars(
     style: dict[str, str],
     label: str,
 ) -> None:
-    means = np.array([float(np.mean(runs)) for runs in values])
+    means = np.array([mean(runs) for runs in values])
     low = means - [min(runs) for runs in values]
     high = [max(runs) for runs in values] - means
     axes.errorbar(

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 
 from tunnelcc.config import Experiment
+from tunnelcc.metrics import mean
 from tunnelcc.validation import theory
 from tunnelcc.validation.check import Case, Check, Kind, Measure
 from tunnelcc.validation.compare import Between, MeanNear, SameBranches
@@ -63,7 +64,7 @@ def checks() -> Iterator[Check]:
     for cell in cells("variable_load"):
         yield from _variable_load(cell)
     for (cc, rtt, period), runs in periodic_loss().items():
-        yield _periodic_loss(cc, rtt, period, _mean([run.window for run in runs]))
+        yield _periodic_loss(cc, rtt, period, mean([run.window for run in runs]))
 
 
 def case(
@@ -124,7 +125,7 @@ def _loss_by_rtt(cell: ReferenceCell) -> Iterator[Check]:
         )  # fmt: skip
     else:
         yield _goodput(f"linux/goodput/{place}", condition, cell, cases)
-    ratio = _mean([run.retransmission_ratio for run in cell.runs])
+    ratio = mean([run.retransmission_ratio for run in cell.runs])
     if ratio > _LEAST_RATIO:
         yield _ratio(f"linux/retransmissions/{place}", condition, ratio, cases)
     if _is_bistable(cell):
@@ -133,13 +134,13 @@ def _loss_by_rtt(cell: ReferenceCell) -> Iterator[Check]:
     yield Check(
         f"linux/rtt-mean/{place}", "mean RTT", SOURCE, condition, cases,
         lambda runs: [run.flows[0].rtt_mean for run in runs[0]],
-        MeanNear(_mean([run.flows[0].rtt_mean for run in cell.runs]), 0.1, unit="ms"),
+        MeanNear(mean([run.flows[0].rtt_mean for run in cell.runs]), 0.1, unit="ms"),
         Kind.CELL,
     )  # fmt: skip
     yield Check(
         f"linux/rtt-p95/{place}", "95th percentile of the RTT", SOURCE, condition, cases,
         lambda runs: [run.flows[0].rtt_p95 for run in runs[0]],
-        MeanNear(_mean([run.flows[0].rtt_p95 for run in cell.runs]), 0.1, unit="ms"),
+        MeanNear(mean([run.flows[0].rtt_p95 for run in cell.runs]), 0.1, unit="ms"),
         Kind.CELL,
     )  # fmt: skip
     if cell.loss:
@@ -148,7 +149,7 @@ def _loss_by_rtt(cell: ReferenceCell) -> Iterator[Check]:
 
 def _at_counted_loss(place: str, condition: str, cell: ReferenceCell) -> Check:
     """The same goodput at the loss that the reference's runs had: its seeds are much alike."""
-    loss = _mean([run.counted_loss for run in cell.runs])
+    loss = mean([run.counted_loss for run in cell.runs])
     return Check(
         f"linux/counted-loss/{place}",
         "goodput at the loss that the reference counted",
@@ -262,7 +263,7 @@ def _queue_and_ratio(
     place: str, condition: str, cell: ReferenceCell, cases: tuple[Case, ...]
 ) -> Iterator[Check]:
     yield _queue_delay(f"linux/queue/{place}", condition, cell, cases)
-    ratio = _mean([run.retransmission_ratio for run in cell.runs])
+    ratio = mean([run.retransmission_ratio for run in cell.runs])
     if ratio > _LEAST_RATIO:
         yield _ratio(f"linux/retransmissions/{place}", condition, ratio, cases)
 
@@ -274,14 +275,14 @@ def _goodput(name: str, condition: str, cell: ReferenceCell, cases: tuple[Case, 
 
 
 def _goodput_near(cell: ReferenceCell) -> MeanNear:
-    mean = _mean([run.goodput for run in cell.runs])
+    expected = mean([run.goodput for run in cell.runs])
     if cell.is_stable:
-        return MeanNear(mean, 0.1, unit="Mbit/s")
-    return MeanNear(mean, 0.25, 0.3, unit="Mbit/s")
+        return MeanNear(expected, 0.1, unit="Mbit/s")
+    return MeanNear(expected, 0.25, 0.3, unit="Mbit/s")
 
 
 def _queue_delay(name: str, condition: str, cell: ReferenceCell, cases: tuple[Case, ...]) -> Check:
-    comparison = MeanNear(_mean([run.queue_ms for run in cell.runs]), 0.2, unit="ms")
+    comparison = MeanNear(mean([run.queue_ms for run in cell.runs]), 0.2, unit="ms")
     return Check(
         name, "queueing delay", SOURCE, condition, cases,
         lambda runs: [run.queue_ms for run in runs[0]], comparison, Kind.CELL,
@@ -299,7 +300,7 @@ def _ratio(name: str, condition: str, ratio: float, cases: tuple[Case, ...]) -> 
 def _share(
     name: str, condition: str, cell: ReferenceCell, cases: tuple[Case, ...], part: _Part
 ) -> Check:
-    expected = _mean([100 * part(run) for run in cell.runs])
+    expected = mean([100 * part(run) for run in cell.runs])
     return Check(
         name, "shares", SOURCE, condition, cases,
         lambda runs: [100 * part(run) for run in runs[0]],
@@ -339,7 +340,3 @@ _largest, _of_last, _of_bbr = _Largest(), _Last(), _Bbr()
 def goodputs(runs: Sequence[Sequence[Measurement]]) -> list[float]:
     """Return the goodput of all flows, Mbit/s, of the runs of the first case."""
     return [run.goodput for run in runs[0]]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
