@@ -14,8 +14,12 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc import costs, derived, papers, scenario
+from tunnelcc.papers import figures
+from tunnelcc.papers.claims import curves
+from tunnelcc.papers.compare import Point
 from tunnelcc.papers.format import Quantity
 from tunnelcc.papers.measures import MEASURES
+from tunnelcc.plots import algorithm_style
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "papers" / "ethudp"
 FIGURES = {figure.id: figure for figure in papers.find("ethudp").file.figures}
@@ -109,3 +113,27 @@ def test_nothing_is_calibrated():
     assert not any(figure.calibration for figure in FIGURES.values())
     labels = {it.label for it in costs.load("ethudp-paper").operations.values()}
     assert labels == {"inferred"}
+
+
+def test_each_system_has_a_colour_a_marker_and_a_dash_of_its_own():
+    paper, figure = papers.find("ethudp"), FIGURES["3"]
+    points = [Point(axes, paper.experiment(figure, axes)) for axes in paper.points(figure)]
+    lines = curves(points, figure.x)
+    looks = [
+        figures._look(line[0], "goodput", figure.quantities["goodput"], figure, number)[0]
+        for number, line in enumerate(lines)
+    ]
+    assert len(looks) == 4
+    for key in ("color", "marker", "linestyle"):
+        assert len({str(look[key]) for look in looks}) == 4
+    assert "#000000" not in {look["color"] for look in looks}  # as what is published
+
+
+def test_algorithms_keep_their_look_where_they_are_an_axis():
+    paper = papers.find("gost-thesis")
+    figure = next(figure for figure in paper.figures() if figure.id == "window")
+    for number, axes in enumerate(paper.points(figure)):
+        point = Point(axes, paper.experiment(figure, axes))
+        look, label = figures._look(point, "goodput", figure.quantities["goodput"], figure, number)
+        assert look == algorithm_style(axes["cc"])
+        assert label == axes["cc"]

@@ -20,7 +20,7 @@ from tunnelcc.papers.compare import Cell, Point, Reproduction, Simulated, misfit
 from tunnelcc.papers.format import Figure, Quantity
 from tunnelcc.papers.published import UNITS
 from tunnelcc.papers.simulate import NS3
-from tunnelcc.plots import STYLE, algorithm_style, save
+from tunnelcc.plots import STYLE, algorithm_style, category_style, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,8 +184,8 @@ def _plot_curve(
     scale = UNITS[quantity.shown_in]
     x = [axis_number(point.axes[figure.x]) for point in curve]
     y = [point.mean(name) / scale for point in curve]
-    colour, marker, label = _look(curve[0], name, quantity, figure)
-    others = [axis for axis in figure.axes if axis not in (figure.x, "cc")]
+    style, label = _look(curve[0], name, quantity, figure, number)
+    others = _others(figure)
     if quantity.formula is not None:
         label = quantity.title or name.replace("_", " ")
         if label not in axes.get_legend_handles_labels()[1]:
@@ -193,35 +193,46 @@ def _plot_curve(
         return
     low = [point.spread(name)[0] / scale for point in curve]
     high = [point.spread(name)[1] / scale for point in curve]
-    axes.fill_between(x, low, high, color=colour, alpha=0.25, linewidth=0)
+    axes.fill_between(x, low, high, color=style["color"], alpha=0.25, linewidth=0)
     places = [curve[0].axes[axis] for axis in others]
-    line = _LINES[_rank(figure, curve[0], others, number)]
-    axes.plot(
-        x, y, marker=marker, markersize=4, color=colour, linestyle=line,
-        label=", ".join((label, *places, "simulated")),
-    )  # fmt: skip
+    axes.plot(x, y, markersize=4, label=", ".join((label, *places, "simulated")), **style)
 
 
-def _rank(figure: Figure, point: Point, others: Sequence[str], number: int) -> int:
-    """Number of the line style: by the first axis that colours do not show."""
+def _others(figure: Figure) -> list[str]:
+    """Return the axes with a curve for each value, but for that of algorithms."""
+    return [axis for axis in figure.axes if axis not in (figure.x, "cc")]
+
+
+def _rank(figure: Figure, point: Point, number: int) -> int:
+    """Return the position of a curve, which is the ``number``-th, on the first of _others()."""
+    others = _others(figure)
     if not others:
         return 0
     values = figure.axes[others[0]].values
-    place = list(values).index(point.axes[others[0]]) if values else number
-    return place % len(_LINES)
+    return list(values).index(point.axes[others[0]]) if values else number
 
 
-def _look(point: Point, name: str, quantity: Quantity, figure: Figure) -> tuple[str, str, str]:
-    """Return colour, marker and label of a curve."""
+def _look(
+    point: Point, name: str, quantity: Quantity, figure: Figure, number: int
+) -> tuple[dict[str, Any], str]:
+    """Return the style and label of a curve.
+
+    Colours and markers tell algorithms apart and dashes the values of another axis; where there is
+    only that one, all three do.
+    """
+    label = quantity.title or name.replace("_", " ")
+    rank = _rank(figure, point, number)
+    if "cc" in figure.axes:
+        label = point.axes["cc"]
+    elif _others(figure):
+        return category_style(1 + rank), label  # 0 is black, as what is published
     flows = _flow_names(point)
     flow = min(quantity.flow or 0, len(flows) - 1)
     style = algorithm_style(flows[flow])
     same = [it for it, other in figure.quantities.items() if other.flow is not None and other.plot]
-    second = quantity.flow is not None and flows[flow] in flows[:flow] and len(same) > 1
-    label = quantity.title or name.replace("_", " ")
-    if "cc" in figure.axes:
-        label = point.axes["cc"]
-    return (_SECOND if second else style["color"]), style["marker"], label
+    if quantity.flow is not None and flows[flow] in flows[:flow] and len(same) > 1:
+        style["color"] = _SECOND
+    return {**style, "linestyle": _LINES[rank % len(_LINES)]}, label
 
 
 def _plot_reading(
@@ -235,18 +246,19 @@ def _plot_reading(
     figure = simulated.figure
     assert figure.x is not None
     base = curves(reproduction.simulated.points, figure.x)
-    for curve, reference in zip(curves(simulated.points, figure.x), base, strict=True):
+    drawn = zip(curves(simulated.points, figure.x), base, strict=True)
+    for number, (curve, reference) in enumerate(drawn):
         for name, quantity in shown.items():
             scale = UNITS[quantity.shown_in]
             y = [point.mean(name) / scale for point in curve]
             taken = [point.mean(name) / scale for point in reference]
             if quantity.formula or np.allclose(y, taken, rtol=0.02):
                 continue
-            colour, _, label = _look(curve[0], name, quantity, figure)
+            style, label = _look(curve[0], name, quantity, figure, number)
             x = [axis_number(point.axes[figure.x]) for point in curve]
             index = [it.title for _, it, _ in reproduction.readings].index(title)
             axes.plot(
-                x, y, color=colour, lw=0.9, alpha=0.8, linestyle=_LINES[1 + index % 4],
+                x, y, color=style["color"], lw=0.9, alpha=0.8, linestyle=_LINES[1 + index % 4],
                 label=f"{label}, {title}",
             )  # fmt: skip
 

@@ -11,13 +11,22 @@ from tunnelcc.plots.run import describe, plot_run
 from tunnelcc.plots.scatter import scatter
 from tunnelcc.plots.series import series
 from tunnelcc.plots.standard import standard
-from tunnelcc.plots.style import ALGORITHMS, FORMATS, STYLE, algorithm_style, check_file, save
+from tunnelcc.plots.style import (
+    ALGORITHMS,
+    FORMATS,
+    STYLE,
+    algorithm_style,
+    category_style,
+    check_file,
+    save,
+)
 
 __all__ = [
     "ALGORITHMS",
     "FORMATS",
     "STYLE",
     "algorithm_style",
+    "category_style",
     "check_file",
     "curves",
     "describe",
