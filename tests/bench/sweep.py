@@ -3,7 +3,7 @@
 
 Each step is `tunnelcc sweep` in a process of its own, start-up, storage and printing included. CPU
 time is that of the process and its workers; the simulations' own is that of a tenth of the runs,
-repeated in one process, times ten.
+repeated in one process before and after the sweep, as a machine's speed drifts.
 """
 
 from __future__ import annotations
@@ -85,17 +85,17 @@ def measure(directory: Path) -> dict[str, Any]:
     for name, text in (("thousand", THOUSAND), ("ten-thousand", TEN_THOUSAND)):
         (directory / f"{name}.toml").write_text(text, "utf-8")
     sweep = [sys.executable, "-m", "tunnelcc", "sweep"]
+    before = seconds(SIMULATE, "thousand.toml", directory)
     first = run([*sweep, "thousand.toml"], directory)
+    simulation = (before + seconds(SIMULATE, "thousand.toml", directory)) / 2
     again = run([*sweep, "thousand.toml"], directory)
-    simulation = seconds(SIMULATE, "thousand.toml", directory)
     opened = seconds(OPEN, "runs/thousand", directory)
     many = run([*sweep, "ten-thousand.toml"], directory)
     return {
         "cores": cores,
         "sweep_seconds": first.wall,
         "sweep_cpu_seconds": first.cpu,
-        # The same again, finished, takes what start-up, looking at the store and printing do.
-        "sweep_cpu_use": (first.cpu - again.cpu) / (first.wall - again.wall) / cores,
+        "sweep_cpu_use": first.cpu / first.wall / cores,
         "simulation_seconds_per_run": simulation,
         "overhead_seconds_per_run": first.cpu / 1000 - simulation,
         "resume_seconds": again.wall,
@@ -109,7 +109,7 @@ def measure(directory: Path) -> dict[str, Any]:
 #: What is measured, in which unit it is shown, and the goal.
 ROWS = {
     "sweep_seconds": ("1,000 runs of 20 s × 50 Mbit/s", 1, "s", "< 180"),
-    "sweep_cpu_use": ("use of all cores while they run", 100, "%", "≥ 90"),
+    "sweep_cpu_use": ("use of all cores, start to end", 100, "%", "≥ 90"),
     "overhead_seconds_per_run": ("CPU time per run beside the simulation", 1e3, "ms", "< 5"),
     "resume_seconds": ("the same again, finished", 1, "s", "< 2"),
     "open_seconds": ("opening its results", 1, "s", "< 1"),
