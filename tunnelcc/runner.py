@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Running experiments: one in this process, or many in worker processes.
 
-ns-3's simulator is one per process, so parallel runs need processes. They are started as fresh
-interpreters with a pipe each rather than through ``concurrent.futures``: when a worker dies, a
-process pool gives up every pending run, here only its own run fails; a running worker can be
-stopped; and the user's main script is not imported again.
+ns-3's simulator is one per process, so parallel runs need processes. They are forked by a fresh
+interpreter, with a pipe each, rather than started through ``concurrent.futures``: when a worker
+dies, a process pool gives up every pending run, here only its own run fails; a running worker can
+be stopped; and the user's main script is not imported again.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from __future__ import annotations
 import contextlib
 import operator
 import os
+import selectors
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, Pipe, wait
+from functools import cached_property
+from multiprocessing.connection import Connection, Pipe
 from typing import Any, TypeVar
 
 from tunnelcc import core, limits
@@ -117,12 +119,44 @@ def simulate(experiment: Experiment, timeout: float | None = None) -> Result:
     return run(experiment, progress=watch)
 
 
+class _Family:
+    """A process that has forked workers, and tells how they end."""
+
+    def __init__(self, process: subprocess.Popen[bytes], ends: Connection[Any, Any]) -> None:
+        self._process = process
+        self._ends = ends
+        self._codes: dict[int, int] = {}
+
+    @cached_property
+    def members(self) -> list[int]:
+        """The workers' process ids; waits until they are there. Raises EOFError if none will."""
+        members: list[int] = self._ends.recv()
+        return members
+
+    def exit_code(self, number: int) -> int:
+        """Return the exit code of a worker that ends, as of subprocess: −n by the signal n."""
+        try:
+            member = self.members[number]
+            while member not in self._codes:
+                ended, code = self._ends.recv()
+                self._codes[ended] = code
+            return self._codes[member]
+        except EOFError:
+            return self._process.wait()
+
+    def kill(self) -> None:
+        """Kill the workers, and wait until they are gone."""
+        self._process.terminate()  # which it passes on
+        self._process.wait()
+        self._ends.close()
+
+
 @dataclass
 class _Worker:
-    process: subprocess.Popen[bytes]
-    pipe: Connection[object, object]
+    family: _Family
+    number: int
+    pipe: Connection[Any, Any]
     key: Any = None  # of the task it does
-    is_alive: bool = True
 
 
 def parallel(
@@ -136,51 +170,58 @@ def parallel(
     more than the length (or length hint) of ``tasks``. They start while the first tasks are made.
     """
     count = min(jobs or cores(), operator.length_hint(tasks, sys.maxsize))
+    if not count:
+        return
     pending = iter(tasks)
-    workers: list[_Worker] = []
-    busy: list[_Worker] = []
+    workers = _start(function, count)
+    busy = selectors.DefaultSelector()
     try:
-        for _ in range(count):
-            workers.append(_start(function))
         for worker, task in zip(workers, pending, strict=False):
             _assign(worker, function, *task)
-            busy.append(worker)
-        while busy:
-            ready = set(wait([worker.pipe for worker in busy]))
-            for worker in [worker for worker in busy if worker.pipe in ready]:
+            busy.register(worker.pipe, selectors.EVENT_READ, worker)
+        while busy.get_map():
+            for ready, _ in busy.select():
+                worker = ready.data
                 finished, outcome = worker.key, _receive(worker)
-                busy.remove(worker)
                 following = next(pending, None)
+                if following is None or worker.pipe.closed:
+                    busy.unregister(ready.fd)
                 if following is not None:
-                    if not worker.is_alive:
-                        worker = _start(function)
+                    if worker.pipe.closed:
+                        (worker,) = _start(function, 1)
                         workers.append(worker)
+                        busy.register(worker.pipe, selectors.EVENT_READ, worker)
                     _assign(worker, function, *following)
-                    busy.append(worker)
                 yield finished, outcome
     finally:
         for worker in workers:
-            worker.process.kill()
             worker.pipe.close()
-            worker.process.wait()
+        for family in {id(worker.family): worker.family for worker in workers}.values():
+            family.kill()
+        busy.close()
 
 
-def _start(function: Callable[[Any], Any]) -> _Worker:
-    here, there = Pipe()
+def _start(function: Callable[[Any], Any], count: int) -> list[_Worker]:
+    ends, their_ends = Pipe(duplex=False)
+    pipes = [Pipe() for _ in range(count)]
+    theirs = [their_ends, *(there for _, there in pipes)]
     code = (
         f"import sys; sys.path[:] = {sys.path!r}; "
         f"from tunnelcc.worker import main; main({function.__module__!r})"
     )
+    descriptors = [pipe.fileno() for pipe in theirs]
     process = subprocess.Popen(
-        [sys.executable, "-c", code, str(there.fileno())],
-        pass_fds=[there.fileno()],
+        [sys.executable, "-c", code, *map(str, descriptors)],
+        pass_fds=descriptors,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         # numpy's threads have nothing to do, but take a core when they start; nor do plugins.
         env={"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__", **os.environ},
     )
-    there.close()
-    return _Worker(process, here)
+    for pipe in theirs:
+        pipe.close()
+    family = _Family(process, ends)
+    return [_Worker(family, number, here) for number, (here, _) in enumerate(pipes)]
 
 
 def _assign(worker: _Worker, function: Callable[[Any], Any], key: Key, argument: object) -> None:
@@ -190,10 +231,11 @@ def _assign(worker: _Worker, function: Callable[[Any], Any], key: Key, argument:
 
 
 def _receive(worker: _Worker) -> Any:
+    """Return the outcome of the worker's task; where it has died, close its pipe."""
     try:
         return worker.pipe.recv()
     except (EOFError, OSError):
-        worker.is_alive = False
-        status = worker.process.wait()
-        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        worker.pipe.close()
+        code = worker.family.exit_code(worker.number)
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
         return RunError(f"the process that simulated this experiment {how}")

@@ -1,44 +1,81 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A process that does the tasks it is sent over a pipe, until the pipe is closed."""
+"""Processes that do the tasks they are sent over a pipe each, until the pipe is closed.
+
+One fresh interpreter imports what they need and forks them: importing takes as long as tens of
+runs, and what was imported takes memory once. It has one thread then, so that forking is safe.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import select
 import signal
 import sys
 import threading
+from collections.abc import Iterable
 from importlib import import_module
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NoReturn
 
 from tunnelcc.errors import RunError, TunnelccError
 
 
 def main(module: str) -> None:
-    """Serve the pipe whose file descriptor is the first argument, with functions of ``module``."""
+    """Fork a worker, with functions of ``module``, for each pipe whose file descriptor is given.
+
+    Arguments of the process: the file descriptor of a pipe to which the workers' process ids go
+    and then, of each that has ended, its process id and exit code; and those of the workers' pipes.
+    """
     # Ctrl-C reaches the whole group of processes; the parent decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    pipe: Connection[object, Any] = Connection(int(sys.argv[1]))
-    threading.Thread(target=_end_with_parent, args=(pipe.fileno(),), daemon=True).start()
     gc.disable()
     import_module(module)
     gc.freeze()  # What is imported stays; the collector need not look at it again and again.
     gc.enable()
-    while True:
-        try:
+    connections: list[Connection[Any, Any]] = [Connection(int(it)) for it in sys.argv[1:]]
+    ends, *pipes = connections
+    workers: list[int] = []
+    signal.signal(signal.SIGTERM, lambda *_: _kill(workers))
+    for pipe in pipes:
+        worker = os.fork()
+        if worker == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            for other in connections:
+                if other is not pipe:
+                    other.close()
+            _serve(pipe)
+        workers.append(worker)
+    for pipe in pipes:
+        pipe.close()
+    with contextlib.suppress(BrokenPipeError):  # where the parent is gone, nobody wants to know
+        ends.send(workers)
+    while workers:
+        worker, status = os.wait()
+        workers.remove(worker)
+        with contextlib.suppress(BrokenPipeError):
+            ends.send((worker, os.waitstatus_to_exitcode(status)))
+
+
+def _kill(workers: Iterable[int]) -> None:
+    for worker in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
+
+
+def _serve(pipe: Connection[Any, Any]) -> NoReturn:
+    """Do the tasks that come through ``pipe`` until it is closed, and end the process."""
+    threading.Thread(target=_end_with_parent, args=(pipe.fileno(),), daemon=True).start()
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
             function, argument = pipe.recv()
-        except EOFError:
-            return
-        try:
-            outcome = function(argument)
-        except TunnelccError as error:
-            outcome = RunError(str(error))
-        try:
+            try:
+                outcome = function(argument)
+            except TunnelccError as error:
+                outcome = RunError(str(error))
             pipe.send(outcome)
-        except BrokenPipeError:
-            return
+    os._exit(0)
 
 
 def _end_with_parent(pipe: int) -> None:

@@ -121,7 +121,7 @@ def test_a_dead_process_costs_only_its_run(monkeypatch):
     def kill_second(worker, function, key, argument):
         assign(worker, function, key, argument)
         if key == 1:
-            worker.process.kill()
+            os.kill(worker.family.members[worker.number], signal.SIGKILL)
 
     monkeypatch.setattr(runner, "_assign", kill_second)
     experiments = _experiments(4)
@@ -136,9 +136,10 @@ def test_an_error_in_the_middle_leaves_no_process_behind():
     started = []
     real = runner._start
 
-    def remember(*task):
-        started.append(real(*task))
-        return started[-1]
+    def remember(function, count):
+        workers = real(function, count)
+        started.extend(workers[0].family.members)
+        return workers
 
     def fail(index, result):
         raise ZeroDivisionError
@@ -148,7 +149,9 @@ def test_an_error_in_the_middle_leaves_no_process_behind():
         with pytest.raises(ZeroDivisionError):
             tc.run_many(_experiments(4), jobs=2, on_result=fail)
     assert len(started) == 2
-    assert all(worker.process.poll() is not None for worker in started)
+    for worker in started:
+        with pytest.raises(ProcessLookupError):
+            os.kill(worker, 0)
 
 
 SCRIPT = """

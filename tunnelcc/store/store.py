@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -232,7 +232,7 @@ class Store:
 
     def _write(self, file: Path, data: bytes) -> None:
         """Write ``file`` whole or not at all. Raises StoreError."""
-        temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}.tmp")
+        temporary = file.with_name(f".{file.name}.{os.urandom(4).hex()}.tmp")
         try:
             try:
                 temporary.write_bytes(data)

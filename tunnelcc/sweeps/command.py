@@ -61,9 +61,9 @@ def sweep(
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
         with Store(store) as runs:
             data, coordinates = variables(declared, runs.sweep(declared.name)["ids"], runs)
-    _report(data, coordinates, tally, store / declared.name)
-    if output is not None:
-        export.write(open_results(store / declared.name), output)
+        _report(data, coordinates, tally, store / declared.name)
+        if output is not None:
+            export.write(open_results(store / declared.name), output)
     return not tally.failed
 
 

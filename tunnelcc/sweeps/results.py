@@ -41,7 +41,24 @@ def dataset(
     if series:
         coordinates |= _add_series(data, sweep, _results(data["run"][1], store))
     attributes = {"title": str(sweep.base.get("title", "")), "scenario": sweep.to_toml()}
-    return xarray.Dataset(data, coordinates, {**attributes, **provenance})
+    return xarray.Dataset(_for_xarray(data), _for_xarray(coordinates), {**attributes, **provenance})
+
+
+def _for_xarray(variables: Variables) -> dict[str, xarray.Variable]:
+    """Return the variables in the form that xarray takes as it is.
+
+    To see whether anything else is an array of Dask, it imports Dask, which takes longer than all
+    the rest of opening results.
+    """
+    import pandas
+    import xarray
+
+    return {
+        name: xarray.Variable(
+            dims, pandas.Index(values) if dims == (name,) else values, attributes, fastpath=True
+        )
+        for name, (dims, values, attributes) in variables.items()
+    }
 
 
 def variables(sweep: Sweep, ids: Sequence[str], store: Store) -> tuple[Variables, Variables]:
