@@ -50,7 +50,7 @@ def _for_xarray(variables: Variables) -> dict[str, xarray.Variable]:
     To see whether anything else is an array of Dask, it imports Dask, which takes longer than all
     the rest of opening results.
     """
-    import pandas
+    import pandas  # type: ignore[import-untyped]
     import xarray
 
     return {
