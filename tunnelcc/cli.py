@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -465,6 +466,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         cli.main(args=arguments, prog_name="tunnelcc", standalone_mode=False)
         sys.stdout.flush()
+        if arguments is None:
+            # All is done: a signal while the interpreter ends comes too late to make it a failure.
+            for name in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(name, signal.SIG_IGN)
     except TunnelccError as error:
         click.echo(f"tunnelcc: {error}", err=True)
         sys.exit(error.exit_code)
