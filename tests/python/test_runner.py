@@ -132,6 +132,28 @@ def test_a_dead_process_costs_only_its_run(monkeypatch):
     assert [type(results[index]) for index in (0, 2, 3)] == [tc.Result] * 3
 
 
+def test_a_death_is_told_where_the_process_that_forked_the_worker_is_gone(monkeypatch):
+    assign = runner._assign
+
+    def kill_both(worker, function, key, argument):
+        assign(worker, function, key, argument)
+        if key == 0:
+            member = worker.family.members[worker.number]
+            worker.family._process.kill()
+            os.kill(member, signal.SIGKILL)
+
+    monkeypatch.setattr(runner, "_assign", kill_both)
+    killed, other = tc.run_many([tc.Experiment(**ENDLESS), *_experiments(1)], jobs=1)
+    assert "killed by signal 9" in str(killed)
+    assert isinstance(other, tc.Result)
+
+
+def test_workers_that_cannot_start_are_told(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    results = tc.run_many(_experiments(3), jobs=2)
+    assert ["ended with status 1" in str(result) for result in results] == [True] * 3
+
+
 def test_an_error_in_the_middle_leaves_no_process_behind():
     started = []
     real = runner._start

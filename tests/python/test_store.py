@@ -104,6 +104,15 @@ def test_a_damaged_index_is_made_anew(filled):
         assert all(store.row(id_) is not None for id_ in ids)
 
 
+def test_rows_of_what_is_there(filled):
+    directory, ids = filled
+    with Store(directory) as store:
+        assert store.rows(["ab" * 16, *ids]) == {id_: store.row(id_) for id_ in ids}
+        assert store.rows([]) == {}
+        _file(directory, ids[1]).write_bytes(b"")
+        assert list(store.rows(ids)) == ids[:1]
+
+
 @pytest.mark.parametrize("damage", ["truncate", "alter", "empty"])
 def test_a_damaged_run_is_not_there(filled, damage):
     directory, ids = filled

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import errno
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +79,12 @@ def test_only_what_is_missing_runs(results, store):
 
 def test_results_are_opened_by_name(results, store):
     assert tc.open(store / "two by two").identical(results)
+
+
+def test_opening_results_leaves_dask_alone(results, store):
+    code = "import sys, tunnelcc as tc; tc.open(sys.argv[1]); print('dask.array' in sys.modules)"
+    command = [sys.executable, "-c", code, str(store / "two by two")]
+    assert subprocess.check_output(command, text=True) == "False\n"
 
 
 def test_series_on_request(results, store):
