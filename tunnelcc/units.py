@@ -39,6 +39,10 @@ _TIME_UNITS = {
 _WRITTEN_RATES = {prefix + "bps": Decimal(_DECIMAL[prefix]) for prefix in ("T", "G", "M", "k", "")}
 _WRITTEN_TIMES = {unit: _TIME_UNITS[unit] for unit in ("s", "ms", "us", "ns")}
 _SIZE_UNITS = {prefix + "B": scale for prefix, scale in {**_DECIMAL, "K": 10**3, **_BINARY}.items()}
+_WRITTEN_SIZES = {
+    prefix + "B": {**_DECIMAL, **_BINARY}[prefix]
+    for prefix in ("Ti", "Gi", "Mi", "Ki", "T", "G", "M", "k", "")
+}
 _BUFFER_UNITS = ("bdp", "p")
 
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*")
@@ -105,9 +109,10 @@ def parse_size(value: object) -> int:
 
 def format_size(size: int) -> str:
     """Write ``size`` (bytes) so that parse_size() gives it back."""
-    for prefix, scale in reversed({**_DECIMAL, **_BINARY}.items()):
-        if prefix and size and size % scale == 0:
-            return f"{size // scale}{prefix}B"
+    if size:
+        for unit, scale in _WRITTEN_SIZES.items():
+            if size % scale == 0:
+                return f"{size // scale}{unit}"
     return f"{size}B"
 
 

@@ -11,7 +11,7 @@ A result's title, and how a number was written, do not count.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -45,18 +45,35 @@ def _text(value: Any) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return f"[{','.join(map(_text, value))}]"
-    names, read = _members(type(value))  # type: ignore[arg-type]
+    kind: Any = type(value)
+    names, read, optional = _members(kind)
     # Most members are numbers: a call for each of them would take most of the time.
     texts = [repr(it) if type(it) in _NUMBERS else _text(it) for it in read(value)]
+    for place, name, flag in optional:
+        part = _text(getattr(value, name)) if getattr(value, flag) else _unset(kind, name)
+        texts.insert(place, part)
     return f"{names}({','.join(texts)})"
 
 
 @cache
-def _members(kind: Hashable) -> tuple[str, Callable[[Any], tuple[Any, ...]]]:
-    """Return the names of the members of a class, and what reads them all."""
+def _unset(kind: Any, name: str) -> str:
+    """Return the text of a member that is as the module made it."""
+    return _text(getattr(kind(), name))
+
+
+@cache
+def _members(kind: Any) -> tuple[str, Callable[[Any], tuple[Any, ...]], list[tuple[int, str, str]]]:
+    """Return the names of a class's members, what reads those that always count, and the others.
+
+    Of ``x``, which counts where ``has_x`` is set alone: its place, its name, that of the flag.
+    """
     names = sorted(name for name in vars(kind) if not name.startswith("_"))
     if not names:
         raise TypeError(f"{kind} is no specification of the compiled module")
+    optional = [
+        (at, name, f"has_{name}") for at, name in enumerate(names) if f"has_{name}" in names
+    ]
+    always = [name for name in names if f"has_{name}" not in names]
     # Of a single name, attrgetter() would return no tuple.
-    read = attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
-    return ",".join(names), read
+    read = attrgetter(*always) if len(always) > 1 else lambda value: (getattr(value, always[0]),)
+    return ",".join(names), read, optional
