@@ -28,6 +28,7 @@ class Kernel:
     tcp_memory_fraction: float  # of the host's memory, for all sockets
     tcp_reserve: int  # bytes that a socket keeps of what it released, still counted
     syn_linear_timeouts: int  # time-outs of a SYN before they double
+    jiffy: float  # seconds; timers count in it
     acks_pushed: bool  # at once, when full segments with PSH were read
     sources: dict[str, tuple[str, str]]  # setting → (label, source)
 
@@ -67,6 +68,7 @@ def _kernel(version: str, entry: dict[str, Any]) -> Kernel:
         tcp_memory_fraction=entry["tcp_memory"]["fraction"],
         tcp_reserve=entry["tcp_reserve"]["bytes"],
         syn_linear_timeouts=entry["syn_linear_timeouts"]["count"],
+        jiffy=parse_time(entry["jiffy"]["length"]),
         acks_pushed=entry["pushed_acks"]["at_once"],
         sources={name: (value["label"], value["source"]) for name, value in settings.items()},
     )

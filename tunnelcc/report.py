@@ -193,6 +193,7 @@ def print_experiment() -> None:
             "tcp_memory": kernel.tcp_memory_fraction,
             "tcp_reserve": f"{kernel.tcp_reserve}B",
             "syn_linear_timeouts": kernel.syn_linear_timeouts,
+            "jiffy": format_time(kernel.jiffy),
             "pushed_acks": "at once" if kernel.acks_pushed else "delayed",
         }
         table = _table("share", "value", "label", "source")

@@ -201,6 +201,7 @@ def _tcp(experiment: Experiment) -> Any:
     spec.min_rto = nanoseconds(tcp.min_rto)
     spec.delayed_ack = nanoseconds(tcp.delayed_ack)
     spec.ack_every = tcp.ack_every
+    spec.jiffy = nanoseconds(kernels()[sender.kernel].jiffy)
     spec.acks_pushed = kernels()[receiver.kernel].acks_pushed
     spec.pacing_quantum = nanoseconds(tcp.pacing_quantum)
     spec.ecn = tcp.ecn

@@ -118,6 +118,7 @@ struct TcpSpec
     uint32_t synLinearTimeouts{0}; //!< time-outs of a SYN before they double
     int64_t minRto{200'000'000};
     int64_t delayedAck{40'000'000};
+    int64_t jiffy{0};      //!< by which the kernel's timers count; 0: they are exact
     uint32_t ackEvery{2};  //!< segments per ACK
     bool acksPushed{true}; //!< once all is read, a full segment with PSH is acknowledged at once
     int64_t pacingQuantum{1'000'000}; //!< time's worth of data per paced burst; 0: packet by packet

@@ -175,6 +175,7 @@ BindHosts(nb::module_& m)
         .def_rw("delayed_ack", &TcpSpec::delayedAck)
         .def_rw("ack_every", &TcpSpec::ackEvery)
         .def_rw("acks_pushed", &TcpSpec::acksPushed)
+        .def_rw("jiffy", &TcpSpec::jiffy)
         .def_rw("pacing_quantum", &TcpSpec::pacingQuantum)
         .def_rw("ecn", &TcpSpec::ecn)
         .def_rw("nodelay", &TcpSpec::nodelay);

@@ -16,6 +16,17 @@ constexpr int64_t US = 1'000;
 /// ACKs sent at once when data begins to arrive (Linux TCP_MAX_QUICKACKS).
 constexpr uint32_t QUICK_ACKS = 16;
 
+/// Duplicate ACKs that are sent at once before others are compressed (Linux
+/// TCP_FASTRETRANS_THRESH).
+constexpr uint32_t DUPLICATE_ACKS = 3;
+
+/// Most ACKs that become one, and how long they wait: a twentieth of the RTT, but no longer than
+/// this, and some slack (Linux sysctls tcp_comp_sack_nr, _delay_ns, _slack_ns).
+constexpr uint32_t COMPRESSED_ACKS = 44;
+constexpr int64_t COMPRESSION_RTTS = 20;
+constexpr int64_t COMPRESSION_TIME = 1'000'000;
+constexpr int64_t COMPRESSION_SLACK = 100'000;
+
 /// Retransmissions of a SYN and of a SYN-ACK (Linux sysctl tcp_syn_retries, tcp_synack_retries).
 constexpr uint32_t SYN_RETRIES = 6;
 constexpr uint32_t SYN_ACK_RETRIES = 5;
@@ -31,6 +42,7 @@ TcpEndpoint::TcpEndpoint(const TcpSpec& spec,
       m_receiver(spec),
       m_quickAcks(QUICK_ACKS),
       m_ackTimer(this),
+      m_compressionTimer(this),
       m_synTimer(this)
 {
 }
@@ -237,6 +249,10 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     uint64_t readable = m_receiver.Readable();
     // RFC 3168, section 6.1.3: echo a mark until the sender says that it has reacted.
     m_echoesMark = packet.isCe || (m_echoesMark && !packet.isCwr);
+    if (m_compressed > 0 && m_receiver.CrowdsBlocks(packet))
+    {
+        SendAck(now); // Linux tcp_sack_new_ofo_skb(): while the runs that it is to tell of fit
+    }
     AckUrgency urgency = m_receiver.OnData(packet);
     if (m_receiver.Readable() > readable)
     {
@@ -261,24 +277,59 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     {
         return; // answered by data of ours
     }
-    if (urgency == AckUrgency::NOW || m_unacked >= m_spec.ackEvery || m_quickAcks > 0 ||
-        IsAckDueAfterRead())
+    bool leavesHole = urgency == AckUrgency::COMPRESSED;
+    if (urgency == AckUrgency::NOW || m_quickAcks > 0 || IsAckDueAfterRead() ||
+        (leavesHole ? !CompressesAck(now) : m_unacked >= m_spec.ackEvery))
     {
         m_quickAcks -= m_quickAcks > 0;
         SendAck(now);
     }
-    else if (!m_ackTimer.IsPending())
+    else if (!leavesHole && !m_ackTimer.IsPending())
     {
+        m_ackTimerSet = now;
         m_ackTimer.Set(now + m_spec.delayedAck);
     }
+}
+
+bool
+TcpEndpoint::CompressesAck(int64_t now)
+{
+    // Linux __tcp_ack_snd_check(), but that two segments in order which leave a hole count as one:
+    // there they do where they narrow the window.
+    if (m_compressed >= COMPRESSED_ACKS)
+    {
+        return false;
+    }
+    if (m_receiver.Next() != m_duplicatesOf)
+    {
+        m_duplicatesOf = m_receiver.Next();
+        m_duplicateAcks = 0;
+    }
+    if (m_duplicateAcks < DUPLICATE_ACKS)
+    {
+        ++m_duplicateAcks;
+        return false;
+    }
+    if (m_compressed++ == 0)
+    {
+        int64_t delay = std::min(COMPRESSION_TIME, m_peerRtt / COMPRESSION_RTTS);
+        m_compressionTimer.Set(now + delay + COMPRESSION_SLACK);
+    }
+    return true;
+}
+
+void
+TcpEndpoint::OnCompressedAck(int64_t now)
+{
+    SendAck(now);
 }
 
 bool
 TcpEndpoint::IsAckDueAfterRead() const
 {
     // Linux tcp_cleanup_rbuf(): the window has reopened, or all was read after a segment behind
-    // which the sender may be waiting.
-    bool isDrained = m_unacked > 0 && m_isPushed && m_receiver.Readable() == 0;
+    // which the sender may be waiting, and nothing out of order is left either.
+    bool isDrained = m_unacked > 0 && m_isPushed && m_receiver.Buffered() == 0;
     return isDrained || m_receiver.NeedsWindowUpdate();
 }
 
@@ -300,6 +351,13 @@ TcpEndpoint::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
 void
 TcpEndpoint::OnDelayedAck(int64_t now)
 {
+    int64_t expiry =
+        TimerWheel(m_spec.jiffy).Expiry(m_ackTimerSet, m_ackTimerSet + m_spec.delayedAck);
+    if (now < expiry)
+    {
+        m_ackTimer.Set(expiry);
+        return;
+    }
     SendAck(now);
 }
 
@@ -312,7 +370,9 @@ TcpEndpoint::MakeAck(const SackBlocks*& blocks)
     blocks = m_receiver.FillAck(ack);
     m_unacked = 0;
     m_isPushed = false;
+    m_compressed = 0;
     m_ackTimer.Cancel();
+    m_compressionTimer.Cancel();
     return ack;
 }
 

@@ -159,9 +159,12 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     void OnSynAck(int64_t now, const Packet& packet);
     void OnData(int64_t now, const Packet& packet);
     bool IsAckDueAfterRead() const;
+    /// Let a duplicate ACK wait for others. \returns false: it is to be sent at once
+    bool CompressesAck(int64_t now);
     void OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks);
     void OnSynTimer(int64_t now);
     void OnDelayedAck(int64_t now);
+    void OnCompressedAck(int64_t now);
 
     const TcpSpec m_spec;
     Channel m_channel;
@@ -182,16 +185,21 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     int64_t m_connectFailedTime{-1};
     int64_t m_finishedTime{-1};
 
-    int64_t m_peerRtt{0};      //!< latest SRTT of the other end, ns
-    uint32_t m_unacked{0};     //!< data segments received since the last ACK
-    uint32_t m_quickAcks;      //!< left to send at once
-    int64_t m_lastInOrder{0};  //!< when data arrived in order, ns
-    uint32_t m_echo{0};        //!< timestamp to echo
-    bool m_echoesMark{false};  //!< a mark arrived that the peer has not answered yet
-    bool m_isPushed{false};    //!< since the last ACK came a segment behind which the sender may
-                               //!< be waiting
-    bool m_isReceiving{false}; //!< the user is being told of new data; an ACK may follow
+    int64_t m_peerRtt{0};        //!< latest SRTT of the other end, ns
+    uint32_t m_unacked{0};       //!< data segments received since the last ACK
+    uint32_t m_quickAcks;        //!< left to send at once
+    int64_t m_lastInOrder{0};    //!< when data arrived in order, ns
+    uint32_t m_echo{0};          //!< timestamp to echo
+    bool m_echoesMark{false};    //!< a mark arrived that the peer has not answered yet
+    bool m_isPushed{false};      //!< since the last ACK came a segment behind which the sender may
+                                 //!< be waiting
+    uint64_t m_duplicatesOf{0};  //!< segment expected that the latest duplicate ACKs ask for
+    uint32_t m_duplicateAcks{0}; //!< sent at once for it
+    uint32_t m_compressed{0};    //!< ACKs that wait for m_compressionTimer
+    bool m_isReceiving{false};   //!< the user is being told of new data; an ACK may follow
+    int64_t m_ackTimerSet{0};    //!< ns
     Timer<TcpEndpoint, &TcpEndpoint::OnDelayedAck> m_ackTimer;
+    Timer<TcpEndpoint, &TcpEndpoint::OnCompressedAck> m_compressionTimer;
     Timer<TcpEndpoint, &TcpEndpoint::OnSynTimer> m_synTimer;
 };
 

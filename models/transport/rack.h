@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace tunnelcc
 {
@@ -18,7 +19,7 @@ namespace tunnelcc
  * delivered and an RTT plus a reordering window has passed since it was sent.
  *
  * As in Linux: while no reordering was seen, the window is 0 in recovery and once three segments
- * are sacked. Deviation: the reordering timer is exact, Linux's waits up to two jiffies longer.
+ * are sacked.
  */
 class Rack
 {
@@ -86,21 +87,21 @@ class Rack
     /**
      * Mark what is lost by now (step 5).
      * \param onLost called as (number) after each segment marked
-     * \returns when to look again, ns; NEVER if nothing is undecided
+     * \returns when the first of the segments that are undecided will be lost, ns; NEVER: none is
      */
     template <class OnLost>
     int64_t DetectLoss(int64_t now, Scoreboard& board, const TcpState& state, OnLost&& onLost)
     {
-        int64_t patience = m_rtt + ReorderingWindow(state, board.SackedOut());
+        m_patience = m_rtt + ReorderingWindow(state, board.SackedOut());
         while (board.InFlight() > 0)
         {
             uint64_t number = board.Oldest();
             const Segment& segment = board.At(number);
-            if (!WasSentAfter(m_sentTime, m_number, segment.sentTime, number))
+            if (!IsSuspect(number, segment))
             {
                 break;
             }
-            int64_t deadline = segment.sentTime + patience;
+            int64_t deadline = segment.sentTime + m_patience;
             if (deadline > now)
             {
                 return deadline;
@@ -109,6 +110,24 @@ class Rack
             onLost(number);
         }
         return NEVER;
+    }
+
+    /// When the last of the segments that DetectLoss() left undecided will be lost, ns: Linux looks
+    /// again then, for all of them. \pre there are such segments, and no ACK has come since
+    int64_t LastDeadline(Scoreboard& board) const
+    {
+        int64_t latest = 0;
+        for (std::optional<uint64_t> number = board.Oldest(); number;
+             number = board.NextSent(*number))
+        {
+            const Segment& segment = board.At(*number);
+            if (!IsSuspect(*number, segment))
+            {
+                break;
+            }
+            latest = segment.sentTime + m_patience;
+        }
+        return latest;
     }
 
     /// On a time-out: the first segment is lost, and all sent more than an RTT ago (step 6.3).
@@ -140,9 +159,16 @@ class Rack
         return time1 > time2 || (time1 == time2 && number1 > number2);
     }
 
+    /// Whether a segment sent later than this one was delivered.
+    bool IsSuspect(uint64_t number, const Segment& segment) const
+    {
+        return WasSentAfter(m_sentTime, m_number, segment.sentTime, number);
+    }
+
     int64_t m_sentTime{-1}; //!< transmission time of the latest-sent segment delivered
     uint64_t m_number{0};   //!< its number
     int64_t m_rtt{0};       //!< RTT of the latest delivery
+    int64_t m_patience{0};  //!< how long a segment may take, ns
     bool m_hasReordering{false};
     int m_windowSteps{1}; //!< quarter min-RTTs
     int m_persist{0};

@@ -58,7 +58,19 @@ Receiver::OnData(const Packet& packet)
         return packet.isFin ? AckUrgency::NOW : AckUrgency::DELAYED;
     }
     OnOutOfOrder(number, packet.length);
-    return AckUrgency::NOW;
+    return m_end > m_next ? AckUrgency::COMPRESSED : AckUrgency::NOW;
+}
+
+bool
+Receiver::CrowdsBlocks(const Packet& packet) const
+{
+    constexpr uint32_t SURE = 2; // to fit into an ACK (Linux TCP_SACK_BLOCKS_EXPECTED)
+    bool lengthens = false;
+    for (uint32_t i = 0; i < std::min(m_blockCount, SURE); ++i)
+    {
+        lengthens |= packet.segment == m_blocks.end[i] || packet.segment + 1 == m_blocks.begin[i];
+    }
+    return m_blockCount >= SURE && !lengthens && Expand(packet.segment) > m_next;
 }
 
 AckUrgency

@@ -20,6 +20,7 @@ namespace tunnelcc
 enum class AckUrgency
 {
     DELAYED,
+    COMPRESSED, //!< a hole is left: at once, or together with others like it
     NOW
 };
 
@@ -45,10 +46,20 @@ class Receiver
     /// Take in a data packet. \returns how soon an ACK is due; Readable() may have grown
     AckUrgency OnData(const Packet& packet);
 
+    /// Whether the packet, out of order, lengthens neither of the two latest runs: it may then push
+    /// another one out of the next ACK.
+    bool CrowdsBlocks(const Packet& packet) const;
+
     /// Whether the packet begins at or before what the last ACK said was next.
     bool IsNextToAck(const Packet& packet) const
     {
         return Expand(packet.segment) <= m_lastAcked;
+    }
+
+    /// The next segment expected.
+    uint64_t Next() const
+    {
+        return m_next;
     }
 
     /// Payload bytes in order that wait for the reader.

@@ -157,17 +157,17 @@ Scoreboard::UnmarkLost()
 }
 
 std::optional<uint64_t>
-Scoreboard::PopLost(Fifo<uint64_t>& queue)
+Scoreboard::FirstLost(Fifo<uint64_t>& queue)
 {
     while (!queue.IsEmpty())
     {
         uint64_t number = queue.Front();
-        queue.Pop();
         constexpr uint8_t RELEVANT = Segment::LOST | Segment::RETRANSMITTED | Segment::SACKED;
         if (number >= m_una && (At(number).flags & RELEVANT) == Segment::LOST)
         {
             return number;
         }
+        queue.Pop();
     }
     return std::nullopt;
 }
@@ -175,11 +175,11 @@ Scoreboard::PopLost(Fifo<uint64_t>& queue)
 std::optional<uint64_t>
 Scoreboard::NextLost()
 {
-    if (auto number = PopLost(m_lostAgain))
+    if (auto number = FirstLost(m_lostAgain))
     {
         return number;
     }
-    return PopLost(m_lostOnce);
+    return FirstLost(m_lostOnce);
 }
 
 uint64_t

@@ -153,7 +153,8 @@ class Scoreboard
     /// Take back every loss mark: what was marked is in flight again, as first sent.
     void UnmarkLost();
 
-    /// The next segment to retransmit: lost retransmissions first, then in order of marking.
+    /// The next segment to retransmit: lost retransmissions first, then in order of marking. The
+    /// same until Retransmit() or MarkLost().
     std::optional<uint64_t> NextLost();
 
     /// Oldest transmission in flight. \pre InFlight() > 0
@@ -264,7 +265,8 @@ class Scoreboard
     /// Merge a newly sacked segment with its neighbours' runs. \returns where the run ends
     uint64_t JoinRuns(uint64_t number);
 
-    std::optional<uint64_t> PopLost(Fifo<uint64_t>& queue);
+    /// First segment of the queue that is still lost; what stands before it leaves the queue.
+    std::optional<uint64_t> FirstLost(Fifo<uint64_t>& queue);
 
     std::vector<Segment> m_ring;
     std::vector<Flight> m_flights; //!< empty, or as long as m_ring

@@ -24,6 +24,7 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     event.now = now;
     event.priorInFlight = m_board.InFlight();
     uint64_t lostBefore = m_lost;
+    bool wasOtherTimer = m_reordering.deadline != NEVER || m_probe.deadline != NEVER;
     uint64_t bytesBefore = m_buffer.Acked();
 
     AckSummary summary = ProcessAcknowledgement(now, ack, packet, blocks);
@@ -62,11 +63,7 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     event.newlyLost = static_cast<uint32_t>(m_lost - lostBefore);
     RunCongestionControl(summary, event);
 
-    if (RestartsRto(now, summary))
-    {
-        m_rtoDeadline = now + m_rtt.Rto();
-        m_persistDeadline = NEVER;
-    }
+    RestartRto(now, summary, wasOtherTimer);
     TrySend(now);
     if (m_defersRetransmits)
     {
@@ -84,13 +81,14 @@ Sender::ProcessAcknowledgement(int64_t now,
                                const SackBlocks* blocks)
 {
     AckSummary summary;
-    uint64_t una = m_board.Una();
+    const uint64_t una = m_board.Una();
+    const uint64_t fack = m_board.Fack();
     m_rate.OnAckBegin();
     auto onDelivered =
         [&](uint64_t number, const Segment& segment, int64_t& oldest, int64_t& latest) {
             ++summary.delivered;
             m_rate.OnDelivered(number, segment);
-            m_rack.OnDelivered(now, number, segment, m_state.minRtt, m_board.Fack());
+            m_rack.OnDelivered(now, number, segment, m_state.minRtt, fack);
             if (!segment.Has(Segment::EVER_RETRANSMITTED))
             {
                 oldest = oldest < 0 ? segment.sentTime : oldest;
@@ -98,14 +96,7 @@ Sender::ProcessAcknowledgement(int64_t now,
                 summary.deliveredOriginal |= number < m_recoveryEnd;
             }
         };
-    m_board.AcknowledgeTo(
-        ack,
-        [&](uint64_t number, const Segment& segment) {
-            summary.ackedRetransmitted |= segment.Has(Segment::EVER_RETRANSMITTED);
-            onDelivered(number, segment, summary.oldestSent, summary.latestSent);
-        },
-        [&](const Segment& segment) { m_buffer.OnAcked(segment.length); });
-    summary.cumulative = static_cast<uint32_t>(ack - una);
+    // SACKs first, as Linux tcp_ack(): RACK goes by the RTT of what it is told of last.
     uint32_t sackedBefore = m_board.SackedOut();
     for (uint32_t i = packet.isDuplicate; i < packet.sackBlocks; ++i)
     {
@@ -116,6 +107,14 @@ Sender::ProcessAcknowledgement(int64_t now,
                      });
     }
     summary.sacked = m_board.SackedOut() - sackedBefore;
+    m_board.AcknowledgeTo(
+        ack,
+        [&](uint64_t number, const Segment& segment) {
+            summary.ackedRetransmitted |= segment.Has(Segment::EVER_RETRANSMITTED);
+            onDelivered(number, segment, summary.oldestSent, summary.latestSent);
+        },
+        [&](const Segment& segment) { m_buffer.OnAcked(segment.length); });
+    summary.cumulative = static_cast<uint32_t>(ack - una);
     return summary;
 }
 
@@ -166,8 +165,25 @@ Sender::IsAnswerToLoneSegment(const AckSummary& summary, const RateSample& rate)
            rate.priorDelivered + 1 == m_state.delivered;
 }
 
+void
+Sender::RestartRto(int64_t now, const AckSummary& summary, bool wasOtherTimer)
+{
+    // Linux tcp_set_xmit_timer(), tcp_rearm_rto(): one timer serves for reordering, probe and
+    // time-out. Where the time-out takes over from the others, it counts from the transmission of
+    // the queue's head.
+    bool isReordering = m_reordering.deadline != NEVER;
+    if (isReordering || RestartsRto(summary))
+    {
+        ArmRto(now, isReordering || (wasOtherTimer && !MayProbe()) ? HeadTime(now) : now);
+    }
+    if (summary.cumulative > 0)
+    {
+        m_persistDeadline = NEVER;
+    }
+}
+
 bool
-Sender::RestartsRto(int64_t now, const AckSummary& summary)
+Sender::RestartsRto(const AckSummary& summary)
 {
     // Linux tcp_clean_rtx_queue(): progress of SND.UNA does, or a SACK of data sent after the head
     // of the queue was last transmitted; else SACKs could put off the time-out for ever.

@@ -15,8 +15,9 @@ namespace tunnelcc
 void
 Sender::DetectLoss(int64_t now)
 {
-    m_reorderingDeadline =
-        m_rack.DetectLoss(now, m_board, m_state, [&](uint64_t number) { NoteLoss(now, number); });
+    m_reordering = {
+        m_rack.DetectLoss(now, m_board, m_state, [&](uint64_t number) { NoteLoss(now, number); }),
+        now};
 }
 
 void

@@ -15,8 +15,9 @@ namespace tunnelcc
 namespace
 {
 
-/// Two jiffies at HZ 250, added to the tail loss probe's time-out (Linux TCP_TIMEOUT_MIN).
-constexpr int64_t PROBE_MARGIN = 8'000'000;
+/// Added to the time-outs of reordering and of the tail loss probe (Linux TCP_TIMEOUT_MIN_US, since
+/// 6.6 and the stable kernels of October 2023).
+constexpr int64_t TIMEOUT_MARGIN = 2'000'000;
 
 } // namespace
 
@@ -32,7 +33,7 @@ Sender::UpdateTimer(int64_t now)
 {
     if (m_board.PacketsOut() > 0)
     {
-        int64_t deadline = std::min({m_rtoDeadline, m_reorderingDeadline, m_probeDeadline});
+        int64_t deadline = std::min({m_rto.deadline, m_reordering.deadline, m_probe.deadline});
         if (deadline != m_timer.Deadline())
         {
             m_timer.Set(deadline);
@@ -60,26 +61,60 @@ Sender::OnTimer(int64_t now)
     {
         OnPersistTimeout(now);
     }
-    else if (m_reorderingDeadline <= now)
+    else if (int64_t expiry = Expiry(now); expiry > now)
+    {
+        m_timer.Set(expiry);
+        return;
+    }
+    else if (m_reordering.deadline <= now)
     {
         OnReorderingTimeout(now);
     }
-    else if (m_probeDeadline <= now)
+    else if (m_probe.deadline <= now)
     {
         OnProbeTimeout(now);
     }
-    else if (m_rtoDeadline <= now)
+    else if (m_rto.deadline <= now)
     {
         OnRetransmissionTimeout(now);
     }
     UpdateTimer(now);
 }
 
+int64_t
+Sender::Expiry(int64_t now)
+{
+    // Linux sets one timer at a time, which ticks in jiffies. That is looked into only here, once a
+    // deadline has passed, because ACKs put most of them off.
+    TimerWheel wheel(m_spec.jiffy);
+    if (m_reordering.deadline <= now)
+    {
+        return wheel.Expiry(m_reordering.set, m_rack.LastDeadline(m_board) + TIMEOUT_MARGIN);
+    }
+    const Alarm& alarm = m_probe.deadline <= now ? m_probe : m_rto;
+    return wheel.Expiry(alarm.set, alarm.deadline);
+}
+
+void
+Sender::ArmRto(int64_t now, int64_t since)
+{
+    m_rto = {std::max(since + m_rtt.Rto(), now + 1), now};
+}
+
+int64_t
+Sender::HeadTime(int64_t now) const
+{
+    return m_board.PacketsOut() > 0 ? m_board.At(m_board.Una()).sentTime : now;
+}
+
 void
 Sender::OnReorderingTimeout(int64_t now)
 {
+    // Linux tcp_rack_reo_timeout(): until the next ACK there is no second look.
     uint64_t lostBefore = m_lost;
     DetectLoss(now);
+    m_reordering.deadline = NEVER;
+    ArmRto(now, HeadTime(now));
     if (m_lost == lostBefore)
     {
         return;
@@ -99,20 +134,26 @@ void
 Sender::ScheduleProbe(int64_t now)
 {
     // Linux tcp_schedule_loss_probe(), RFC 8985 section 7.2
-    m_probeDeadline = NEVER;
+    m_probe.deadline = NEVER;
     uint32_t out = m_board.PacketsOut();
-    if (out == 0 || m_probeEnd || m_state.caState != CaState::OPEN)
+    if (out == 0 || m_probeEnd || !MayProbe())
     {
         return;
     }
-    int64_t deadline = now + 2 * m_state.srtt + (out == 1 ? m_spec.minRto : PROBE_MARGIN);
-    m_probeDeadline = std::min(deadline, m_rtoDeadline);
+    int64_t deadline = now + 2 * m_state.srtt + (out == 1 ? m_spec.minRto : TIMEOUT_MARGIN);
+    m_probe = {std::min(deadline, m_rto.deadline), now};
+}
+
+bool
+Sender::MayProbe() const
+{
+    return m_state.caState == CaState::OPEN || m_state.caState == CaState::CWR;
 }
 
 void
 Sender::OnProbeTimeout(int64_t now)
 {
-    m_probeDeadline = NEVER;
+    m_probe.deadline = NEVER;
     ++m_counters.tailLossProbes;
     m_probeRetransmitted = !SendNew(now);
     if (m_probeRetransmitted)
@@ -125,7 +166,7 @@ Sender::OnProbeTimeout(int64_t now)
         Retransmit(now, last);
     }
     m_probeEnd = m_board.Nxt();
-    m_rtoDeadline = now + m_rtt.Rto();
+    ArmRto(now, now);
 }
 
 void
@@ -134,12 +175,15 @@ Sender::OnRetransmissionTimeout(int64_t now)
     // Linux tcp_retransmit_timer(), tcp_enter_loss()
     ++m_counters.rtos;
     m_rtt.BackOff();
-    m_reorderingDeadline = m_probeDeadline = NEVER;
+    m_reordering.deadline = m_probe.deadline = NEVER;
     m_probeEnd = 0;
     m_rack.OnTimeout(now, m_board, m_state, [&](uint64_t number) { NoteLoss(now, number); });
-    bool isNewEpisode = m_state.caState < CaState::CWR || m_board.Una() >= m_recoveryEnd;
+    bool isRepeated = m_timedOut == m_board.Una(); // icsk_retransmits
+    bool isNewEpisode = m_state.caState < CaState::CWR || m_board.Una() >= m_recoveryEnd ||
+                        (m_state.caState == CaState::LOSS && !isRepeated);
     m_recoveryEnd = m_board.Nxt();
-    m_isFrtoOn = true;
+    m_isFrtoOn = m_state.caState < CaState::RECOVERY || isRepeated;
+    m_timedOut = m_board.Una();
     if (isNewEpisode)
     {
         BeginUndo();
@@ -148,7 +192,6 @@ Sender::OnRetransmissionTimeout(int64_t now)
     }
     m_state.cwnd = m_board.InFlight() + 1;
     SetCaState(CaState::LOSS, now);
-    m_rtoDeadline = now + m_rtt.Rto();
     Retransmit(now, m_board.Una());
 }
 

@@ -187,7 +187,7 @@ Sender::TrySend(int64_t now)
     if (isPaced)
     {
         m_pacer.OnBurst(now, burst.bytes, m_state.pacingRate);
-        if (burst.segments == perBurst)
+        if (burst.isRepair || burst.segments == perBurst)
         {
             m_pacingTimer.Set(m_pacer.NextSend());
         }
@@ -203,8 +203,33 @@ Sender::SegmentsPerBurst() const
 }
 
 Sender::Burst
+Sender::RepairBurst(int64_t now, uint32_t perBurst)
+{
+    // Linux tcp_xmit_retransmit_queue(): pacing lets one buffer go at a time, which is what was
+    // lost of neighbours that were sent together.
+    Burst burst;
+    burst.isRepair = true;
+    auto lost = NextLost();
+    const int64_t sentTime = m_board.At(*lost).sentTime;
+    for (uint64_t number = *lost; lost == number && m_board.At(number).sentTime == sentTime &&
+                                  burst.segments < perBurst && m_board.InFlight() < m_state.cwnd;
+         ++number)
+    {
+        Retransmit(now, number);
+        burst.bytes += m_board.At(number).length;
+        ++burst.segments;
+        lost = NextLost();
+    }
+    return burst;
+}
+
+Sender::Burst
 Sender::SendBurst(int64_t now, uint32_t perBurst, bool isOne)
 {
+    if (isOne && NextLost())
+    {
+        return RepairBurst(now, perBurst);
+    }
     Burst burst;
     uint32_t filled = 0; // segments of the current super-segment
     while (m_board.InFlight() < m_state.cwnd && !(isOne && burst.segments == perBurst))
@@ -339,7 +364,7 @@ Sender::SendNew(int64_t now, bool fillsWindow, bool isPushed)
     bool isIdle = m_board.PacketsOut() == 0;
     if (isIdle)
     {
-        m_rtoDeadline = now + m_rtt.Rto();
+        ArmRto(now, now);
     }
     uint64_t number = m_board.Nxt();
     Segment& segment = m_board.Append(length, flags);
@@ -356,6 +381,10 @@ void
 Sender::Retransmit(int64_t now, uint64_t number)
 {
     AnnounceTransmission(now);
+    if (number == m_board.Una() && m_reordering.deadline == NEVER)
+    {
+        ArmRto(now, now); // Linux tcp_xmit_retransmit_queue()
+    }
     m_board.Retransmit(number);
     m_undo.OnRetransmit(TimestampClock(now));
     ++m_counters.retransmits;

@@ -16,6 +16,7 @@
 #include "rtt-estimator.h"
 #include "scoreboard.h"
 #include "send-buffer.h"
+#include "timer-wheel.h"
 #include "undo.h"
 
 #include <cstdint>
@@ -153,11 +154,19 @@ class Sender
         int64_t latestSacked{-1};
     };
 
+    /// When something is due, and when that was determined; ns.
+    struct Alarm
+    {
+        int64_t deadline{NEVER};
+        int64_t set{0};
+    };
+
     /// What TrySend() got out at once.
     struct Burst
     {
         uint32_t segments{0};
         uint64_t bytes{0};     //!< payload
+        bool isRepair{false};  //!< of lost segments
         bool isLimited{false}; //!< cwnd leaves less room than DefersNew() wants
     };
 
@@ -166,6 +175,8 @@ class Sender
     uint32_t SegmentsPerBurst() const;
     /// Send what the windows allow. \param isOne no more than one burst
     Burst SendBurst(int64_t now, uint32_t perBurst, bool isOne);
+    /// Send lost segments as paced. \pre there are some
+    Burst RepairBurst(int64_t now, uint32_t perBurst);
     /// Whether new data waits until a whole burst of it may go.
     bool DefersNew(int64_t now, uint32_t perBurst) const;
     /// Payload bytes that the peer's window allows.
@@ -196,7 +207,8 @@ class Sender
                                       const SackBlocks* blocks);
     int64_t UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo);
     bool IsAnswerToLoneSegment(const AckSummary& summary, const RateSample& rate) const;
-    bool RestartsRto(int64_t now, const AckSummary& summary);
+    void RestartRto(int64_t now, const AckSummary& summary, bool wasOtherTimer);
+    bool RestartsRto(const AckSummary& summary);
     /// Whether a D-SACK of the segment answers the tail loss probe.
     bool IsOfProbe(uint64_t duplicate) const;
     void OnDuplicate(uint64_t number, bool isOfProbe, const RateSample& rate);
@@ -222,6 +234,14 @@ class Sender
 
     // Timers
     void OnTimer(int64_t now);
+    /// When the timer fires whose deadline has passed, ns.
+    int64_t Expiry(int64_t now);
+    /// Let the time-out count from `since`.
+    void ArmRto(int64_t now, int64_t since);
+    /// When the first segment outstanding was sent last, ns; `now` if there is none.
+    int64_t HeadTime(int64_t now) const;
+    /// Whether tail loss probes may be sent in this state.
+    bool MayProbe() const;
     void OnPacingTimer(int64_t now);
     void OnReorderingTimeout(int64_t now);
     void OnProbeTimeout(int64_t now);
@@ -266,11 +286,12 @@ class Sender
     bool m_defersRetransmits{false}; //!< for this ACK, as F-RTO wants
     uint64_t m_probeEnd{0};          //!< segment that answers the tail loss probe; 0: none
     bool m_probeRetransmitted{false};
-    uint64_t m_lost{0}; //!< segments marked lost so far
+    uint64_t m_timedOut{UINT64_MAX}; //!< SND.UNA at the latest time-out
+    uint64_t m_lost{0};              //!< segments marked lost so far
 
-    int64_t m_rtoDeadline{NEVER};
-    int64_t m_reorderingDeadline{NEVER};
-    int64_t m_probeDeadline{NEVER};
+    Alarm m_rto;
+    Alarm m_reordering; //!< for the first of the segments that are undecided
+    Alarm m_probe;
     int64_t m_persistDeadline{NEVER};
     Timer<Sender, &Sender::OnTimer> m_timer;
     Timer<Sender, &Sender::OnPacingTimer> m_pacingTimer;

@@ -274,8 +274,8 @@ class LastingMinRttTest : public SimulationTestCase
         RunUntil(402'000 * MS);
         NS_TEST_EXPECT_MSG_EQ(exchange.client.State().minRtt, 100 * MS, "of the first second");
         NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(400'001 * MS),
-                              "406@400325",
-                              "300 + 100 / 4 ms; Linux has forgotten: 300 + 300 / 4");
+                              "406@400327",
+                              "300 + 100 / 4 + 2 ms; Linux has forgotten: 300 + 300 / 4 + 2");
     }
 };
 

@@ -135,6 +135,90 @@ class DelayedAckTest : public SimulationTestCase
     }
 };
 
+class CompressedAckTest : public SimulationTestCase
+{
+  public:
+    CompressedAckTest()
+        : SimulationTestCase("Beyond the third, duplicate ACKs wait for up to a millisecond")
+    {
+    }
+
+  private:
+    void Check(int64_t rtt, const std::string& acks)
+    {
+        Exchange exchange(rtt);
+        exchange.client.control.cwnd = 100;
+        exchange.Connect();
+        exchange.WriteSegments(200 * MS, 16); // uses up the quick ACKs
+        exchange.toServer.LoseSegment(16);
+        exchange.WriteSegments(1'000 * MS, 7);
+        RunUntil(1'000 * MS + rtt);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(1'000 * MS),
+                              acks,
+                              "RTT " << rtt / MS << " ms");
+        ns3::Simulator::Destroy();
+    }
+
+    void DoRun() override
+    {
+        Check(100 * MS, "16[17-18)@1050 16[17-19)@1050 16[17-20)@1050 16[17-23)@1051.1");
+        Check(10 * MS, "16[17-18)@1005 16[17-19)@1005 16[17-20)@1005 16[17-23)@1005.6");
+    }
+};
+
+class ManyCompressedAcksTest : public SimulationTestCase
+{
+  public:
+    ManyCompressedAcksTest()
+        : SimulationTestCase("No more than 44 duplicate ACKs become one; a filled hole ends them")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.client.control.cwnd = 100;
+        exchange.Connect();
+        exchange.WriteSegments(200 * MS, 16);
+        exchange.toServer.HoldSegment(16, 500 * US);
+        exchange.WriteSegments(310 * MS, 60);
+        RunUntil(400 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(310 * MS),
+                              "16[17-18)@360 16[17-19)@360 16[17-20)@360 16[17-65)@360 76@360.5",
+                              "ACKs");
+    }
+};
+
+class ManyHolesTest : public SimulationTestCase
+{
+  public:
+    ManyHolesTest()
+        : SimulationTestCase("No run of segments goes untold because ACKs were compressed")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.client.control.cwnd = 100;
+        exchange.Connect();
+        exchange.WriteSegments(200 * MS, 16);
+        for (uint32_t segment = 16; segment < 28; segment += 2)
+        {
+            exchange.toServer.LoseSegment(segment);
+        }
+        exchange.WriteSegments(310 * MS, 12);
+        RunUntil(400 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(310 * MS),
+                              "16[17-18)@360 16[19-20)[17-18)@360 16[21-22)[19-20)[17-18)@360 "
+                              "16[23-24)[21-22)[19-20)@360 16[25-26)[23-24)[21-22)@360 "
+                              "16[27-28)[25-26)[23-24)@361.1",
+                              "each when the next hole opens");
+    }
+};
+
 class PushTest : public SimulationTestCase
 {
   public:
@@ -614,6 +698,9 @@ class TransportExchangeTestSuite : public ns3::TestSuite
         AddTestCase(new HandshakeTest, Duration::QUICK);
         AddTestCase(new LostHandshakeTest, Duration::QUICK);
         AddTestCase(new DelayedAckTest, Duration::QUICK);
+        AddTestCase(new CompressedAckTest, Duration::QUICK);
+        AddTestCase(new ManyCompressedAcksTest, Duration::QUICK);
+        AddTestCase(new ManyHolesTest, Duration::QUICK);
         AddTestCase(new PushTest, Duration::QUICK);
         AddTestCase(new QuickAckAfterGapTest, Duration::QUICK);
         AddTestCase(new PiggybackTest, Duration::QUICK);

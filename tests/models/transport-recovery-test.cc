@@ -56,18 +56,226 @@ class ReorderingTimerTest : public SimulationTestCase
     }
 
   private:
-    void DoRun() override
+    void Check(int64_t jiffy, const std::string& repair)
     {
-        Exchange exchange;
+        TcpSpec spec = Exchange::Spec();
+        spec.jiffy = jiffy;
+        Exchange exchange(100 * MS, spec);
         exchange.Connect();
         exchange.toServer.LoseSegment(2);
         exchange.WriteSegments(100 * MS, 5);
         RunUntil(1'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS), "2@225", "100 + 100 + 100 / 4");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS), repair, "after SACKs at 200 ms");
         NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 1, "one reduction");
         NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().tailLossProbes,
                               0,
                               "no probe while there are SACKs");
+        ns3::Simulator::Destroy();
+    }
+
+    void DoRun() override
+    {
+        Check(0, "2@227");      // 100 / 4 + 2 ms
+        Check(4 * MS, "2@232"); // 27 ms are 7 jiffies, and one more ends
+    }
+};
+
+class LastHoleTest : public SimulationTestCase
+{
+  public:
+    LastHoleTest()
+        : SimulationTestCase("The reordering timer waits for the last of several holes")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        exchange.toServer.LoseSegment(0);
+        exchange.toServer.LoseSegment(1);
+        exchange.toServer.LoseSegment(2);
+        exchange.WriteSegments(100 * MS, 2);
+        exchange.WriteSegments(110 * MS, 2);
+        RunUntil(236 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Board().LostOut(), 0, "none yet");
+        RunUntil(238 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Board().LostOut(),
+                              3,
+                              "all 25 + 2 ms after the SACK of segment 3");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(111 * MS), "0@237", "the first goes at once");
+    }
+};
+
+class DelayedSampleTest : public SimulationTestCase
+{
+  public:
+    DelayedSampleTest()
+        : SimulationTestCase(
+              "An ACK that was delayed and then brings a SACK tells RACK its own RTT")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TcpSpec late = Exchange::Spec();
+        late.acksPushed = false;
+        Exchange exchange(100 * MS, Exchange::Spec(), late);
+        exchange.Connect();
+        exchange.client.control.cwnd = 40;
+        exchange.WriteSegments(100 * MS, 16); // uses up the quick ACKs
+        exchange.toServer.LoseSegment(17);
+        exchange.WriteSegments(310 * MS, 2);
+        exchange.WriteSegments(340 * MS, 1);
+        RunUntil(1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(310 * MS, 400 * MS),
+                              "17[18-19)@390",
+                              "segment 16 after 30 ms, with the SACK of 18");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(341 * MS),
+                              "17@467",
+                              "130 ms is how long an ACK may take: 25 + 2 ms more");
+    }
+};
+
+class PacedRepairTest : public SimulationTestCase
+{
+  public:
+    PacedRepairTest()
+        : SimulationTestCase("Pacing lets one buffer of lost segments go at a time")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.pacingQuantum = 2 * MS;
+        Exchange exchange(100 * MS, spec, spec);
+        exchange.client.control.cwnd = 40;
+        exchange.client.control.ssthresh = 40;
+        exchange.client.control.pacingRate = 1448e3; // a segment a millisecond
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 10); // not paced
+        for (uint32_t segment : {10, 13, 14, 15})
+        {
+            exchange.toServer.LoseSegment(segment);
+        }
+        exchange.WriteSegments(310 * MS, 10);
+        RunUntil(416 * MS);
+        exchange.client.control.SetCwnd(40); // PRR would let one go for each SACK
+        RunUntil(1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(310 * MS, 400 * MS),
+                              "10@310 11@310 12@311 13@311 14@313 15@313 16@315 17@315 18@317 "
+                              "19@317",
+                              "pairs");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(400 * MS),
+                              "10@415 13@415.5 14@416.5 15@416.5",
+                              "what was lost of each");
+    }
+};
+
+class HeadTimeOutTest : public SimulationTestCase
+{
+  public:
+    HeadTimeOutTest()
+        : SimulationTestCase("The time-out starts anew when the first segment is sent again")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 10);
+        exchange.toServer.LoseSegment(10, 2);
+        exchange.WriteSegments(1'000 * MS, 4);
+        RunUntil(2'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(1'001 * MS),
+                              "10@1100 10@1400",
+                              "300 ms after the retransmission, not after the first ACK before it");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().rtos, 1, "a time-out");
+    }
+};
+
+class TimeOutInRecoveryTest : public SimulationTestCase
+{
+  public:
+    TimeOutInRecoveryTest()
+        : SimulationTestCase("After a time-out in recovery what is lost goes before new data")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 10);
+        exchange.toServer.LoseSegment(10, 2);
+        exchange.toServer.LoseSegment(12, 2);
+        exchange.WriteSegments(310 * MS, 4);
+        exchange.WriteSegments(500 * MS, 4);
+        RunUntil(838 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(311 * MS),
+                              "10@437 10@737 12@837",
+                              "no test of whether the time-out was spurious");
+    }
+};
+
+class SecondTimeOutTest : public SimulationTestCase
+{
+  public:
+    SecondTimeOutTest()
+        : SimulationTestCase("A time-out after progress reduces the window again")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        for (uint32_t segment = 0; segment < 10; ++segment)
+        {
+            exchange.toServer.LoseSegment(segment);
+        }
+        exchange.toServer.LoseSegment(9, 1);
+        exchange.toServer.LoseSegment(1, 1);
+        exchange.toServer.LoseSegment(2, 1);
+        exchange.WriteSegments(100 * MS, 10);
+        RunUntil(5'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().rtos,
+                              3,
+                              "of segment 0, of 1 once 0 has arrived, of 2 once 1 has");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 3, "one for each");
+    }
+};
+
+class TimerWheelTest : public SimulationTestCase
+{
+  public:
+    TimerWheelTest()
+        : SimulationTestCase("Timers fire by jiffies, and the longer ones by eight of them")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const TimerWheel wheel(4 * MS);
+        // Linux 6.18 at HZ 250: delayed ACKs after 40 to 44 ms, 212 ms after 212 to 216, 424 ms
+        // after 428 to 456, 848 ms after 864 or so.
+        NS_TEST_EXPECT_MSG_EQ(wheel.Expiry(1'000 * MS, 1'040 * MS), 1'044 * MS, "at a tick");
+        NS_TEST_EXPECT_MSG_EQ(wheel.Expiry(1'003 * MS, 1'043 * MS), 1'044 * MS, "before one");
+        NS_TEST_EXPECT_MSG_EQ(wheel.Expiry(1'000 * MS, 1'211 * MS), 1'216 * MS, "rounded up");
+        NS_TEST_EXPECT_MSG_EQ(wheel.Expiry(1'000 * MS, 1'248 * MS), 1'252 * MS, "62 jiffies");
+        NS_TEST_EXPECT_MSG_EQ(wheel.Expiry(1'000 * MS, 1'252 * MS), 1'280 * MS, "63 jiffies");
+        NS_TEST_EXPECT_MSG_EQ(wheel.Expiry(1'000 * MS, 1'424 * MS), 1'440 * MS, "of 32 ms");
+        NS_TEST_EXPECT_MSG_EQ(wheel.Expiry(0, 2'016 * MS), 2'048 * MS, "of 256 ms");
+        NS_TEST_EXPECT_MSG_EQ(TimerWheel(0).Expiry(0, 7), 7, "exact");
     }
 };
 
@@ -101,9 +309,9 @@ class ReorderingTest : public SimulationTestCase
         wire.HoldSegment(22, 40 * MS);
         exchange.WriteSegments(2'000 * MS, 10);
         RunUntil(3'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(wire.Data(2'001 * MS), "22@2125", "40 ms late: beyond 25 ms");
+        NS_TEST_EXPECT_MSG_EQ(wire.Data(2'001 * MS), "22@2127", "40 ms late: beyond 27 ms");
         NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(2'051 * MS),
-                              "30@2090 30[D22-23)@2175",
+                              "30@2090 30[D22-23)@2177",
                               "the original, then the retransmission");
 
         exchange.client.control.SetCwnd(10);
@@ -148,7 +356,7 @@ class TailLossProbeTest : public SimulationTestCase
 {
   public:
     TailLossProbeTest()
-        : SimulationTestCase("A probe after two SRTT and 8 ms turns a lost tail into a SACK")
+        : SimulationTestCase("A probe after two SRTT and 2 ms turns a lost tail into a SACK")
     {
     }
 
@@ -162,13 +370,13 @@ class TailLossProbeTest : public SimulationTestCase
         exchange.WriteSegments(100 * MS, 10);
         RunUntil(2'000 * MS);
         NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS),
-                              "9@408 8@508",
+                              "9@402 8@502",
                               "the last segment, then what its SACK shows lost");
         const SenderCounters& counters = exchange.client.tcp.GetSender().Counters();
         NS_TEST_EXPECT_MSG_EQ(counters.tailLossProbes, 1, "one probe");
         NS_TEST_EXPECT_MSG_EQ(counters.rtos, 0, "no time-out");
         NS_TEST_EXPECT_MSG_EQ(
-            (exchange.client.control.reductions == std::vector<int64_t>{508 * MS}),
+            (exchange.client.control.reductions == std::vector<int64_t>{502 * MS}),
             true,
             "one reduction");
     }
@@ -194,7 +402,7 @@ class ProbeNewDataTest : public SimulationTestCase
         exchange.WriteSegments(100 * MS, 3);
         RunUntil(2'000 * MS);
         NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS),
-                              "2@308 0@408 1@508",
+                              "2@302 0@402 1@502",
                               "segment 2 probes; then PRR, a segment for each delivered");
         NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().rtos, 0, "no time-out");
     }
@@ -250,9 +458,9 @@ class NeedlessProbeTest : public SimulationTestCase
         exchange.WriteSegments(100 * MS, 10);
         exchange.WriteSegments(1'000 * MS, 2);
         RunUntil(2'000 * MS);
-        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS, 1'000 * MS), "9@408", "a probe");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS, 1'000 * MS), "9@402", "a probe");
         NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(151 * MS, 1'000 * MS),
-                              "9@400 10@400 10[D9-10)@458",
+                              "9@400 10@400 10[D9-10)@452",
                               "the original, then the probe");
         NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 0, "no loss");
         NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 10, "the window stays");
@@ -334,9 +542,9 @@ class TimeOutRecoveryTest : public SimulationTestCase
         }
         exchange.toServer.LoseSegment(9, 1);
         exchange.WriteSegments(100 * MS, 10);
-        RunUntil(609 * MS);
+        RunUntil(603 * MS);
         NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS),
-                              "9@308 0@608",
+                              "9@302 0@602",
                               "the probe is lost too; 300 ms after it, the first segment");
         NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 1, "one segment");
         NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Board().LostOut(), 10, "all lost");
@@ -433,6 +641,13 @@ class TransportRecoveryTestSuite : public ns3::TestSuite
     {
         AddTestCase(new FastRetransmitTest, Duration::QUICK);
         AddTestCase(new ReorderingTimerTest, Duration::QUICK);
+        AddTestCase(new LastHoleTest, Duration::QUICK);
+        AddTestCase(new DelayedSampleTest, Duration::QUICK);
+        AddTestCase(new PacedRepairTest, Duration::QUICK);
+        AddTestCase(new HeadTimeOutTest, Duration::QUICK);
+        AddTestCase(new TimeOutInRecoveryTest, Duration::QUICK);
+        AddTestCase(new SecondTimeOutTest, Duration::QUICK);
+        AddTestCase(new TimerWheelTest, Duration::QUICK);
         AddTestCase(new ReorderingTest, Duration::QUICK);
         AddTestCase(new LostRetransmissionTest, Duration::QUICK);
         AddTestCase(new TailLossProbeTest, Duration::QUICK);
