@@ -41,7 +41,7 @@ def test_two_thirds_of_the_send_buffer_hold_a_170_ms_flow_to_130_mbps():
 
 def test_every_share_has_a_label_and_a_source():
     for kernel in kernels().values():
-        assert len(kernel.sources) == 8
+        assert len(kernel.sources) == 9
         for label, source in kernel.sources.values():
             assert label in ("measured", "source code", "inferred")
             assert len(source) > 20

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 import pytest
 
 import tunnelcc as tc
@@ -20,19 +22,22 @@ def test_losses_of_a_bulk_flow_delay_messages_on_its_carrier_and_not_on_another(
         {"cc": "bbr", "rate": "10Mbps", "write_size": 10_000},
         {"cc": "bbr", "rate": "80kbps", "write_size": 1000, "start": "500ms"},
     ]
-    latency = {}
+    p95 = {}
     for carriers in ("all", "flow"):
         for loss in ("0%", "1%"):
             tunnel = {"name": "gost-relay-mws", "cc": "bbr", "carriers": carriers}
-            result = _run(tunnel, flows, path={**LOSSY, "loss": loss}, warmup="2s")
-            latency[carriers, loss] = result.to_dict()["flows"][1]["messages"]
-            assert latency[carriers, loss]["count"] == pytest.approx(100, abs=2)
-    for messages in latency.values():
-        assert 0.02 < messages["latency_p50_s"] < 0.03
+            messages = []
+            for seed in range(1, 6):  # in some the messages' own carrier loses several packets
+                path = {**LOSSY, "loss": loss}
+                result = _run(tunnel, flows, path=path, warmup="2s", seed=seed)
+                messages.append(result.to_dict()["flows"][1]["messages"])
+                assert messages[-1]["count"] == pytest.approx(100, abs=2)
+                assert 0.02 < messages[-1]["latency_p50_s"] < 0.03
+            p95[carriers, loss] = statistics.median(m["latency_p95_s"] for m in messages)
     # Half a round trip; with a loss in flight, 1.5 and what it takes to notice.
-    for messages in (latency["all", "0%"], latency["flow", "0%"], latency["flow", "1%"]):
-        assert messages["latency_p95_s"] < 0.03
-    assert latency["all", "1%"]["latency_p95_s"] > 0.05
+    for undelayed in (p95["all", "0%"], p95["flow", "0%"], p95["flow", "1%"]):
+        assert undelayed < 0.03
+    assert p95["all", "1%"] > 0.05
 
 
 def test_messages_are_timed_without_a_tunnel_too():

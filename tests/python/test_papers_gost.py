@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import statistics
 from functools import cache
 from pathlib import Path
 
@@ -29,10 +30,10 @@ MIB = 2**20
 
 
 @cache
-def steady(tunnel: str, cc: str) -> tc.Result:
+def steady(tunnel: str, cc: str, seed: int = 1) -> tc.Result:
     """One stream from 5 to 45 s after its data begin: four of BBR's ProbeRTT intervals."""
     table = scenario.read_scenario(FOLDER / "scenario.toml")
-    changes = {"tunnel": tunnel, "cc": cc, "warmup": "7s", "duration": "47s"}
+    changes = {"tunnel": tunnel, "cc": cc, "seed": seed, "warmup": "7s", "duration": "47s"}
     return tc.run(scenario.build(table, {**changes, "probe_interval": "10ms"}), progress=False)
 
 
@@ -55,8 +56,13 @@ def test_one_stream_reaches_what_the_window_allows():
 
 
 def test_tls_costs_its_records():
-    cost = 1 - steady(WSS, "cubic").goodput / steady(WS, "cubic").goodput
-    # 22 bytes per 4104; what waits for a burst hides or adds a tenth of that.
+    wss, ws = (
+        statistics.fmean(steady(tunnel, "cubic", seed).goodput for seed in range(1, 7))
+        for tunnel in (WSS, WS)
+    )
+    cost = 1 - wss / ws
+    # 22 bytes per 4104. In one run, which phase of the hosts' timers a stream begins in hides or
+    # adds a third of that.
     assert cost == pytest.approx(22 / 4104, rel=0.2)
 
 

@@ -21,9 +21,9 @@ _OVERESTIMATE = (
     "Packets that the emulated link sent late come bunched, and BBR takes the link for faster than "
     "it is: the reference's for 49.15 Mbit/s at 10 ms and 1 % loss, where 48.27 fit. So it paces "
     "into the queue. How far depends on the shape of the lateness, of which only a percentile is "
-    "known: with none the queue is 3.4 ms, with an exponential one of that percentile 5.6 ms. Linux "
-    "over a link with that very jitter, measured since, has 5.6 and 5.7 ms, and without it 4.0 to "
-    "4.7: the model is right, the lateness assumed is not the reference's."
+    "known: with none the queue is 3.4 ms, with an exponential one of that percentile 5.6 ms. "
+    "Linux over a link with that very jitter, measured since, has 5.6 and 5.7 ms, and without it "
+    "4.0 to 4.7: the lateness that is assumed is not the reference's."
 )
 _LATE_LINK = (
     "Fractions of a millisecond: the emulated link itself was up to 0.2 ms late, and the reference "
