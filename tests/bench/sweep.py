@@ -3,12 +3,14 @@
 
 Each step is `tunnelcc sweep` in a process of its own, start-up, storage and printing included. CPU
 time is that of the process and its workers; the simulations' own is that of a tenth of the runs,
-repeated in one process before and after the sweep, as a machine's speed drifts.
+repeated with as many processes at once as the sweep has, for cores that share a cache or are
+threads of one are slower together, and before and after the sweep, as a machine's speed drifts.
 """
 
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -80,15 +82,24 @@ def seconds(code: str, argument: str, directory: Path) -> float:
     return float(subprocess.check_output([sys.executable, "-c", code, argument], cwd=directory))
 
 
+def simulation_seconds(directory: Path, processes: int) -> float:
+    """Return the CPU time of one simulation while every core simulates, in seconds."""
+    command = [sys.executable, "-c", SIMULATE, "thousand.toml"]
+    running = [
+        subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE) for _ in range(processes)
+    ]
+    return statistics.mean(float(process.communicate()[0]) for process in running)
+
+
 def measure(directory: Path) -> dict[str, Any]:
     """Run everything in ``directory`` and return one table."""
     cores = len(os.sched_getaffinity(0))
     for name, text in (("thousand", THOUSAND), ("ten-thousand", TEN_THOUSAND)):
         (directory / f"{name}.toml").write_text(text, "utf-8")
     sweep = [sys.executable, "-m", "tunnelcc", "sweep"]
-    before = seconds(SIMULATE, "thousand.toml", directory)
+    before = simulation_seconds(directory, cores)
     first = run([*sweep, "thousand.toml"], directory)
-    simulation = (before + seconds(SIMULATE, "thousand.toml", directory)) / 2
+    simulation = (before + simulation_seconds(directory, cores)) / 2
     again = run([*sweep, "thousand.toml"], directory)
     opened = seconds(OPEN, "runs/thousand", directory)
     many = run([*sweep, "ten-thousand.toml"], directory)
