@@ -308,13 +308,6 @@ Sender::CongestionRoom() const
     return uint64_t{m_state.cwnd - std::min(m_state.cwnd, m_board.InFlight())} * m_state.mss;
 }
 
-std::optional<uint64_t>
-Sender::NextLost()
-{
-    bool isAny = !m_defersRetransmits && m_board.LostOut() > m_board.RetransmittedOut();
-    return isAny ? m_board.NextLost() : std::nullopt;
-}
-
 std::optional<uint16_t>
 Sender::NewSegmentLength(bool fillsWindow) const
 {

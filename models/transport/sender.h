@@ -183,7 +183,13 @@ class Sender
     uint64_t PeerRoom() const;
     /// Payload bytes that cwnd allows.
     uint64_t CongestionRoom() const;
-    std::optional<uint64_t> NextLost();
+
+    std::optional<uint64_t> NextLost()
+    {
+        bool isAny = !m_defersRetransmits && m_board.LostOut() > m_board.RetransmittedOut();
+        return isAny ? m_board.NextLost() : std::nullopt;
+    }
+
     /// Length of the next new segment, if one may be sent. \param fillsWindow however little room
     /// the window leaves
     std::optional<uint16_t> NewSegmentLength(bool fillsWindow = false) const;
