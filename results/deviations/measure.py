@@ -122,7 +122,7 @@ EFFECTS = (
         "bbr-policer", "ns3::TcpBbr", "bbr", "policers are not detected", "`bbr_lt_bw_sampling()`",
         "one packet in four is lost", "Mbit/s",
         goodput(path={"loss": "25%", "loss_pattern": "periodic"}, duration="20s", warmup="2s"),
-        (1.5, 6), 2,
+        (3, 6), 2,
     ),
     Effect(
         "bbr-ties", "ns3::TcpBbr", "bbr",

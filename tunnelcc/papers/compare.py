@@ -265,7 +265,7 @@ def misfit(ratios: Iterable[float]) -> float:
     return math.fsum(math.log(ratio) ** 2 for ratio in ratios)
 
 
-def best(candidates: Sequence[tuple[str, float]], slack: float = 1e-3) -> str:
+def best(candidates: Sequence[tuple[str, float]], slack: float = 1e-4) -> str:
     """Return the candidate of the least misfit, of equal ones (within ``slack``) the first."""
     least = min(value for _, value in candidates)
     return next(name for name, value in candidates if value <= least + slack)

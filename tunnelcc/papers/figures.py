@@ -339,13 +339,16 @@ def _plot_panel(
         members = {cell.point.axes[across]: cell for cell in _select(cells, {series: name})}
         x = [place + shift for place, value in enumerate(positions) if value in members]
         row = [members[value] for value in positions if value in members]
-        style = algorithm_style(name)
+        if series == "cc" or len(names) > 1:
+            style, prefix = algorithm_style(name), f"{name}, "
+        else:
+            style, prefix = category_style(2), ""  # the panel's title says what they are of
         axes.bar(
             x, [cell.published / scale for cell in row], _BAR,
             facecolor=style["color"], alpha=0.25, edgecolor=style["color"],
-            label=f"{name}, published",
+            label=f"{prefix}published",
         )  # fmt: skip
-        _points(axes, x, row, style, f"{name}, simulated")
+        _points(axes, x, row, style, f"{prefix}simulated")
         if others:
             twins = {cell.point.axes[across]: cell for cell in _select(others, {series: name})}
             beside = [twins[cell.point.axes[across]] for cell in row]
