@@ -2,15 +2,14 @@
 """What a sweep costs beside its simulations, as `make bench` measures it.
 
 Each step is `tunnelcc sweep` in a process of its own, start-up, storage and printing included. CPU
-time is that of the process and its workers; the simulations' own is that of a tenth of the runs,
-repeated with as many processes at once as the sweep has, for cores that share a cache or are
-threads of one are slower together, and before and after the sweep, as a machine's speed drifts.
+time is that of the process and its workers. What a run costs beside its simulation is measured with
+as many runs, stored as fully, on a path so slow that there is little to simulate: next to 12 ms of
+simulation, whose speed drifts by a fifth from minute to minute, it would drown.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ cc = ["bbr", "cubic"]
 "path.rtt" = ["10ms", "20ms", "40ms", "80ms", "160ms"]
 "path.loss" = [0, "0.01%", "0.1%", "1%", "3%"]
 """
+SLOW = THOUSAND.replace('rate = "50Mbps"', 'rate = "500kbps"\nbuffer = "30kB"')
 TEN_THOUSAND = """
 duration = "1s"
 [path]
@@ -81,24 +81,16 @@ def seconds(code: str, argument: str, directory: Path) -> float:
     return float(subprocess.check_output([sys.executable, "-c", code, argument], cwd=directory))
 
 
-def simulation_seconds(directory: Path, processes: int) -> float:
-    """Return the CPU time of one simulation while every core simulates, in seconds."""
-    command = [sys.executable, "-c", SIMULATE, "thousand.toml"]
-    running = [
-        subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE) for _ in range(processes)
-    ]
-    return statistics.mean(float(process.communicate()[0]) for process in running)
-
-
 def measure(directory: Path) -> dict[str, Any]:
     """Run everything in ``directory`` and return one table."""
     cores = len(os.sched_getaffinity(0))
-    for name, text in (("thousand", THOUSAND), ("ten-thousand", TEN_THOUSAND)):
+    sweeps = {"slow": SLOW, "thousand": THOUSAND, "ten-thousand": TEN_THOUSAND}
+    for name, text in sweeps.items():
         (directory / f"{name}.toml").write_text(text, "utf-8")
     sweep = [sys.executable, "-m", "tunnelcc", "sweep"]
-    before = simulation_seconds(directory, cores)
+    simulation = seconds(SIMULATE, "slow.toml", directory)
+    slow = run([*sweep, "slow.toml"], directory)
     first = run([*sweep, "thousand.toml"], directory)
-    simulation = (before + simulation_seconds(directory, cores)) / 2
     again = run([*sweep, "thousand.toml"], directory)
     opened = seconds(OPEN, "runs/thousand", directory)
     many = run([*sweep, "ten-thousand.toml"], directory)
@@ -107,8 +99,7 @@ def measure(directory: Path) -> dict[str, Any]:
         "sweep_seconds": first.wall,
         "sweep_cpu_seconds": first.cpu,
         "sweep_cpu_use": first.cpu / first.wall / cores,
-        "simulation_seconds_per_run": simulation,
-        "overhead_seconds_per_run": first.cpu / 1000 - simulation,
+        "overhead_seconds_per_run": slow.cpu / 1000 - simulation,
         "resume_seconds": again.wall,
         "resume_cpu_seconds": again.cpu,
         "open_seconds": opened,
