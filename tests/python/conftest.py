@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 import xarray as xr
 
 import tunnelcc as tc
 from tunnelcc import cli, metrics
+
+# Programs that a shell starts in the background ignore SIGINT, and so would those that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL_PATH = {"rate": "10Mbps", "rtt": "20ms"}
 
