@@ -318,12 +318,6 @@ TcpEndpoint::CompressesAck(int64_t now)
     return true;
 }
 
-void
-TcpEndpoint::OnCompressedAck(int64_t now)
-{
-    SendAck(now);
-}
-
 bool
 TcpEndpoint::IsAckDueAfterRead() const
 {

@@ -164,7 +164,6 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     void OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks);
     void OnSynTimer(int64_t now);
     void OnDelayedAck(int64_t now);
-    void OnCompressedAck(int64_t now);
 
     const TcpSpec m_spec;
     Channel m_channel;
@@ -199,7 +198,7 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     bool m_isReceiving{false};   //!< the user is being told of new data; an ACK may follow
     int64_t m_ackTimerSet{0};    //!< ns
     Timer<TcpEndpoint, &TcpEndpoint::OnDelayedAck> m_ackTimer;
-    Timer<TcpEndpoint, &TcpEndpoint::OnCompressedAck> m_compressionTimer;
+    Timer<TcpEndpoint, &TcpEndpoint::SendAck> m_compressionTimer;
     Timer<TcpEndpoint, &TcpEndpoint::OnSynTimer> m_synTimer;
 };
 

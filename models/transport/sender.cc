@@ -203,15 +203,15 @@ Sender::SegmentsPerBurst() const
 }
 
 Sender::Burst
-Sender::RepairBurst(int64_t now, uint32_t perBurst)
+Sender::RepairBurst(int64_t now, uint32_t perBurst, uint64_t first)
 {
     // Linux tcp_xmit_retransmit_queue(): pacing lets one buffer go at a time, which is what was
     // lost of neighbours that were sent together.
     Burst burst;
     burst.isRepair = true;
-    auto lost = NextLost();
-    const int64_t sentTime = m_board.At(*lost).sentTime;
-    for (uint64_t number = *lost; lost == number && m_board.At(number).sentTime == sentTime &&
+    std::optional<uint64_t> lost = first;
+    const int64_t sentTime = m_board.At(first).sentTime;
+    for (uint64_t number = first; lost == number && m_board.At(number).sentTime == sentTime &&
                                   burst.segments < perBurst && m_board.InFlight() < m_state.cwnd;
          ++number)
     {
@@ -226,9 +226,9 @@ Sender::RepairBurst(int64_t now, uint32_t perBurst)
 Sender::Burst
 Sender::SendBurst(int64_t now, uint32_t perBurst, bool isOne)
 {
-    if (isOne && NextLost())
+    if (auto lost = isOne ? NextLost() : std::nullopt)
     {
-        return RepairBurst(now, perBurst);
+        return RepairBurst(now, perBurst, *lost);
     }
     Burst burst;
     uint32_t filled = 0; // segments of the current super-segment

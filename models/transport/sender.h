@@ -175,8 +175,8 @@ class Sender
     uint32_t SegmentsPerBurst() const;
     /// Send what the windows allow. \param isOne no more than one burst
     Burst SendBurst(int64_t now, uint32_t perBurst, bool isOne);
-    /// Send lost segments as paced. \pre there are some
-    Burst RepairBurst(int64_t now, uint32_t perBurst);
+    /// Send lost segments as paced. \param first the next of them
+    Burst RepairBurst(int64_t now, uint32_t perBurst, uint64_t first);
     /// Whether new data waits until a whole burst of it may go.
     bool DefersNew(int64_t now, uint32_t perBurst) const;
     /// Payload bytes that the peer's window allows.

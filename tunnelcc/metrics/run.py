@@ -35,9 +35,8 @@ class _Run:
         return 8 * self["delivered_bytes"] / self["measured_time"]
 
     @cached_property
-    def fair_goodputs(self) -> NDArray[np.float64]:
-        """What max-min fairness would give each flow."""
-        return fairness.max_min_allocation(float(self["capacity"]), self["demand"])
+    def max_min_shares(self) -> NDArray[np.float64]:
+        return fairness.max_min_shares(self.goodputs, float(self["capacity"]), self["demand"])
 
     @property
     def srtts(self) -> Any:
@@ -77,21 +76,16 @@ def _rtts(run: _Run) -> list[float]:
     ]
 
 
-def _max_min_shares(run: _Run) -> Any:
-    return run.goodputs / run.fair_goodputs
-
-
 def _fair_convergence_time(run: _Run) -> float:
     last = float(np.max(run["start"]))
     return convergence.fair_convergence_time(run["flow_goodput"], run["time"], last)
 
 
 def _rate_convergence_times(run: _Run) -> list[float]:
+    targets = fairness.max_min_allocation(float(run["capacity"]), run["demand"])
     return [
         convergence.rate_convergence_time(rate, run["time"], float(start), target)
-        for rate, start, target in zip(
-            run["flow_goodput"], run["start"], run.fair_goodputs, strict=True
-        )
+        for rate, start, target in zip(run["flow_goodput"], run["start"], targets, strict=True)
     ]
 
 
@@ -124,7 +118,7 @@ METRICS = {
     ),
     "jain": Metric("1", "Jain's index", _JAIN, lambda run: fairness.jain_index(run.goodputs)),
     "max_min_share": Metric(
-        "1", "least max-min share of a flow", _MAX_MIN, lambda run: np.min(_max_min_shares(run))
+        "1", "least max-min share of a flow", _MAX_MIN, lambda run: np.min(run.max_min_shares)
     ),
     "fair_convergence_time": Metric(
         "s", f"time to shares within {100 * convergence.DELTA:g} % of equal", _FAIR_TIME,
@@ -175,7 +169,9 @@ METRICS = {
         "1", "share of the goodput", "x / Σx", lambda run: fairness.shares(run.goodputs),
         per_flow=True,
     ),
-    "flow_max_min_share": Metric("1", "max-min share", _MAX_MIN, _max_min_shares, per_flow=True),
+    "flow_max_min_share": Metric(
+        "1", "max-min share", _MAX_MIN, lambda run: run.max_min_shares, per_flow=True
+    ),
     "flow_convergence_time": Metric(
         "s", "time to a stable fair rate", _RATE_TIME, _rate_convergence_times, per_flow=True
     ),

@@ -265,10 +265,10 @@ def misfit(ratios: Iterable[float]) -> float:
     return math.fsum(math.log(ratio) ** 2 for ratio in ratios)
 
 
-def best(candidates: Sequence[tuple[str, float]], slack: float = 1e-4) -> str:
-    """Return the candidate of the least misfit, of equal ones (within ``slack``) the first."""
+def best(candidates: Sequence[tuple[str, float]]) -> str:
+    """Return the candidate of the least misfit, of equal ones (within 1e-4) the first."""
     least = min(value for _, value in candidates)
-    return next(name for name, value in candidates if value <= least + slack)
+    return next(name for name, value in candidates if value <= least + 1e-4)
 
 
 def explained(without: float, with_cause: float, published: float) -> float:
