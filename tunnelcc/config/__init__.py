@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Experiments as users write them, in Python and in TOML with the same keys.
+
+Values are given with units and stored in SI units (bit/s, seconds, bytes, probabilities). What
+depends on other keys (the window that a receive buffer allows, bytes of one BDP) is worked out in
+``derived``. Every error is a ConfigError that names the key.
+"""
+
+from tunnelcc.config.congestion import CongestionControl
+from tunnelcc.config.experiment import Experiment
+from tunnelcc.config.flow import Flow
+from tunnelcc.config.hosts import HostOverrides, Hosts
+from tunnelcc.config.path import GilbertElliott, Path, Policer
+from tunnelcc.config.tcp import Tcp
+from tunnelcc.config.traffic import CrossTraffic
+from tunnelcc.config.tunnel import Hop, Tunnel
+
+__all__ = [
+    "CongestionControl",
+    "CrossTraffic",
+    "Experiment",
+    "Flow",
+    "GilbertElliott",
+    "Hop",
+    "HostOverrides",
+    "Hosts",
+    "Path",
+    "Policer",
+    "Tcp",
+    "Tunnel",
+]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A congestion control and its parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, model_serializer, model_validator
+
+from tunnelcc import core
+from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.parameters import parse_parameter
+from tunnelcc.schema import Model
+from tunnelcc.units import UnitError
+
+
+class CongestionControl(Model):
+    """An algorithm by name, with the parameters that differ from its defaults.
+
+    Written as the name alone or as a table ``{ name = "bbr", probe_rtt_interval = "5s" }``, and
+    shown as one key.
+    """
+
+    name: str
+    parameters: dict[str, float] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            data = {"name": data}
+        if not isinstance(data, dict):
+            raise ConfigError(Problem("", data, "the name of a congestion control, such as 'bbr'"))
+        table = dict(data)
+        name = table.pop("name", None)
+        parameters = table.pop("parameters", {})
+        if not isinstance(parameters, dict):
+            raise ConfigError(Problem("parameters", parameters, "a table of numbers"))
+        parameters = {**parameters, **table}
+        if not isinstance(name, str) or not core.has_congestion_control(name):
+            known = (*core.congestion_controls(), *core.ns3_congestion_controls())
+            expected = "one of " + ", ".join(core.congestion_controls()) + " or an ns-3 TypeId"
+            raise ConfigError(Problem("", name, expected, nearest(str(name), known)))
+        return {"name": name, "parameters": _read_parameters(name, parameters)}
+
+    @model_serializer
+    def _write(self) -> Any:
+        return {"name": self.name, **self.parameters} if self.parameters else self.name
+
+
+def _read_parameters(name: str, parameters: dict[str, Any]) -> dict[str, float]:
+    if not parameters:
+        return {}
+    known = {parameter.name: parameter for parameter in core.congestion_parameters(name)}
+    values = {}
+    for key, value in parameters.items():
+        if key not in known:
+            expected = f"a parameter of {name}: " + (", ".join(known) or "it has none")
+            raise ConfigError(Problem(key, value, expected, nearest(key, known)))
+        try:
+            values[key] = parse_parameter(known[key], value)
+        except UnitError as error:
+            raise ConfigError(Problem(key, value, error.expected, error.hint)) from None
+    return values

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One simulation: path, flows, tunnel, hosts, and the run itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator, model_validator
+
+from tunnelcc import catalog, derived
+from tunnelcc.catalog.packets import PacketEntry
+from tunnelcc.catalog.stream import StreamEntry
+from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
+from tunnelcc.config.hosts import Hosts
+from tunnelcc.config.path import Path
+from tunnelcc.config.tcp import Tcp
+from tunnelcc.config.traffic import CrossTraffic
+from tunnelcc.config.tunnel import Tunnel
+from tunnelcc.config.values import Moment
+from tunnelcc.derived import buffer_bytes
+from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.schema import TEXT, Model, choice, time, whole
+from tunnelcc.units import Buffer, format_time
+
+RunTime = Annotated[float, time(1e-3, 100_000)]
+
+
+class Experiment(Model):
+    """One path, its flows, the tunnel they go through: one simulation."""
+
+    title: Annotated[str, TEXT] = Field("", description="heading of tables and plots")
+    path: Path = Field(default_factory=Path)
+    flows: tuple[Flow, ...] = Field(default_factory=lambda: (Flow(),))
+    cross_traffic: tuple[CrossTraffic, ...] = ()
+    tunnel: Tunnel | None = Field(None, description="tunnel of all flows")
+    direction: Annotated[str, choice("up", "down")] = Field(
+        "up", description="up: the client sends; down: the server does"
+    )
+    tcp: Tcp = Field(default_factory=Tcp)
+    hosts: Hosts = Field(default_factory=Hosts)
+    duration: RunTime = Field(30.0, description="simulated time, warm-up included")
+    warmup: Moment = Field(0.0, description="time before measurements begin")
+    probe_interval: Annotated[float, time(1e-4, 3600)] = Field(
+        0.1, description="time between samples of the series"
+    )
+    start_jitter: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
+        0.005, description="each flow starts up to this much later, drawn from the seed"
+    )
+    seed: Annotated[int, whole(0, 2**63 - 1)] = Field(
+        1, description="of every random draw; equal seeds give equal results"
+    )
+
+    @field_validator("flows", mode="before")
+    @classmethod
+    def _one_or_more(cls, flows: Any) -> Any:
+        flows = [flows] if isinstance(flows, (Flow, dict)) else flows
+        if not isinstance(flows, (list, tuple)) or not flows:
+            raise ConfigError(Problem("", flows, "a list of at least one flow"))
+        return tuple(flows)
+
+    @field_validator("cross_traffic", mode="before")
+    @classmethod
+    def _any_number(cls, sources: Any) -> Any:
+        return (sources,) if isinstance(sources, (CrossTraffic, dict)) else sources
+
+    @field_validator("tunnel", mode="before")
+    @classmethod
+    def _no_tunnel(cls, tunnel: Any) -> Any:
+        name = tunnel.get("name") if isinstance(tunnel, dict) else tunnel
+        return None if name == "none" else tunnel
+
+    @model_validator(mode="after")
+    def _check(self) -> Experiment:
+        problems = list(self._problems())
+        if problems:
+            raise ConfigError(*problems)
+        return self
+
+    def _problems(self) -> Iterator[Problem]:
+        count = sum(flow.count for flow in self.flows)
+        if count > MAX_FLOWS:
+            yield Problem("flows", count, f"at most {MAX_FLOWS} flows in all")
+        if self.warmup >= self.duration:
+            expected = f"a time before the end (duration = {format_time(self.duration)!r})"
+            yield Problem("warmup", format_time(self.warmup), expected)
+        if self.probe_interval > self.duration:
+            yield Problem(
+                "probe_interval", format_time(self.probe_interval), "at most the duration"
+            )
+        for index, flow in enumerate(self.flows):
+            for key in ("start", "data_start"):
+                moment = getattr(flow, key)
+                if moment is not None and moment >= self.duration:
+                    expected = "a time before the end of the run"
+                    yield Problem(f"flows.{index}.{key}", format_time(moment), expected)
+            if flow.payload != self.flows[0].payload:
+                expected = "the payload of flows.0, as a tunnel compresses alike for all flows"
+                yield Problem(f"flows.{index}.payload", flow.payload, expected)
+            if flow.preamble == 0 and self.direction == "down":
+                expected = "at least 1 byte where direction is down: the server waits for a request"
+                yield Problem(f"flows.{index}.preamble", 0, expected)
+        yield from self._problems_in_stream()
+        for index, source in enumerate(self.cross_traffic):
+            if source.start >= self.duration:
+                expected = "a time before the end of the run"
+                yield Problem(f"cross_traffic.{index}.start", format_time(source.start), expected)
+        missing = list(self._missing_costs())
+        yield from missing
+        for side in ("client", "server") if not missing else ():
+            per_byte = derived.app_cost(self, side) / self.hosts.of(side).speed
+            for index, flow in enumerate(self.flows):
+                cost = flow.write_size * per_byte
+                if 0 < cost < LEAST_WRITE_COST:
+                    expected = (
+                        "writes that occupy the CPU for 1us or more (hosts.app_cost, hosts.speed), "
+                        "as a system call does"
+                    )
+                    yield Problem(f"flows.{index}.write_size", flow.write_size, expected)
+        yield from self._buffer_problems()
+
+    def _missing_costs(self) -> Iterator[Problem]:
+        """Tell of an operation whose cost hosts.profile does not know."""
+        entry = catalog.load(self.tunnel.name) if self.tunnel else None
+        try:
+            for side in ("client", "server"):
+                derived.app_cost(self, side)
+                derived.switch_cost(self.hosts.of(side))
+            if isinstance(entry, PacketEntry):
+                derived.packet_cost(self, entry, encapsulates=True)
+                derived.packet_cost(self, entry, encapsulates=False)
+        except ConfigError as error:
+            yield from (problem.below("hosts.profile") for problem in error.problems)
+
+    def _problems_in_stream(self) -> Iterator[Problem]:
+        """A tunnel's one connection crosses the path for all flows."""
+        if self.tunnel is None or not isinstance(catalog.load(self.tunnel.name), StreamEntry):
+            return
+        for index, flow in enumerate(self.flows):
+            if flow.rtt is not None:
+                expected = f"no value with {self.tunnel.name}: all flows cross path.rtt in it"
+                yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
+
+    def _buffer_problems(self) -> Iterator[Problem]:
+        packet = derived.largest_packet(self)
+        yield from self._queue_problems(packet)
+        for key, bottleneck in (
+            ("buffer", self.path.rate),
+            ("reverse_buffer", self.path.reverse_rate),
+        ):
+            buffer: Buffer = getattr(self.path, key)
+            if bottleneck and buffer.packets is None:
+                room = buffer_bytes(buffer, bottleneck, self.path.rtt)
+                needed = packet if key == "buffer" else self.tcp.syn_bytes
+                if room < needed:
+                    yield Problem(
+                        f"path.{key}", str(buffer), f"room for one packet, {needed} bytes",
+                        f"it is {room} bytes",
+                    )  # fmt: skip
+
+    def _queue_problems(self, packet: int) -> Iterator[Problem]:
+        """``packet``: bytes of a full segment."""
+        path = self.path
+        if path.policer is not None and path.policer.burst < packet:
+            expected = f"room for one packet, {packet} bytes"
+            yield Problem("path.policer.burst", path.policer.burst, expected)
+        if path.queue.name == "red":
+            least, most = (
+                derived.queue_bytes(self, path.queue.value(key))
+                for key in ("min_threshold", "max_threshold")
+            )
+            if not 0 < least < most:
+                expected = f"less than max_threshold, {path.queue.value('max_threshold')}"
+                yield Problem(
+                    "path.queue.min_threshold", str(path.queue.value("min_threshold")), expected
+                )

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Kinds of values that several tables have: units, range, and what is stored."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from tunnelcc.schema import BUFFER, PROBABILITY, SWITCH, rate, time
+from tunnelcc.units import Buffer
+
+LinkRate = Annotated[float, rate(1e3, 400e9)]
+Rtt = Annotated[float, time(1e-6, 60)]
+Moment = Annotated[float, time(0, 100_000)]
+Timer = Annotated[float, time(1e-6, 60)]
+Probability = Annotated[float, PROBABILITY]
+QueueRoom = Annotated[Buffer, BUFFER]
+Switch = Annotated[bool, SWITCH]
