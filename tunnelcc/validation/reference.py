@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The measurements of real Linux that ship with the package; data/linux/README.md tells how.
+"""The measurements of others that ship with the package; data/README.md tells how.
 
 A cell is one condition; its runs repeat it.
 """
@@ -17,7 +17,8 @@ import numpy as np
 
 from tunnelcc.validation.measure import Series
 
-_DIRECTORY = Path(__file__).parent / "data" / "linux"
+_DATA = Path(__file__).parent / "data"
+_DIRECTORY = _DATA / "linux"
 _MSS = 1448
 
 
@@ -185,3 +186,33 @@ def _flow(row: dict[str, str]) -> ReferenceFlow:
         random_losses=int(row["flow_random_drops"]),
         queue_drops=int(row["flow_queue_drops"]),
     )
+
+
+@dataclass(frozen=True)
+class RandomLoss:
+    """What Google's BBRv3 keeps under random loss, judging losses as the draft does.
+
+    ``share``: of (1 − loss) × capacity; ``error``: its standard error. Mbit/s, s.
+    """
+
+    rate: float
+    rtt: float
+    loss: float
+    share: float
+    error: float
+
+
+@cache
+def bbr3_random_loss() -> tuple[RandomLoss, ...]:
+    """Return the measurement of Google's BBRv3, one row a path and loss."""
+    with (_DATA / "bbr3" / "random_loss.csv").open(encoding="utf-8", newline="") as file:
+        return tuple(
+            RandomLoss(
+                float(row["rate_mbps"]),
+                float(row["rtt_ms"]) / 1e3,
+                float(row["loss"]),
+                float(row["share_draft"]),
+                float(row["error_draft"]),
+            )
+            for row in csv.DictReader(file)
+        )

@@ -23,7 +23,7 @@ GROUPS = {
     "linux": "measurements of Linux 6.18",
     "theory": "response functions of loss-based algorithms",
     "bbr": "BBRv1's design and models of it",
-    "bbr3": "BBRv3's draft",
+    "bbr3": "BBRv3's draft and Google's code",
     "ns3": "stock ns-3's TCP without loss",
 }
 #: Share of a metric's cells that has to pass.
