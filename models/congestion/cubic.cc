@@ -15,14 +15,15 @@ namespace
 /// Least slow start threshold, segments (RFC 9438, section 4.6).
 constexpr uint32_t MIN_SSTHRESH = 2;
 
-/// The curve is evaluated at most this often, ns: one jiffy at CONFIG_HZ=250, the Kconfig default.
-constexpr int64_t JIFFY = 4'000'000;
+/// The clock of the curve, which is evaluated at most once a tick: CONFIG_HZ, the Kconfig default.
+constexpr int64_t HZ = 250;
+constexpr int64_t JIFFY = 1'000'000'000 / HZ; // ns
 
-/// While the window stands still the step is renewed this often, ns: HZ/32.
-constexpr int64_t IDLE_UPDATE = 1'000'000'000 / 32;
+/// While the window stands still the step is renewed after more jiffies than this.
+constexpr int64_t IDLE_UPDATE = HZ / 32;
 
-/// RTT samples are not trusted for this long after an epoch starts, ns: HZ, one second.
-constexpr int64_t DISTRUST_TIME = 1'000'000'000;
+/// RTT samples are not trusted for so many jiffies after an epoch starts.
+constexpr int64_t DISTRUST_TIME = HZ;
 
 /// Window growth when the curve lies below the window: one segment per this many windows.
 constexpr uint32_t FLAT_STEP_WINDOWS = 100;
@@ -36,6 +37,13 @@ constexpr uint32_t MIN_STEP = 2;
 /// Window of the curve beyond which arithmetic is clamped, segments.
 constexpr double MAX_WINDOW = 1e9;
 
+/// Jiffies that have ended by `time` ns.
+constexpr int64_t
+Jiffies(int64_t time)
+{
+    return time / JIFFY;
+}
+
 HyStart::Parameters
 MakeHyStartParameters(const CubicParameters& parameters)
 {
@@ -46,6 +54,13 @@ MakeHyStartParameters(const CubicParameters& parameters)
             ToNanoseconds(parameters.hystartMinDelayRise),
             ToNanoseconds(parameters.hystartMaxDelayRise),
             static_cast<uint32_t>(parameters.hystartMinSamples)};
+}
+
+/// Round down to an eighth, as the kernel's scale of the Reno-friendly window: 15/8 for 17/9.
+double
+Eighths(double x)
+{
+    return std::floor(8 * x) / 8;
 }
 
 /// Part of a window to which truncation must not apply: 0.7 · 10 is 7, whatever its last bit.
@@ -181,7 +196,7 @@ Cubic::Cubic(const CubicParameters& parameters)
       m_hystart(MakeHyStartParameters(parameters)),
       m_hystartPlusPlus({static_cast<uint32_t>(parameters.cssGrowthDivisor),
                          static_cast<uint32_t>(parameters.cssRounds)}),
-      m_acksPerRenoStep((1 + parameters.beta) / (3 * (1 - parameters.beta)))
+      m_acksPerRenoStep(Eighths((1 + parameters.beta) / (3 * (1 - parameters.beta))))
 {
 }
 
@@ -243,7 +258,7 @@ Cubic::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
         }
         if (acked > 0)
         {
-            UpdateStep(state, acked, event.now);
+            UpdateStep(state, acked, Jiffies(event.now));
             m_increase.Grow(state, m_step, acked);
         }
     }
@@ -273,14 +288,15 @@ Cubic::OnTransmitStart(TcpState& /* state */, int64_t now, int64_t idle)
     // Time without data must not count on the curve.
     if (m_epochStart != NEVER && idle > 0)
     {
-        m_epochStart = std::min(m_epochStart + idle, now);
+        const int64_t begin = Jiffies(now - idle);
+        m_epochStart = std::min(m_epochStart + Jiffies(now) - begin, Jiffies(now));
     }
 }
 
 void
 Cubic::TakeRtt(TcpState& state, const AckEvent& event)
 {
-    if (m_epochStart != NEVER && event.now - m_epochStart < DISTRUST_TIME)
+    if (m_epochStart != NEVER && Jiffies(event.now) - m_epochStart < DISTRUST_TIME)
     {
         return;
     }
@@ -311,7 +327,7 @@ Cubic::UpdateStep(const TcpState& state, uint32_t acked, int64_t now)
     {
         return;
     }
-    if (m_epochStart == NEVER || now - m_lastUpdate >= JIFFY)
+    if (m_epochStart == NEVER || now != m_lastUpdate)
     {
         m_lastCwnd = state.cwnd;
         m_lastUpdate = now;
@@ -341,9 +357,9 @@ Cubic::StartEpoch(const TcpState& state, uint32_t acked, int64_t now)
 void
 Cubic::FollowCurve(uint32_t cwnd, int64_t now)
 {
-    // The target is the curve one RTT from now (RFC 9438, section 4.2).
-    const int64_t ahead = m_minRtt == NEVER ? 0 : m_minRtt;
-    const double t = static_cast<double>(now - m_epochStart + ahead) * 1e-9 - m_k;
+    // The target is the curve one RTT from now (RFC 9438, section 4.2), in Linux a jiffy begun more.
+    const int64_t ahead = m_minRtt == NEVER ? 0 : Jiffies(m_minRtt + JIFFY - 1);
+    const double t = static_cast<double>(now - m_epochStart + ahead) / HZ - m_k;
     const double distance = m_parameters.c * t * t * t;
     const auto whole = static_cast<int64_t>(std::clamp(distance, -MAX_WINDOW, MAX_WINDOW));
     const int64_t rise = m_origin + whole - static_cast<int64_t>(cwnd);

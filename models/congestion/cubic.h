@@ -83,6 +83,7 @@ class Cubic : public CongestionControl
     void Reset();
     void TakeRtt(TcpState& state, const AckEvent& event);
     bool IsSlowStartToEnd(const TcpState& state, const AckEvent& event);
+    /// \param now jiffies, here and below
     void UpdateStep(const TcpState& state, uint32_t acked, int64_t now);
     void StartEpoch(const TcpState& state, uint32_t acked, int64_t now);
     void FollowCurve(uint32_t cwnd, int64_t now);
@@ -95,8 +96,8 @@ class Cubic : public CongestionControl
     AdditiveIncrease m_increase;
     double m_acksPerRenoStep; //!< 1/α, in windows (RFC 9438, section 4.3)
 
-    int64_t m_epochStart{NEVER};   //!< ns; NEVER: the next growth starts an epoch
-    int64_t m_lastUpdate{0};       //!< when the step was last computed, ns
+    int64_t m_epochStart{NEVER};   //!< jiffies; NEVER: the next growth starts an epoch
+    int64_t m_lastUpdate{0};       //!< when the step was last computed, jiffies
     int64_t m_minRtt{NEVER};       //!< ns
     double m_k{0};                 //!< s
     uint32_t m_lastMax{0};         //!< W_max, segments
