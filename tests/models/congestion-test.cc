@@ -332,6 +332,50 @@ class CubicRenoFriendlyTest : public CongestionTestCase
     }
 };
 
+class CubicClockTest : public CongestionTestCase
+{
+  public:
+    CubicClockTest()
+        : CongestionTestCase("CUBIC counts time in jiffies, and Reno's slope in eighths")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // The step of a window that stands still is renewed after more than seven jiffies. From the
+        // third round trip to the sixth, 30 ms, eight begin or seven.
+        NS_TEST_EXPECT_MSG_EQ(GrowFor50Ms(3 * MILLISECOND), 13, "from 23 to 53 ms: eight");
+        NS_TEST_EXPECT_MSG_EQ(GrowFor50Ms(0), 10, "from 20 to 50 ms: seven");
+
+        // Linux's beta_scale: W_est grows by one for more than 9 * 15/8 segments, not 9 * 17/9.
+        Cubic cubic(WithoutHyStart());
+        FakeTransport transport(cubic, 10 * MILLISECOND, 9);
+        transport.state.ssthresh = 9;
+        transport.AckSegments(1);
+        transport.TimePasses(40 * MILLISECOND);
+        transport.AckSegments(16);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 10, "17 segments for one more");
+    }
+
+    /// The window 50 ms after a loss at 13 segments, 10 ms a round trip, that began at `time`.
+    uint32_t GrowFor50Ms(int64_t time)
+    {
+        Cubic cubic(WithoutHyStart());
+        FakeTransport transport(cubic, 10 * MILLISECOND, 13);
+        transport.Lose();
+        transport.TimePasses(time);
+        transport.AckSegments(transport.state.cwnd - 1);
+        for (int round = 0; round < 5; ++round)
+        {
+            transport.TimePasses(10 * MILLISECOND);
+            transport.AckSegments(transport.state.cwnd);
+        }
+        ns3::Simulator::Destroy();
+        return transport.state.cwnd;
+    }
+};
+
 class CubicIdleTest : public CongestionTestCase
 {
   public:
@@ -553,6 +597,7 @@ class CongestionTestSuite : public ns3::TestSuite
         AddTestCase(new CubicCurveTest, Duration::QUICK);
         AddTestCase(new CubicLossTest, Duration::QUICK);
         AddTestCase(new CubicRenoFriendlyTest, Duration::QUICK);
+        AddTestCase(new CubicClockTest, Duration::QUICK);
         AddTestCase(new CubicIdleTest, Duration::QUICK);
         AddTestCase(new CubicMinRttTest, Duration::QUICK);
         AddTestCase(new CubicSearchTest, Duration::QUICK);
