@@ -357,7 +357,8 @@ Cubic::StartEpoch(const TcpState& state, uint32_t acked, int64_t now)
 void
 Cubic::FollowCurve(uint32_t cwnd, int64_t now)
 {
-    // The target is the curve one RTT from now (RFC 9438, section 4.2), in Linux a jiffy begun more.
+    // The target is the curve one RTT from now (RFC 9438, section 4.2), in Linux a jiffy begun
+    // more.
     const int64_t ahead = m_minRtt == NEVER ? 0 : Jiffies(m_minRtt + JIFFY - 1);
     const double t = static_cast<double>(now - m_epochStart + ahead) / HZ - m_k;
     const double distance = m_parameters.c * t * t * t;

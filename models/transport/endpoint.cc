@@ -312,7 +312,10 @@ TcpEndpoint::CompressesAck(int64_t now)
     }
     if (m_compressed++ == 0)
     {
-        int64_t delay = std::min(COMPRESSION_TIME, m_peerRtt / COMPRESSION_RTTS);
+        // Of what arrives and of what was sent, the lesser RTT: where nothing but the handshake was
+        // sent, no queue that came later is in it.
+        int64_t rtt = std::min(m_peerRtt, m_sender.State().srtt);
+        int64_t delay = std::min(COMPRESSION_TIME, rtt / COMPRESSION_RTTS);
         m_compressionTimer.Set(now + delay + COMPRESSION_SLACK);
     }
     return true;

@@ -144,18 +144,21 @@ class CompressedAckTest : public SimulationTestCase
     }
 
   private:
-    void Check(int64_t rtt, const std::string& acks)
+    /// \param rise of the RTT after the handshake
+    void Check(int64_t rtt, const std::string& acks, int64_t rise = 0)
     {
         Exchange exchange(rtt);
         exchange.client.control.cwnd = 100;
         exchange.Connect();
+        RunUntil(150 * MS);
+        exchange.toServer.SetDelay(rtt / 2 + rise);
         exchange.WriteSegments(200 * MS, 16); // uses up the quick ACKs
         exchange.toServer.LoseSegment(16);
         exchange.WriteSegments(1'000 * MS, 7);
-        RunUntil(1'000 * MS + rtt);
+        RunUntil(1'000 * MS + rtt + rise);
         NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(1'000 * MS),
                               acks,
-                              "RTT " << rtt / MS << " ms");
+                              "RTT " << rtt / MS << " ms, then " << rise / MS << " ms more");
         ns3::Simulator::Destroy();
     }
 
@@ -163,6 +166,7 @@ class CompressedAckTest : public SimulationTestCase
     {
         Check(100 * MS, "16[17-18)@1050 16[17-19)@1050 16[17-20)@1050 16[17-23)@1051.1");
         Check(10 * MS, "16[17-18)@1005 16[17-19)@1005 16[17-20)@1005 16[17-23)@1005.6");
+        Check(10 * MS, "16[17-18)@1035 16[17-19)@1035 16[17-20)@1035 16[17-23)@1035.6", 30 * MS);
     }
 };
 
