@@ -21,8 +21,8 @@
  * As Linux and unlike the RFC: the Reno-friendly window keeps its slope above the window of the
  * last loss (`reno_friendly_alpha_one` turns the RFC's on), a time-out forgets the last maximum,
  * and the multiplicative decrease acts on cwnd. HyStart++ (RFC 9406), which Linux does not have,
- * takes HyStart's place where `hystart_plus_plus` is set. Left out: rounding of C, beta and K to
- * the kernel's fixed-point fractions.
+ * takes HyStart's place where `hystart_plus_plus` is set. Time counts in jiffies. Left out:
+ * rounding of C, beta and K to the kernel's fixed-point fractions.
  */
 
 namespace tunnelcc
