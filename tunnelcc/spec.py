@@ -29,6 +29,8 @@ from tunnelcc.units import Buffer
 
 # tcp_select_initial_window(): a SYN cannot scale its 16-bit window.
 _INITIAL_RECEIVE_WINDOW = 65535
+# tcp_init(), net/ipv4/tcp.c: tcp_rmem's default, which a socket's receive buffer begins with.
+_INITIAL_TCP_RMEM = 131072
 
 # tcp_sndbuf_expand() on x86-64: a full segment with its headers (320), skb_shared_info (320),
 # rounded up to a power of two, and sk_buff (256).
@@ -218,6 +220,9 @@ def _path_tcp(experiment: Experiment, mss: int) -> Any:
     spec.receive_window = derived.receive_window(receiver)
     if receiver.tcp_moderate_rcvbuf:
         spec.initial_receive_window = _INITIAL_RECEIVE_WINDOW
+        spec.initial_receive_room = kernels()[receiver.kernel].receive_window(
+            _INITIAL_TCP_RMEM, receiver.tcp_adv_win_scale
+        )
     if experiment.tunnel is not None:
         entry = catalog.load(experiment.tunnel.name)
         if isinstance(entry, RelayEntry):

@@ -40,7 +40,6 @@ TcpEndpoint::TcpEndpoint(const TcpSpec& spec,
       m_channel(channel),
       m_sender(spec, std::move(congestion), *this),
       m_receiver(spec),
-      m_quickAcks(QUICK_ACKS),
       m_ackTimer(this),
       m_compressionTimer(this),
       m_synTimer(this)
@@ -257,12 +256,16 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     if (m_receiver.Readable() > readable)
     {
         // Linux tcp_event_data_recv(): after a gap longer than the RTO, the sender may have begun
-        // anew with a window so small that it waits for each ACK.
+        // anew with a window so small that it waits for each ACK. So it has with the first data.
         if (now - m_lastInOrder > m_sender.Rto())
         {
-            m_quickAcks = QUICK_ACKS;
+            m_quickAcks = std::max(m_quickAcks, QUICK_ACKS);
         }
         m_lastInOrder = now;
+    }
+    if (m_receiver.HasWindowGrown())
+    {
+        m_quickAcks |= 1; // Linux tcp_grow_window(): tell the sender of it
     }
     ChargeMemory();
     ++m_unacked;

@@ -23,14 +23,15 @@ class ReceiveWindow
   public:
     /**
      * \param initial offered at first, bytes; 0: the maximum, and no adjustment
+     * \param room size of the first buffer, bytes
      * \param maximum bytes
      * \param mss payload of a full segment, bytes
      */
-    ReceiveWindow(uint64_t initial, uint64_t maximum, uint32_t mss)
+    ReceiveWindow(uint64_t initial, uint64_t room, uint64_t maximum, uint32_t mss)
         : m_maximum(maximum),
           m_mss(mss),
-          m_room(initial > 0 ? std::min(initial, maximum) : maximum),
-          m_offered(m_room),
+          m_room(initial > 0 ? std::min(std::max(initial, room), maximum) : maximum),
+          m_offered(initial > 0 ? std::min(initial, m_room) : m_room),
           m_roundBytes(INITIAL_SEGMENTS * mss)
     {
     }
@@ -47,13 +48,15 @@ class ReceiveWindow
         return std::min(m_mss, m_offered / 2);
     }
 
-    /// A segment arrived, in order or not.
-    void OnSegment()
+    /// A segment arrived, in order or not. \returns whether the window has grown by it
+    bool OnSegment()
     {
-        if (m_offered < m_room)
+        if (m_offered >= m_room)
         {
-            m_offered = std::min(m_offered + 2 * m_mss, m_room);
+            return false;
         }
+        m_offered = std::min(m_offered + 2 * m_mss, m_room);
+        return true;
     }
 
     /**

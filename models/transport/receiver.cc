@@ -23,7 +23,10 @@ MaxBlocks(const TcpSpec& spec)
 } // namespace
 
 Receiver::Receiver(const TcpSpec& spec)
-    : m_window(spec.initialReceiveWindow, spec.receiveWindow, spec.mss),
+    : m_window(spec.initialReceiveWindow,
+               spec.initialReceiveRoom,
+               spec.receiveWindow,
+               spec.mss),
       m_maxBlocks(MaxBlocks(spec)),
       m_edge(m_window.Offered())
 {
@@ -39,6 +42,7 @@ AckUrgency
 Receiver::OnData(const Packet& packet)
 {
     uint64_t number = Expand(packet.segment);
+    m_hasWindowGrown = false;
     if (number < m_next || (number < m_end && HasArrived(number)))
     {
         return OnDuplicate(number);
@@ -47,10 +51,7 @@ Receiver::OnData(const Packet& packet)
     {
         m_fin = number;
     }
-    if (!m_memory || m_memory->LetsWindowsGrow())
-    {
-        m_window.OnSegment();
-    }
+    m_hasWindowGrown = (!m_memory || m_memory->LetsWindowsGrow()) && m_window.OnSegment();
     if (number == m_next && m_end <= m_next)
     {
         m_end = ++m_next;

@@ -98,6 +98,12 @@ class Receiver
         m_window.OnRead(now, m_read, rtt);
     }
 
+    /// Whether the latest segment let the window grow.
+    bool HasWindowGrown() const
+    {
+        return m_hasWindowGrown;
+    }
+
     /// Whether reading has reopened the window far enough to tell the sender at once.
     bool NeedsWindowUpdate() const;
 
@@ -151,6 +157,7 @@ class Receiver
 
     const TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
     ReceiveWindow m_window;
+    bool m_hasWindowGrown{false};
     uint32_t m_maxBlocks; //!< of an ACK; one more run may be remembered, as in Linux
     std::vector<Slot> m_ring;
     uint64_t m_mask{0};

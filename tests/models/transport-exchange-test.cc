@@ -297,6 +297,52 @@ class QuickAckAfterGapTest : public SimulationTestCase
     }
 };
 
+class QuickAckWhileWindowGrowsTest : public SimulationTestCase
+{
+  public:
+    QuickAckWhileWindowGrowsTest()
+        : SimulationTestCase("Quick ACKs begin with data in order, and last while windows grow")
+    {
+    }
+
+  private:
+    /// ACKs of 24 segments where the window has room to grow by two segments for each of `grows`.
+    static std::string AcksOf24(uint32_t grows)
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.acksPushed = false;
+        spec.initialReceiveWindow = 65'535;
+        spec.initialReceiveRoom = 65'535 + grows * 2 * spec.mss;
+        Exchange exchange(100 * MS, spec, spec);
+        exchange.client.control.cwnd = 100;
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 24);
+        RunUntil(180 * MS);
+        ns3::Simulator::Destroy();
+        return exchange.toClient.Acks();
+    }
+
+    void DoRun() override
+    {
+        const std::string singly = "1@150 2@150 3@150 4@150 5@150 6@150 7@150 8@150 9@150 10@150 "
+                                   "11@150 12@150 13@150 14@150 15@150 16@150 ";
+        NS_TEST_EXPECT_MSG_EQ(AcksOf24(0), singly + "18@150 20@150 22@150 24@150", "no growth");
+        NS_TEST_EXPECT_MSG_EQ(AcksOf24(4),
+                              singly + "17@150 18@150 19@150 20@150 22@150 24@150",
+                              "four segments let it grow");
+
+        Exchange exchange;
+        exchange.client.control.cwnd = 100;
+        exchange.Connect();
+        exchange.toServer.LoseSegment(0);
+        exchange.WriteSegments(100 * MS, 8);
+        RunUntil(180 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(),
+                              "0[1-2)@150 0[1-3)@150 0[1-4)@150 0[1-8)@151.1",
+                              "compressed after the third where the first segment was lost");
+    }
+};
+
 class PiggybackTest : public SimulationTestCase
 {
   public:
@@ -707,6 +753,7 @@ class TransportExchangeTestSuite : public ns3::TestSuite
         AddTestCase(new ManyHolesTest, Duration::QUICK);
         AddTestCase(new PushTest, Duration::QUICK);
         AddTestCase(new QuickAckAfterGapTest, Duration::QUICK);
+        AddTestCase(new QuickAckWhileWindowGrowsTest, Duration::QUICK);
         AddTestCase(new PiggybackTest, Duration::QUICK);
         AddTestCase(new NagleTest, Duration::QUICK);
         AddTestCase(new BacklogTest, Duration::QUICK);
