@@ -108,9 +108,8 @@ struct TcpSpec
     uint32_t synBytes{60};     //!< SYN and SYN-ACK, IP bytes
     uint64_t receiveWindow{0}; //!< largest window advertised, bytes
     uint64_t initialReceiveWindow{
-        0}; //!< first window, then adjusted to what is read; 0: the largest
-    uint64_t initialReceiveRoom{
-        0};                         //!< to which that one grows at once, as segments arrive
+        0};                         //!< first window, then adjusted to what is read; 0: the largest
+    uint64_t initialReceiveRoom{0}; //!< to which that one grows at once, as segments arrive
     uint64_t sendBuffer{0};         //!< payload bytes that the send buffer holds
     double sendBufferPerSegment{0}; //!< the buffer grows with cwnd: bytes a segment, times the
                                     //!< factor of the algorithm; 0: full size at once

@@ -184,12 +184,12 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     int64_t m_connectFailedTime{-1};
     int64_t m_finishedTime{-1};
 
-    int64_t m_peerRtt{0};        //!< latest SRTT of the other end, ns
-    uint32_t m_unacked{0};       //!< data segments received since the last ACK
-    uint32_t m_quickAcks{0};     //!< left to send at once
+    int64_t m_peerRtt{0};          //!< latest SRTT of the other end, ns
+    uint32_t m_unacked{0};         //!< data segments received since the last ACK
+    uint32_t m_quickAcks{0};       //!< left to send at once
     int64_t m_lastInOrder{-NEVER}; //!< when data arrived in order, ns; before the first long ago
-    uint32_t m_echo{0};          //!< timestamp to echo
-    bool m_echoesMark{false};    //!< a mark arrived that the peer has not answered yet
+    uint32_t m_echo{0};            //!< timestamp to echo
+    bool m_echoesMark{false};      //!< a mark arrived that the peer has not answered yet
     bool m_isPushed{false};      //!< since the last ACK came a segment behind which the sender may
                                  //!< be waiting
     uint64_t m_duplicatesOf{0};  //!< segment expected that the latest duplicate ACKs ask for

@@ -23,10 +23,7 @@ MaxBlocks(const TcpSpec& spec)
 } // namespace
 
 Receiver::Receiver(const TcpSpec& spec)
-    : m_window(spec.initialReceiveWindow,
-               spec.initialReceiveRoom,
-               spec.receiveWindow,
-               spec.mss),
+    : m_window(spec.initialReceiveWindow, spec.initialReceiveRoom, spec.receiveWindow, spec.mss),
       m_maxBlocks(MaxBlocks(spec)),
       m_edge(m_window.Offered())
 {

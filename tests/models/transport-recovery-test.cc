@@ -616,13 +616,13 @@ class PrrExchangeTest : public SimulationTestCase
         exchange.toServer.LoseSegment(0);
         for (uint32_t segment = 1; segment < 20; ++segment)
         {
-            exchange.toServer.HoldSegment(segment, segment * MS); // a SACK each millisecond
+            exchange.toServer.HoldSegment(segment, segment * MS); // so that ACKs wait for the second of two
         }
         exchange.WriteSegments(100 * MS, 200);
         RunUntil(300 * MS);
         NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(101 * MS),
-                              "20@201 21@202 0@203 22@205 23@207 24@209 25@211 26@213 27@215 "
-                              "28@217",
+                              "20@201 21@202 0@203 22@205.1 23@207.1 24@209.1 25@211.1 26@213.1 "
+                              "27@215.1 28@217.1",
                               "new data for two SACKs, then a segment for every other one");
         RunUntil(304 * MS);
         NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 10, "ssthresh");
