@@ -106,9 +106,9 @@ class World
     }
 
     /// The tunnel that carries the flows' packets, or null.
-    const PacketTunnel* GetPacketTunnel() const
+    PacketTunnel* GetPacketTunnel()
     {
-        return m_datagramTunnel ? static_cast<const PacketTunnel*>(&*m_datagramTunnel)
+        return m_datagramTunnel ? static_cast<PacketTunnel*>(&*m_datagramTunnel)
                                 : m_streamTunnel.get();
     }
 
@@ -170,6 +170,9 @@ class World
 
     void AddFlow(uint32_t index);
     HopChannels ChannelsFor(size_t hop, int64_t rtt);
+    Lookahead LookaheadOf(bool toServer);
+    Channel TunnelChannel(bool toServer, const Channel& path);
+    void AddDatagramTunnel();
     void AddStreamTunnel();
     Connection& AddDatagramLeg(uint32_t flow);
     Connection& AddLegInStream(uint32_t flow);

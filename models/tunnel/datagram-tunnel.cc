@@ -8,6 +8,47 @@
 namespace tunnelcc
 {
 
+namespace
+{
+
+std::unique_ptr<ProgramQueue>
+MakeQueue(const Lookahead& lookahead,
+          int64_t slack,
+          Cpu& cpu,
+          CpuThread& thread,
+          const PacketCostSpec& cost,
+          uint32_t limit)
+{
+    if (lookahead)
+    {
+        return std::make_unique<ClockedServer>(cpu, cost, limit, slack);
+    }
+    return std::make_unique<PacketServer>(thread, cost, limit);
+}
+
+} // namespace
+
+TunnelEnd::TunnelEnd(const TunnelEndSpec& spec,
+                     Cpu& cpu,
+                     const Lookahead& sends,
+                     const Lookahead& receives)
+    : m_sending(cpu),
+      m_receiving(cpu),
+      m_device(MakeQueue(sends,
+                         sends.value_or(0),
+                         cpu,
+                         m_sending,
+                         spec.encapsulate,
+                         spec.deviceQueue)),
+      m_socket(MakeQueue(receives,
+                         0,
+                         cpu,
+                         spec.sharesThread ? m_sending : m_receiving,
+                         spec.decapsulate,
+                         spec.socketQueue))
+{
+}
+
 DatagramWay::DatagramWay(const OuterSizes& sizes,
                          const TcpSpec& tcp,
                          bool copiesEcn,
@@ -137,11 +178,28 @@ DatagramWay::Exit::OnHandled(int64_t now,
 
 // The tunnel -----------------------------------------------------------------------------------
 
-DatagramTunnel::DatagramTunnel(const DatagramTunnelSpec& spec, Cpu& client, Cpu& server)
+DatagramTunnel::DatagramTunnel(const DatagramTunnelSpec& spec,
+                               Cpu& client,
+                               Cpu& server,
+                               const Lookahead& toServer,
+                               const Lookahead& toClient)
     : m_spec(spec),
-      m_client(spec.end, client),
-      m_server(spec.end, server)
+      m_client(spec.end, client, toServer, toClient),
+      m_server(spec.end, server, toClient, toServer)
 {
+}
+
+void
+DatagramTunnel::CatchUp(int64_t now)
+{
+    for (TunnelEnd* end : {&m_client, &m_server})
+    {
+        end->Device().CatchUp(now);
+    }
+    for (TunnelEnd* end : {&m_client, &m_server})
+    {
+        end->Socket().CatchUp(now);
+    }
 }
 
 DatagramWay&
