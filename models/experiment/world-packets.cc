@@ -17,18 +17,27 @@ namespace tunnelcc
 namespace
 {
 
-/// Whether every thread of a tunnel with two at each end has a core to itself.
+/// Threads of a host with a datagram tunnel that has one for each direction.
+uint32_t
+ThreadsOf(const HostSpec& host)
+{
+    return 2 + (host.appPerByte > 0 ? 1 : 0);
+}
+
+/// Whether each of so many threads has a core to itself, and pays nothing for finding it.
+bool
+HasCores(const HostSpec& machine, uint32_t threads)
+{
+    return machine.switchCost == 0 && threads <= machine.cores;
+}
+
 bool
 HasCores(const ExperimentSpec& spec)
 {
-    auto threads = [](const HostSpec& host) { return host.appPerByte > 0 ? 3 : 2; };
-    auto hasRoom = [](const HostSpec& host, uint32_t threads) {
-        return host.switchCost == 0 && threads <= host.cores;
-    };
-    uint32_t client = threads(spec.client);
-    uint32_t server = threads(spec.server);
-    return spec.oneMachine ? hasRoom(spec.client, client + server)
-                           : hasRoom(spec.client, client) && hasRoom(spec.server, server);
+    uint32_t client = ThreadsOf(spec.client);
+    uint32_t server = ThreadsOf(spec.server);
+    return spec.oneMachine ? HasCores(spec.client, client + server)
+                           : HasCores(spec.client, client) && HasCores(spec.server, server);
 }
 
 } // namespace
@@ -47,16 +56,17 @@ World::AddLegInTunnel(uint32_t flow, PacketDevice& toServer, PacketDevice& toCli
 }
 
 Lookahead
-World::LookaheadOf(bool toServer)
+World::LookaheadOf(bool isForward)
 {
-    bool isForward = toServer != m_spec.download;
-    int64_t rtt = m_spec.flows.front().rtt;
-    bool isShared = isForward && !m_spec.crossTraffic.empty();
-    bool isClocked = (isForward ? m_forward : m_reverse).IsClocked() &&
-                     std::all_of(m_spec.flows.begin(), m_spec.flows.end(), [=](const FlowSpec& flow) {
-                         return flow.rtt == rtt;
-                     });
-    if (isShared || !isClocked || m_spec.datagramTunnel.end.sharesThread || !HasCores(m_spec))
+    const std::vector<FlowSpec>& flows = m_spec.flows;
+    int64_t rtt = flows.front().rtt;
+    bool isClocked = (isForward ? m_forward : m_reverse).IsClocked();
+    bool isAlone = !isForward || m_spec.crossTraffic.empty();
+    bool isInOrder = std::all_of(flows.begin(), flows.end(), [=](const FlowSpec& flow) {
+        return flow.rtt == rtt;
+    });
+    bool isPrompt = HasCores(m_spec) && !m_spec.datagramTunnel.end.sharesThread;
+    if (!isClocked || !isAlone || !isInOrder || !isPrompt)
     {
         return std::nullopt;
     }
@@ -66,39 +76,43 @@ World::LookaheadOf(bool toServer)
 void
 World::AddDatagramTunnel()
 {
-    Lookahead toServer = LookaheadOf(true);
-    Lookahead toClient = LookaheadOf(false);
-    m_datagramTunnel.emplace(m_spec.datagramTunnel, m_clientCpu, m_serverCpu, toServer, toClient);
+    bool isUpload = !m_spec.download;
+    m_datagramTunnel.emplace(m_spec.datagramTunnel,
+                             m_clientCpu,
+                             m_serverCpu,
+                             LookaheadOf(isUpload),
+                             LookaheadOf(!isUpload));
 }
 
 Channel
-World::TunnelChannel(bool toServer, const Channel& path)
+World::TunnelChannel(bool isForward, int64_t delay)
 {
-    bool isForward = toServer != m_spec.download;
-    Lookahead lookahead = LookaheadOf(toServer);
-    if (!lookahead)
+    PathDirection& direction = isForward ? m_forward : m_reverse;
+    return LookaheadOf(isForward)
+               ? Channel(m_clockedPaths.emplace_back(*direction.GetLink(), delay))
+               : Channel(direction, delay);
+}
+
+World::HopChannels
+World::TunnelChannels(int64_t rtt)
+{
+    // The path sees one sender in each direction, the tunnel, whatever it carries.
+    auto channels = m_tunnelChannels.find(rtt);
+    if (channels == m_tunnelChannels.end())
     {
-        return path;
+        int64_t delay = rtt / 2;
+        Channel forward = TunnelChannel(true, delay);
+        Channel reverse = TunnelChannel(false, rtt - delay);
+        HopChannels made{m_spec.download ? reverse : forward, m_spec.download ? forward : reverse};
+        channels = m_tunnelChannels.emplace(rtt, made).first;
     }
-    return Channel((isForward ? m_forward : m_reverse).NewClockedPath(*lookahead));
+    return channels->second;
 }
 
 World::Connection&
 World::AddDatagramLeg(uint32_t flow)
 {
-    // The path sees one sender in each direction, the tunnel, whatever it carries.
-    int64_t rtt = m_spec.flows[flow].rtt;
-    auto path = m_datagramChannels.find(rtt);
-    if (path == m_datagramChannels.end())
-    {
-        HopChannels channels = ChannelsFor(0, rtt);
-        path = m_datagramChannels
-                   .emplace(rtt,
-                            HopChannels{TunnelChannel(true, channels.toServer),
-                                        TunnelChannel(false, channels.toClient)})
-                   .first;
-    }
-    const HopChannels& channels = path->second;
+    HopChannels channels = TunnelChannels(m_spec.flows[flow].rtt);
     DatagramWay& toServer = m_datagramTunnel->MakeWay(true, channels.toServer, m_spec.tcp);
     DatagramWay& toClient = m_datagramTunnel->MakeWay(false, channels.toClient, m_spec.tcp);
     return AddLegInTunnel(flow, toServer, toClient);

@@ -4,7 +4,6 @@
 #ifndef TUNNELCC_PATH_H
 #define TUNNELCC_PATH_H
 
-#include "clocked-path.h"
 #include "event/random-stream.h"
 #include "link.h"
 #include "packet-device.h"
@@ -102,17 +101,10 @@ class PathDirection
         return *m_propagations.emplace_back(std::move(made));
     }
 
-    /// Whether it is known when a packet arrives as soon as it is sent.
+    /// Whether a packet's arrival is known when it is sent.
     bool IsClocked() const
     {
         return m_link && !m_variation;
-    }
-
-    /// The whole way, where IsClocked(), for the only sender, whose packets take `delay` ns from the
-    /// link on.
-    PacketDevice& NewClockedPath(int64_t delay)
-    {
-        return m_clockedPath.emplace(*m_link, delay);
     }
 
     /// What one more sender, whose packets take `delay` ns from the link on, puts into the queue
@@ -167,7 +159,6 @@ class PathDirection
     std::vector<std::unique_ptr<DelayLine>> m_lines;
     std::vector<std::unique_ptr<Propagation>> m_propagations;
     std::vector<std::unique_ptr<QueuedPort>> m_ports;
-    std::optional<ClockedPath> m_clockedPath;
 };
 
 /// What one end of a connection sends into.

@@ -8,10 +8,7 @@
 namespace tunnelcc
 {
 
-ClockedServer::ClockedServer(Cpu& cpu,
-                             const PacketCostSpec& cost,
-                             uint32_t limit,
-                             int64_t slack)
+ClockedServer::ClockedServer(Cpu& cpu, const PacketCostSpec& cost, uint32_t limit, int64_t slack)
     : m_cpu(cpu),
       m_cost(cost),
       m_limit(limit ? limit : UINT32_MAX),
@@ -24,13 +21,13 @@ ClockedServer::ClockedServer(Cpu& cpu,
 
 bool
 ClockedServer::Enqueue(int64_t now,
-                      const Packet& packet,
-                      uint32_t ipBytes,
-                      const SackBlocks* blocks,
-                      PacketHandler& handler)
+                       const Packet& packet,
+                       uint32_t ipBytes,
+                       const SackBlocks* blocks,
+                       PacketHandler& handler)
 {
     ++m_counters.packets;
-    if (!HasRoom(now))
+    if (!Admit(now))
     {
         m_dropsAhead.Push(now);
         CountDrops(m_loop.Time());
@@ -44,7 +41,7 @@ ClockedServer::Enqueue(int64_t now,
 }
 
 bool
-ClockedServer::HasRoom(int64_t now)
+ClockedServer::Admit(int64_t now)
 {
     Begin(now);
     if (m_freeAt <= now)
@@ -62,18 +59,18 @@ ClockedServer::HasRoom(int64_t now)
 
 void
 ClockedServer::EnqueueAlong(int64_t /* now */,
-                           const Packet& ack,
-                           const SackBlocks* blocks,
-                           PacketHandler& handler)
+                            const Packet& ack,
+                            const SackBlocks* blocks,
+                            PacketHandler& handler)
 {
     Push(ack, 0, blocks, handler); // done together with the packet just taken
 }
 
 void
 ClockedServer::Push(const Packet& packet,
-                   uint32_t ipBytes,
-                   const SackBlocks* blocks,
-                   PacketHandler& handler)
+                    uint32_t ipBytes,
+                    const SackBlocks* blocks,
+                    PacketHandler& handler)
 {
     Work& work = m_work.Append();
     work.packet = packet;

@@ -17,10 +17,10 @@ namespace tunnelcc
 /**
  * A program that handles packets on a core that it has to itself.
  *
- * Runs on a virtual clock, as Link does: when a packet is offered, its end is known, so that packets
- * may be offered ahead of simulated time, each no earlier than the one before. Where nobody can
- * notice, packets that are done may also be handed over late, many of them in one event; with them
- * goes the time at which they were done.
+ * Runs on a virtual clock, as Link does: when a packet is offered, its end is known, so that
+ * packets may be offered ahead of simulated time, each no earlier than the one before. Where nobody
+ * can notice, packets that are done may also be handed over late, many of them in one event; with
+ * them goes the time at which they were done.
  */
 class ClockedServer final : public ProgramQueue, private EventSource, private CpuLoad
 {
@@ -67,7 +67,7 @@ class ClockedServer final : public ProgramQueue, private EventSource, private Cp
     void Fire(int64_t now) override;
     int64_t Busy(int64_t now) const override;
 
-    bool HasRoom(int64_t now);
+    bool Admit(int64_t now);
     int64_t DurationOf(uint32_t ipBytes) const;
     void Push(const Packet& packet,
               uint32_t ipBytes,

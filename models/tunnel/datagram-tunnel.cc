@@ -11,6 +11,11 @@ namespace tunnelcc
 namespace
 {
 
+/// Events for the packets that leave a clocked device within the path's delay. One would do; with
+/// some more, fewer packets wait for them, and those are still in the cache.
+constexpr int64_t BATCHES = 16;
+
+/// \param lookahead of the direction  \param slack of a clocked server, ns
 std::unique_ptr<ProgramQueue>
 MakeQueue(const Lookahead& lookahead,
           int64_t slack,
@@ -35,7 +40,7 @@ TunnelEnd::TunnelEnd(const TunnelEndSpec& spec,
     : m_sending(cpu),
       m_receiving(cpu),
       m_device(MakeQueue(sends,
-                         sends.value_or(0),
+                         sends.value_or(0) / BATCHES,
                          cpu,
                          m_sending,
                          spec.encapsulate,
@@ -144,7 +149,9 @@ DatagramWay::Exit::Receive(int64_t now, const Packet& packet, const SackBlocks* 
     {
         if (m_way.m_isAccepted)
         {
-            m_way.m_far.Socket().EnqueueAlong(now, packet, blocks, *this);
+            Packet ack = packet;
+            ack.sink = m_way.m_receiver;
+            m_way.m_far.Socket().EnqueueAlong(now, ack, blocks, m_way.m_far.Host());
         }
         return;
     }
@@ -162,18 +169,11 @@ DatagramWay::Exit::Receive(int64_t now, const Packet& packet, const SackBlocks* 
 }
 
 void
-DatagramWay::Accept(int64_t now, const Packet& packet, const SackBlocks* blocks)
+DatagramWay::Accept(int64_t now, Packet packet, const SackBlocks* blocks)
 {
-    m_isAccepted = m_far.Socket().Enqueue(now, packet, IpBytes(packet, m_tcp), blocks, m_exit);
-}
-
-void
-DatagramWay::Exit::OnHandled(int64_t now,
-                             Packet& packet,
-                             uint32_t /* ipBytes */,
-                             const SackBlocks* blocks)
-{
-    m_way.m_receiver->Receive(now, packet, blocks);
+    packet.sink = m_receiver;
+    m_isAccepted =
+        m_far.Socket().Enqueue(now, packet, IpBytes(packet, m_tcp), blocks, m_far.Host());
 }
 
 // The tunnel -----------------------------------------------------------------------------------

@@ -22,6 +22,19 @@ namespace tunnelcc
 /// of a clocked path between them, where each has a core to itself. None: neither.
 using Lookahead = std::optional<int64_t>;
 
+/// Hands packets that the program at the far end is done with to the host.
+class HostDelivery final : public PacketHandler
+{
+  public:
+    void OnHandled(int64_t now,
+                   Packet& packet,
+                   uint32_t /* ipBytes */,
+                   const SackBlocks* blocks) override
+    {
+        packet.sink->Receive(now, packet, blocks);
+    }
+};
+
 /// One end of a tunnel that carries packets: its device, its socket, and the program between them.
 class TunnelEnd
 {
@@ -31,7 +44,10 @@ class TunnelEnd
      * \param cpu the host's
      * \param sends,receives how to simulate the two directions
      */
-    TunnelEnd(const TunnelEndSpec& spec, Cpu& cpu, const Lookahead& sends, const Lookahead& receives);
+    TunnelEnd(const TunnelEndSpec& spec,
+              Cpu& cpu,
+              const Lookahead& sends,
+              const Lookahead& receives);
 
     /// Packets of the host, to be encapsulated.
     ProgramQueue& Device()
@@ -55,11 +71,18 @@ class TunnelEnd
         return *m_socket;
     }
 
+    /// Where they go from there.
+    PacketHandler& Host()
+    {
+        return m_host;
+    }
+
   private:
     CpuThread m_sending; //!< of both directions, if they share one
     CpuThread m_receiving;
     std::unique_ptr<ProgramQueue> m_device;
     std::unique_ptr<ProgramQueue> m_socket;
+    HostDelivery m_host;
 };
 
 /// IP bytes of the packets in which an inner packet leaves, by its own IP bytes.
@@ -117,8 +140,8 @@ class DatagramWay final : public PacketDevice
         DatagramWay& m_way;
     };
 
-    /// Takes what arrives from the path to the far end's program, and on to the host.
-    class Exit final : public PacketSink, public PacketHandler
+    /// Takes what arrives from the path to the far end's program.
+    class Exit final : public PacketSink
     {
       public:
         explicit Exit(DatagramWay& way)
@@ -127,10 +150,6 @@ class DatagramWay final : public PacketDevice
         }
 
         void Receive(int64_t now, const Packet& packet, const SackBlocks* blocks) override;
-        void OnHandled(int64_t now,
-                       Packet& packet,
-                       uint32_t ipBytes,
-                       const SackBlocks* blocks) override;
 
       private:
         DatagramWay& m_way;
@@ -138,7 +157,7 @@ class DatagramWay final : public PacketDevice
 
     void Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const SackBlocks* blocks);
     void SendLeads(int64_t now, const Packet& packet, const std::vector<uint32_t>& outer);
-    void Accept(int64_t now, const Packet& packet, const SackBlocks* blocks);
+    void Accept(int64_t now, Packet packet, const SackBlocks* blocks);
     uint32_t LeadsOf(const Packet& packet) const;
 
     const OuterSizes& m_sizes;
@@ -151,10 +170,10 @@ class DatagramWay final : public PacketDevice
     PacketSink* m_receiver{nullptr}; //!< on the far host
     Entrance m_entrance{*this};
     Exit m_exit{*this};
-    Reassembler m_reassembler;
-    int64_t m_sent{0};        //!< when the latest packet entered, ns
-    bool m_isOnPath{false};   //!< the latest packet encapsulated was not lost at once
-    bool m_isAccepted{false}; //!< the latest packet from the path came to the far program
+    int64_t m_sent{0};         //!< when the latest packet entered, ns
+    bool m_isOnPath{false};    //!< the latest packet encapsulated was not lost at once
+    bool m_isAccepted{false};  //!< the latest packet from the path came to the far program
+    Reassembler m_reassembler; // the largest by far, and little used: last
 };
 
 /// A tunnel in which each packet of the hosts becomes a datagram, between two hosts.
