@@ -371,7 +371,7 @@ class TunnelClockedTestSuite : public ns3::TestSuite
     {
         for (uint32_t seed = 1; seed <= 5; ++seed)
         {
-            AddTestCase(new ProgramTest(seed, {100, 0.4}, 5 * seed), Duration::QUICK);
+            AddTestCase(new ProgramTest(seed, {200, 0.5}, 5 * seed), Duration::QUICK);
         }
         AddExperiments();
     }
@@ -382,20 +382,21 @@ class TunnelClockedTestSuite : public ns3::TestSuite
         using Result = const ExperimentResult&;
         Add(
             "the path is the bottleneck",
-            [](ExperimentSpec&) {},
+            [](ExperimentSpec& spec) { spec.path.forward.bufferBytes = 100'000; },
             [](Result r) { return r.forward.drops > 0; });
         Add(
             "the device overflows",
             [](ExperimentSpec& spec) {
                 spec.datagramTunnel.end.deviceQueue = 20;
-                spec.path.forward.rate = 10e9;
+                spec.datagramTunnel.end.encapsulate.perPacket = 35'011;
+                spec.path.forward.rate = 1e9;
             },
             [](Result r) { return r.tunnelForward->drops > 0; });
         Add(
             "the socket overflows",
             [](ExperimentSpec& spec) {
                 spec.datagramTunnel.end.socketQueue = 20;
-                spec.datagramTunnel.end.decapsulate.perPacket = 90'001;
+                spec.datagramTunnel.end.decapsulate.perPacket = 200'003;
             },
             [](Result r) { return r.tunnelForward->socketDrops > 0; });
         Add(
