@@ -32,7 +32,7 @@ Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallb
       m_endTimer(this)
 {
     AddLegs();
-    if (const PacketTunnel* tunnel = world.GetPacketTunnel())
+    if (PacketTunnel* tunnel = world.GetPacketTunnel())
     {
         AddPacketTunnel(*tunnel);
     }
@@ -108,8 +108,18 @@ Recorder::AddLeg(const World::Connection& leg)
 }
 
 void
+Recorder::CatchUp(int64_t now)
+{
+    if (PacketTunnel* tunnel = m_world.GetPacketTunnel())
+    {
+        tunnel->CatchUp(now);
+    }
+}
+
+void
 Recorder::OnWarmupEnd(int64_t now)
 {
+    CatchUp(now);
     for (LegProbe& leg : m_legs)
     {
         leg.StartMeasuring();
@@ -140,6 +150,7 @@ Recorder::OnWarmupEnd(int64_t now)
 void
 Recorder::OnSample(int64_t now)
 {
+    CatchUp(now);
     double interval = Seconds(m_spec.probeInterval);
     m_result.time.push_back(Seconds(now));
     for (LegProbe& leg : m_legs)
@@ -190,6 +201,7 @@ Recorder::OnProgress(int64_t now)
 void
 Recorder::OnEnd(int64_t now)
 {
+    CatchUp(now);
     for (LegProbe& leg : m_legs)
     {
         leg.Finish();

@@ -53,6 +53,7 @@ class Recorder
     void AddPacketTunnel(const PacketTunnel& tunnel);
     void AddLeg(const World::Connection& leg);
     void AddHops();
+    void CatchUp(int64_t now);
     void OnWarmupEnd(int64_t now);
     void OnSample(int64_t now);
     void OnProgress(int64_t now);

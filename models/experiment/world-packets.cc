@@ -9,8 +9,38 @@
  */
 #include "world.h"
 
+#include <algorithm>
+
 namespace tunnelcc
 {
+
+namespace
+{
+
+/// Threads of a host with a datagram tunnel that has one for each direction.
+uint32_t
+ThreadsOf(const HostSpec& host)
+{
+    return 2 + (host.appPerByte > 0 ? 1 : 0);
+}
+
+/// Whether each of so many threads has a core to itself, and pays nothing for finding it.
+bool
+HasCores(const HostSpec& machine, uint32_t threads)
+{
+    return machine.switchCost == 0 && threads <= machine.cores;
+}
+
+bool
+HasCores(const ExperimentSpec& spec)
+{
+    uint32_t client = ThreadsOf(spec.client);
+    uint32_t server = ThreadsOf(spec.server);
+    return spec.oneMachine ? HasCores(spec.client, client + server)
+                           : HasCores(spec.client, client) && HasCores(spec.server, server);
+}
+
+} // namespace
 
 World::Connection&
 World::AddLegInTunnel(uint32_t flow, PacketDevice& toServer, PacketDevice& toClient)
@@ -25,17 +55,64 @@ World::AddLegInTunnel(uint32_t flow, PacketDevice& toServer, PacketDevice& toCli
                          ServerMemory());
 }
 
+Lookahead
+World::LookaheadOf(bool isForward)
+{
+    const std::vector<FlowSpec>& flows = m_spec.flows;
+    int64_t rtt = flows.front().rtt;
+    bool isClocked = (isForward ? m_forward : m_reverse).IsClocked();
+    bool isAlone = !isForward || m_spec.crossTraffic.empty();
+    bool isInOrder = std::all_of(flows.begin(), flows.end(), [=](const FlowSpec& flow) {
+        return flow.rtt == rtt;
+    });
+    bool isPrompt = HasCores(m_spec) && !m_spec.datagramTunnel.end.sharesThread;
+    if (!isClocked || !isAlone || !isInOrder || !isPrompt)
+    {
+        return std::nullopt;
+    }
+    return isForward ? rtt / 2 : rtt - rtt / 2;
+}
+
+void
+World::AddDatagramTunnel()
+{
+    bool isUpload = !m_spec.download;
+    m_datagramTunnel.emplace(m_spec.datagramTunnel,
+                             m_clientCpu,
+                             m_serverCpu,
+                             LookaheadOf(isUpload),
+                             LookaheadOf(!isUpload));
+}
+
+Channel
+World::TunnelChannel(bool isForward, int64_t delay)
+{
+    PathDirection& direction = isForward ? m_forward : m_reverse;
+    return LookaheadOf(isForward)
+               ? Channel(m_clockedPaths.emplace_back(*direction.GetLink(), delay))
+               : Channel(direction, delay);
+}
+
+World::HopChannels
+World::TunnelChannels(int64_t rtt)
+{
+    // The path sees one sender in each direction, the tunnel, whatever it carries.
+    auto channels = m_tunnelChannels.find(rtt);
+    if (channels == m_tunnelChannels.end())
+    {
+        int64_t delay = rtt / 2;
+        Channel forward = TunnelChannel(true, delay);
+        Channel reverse = TunnelChannel(false, rtt - delay);
+        HopChannels made{m_spec.download ? reverse : forward, m_spec.download ? forward : reverse};
+        channels = m_tunnelChannels.emplace(rtt, made).first;
+    }
+    return channels->second;
+}
+
 World::Connection&
 World::AddDatagramLeg(uint32_t flow)
 {
-    // The path sees one sender in each direction, the tunnel, whatever it carries.
-    int64_t rtt = m_spec.flows[flow].rtt;
-    auto path = m_datagramChannels.find(rtt);
-    if (path == m_datagramChannels.end())
-    {
-        path = m_datagramChannels.emplace(rtt, ChannelsFor(0, rtt)).first;
-    }
-    const HopChannels& channels = path->second;
+    HopChannels channels = TunnelChannels(m_spec.flows[flow].rtt);
     DatagramWay& toServer = m_datagramTunnel->MakeWay(true, channels.toServer, m_spec.tcp);
     DatagramWay& toClient = m_datagramTunnel->MakeWay(false, channels.toClient, m_spec.tcp);
     return AddLegInTunnel(flow, toServer, toClient);

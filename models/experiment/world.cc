@@ -74,7 +74,7 @@ World::World(const ExperimentSpec& spec)
 {
     if (spec.hasDatagramTunnel)
     {
-        m_datagramTunnel.emplace(spec.datagramTunnel, m_clientCpu, m_serverCpu);
+        AddDatagramTunnel();
     }
     if (spec.hasStreamTunnel)
     {

@@ -8,6 +8,7 @@
 #include "experiment-spec.h"
 #include "host/cpu.h"
 #include "host/tcp-memory.h"
+#include "path/clocked-path.h"
 #include "path/path.h"
 #include "traffic/bulk-receiver.h"
 #include "traffic/bulk-sender.h"
@@ -106,9 +107,9 @@ class World
     }
 
     /// The tunnel that carries the flows' packets, or null.
-    const PacketTunnel* GetPacketTunnel() const
+    PacketTunnel* GetPacketTunnel()
     {
-        return m_datagramTunnel ? static_cast<const PacketTunnel*>(&*m_datagramTunnel)
+        return m_datagramTunnel ? static_cast<PacketTunnel*>(&*m_datagramTunnel)
                                 : m_streamTunnel.get();
     }
 
@@ -170,6 +171,10 @@ class World
 
     void AddFlow(uint32_t index);
     HopChannels ChannelsFor(size_t hop, int64_t rtt);
+    Lookahead LookaheadOf(bool isForward);
+    Channel TunnelChannel(bool isForward, int64_t delay);
+    HopChannels TunnelChannels(int64_t rtt);
+    void AddDatagramTunnel();
     void AddStreamTunnel();
     Connection& AddDatagramLeg(uint32_t flow);
     Connection& AddLegInStream(uint32_t flow);
@@ -221,8 +226,9 @@ class World
     Cpu m_serverCpu;
     CpuThread m_clientApp; //!< the application on the client: one thread for all flows
     CpuThread m_serverApp;
+    std::deque<ClockedPath> m_clockedPaths; //!< of the tunnel
     std::optional<DatagramTunnel> m_datagramTunnel;
-    std::map<int64_t, HopChannels> m_datagramChannels; //!< by RTT, ns
+    std::map<int64_t, HopChannels> m_tunnelChannels; //!< by RTT, ns
     std::unique_ptr<StreamTunnel> m_streamTunnel;
     Connection* m_streamCarrier{nullptr};
     std::deque<RelayHost> m_relayHosts;

@@ -108,6 +108,16 @@ class Cores
     const int64_t m_switchCost;
 };
 
+/// Work of a program that has a core to itself, and so does without the run queue.
+class CpuLoad
+{
+  public:
+    virtual ~CpuLoad() = default;
+
+    /// CPU time spent until `now`, ns.
+    virtual int64_t Busy(int64_t now) const = 0;
+};
+
 /// A host's use of its machine's cores, which another host may share.
 class Cpu
 {
@@ -125,8 +135,7 @@ class Cpu
      */
     int64_t Run(int64_t now, double cost, const void* thread, bool isUrgent = false)
     {
-        auto duration = static_cast<int64_t>(m_speed == 1 ? cost : cost / m_speed);
-        Cores::Slot slot = m_cores.Run(now, duration, thread, isUrgent);
+        Cores::Slot slot = m_cores.Run(now, Duration(cost), thread, isUrgent);
         while (!m_pending.IsEmpty() && m_pending.Front().end <= now)
         {
             m_pending.Pop();
@@ -136,10 +145,26 @@ class Cpu
         return slot.end;
     }
 
+    /// How long `cost` ns worth of work takes, ns.
+    int64_t Duration(double cost) const
+    {
+        return static_cast<int64_t>(m_speed == 1 ? cost : cost / m_speed);
+    }
+
+    /// Count a program that does without Run(), because it has a core to itself.
+    void AddLoad(const CpuLoad& load)
+    {
+        m_loads.push_back(&load);
+    }
+
     /// CPU time spent until `now`, ns, summed over cores.
     int64_t Busy(int64_t now) const
     {
         int64_t busy = m_submitted;
+        for (const CpuLoad* load : m_loads)
+        {
+            busy += load->Busy(now);
+        }
         for (size_t i = 0; i < m_pending.Size(); ++i)
         {
             const Cores::Slot& slot = m_pending[i];
@@ -158,6 +183,7 @@ class Cpu
     const double m_speed;
     int64_t m_submitted{0};
     Fifo<Cores::Slot> m_pending; //!< all that is not done, and some that is
+    std::vector<const CpuLoad*> m_loads;
 };
 
 /// Who has work done by a thread.

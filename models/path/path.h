@@ -101,6 +101,12 @@ class PathDirection
         return *m_propagations.emplace_back(std::move(made));
     }
 
+    /// Whether a packet's arrival is known when it is sent.
+    bool IsClocked() const
+    {
+        return m_link && !m_variation;
+    }
+
     /// What one more sender, whose packets take `delay` ns from the link on, puts into the queue
     /// discipline; null: there is none.
     PacketDevice* NewPort(int64_t delay)

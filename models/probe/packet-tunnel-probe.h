@@ -57,9 +57,9 @@ class PacketTunnelProbe
   private:
     const PacketTunnel& m_tunnel;
     const bool m_toServer;
-    const PacketServer& m_device;
+    const ProgramQueue& m_device;
     PacketTunnelResult& m_result;
-    PacketServerCounters m_deviceAtStart;
+    ProgramQueueCounters m_deviceAtStart;
     uint64_t m_socketDropsAtStart{0};
 };
 

@@ -8,6 +8,52 @@
 namespace tunnelcc
 {
 
+namespace
+{
+
+/// Events for the packets that leave a clocked device within the path's delay. One would do; with
+/// some more, fewer packets wait for them, and those are still in the cache.
+constexpr int64_t BATCHES = 16;
+
+/// \param lookahead of the direction  \param slack of a clocked server, ns
+std::unique_ptr<ProgramQueue>
+MakeQueue(const Lookahead& lookahead,
+          int64_t slack,
+          Cpu& cpu,
+          CpuThread& thread,
+          const PacketCostSpec& cost,
+          uint32_t limit)
+{
+    if (lookahead)
+    {
+        return std::make_unique<ClockedServer>(cpu, cost, limit, slack);
+    }
+    return std::make_unique<PacketServer>(thread, cost, limit);
+}
+
+} // namespace
+
+TunnelEnd::TunnelEnd(const TunnelEndSpec& spec,
+                     Cpu& cpu,
+                     const Lookahead& sends,
+                     const Lookahead& receives)
+    : m_sending(cpu),
+      m_receiving(cpu),
+      m_device(MakeQueue(sends,
+                         sends.value_or(0) / BATCHES,
+                         cpu,
+                         m_sending,
+                         spec.encapsulate,
+                         spec.deviceQueue)),
+      m_socket(MakeQueue(receives,
+                         0,
+                         cpu,
+                         spec.sharesThread ? m_sending : m_receiving,
+                         spec.decapsulate,
+                         spec.socketQueue))
+{
+}
+
 DatagramWay::DatagramWay(const OuterSizes& sizes,
                          const TcpSpec& tcp,
                          bool copiesEcn,
@@ -103,7 +149,9 @@ DatagramWay::Exit::Receive(int64_t now, const Packet& packet, const SackBlocks* 
     {
         if (m_way.m_isAccepted)
         {
-            m_way.m_far.Socket().EnqueueAlong(now, packet, blocks, *this);
+            Packet ack = packet;
+            ack.sink = m_way.m_receiver;
+            m_way.m_far.Socket().EnqueueAlong(now, ack, blocks, m_way.m_far.Host());
         }
         return;
     }
@@ -121,27 +169,37 @@ DatagramWay::Exit::Receive(int64_t now, const Packet& packet, const SackBlocks* 
 }
 
 void
-DatagramWay::Accept(int64_t now, const Packet& packet, const SackBlocks* blocks)
+DatagramWay::Accept(int64_t now, Packet packet, const SackBlocks* blocks)
 {
-    m_isAccepted = m_far.Socket().Enqueue(now, packet, IpBytes(packet, m_tcp), blocks, m_exit);
-}
-
-void
-DatagramWay::Exit::OnHandled(int64_t now,
-                             Packet& packet,
-                             uint32_t /* ipBytes */,
-                             const SackBlocks* blocks)
-{
-    m_way.m_receiver->Receive(now, packet, blocks);
+    packet.sink = m_receiver;
+    m_isAccepted =
+        m_far.Socket().Enqueue(now, packet, IpBytes(packet, m_tcp), blocks, m_far.Host());
 }
 
 // The tunnel -----------------------------------------------------------------------------------
 
-DatagramTunnel::DatagramTunnel(const DatagramTunnelSpec& spec, Cpu& client, Cpu& server)
+DatagramTunnel::DatagramTunnel(const DatagramTunnelSpec& spec,
+                               Cpu& client,
+                               Cpu& server,
+                               const Lookahead& toServer,
+                               const Lookahead& toClient)
     : m_spec(spec),
-      m_client(spec.end, client),
-      m_server(spec.end, server)
+      m_client(spec.end, client, toServer, toClient),
+      m_server(spec.end, server, toClient, toServer)
 {
+}
+
+void
+DatagramTunnel::CatchUp(int64_t now)
+{
+    for (TunnelEnd* end : {&m_client, &m_server})
+    {
+        end->Device().CatchUp(now);
+    }
+    for (TunnelEnd* end : {&m_client, &m_server})
+    {
+        end->Socket().CatchUp(now);
+    }
 }
 
 DatagramWay&

@@ -4,57 +4,85 @@
 #ifndef TUNNELCC_DATAGRAM_TUNNEL_H
 #define TUNNELCC_DATAGRAM_TUNNEL_H
 
+#include "clocked-server.h"
+#include "packet-server.h"
 #include "packet-tunnel.h"
 #include "path/packet-device.h"
 #include "path/path.h"
 #include "reassembler.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace tunnelcc
 {
 
+/// By how much the near host's program may lag behind without the far one's noticing, ns: the delay
+/// of a clocked path between them, where each has a core to itself. None: neither.
+using Lookahead = std::optional<int64_t>;
+
+/// Hands packets that the program at the far end is done with to the host.
+class HostDelivery final : public PacketHandler
+{
+  public:
+    void OnHandled(int64_t now,
+                   Packet& packet,
+                   uint32_t /* ipBytes */,
+                   const SackBlocks* blocks) override
+    {
+        packet.sink->Receive(now, packet, blocks);
+    }
+};
+
 /// One end of a tunnel that carries packets: its device, its socket, and the program between them.
 class TunnelEnd
 {
   public:
-    /// \param spec costs and queues  \param cpu the host's
-    TunnelEnd(const TunnelEndSpec& spec, Cpu& cpu)
-        : m_sending(cpu),
-          m_receiving(cpu),
-          m_device(m_sending, spec.encapsulate, spec.deviceQueue),
-          m_socket(spec.sharesThread ? m_sending : m_receiving, spec.decapsulate, spec.socketQueue)
-    {
-    }
+    /**
+     * \param spec costs and queues
+     * \param cpu the host's
+     * \param sends,receives how to simulate the two directions
+     */
+    TunnelEnd(const TunnelEndSpec& spec,
+              Cpu& cpu,
+              const Lookahead& sends,
+              const Lookahead& receives);
 
     /// Packets of the host, to be encapsulated.
-    PacketServer& Device()
+    ProgramQueue& Device()
     {
-        return m_device;
+        return *m_device;
     }
 
-    const PacketServer& Device() const
+    const ProgramQueue& Device() const
     {
-        return m_device;
+        return *m_device;
     }
 
     /// Packets from the path, to be decapsulated.
-    PacketServer& Socket()
+    ProgramQueue& Socket()
     {
-        return m_socket;
+        return *m_socket;
     }
 
-    const PacketServer& Socket() const
+    const ProgramQueue& Socket() const
     {
-        return m_socket;
+        return *m_socket;
+    }
+
+    /// Where they go from there.
+    PacketHandler& Host()
+    {
+        return m_host;
     }
 
   private:
     CpuThread m_sending; //!< of both directions, if they share one
     CpuThread m_receiving;
-    PacketServer m_device;
-    PacketServer m_socket;
+    std::unique_ptr<ProgramQueue> m_device;
+    std::unique_ptr<ProgramQueue> m_socket;
+    HostDelivery m_host;
 };
 
 /// IP bytes of the packets in which an inner packet leaves, by its own IP bytes.
@@ -112,8 +140,8 @@ class DatagramWay final : public PacketDevice
         DatagramWay& m_way;
     };
 
-    /// Takes what arrives from the path to the far end's program, and on to the host.
-    class Exit final : public PacketSink, public PacketHandler
+    /// Takes what arrives from the path to the far end's program.
+    class Exit final : public PacketSink
     {
       public:
         explicit Exit(DatagramWay& way)
@@ -122,10 +150,6 @@ class DatagramWay final : public PacketDevice
         }
 
         void Receive(int64_t now, const Packet& packet, const SackBlocks* blocks) override;
-        void OnHandled(int64_t now,
-                       Packet& packet,
-                       uint32_t ipBytes,
-                       const SackBlocks* blocks) override;
 
       private:
         DatagramWay& m_way;
@@ -133,7 +157,7 @@ class DatagramWay final : public PacketDevice
 
     void Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const SackBlocks* blocks);
     void SendLeads(int64_t now, const Packet& packet, const std::vector<uint32_t>& outer);
-    void Accept(int64_t now, const Packet& packet, const SackBlocks* blocks);
+    void Accept(int64_t now, Packet packet, const SackBlocks* blocks);
     uint32_t LeadsOf(const Packet& packet) const;
 
     const OuterSizes& m_sizes;
@@ -146,10 +170,10 @@ class DatagramWay final : public PacketDevice
     PacketSink* m_receiver{nullptr}; //!< on the far host
     Entrance m_entrance{*this};
     Exit m_exit{*this};
-    Reassembler m_reassembler;
-    int64_t m_sent{0};        //!< when the latest packet entered, ns
-    bool m_isOnPath{false};   //!< the latest packet encapsulated was not lost at once
-    bool m_isAccepted{false}; //!< the latest packet from the path came to the far program
+    int64_t m_sent{0};         //!< when the latest packet entered, ns
+    bool m_isOnPath{false};    //!< the latest packet encapsulated was not lost at once
+    bool m_isAccepted{false};  //!< the latest packet from the path came to the far program
+    Reassembler m_reassembler; // the largest by far, and little used: last
 };
 
 /// A tunnel in which each packet of the hosts becomes a datagram, between two hosts.
@@ -160,8 +184,13 @@ class DatagramTunnel final : public PacketTunnel
      * \param spec the tunnel
      * \param client CPU of the one host
      * \param server CPU of the other
+     * \param toServer,toClient of the two directions
      */
-    DatagramTunnel(const DatagramTunnelSpec& spec, Cpu& client, Cpu& server);
+    DatagramTunnel(const DatagramTunnelSpec& spec,
+                   Cpu& client,
+                   Cpu& server,
+                   const Lookahead& toServer,
+                   const Lookahead& toClient);
 
     /**
      * Make way for one direction of a connection.
@@ -171,7 +200,9 @@ class DatagramTunnel final : public PacketTunnel
      */
     DatagramWay& MakeWay(bool toServer, const Channel& path, const TcpSpec& tcp);
 
-    const PacketServer& Device(bool toServer) const override
+    void CatchUp(int64_t now) override;
+
+    const ProgramQueue& Device(bool toServer) const override
     {
         return (toServer ? m_client : m_server).Device();
     }

@@ -7,48 +7,20 @@
 #include "event/fifo.h"
 #include "experiment/experiment-spec.h"
 #include "host/cpu.h"
-#include "path/packet.h"
+#include "program-queue.h"
 
 #include <cstdint>
 
 namespace tunnelcc
 {
 
-/// Who goes on with a packet that a PacketServer has handled.
-class PacketHandler
-{
-  public:
-    virtual ~PacketHandler() = default;
-
-    /**
-     * The CPU is done with a packet.
-     * \param now ns
-     * \param packet the packet, for the handler to change
-     * \param ipBytes its size, 0 for an ACK that rides along
-     * \param blocks its SACK blocks, if it has any
-     */
-    virtual void OnHandled(int64_t now,
-                           Packet& packet,
-                           uint32_t ipBytes,
-                           const SackBlocks* blocks) = 0;
-};
-
-/// Counts since the simulation began.
-struct PacketServerCounters
-{
-    uint64_t packets{0};    //!< offered
-    uint64_t drops{0};      //!< of them, by the full queue
-    uint32_t maxWaiting{0}; //!< most packets that ever waited
-};
-
 /**
- * A queue of packets in front of a program that handles one after the other: the queue of a TUN or
- * TAP device, or the receive buffer of a UDP socket.
+ * A program that handles packets on a thread that competes for cores, or is busy otherwise, too.
  *
- * The packet being handled has left the queue. Work that costs nothing is done at once. A program
- * that cannot go on blocks: packets wait until it is unblocked.
+ * Work that costs nothing is done at once. A program that cannot go on blocks: packets wait until
+ * it is unblocked.
  */
-class PacketServer final : private CpuUser
+class PacketServer final : public ProgramQueue, private CpuUser
 {
   public:
     /**
@@ -66,18 +38,15 @@ class PacketServer final : private CpuUser
     PacketServer(const PacketServer&) = delete;
     PacketServer& operator=(const PacketServer&) = delete;
 
-    /// Offer a packet. \returns whether there was room for it
     bool Enqueue(int64_t now,
                  const Packet& packet,
                  uint32_t ipBytes,
                  const SackBlocks* blocks,
-                 PacketHandler& handler);
-
-    /// Take an ACK that rides in the header of the packet just taken.
+                 PacketHandler& handler) override;
     void EnqueueAlong(int64_t now,
                       const Packet& ack,
                       const SackBlocks* blocks,
-                      PacketHandler& handler);
+                      PacketHandler& handler) override;
 
     /// Begin no more packets, because of the one just handled, or before any came.
     void Block()
@@ -98,13 +67,16 @@ class PacketServer final : private CpuUser
         return m_isBlocked;
     }
 
-    /// Packets that wait.
-    uint32_t Waiting() const
+    void CatchUp(int64_t /* now */) override
+    {
+    }
+
+    uint32_t Waiting() const override
     {
         return m_waiting;
     }
 
-    const PacketServerCounters& Counters() const
+    const ProgramQueueCounters& Counters() const override
     {
         return m_counters;
     }
@@ -139,7 +111,7 @@ class PacketServer final : private CpuUser
     uint32_t m_waiting{0};
     bool m_isBusy{false};    //!< a packet is being handled, or must not be
     bool m_isBlocked{false}; //!< until Unblock()
-    PacketServerCounters m_counters;
+    ProgramQueueCounters m_counters;
 };
 
 } // namespace tunnelcc

@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_PACKET_TUNNEL_H
 #define TUNNELCC_PACKET_TUNNEL_H
 
-#include "packet-server.h"
+#include "program-queue.h"
 
 #include <cstdint>
 
@@ -25,8 +25,11 @@ class PacketTunnel
   public:
     virtual ~PacketTunnel() = default;
 
+    /// Bring up to date what can be watched.
+    virtual void CatchUp(int64_t now) = 0;
+
     /// Queue in front of the program that sends in one direction.
-    virtual const PacketServer& Device(bool toServer) const = 0;
+    virtual const ProgramQueue& Device(bool toServer) const = 0;
 
     /// Packets that the far end's socket dropped, of one direction.
     virtual uint64_t SocketDrops(bool toServer) const = 0;

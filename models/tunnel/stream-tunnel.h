@@ -7,6 +7,7 @@
 #include "event/fifo.h"
 #include "handshake.h"
 #include "layer.h"
+#include "packet-server.h"
 #include "packet-tunnel.h"
 #include "path/packet-device.h"
 #include "transport/endpoint.h"
@@ -151,7 +152,11 @@ class StreamTunnel final : public PacketTunnel
         return toServer ? m_client : m_server;
     }
 
-    const PacketServer& Device(bool toServer) const override
+    void CatchUp(int64_t /* now */) override
+    {
+    }
+
+    const ProgramQueue& Device(bool toServer) const override
     {
         return toServer ? m_client.Device() : m_server.Device();
     }

@@ -1,0 +1,62 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_CLOCKED_PATH_H
+#define TUNNELCC_CLOCKED_PATH_H
+
+#include "link.h"
+#include "packet-device.h"
+
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/**
+ * A link and a constant delay, for receivers that take packets ahead of simulated time: they get
+ * each as soon as it is sent, with the time at which it will arrive.
+ */
+class ClockedPath final : public PacketDevice
+{
+  public:
+    /// \param link that nobody else uses, as packets are sent late  \param delay behind it, ns
+    ClockedPath(Link& link, int64_t delay)
+        : m_link(link),
+          m_delay(delay)
+    {
+    }
+
+    bool Send(int64_t now,
+              const Packet& packet,
+              uint32_t ipBytes,
+              const SackBlocks* blocks) override
+    {
+        int64_t departure = m_link.Enqueue(now, ipBytes);
+        if (departure == Link::DROPPED)
+        {
+            return false;
+        }
+        m_arrival = departure + m_delay;
+        Packet arriving = packet;
+        if (packet.isEct && m_link.MarksLatest())
+        {
+            arriving.isCe = true;
+        }
+        packet.sink->Receive(m_arrival, arriving, blocks);
+        return true;
+    }
+
+    void SendAlong(const Packet& ack, const SackBlocks* blocks) override
+    {
+        ack.sink->Receive(m_arrival, ack, blocks);
+    }
+
+  private:
+    Link& m_link;
+    const int64_t m_delay;
+    int64_t m_arrival{0}; //!< of the latest packet, ns
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_CLOCKED_PATH_H

@@ -1,0 +1,181 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "clocked-server.h"
+
+#include <algorithm>
+
+namespace tunnelcc
+{
+
+ClockedServer::ClockedServer(Cpu& cpu, const PacketCostSpec& cost, uint32_t limit, int64_t slack)
+    : m_cpu(cpu),
+      m_cost(cost),
+      m_limit(limit ? limit : UINT32_MAX),
+      m_slack(slack)
+{
+    cpu.AddLoad(*this);
+}
+
+// Packets come ---------------------------------------------------------------------------------
+
+bool
+ClockedServer::Enqueue(int64_t now,
+                       const Packet& packet,
+                       uint32_t ipBytes,
+                       const SackBlocks* blocks,
+                       PacketHandler& handler)
+{
+    ++m_counters.packets;
+    if (!Admit(now))
+    {
+        m_dropsAhead.Push(now);
+        CountDrops(m_loop.Time());
+        return false;
+    }
+    int64_t duration = DurationOf(ipBytes);
+    m_freeAt = std::max(now, m_freeAt) + duration;
+    m_submitted += duration;
+    Push(packet, ipBytes, blocks, handler);
+    return true;
+}
+
+bool
+ClockedServer::Admit(int64_t now)
+{
+    Begin(now);
+    if (m_freeAt <= now)
+    {
+        return true; // no need to wait
+    }
+    if (m_begins.Size() >= m_limit)
+    {
+        return false;
+    }
+    m_begins.Push(m_freeAt);
+    m_counters.maxWaiting = std::max(m_counters.maxWaiting, Waiting());
+    return true;
+}
+
+void
+ClockedServer::EnqueueAlong(int64_t /* now */,
+                            const Packet& ack,
+                            const SackBlocks* blocks,
+                            PacketHandler& handler)
+{
+    Push(ack, 0, blocks, handler); // done together with the packet just taken
+}
+
+void
+ClockedServer::Push(const Packet& packet,
+                    uint32_t ipBytes,
+                    const SackBlocks* blocks,
+                    PacketHandler& handler)
+{
+    Work& work = m_work.Append();
+    work.packet = packet;
+    work.packet.time = m_freeAt;
+    work.handler = &handler;
+    work.ipBytes = ipBytes;
+    if (packet.sackBlocks)
+    {
+        m_blocks.Push(*blocks);
+    }
+    if (!m_isArmed)
+    {
+        m_isArmed = true;
+        m_loop.Insert(work.packet.time + m_slack, m_rank, this);
+    }
+}
+
+// Packets go -----------------------------------------------------------------------------------
+
+void
+ClockedServer::Fire(int64_t now)
+{
+    HandOver(now);
+    while (!m_work.IsEmpty())
+    {
+        int64_t next = m_work.Front().packet.time + m_slack;
+        if (!m_loop.IsNext(next, m_rank))
+        {
+            m_loop.Insert(next, m_rank, this);
+            return;
+        }
+        m_loop.AdvanceTo(next);
+        HandOver(next);
+    }
+    m_isArmed = false;
+}
+
+void
+ClockedServer::HandOver(int64_t now)
+{
+    while (!m_work.IsEmpty() && m_work.Front().packet.time <= now)
+    {
+        Work& work = m_work.Front(); // stays: what follows from a packet comes back in later events
+        bool hasBlocks = work.packet.sackBlocks;
+        work.handler->OnHandled(work.packet.time,
+                                work.packet,
+                                work.ipBytes,
+                                hasBlocks ? &m_blocks.Front() : nullptr);
+        if (hasBlocks)
+        {
+            m_blocks.Pop();
+        }
+        m_work.Pop();
+    }
+}
+
+// Looks ----------------------------------------------------------------------------------------
+
+void
+ClockedServer::CatchUp(int64_t now)
+{
+    Begin(now);
+    CountDrops(now);
+    HandOver(now);
+}
+
+void
+ClockedServer::Begin(int64_t now)
+{
+    while (!m_begins.IsEmpty() && m_begins.Front() <= now)
+    {
+        m_begins.Pop();
+    }
+}
+
+void
+ClockedServer::CountDrops(int64_t now)
+{
+    while (!m_dropsAhead.IsEmpty() && m_dropsAhead.Front() <= now)
+    {
+        m_dropsAhead.Pop();
+        ++m_counters.drops;
+    }
+}
+
+int64_t
+ClockedServer::DurationOf(uint32_t ipBytes) const
+{
+    return m_cpu.Duration(m_cost.perPacket + m_cost.perByte * ipBytes);
+}
+
+int64_t
+ClockedServer::Busy(int64_t now) const
+{
+    int64_t busy = m_submitted;
+    for (size_t i = 0; i < m_work.Size(); ++i)
+    {
+        const Work& work = m_work[i];
+        if (!work.packet.ridesAlong)
+        {
+            int64_t left = work.packet.time - now;
+            busy -= std::clamp<int64_t>(left, 0, DurationOf(work.ipBytes));
+        }
+    }
+    return busy;
+}
+
+} // namespace tunnelcc
