@@ -25,9 +25,9 @@ _OVERESTIMATE = (
     "Packets that the emulated link sent late come bunched, and BBR takes the link for faster than "
     "it is: the reference's for 49.15 Mbit/s at 10 ms and 1 % loss, where 48.27 fit. So it paces "
     "into the queue. How far depends on the shape of the lateness, of which only a percentile is "
-    "known: with none the queue is 3.4 ms, with an exponential one of that percentile 5.3 ms. "
-    "Linux over a link with that very jitter, measured since, has 6.1 ms, and without it 3.9: "
-    "simulations that were as late as those runs have 6.4 and 3.7. Measured Linux has the shorter "
+    "known: with none the queue is 3.4 ms, with a half-normal one of that percentile 5.2 ms. "
+    "Linux over another link, measured since, has 3.9 ms, and with exponential jitter added 6.1: "
+    "simulations that were as late as those runs have 3.7 and 6.4. Measured Linux has the shorter "
     "queue the more is lost, but for the reference's, which rises to 0.1 % loss: its link was not "
     "equally late in all cells."
 )
