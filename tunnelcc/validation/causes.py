@@ -19,7 +19,7 @@ _STALLS = (
     "its 60 s. In six runs of two on Linux 6.18, measured since with hardly a stall, they lose 11 "
     "to 18 in 27 s after slow start (here 12 to 18), and the queue is 5.0 to 5.9 ms, as here. With "
     "stalls of 5 ms put in, two a second, 201 are lost and 4.0 ms are left; with 10 ms, one a "
-    "second, 0.6 ms. One CUBIC has 3.3 and 5.1 ms without them, 3.2 here."
+    "second, 0.6 ms. One CUBIC has 3.3 and 5.1 ms without them, 3.2 here. See linux/again."
 )
 _OVERESTIMATE = (
     "Packets that the emulated link sent late come bunched, and BBR takes the link for faster than "

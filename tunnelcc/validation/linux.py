@@ -25,6 +25,7 @@ from tunnelcc.validation.reference import (
     ReferenceSeries,
     cells,
     mean_window,
+    measured_again,
     periodic_loss,
     series,
 )
@@ -179,6 +180,12 @@ def _buffer_shares(cell: ReferenceCell) -> Iterator[Check]:
     else:
         yield _share(f"linux/shares/{place}", condition + ": BBR's share", cell, cases, _of_bbr)
     yield from _queue_and_ratio(place, condition, cell, cases)
+    if delays := measured_again().get((cell.variant, cell.buffer_bdp)):
+        yield Check(
+            f"linux/again/{place}", "queueing delay, measured again without stalls", SOURCE,
+            condition, cases, lambda runs: [run.queue_ms for run in runs[0]],
+            MeanNear(mean(delays), 0.2, unit="ms"), Kind.CELL,
+        )  # fmt: skip
 
 
 def _late_joiner(cell: ReferenceCell) -> Iterator[Check]:

@@ -143,6 +143,17 @@ def periodic_loss() -> dict[tuple[str, float, int], list[PeriodicRun]]:
     return runs
 
 
+def measured_again() -> dict[tuple[str, str], list[float]]:
+    """Return queueing delays (ms) of runs without stalls, by variant and buffer in BDP."""
+    delays: dict[tuple[str, str], list[float]] = {}
+    with (_DIRECTORY / "measured_again.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            delays.setdefault((row["variant"], row["buffer_bdp"]), []).append(
+                float(row["queue_ms"])
+            )
+    return delays
+
+
 @cache
 def series(run: str) -> tuple[ReferenceSeries, ...]:
     """Return the series of each flow of a run, such as ``a_bbr_rtt100_p0_s1``."""
