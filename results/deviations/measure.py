@@ -120,9 +120,9 @@ EFFECTS = (
     ),
     Effect(
         "bbr-policer", "ns3::TcpBbr", "bbr", "policers are not detected", "`bbr_lt_bw_sampling()`",
-        "one packet in four is lost", "Mbit/s",
-        goodput(path={"loss": "25%", "loss_pattern": "periodic"}, duration="20s", warmup="2s"),
-        (3, 6), 2,
+        "a policer of 10 Mbit/s, 20 s", "retransmissions",
+        retransmits(path={"policer": {"rate": "10Mbps"}}, duration="20s", warmup="2s"),
+        (1.25, 1.75), 0,
     ),
     Effect(
         "bbr-ties", "ns3::TcpBbr", "bbr",
