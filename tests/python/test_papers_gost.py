@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import statistics
 from functools import cache
 from pathlib import Path
 
@@ -55,15 +54,18 @@ def test_one_stream_reaches_what_the_window_allows():
     assert 140e6 <= steady(WS, "bbr").goodput <= 147e6
 
 
+def carried_bytes(tunnel: str) -> float:
+    """Bytes of the carrier's stream for each of the application's."""
+    goodput = steady(tunnel, "cubic").dataset.goodput.sel(flow=0)
+    measured = goodput.where(goodput.time > 7, drop=True).sum("time")
+    return float(measured.sel(leg="carrier") / measured.sel(leg="target"))
+
+
 def test_tls_costs_its_records():
-    wss, ws = (
-        statistics.fmean(steady(tunnel, "cubic", seed).goodput for seed in range(1, 7))
-        for tunnel in (WSS, WS)
-    )
-    cost = 1 - wss / ws
-    # 22 bytes per 4104. In one run, which phase of the hosts' timers a stream begins in hides or
-    # adds a third of that.
-    assert cost == pytest.approx(22 / 4104, rel=0.2)
+    assert carried_bytes(WSS) / carried_bytes(WS) - 1 == pytest.approx(22 / 4104, rel=0.01)
+    # The window that limits both holds the records, too. By how much less a run gets depends on
+    # which bursts wait to be filled: 0.34 to 0.45 %.
+    assert steady(WSS, "cubic").goodput < 0.9975 * steady(WS, "cubic").goodput
 
 
 def lossless(tunnel: str, direction: str, size: int) -> tc.Result:
