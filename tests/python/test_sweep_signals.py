@@ -131,9 +131,11 @@ def test_workers_do_not_outlive_a_parent_that_was_killed(tmp_path):
     endless = SCENARIO.replace("20s", "100000s").replace("50Mbps", "1Gbps")
     process = _start(tmp_path, endless)
     marker = tmp_path / "runs" / "sweeps"
-    _wait(marker.exists)
-    time.sleep(2)
-    process.kill()
+    try:
+        _wait(marker.exists)
+        time.sleep(2)
+    finally:
+        process.kill()
     process.communicate(timeout=30)
     _wait(lambda: _is_gone(process.pid), 10)
 
