@@ -616,7 +616,8 @@ class PrrExchangeTest : public SimulationTestCase
         exchange.toServer.LoseSegment(0);
         for (uint32_t segment = 1; segment < 20; ++segment)
         {
-            exchange.toServer.HoldSegment(segment, segment * MS); // so that ACKs wait for the second of two
+            exchange.toServer.HoldSegment(segment,
+                                          segment * MS); // so that ACKs wait for the second of two
         }
         exchange.WriteSegments(100 * MS, 200);
         RunUntil(300 * MS);
