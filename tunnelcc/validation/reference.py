@@ -143,6 +143,7 @@ def periodic_loss() -> dict[tuple[str, float, int], list[PeriodicRun]]:
     return runs
 
 
+@cache
 def measured_again() -> dict[tuple[str, str], list[float]]:
     """Return queueing delays (ms) of runs without stalls, by variant and buffer in BDP."""
     delays: dict[tuple[str, str], list[float]] = {}
