@@ -76,21 +76,22 @@ World::LookaheadOf(bool isForward)
 void
 World::AddDatagramTunnel()
 {
-    bool isUpload = !m_spec.download;
+    m_forwardLookahead = LookaheadOf(true);
+    m_reverseLookahead = LookaheadOf(false);
     m_datagramTunnel.emplace(m_spec.datagramTunnel,
                              m_clientCpu,
                              m_serverCpu,
-                             LookaheadOf(isUpload),
-                             LookaheadOf(!isUpload));
+                             m_spec.download ? m_reverseLookahead : m_forwardLookahead,
+                             m_spec.download ? m_forwardLookahead : m_reverseLookahead);
 }
 
 Channel
 World::TunnelChannel(bool isForward, int64_t delay)
 {
     PathDirection& direction = isForward ? m_forward : m_reverse;
-    return LookaheadOf(isForward)
-               ? Channel(m_clockedPaths.emplace_back(*direction.GetLink(), delay))
-               : Channel(direction, delay);
+    const Lookahead& lookahead = isForward ? m_forwardLookahead : m_reverseLookahead;
+    return lookahead ? Channel(m_clockedPaths.emplace_back(*direction.GetLink(), delay))
+                     : Channel(direction, delay);
 }
 
 World::HopChannels
@@ -103,8 +104,7 @@ World::TunnelChannels(int64_t rtt)
         int64_t delay = rtt / 2;
         Channel forward = TunnelChannel(true, delay);
         Channel reverse = TunnelChannel(false, rtt - delay);
-        HopChannels made{m_spec.download ? reverse : forward, m_spec.download ? forward : reverse};
-        channels = m_tunnelChannels.emplace(rtt, made).first;
+        channels = m_tunnelChannels.emplace(rtt, Across(forward, reverse)).first;
     }
     return channels->second;
 }

@@ -174,7 +174,7 @@ World::ChannelsFor(size_t hop, int64_t rtt)
     int64_t delay = rtt / 2;
     Channel forward(hop == 0 ? m_forward : m_relayHosts[hop - 1].forward, delay);
     Channel reverse(hop == 0 ? m_reverse : m_relayHosts[hop - 1].reverse, rtt - delay);
-    return {m_spec.download ? reverse : forward, m_spec.download ? forward : reverse};
+    return Across(forward, reverse);
 }
 
 void

@@ -170,6 +170,13 @@ class World
     }
 
     void AddFlow(uint32_t index);
+
+    /// Ways across a hop, of which one is that of the data.
+    HopChannels Across(const Channel& forward, const Channel& reverse) const
+    {
+        return m_spec.download ? HopChannels{reverse, forward} : HopChannels{forward, reverse};
+    }
+
     HopChannels ChannelsFor(size_t hop, int64_t rtt);
     Lookahead LookaheadOf(bool isForward);
     Channel TunnelChannel(bool isForward, int64_t delay);
@@ -226,6 +233,8 @@ class World
     Cpu m_serverCpu;
     CpuThread m_clientApp; //!< the application on the client: one thread for all flows
     CpuThread m_serverApp;
+    Lookahead m_forwardLookahead; //!< of the tunnel
+    Lookahead m_reverseLookahead;
     std::deque<ClockedPath> m_clockedPaths; //!< of the tunnel
     std::optional<DatagramTunnel> m_datagramTunnel;
     std::map<int64_t, HopChannels> m_tunnelChannels; //!< by RTT, ns
