@@ -189,7 +189,6 @@ def numbers(experiment: Experiment) -> dict[str, Any]:
         "buffer_bytes": buffer_bytes(path.buffer, path.rate, path.rtt),
         "receive_window_bytes": receive_window(receiver),
         "send_buffer_bytes": send_buffer(sender),
-        "send_wake_fraction": kernels()[sender.kernel].send_wake_fraction,
         "header_bytes": experiment.tcp.header_bytes,
         "flow_count": sum(flow.count for flow in experiment.flows),
         "start_s": [start for _, start in flows(experiment)],

@@ -23,7 +23,6 @@ class Kernel:
     summary: str
     receive_fraction: float | None  # None: by tcp_adv_win_scale
     send_fraction: float
-    send_wake_fraction: float  # a blocked writer wakes when the buffer is at most this full
     deferral_limit: float  # seconds within which an ACK must be due for new data to wait for it
     tcp_memory_fraction: float  # of the host's memory, for all sockets
     tcp_reserve: int  # bytes that a socket keeps of what it released, still counted
@@ -63,7 +62,6 @@ def _kernel(version: str, entry: dict[str, Any]) -> Kernel:
         summary=entry["summary"],
         receive_fraction=entry["receive_window"].get("fraction"),
         send_fraction=entry["send_buffer"]["fraction"],
-        send_wake_fraction=entry["send_wake"]["fraction"],
         deferral_limit=parse_time(entry["tso_deferral"]["limit"]),
         tcp_memory_fraction=entry["tcp_memory"]["fraction"],
         tcp_reserve=entry["tcp_reserve"]["bytes"],

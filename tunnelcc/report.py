@@ -188,7 +188,6 @@ def print_experiment() -> None:
         shares = {
             "receive_window": kernel.receive_fraction or "by tcp_adv_win_scale",
             "send_buffer": kernel.send_fraction,
-            "send_wake": f"{kernel.send_wake_fraction:.3g}",
             "tso_deferral": format_time(kernel.deferral_limit),
             "tcp_memory": kernel.tcp_memory_fraction,
             "tcp_reserve": f"{kernel.tcp_reserve}B",

@@ -196,7 +196,6 @@ def _tcp(experiment: Experiment) -> Any:
     spec.mss = tcp.mss
     spec.header_bytes = tcp.header_bytes
     spec.syn_bytes = tcp.syn_bytes
-    spec.send_wake_fraction = kernels()[sender.kernel].send_wake_fraction
     spec.deferral_limit = nanoseconds(kernels()[sender.kernel].deferral_limit)
     spec.initial_window = tcp.initial_window
     spec.syn_linear_timeouts = kernels()[experiment.hosts.of("client").kernel].syn_linear_timeouts

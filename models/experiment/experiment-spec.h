@@ -113,10 +113,8 @@ struct TcpSpec
     uint64_t sendBuffer{0};         //!< payload bytes that the send buffer holds
     double sendBufferPerSegment{0}; //!< the buffer grows with cwnd: bytes a segment, times the
                                     //!< factor of the algorithm; 0: full size at once
-    double sendWakeFraction{2. /
-                            3};    //!< a blocked writer wakes when the buffer is at most this full
-    uint32_t initialWindow{10};    //!< segments
-    uint32_t synLinearTimeouts{0}; //!< time-outs of a SYN before they double
+    uint32_t initialWindow{10};     //!< segments
+    uint32_t synLinearTimeouts{0};  //!< time-outs of a SYN before they double
     int64_t minRto{200'000'000};
     int64_t delayedAck{40'000'000};
     int64_t jiffy{0};      //!< by which the kernel's timers count; 0: they are exact

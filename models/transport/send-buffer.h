@@ -13,8 +13,9 @@ namespace tunnelcc
 /**
  * Socket send buffer: what was written and is not yet acknowledged.
  *
- * As in Linux, a writer that found it full wakes only once it has drained to a fraction of its
- * size (sk_stream_write_space(): two thirds), not with every ACK. Bytes have no contents.
+ * As in Linux, a writer that found it full wakes only once it has drained to two thirds
+ * (sk_stream_write_space(): free space at least half of what is queued), not with every ACK. Bytes
+ * have no contents.
  */
 class SendBuffer
 {
@@ -22,11 +23,9 @@ class SendBuffer
     /**
      * \param capacity payload bytes at first
      * \param maximum payload bytes to which Expand() may take it
-     * \param wakeFraction of the capacity, see above
      */
-    SendBuffer(uint64_t capacity, uint64_t maximum, double wakeFraction)
-        : m_maximum(maximum),
-          m_wakeFraction(wakeFraction)
+    SendBuffer(uint64_t capacity, uint64_t maximum)
+        : m_maximum(maximum)
     {
         Resize(capacity);
     }
@@ -72,7 +71,8 @@ class SendBuffer
     /// Whether a blocked writer is to be woken now; true once for each time it blocked.
     bool WakesWriter()
     {
-        if (!m_isWriterBlocked || Queued() > m_wakeLevel || Queued() >= m_capacity)
+        bool isWriteable = Queued() < m_capacity && m_capacity - Queued() >= Queued() / 2;
+        if (!m_isWriterBlocked || !isWriteable)
         {
             return false;
         }
@@ -113,13 +113,10 @@ class SendBuffer
     void Resize(uint64_t capacity)
     {
         m_capacity = std::min(capacity, m_maximum);
-        m_wakeLevel = static_cast<uint64_t>(m_wakeFraction * static_cast<double>(m_capacity));
     }
 
     uint64_t m_maximum;
-    double m_wakeFraction;
     uint64_t m_capacity{0};
-    uint64_t m_wakeLevel{0};
     uint64_t m_written{0};
     uint64_t m_sent{0};
     uint64_t m_acked{0};

@@ -522,7 +522,7 @@ class SendBufferTest : public ns3::TestCase
   private:
     void DoRun() override
     {
-        SendBuffer buffer(1'500, 3'000, 2. / 3);
+        SendBuffer buffer(1'500, 3'000);
         NS_TEST_EXPECT_MSG_EQ(buffer.Write(2'000), 1'500, "the buffer is small at first");
         NS_TEST_EXPECT_MSG_EQ(buffer.WantsToExpand(), true, "and may grow");
         buffer.OnSent(1'500);

@@ -33,15 +33,27 @@ def test_send_buffer_of_6_18_as_measured():
     assert kernels()["6.18"].send_buffer(4 * MIB) == pytest.approx(4.09e6, rel=2e-3)
 
 
-def test_two_thirds_of_the_send_buffer_hold_a_170_ms_flow_to_130_mbps():
-    kernel = kernels()["6.18"]
-    rate = 8 * kernel.send_wake_fraction * 4 * MIB / 0.170
-    assert rate == pytest.approx(130e6, rel=0.02)
+@pytest.mark.parametrize(
+    ("cc", "app_cost", "measured", "tolerance"),
+    [("bbr", 0.23, 124, 0.05), ("cubic", 0.23, 143, 0.05), ("cubic", 0, 2 / 3 * 198, 0.05)],
+    ids=["paced", "in bursts", "in bursts, written in no time"],
+)
+def test_a_blocked_writer_waits_for_a_third_of_the_send_buffer(cc, app_cost, measured, tolerance):
+    """As measured (data/README.md, Traces), but for the last: 4.19 MB in 169 ms are 198 Mbit/s."""
+    experiment = tc.Experiment(
+        path=tc.Path(rate="10Gbps", rtt="169ms", buffer="64MiB"),
+        flows=[tc.Flow(cc=cc)],
+        hosts=tc.Hosts(tcp_rmem="5033165B", tcp_wmem="4MiB", app_cost=app_cost),
+        duration="26s",
+        warmup="4s",
+    )
+    result = tc.run(experiment, progress=False)
+    assert result.goodput / 1e6 == pytest.approx(measured, rel=tolerance)
 
 
 def test_every_share_has_a_label_and_a_source():
     for kernel in kernels().values():
-        assert len(kernel.sources) == 9
+        assert len(kernel.sources) == 8
         for label, source in kernel.sources.values():
             assert label in ("measured", "source code", "inferred")
             assert len(source) > 20

@@ -371,8 +371,9 @@ def _tick(cells: Sequence[Cell], across: str, value: str) -> str:
 def _points(axes: Axes, x: Sequence[float], row: Sequence[Cell], style: Any, label: str) -> None:
     scale = UNITS[row[0].unit]
     y = [cell.mean / scale for cell in row]
-    low = [mean - cell.spread[0] / scale for mean, cell in zip(y, row, strict=True)]
-    high = [cell.spread[1] / scale - mean for mean, cell in zip(y, row, strict=True)]
+    # The mean of equal numbers may be rounded to beyond them.
+    low = [max(0.0, cell.mean - cell.spread[0]) / scale for cell in row]
+    high = [max(0.0, cell.spread[1] - cell.mean) / scale for cell in row]
     axes.errorbar(
         x, y, yerr=[low, high], color=style["color"], marker=style["marker"], markersize=5,
         markeredgecolor="black", markeredgewidth=0.6, linestyle="none", capsize=3, label=label,
