@@ -77,9 +77,14 @@ def full_packets(experiment: Experiment) -> list[int]:
     return wrap(entry.layers(tunnel.mode), size, surroundings(experiment, entry))
 
 
+def tcp_rmem(host: Hosts) -> int:
+    """Return the largest receive buffer (bytes) of the host's sockets."""
+    return host.tcp_rmem or kernels()[host.kernel].tcp_rmem
+
+
 def receive_window(host: Hosts) -> int:
     """Return the largest window (bytes) that the host's sockets advertise."""
-    return kernels()[host.kernel].receive_window(host.tcp_rmem, host.tcp_adv_win_scale)
+    return kernels()[host.kernel].receive_window(tcp_rmem(host), host.tcp_adv_win_scale)
 
 
 def send_buffer(host: Hosts) -> int:
@@ -187,6 +192,7 @@ def numbers(experiment: Experiment) -> dict[str, Any]:
     return {
         "bdp_bytes": path.rate * path.rtt / 8,
         "buffer_bytes": buffer_bytes(path.buffer, path.rate, path.rtt),
+        "tcp_rmem_bytes": tcp_rmem(receiver),
         "receive_window_bytes": receive_window(receiver),
         "send_buffer_bytes": send_buffer(sender),
         "header_bytes": experiment.tcp.header_bytes,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc.toml import read_toml
-from tunnelcc.units import parse_time
+from tunnelcc.units import parse_size, parse_time
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Kernel:
 
     version: str
     summary: str
+    tcp_rmem: int  # bytes, the maximum unless somebody sets it
     receive_fraction: float | None  # None: by tcp_adv_win_scale
     send_fraction: float
     deferral_limit: float  # seconds within which an ACK must be due for new data to wait for it
@@ -60,6 +61,7 @@ def _kernel(version: str, entry: dict[str, Any]) -> Kernel:
     return Kernel(
         version=version,
         summary=entry["summary"],
+        tcp_rmem=parse_size(entry["tcp_rmem"]["maximum"]),
         receive_fraction=entry["receive_window"].get("fraction"),
         send_fraction=entry["send_buffer"]["fraction"],
         deferral_limit=parse_time(entry["tso_deferral"]["limit"]),

@@ -186,6 +186,7 @@ def print_experiment() -> None:
     for kernel in kernels().values():
         console.print(f"\n{kernel.version}: {kernel.summary}", markup=False)
         shares = {
+            "tcp_rmem": format_size(kernel.tcp_rmem),
             "receive_window": kernel.receive_fraction or "by tcp_adv_win_scale",
             "send_buffer": kernel.send_fraction,
             "tso_deferral": format_time(kernel.deferral_limit),

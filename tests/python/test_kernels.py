@@ -29,6 +29,18 @@ def test_window_of_6_18_as_measured(tcp_rmem, window):
     assert kernels()["6.18"].receive_window(tcp_rmem, None) == pytest.approx(window, rel=1e-3)
 
 
+@pytest.mark.parametrize(("kernel", "maximum"), [("5.10", 6 * MIB), ("6.18", 32 * MIB)])
+def test_the_largest_receive_buffer_is_the_kernels_unless_given(kernel, maximum):
+    assert derived.tcp_rmem(tc.Hosts(kernel=kernel)) == maximum
+    assert derived.tcp_rmem(tc.Hosts(kernel=kernel, tcp_rmem="1MiB")) == MIB
+
+
+def test_each_host_has_its_own_kernels_receive_buffer():
+    hosts = tc.Hosts(server={"kernel": "5.10"})
+    assert derived.tcp_rmem(hosts.of("client")) == 32 * MIB
+    assert derived.receive_window(hosts.of("server")) == 3 * MIB
+
+
 def test_send_buffer_of_6_18_as_measured():
     assert kernels()["6.18"].send_buffer(4 * MIB) == pytest.approx(4.09e6, rel=2e-3)
 
@@ -53,7 +65,7 @@ def test_a_blocked_writer_waits_for_a_third_of_the_send_buffer(cc, app_cost, mea
 
 def test_every_share_has_a_label_and_a_source():
     for kernel in kernels().values():
-        assert len(kernel.sources) == 8
+        assert len(kernel.sources) == 9
         for label, source in kernel.sources.values():
             assert label in ("measured", "source code", "inferred")
             assert len(source) > 20

@@ -71,7 +71,8 @@ def test_the_json_has_its_schema(result):
 def test_the_json_names_the_experiment_in_full(result):
     totals = json.loads(result.to_json())
     assert Experiment.parse(totals["experiment"]) == result.experiment
-    assert totals["experiment"]["hosts"]["tcp_rmem"] == "6MiB"
+    assert totals["experiment"]["hosts"]["tcp_wmem"] == "4MiB"
+    assert totals["derived"]["tcp_rmem_bytes"] == 32 * 2**20
     assert totals["tunnelcc"] == tc.__version__
 
 

@@ -49,8 +49,10 @@ class HostOverrides(Model):
 class Hosts(Model):
     """The two hosts, equal unless ``client`` or ``server`` says otherwise."""
 
-    kernel: KernelVersion = Field("6.18", description="Linux version, for the use of buffers")
-    tcp_rmem: SocketBuffer = Field(6 * 2**20, description="net.ipv4.tcp_rmem, the maximum")
+    kernel: KernelVersion = Field("6.18", description="Linux version, for buffers and their use")
+    tcp_rmem: SocketBuffer | None = Field(
+        None, description="net.ipv4.tcp_rmem, the maximum; not given: the kernel's own"
+    )
     tcp_wmem: SocketBuffer = Field(4 * 2**20, description="net.ipv4.tcp_wmem, the maximum")
     tcp_adv_win_scale: Annotated[int, whole(-31, 31)] | None = Field(
         None, description="net.ipv4.tcp_adv_win_scale, 1 on kernel 5.10; later kernels ignore it"

@@ -79,7 +79,7 @@ def variables(experiment: Experiment) -> dict[str, float]:
         "loss": path.loss,
         "bdp": path.rate * path.rtt / 8,
         "window": derived.receive_window(receiver),
-        "rmem": receiver.tcp_rmem,
+        "rmem": derived.tcp_rmem(receiver),
         "mss": mss,
         "packet": mss + experiment.tcp.header_bytes,
         "outer": sum(outer),
