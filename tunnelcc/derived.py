@@ -15,7 +15,12 @@ from tunnelcc.kernels import kernels
 from tunnelcc.units import Buffer
 
 if TYPE_CHECKING:
-    from tunnelcc.config import Experiment, Flow, Hosts
+    from tunnelcc.config import Experiment, Flow, Hosts, Path
+
+
+def paths(experiment: Experiment) -> tuple[Path, ...]:
+    """Return the path, or its parts in order from the client where relays divide it."""
+    return experiment.tunnel.paths(experiment.path) if experiment.tunnel else (experiment.path,)
 
 
 def buffer_bytes(buffer: Buffer, rate: float, rtt: float) -> int:
@@ -191,7 +196,7 @@ def numbers(experiment: Experiment) -> dict[str, Any]:
     path, (sender, receiver) = experiment.path, sides(experiment)
     return {
         "bdp_bytes": path.rate * path.rtt / 8,
-        "buffer_bytes": buffer_bytes(path.buffer, path.rate, path.rtt),
+        "buffer_bytes": buffer_bytes(path.buffer, path.rate, paths(experiment)[0].rtt),
         "tcp_rmem_bytes": tcp_rmem(receiver),
         "receive_window_bytes": receive_window(receiver),
         "send_buffer_bytes": send_buffer(sender),

@@ -45,16 +45,20 @@ def window_memory(experiment: Experiment) -> float:
     room += (path.buffer.packets or 0) * (tcp.mss + tcp.header_bytes)
     # Slow start sends up to twice what the path holds, and what it lost stays on the scoreboard.
     path_holds = 4 * (path.rate * rtt / 8 + room) + flows * 64 * tcp.mss
-    legs = 3 + len(experiment.tunnel.chain) if experiment.tunnel else 1
-    return min(windows, path_holds) / tcp.mss * _BYTES_PER_SEGMENT * legs
+    return min(windows, path_holds) / tcp.mss * _BYTES_PER_SEGMENT * _legs(experiment)
 
 
 def series_memory(experiment: Experiment) -> float:
     """Return the bytes that the probes' series need, in the module and in the result."""
     flows = sum(flow.count for flow in experiment.flows)
-    legs = flows * (3 + len(experiment.tunnel.chain) if experiment.tunnel else 1)
+    legs = flows * _legs(experiment)
     probes = experiment.duration / experiment.probe_interval
     return 2 * 8 * probes * (legs * _SERIES_PER_LEG + flows + 16)
+
+
+def _legs(experiment: Experiment) -> int:
+    """Connections of a flow at most."""
+    return 2 + len(derived.paths(experiment)) if experiment.tunnel else 1
 
 
 def available_memory() -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from tunnelcc import catalog, core, derived
@@ -18,7 +19,6 @@ from tunnelcc.config import (
     Experiment,
     Flow,
     GilbertElliott,
-    Hop,
     Hosts,
     Path,
     Policer,
@@ -46,7 +46,7 @@ _IPERF_COOKIE = 37
 def experiment_spec(experiment: Experiment) -> Any:
     """Return the ``_core.ExperimentSpec`` of ``experiment``."""
     spec = core.load().ExperimentSpec()
-    spec.path = _path(experiment)
+    spec.path = _path(experiment, derived.paths(experiment)[0])
     spec.tcp = _path_tcp(experiment, derived.mss(experiment))
     spec.client = _host(experiment, "client")
     spec.server = _host(experiment, "server")
@@ -87,8 +87,8 @@ def nanoseconds(seconds: float) -> int:
     return round(seconds * 1e9)
 
 
-def _path(experiment: Experiment) -> Any:
-    path = experiment.path
+def _path(experiment: Experiment, path: Path) -> Any:
+    experiment = experiment.model_copy(update={"path": path})
     spec = core.load().PathSpec()
     spec.forward = _link(experiment, path.rate, path.buffer, path.loss)
     spec.forward.rate_changes = [_rate_change(*step) for step in path.rate_steps]
@@ -270,7 +270,7 @@ def _flow(experiment: Experiment, flow: Flow, start: float, carrier_number: int)
     spec.bytes = flow.bytes or 0
     spec.rate = flow.rate or 0
     spec.write_size = flow.write_size
-    spec.rtt = nanoseconds(flow.rtt or experiment.path.rtt)
+    spec.rtt = nanoseconds(flow.rtt or derived.paths(experiment)[0].rtt)
     return spec
 
 
@@ -314,7 +314,11 @@ def _relay(experiment: Experiment, entry: RelayEntry) -> Any:
         spec.has_mux = True
         spec.mux = _mux(entry.mux, experiment.tunnel.stream_window)
         spec.dials_early = entry.carrier.early
-    spec.hops = [_hop(experiment, hop) for hop in experiment.tunnel.chain]
+    beyond = derived.paths(experiment)[1:]
+    spec.hops = [
+        _hop(experiment, path, hop.cc if hop else None)
+        for path, hop in zip_longest(beyond, experiment.tunnel.chain)
+    ]
     return spec
 
 
@@ -339,11 +343,11 @@ def _mux_direction(windows: relay.Windows, stream_window: int | None) -> Any:
     return spec
 
 
-def _hop(experiment: Experiment, hop: Hop) -> Any:
+def _hop(experiment: Experiment, path: Path, cc: CongestionControl | None) -> Any:
     spec = core.load().HopSpec()
-    spec.path = _path(experiment.model_copy(update={"path": hop.path(experiment.path)}))
-    if hop.cc is not None:
-        spec.cc = _congestion(hop.cc)
+    spec.path = _path(experiment, path)
+    if cc is not None:
+        spec.cc = _congestion(cc)
     spec.relay = _host(experiment, "server")
     return spec
 

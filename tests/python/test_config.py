@@ -121,8 +121,9 @@ BAD_VALUES = {
     "tunnel.chain.rate": NOT_A_RATE,
     "tunnel.chain.rtt": NOT_A_RTT,
     "tunnel.chain.loss": NOT_A_PROBABILITY,
-    "tunnel.chain.buffer": NOT_A_BUFFER,
+    "tunnel.chain.buffer": [*NOT_A_BUFFER, "1499B"],
     "tunnel.chain.cc": NOT_A_NAME,
+    "tunnel.relays": [-1, 65, "1", 1.5, True],
     "direction": ["left", "UP", 1],
     "tcp.mss": [0, 87, 65484, "1448", 1448.5, True],
     "tcp.timestamps": NOT_A_SWITCH,
@@ -270,6 +271,51 @@ def test_unknown_names_are_told_with_the_nearest(table, key, hint):
         Experiment.parse(table)
     assert key in str(caught.value)
     assert hint in str(caught.value)
+
+
+def _refusal(table: dict) -> str:
+    with pytest.raises(tc.ConfigError) as caught:
+        Experiment.parse(table)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("hop", "path"),
+    [
+        ({"buffer": "100B"}, {}),
+        ({"rtt": "10us"}, {}),
+        ({"rate": "100kbps"}, {}),
+        ({"rtt": "10us"}, {"buffer": "9p", "reverse_rate": "1Mbps"}),
+    ],
+)
+def test_a_queue_beyond_a_relay_has_room_for_a_packet(hop, path):
+    tunnel = {"name": "gost-relay-ws", "chain": [{}, hop]}
+    key = "reverse_buffer" if path.get("reverse_rate") else "buffer"
+    assert f"tunnel.chain.1.{key}" in _refusal({"path": path, "tunnel": tunnel})
+    assert "room for one packet" in _refusal({"path": path, "tunnel": tunnel})
+    Experiment.parse({"path": path, "tunnel": {**tunnel, "chain": [{}]}})
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"path": {"jitter": "1ms"}}, "path.jitter"),
+        ({"path": {"reorder": "1%"}}, "path.reorder"),
+        ({"path": {"gilbert_elliott": {"p": "1%", "r": "20%"}}}, "path.gilbert_elliott"),
+        ({"path": {"policer": {"rate": "9Mbps"}}}, "path.policer"),
+        ({"flows": [{"rtt": "1ms"}]}, "flows.0.rtt"),
+        ({"path": {"rtt": "130us"}}, "path.buffer"),
+    ],
+)
+def test_relays_divide_what_can_be_divided(table, message):
+    assert message in _refusal({**table, "tunnel": {"name": "gost-relay-ws", "relays": 1}})
+    Experiment.parse({**table, "tunnel": {"name": "gost-relay-ws", "relays": 0}})
+
+
+def test_relays_are_not_beside_a_chain():
+    tunnel = {"name": "gost-relay-ws", "relays": 1, "chain": [{}]}
+    assert "no value beside chain" in _refusal({"tunnel": tunnel})
+    assert "no value with wireguard" in _refusal({"tunnel": {"name": "wireguard", "relays": 1}})
 
 
 @pytest.mark.parametrize(

@@ -145,3 +145,27 @@ def test_a_tunnel_of_ones_own_may_multiplex(tmp_path):
     assert mine["wire_bytes"] / mine["goodput_bps"] > 1.02 * (
         theirs["wire_bytes"] / theirs["goodput_bps"]
     )
+
+
+def test_a_hop_has_its_own_rate_where_the_path_follows_a_trace(tmp_path):
+    file = tmp_path / "rates.csv"
+    file.write_text("time_s,rate_Mbps\n0,30\n2,40\n")
+    path = {"rtt": "20ms", "rate_trace": str(file)}
+    tunnel = {"name": "gost-relay-ws", "cc": "bbr"}
+    slow, like = (
+        _run({**tunnel, "chain": [hop]}, {"cc": "bbr"}, path=path, duration="4s", warmup="1s")
+        for hop in ({"rate": "5Mbps"}, {})
+    )
+    assert 4e6 < slow.goodput < 5e6
+    assert 25e6 < like.goodput < 40e6
+
+
+def test_relays_on_the_way_save_a_carrier_from_loss():
+    path = {"rate": "50Mbps", "rtt": "60ms", "loss": "1%"}
+    plain, halved = (
+        _run({"name": "gost-relay-ws", "relays": relays}, {"cc": "cubic"}, path=path, warmup="2s")
+        for relays in (0, 1)
+    )
+    # Each half has half of the RTT and half of the loss: 2 √2 times the rate where loss limits.
+    assert 1.8 < halved.goodput / plain.goodput < 4
+    assert [hop.forward.random_losses > 0 for hop in halved.raw.hops] == [True]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tunnelcc import scenario
@@ -132,6 +134,11 @@ ARRIVALS = {
         [9],
     ),
     "tunnel.chain.cc": ("reno", lambda spec: [hop.cc.name for hop in spec.relay.hops], ["reno"]),
+    "tunnel.relays": (
+        3,
+        lambda spec: [spec.path.rtt, *(hop.path.rtt for hop in spec.relay.hops)],
+        [10**7] * 4,
+    ),
     "direction": ("down", lambda spec: spec.download, True),
     "tcp.mss": (1000, lambda spec: spec.tcp.mss, 1000),
     "tcp.timestamps": (False, lambda spec: (spec.tcp.mss, spec.tcp.header_bytes), (1460, 40)),
@@ -195,6 +202,8 @@ def test_each_key_arrives(key):
     table = {"path": AROUND.get(key) or AROUND.get(key.rpartition(".")[0], {})}
     if key.startswith("tunnel."):
         table = DATAGRAM if key.partition(".")[2] in DatagramEntry.OVERRIDES else RELAY
+    if key == "tunnel.relays":
+        table = {"tunnel": "gost-relay-ws"}  # RELAY has a chain
     table = DATAGRAM if key == "path.mtu" else table
     if key == "flows.payload":
         table = {"tunnel": {"name": "ethudp", "mode": "lz4"}}
@@ -306,13 +315,50 @@ def test_who_shares_a_carrier():
     assert _carriers({}, "gost-relay-ws") == [0, 1, 2, 3, 4]
 
 
+def _hops(path, *chain):
+    tunnel = {"name": "gost-relay-ws", "chain": list(chain)}
+    return [hop.path for hop in _spec({}, {"path": path, "tunnel": tunnel}).relay.hops]
+
+
 def test_a_hop_is_like_the_path_unless_said():
+    path = {"rate": "20Mbps", "loss": "1%", "rate_steps": [["1s", "5Mbps"]]}
+    first, second = _hops(path, {"rtt": "10ms"}, {"rate": "5Mbps"})
+    assert (first.rtt, first.forward.rate, first.forward.loss) == (10**7, 20e6, 0.01)
+    assert (second.rtt, second.forward.rate) == (40 * 10**6, 5e6)
+    assert [(step.time, step.rate) for step in first.forward.rate_changes] == [(10**9, 5e6)]
+    assert not second.forward.rate_changes, "its own rate is constant"
+    tunnel = {"name": "gost-relay-ws", "chain": [{}]}
+    assert _spec({}, {"tunnel": tunnel}).relay.hops[0].cc.name == ""
+
+
+def test_a_hops_own_rate_replaces_the_paths_trace(tmp_path):
+    file = tmp_path / "rates.csv"
+    file.write_text("time_s,rate_Mbps\n0,30\n2,40\n")
+    like, own = _hops({"rate_trace": str(file)}, {}, {"rate": "5Mbps"})
+    assert [step.rate for step in like.forward.rate_changes] == [40e6]
+    assert (own.forward.rate, list(own.forward.rate_changes)) == (5e6, [])
+    assert own.forward.buffer_bytes == 5e6 * 0.04 / 8, "1bdp of its own rate"
+
+
+def test_a_hops_own_loss_replaces_the_paths_bursts():
+    like, own, none = _hops(
+        {"gilbert_elliott": {"p": "1%", "r": "20%"}}, {}, {"loss": "3%"}, {"loss": "0%"}
+    )
+    assert (like.forward.gilbert_elliott.p, like.forward.loss) == (0.01, 0)
+    assert (own.forward.gilbert_elliott.p, own.forward.loss) == (0, 0.03)
+    assert (none.forward.gilbert_elliott.p, none.forward.loss) == (0, 0)
+
+
+def test_relays_divide_rtt_and_loss():
     table = {
-        "path": {"rate": "20Mbps", "loss": "1%", "rate_steps": [["1s", "5Mbps"]]},
-        "tunnel": {"name": "gost-relay-ws", "chain": [{"rtt": "10ms"}, {"rate": "5Mbps"}]},
+        "path": {"rtt": "90ms", "loss": "10%", "reverse_loss": "1%", "reverse_rate": "10Mbps"},
+        "tunnel": {"name": "gost-relay-ws", "relays": 2},
     }
-    first, second = _spec({}, table).relay.hops
-    assert (first.path.rtt, first.path.forward.rate, first.path.forward.loss) == (10**7, 20e6, 0.01)
-    assert (second.path.rtt, second.path.forward.rate) == (40 * 10**6, 5e6)
-    assert not first.path.forward.rate_changes
-    assert first.cc.name == ""
+    spec = _spec({}, table)
+    parts = [spec.path, *(hop.path for hop in spec.relay.hops)]
+    assert [part.rtt for part in parts] == [30 * 10**6] * 3
+    assert spec.flows[0].rtt == 30 * 10**6
+    assert parts[1].forward.buffer_bytes == 100e6 * 0.03 / 8
+    for direction, loss in (("forward", 0.1), ("reverse", 0.01)):
+        arrives = math.prod(1 - getattr(part, direction).loss for part in parts)
+        assert arrives == pytest.approx(1 - loss)

@@ -190,6 +190,7 @@ class RelayEntry(Entry):
         "carriers",
         "stream_window",
         "chain",
+        "relays",
     )
 
     carrier: Carrier

@@ -101,6 +101,7 @@ class Experiment(Model):
                 expected = "at least 1 byte where direction is down: the server waits for a request"
                 yield Problem(f"flows.{index}.preamble", 0, expected)
         yield from self._problems_in_stream()
+        yield from self._problems_of_parts()
         for index, source in enumerate(self.cross_traffic):
             if source.start >= self.duration:
                 expected = "a time before the end of the run"
@@ -141,20 +142,39 @@ class Experiment(Model):
                 expected = f"no value with {self.tunnel.name}: all flows cross path.rtt in it"
                 yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
 
+    def _problems_of_parts(self) -> Iterator[Problem]:
+        """What cannot be divided among the parts of a path."""
+        if self.tunnel is None or not self.tunnel.relays:
+            return
+        expected = "no value with tunnel.relays, which divide RTT and random loss; or tunnel.chain"
+        for key in ("gilbert_elliott", "policer", "reorder", "jitter"):
+            if getattr(self.path, key):
+                yield Problem(f"path.{key}", str(self.path.model_dump()[key]), expected)
+        for index, flow in enumerate(self.flows):
+            if flow.rtt is not None:
+                yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
+
     def _buffer_problems(self) -> Iterator[Problem]:
         packet = derived.largest_packet(self)
-        yield from self._queue_problems(packet)
-        for key, bottleneck in (
-            ("buffer", self.path.rate),
-            ("reverse_buffer", self.path.reverse_rate),
-        ):
-            buffer: Buffer = getattr(self.path, key)
+        seen: list[Path] = []
+        for index, path in enumerate(derived.paths(self)):
+            if path in seen:
+                continue  # tells nothing new
+            seen.append(path)
+            yield from self.model_copy(update={"path": path})._queue_problems(packet)
+            where = f"tunnel.chain.{index - 1}" if index else "path"
+            yield from self._room_problems(path, where, packet)
+
+    def _room_problems(self, path: Path, where: str, packet: int) -> Iterator[Problem]:
+        """``packet``: bytes of a full segment."""
+        for key, bottleneck in (("buffer", path.rate), ("reverse_buffer", path.reverse_rate)):
+            buffer: Buffer = getattr(path, key)
             if bottleneck and buffer.packets is None:
-                room = buffer_bytes(buffer, bottleneck, self.path.rtt)
+                room = buffer_bytes(buffer, bottleneck, path.rtt)
                 needed = packet if key == "buffer" else self.tcp.syn_bytes
                 if room < needed:
                     yield Problem(
-                        f"path.{key}", str(buffer), f"room for one packet, {needed} bytes",
+                        f"{where}.{key}", str(buffer), f"room for one packet, {needed} bytes",
                         f"it is {room} bytes",
                     )  # fmt: skip
 

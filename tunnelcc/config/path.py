@@ -156,6 +156,13 @@ class Path(Model):
             raise ConfigError(*problems)
         return self
 
+    def part(self, count: int) -> Path:
+        """Return one of ``count`` equal parts in a row that lose as much together."""
+        losses = {
+            name: 1 - (1 - getattr(self, name)) ** (1 / count) for name in ("loss", "reverse_loss")
+        }
+        return self.model_copy(update={"rtt": self.rtt / count, **losses})
+
     def _conflicts(self) -> Iterator[Problem]:
         if self.rate_trace is not None and self.rate_steps:
             yield Problem("rate_steps", len(self.rate_steps), "no steps with rate_trace")

@@ -22,9 +22,16 @@ class Hop(Model):
     What is not given is as in ``path``.
     """
 
-    rate: LinkRate | None = Field(None, description="bottleneck rate beyond a relay")
+    rate: LinkRate | None = Field(
+        None,
+        description="bottleneck rate beyond a relay, constant; not given: as in path, with its "
+        "rate_steps or rate_trace",
+    )
     rtt: Rtt | None = Field(None, description="base round-trip time beyond it")
-    loss: Probability | None = Field(None, description="random loss beyond it")
+    loss: Probability | None = Field(
+        None,
+        description="random loss beyond it; not given: as in path, with its gilbert_elliott",
+    )
     buffer: QueueRoom | None = Field(None, description="queue beyond it")
     cc: CongestionControl | None = Field(
         None, description="congestion control of the carriers beyond it, else the first carrier's"
@@ -34,7 +41,11 @@ class Hop(Model):
         """Return the path beyond the relay."""
         changes = {name: getattr(self, name) for name in ("rate", "rtt", "loss", "buffer")}
         given = {name: value for name, value in changes.items() if value is not None}
-        return first.model_copy(update={"rate_steps": (), **given})
+        if "rate" in given:
+            given |= {"rate_steps": (), "rate_trace": None}
+        if "loss" in given:
+            given["gilbert_elliott"] = None
+        return first.model_copy(update=given)
 
 
 class Tunnel(Model):
@@ -77,6 +88,11 @@ class Tunnel(Model):
     chain: tuple[Hop, ...] = Field(
         (), description="further relays, in order from the client, each with a path beyond it"
     )
+    relays: Annotated[int, whole(0, 64)] | None = Field(
+        None,
+        description="further relays that divide path into equal parts, each with its share of the "
+        "RTT and of the random loss, and with a queue like path's; instead of chain",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -113,15 +129,24 @@ class Tunnel(Model):
                 raise ConfigError(Problem("stream_window", self.stream_window, expected))
             if self.carriers not in (None, "flow"):
                 raise ConfigError(Problem("carriers", self.carriers, expected))
+        if self.relays and self.chain:
+            raise ConfigError(Problem("relays", self.relays, "no value beside chain"))
         return self
+
+    def paths(self, path: Path) -> tuple[Path, ...]:
+        """Return what lies between the ends of each carrier, in order from the client."""
+        if self.relays:
+            parts = 1 + self.relays
+            return (path.part(parts),) * parts
+        return (path, *(hop.path(path) for hop in self.chain))
 
     @model_serializer
     def _write(self) -> Any:
         table: dict[str, Any] = {"name": self.name}
         if self.cc is not None:
             table["cc"] = self.cc.model_dump()
-        for key in ("copy_buffer", "carriers", "stream_window", "mode", "mtu", "mss", "queue"):
-            if getattr(self, key) is not None:
+        for key in type(self).model_fields:
+            if key not in ("name", "cc", "chain") and getattr(self, key) is not None:
                 table[key] = getattr(self, key)
         if self.chain:
             table["chain"] = [hop.table() for hop in self.chain]
