@@ -95,3 +95,28 @@ def test_a_flow_that_writes_slowly_is_owed_no_more_than_that():
         path={"rate": "20Mbps", "rtt": "20ms"}, flows=flows, duration="10s", warmup="2s"
     )
     assert np.allclose(metrics.of_run(tc.run(run).dataset).flow_max_min_share, 1, atol=0.08)
+
+
+def test_users_carriers_and_messages_are_metrics():
+    run = tc.Experiment(
+        path={"rate": "20Mbps", "rtt": "20ms"},
+        tunnel={"name": "gost-relay-mws", "carriers": "user"},
+        flows=[
+            {"user": "two", "count": 2},
+            {"user": "one"},
+            {"user": "writer", "rate": "100kbps", "write_size": 500},
+        ],
+        duration="5s",
+        warmup="1s",
+    )
+    result = tc.run(run)
+    table, totals = metrics.of_run(result.dataset), result.to_dict()
+    aggregate = totals["aggregate"]
+    assert float(table.jain_users) == pytest.approx(aggregate["jain_users"])
+    assert float(table.jain_carriers) == pytest.approx(aggregate["jain_carriers"])
+    assert float(table.jain_users) == float(table.jain_carriers) != float(table.jain)
+    messages = totals["flows"][3]["messages"]
+    for part in ("mean", "p50", "p95", "p99"):
+        latency = table[f"flow_message_latency_{part}"].values
+        assert np.isnan(latency[:3]).all(), "no messages"
+        assert latency[3] == pytest.approx(messages[f"latency_{part}_s"])

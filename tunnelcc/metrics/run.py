@@ -34,6 +34,11 @@ class _Run:
     def goodputs(self) -> Any:
         return 8 * self["delivered_bytes"] / self["measured_time"]
 
+    def jain_of(self, owner: str) -> float:
+        """Return Jain's index of what flows with the same ``owner`` get together."""
+        totals = fairness.group_totals(self.goodputs, list(self[owner]))
+        return fairness.jain_index([*totals.values()])
+
     @cached_property
     def max_min_shares(self) -> NDArray[np.float64]:
         return fairness.max_min_shares(self.goodputs, float(self["capacity"]), self["demand"])
@@ -89,7 +94,15 @@ def _rate_convergence_times(run: _Run) -> list[float]:
     ]
 
 
-_JAIN = "(Σx)² / (n Σx²) of the goodputs x of n flows; Jain, Chiu, Hawe, DEC TR-301, 1984"
+def _latency(part: str, long_name: str) -> Metric:
+    definition = (
+        "of writes at flows.rate: from when each is due until its last byte is read; NaN: no rate"
+    )
+    name = f"message_latency_{part}"
+    return Metric("s", long_name, definition, lambda run: run[name], per_flow=True)
+
+
+_JAIN = "(Σx)² / (n Σx²) of goodputs x; Jain, Chiu, Hawe, DEC TR-301, 1984"
 _MAX_MIN = (
     "goodput / what max-min fairness gives of the payload that fits; Bertsekas and Gallager, Data "
     "Networks, section 6.5.2; Philip et al., SIGCOMM 2024"
@@ -116,7 +129,20 @@ METRICS = {
         "1", "utilisation of the bottleneck", "bytes served / bytes it could serve",
         lambda run: run.path("mean_utilisation"),
     ),
-    "jain": Metric("1", "Jain's index", _JAIN, lambda run: fairness.jain_index(run.goodputs)),
+    "jain": Metric(
+        "1", "Jain's index", f"{_JAIN}, n flows", lambda run: fairness.jain_index(run.goodputs)
+    ),
+    "jain_users": Metric(
+        "1", "Jain's index of the users",
+        "the same of n users: what the flows of each (flows.user) get together",
+        lambda run: run.jain_of("user"),
+    ),
+    "jain_carriers": Metric(
+        "1", "Jain's index of the carriers",
+        "the same of n carriers, a tunnel's connections across the path: what the flows on each "
+        "get together; 1 where all share one, as through a tunnel of packets",
+        lambda run: run.jain_of("carrier"),
+    ),
     "max_min_share": Metric(
         "1", "least max-min share of a flow", _MAX_MIN, lambda run: np.min(run.max_min_shares)
     ),
@@ -189,6 +215,10 @@ METRICS = {
         "RFC 6298's SRTT of the application that sends", lambda run: run["socket_rtt"],
         per_flow=True,
     ),
+    "flow_message_latency_mean": _latency("mean", "mean latency of messages"),
+    "flow_message_latency_p50": _latency("p50", "median of the latency of messages"),
+    "flow_message_latency_p95": _latency("p95", "95th percentile of the latency of messages"),
+    "flow_message_latency_p99": _latency("p99", "99th percentile of the latency of messages"),
     "flow_base_rtt": Metric(
         "s", "base RTT", "as configured", lambda run: run["base_rtt"], per_flow=True
     ),
