@@ -170,7 +170,7 @@ def print_metrics() -> None:
 
 def print_experiment() -> None:
     """Print every key of an experiment: default, meaning, what is accepted."""
-    from tunnelcc.config import Experiment
+    from tunnelcc.config import Experiment, HostOverrides, Hosts
 
     console = _console()
     table = _table("key", "default", "meaning", "accepts")
@@ -179,8 +179,11 @@ def print_experiment() -> None:
             continue
         default = "" if info.default is None else str(info.default)
         table.add_row(*map(escape, (info.key, default or "–", info.doc, info.expected)))
-    table.add_row("hosts.client.*", "–", "any key of hosts, for the client alone", "")
-    table.add_row("hosts.server.*", "–", "any key of hosts, for the server alone", "")
+    common = [key for key in Hosts.model_fields if key not in HostOverrides.model_fields]
+    but = " and ".join(key for key in common if key not in ("client", "server"))
+    for side in ("client", "server"):
+        meaning = f"any key of hosts but {but}, for the {side} alone"
+        table.add_row(f"hosts.{side}.*", "–", meaning, "")
     console.print(table)
     console.print("\nWhat hosts.kernel makes of tcp_rmem, tcp_wmem, memory, SYNs", style="bold")
     for kernel in kernels().values():

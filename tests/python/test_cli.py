@@ -282,3 +282,19 @@ def test_running_does_not_load_what_it_does_not_need():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     )
     assert done.stderr == "[]\n"
+
+
+def test_keys_of_one_host_are_told_without_those_of_both(run):
+    _, output, _ = run("show", "experiment")
+    text = " ".join(output.split())
+    assert "but profile and one_machine" in text
+    for key, value in (("profile", '"reference-host"'), ("one_machine", "true")):
+        code, _, complaint = run("run", "--set", f"hosts.client.{key}={value}")
+        assert code == 2
+        assert f"hosts.client.{key}" in complaint
+
+
+def test_metrics_of_users_carriers_and_messages_are_told_of(run):
+    _, output, _ = run("show", "metrics")
+    for name in ("jain_users", "jain_carriers", "flow_message_latency_p99"):
+        assert name in output
