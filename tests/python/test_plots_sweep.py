@@ -288,6 +288,9 @@ def test_equal_results_give_equal_files(duel, tmp_path, suffix):
         ),
         (lambda s: plots.curves(s, "path.loss", "goodput", at={"rtt": "40ms"}), "--at"),
         (lambda s: plots.heat_map(s, "path.loss", "path.rtt", "jane"), "'jain'"),
+        (lambda s: plots.heat_map(s, "path.loss", "path.loss", "jain"), "each axis once"),
+        (lambda s: plots.curves(s, "path.loss", "goodput", by="path.loss"), "each axis once"),
+        (lambda s: plots.curves(s, "path.loss", "goodput", "cc", "cc"), "each axis once"),
         (lambda s: plots.scatter(s, x="delay"), "--x"),
         (plots.pairs, "flows.0.cc and flows.1.cc"),
         (plots.series, "series over time"),
@@ -331,3 +334,147 @@ def test_runs_that_failed_leave_the_others_to_be_drawn(duel):
     (axes,) = plots.curves(holed, "path.buffer", "flow_share").axes
     assert np.allclose(line(axes, "bbr").get_ydata(), [0.8, 2 / 3, 0.5, np.nan], equal_nan=True)
     assert len(list(plots.standard(holed))) == len(list(plots.standard(duel)))
+
+
+@pytest.fixture(scope="module")
+def pairs_of_points(make_sweep):
+    """Points of RTT, loss and tunnel as a sweep's list has them: a grid but for one of them."""
+    points = [
+        (rtt, loss, tunnel)
+        for rtt in (0.08, 0.02)
+        for loss in (0.01, 0.001)
+        for tunnel in ("none", "relay")
+    ][:-1]
+    sweep = make_sweep(
+        {"point": list(range(len(points)))},
+        goodput=lambda point, **_: 1e6 / (points[point][0] * points[point][1]) ** 0.5,
+    )
+    rtts, losses, tunnels = zip(*points, strict=True)
+    return sweep.drop_vars("point").assign_coords(
+        {"path.rtt": ("point", list(rtts), {"units": "s"}),
+         "path.loss": ("point", list(losses), {"units": "1"}),
+         "tunnel": ("point", np.array(tunnels, dtype=object))}
+    )  # fmt: skip
+
+
+def test_a_list_of_points_is_drawn_like_the_grid_that_it_is(pairs_of_points):
+    figure = plots.curves(pairs_of_points, "path.rtt", "goodput", by="tunnel", facet="path.loss")
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["random loss 0.1 %", "random loss 1 %"]
+    few, many = figure.axes
+    assert list(line(many, "none").get_xdata()) == [20, 80]
+    expected = [1 / (0.02 * 0.01) ** 0.5, 1 / (0.08 * 0.01) ** 0.5]
+    assert list(line(many, "relay").get_ydata()) == pytest.approx(expected)
+    assert line(many, "relay").get_linestyle() == "--"
+    assert list(line(few, "relay").get_xdata()) == [80], "where there is no point is none drawn"
+    fixed = plots.curves(
+        pairs_of_points, "path.rtt", "goodput", by="tunnel", at={"path.loss": "1%"}
+    )
+    assert list(line(fixed.axes[0], "relay").get_ydata()) == pytest.approx(expected)
+
+
+def test_a_list_of_points_in_other_figures(pairs_of_points):
+    at = {"tunnel": "none"}
+    figure = plots.heat_map(pairs_of_points, "path.rtt", "path.loss", "goodput", at=at)
+    cells = figure.axes[0].images[0].get_array()
+    assert cells.shape == (2, 2)
+    assert cells[0, 0] == cells.max()
+    figure = plots.scatter(pairs_of_points, by="tunnel", facet="path.loss")
+    assert [len(axes.lines) for axes in figure.axes] == [4, 4]
+    names = [name for name, _ in plots.standard(pairs_of_points)]
+    assert names == ["goodput-over-path-rtt", "goodput-over-path-loss", "queueing-delay"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"x": "path.rtt", "by": "tunnel"}, "--at path.loss=…"),
+        ({"x": "path.loss", "facet": "tunnel"}, "--at path.rtt=…"),
+        ({"x": "path.loss", "at": {"tunnel": "wire"}}, "one of none, relay"),
+    ],
+)
+def test_points_that_a_figure_cannot_tell_apart_are_told_of(pairs_of_points, arguments, message):
+    with pytest.raises(tc.ConfigError) as caught:
+        plots.curves(pairs_of_points, y="goodput", **arguments)
+    assert message in str(caught.value)
+
+
+def test_points_of_one_axis_alone_are_not_joined(pairs_of_points):
+    (axes,) = plots.curves(pairs_of_points, "path.rtt", "goodput").axes
+    assert len(axes.lines[0].get_xdata()) == 7
+    assert axes.lines[0].get_linestyle() == "None"
+
+
+def test_an_axis_that_falls_is_joined_like_one_that_rises(make_sweep):
+    sweep = make_sweep({"path.loss": ([0.01, 0.001], "1")})
+    (axes,) = plots.curves(sweep, "path.loss", "goodput").axes
+    assert list(axes.lines[0].get_xdata()) == pytest.approx([0.1, 1])
+    assert axes.lines[0].get_linestyle() == "-"
+
+
+@pytest.mark.parametrize(
+    ("axes", "seeds"),
+    [
+        ({}, 1),
+        ({"path.loss": ([0.01], "1")}, 1),
+        ({"path.loss": ([0.0], "1"), "cc": ["bbr"]}, 1),
+        ({"path.rtt": RTT, "path.loss": ([0.01], "1"), "tunnel": ["none"]}, 1),
+        ({"flows.count": ([1, 2], "1")}, 2),
+    ],
+)
+@pytest.mark.parametrize("values", ["all", "none"])
+def test_odd_shapes_are_drawn_or_told_of(make_sweep, axes, seeds, values):
+    sweep = make_sweep(axes, ("bbr", "cubic"), seeds=seeds)
+    if values == "none":
+        for name in metrics.METRICS:
+            sweep[name][:] = np.nan
+        sweep["flow_cc"][:] = ""
+    figures = [
+        lambda: list(plots.standard(sweep)),
+        lambda: overview(sweep, "goodput"),
+        lambda: plots.scatter(sweep),
+        *(
+            lambda x=x, y=y: plots.heat_map(sweep, x, y, "jain")
+            for x in axes
+            for y in axes
+            if x != y
+        ),
+        *(lambda x=x, y=y: plots.curves(sweep, x, y) for x in axes for y in ("goodput", "jain")),
+    ]
+    drawn = 0
+    for draw in figures:
+        try:
+            drawn += bool(draw())
+        except tc.ConfigError:
+            assert not drawn or len(axes) == 0 or values == "all"
+    assert bool(drawn) == (values == "all")
+
+
+def test_sweeps_without_any_result_are_told_of(make_sweep):
+    empty = make_sweep({"path.loss": LOSS}, ("bbr", "cubic")).isel(flow=slice(0))
+    for name in metrics.METRICS:
+        empty[name][:] = np.nan
+    with pytest.raises(tc.ConfigError, match="some run has a value"):
+        list(plots.standard(empty))
+
+
+def test_what_sizes_and_messages_and_users_add_to_the_standard_set(make_sweep):
+    sweep = make_sweep({"flows.write_size": ([64, 512], "byte")}, ("cubic", "cubic", "cubic"))
+    sweep["efficiency"][:], sweep["flow_message_latency_p99"][:] = 0.5, 0.1
+    sweep["jain_users"][:], sweep["jain_carriers"][:] = 0.7, 1
+    names = [name for name, _ in plots.standard(sweep)]
+    assert names == [
+        "efficiency-over-flows-write-size", "message-latency-over-flows-write-size",
+        "jain-over-flows-write-size", "jain-users-over-flows-write-size", "queueing-delay",
+    ]  # fmt: skip
+
+
+def test_many_flows_are_drawn_by_their_rtt(make_sweep):
+    sweep = make_sweep({"path.buffer": BUFFER}, ("cubic",) * 10)
+    sweep["flow_base_rtt"][..., :4] = 0.02
+    (axes,) = plots.curves(sweep, "path.buffer", "flow_share").axes
+    drawn = [line.get_label() for line in axes.lines]
+    assert drawn == ["mean of 4 flows, 20 ms", "mean of 6 flows, 40 ms"]
+    sweep["flow_base_rtt"][:] = np.arange(10) / 100
+    (axes,) = plots.curves(sweep, "path.buffer", "flow_share").axes
+    assert [line.get_label() for line in axes.lines] == ["mean of 10 flows"]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.metrics import confidence_interval
 from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
@@ -26,7 +25,9 @@ if TYPE_CHECKING:
 # Times until something happens, which may be after the end of the run.
 _TIMES = ("convergence_time", "completion_time")
 # Metrics that are parts of one whole or indices.
-_UNIT_RANGE = ("jain", "flow_share", "efficiency", "utilisation")
+_UNIT_RANGE = (
+    "jain", "jain_users", "jain_carriers", "flow_share", "efficiency", "utilisation",
+)  # fmt: skip
 # A theory line far above every run would only flatten them.
 _MOST_ABOVE = 1.6
 
@@ -54,8 +55,7 @@ def curves(
     if facet is not None:
         sweep.axis(facet, "--facet")
     sweep.use(x, by, facet)
-    if not np.isfinite(sweep.results[y].values).any():
-        raise ConfigError(Problem("--y", y, "a metric of which some run has a value"))
+    sweep.metric_with_values(y, "--y")
     scale = scales.scale_of(sweep.results[y])
     parts = list(sweep.points(facet))
     with panels(len(parts)) as (figure, axes):
@@ -83,7 +83,7 @@ def _panel(
     coordinate = part.axes[x]
     positions = Positions(coordinate)
     lines = list(part.lines(part.results[y], by))
-    means = [_draw(axes, line, coordinate, positions, scale) for line in lines]
+    means = [_draw(axes, line, coordinate, positions, scale, part.gaps) for line in lines]
     if theory:
         span = positions.span()
         names = {line.algorithm for line in lines}
@@ -91,25 +91,32 @@ def _panel(
             _draw_theory(axes, found, positions, scale)
         limit = capacity(part, x, y, span)
         if limit is not None:
-            highest = np.nanmax(means) if means else 0.0
-            _draw_capacity(axes, limit, positions, scale, highest)
+            highest = np.concatenate([[0.0], *means])
+            _draw_capacity(axes, limit, positions, scale, float(np.nanmax(highest)))
     positions.draw(axes, scales.name_of(coordinate))
     axes.set_title(heading)
     return np.concatenate(means) if means else np.empty(0)
 
 
 def _draw(
-    axes: Axes, line: Line, coordinate: xarray.DataArray, positions: Positions, scale: Scale
+    axes: Axes,
+    line: Line,
+    coordinate: xarray.DataArray,
+    positions: Positions,
+    scale: Scale,
+    gaps: bool,
 ) -> Any:
     dim = coordinate.dims[0]
     interval = confidence_interval(line.values.transpose(dim, "seed"))
-    order = np.argsort(coordinate.values)
+    order = np.argsort(coordinate.values, kind="stable")
+    if gaps:
+        order = order[np.isfinite(interval["mean"].values[order])]
     at = positions.of(coordinate.values[order])
     mean, low, high = (
         scale.factor * interval[name].values[order] for name in ("mean", "low", "high")
     )
     style = {**line.style, "markersize": 4.5}
-    if not np.array_equal(order, np.arange(order.size)):
+    if coordinate.name != dim and not (np.diff(coordinate.values) > 0).all():
         style["linestyle"] = "none"  # points of a random sample: the other axes vary, too
     axes.plot(at, mean, label=line.label, **style)
     if np.isfinite(low).any():

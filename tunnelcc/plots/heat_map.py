@@ -42,8 +42,9 @@ def heat_map(
     for option, key in (("--x", x), ("--y", y), ("--facet", facet)):
         if key is not None:
             sweep.axis(key, option)
-    metric = sweep.metric(value, "--value")
-    sweep.use(x, y, facet)
+    sweep.metric(value, "--value")
+    sweep.use(None, x, y, facet)
+    metric = sweep.metric_with_values(value, "--value")
     scale = scales.scale_of(metric)
     parts = list(sweep.points(facet))
     grids = []
@@ -98,10 +99,10 @@ def _ticks(coordinate: xarray.DataArray) -> Sequence[str]:
 
 
 def _limits(grids: list[xarray.DataArray], value: str) -> tuple[float, float]:
-    if value in ("jain", "flow_share"):
+    if value.startswith("jain") or value == "flow_share":
         return 0.0, 1.0
-    least = min(float(grid.min()) for grid in grids)
-    most = max(float(grid.max()) for grid in grids)
+    least = float(np.nanmin([grid.min() for grid in grids]))
+    most = float(np.nanmax([grid.max() for grid in grids]))
     return min(0.0, least), most if most > least else least + 1
 
 

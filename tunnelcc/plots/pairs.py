@@ -40,7 +40,7 @@ def pairs(
         raise ConfigError(Problem("--kind pairs", MISSING, expected))
     if facet is not None:
         sweep.axis(facet, "--facet")
-    sweep.use(*keys, facet)
+    sweep.use(None, *keys, facet)
     ours, others = (_flows_of(sweep, key) for key in keys)
     parts = list(sweep.points(facet))
     with panels(len(parts)) as (figure, axes):

@@ -33,7 +33,9 @@ def scatter(
     Raises ConfigError.
     """
     sweep = Sweep(results, at)
-    horizontal, vertical = sweep.metric(x, "--x"), sweep.metric(y, "--y")
+    horizontal, vertical = (
+        sweep.metric_with_values(name, option) for name, option in ((x, "--x"), (y, "--y"))
+    )
     if by is not None:
         sweep.axis(by, "--by")
     if facet is not None:
@@ -69,6 +71,6 @@ def scatter(
             axes[0].set_yscale("log")
             axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         else:
-            axes[0].set_ylim(0, 1.08 * scale_y.factor * float(vertical.max()))
+            axes[0].set_ylim(0, 1.08 * scale_y.factor * float(vertical.max()) or 1.0)
         finish(figure, axes, sweep.title())
     return figure

@@ -11,7 +11,7 @@ import numpy as np
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
-from tunnelcc.plots.sweep import Sweep
+from tunnelcc.plots.sweep import MOST_FLOWS, Sweep
 
 if TYPE_CHECKING:
     import xarray
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 #: The series of the flows' goodputs in results that have series.
 GOODPUT = "flow_goodput_series"
-#: With more flows than this, lines say nothing.
-MOST_FLOWS = 8
 # Time (s) over which goodput is averaged, so that flows can be told apart.
 _SMOOTHED = 1.0
 
@@ -37,7 +35,7 @@ def series(
         raise ConfigError(Problem("results", MISSING, "results with series over time"))
     if facet is not None:
         sweep.axis(facet, "--facet")
-    sweep.use(facet)
+    sweep.use(None, facet)
     flows = sweep.results.sizes["flow"]
     if flows > MOST_FLOWS:
         raise ConfigError(Problem("results", f"{flows} flows", f"at most {MOST_FLOWS} flows"))
@@ -47,7 +45,8 @@ def series(
         for ax, (heading, part) in zip(axes, parts, strict=True):
             goodput = part.results[GOODPUT]
             time = goodput["time"].values
-            width = max(1, round(_SMOOTHED / float(time[1] - time[0])))
+            step = float(time[1] - time[0]) if time.size > 1 else _SMOOTHED
+            width = max(1, round(_SMOOTHED / step))
             smooth = goodput.rolling(time=width, center=True, min_periods=1).mean()
             for line in part.lines(smooth, "flow"):
                 values = scale.factor * line.values.transpose("seed", "time").values

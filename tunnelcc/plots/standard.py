@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.plots import scales
 from tunnelcc.plots.curves import curves
 from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.pairs import pair_axes, pairs
 from tunnelcc.plots.scatter import scatter
-from tunnelcc.plots.series import GOODPUT, MOST_FLOWS, series
-from tunnelcc.plots.sweep import RTT_RATIO, Sweep
+from tunnelcc.plots.series import GOODPUT, series
+from tunnelcc.plots.sweep import MOST_FLOWS, RTT_RATIO, Sweep
 
 if TYPE_CHECKING:
     import xarray
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
 # Axes over which throughput, and over which fairness is looked at; other numbers come after them.
 _THROUGHPUT = ("path.rtt", "path.loss", "path.buffer", "flows.count")
 _FAIRNESS = ("path.buffer", "flows.count", RTT_RATIO)
-_FAIRNESS_METRICS = ("flow_share", "jain", "flow_harm")
+_GROUPED = ("jain_users", "jain_carriers")
+_FAIRNESS_METRICS = ("flow_share", "jain", *_GROUPED, "flow_harm")
+_LATENCY = "flow_message_latency_p99"
+# Axes over which the bytes around the application's change.
+_SIZES = ("write_size", "mtu", "mss")
+# Goodputs that differ by less than this part are those that the applications offer.
+_FLAT = 0.02
 # Reading the series of more runs than this takes longer than all figures.
 _MOST_RUNS_READ = 100
 # Flows that start within this time (s) start together.
@@ -36,40 +43,61 @@ _MOST_PANELS = 6
 def standard(results: xarray.Dataset) -> Iterator[tuple[str, Figure]]:
     """Yield (name, figure) of every figure that the axes of ``results`` allow.
 
-    Throughput over RTT, loss, buffer and number of flows; fairness (shares, Jain's index, harm if
-    results have it) and time to it over buffer, number of flows and ratio of RTTs; queueing delay
-    against throughput; heat maps of two axes; who beats whom; flows over time if there are series.
-    Axes that a figure has no room for are fixed in the middle, and its title says so.
+    Throughput over RTT, loss, buffer and number of flows; efficiency over sizes; latency of
+    messages; fairness (shares, Jain's indices, harm if results have it) and time to it over buffer,
+    number of flows and ratio of RTTs; queueing delay against throughput; heat maps of two axes; who
+    beats whom; flows over time if there are series. Axes that a figure has no room for are fixed in
+    the middle, and its title says so. Raises ConfigError if there is nothing to draw.
     """
-    sweep = Sweep(results)
+    problem, drawn = ConfigError(Problem("--standard", MISSING, "a sweep with axes")), False
+    for name, draw in _figures(Sweep(results)):
+        try:
+            figure = draw()
+        except ConfigError as error:  # no run has the metric at the points that there is room for
+            problem = error
+        else:
+            drawn = True
+            yield name, figure
+    if not drawn:
+        raise problem
+
+
+def _figures(sweep: Sweep) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    results = sweep.results
     numbers, groups = _axes(sweep)
     by = next(iter(groups), None)
     several = results.sizes.get("flow", 1) > 1
     for x in numbers:
         if x == RTT_RATIO:
             continue
+        if x.endswith(_SIZES):
+            yield f"efficiency-over-{_slug(x)}", partial(_curves, sweep, x, "efficiency", by)
         if x in _THROUGHPUT or not set(numbers) & set(_THROUGHPUT):
-            yield f"goodput-over-{_slug(x)}", _curves(sweep, x, "goodput", by)
+            if not (x.endswith(_SIZES) and _is_flat(results["goodput"])):
+                yield f"goodput-over-{_slug(x)}", partial(_curves, sweep, x, "goodput", by)
+            if np.isfinite(results[_LATENCY].values).any():
+                name = f"message-latency-over-{_slug(x)}"
+                yield name, partial(_curves, sweep, x, _LATENCY, by)
         if several and (x in _FAIRNESS or RTT_RATIO not in numbers):
             yield from _fairness(sweep, x, by)
     if several and RTT_RATIO in numbers:
         yield from _fairness(sweep, RTT_RATIO, by)
     if sweep.axes:
-        yield "queueing-delay", scatter(results, "queue_delay_mean", "goodput", by)
+        yield "queueing-delay", partial(scatter, results, "queue_delay_mean", "goodput", by)
     plain = [key for key in numbers if key != RTT_RATIO and sweep.axes[key].dims == (key,)]
     for index, y in enumerate(plain):
         for x in plain[:index]:
             for value in ("utilisation", "jain") if several else ("utilisation",):
                 name = f"{value}-over-{_slug(x)}-and-{_slug(y)}"
-                facet, at = _room(sweep, (x, y))
-                yield name, heat_map(results, x, y, value, facet, at)
+                facet, at = _room(sweep, None, (x, y))
+                yield name, partial(heat_map, results, x, y, value, facet, at)
     keys = pair_axes(sweep)
     if keys is not None:
-        facet, at = _room(sweep, keys)
-        yield "who-beats-whom", pairs(results, facet, at)
+        facet, at = _room(sweep, None, keys)
+        yield "who-beats-whom", partial(pairs, results, facet, at)
     if GOODPUT in results and 1 < results.sizes["flow"] <= MOST_FLOWS:
-        facet, at = _room(sweep, ())
-        yield "over-time", series(results, facet, at)
+        facet, at = _room(sweep, None, ())
+        yield "over-time", partial(series, results, facet, at)
 
 
 def overview(results: xarray.Dataset, y: str) -> Figure:
@@ -93,22 +121,39 @@ def wants_series(results: xarray.Dataset) -> bool:
 
 def _axes(sweep: Sweep) -> tuple[list[str], list[str]]:
     """Return the keys of the axes with several numbers, and of those with names."""
-    numbers = [key for key, axis in sweep.axes.items() if scales.is_number(axis) and axis.size > 1]
+    numbers = [
+        key
+        for key, axis in sweep.axes.items()
+        if scales.is_number(axis) and sweep.distinct(key) > 1
+    ]
     return numbers, [key for key, axis in sweep.axes.items() if not scales.is_number(axis)]
 
 
-def _fairness(sweep: Sweep, x: str, by: str | None) -> Iterator[tuple[str, Figure]]:
+def _fairness(sweep: Sweep, x: str, by: str | None) -> Iterator[tuple[str, Callable[[], Figure]]]:
     alike = _are_alike(sweep.results)
     for y in (*_FAIRNESS_METRICS, "fair_convergence_time"):
         if y == "flow_share" and alike:
             continue  # Jain's index says it
-        if y in sweep.results and np.isfinite(sweep.results[y].values).any():
-            # One line per flow or algorithm, and a panel per value of the axis of names; an index
-            # of all flows has one line per such value.
-            if "flow" in sweep.results[y].dims:
-                yield f"{_slug(y)}-over-{_slug(x)}", _curves(sweep, x, y, None, by)
-            else:
-                yield f"{_slug(y)}-over-{_slug(x)}", _curves(sweep, x, y, by)
+        if y not in sweep.results or not np.isfinite(sweep.results[y].values).any():
+            continue
+        if y in _GROUPED and _says_nothing(sweep.results[y], sweep.results["jain"]):
+            continue
+        # One line per flow or algorithm, and a panel per value of the axis of names; an index
+        # of all flows has one line per such value.
+        per_flow = "flow" in sweep.results[y].dims
+        axes = (None, by) if per_flow else (by, None)
+        yield f"{_slug(y)}-over-{_slug(x)}", partial(_curves, sweep, x, y, *axes)
+
+
+def _says_nothing(grouped: xarray.DataArray, jain: xarray.DataArray) -> bool:
+    """Return whether groups are single flows, or there is only one."""
+    known = grouped.notnull()
+    return bool(((abs(grouped - jain) < 1e-9) | ~known).all() or ((grouped == 1) | ~known).all())
+
+
+def _is_flat(goodput: xarray.DataArray) -> bool:
+    """Return whether all runs have what the applications offered."""
+    return float(goodput.max() - goodput.min()) < _FLAT * float(goodput.max())
 
 
 def _are_alike(results: xarray.Dataset) -> bool:
@@ -121,26 +166,34 @@ def _are_alike(results: xarray.Dataset) -> bool:
 
 
 def _curves(sweep: Sweep, x: str, y: str, by: str | None, facet: str | None = None) -> Figure:
-    used = tuple(key for key in (x, by, facet) if key is not None)
-    chosen, at = _room(sweep, used, may_facet=facet is None)
+    used = tuple(key for key in (by, facet) if key is not None)
+    chosen, at = _room(sweep, x, used, may_facet=facet is None)
     return curves(sweep.results, x, y, by, facet or chosen, at)
 
 
 def _room(
-    sweep: Sweep, used: tuple[str, ...], may_facet: bool = True
+    sweep: Sweep, x: str | None, used: tuple[str, ...], may_facet: bool = True
 ) -> tuple[str | None, dict[str, object]]:
     """Return the axis to make panels of, and what the other unused axes are fixed at."""
-    dims = {sweep.axes[key].dims[0] for key in used}
-    left: dict[str, xarray.DataArray] = {}
-    for axis in sweep.axes.values():
-        if axis.dims[0] not in dims and axis.size > 1:
-            left.setdefault(str(axis.dims[0]), axis)
+    left = sweep.undecided(x, *used)
     facet = None
-    if may_facet and left:
-        least = min(left.values(), key=lambda axis: (scales.is_number(axis), axis.size))
-        if least.size <= _MOST_PANELS:
-            facet = str(left.pop(str(least.dims[0])).name)
-    at = {str(axis.name): axis.values[axis.size // 2] for axis in left.values()}
+    if may_facet:
+        candidates = [
+            key
+            for dim, keys in left.items()
+            for key in keys
+            if sweep.distinct(key) <= _MOST_PANELS and dim not in sweep.undecided(x, *used, key)
+        ]
+        facet = min(
+            candidates,
+            key=lambda key: (scales.is_number(sweep.axes[key]), sweep.distinct(key)),
+            default=None,
+        )
+    at: dict[str, object] = {}
+    for keys in left.values():
+        if facet not in keys:
+            middle = sweep.axes[keys[0]].size // 2
+            at |= {key: sweep.axes[key].values[middle] for key in keys}
     return facet, at
 
 

@@ -3,11 +3,13 @@
 
 The Dataset has a dimension per axis (or ``point`` for axes that vary together) and ``seed``, with
 coordinates in SI units; variables are metrics, those of one flow with the dimension ``flow``.
+Axes that vary together are told apart where a figure uses several of them: what has a value for
+each pair of theirs then is a grid with gaps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 RTT_RATIO = "rtt_ratio"
 #: Groups the flows of a run by congestion control, or takes each for itself.
 BY_FLOW = ("cc", "flow")
+#: With more flows than this, a line for each says nothing.
+MOST_FLOWS = 8
 _POINT = "point"
 _PARSERS = {"s": units.parse_time, "bit/s": units.parse_rate, "byte": units.parse_size}
 
@@ -46,8 +50,15 @@ class Line:
 class Sweep:
     """``results``, at some points if ``at`` gives values of axes. Raises ConfigError."""
 
-    def __init__(self, results: xarray.Dataset, at: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self,
+        results: xarray.Dataset,
+        at: Mapping[str, object] | None = None,
+        gaps: bool = False,
+    ) -> None:
         self.results = _with_rtt_ratio(results)
+        #: Whether points are missing because axes that varied together became a grid.
+        self.gaps = gaps
         self.fixed: list[str] = []
         for key, value in (at or {}).items():
             self._fix(key, value)
@@ -84,6 +95,13 @@ class Sweep:
             raise ConfigError(Problem(option, name, expected, nearest(name, known)))
         return self.results[name]
 
+    def metric_with_values(self, name: str, option: str) -> xarray.DataArray:
+        """Return a metric by name. Raises ConfigError, also if no run has a value of it."""
+        metric = self.metric(name, option)
+        if not np.isfinite(metric.values).any():
+            raise ConfigError(Problem(option, name, "a metric of which some run has a value"))
+        return metric
+
     def axis(self, name: str, option: str, *, numeric: bool = False) -> xarray.DataArray:
         """Return an axis by key. Raises ConfigError if it is none, or ``numeric`` and of names."""
         known = [
@@ -95,16 +113,58 @@ class Sweep:
             raise ConfigError(Problem(option, name, expected, nearest(name, known)))
         return self.axes[name]
 
-    def use(self, *used: str | None) -> None:
-        """Drop axes with one value that are not used; raise ConfigError if others are left."""
-        dims = {self.axes[key].dims[0] for key in used if key in self.axes}
-        for key, values in self.axes.items():
-            if values.dims[0] not in dims and values.size > 1 and key != RTT_RATIO:
-                choices = ", ".join(scales.texts(values))
-                expected = f"--by, --facet or --at {key}=…, with one of {choices}"
-                raise ConfigError(Problem(key, f"{values.size} values", expected))
-        left = {values.dims[0] for values in self.axes.values()} - dims
-        self.results = self.results.squeeze(sorted(map(str, left)))
+    def use(self, x: str | None, *others: str | None) -> None:
+        """Give each axis that a figure uses a dimension; raise ConfigError if others are left.
+
+        ``x``: may have several points with one value where no other axis in use varies with it.
+        """
+        given = [key for key in (x, *others) if key is not None]
+        for key in given:
+            if given.count(key) > 1:
+                raise ConfigError(Problem("results", key, "each axis once in a figure"))
+        undecided = self.undecided(x, *others)
+        for left in undecided.values():
+            self._complain(left)
+        keys = [key for key in dict.fromkeys((x, *others)) if key in self.axes]
+        for dim in self._dims():
+            used = [key for key in keys if self.axes[key].dims[0] == dim]
+            if not used:
+                self.results = self.results.isel({dim: 0})
+            elif used not in ([dim], [x]):
+                self.results = _as_grid(self.results, dim, used)
+                self.gaps = True
+
+    def undecided(self, x: str | None, *others: str | None) -> dict[str, list[str]]:
+        """Return dimension → the axes along it of which a figure that uses some has to use more."""
+        found = {}
+        for dim in self._dims():
+            together = [key for key, axis in self.axes.items() if axis.dims[0] == dim]
+            used = [key for key in together if key in (x, *others)]
+            if used != [x] and not self._are_distinct(used, dim):
+                left = [key for key in together if key not in used and self.distinct(key) > 1]
+                found[dim] = [key for key in left if key != RTT_RATIO] or left
+        return found
+
+    def distinct(self, key: str) -> int:
+        """Return the number of different values of an axis."""
+        return len(set(self.axes[key].values.tolist()))
+
+    def _dims(self) -> list[str]:
+        return list(dict.fromkeys(str(axis.dims[0]) for axis in self.axes.values()))
+
+    def _complain(self, left: Sequence[str]) -> None:
+        if not left:
+            raise ConfigError(Problem("results", "points that are alike", "each point once"))
+        key = left[0]
+        choices = ", ".join(dict.fromkeys(scales.texts(self.axes[key])))
+        expected = f"--by, --facet or --at {key}=…, with one of {choices}"
+        raise ConfigError(Problem(key, f"{self.distinct(key)} values", expected))
+
+    def _are_distinct(self, keys: Sequence[str], dim: str) -> bool:
+        """Return whether no two points along ``dim`` have the same values of the axes ``keys``."""
+        size = self.results.sizes[dim]
+        points = zip(*(self.axes[key].values.tolist() for key in keys), strict=True)
+        return size <= 1 if not keys else len(set(points)) == size
 
     def lines(self, metric: xarray.DataArray, by: str | None) -> Iterator[Line]:
         """Yield one line per value of the axis ``by``, or per group of flows."""
@@ -121,10 +181,9 @@ class Sweep:
             yield "", self
             return
         coordinate = self.axis(key, "--facet")
-        dim = coordinate.dims[0]
-        for index, text in enumerate(scales.texts(coordinate)):
-            part = Sweep(self.results.isel({dim: index}))
-            name = scales.name_of(coordinate)
+        name = scales.name_of(coordinate)
+        for text, place in _groups(coordinate):
+            part = Sweep(self.results.isel({coordinate.dims[0]: place}), gaps=self.gaps)
             yield (f"{name} {text}" if scales.is_number(coordinate) else text), part
 
     def number(self, key: str, default: float) -> Any:
@@ -143,17 +202,18 @@ class Sweep:
 
     def _fix(self, key: str, value: object) -> None:
         coordinate = self.axis(key, "--at")
-        index = _find(coordinate, value)
-        if index is None:
-            choices = ", ".join(scales.texts(coordinate))
+        found = _find(coordinate, value)
+        if not found:
+            choices = ", ".join(dict.fromkeys(scales.texts(coordinate)))
             raise ConfigError(Problem(f"--at {key}", value, f"one of {choices}"))
-        self.fixed.append(scales.show_value(coordinate[index : index + 1]))
-        self.results = self.results.isel({coordinate.dims[0]: index})
+        self.fixed.append(scales.show_value(coordinate[found[:1]]))
+        place = found[0] if len(found) == 1 else found
+        self.results = self.results.isel({coordinate.dims[0]: place})
 
     def _by_axis(self, metric: xarray.DataArray, axis: xarray.DataArray) -> Iterator[Line]:
         key = str(axis.name)
-        for index, text in enumerate(scales.texts(axis)):
-            values = metric.isel({axis.dims[0]: index})
+        for index, (text, place) in enumerate(_groups(axis)):
+            values = metric.isel({axis.dims[0]: place})
             if "flow" in values.dims:
                 values = values.mean("flow")
             if not scales.is_number(axis) and key.endswith("cc"):
@@ -173,6 +233,9 @@ class Sweep:
                 values = metric.where(owners == name).mean("flow")
                 yield Line(label, algorithm_style(name), values, name)
             return
+        if not each and metric.sizes["flow"] > MOST_FLOWS:
+            yield from self._by_rtt(metric, "" if len(names) > 1 else names[0])
+            return
         for index in range(metric.sizes["flow"]):
             owner = {str(name) for name in np.unique(owners.isel(flow=index).values.astype(str))}
             label, style, name = f"flow {index}", category_style(index), ""
@@ -183,6 +246,23 @@ class Sweep:
             if float(rtt.min()) == float(rtt.max()):
                 label += f", {scales.scale_of(rtt).text(float(rtt.max()))}"
             yield Line(label, style, metric.isel(flow=index), name)
+
+    def _by_rtt(self, metric: xarray.DataArray, name: str) -> Iterator[Line]:
+        """Yield the mean of the flows of each base RTT, or of all if there are too many RTTs."""
+        rtts = self.results["flow_base_rtt"]
+        base = rtts.max(_others(rtts)).values
+        known = np.unique(base[np.isfinite(base)])
+        if known.size > MOST_FLOWS:
+            yield Line(
+                f"mean of {base.size} flows", member_style(name, 0), metric.mean("flow"), name
+            )
+            return
+        scale = scales.scale_of(rtts)
+        for index, rtt in enumerate(known):
+            members = np.flatnonzero(base == rtt)
+            values = metric.isel(flow=members).mean("flow")
+            label = f"mean of {members.size} flows, {scale.text(float(rtt))}"
+            yield Line(label, member_style(name, index), values, name)
 
     def _only_algorithm(self) -> str:
         owners = self.results.get("flow_cc")
@@ -196,15 +276,55 @@ def _others(values: xarray.DataArray) -> list[Any]:
     return [dim for dim in values.dims if dim != "flow"]
 
 
-def _find(coordinate: xarray.DataArray, value: object) -> int | None:
-    """Return the index of a value, given as in a scenario (``40ms``) or in SI units."""
+def _groups(coordinate: xarray.DataArray) -> Iterator[tuple[str, Any]]:
+    """Yield each value of an axis as text, and its place, or places if several points have it."""
+    places: dict[Any, list[int]] = {}
+    for index, value in enumerate(coordinate.values.tolist()):
+        places.setdefault(value, []).append(index)
+    texts, shared = scales.texts(coordinate), len(places) < coordinate.size
+    for found in places.values():
+        yield texts[found[0]], found if shared else found[0]
+
+
+def _as_grid(results: xarray.Dataset, dim: str, keys: Sequence[str]) -> xarray.Dataset:
+    """Return the results with a dimension for each of ``keys`` in place of ``dim``.
+
+    Where there is no point, numbers are NaN and texts empty.
+    """
+    import xarray
+
+    axes = {key: results.coords[key] for key in keys}
+    values = {
+        key: np.unique(axis.values) if scales.is_number(axis) else np.array(
+            list(dict.fromkeys(axis.values.tolist())), dtype=object
+        )
+        for key, axis in axes.items()
+    }  # fmt: skip
+    place = np.full([len(known) for known in values.values()], -1)
+    for point, at in enumerate(zip(*(axis.values.tolist() for axis in axes.values()), strict=True)):
+        cell = [known.tolist().index(one) for known, one in zip(values.values(), at, strict=True)]
+        place[tuple(cell)] = point
+    where = xarray.DataArray(place, dims=list(keys))
+    along = [name for name, axis in results.coords.items() if dim in axis.dims]
+    grid = results.drop_vars(along).isel({dim: where})
+    for name, variable in grid.data_vars.items():
+        if where.dims[0] in variable.dims:
+            empty = "" if variable.dtype == object else np.nan
+            grid[name] = variable.where(where >= 0, empty).assign_attrs(variable.attrs)
+    coordinates = {key: (key, known, axes[key].attrs) for key, known in values.items()}
+    changed: xarray.Dataset = grid.assign_coords(coordinates)
+    return changed
+
+
+def _find(coordinate: xarray.DataArray, value: object) -> list[int]:
+    """Return where a value is, given as in a scenario (``40ms``) or in SI units."""
     text = str(value)
     if not scales.is_number(coordinate):
         found = np.flatnonzero(coordinate.values.astype(str) == text)
     else:
         number = _parse(text, str(coordinate.attrs.get("units", "1")))
         found = np.flatnonzero(np.isclose(coordinate.values, number, rtol=1e-9, atol=0))
-    return int(found[0]) if found.size else None
+    return [int(index) for index in found]
 
 
 def _parse(text: str, unit: str) -> float:
@@ -223,7 +343,7 @@ def _parse(text: str, unit: str) -> float:
 
 def _with_rtt_ratio(results: xarray.Dataset) -> xarray.Dataset:
     """Return the results with RTT_RATIO as a coordinate of the axis that alone changes it."""
-    if "flow_base_rtt" not in results or RTT_RATIO in results.coords:
+    if not results.sizes.get("flow") or RTT_RATIO in results.coords:
         return results
     rtts = results["flow_base_rtt"]
     ratio = rtts.max("flow") / rtts.min("flow")

@@ -159,7 +159,7 @@ def _add_series(data: Variables, sweep: Sweep, results: Sequence[Result | None])
     for name, dims in series.items():
         full = np.full((len(results), *(len(known[dim]) for dim in dims)), np.nan)
         for index, result in enumerate(results):
-            if result is not None:
+            if result is not None and name in result.variables:
                 places = [_places(known[dim], result.variables[dim][1]) for dim in dims]
                 full[index][np.ix_(*places)] = result.variables[name][1]
         shaped = full.reshape(*sweep.shape, *full.shape[1:])
