@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The figures of what tunnels do can be drawn again, and show what is said of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+import tunnelcc as tc
+from tunnelcc.plots import STYLE
+from tunnelcc.toml import parse_toml
+
+HERE = Path(__file__).parents[2] / "results/curves"
+PAGE = Path(__file__).parents[2] / "scenarios/README.md"
+
+
+@pytest.fixture(scope="module")
+def draw():
+    spec = importlib.util.spec_from_file_location("curves_draw", HERE / "draw.py")
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "curves_draw", module)
+        spec.loader.exec_module(module)
+        yield module
+
+
+NAMES = (
+    "tcp-over-tcp", "split-or-end-to-end", "bbr-inside-cubic", "one-carrier-or-many", "tunnel-mtu",
+    "small-writes",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_figure_is_drawn_from_its_sweeps(draw, tmp_path, name):
+    def quickly(sweep):
+        table = parse_toml((draw.SWEEPS / f"{sweep}.toml").read_text(), sweep)
+        declared = table.pop("sweep")
+        declared.pop("seeds")
+        table |= {"duration": "400ms", "warmup": "200ms", "probe_interval": "100ms"}
+        return tc.sweep(table, declared, seeds=1, name=sweep, store=tmp_path, progress=False)
+
+    assert tuple(draw.FIGURES) == NAMES
+    with mpl.rc_context(STYLE):
+        figure = draw.FIGURES[name](quickly)
+    for axes in figure.axes:
+        assert axes.lines
+        assert axes.get_ylabel() or axes.get_title(loc="right")
+        assert axes.get_xlabel()
+    assert f"results/curves/{name}.svg" in PAGE.read_text()
+
+
+@pytest.mark.parametrize("name", [*NAMES, "who-beats-whom"])
+def test_committed_figures_are_small_and_have_a_background(name):
+    text = (HERE / f"{name}.svg").read_text()
+    assert len(text) < 150_000
+    assert "fill: #ffffff" in text
+
+
+def test_labels_are_moved_apart_as_little_as_need_be(draw):
+    height = draw._LABEL_HEIGHT
+    assert draw._spread([0.1, 0.5, 0.9]) == [0.1, 0.5, 0.9]
+    spread = draw._spread([0.1, 0.5, 0.5, 0.52, 0.9])
+    steps = [after - before for before, after in itertools.pairwise(spread)]
+    assert min(steps) == pytest.approx(height)
+    assert sum(spread[1:4]) / 3 == pytest.approx(1.52 / 3)
