@@ -344,7 +344,6 @@ def small_writes(results: Open) -> Figure:
     sweep = results("small-writes")
     figure, (axes,) = _figure(1, 7.6, 4.4)
     panel = Panel(axes, Positions(sweep["flows.write_size"]), at_left=True)
-    panel.positions.scale = type(panel.positions.scale)(1, "bytes")
     panel.logarithmic(0.98, 12.5)
     kinds = (
         ("gost-tun-wss", "GOST tun (TCP over TLS)", ORANGE, {"marker": "D"}),

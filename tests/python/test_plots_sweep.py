@@ -478,3 +478,12 @@ def test_many_flows_are_drawn_by_their_rtt(make_sweep):
     sweep["flow_base_rtt"][:] = np.arange(10) / 100
     (axes,) = plots.curves(sweep, "path.buffer", "flow_share").axes
     assert [line.get_label() for line in axes.lines] == ["mean of 10 flows"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [([32, 16384], "32 bytes"), ([600, 1500], "600 bytes"), ([4000, 64000], "4 kB")],
+)
+def test_small_sizes_are_shown_in_bytes(make_sweep, sizes, text):
+    axis = make_sweep({"flows.write_size": (sizes, "byte")})["flows.write_size"]
+    assert scales.texts(axis)[0] == text

@@ -34,6 +34,8 @@ _LONGEST_NAME = 60
 _WIDE = 30
 # Over a smaller range than this a logarithm shows nothing that a straight axis does not.
 _LEAST_GEOMETRIC = 6
+# Sizes of writes and packets are shown in bytes, those of buffers in kB or MB.
+_LEAST_KILOBYTE, _MOST_BYTES = 1000, 1e5
 # With more values than this, an axis has ticks of its own choice.
 _MOST_TICKS = 9
 
@@ -65,6 +67,9 @@ def scale_of(variable: xarray.DataArray) -> Scale:
     if units == "bit/s":
         return Scale(1e-9, "Gbit/s") if largest >= 1e10 else Scale(1e-6, "Mbit/s")
     if units == "byte":
+        positive = numbers[numbers > 0]
+        if positive.size and positive.min() < _LEAST_KILOBYTE and largest < _MOST_BYTES:
+            return Scale(1, "bytes")
         return Scale(1e-6, "MB") if largest >= 1e6 else Scale(1e-3, "kB")
     if units == "1" and is_percentage(str(variable.name)):
         return Scale(100, "%")
