@@ -359,7 +359,7 @@ def reproduce(
     calibrate: bool,
 ) -> None:
     """Reproduce the paper KEY (or a folder like it) and show both results side by side."""
-    from tunnelcc import papers
+    from tunnelcc import outputs, papers
 
     if (key is None) != all_:
         expected = "a paper, or --all for every one" if key is None else "no paper beside --all"
@@ -369,6 +369,9 @@ def reproduce(
     if calibrate and key is not None:
         papers.calibrate(key, seeds=seeds, jobs=jobs, store=store, output=output)
         return
+    if output is not None and all_:
+        for name in papers.names():
+            outputs.make_directory("--output", output / name)
     for name in papers.names() if key is None else [key]:
         papers.reproduce(
             name,

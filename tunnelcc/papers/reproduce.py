@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
+from tunnelcc import outputs
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.papers import figures, page, paper, tables
 from tunnelcc.papers.compare import Reproduction, best, misfit
@@ -45,9 +46,9 @@ def reproduce(
         raise ConfigError(Problem("cc_set", cc_set, expected, nearest(cc_set, CC_SETS)))
     it = paper.find(key)
     it.figures(only)
-    for directory in (output, report):
+    for option, directory in (("output", output), ("report", report)):
         if directory is not None:
-            _prepare(directory)
+            outputs.make_directory(option, directory)
     console, started = _console(), time.monotonic()
     console.print(f"{it.title}\n{it.file.source}\n", style="bold", markup=False)
     tables.print_parameters(console, it)
@@ -90,7 +91,7 @@ def calibrate(
     if not todo:
         raise ConfigError(Problem("paper", key, "a paper with a parameter to calibrate"))
     if output is not None:
-        _prepare(output)
+        outputs.make_directory("output", output)
     console, found = _console(), {}
     for figure in todo:
         calibration = figure.calibration
@@ -132,14 +133,6 @@ def _store(reproduction: Reproduction, texts: list[str], output: Path) -> None:
     _write(output / f"{name}.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
     for picture in figures.draw(reproduction):
         picture.save(output / f"{picture.name}.svg")
-
-
-def _prepare(output: Path) -> None:
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        expected = "a directory that can be written"
-        raise ConfigError(Problem("output", str(output), expected, error.strerror or "")) from None
 
 
 def _write(file: Path, text: str) -> None:

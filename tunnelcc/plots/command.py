@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tunnelcc import outputs
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.metrics import flow_harm
 from tunnelcc.plots.curves import curves
@@ -70,13 +71,7 @@ def draw(
         save(_figure(results, options), output)
         return [output]
     directory = output or Path(_DEFAULT_DIRECTORY)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        expected = "a directory that can be made"
-        raise ConfigError(
-            Problem("--output", str(directory), expected, error.strerror or "")
-        ) from None
+    outputs.make_directory("--output", directory)
     files = []
     for name, figure in standard(results):
         files.append(directory / f"{name}.{suffix}")

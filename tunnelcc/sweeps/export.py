@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tunnelcc import outputs
 from tunnelcc.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def check_file(file: Path) -> None:
         raise ConfigError(Problem("output", str(file), "a file ending in " + ", ".join(_SUFFIXES)))
     if not file.parent.is_dir():
         raise ConfigError(Problem("output", str(file), "a file in a directory that exists"))
+    outputs.check_file("output", file)
 
 
 def write(results: xarray.Dataset, file: Path) -> None:
