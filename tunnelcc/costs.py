@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, model_validator
 
-from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.payloads import FULL_BYTES, HEADER_BYTES
 from tunnelcc.schema import PROSE, Model, choice, number
 from tunnelcc.toml import read_toml
@@ -100,11 +100,11 @@ class Profile(Model):
 
     @model_validator(mode="after")
     def _known(self) -> Profile:
-        for name, operation in self.operations.items():
+        for name in self.operations:
             if name not in OPERATIONS:
                 expected = "one of the operations " + ", ".join(OPERATIONS)
                 raise ConfigError(
-                    Problem(f"operations.{name}", operation.table(), expected,
+                    Problem(f"operations.{name}", MISSING, expected,
                             f"unknown operation, {nearest(name, OPERATIONS)}".rstrip(", "))
                 )  # fmt: skip
         return self
@@ -179,12 +179,14 @@ def load(name: str) -> Profile:
 
 @cache
 def _built_in(name: str) -> Profile:
-    return _read(DIRECTORY / f"{name}.toml")
+    path = DIRECTORY / f"{name}.toml"
+    return _parse(path, read_toml(path))
 
 
 def _user_file(path: Path) -> Profile:
+    table = read_toml(path, key="")
     try:
-        return _read(path)
+        return _parse(path, table)
     except ConfigError as error:
         where = f"in {path}"
         raise ConfigError(
@@ -192,7 +194,6 @@ def _user_file(path: Path) -> Profile:
         ) from None
 
 
-def _read(path: Path) -> Profile:
-    table: dict[str, Any] = {"name": path.stem, **read_toml(path)}
-    profile: Profile = Profile.parse(table)
+def _parse(path: Path, table: dict[str, Any]) -> Profile:
+    profile: Profile = Profile.parse({"name": path.stem, **table})
     return profile

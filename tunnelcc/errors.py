@@ -63,11 +63,17 @@ class RunError(TunnelccError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``did you mean …?`` for the known name most like ``name``, or an empty string."""
+    """Return ``did you mean …?`` for the known name most like ``name``, or an empty string.
+
+    A dotted name is like its end, too: ``rtt`` and ``path.rtt``.
+    """
     choices: dict[str, str] = {}
     for choice in known:
         choices.setdefault(choice.lower(), choice)
-    match = difflib.get_close_matches(str(name).lower(), choices, n=1, cutoff=0.5)
+    wanted = str(name).lower()
+    match = difflib.get_close_matches(wanted, choices, n=1, cutoff=0.6) or [
+        choice for choice in choices if wanted and choice.endswith(f".{wanted}")
+    ]
     return f"did you mean {choices[match[0]]!r}?" if match else ""
 
 

@@ -284,9 +284,8 @@ def _problem(
         parent = _model_at(model, path[:-1]) or model
         names = list(parent.model_fields)
         expected = "one of the keys " + ", ".join(names)
-        return Problem(
-            key, value, expected, f"unknown key, {nearest(path[-1], names)}".rstrip(", ")
-        )
+        hint = f"unknown key, {nearest(path[-1], names)}".rstrip(", ")
+        return Problem(key, MISSING if _holds_tables(value) else value, expected, hint)
     if type_ == "missing":
         return Problem(key, MISSING, "a value")
     if type_ in ("model_type", "dict_type", "model_attributes_type"):
@@ -297,6 +296,13 @@ def _problem(
     if type_.startswith(("tuple", "list")):
         return Problem(key, value, "a list")
     return Problem(key, value, "another value")
+
+
+def _holds_tables(value: object) -> bool:
+    """Whether it is a table, or a list with one: too long to be shown."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_tables, value))
+    return isinstance(value, (dict, BaseModel))
 
 
 def _model_at(model: type[BaseModel], path: Sequence[str]) -> type[BaseModel] | None:

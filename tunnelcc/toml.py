@@ -21,8 +21,10 @@ else:
 MAX_BYTES = 64 << 20
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, key: str = "file") -> dict[str, Any]:
     """Return the tables of a TOML file. Raises ConfigError when it cannot be read or parsed.
+
+    ``key``: in errors, what named the file.
 
     It may be a pipe; of what has no end, no more than MAX_BYTES are read.
     """
@@ -32,23 +34,23 @@ def read_toml(path: Path) -> dict[str, Any]:
             contents = file.read(MAX_BYTES + 1)
         if len(contents) > MAX_BYTES:
             most = f"at most {MAX_BYTES >> 20} MiB of TOML"
-            raise ConfigError(Problem("file", str(path), most, "it has more"))
+            raise ConfigError(Problem(key, str(path), most, "it has more"))
         text = contents.decode()
     except OSError as error:
-        raise ConfigError(Problem("file", str(path), expected, error.strerror or "")) from None
+        raise ConfigError(Problem(key, str(path), expected, error.strerror or "")) from None
     except UnicodeDecodeError:
-        raise ConfigError(Problem("file", str(path), expected, "it is not UTF-8 text")) from None
-    return parse_toml(text, str(path))
+        raise ConfigError(Problem(key, str(path), expected, "it is not UTF-8 text")) from None
+    return parse_toml(text, str(path), key)
 
 
-def parse_toml(text: str, file: str) -> dict[str, Any]:
+def parse_toml(text: str, file: str, key: str = "file") -> dict[str, Any]:
     """Return the tables of TOML text that came from ``file``. Raises ConfigError."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(Problem("file", file, "valid TOML", str(error))) from None
+        raise ConfigError(Problem(key, file, "valid TOML", str(error))) from None
     except RecursionError:
-        raise ConfigError(Problem("file", file, "valid TOML", "nested too deeply")) from None
+        raise ConfigError(Problem(key, file, "valid TOML", "nested too deeply")) from None
 
 
 def parse_value(text: str) -> object:

@@ -14,6 +14,7 @@ import tunnelcc as tc
 from tunnelcc import cli, core, derived, scenario
 from tunnelcc.catalog import DatagramEntry
 from tunnelcc.config import Experiment, HostOverrides
+from tunnelcc.errors import nearest
 from tunnelcc.schema import keys_of
 from tunnelcc.toml import parse_value, write_toml
 from tunnelcc.units import Buffer
@@ -316,6 +317,71 @@ def test_relays_are_not_beside_a_chain():
     tunnel = {"name": "gost-relay-ws", "relays": 1, "chain": [{}]}
     assert "no value beside chain" in _refusal({"tunnel": tunnel})
     assert "no value with wireguard" in _refusal({"tunnel": {"name": "wireguard", "relays": 1}})
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            {"flows": [{"cc": {"probe_rtt_interval": "5s"}}]},
+            "flows.0.cc.name: expected a congestion control, for its parameters to belong to",
+        ),
+        ({"tunnel": "nofile.toml"}, "tunnel = 'nofile.toml': expected a readable TOML file (No"),
+        (
+            {"tunnel": {"name": "nofile.toml", "mtu": 1400}},
+            "tunnel.name = 'nofile.toml': expected a readable TOML file (No such file",
+        ),
+        (
+            {"hosts": {"profile": "nofile.toml"}},
+            "hosts.profile = 'nofile.toml': expected a readable TOML file (No such file or dir",
+        ),
+        (
+            {"tunnel": {"name": "ethudp", "chain": [{"rtt": "10ms"}]}},
+            "tunnel.chain = [{'rtt': '10ms'}]: expected no value with ethudp",
+        ),
+        (
+            {"tunnel": {"name": "ethudp", "cc": {"name": "bbr", "cwnd_gain": 2}}},
+            "tunnel.cc = {'name': 'bbr', 'cwnd_gain': 2.0}: expected no value with ethudp",
+        ),
+        ({"pth": {"rate": "1Mbps", "rtt": "1ms"}}, "pth: expected one of the keys title, path"),
+        ({"flow": [{"cc": "bbr"}]}, "flow: expected one of the keys title, path"),
+        ({"tcp": {"mss_": [1]}}, "tcp.mss_ = [1]: expected one of the keys"),
+        (
+            {"tunnel": {"name": "gost-relay-ws", "chain": [{"name": "x"}]}},
+            "tunnel.chain.0.name = 'x': expected one of the keys rate, rtt, loss, buffer, cc "
+            "(unknown key)",
+        ),
+    ],
+)
+def test_messages_say_what_is_wrong(table, message):
+    with pytest.raises(tc.ConfigError) as caught:
+        Experiment.parse(table)
+    assert message in str(caught.value)
+
+
+def test_files_in_which_something_is_wrong_are_named(tmp_path):
+    file = tmp_path / "mine.toml"
+    for text, problem in (("kind = ", "valid TOML"), ("kind = 'relais'", "one of relay")):
+        file.write_text(text)
+        with pytest.raises(tc.ConfigError) as caught:
+            Experiment.parse({"tunnel": str(file)})
+        assert problem in str(caught.value)
+        assert str(caught.value).count(str(file)) == 1
+        assert "tunnel.file" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "suggested"),
+    [
+        ("name", ["rate", "rtt"], None),
+        ("rat", ["rate", "rtt"], "rate"),
+        ("rtt", ["path.rtt", "path.rate"], "path.rtt"),
+        ("", ["path.rtt", "x"], None),
+        ("CUBIK", ["cubic", "bbr"], "cubic"),
+    ],
+)
+def test_suggestions_are_near(name, known, suggested):
+    assert nearest(name, known) == (f"did you mean {suggested!r}?" if suggested else "")
 
 
 @pytest.mark.parametrize(

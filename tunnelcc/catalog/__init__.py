@@ -65,12 +65,14 @@ def load(name: str) -> Entry:
 
 @cache
 def _built_in(name: str) -> Entry:
-    return _read(DIRECTORY / f"{name}.toml", {"name": name})
+    path = DIRECTORY / f"{name}.toml"
+    return _parse(path, read_toml(path))
 
 
 def _user_file(path: Path) -> Entry:
+    table = read_toml(path, key="")
     try:
-        return _read(path, {"name": path.stem})
+        return _parse(path, table)
     except ConfigError as error:
         where = f"in {path}"
         raise ConfigError(
@@ -78,10 +80,9 @@ def _user_file(path: Path) -> Entry:
         ) from None
 
 
-def _read(path: Path, defaults: dict[str, Any]) -> Entry:
-    table = {**defaults, **read_toml(path)}
+def _parse(path: Path, table: dict[str, Any]) -> Entry:
     kind = table.get("kind", MISSING)
     if not isinstance(kind, str) or kind not in KINDS:
         raise ConfigError(Problem("kind", kind, "one of " + ", ".join(KINDS)))
-    entry: Entry = KINDS[kind].parse(table)
+    entry: Entry = KINDS[kind].parse({"name": path.stem, **table})
     return entry

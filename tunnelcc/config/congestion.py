@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field, model_serializer, model_validator
 
 from tunnelcc import core
-from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.parameters import parse_parameter
 from tunnelcc.schema import Model
 from tunnelcc.units import UnitError
@@ -32,7 +32,10 @@ class CongestionControl(Model):
         if not isinstance(data, dict):
             raise ConfigError(Problem("", data, "the name of a congestion control, such as 'bbr'"))
         table = dict(data)
-        name = table.pop("name", None)
+        if "name" not in table:
+            expected = "a congestion control, for its parameters to belong to"
+            raise ConfigError(Problem("name", MISSING, expected))
+        name = table.pop("name")
         parameters = table.pop("parameters", {})
         if not isinstance(parameters, dict):
             raise ConfigError(Problem("parameters", parameters, "a table of numbers"))
@@ -40,7 +43,8 @@ class CongestionControl(Model):
         if not isinstance(name, str) or not core.has_congestion_control(name):
             known = (*core.congestion_controls(), *core.ns3_congestion_controls())
             expected = "one of " + ", ".join(core.congestion_controls()) + " or an ns-3 TypeId"
-            raise ConfigError(Problem("", name, expected, nearest(str(name), known)))
+            hint = nearest(name, known) if isinstance(name, str) else ""
+            raise ConfigError(Problem("", name, expected, hint))
         return {"name": name, "parameters": _read_parameters(name, parameters)}
 
     @model_serializer

@@ -120,7 +120,7 @@ class Tunnel(Model):
                 expected = f"no value with {entry.name}, whose keys are " + ", ".join(
                     entry.OVERRIDES
                 )
-                raise ConfigError(Problem(key, value, expected))
+                raise ConfigError(Problem(key, self._write()[key], expected))
         if isinstance(entry, PacketEntry):
             entry.layers(self.mode)
         if isinstance(entry, catalog.RelayEntry) and entry.mux is None:
