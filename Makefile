@@ -46,10 +46,10 @@ test-slow: models ## Run the slow Python tests
 	@$(BIN)/python -m pytest -n auto -m slow $(PYTEST_ARGS)
 
 .PHONY: validate
-validate: models ## Compare with measured Linux, with theory and with stock ns-3
+validate: models ## Compare with measured Linux, scripts, theory and stock ns-3
 	@mkdir -p runs
-	@$(BIN)/tunnelcc validate --stock-ns3 $(BUILD)/stock-ns3 --report runs/validation.html \
-	    $(VALIDATE_ARGS)
+	@$(BIN)/tunnelcc validate --stock-ns3 $(BUILD)/stock-ns3 --tests $(BUILD)/tunnelcc-tests \
+	    --report runs/validation.html $(VALIDATE_ARGS)
 
 .PHONY: check-report
 check-report: setup ## Look at the pages of a report in Chromium (needs chromium, chromium-driver)

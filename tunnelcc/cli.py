@@ -400,6 +400,7 @@ def papers_() -> None:
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write a page with plots (.html).")
 @click.option("--stock-ns3", type=click.Path(path_type=Path), help="Program to compare with.")
+@click.option("--tests", type=click.Path(path_type=Path), help="Program with scripted exchanges.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def validate(
     groups: tuple[str, ...],
@@ -408,9 +409,10 @@ def validate(
     jobs: int | None,
     report: Path | None,
     stock_ns3: Path | None,
+    tests: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare simulations with measured Linux, with theory and with stock ns-3.
+    """Compare simulations with measured Linux, scripted exchanges, theory and stock ns-3.
 
     Exits with 1 if a check that must pass fails, or too few cells of a metric pass.
     """
@@ -423,6 +425,7 @@ def validate(
         jobs=jobs,
         page=report,
         stock_ns3=stock_ns3,
+        tests=tests,
         as_json=as_json,
     )
     if not passed:
@@ -440,10 +443,12 @@ def calibrate_host(output: Path | None) -> None:
 
     Takes about 15 seconds. Packet sockets and TUN devices are measured by root alone.
     """
-    from tunnelcc import calibrate, report
+    from tunnelcc import calibrate, outputs, report
 
-    if output is not None and output.suffix != ".toml":
-        raise ConfigError(Problem("--output", str(output), "a file name that ends in .toml"))
+    if output is not None:
+        if output.suffix != ".toml":
+            raise ConfigError(Problem("--output", str(output), "a file name that ends in .toml"))
+        outputs.check_file("--output", output)
     profile, spreads = calibrate.run()
     report.print_measured_profile(profile, spreads)
     if output is not None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.validation import exchanges, stock, suite, table
 from tunnelcc.validation import page as pages
-from tunnelcc.validation import stock, suite, table
 
 
 def run(
@@ -20,6 +20,7 @@ def run(
     jobs: int | None,
     page: Path | None,
     stock_ns3: Path | None,
+    tests: Path | None,
     as_json: bool,
 ) -> bool:
     """Validate, print the report, write it to ``page``, and return whether it passed.
@@ -34,7 +35,9 @@ def run(
         pages.check_file(page)
     if stock_ns3 is not None:
         stock.check_program(stock_ns3)
-    checks = suite.collect(groups, quick=quick, stock_ns3=stock_ns3)
+    if tests is not None:
+        exchanges.check_program(tests)
+    checks = suite.collect(groups, quick=quick, stock_ns3=stock_ns3, tests=tests)
     report = suite.validate(checks, quick=quick, seeds=seeds, jobs=jobs)
     if as_json:
         print(json.dumps(table.to_dict(report), indent=2, allow_nan=False))

@@ -123,4 +123,8 @@ def _stock_goodput(program: Path, condition: _Condition) -> float:
         output = subprocess.run(command, check=True, capture_output=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise RunError(f"stock-ns3 failed: {error}") from None
-    return float(json.loads(output)["goodput_bps"]) / 1e6
+    try:
+        return float(json.loads(output)["goodput_bps"]) / 1e6
+    except (ValueError, TypeError, KeyError):
+        told = f"{program} did not tell a goodput: is it stock-ns3, which `make models` builds?"
+        raise RunError(told) from None

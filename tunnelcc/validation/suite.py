@@ -14,13 +14,14 @@ from tunnelcc.errors import RunError
 from tunnelcc.progress import Progress
 from tunnelcc.result import Result
 from tunnelcc.runner import estimated_work, run_many
-from tunnelcc.validation import bbr, bbr3, causes, linux, stock, theory
+from tunnelcc.validation import bbr, bbr3, causes, exchanges, linux, stock, theory
 from tunnelcc.validation.check import Case, Check, Kind, Outcome, Share, Verdict
 from tunnelcc.validation.measure import Measurement, measure
 
 #: Group → what it compares with.
 GROUPS = {
     "linux": "measurements of Linux 6.18",
+    "exchanges": "exchanges scripted by hand",
     "theory": "response functions of loss-based algorithms",
     "bbr": "BBRv1's design and models of it",
     "bbr3": "BBRv3's draft and Google's code",
@@ -52,12 +53,20 @@ class Report:
 
 
 def collect(
-    groups: Iterable[str] = (), *, quick: bool = False, stock_ns3: Path | None = None
+    groups: Iterable[str] = (),
+    *,
+    quick: bool = False,
+    stock_ns3: Path | None = None,
+    tests: Path | None = None,
 ) -> list[Check]:
-    """Return the checks of ``groups`` (none named: all), without the slow ones if ``quick``."""
+    """Return the checks of ``groups`` (none named: all), without the slow ones if ``quick``.
+
+    ``stock_ns3`` and ``tests``: programs of the source tree that two of the groups need.
+    """
     chosen = set(groups) or set(GROUPS)
     makers: dict[str, Callable[[], Iterable[Check]]] = {
         "linux": linux.checks,
+        "exchanges": lambda: exchanges.checks(tests),
         "theory": theory.checks,
         "bbr": bbr.checks,
         "bbr3": bbr3.checks,
