@@ -4,22 +4,28 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 from tunnelcc.cli import main
+from tunnelcc.errors import RunError
 from tunnelcc.formulas import (
     bbr_share_of_capacity,
     cubic_window,
     reno_window,
     ware_share,
 )
-from tunnelcc.validation import causes, page, stock, suite, table
+from tunnelcc.validation import causes, exchanges, page, stock, suite, table
 from tunnelcc.validation.check import Kind, Verdict
-from tunnelcc.validation.compare import Between, MeanNear, SameBranches, fisher
-from tunnelcc.validation.reference import cells, series
+from tunnelcc.validation.compare import Between, MeanNear, SameBranches, SameFrequency, fisher
+from tunnelcc.validation.reference import branch_counts, cells, series
+
+TESTS = Path(__file__).parents[2] / "build/release/tunnelcc-tests"
 
 TABLES = {
     "loss_by_rtt": (49, 160),
@@ -68,6 +74,26 @@ def test_branches_are_compared_by_how_often_and_by_range():
     assert not same.judge([39.0] * 100).passed, "never on the lower branch"
     assert not same.judge([6.0] * 17).passed, "never on the upper branch"
     assert not same.judge([60.0] * 10 + [6.0] * 6).passed, "another upper branch"
+
+
+def test_power_of_the_branches_is_told():
+    got = SameBranches((38.0, 37.0, 36.0), threshold=20).judge([39.0] * 8 + [6.0] * 8).got
+    low, high, runs = re.search(r"\((\d+) to (\d+) of (\d+) would pass\)", got).groups()
+    assert fisher(int(low), 16 - int(low), 3, 0) >= 0.05 > fisher(int(low) - 1, 17 - int(low), 3, 0)
+    assert (high, runs) == ("16", "16")
+
+
+def test_frequencies():
+    same = SameFrequency(70, 80, threshold=34)
+    assert same.expected == "70/80 above 34.0 Mbit/s"
+    assert same.judge([38.0] * 14 + [30.0] * 2).passed
+    assert not same.judge([38.0] * 8 + [30.0] * 8).passed
+    assert not same.judge([38.0] * 100).passed
+
+
+def test_counts_of_more_runs_belong_to_a_cell():
+    assert branch_counts("a_bbr_rtt100_p0.1") == [(22, 80, 80), (34, 70, 80)]
+    assert branch_counts("a_bbr_rtt100_p0.15") == []
 
 
 def test_response_functions_against_the_tables_of_the_rfc():
@@ -226,7 +252,10 @@ def test_command_that_fails(monkeypatch, capsys):
         (["--group", "linus"], "linux"),
         (["--report", "report.pdf"], ".html"),
         (["--report", "nowhere/report.html"], "directory"),
+        (["--report", "/proc/report.html"], "a file that can be written"),
         (["--stock-ns3", "nowhere"], "stock-ns3"),
+        (["--tests", "nowhere"], "tunnelcc-tests"),
+        (["--tests", "/bin/true"], "tunnelcc-tests"),
         (["--seeds", "0"], "1<=x<=1000"),
     ],
 )
@@ -241,5 +270,81 @@ def test_stock_program_that_fails(tmp_path):
     program = tmp_path / "stock-ns3"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
-    with pytest.raises(Exception, match="stock-ns3 failed"):
+    with pytest.raises(RunError, match="stock-ns3 failed"):
         list(stock.checks(program))
+
+
+@pytest.mark.parametrize("said", ["", "fast", "[]", "{}", '{"goodput_bps": null}'])
+def test_program_that_is_not_stock_ns3(tmp_path, said):
+    program = _program(tmp_path / "stock-ns3", f"echo '{said}'")
+    with pytest.raises(RunError, match="is it stock-ns3"):
+        list(stock.checks(program))
+
+
+def _program(file, script):
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return file
+
+
+def _runner(directory, report):
+    """A program that lists one suite of exchanges among others, and reports on it."""
+    (directory / "report").write_text(report)
+    script = f"""
+        [ "$1" = --list ] && printf 'tunnelcc-path\\ntunnelcc-transport-recovery\\n' && exit
+        cat '{directory}/report'
+        exit 1
+    """
+    return _program(directory / "tunnelcc-tests", script)
+
+
+CASES = """<Test>
+  <Name>tunnelcc-transport-recovery</Name>
+  <Result>FAIL</Result>
+  <Test><Name>PRR: it&quot;s in time</Name><Result>PASS</Result></Test>
+  <Test><Name>Of late (RFC 5682, 3.1)</Name><Result>FAIL</Result>
+    <FailureDetails>
+      <Condition>a (actual) == b (limit)</Condition>
+      <Actual>2@201</Actual>
+      <Limit>2@200</Limit>
+      <Message>with the third
+        SACK</Message>
+      <File>/x/transport-recovery-test.cc</File>
+      <Line>33</Line>
+    </FailureDetails></Test>
+  <Test><Name>PRR: it&quot;s in time</Name><Result>CRASH</Result></Test>
+</Test>
+"""
+
+
+def test_exchanges_are_read_from_the_program(tmp_path):
+    program = _runner(tmp_path, CASES)
+    exchanges.check_program(program)
+    report = suite.validate(suite.collect(["exchanges"], tests=program))
+    assert [(o.check.name, o.check.condition, o.verdict) for o in report.outcomes] == [
+        ("exchanges/recovery/prr-its-in-time", "PRR: it's in time", Verdict.PASS),
+        ("exchanges/recovery/of-late", "Of late", Verdict.FAIL),
+        ("exchanges/recovery/prr-its-in-time-2", "PRR: it's in time", Verdict.FAIL),
+    ]
+    assert not report.passed
+    in_time, late, _ = report.outcomes
+    assert "RFC 9937" in in_time.check.source
+    assert late.check.source == "RFC 5682, 3.1"
+    assert late.got == "2@201 for 2@200 (with the third SACK; transport-recovery-test.cc:33)"
+
+
+@pytest.mark.parametrize("said", ["", "<Test>", "Segmentation fault"])
+def test_a_program_that_breaks_off_is_told(tmp_path, said):
+    with pytest.raises(RunError, match="ended amid tunnelcc-transport-recovery"):
+        list(exchanges.checks(_runner(tmp_path, said)))
+
+
+@pytest.mark.skipif(not TESTS.exists(), reason="needs the models' suites: make models")
+def test_scripted_exchanges():
+    report = suite.validate(suite.collect(["exchanges"], tests=TESTS))
+    assert report.passed
+    listed = subprocess.run([TESTS, "--list"], capture_output=True, text=True, check=True).stdout
+    suites = {name for name in listed.split() if name.startswith("tunnelcc-transport-")}
+    assert {f"tunnelcc-transport-{o.check.name.split('/')[1]}" for o in report.outcomes} == suites
+    assert {o.check.metric for o in report.outcomes} >= {"RACK-TLP", "PRR", "RTO", "ACKs"}
+    assert "Linux tcp_cwnd_reduction()" in page.render(report)

@@ -34,8 +34,8 @@ def checks() -> Iterator[Check]:
         return
     for loss in (0, 0.005, 0.01):
         yield _goodput(loss, "near the full rate up to 1 % loss", Between(low=0.9))
-    for loss in (0.05, 0.1):
-        yield _goodput(loss, "falls above 2 % loss", Between(high=0.75))
+    for loss in (0.02, 0.03, 0.05, 0.1):
+        yield _goodput(loss, "falls from 2 % loss on", Between(high=0.75))
     yield from _random_loss()
     yield _room_for_cubic()
     yield _bandwidth()

@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+#: p-value from which on two frequencies count as different.
+SIGNIFICANCE = 0.05
+
 
 @dataclass(frozen=True)
 class Judgement:
@@ -105,9 +108,10 @@ class SameBranches:
     """Runs take a bistable system's branches as often as the reference's, and look alike there.
 
     ``reference``: its runs; ``threshold``: what parts the upper branch from the lower. How often
-    each is taken passes unless Fisher's exact test tells the two apart (two-sided, p < 0.05). Each
-    run of the reference must lie within the range of ours on its branch, widened by ``relative``
-    or ``absolute``. Means over both branches are not compared: no run is near them.
+    each is taken passes unless Fisher's exact test tells the two apart (two-sided, p < 0.05); what
+    that lets pass, much where the reference has few runs, is told with the result. Each run of the
+    reference must lie within the range of ours on its branch, widened by ``relative`` or
+    ``absolute``. Means over both branches are not compared: no run is near them.
     """
 
     reference: tuple[float, ...]
@@ -117,8 +121,6 @@ class SameBranches:
     unit: str = "Mbit/s"
     digits: int = 1
 
-    SIGNIFICANCE = 0.05
-
     @property
     def expected(self) -> str:
         return self._words(self.reference)
@@ -127,16 +129,16 @@ class SameBranches:
     def tolerance(self) -> str:
         return (
             f"in our range ±{100 * self.relative:g} % or {self.absolute:g} {self.unit}; "
-            f"branches: Fisher p ≥ {self.SIGNIFICANCE:g}"
+            f"branches: Fisher p ≥ {SIGNIFICANCE:g}"
         )
 
     def judge(self, values: Sequence[float]) -> Judgement:
         ups = sum(value >= self.threshold for value in values)
         expected_ups = sum(value >= self.threshold for value in self.reference)
-        p = fisher(ups, len(values) - ups, expected_ups, len(self.reference) - expected_ups)
+        p, told = _as_often(ups, len(values), expected_ups, len(self.reference))
         alike = all(self._within_range(run, values) for run in self.reference)
-        got = f"{self._words(values)}; p {p:.2g}"
-        return Judgement(got, p >= self.SIGNIFICANCE and alike, statistics.median(values))
+        got = f"{self._words(values)}; {told}"
+        return Judgement(got, p >= SIGNIFICANCE and alike, statistics.median(values))
 
     def _within_range(self, run: float, values: Sequence[float]) -> bool:
         same = [v for v in values if (v >= self.threshold) == (run >= self.threshold)]
@@ -159,6 +161,42 @@ class SameBranches:
                 parts.append(f"{len(part)}/{len(values)} {name}: {span}")
         cut = f"cut {self.threshold:.{self.digits}f}"
         return f"{', '.join(parts)} {self.unit} ({cut})"
+
+
+@dataclass(frozen=True)
+class SameFrequency:
+    """Runs are above ``threshold`` as often as ``ups`` of ``runs`` were, by Fisher's exact test."""
+
+    ups: int
+    runs: int
+    threshold: float
+    unit: str = "Mbit/s"
+    digits: int = 1
+
+    @property
+    def expected(self) -> str:
+        return f"{self.ups}/{self.runs} above {_text(self.threshold, self.unit, self.digits)}"
+
+    @property
+    def tolerance(self) -> str:
+        return f"Fisher p ≥ {SIGNIFICANCE:g}"
+
+    def judge(self, values: Sequence[float]) -> Judgement:
+        ups = sum(value >= self.threshold for value in values)
+        p, told = _as_often(ups, len(values), self.ups, self.runs)
+        got = f"{ups}/{len(values)} above; {told}"
+        return Judgement(got, p >= SIGNIFICANCE, 100 * ups / len(values))
+
+
+def _as_often(ups: int, runs: int, expected_ups: int, expected_runs: int) -> tuple[float, str]:
+    """Return the p-value of being as often above, and in words what else would have passed."""
+
+    def p_value(count: int) -> float:
+        return fisher(count, runs - count, expected_ups, expected_runs - expected_ups)
+
+    passing = [count for count in range(runs + 1) if p_value(count) >= SIGNIFICANCE]
+    p = p_value(ups)
+    return p, f"p {p:.2g} ({min(passing)} to {max(passing)} of {runs} would pass)"
 
 
 def fisher(a: int, b: int, c: int, d: int) -> float:

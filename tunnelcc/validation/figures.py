@@ -189,7 +189,7 @@ def _over_time(run: Measurement, cell: ReferenceCell, name: str, title: str) -> 
 
 def _responses(report: Report) -> Picture:
     def plot(axes: Axes) -> None:
-        losses = np.geomspace(1e-5, 3e-2, 60)
+        losses = np.geomspace(1e-7, 3e-2, 60)
         for cc in ("reno", "cubic"):
             style = algorithm_style(cc)
             line = [theory.window(cc, loss, 0.1) for loss in losses]

@@ -156,6 +156,17 @@ def measured_again() -> dict[tuple[str, str], list[float]]:
 
 
 @cache
+def branch_counts(cell: str) -> list[tuple[float, int, int]]:
+    """Return what was counted in more runs of a cell: goodput (Mbit/s), runs above it, runs."""
+    with (_DIRECTORY / "branch_counts.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            (float(row["above_mbps"]), int(row["runs_above"]), int(row["runs"]))
+            for row in csv.DictReader(file)
+            if row["cell"] == cell
+        ]
+
+
+@cache
 def series(run: str) -> tuple[ReferenceSeries, ...]:
     """Return the series of each flow of a run, such as ``a_bbr_rtt100_p0_s1``."""
     packed = (_DIRECTORY / "series" / f"{run}.csv.gz").read_bytes()
