@@ -368,6 +368,46 @@ class BbrOpsTest : public Ns3TestCase
     }
 };
 
+class WrappedCounterTest : public Ns3TestCase
+{
+  public:
+    WrappedCounterTest()
+        : Ns3TestCase(
+              "TcpBbr counts 32 bits: past 4 GiB it forgets the maximum of ten rounds at once")
+    {
+    }
+
+  private:
+    /// The mean of the pacing rate, segments/s, from one to three seconds after a link of 1000
+    /// segments/s became half as fast; `delivered`: what the connection had delivered before.
+    double PacedAfterSlowing(const char* name, uint64_t delivered)
+    {
+        auto control = MakeCongestionControl(name, {}, 1);
+        FakePipe pipe(*control, 1000, RTT);
+        pipe.state.delivered = delivered;
+        pipe.Run(5 * SECOND);
+        pipe.SetRate(500);
+        pipe.Run(SECOND);
+        double sum = 0;
+        uint32_t count = 0;
+        pipe.Run(2 * SECOND, [&] {
+            sum += pipe.state.pacingRate / pipe.state.mss;
+            ++count;
+        });
+        ns3::Simulator::Destroy();
+        return sum / count;
+    }
+
+    void DoRun() override
+    {
+        // 4.9 s of 1000 segments and a tenth of a second of 500 before the counter wraps.
+        const uint64_t nearWrap = (1ULL << 32) / TcpState().mss - 5000;
+        NS_TEST_EXPECT_MSG_EQ_TOL(PacedAfterSlowing("ns3::TcpBbr", 0), 1000, 100, "remembered");
+        NS_TEST_EXPECT_MSG_EQ_TOL(PacedAfterSlowing("ns3::TcpBbr", nearWrap), 500, 50, "forgotten");
+        NS_TEST_EXPECT_MSG_EQ_TOL(PacedAfterSlowing("bbr", nearWrap), 1000, 100, "64 bits");
+    }
+};
+
 class AttributeTest : public Ns3TestCase
 {
   public:
@@ -430,6 +470,7 @@ class CongestionNs3TestSuite : public ns3::TestSuite
         AddTestCase(new LimitedGrowthTest, Duration::QUICK);
         AddTestCase(new VegasOpsTest, Duration::QUICK);
         AddTestCase(new BbrOpsTest, Duration::QUICK);
+        AddTestCase(new WrappedCounterTest, Duration::QUICK);
         AddTestCase(new AttributeTest, Duration::QUICK);
     }
 };

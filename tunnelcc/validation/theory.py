@@ -23,7 +23,7 @@ _RTTS = (0.01, 0.1)
 # Loss events that a run leaves out and then measures; fewer where each takes ten million packets:
 # there, quarters of what is measured differ by 1 % at most.
 _FIRST_EVENTS, _EVENTS = 20, 100
-_FEW_FIRST_EVENTS, _FEW_EVENTS = 15, 20
+_FEW_FIRST_EVENTS, _FEW_EVENTS = 10, 15
 _FEW_BELOW = 5e-7
 _RANDOM_SEEDS = 4
 # How much faster than the flow's mean the bottleneck is.
