@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import subprocess
@@ -20,11 +21,12 @@ from tunnelcc.formulas import (
     reno_window,
     ware_share,
 )
-from tunnelcc.validation import causes, exchanges, page, stock, suite, table
+from tunnelcc.validation import causes, exchanges, page, reference, stock, suite, table
 from tunnelcc.validation.check import Kind, Verdict
 from tunnelcc.validation.compare import Between, MeanNear, SameBranches, SameFrequency, fisher
 from tunnelcc.validation.reference import branch_counts, cells, series
 
+DATA = Path(reference.__file__).parent / "data" / "linux"
 TESTS = Path(__file__).parents[2] / "build/release/tunnelcc-tests"
 
 TABLES = {
@@ -92,8 +94,16 @@ def test_frequencies():
 
 
 def test_counts_of_more_runs_belong_to_a_cell():
-    assert branch_counts("a_bbr_rtt100_p0.1") == [(22, 80, 80), (34, 70, 80)]
-    assert branch_counts("a_bbr_rtt100_p0.15") == []
+    # 80 runs of which only the counts are known, and those in the file.
+    with (DATA / "branches_again.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for loss, known in (("0.1", {22: 80, 34: 70}), ("0.15", {}), ("0.2", {}), ("0.3", {})):
+        goodputs = [float(row["goodput_mbps"]) for row in rows if row["loss"] == loss]
+        more = 80 if known else 0
+        for above, ups, runs in branch_counts(f"a_bbr_rtt100_p{loss}"):
+            assert runs == len(goodputs) + more
+            assert ups == sum(value >= above for value in goodputs) + known.get(above, 0)
+    assert branch_counts("a_bbr_rtt10_p0.1") == []
 
 
 def test_response_functions_against_the_tables_of_the_rfc():
