@@ -11,7 +11,8 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -293,16 +294,19 @@ def list_() -> None:
 @cli.command()
 @click.argument("what", metavar="experiment|metrics|tunnel|cc|profile")
 @click.argument("name", required=False)
-def show(what: str, name: str | None) -> None:
+@click.option("--mode", help="Of a tunnel that has modes, else its default one.")
+def show(what: str, name: str | None, mode: str | None) -> None:
     """Show all keys of an experiment, all metrics, or one tunnel, cc or profile."""
     from tunnelcc import report
 
-    named = {
-        "tunnel": report.print_tunnel,
+    named: dict[str, Callable[[str], None]] = {
+        "tunnel": partial(report.print_tunnel, mode=mode),
         "cc": report.print_congestion_control,
         "profile": report.print_profile,
     }
     lists = {"experiment": report.print_experiment, "metrics": report.print_metrics}
+    if mode is not None and what != "tunnel":
+        raise ConfigError(Problem("--mode", mode, "nothing but with show tunnel"))
     if what in lists and name is None:
         lists[what]()
     elif what in lists:

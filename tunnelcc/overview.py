@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from tunnelcc import core
 from tunnelcc.catalog import RelayEntry
 from tunnelcc.catalog.cited import Entry
-from tunnelcc.catalog.packets import PacketEntry
+from tunnelcc.catalog.layers import PacketLayer, Surroundings, wrap
+from tunnelcc.catalog.packets import MOST_MTU, PacketEntry
 from tunnelcc.catalog.relay import Layer
 from tunnelcc.catalog.stream import StreamEntry
+from tunnelcc.errors import ConfigError, Problem
 
 #: Writes (bytes) for which an overview tells the overhead.
 WRITE_SIZES = (64, 256, 1024, 4096, 16384, 32768, 131072)
@@ -39,20 +42,28 @@ class Overview:
 
     ``round_trips``: what for → round trips before its first byte leaves the client.
     ``wire_bytes``: size of a write (bytes) → IP bytes per application byte, to the server and to
-    the client, where the connection idles before and after it.
+    the client, where the connection idles before and after it; random bytes, where they are
+    compressed. ``mode``: the one shown, of ``modes``.
     """
 
     stack: tuple[StackLayer, ...]
     round_trips: dict[str, int]
     wire_bytes: dict[int, tuple[float, float]]
+    mode: str = ""
+    modes: tuple[str, ...] = ()
 
 
-def overview(entry: Entry) -> Overview:
-    """Return the overview of a catalogue entry."""
+def overview(entry: Entry, mode: str | None = None) -> Overview:
+    """Return the overview of a catalogue entry, in ``mode`` or its default one.
+
+    Raises ConfigError for a mode that it does not have.
+    """
     if isinstance(entry, RelayEntry):
+        if mode is not None:
+            raise ConfigError(Problem("mode", mode, f"no value with {entry.name}, which has none"))
         return _relay(entry)
     assert isinstance(entry, PacketEntry)
-    return _packets(entry)
+    return _packets(entry, entry.mode if mode is None else mode)
 
 
 # Relays -----------------------------------------------------------------------------------------
@@ -147,12 +158,18 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
 # Packets ----------------------------------------------------------------------------------------
 
 
-def _packets(entry: PacketEntry) -> Overview:
-    mss = entry.clamped_mss(_PATH_MTU, None) + 40 - _HEADERS
+def _packets(entry: PacketEntry, mode: str) -> Overview:
+    layers_of_mode = entry.layers(mode)
+    mss = entry.clamped_mss(_PATH_MTU, mode) + 40 - _HEADERS
+    around = Surroundings(entry.mtu(_PATH_MTU), MOST_MTU)
     layers = [
         *_same("application", "its own TCP connection across the tunnel"),
         *_transport(mss),
-        *(StackLayer(layer.name, layer.text(), layer.text()) for layer in entry.layers()),
+        *(
+            layer
+            for index, it in enumerate(layers_of_mode)
+            for layer in _same(it.name, _adds(layers_of_mode[: index + 1], mss, around))
+        ),
     ]
     round_trips = {"each flow": 1}
     if isinstance(entry, StreamEntry):
@@ -161,20 +178,38 @@ def _packets(entry: PacketEntry) -> Overview:
         layers += _transport(_MSS)
         handshake = 1 + sum(1 for turn in entry.handshake if turn.server)
         round_trips = {"the tunnel, before any flow": handshake, **round_trips}
+    if entry.setup is not None:
+        round_trips["the tunnel, before any flow"] = entry.setup.round_trips
     return Overview(
         tuple(layers),
         round_trips,
         {
-            size: (_packets_bytes(entry, size, mss, True), _packets_bytes(entry, size, mss, False))
+            size: (
+                _packets_bytes(entry, mode, size, mss, True),
+                _packets_bytes(entry, mode, size, mss, False),
+            )
             for size in WRITE_SIZES
         },
+        mode,
+        tuple(entry.modes),
     )
 
 
-def _packets_bytes(entry: PacketEntry, size: int, mss: int, is_up: bool) -> float:
+def _adds(layers: Sequence[PacketLayer], mss: int, around: Surroundings) -> str:
+    """What the last of ``layers`` adds to packets of 1 byte to full segments, and what it is."""
+    added = set()
+    for inner in range(_HEADERS + 1, _HEADERS + mss + 1):
+        inside, outside = (sum(wrap(it, inner, around)) for it in (layers[:-1], layers))
+        added.add(outside - inside)
+    size = str(min(added)) if len(added) == 1 else f"{min(added)} to {max(added)}"
+    parameters = layers[-1].parameters()
+    return f"{size} B a packet" + (f"; {parameters}" if parameters else "")
+
+
+def _packets_bytes(entry: PacketEntry, mode: str, size: int, mss: int, is_up: bool) -> float:
     """IP bytes per application byte of a write, each packet of which leaves at once."""
     pieces = [mss] * (size // mss) + ([size % mss] if size % mss else [])
-    writes = [write for piece in pieces for write in entry.outer(piece + _HEADERS, _PATH_MTU)]
+    writes = [write for piece in pieces for write in entry.outer(piece + _HEADERS, _PATH_MTU, mode)]
     if not isinstance(entry, StreamEntry):
         return sum(writes) / size
     from tunnelcc.spec import layer_spec

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tunnelcc import catalog, core, costs, payloads
+from tunnelcc import calibrate, catalog, core, costs, payloads
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.kernels import kernels
 from tunnelcc.overview import Overview, overview
@@ -205,10 +205,14 @@ def print_experiment() -> None:
         console.print(table)
 
 
-def print_tunnel(name: str) -> None:
-    """Print a catalogue entry with the source of every number. Raises ConfigError."""
+def print_tunnel(name: str, mode: str | None = None) -> None:
+    """Print a catalogue entry, in ``mode`` if given, with the source of every number.
+
+    Raises ConfigError.
+    """
     try:
         entry = catalog.load(name)
+        view = overview(entry, mode)
     except ConfigError as error:
         raise ConfigError(*(problem.below("tunnel") for problem in error.problems)) from None
     console = _console()
@@ -216,7 +220,10 @@ def print_tunnel(name: str) -> None:
     console.print(
         _grid([("summary", entry.summary), ("kind", entry.kind), ("software", entry.software)])
     )
-    view = overview(entry)
+    if view.modes:
+        others = ", ".join(other for other in view.modes if other != view.mode)
+        text = f"mode {view.mode}" + (f"; --mode shows {others}" if others else "")
+        console.print(f"{text}\n", markup=False)
     console.print(_stack(view))
     console.print(_wire_bytes(view))
     moments = ", ".join(f"{what} {count}" for what, count in view.round_trips.items())
@@ -281,6 +288,10 @@ def print_measured_profile(profile: Profile, spreads: Mapping[str, float]) -> No
             f"{cost(128):.0f}", f"{cost(1408):.0f}", f"{costs.of(reference, [name])(1408):.0f}",
         )  # fmt: skip
     console.print(table)
+    for name, spread in spreads.items():
+        if spread > calibrate.UNSTEADY:
+            text = f"Warning: {name} is {calibrate.unsteady(spread)}; measure on an idle machine"
+            console.print(text, markup=False)
     missing = [name for name in costs.OPERATIONS if name not in profile.operations]
     if missing:
         console.print(f"Not measured, as in {costs.REFERENCE}: {', '.join(missing)}", markup=False)

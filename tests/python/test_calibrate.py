@@ -82,7 +82,7 @@ def test_costs_are_in_the_order_that_any_machine_has(measured):
     _, profile = measured
     cost = {name: costs.of(profile, [name])(1408) for name in profile.operations}
     assert 10 < cost["syscall"] < cost["udp-send"] < 100_000
-    assert cost["copy"] < cost["lz4-compress"] < cost["zlib-9-compress"]
+    assert cost["syscall"] < cost["lz4-compress"] < cost["zlib-9-compress"]
     assert cost["lz4-decompress"] < cost["lz4-compress"]
     assert cost["aes-128-cbc-decrypt"] < cost["aes-128-cbc-encrypt"]  # blocks in parallel
 
@@ -101,6 +101,31 @@ def test_other_files_are_refused_before_measuring(capsys):
         cli.main(["calibrate-host", "--output", "mine.json"])
     assert error.value.code == 2
     assert "ends in .toml" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_is_told_before_measuring(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(calibrate, "run", lambda: pytest.fail("it measures"))
+    with pytest.raises(SystemExit) as error:
+        cli.main(["calibrate-host", "--output", str(tmp_path / "nowhere" / "mine.toml")])
+    assert error.value.code == 1
+    assert "mine.toml: No such file" in capsys.readouterr().err
+
+
+def test_unsteady_costs_are_told_in_the_file_and_in_the_output(tmp_path, monkeypatch, capsys):
+    found = {
+        "tcp-send": timing.Measurement(2000, 0, 0.91),
+        "tcp-receive": timing.Measurement(1000, 0.3, 0.02),
+    }
+    spreads = {name: it.spread for name, it in found.items()}
+    monkeypatch.setattr(calibrate, "run", lambda: (calibrate.profile(found), spreads))
+    path = tmp_path / "mine.toml"
+    cli.main(["calibrate-host", "--output", str(path)])
+    operations = costs.load(str(path)).operations
+    assert "unsteady: the median batch took 91% longer" in operations["tcp-send"].source
+    assert "unsteady" not in operations["tcp-receive"].source
+    output = " ".join(capsys.readouterr().out.split())
+    assert "Warning: tcp-send is unsteady" in output
+    assert "Warning: tcp-receive" not in output
 
 
 def test_a_profile_that_cannot_be_written_is_told(tmp_path):

@@ -32,6 +32,54 @@ def test_round_trips_are_those_of_the_protocols():
 
 
 @pytest.mark.parametrize(
+    ("name", "count"),
+    [("wireguard", 1), ("ipsec-esp", 2), ("openvpn-udp", 3), ("openvpn-tcp", 4), ("ssh-tun", 7)],
+)
+def test_round_trips_of_key_exchange_are_told(name, count):
+    assert _view(name).round_trips == {"each flow": 1, "the tunnel, before any flow": count}
+
+
+def test_ssh_logs_in_alike_for_channels_and_for_packets():
+    before = "the tunnel, before any flow"
+    assert _view("ssh-tun").round_trips[before] == _view("ssh-forward").round_trips[before] + 1
+
+
+def test_layers_of_packets_tell_their_bytes():
+    layers = {layer.name: layer.to_server for layer in _view("openvpn-udp").stack}
+    assert layers["aead"] == "20 B a packet; cipher aes-256-gcm, nonce 4"
+    assert (layers["openvpn"], layers["udp"], layers["IPv4"]) == (
+        "4 B a packet", "8 B a packet", "20 B",
+    )  # fmt: skip
+    modes = overview(catalog.load("ethudp"), "aes-128-cbc")
+    cbc = next(layer for layer in modes.stack if layer.name == "cbc")
+    assert cbc.to_server.startswith("1 to 16 B a packet; ")
+    # An AES-CBC block at most; L + 42 becomes 28 + 16 * ceil((L + 15) / 16).
+    assert modes.wire_bytes[64][0] == (28 + 16 * 9) / 64
+
+
+def test_modes_are_shown_one_at_a_time(capsys):
+    cli.main(["show", "tunnel", "ethudp", "--mode", "lz4"])
+    text = capsys.readouterr().out
+    assert "mode lz4; --mode shows plain, aes-128-cbc" in text
+    assert "│ lz4 " in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tunnel", "ethudp", "--mode", "lz5"], "a mode of ethudp"),
+        (["tunnel", "gost-relay-ws", "--mode", "x"], "which has none"),
+        (["cc", "bbr", "--mode", "x"], "nothing but with show tunnel"),
+    ],
+)
+def test_modes_that_there_are_not_are_refused(arguments, message, capsys):
+    with pytest.raises(SystemExit) as error:
+        cli.main(["show", *arguments])
+    assert error.value.code == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
     ("name", "worst"), [("gost-relay-ws", 1.0400390625), ("gost-relay-wss", 1.04541015625)]
 )
 def test_writes_that_leave_at_once_cost_what_was_worked_out(name, worst):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tunnelcc import costs
 from tunnelcc.calibrate import kernel, libraries
-from tunnelcc.calibrate.timing import Calls, Measurement, measure, measure_call, repeated
+from tunnelcc.calibrate.timing import Measurement, measure, measure_call
 from tunnelcc.costs import OPERATIONS, Operation, Profile
 from tunnelcc.errors import TunnelccError
 from tunnelcc.progress import Progress
@@ -32,6 +32,10 @@ def run() -> tuple[Profile, dict[str, float]]:
     return profile(ordered), {name: it.spread for name, it in ordered.items()}
 
 
+#: Spread from which on a cost is called unsteady: by so much CPU times of programs vary anyway.
+UNSTEADY = 0.25
+
+
 def profile(measurements: Mapping[str, Measurement]) -> Profile:
     """Return the cost profile that ``measurements`` make. Other operations are the
     reference's."""
@@ -42,7 +46,7 @@ def profile(measurements: Mapping[str, Measurement]) -> Profile:
             per_call=round(it.per_call, 1),
             per_byte=round(it.per_byte, 4),
             label="measured",
-            source=source,
+            source=f"{source}; {unsteady(it.spread)}" if it.spread > UNSTEADY else source,
         )
         for operation, it in measurements.items()
     }
@@ -52,6 +56,11 @@ def profile(measurements: Mapping[str, Measurement]) -> Profile:
         base=costs.REFERENCE if set(OPERATIONS) - set(operations) else None,
         operations=operations,
     )
+
+
+def unsteady(spread: float) -> str:
+    """Return what a ``spread`` beyond ``UNSTEADY`` means, in words."""
+    return f"unsteady: the median batch took {spread:.0%} longer than the least, which counts"
 
 
 def write(profile: Profile, path: Path) -> None:
@@ -75,7 +84,6 @@ def processor() -> str:
 def measurements() -> Iterator[tuple[str, Measurement]]:
     """Yield operations and what they cost on this machine."""
     libraries.load()
-    yield "copy", measure(_copy)
     yield "syscall", measure_call(kernel.system_call())
     yield "context-switch", measure_call(*kernel.switches())
     yield from _devices()
@@ -83,15 +91,6 @@ def measurements() -> Iterator[tuple[str, Measurement]]:
         for operation, sized in sockets.items():
             yield operation, measure(sized)
     yield from libraries.measurements()
-
-
-def _copy(size: int) -> Calls:
-    room, data = memoryview(bytearray(size)), bytes(size)
-
-    def copy() -> None:
-        room[:] = data
-
-    return repeated(copy)
 
 
 def _devices() -> list[tuple[str, Measurement]]:
