@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunnelcc import catalog, costs
 from tunnelcc.catalog import DatagramEntry, RelayEntry
@@ -66,8 +66,9 @@ def largest_packet(experiment: Experiment) -> int:
 
 def surroundings(experiment: Experiment, entry: PacketEntry) -> Surroundings:
     """Return what the layers of the experiment's tunnel ``entry`` need to know."""
-    mtu = (experiment.tunnel and experiment.tunnel.mtu) or entry.device.mtu
-    return Surroundings(mtu, experiment.path.mtu, experiment.flows[0].payload)
+    path_mtu, tunnel = experiment.path.mtu, experiment.tunnel
+    mtu = entry.mtu(path_mtu, tunnel.mtu if tunnel else None)
+    return Surroundings(mtu, path_mtu, experiment.flows[0].payload)
 
 
 def full_packets(experiment: Experiment) -> list[int]:
@@ -126,12 +127,33 @@ def packet_cost(experiment: Experiment, entry: PacketEntry, encapsulates: bool) 
     )
 
 
-def switch_cost(host: Hosts) -> float:
+class RelayCalls(NamedTuple):
+    """CPU time (ns) of a relay's system calls for one message."""
+
+    per_message: float
+    per_write: float
+
+
+def relay_calls(profile: str) -> RelayCalls:
+    """Return what a relay's system calls for a message cost.
+
+    It reads the message from one connection and hands it to the other, down to the device. Further
+    writes or reads on the carrier find the connection busy, and only enter the kernel.
+    """
+    host = costs.load(profile)
+    return RelayCalls(
+        costs.of(host, ["tcp-receive", "tcp-send"]).per_call, costs.of(host, ["syscall"]).per_call
+    )
+
+
+def switch_cost(experiment: Experiment, side: str) -> float:
     """Return the CPU time (ns) of a core's change to another thread.
 
-    Without a profile there is none: what was measured on real programs contains it.
+    Without a profile there is none, nor at relays: what was measured on real programs contains it.
     """
-    if host.switch_cost is not None or host.profile is None:
+    host = experiment.hosts.of(side)
+    entry = catalog.load(experiment.tunnel.name) if experiment.tunnel else None
+    if host.switch_cost is not None or host.profile is None or isinstance(entry, RelayEntry):
         return host.switch_cost or 0.0
     return costs.of(costs.load(host.profile), ["context-switch"]).per_call / host.speed
 

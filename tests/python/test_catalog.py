@@ -120,6 +120,47 @@ def test_broken_entries_are_refused(tmp_path, before, after, key):
     assert "broken.toml" in str(caught.value)
 
 
+WSS = (catalog.DIRECTORY / "gost-relay-wss.toml").read_text()
+ETHUDP = (catalog.DIRECTORY / "ethudp.toml").read_text()
+PLAIN = 'layers = ["ethernet", "udp", "ipv4"]'
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after", "key"),
+    [
+        (WSS, "ramp_bytes = 1186", "ramp_bytes = 0", "tunnel.to_server.1.ramp_bytes"),
+        (WSS, "ramp_bytes = 1186", "ramp_bytes = 1", "tunnel.to_server.1.ramp_bytes"),
+        (WSS, "ramp_until = 131072", "ramp_until = 0", "tunnel.to_server.1.ramp_bytes"),
+        (WSS, "max_payload = 16384", "max_payload = 1", "tunnel.to_server.1.max_payload"),
+        (WSS, "bytes = 32768", "bytes = 2147483647", "tunnel.copy_buffer.bytes"),
+        (ETHUDP, PLAIN, 'layers = ["lz4", "lz4", "udp", "ipv4"]', "modes.plain.layers.1"),
+        (ETHUDP, PLAIN, 'layers = ["ipv4", "lz4"]', "modes.plain.layers.1"),
+        (ETHUDP, PLAIN, 'layers = ["ipv4", "udp"]', "modes.plain.layers.1"),
+        (
+            ETHUDP,
+            PLAIN,
+            'layers = ["ethernet", { layer = "cbc" }, "lz4", "udp", "ipv4"]',
+            "modes.plain.layers.2",
+        ),
+        (ETHUDP, PLAIN, 'layers = ["wireguard", "lzo", "udp", "ipv4"]', "modes.plain.layers.1"),
+        (ETHUDP, '["tun-read", "udp-send"]', "[[]]", "tunnel.cpu.encapsulate"),
+        (
+            ETHUDP.replace(PLAIN, 'layers = [{ layer = "header", bytes = 2000 }, "udp", "ipv4"]'),
+            "[socket]",
+            '[clamp]\nfit = 576\nlabel = "inferred"\nsource = "a test"\n\n[socket]',
+            "tunnel.clamp",
+        ),
+    ],
+)
+def test_what_would_never_end_or_makes_no_sense_is_refused(tmp_path, text, before, after, key):
+    assert before in text
+    file = tmp_path / "broken.toml"
+    file.write_text(text.replace(before, after, 1))
+    with pytest.raises(tc.ConfigError) as caught:
+        tc.Experiment(tunnel=str(file))
+    assert key in str(caught.value)
+
+
 def test_a_file_of_ones_own(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(WS.replace("bytes = 32768", "bytes = 65536"))

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tunnelcc import catalog, core, payloads, spec
+import tunnelcc as tc
+from tunnelcc import catalog, core, derived, payloads, spec
 from tunnelcc.calibrate import compressors
 from tunnelcc.catalog import DatagramEntry
 from tunnelcc.catalog.layers import Surroundings, wrap
@@ -116,6 +117,13 @@ def test_every_capture_is_compared():
     assert {label for label, _ in OTHER_TRAFFIC} <= set(TUNNELS)
     assert set(COMPRESSED) <= set(TUNNELS)
     assert sum(map(len, ROWS.values())) == 1098
+    # What the layers alone do not give: the library compresses it in the test below.
+    shrunk = sum(
+        inner >= shrinks_from
+        for label, (_, shrinks_from) in COMPRESSED.items()
+        for inner, _ in ROWS[label]
+    )
+    assert (shrunk, len(OTHER_TRAFFIC)) == (71, 11)
 
 
 def _counting(size: int, draw: random.Random) -> bytes:
@@ -236,3 +244,34 @@ def test_gost_tun_writes_a_packet_as_two_messages():
 )
 def test_segments_are_clamped_as_the_programs_do(name, mode, mss):
     assert catalog.load(name).clamped_mss(PATH_MTU, mode) == mss
+
+
+@pytest.mark.parametrize("path_mtu", [1300, 1400, 9000])
+@pytest.mark.parametrize("name", ["tinc", "ipsec-esp"])
+def test_tunnels_that_follow_the_path_fit_it(name, path_mtu):
+    experiment = tc.Experiment(
+        tunnel=name, path={"mtu": path_mtu, "buffer": "1MB"}, tcp={"mss": 8948}
+    )
+    full = derived.full_packets(experiment)
+    assert len(full) == 1
+    if name == "tinc":  # whose device has 1500 bytes
+        assert full[0] <= min(path_mtu, 1600)
+    assert path_mtu - 16 < full[0] <= path_mtu or (name == "tinc" and path_mtu == 9000)
+
+
+@pytest.mark.parametrize(("name", "inner"), [("wireguard", 1420), ("vxlan", 1450)])
+def test_devices_of_a_fixed_mtu_do_not(name, inner):
+    for path_mtu, packets in ((1400, 2), (9000, 1)):
+        experiment = tc.Experiment(
+            tunnel=name, path={"mtu": path_mtu, "buffer": "1MB"}, tcp={"mss": 8948}
+        )
+        assert derived.mss(experiment) + 52 == inner
+        assert len(derived.full_packets(experiment)) == packets
+
+
+def test_a_path_too_narrow_for_a_tunnel_is_told(tmp_path):
+    file = tmp_path / "mine.toml"
+    text = (catalog.DIRECTORY / "ipsec-esp.toml").read_text()
+    file.write_text(text.replace('["esp", "ipv4"]', '[{ layer = "header", bytes = 500 }, "ipv4"]'))
+    with pytest.raises(tc.ConfigError, match=r"tunnel\.clamp = 576.*MSS of 128"):
+        tc.Experiment(tunnel=str(file), path={"mtu": 576})

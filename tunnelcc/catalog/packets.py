@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any
 
@@ -11,8 +12,10 @@ from pydantic import field_validator, model_validator
 from tunnelcc import costs
 from tunnelcc.catalog.cited import Cited, Entry, Prose
 from tunnelcc.catalog.layers import PacketLayer, Surroundings, read_layer, wrap
+from tunnelcc.catalog.layers.compression import Compression
+from tunnelcc.catalog.layers.ipv4 import Ipv4
 from tunnelcc.errors import ConfigError, Problem, nearest
-from tunnelcc.schema import Kind, choice, whole
+from tunnelcc.schema import SWITCH, Kind, choice, whole
 from tunnelcc.units import UnitError
 
 # IPv4 and TCP without options, which an MSS leaves room for (RFC 6691).
@@ -20,7 +23,9 @@ PLAIN_HEADERS = 40
 
 
 def _parse_operations(value: object) -> tuple[str, ...]:
-    if isinstance(value, (list, tuple)) and all(name in costs.OPERATIONS for name in value):
+    if isinstance(value, (list, tuple)) and all(
+        isinstance(name, str) and name in costs.OPERATIONS for name in value
+    ):
         return tuple(value)
     raise UnitError("a list of operations out of " + ", ".join(costs.OPERATIONS))
 
@@ -28,8 +33,10 @@ def _parse_operations(value: object) -> tuple[str, ...]:
 #: RFC 791: what every host takes whole.
 LEAST_MTU = 576
 MOST_MTU = 65535
+ETHERNET_MTU = 1500
 Mtu = Annotated[int, whole(LEAST_MTU, MOST_MTU)]
-Mss = Annotated[int, whole(128, MOST_MTU - PLAIN_HEADERS)]
+LEAST_MSS = 128
+Mss = Annotated[int, whole(LEAST_MSS, MOST_MTU - PLAIN_HEADERS)]
 Operations = Annotated[tuple[str, ...], Kind(_parse_operations, list, "a list of operations")]
 QueuePackets = Annotated[int, whole(0, 2**20)]
 
@@ -38,7 +45,7 @@ class Device(Cited):
     """The tunnel's network interface, and how many packets wait at it for the program."""
 
     device: Annotated[str, choice("tun", "tap", "kernel")]
-    mtu: Mtu
+    mtu: Mtu | None = None  # else the path's
     queue: QueuePackets  # 0: no limit
 
 
@@ -46,12 +53,13 @@ class MssClamp(Cited):
     """The MSS that the tunnel writes into the SYNs that pass it, if theirs is larger."""
 
     mss: Mss | None = None  # bytes, without TCP options …
-    fit: Mtu | None = None  # … or such that outer packets have at most so many bytes
+    fit: Mtu | None = None  # … or such that outer packets have at most so many bytes …
+    fits_path: Annotated[bool, SWITCH] = False  # … or as many as the path's MTU
 
     @model_validator(mode="after")
     def _one(self) -> MssClamp:
-        if (self.mss is None) == (self.fit is None):
-            raise ConfigError(Problem("mss", self.mss, "a value, if fit has none, and else none"))
+        if (self.mss is not None) + (self.fit is not None) + self.fits_path != 1:
+            raise ConfigError(Problem("mss", self.mss, "one of mss, fit and fits_path"))
         return self
 
 
@@ -59,6 +67,15 @@ class Threads(Cited):
     """Threads of the program at each end."""
 
     threads: Annotated[int, whole(1, 2)]  # 1: for both directions; 2: one for each
+
+
+class Setup(Cited):
+    """What precedes the first packet: login and key exchange, TCP's handshake included.
+
+    Told, not simulated: flows start when the tunnel is up.
+    """
+
+    round_trips: Annotated[int, whole(0, 100)]
 
 
 class Cpu(Cited):
@@ -89,11 +106,23 @@ class Mode(Cited):
             except ConfigError as error:
                 problems = (problem.below(str(index)) for problem in error.problems)
                 raise ConfigError(*problems) from None
+        _check_order(layers)
         return tuple(layers)
 
     def text(self) -> str:
         """Return the layers as one line."""
         return " | ".join(layer.text() for layer in self.layers)
+
+
+def _check_order(layers: Sequence[PacketLayer]) -> None:
+    """Refuse what no program does: compression of ciphertext, anything around an IP packet."""
+    for index, layer in enumerate(layers):
+        inside = layers[:index]
+        if isinstance(layer, Compression) and not all(it.is_plain for it in inside):
+            expected = "compression of the packet itself, with headers at most in front"
+            raise ConfigError(Problem(str(index), layer.name, expected))
+        if any(isinstance(it, Ipv4) for it in inside):
+            raise ConfigError(Problem(str(index), layer.name, "no layer around ipv4"))
 
 
 class PacketEntry(Entry):
@@ -104,11 +133,14 @@ class PacketEntry(Entry):
     threads: Threads
     cpu: Cpu
     clamp: MssClamp | None = None
+    setup: Setup | None = None
     modes: dict[str, Mode]
 
     @model_validator(mode="after")
-    def _has_default(self) -> PacketEntry:
+    def _check(self) -> PacketEntry:
         self.layers(self.mode)
+        for mode in self.modes:
+            self.clamped_mss(ETHERNET_MTU, mode)
         return self
 
     def layers(self, mode: str | None = None) -> tuple[PacketLayer, ...]:
@@ -137,16 +169,21 @@ class PacketEntry(Entry):
 
         ``path_mtu``: of the path, bytes; ``mode`` and ``mtu`` of the device: else the entry's.
         """
-        return wrap(self.layers(mode), inner, Surroundings(mtu or self.device.mtu, path_mtu))
+        return wrap(self.layers(mode), inner, Surroundings(self.mtu(path_mtu, mtu), path_mtu))
+
+    def mtu(self, path_mtu: int, mtu: int | None = None) -> int:
+        """Return the MTU of the device: ``mtu``, else the entry's, else that of the path."""
+        return mtu or self.device.mtu or path_mtu
 
     def clamped_mss(
         self, path_mtu: int, mode: str | None, mtu: int | None = None, mss: int | None = None
     ) -> int:
         """Return the MSS (bytes, without TCP options) that connections through the tunnel have.
 
-        ``mode``, ``mtu`` of the device and ``mss`` of the clamp: else the entry's.
+        ``mode``, ``mtu`` of the device and ``mss`` of the clamp: else the entry's. Raises
+        ConfigError where no segment fits.
         """
-        mtu = mtu or self.device.mtu
+        mtu = self.mtu(path_mtu, mtu)
         if mss is None and self.clamp is not None:
             mss = self.clamp.mss or self._fitting(self.clamp.fit or path_mtu, mode, mtu)
         by_device = mtu - PLAIN_HEADERS
@@ -154,10 +191,11 @@ class PacketEntry(Entry):
 
     def _fitting(self, fit: int, mode: str | None, mtu: int) -> int:
         """Largest MSS whose outer packets, unfragmented, have at most ``fit`` bytes."""
-        inner = mtu
-        while sum(self.outer(inner, MOST_MTU, mode, mtu)) > fit:
-            inner -= 1
-        return inner - PLAIN_HEADERS
+        for inner in range(mtu, PLAIN_HEADERS + LEAST_MSS - 1, -1):
+            if sum(self.outer(inner, MOST_MTU, mode, mtu)) <= fit:
+                return inner - PLAIN_HEADERS
+        expected = f"room for an MSS of {LEAST_MSS} beside the layers of mode {mode or self.mode}"
+        raise ConfigError(Problem("clamp", fit, expected))
 
 
 @cache

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from tunnelcc import catalog, derived
+from tunnelcc import catalog, costs, derived
+from tunnelcc.catalog import RelayEntry
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
@@ -106,7 +107,7 @@ class Experiment(Model):
             if source.start >= self.duration:
                 expected = "a time before the end of the run"
                 yield Problem(f"cross_traffic.{index}.start", format_time(source.start), expected)
-        missing = list(self._missing_costs())
+        missing = list(self._segment_problems()) or list(self._missing_costs())
         yield from missing
         for side in ("client", "server") if not missing else ():
             per_byte = derived.app_cost(self, side) / self.hosts.of(side).speed
@@ -118,7 +119,15 @@ class Experiment(Model):
                         "as a system call does"
                     )
                     yield Problem(f"flows.{index}.write_size", flow.write_size, expected)
-        yield from self._buffer_problems()
+        if not missing:
+            yield from self._buffer_problems()
+
+    def _segment_problems(self) -> Iterator[Problem]:
+        """Tell of a path too narrow for the tunnel."""
+        try:
+            derived.mss(self)
+        except ConfigError as error:
+            yield from (problem.below("tunnel") for problem in error.problems)
 
     def _missing_costs(self) -> Iterator[Problem]:
         """Tell of an operation whose cost hosts.profile does not know."""
@@ -126,7 +135,9 @@ class Experiment(Model):
         try:
             for side in ("client", "server"):
                 derived.app_cost(self, side)
-                derived.switch_cost(self.hosts.of(side))
+                derived.switch_cost(self, side)
+            if isinstance(entry, RelayEntry):
+                derived.relay_calls(self.hosts.profile or costs.REFERENCE)
             if isinstance(entry, PacketEntry):
                 derived.packet_cost(self, entry, encapsulates=True)
                 derived.packet_cost(self, entry, encapsulates=False)

@@ -13,6 +13,7 @@ class Header(PacketLayer):
     """A header or trailer of a number of bytes that the catalogue gives."""
 
     name = "header"
+    is_plain = True
     bytes: Annotated[int, whole(1, 65535)]
 
     def size(self, inner: int, around: Surroundings) -> int:

@@ -13,6 +13,7 @@ class Hmac(PacketLayer):
     """HMAC (RFC 2104), of which ``bytes`` are sent."""
 
     name = "hmac"
+    is_plain = True
     digest: Annotated[str, choice("sha1", "sha256")]
     bytes: Annotated[int, whole(1, 64)]
 

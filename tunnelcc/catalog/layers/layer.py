@@ -28,12 +28,17 @@ class PacketLayer(Model):
     """One encapsulation of a packet. The class says what it is and after which specification."""
 
     name: ClassVar[str]  #: in the catalogue
+    is_plain: ClassVar[bool] = False  #: leaves the packet readable and whole
 
     def text(self) -> str:
         """Return the layer and its parameters in a few words."""
-        given = self.model_dump(exclude_defaults=True)
-        values = ", ".join(f"{key} {value}" for key, value in given.items())
+        values = self.parameters()
         return f"{self.name} ({values})" if values else self.name
+
+    def parameters(self) -> str:
+        """Return the parameters in a few words, other than those by default."""
+        given = self.model_dump(exclude_defaults=True)
+        return ", ".join(f"{key} {value}" for key, value in given.items())
 
     def operations(self, encapsulates: bool) -> tuple[str, ...]:
         """Return what it costs the CPU, as ``tunnelcc.costs.OPERATIONS``: nothing of note."""
@@ -51,6 +56,7 @@ class PacketLayer(Model):
 class FixedHeader(PacketLayer):
     """A header whose size is always the same."""
 
+    is_plain = True
     header: ClassVar[int]  #: bytes
 
     def size(self, inner: int, around: Surroundings) -> int:

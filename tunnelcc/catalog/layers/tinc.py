@@ -20,6 +20,7 @@ class TincTcp(PacketLayer):
     """A frame on tinc's meta connection: a line of text with its length goes before it."""
 
     name = "tinc-tcp"
+    is_plain = True
 
     def size(self, inner: int, around: Surroundings) -> int:
         """Add the line, `17 LENGTH` and a newline."""
