@@ -28,7 +28,6 @@ LABELS = ("measured", "stated", "inferred", "calibrated")
 
 #: Every operation that a profile may price, and what one call of it is.
 OPERATIONS = {
-    "copy": "copying memory",
     "syscall": "entering the kernel and coming back",
     "context-switch": "a core's change from one thread to another",
     "tun-read": "read() of a packet from a TUN or TAP device",

@@ -11,8 +11,16 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from tunnelcc import catalog, core, derived
-from tunnelcc.catalog import DatagramEntry, PacketEntry, RelayEntry, StreamEntry, packets, relay
+from tunnelcc import catalog, core, costs, derived
+from tunnelcc.catalog import (
+    DatagramEntry,
+    PacketEntry,
+    RelayEntry,
+    StreamEntry,
+    packets,
+    relay,
+    stream,
+)
 from tunnelcc.config import (
     CongestionControl,
     CrossTraffic,
@@ -39,6 +47,8 @@ _SK_BUFF = 256
 
 # Preamble 8, header 14, FCS 4, gap 12 (IEEE 802.3).
 _ETHERNET_FRAMING = 38
+# Bytes after which a carrier's TLS records have their full size.
+_STEADY = 2**20
 # What iperf3 writes on each connection before any data (COOKIE_SIZE in its source).
 _IPERF_COOKIE = 37
 
@@ -225,8 +235,13 @@ def _path_tcp(experiment: Experiment, mss: int) -> Any:
     if experiment.tunnel is not None:
         entry = catalog.load(experiment.tunnel.name)
         if isinstance(entry, RelayEntry):
-            spec.nodelay = spec.nodelay or entry.carrier.nodelay
+            _set_nodelay(spec, entry.carrier)
     return spec
+
+
+def _set_nodelay(spec: Any, carrier: relay.Carrier | stream.StreamCarrier) -> None:
+    spec.listener_delays = not (spec.nodelay or carrier.server_nodelay)
+    spec.nodelay = spec.nodelay or carrier.nodelay
 
 
 def _send_buffer_per_segment(mss: int, host: Hosts) -> float:
@@ -242,7 +257,7 @@ def _host(experiment: Experiment, side: str) -> Any:
     spec.speed = host.speed
     spec.tcp_memory = derived.tcp_memory(host)
     spec.tcp_reserve = kernels()[host.kernel].tcp_reserve
-    spec.switch_cost = round(derived.switch_cost(host))
+    spec.switch_cost = round(derived.switch_cost(experiment, side))
     spec.app_per_byte = derived.app_cost(experiment, side)
     return spec
 
@@ -302,8 +317,8 @@ def _relay(experiment: Experiment, entry: RelayEntry) -> Any:
     spec.response_bytes = entry.response.bytes
     spec.to_server = [layer_spec(layer) for layer in entry.to_server]
     spec.to_client = [layer_spec(layer) for layer in entry.to_client]
-    spec.cost_to_server = _cost(experiment, entry.cpu.to_server, "client", "server")
-    spec.cost_to_client = _cost(experiment, entry.cpu.to_client, "server", "client")
+    spec.cost_to_server = _relay_cost(experiment, entry, is_up=True)
+    spec.cost_to_client = _relay_cost(experiment, entry, is_up=False)
     client, server = loopback.sending, loopback.receiving
     if experiment.direction == "down":
         client, server = server, client
@@ -371,7 +386,8 @@ def _stream_tunnel(experiment: Experiment, entry: StreamEntry) -> Any:
     spec.to_server = [layer_spec(layer) for layer in entry.to_server]
     spec.to_client = [layer_spec(layer) for layer in entry.to_client]
     spec.carrier_tcp = _path_tcp(experiment, experiment.tcp.mss)
-    spec.carrier_tcp.nodelay = entry.carrier.nodelay
+    spec.carrier_tcp.nodelay = False  # the flows' is their own
+    _set_nodelay(spec.carrier_tcp, entry.carrier)
     spec.carrier_cc = _congestion(experiment.tunnel.cc or experiment.flows[0].cc)
     return spec
 
@@ -430,16 +446,46 @@ def _loopback_tcp(experiment: Experiment, link: relay.LoopbackLink, sockets: rel
     return spec
 
 
-def _cost(experiment: Experiment, cost: relay.Cost, sending: str, receiving: str) -> Any:
-    """Costs in ns per payload byte; measured per IP byte and number of streams."""
-    streams = sum(flow.count for flow in experiment.flows)
-    tcp = experiment.tcp
-    wire_per_payload = (tcp.mss + tcp.header_bytes) / tcp.mss
+def _relay_cost(experiment: Experiment, entry: RelayEntry, is_up: bool) -> Any:
+    cost = entry.cpu.to_server if is_up else entry.cpu.to_client
+    writes = full_message(entry, is_up)
     spec = core.load().RelayCostSpec()
-    spec.send_per_byte = _interpolate(streams, cost.streams, getattr(cost, sending))
-    spec.receive_per_byte = _interpolate(streams, cost.streams, getattr(cost, receiving))
-    spec.send_per_byte *= wire_per_payload
-    spec.receive_per_byte *= wire_per_payload
+    spec.send = _relay_work(experiment, cost, cost.client if is_up else cost.server, writes)
+    spec.receive = _relay_work(experiment, cost, cost.server if is_up else cost.client, writes)
+    return spec
+
+
+def full_message(entry: RelayEntry, is_up: bool) -> list[int]:
+    """Return the writes on the carrier (bytes) that a full copy buffer of the entry becomes."""
+    payload = entry.copy_buffer.bytes
+    if entry.mux is not None:
+        windows = entry.mux.to_server if is_up else entry.mux.to_client
+        payload = entry.mux.frames.header + min(payload, windows.max_frame)
+    layers = [layer_spec(layer) for layer in (entry.to_server if is_up else entry.to_client)]
+    writes: list[int] = core.load().layer_wire_bytes(layers, payload, _STEADY)
+    return writes
+
+
+def _relay_work(
+    experiment: Experiment, cost: relay.Cost, values: Sequence[float], writes: Sequence[int]
+) -> Any:
+    """What one relay spends on a message, of which full ones take what was measured.
+
+    Measured is the CPU time per IP byte, by streams, with messages of so many ``writes``. What
+    their system calls take of it by the reference profile goes by message and call, and by the
+    profile of the experiment; the rest by byte.
+    """
+    streams, tcp = sum(flow.count for flow in experiment.flows), experiment.tcp
+    per_ip_byte = _interpolate(streams, cost.streams, values)
+    measured = per_ip_byte * sum(writes) * (tcp.mss + tcp.header_bytes) / tcp.mss
+    then = derived.relay_calls(costs.REFERENCE)
+    known = then.per_message + then.per_write * (len(writes) - 1)
+    share = min(1.0, measured / known)
+    now = derived.relay_calls(experiment.hosts.profile or costs.REFERENCE)
+    spec = core.load().RelayWorkSpec()
+    spec.per_byte = (measured - share * known) / sum(writes)
+    spec.per_message = share * now.per_message
+    spec.per_write = share * now.per_write
     return spec
 
 

@@ -124,6 +124,7 @@ struct TcpSpec
     int64_t deferralLimit{1'000'000}; //!< new data waits to fill a burst while the next ACK is
                                       //!< expected within this, and within half of SRTT
     bool nodelay{false};              //!< no Nagle
+    bool listenerDelays{false};       //!< Nagle at the end that listens, in spite of nodelay
     bool ecn{false};                  //!< data may be marked instead of dropped (RFC 3168)
 
     /// Whether segments carry timestamps (RFC 7323), which shows in their headers.
@@ -198,11 +199,25 @@ struct LayerSpec
     uint32_t recordsBefore{0}; //!< tls: records already sent by the handshake
 };
 
-/// CPU cost at a relay of moving data one way, per direction of the carrier.
+/// CPU time that one relay spends on a message.
+struct RelayWorkSpec
+{
+    double perByte{0};    //!< ns per carrier payload byte
+    double perMessage{0}; //!< ns for the first read and the first write
+    double perWrite{0};   //!< ns for each further one on the carrier
+
+    /// CPU time (ns) of a message of `wire` carrier bytes that crosses in so many writes.
+    double Of(uint32_t wire, uint32_t writes) const
+    {
+        return perByte * wire + perMessage + perWrite * (writes - 1);
+    }
+};
+
+/// CPU cost at both relays of moving data one way, per direction of the carrier.
 struct RelayCostSpec
 {
-    double sendPerByte{0};    //!< ns per carrier payload byte, at the sending relay
-    double receivePerByte{0}; //!< ns per carrier payload byte, at the receiving relay
+    RelayWorkSpec send;    //!< at the relay that sends on the carrier
+    RelayWorkSpec receive; //!< at the one that receives
 };
 
 /// One direction of a carrier that streams share.
@@ -214,7 +229,8 @@ struct MuxDirectionSpec
     uint64_t streamWindow{0};      //!< bytes that a stream may send without credit; 0: no limit
     uint64_t firstStreamWindow{0}; //!< the same, before the first credit
     uint64_t sessionWindow{0};     //!< bytes that all streams may; 0: no limit
-    uint64_t creditStep{0};        //!< bytes that a stream's reader takes before they are credited
+    uint64_t creditStep{0};        //!< bytes that a stream's reader takes, or those of all streams,
+                                   //!< before that window is credited
 };
 
 /// How streams share a carrier. Sizes in bytes, without layers.
@@ -223,7 +239,7 @@ struct MuxSpec
     uint32_t headerBytes{0}; //!< of a frame of data
     uint32_t openBytes{0};   //!< frame that begins a stream
     uint32_t acceptBytes{0}; //!< answer to it, which its sender waits for; 0: none
-    uint32_t creditBytes{0}; //!< frame that lets the peer send more
+    uint32_t creditBytes{0}; //!< frame that lets the peer send more, on a stream or on all
     uint32_t closeBytes{0};  //!< frame that ends a stream
     MuxDirectionSpec toServer;
     MuxDirectionSpec toClient;

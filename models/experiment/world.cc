@@ -131,8 +131,10 @@ World::AddConnection(const std::string& name,
 {
     auto makeEnd = [&](const Channel& channel, bool isServer) {
         int64_t stream = CongestionStream(m_spec.seed, draws.component, draws.number, isServer);
+        TcpSpec own = tcp;
+        own.nodelay = tcp.nodelay && !(isServer && tcp.listenerDelays);
         return std::make_unique<TcpEndpoint>(
-            tcp,
+            own,
             channel,
             MakeCongestionControl(congestion.name, congestion.parameters, stream));
     };

@@ -178,7 +178,8 @@ BindHosts(nb::module_& m)
         .def_rw("jiffy", &TcpSpec::jiffy)
         .def_rw("pacing_quantum", &TcpSpec::pacingQuantum)
         .def_rw("ecn", &TcpSpec::ecn)
-        .def_rw("nodelay", &TcpSpec::nodelay);
+        .def_rw("nodelay", &TcpSpec::nodelay)
+        .def_rw("listener_delays", &TcpSpec::listenerDelays);
     nb::class_<HostSpec>(m, "HostSpec")
         .def(nb::init<>())
         .def_rw("cores", &HostSpec::cores)
@@ -224,10 +225,16 @@ BindTunnel(nb::module_& m)
         .def_rw("ramp_bytes", &LayerSpec::rampBytes)
         .def_rw("ramp_until", &LayerSpec::rampUntil)
         .def_rw("records_before", &LayerSpec::recordsBefore);
+    nb::class_<RelayWorkSpec>(m, "RelayWorkSpec")
+        .def(nb::init<>())
+        .def_rw("per_byte", &RelayWorkSpec::perByte)
+        .def_rw("per_message", &RelayWorkSpec::perMessage)
+        .def_rw("per_write", &RelayWorkSpec::perWrite)
+        .def("of", &RelayWorkSpec::Of, "wire"_a, "writes"_a);
     nb::class_<RelayCostSpec>(m, "RelayCostSpec")
         .def(nb::init<>())
-        .def_rw("send_per_byte", &RelayCostSpec::sendPerByte)
-        .def_rw("receive_per_byte", &RelayCostSpec::receivePerByte);
+        .def_rw("send", &RelayCostSpec::send)
+        .def_rw("receive", &RelayCostSpec::receive);
     nb::class_<MuxDirectionSpec>(m, "MuxDirectionSpec")
         .def(nb::init<>())
         .def_rw("max_frame", &MuxDirectionSpec::maxFrame)

@@ -18,8 +18,8 @@ CarrierSide::CarrierSide(const RelaySpec& spec,
       m_handshake(spec.handshake, carrier, isClient),
       m_layers(DirectionOf(spec, isClient).layers),
       m_prefix(DirectionOf(spec, isClient).prefix),
-      m_sendPerByte(DirectionOf(spec, isClient).sendPerByte),
-      m_receivePerByte(DirectionOf(spec, !isClient).receivePerByte),
+      m_sending(DirectionOf(spec, isClient).send),
+      m_receiving(DirectionOf(spec, !isClient).receive),
       m_sent(isClient ? toServer : toClient),
       m_received(isClient ? toClient : toServer)
 {
@@ -90,7 +90,7 @@ CarrierSide::Take(int64_t now, uint32_t /* limit */)
         return {};
     }
     m_received.Pop();
-    return {message.payload, m_receivePerByte * message.wire};
+    return {message.payload, m_receiving.Of(message.wire, message.writes)};
 }
 
 bool
@@ -107,8 +107,9 @@ CarrierSide::Prepare(uint32_t bytes)
     m_write = 0;
     m_message.wire = std::accumulate(m_writes.begin(), m_writes.end(), uint32_t{0});
     m_message.payload = bytes;
+    m_message.writes = static_cast<uint32_t>(m_writes.size());
     m_isLogged = false;
-    return m_sendPerByte * m_message.wire;
+    return m_sending.Of(m_message.wire, m_message.writes);
 }
 
 bool

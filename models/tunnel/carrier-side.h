@@ -17,8 +17,8 @@ struct CarrierDirectionSpec
 {
     const std::vector<LayerSpec>& layers;
     uint32_t prefix; //!< bytes before a flow's first payload (relay request or response)
-    double sendPerByte;
-    double receivePerByte;
+    const RelayWorkSpec& send;
+    const RelayWorkSpec& receive;
 };
 
 /// What a carrier does in the direction to the server, or to the client.
@@ -27,12 +27,12 @@ DirectionOf(const RelaySpec& spec, bool isToServer)
 {
     return isToServer ? CarrierDirectionSpec{spec.toServer,
                                              spec.requestBytes,
-                                             spec.costToServer.sendPerByte,
-                                             spec.costToServer.receivePerByte}
+                                             spec.costToServer.send,
+                                             spec.costToServer.receive}
                       : CarrierDirectionSpec{spec.toClient,
                                              spec.responseBytes,
-                                             spec.costToClient.sendPerByte,
-                                             spec.costToClient.receivePerByte};
+                                             spec.costToClient.send,
+                                             spec.costToClient.receive};
 }
 
 /**
@@ -72,8 +72,8 @@ class CarrierSide final : public RelaySide, private SocketUser
     Handshake m_handshake;
     LayerStack m_layers;
     uint32_t m_prefix;
-    const double m_sendPerByte;    //!< CPU ns per carrier byte
-    const double m_receivePerByte; //!< CPU ns per carrier byte
+    const RelayWorkSpec m_sending;
+    const RelayWorkSpec m_receiving;
     MessageLog& m_sent;
     MessageLog& m_received;
     bool m_isOpen{false};

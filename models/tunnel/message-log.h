@@ -17,6 +17,7 @@ struct Message
     uint64_t end;     //!< carrier stream offset just past it
     uint32_t wire;    //!< carrier bytes it takes
     uint32_t payload; //!< application bytes in it
+    uint32_t writes;  //!< in which it crosses
 };
 
 /// Where messages lie in one direction of a carrier: the sending relay appends, the receiving one

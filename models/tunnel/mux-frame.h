@@ -5,6 +5,7 @@
 #define TUNNELCC_MUX_FRAME_H
 
 #include "event/fifo.h"
+#include "experiment/experiment-spec.h"
 
 #include <cstdint>
 
@@ -28,8 +29,16 @@ struct MuxFrame
     uint32_t wire;   //!< carrier bytes it takes
     uint32_t size;   //!< its header and contents, before any layer
     uint32_t stream; //!< whose it is
-    uint32_t bytes;  //!< DATA: application bytes; CREDIT: bytes more that may be sent
+    uint32_t bytes;  //!< DATA: application bytes; CREDIT: bytes more that the stream may send
     MuxFrameKind kind;
+    uint16_t writes{0};       //!< in which it crosses
+    uint32_t sessionBytes{0}; //!< CREDIT: bytes more that all streams may send
+
+    /// CPU time (ns) that a relay spends on it; what is not data counts by its bytes alone.
+    double Cost(const RelayWorkSpec& work) const
+    {
+        return kind == MuxFrameKind::DATA ? work.Of(wire, writes) : work.perByte * wire;
+    }
 };
 
 /// Where frames lie in one direction of a shared carrier, as MessageLog.

@@ -11,13 +11,13 @@ namespace tunnelcc
 MuxReceiver::MuxReceiver(MuxReceiverUser& user,
                          TcpEndpoint& carrier,
                          uint64_t buffer,
-                         double costPerByte,
+                         const RelayWorkSpec& work,
                          Cpu& cpu,
                          MuxFrameLog& log)
     : m_user(user),
       m_carrier(carrier),
       m_buffer(buffer > 0 ? buffer : UINT64_MAX),
-      m_costPerByte(costPerByte),
+      m_work(work),
       m_cpu(cpu),
       m_log(log),
       m_timer(this)
@@ -61,7 +61,7 @@ MuxReceiver::ReadOn(int64_t now)
     if (bytes == missing)
     {
         m_isComputing = true;
-        m_timer.Set(m_cpu.Run(now, m_costPerByte * frame.wire, this));
+        m_timer.Set(m_cpu.Run(now, frame.Cost(m_work), this));
     }
 }
 

@@ -34,14 +34,14 @@ class MuxReceiver
      * \param user whom to give the frames
      * \param carrier its socket
      * \param buffer unread bytes of all streams at which reading stops; 0: it does not
-     * \param costPerByte CPU ns per carrier byte
+     * \param work of the relay on each frame
      * \param cpu the host's
      * \param log where the frames lie in the carrier's stream
      */
     MuxReceiver(MuxReceiverUser& user,
                 TcpEndpoint& carrier,
                 uint64_t buffer,
-                double costPerByte,
+                const RelayWorkSpec& work,
                 Cpu& cpu,
                 MuxFrameLog& log);
 
@@ -64,7 +64,7 @@ class MuxReceiver
     MuxReceiverUser& m_user;
     TcpEndpoint& m_carrier;
     const uint64_t m_buffer;
-    const double m_costPerByte;
+    const RelayWorkSpec m_work;
     Cpu& m_cpu;
     MuxFrameLog& m_log;
     uint64_t m_unread{0};

@@ -3,6 +3,7 @@
  */
 #include "mux-sender.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace tunnelcc
@@ -11,13 +12,13 @@ namespace tunnelcc
 MuxSender::MuxSender(MuxSenderUser& user,
                      TcpEndpoint& carrier,
                      const std::vector<LayerSpec>& layers,
-                     double costPerByte,
+                     const RelayWorkSpec& work,
                      Cpu& cpu,
                      MuxFrameLog& log)
     : m_user(user),
       m_carrier(carrier),
       m_layers(layers),
-      m_costPerByte(costPerByte),
+      m_work(work),
       m_cpu(cpu),
       m_log(log),
       m_timer(this)
@@ -58,11 +59,12 @@ MuxSender::Next(int64_t now)
     queue.Pop();
     m_writes = m_layers.Wrap(m_frame.size);
     m_write = 0;
+    m_frame.writes = static_cast<uint16_t>(std::min<size_t>(m_writes.size(), UINT16_MAX));
     m_frame.wire = std::accumulate(m_writes.begin(), m_writes.end(), uint32_t{0});
     m_frame.end = m_carrier.GetSender().Buffer().Written() + m_frame.wire;
     m_log.Push(m_frame);
     m_state = State::COMPUTING;
-    m_timer.Set(m_cpu.Run(now, m_costPerByte * m_frame.wire, this));
+    m_timer.Set(m_cpu.Run(now, m_frame.Cost(m_work), this));
 }
 
 void

@@ -35,14 +35,14 @@ class MuxSender
      * \param user whom to tell of frames written
      * \param carrier its socket
      * \param layers around each frame
-     * \param costPerByte CPU ns per carrier byte
+     * \param work of the relay on each frame
      * \param cpu the host's
      * \param log where the frames lie in the carrier's stream
      */
     MuxSender(MuxSenderUser& user,
               TcpEndpoint& carrier,
               const std::vector<LayerSpec>& layers,
-              double costPerByte,
+              const RelayWorkSpec& work,
               Cpu& cpu,
               MuxFrameLog& log);
 
@@ -67,7 +67,7 @@ class MuxSender
     MuxSenderUser& m_user;
     TcpEndpoint& m_carrier;
     LayerStack m_layers;
-    const double m_costPerByte;
+    const RelayWorkSpec m_work;
     Cpu& m_cpu;
     MuxFrameLog& m_log;
     State m_state{State::IDLE};

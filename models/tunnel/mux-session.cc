@@ -25,13 +25,13 @@ MuxSession::MuxSession(const RelaySpec& spec,
       m_sender(*this,
                carrier,
                DirectionOf(spec, isClient).layers,
-               DirectionOf(spec, isClient).sendPerByte,
+               DirectionOf(spec, isClient).send,
                cpu,
                isClient ? logs.toServer : logs.toClient),
       m_receiver(*this,
                  carrier,
                  m_in.sessionBuffer,
-                 DirectionOf(spec, !isClient).receivePerByte,
+                 DirectionOf(spec, !isClient).receive,
                  cpu,
                  isClient ? logs.toClient : logs.toServer),
       m_window(m_out.sessionWindow > 0 ? m_out.sessionWindow : UINT64_MAX)
@@ -114,9 +114,9 @@ MuxSession::OnFrameWritten(int64_t now, const MuxFrame& frame)
 void
 MuxSession::OnFrame(int64_t now, const MuxFrame& frame)
 {
-    if (frame.kind == MuxFrameKind::CREDIT && m_out.sessionWindow > 0)
+    if (frame.sessionBytes > 0)
     {
-        AddWindow(now, frame.bytes);
+        AddWindow(now, frame.sessionBytes);
     }
     m_streams[frame.stream]->OnFrame(now, frame);
 }

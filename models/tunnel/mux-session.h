@@ -84,6 +84,7 @@ class MuxSession final : private SocketUser, private MuxSenderUser, private MuxR
     Fifo<MuxStream*> m_opening;  //!< wait for the handshake
     Fifo<MuxStream*> m_starving; //!< wait for the session's window
     uint64_t m_window;           //!< bytes that all streams together may send; UINT64_MAX: no limit
+    CreditAccount m_account;     //!< of what the readers of all streams took
     bool m_hasDialled{false};
     bool m_isReady{false};
 };

@@ -73,7 +73,10 @@ MuxStream::OnFrame(int64_t now, const MuxFrame& frame)
         m_user->OnReadable(now);
         break;
     case MuxFrameKind::CREDIT:
-        OnCredit(now, frame.bytes);
+        if (frame.bytes > 0) // else it is the session's alone
+        {
+            OnCredit(now, frame.bytes);
+        }
         break;
     case MuxFrameKind::CLOSE:
         m_hasPeerClosed = true;
@@ -91,18 +94,25 @@ MuxStream::Take(int64_t now, uint32_t limit)
     if (bytes > 0)
     {
         m_unread -= bytes;
-        m_uncredited += bytes;
         m_session.m_receiver.OnTaken(now, bytes);
-        if (m_session.m_in.streamWindow > 0 && m_uncredited >= m_session.m_in.creditStep)
-        {
-            Submit(now,
-                   MuxFrameKind::CREDIT,
-                   m_session.m_spec.creditBytes,
-                   static_cast<uint32_t>(m_uncredited));
-            m_uncredited = 0;
-        }
+        Credit(now, bytes);
     }
     return {bytes, 0};
+}
+
+void
+MuxStream::Credit(int64_t now, uint32_t bytes)
+{
+    const MuxDirectionSpec& in = m_session.m_in;
+    uint32_t own = in.streamWindow > 0 ? m_account.Take(bytes, in.creditStep) : 0;
+    uint32_t ofAll = in.sessionWindow > 0 ? m_session.m_account.Take(bytes, in.creditStep) : 0;
+    uint32_t updates = (own > 0) + (ofAll > 0);
+    if (updates > 0)
+    {
+        // Both leave together, as Go's http2 writes them.
+        uint32_t size = updates * m_session.m_spec.creditBytes;
+        m_session.m_sender.Submit(now, {0, 0, size, m_number, own, MuxFrameKind::CREDIT, 0, ofAll});
+    }
 }
 
 bool

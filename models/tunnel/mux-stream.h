@@ -7,16 +7,33 @@
 #include "mux-frame.h"
 #include "relay-side.h"
 
+#include <utility>
+
 namespace tunnelcc
 {
 
 class MuxSession;
 
+/// Bytes that a reader took and the peer has not been told of.
+class CreditAccount
+{
+  public:
+    /// A reader took `bytes`. \returns what to credit: all that is owed once it is `step`, else 0
+    uint32_t Take(uint32_t bytes, uint64_t step)
+    {
+        m_owed += bytes;
+        return m_owed >= step ? std::exchange(m_owed, 0) : 0;
+    }
+
+  private:
+    uint32_t m_owed{0};
+};
+
 /**
  * One end of a flow's stream on a shared carrier. A write becomes frames, the next submitted when
  * the one before is written: streams that all have data to send take turns. Where streams have
  * windows, a frame waits for room in its own; what the reader takes is credited to the peer in
- * steps.
+ * steps, to the stream and to the session each on its own account.
  */
 class MuxStream final : public RelaySide
 {
@@ -55,6 +72,7 @@ class MuxStream final : public RelaySide
     void OnFrame(int64_t now, const MuxFrame& frame);
     void OnCredit(int64_t now, uint32_t bytes);
     void SendOn(int64_t now);
+    void Credit(int64_t now, uint32_t bytes);
     void Submit(int64_t now, MuxFrameKind kind, uint32_t size, uint32_t bytes = 0);
 
     MuxSession& m_session;
@@ -63,12 +81,12 @@ class MuxStream final : public RelaySide
 
     uint32_t m_left{0}; //!< bytes of the chunk not written yet
     WaitsFor m_waitsFor{WaitsFor::NOTHING};
-    uint32_t m_prefix;        //!< bytes before our first data
-    uint64_t m_sent{0};       //!< application bytes put into frames
-    uint64_t m_credited{0};   //!< of those, bytes that the peer's reader took, as far as we know
-    uint64_t m_window;        //!< how far m_sent may be ahead of that
-    uint64_t m_unread{0};     //!< received
-    uint64_t m_uncredited{0}; //!< bytes that the reader took since the last credit
+    uint32_t m_prefix;       //!< bytes before our first data
+    uint64_t m_sent{0};      //!< application bytes put into frames
+    uint64_t m_credited{0};  //!< of those, bytes that the peer's reader took, as far as we know
+    uint64_t m_window;       //!< how far m_sent may be ahead of that
+    uint64_t m_unread{0};    //!< received
+    CreditAccount m_account; //!< of what the reader took
     bool m_hasPeerClosed{false};
 };
 

@@ -6,6 +6,8 @@
 
 #include "layer.h"
 
+#include <stdexcept>
+
 namespace tunnelcc
 {
 
@@ -20,10 +22,15 @@ namespace tunnelcc
 class SshLayer final : public Layer
 {
   public:
+    /// \throws std::invalid_argument without a block
     explicit SshLayer(const LayerSpec& spec)
         : m_block(spec.block),
           m_tag(spec.overhead)
     {
+        if (m_block == 0)
+        {
+            throw std::invalid_argument("an SSH layer needs a block to pad to");
+        }
     }
 
     void Wrap(uint32_t bytes, std::vector<uint32_t>& writes) override

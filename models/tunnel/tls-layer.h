@@ -7,6 +7,7 @@
 #include "layer.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace tunnelcc
 {
@@ -21,10 +22,16 @@ namespace tunnelcc
 class TlsLayer final : public Layer
 {
   public:
+    /// \throws std::invalid_argument if records would carry nothing
     explicit TlsLayer(const LayerSpec& spec)
         : m_spec(spec),
           m_records(spec.recordsBefore)
     {
+        if (spec.maxPayload == 0 || (spec.rampUntil > 0 && spec.rampBytes == 0))
+        {
+            throw std::invalid_argument(
+                "a TLS layer needs maxPayload, and rampBytes with rampUntil");
+        }
     }
 
     void Wrap(uint32_t bytes, std::vector<uint32_t>& writes) override

@@ -127,6 +127,15 @@ MakeWindowedMux(uint64_t streamWindow, uint64_t sessionWindow)
     return mux;
 }
 
+/// Channels as in SSH: answered, with windows of their own alone.
+inline MuxSpec
+MakeSshMux()
+{
+    MuxSpec mux = MakeWindowedMux(2 << 20, 0);
+    mux.toServer.creditStep = mux.toClient.creditStep = 3 * 32'768;
+    return mux;
+}
+
 inline ExperimentSpec
 MakeRelaySpec(bool isTls)
 {

@@ -67,6 +67,7 @@ struct Protocol
 const Protocol SMUX_1{"smux 1", MakeSmux()};
 const Protocol SMUX_2{"smux 2", MakeSmux(65'536)};
 const Protocol WINDOWED{"as HTTP 2", MakeWindowedMux(100'000, 150'000)};
+const Protocol CHANNELS{"as SSH", MakeSshMux()};
 
 class MuxConservationTest : public SimulationTestCase
 {
@@ -277,6 +278,133 @@ class StreamWindowTest : public SimulationTestCase
     }
 };
 
+class ManyShortStreamsTest : public SimulationTestCase
+{
+  public:
+    explicit ManyShortStreamsTest(const Protocol& protocol, bool isDownload)
+        : SimulationTestCase(std::string("Streams that each carry less than is credited at once, "
+                                         "and together more than all windows, end: ") +
+                             protocol.name + (isDownload ? " down" : " up")),
+          m_mux(protocol.mux),
+          m_isDownload(isDownload)
+    {
+    }
+
+  private:
+    static constexpr uint32_t FLOWS = 400;
+    static constexpr uint32_t BYTES = 1'000;
+
+    void DoRun() override
+    {
+        ExperimentSpec spec = MakeMuxSpec(FLOWS, m_mux);
+        spec.download = m_isDownload;
+        for (uint32_t i = 0; i < FLOWS; ++i)
+        {
+            spec.flows[i].bytes = BYTES;
+            spec.flows[i].start = spec.flows[i].dataStart = i * MS;
+        }
+        World world(spec);
+        world.Start();
+        RunUntil(5 * SECOND);
+        for (const auto& flow : world.Flows())
+        {
+            NS_TEST_EXPECT_MSG_GT(flow->receiver->CompletionTime(), 0, "its end has arrived");
+        }
+    }
+
+    const MuxSpec m_mux;
+    const bool m_isDownload;
+};
+
+class ManySlowStreamsTest : public SimulationTestCase
+{
+  public:
+    explicit ManySlowStreamsTest(const Protocol& protocol)
+        : SimulationTestCase(std::string("Streams of small writes go on at their rate: ") +
+                             protocol.name),
+          m_mux(protocol.mux)
+    {
+    }
+
+  private:
+    static constexpr uint32_t FLOWS = 100;
+
+    void DoRun() override
+    {
+        ExperimentSpec spec = MakeMuxSpec(FLOWS, m_mux);
+        for (FlowSpec& flow : spec.flows)
+        {
+            flow.rate = 20'000;
+            flow.writeSize = 500;
+        }
+        World world(spec);
+        world.Start();
+        RunUntil(2 * SECOND);
+        uint64_t before = Total(world);
+        RunUntil(10 * SECOND);
+        const double rate = 8.0 * (Total(world) - before) / 8;
+        NS_TEST_EXPECT_MSG_EQ_TOL(rate, FLOWS * 20e3, FLOWS * 20e3 / 20, "bit/s in all");
+    }
+
+    static uint64_t Total(World& world)
+    {
+        uint64_t total = 0;
+        for (const auto& flow : world.Flows())
+        {
+            total += flow->receiver->Total();
+        }
+        return total;
+    }
+
+    const MuxSpec m_mux;
+};
+
+class CreditTest : public SimulationTestCase
+{
+  public:
+    CreditTest()
+        : SimulationTestCase("The session is credited by what all streams took, with a stream's "
+                             "own credit or alone")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        CreditAccount account;
+        NS_TEST_EXPECT_MSG_EQ(account.Take(4'095, 4'096), 0, "not yet");
+        NS_TEST_EXPECT_MSG_EQ(account.Take(5, 4'096), 4'100, "all that is owed");
+        NS_TEST_EXPECT_MSG_EQ(account.Take(4'095, 4'096), 0, "from the beginning again");
+
+        NS_TEST_EXPECT_MSG_EQ(CarrierBytes(4, 1'500),
+                              CarrierBytes(4, 1) + UPDATE + FRAME,
+                              "four streams of 1500 bytes: the session's window alone, once");
+        NS_TEST_EXPECT_MSG_EQ(CarrierBytes(1, 5'000),
+                              CarrierBytes(1, 1) + 2 * UPDATE + FRAME,
+                              "one of 5000: both windows in one write");
+    }
+
+    static constexpr uint32_t UPDATE = 16;
+    static constexpr uint32_t FRAME = 2; // an unmasked WebSocket frame of up to 125 bytes
+
+    /// What the server's session writes while `flows` streams carry `bytes` to it.
+    uint64_t CarrierBytes(uint32_t flows, uint32_t bytes)
+    {
+        ns3::Simulator::Destroy();
+        EventLoop::Install();
+        ExperimentSpec spec = MakeMuxSpec(flows, WINDOWED.mux);
+        for (FlowSpec& flow : spec.flows)
+        {
+            flow.preamble = bytes;
+            flow.dataStart = 100 * SECOND;
+        }
+        World world(spec);
+        world.Start();
+        RunUntil(5 * SECOND);
+        return world.Carriers().front().leg->server->GetSender().Buffer().Written();
+    }
+};
+
 class ChainTest : public SimulationTestCase
 {
   public:
@@ -333,6 +461,13 @@ class TunnelMuxTestSuite : public ns3::TestSuite
         AddTestCase(new MuxBackPressureTest(SMUX_1, true), Duration::QUICK);
         AddTestCase(new MuxBackPressureTest(SMUX_2, false), Duration::QUICK);
         AddTestCase(new StreamWindowTest, Duration::QUICK);
+        AddTestCase(new CreditTest, Duration::QUICK);
+        for (const Protocol& protocol : {SMUX_1, SMUX_2, WINDOWED, CHANNELS})
+        {
+            AddTestCase(new ManyShortStreamsTest(protocol, false), Duration::QUICK);
+            AddTestCase(new ManyShortStreamsTest(protocol, true), Duration::QUICK);
+            AddTestCase(new ManySlowStreamsTest(protocol), Duration::QUICK);
+        }
         AddTestCase(new ChainTest, Duration::QUICK);
     }
 };

@@ -95,10 +95,10 @@ def test_a_profile_may_build_on_the_reference(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(
         'summary = "mine"\nbase = "reference-host"\n'
-        '[operations.copy]\nper_call = 1\nper_byte = 2\nlabel = "measured"\nsource = "here"\n'
+        '[operations.syscall]\nper_call = 1\nper_byte = 2\nlabel = "measured"\nsource = "here"\n'
     )
     profile = costs.load(str(path))
-    assert costs.of(profile, ["copy"]) == (1, 2)
+    assert costs.of(profile, ["syscall"]) == (1, 2)
     reference = costs.load(costs.REFERENCE)
     assert costs.of(profile, ["udp-send"]) == costs.of(reference, ["udp-send"])
 
@@ -114,13 +114,13 @@ def test_a_profile_may_build_on_the_reference(tmp_path):
             "operations.lz4-compres.*did you mean 'lz4-compress'",
         ),
         (
-            'summary = "x"\n[operations.copy]\nper_call = -1\nper_byte = 1\n'
+            'summary = "x"\n[operations.syscall]\nper_call = -1\nper_byte = 1\n'
             'label = "measured"\nsource = "x"',
-            "operations.copy.per_call = -1.*expected a number from 0",
+            "operations.syscall.per_call = -1.*expected a number from 0",
         ),
         (
-            'summary = "x"\n[operations.copy]\nper_call = 1\nper_byte = 1\nsource = "x"',
-            "operations.copy.label.*expected a value",
+            'summary = "x"\n[operations.syscall]\nper_call = 1\nper_byte = 1\nsource = "x"',
+            "operations.syscall.label.*expected a value",
         ),
     ],
 )

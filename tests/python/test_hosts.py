@@ -42,10 +42,36 @@ def test_small_segments_cost_the_sender_its_rate():
 def test_switches_cost_what_the_profile_says_unless_told():
     with_profile = _experiment(hosts={"profile": costs.REFERENCE, "speed": 0.5})
     cost = REFERENCE.operation("context-switch").per_call
-    assert derived.switch_cost(with_profile.hosts.of("client")) == 2 * cost
-    assert derived.switch_cost(_experiment().hosts) == 0
+    assert derived.switch_cost(with_profile, "client") == 2 * cost
+    assert derived.switch_cost(_experiment(), "client") == 0
     told = _experiment(hosts={"profile": costs.REFERENCE, "switch_cost": 7})
-    assert derived.switch_cost(told.hosts.of("server")) == 7
+    assert derived.switch_cost(told, "server") == 7
+
+
+def test_what_was_measured_of_relays_contains_their_switches():
+    hosts = {"profile": costs.REFERENCE}
+    assert derived.switch_cost(_experiment(hosts=hosts, tunnel="gost-relay-ws"), "client") == 0
+    told = _experiment(hosts={**hosts, "switch_cost": 7}, tunnel="gost-relay-ws")
+    assert derived.switch_cost(told, "client") == 7
+
+
+def test_small_messages_cost_a_relay_its_rate(tmp_path):
+    # Each is read, and written on, by a system call of its own: 3.6 us and what its bytes take.
+    call = REFERENCE.operation("tcp-receive").per_call + REFERENCE.operation("tcp-send").per_call
+    seconds = {}
+    for size in (64, 4096):
+        experiment = _experiment(
+            tunnel="gost-relay-wss",
+            flows={"count": 16, "rate": "1Mbps", "write_size": size},
+            duration="1s",
+            warmup="0s",
+        )
+        result = tc.run(experiment)
+        messages = 16 * 1e6 / 8 / size
+        seconds[size] = result.raw.client.cpu_seconds / messages * 1e9
+        # The rest goes by byte, with 6 or 8 bytes of WebSocket's and 22 of TLS.
+        assert call < seconds[size] < call + 1.2 * (size + 34)
+    assert seconds[64] / 64 > 20 * seconds[4096] / 4096
 
 
 @pytest.fixture(scope="module")

@@ -86,19 +86,54 @@ def test_flows_on_one_carrier_get_equal_parts():
     assert totals["aggregate"]["wire_bytes"] == legs[0]["wire_bytes"]
 
 
-def test_half_of_an_ssh_window_is_usable():
-    # sshd's window adjusts are small segments, which Nagle's rule lets out once in a round trip.
+@pytest.mark.parametrize(("direction", "share"), [("up", 0.5), ("down", 1.0)])
+def test_half_of_an_ssh_window_is_usable_for_uploads(direction, share):
+    # sshd without a session leaves Nagle's rule on, which lets its window adjusts, small segments,
+    # out once in a round trip; the client's leave as they come.
     window, rtt = 2 * 2**20, 0.1
     path, hosts = {"rate": "1Gbps", "rtt": "100ms"}, {"tcp_rmem": "64MiB", "tcp_wmem": "64MiB"}
     flows = {"cc": "cubic", "start": "2s"}
-    goodput = {}
-    for direction in ("up", "down"):
-        result = _run(
-            "ssh-forward", flows, path=path, hosts=hosts, direction=direction, warmup="6s"
-        )
-        goodput[direction] = result.goodput * rtt / 8 / window
-    assert goodput["up"] <= 1
-    assert goodput["up"] == pytest.approx(0.5, abs=0.15)
+    result = _run("ssh-forward", flows, path=path, hosts=hosts, direction=direction, warmup="6s")
+    used = result.goodput * rtt / 8 / window
+    assert used <= 1
+    assert used == pytest.approx(share, abs=0.15)
+
+
+MULTIPLEXED = ["gost-http2", "gost-relay-mws", "ssh-forward"]
+
+
+@pytest.mark.parametrize("direction", ["up", "down"])
+@pytest.mark.parametrize("tunnel", MULTIPLEXED)
+def test_many_short_streams_all_end(tunnel, direction):
+    # 1500 of 1 kB, each less than a credit's step, all more than the session's window of HTTP/2.
+    flows = {"count": 1500, "bytes": "1kB"}
+    path = {"rate": "1Gbps", "rtt": "10ms"}
+    result = _run(tunnel, flows, path=path, duration="4s", direction=direction)
+    assert all(flow["completion_s"] is not None for flow in result.to_dict()["flows"])
+
+
+@pytest.mark.parametrize("tunnel", MULTIPLEXED)
+def test_many_slow_streams_go_on_at_their_rate(tunnel):
+    flows = {"count": 300, "rate": "100kbps", "write_size": 500}
+    path = {"rate": "1Gbps", "rtt": "10ms"}
+    result = _run(tunnel, flows, path=path, duration="8s", warmup="5s")
+    assert result.goodput == pytest.approx(300 * 100e3, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("session_window = 1048576", "session_window = 4000", "session_window = 4000"),
+        ("credit_step = 4096", "credit_step = 2000000", "stream_window = 1048576"),
+        ("credit_step = 4096", "first_stream_window = 4095\ncredit_step = 4096", "= 4095"),
+    ],
+)
+def test_windows_that_no_credit_reaches_are_refused(tmp_path, before, after, expected):
+    file = tmp_path / "mine.toml"
+    text = (tc.catalog.DIRECTORY / "gost-http2.toml").read_text()
+    file.write_text(text.replace(before, after, 1))
+    with pytest.raises(tc.ConfigError, match=rf"mux\.to_server\.credit_step = .*{expected}"):
+        tc.Experiment(tunnel=str(file))
 
 
 def test_http2_windows_limit_an_upload_sooner_than_a_download():

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from tunnelcc import scenario
+from tunnelcc import catalog, costs, scenario
 from tunnelcc.catalog import DatagramEntry
 from tunnelcc.config import Experiment
 from tunnelcc.schema import keys_of
@@ -283,20 +283,57 @@ def test_relays_send_without_nagle():
 )
 def test_cpu_costs_per_number_of_streams(streams, client, server):
     cost = _spec({"flows.count": streams}, RELAY).relay.cost_to_server
-    # Measured per IP byte, given per payload byte.
-    assert cost.send_per_byte == pytest.approx(client * 1500 / 1448)
-    assert cost.receive_per_byte == pytest.approx(server * 1500 / 1448)
+    assert _per_ip_byte(cost.send, [4104] * 8) == pytest.approx(client)
+    assert _per_ip_byte(cost.receive, [4104] * 8) == pytest.approx(server)
+
+
+def _per_ip_byte(work, writes):
+    """CPU time (ns per IP byte) of a message."""
+    return work.of(sum(writes), len(writes)) / (sum(writes) * 1500 / 1448)
 
 
 def test_cpu_costs_between_measured_numbers_of_streams():
     cost = _spec({"flows.count": 2}, RELAY).relay.cost_to_server
-    assert cost.receive_per_byte == pytest.approx((2.35 + 2.21) / 2 * 1500 / 1448)
+    assert _per_ip_byte(cost.receive, [4104] * 8) == pytest.approx((2.35 + 2.21) / 2)
 
 
 def test_the_server_sends_downwards():
     cost = _spec({"direction": "down"}, RELAY).relay.cost_to_client
-    assert cost.send_per_byte == pytest.approx(0.61 * 1500 / 1448)
-    assert cost.receive_per_byte == pytest.approx(3.20 * 1500 / 1448)
+    assert _per_ip_byte(cost.send, [32772]) == pytest.approx(0.61)
+    assert _per_ip_byte(cost.receive, [32772]) == pytest.approx(3.20)
+
+
+def test_a_relays_system_calls_cost_what_the_profile_says(tmp_path):
+    file = tmp_path / "mine.toml"
+    slow = 'per_byte = 0\nlabel = "stated"\nsource = "here"\n'
+    file.write_text(
+        'summary = "mine"\nbase = "reference-host"\n'
+        f"[operations.syscall]\nper_call = 2000\n{slow}"
+        f"[operations.tcp-send]\nper_call = 30000\n{slow}"
+    )
+    then = _spec({}, RELAY).relay.cost_to_server.send
+    now = _spec({"hosts.profile": str(file)}, RELAY).relay.cost_to_server.send
+    reference = costs.load(costs.REFERENCE)
+    read, write = (reference.operation(f"tcp-{verb}").per_call for verb in ("receive", "send"))
+    assert (then.per_message, then.per_write) == (
+        read + write,
+        reference.operation("syscall").per_call,
+    )
+    assert (now.per_message, now.per_write) == (read + 30000, 2000)
+    assert now.per_byte == then.per_byte > 0
+
+
+def test_system_calls_cost_no_more_than_a_relay_in_all(tmp_path):
+    file = tmp_path / "light.toml"
+    text = (catalog.DIRECTORY / "gost-relay-ws.toml").read_text()
+    file.write_text(
+        text.replace("client = [0.56, 0.55, 0.60, 0.74, 0.91]", "client = [0.01, 0, 0, 0, 0]")
+    )
+    send = _spec({}, {"tunnel": str(file)}).relay.cost_to_server.send
+    assert send.per_byte == pytest.approx(0, abs=1e-12)
+    assert _per_ip_byte(send, [4104] * 8) == pytest.approx(0.01)
+    none = _spec({"flows.count": 4}, {"tunnel": str(file)}).relay.cost_to_server.send
+    assert (none.per_byte, none.per_message, none.per_write) == (0, 0, 0)
 
 
 def _carriers(sharing, tunnel="gost-relay-mws"):

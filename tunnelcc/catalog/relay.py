@@ -39,6 +39,7 @@ Writes = Annotated[tuple[int, ...], _parse_counts("a list of sizes in bytes, eac
 Counts = Annotated[tuple[int, ...], _parse_counts("a list of numbers of streams", 1)]
 Costs = Annotated[tuple[float, ...], Kind(_parse_costs, list, "a list of CPU seconds per GB")]
 LayerSize = Annotated[int, whole(0, 2**24)]
+LEAST_COPY_BUFFER, MOST_COPY_BUFFER = 2**10, 2**24
 
 
 class Turn(Cited):
@@ -48,9 +49,11 @@ class Turn(Cited):
     server: Writes = ()
 
 
+# RFC 8449, section 4: no peer may ask for smaller records.
+_LEAST_PAYLOAD = 64
 _LEAST: dict[str, dict[str, int]] = {
     "websocket": {},
-    "tls": {"max_payload": 1},
+    "tls": {"max_payload": _LEAST_PAYLOAD},
     "ssh": {"block": 8},
 }
 
@@ -83,6 +86,13 @@ class Layer(Cited):
         for key, least in _LEAST[self.layer].items():
             if getattr(self, key) < least:
                 raise ConfigError(Problem(key, getattr(self, key), f"at least {least}"))
+        for key in ("max_payload", "first_write", "ramp_bytes"):
+            if 0 < getattr(self, key) < _LEAST_PAYLOAD:
+                expected = f"0 or at least {_LEAST_PAYLOAD}"
+                raise ConfigError(Problem(key, getattr(self, key), expected))
+        if (self.ramp_bytes > 0) != (self.ramp_until > 0):
+            expected = "a value if ramp_until has one, and else none"
+            raise ConfigError(Problem("ramp_bytes", self.ramp_bytes, expected))
         return self
 
 
@@ -90,6 +100,7 @@ class Carrier(Cited):
     """The connection across the path."""
 
     nodelay: Annotated[bool, SWITCH]
+    server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
     early: Annotated[bool, SWITCH] = False  # dialled when the tunnel starts, not by the first flow
 
 
@@ -99,7 +110,7 @@ class Frames(Cited):
     header: LayerSize  # of a frame of data
     open: LayerSize  # begins a stream
     accept: LayerSize = 0  # answers that; 0: nobody waits for an answer
-    credit: LayerSize = 0  # lets the peer send more
+    credit: LayerSize = 0  # lets the peer send more, on a stream or on all
     close: LayerSize  # ends a stream
 
 
@@ -111,17 +122,28 @@ class Windows(Cited):
     stream_window: Size = 0  # what a stream may send without credit …
     first_stream_window: Size = 0  # … and before its first credit, if that differs
     session_window: Size = 0  # what all streams together may
-    credit_step: Size = 0  # what a stream's reader takes before it is credited
+    credit_step: Size = 0  # what readers take before a window is credited
 
     @model_validator(mode="after")
     def _check(self) -> Windows:
         if self.session_window and not self.stream_window:
             expected = "no value without stream_window: credit goes to both"
             raise ConfigError(Problem("session_window", self.session_window, expected))
-        if self.stream_window and not 0 < self.credit_step <= self.stream_window:
-            expected = f"from 1 to stream_window = {self.stream_window}"
-            raise ConfigError(Problem("credit_step", self.credit_step, expected))
+        if self.first_stream_window and not self.stream_window:
+            expected = "no value without stream_window"
+            raise ConfigError(Problem("first_stream_window", self.first_stream_window, expected))
+        if self.stream_window:
+            self._check_step()
         return self
+
+    def _check_step(self) -> None:
+        # A window below the step is used up before anything is credited.
+        keys = ("stream_window", "first_stream_window", "session_window")
+        given = {key: getattr(self, key) for key in keys if getattr(self, key)}
+        least = min(given, key=lambda key: given[key])
+        if not 0 < self.credit_step <= given[least]:
+            expected = f"from 1 to {least} = {given[least]}"
+            raise ConfigError(Problem("credit_step", self.credit_step, expected))
 
 
 class Mux(Model):
@@ -207,6 +229,6 @@ class RelayEntry(Entry):
     @field_validator("copy_buffer")
     @classmethod
     def _not_zero(cls, buffer: Bytes) -> Bytes:
-        if buffer.bytes < 1024:
-            raise ConfigError(Problem("bytes", buffer.bytes, "at least 1KiB"))
+        if not LEAST_COPY_BUFFER <= buffer.bytes <= MOST_COPY_BUFFER:
+            raise ConfigError(Problem("bytes", buffer.bytes, "from 1KiB to 16MiB"))
         return buffer

@@ -17,6 +17,7 @@ class StreamCarrier(Cited):
     """The connection across the path, which carries all flows."""
 
     nodelay: Annotated[bool, SWITCH]
+    server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
 
 
 class StreamEntry(PacketEntry):

@@ -75,8 +75,8 @@ class Hosts(Model):
     profile: Profile | None = Field(
         None,
         description="what operations cost: a profile of `tunnelcc list`, or a file written by "
-        "`tunnelcc calibrate-host`; not given: reference-host for tunnels of packets, and the "
-        "applications' system calls and switches between threads cost nothing",
+        "`tunnelcc calibrate-host`; not given: reference-host for tunnels, and the applications' "
+        "system calls and switches between threads cost nothing",
     )
     app_cost: CpuCost = Field(
         0.0,
@@ -84,7 +84,9 @@ class Hosts(Model):
         "profile, its system calls come on top",
     )
     switch_cost: CpuCost | None = Field(
-        None, description="CPU time of a core's change to another thread, ns, else the profile's"
+        None,
+        description="CPU time of a core's change to another thread, ns, else the profile's; at "
+        "relays none, whose measured CPU time contains it",
     )
     one_machine: Switch = Field(
         False, description="both hosts are on one machine, say in network namespaces, and share it"
