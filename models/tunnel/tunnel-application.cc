@@ -150,7 +150,7 @@ class TunnelApplication::Carrier
             const auto& writes = m_layers.Wrap(std::exchange(m_prefix, 0) + payload);
             uint32_t wire = std::reduce(writes.begin(), writes.end());
             m_sentBytes += wire;
-            m_sent.Push({m_sentBytes, wire, payload});
+            m_sent.Push({m_sentBytes, wire, payload, static_cast<uint32_t>(writes.size())});
             AddWrites(writes);
         }
         if (m_left == 0 && m_writes.empty() && m_application.m_maxBytes > 0 &&
