@@ -21,7 +21,7 @@ _PERIODIC = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 _RANDOM = (2e-2, 1e-2, 5e-3, 1e-3, 1e-4)
 _RTTS = (0.01, 0.1)
 # Loss events that a run leaves out and then measures; fewer where each takes ten million packets:
-# there, quarters of what is measured differ by 1 % at most.
+# there, quarters of what is measured are within 1 % of its mean.
 _FIRST_EVENTS, _EVENTS = 20, 100
 _FEW_FIRST_EVENTS, _FEW_EVENTS = 10, 15
 _FEW_BELOW = 5e-7
