@@ -44,7 +44,10 @@ class TunnelApplication::Carrier
           m_sent(m_isClient ? m_messages->toServer : m_messages->toClient),
           m_received(m_isClient ? m_messages->toClient : m_messages->toServer)
     {
-        m_socket->SetConnectCallback(ns3::MakeCallback(&Carrier::OnConnected, this), NO_CALLBACK);
+        m_socket->SetConnectCallback(ns3::MakeCallback(&Carrier::OnConnected, this),
+                                     ns3::MakeCallback(&Carrier::OnFailed, this));
+        m_socket->SetCloseCallbacks(ns3::MakeCallback(&Carrier::OnPeerClosed, this),
+                                    ns3::MakeCallback(&Carrier::OnFailed, this));
         m_socket->SetRecvCallback(ns3::MakeCallback(&Carrier::OnReadable, this));
         m_socket->SetSendCallback(ns3::MakeCallback(&Carrier::OnWritable, this));
     }
@@ -55,6 +58,7 @@ class TunnelApplication::Carrier
     ~Carrier()
     {
         m_socket->SetConnectCallback(NO_CALLBACK, NO_CALLBACK);
+        m_socket->SetCloseCallbacks(NO_CALLBACK, NO_CALLBACK);
         m_socket->SetRecvCallback(NO_CALLBACK);
         m_socket->SetSendCallback(ns3::MakeNullCallback<void, ns3::Ptr<ns3::Socket>, uint32_t>());
     }
@@ -67,6 +71,15 @@ class TunnelApplication::Carrier
     uint64_t WrittenBytes() const
     {
         return m_writtenBytes;
+    }
+
+    /// Close; what the socket has not taken yet is not sent, and nothing more is received.
+    void Stop()
+    {
+        m_left = 0;
+        m_writes.clear();
+        m_isStopped = true;
+        Close();
     }
 
   private:
@@ -88,9 +101,44 @@ class TunnelApplication::Carrier
         Advance();
     }
 
+    void OnFailed(ns3::Ptr<ns3::Socket> /* socket */)
+    {
+        if (!std::exchange(m_isStopped, true))
+        {
+            m_isClosed = true;
+            m_application.m_failed();
+        }
+    }
+
+    void OnPeerClosed(ns3::Ptr<ns3::Socket> /* socket */)
+    {
+        if (m_isStopped)
+        {
+            return;
+        }
+        Advance();
+        m_application.m_peerClosed();
+        if (m_left == 0 && m_writes.empty())
+        {
+            Close();
+        }
+    }
+
+    void Close()
+    {
+        if (!std::exchange(m_isClosed, true))
+        {
+            m_socket->Close();
+        }
+    }
+
     /// Do whatever the socket allows now.
     void Advance()
     {
+        if (m_isStopped)
+        {
+            return;
+        }
         while (!IsHandshakeDone() && HearHandshake())
         {
         }
@@ -153,10 +201,9 @@ class TunnelApplication::Carrier
             m_sent.Push({m_sentBytes, wire, payload, static_cast<uint32_t>(writes.size())});
             AddWrites(writes);
         }
-        if (m_left == 0 && m_writes.empty() && m_application.m_maxBytes > 0 &&
-            !std::exchange(m_isClosed, true))
+        if (m_left == 0 && m_writes.empty() && m_application.m_maxBytes > 0)
         {
-            m_socket->Close();
+            Close();
         }
     }
 
@@ -229,7 +276,8 @@ class TunnelApplication::Carrier
     uint64_t m_writtenBytes{0};    //!< handshake and messages
     uint64_t m_sentBytes{0};       //!< messages
     uint64_t m_receivedBytes{0};   //!< messages
-    bool m_isClosed{false};
+    bool m_isClosed{false};        //!< our end
+    bool m_isStopped{false};       //!< nothing more is to be done
 };
 
 NS_OBJECT_ENSURE_REGISTERED(TunnelApplication);
@@ -265,7 +313,15 @@ TunnelApplication::GetTypeId()
             .AddTraceSource("Rx",
                             "Application bytes of a message that arrived.",
                             ns3::MakeTraceSourceAccessor(&TunnelApplication::m_rx),
-                            "tunnelcc::TunnelApplication::RxCallback");
+                            "tunnelcc::TunnelApplication::RxCallback")
+            .AddTraceSource("PeerClosed",
+                            "The other end has closed, and all that it sent has arrived.",
+                            ns3::MakeTraceSourceAccessor(&TunnelApplication::m_peerClosed),
+                            "ns3::TracedCallback::Empty")
+            .AddTraceSource("Failed",
+                            "The carrier could not be opened, or broke.",
+                            ns3::MakeTraceSourceAccessor(&TunnelApplication::m_failed),
+                            "ns3::TracedCallback::Empty");
     return tid;
 }
 
@@ -336,6 +392,10 @@ TunnelApplication::StopApplication()
     if (m_listener)
     {
         m_listener->Close();
+    }
+    if (m_carrier)
+    {
+        m_carrier->Stop();
     }
 }
 

@@ -34,7 +34,7 @@ namespace tunnelcc
 class TunnelApplication : public ns3::Application
 {
   public:
-    /// Attributes Local, Remote, Protocol, MaxBytes; trace source Rx.
+    /// Attributes Local, Remote, Protocol, MaxBytes; trace sources Rx, PeerClosed, Failed.
     static ns3::TypeId GetTypeId();
 
     /// Signature of the trace source Rx. \param bytes of the application that arrived together
@@ -76,6 +76,8 @@ class TunnelApplication : public ns3::Application
     ns3::Ptr<ns3::Socket> m_listener;
     std::unique_ptr<Carrier> m_carrier;
     ns3::TracedCallback<uint64_t> m_rx;
+    ns3::TracedCallback<> m_peerClosed;
+    ns3::TracedCallback<> m_failed;
 };
 
 } // namespace tunnelcc

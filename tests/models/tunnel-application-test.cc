@@ -204,12 +204,152 @@ class GoodputTest : public SimulationTestCase
     bool m_isTls;
 };
 
+/// Counts of what an application's trace sources tell.
+struct Told
+{
+    explicit Told(Ptr<TunnelApplication> application)
+    {
+        application->TraceConnectWithoutContext("PeerClosed",
+                                                MakeCallback(&Told::OnPeerClosed, this));
+        application->TraceConnectWithoutContext("Failed", MakeCallback(&Told::OnFailed, this));
+    }
+
+    void OnPeerClosed()
+    {
+        ++peerClosed;
+    }
+
+    void OnFailed()
+    {
+        ++failed;
+    }
+
+    int peerClosed{0};
+    int failed{0};
+};
+
+class StopTest : public SimulationTestCase
+{
+  public:
+    explicit StopTest(bool isClient)
+        : SimulationTestCase(std::string("StopTime ends the carrier, ") +
+                             (isClient ? "the client's" : "the server's")),
+          m_isClient(isClient)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        StockWorld stock("ns3::TcpCubic", MakeRelay(false), UINT64_MAX);
+        Told client(stock.client);
+        Told server(stock.server);
+        (m_isClient ? stock.client : stock.server)->SetStopTime(ns3::Seconds(2));
+        RunUntil(3 * SECOND);
+        uint64_t bytes = stock.server->ReceivedBytes();
+        uint64_t wire = stock.wireBytes;
+        NS_TEST_EXPECT_MSG_GT(bytes, 1'000'000, "it carried something before");
+        RunUntil(6 * SECOND);
+        NS_TEST_EXPECT_MSG_EQ(stock.server->ReceivedBytes(), bytes, "nothing arrives any more");
+        NS_TEST_EXPECT_MSG_EQ(stock.wireBytes, wire, "nothing is sent any more");
+        if (m_isClient)
+        {
+            NS_TEST_EXPECT_MSG_EQ(server.peerClosed, 1, "the server is told");
+        }
+        else
+        {
+            NS_TEST_EXPECT_MSG_EQ(client.peerClosed + client.failed, 1, "the client is told");
+        }
+    }
+
+    bool m_isClient;
+};
+
+class StopBeforeOpenTest : public SimulationTestCase
+{
+  public:
+    StopBeforeOpenTest()
+        : SimulationTestCase("A client that stops before its carrier is open sends nothing")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        StockWorld stock("ns3::TcpCubic", MakeRelay(false), UINT64_MAX);
+        Told client(stock.client);
+        stock.client->SetStopTime(ns3::MilliSeconds(10));
+        RunUntil(5 * SECOND);
+        NS_TEST_EXPECT_MSG_EQ(client.failed + client.peerClosed, 0, "it knows that it stopped");
+        NS_TEST_EXPECT_MSG_EQ(stock.client->CarrierBytes(), 0, "nothing was written");
+    }
+};
+
+class PeerClosedTest : public SimulationTestCase
+{
+  public:
+    PeerClosedTest()
+        : SimulationTestCase("The end of a transfer is told, after its last byte")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        StockWorld stock("ns3::TcpCubic", MakeRelay(true), 100'000);
+        Told client(stock.client);
+        Told server(stock.server);
+        stock.server->TraceConnectWithoutContext("PeerClosed",
+                                                 MakeCallback(&PeerClosedTest::OnClosed, this));
+        m_server = stock.server;
+        RunUntil(5 * SECOND);
+        NS_TEST_EXPECT_MSG_EQ(m_bytes, 100'000, "all had arrived when it was told");
+        NS_TEST_EXPECT_MSG_EQ(server.peerClosed, 1, "once");
+        NS_TEST_EXPECT_MSG_EQ(client.peerClosed, 1, "the server, which sends nothing, closes too");
+        NS_TEST_EXPECT_MSG_EQ(client.failed + server.failed, 0, "nothing failed");
+        m_server = nullptr;
+    }
+
+    void OnClosed()
+    {
+        m_bytes = m_server->ReceivedBytes();
+    }
+
+    Ptr<TunnelApplication> m_server;
+    uint64_t m_bytes{0};
+};
+
+class RefusedTest : public SimulationTestCase
+{
+  public:
+    RefusedTest()
+        : SimulationTestCase("A carrier that nobody accepts is told to have failed")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        StockWorld stock("ns3::TcpCubic", MakeRelay(false), 1'000);
+        stock.client->SetAttribute("Remote", AddressValue(InetSocketAddress("10.0.0.2", 444)));
+        Told client(stock.client);
+        RunUntil(500 * SECOND); // ns-3 ignores the reset, and gives up when its SYNs are used up
+        NS_TEST_EXPECT_MSG_EQ(client.failed, 1, "once");
+        NS_TEST_EXPECT_MSG_EQ(stock.server->ReceivedBytes(), 0, "nothing arrived");
+    }
+};
+
 class TunnelApplicationTestSuite : public TestSuite
 {
   public:
     TunnelApplicationTestSuite()
         : TestSuite("tunnelcc-tunnel-application", Type::UNIT)
     {
+        AddTestCase(new StopTest(true), Duration::QUICK);
+        AddTestCase(new StopTest(false), Duration::QUICK);
+        AddTestCase(new StopBeforeOpenTest, Duration::QUICK);
+        AddTestCase(new PeerClosedTest, Duration::QUICK);
+        AddTestCase(new RefusedTest, Duration::QUICK);
         for (bool isTls : {false, true})
         {
             AddTestCase(new BytesTest(20'000, isTls, 0), Duration::QUICK);
