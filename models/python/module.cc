@@ -229,8 +229,7 @@ BindTunnel(nb::module_& m)
         .def(nb::init<>())
         .def_rw("per_byte", &RelayWorkSpec::perByte)
         .def_rw("per_message", &RelayWorkSpec::perMessage)
-        .def_rw("per_write", &RelayWorkSpec::perWrite)
-        .def("of", &RelayWorkSpec::Of, "wire"_a, "writes"_a);
+        .def_rw("per_write", &RelayWorkSpec::perWrite);
     nb::class_<RelayCostSpec>(m, "RelayCostSpec")
         .def(nb::init<>())
         .def_rw("send", &RelayCostSpec::send)

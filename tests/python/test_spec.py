@@ -289,7 +289,9 @@ def test_cpu_costs_per_number_of_streams(streams, client, server):
 
 def _per_ip_byte(work, writes):
     """CPU time (ns per IP byte) of a message."""
-    return work.of(sum(writes), len(writes)) / (sum(writes) * 1500 / 1448)
+    wire = sum(writes)
+    cost = work.per_byte * wire + work.per_message + work.per_write * (len(writes) - 1)
+    return cost / (wire * 1500 / 1448)
 
 
 def test_cpu_costs_between_measured_numbers_of_streams():
