@@ -22,9 +22,8 @@
  * allowance for TSO bursts.
  *
  * Not modelled: a socket's SO_MAX_PACING_RATE, cwnd clamps, and the microsecond and jiffy
- * granularity of the kernel's clocks. An RTT equal to the minimum does not renew it by default
- * (`renew_min_rtt_on_tie`): the simulated clock has none of the noise that makes ties rare on real
- * hosts, and without it PROBE_RTT would hardly ever come.
+ * granularity of the kernel's clocks. An RTT equal to the minimum does not renew it, as in Linux
+ * since 5.10; before, it did (`renew_min_rtt_on_tie`), which puts PROBE_RTT off where RTTs tie.
  */
 
 namespace tunnelcc
