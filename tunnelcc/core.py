@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from types import ModuleType
@@ -50,6 +51,7 @@ class Parameter:
     maximum: float
     doc: str
     source: str
+    choices: Sequence[str] = ()  # names of the values, from 0 on; none: it is a number
 
 
 @cache

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from tunnelcc.config import Experiment, Flow, Hosts, Path
 
 
+# The largest window that fits into a header unless it is scaled (RFC 9293).
+UNSCALED_WINDOW = 65535
+
+
 def paths(experiment: Experiment) -> tuple[Path, ...]:
     """Return the path, or its parts in order from the client where relays divide it."""
     return experiment.tunnel.paths(experiment.path) if experiment.tunnel else (experiment.path,)
@@ -84,13 +88,39 @@ def full_packets(experiment: Experiment) -> list[int]:
 
 
 def tcp_rmem(host: Hosts) -> int:
-    """Return the largest receive buffer (bytes) of the host's sockets."""
-    return host.tcp_rmem or kernels()[host.kernel].tcp_rmem
+    """Return the largest receive buffer (bytes) of the host's sockets.
+
+    Linux's tcp_init(): unless set, no more than a 128th of the memory, or 128 KiB.
+    """
+    if host.tcp_rmem is not None:
+        return host.tcp_rmem
+    largest = kernels()[host.kernel].tcp_rmem
+    return min(largest, max(host.memory // 128, 2**17)) if host.memory else largest
 
 
-def receive_window(host: Hosts) -> int:
-    """Return the largest window (bytes) that the host's sockets advertise."""
-    return kernels()[host.kernel].receive_window(tcp_rmem(host), host.tcp_adv_win_scale)
+def window_scale(experiment: Experiment) -> int:
+    """Return by how many bits the receiver's windows are shifted in a header (RFC 7323)."""
+    _, receiver = sides(experiment)
+    if not experiment.tcp.window_scaling:
+        return 0
+    return kernels()[receiver.kernel].window_scale(tcp_rmem(receiver))
+
+
+def receive_window(experiment: Experiment) -> int:
+    """Return the largest window (bytes) that the receiver's sockets advertise.
+
+    Linux's __tcp_select_window(): one that is not scaled is a multiple of the segment size.
+    """
+    _, host = sides(experiment)
+    window = kernels()[host.kernel].receive_window(tcp_rmem(host), host.tcp_adv_win_scale)
+    if experiment.tcp.window_scaling:
+        return min(window, UNSCALED_WINDOW << window_scale(experiment))
+    return full_segments(min(window, UNSCALED_WINDOW), mss(experiment))
+
+
+def full_segments(window: int, segment: int) -> int:
+    """Return the bytes of the full segments that fit into ``window``, or all where none does."""
+    return window - window % segment if window > segment else window
 
 
 def send_buffer(host: Hosts) -> int:
@@ -220,7 +250,8 @@ def numbers(experiment: Experiment) -> dict[str, Any]:
         "bdp_bytes": path.rate * path.rtt / 8,
         "buffer_bytes": buffer_bytes(path.buffer, path.rate, paths(experiment)[0].rtt),
         "tcp_rmem_bytes": tcp_rmem(receiver),
-        "receive_window_bytes": receive_window(receiver),
+        "receive_window_bytes": receive_window(experiment),
+        "window_scale": window_scale(experiment),
         "send_buffer_bytes": send_buffer(sender),
         "header_bytes": experiment.tcp.header_bytes,
         "flow_count": sum(flow.count for flow in experiment.flows),

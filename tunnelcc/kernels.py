@@ -14,6 +14,10 @@ from typing import Any
 from tunnelcc.toml import read_toml
 from tunnelcc.units import parse_size, parse_time
 
+# RFC 7323, section 2.3.
+_MOST_SCALE = 14
+_LARGEST_WINDOW = 65535 << _MOST_SCALE
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -23,12 +27,15 @@ class Kernel:
     summary: str
     tcp_rmem: int  # bytes, the maximum unless somebody sets it
     receive_fraction: float | None  # None: by tcp_adv_win_scale
+    is_growth_cushioned: bool  # receive buffers grow by the law of Linux before 6.16
+    rmem_max: int  # net.core.rmem_max, bytes
     send_fraction: float
     deferral_limit: float  # seconds within which an ACK must be due for new data to wait for it
     tcp_memory_fraction: float  # of the host's memory, for all sockets
     tcp_reserve: int  # bytes that a socket keeps of what it released, still counted
     syn_linear_timeouts: int  # time-outs of a SYN before they double
     jiffy: float  # seconds; timers count in it
+    ping_pong_answers: int  # data in answer to data, after which ACKs wait for answers
     acks_pushed: bool  # at once, when full segments with PSH were read
     sources: dict[str, tuple[str, str]]  # setting → (label, source)
 
@@ -38,11 +45,16 @@ class Kernel:
         return self.receive_fraction is None
 
     def receive_window(self, tcp_rmem: int, adv_win_scale: int | None) -> int:
-        """Return the largest window (bytes) that a receiver with ``tcp_rmem`` advertises."""
+        """Return the window (bytes) that a receiver would offer of ``tcp_rmem`` bytes of buffer."""
         if self.receive_fraction is not None:
             return int(tcp_rmem * self.receive_fraction)
         scale = 1 if adv_win_scale is None else adv_win_scale
         return tcp_rmem - (tcp_rmem >> scale) if scale > 0 else tcp_rmem >> -scale
+
+    def window_scale(self, tcp_rmem: int) -> int:
+        """Return by how many bits a window is shifted to fit into its 16 in a header."""
+        largest = min(max(tcp_rmem, self.rmem_max), _LARGEST_WINDOW)
+        return min(max(largest.bit_length() - 16, 0), _MOST_SCALE)
 
     def send_buffer(self, tcp_wmem: int) -> int:
         """Return the payload (bytes) that a send buffer of ``tcp_wmem`` holds."""
@@ -63,12 +75,15 @@ def _kernel(version: str, entry: dict[str, Any]) -> Kernel:
         summary=entry["summary"],
         tcp_rmem=parse_size(entry["tcp_rmem"]["maximum"]),
         receive_fraction=entry["receive_window"].get("fraction"),
+        is_growth_cushioned=entry["receive_growth"]["law"] == "cushion",
+        rmem_max=parse_size(entry["window_scale"]["rmem_max"]),
         send_fraction=entry["send_buffer"]["fraction"],
         deferral_limit=parse_time(entry["tso_deferral"]["limit"]),
         tcp_memory_fraction=entry["tcp_memory"]["fraction"],
         tcp_reserve=entry["tcp_reserve"]["bytes"],
         syn_linear_timeouts=entry["syn_linear_timeouts"]["count"],
         jiffy=parse_time(entry["jiffy"]["length"]),
+        ping_pong_answers=entry["ping_pong"]["answers"],
         acks_pushed=entry["pushed_acks"]["at_once"],
         sources={name: (value["label"], value["source"]) for name, value in settings.items()},
     )

@@ -37,9 +37,8 @@ def check(experiment: Experiment) -> None:
 def window_memory(experiment: Experiment) -> float:
     """Return an upper estimate (bytes) of what packets in flight need."""
     path, tcp = experiment.path, experiment.tcp
-    _, receiver = derived.sides(experiment)
     flows = sum(flow.count for flow in experiment.flows)
-    windows = flows * derived.receive_window(receiver)
+    windows = flows * derived.receive_window(experiment)
     rtt = max(flow.rtt or path.rtt for flow in experiment.flows)
     room = derived.buffer_bytes(path.buffer, path.rate, path.rtt)
     room += (path.buffer.packets or 0) * (tcp.mss + tcp.header_bytes)

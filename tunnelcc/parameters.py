@@ -3,7 +3,7 @@
 
 ``probe_rtt_interval = 5`` and ``"5s"`` are the same; what units there are depends on the
 parameter's own: times for seconds, rates for bytes per second, percentages for ratios, and
-``true`` and ``false`` for what is on or off.
+``true`` and ``false`` for what is on or off, names for what is one of several.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def expected(parameter: Parameter) -> str:
     """Return what a value of the parameter has to be."""
     if parameter.unit == "bool":
         return "true or false"
+    if parameter.choices:
+        return "one of " + ", ".join(f"'{name}'" for name in parameter.choices)
     what = "a whole number" if parameter.unit in _COUNTS else "a number"
     unit = f" ({parameter.unit})" if parameter.unit else ""
     text = f"{what} from {parameter.minimum:g} to {parameter.maximum:g}{unit}"
@@ -55,6 +57,8 @@ def _parse(parameter: Parameter, value: object) -> float:
 
 
 def _parse_text(parameter: Parameter, text: str) -> float:
+    if text in parameter.choices:
+        return float(parameter.choices.index(text))
     try:
         if parameter.unit == "s":
             return units.parse_time(text)

@@ -191,12 +191,15 @@ def print_experiment() -> None:
         shares = {
             "tcp_rmem": format_size(kernel.tcp_rmem),
             "receive_window": kernel.receive_fraction or "by tcp_adv_win_scale",
+            "receive_growth": "cushion" if kernel.is_growth_cushioned else "out-of-order",
+            "window_scale": f"for {format_size(kernel.rmem_max)} at least",
             "send_buffer": kernel.send_fraction,
             "tso_deferral": format_time(kernel.deferral_limit),
             "tcp_memory": kernel.tcp_memory_fraction,
             "tcp_reserve": f"{kernel.tcp_reserve}B",
             "syn_linear_timeouts": kernel.syn_linear_timeouts,
             "jiffy": format_time(kernel.jiffy),
+            "ping_pong": kernel.ping_pong_answers,
             "pushed_acks": "at once" if kernel.acks_pushed else "delayed",
         }
         table = _table("share", "value", "label", "source")
@@ -314,8 +317,8 @@ def print_congestion_control(name: str) -> None:
     for item in core.congestion_parameters(name):
         table.add_row(
             item.name,
-            f"{item.default:g}",
-            item.unit,
+            item.choices[int(item.default)] if item.choices else f"{item.default:g}",
+            "one of " + ", ".join(item.choices) if item.choices else item.unit,
             f"{item.minimum:g}",
             f"{item.maximum:g}",
             escape(item.doc),

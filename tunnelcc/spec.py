@@ -31,12 +31,11 @@ from tunnelcc.config import (
     Path,
     Policer,
 )
+from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.kernels import kernels
 from tunnelcc.traces import RateTrace
 from tunnelcc.units import Buffer
 
-# tcp_select_initial_window(): a SYN cannot scale its 16-bit window.
-_INITIAL_RECEIVE_WINDOW = 65535
 # tcp_init(), net/ipv4/tcp.c: tcp_rmem's default, which a socket's receive buffer begins with.
 _INITIAL_TCP_RMEM = 131072
 
@@ -213,6 +212,7 @@ def _tcp(experiment: Experiment) -> Any:
     spec.delayed_ack = nanoseconds(tcp.delayed_ack)
     spec.ack_every = tcp.ack_every
     spec.jiffy = nanoseconds(kernels()[sender.kernel].jiffy)
+    spec.ping_pong_answers = kernels()[receiver.kernel].ping_pong_answers
     spec.acks_pushed = kernels()[receiver.kernel].acks_pushed
     spec.pacing_quantum = nanoseconds(tcp.pacing_quantum)
     spec.ecn = tcp.ecn
@@ -226,9 +226,11 @@ def _path_tcp(experiment: Experiment, mss: int) -> Any:
     spec.mss = mss
     spec.send_buffer = derived.send_buffer(sender)
     spec.send_buffer_per_segment = _send_buffer_per_segment(spec.mss, sender)
-    spec.receive_window = derived.receive_window(receiver)
+    spec.receive_window = derived.receive_window(experiment)
+    spec.window_scale = derived.window_scale(experiment)
+    spec.is_receive_room_cushioned = kernels()[receiver.kernel].is_growth_cushioned
     if receiver.tcp_moderate_rcvbuf:
-        spec.initial_receive_window = _INITIAL_RECEIVE_WINDOW
+        spec.initial_receive_window = _initial_receive_window(experiment, mss)
         spec.initial_receive_room = kernels()[receiver.kernel].receive_window(
             _INITIAL_TCP_RMEM, receiver.tcp_adv_win_scale
         )
@@ -242,6 +244,17 @@ def _path_tcp(experiment: Experiment, mss: int) -> Any:
 def _set_nodelay(spec: Any, carrier: relay.Carrier | stream.StreamCarrier) -> None:
     spec.listener_delays = not (spec.nodelay or carrier.server_nodelay)
     spec.nodelay = spec.nodelay or carrier.nodelay
+
+
+def _initial_receive_window(experiment: Experiment, mss: int) -> int:
+    """The window of a SYN, which cannot be scaled.
+
+    tcp_select_initial_window(): full segments; the client, who sends its SYN first, does not know
+    yet that there will be timestamps in them.
+    """
+    knows_timestamps = experiment.direction == "up" or not experiment.tcp.timestamps
+    segment = mss if knows_timestamps else mss + TIMESTAMP_BYTES
+    return derived.full_segments(derived.UNSCALED_WINDOW, segment)
 
 
 def _send_buffer_per_segment(mss: int, host: Hosts) -> float:

@@ -96,7 +96,8 @@ struct AckEvent
     uint32_t cumAcked{0};      //!< segments by which SND.UNA advanced
     uint32_t newlyLost{0};     //!< segments newly marked lost
     uint32_t priorInFlight{0}; //!< in flight before the ACK, segments
-    int64_t rtt{-1}; //!< RTT of the latest segment delivered, whole µs in ns; −1: ambiguous
+    int64_t rtt{-1};        //!< RTT of the latest segment delivered, whole µs in ns; −1: ambiguous
+    bool hasEcnEcho{false}; //!< the receiver tells of a mark
     bool isAckDelayed{false}; //!< the receiver may have delayed this ACK: a lone last segment
     RateSample rate;
 };
@@ -143,6 +144,13 @@ class CongestionControl
     /// Whether the transport is to call OnSegmentLost(), and to fill in RateSample::txInFlight and
     /// RateSample::priorLost. Asked once, before Init().
     virtual bool WantsLosses() const
+    {
+        return false;
+    }
+
+    /// Whether marks are asked for, whatever the connection's settings, and each ACK is to tell of
+    /// the latest segment's (RFC 8257; Linux `TCP_CONG_NEEDS_ECN`). Asked after Init().
+    virtual bool NeedsEcn() const
     {
         return false;
     }

@@ -28,7 +28,8 @@ struct CongestionParameterInfo
     double minimum{0}; //!< least value accepted
     double maximum{0}; //!< greatest value accepted
     std::string doc;
-    std::string source; //!< document or kernel symbol of the default
+    std::string source;                 //!< document or kernel symbol of the default
+    std::vector<std::string> choices{}; //!< names of the values, from 0 on; empty: it is a number
 };
 
 /// An algorithm: its name, what it is, and the documents it is written from.

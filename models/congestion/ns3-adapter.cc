@@ -88,6 +88,12 @@ Ns3Adapter::HasCongControl() const
     return m_hasCongControl;
 }
 
+bool
+Ns3Adapter::NeedsEcn() const
+{
+    return m_tcb && m_tcb->m_ecnMode == Tcb::DctcpEcn;
+}
+
 void
 Ns3Adapter::Init(TcpState& state, int64_t /* now */)
 {
@@ -127,6 +133,7 @@ Ns3Adapter::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
     ImportWindow(state);
     ImportPath(state);
     m_tcb->m_congState = ToNs3(state.caState);
+    m_tcb->m_ecnState = event.hasEcnEcho ? Tcb::ECN_ECE_RCVD : Tcb::ECN_IDLE;
     m_tcb->m_lastAckedSackedBytes = ToBytes(event.ackedSacked, state.mss);
     m_deliveredBefore = state.delivered;
     if (event.ackedSacked > 0)

@@ -23,7 +23,9 @@
  * Linux rather than TcpSocketBase: growth while the window is not the limit is undone, an ACK
  * counts the segments that it selectively acknowledges, and FlightSize includes lost segments
  * (RFC 5681). The operations read ns3::Simulator::Now(), so they run only inside a simulation.
- * Not passed on: ECN, and the sequence numbers beyond what Vegas and CUBIC read.
+ * An echo of a mark is passed on as TcpSocketState::m_ecnState. The events that tell a receiver's
+ * operations of marks and delayed ACKs are not: what ns3::TcpDctcp does with them on a socket of
+ * ns-3, our endpoint does itself. Nor are sequence numbers beyond what Vegas, CUBIC and DCTCP read.
  */
 
 namespace tunnelcc
@@ -42,6 +44,7 @@ class Ns3Adapter : public CongestionControl
     Ns3Adapter(std::string_view typeId, const CongestionParameters& parameters, int64_t stream);
 
     bool HasCongControl() const override;
+    bool NeedsEcn() const override;
     void Init(TcpState& state, int64_t now) override;
     uint32_t GetSsThresh(TcpState& state, int64_t now) override;
     void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;

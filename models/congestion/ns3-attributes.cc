@@ -10,10 +10,12 @@
 #include "ns3/integer.h"
 #include "ns3/nstime.h"
 #include "ns3/object-factory.h"
+#include "ns3/string.h"
 #include "ns3/type-id.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <sstream>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -72,7 +74,8 @@ enum class AttributeKind
     INTEGER,
     UNSIGNED,
     REAL,
-    TIME
+    TIME,
+    ENUMERATION //!< the number is the place among CongestionParameterInfo::choices
 };
 
 AttributeKind
@@ -95,7 +98,25 @@ GetKind(const ns3::TypeId::AttributeInformation& attribute)
     {
         return AttributeKind::REAL;
     }
+    if (type.rfind("ns3::EnumValue<", 0) == 0)
+    {
+        return AttributeKind::ENUMERATION;
+    }
     return type == "ns3::TimeValue" ? AttributeKind::TIME : AttributeKind::NOT_A_NUMBER;
+}
+
+/// Names of an enumeration's values, in alphabetical order: ns-3 begins with the default.
+std::vector<std::string>
+GetChoices(const ns3::AttributeChecker& checker)
+{
+    std::vector<std::string> names;
+    std::istringstream text(checker.GetUnderlyingTypeInformation());
+    for (std::string name; std::getline(text, name, '|');)
+    {
+        names.push_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
 }
 
 std::string
@@ -107,6 +128,7 @@ GetUnit(AttributeKind kind)
         return "bool";
     case AttributeKind::INTEGER:
     case AttributeKind::UNSIGNED:
+    case AttributeKind::ENUMERATION:
         return "integer";
     case AttributeKind::TIME:
         return "s";
@@ -116,10 +138,13 @@ GetUnit(AttributeKind kind)
 }
 
 ns3::Ptr<ns3::AttributeValue>
-MakeValue(AttributeKind kind, double value)
+MakeValue(const ns3::TypeId::AttributeInformation& attribute, AttributeKind kind, double value)
 {
     switch (kind)
     {
+    case AttributeKind::ENUMERATION:
+        return ns3::Create<ns3::StringValue>(
+            GetChoices(*attribute.checker).at(static_cast<std::size_t>(value)));
     case AttributeKind::BOOLEAN:
         return ns3::Create<ns3::BooleanValue>(value != 0);
     case AttributeKind::INTEGER:
@@ -134,10 +159,17 @@ MakeValue(AttributeKind kind, double value)
 }
 
 double
-GetNumber(AttributeKind kind, const ns3::AttributeValue& value)
+GetDefault(const ns3::TypeId::AttributeInformation& attribute, AttributeKind kind)
 {
+    const ns3::AttributeValue& value = *attribute.initialValue;
     switch (kind)
     {
+    case AttributeKind::ENUMERATION: {
+        const std::vector<std::string> names = GetChoices(*attribute.checker);
+        const auto found =
+            std::find(names.begin(), names.end(), value.SerializeToString(attribute.checker));
+        return static_cast<double>(found - names.begin());
+    }
     case AttributeKind::BOOLEAN:
         return dynamic_cast<const ns3::BooleanValue&>(value).Get() ? 1 : 0;
     case AttributeKind::INTEGER:
@@ -178,6 +210,8 @@ GetRange(std::string_view typeId,
     {
     case AttributeKind::BOOLEAN:
         return {0, 1};
+    case AttributeKind::ENUMERATION:
+        return {0, static_cast<double>(GetChoices(*attribute.checker).size() - 1)};
     case AttributeKind::TIME:
         return {0, MAX_TIME};
     default:
@@ -192,8 +226,12 @@ Describe(std::string_view typeId,
 {
     CongestionParameterInfo info;
     info.name = attribute.name;
-    info.defaultValue = GetNumber(kind, *attribute.initialValue);
+    info.defaultValue = GetDefault(attribute, kind);
     info.unit = GetUnit(kind);
+    if (kind == AttributeKind::ENUMERATION)
+    {
+        info.choices = GetChoices(*attribute.checker);
+    }
     std::tie(info.minimum, info.maximum) = GetRange(typeId, attribute, kind);
     info.doc = attribute.help;
     info.source = "ns-3.44";
@@ -238,7 +276,7 @@ SetNumber(ns3::Ptr<ns3::TcpCongestionOps> ops,
         }
         found = true;
         CheckParameterRange(typeId, Describe(typeId, attribute, kind), value);
-        if (!ops->SetAttributeFailSafe(name, *MakeValue(kind, value)))
+        if (!ops->SetAttributeFailSafe(name, *MakeValue(attribute, kind, value)))
         {
             throw std::invalid_argument(std::string(typeId) + ": parameter '" + name +
                                         "' = " + FormatParameterValue(value) +

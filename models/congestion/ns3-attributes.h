@@ -17,7 +17,7 @@
 /**
  * \file
  * The congestion controls of ns-3 (3.44) by TypeId, and their attributes as parameters: those whose
- * value is a number, a boolean or a time. Enumerations and strings are left out.
+ * value is a number, a boolean, a time or one of an enumeration. Strings are left out.
  */
 
 namespace tunnelcc

@@ -110,15 +110,18 @@ struct TcpSpec
     uint64_t initialReceiveWindow{
         0};                         //!< first window, then adjusted to what is read; 0: the largest
     uint64_t initialReceiveRoom{0}; //!< to which that one grows at once, as segments arrive
-    uint64_t sendBuffer{0};         //!< payload bytes that the send buffer holds
-    double sendBufferPerSegment{0}; //!< the buffer grows with cwnd: bytes a segment, times the
-                                    //!< factor of the algorithm; 0: full size at once
-    uint32_t initialWindow{10};     //!< segments
-    uint32_t synLinearTimeouts{0};  //!< time-outs of a SYN before they double
+    bool isReceiveRoomCushioned{false}; //!< it grows by the law of Linux before 6.16
+    uint32_t windowScale{0};            //!< windows are told in units of two to this power, bytes
+    uint64_t sendBuffer{0};             //!< payload bytes that the send buffer holds
+    double sendBufferPerSegment{0};     //!< the buffer grows with cwnd: bytes a segment, times the
+                                        //!< factor of the algorithm; 0: full size at once
+    uint32_t initialWindow{10};         //!< segments
+    uint32_t synLinearTimeouts{0};      //!< time-outs of a SYN before they double
     int64_t minRto{200'000'000};
-    int64_t delayedAck{40'000'000};
-    int64_t jiffy{0};      //!< by which the kernel's timers count; 0: they are exact
-    uint32_t ackEvery{2};  //!< segments per ACK
+    int64_t delayedAck{40'000'000}; //!< least time that an ACK waits for a second segment
+    int64_t jiffy{0};               //!< by which the kernel's timers count; 0: they are exact
+    uint32_t ackEvery{2};           //!< segments per ACK
+    uint32_t pingPongAnswers{1}; //!< writes in answer to data that make ACKs wait for further ones
     bool acksPushed{true}; //!< once all is read, a full segment with PSH is acknowledged at once
     int64_t pacingQuantum{1'000'000}; //!< time's worth of data per paced burst; 0: packet by packet
     int64_t deferralLimit{1'000'000}; //!< new data waits to fill a burst while the next ACK is

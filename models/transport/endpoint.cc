@@ -13,8 +13,13 @@ namespace
 
 constexpr int64_t US = 1'000;
 
-/// ACKs sent at once when data begins to arrive (Linux TCP_MAX_QUICKACKS).
+/// ACKs sent at once when data begins to arrive (Linux TCP_MAX_QUICKACKS), and after a mark
+/// (__tcp_ecn_check_ce()).
 constexpr uint32_t QUICK_ACKS = 16;
+constexpr uint32_t QUICK_ACKS_OF_MARK = 2;
+
+/// Longest delay of an ACK (Linux TCP_DELACK_MAX).
+constexpr int64_t LONGEST_ACK_DELAY = 200'000'000;
 
 /// Duplicate ACKs that are sent at once before others are compressed (Linux
 /// TCP_FASTRETRANS_THRESH).
@@ -76,7 +81,7 @@ TcpEndpoint::SendSyn(int64_t now)
 {
     bool isAnswer = m_state == State::SYN_RECEIVED;
     Packet packet = MakePacket(isAnswer ? PacketKind::SYN_ACK : PacketKind::SYN);
-    packet.window = m_receiver.InitialWindow();
+    packet.window = m_receiver.Window();
     packet.segment = TimestampClock(now);
     packet.timestamp = m_echo;
     m_synTime = now;
@@ -159,6 +164,7 @@ TcpEndpoint::Establish(int64_t now, const Packet& packet)
     m_establishedTime = now;
     m_synTimer.Cancel();
     m_sender.OnEstablished(now, HandshakeRtt(now, packet), m_peerWindow);
+    m_isMirroringMarks = m_sender.NeedsEcn();
     if (m_user)
     {
         m_user->OnConnected(now);
@@ -246,22 +252,19 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     }
     m_peerRtt = int64_t{packet.window} * US;
     uint64_t readable = m_receiver.Readable();
-    // RFC 3168, section 6.1.3: echo a mark until the sender says that it has reacted.
-    m_echoesMark = packet.isCe || (m_echoesMark && !packet.isCwr);
     if (m_compressed > 0 && m_receiver.CrowdsBlocks(packet))
     {
         SendAck(now); // Linux tcp_sack_new_ofo_skb(): while the runs that it is to tell of fit
     }
+    bool isAckDue = OnMarking(now, packet);
+    if (m_receiver.HasDelivered(packet))
+    {
+        AckQuickly(QUICK_ACKS); // Linux tcp_data_queue(): a retransmission that was not needed
+    }
     AckUrgency urgency = m_receiver.OnData(packet);
     if (m_receiver.Readable() > readable)
     {
-        // Linux tcp_event_data_recv(): after a gap longer than the RTO, the sender may have begun
-        // anew with a window so small that it waits for each ACK. So it has with the first data.
-        if (now - m_lastInOrder > m_sender.Rto())
-        {
-            m_quickAcks = std::max(m_quickAcks, QUICK_ACKS);
-        }
-        m_lastInOrder = now;
+        OnInOrder(now);
     }
     if (m_receiver.HasWindowGrown())
     {
@@ -269,7 +272,7 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     }
     ChargeMemory();
     ++m_unacked;
-    m_isPushed |= packet.length < m_spec.mss || (packet.isPushed && m_spec.acksPushed);
+    m_pushes += packet.length < m_spec.mss || (packet.isPushed && m_spec.acksPushed);
     if (m_user && (m_receiver.Readable() > 0 || m_receiver.IsFinished()))
     {
         m_isReceiving = true;
@@ -281,16 +284,101 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
         return; // answered by data of ours
     }
     bool leavesHole = urgency == AckUrgency::COMPRESSED;
-    if (urgency == AckUrgency::NOW || m_quickAcks > 0 || IsAckDueAfterRead() ||
+    isAckDue |= urgency == AckUrgency::NOW || (m_quickAcks > 0 && !IsInPingPong());
+    if (isAckDue || IsAckDueAfterRead() ||
         (leavesHole ? !CompressesAck(now) : m_unacked >= m_spec.ackEvery))
     {
-        m_quickAcks -= m_quickAcks > 0;
         SendAck(now);
     }
-    else if (!leavesHole && !m_ackTimer.IsPending())
+    else if (!leavesHole)
+    {
+        DelayAck(now);
+    }
+}
+
+void
+TcpEndpoint::OnInOrder(int64_t now)
+{
+    // Linux tcp_event_data_recv(). After a gap longer than the RTO, the sender may have begun anew
+    // with a window so small that it waits for each ACK. So it has with the first data.
+    const int64_t least = m_spec.delayedAck;
+    const int64_t gap = now - m_lastInOrder;
+    if (m_ackTime == 0 || (gap >= m_ackTime && gap > m_sender.Rto()))
+    {
+        m_quickAcks = std::max(m_quickAcks, QUICK_ACKS);
+        m_ackTime = std::max(m_ackTime, least);
+    }
+    else if (gap <= least / 2)
+    {
+        m_ackTime = m_ackTime / 2 + least / 2;
+    }
+    else if (gap < m_ackTime)
+    {
+        m_ackTime = std::min(m_ackTime / 2 + gap, m_sender.Rto());
+    }
+    m_lastInOrder = now;
+}
+
+bool
+TcpEndpoint::OnMarking(int64_t now, const Packet& packet)
+{
+    if (m_isMirroringMarks)
+    {
+        // RFC 8257, section 3.2; Linux dctcp_ece_ack_update()
+        bool changes = m_echoesMark != (packet.isCe != 0);
+        if (changes && m_unacked > 0)
+        {
+            SendAck(now); // of what came before
+        }
+        m_echoesMark = packet.isCe;
+        return changes || packet.isCwr;
+    }
+    // RFC 3168, section 6.1.3: echo a mark until the sender says that it has reacted. Linux
+    // tcp_ecn_accept_cwr(), __tcp_ecn_check_ce(): its window may be so small that it waits for each
+    // ACK; what cannot be marked after what could is a retransmission.
+    m_echoesMark &= !packet.isCwr;
+    bool isRepeated = m_hasSeenEct && !packet.isEct;
+    if ((packet.isCe && !m_echoesMark) || isRepeated)
+    {
+        AckQuickly(QUICK_ACKS_OF_MARK);
+    }
+    m_echoesMark |= packet.isCe;
+    m_hasSeenEct |= packet.isEct;
+    return packet.isCwr;
+}
+
+void
+TcpEndpoint::AckQuickly(uint32_t acks)
+{
+    // Linux tcp_enter_quickack_mode()
+    m_quickAcks = std::max(m_quickAcks, acks);
+    m_answers = 0;
+    m_ackTime = m_spec.delayedAck;
+}
+
+int64_t
+TcpEndpoint::AckDelay() const
+{
+    // Linux tcp_send_delayed_ack()
+    const int64_t least = m_spec.delayedAck;
+    const int64_t longest = std::max(LONGEST_ACK_DELAY, least);
+    return std::clamp(m_ackTime, least, std::min(longest, std::max(m_sender.State().srtt, least)));
+}
+
+void
+TcpEndpoint::DelayAck(int64_t now)
+{
+    // Linux tcp_send_delayed_ack()
+    const int64_t delay = AckDelay();
+    if (m_ackTimer.IsPending() && m_ackDue <= now + delay / 4)
+    {
+        SendAck(now); // it is nearly time
+    }
+    else if (!m_ackTimer.IsPending() || now + delay < m_ackDue)
     {
         m_ackTimerSet = now;
-        m_ackTimer.Set(now + m_spec.delayedAck);
+        m_ackDue = now + delay;
+        m_ackTimer.Set(m_ackDue);
     }
 }
 
@@ -329,7 +417,8 @@ TcpEndpoint::IsAckDueAfterRead() const
 {
     // Linux tcp_cleanup_rbuf(): the window has reopened, or all was read after a segment behind
     // which the sender may be waiting, and nothing out of order is left either.
-    bool isDrained = m_unacked > 0 && m_isPushed && m_receiver.Buffered() == 0;
+    uint32_t enough = IsInPingPong() ? 2 : 1;
+    bool isDrained = m_unacked > 0 && m_pushes >= enough && m_receiver.Buffered() == 0;
     return isDrained || m_receiver.NeedsWindowUpdate();
 }
 
@@ -351,13 +440,15 @@ TcpEndpoint::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
 void
 TcpEndpoint::OnDelayedAck(int64_t now)
 {
-    int64_t expiry =
-        TimerWheel(m_spec.jiffy).Expiry(m_ackTimerSet, m_ackTimerSet + m_spec.delayedAck);
+    int64_t expiry = TimerWheel(m_spec.jiffy).Expiry(m_ackTimerSet, m_ackDue);
     if (now < expiry)
     {
         m_ackTimer.Set(expiry);
         return;
     }
+    // Linux tcp_delack_timer_handler(): nothing came in time, nor was there an answer.
+    m_ackTime = IsInPingPong() ? m_spec.delayedAck : std::min(2 * m_ackTime, m_sender.Rto());
+    m_answers = IsInPingPong() ? 0 : m_answers;
     SendAck(now);
 }
 
@@ -368,8 +459,12 @@ TcpEndpoint::MakeAck(const SackBlocks*& blocks)
     ack.timestamp = m_echo;
     ack.isEce = m_echoesMark;
     blocks = m_receiver.FillAck(ack);
+    if (m_quickAcks > 0 && m_unacked > 0 && --m_quickAcks == 0)
+    {
+        m_ackTime = m_spec.delayedAck; // Linux tcp_dec_quickack_mode()
+    }
     m_unacked = 0;
-    m_isPushed = false;
+    m_pushes = 0;
     m_compressed = 0;
     m_ackTimer.Cancel();
     m_compressionTimer.Cancel();
@@ -397,8 +492,9 @@ TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
     packet.length = segment.length;
     packet.isFin = segment.Has(Segment::FIN);
     packet.isPushed = segment.Has(Segment::PUSHED);
-    packet.isEct = m_spec.ecn && !segment.Has(Segment::EVER_RETRANSMITTED);
+    packet.isEct = m_isMirroringMarks || (m_spec.ecn && !segment.Has(Segment::EVER_RETRANSMITTED));
     packet.isCwr = m_sender.TakesCwr();
+    NoteAnswer(now);
     uint32_t bytes = IpBytes(packet, m_spec);
     m_wire.dataBytes += bytes;
     bool arrives = m_channel.Send(now, packet, bytes);
@@ -412,6 +508,18 @@ TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
             m_channel.SendAlong(ack, blocks);
         }
     }
+}
+
+void
+TcpEndpoint::NoteAnswer(int64_t now)
+{
+    // Linux tcp_event_data_sent(): the first data in answer to what came a moment ago
+    bool isFirst = m_lastWrite < m_lastInOrder;
+    if (isFirst && now - m_lastInOrder < m_ackTime)
+    {
+        m_answers += !IsInPingPong();
+    }
+    m_lastWrite = now;
 }
 
 void

@@ -48,7 +48,10 @@ struct WireCounters
  * One end of a TCP connection: handshake (RFC 9293), a sender and a receiver, delayed ACKs.
  *
  * ACKs ride along with data segments where there are any to send. ACKs are delayed until every
- * second segment or 40 ms, with Linux's quick ACKs for the first segments.
+ * second segment, or by the time in which segments used to come, with Linux's quick ACKs for the
+ * first segments and after marks. With a congestion control that NeedsEcn(), each ACK tells
+ * whether the latest segment was marked (RFC 8257, section 3.2); else marks are echoed until the
+ * sender has reacted (RFC 3168).
  */
 class TcpEndpoint final : public PacketSink, private SegmentOutput
 {
@@ -158,6 +161,21 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     void OnSyn(int64_t now, const Packet& packet);
     void OnSynAck(int64_t now, const Packet& packet);
     void OnData(int64_t now, const Packet& packet);
+    void OnInOrder(int64_t now);
+    /// Take in the marks of a data packet. \returns whether it is to be acknowledged at once
+    bool OnMarking(int64_t now, const Packet& packet);
+    /// Acknowledge the next `acks` segments at once.
+    void AckQuickly(uint32_t acks);
+    void DelayAck(int64_t now);
+    int64_t AckDelay() const;
+    void NoteAnswer(int64_t now);
+
+    /// Whether data that arrives is likely to be answered: ACKs wait for that.
+    bool IsInPingPong() const
+    {
+        return m_answers >= m_spec.pingPongAnswers;
+    }
+
     bool IsAckDueAfterRead() const;
     /// Let a duplicate ACK wait for others. \returns false: it is to be sent at once
     bool CompressesAck(int64_t now);
@@ -184,19 +202,25 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     int64_t m_connectFailedTime{-1};
     int64_t m_finishedTime{-1};
 
-    int64_t m_peerRtt{0};          //!< latest SRTT of the other end, ns
-    uint32_t m_unacked{0};         //!< data segments received since the last ACK
-    uint32_t m_quickAcks{0};       //!< left to send at once
-    int64_t m_lastInOrder{-NEVER}; //!< when data arrived in order, ns; before the first long ago
-    uint32_t m_echo{0};            //!< timestamp to echo
-    bool m_echoesMark{false};      //!< a mark arrived that the peer has not answered yet
-    bool m_isPushed{false};      //!< since the last ACK came a segment behind which the sender may
-                                 //!< be waiting
-    uint64_t m_duplicatesOf{0};  //!< segment expected that the latest duplicate ACKs ask for
-    uint32_t m_duplicateAcks{0}; //!< sent at once for it
-    uint32_t m_compressed{0};    //!< ACKs that wait for m_compressionTimer
-    bool m_isReceiving{false};   //!< the user is being told of new data; an ACK may follow
-    int64_t m_ackTimerSet{0};    //!< ns
+    int64_t m_peerRtt{0};           //!< latest SRTT of the other end, ns
+    uint32_t m_unacked{0};          //!< data segments received since the last ACK
+    uint32_t m_quickAcks{0};        //!< left to send at once
+    int64_t m_lastInOrder{-NEVER};  //!< when data arrived in order, ns; before the first long ago
+    uint32_t m_echo{0};             //!< timestamp to echo
+    int64_t m_lastWrite{-NEVER};    //!< when data left, ns; before the first long ago
+    int64_t m_ackTime{0};           //!< in which the next segment is expected, ns; 0: none came yet
+    uint32_t m_answers{0};          //!< writes in answer to data (Linux's pingpong)
+    bool m_isMirroringMarks{false}; //!< ACKs tell of the latest segment alone
+    bool m_hasSeenEct{false};       //!< data arrived that may be marked
+    bool m_echoesMark{false};       //!< a mark arrived that the peer has not answered yet
+    uint32_t m_pushes{0};           //!< since the last ACK, segments behind which the sender may be
+                                    //!< waiting
+    uint64_t m_duplicatesOf{0};     //!< segment expected that the latest duplicate ACKs ask for
+    uint32_t m_duplicateAcks{0};    //!< sent at once for it
+    uint32_t m_compressed{0};       //!< ACKs that wait for m_compressionTimer
+    bool m_isReceiving{false};      //!< the user is being told of new data; an ACK may follow
+    int64_t m_ackTimerSet{0};       //!< ns
+    int64_t m_ackDue{0};            //!< for when m_ackTimer was set, ns
     Timer<TcpEndpoint, &TcpEndpoint::OnDelayedAck> m_ackTimer;
     Timer<TcpEndpoint, &TcpEndpoint::SendAck> m_compressionTimer;
     Timer<TcpEndpoint, &TcpEndpoint::OnSynTimer> m_synTimer;

@@ -20,10 +20,23 @@ MaxBlocks(const TcpSpec& spec)
     return spec.HasTimestamps() ? 3 : SackBlocks::MAX;
 }
 
+/// Bytes up to `edge`, beyond which data may have come: windows are told rounded up.
+uint64_t
+Left(uint64_t edge, uint64_t received)
+{
+    return edge > received ? edge - received : 0;
+}
+
 } // namespace
 
 Receiver::Receiver(const TcpSpec& spec)
-    : m_window(spec.initialReceiveWindow, spec.initialReceiveRoom, spec.receiveWindow, spec.mss),
+    : m_window(spec.initialReceiveWindow,
+               spec.initialReceiveRoom,
+               spec.receiveWindow,
+               spec.mss,
+               spec.isReceiveRoomCushioned),
+      m_mss(spec.mss),
+      m_unitShift(spec.windowScale),
       m_maxBlocks(MaxBlocks(spec)),
       m_edge(m_window.Offered())
 {
@@ -132,6 +145,10 @@ Receiver::OnOutOfOrder(uint64_t number, uint32_t length)
         m_received += bytes;
         m_outOfOrder -= bytes;
     }
+    else
+    {
+        m_window.OnOutOfOrder(Span());
+    }
     UpdateBlocks(begin, end);
 }
 
@@ -174,9 +191,20 @@ bool
 Receiver::NeedsWindowUpdate() const
 {
     // Linux tcp_cleanup_rbuf(): the window has at least doubled.
-    uint64_t advertised = m_edge - m_received;
-    uint64_t now = NextEdge() - m_received;
+    uint64_t advertised = Left(m_edge, m_received);
+    uint64_t now = Left(NextEdge(), m_received);
     return now > 0 && now >= 2 * advertised;
+}
+
+uint32_t
+Receiver::InUnits(uint64_t window) const
+{
+    // Linux __tcp_select_window(), tcp_select_window(): rounded up, within 16 bits. What is rounded
+    // is what the buffer has left, not the window told last, so that the edge keeps to the buffer.
+    constexpr uint64_t MOST_UNITS = 65'535;
+    uint64_t units = (window + (uint64_t{1} << m_unitShift) - 1) >> m_unitShift;
+    uint64_t limited = m_unitShift > 0 ? std::min(units, MOST_UNITS) : units;
+    return static_cast<uint32_t>(std::min<uint64_t>(limited << m_unitShift, UINT32_MAX));
 }
 
 const SackBlocks*
@@ -185,7 +213,7 @@ Receiver::FillAck(Packet& ack)
     m_edge = NextEdge();
     m_lastAcked = m_next;
     ack.segment = static_cast<uint32_t>(m_next);
-    ack.window = static_cast<uint32_t>(std::min<uint64_t>(m_edge - m_received, UINT32_MAX));
+    ack.window = InUnits(Left(m_edge, m_received));
     ack.isDuplicate = m_reportsDuplicate;
     if (!m_reportsDuplicate)
     {

@@ -56,6 +56,12 @@ class Receiver
         return Expand(packet.segment) <= m_lastAcked;
     }
 
+    /// Whether all of the packet arrived before, in order.
+    bool HasDelivered(const Packet& packet) const
+    {
+        return Expand(packet.segment) < m_next;
+    }
+
     /// The next segment expected.
     uint64_t Next() const
     {
@@ -95,7 +101,7 @@ class Receiver
     void Read(int64_t now, uint64_t bytes, int64_t rtt)
     {
         m_read += bytes;
-        m_window.OnRead(now, m_read, rtt);
+        m_window.OnRead(now, m_read, Readable(), Span(), rtt);
     }
 
     /// Whether the latest segment let the window grow.
@@ -119,8 +125,8 @@ class Receiver
         return m_duplicates;
     }
 
-    /// Window to advertise in a SYN.
-    uint32_t InitialWindow() const
+    /// Window that is advertised when all was read, and in a SYN, bytes.
+    uint32_t Window() const
     {
         return static_cast<uint32_t>(m_window.Offered());
     }
@@ -148,16 +154,25 @@ class Receiver
         return At(number).number == static_cast<uint32_t>(number);
     }
 
+    /// Bytes from the next segment expected to the end of what arrived, as if all were full.
+    uint64_t Span() const
+    {
+        return (m_end - m_next) * m_mss;
+    }
+
     uint64_t Expand(uint32_t low) const;
     void Resize(size_t capacity);
     void OnOutOfOrder(uint64_t number, uint32_t length);
     void UpdateBlocks(uint64_t begin, uint64_t end);
     uint64_t NextEdge() const;
+    uint32_t InUnits(uint64_t window) const;
     AckUrgency OnDuplicate(uint64_t number);
 
     const TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
     ReceiveWindow m_window;
     bool m_hasWindowGrown{false};
+    uint32_t m_mss;       //!< payload of a full segment, bytes
+    uint32_t m_unitShift; //!< windows are told in units of two to this power, bytes
     uint32_t m_maxBlocks; //!< of an ACK; one more run may be remembered, as in Linux
     std::vector<Slot> m_ring;
     uint64_t m_mask{0};

@@ -60,6 +60,7 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     {
         OnEcnEcho(now);
     }
+    event.hasEcnEcho = packet.isEce;
     event.newlyLost = static_cast<uint32_t>(m_lost - lostBefore);
     RunCongestionControl(summary, event);
 

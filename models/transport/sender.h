@@ -100,6 +100,12 @@ class Sender
         return std::exchange(m_owesCwr, false);
     }
 
+    /// CongestionControl::NeedsEcn(), once the connection is established.
+    bool NeedsEcn() const
+    {
+        return m_congestion->NeedsEcn();
+    }
+
     const TcpState& State() const
     {
         return m_state;

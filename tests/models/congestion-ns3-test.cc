@@ -94,6 +94,91 @@ class AllTypeIdsTest : public Ns3TestCase
     }
 };
 
+class DctcpTest : public Ns3TestCase
+{
+  public:
+    DctcpTest()
+        : Ns3TestCase("ns3::TcpDctcp asks for marks and reduces by half of their share")
+    {
+    }
+
+  private:
+    /// Part of a window of 100 segments that is left after a reduction, with every so many-th
+    /// segment marked for 60 windows before; 0: none.
+    static double PartLeft(uint32_t markedEvery)
+    {
+        auto control = MakeCongestionControl("ns3::TcpDctcp", {}, 1);
+        FakeTransport transport(*control, RTT, 100);
+        transport.SetCwndLimited(false); // the window stays
+        for (uint32_t i = 0; i < 6'000; ++i)
+        {
+            transport.TimePasses(RTT / 100);
+            transport.AckSegments(1, markedEvery > 0 && i % markedEvery == 0);
+        }
+        const double before = transport.state.cwnd;
+        transport.EnterRecovery();
+        const double part = transport.state.ssthresh / before;
+        ns3::Simulator::Destroy();
+        return part;
+    }
+
+    void DoRun() override
+    {
+        // RFC 8257, section 3.3: alpha is the part of marked segments, with a weight of 1/16 a
+        // window, from 1 on; the window loses half of alpha.
+        NS_TEST_EXPECT_MSG_EQ_TOL(PartLeft(1), 0.5, 0.011, "all are marked");
+        NS_TEST_EXPECT_MSG_EQ_TOL(PartLeft(2), 0.75, 0.02, "every second one");
+        NS_TEST_EXPECT_MSG_EQ_TOL(PartLeft(10), 0.95, 0.02, "every tenth");
+        NS_TEST_EXPECT_MSG_EQ_TOL(PartLeft(0), 1 - 0.5 * 0.021, 0.011, "none: (15/16)^60 is left");
+
+        auto dctcp = MakeCongestionControl("ns3::TcpDctcp", {}, 1);
+        auto reno = MakeCongestionControl("ns3::TcpLinuxReno", {}, 1);
+        FakeTransport first(*dctcp, RTT);
+        FakeTransport second(*reno, RTT);
+        NS_TEST_EXPECT_MSG_EQ(dctcp->NeedsEcn(), true, "DCTCP");
+        NS_TEST_EXPECT_MSG_EQ(reno->NeedsEcn(), false, "Reno");
+    }
+};
+
+class EnumerationTest : public Ns3TestCase
+{
+  public:
+    EnumerationTest()
+        : Ns3TestCase("Attributes that are one of several are set by the place of their name")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const auto& info : GetCongestionParameters("ns3::TcpWestwoodPlus"))
+        {
+            if (info.name == "FilterType")
+            {
+                m_isFound = true;
+                NS_TEST_EXPECT_MSG_EQ(info.choices.size(), 2, "filters");
+                NS_TEST_EXPECT_MSG_EQ(info.choices.front(), "None", "in alphabetical order");
+                NS_TEST_EXPECT_MSG_EQ(info.defaultValue, 1, "Tustin");
+                NS_TEST_EXPECT_MSG_EQ(info.maximum, 1, "the last one");
+            }
+        }
+        NS_TEST_EXPECT_MSG_EQ(m_isFound, true, "listed");
+        MakeCongestionControl("ns3::TcpWestwoodPlus", {{"FilterType", 0}}, 1);
+        bool isRefused = false;
+        try
+        {
+            MakeCongestionControl("ns3::TcpWestwoodPlus", {{"FilterType", 2}}, 1);
+        }
+        catch (const std::invalid_argument&)
+        {
+            isRefused = true;
+        }
+        NS_TEST_EXPECT_MSG_EQ(isRefused, true, "there are two");
+    }
+
+    bool m_isFound{false};
+};
+
 /// ns3::TcpLinuxReno called by hand, in bytes.
 class HandDrivenReno
 {
@@ -463,6 +548,8 @@ class CongestionNs3TestSuite : public ns3::TestSuite
         : ns3::TestSuite("tunnelcc-congestion-ns3", Type::UNIT)
     {
         AddTestCase(new AllTypeIdsTest, Duration::QUICK);
+        AddTestCase(new DctcpTest, Duration::QUICK);
+        AddTestCase(new EnumerationTest, Duration::QUICK);
         AddTestCase(new IdenticalRenoTest, Duration::QUICK);
         AddTestCase(new CubicOpsTest, Duration::QUICK);
         AddTestCase(new IdleCubicOpsTest, Duration::QUICK);

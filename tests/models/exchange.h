@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -70,6 +71,12 @@ class Wire final : public PacketSink
         m_holds[number] = time;
     }
 
+    /// Mark the next transmission of a data segment, if it may be marked.
+    void MarkSegment(uint32_t number)
+    {
+        m_marks.insert(number);
+    }
+
     void Receive(int64_t now, const Packet& packet, const SackBlocks* blocks) override
     {
         const bool isLost = IsLost(packet);
@@ -77,6 +84,10 @@ class Wire final : public PacketSink
         if (isLost)
         {
             return;
+        }
+        if (packet.kind == PacketKind::DATA && packet.isEct && m_marks.erase(packet.segment))
+        {
+            log.back().packet.isCe = true;
         }
         int64_t hold = 0;
         if (packet.kind == PacketKind::DATA && m_holds.count(packet.segment))
@@ -167,6 +178,7 @@ class Wire final : public PacketSink
     std::map<PacketKind, int> m_kindLosses;
     std::map<uint32_t, int> m_segmentLosses;
     std::map<uint32_t, int64_t> m_holds;
+    std::set<uint32_t> m_marks;
 };
 
 /// A congestion control that does what the script says, and notes what it is told.
@@ -196,6 +208,11 @@ class ScriptedControl final : public CongestionControl
         return true;
     }
 
+    bool NeedsEcn() const override
+    {
+        return needsEcn;
+    }
+
     void OnSegmentLost(TcpState&, const LostSegment& segment, int64_t) override
     {
         losses.push_back(segment);
@@ -215,6 +232,7 @@ class ScriptedControl final : public CongestionControl
     uint32_t cwnd{10};
     uint32_t ssthresh{5};
     double pacingRate{0};
+    bool needsEcn{false};
     std::vector<int64_t> reductions; //!< when the window was to be reduced, ns
     std::vector<AckEvent> events;
     std::vector<LostSegment> losses;

@@ -73,11 +73,12 @@ class FakeTransport
         MoveSimulatorTo(now);
     }
 
-    /// One ACK for so many segments.
-    void AckSegments(uint32_t segments)
+    /// One ACK for so many segments. \param hasEcnEcho it tells of a mark
+    void AckSegments(uint32_t segments, bool hasEcnEcho = false)
     {
         AckEvent event;
         event.now = now;
+        event.hasEcnEcho = hasEcnEcho;
         event.ackedSacked = segments;
         event.cumAcked = segments;
         event.priorInFlight = state.inFlight;

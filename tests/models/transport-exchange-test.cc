@@ -153,7 +153,8 @@ class CompressedAckTest : public SimulationTestCase
         RunUntil(150 * MS);
         exchange.toServer.SetDelay(rtt / 2 + rise);
         exchange.WriteSegments(200 * MS, 16); // uses up the quick ACKs
-        exchange.toServer.LoseSegment(16);
+        exchange.WriteSegments(500 * MS, 16); // and those that a needless probe brings
+        exchange.toServer.LoseSegment(32);
         exchange.WriteSegments(1'000 * MS, 7);
         RunUntil(1'000 * MS + rtt + rise);
         NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(1'000 * MS),
@@ -164,9 +165,9 @@ class CompressedAckTest : public SimulationTestCase
 
     void DoRun() override
     {
-        Check(100 * MS, "16[17-18)@1050 16[17-19)@1050 16[17-20)@1050 16[17-23)@1051.1");
-        Check(10 * MS, "16[17-18)@1005 16[17-19)@1005 16[17-20)@1005 16[17-23)@1005.6");
-        Check(10 * MS, "16[17-18)@1035 16[17-19)@1035 16[17-20)@1035 16[17-23)@1035.6", 30 * MS);
+        Check(100 * MS, "32[33-34)@1050 32[33-35)@1050 32[33-36)@1050 32[33-39)@1051.1");
+        Check(10 * MS, "32[33-34)@1005 32[33-35)@1005 32[33-36)@1005 32[33-39)@1005.6");
+        Check(10 * MS, "32[33-34)@1035 32[33-35)@1035 32[33-36)@1035 32[33-39)@1035.6", 30 * MS);
     }
 };
 
@@ -340,6 +341,164 @@ class QuickAckWhileWindowGrowsTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(),
                               "0[1-2)@150 0[1-3)@150 0[1-4)@150 0[1-8)@151.1",
                               "compressed after the third where the first segment was lost");
+    }
+};
+
+class AckTimeTest : public SimulationTestCase
+{
+  public:
+    AckTimeTest()
+        : SimulationTestCase("ACKs wait as long as segments are apart, up to RTT and 200 ms")
+    {
+    }
+
+  private:
+    /// ACKs of segments that arrive at 1000, 1100, 1200 and 1450 ms.
+    static std::string AcksOfLoneSegments(int64_t rtt)
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.acksPushed = false;
+        Exchange exchange(rtt, spec, spec);
+        exchange.client.control.cwnd = 100;
+        exchange.Connect();
+        exchange.WriteSegments(850 * MS - rtt / 2, 16); // uses up the quick ACKs
+        for (const int64_t arrival : {1'000, 1'100, 1'200, 1'450})
+        {
+            exchange.WriteSegments(arrival * MS - rtt / 2, 1);
+        }
+        RunUntil(2'000 * MS);
+        ns3::Simulator::Destroy();
+        return exchange.toClient.Acks(1'000 * MS);
+    }
+
+    void DoRun() override
+    {
+        // By hand, from tcp_event_data_recv() and tcp_delack_timer_handler(): 40 ms double as the
+        // timer fires; the third segment comes within 160 ms, which makes it 80 + 100; the fourth
+        // within 360, which makes it 180 + 250.
+        NS_TEST_EXPECT_MSG_EQ(AcksOfLoneSegments(400 * MS),
+                              "17@1040 18@1180 19@1380 20@1650",
+                              "RTT 400 ms");
+        NS_TEST_EXPECT_MSG_EQ(AcksOfLoneSegments(100 * MS),
+                              "17@1040 18@1180 19@1300 20@1550",
+                              "RTT 100 ms");
+        NS_TEST_EXPECT_MSG_EQ(AcksOfLoneSegments(20 * MS),
+                              "17@1040 18@1140 19@1240 20@1450",
+                              "RTT 20 ms: at once after a gap longer than the RTO");
+    }
+};
+
+class PingPongTest : public SimulationTestCase
+{
+  public:
+    PingPongTest()
+        : SimulationTestCase("ACKs wait for an answer where there was one before")
+    {
+    }
+
+  private:
+    /// ACKs of two messages that are not answered, after one that was.
+    static std::string AcksAfterAnswer(uint32_t enough)
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.pingPongAnswers = enough;
+        Exchange exchange(100 * MS, spec, spec);
+        exchange.server.answers = 500;
+        exchange.Connect();
+        exchange.Write(100 * MS, 100);
+        RunUntil(200 * MS);
+        exchange.server.answers = 0;
+        exchange.Write(300 * MS, 100);
+        exchange.Write(500 * MS, 100);
+        RunUntil(1'000 * MS);
+        ns3::Simulator::Destroy();
+        return exchange.toClient.Acks(300 * MS);
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(AcksAfterAnswer(1), "2@390 3@550", "6.18: it waits once in vain");
+        NS_TEST_EXPECT_MSG_EQ(AcksAfterAnswer(3), "2@350 3@550", "5.10: one answer is not enough");
+    }
+};
+
+class EcnEchoTest : public SimulationTestCase
+{
+  public:
+    EcnEchoTest()
+        : SimulationTestCase("A mark brings two ACKs at once, and so does the answer to its echo")
+    {
+    }
+
+  private:
+    /// ACKs that the server sends from `begin` ns on, those that echo a mark with "E".
+    static std::string Echoes(const Exchange& exchange, int64_t begin)
+    {
+        std::ostringstream text;
+        for (const Transmission& sent : exchange.toClient.log)
+        {
+            if (sent.packet.kind == PacketKind::ACK && sent.time >= begin)
+            {
+                text << (text.tellp() > 0 ? " " : "") << sent.packet.segment
+                     << (sent.packet.isEce ? "E@" : "@") << sent.time / MS;
+            }
+        }
+        return text.str();
+    }
+
+    static TcpSpec Spec(bool isEcnOn)
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.acksPushed = false;
+        spec.ecn = isEcnOn;
+        return spec;
+    }
+
+    void DoRun() override
+    {
+        Exchange exchange(100 * MS, Spec(true), Spec(true));
+        exchange.client.control.cwnd = 100;
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 16); // uses up the quick ACKs
+        exchange.toServer.MarkSegment(19);
+        exchange.WriteSegments(200 * MS, 8);
+        exchange.WriteSegments(400 * MS, 1);
+        exchange.WriteSegments(500 * MS, 1);
+        RunUntil(1'000 * MS);
+        // The 24th came late for its ACK: the next that waits does so for 80 ms.
+        NS_TEST_EXPECT_MSG_EQ(Echoes(exchange, 200 * MS),
+                              "18@250 20E@250 21E@250 23E@250 24E@290 25@450 26@630",
+                              "echoed until the sender says that it has reduced its window");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 1, "once");
+        ns3::Simulator::Destroy();
+
+        Exchange lossy(100 * MS, Spec(true), Spec(true));
+        lossy.client.control.cwnd = 100;
+        lossy.Connect();
+        lossy.WriteSegments(100 * MS, 16);
+        lossy.toServer.LoseSegment(17);
+        lossy.WriteSegments(200 * MS, 6);
+        lossy.WriteSegments(400 * MS, 4);
+        RunUntil(480 * MS);
+        NS_TEST_EXPECT_MSG_EQ(Echoes(lossy, 340 * MS),
+                              "22@350 23@450 25@450",
+                              "a retransmission, which cannot be marked, brings two as well");
+        ns3::Simulator::Destroy();
+
+        Exchange dctcp(100 * MS, Spec(false), Spec(false));
+        dctcp.client.control.cwnd = 100;
+        dctcp.client.control.needsEcn = dctcp.server.control.needsEcn = true;
+        dctcp.Connect();
+        dctcp.WriteSegments(100 * MS, 16);
+        for (const uint32_t segment : {17, 18, 22})
+        {
+            dctcp.toServer.MarkSegment(segment);
+        }
+        dctcp.WriteSegments(200 * MS, 8);
+        RunUntil(280 * MS);
+        NS_TEST_EXPECT_MSG_EQ(Echoes(dctcp, 200 * MS),
+                              "17@250 18E@250 19E@250 20@250 22@250 23E@250 24@250",
+                              "RFC 8257: each change at once, and what came before it by itself");
     }
 };
 
@@ -754,6 +913,9 @@ class TransportExchangeTestSuite : public ns3::TestSuite
         AddTestCase(new PushTest, Duration::QUICK);
         AddTestCase(new QuickAckAfterGapTest, Duration::QUICK);
         AddTestCase(new QuickAckWhileWindowGrowsTest, Duration::QUICK);
+        AddTestCase(new AckTimeTest, Duration::QUICK);
+        AddTestCase(new PingPongTest, Duration::QUICK);
+        AddTestCase(new EcnEchoTest, Duration::QUICK);
         AddTestCase(new PiggybackTest, Duration::QUICK);
         AddTestCase(new NagleTest, Duration::QUICK);
         AddTestCase(new BacklogTest, Duration::QUICK);

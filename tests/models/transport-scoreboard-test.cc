@@ -393,6 +393,106 @@ class LostFirstTest : public ns3::TestCase
     }
 };
 
+/// How buffers grow, against what a trace of Linux 6.18's tcp_rcvbuf_grow() shows: RTT 50 ms, MSS
+/// 4096 (the change log of upstream commit aa251c84636c, "After").
+class ReceiveWindowTest : public ns3::TestCase
+{
+  public:
+    ReceiveWindowTest()
+        : ns3::TestCase("Receive buffers grow as Linux 6.18 traced it, and as before 6.16")
+    {
+    }
+
+  private:
+    static constexpr int64_t RTT = 50'000'000;
+    static constexpr uint64_t MAXIMUM = 57'316'406;
+
+    static ReceiveWindow Make(bool isCushioned)
+    {
+        return ReceiveWindow(65'535, 112'128, MAXIMUM, 4'096, isCushioned);
+    }
+
+    void DoRun() override
+    {
+        struct Round
+        {
+            uint64_t copied;
+            uint64_t unread;
+            uint64_t clamp; //!< window_clamp in the next line of the trace
+        };
+
+        ReceiveWindow window = Make(false);
+        uint64_t total = 0;
+        int64_t now = RTT;
+        for (const Round& round : {Round{49'152, 0, 137'623},
+                                   Round{86'016, 0, 430'079},
+                                   Round{139'264, 0, 623'371},
+                                   Round{307'200, 0, 2'096'187},
+                                   Round{618'496, 0, 3'743'961},
+                                   Round{1'261'568, 0, 7'769'921},
+                                   Round{2'478'080, 24'576, 14'179'339},
+                                   Round{4'915'200, 114'688, 27'969'593},
+                                   Round{9'830'400, 114'688, 57'316'406}})
+        {
+            total += round.copied;
+            window.OnRead(now, total, round.unread, 0, RTT);
+            NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(window.Room()),
+                                      static_cast<double>(round.clamp),
+                                      4,
+                                      "after a round trip of " << round.copied);
+            now += RTT;
+        }
+
+        ReceiveWindow cushioned = Make(true);
+        cushioned.OnRead(RTT, 49'152, 20'000, 100'000, RTT);
+        // 2 · 49152 + 16 · 4096, and twice its growth by a fifth
+        NS_TEST_EXPECT_MSG_EQ(cushioned.Room(), 229'376, "with a cushion, whatever is unread");
+        cushioned.OnOutOfOrder(400'000);
+        NS_TEST_EXPECT_MSG_EQ(cushioned.Room(), 229'376, "nothing for data out of order");
+
+        ReceiveWindow reordered = Make(false);
+        reordered.OnOutOfOrder(400'000);
+        NS_TEST_EXPECT_MSG_EQ(reordered.Room(), 2 * 40'960 + 400'000, "room for the span");
+        reordered.OnRead(RTT, 40'960, 0, 400'000, RTT);
+        NS_TEST_EXPECT_MSG_EQ(reordered.Room(), 2 * 40'960 + 400'000, "no more was read");
+    }
+};
+
+class WindowUnitTest : public ns3::TestCase
+{
+  public:
+    WindowUnitTest()
+        : ns3::TestCase("Windows are told in units of their scale, within 16 bits")
+    {
+    }
+
+  private:
+    /// Window told after one segment of `length` bytes that nobody reads.
+    static uint32_t Window(uint64_t room, uint32_t scale, uint16_t length)
+    {
+        TcpSpec spec;
+        spec.receiveWindow = room;
+        spec.windowScale = scale;
+        Receiver receiver(spec);
+        Packet packet{};
+        packet.length = length;
+        receiver.OnData(packet);
+        Packet ack{};
+        receiver.FillAck(ack);
+        return ack.window;
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(Window(1 << 20, 0, 1'448), (1 << 20) - 1'448, "bytes");
+        NS_TEST_EXPECT_MSG_EQ(Window(1 << 20, 10, 1'448), (1 << 20) - 1'024, "rounded up");
+        NS_TEST_EXPECT_MSG_EQ(Window(1 << 20, 10, 1'024), (1 << 20) - 1'024, "a whole unit");
+        NS_TEST_EXPECT_MSG_EQ(Window(1'448, 10, 1'448), 0, "a full buffer");
+        NS_TEST_EXPECT_MSG_EQ(Window(1'400, 10, 1'448), 0, "filled up to the unit");
+        NS_TEST_EXPECT_MSG_EQ(Window(1 << 20, 1, 1'448), 131'070, "16 bits of two bytes");
+    }
+};
+
 class ReceiverTest : public ns3::TestCase
 {
   public:
@@ -556,6 +656,8 @@ class TransportScoreboardTestSuite : public ns3::TestSuite
         AddTestCase(new ScoreboardTest("many losses", 50, 0.3, 100'000), Duration::QUICK);
         AddTestCase(new ScoreboardTest("a large window", 1'000, 0.05, 30'000), Duration::QUICK);
         AddTestCase(new LostFirstTest, Duration::QUICK);
+        AddTestCase(new ReceiveWindowTest, Duration::QUICK);
+        AddTestCase(new WindowUnitTest, Duration::QUICK);
         AddTestCase(new ReceiverTest, Duration::QUICK);
         AddTestCase(new SendBufferTest, Duration::QUICK);
     }

@@ -128,6 +128,7 @@ BAD_VALUES = {
     "direction": ["left", "UP", 1],
     "tcp.mss": [0, 87, 65484, "1448", 1448.5, True],
     "tcp.timestamps": NOT_A_SWITCH,
+    "tcp.window_scaling": NOT_A_SWITCH,
     "tcp.initial_window": [0, 1001, "10"],
     "tcp.min_rto": NOT_A_TIMER,
     "tcp.delayed_ack": NOT_A_TIMER,

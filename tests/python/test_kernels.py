@@ -8,6 +8,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc import derived
 from tunnelcc.kernels import kernels
+from tunnelcc.spec import experiment_spec
 
 MIB = 2**20
 
@@ -35,10 +36,75 @@ def test_the_largest_receive_buffer_is_the_kernels_unless_given(kernel, maximum)
     assert derived.tcp_rmem(tc.Hosts(kernel=kernel, tcp_rmem="1MiB")) == MIB
 
 
+def test_the_receive_buffers_of_small_hosts_are_a_128th_of_memory():
+    assert derived.tcp_rmem(tc.Hosts(memory="1GiB")) == 8 * MIB
+    assert derived.tcp_rmem(tc.Hosts(memory="1GiB", kernel="5.10")) == 6 * MIB
+    assert derived.tcp_rmem(tc.Hosts(memory="1GiB", tcp_rmem="16MiB")) == 16 * MIB
+    assert derived.tcp_rmem(tc.Hosts(memory="8MiB")) == 2**17
+
+
 def test_each_host_has_its_own_kernels_receive_buffer():
     hosts = tc.Hosts(server={"kernel": "5.10"})
     assert derived.tcp_rmem(hosts.of("client")) == 32 * MIB
-    assert derived.receive_window(hosts.of("server")) == 3 * MIB
+    assert derived.receive_window(tc.Experiment(hosts=hosts)) == 3 * MIB
+    assert derived.receive_window(tc.Experiment(hosts=hosts, direction="down")) == 20 * MIB
+
+
+@pytest.mark.parametrize(
+    ("tcp_rmem", "kernel", "scale"),
+    [
+        ("6MiB", "5.10", 7),
+        ("4KiB", "5.10", 2),  # by net.core.rmem_max, 212,992
+        ("32MiB", "6.18", 10),
+        ("1MiB", "6.18", 7),  # by net.core.rmem_max, 4 MiB
+        ("64MiB", "6.18", 11),
+        ("2147483647B", "6.18", 14),
+    ],
+)
+def test_the_window_scale_lets_the_largest_buffer_fit(tcp_rmem, kernel, scale):
+    experiment = tc.Experiment(hosts=tc.Hosts(tcp_rmem=tcp_rmem, kernel=kernel))
+    assert derived.window_scale(experiment) == scale
+
+
+def test_no_window_exceeds_16_bits_and_a_scale_of_14():
+    hosts = tc.Hosts(kernel="5.10", tcp_rmem=2**31 - 1, tcp_adv_win_scale=0)
+    assert derived.receive_window(tc.Experiment(hosts=hosts)) == 1_073_725_440
+
+
+def test_windows_without_a_scale_are_full_segments_in_16_bits():
+    experiment = tc.Experiment(tcp=tc.Tcp(window_scaling=False))
+    assert (derived.window_scale(experiment), derived.receive_window(experiment)) == (0, 65_160)
+    assert derived.numbers(experiment)["receive_window_bytes"] == 65_160
+    small = tc.Experiment(tcp=tc.Tcp(window_scaling=False), hosts=tc.Hosts(tcp_rmem="4KiB"))
+    assert derived.receive_window(small) == 1448
+
+
+def test_a_flow_without_window_scaling_carries_64_kb_a_round_trip():
+    experiment = tc.Experiment(
+        path=tc.Path(rate="100Mbps", rtt="100ms"),
+        flows=[tc.Flow(cc="cubic")],
+        tcp=tc.Tcp(window_scaling=False),
+        duration="10s",
+        warmup="2s",
+    )
+    assert tc.run(experiment, progress=False).goodput == pytest.approx(65_160 * 80, rel=0.01)
+
+
+# SYN and SYN-ACK of Linux with timestamps offer 64240 and 65160 bytes: full segments, the client
+# without knowing of the timestamps (tcp_select_initial_window()).
+@pytest.mark.parametrize(("direction", "window"), [("up", 65_160), ("down", 64_240)])
+def test_first_windows_are_full_segments(direction, window):
+    spec = experiment_spec(tc.Experiment(direction=direction))
+    assert spec.tcp.initial_receive_window == window
+
+
+def test_the_law_of_growth_is_the_receivers_kernels():
+    hosts = tc.Hosts(server={"kernel": "5.10"})
+    up, down = (
+        experiment_spec(tc.Experiment(hosts=hosts, direction=way)) for way in ("up", "down")
+    )
+    assert up.tcp.is_receive_room_cushioned
+    assert not down.tcp.is_receive_room_cushioned
 
 
 def test_send_buffer_of_6_18_as_measured():
@@ -65,7 +131,7 @@ def test_a_blocked_writer_waits_for_a_third_of_the_send_buffer(cc, app_cost, mea
 
 def test_every_share_has_a_label_and_a_source():
     for kernel in kernels().values():
-        assert len(kernel.sources) == 9
+        assert len(kernel.sources) == 12
         for label, source in kernel.sources.values():
             assert label in ("measured", "source code", "inferred")
             assert len(source) > 20

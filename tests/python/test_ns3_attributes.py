@@ -60,3 +60,26 @@ def test_both_ends_of_every_attribute_run(name):
 def test_values_that_ns3_cannot_take_are_refused_by_name(name, attribute, value):
     with pytest.raises(tc.ConfigError, match=attribute):
         _run({"name": name, attribute: value})
+
+
+@pytest.mark.parametrize("value", ["None", 0])
+def test_an_enumeration_is_set_by_name_or_number(value):
+    cc = {"name": "ns3::TcpWestwoodPlus", "FilterType": value}
+    assert tc.Flow(cc=cc).cc.parameters == {"FilterType": 0}
+    unfiltered, filtered = (
+        tc.run(
+            tc.Experiment(
+                path=tc.Path(rate="20Mbps", rtt="40ms", loss="0.5%"),
+                flows=[tc.Flow(cc=choice)],
+                duration="10s",
+            ),
+            progress=False,
+        )
+        for choice in (cc, "ns3::TcpWestwoodPlus")
+    )
+    assert unfiltered.digest() != filtered.digest()
+
+
+def test_other_names_are_refused_with_those_there_are():
+    with pytest.raises(tc.ConfigError, match="one of 'None', 'Tustin'"):
+        tc.Flow(cc={"name": "ns3::TcpWestwoodPlus", "FilterType": "Kalman"})

@@ -142,6 +142,11 @@ ARRIVALS = {
     "direction": ("down", lambda spec: spec.download, True),
     "tcp.mss": (1000, lambda spec: spec.tcp.mss, 1000),
     "tcp.timestamps": (False, lambda spec: (spec.tcp.mss, spec.tcp.header_bytes), (1460, 40)),
+    "tcp.window_scaling": (
+        False,
+        lambda spec: (spec.tcp.receive_window, spec.tcp.window_scale, spec.tcp.syn_bytes),
+        (65_160, 0, 56),
+    ),
     "tcp.initial_window": (4, lambda spec: spec.tcp.initial_window, 4),
     "tcp.min_rto": ("1s", lambda spec: spec.tcp.min_rto, 10**9),
     "tcp.delayed_ack": ("1ms", lambda spec: spec.tcp.delayed_ack, 10**6),

@@ -51,7 +51,8 @@ class Hosts(Model):
 
     kernel: KernelVersion = Field("6.18", description="Linux version, for buffers and their use")
     tcp_rmem: SocketBuffer | None = Field(
-        None, description="net.ipv4.tcp_rmem, the maximum; not given: the kernel's own"
+        None,
+        description="net.ipv4.tcp_rmem, the maximum; not given: the kernel's own, for this memory",
     )
     tcp_wmem: SocketBuffer = Field(4 * 2**20, description="net.ipv4.tcp_wmem, the maximum")
     tcp_adv_win_scale: Annotated[int, whole(-31, 31)] | None = Field(

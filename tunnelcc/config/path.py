@@ -95,7 +95,8 @@ class Path(Model):
     )
     ecn_threshold: QueueRoom | None = Field(
         None,
-        description="drop-tail queue above which packets of tcp.ecn are marked; not given: never",
+        description="drop-tail queue above which packets of tcp.ecn and of ns3::TcpDctcp are "
+        "marked; not given: never",
     )
     mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] = Field(
         1500,

@@ -78,7 +78,7 @@ def variables(experiment: Experiment) -> dict[str, float]:
         "rtt": path.rtt,
         "loss": path.loss,
         "bdp": path.rate * path.rtt / 8,
-        "window": derived.receive_window(receiver),
+        "window": derived.receive_window(experiment),
         "rmem": derived.tcp_rmem(receiver),
         "mss": mss,
         "packet": mss + experiment.tcp.header_bytes,

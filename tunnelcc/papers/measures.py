@@ -64,7 +64,7 @@ def _carrier_retransmits(result: Result, quantity: Quantity) -> float:
 
 def _window_share(result: Result, quantity: Quantity) -> float:
     """Mean over flows of the most data in flight after the warm-up / receive window."""
-    window = derived.receive_window(derived.sides(result.experiment)[1])
+    window = derived.receive_window(result.experiment)
     measured = np.asarray(result.raw.time) > result.experiment.warmup
     peaks = [
         float(np.max(np.asarray(result.path_leg(legs).in_flight)[measured], initial=0))
