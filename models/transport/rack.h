@@ -24,20 +24,24 @@ namespace tunnelcc
 class Rack
 {
   public:
-    /// `segment` was delivered (RFC 8985, step 2).
+    /**
+     * `segment` was delivered (RFC 8985, steps 2 and 3).
+     * \param isOriginal for a retransmitted segment: the ACK echoes a timestamp of before
+     */
     void OnDelivered(int64_t now,
                      uint64_t number,
                      const Segment& segment,
                      int64_t minRtt,
-                     uint64_t fack)
+                     uint64_t fack,
+                     bool isOriginal)
     {
         int64_t rtt = now - segment.sentTime;
         bool isRetransmitted = segment.Has(Segment::EVER_RETRANSMITTED);
         if (!isRetransmitted && number < fack)
         {
-            m_hasReordering = true;
+            OnReordering(number, fack);
         }
-        if (isRetransmitted && rtt < minRtt)
+        if (isRetransmitted && (isOriginal || rtt < minRtt))
         {
             return; // the original arrived, not the retransmission
         }
@@ -49,15 +53,41 @@ class Rack
         }
     }
 
+    /// Segment `number` arrived after the one before `fack`, without having been retransmitted by
+    /// then (Linux tcp_check_sack_reordering()).
+    void OnReordering(uint64_t number, uint64_t fack)
+    {
+        m_hasReordering = true;
+        m_degree = std::max(m_degree, std::min(fack - number, MAX_DEGREE));
+    }
+
+    /// Whether segments were overtaken by more than those that make a loss likely.
+    bool IsReorderingHigh() const
+    {
+        return m_degree > DUP_THRESH;
+    }
+
+    /// A D-SACK showed a needless retransmission. As in Linux since 5.15, it counts only where
+    /// reordering was seen before.
+    void OnDuplicate()
+    {
+        m_hasDuplicate |= m_hasReordering;
+    }
+
     /**
-     * A D-SACK showed a needless retransmission: widen the window, once a round trip (step 4). As
-     * in Linux since 5.15, only where reordering was seen.
+     * An ACK delivered something: if there was a D-SACK, widen the window, once a round trip
+     * (step 4; Linux tcp_rack_update_reo_wnd()).
      * \param priorDelivered delivered count when the segment just delivered was sent
      * \param delivered delivered count now
      */
-    void OnDuplicate(uint64_t priorDelivered, uint64_t delivered)
+    void UpdateWindow(uint64_t priorDelivered, uint64_t delivered)
     {
-        if (!m_hasReordering || priorDelivered < m_widenAfter)
+        if (!m_hasDuplicate)
+        {
+            return;
+        }
+        m_hasDuplicate = false;
+        if (priorDelivered < m_widenAfter)
         {
             return;
         }
@@ -66,13 +96,20 @@ class Rack
         m_persist = PERSIST_RECOVERIES;
     }
 
-    /// A recovery ended: after 16 of them without a D-SACK the window is narrow again.
+    /// A recovery ended that was not needless: after 16 of them without a D-SACK the window is
+    /// narrow again.
     void OnRecoveryEnd()
     {
         if (m_persist > 0 && --m_persist == 0)
         {
             m_windowSteps = 1;
         }
+    }
+
+    /// A recovery was undone because D-SACKs reported all its retransmissions: it does not count.
+    void OnNeedlessRecovery()
+    {
+        m_persist = std::min(m_persist + 1, PERSIST_RECOVERIES);
     }
 
     int64_t ReorderingWindow(const TcpState& state, uint32_t sackedOut) const
@@ -130,6 +167,16 @@ class Rack
         return latest;
     }
 
+    /// A time-out came although so many SACKs had: overtaking is rarer than it seemed (Linux
+    /// tcp_enter_loss()).
+    void OnTimeoutInDisorder(uint32_t sackedOut)
+    {
+        if (sackedOut >= DUP_THRESH)
+        {
+            m_degree = DUP_THRESH;
+        }
+    }
+
     /// On a time-out: the first segment is lost, and all sent more than an RTT ago (step 6.3).
     /// \param onLost called as (number) after each segment marked
     template <class OnLost>
@@ -153,6 +200,7 @@ class Rack
     static constexpr uint32_t DUP_THRESH = 3;     //!< RFC 8985, section 3.3
     static constexpr int MAX_WINDOW_STEPS = 255;  //!< as Linux's 8-bit counter
     static constexpr int PERSIST_RECOVERIES = 16; //!< RFC 8985, section 6.2, step 4
+    static constexpr uint64_t MAX_DEGREE = 300;   //!< Linux sysctl tcp_max_reordering
 
     static bool WasSentAfter(int64_t time1, uint64_t number1, int64_t time2, uint64_t number2)
     {
@@ -170,7 +218,9 @@ class Rack
     int64_t m_rtt{0};       //!< RTT of the latest delivery
     int64_t m_patience{0};  //!< how long a segment may take, ns
     bool m_hasReordering{false};
-    int m_windowSteps{1}; //!< quarter min-RTTs
+    bool m_hasDuplicate{false};    //!< a D-SACK is yet to widen the window
+    uint64_t m_degree{DUP_THRESH}; //!< segments by which one was overtaken, the most
+    int m_windowSteps{1};          //!< quarter min-RTTs
     int m_persist{0};
     uint64_t m_widenAfter{0};
 };

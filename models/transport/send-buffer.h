@@ -30,6 +30,12 @@ class SendBuffer
         Resize(capacity);
     }
 
+    /// Whether a writer waits for room (Linux SOCK_NOSPACE).
+    bool IsWriterBlocked() const
+    {
+        return m_isWriterBlocked;
+    }
+
     /// Whether a writer waits for room that a larger buffer would give it.
     bool WantsToExpand() const
     {

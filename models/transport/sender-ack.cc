@@ -4,6 +4,7 @@
 #include "sender.h"
 
 #include <algorithm>
+#include <utility>
 
 /**
  * \file
@@ -26,6 +27,11 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     uint64_t lostBefore = m_lost;
     bool wasOtherTimer = m_reordering.deadline != NEVER || m_probe.deadline != NEVER;
     uint64_t bytesBefore = m_buffer.Acked();
+    bool isOfProbe = packet.isDuplicate && IsOfProbe(m_board.Expand(blocks->begin[0]));
+    if (packet.isDuplicate)
+    {
+        OnDuplicate(m_board.Expand(blocks->begin[0]), isOfProbe);
+    }
 
     AckSummary summary = ProcessAcknowledgement(now, ack, packet, blocks);
     m_windowEdge = std::max(m_windowEdge, m_buffer.Acked() + packet.window);
@@ -41,32 +47,23 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     event.rate = m_rate.OnAckEnd(now, summary.delivered > 0);
     event.isAckDelayed = packet.sackBlocks == 0 && m_buffer.Acked() - bytesBefore < m_spec.mss &&
                          IsAnswerToLoneSegment(summary, event.rate);
-    bool isProbeDuplicate = packet.isDuplicate && IsOfProbe(m_board.Expand(blocks->begin[0]));
-    if (packet.isDuplicate)
+    if (m_rate.SampledSegment())
     {
-        OnDuplicate(m_board.Expand(blocks->begin[0]), isProbeDuplicate, event.rate);
-    }
-    if (m_board.LostOut() + m_board.SackedOut() + summary.delivered > 0)
-    {
-        DetectLoss(now);
+        m_rack.UpdateWindow(event.rate.priorDelivered, m_state.delivered);
     }
     if (m_probeEnd)
     {
-        EndTailLossProbe(now, ack, isProbeDuplicate);
+        EndTailLossProbe(now, ack, isOfProbe);
     }
-    UpdateState(now, lostBefore, summary, packet.timestamp);
+    UpdateState(now, summary, packet);
     CompleteRateSample(event.rate);
-    if (packet.isEce)
-    {
-        OnEcnEcho(now);
-    }
     event.hasEcnEcho = packet.isEce;
     event.newlyLost = static_cast<uint32_t>(m_lost - lostBefore);
     RunCongestionControl(summary, event);
 
     RestartRto(now, summary, wasOtherTimer);
     TrySend(now);
-    if (m_defersRetransmits)
+    if (std::exchange(m_defersRetransmits, false))
     {
         EndDeferral(now);
     }
@@ -82,14 +79,17 @@ Sender::ProcessAcknowledgement(int64_t now,
                                const SackBlocks* blocks)
 {
     AckSummary summary;
+    // Linux tcp_dsack_seen(): a needless retransmission is a delivery.
+    m_state.delivered += packet.isDuplicate;
+    summary.delivered = packet.isDuplicate && m_board.PacketsOut() > 0;
     const uint64_t una = m_board.Una();
     const uint64_t fack = m_board.Fack();
     m_rate.OnAckBegin();
     auto onDelivered =
-        [&](uint64_t number, const Segment& segment, int64_t& oldest, int64_t& latest) {
+        [&](uint64_t number, const Segment& segment, int64_t& oldest, int64_t& latest, bool isOld) {
             ++summary.delivered;
             m_rate.OnDelivered(number, segment);
-            m_rack.OnDelivered(now, number, segment, m_state.minRtt, fack);
+            m_rack.OnDelivered(now, number, segment, m_state.minRtt, fack, isOld);
             if (!segment.Has(Segment::EVER_RETRANSMITTED))
             {
                 oldest = oldest < 0 ? segment.sentTime : oldest;
@@ -101,22 +101,35 @@ Sender::ProcessAcknowledgement(int64_t now,
     uint32_t sackedBefore = m_board.SackedOut();
     for (uint32_t i = packet.isDuplicate; i < packet.sackBlocks; ++i)
     {
-        m_board.Sack(m_board.Expand(blocks->begin[i]),
-                     m_board.Expand(blocks->end[i]),
-                     [&](uint64_t number, const Segment& segment) {
-                         onDelivered(number, segment, summary.oldestSacked, summary.latestSacked);
-                     });
+        m_board.Sack(
+            m_board.Expand(blocks->begin[i]),
+            m_board.Expand(blocks->end[i]),
+            [&](uint64_t number, const Segment& segment) {
+                onDelivered(number, segment, summary.oldestSacked, summary.latestSacked, false);
+            });
     }
     summary.sacked = m_board.SackedOut() - sackedBefore;
     m_board.AcknowledgeTo(
         ack,
         [&](uint64_t number, const Segment& segment) {
-            summary.ackedRetransmitted |= segment.Has(Segment::EVER_RETRANSMITTED);
-            onDelivered(number, segment, summary.oldestSent, summary.latestSent);
+            bool isRetransmitted = segment.Has(Segment::EVER_RETRANSMITTED);
+            summary.ackedRetransmitted |= isRetransmitted;
+            onDelivered(number,
+                        segment,
+                        summary.oldestSent,
+                        summary.latestSent,
+                        isRetransmitted && IsBefore(packet, segment.sentTime));
         },
         [&](const Segment& segment) { m_buffer.OnAcked(segment.length); });
     summary.cumulative = static_cast<uint32_t>(ack - una);
     return summary;
+}
+
+bool
+Sender::IsBefore(const Packet& ack, int64_t time) const
+{
+    // Linux tcp_skb_spurious_retrans()
+    return m_hasTimestamps && static_cast<int32_t>(ack.timestamp - TimestampClock(time)) < 0;
 }
 
 int64_t
@@ -206,7 +219,10 @@ Sender::RunCongestionControl(const AckSummary& summary, const AckEvent& event)
         bool isSafe = summary.cumulative > 0 && event.newlyLost == 0;
         m_state.cwnd = m_prr.Cwnd(m_state.ssthresh, m_state.inFlight, summary.delivered, isSafe);
     }
-    bool mayGrow = !isReducing && summary.cumulative > 0;
+    // Linux tcp_may_raise_cwnd(): with much reordering, SACKs are progress, too.
+    bool isProgress = summary.cumulative > 0 || (summary.sacked > 0 && m_rack.IsReorderingHigh());
+    bool mayGrow = !isReducing && isProgress;
+    m_cwndTime = mayGrow ? event.now : m_cwndTime;
     m_congestion->OnAck(m_state, event, mayGrow);
 }
 

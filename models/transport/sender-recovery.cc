@@ -4,6 +4,7 @@
 #include "sender.h"
 
 #include <algorithm>
+#include <optional>
 
 /**
  * \file
@@ -12,61 +13,134 @@
 namespace tunnelcc
 {
 
-void
+bool
 Sender::DetectLoss(int64_t now)
 {
+    uint32_t retransmittedBefore = m_board.RetransmittedOut();
     m_reordering = {
         m_rack.DetectLoss(now, m_board, m_state, [&](uint64_t number) { NoteLoss(now, number); }),
         now};
+    return m_board.RetransmittedOut() < retransmittedBefore;
 }
 
 void
-Sender::UpdateState(int64_t now, uint64_t lostBefore, const AckSummary& summary, uint32_t echo)
+Sender::UpdateState(int64_t now, const AckSummary& summary, const Packet& ack)
 {
     // Linux tcp_fastretrans_alert()
-    bool isOriginalAcked = m_hasTimestamps && m_undo.IsOriginalAcked(echo);
+    if (ack.isEce)
+    {
+        m_undo.Withhold();
+    }
+    auto echo = m_hasTimestamps ? std::optional(ack.timestamp) : std::nullopt;
+    bool isOriginalAcked = m_undo.IsOriginalAcked(echo);
     bool isNeedless = isOriginalAcked || m_undo.IsAllDuplicate();
-    if (m_state.caState == CaState::LOSS)
+    if (m_board.Una() >= m_recoveryEnd)
     {
+        LeaveReduction(now, isNeedless);
+    }
+    switch (m_state.caState)
+    {
+    case CaState::RECOVERY:
+        UpdateRecovery(now, summary, isOriginalAcked);
+        break;
+    case CaState::LOSS:
         UpdateLoss(now, summary, isNeedless);
-    }
-    else if (m_state.caState == CaState::CWR)
-    {
-        // The first segment beyond the end tells the peer; until it is answered, echoes are old.
-        if (m_board.Una() > m_recoveryEnd)
+        if (DetectLoss(now) || m_state.caState != CaState::LOSS)
         {
-            EndReduction(now);
+            UpdateQuiet(now);
         }
+        break;
+    default:
+        UpdateQuiet(now);
     }
-    else if (m_state.caState == CaState::RECOVERY && m_board.Una() >= m_recoveryEnd)
+    if (ack.isEce)
+    {
+        OnEcnEcho(now);
+    }
+}
+
+void
+Sender::LeaveReduction(int64_t now, bool isNeedless)
+{
+    if (m_state.caState == CaState::RECOVERY)
     {
         isNeedless ? UndoReduction(now) : EndReduction(now);
     }
-    else if (m_undo.IsAllDuplicate())
+    else if (m_state.caState == CaState::CWR && m_board.Una() > m_recoveryEnd)
     {
-        UndoReduction(now);
+        // The first segment beyond the end tells the peer; until it is answered, echoes are old.
+        EndReduction(now);
     }
-    else if (m_state.caState == CaState::RECOVERY && isOriginalAcked && summary.cumulative > 0 &&
-             m_board.RetransmittedOut() == 0)
+}
+
+void
+Sender::UpdateRecovery(int64_t now, const AckSummary& summary, bool isOriginalAcked)
+{
+    if (summary.cumulative > 0 && isOriginalAcked)
     {
+        // Linux tcp_try_undo_partial(): what was retransmitted had only been overtaken.
+        m_rack.OnReordering(m_board.Una() - summary.cumulative, m_board.Fack());
+        if (m_board.RetransmittedOut() > 0)
+        {
+            m_defersRetransmits = true; // the others may have been, too
+            m_reordering.deadline = NEVER;
+            return;
+        }
         m_board.UnmarkLost();
         UndoReduction(now);
     }
-    if (m_state.caState >= CaState::RECOVERY)
+    UndoDuplicates(now);
+    DetectLoss(now);
+    if (m_state.caState != CaState::RECOVERY && m_board.LostOut() > 0)
     {
-        return;
+        EnterReduction(now, CaState::RECOVERY);
     }
-    if (m_lost > lostBefore || m_board.LostOut() > 0)
+}
+
+void
+Sender::UpdateQuiet(int64_t now)
+{
+    if (m_state.caState <= CaState::DISORDER)
     {
+        UndoDuplicates(now);
+    }
+    DetectLoss(now);
+    if (m_board.LostOut() > 0)
+    {
+        m_defersRetransmits = false;
         EnterReduction(now, CaState::RECOVERY);
     }
     else if (m_state.caState != CaState::CWR)
     {
-        CaState state = m_board.SackedOut() > 0 ? CaState::DISORDER : CaState::OPEN;
-        if (state != m_state.caState)
-        {
-            SetCaState(state, now);
-        }
+        KeepQuiet(now);
+    }
+}
+
+void
+Sender::UndoDuplicates(int64_t now)
+{
+    if (m_undo.IsAllDuplicate())
+    {
+        m_rack.OnNeedlessRecovery(); // Linux tcp_try_undo_dsack()
+        UndoReduction(now);
+    }
+}
+
+void
+Sender::KeepQuiet(int64_t now)
+{
+    // Linux tcp_try_keep_open(), tcp_any_retrans_done()
+    uint32_t left = m_board.SackedOut() + m_board.LostOut() + m_board.RetransmittedOut();
+    bool hasRetransmitted =
+        m_board.PacketsOut() > 0 && m_board.At(m_board.Una()).Has(Segment::EVER_RETRANSMITTED);
+    if (m_board.RetransmittedOut() == 0 && !hasRetransmitted)
+    {
+        m_undo.ForgetRetransmissions();
+    }
+    CaState state = left > 0 || hasRetransmitted ? CaState::DISORDER : CaState::OPEN;
+    if (state != m_state.caState)
+    {
+        SetCaState(state, now);
     }
 }
 
@@ -106,8 +180,7 @@ Sender::UpdateLoss(int64_t now, const AckSummary& summary, bool isNeedless)
 void
 Sender::EndDeferral(int64_t now)
 {
-    m_defersRetransmits = false;
-    if (m_board.Nxt() <= m_recoveryEnd)
+    if (m_state.caState == CaState::LOSS && m_board.Nxt() <= m_recoveryEnd)
     {
         m_isFrtoOn = false; // nothing new could be sent to test the path with
         TrySend(now);
@@ -117,10 +190,13 @@ Sender::EndDeferral(int64_t now)
 void
 Sender::OnEcnEcho(int64_t now)
 {
-    // RFC 3168, section 6.1.2; Linux tcp_enter_cwr(): once a window of data, as for a loss.
+    // RFC 3168, section 6.1.2; Linux tcp_enter_cwr(): once a window of data, as for a loss; and
+    // what was reduced stays so.
+    m_undo.Withhold();
     if (m_state.caState < CaState::CWR)
     {
         m_owesCwr = true;
+        m_undo.Disarm();
         EnterReduction(now, CaState::CWR);
     }
 }
@@ -132,13 +208,19 @@ Sender::IsOfProbe(uint64_t duplicate) const
 }
 
 void
-Sender::OnDuplicate(uint64_t number, bool isOfProbe, const RateSample& rate)
+Sender::OnDuplicate(uint64_t number, bool isOfProbe)
 {
-    // Linux tcp_dsack_seen()
+    // Linux tcp_dsack_seen(), tcp_sacktag_one()
     m_undo.OnDuplicate(number);
     if (!isOfProbe)
     {
-        m_rack.OnDuplicate(rate.priorDelivered, m_state.delivered);
+        m_rack.OnDuplicate();
+    }
+    const bool isOut = number >= m_board.Una() && number < m_board.Nxt();
+    if (isOut && m_board.At(number).Has(Segment::SACKED) &&
+        m_board.At(number).Has(Segment::EVER_RETRANSMITTED))
+    {
+        m_rack.OnReordering(number, m_board.Fack()); // the original was late, not lost
     }
 }
 
@@ -169,10 +251,6 @@ Sender::SetCaState(CaState state, int64_t now)
     SyncState();
     m_congestion->OnCaState(m_state, state, now);
     m_state.caState = state;
-    if (state == CaState::OPEN)
-    {
-        m_undo.ForgetRetransmissions();
-    }
 }
 
 void
@@ -184,6 +262,7 @@ Sender::EnterReduction(int64_t now, CaState state)
     }
     if (m_state.caState == CaState::CWR)
     {
+        m_undo.Withhold();
         SetCaState(state, now); // the window is being reduced already
         return;
     }
@@ -202,9 +281,13 @@ Sender::EndReduction(int64_t now)
     if (!m_hasCongControl && !wasLoss && m_state.ssthresh < INFINITE_SSTHRESH)
     {
         m_state.cwnd = m_state.ssthresh;
+        m_cwndTime = now;
     }
-    m_rack.OnRecoveryEnd();
-    SetCaState(m_board.SackedOut() > 0 ? CaState::DISORDER : CaState::OPEN, now);
+    if (m_state.caState >= CaState::RECOVERY)
+    {
+        m_rack.OnRecoveryEnd(); // Linux tcp_try_undo_recovery()
+    }
+    KeepQuiet(now);
 }
 
 void
@@ -213,14 +296,17 @@ Sender::UndoReduction(int64_t now)
     // Linux tcp_undo_cwnd_reduction()
     ++m_counters.undos;
     SyncState();
-    m_state.cwnd = m_congestion->GetUndoCwnd(m_state, m_undo.PriorCwnd());
-    m_state.ssthresh = std::max(m_state.ssthresh, m_undo.PriorSsThresh());
+    if (m_undo.Restores())
+    {
+        m_state.cwnd = m_congestion->GetUndoCwnd(m_state, m_undo.PriorCwnd());
+        m_state.ssthresh = std::max(m_state.ssthresh, m_undo.PriorSsThresh());
+    }
+    m_cwndTime = now;
     m_undo.Disarm();
     m_isFrtoOn = false;
     if (m_state.caState >= CaState::CWR)
     {
-        m_rack.OnRecoveryEnd();
-        SetCaState(m_board.SackedOut() > 0 ? CaState::DISORDER : CaState::OPEN, now);
+        KeepQuiet(now);
     }
 }
 
@@ -229,7 +315,8 @@ Sender::BeginUndo()
 {
     // Linux tcp_init_undo(), tcp_current_ssthresh()
     uint32_t ssthresh = std::max(m_state.ssthresh, m_state.cwnd / 2 + m_state.cwnd / 4);
-    m_undo.Begin(m_board.Una(), m_board.RetransmittedOut(), m_state.cwnd, ssthresh);
+    uint32_t probes = m_probeEnd && m_probeRetransmitted;
+    m_undo.Begin(m_board.Una(), m_board.RetransmittedOut() + probes, m_state.cwnd, ssthresh);
 }
 
 } // namespace tunnelcc

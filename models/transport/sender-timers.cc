@@ -163,7 +163,7 @@ Sender::OnProbeTimeout(int64_t now)
         {
             return;
         }
-        Retransmit(now, last);
+        Retransmit(now, last, true);
     }
     m_probeEnd = m_board.Nxt();
     ArmRto(now, now);
@@ -176,7 +176,10 @@ Sender::OnRetransmissionTimeout(int64_t now)
     ++m_counters.rtos;
     m_rtt.BackOff();
     m_reordering.deadline = m_probe.deadline = NEVER;
-    m_probeEnd = 0;
+    if (m_state.caState <= CaState::DISORDER)
+    {
+        m_rack.OnTimeoutInDisorder(m_board.SackedOut());
+    }
     m_rack.OnTimeout(now, m_board, m_state, [&](uint64_t number) { NoteLoss(now, number); });
     bool isRepeated = m_timedOut == m_board.Una(); // icsk_retransmits
     bool isNewEpisode = m_state.caState < CaState::CWR || m_board.Una() >= m_recoveryEnd ||
@@ -190,7 +193,9 @@ Sender::OnRetransmissionTimeout(int64_t now)
         SyncState();
         m_state.ssthresh = m_congestion->GetSsThresh(m_state, now);
     }
+    m_probeEnd = 0;
     m_state.cwnd = m_board.InFlight() + 1;
+    m_cwndTime = now;
     SetCaState(CaState::LOSS, now);
     Retransmit(now, m_board.Una());
 }

@@ -43,10 +43,15 @@ Sender::SyncState()
     m_state.sndNxt = m_board.Nxt();
     m_state.lost = m_lost;
     m_state.nextSendTime = m_pacer.NextSend();
-    // Linux tcp_is_cwnd_limited(); algorithms with cong_control read tp->is_cwnd_limited itself.
-    m_state.isCwndLimited = !m_hasCongControl && m_state.InSlowStart()
-                                ? m_state.cwnd < 2 * m_state.maxPacketsOut
-                                : m_isCwndLimited;
+    // Algorithms with cong_control read tp->is_cwnd_limited itself.
+    m_state.isCwndLimited = m_hasCongControl ? m_isCwndLimited : IsCwndLimited();
+}
+
+bool
+Sender::IsCwndLimited() const
+{
+    // Linux tcp_is_cwnd_limited(): in slow start, half of the window is enough.
+    return m_isCwndLimited || (m_state.InSlowStart() && m_state.cwnd < 2 * m_state.maxPacketsOut);
 }
 
 void
@@ -156,7 +161,8 @@ Sender::CheckIdleRestart(int64_t now)
         idle -= rto;
     }
     m_state.cwnd = std::max(m_state.cwnd, restart);
-    m_lastSendTime = now;
+    m_lastSendTime = m_cwndTime = now;
+    m_cwndUsed = 0;
 }
 
 void
@@ -168,7 +174,7 @@ Sender::TrySend(int64_t now)
         m_pacingTimer.Set(m_pacer.NextSend());
         if (m_board.InFlight() >= m_state.cwnd)
         {
-            ValidateCwnd(true);
+            ValidateCwnd(now, true);
         }
         return;
     }
@@ -177,7 +183,7 @@ Sender::TrySend(int64_t now)
     bool isLimited = burst.isLimited || m_board.InFlight() >= m_state.cwnd;
     if (burst.segments > 0 || isLimited)
     {
-        ValidateCwnd(isLimited);
+        ValidateCwnd(now, isLimited);
     }
     if (burst.segments == 0)
     {
@@ -371,7 +377,7 @@ Sender::SendNew(int64_t now, bool fillsWindow, bool isPushed)
 }
 
 void
-Sender::Retransmit(int64_t now, uint64_t number)
+Sender::Retransmit(int64_t now, uint64_t number, bool isProbe)
 {
     AnnounceTransmission(now);
     if (number == m_board.Una() && m_reordering.deadline == NEVER)
@@ -379,7 +385,10 @@ Sender::Retransmit(int64_t now, uint64_t number)
         ArmRto(now, now); // Linux tcp_xmit_retransmit_queue()
     }
     m_board.Retransmit(number);
-    m_undo.OnRetransmit(TimestampClock(now));
+    if (!isProbe)
+    {
+        m_undo.OnRetransmit(TimestampClock(now));
+    }
     ++m_counters.retransmits;
     Transmit(now, number, m_board.At(number), false);
 }
@@ -411,7 +420,7 @@ Sender::Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle)
 }
 
 void
-Sender::ValidateCwnd(bool isLimited)
+Sender::ValidateCwnd(int64_t now, bool isLimited)
 {
     // Linux tcp_cwnd_validate(): remember the most that a round of data had outstanding.
     uint32_t out = m_board.PacketsOut();
@@ -422,6 +431,36 @@ Sender::ValidateCwnd(bool isLimited)
         m_state.maxPacketsOut = out;
         m_cwndUsageEnd = m_board.Nxt();
     }
+    if (IsCwndLimited())
+    {
+        m_cwndUsed = 0;
+        m_cwndTime = now;
+        return;
+    }
+    m_cwndUsed = std::max(m_cwndUsed, out);
+    if (!m_hasCongControl && now - m_cwndTime >= m_rtt.Rto())
+    {
+        ShrinkUnusedCwnd(now);
+    }
+}
+
+void
+Sender::ShrinkUnusedCwnd(int64_t now)
+{
+    // RFC 2861 as in Linux tcp_cwnd_application_limited(). As tcp_cong_avoid() sets the time anew
+    // with each ACK of new data, windows shrink only where such ACKs stay away.
+    m_cwndTime = now;
+    if (m_state.caState != CaState::OPEN || m_buffer.IsWriterBlocked())
+    {
+        return;
+    }
+    uint32_t used = std::max(m_cwndUsed, m_spec.initialWindow);
+    if (used < m_state.cwnd)
+    {
+        m_state.ssthresh = std::max(m_state.ssthresh, m_state.cwnd / 2 + m_state.cwnd / 4);
+        m_state.cwnd = (m_state.cwnd + used) / 2;
+    }
+    m_cwndUsed = 0;
 }
 
 } // namespace tunnelcc

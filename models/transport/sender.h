@@ -202,10 +202,14 @@ class Sender
     /// Whether the next new segment completes a super-segment that has `filled` segments.
     bool CompletesBurst(uint32_t filled, uint32_t perBurst) const;
     bool SendNew(int64_t now, bool fillsWindow = false, bool isPushed = false);
-    void Retransmit(int64_t now, uint64_t number);
+    /// Send a segment again. \param isProbe as a tail loss probe
+    void Retransmit(int64_t now, uint64_t number, bool isProbe = false);
     void AnnounceTransmission(int64_t now);
     void Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle);
-    void ValidateCwnd(bool isLimited);
+    bool IsCwndLimited() const;
+    void ValidateCwnd(int64_t now, bool isLimited);
+    /// The window was not used up for long: take it half way to what was used of it.
+    void ShrinkUnusedCwnd(int64_t now);
     uint64_t InitialSendBuffer() const;
     bool MayExpandBuffer() const;
     uint64_t SendBufferFor(uint32_t cwnd) const;
@@ -217,19 +221,31 @@ class Sender
                                       uint64_t ack,
                                       const Packet& packet,
                                       const SackBlocks* blocks);
+    /// Whether the ACK echoes a timestamp of before `time` ns.
+    bool IsBefore(const Packet& ack, int64_t time) const;
     int64_t UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo);
     bool IsAnswerToLoneSegment(const AckSummary& summary, const RateSample& rate) const;
     void RestartRto(int64_t now, const AckSummary& summary, bool wasOtherTimer);
     bool RestartsRto(const AckSummary& summary);
     /// Whether a D-SACK of the segment answers the tail loss probe.
     bool IsOfProbe(uint64_t duplicate) const;
-    void OnDuplicate(uint64_t number, bool isOfProbe, const RateSample& rate);
+    void OnDuplicate(uint64_t number, bool isOfProbe);
     void OnEcnEcho(int64_t now);
     void RunCongestionControl(const AckSummary& summary, const AckEvent& event);
 
     // Recovery
-    void DetectLoss(int64_t now);
-    void UpdateState(int64_t now, uint64_t lostBefore, const AckSummary& summary, uint32_t echo);
+    /// Mark what is lost by now. \returns whether a retransmission is
+    bool DetectLoss(int64_t now);
+    void UpdateState(int64_t now, const AckSummary& summary, const Packet& ack);
+    /// All that was out when the reduction began is acknowledged.
+    void LeaveReduction(int64_t now, bool isNeedless);
+    void UpdateRecovery(int64_t now, const AckSummary& summary, bool isOriginalAcked);
+    /// Not in recovery: see whether it is to begin.
+    void UpdateQuiet(int64_t now);
+    /// Undo the latest reduction if D-SACKs reported all its retransmissions.
+    void UndoDuplicates(int64_t now);
+    /// Be in OPEN, or in DISORDER while anything is unusual.
+    void KeepQuiet(int64_t now);
     void UpdateLoss(int64_t now, const AckSummary& summary, bool isNeedless);
     void EndDeferral(int64_t now);
     void EndTailLossProbe(int64_t now, uint64_t ack, bool isDuplicate);
@@ -292,6 +308,8 @@ class Sender
     int64_t m_lastSendTime{0};
     bool m_isCwndLimited{false};     //!< since the last full round of data
     uint64_t m_cwndUsageEnd{0};      //!< segment that ends the current round for ValidateCwnd()
+    uint32_t m_cwndUsed{0};          //!< most segments outstanding since the window was limiting
+    int64_t m_cwndTime{0};           //!< when the window changed, might have, or was limiting; ns
     uint64_t m_recoveryEnd{0};       //!< segment that ends recovery, loss or CWR (Linux high_seq)
     bool m_owesCwr{false};           //!< the next segment answers an ECN echo
     bool m_isFrtoOn{false};          //!< testing whether the time-out was spurious

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace tunnelcc
 {
@@ -21,15 +22,15 @@ class Undo
     /**
      * A reduction begins.
      * \param una first unacknowledged segment
-     * \param retransmittedOut retransmissions in flight
+     * \param retransmittedOut retransmissions in flight, a tail loss probe among them
      * \param cwnd window before the reduction, segments
      * \param ssthresh threshold before the reduction, segments
      */
     void Begin(uint64_t una, uint32_t retransmittedOut, uint32_t cwnd, uint32_t ssthresh)
     {
-        m_isArmed = true;
+        m_isArmed = m_restores = true;
         m_una = una;
-        m_retransmits = retransmittedOut > 0 ? retransmittedOut : -1;
+        m_retransmits = retransmittedOut > 0 ? int64_t{retransmittedOut} : -1;
         m_cwnd = cwnd;
         m_ssthresh = ssthresh;
     }
@@ -38,6 +39,19 @@ class Undo
     void Disarm()
     {
         m_isArmed = false;
+    }
+
+    /// The network has proven congestion otherwise: the window will stay as it is (Linux clears
+    /// prior_ssthresh).
+    void Withhold()
+    {
+        m_restores = false;
+    }
+
+    /// Whether the evidence, once complete, brings the window back.
+    bool Restores() const
+    {
+        return m_restores;
     }
 
     /// Nothing retransmitted is left: the next retransmission is the first again.
@@ -72,11 +86,12 @@ class Undo
         return m_isArmed && m_retransmits == 0;
     }
 
-    /// The ACK answers an original. \param echo timestamp that it echoes, ms
-    bool IsOriginalAcked(uint32_t echo) const
+    /// The ACK answers an original: nothing was retransmitted yet, or it is of before (Linux
+    /// tcp_packet_delayed()). \param echo timestamp that it echoes, ms; none: no timestamps
+    bool IsOriginalAcked(std::optional<uint32_t> echo) const
     {
-        return m_isArmed && m_hasRetransmitted &&
-               static_cast<int32_t>(echo - m_firstRetransmit) < 0;
+        return m_isArmed && (!m_hasRetransmitted ||
+                             (echo && static_cast<int32_t>(*echo - m_firstRetransmit) < 0));
     }
 
     /// Window before the reduction, segments.
@@ -93,6 +108,7 @@ class Undo
 
   private:
     bool m_isArmed{false};
+    bool m_restores{false};
     bool m_hasRetransmitted{false};
     uint32_t m_firstRetransmit{0}; //!< ms
     uint64_t m_una{0};

@@ -1,0 +1,162 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * What the transport does to windows that are not used (RFC 2861), and how much an ACK counts
+ * (RFC 3465). The RTT is 100 ms, the connection begins at 100 ms.
+ */
+#include "exchange.h"
+#include "sender-script.h"
+
+namespace
+{
+
+using namespace tunnelcc;
+
+class IdleRestartTest : public SimulationTestCase
+{
+  public:
+    IdleRestartTest()
+        : SimulationTestCase("An idle time-out halves the window, down to the initial one")
+    {
+    }
+
+  private:
+    /// Window with which data is sent so long after the last.
+    uint32_t CwndAfter(int64_t idle)
+    {
+        Exchange exchange;
+        exchange.client.control.cwnd = 80;
+        exchange.Connect();
+        exchange.WriteSegments(100 * MS, 80);
+        RunUntil(201 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Board().PacketsOut(), 0, "all");
+        int64_t rto = exchange.client.tcp.GetSender().Rto();
+        NS_TEST_EXPECT_MSG_EQ_TOL(rto, 300 * MS, MS, "SRTT and 200 ms");
+        exchange.WriteSegments(100 * MS + idle, 100);
+        uint32_t cwnd = exchange.client.State().cwnd;
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Board().InFlight(), cwnd, "sent");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().ssthresh,
+                              INFINITE_SSTHRESH,
+                              "slow start leads back");
+        ns3::Simulator::Destroy();
+        return cwnd;
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(CwndAfter(298 * MS), 80, "less than a time-out");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfter(305 * MS), 40, "one");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfter(605 * MS), 20, "two");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfter(905 * MS), 10, "three");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfter(60'000 * MS), 10, "never below ten");
+    }
+};
+
+class IdleBbrTest : public SimulationTestCase
+{
+  public:
+    IdleBbrTest()
+        : SimulationTestCase("Algorithms with cong_control keep their windows while idle")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        SenderScript script(Exchange::Spec(), std::make_unique<FixedWindow>(80), 100 * MS);
+        script.Write(100 * MS, 80);
+        script.Ack(200 * MS, 80);
+        script.Write(10'000 * MS, 100);
+        NS_TEST_EXPECT_MSG_EQ(script.sender.Board().InFlight(), 80, "as in Linux");
+    }
+};
+
+class UnusedWindowTest : public SimulationTestCase
+{
+  public:
+    UnusedWindowTest()
+        : SimulationTestCase("An unused window stays while ACKs come, and shrinks when they don't")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // Measured on Linux 6.18: 20 Mbit/s over a path of 40 ms, 70 segments in use of 794, for
+        // 20 s: tcp_cong_avoid() sets snd_cwnd_stamp with each ACK.
+        Exchange exchange;
+        exchange.client.control.cwnd = 40;
+        exchange.Connect();
+        for (int64_t time = 100; time < 5'000; time += 10)
+        {
+            exchange.WriteSegments(time * MS, 1);
+        }
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 40, "10 segments in use");
+
+        // tcp_cwnd_application_limited(): no ACK for a time-out, which a probe puts off.
+        RunUntil(6'000 * MS);
+        exchange.WriteSegments(6'000 * MS, 2);
+        RunUntil(6'110 * MS);
+        exchange.client.control.SetCwnd(40);
+        exchange.toServer.LoseNext(PacketKind::DATA, 3);
+        exchange.WriteSegments(6'150 * MS, 2);
+        RunUntil(6'400 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Counters().tailLossProbes, 1, "one");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 40, "250 ms without an ACK");
+        exchange.WriteSegments(6'420 * MS, 1);
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 25, "half way to the initial window");
+        exchange.WriteSegments(6'430 * MS, 1);
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().cwnd, 25, "once in a time-out");
+    }
+};
+
+class StretchAckTest : public SimulationTestCase
+{
+  public:
+    StretchAckTest()
+        : SimulationTestCase("In slow start an ACK of many segments counts for all of them")
+    {
+    }
+
+  private:
+    uint32_t CwndAfter(const std::string& name, uint32_t acked)
+    {
+        SenderScript script(Exchange::Spec(), MakeCongestionControl(name, {}, 0), 100 * MS);
+        script.Write(100 * MS, 100);
+        script.Ack(200 * MS, acked);
+        uint32_t cwnd = script.sender.State().cwnd;
+        ns3::Simulator::Destroy();
+        return cwnd;
+    }
+
+    void DoRun() override
+    {
+        // Linux tcp_slow_start(): RFC 3465 without its limit L of two segments (section 2.2).
+        for (const char* name : {"reno", "cubic"})
+        {
+            NS_TEST_EXPECT_MSG_EQ(CwndAfter(name, 1), 11, name);
+            NS_TEST_EXPECT_MSG_EQ(CwndAfter(name, 2), 12, name);
+            NS_TEST_EXPECT_MSG_EQ(CwndAfter(name, 10), 20, name);
+        }
+    }
+};
+
+class TransportWindowTestSuite : public ns3::TestSuite
+{
+  public:
+    TransportWindowTestSuite()
+        : ns3::TestSuite("tunnelcc-transport-window", Type::UNIT)
+    {
+        AddTestCase(new IdleRestartTest, Duration::QUICK);
+        AddTestCase(new IdleBbrTest, Duration::QUICK);
+        AddTestCase(new UnusedWindowTest, Duration::QUICK);
+        AddTestCase(new StretchAckTest, Duration::QUICK);
+    }
+};
+
+TransportWindowTestSuite g_transportWindowTestSuite;
+
+} // namespace
