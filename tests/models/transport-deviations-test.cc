@@ -9,6 +9,7 @@
  * 100 ms.
  */
 #include "exchange.h"
+#include "sender-script.h"
 #include "transport/rack.h"
 #include "transport/rtt-estimator.h"
 
@@ -251,6 +252,35 @@ class NeedlessRetransmissionTest : public SimulationTestCase
     }
 };
 
+class AnnouncedReductionTest : public SimulationTestCase
+{
+  public:
+    AnnouncedReductionTest()
+        : SimulationTestCase("Only a reduction that an ECN echo caused is announced to the peer")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        SenderScript script(Exchange::Spec(), MakeCongestionControl("reno", {}, 0), 100 * MS);
+        script.Write(100 * MS, 100);
+        script.Ack(200 * MS, 0, {{1, 5}});
+        NS_TEST_EXPECT_MSG_EQ((script.sender.State().caState == CaState::RECOVERY), true, "loss");
+        NS_TEST_EXPECT_MSG_EQ(script.sender.TakesCwr(), false, "tcp_ecn_queue_cwr() in Linux");
+        auto sent = static_cast<uint32_t>(script.sender.Board().Nxt());
+        script.Ack(300 * MS, sent);
+        Packet echo{};
+        echo.kind = PacketKind::ACK;
+        echo.segment = sent;
+        echo.window = 1 << 30;
+        echo.isEce = true;
+        script.sender.OnAck(301 * MS, echo, nullptr);
+        NS_TEST_EXPECT_MSG_EQ((script.sender.State().caState == CaState::CWR), true, "a mark");
+        NS_TEST_EXPECT_MSG_EQ(script.sender.TakesCwr(), true, "told");
+    }
+};
+
 class LastingMinRttTest : public SimulationTestCase
 {
   public:
@@ -293,6 +323,7 @@ class TransportDeviationsTestSuite : public ns3::TestSuite
         AddTestCase(new SackMemoryTest, Duration::QUICK);
         AddTestCase(new RttVarianceTest, Duration::QUICK);
         AddTestCase(new NeedlessRetransmissionTest, Duration::QUICK);
+        AddTestCase(new AnnouncedReductionTest, Duration::QUICK);
         AddTestCase(new LastingMinRttTest, Duration::QUICK);
     }
 };

@@ -18,7 +18,7 @@ def needless_retransmissions(cc: str, delay: str, seed: int = 1) -> tuple[int, i
 
 
 @pytest.mark.parametrize("cc", ["cubic", "reno", "bbr"])
-def test_rack_takes_to_reordering(cc):
+def test_rack_takes_to_reordering(cc: str) -> None:
     # 5 ms are within the window of a quarter of the least RTT (section 6.2, step 4): once that is
     # open, nothing is retransmitted for having been overtaken.
     needless, overtaken = needless_retransmissions(cc, "5ms")
@@ -27,7 +27,7 @@ def test_rack_takes_to_reordering(cc):
 
 
 @pytest.mark.parametrize("cc", ["cubic", "bbr"])
-def test_d_sacks_widen_the_window(cc):
+def test_d_sacks_widen_the_window(cc: str) -> None:
     # 15 ms are beyond 10 ms, but not beyond the 20 ms that one D-SACK makes of them.
     needless, overtaken = needless_retransmissions(cc, "15ms")
     assert overtaken > 100
