@@ -38,7 +38,7 @@ TUNNELS = {  # a relay, of datagrams, of a stream; and how fast the hosts are
 }
 REPEATS = 5
 IP_PACKET = 1500  # bytes
-WINDOW = 3 << 20  # bytes, what a flow of tunnelcc advertises by default
+WINDOW = 20 << 20  # bytes, what a flow of tunnelcc advertises by default
 BASELINE = (
     "The baseline is stock ns-3 (TcpSocketBase, ns3::TcpBbr) on the PyPI wheel, which is built "
     "with assertions and logging; an optimised source build of ns-3 is about 7× faster than it."
