@@ -111,28 +111,28 @@ EventLoop::SpillNear()
 {
     for (size_t i = 0; i < NEAR / 2; ++i)
     {
-        PushHeap(m_near[i]);
+        PushHeap(m_near[i].time, m_near[i].rank, m_near[i].source);
     }
     std::copy(m_near + NEAR / 2, m_near + NEAR, m_near);
     m_nearSize -= NEAR / 2;
 }
 
 void
-EventLoop::PushHeap(const Entry& entry)
+EventLoop::PushHeap(int64_t time, uint64_t rank, EventSource* source)
 {
     size_t i = m_heap.size();
-    m_heap.push_back(entry);
+    m_heap.emplace_back();
     while (i > 0)
     {
         size_t parent = (i - 1) / ARITY;
-        if (!Before(entry.time, entry.rank, m_heap[parent]))
+        if (!Before(time, rank, m_heap[parent]))
         {
             break;
         }
         m_heap[i] = m_heap[parent];
         i = parent;
     }
-    m_heap[i] = entry;
+    m_heap[i] = {time, rank, source};
 }
 
 EventLoop::Entry

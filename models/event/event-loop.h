@@ -83,7 +83,7 @@ class EventLoop final : public ns3::SimulatorImpl
         }
         else
         {
-            PushHeap({time, rank, source});
+            PushHeap(time, rank, source);
         }
     }
 
@@ -184,7 +184,7 @@ class EventLoop final : public ns3::SimulatorImpl
     }
 
     void SpillNear(); //!< Make room in front of the heap.
-    void PushHeap(const Entry& entry);
+    void PushHeap(int64_t time, uint64_t rank, EventSource* source);
     Entry PopHeap();
     ns3::EventId ScheduleForeign(uint32_t context, int64_t time, ns3::EventImpl* event);
     void Clear();

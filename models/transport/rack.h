@@ -129,23 +129,22 @@ class Rack
     template <class OnLost>
     int64_t DetectLoss(int64_t now, Scoreboard& board, const TcpState& state, OnLost&& onLost)
     {
+        if (!HasSuspect(board))
+        {
+            return NEVER;
+        }
         m_patience = m_rtt + ReorderingWindow(state, board.SackedOut());
-        while (board.InFlight() > 0)
+        do
         {
             uint64_t number = board.Oldest();
-            const Segment& segment = board.At(number);
-            if (!IsSuspect(number, segment))
-            {
-                break;
-            }
-            int64_t deadline = segment.sentTime + m_patience;
+            int64_t deadline = board.At(number).sentTime + m_patience;
             if (deadline > now)
             {
                 return deadline;
             }
             board.MarkLost(number);
             onLost(number);
-        }
+        } while (HasSuspect(board));
         return NEVER;
     }
 
@@ -211,6 +210,12 @@ class Rack
     bool IsSuspect(uint64_t number, const Segment& segment) const
     {
         return WasSentAfter(m_sentTime, m_number, segment.sentTime, number);
+    }
+
+    /// Whether the oldest transmission in flight is suspect.
+    bool HasSuspect(const Scoreboard& board) const
+    {
+        return board.InFlight() > 0 && IsSuspect(board.Oldest(), board.At(board.Oldest()));
     }
 
     int64_t m_sentTime{-1}; //!< transmission time of the latest-sent segment delivered

@@ -46,7 +46,7 @@ class RttEstimator
         }
         int64_t error = std::abs(rtt - m_srtt) - m_deviation;
         bool isDamped = rtt < m_srtt && error > 0;
-        m_deviation += error / (isDamped ? 32 : 4);
+        m_deviation += isDamped ? error / 32 : error / 4; // constants, which cost no division
         m_srtt += (rtt - m_srtt) / 8;
         m_largest = std::max(m_largest, 4 * m_deviation);
         m_variance = std::max(m_variance, m_largest);

@@ -36,7 +36,7 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     AckSummary summary = ProcessAcknowledgement(now, ack, packet, blocks);
     m_windowEdge = std::max(m_windowEdge, m_buffer.Acked() + packet.window);
     m_largestWindow = std::max(m_largestWindow, packet.window);
-    if (m_persistDeadline != NEVER && NewSegmentLength())
+    if (m_persistDeadline != NEVER && NewSegmentLength() > 0)
     {
         m_persistDeadline = NEVER; // Linux tcp_ack_probe()
         m_rtt.EndBackOff();

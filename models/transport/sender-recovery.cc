@@ -172,7 +172,7 @@ Sender::UpdateLoss(int64_t now, const AckSummary& summary, bool isNeedless)
     else if (isAdvanced)
     {
         m_recoveryEnd = m_board.Nxt();
-        m_defersRetransmits = NewSegmentLength().has_value();
+        m_defersRetransmits = NewSegmentLength() > 0;
         m_isFrtoOn = m_defersRetransmits;
     }
 }

@@ -40,7 +40,7 @@ Sender::UpdateTimer(int64_t now)
         }
         return;
     }
-    bool isWindowClosed = m_buffer.Unsent() > 0 && m_isEstablished && !NewSegmentLength();
+    bool isWindowClosed = m_buffer.Unsent() > 0 && m_isEstablished && NewSegmentLength() == 0;
     if (!isWindowClosed)
     {
         m_persistDeadline = NEVER;

@@ -254,7 +254,7 @@ Sender::SendBurst(int64_t now, uint32_t perBurst, bool isOne)
         else if (SendNew(now, false, filled > 0 && CompletesBurst(filled, perBurst)))
         {
             burst.bytes += m_buffer.SentOffset() - before;
-            filled = (filled + 1) % perBurst;
+            filled = filled + 1 < perBurst ? filled + 1 : 0;
         }
         else
         {
@@ -314,7 +314,7 @@ Sender::CongestionRoom() const
     return uint64_t{m_state.cwnd - std::min(m_state.cwnd, m_board.InFlight())} * m_state.mss;
 }
 
-std::optional<uint16_t>
+uint16_t
 Sender::NewSegmentLength(bool fillsWindow) const
 {
     uint64_t unsent = m_buffer.Unsent();
@@ -326,7 +326,7 @@ Sender::NewSegmentLength(bool fillsWindow) const
         bool isHalf = m_board.PacketsOut() == 0 && 2 * room >= m_largestWindow;
         if (room == 0 || !(isHalf || fillsWindow))
         {
-            return std::nullopt;
+            return 0;
         }
         length = room;
     }
@@ -334,7 +334,7 @@ Sender::NewSegmentLength(bool fillsWindow) const
     bool isSmallOut = m_lastSmall > m_board.Una();
     if (length == 0 || (isSmall && !m_spec.nodelay && !m_isClosing && isSmallOut))
     {
-        return std::nullopt;
+        return 0;
     }
     return static_cast<uint16_t>(length);
 }
@@ -343,10 +343,9 @@ bool
 Sender::SendNew(int64_t now, bool fillsWindow, bool isPushed)
 {
     uint8_t flags = 0;
-    uint16_t length = 0;
-    if (auto newLength = NewSegmentLength(fillsWindow))
+    const uint16_t length = NewSegmentLength(fillsWindow);
+    if (length > 0)
     {
-        length = *newLength;
         // Linux: the end of what was written, and of a super-segment (commit 051ba67447de, 5.4).
         flags = isPushed || length == m_buffer.Unsent() ? Segment::PUSHED : 0;
     }

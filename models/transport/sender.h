@@ -196,9 +196,9 @@ class Sender
         return isAny ? m_board.NextLost() : std::nullopt;
     }
 
-    /// Length of the next new segment, if one may be sent. \param fillsWindow however little room
+    /// Length of the next new segment; 0: none may be sent. \param fillsWindow however little room
     /// the window leaves
-    std::optional<uint16_t> NewSegmentLength(bool fillsWindow = false) const;
+    uint16_t NewSegmentLength(bool fillsWindow = false) const;
     /// Whether the next new segment completes a super-segment that has `filled` segments.
     bool CompletesBurst(uint32_t filled, uint32_t perBurst) const;
     bool SendNew(int64_t now, bool fillsWindow = false, bool isPushed = false);
