@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+
 import pytest
 
 import tunnelcc as tc
 from tunnelcc import catalog, core, spec
 from tunnelcc.catalog import RelayEntry
+from tunnelcc.catalog.layers import LAYERS
 
 BUILT_IN = catalog.names()
 RELAYS = [name for name in BUILT_IN if isinstance(catalog.load(name), RelayEntry)]
@@ -159,6 +163,72 @@ def test_what_would_never_end_or_makes_no_sense_is_refused(tmp_path, text, befor
     with pytest.raises(tc.ConfigError) as caught:
         tc.Experiment(tunnel=str(file))
     assert key in str(caught.value)
+
+
+DATAGRAM = (catalog.DIRECTORY / "wireguard.toml").read_text()
+STREAM = (catalog.DIRECTORY / "vtun.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "layers", "key", "expected"),
+    [
+        (DATAGRAM, [], "layers = []", "a last layer that is a network's: ipv4"),
+        (DATAGRAM, ["lz4"], "layers = ['lz4']", "a last layer that is a network's: ipv4"),
+        (DATAGRAM, ["wireguard", "udp"], "layers.1 = 'udp'", "last layer but one"),
+        (DATAGRAM, ["udp", "wireguard", "ipv4"], "layers.0 = 'udp'", "last layer but one"),
+        (DATAGRAM, ["udp", "udp", "ipv4"], "layers.0 = 'udp'", "last layer but one"),
+        (DATAGRAM, ["gost-datagram", "udp", "ipv4"], "layers.0 = 'gost-datagram'", "wireguard"),
+        (DATAGRAM, ["ssh-tun", "udp", "ipv4"], "layers.0 = 'ssh-tun'", "wireguard"),
+        (DATAGRAM, ["tinc-tcp", "udp", "ipv4"], "layers.0 = 'tinc-tcp'", "wireguard"),
+        (STREAM, ["vtun", "udp", "ipv4"], "layers.1 = 'udp'", "a layer of a stream tunnel: "),
+        (STREAM, ["vtun", "ipv4"], "layers.1 = 'ipv4'", "a layer of a stream tunnel: "),
+        (STREAM, ["esp"], "layers.0 = 'esp'", "a layer of a stream tunnel: "),
+        (STREAM, ["wireguard"], "layers.0 = 'wireguard'", "a layer of a stream tunnel: "),
+        (STREAM, ["vxlan"], "layers.0 = 'vxlan'", "a layer of a stream tunnel: "),
+    ],
+)
+def test_layers_of_another_kind_of_tunnel_are_refused(tmp_path, text, layers, key, expected):
+    file = tmp_path / "broken.toml"
+    file.write_text(re.sub("(?m)^layers = .*", f"layers = {layers}", text, count=1))
+    with pytest.raises(tc.ConfigError) as caught:
+        tc.Experiment(tunnel=str(file))
+    message = str(caught.value)
+    assert f"modes.plain.{key}: expected " in message
+    assert expected in message
+    assert "broken.toml" in message
+
+
+@pytest.mark.parametrize("name", ["wireguard", "vtun"])
+def test_stacks_of_any_layers_are_refused_or_run(tmp_path, name):
+    # Every stack of one or two layers around a packet, as far as it is accepted, carries a flow.
+    kind = catalog.load(name).kind
+    ending = ["udp", "ipv4"] if kind == "datagram" else []
+    parameters = {
+        "aead": 'cipher = "aes-256-gcm"', "ethudp-fragments": "mtu = 1500", "header": "bytes = 2",
+        "hmac": 'digest = "sha1", bytes = 10',
+    }  # fmt: skip
+    tables = {
+        layer: "{ " + ", ".join(filter(None, (f'layer = "{layer}"', parameters.get(layer)))) + " }"
+        for layer in LAYERS
+    }
+    accepted = 0
+    for inside in ([], *([it] for it in LAYERS), *itertools.product(LAYERS, LAYERS)):
+        stack = [*inside, *ending]
+        layers = ", ".join(tables[it] for it in stack)
+        file = tmp_path / f"{'-'.join(stack) or 'none'}.toml"
+        text = DATAGRAM if kind == "datagram" else STREAM
+        file.write_text(re.sub("(?m)^layers = .*", f"layers = [{layers}]", text, count=1))
+        keys = {"tunnel": str(file), "flows": {"bytes": 3000}, "duration": "1s"}
+        try:
+            experiment = tc.Experiment(**keys)
+        except tc.ConfigError as error:
+            refused = str(error)
+        else:
+            accepted, refused = accepted + 1, ""
+            if len(inside) < 2:
+                assert tc.run(experiment).raw.flows[0].total_bytes == 3000
+        assert not refused or "modes.plain.layers" in refused
+    assert 100 < accepted < 400
 
 
 def test_a_file_of_ones_own(tmp_path):

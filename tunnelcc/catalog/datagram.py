@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 from tunnelcc.catalog.cited import Cited
+from tunnelcc.catalog.layers import Place
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
 from tunnelcc.schema import SWITCH
 
@@ -26,6 +27,12 @@ class DatagramEntry(PacketEntry):
     """A tunnel that sends each packet in a datagram of its own."""
 
     OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "mtu", "mss", "queue")
+    PLACES: ClassVar[tuple[Place, ...]] = (
+        Place.PACKET,
+        Place.DATAGRAM,
+        Place.TRANSPORT,
+        Place.NETWORK,
+    )
 
     socket: Socket
     ecn: Ecn

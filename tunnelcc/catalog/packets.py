@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import field_validator, model_validator
 
 from tunnelcc import costs
 from tunnelcc.catalog.cited import Cited, Entry, Prose
-from tunnelcc.catalog.layers import PacketLayer, Surroundings, read_layer, wrap
+from tunnelcc.catalog.layers import LAYERS, PacketLayer, Place, Surroundings, read_layer, wrap
 from tunnelcc.catalog.layers.compression import Compression
 from tunnelcc.catalog.layers.ipv4 import Ipv4
 from tunnelcc.errors import ConfigError, Problem, nearest
@@ -128,6 +128,9 @@ def _check_order(layers: Sequence[PacketLayer]) -> None:
 class PacketEntry(Entry):
     """A tunnel with a network interface, whose packets it carries."""
 
+    #: What the layers of its modes may be.
+    PLACES: ClassVar[tuple[Place, ...]]
+
     mode: Prose  # the default
     device: Device
     threads: Threads
@@ -139,9 +142,30 @@ class PacketEntry(Entry):
     @model_validator(mode="after")
     def _check(self) -> PacketEntry:
         self.layers(self.mode)
-        for mode in self.modes:
-            self.clamped_mss(ETHERNET_MTU, mode)
+        problems = [
+            problem.below(f"modes.{name}.layers")
+            for name, mode in self.modes.items()
+            for problem in self._misplaced(mode.layers)
+        ]
+        if problems:
+            raise ConfigError(*problems)
+        for name in self.modes:
+            self.clamped_mss(ETHERNET_MTU, name)
         return self
+
+    def _misplaced(self, layers: tuple[PacketLayer, ...]) -> Iterator[Problem]:
+        """Tell of layers that this kind of tunnel does not have, or not there."""
+        for index, layer in enumerate(layers):
+            if layer.place not in self.PLACES:
+                own = (name for name, it in LAYERS.items() if it.place in self.PLACES)
+                expected = f"a layer of a {self.kind} tunnel: " + ", ".join(own)
+                yield Problem(str(index), layer.name, expected)
+            elif layer.place is Place.TRANSPORT and index != len(layers) - 2:
+                yield Problem(str(index), layer.name, "a place as the last layer but one")
+        if Place.NETWORK in self.PLACES and (not layers or layers[-1].place is not Place.NETWORK):
+            outermost = (name for name, it in LAYERS.items() if it.place is Place.NETWORK)
+            expected = "a last layer that is a network's: " + ", ".join(outermost)
+            yield Problem("", [layer.name for layer in layers], expected)
 
     def layers(self, mode: str | None = None) -> tuple[PacketLayer, ...]:
         """Return the layers of ``mode``, else of the default one. Raises ConfigError."""

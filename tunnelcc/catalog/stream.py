@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from tunnelcc.catalog.cited import Cited
+from tunnelcc.catalog.layers import Place
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.relay import Layer, Turn
 from tunnelcc.schema import SWITCH
@@ -24,6 +25,7 @@ class StreamEntry(PacketEntry):
     """A tunnel that carries packets in a TCP connection: TCP over TCP."""
 
     OVERRIDES: ClassVar[tuple[str, ...]] = ("cc", "mode", "mtu", "mss", "queue")
+    PLACES: ClassVar[tuple[Place, ...]] = (Place.PACKET, Place.STREAM)
 
     carrier: StreamCarrier
     handshake: tuple[Turn, ...] = ()

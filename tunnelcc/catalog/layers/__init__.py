@@ -22,7 +22,7 @@ from tunnelcc.catalog.layers.gost import GostDatagram
 from tunnelcc.catalog.layers.header import Header
 from tunnelcc.catalog.layers.hmac import Hmac
 from tunnelcc.catalog.layers.ipv4 import Ipv4
-from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
 from tunnelcc.catalog.layers.openvpn import OpenVpn
 from tunnelcc.catalog.layers.ssh import SshTun
 from tunnelcc.catalog.layers.tinc import Tinc, TincTcp
@@ -32,7 +32,7 @@ from tunnelcc.catalog.layers.vxlan import Vxlan
 from tunnelcc.catalog.layers.wireguard import WireGuard
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 
-__all__ = ["LAYERS", "PacketLayer", "Surroundings", "compression", "read_layer", "wrap"]
+__all__ = ["LAYERS", "PacketLayer", "Place", "Surroundings", "compression", "read_layer", "wrap"]
 
 LAYERS: dict[str, type[PacketLayer]] = {
     layer.name: layer

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
 
 # RFC 4303, section 2: security parameters index 4, sequence number 4.
 _HEADER = 8
@@ -19,6 +19,7 @@ class Esp(PacketLayer):
     """RFC 4303 with AES-GCM after RFC 4106: header, IV, padding, trailer, check value."""
 
     name = "esp"
+    place = Place.DATAGRAM
 
     def operations(self, encapsulates: bool) -> tuple[str, ...]:
         """Return the cipher's operation."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
 from tunnelcc.schema import whole
 
 # send_frag_udp() in EthUDP.c: 1000 bytes go into the first datagram; "UDPFRG" 6, number 2.
@@ -18,6 +18,7 @@ class EthUdpFragments(PacketLayer):
     """EthUDP's ``-mtu``: a payload that would not fit leaves in two datagrams of its own making."""
 
     name = "ethudp-fragments"
+    place = Place.DATAGRAM
     mtu: Annotated[int, whole(1036, 1500)]  # EthUDP's option
 
     def wrap(self, inner: int, around: Surroundings) -> list[int]:

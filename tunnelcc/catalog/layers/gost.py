@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
 
 _LENGTH = 2
 
@@ -12,6 +12,7 @@ class GostDatagram(PacketLayer):
     """A datagram in a relay's stream: its length, then itself, in two writes (udpConn.Write())."""
 
     name = "gost-datagram"
+    place = Place.STREAM
 
     def wrap(self, inner: int, around: Surroundings) -> list[int]:
         """Return both writes."""

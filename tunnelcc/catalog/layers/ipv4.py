@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
 
 HEADER = 20
 #: Offsets of fragments count in so many bytes.
@@ -18,6 +18,7 @@ class Ipv4(PacketLayer):
     """
 
     name = "ipv4"
+    place = Place.NETWORK
 
     def wrap(self, inner: int, around: Surroundings) -> list[int]:
         """Return the IP bytes of the fragments, or of the one packet."""

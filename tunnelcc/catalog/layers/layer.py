@@ -4,9 +4,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import ClassVar
 
 from tunnelcc.schema import Model
+
+
+class Place(Enum):
+    """Where a layer may stand among those of a mode."""
+
+    PACKET = "in datagrams and in streams"
+    DATAGRAM = "in datagrams"
+    TRANSPORT = "in datagrams, last but one"
+    NETWORK = "in datagrams, last"
+    STREAM = "in streams"
 
 
 @dataclass(frozen=True)
@@ -29,6 +40,7 @@ class PacketLayer(Model):
 
     name: ClassVar[str]  #: in the catalogue
     is_plain: ClassVar[bool] = False  #: leaves the packet readable and whole
+    place: ClassVar[Place] = Place.PACKET
 
     def text(self) -> str:
         """Return the layer and its parameters in a few words."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tunnelcc.catalog.layers.layer import FixedHeader
+from tunnelcc.catalog.layers.layer import FixedHeader, Place
 
 
 class SshTun(FixedHeader):
@@ -14,4 +14,5 @@ class SshTun(FixedHeader):
     """
 
     name = "ssh-tun"
+    place = Place.STREAM
     header = 13

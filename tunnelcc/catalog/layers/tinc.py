@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tunnelcc.catalog.layers.layer import FixedHeader, PacketLayer, Surroundings
+from tunnelcc.catalog.layers.layer import FixedHeader, PacketLayer, Place, Surroundings
 
 # Of PACKET requests on tinc's meta connection (protocol.h).
 _PACKET = 17
@@ -13,6 +13,7 @@ class Tinc(FixedHeader):
     """The sequence number that tinc 1.0 puts before each frame on UDP (net_packet.c)."""
 
     name = "tinc"
+    place = Place.DATAGRAM
     header = 4
 
 
@@ -20,6 +21,7 @@ class TincTcp(PacketLayer):
     """A frame on tinc's meta connection: a line of text with its length goes before it."""
 
     name = "tinc-tcp"
+    place = Place.STREAM
     is_plain = True
 
     def size(self, inner: int, around: Surroundings) -> int:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from tunnelcc.catalog.layers.layer import FixedHeader
+from tunnelcc.catalog.layers.layer import FixedHeader, Place
 
 
 class Udp(FixedHeader):
     """RFC 768: ports 2 + 2, length 2, checksum 2."""
 
     name = "udp"
+    place = Place.TRANSPORT
     header = 8

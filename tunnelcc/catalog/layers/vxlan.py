@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from tunnelcc.catalog.layers.layer import FixedHeader
+from tunnelcc.catalog.layers.layer import FixedHeader, Place
 
 
 class Vxlan(FixedHeader):
     """RFC 7348, section 5: flags 1, reserved 3, network identifier 3, reserved 1."""
 
     name = "vxlan"
+    place = Place.DATAGRAM
     header = 8

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
 
 # Type 1, reserved 3, receiver 4, counter 8; ChaCha20-Poly1305's tag.
 _HEADER = 16
@@ -18,6 +18,7 @@ class WireGuard(PacketLayer):
     """
 
     name = "wireguard"
+    place = Place.DATAGRAM
 
     def operations(self, encapsulates: bool) -> tuple[str, ...]:
         """Return the cipher's operation."""
