@@ -275,3 +275,35 @@ def test_a_path_too_narrow_for_a_tunnel_is_told(tmp_path):
     file.write_text(text.replace('["esp", "ipv4"]', '[{ layer = "header", bytes = 500 }, "ipv4"]'))
     with pytest.raises(tc.ConfigError, match=r"tunnel\.clamp = 576.*MSS of 128"):
         tc.Experiment(tunnel=str(file), path={"mtu": 576})
+
+
+CLAMPED = [
+    (name, mode)
+    for name in catalog.names()
+    if isinstance(entry := catalog.load(name), catalog.PacketEntry)
+    for mode in entry.modes
+]
+
+
+def _slowly_fitting(sizes: list[int], fit: int) -> int:
+    """Inner bytes of the largest packet that has at most `fit` outer ones; 0 where none has."""
+    return next((inner for inner in range(len(sizes) - 1, 167, -1) if sizes[inner] <= fit), 0)
+
+
+@pytest.mark.parametrize(("name", "mode"), CLAMPED)
+def test_the_largest_segment_that_fits_is_found(name, mode):
+    entry, draw = catalog.load(name), random.Random(1)
+    for mtu in (576, 1350, 1500, 9000):
+        layers, around = entry.layers(mode), Surroundings(mtu, 65535)
+        outer = [sum(wrap(layers, inner, around)) for inner in range(mtu + 1)]
+        for fit in [576, 1500, *(draw.randint(576, mtu + 100) for _ in range(40))]:
+            clamp = catalog.packets.MssClamp(fit=fit, label="inferred", source="test")
+            mss = entry.model_copy(update={"clamp": clamp}).clamped_mss(1500, mode, mtu)
+            assert mss + 40 == _slowly_fitting(outer, fit), (mtu, fit)
+
+
+@pytest.mark.parametrize(("name", "mode"), CLAMPED)
+def test_a_larger_packet_does_not_become_smaller(name, mode):
+    layers, around = catalog.load(name).layers(mode), Surroundings(65535, 65535)
+    outer = [sum(wrap(layers, inner, around)) for inner in range(1, 65536, 7)]
+    assert outer == sorted(outer)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar
@@ -215,9 +216,11 @@ class PacketEntry(Entry):
 
     def _fitting(self, fit: int, mode: str | None, mtu: int) -> int:
         """Largest MSS whose outer packets, unfragmented, have at most ``fit`` bytes."""
-        for inner in range(mtu, PLAIN_HEADERS + LEAST_MSS - 1, -1):
-            if sum(self.outer(inner, MOST_MTU, mode, mtu)) <= fit:
-                return inner - PLAIN_HEADERS
+        # No layer makes less of a larger packet.
+        inner = range(PLAIN_HEADERS + LEAST_MSS, mtu + 1)
+        fitting = bisect_right(inner, fit, key=lambda it: sum(self.outer(it, MOST_MTU, mode, mtu)))
+        if fitting:
+            return inner[fitting - 1] - PLAIN_HEADERS
         expected = f"room for an MSS of {LEAST_MSS} beside the layers of mode {mode or self.mode}"
         raise ConfigError(Problem("clamp", fit, expected))
 
