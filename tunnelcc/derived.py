@@ -36,9 +36,9 @@ def buffer_bytes(buffer: Buffer, rate: float, rtt: float) -> int:
 
 def queue_bytes(experiment: Experiment, length: Buffer) -> int:
     """Return the bytes of a queue at the bottleneck, whose packets count as full segments."""
-    path, tcp = experiment.path, experiment.tcp
+    path = experiment.path
     if length.packets is not None:
-        return length.packets * (tcp.mss + tcp.header_bytes)
+        return length.packets * (path_mss(experiment) + experiment.tcp.header_bytes)
     return buffer_bytes(length, path.rate, path.rtt)
 
 
@@ -48,12 +48,29 @@ def sides(experiment: Experiment) -> tuple[Hosts, Hosts]:
     return (client, server) if experiment.direction == "up" else (server, client)
 
 
+def path_mss(experiment: Experiment) -> int:
+    """Return the payload (bytes) of full segments straight on the path.
+
+    That is ``tcp.mss`` where such packets fit, as Linux's path MTU discovery sees to (RFC 1191).
+    """
+    return min(experiment.tcp.mss, experiment.path.mtu - experiment.tcp.header_bytes)
+
+
+def carried_mss(experiment: Experiment) -> int:
+    """Return the payload (bytes) of full segments of those connections that cross the path.
+
+    Those are the flows', or the carriers' of a tunnel that has any.
+    """
+    entry = catalog.load(experiment.tunnel.name) if experiment.tunnel else None
+    return mss(experiment) if isinstance(entry, DatagramEntry) else path_mss(experiment)
+
+
 def mss(experiment: Experiment) -> int:
     """Return the payload (bytes) of the flows' full segments, which a tunnel may make smaller."""
     tcp, tunnel = experiment.tcp, experiment.tunnel
     entry = catalog.load(tunnel.name) if tunnel else None
     if tunnel is None or not isinstance(entry, PacketEntry):
-        return tcp.mss
+        return path_mss(experiment)
     limit = entry.clamped_mss(experiment.path.mtu, tunnel.mode, tunnel.mtu, tunnel.mss)
     return min(tcp.mss, limit - (tcp.header_bytes - PLAIN_HEADERS))
 
@@ -63,7 +80,7 @@ def largest_packet(experiment: Experiment) -> int:
     tunnel, header = experiment.tunnel, experiment.tcp.header_bytes
     entry = catalog.load(tunnel.name) if tunnel else None
     if tunnel is None or not isinstance(entry, catalog.DatagramEntry):
-        return experiment.tcp.mss + header
+        return path_mss(experiment) + header
     inner = mss(experiment) + header
     return max(entry.outer(inner, experiment.path.mtu, tunnel.mode, tunnel.mtu))
 

@@ -37,6 +37,7 @@ class Kernel:
     jiffy: float  # seconds; timers count in it
     ping_pong_answers: int  # data in answer to data, after which ACKs wait for answers
     acks_pushed: bool  # at once, when full segments with PSH were read
+    is_prr_repair_bound: bool  # in recovery, slow start needs ACKs of retransmissions
     sources: dict[str, tuple[str, str]]  # setting → (label, source)
 
     @property
@@ -85,5 +86,6 @@ def _kernel(version: str, entry: dict[str, Any]) -> Kernel:
         jiffy=parse_time(entry["jiffy"]["length"]),
         ping_pong_answers=entry["ping_pong"]["answers"],
         acks_pushed=entry["pushed_acks"]["at_once"],
+        is_prr_repair_bound=entry["rate_reduction"]["slow_start"] == "repair",
         sources={name: (value["label"], value["source"]) for name, value in settings.items()},
     )

@@ -201,6 +201,7 @@ def print_experiment() -> None:
             "jiffy": format_time(kernel.jiffy),
             "ping_pong": kernel.ping_pong_answers,
             "pushed_acks": "at once" if kernel.acks_pushed else "delayed",
+            "rate_reduction": "repair" if kernel.is_prr_repair_bound else "progress",
         }
         table = _table("share", "value", "label", "source")
         for name, (label, source) in kernel.sources.items():

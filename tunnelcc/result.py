@@ -517,10 +517,11 @@ def _totals(result: Result) -> dict[str, Any]:
 
 def _capacity(result: Result) -> float:
     link, tcp = result.raw.forward, result.experiment.tcp
+    mss = derived.path_mss(result.experiment)
     if not link.utilisation:
         return math.nan
     served = 8 * link.bytes_out / result.measured_time
-    return float(served / link.utilisation * tcp.mss / (tcp.mss + tcp.header_bytes))
+    return float(served / link.utilisation * mss / (mss + tcp.header_bytes))
 
 
 def _cc_name(legs: list[Any]) -> str:

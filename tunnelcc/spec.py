@@ -214,6 +214,7 @@ def _tcp(experiment: Experiment) -> Any:
     spec.jiffy = nanoseconds(kernels()[sender.kernel].jiffy)
     spec.ping_pong_answers = kernels()[receiver.kernel].ping_pong_answers
     spec.acks_pushed = kernels()[receiver.kernel].acks_pushed
+    spec.is_prr_repair_bound = kernels()[sender.kernel].is_prr_repair_bound
     spec.pacing_quantum = nanoseconds(tcp.pacing_quantum)
     spec.ecn = tcp.ecn
     spec.nodelay = tcp.nodelay
@@ -398,7 +399,7 @@ def _stream_tunnel(experiment: Experiment, entry: StreamEntry) -> Any:
     spec.handshake = [_turn(turn) for turn in entry.handshake]
     spec.to_server = [layer_spec(layer) for layer in entry.to_server]
     spec.to_client = [layer_spec(layer) for layer in entry.to_client]
-    spec.carrier_tcp = _path_tcp(experiment, experiment.tcp.mss)
+    spec.carrier_tcp = _path_tcp(experiment, derived.path_mss(experiment))
     spec.carrier_tcp.nodelay = False  # the flows' is their own
     _set_nodelay(spec.carrier_tcp, entry.carrier)
     spec.carrier_cc = _congestion(experiment.tunnel.cc or experiment.flows[0].cc)

@@ -99,6 +99,8 @@ struct AckEvent
     int64_t rtt{-1};        //!< RTT of the latest segment delivered, whole µs in ns; −1: ambiguous
     bool hasEcnEcho{false}; //!< the receiver tells of a mark
     bool isAckDelayed{false}; //!< the receiver may have delayed this ACK: a lone last segment
+    uint32_t timestamp{0};    //!< receiver's clock when it sent the ACK (RFC 7323, TSval), ms
+    uint32_t echo{0};         //!< sender's clock that the ACK echoes (TSecr), ms
     RateSample rate;
 };
 

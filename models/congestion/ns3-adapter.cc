@@ -134,6 +134,9 @@ Ns3Adapter::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
     ImportPath(state);
     m_tcb->m_congState = ToNs3(state.caState);
     m_tcb->m_ecnState = event.hasEcnEcho ? Tcb::ECN_ECE_RCVD : Tcb::ECN_IDLE;
+    ImportUnsent(state, event.cumAcked);
+    m_tcb->m_rcvTimestampValue = event.timestamp;
+    m_tcb->m_rcvTimestampEchoReply = event.echo;
     m_tcb->m_lastAckedSackedBytes = ToBytes(event.ackedSacked, state.mss);
     m_deliveredBefore = state.delivered;
     if (event.ackedSacked > 0)
@@ -220,6 +223,18 @@ Ns3Adapter::ImportPath(const TcpState& state)
     if (state.lastRtt >= 0)
     {
         m_tcb->m_lastRtt = ToTime(state.lastRtt);
+    }
+}
+
+void
+Ns3Adapter::ImportUnsent(const TcpState& state, uint32_t acked)
+{
+    // TcpSocketBase sends all that the window allows, our sender waits for whole bursts. TcpLedbat
+    // bounds the window by what is out and would lose a little to each burst.
+    const uint64_t full = state.sndUna + state.cwnd - std::min(state.cwnd, acked);
+    if (state.isCwndLimited && full > state.sndNxt)
+    {
+        m_tcb->m_highTxMark = ns3::SequenceNumber32(ToWrappedBytes(full, state.mss));
     }
 }
 

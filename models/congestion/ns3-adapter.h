@@ -54,6 +54,8 @@ class Ns3Adapter : public CongestionControl
   private:
     void ImportWindow(const TcpState& state);
     void ImportPath(const TcpState& state);
+    /// Count as sent what the window allowed before the ACK. \param acked segments by it
+    void ImportUnsent(const TcpState& state, uint32_t acked);
     void Export(TcpState& state);
     void ExportSsThresh(TcpState& state);
     void CallCongControl(const TcpState& state, const AckEvent& event);

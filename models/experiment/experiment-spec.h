@@ -126,6 +126,7 @@ struct TcpSpec
     int64_t pacingQuantum{1'000'000}; //!< time's worth of data per paced burst; 0: packet by packet
     int64_t deferralLimit{1'000'000}; //!< new data waits to fill a burst while the next ACK is
                                       //!< expected within this, and within half of SRTT
+    bool isPrrRepairBound{false};     //!< PRR slow-starts as in Linux before 5.11
     bool nodelay{false};              //!< no Nagle
     bool listenerDelays{false};       //!< Nagle at the end that listens, in spite of nodelay
     bool ecn{false};                  //!< data may be marked instead of dropped (RFC 3168)

@@ -46,7 +46,7 @@ struct Packet
     uint32_t window;    //!< ACK: receive window, bytes; DATA: sender's SRTT, µs, in place of the
                         //!< timestamps from which the receiver would learn it
     uint32_t timestamp; //!< DATA: sender's clock, ms; ACK, SYN-ACK: echo of it (RFC 7323)
-    uint16_t length;    //!< DATA: payload bytes
+    uint16_t length;    //!< DATA: payload bytes; ACK: low half of the sender's clock, ms
     PacketKind kind : 4;
     uint8_t isEct : 1;       //!< DATA: may be marked instead of dropped (RFC 3168)
     uint8_t isCe : 1;        //!< DATA: was marked on the way

@@ -453,9 +453,10 @@ TcpEndpoint::OnDelayedAck(int64_t now)
 }
 
 Packet
-TcpEndpoint::MakeAck(const SackBlocks*& blocks)
+TcpEndpoint::MakeAck(int64_t now, const SackBlocks*& blocks)
 {
     Packet ack = MakePacket(PacketKind::ACK);
+    ack.length = static_cast<uint16_t>(TimestampClock(now));
     ack.timestamp = m_echo;
     ack.isEce = m_echoesMark;
     blocks = m_receiver.FillAck(ack);
@@ -475,7 +476,7 @@ void
 TcpEndpoint::SendAck(int64_t now)
 {
     const SackBlocks* blocks;
-    Packet ack = MakeAck(blocks);
+    Packet ack = MakeAck(now, blocks);
     uint32_t bytes = IpBytes(ack, m_spec);
     m_wire.ackBytes += bytes;
     ++m_wire.acks;
@@ -501,7 +502,7 @@ TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
     if (m_unacked > 0)
     {
         const SackBlocks* blocks;
-        Packet ack = MakeAck(blocks);
+        Packet ack = MakeAck(now, blocks);
         ack.ridesAlong = true;
         if (arrives)
         {

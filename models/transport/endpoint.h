@@ -155,7 +155,7 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     uint32_t LinearTimeouts() const;
     void SendAck(int64_t now);
     Packet MakePacket(PacketKind kind) const;
-    Packet MakeAck(const SackBlocks*& blocks);
+    Packet MakeAck(int64_t now, const SackBlocks*& blocks);
     int64_t HandshakeRtt(int64_t now, const Packet& packet) const;
     void Establish(int64_t now, const Packet& packet);
     void OnSyn(int64_t now, const Packet& packet);

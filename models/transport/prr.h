@@ -15,10 +15,27 @@ namespace tunnelcc
  * tcp_cwnd_reduction(): sends ssthresh/prior_cwnd segments per segment delivered, and fills up to
  * ssthresh by slow start (PRR-SSRB) or by what was delivered (PRR-CRB) when in flight falls below.
  * In segments.
+ *
+ * Linux before 5.11 slow-starts on an ACK of retransmissions that shows none of them lost; since
+ * then, as in RFC 9937, on any progress without a new loss. Before 5.19, PRR-CRB sends no more than
+ * the ACK delivered, whatever was left unsent before.
  */
 class Prr
 {
   public:
+    /// \param isRepairBound as in Linux before 5.11
+    explicit Prr(bool isRepairBound)
+        : m_isRepairBound(isRepairBound)
+    {
+    }
+
+    /// What tells whether to slow-start.
+    struct Progress
+    {
+        bool isLossless{false}; //!< the ACK advanced SND.UNA and marked nothing lost
+        bool isRepaired{false}; //!< it acknowledged retransmissions and showed none of them lost
+    };
+
     void Begin(uint32_t priorCwnd)
     {
         m_priorCwnd = priorCwnd;
@@ -40,9 +57,9 @@ class Prr
      * Window after an ACK or a loss mark.
      * \param inFlight segments in flight now
      * \param acked segments newly delivered
-     * \param isSafe the ACK advanced SND.UNA and marked nothing lost
+     * \param progress of the ACK
      */
-    uint32_t Cwnd(uint32_t ssthresh, uint32_t inFlight, uint32_t acked, bool isSafe)
+    uint32_t Cwnd(uint32_t ssthresh, uint32_t inFlight, uint32_t acked, Progress progress)
     {
         m_delivered += acked;
         int64_t room = int64_t{ssthresh} - inFlight;
@@ -54,7 +71,9 @@ class Prr
         }
         else
         {
-            send = std::max<int64_t>(m_delivered - m_out, acked) + isSafe;
+            bool isSafe = m_isRepairBound ? progress.isRepaired : progress.isLossless;
+            bool catchesUp = isSafe || !m_isRepairBound;
+            send = std::max<int64_t>(catchesUp ? m_delivered - m_out : 0, acked) + isSafe;
             send = std::min(send, room);
         }
         send = std::max<int64_t>(send, HasSent() ? 0 : 1);
@@ -62,6 +81,7 @@ class Prr
     }
 
   private:
+    const bool m_isRepairBound;
     uint32_t m_priorCwnd{1};
     int64_t m_delivered{0};
     int64_t m_out{0};

@@ -58,6 +58,8 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     UpdateState(now, summary, packet);
     CompleteRateSample(event.rate);
     event.hasEcnEcho = packet.isEce;
+    event.timestamp = AckTimestamp(now, packet);
+    event.echo = packet.timestamp;
     event.newlyLost = static_cast<uint32_t>(m_lost - lostBefore);
     RunCongestionControl(summary, event);
 
@@ -113,16 +115,25 @@ Sender::ProcessAcknowledgement(int64_t now,
         ack,
         [&](uint64_t number, const Segment& segment) {
             bool isRetransmitted = segment.Has(Segment::EVER_RETRANSMITTED);
-            summary.ackedRetransmitted |= isRetransmitted;
             onDelivered(number,
                         segment,
                         summary.oldestSent,
                         summary.latestSent,
                         isRetransmitted && IsBefore(packet, segment.sentTime));
         },
-        [&](const Segment& segment) { m_buffer.OnAcked(segment.length); });
+        [&](const Segment& segment) {
+            summary.ackedRetransmitted |= segment.Has(Segment::EVER_RETRANSMITTED);
+            m_buffer.OnAcked(segment.length);
+        });
     summary.cumulative = static_cast<uint32_t>(ack - una);
     return summary;
+}
+
+uint32_t
+Sender::AckTimestamp(int64_t now, const Packet& ack)
+{
+    const uint32_t clock = TimestampClock(now);
+    return clock - static_cast<uint16_t>(clock - ack.length);
 }
 
 bool
@@ -216,8 +227,10 @@ Sender::RunCongestionControl(const AckSummary& summary, const AckEvent& event)
     bool isReducing = m_state.caState == CaState::RECOVERY || m_state.caState == CaState::CWR;
     if (!m_hasCongControl && isReducing && summary.delivered > 0)
     {
-        bool isSafe = summary.cumulative > 0 && event.newlyLost == 0;
-        m_state.cwnd = m_prr.Cwnd(m_state.ssthresh, m_state.inFlight, summary.delivered, isSafe);
+        Prr::Progress progress;
+        progress.isLossless = summary.cumulative > 0 && event.newlyLost == 0;
+        progress.isRepaired = summary.ackedRetransmitted && !m_hasLostRetransmission;
+        m_state.cwnd = m_prr.Cwnd(m_state.ssthresh, m_state.inFlight, summary.delivered, progress);
     }
     // Linux tcp_may_raise_cwnd(): with much reordering, SACKs are progress, too.
     bool isProgress = summary.cumulative > 0 || (summary.sacked > 0 && m_rack.IsReorderingHigh());

@@ -13,14 +13,14 @@
 namespace tunnelcc
 {
 
-bool
+void
 Sender::DetectLoss(int64_t now)
 {
     uint32_t retransmittedBefore = m_board.RetransmittedOut();
     m_reordering = {
         m_rack.DetectLoss(now, m_board, m_state, [&](uint64_t number) { NoteLoss(now, number); }),
         now};
-    return m_board.RetransmittedOut() < retransmittedBefore;
+    m_hasLostRetransmission = m_board.RetransmittedOut() < retransmittedBefore;
 }
 
 void
@@ -45,7 +45,8 @@ Sender::UpdateState(int64_t now, const AckSummary& summary, const Packet& ack)
         break;
     case CaState::LOSS:
         UpdateLoss(now, summary, isNeedless);
-        if (DetectLoss(now) || m_state.caState != CaState::LOSS)
+        DetectLoss(now);
+        if (m_hasLostRetransmission || m_state.caState != CaState::LOSS)
         {
             UpdateQuiet(now);
         }
@@ -83,6 +84,7 @@ Sender::UpdateRecovery(int64_t now, const AckSummary& summary, bool isOriginalAc
         if (m_board.RetransmittedOut() > 0)
         {
             m_defersRetransmits = true; // the others may have been, too
+            m_hasLostRetransmission = false;
             m_reordering.deadline = NEVER;
             return;
         }

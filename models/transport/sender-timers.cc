@@ -124,7 +124,7 @@ Sender::OnReorderingTimeout(int64_t now)
         EnterReduction(now, CaState::RECOVERY);
         if (!m_hasCongControl)
         {
-            m_state.cwnd = m_prr.Cwnd(m_state.ssthresh, m_board.InFlight(), 1, false);
+            m_state.cwnd = m_prr.Cwnd(m_state.ssthresh, m_board.InFlight(), 1, {});
         }
     }
     TrySend(now);

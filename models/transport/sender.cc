@@ -22,6 +22,7 @@ Sender::Sender(const TcpSpec& spec,
       m_buffer(InitialSendBuffer(), spec.sendBuffer),
       m_rtt(spec.minRto),
       m_rate(m_state),
+      m_prr(spec.isPrrRepairBound),
       m_pacer(spec.pacingQuantum),
       m_timer(this),
       m_pacingTimer(this)

@@ -221,6 +221,8 @@ class Sender
                                       uint64_t ack,
                                       const Packet& packet,
                                       const SackBlocks* blocks);
+    /// When the ACK was sent, by the receiver's clock, ms.
+    static uint32_t AckTimestamp(int64_t now, const Packet& ack);
     /// Whether the ACK echoes a timestamp of before `time` ns.
     bool IsBefore(const Packet& ack, int64_t time) const;
     int64_t UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo);
@@ -234,8 +236,8 @@ class Sender
     void RunCongestionControl(const AckSummary& summary, const AckEvent& event);
 
     // Recovery
-    /// Mark what is lost by now. \returns whether a retransmission is
-    bool DetectLoss(int64_t now);
+    /// Mark what is lost by now.
+    void DetectLoss(int64_t now);
     void UpdateState(int64_t now, const AckSummary& summary, const Packet& ack);
     /// All that was out when the reduction began is acknowledged.
     void LeaveReduction(int64_t now, bool isNeedless);
@@ -306,15 +308,16 @@ class Sender
     uint32_t m_largestWindow{0}; //!< that the peer ever advertised, bytes
     uint64_t m_lastSmall{0};     //!< one past the latest segment shorter than the MSS
     int64_t m_lastSendTime{0};
-    bool m_isCwndLimited{false};     //!< since the last full round of data
-    uint64_t m_cwndUsageEnd{0};      //!< segment that ends the current round for ValidateCwnd()
-    uint32_t m_cwndUsed{0};          //!< most segments outstanding since the window was limiting
-    int64_t m_cwndTime{0};           //!< when the window changed, might have, or was limiting; ns
-    uint64_t m_recoveryEnd{0};       //!< segment that ends recovery, loss or CWR (Linux high_seq)
-    bool m_owesCwr{false};           //!< the next segment answers an ECN echo
-    bool m_isFrtoOn{false};          //!< testing whether the time-out was spurious
-    bool m_defersRetransmits{false}; //!< for this ACK, as F-RTO wants
-    uint64_t m_probeEnd{0};          //!< segment that answers the tail loss probe; 0: none
+    bool m_isCwndLimited{false}; //!< since the last full round of data
+    uint64_t m_cwndUsageEnd{0};  //!< segment that ends the current round for ValidateCwnd()
+    uint32_t m_cwndUsed{0};      //!< most segments outstanding since the window was limiting
+    int64_t m_cwndTime{0};       //!< when the window changed, might have, or was limiting; ns
+    uint64_t m_recoveryEnd{0};   //!< segment that ends recovery, loss or CWR (Linux high_seq)
+    bool m_owesCwr{false};       //!< the next segment answers an ECN echo
+    bool m_isFrtoOn{false};      //!< testing whether the time-out was spurious
+    bool m_hasLostRetransmission{false}; //!< found by the latest DetectLoss() (FLAG_LOST_RETRANS)
+    bool m_defersRetransmits{false};     //!< for this ACK, as F-RTO wants
+    uint64_t m_probeEnd{0};              //!< segment that answers the tail loss probe; 0: none
     bool m_probeRetransmitted{false};
     uint64_t m_timedOut{UINT64_MAX}; //!< SND.UNA at the latest time-out
     uint64_t m_lost{0};              //!< segments marked lost so far

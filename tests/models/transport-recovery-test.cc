@@ -568,13 +568,14 @@ class PrrNumbersTest : public SimulationTestCase
     void DoRun() override
     {
         // RFC 6937, section 4, figure 2: window 20, one loss, ssthresh 10.
-        Prr prr;
+        Prr prr(false);
         prr.Begin(20);
         std::string sent;
         uint32_t inFlight = 18; // 20 less the loss and the segment just delivered
         for (int ack = 0; ack < 16; ++ack)
         {
-            for (uint32_t cwnd = prr.Cwnd(10, inFlight, 1, true); inFlight < cwnd; ++inFlight)
+            for (uint32_t cwnd = prr.Cwnd(10, inFlight, 1, {.isLossless = true}); inFlight < cwnd;
+                 ++inFlight)
             {
                 sent += "N";
                 prr.OnSent();
@@ -586,15 +587,36 @@ class PrrNumbersTest : public SimulationTestCase
 
         // Below ssthresh (RFC 9937, section 5): by what was delivered, and one more if it is safe.
         prr.Begin(20);
-        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 4, 1, true), 6, "slow start");
+        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 4, 1, {.isLossless = true}), 6, "slow start");
         prr.Begin(20);
-        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 4, 1, false), 5, "conservation of packets");
+        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 4, 1, {}), 5, "conservation of packets");
         prr.Begin(20);
-        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 4, 8, true), 10, "no more than ssthresh");
+        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 4, 8, {.isLossless = true}),
+                              10,
+                              "no more than ssthresh");
         prr.Begin(20);
-        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 10, 0, false), 11, "at least the retransmission");
+        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 10, 0, {}), 11, "at least the retransmission");
         prr.OnSent();
-        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 11, 0, false), 11, "which goes once");
+        NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 11, 0, {}), 11, "which goes once");
+        CheckRepairBound();
+    }
+
+    /// Eight segments delivered while nothing could be sent; then one more, below ssthresh.
+    static uint32_t CwndAfterPause(bool isRepairBound, Prr::Progress progress)
+    {
+        Prr prr(isRepairBound);
+        prr.Begin(20);
+        prr.Cwnd(10, 9, 8, {});
+        return prr.Cwnd(10, 2, 1, progress);
+    }
+
+    void CheckRepairBound()
+    {
+        // Linux tcp_cwnd_reduction(), today and before 5.11
+        NS_TEST_EXPECT_MSG_EQ(CwndAfterPause(false, {}), 10, "all that was delivered");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfterPause(true, {}), 3, "what this ACK delivered");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfterPause(true, {.isLossless = true}), 3, "new data");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfterPause(true, {.isRepaired = true}), 10, "a repair");
     }
 };
 

@@ -115,6 +115,22 @@ def test_westwood_beats_reno_under_random_loss():
         assert mean_goodput("westwood", loss) > 1.3 * mean_goodput("reno", loss)
 
 
+@pytest.mark.parametrize("target", [0.05, 0.2])
+def test_ns3_ledbat_keeps_its_queue_below_its_target(target):
+    """RFC 6817. In ns-3 the window only falls to it from slow start, so not beyond half of it."""
+    cc = {"name": "ns3::TcpLedbat", "TargetDelay": f"{target:g}s"}
+    result = run(cc, rate="20Mbps", rtt="40ms", buffer="500p", duration="60s", warmup="30s")
+    assert result.raw.forward.queue_delay_mean < target / 2
+    assert result.goodput > 0.95 * 20e6 * 1448 / 1500
+
+
+def test_ns3_lp_stands_back():
+    """TCP-LP (Kuzmanovic and Knightly, 2006) leaves the path to Reno."""
+    result = run("ns3::TcpLp", "ns3::TcpNewReno", rate="20Mbps", duration="60s", warmup="10s")
+    modest, other = goodputs(result)
+    assert modest < 0.2 * other
+
+
 def test_hystart_plus_plus_loses_less_than_plain_slow_start():
     def lost(**parameters: object) -> float:
         cc = {"name": "cubic", **parameters}

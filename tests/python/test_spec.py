@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from tunnelcc import catalog, costs, scenario
+from tunnelcc import catalog, costs, derived, scenario
 from tunnelcc.catalog import DatagramEntry
 from tunnelcc.config import Experiment
 from tunnelcc.schema import keys_of
@@ -406,3 +406,17 @@ def test_relays_divide_rtt_and_loss():
     for direction, loss in (("forward", 0.1), ("reverse", 0.01)):
         arrives = math.prod(1 - getattr(part, direction).loss for part in parts)
         assert arrives == pytest.approx(1 - loss)
+
+
+@pytest.mark.parametrize(("tcp", "full"), [({}, 1228), ({"timestamps": False}, 1240)])
+@pytest.mark.parametrize("tunnel", [None, "gost-relay-wss", "openvpn-tcp"])
+def test_full_segments_fit_into_the_paths_mtu(tunnel, tcp, full):
+    experiment = Experiment(path={"mtu": 1280}, tunnel=tunnel, tcp=tcp)
+    spec = experiment_spec(experiment)
+    assert derived.path_mss(experiment) == full
+    across = spec.stream_tunnel.carrier_tcp if tunnel == "openvpn-tcp" else spec.tcp
+    assert across.mss == full
+
+
+def test_a_wide_path_does_not_make_segments_larger():
+    assert derived.path_mss(Experiment(path={"mtu": 9000})) == 1448

@@ -100,8 +100,8 @@ class Path(Model):
     )
     mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] = Field(
         1500,
-        description="IP bytes above which the packets of datagram tunnels are fragmented; those of "
-        "TCP have tcp.mss",
+        description="most IP bytes of a packet: those of datagram tunnels are fragmented above it, "
+        "those of TCP have no more than tcp.mss that fits",
     )
     framing: Annotated[str, choice("ip", "ethernet")] = Field(
         "ip",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunnelcc import derived
 from tunnelcc.plots.style import STYLE, algorithm_style, check_file, save
 from tunnelcc.units import format_rate, format_time
 
@@ -87,7 +88,7 @@ def _plot_goodput(axes: Axes, result: Result) -> None:
 
 def _plot_in_flight(axes: Axes, result: Result) -> None:
     legs = [result.path_leg(flow) for flow in result.legs]
-    mss = result.experiment.tcp.mss
+    mss = derived.carried_mss(result.experiment)
     flights = np.array([leg.in_flight for leg in legs]) / 1e6
     windows = np.array([leg.cwnd for leg in legs]) * mss / 1e6
     _plot_flows(axes, result.raw.time, flights, [leg.cc for leg in legs])

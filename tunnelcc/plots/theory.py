@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc import formulas
+from tunnelcc import derived, formulas
 from tunnelcc.config import Path
 from tunnelcc.derived import flows
 
@@ -74,20 +74,21 @@ def capacity(sweep: Sweep, x: str, y: str, span: Values) -> TheoryLine | None:
 
 
 def _goodputs(sweep: Sweep, x: str, y: str, span: Values, names: set[str]) -> Iterator[TheoryLine]:
-    tcp = sweep.base.tcp
+    mss, header = derived.path_mss(sweep.base), sweep.base.tcp.header_bytes
+    least = sweep.base.tcp.min_rto
     loss = span if x == "path.loss" else np.full(span.shape, _number(sweep, "path.loss"))
     rtt = span if x == "path.rtt" else np.full(span.shape, _number(sweep, "path.rtt"))
     rate = span if x == "path.rate" else np.full(span.shape, _number(sweep, "path.rate"))
     if np.isnan(loss + rtt + rate).any() or not (loss > 0).all():
         return
     count = _count(sweep, x, span) if y == "goodput" else np.ones(span.shape)
-    payload = rate * tcp.mss / (tcp.mss + tcp.header_bytes)
+    payload = rate * mss / (mss + header)
 
     def line(
         label: str, name: str, window: Callable[[float, float], float], dashes: Any = "--"
     ) -> TheoryLine:
         windows = np.array([window(p, t) for p, t in zip(loss, rtt, strict=True)])
-        goodput = np.minimum(count * 8 * tcp.mss * windows * (1 - loss) / rtt, payload)
+        goodput = np.minimum(count * 8 * mss * windows * (1 - loss) / rtt, payload)
         return TheoryLine(label, span, goodput, name, dashes)
 
     if "cubic" in names:
@@ -95,7 +96,7 @@ def _goodputs(sweep: Sweep, x: str, y: str, span: Values, names: set[str]) -> It
     if "reno" in names:
         yield line("Mathis et al. (Reno)", "reno", lambda p, _: formulas.reno_window(p), "-.")
         yield line(
-            "PFTK (Reno)", "reno", lambda p, t: formulas.pftk_window(p, t, max(t, tcp.min_rto)),
+            "PFTK (Reno)", "reno", lambda p, t: formulas.pftk_window(p, t, max(t, least)),
             (0, (1, 1)),
         )  # fmt: skip
     if "bbr" in names and (y == "goodput" or _flow_count(sweep.base) == 1):
