@@ -21,7 +21,7 @@ from tunnelcc.formulas import (
     reno_window,
     ware_share,
 )
-from tunnelcc.validation import causes, exchanges, page, reference, stock, suite, table
+from tunnelcc.validation import causes, exchanges, figures, page, reference, stock, suite, table
 from tunnelcc.validation.check import Kind, Verdict
 from tunnelcc.validation.compare import Between, MeanNear, SameBranches, SameFrequency, fisher
 from tunnelcc.validation.reference import branch_counts, cells, series
@@ -224,7 +224,7 @@ def test_quick_suite(tmp_path, capsys):
     parser = _Parser()
     parser.feed(file.read_text(encoding="utf-8"))
     assert parser.links == []
-    assert parser.pictures >= 12
+    assert parser.pictures >= 21
     assert parser.rows > len(report.outcomes)
 
 
@@ -236,7 +236,11 @@ def test_bbr3():
 def test_bbr3_under_random_loss_is_as_the_draft_and_googles_code():
     checks = [check for check in suite.collect(["bbr3"]) if check.name.endswith("/40ms/0.5%")]
     assert [check.name.split("/")[1] for check in checks] == ["draft-model", "google"]
-    assert suite.validate(checks, seeds=2).passed
+    report = suite.validate(checks, seeds=2)
+    assert report.passed
+    (picture,) = figures.draw(report)
+    assert "50 Mbit/s × 40 ms, simulated" in picture.svg
+    assert "100 Mbit/s × 100 ms, simulated" not in picture.svg, "no such runs"
 
 
 def test_command_that_passes(tmp_path, capsys):
@@ -274,6 +278,14 @@ def test_wrong_options(arguments, named, capsys):
         main(["validate", *arguments])
     assert exit_.value.code == 2
     assert named in capsys.readouterr().err
+
+
+def test_stock_ns3_has_a_figure_where_its_program_ran(tmp_path):
+    program = _program(tmp_path / "stock-ns3", """echo '{"goodput_bps": 9.5e6}'""")
+    report = suite.validate(list(stock.checks(program))[:1])
+    (picture,) = figures.draw(report)
+    assert "TcpLinuxReno/10Mbps-100ms" in picture.svg
+    assert not list(figures.draw(suite.validate(suite.collect(["ns3"]))))
 
 
 def test_stock_program_that_fails(tmp_path):

@@ -64,12 +64,15 @@ class MeanNear:
         absolute = f"±{self.absolute:g} {points}".rstrip()
         return f"{relative} or {absolute}" if relative else absolute
 
+    @property
+    def margin(self) -> float:
+        """How far the mean may be from the target."""
+        return max(self.relative * abs(self.target), self.absolute)
+
     def judge(self, values: Sequence[float]) -> Judgement:
         mean = statistics.fmean(values)
-        margin = max(self.relative * abs(self.target), self.absolute)
-        return Judgement(
-            spread(values, self.unit, self.digits), abs(mean - self.target) <= margin, mean
-        )
+        passed = abs(mean - self.target) <= self.margin
+        return Judgement(spread(values, self.unit, self.digits), passed, mean)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 """Figures of a validation, simulated and reference overlaid.
 
 Lines and bands are simulated (mean, least and most of the runs), markers with bars are measured on
-Linux, dotted lines are theory.
+Linux or Google's code, dotted lines are theory. In rows, bars are what is expected and tolerated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ from tunnelcc.validation import bbr, theory
 from tunnelcc.validation.check import Outcome, Verdict
 from tunnelcc.validation.compare import MeanNear
 from tunnelcc.validation.measure import Measurement
-from tunnelcc.validation.reference import ReferenceCell, cells, periodic_loss, series
+from tunnelcc.validation.reference import (
+    ReferenceCell,
+    bbr3_random_loss,
+    cells,
+    periodic_loss,
+    series,
+)
 from tunnelcc.validation.suite import Report
 
 _ALGORITHMS = ("bbr", "cubic", "reno")
@@ -63,16 +69,24 @@ def draw(report: Report) -> Iterator[Picture]:
                 yield _over_loss(report, rtt)
             yield _scatter(report, "queueing delay", 0.2, "ms")
             yield _scatter(report, "retransmission ratio", 0.2, "%")
+            yield _scatter(report, "mean RTT", 0.1, "ms")
+            yield _scatter(report, "95th percentile of the RTT", 0.1, "ms")
             yield _shares(report)
+            yield _window_limits(report)
             for run, title in _SERIES:
                 cell = reference[run.rpartition("_s")[0]]
                 if cell.name in report.runs:
                     yield _over_time(report.runs[cell.name][0], cell, run, title)
         if any(outcome.check.group == "theory" for outcome in report.outcomes):
-            yield _responses(report)
+            for rtt in _RTTS:
+                yield _responses(report, rtt)
         if any(outcome.check.name.startswith("bbr/goodput") for outcome in report.outcomes):
             yield _bbr_under_loss(report)
             yield _bbr_over_buffer(report)
+        if any(outcome.check.name.startswith("bbr3/google/") for outcome in report.outcomes):
+            yield _bbr3_under_loss(report)
+        if beside := [o for o in report.outcomes if o.check.group == "ns3" and o.value]:
+            yield _stock(beside)
 
 
 _TABLES = (
@@ -85,12 +99,11 @@ _TABLES = (
 )
 
 
-def _picture(title: str, plot: Callable[[Axes], None], legend: bool = True) -> Picture:
+def _picture(title: str, plot: Callable[[Axes], None], columns: int = 3) -> Picture:
     figure = Figure(figsize=_SIZE)
     axes = figure.subplots()
     plot(axes)
-    if legend:
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
     return Picture(title, inline_svg(figure))
 
 
@@ -140,31 +153,64 @@ def _scatter(report: Report, metric: str, tolerance: float, unit: str) -> Pictur
         axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
         axes.set(xlabel=f"Linux ({unit})", ylabel=f"simulated ({unit})")
 
-    return _picture(f"{metric.capitalize()}, each cell", plot)
+    return _picture(f"{metric[0].upper()}{metric[1:]}, each cell", plot)
 
 
 def _shares(report: Report) -> Picture:
-    outcomes = _of_metric(report, "shares")
-
     def plot(axes: Axes) -> None:
-        for row, outcome in enumerate(outcomes):
-            comparison = outcome.check.comparison
-            assert isinstance(comparison, MeanNear)
-            assert outcome.value is not None
-            margin, target = comparison.absolute, comparison.target
-            label = None if row else "Linux ±10 points"
-            axes.plot(
-                (target - margin, target + margin), (row, row), color="#BBBBBB", lw=5, label=label
-            )
-            label = None if row else "simulated"
-            colour = "#009E73" if outcome.verdict is Verdict.PASS else "#D55E00"
-            axes.plot(outcome.value, row, "o", color=colour, markersize=5, label=label)
-        names = [outcome.check.name.removeprefix("linux/shares/") for outcome in outcomes]
-        axes.set_yticks(range(len(names)), names, fontsize=7)
-        axes.invert_yaxis()
+        _rows(axes, _of_metric(report, "shares"), "linux/shares/", "Linux ±10 points")
         axes.set(xlim=(0, 100), xlabel="share of the goodput (%)")
 
     return _picture("Shares: BBR's, the larger of two alike, the joiner's, the longer RTT's", plot)
+
+
+def _window_limits(report: Report) -> Picture:
+    limited = [
+        outcome
+        for outcome in report.outcomes
+        if outcome.check.name.startswith("linux/goodput/")
+        and "/rmem" in outcome.check.name
+        and outcome.value is not None
+    ]
+
+    def plot(axes: Axes) -> None:
+        _rows(axes, limited, "linux/goodput/", "Linux and tolerance")
+        axes.set(xlim=(0, 220), xlabel="goodput (Mbit/s)")
+
+    return _picture("Limits of tcp_rmem and tcp_wmem (MiB), 200 Mbit/s × 170 ms", plot)
+
+
+def _stock(outcomes: Sequence[Outcome]) -> Picture:
+    def plot(axes: Axes) -> None:
+        _rows(axes, outcomes, "ns3/", "stock ns-3 ±2 %", relative=True)
+        axes.set(xlabel="goodput (% of stock ns-3's)")
+
+    return _picture("The same algorithms in stock ns-3; after drops they recover apart", plot)
+
+
+def _rows(
+    axes: Axes, outcomes: Sequence[Outcome], prefix: str, expected: str, *, relative: bool = False
+) -> None:
+    """A row a check: the bar is what is expected and tolerated, the dot what was simulated.
+
+    ``relative``: in per cent of what is expected.
+    """
+    for row, outcome in enumerate(outcomes):
+        comparison = outcome.check.comparison
+        assert isinstance(comparison, MeanNear)
+        assert outcome.value is not None
+        scale = 100 / comparison.target if relative else 1
+        margin, target = scale * comparison.margin, scale * comparison.target
+        axes.plot(
+            (target - margin, target + margin), (row, row), color="#BBBBBB", lw=5,
+            solid_capstyle="butt", label=None if row else expected,
+        )  # fmt: skip
+        label = None if row else "simulated"
+        colour = "#009E73" if outcome.verdict is Verdict.PASS else "#D55E00"
+        axes.plot(scale * outcome.value, row, "o", color=colour, markersize=5, label=label)
+    names = [outcome.check.name.removeprefix(prefix) for outcome in outcomes]
+    axes.set_yticks(range(len(names)), names, fontsize=7)
+    axes.invert_yaxis()
 
 
 def _over_time(run: Measurement, cell: ReferenceCell, name: str, title: str) -> Picture:
@@ -187,15 +233,15 @@ def _over_time(run: Measurement, cell: ReferenceCell, name: str, title: str) -> 
     return _picture(f"{title}: one run each, means over 1 s", plot)
 
 
-def _responses(report: Report) -> Picture:
+def _responses(report: Report, rtt: float) -> Picture:
     def plot(axes: Axes) -> None:
         losses = np.geomspace(1e-7, 3e-2, 60)
         for cc in ("reno", "cubic"):
             style = algorithm_style(cc)
-            line = [theory.window(cc, loss, 0.1) for loss in losses]
+            line = [theory.window(cc, loss, rtt / 1e3) for loss in losses]
             axes.plot(losses, line, ":", color=style["color"], label=f"{cc}, RFC 9438")
             for pattern, fill in (("periodic", style["color"]), ("random", "none")):
-                prefix = f"theory/{pattern}/{cc}/100ms/"
+                prefix = f"theory/{pattern}/{cc}/{rtt:g}ms/"
                 points = [
                     (float(outcome.check.name.removeprefix(prefix)), outcome.value)
                     for outcome in report.outcomes
@@ -207,8 +253,8 @@ def _responses(report: Report) -> Picture:
                 )  # fmt: skip
             measured = [
                 (1 / period, mean([run.window for run in runs]))
-                for (of, rtt, period), runs in periodic_loss().items()
-                if (of, rtt) == (cc, 100)
+                for (of, path_rtt, period), runs in periodic_loss().items()
+                if (of, path_rtt) == (cc, rtt)
             ]
             axes.plot(
                 *zip(*measured, strict=True), "x", color=style["color"], markersize=8,
@@ -216,7 +262,7 @@ def _responses(report: Report) -> Picture:
             )  # fmt: skip
         axes.set(xscale="log", yscale="log", xlabel="loss", ylabel="mean window (segments)")
 
-    return _picture("Response functions at 100 ms", plot)
+    return _picture(f"Response functions at {rtt:g} ms", plot)
 
 
 def _bbr_under_loss(report: Report) -> Picture:
@@ -237,6 +283,33 @@ def _bbr_under_loss(report: Report) -> Picture:
         axes.set(xlabel="loss (%)", ylabel="goodput (Mbit/s)")
 
     return _picture("BBRv1, 50 Mbit/s × 40 ms, loss before or after the bottleneck", plot)
+
+
+def _bbr3_under_loss(report: Report) -> Picture:
+    values = {outcome.check.name: outcome.values for outcome in report.outcomes}
+
+    def plot(axes: Axes) -> None:
+        for rtt, colour, marker in ((0.04, "#0072B2", "o"), (0.1, "#E69F00", "s")):
+            rows = [row for row in bbr3_random_loss() if row.rtt == rtt]
+            path = f"{rows[0].rate:g} Mbit/s × {1e3 * rtt:g} ms"
+            known = [
+                (100 * row.loss, values[name])
+                for row in rows
+                if (name := f"bbr3/google/{1e3 * rtt:g}ms/{100 * row.loss:g}%") in values
+            ]
+            if known:
+                x, simulated = zip(*known, strict=True)
+                _band(axes, x, simulated, colour, f"{path}, simulated")
+            axes.errorbar(
+                [100 * row.loss for row in rows], [row.share for row in rows],
+                [row.error for row in rows], fmt=marker, color=colour, markersize=4, elinewidth=1,
+                markeredgecolor="black", markeredgewidth=0.5, label=f"{path}, Google's code",
+            )  # fmt: skip
+        axes.set(xlabel="loss (%)", ylabel="goodput / (1 − p) of the capacity", ylim=(0, 1))
+
+    return _picture(
+        "BBRv3 under random loss, and Google's code with losses judged as in the draft", plot, 2
+    )
 
 
 def _bbr_over_buffer(report: Report) -> Picture:

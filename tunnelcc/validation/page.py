@@ -71,7 +71,9 @@ def _figures(report: Report) -> str:
     pictures = "".join(html.figure(it.title, it.svg) for it in figures.draw(report))
     legend = (
         "Lines and bands are simulated (mean, least and most of the runs), markers with bars are "
-        "measured on Linux 6.18, dotted lines are theory; over time, dotted lines are Linux."
+        "measured on Linux 6.18 (BBRv3: Google's code, standard errors), dotted lines are theory; "
+        "over time, dotted lines are Linux. Where each check has a row, bars are what is expected "
+        "and tolerated, dots are simulated."
     )
     if not pictures:
         return ""
