@@ -171,18 +171,17 @@ def _packets(entry: PacketEntry, mode: str) -> Overview:
             for layer in _same(it.name, _adds(layers_of_mode[: index + 1], mss, around))
         ),
     ]
-    round_trips = {"each flow": 1}
+    before = None
     if isinstance(entry, StreamEntry):
         for up, down in zip_longest(entry.to_server, entry.to_client):
             layers.append(StackLayer(_NAMES[(up or down).layer], _says(up), _says(down)))
         layers += _transport(_MSS)
-        handshake = 1 + sum(1 for turn in entry.handshake if turn.server)
-        round_trips = {"the tunnel, before any flow": handshake, **round_trips}
+        before = 1 + sum(1 for turn in entry.handshake if turn.server)
     if entry.setup is not None:
-        round_trips["the tunnel, before any flow"] = entry.setup.round_trips
+        before = entry.setup.round_trips
     return Overview(
         tuple(layers),
-        round_trips,
+        {**({} if before is None else {"the tunnel, before any flow": before}), "each flow": 1},
         {
             size: (
                 _packets_bytes(entry, mode, size, mss, True),

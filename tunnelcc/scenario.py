@@ -84,11 +84,14 @@ def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, An
     """Return ``table`` with dotted keys set: ``path.rtt``, ``flows.0.count``, ``tunnel.cc``.
 
     A key below ``flows`` or ``cross_traffic`` without a number is set in each of them; ``cc`` is
-    short for ``flows.cc``. A key is set before those below it, whatever their order. Raises
-    ConfigError for a key that cannot be reached.
+    short for ``flows.cc``. A key is set before those below it, whatever their order. The
+    name none takes the table's tunnel away with all its keys. Raises ConfigError for a key that
+    cannot be reached.
     """
     changed = copy.deepcopy(dict(table))
     full_keys = {("flows.cc" if key == "cc" else key): value for key, value in settings.items()}
+    if full_keys.get("tunnel.name") == "none":
+        changed["tunnel"] = {}
     for full in sorted(full_keys, key=lambda key: key.count(".")):
         value = full_keys[full]
         group = full.partition(".")[0]

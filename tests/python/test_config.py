@@ -512,6 +512,13 @@ def test_no_tunnel():
     assert tc.Experiment(tunnel="none") == tc.Experiment(tunnel=None) == tc.Experiment()
 
 
+@pytest.mark.parametrize(("key", "value"), [("mtu", 1400), ("cc", "bbr"), ("nmae", 1)])
+def test_no_tunnel_has_no_keys(key, value):
+    expected = f"tunnel.{key} = {value!r}: expected no value with tunnel none, which has no keys"
+    assert expected in _refusal({"tunnel": {"name": "none", key: value}})
+    assert tc.Experiment(tunnel={"name": "none", key: None}) == tc.Experiment()
+
+
 def test_experiments_cannot_be_changed():
     with pytest.raises(Exception, match="frozen"):
         tc.Experiment().seed = 2

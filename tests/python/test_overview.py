@@ -39,6 +39,12 @@ def test_round_trips_of_key_exchange_are_told(name, count):
     assert _view(name).round_trips == {"each flow": 1, "the tunnel, before any flow": count}
 
 
+@pytest.mark.parametrize("name", catalog.names())
+def test_what_the_tunnel_takes_is_told_before_what_its_flows_take(name):
+    moments = list(_view(name).round_trips)
+    assert moments == sorted(moments, key=lambda moment: not moment.startswith("the "))
+
+
 def test_ssh_logs_in_alike_for_channels_and_for_packets():
     before = "the tunnel, before any flow"
     assert _view("ssh-tun").round_trips[before] == _view("ssh-forward").round_trips[before] + 1

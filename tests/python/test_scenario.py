@@ -150,3 +150,14 @@ def test_keys_that_lead_nowhere(key, hint):
     with pytest.raises(tc.ConfigError) as caught:
         scenario.build({"seed": 5}, {key: 1})
     assert hint in str(caught.value)
+
+
+def test_no_tunnel_takes_its_keys_away():
+    table = {"tunnel": {"name": "vtun", "cc": "bbr"}}
+    assert scenario.build(table, {"tunnel.name": "none"}) == tc.Experiment()
+    for settings in ({"tunnel.name": "none", "tunnel.mtu": 1400},
+                     {"tunnel.mtu": 1400, "tunnel.name": "none"}):  # fmt: skip
+        with pytest.raises(
+            tc.ConfigError, match=r"tunnel\.mtu = 1400: expected no value with tunnel none"
+        ):
+            scenario.build(table, settings)

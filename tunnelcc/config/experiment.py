@@ -68,8 +68,19 @@ class Experiment(Model):
     @field_validator("tunnel", mode="before")
     @classmethod
     def _no_tunnel(cls, tunnel: Any) -> Any:
-        name = tunnel.get("name") if isinstance(tunnel, dict) else tunnel
-        return None if name == "none" else tunnel
+        if not isinstance(tunnel, dict):
+            return None if tunnel == "none" else tunnel
+        if tunnel.get("name") != "none":
+            return tunnel
+        expected = "no value with tunnel none, which has no keys"
+        problems = [
+            Problem(key, value, expected)
+            for key, value in tunnel.items()
+            if key != "name" and value is not None
+        ]
+        if problems:
+            raise ConfigError(*problems)
+        return None
 
     @model_validator(mode="after")
     def _check(self) -> Experiment:
