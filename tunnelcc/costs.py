@@ -38,14 +38,16 @@ OPERATIONS = {
     "udp-receive": "recvfrom() of a datagram",
     "tcp-send": "send() on a TCP connection, down to the device",
     "tcp-receive": "recv() on a TCP connection",
-    "cipher-init": "a new cipher context, its key schedule, and the end of it",
+    "cipher-init": "a new cipher context and its key schedule, beyond what a kept one takes",
     **{
-        f"{cipher}-{verb}": f"{verb}ing one packet or record"
+        f"{cipher}-{verb}": f"{verb}ing one packet or record with a new IV, context and key kept"
         for cipher in (
             "aes-128-cbc", "aes-256-cbc", "aes-128-gcm", "aes-256-gcm", "chacha20-poly1305",
         )
         for verb in ("encrypt", "decrypt")
     },
+    "hmac-key": "giving a MAC's kept context its digest and key again, beyond its own start",
+    "hmac-init": "a new MAC context with digest and key, beyond what a kept one takes",
     "hmac-sha1": "message authentication code with SHA-1",
     "hmac-sha256": "message authentication code with SHA-256",
     **{

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import ctypes.util
+import hmac
+import importlib
 import subprocess
 import sys
 
 import pytest
 
 from tunnelcc import calibrate, cli, costs
-from tunnelcc.calibrate import timing
+from tunnelcc.calibrate import libcrypto, libraries, timing
 
 QUICK = (
     "from tunnelcc.calibrate import timing; timing._BATCHES, timing._BATCH = 3, 1e5; "
@@ -85,6 +88,115 @@ def test_costs_are_in_the_order_that_any_machine_has(measured):
     assert cost["syscall"] < cost["lz4-compress"] < cost["zlib-9-compress"]
     assert cost["lz4-decompress"] < cost["lz4-compress"]
     assert cost["aes-128-cbc-decrypt"] < cost["aes-128-cbc-encrypt"]  # blocks in parallel
+
+
+def test_ciphers_and_codes_say_which_library_they_are_of(measured):
+    _, profile = measured
+    library = libcrypto.load()
+    means = f"{library.version}, context kept" if library else "no libcrypto: cryptography"
+    for name in ("aes-256-gcm-encrypt", "chacha20-poly1305-decrypt", "hmac-sha1"):
+        assert means in profile.operations[name].source
+    assert means not in profile.operations["syscall"].source
+
+
+@pytest.fixture
+def library():
+    found = libcrypto.load()
+    if found is None:
+        pytest.skip("no libcrypto")
+    return found
+
+
+def _reference(name, data):
+    """What Python's packages make of ``data``, with the key and IV that are timed."""
+    ciphers = libraries.load()
+    if name.endswith("cbc"):
+        padding = importlib.import_module("cryptography.hazmat.primitives.padding")
+        padder = padding.PKCS7(128).padder()
+        key = ciphers.algorithms.AES(bytes(int(name[4:7]) // 8))
+        cipher = ciphers.Cipher(key, ciphers.modes.CBC(bytes(16))).encryptor()
+        return cipher.update(padder.update(data) + padder.finalize()) + cipher.finalize()
+    aead = importlib.import_module("cryptography.hazmat.primitives.ciphers.aead")
+    if name.startswith("chacha"):
+        return aead.ChaCha20Poly1305(bytes(32)).encrypt(bytes(12), data, None)
+    return aead.AESGCM(bytes(int(name[4:7]) // 8)).encrypt(bytes(12), data, None)
+
+
+@pytest.mark.parametrize("size", [0, 1, 128, 1399, 1408])
+@pytest.mark.parametrize("name", libcrypto.CIPHERS)
+def test_what_is_timed_encrypts_and_decrypts_packet_after_packet(library, name, size):
+    data = bytes(range(256)) * 6
+    steps, room = library.encrypting(name, data[:size])
+    for _ in range(3):
+        library.run(steps)
+        assert room.raw == _reference(name, data[:size])
+    steps, back = library.decrypting(name, room.raw)
+    for _ in range(3):
+        library.run(steps)
+        assert back.raw[:size] == data[:size]
+
+
+@pytest.mark.parametrize("name", ["aes-128-gcm", "chacha20-poly1305"])
+def test_a_step_that_fails_is_told(library, name):
+    steps, room = library.encrypting(name, bytes(128))
+    library.run(steps)
+    forged = bytes([room.raw[0] ^ 1]) + room.raw[1:]
+    with pytest.raises(OSError, match="Final"):
+        library.run(library.decrypting(name, forged)[0])
+
+
+@pytest.mark.parametrize("way", ["authenticating", "rekeying", "authenticating_once"])
+@pytest.mark.parametrize("digest", ["sha1", "sha256"])
+def test_what_is_timed_authenticates_packet_after_packet(library, digest, way):
+    if way == "rekeying" and not library.has("EVP_MAC_init"):
+        pytest.skip("older than OpenSSL 3")
+    key, data = bytes(range(20)), bytes(range(128))
+    steps, room = getattr(library, way)(digest, data, key)
+    code = hmac.digest(key, data, digest)
+    for _ in range(3):
+        library.run(steps)
+        assert room.raw[: len(code)] == code
+
+
+def test_a_new_context_encrypts_as_a_kept_one(library):
+    new, kept = library.new_context()
+    for _ in range(3):
+        library.run(new)
+        library.run(kept)
+
+
+@pytest.mark.parametrize("name", libcrypto.CIPHERS)
+def test_what_is_subtracted_has_as_many_calls_with_the_same_arguments(library, name):
+    steps, _ = library.encrypting(name, bytes(128))
+    idle = libcrypto._idle(steps)
+    assert [arguments for _, arguments in idle] == [arguments for _, arguments in steps]
+    library.run(idle)
+
+
+def test_contexts_made_for_each_packet_cost_more_than_kept_ones(measured, library):
+    _, profile = measured
+    assert profile.operations["cipher-init"].per_call > 0
+    assert profile.operations["hmac-init"].per_call > 0
+
+
+@pytest.mark.parametrize("found", [None, "c"])
+def test_without_libcrypto_the_packages_tell_the_cost_per_byte(monkeypatch, found):
+    monkeypatch.setattr(timing, "_BATCHES", 3)
+    monkeypatch.setattr(timing, "_BATCH", 1e5)
+    name = ctypes.util.find_library(found) if found else None
+    monkeypatch.setattr(ctypes.util, "find_library", lambda library: name)
+    libcrypto.load.cache_clear()
+    try:
+        measurements = dict(libraries._ciphers())
+    finally:
+        libcrypto.load.cache_clear()
+    assert {f"{name}-encrypt" for name in libcrypto.CIPHERS} < set(measurements)
+    assert not {"cipher-init", "hmac-key", "hmac-init"} & set(measurements)
+    for it in measurements.values():
+        assert it.means.startswith("no libcrypto: cryptography")
+    assert measurements["aes-256-cbc-encrypt"].per_byte > 0
+    profile = calibrate.profile(measurements)
+    assert profile.operation("cipher-init") == costs.load(costs.REFERENCE).operation("cipher-init")
 
 
 def test_without_the_packages_it_says_what_to_install(monkeypatch, capsys):

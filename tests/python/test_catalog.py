@@ -88,6 +88,22 @@ def test_cpu_costs_are_nearly_flat_in_the_number_of_streams(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "mode", "expected"),
+    [
+        ("openvpn-udp", "aes-256-cbc", ["aes-256-cbc-encrypt", "hmac-key", "hmac-sha1"]),
+        ("tinc", "aes-256-cbc", ["aes-256-cbc-encrypt", "hmac-init", "hmac-sha256"]),
+        ("openvpn-udp", "aes-256-gcm", ["aes-256-gcm-encrypt"]),
+        ("ethudp", "aes-128-cbc", ["cipher-init", "aes-128-cbc-encrypt"]),
+    ],
+)
+def test_contexts_are_kept_or_made_as_the_programs_do(name, mode, expected):
+    entry = catalog.load(name)
+    assert list(entry.operations(mode, True)[1:-1]) == expected
+    backwards = {it.replace("encrypt", "decrypt") for it in expected}
+    assert set(entry.operations(mode, False)[1:-1]) == backwards
+
+
+@pytest.mark.parametrize(
     ("before", "after", "key"),
     [
         ('kind = "relay"\n', "", "tunnel.kind"),

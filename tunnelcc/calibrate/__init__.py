@@ -46,7 +46,7 @@ def profile(measurements: Mapping[str, Measurement]) -> Profile:
             per_call=round(it.per_call, 1),
             per_byte=round(it.per_byte, 4),
             label="measured",
-            source=f"{source}; {unsteady(it.spread)}" if it.spread > UNSTEADY else source,
+            source="; ".join(filter(None, (source, it.means, _warning(it)))),
         )
         for operation, it in measurements.items()
     }
@@ -56,6 +56,10 @@ def profile(measurements: Mapping[str, Measurement]) -> Profile:
         base=costs.REFERENCE if set(OPERATIONS) - set(operations) else None,
         operations=operations,
     )
+
+
+def _warning(measurement: Measurement) -> str:
+    return unsteady(measurement.spread) if measurement.spread > UNSTEADY else ""
 
 
 def unsteady(spread: float) -> str:

@@ -6,11 +6,12 @@ from __future__ import annotations
 import hmac
 import importlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from tunnelcc import payloads
-from tunnelcc.calibrate import compressors
+from tunnelcc.calibrate import compressors, libcrypto
 from tunnelcc.calibrate.compressors import Run
 from tunnelcc.calibrate.timing import (
     SMALL,
@@ -18,7 +19,6 @@ from tunnelcc.calibrate.timing import (
     Measurement,
     Sized,
     measure,
-    measure_call,
     repeated,
 )
 from tunnelcc.errors import TunnelccError
@@ -47,9 +47,7 @@ def load() -> ModuleType:
 
 def measurements() -> Iterator[tuple[str, Measurement]]:
     """Yield operations and what they cost."""
-    yield from _cipher_measurements(load())
-    for name in ("sha1", "sha256"):
-        yield f"hmac-{name}", measure(_hmac(name))
+    yield from _ciphers()
     found = compressors.load()
     for name in payloads.ALGORITHMS:
         if name in found:
@@ -85,40 +83,47 @@ def over_packets(corpus: str, run: Run, before: Callable[[bytes], bytes] | None 
     return sized
 
 
-def _hmac(name: str) -> Sized:
-    def sized(size: int) -> Calls:
-        key, data = bytes(20), bytes(size)
-        return repeated(lambda: hmac.digest(key, data, name))
+def _ciphers() -> Iterator[tuple[str, Measurement]]:
+    """Yield what ciphers and codes cost in the system's libcrypto or, without one, the binding."""
+    library, binding = libcrypto.load(), load()
+    if library is not None:
+        found, means = libcrypto.measurements(library), f"{library.version}, context kept"
+    else:
+        version = importlib.import_module("cryptography").__version__
+        found = _by_binding(binding)
+        means = f"no libcrypto: cryptography {version} and hmac, less what no bytes take"
+    for name, it in found:
+        yield name, replace(it, means=means)
 
-    return sized
 
-
-def _cipher_measurements(ciphers: Any) -> Iterator[tuple[str, Measurement]]:
+def _by_binding(ciphers: Any) -> Iterator[tuple[str, Measurement]]:
+    """Yield what bytes cost; what a call costs beside them cannot be told from Python's share."""
     aead = importlib.import_module("cryptography.hazmat.primitives.ciphers.aead")
     for key, size in _KEYS.items():
         cipher = ciphers.Cipher(ciphers.algorithms.AES(bytes(size)), ciphers.modes.CBC(bytes(16)))
         for verb, make in (("encrypt", cipher.encryptor), ("decrypt", cipher.decryptor)):
-            yield f"{key}-cbc-{verb}", measure(*_stream(make))
-        yield from _aead_measurements(f"{key}-gcm", aead.AESGCM(bytes(size)))
-    yield from _aead_measurements("chacha20-poly1305", aead.ChaCha20Poly1305(bytes(32)))
-    cipher = ciphers.Cipher(ciphers.algorithms.AES(bytes(16)), ciphers.modes.CBC(bytes(16)))
-    # The object for the mode stands for what the binding itself does to make one.
-    made = repeated(lambda: ciphers.modes.CBC(bytes(16)))
-    yield "cipher-init", measure_call(repeated(lambda: cipher.encryptor().finalize()), made)
+            yield f"{key}-cbc-{verb}", _beside_nothing(_stream(make))
+        yield from _aead(f"{key}-gcm", aead.AESGCM(bytes(size)))
+    yield from _aead("chacha20-poly1305", aead.ChaCha20Poly1305(bytes(32)))
+    for name in ("sha1", "sha256"):
+        yield f"hmac-{name}", _beside_nothing(_hmac(name))
 
 
-def _stream(make: Any) -> tuple[Sized, Calls]:
-    """Return a cipher without its set-up, and the same call on no bytes."""
+def _beside_nothing(sized: Sized) -> Measurement:
+    return measure(sized, sized(0))
+
+
+def _stream(make: Any) -> Sized:
     context, room = make(), bytearray(4096)
 
     def sized(size: int) -> Calls:
         data = bytes(size // 16 * 16)
         return repeated(lambda: context.update_into(data, room))
 
-    return sized, sized(0)
+    return sized
 
 
-def _aead_measurements(name: str, cipher: Any) -> Iterator[tuple[str, Measurement]]:
+def _aead(name: str, cipher: Any) -> Iterator[tuple[str, Measurement]]:
     nonce = bytes(12)
 
     def encrypt(size: int) -> Calls:
@@ -129,5 +134,13 @@ def _aead_measurements(name: str, cipher: Any) -> Iterator[tuple[str, Measuremen
         data = cipher.encrypt(nonce, bytes(size), None)
         return repeated(lambda: cipher.decrypt(nonce, data, None))
 
-    yield f"{name}-encrypt", measure(encrypt)
-    yield f"{name}-decrypt", measure(decrypt)
+    yield f"{name}-encrypt", _beside_nothing(encrypt)
+    yield f"{name}-decrypt", _beside_nothing(decrypt)
+
+
+def _hmac(name: str) -> Sized:
+    def sized(size: int) -> Calls:
+        key, data = bytes(20), bytes(size)
+        return repeated(lambda: hmac.digest(key, data, name))
+
+    return sized

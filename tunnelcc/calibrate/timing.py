@@ -4,7 +4,7 @@
 Each operation runs on a small and on a large packet, in many short batches. The least time of a
 batch counts, because whatever else the machine does only adds. The slope between the two sizes is
 the cost per byte. From the cost per call, the same call doing nothing is subtracted, so that
-Python's share is not counted; what a library's binding does beyond that stays in.
+Python's share is not counted; what its methods of sockets and files do beyond that stays in.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Measurement:
     per_call: float  # ns
     per_byte: float  # ns
     spread: float  # (median - least) / least, large packets
+    means: str = ""  # of what library it is the time, and how much of it, where that is a choice
 
 
 def repeated(call: Callable[[], object], prepare: Callable[[], object] | None = None) -> Calls:

@@ -8,18 +8,24 @@ from typing import Annotated
 from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
 from tunnelcc.schema import choice, whole
 
+_BEFORE = {"kept": (), "rekeyed": ("hmac-key",), "new": ("hmac-init",)}
+
 
 class Hmac(PacketLayer):
-    """HMAC (RFC 2104), of which ``bytes`` are sent."""
+    """HMAC (RFC 2104), of which ``bytes`` are sent.
+
+    ``context``: kept with its key, kept and given the key again for each packet, or new for each.
+    """
 
     name = "hmac"
     is_plain = True
     digest: Annotated[str, choice("sha1", "sha256")]
     bytes: Annotated[int, whole(1, 64)]
+    context: Annotated[str, choice(*_BEFORE)] = "kept"
 
     def operations(self, encapsulates: bool) -> tuple[str, ...]:
-        """Return the digest's operation, the same at both ends."""
-        return (f"hmac-{self.digest}",)
+        """Return the operations, the same at both ends."""
+        return (*_BEFORE[self.context], f"hmac-{self.digest}")
 
     def size(self, inner: int, around: Surroundings) -> int:
         """Add the code."""
