@@ -124,6 +124,17 @@ def test_ns3_ledbat_keeps_its_queue_below_its_target(target):
     assert result.goodput > 0.95 * 20e6 * 1448 / 1500
 
 
+def test_two_dctcp_flows_without_bursts_share():
+    """RFC 8257, of which ns3::TcpDctcp is the sender; the threshold is about a sixth of the BDP."""
+    path = tc.Path(rate="100Mbps", rtt="10ms", buffer="500p", ecn_threshold="20p")
+    flows = [tc.Flow(cc="ns3::TcpDctcp", count=2)]
+    tcp = tc.Tcp(pacing_quantum="0s")
+    experiment = tc.Experiment(path=path, flows=flows, tcp=tcp, duration="40s", warmup="10s")
+    first, second = goodputs(tc.run(experiment, progress=False))
+    assert first == pytest.approx(second, rel=0.1)
+    assert first + second > 0.98 * 100e6 * 1448 / 1500
+
+
 def test_ns3_lp_stands_back():
     """TCP-LP (Kuzmanovic and Knightly, 2006) leaves the path to Reno."""
     result = run("ns3::TcpLp", "ns3::TcpNewReno", rate="20Mbps", duration="60s", warmup="10s")
