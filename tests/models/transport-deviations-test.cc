@@ -24,7 +24,9 @@ class ConnectTimeoutTest : public SimulationTestCase
 {
   public:
     ConnectTimeoutTest()
-        : SimulationTestCase("A SYN is sent again six times, and four more of them since 6.5")
+        : SimulationTestCase("A SYN is sent again six times, and four more of them since 6.5"
+                             " -> gives up at 127 s; 10 repeats, 131 s since 6.5 (Linux "
+                             "tcp_syn_retries, tcp_syn_linear_timeouts)")
     {
     }
 
@@ -57,7 +59,8 @@ class ForgottenHandshakeTest : public SimulationTestCase
 {
   public:
     ForgottenHandshakeTest()
-        : SimulationTestCase("A SYN-ACK is sent again five times; a later SYN begins anew")
+        : SimulationTestCase("A SYN-ACK is sent again five times; a later SYN begins anew"
+                             " -> SYN-ACKs at 0, 1, 3, 7, 15, 31 s (Linux tcp_synack_retries)")
     {
     }
 
@@ -84,7 +87,9 @@ class FirstWindowTest : public SimulationTestCase
 {
   public:
     FirstWindowTest()
-        : SimulationTestCase("The first window has 16 bits where windows grow, and is whole if not")
+        : SimulationTestCase("The first window has 16 bits where windows grow, and is whole if not"
+                             " -> 65535 bytes; 1048576 of a fixed buffer (RFC 7323, 2.2; Linux "
+                             "tcp_select_initial_window())")
     {
     }
 
@@ -113,7 +118,9 @@ class SackMemoryTest : public SimulationTestCase
 {
   public:
     SackMemoryTest()
-        : SimulationTestCase("Four runs are remembered, of which three fit beside timestamps")
+        : SimulationTestCase("Four runs are remembered, of which three fit beside timestamps"
+                             " -> [8-9)[6-7)[4-5), then [6-9)[4-5)[2-3) (RFC 2018, 3; Linux "
+                             "tcp_sack_new_ofo_skb())")
     {
     }
 
@@ -170,7 +177,9 @@ class RttVarianceTest : public SimulationTestCase
 {
   public:
     RttVarianceTest()
-        : SimulationTestCase("The variance is a round trip's largest, and forgotten by round trips")
+        : SimulationTestCase("The variance is a round trip's largest, and forgotten by round trips"
+                             " -> RTO of 1345 ms two round trips after a peak, by the RFC 578 ms "
+                             "(Linux tcp_rtt_estimator(), unlike RFC 6298, 2)")
     {
     }
 
@@ -231,7 +240,8 @@ class NeedlessRetransmissionTest : public SimulationTestCase
 {
   public:
     NeedlessRetransmissionTest()
-        : SimulationTestCase("D-SACKs widen RACK's window only where reordering was seen")
+        : SimulationTestCase("D-SACKs widen RACK's window only where reordering was seen"
+                             " -> 25 ms; 50 ms once a segment was late (Linux tcp_dsack_seen())")
     {
     }
 
@@ -256,7 +266,9 @@ class AnnouncedReductionTest : public SimulationTestCase
 {
   public:
     AnnouncedReductionTest()
-        : SimulationTestCase("Only a reduction that an ECN echo caused is announced to the peer")
+        : SimulationTestCase("Only a reduction that an ECN echo caused is announced to the peer"
+                             " -> no CWR after a loss, CWR after an echo (unlike RFC 3168, 6.1.2 "
+                             "and Linux tcp_ecn_queue_cwr())")
     {
     }
 
@@ -285,7 +297,9 @@ class LastingMinRttTest : public SimulationTestCase
 {
   public:
     LastingMinRttTest()
-        : SimulationTestCase("The least RTT is the connection's: RACK waits a quarter of it")
+        : SimulationTestCase("The least RTT is the connection's: RACK waits a quarter of it"
+                             " -> segment 406 327 ms later; in Linux 377 ms (RFC 8985, 6.2; unlike "
+                             "Linux tcp_update_rtt_min())")
     {
     }
 

@@ -19,7 +19,8 @@ class FastRecoveryExampleTest : public SimulationTestCase
 {
   public:
     FastRecoveryExampleTest()
-        : SimulationTestCase("RFC 8985, 3.4: a lost tail and a lost retransmission, no time-out")
+        : SimulationTestCase("A lost tail and a lost retransmission, no time-out"
+                             " -> segment 3 at 402, 1 and 2 at 502, 1 at 602 ms (RFC 8985, 3.4)")
     {
     }
 
@@ -47,7 +48,9 @@ class TimeOutExampleTest : public SimulationTestCase
 {
   public:
     TimeOutExampleTest()
-        : SimulationTestCase("RFC 8985, 3.5: what was sent just before a time-out is not lost")
+        : SimulationTestCase(
+              "What was sent just before a time-out is not lost"
+              " -> time-out at 700 ms, segments 1 and 2 of 690 ms not sent again (RFC 8985, 3.5)")
     {
     }
 
@@ -74,7 +77,9 @@ class OvertakenTest : public SimulationTestCase
 {
   public:
     OvertakenTest()
-        : SimulationTestCase("A segment overtaken by many is retransmitted once, the next are not")
+        : SimulationTestCase("A segment overtaken by many is retransmitted once, the next are not"
+                             " -> 1 retransmission, undone by 221 ms; none of the next three (RFC "
+                             "8985, 6.2; Linux tcp_try_undo_partial())")
     {
     }
 
@@ -115,7 +120,9 @@ class LateAboveHoleTest : public SimulationTestCase
 {
   public:
     LateAboveHoleTest()
-        : SimulationTestCase("A D-SACK of a segment that was sacked before shows reordering")
+        : SimulationTestCase(
+              "A D-SACK of a segment that was sacked before shows reordering"
+              " -> 3 retransmissions, none of segment 85 (RFC 2883; Linux tcp_sacktag_one())")
     {
     }
 
@@ -150,7 +157,9 @@ class WindowStepsTest : public SimulationTestCase
 {
   public:
     WindowStepsTest()
-        : SimulationTestCase("RFC 8985, 6.2: D-SACKs widen the window for sixteen recoveries")
+        : SimulationTestCase("D-SACKs widen the window for sixteen recoveries"
+                             " -> 25, 50, 100 ms; 25 ms after the sixteenth (RFC 8985, 6.2; Linux "
+                             "tcp_try_undo_dsack())")
     {
     }
 
@@ -197,7 +206,9 @@ class ReorderedGrowthTest : public SimulationTestCase
 {
   public:
     ReorderedGrowthTest()
-        : SimulationTestCase("With much reordering the window grows with SACKs, too")
+        : SimulationTestCase(
+              "With much reordering the window grows with SACKs, too"
+              " -> by 0 after two overtook one, by 5 after five did (Linux tcp_may_raise_cwnd())")
     {
     }
 

@@ -153,7 +153,9 @@ class ScoreboardTest : public ns3::TestCase
 {
   public:
     ScoreboardTest(const std::string& name, uint32_t window, double loss, int steps)
-        : ns3::TestCase("The scoreboard equals a brute-force one: " + name),
+        : ns3::TestCase("The scoreboard equals a brute-force one: " + name +
+                        " -> the same after each of " + std::to_string(steps) +
+                        " steps (RFC 2018, 5)"),
           m_window(window),
           m_loss(loss),
           m_steps(steps)
@@ -365,7 +367,8 @@ class LostFirstTest : public ns3::TestCase
 {
   public:
     LostFirstTest()
-        : ns3::TestCase("Lost retransmissions go first, then the losses in order")
+        : ns3::TestCase("Lost retransmissions go first, then the losses in order"
+                        " -> segments 0, 0, 2 (unlike Linux tcp_xmit_retransmit_queue())")
     {
     }
 
@@ -399,7 +402,9 @@ class ReceiveWindowTest : public ns3::TestCase
 {
   public:
     ReceiveWindowTest()
-        : ns3::TestCase("Receive buffers grow as Linux 6.18 traced it, and as before 6.16")
+        : ns3::TestCase("Receive buffers grow as Linux 6.18 traced it, and as before 6.16"
+                        " -> 57316406 bytes after nine round trips; 229376 after one (Linux "
+                        "tcp_rcvbuf_grow())")
     {
     }
 
@@ -462,7 +467,9 @@ class WindowUnitTest : public ns3::TestCase
 {
   public:
     WindowUnitTest()
-        : ns3::TestCase("Windows are told in units of their scale, within 16 bits")
+        : ns3::TestCase("Windows are told in units of their scale, within 16 bits"
+                        " -> 1047128 bytes unscaled, 1047552 by 1024, 131070 by two (RFC 7323, "
+                        "2.3; Linux __tcp_select_window())")
     {
     }
 
@@ -497,7 +504,8 @@ class ReceiverTest : public ns3::TestCase
 {
   public:
     ReceiverTest()
-        : ns3::TestCase("The receiver equals a brute-force set of segments")
+        : ns3::TestCase("The receiver equals a brute-force set of segments"
+                        " -> the ACKs of the set, for 20000 segments (RFC 2018, 4; RFC 2883, 4)")
     {
     }
 
@@ -615,7 +623,9 @@ class SendBufferTest : public ns3::TestCase
 {
   public:
     SendBufferTest()
-        : ns3::TestCase("A blocked writer wakes once the buffer is two thirds full")
+        : ns3::TestCase(
+              "A blocked writer wakes once the buffer is two thirds full"
+              " -> with 2000 of 3000 bytes, not with 2001 (Linux sk_stream_write_space())")
     {
     }
 

@@ -34,7 +34,9 @@ class SpuriousTimeOutTest : public SimulationTestCase
 {
   public:
     SpuriousTimeOutTest()
-        : SimulationTestCase("A time-out that only a delay caused is undone")
+        : SimulationTestCase("A time-out that only a delay caused is undone"
+                             " -> window 10 and segments 11 to 19 at 800 ms (RFC 5682, 3.1; RFC "
+                             "3522; Linux tcp_process_loss())")
     {
     }
 
@@ -77,7 +79,9 @@ class GenuineTimeOutTest : public SimulationTestCase
 {
   public:
     GenuineTimeOutTest()
-        : SimulationTestCase("A time-out that a loss caused is not undone")
+        : SimulationTestCase(
+              "A time-out that a loss caused is not undone"
+              " -> segment 11 at 702, 1 at 802 ms (RFC 5682, 3.1; Linux tcp_process_loss())")
     {
     }
 
@@ -107,7 +111,9 @@ class EifelTest : public SimulationTestCase
 {
   public:
     EifelTest()
-        : SimulationTestCase("An ACK that echoes a time before the retransmission undoes recovery")
+        : SimulationTestCase("An ACK that echoes a time before the retransmission undoes recovery"
+                             " -> segment 5 at 200 ms, window 10 by 221 ms (RFC 3522; RFC 4015; "
+                             "Linux tcp_packet_delayed())")
     {
     }
 
@@ -134,7 +140,9 @@ class DuplicateUndoTest : public SimulationTestCase
 {
   public:
     DuplicateUndoTest()
-        : SimulationTestCase("Without timestamps D-SACKs of all retransmissions undo recovery")
+        : SimulationTestCase("Without timestamps D-SACKs of all retransmissions undo recovery"
+                             " -> window 10 after both D-SACKs, 5 after one (RFC 3708; Linux "
+                             "tcp_try_undo_dsack())")
     {
     }
 
@@ -179,7 +187,9 @@ class MarkedUndoTest : public SimulationTestCase
 {
   public:
     MarkedUndoTest()
-        : SimulationTestCase("Once an ECN echo proved congestion, the window stays reduced")
+        : SimulationTestCase(
+              "Once an ECN echo proved congestion, the window stays reduced"
+              " -> window below 10, one reduction (RFC 3168, 6.1.2; Linux tcp_fastretrans_alert())")
     {
     }
 

@@ -19,7 +19,9 @@ class IdleRestartTest : public SimulationTestCase
 {
   public:
     IdleRestartTest()
-        : SimulationTestCase("An idle time-out halves the window, down to the initial one")
+        : SimulationTestCase("An idle time-out halves the window, down to the initial one"
+                             " -> 80, 40, 20, 10 segments after 298, 305, 605, 905 ms (RFC 2861; "
+                             "Linux tcp_cwnd_restart())")
     {
     }
 
@@ -59,7 +61,9 @@ class IdleBbrTest : public SimulationTestCase
 {
   public:
     IdleBbrTest()
-        : SimulationTestCase("Algorithms with cong_control keep their windows while idle")
+        : SimulationTestCase(
+              "Algorithms with cong_control keep their windows while idle"
+              " -> 80 segments at 10 s, idle for 9.8 s (Linux tcp_slow_start_after_idle_check())")
     {
     }
 
@@ -78,7 +82,9 @@ class UnusedWindowTest : public SimulationTestCase
 {
   public:
     UnusedWindowTest()
-        : SimulationTestCase("An unused window stays while ACKs come, and shrinks when they don't")
+        : SimulationTestCase("An unused window stays while ACKs come, and shrinks when they don't"
+                             " -> 40 segments; 25 after a time-out without ACKs (RFC 2861; Linux "
+                             "tcp_cwnd_application_limited())")
     {
     }
 
@@ -117,7 +123,9 @@ class StretchAckTest : public SimulationTestCase
 {
   public:
     StretchAckTest()
-        : SimulationTestCase("In slow start an ACK of many segments counts for all of them")
+        : SimulationTestCase(
+              "In slow start an ACK of many segments counts for all of them"
+              " -> 10 become 11, 12, 20 with an ACK of 1, 2, 10 (RFC 3465; Linux tcp_slow_start())")
     {
     }
 

@@ -323,8 +323,8 @@ def _runner(directory, report):
 CASES = """<Test>
   <Name>tunnelcc-transport-recovery</Name>
   <Result>FAIL</Result>
-  <Test><Name>PRR: it&quot;s in time</Name><Result>PASS</Result></Test>
-  <Test><Name>Of late (RFC 5682, 3.1)</Name><Result>FAIL</Result>
+  <Test><Name>PRR: it&quot;s in time -&gt; 2 at 200 ms (RFC 9937)</Name><Result>PASS</Result></Test>
+  <Test><Name>Of late -&gt; 2 at 200 ms (RFC 5682, 3.1)</Name><Result>FAIL</Result>
     <FailureDetails>
       <Condition>a (actual) == b (limit)</Condition>
       <Actual>2@201</Actual>
@@ -334,7 +334,8 @@ CASES = """<Test>
       <File>/x/transport-recovery-test.cc</File>
       <Line>33</Line>
     </FailureDetails></Test>
-  <Test><Name>PRR: it&quot;s in time</Name><Result>CRASH</Result></Test>
+  <Test><Name>PRR: it&quot;s in time -&gt; 3 (a probe) (unlike Linux tcp_x(), tcp_y())</Name>
+    <Result>CRASH</Result></Test>
 </Test>
 """
 
@@ -349,10 +350,23 @@ def test_exchanges_are_read_from_the_program(tmp_path):
         ("exchanges/recovery/prr-its-in-time-2", "PRR: it's in time", Verdict.FAIL),
     ]
     assert not report.passed
-    in_time, late, _ = report.outcomes
-    assert "RFC 9937" in in_time.check.source
+    in_time, late, crashed = report.outcomes
+    assert in_time.check.source == "RFC 9937"
+    assert in_time.got == "as expected"
+    assert table.expectation(in_time) == ("2 at 200 ms", "none")
     assert late.check.source == "RFC 5682, 3.1"
     assert late.got == "2@201 for 2@200 (with the third SACK; transport-recovery-test.cc:33)"
+    assert table.expectation(crashed)[0] == "3 (a probe)"
+    assert crashed.check.source == "unlike Linux tcp_x(), tcp_y()"
+
+
+@pytest.mark.parametrize(
+    "description", ["Of late", "Of late -> 2 at 200 ms", "Of late (RFC 5682)", "Of late -> 2 (me)"]
+)
+def test_an_exchange_without_source_or_expectation_is_an_error(tmp_path, description):
+    report = CASES.replace("PRR: it&quot;s in time -&gt; 2 at 200 ms (RFC 9937)", description)
+    with pytest.raises(RunError, match="expected 'what happens -> what is expected"):
+        list(exchanges.checks(_runner(tmp_path, report.replace("->", "-&gt;"))))
 
 
 @pytest.mark.parametrize("said", ["", "<Test>", "Segmentation fault"])
@@ -368,5 +382,4 @@ def test_scripted_exchanges():
     listed = subprocess.run([TESTS, "--list"], capture_output=True, text=True, check=True).stdout
     suites = {name for name in listed.split() if name.startswith("tunnelcc-transport-")}
     assert {f"tunnelcc-transport-{o.check.name.split('/')[1]}" for o in report.outcomes} == suites
-    assert {o.check.metric for o in report.outcomes} >= {"RACK-TLP", "PRR", "RTO", "ACKs"}
     assert "Linux tcp_cwnd_reduction()" in page.render(report)

@@ -23,62 +23,30 @@ from tunnelcc.validation.compare import Judgement
 _SUITES = "tunnelcc-transport-"
 _TIME_LIMIT = 300  # s, for a suite
 _NAME_WORDS = 6
-_SOURCE_IN_NAME = re.compile(r"\s*\((RFC [^)]*|Linux [^)]*|\w+\(\)[^)]*)\)$")
-
-#: What a case's description speaks of → metric, source. The first that fits counts.
-_TOPICS = tuple(
-    (re.compile(pattern, re.IGNORECASE), metric, source)
-    for pattern, metric, source in (
-        (r"brute-force", "bookkeeping", "RFC 2018, done by brute force"),
-        (r"lost retransmissions go first", "RACK-TLP",
-         "models/deviations.md: Linux tcp_xmit_retransmit_queue() goes by sequence"),
-        (r"F-RTO|spurious time-?out", "undo", "RFC 5682; Linux tcp_process_loss()"),
-        (r"eifel", "undo", "RFC 3522, 4015; Linux tcp_try_undo_recovery()"),
-        (r"undo|undone", "undo", "RFC 2883, 3708; Linux tcp_try_undo_*()"),
-        (r"D-SACK", "RACK-TLP", "RFC 2883; RFC 8985, section 6.2; Linux tcp_dsack_seen()"),
-        (r"PRR", "PRR", "RFC 9937; Linux tcp_cwnd_reduction()"),
-        (r"duplicate ACKs|compress", "ACKs",
-         "Linux __tcp_ack_snd_check(), tcp_compressed_ack_kick()"),
-        (r"quick ACK|delayed ACK|answer carries|PSH", "ACKs",
-         "RFC 5681, section 4.2; Linux __tcp_ack_snd_check(), tcp_event_data_recv()"),
-        (r"RACK|\bholes?\b|reordering|lost retransmission", "RACK-TLP",
-         "RFC 8985, section 6; Linux tcp_recovery.c"),
-        (r"may have been delayed", "rate samples", "Linux tcp_clean_rtx_queue()"),
-        (r"window (update|probe)|probes back off|closed window", "flow control",
-         "RFC 9293, section 3.8.6; Linux tcp_send_probe0()"),
-        (r"slow reader|first window", "flow control",
-         "RFC 9293, section 3.8.6; Linux __tcp_select_window()"),
-        (r"send buffer|writer", "flow control", "Linux sk_stream_write_space()"),
-        (r"probe", "RACK-TLP", "RFC 8985, section 7; Linux tcp_send_loss_probe()"),
-        (r"SYN|handshake|FIN", "connection", "RFC 9293, section 3.5; RFC 6298, section 5"),
-        (r"time-?out|RTO|timer|variance", "RTO",
-         "RFC 6298; Linux tcp_rtt_estimator(), tcp_rearm_rto()"),
-        (r"runs are remembered|run of segments", "SACK", "RFC 2018; Linux tcp_sack_new_ofo_skb()"),
-        (r"Nagle|backlog|burst of four", "sending", "RFC 896, 9293; Linux tcp_write_xmit()"),
-        (r"pacing", "pacing", "Linux tcp_update_skb_after_send()"),
-        (r"rate sample|delivery-rate|transmission is announced|each loss", "rate samples",
-         "draft-cheng-iccrg-delivery-rate-estimation; Linux tcp_rate.c"),
-    )
-)  # fmt: skip
-_OTHER = ("exchange", "RFC 9293; Linux")
+#: A case's description: what happens -> what is expected, when (source).
+_DESCRIPTION = re.compile(
+    r"(?P<condition>.+?) -> (?P<expected>.+?) "
+    r"\((?P<source>(?:unlike )?(?:RFC \d|Linux |draft-).*)\)"
+)
 
 
 @dataclass(frozen=True)
 class AsScripted:
-    """The case found nothing but what its script expects; ``failures``: what it found else."""
+    """The case found ``expected`` and nothing but what its script has.
 
+    ``failures``: what it found else.
+    """
+
+    expected: str
     failures: tuple[str, ...]
-
-    @property
-    def expected(self) -> str:
-        return "as scripted"
 
     @property
     def tolerance(self) -> str:
         return "none"
 
     def judge(self, values: Sequence[float]) -> Judgement:
-        return Judgement("; ".join(self.failures) or "as scripted", not self.failures, values[0])
+        got = "; ".join(self.failures) or "as expected"
+        return Judgement(got, not self.failures, values[0])
 
 
 def checks(program: Path | None) -> Iterator[Check]:
@@ -101,30 +69,29 @@ def check_program(program: Path) -> None:
 
 
 def _check(suite: str, description: str, failures: tuple[str, ...], taken: set[str]) -> Check:
-    text, metric, source = described(description)
-    words = re.findall(r"\w+(?:-\w+)*", text.replace("'", "").lower())
+    condition, expected, source = described(description)
+    words = re.findall(r"\w+(?:-\w+)*", condition.replace("'", "").lower())
     name = short = f"exchanges/{suite}/{'-'.join(words[:_NAME_WORDS])}"
     number = 1
     while name in taken:
         number += 1
         name = f"{short}-{number}"
     taken.add(name)
+    comparison = AsScripted(expected, failures)
     return Check(
-        name, metric, source, text, (), lambda runs: [float(len(failures))], AsScripted(failures)
+        name, suite, source, condition, (), lambda runs: [float(len(failures))], comparison
     )
 
 
 def described(description: str) -> tuple[str, str, str]:
-    """Return the description without its source, its metric, and the source.
+    """Return what happens in a case, what is expected, and its source.
 
-    A source in parentheses at the end of the description comes before the table's.
+    Raises RunError if the description does not name them.
     """
-    metric, source = next(
-        ((metric, source) for pattern, metric, source in _TOPICS if pattern.search(description)),
-        _OTHER,
-    )
-    own = _SOURCE_IN_NAME.search(description)
-    return (description[: own.start()], metric, own[1]) if own else (description, metric, source)
+    match = _DESCRIPTION.fullmatch(description)
+    if match is None:
+        raise RunError(f"{description!r}: expected 'what happens -> what is expected (source)'")
+    return match["condition"], match["expected"], match["source"]
 
 
 def _suites(program: Path) -> list[str]:
