@@ -12,6 +12,9 @@ from typing import TypeVar
 
 from tunnelcc.errors import TunnelccError
 
+# Congestion controls under names that others give them.
+_OTHER_NAMES = {"newreno": "reno"}
+
 
 @cache
 def load() -> ModuleType:
@@ -70,6 +73,11 @@ def congestion_controls() -> tuple[str, ...]:
 def ns3_congestion_controls() -> tuple[str, ...]:
     """Return the names of ns-3's congestion controls (``ns3::TcpBbr``)."""
     return tuple(load().ns3_congestion_controls())
+
+
+def congestion_name(name: str) -> str:
+    """Return what a congestion control is called here: ``newreno`` is ``reno``."""
+    return _OTHER_NAMES.get(name, name)
 
 
 @cache

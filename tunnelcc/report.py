@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from tunnelcc.costs import Profile
     from tunnelcc.result import Result
 
+# What of a parameter's algorithm is fixed: models/congestion/hystart-plus-plus.cc.
+_CONSTANTS = {
+    "hystart_plus_plus": "; fixed, as section 4.3 recommends: MIN_RTT_THRESH 4 ms, "
+    "MAX_RTT_THRESH 16 ms, MIN_RTT_DIVISOR 8, N_RTT_SAMPLE 8, L 8 (paced: none)",
+}
+
 # With more flows than this, a table shows those of each group as one line.
 _MOST_ROWS = 16
 # Where the output is no terminal: wide enough for the tables.
@@ -55,6 +61,7 @@ def print_result(result: Result) -> None:
             f"{path['drops']} dropped by the queue, {path['random_losses']} at random "
             f"({_percent(path['loss_rate'])} of {path['packets']})",
         ),
+        *([("packets marked", f"{path['marks']} by the queue (ECN)")] if path["marks"] else []),
         (
             "CPU",
             f"client {_percent(hosts['client']['utilisation'])}, "
@@ -303,6 +310,7 @@ def print_measured_profile(profile: Profile, spreads: Mapping[str, float]) -> No
 
 def print_congestion_control(name: str) -> None:
     """Print an algorithm and its parameters. Raises ConfigError."""
+    name = core.congestion_name(name)
     if not core.has_congestion_control(name):
         names = (*core.congestion_controls(), *core.ns3_congestion_controls())
         raise ConfigError(Problem("cc", name, "one of " + ", ".join(names), nearest(name, names)))
@@ -322,7 +330,7 @@ def print_congestion_control(name: str) -> None:
             "one of " + ", ".join(item.choices) if item.choices else item.unit,
             f"{item.minimum:g}",
             f"{item.maximum:g}",
-            escape(item.doc),
+            escape(item.doc + _CONSTANTS.get(item.name, "")),
             escape(item.source),
         )
     console.print(table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +125,35 @@ def test_show_cc(run, name):
     assert code == 0
     for parameter in core.congestion_parameters(name):
         assert parameter.name in out
+
+
+def test_show_cc_knows_other_names(run):
+    assert run("show", "cc", "newreno") == run("show", "cc", "reno")
+
+
+def test_show_cc_tells_the_constants_of_hystart_plus_plus(run):
+    source = Path(__file__).parents[2] / "models/congestion/hystart-plus-plus.cc"
+    values = re.findall(r"constexpr \w+ (\w+) = ([\d']+);", source.read_text())
+    assert dict(values) == {
+        "MIN_RTT_THRESHOLD": "4'000'000",
+        "MAX_RTT_THRESHOLD": "16'000'000",
+        "MIN_RTT_DIVISOR": "8",
+        "RTT_SAMPLES": "8",
+        "UNPACED_LIMIT": "8",
+    }
+    _, out, _ = run("show", "cc", "cubic")
+    for told in ("MIN_RTT_THRESH 4 ms", "MAX_RTT_THRESH 16 ms", "MIN_RTT_DIVISOR 8", "L 8"):
+        assert told in out
+    assert "N_RTT_SAMPLE 8" in out
+
+
+def test_marks_are_told_where_there_are_any(run, tmp_path):
+    file = tmp_path / "marks.toml"
+    path = '[path]\nrate = "20Mbps"\nrtt = "20ms"\nbuffer = "4bdp"\necn_threshold = "0.5bdp"\n'
+    for switch, told in (("true", True), ("false", False)):
+        file.write_text(f'duration = "2s"\n{path}[tcp]\necn = {switch}\n')
+        _, out, _ = run("run", str(file))
+        assert ("packets marked" in out) is told
 
 
 def test_doctor_finds_all_well(run):

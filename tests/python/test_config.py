@@ -275,6 +275,20 @@ def test_unknown_names_are_told_with_the_nearest(table, key, hint):
     assert hint in str(caught.value)
 
 
+def test_newreno_is_reno():
+    flow = {"cc": {"name": "newreno", "pacing": True}}
+    experiment = Experiment.parse({"flows": [flow]})
+    assert experiment.flows[0].cc.name == "reno"
+    assert experiment == Experiment.parse({"flows": [{"cc": {"name": "reno", "pacing": True}}]})
+
+
+@pytest.mark.parametrize("kernel", [5.10, 6.18])
+def test_a_version_that_is_a_number_needs_quotes(kernel):
+    assert "(a version needs quotes)" in _refusal({"hosts": {"kernel": kernel}})
+    assert "(a version needs quotes)" in _refusal({"hosts": {"server": {"kernel": kernel}}})
+    assert "quotes" not in _refusal({"hosts": {"kernel": "5.11"}})
+
+
 def _refusal(table: dict) -> str:
     with pytest.raises(tc.ConfigError) as caught:
         Experiment.parse(table)

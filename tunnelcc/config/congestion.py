@@ -36,6 +36,8 @@ class CongestionControl(Model):
             expected = "a congestion control, for its parameters to belong to"
             raise ConfigError(Problem("name", MISSING, expected))
         name = table.pop("name")
+        if isinstance(name, str):
+            name = core.congestion_name(name)
         parameters = table.pop("parameters", {})
         if not isinstance(parameters, dict):
             raise ConfigError(Problem("parameters", parameters, "a table of numbers"))

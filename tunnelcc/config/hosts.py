@@ -14,7 +14,17 @@ from tunnelcc.kernels import kernels
 from tunnelcc.schema import Kind, Model, choice, number, size, whole
 from tunnelcc.units import UnitError
 
-KernelVersion = Annotated[str, choice(*kernels())]
+_VERSION = choice(*kernels())
+
+
+def _parse_version(value: object) -> str:
+    if isinstance(value, float):  # TOML reads 5.10 as 5.1
+        raise UnitError(_VERSION.expected, "a version needs quotes")
+    version: str = _VERSION.parse(value)
+    return version
+
+
+KernelVersion = Annotated[str, Kind(_parse_version, str, _VERSION.expected)]
 SocketBuffer = Annotated[int, size(4096, 2**31 - 1)]
 Memory = Annotated[int, size(2**20, 2**50)]
 CpuCost = Annotated[float, number(0, 1e6)]
