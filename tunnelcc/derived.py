@@ -75,14 +75,13 @@ def mss(experiment: Experiment) -> int:
     return min(tcp.mss, limit - (tcp.header_bytes - PLAIN_HEADERS))
 
 
-def largest_packet(experiment: Experiment) -> int:
-    """Return the IP bytes of the largest packet that the flows or their tunnel put on the path."""
+def outer_packets(experiment: Experiment) -> list[int]:
+    """Return the IP bytes of what crosses the path for a full segment that nothing compresses."""
     tunnel, header = experiment.tunnel, experiment.tcp.header_bytes
     entry = catalog.load(tunnel.name) if tunnel else None
     if tunnel is None or not isinstance(entry, catalog.DatagramEntry):
-        return path_mss(experiment) + header
-    inner = mss(experiment) + header
-    return max(entry.outer(inner, experiment.path.mtu, tunnel.mode, tunnel.mtu))
+        return [experiment.tcp.mss + header]
+    return entry.outer(mss(experiment) + header, experiment.path.mtu, tunnel.mode, tunnel.mtu)
 
 
 def surroundings(experiment: Experiment, entry: PacketEntry) -> Surroundings:

@@ -44,8 +44,6 @@ _INITIAL_TCP_RMEM = 131072
 _SEND_BUFFER_OVERHEAD = 640
 _SK_BUFF = 256
 
-# Preamble 8, header 14, FCS 4, gap 12 (IEEE 802.3).
-_ETHERNET_FRAMING = 38
 # Bytes after which a carrier's TLS records have their full size.
 _STEADY = 2**20
 # What iperf3 writes on each connection before any data (COOKIE_SIZE in its source).
@@ -194,7 +192,7 @@ def _link(experiment: Experiment, rate: float | None, buffer: Buffer, loss: floa
         spec.rate = rate
         spec.buffer_bytes = derived.buffer_bytes(buffer, rate, path.rtt)
         spec.buffer_packets = buffer.packets or 0
-        spec.framing = _ETHERNET_FRAMING if path.framing == "ethernet" else 0
+        spec.framing = path.framing_bytes
     return spec
 
 

@@ -522,6 +522,41 @@ def test_the_short_forms_of_the_readme():
     )
 
 
+_FRAGMENTED = {"name": "wireguard", "mtu": 4000}  # 1500, 1500 and 1100 bytes
+
+
+@pytest.mark.parametrize("queue", ["drop-tail", "codel", "fq-codel", "pie", "red"])
+@pytest.mark.parametrize(
+    ("tunnel", "framing", "least"),
+    [
+        ("none", "ip", "1500B"),
+        ("none", "ethernet", "1538B"),
+        ("gost-relay-ws", "ethernet", "1538B"),
+        ("vtun", "ethernet", "1538B"),
+        ("wireguard", "ethernet", "1518B"),
+        (_FRAGMENTED, "ip", "2600B"),
+        (_FRAGMENTED, "ethernet", "2676B"),
+        (_FRAGMENTED, "ip", "2p"),
+    ],
+)
+def test_a_queue_has_room_for_what_a_full_segment_becomes(queue, tunnel, framing, least):
+    unit = least[-1]
+    less = f"{int(least[:-1]) - 1}{unit}"
+
+    def experiment(buffer):
+        return {
+            "path": {"buffer": buffer, "framing": framing, "rate": "5Mbps", "queue": queue},
+            "tunnel": tunnel,
+            "tcp": {"mss": 1448 if isinstance(tunnel, str) else 8948},
+            "flows": {"bytes": "20kB"},
+            "duration": "60s",
+        }
+
+    assert f"path.buffer = '{less}': expected room for " in _refusal({**experiment(less)})
+    result = tc.run(Experiment.parse(experiment(least)))
+    assert result.raw.flows[0].total_bytes == 20_000
+
+
 def test_no_tunnel():
     assert tc.Experiment(tunnel="none") == tc.Experiment(tunnel=None) == tc.Experiment()
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
@@ -177,28 +177,26 @@ class Experiment(Model):
                 yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
 
     def _buffer_problems(self) -> Iterator[Problem]:
-        packet = derived.largest_packet(self)
+        packets = derived.outer_packets(self)
         seen: list[Path] = []
         for index, path in enumerate(derived.paths(self)):
             if path in seen:
                 continue  # tells nothing new
             seen.append(path)
-            yield from self.model_copy(update={"path": path})._queue_problems(packet)
+            yield from self.model_copy(update={"path": path})._queue_problems(max(packets))
             where = f"tunnel.chain.{index - 1}" if index else "path"
-            yield from self._room_problems(path, where, packet)
+            yield from self._room_problems(path, where, packets)
 
-    def _room_problems(self, path: Path, where: str, packet: int) -> Iterator[Problem]:
-        """``packet``: bytes of a full segment."""
-        for key, bottleneck in (("buffer", path.rate), ("reverse_buffer", path.reverse_rate)):
-            buffer: Buffer = getattr(path, key)
-            if bottleneck and buffer.packets is None:
-                room = buffer_bytes(buffer, bottleneck, path.rtt)
-                needed = packet if key == "buffer" else self.tcp.syn_bytes
-                if room < needed:
-                    yield Problem(
-                        f"{where}.{key}", str(buffer), f"room for one packet, {needed} bytes",
-                        f"it is {room} bytes",
-                    )  # fmt: skip
+    def _room_problems(self, path: Path, where: str, packets: Sequence[int]) -> Iterator[Problem]:
+        """``packets``: IP bytes of those of a full segment, which come at once."""
+        for key, bottleneck, sizes in (
+            ("buffer", path.rate, packets),
+            ("reverse_buffer", path.reverse_rate, [self.tcp.syn_bytes]),
+        ):
+            if bottleneck:
+                buffer: Buffer = getattr(path, key)
+                framed = [size + path.framing_bytes for size in sizes]
+                yield from _too_small(buffer, bottleneck, path.rtt, framed, f"{where}.{key}")
 
     def _queue_problems(self, packet: int) -> Iterator[Problem]:
         """``packet``: bytes of a full segment."""
@@ -216,3 +214,20 @@ class Experiment(Model):
                 yield Problem(
                     "path.queue.min_threshold", str(path.queue.value("min_threshold")), expected
                 )
+
+
+def _too_small(
+    buffer: Buffer, rate: float, rtt: float, packets: Sequence[int], key: str
+) -> Iterator[Problem]:
+    """Tell of a queue that ``packets`` (bytes), which come at once, never pass: one is served."""
+    waiting = packets[1:]
+    if buffer.packets is not None:
+        if buffer.packets < len(waiting):
+            expected = f"room for all but one of a packet's {len(packets)} fragments"
+            yield Problem(key, str(buffer), expected)
+        return
+    room, needed = buffer_bytes(buffer, rate, rtt), max([*packets, sum(waiting)])
+    what = "one packet" if needed == max(packets) else "all fragments of a packet but one"
+    if room < needed:
+        expected = f"room for {what}, {needed} bytes"
+        yield Problem(key, str(buffer), expected, f"it is {room} bytes")

@@ -16,6 +16,9 @@ from tunnelcc.schema import POSITIVE_SHARE, RATE_STEPS, SHARE, Model, choice, si
 from tunnelcc.traces import TRACE, RateTrace, parse_trace
 from tunnelcc.units import Buffer, UnitError, format_probability, format_rate
 
+# Preamble 8, header 14, FCS 4, gap 12 (IEEE 802.3).
+_ETHERNET_FRAMING = 38
+
 
 class GilbertElliott(Model):
     """Loss in bursts, by two states: good and bad. The letters are those of netem's gemodel."""
@@ -156,6 +159,11 @@ class Path(Model):
         if problems:
             raise ConfigError(*problems)
         return self
+
+    @property
+    def framing_bytes(self) -> int:
+        """Bytes of a packet beyond IP that the rate and the queue count."""
+        return _ETHERNET_FRAMING if self.framing == "ethernet" else 0
 
     def part(self, count: int) -> Path:
         """Return one of ``count`` equal parts in a row that lose as much together."""
