@@ -40,7 +40,8 @@ class StackLayer:
 class Overview:
     """``stack``: from the application's bytes out to the wire.
 
-    ``round_trips``: what for → round trips before its first byte leaves the client.
+    ``round_trips``: what for → round trips before its first byte leaves the client; how many of the
+    tunnel's own are simulated, where not all are.
     ``wire_bytes``: size of a write (bytes) → IP bytes per application byte, to the server and to
     the client, where the connection idles before and after it; random bytes, where they are
     compressed. ``mode``: the one shown, of ``modes``.
@@ -171,17 +172,13 @@ def _packets(entry: PacketEntry, mode: str) -> Overview:
             for layer in _same(it.name, _adds(layers_of_mode[: index + 1], mss, around))
         ),
     ]
-    before = None
     if isinstance(entry, StreamEntry):
         for up, down in zip_longest(entry.to_server, entry.to_client):
             layers.append(StackLayer(_NAMES[(up or down).layer], _says(up), _says(down)))
         layers += _transport(_MSS)
-        before = 1 + sum(1 for turn in entry.handshake if turn.server)
-    if entry.setup is not None:
-        before = entry.setup.round_trips
     return Overview(
         tuple(layers),
-        {**({} if before is None else {"the tunnel, before any flow": before}), "each flow": 1},
+        _packets_round_trips(entry),
         {
             size: (
                 _packets_bytes(entry, mode, size, mss, True),
@@ -192,6 +189,19 @@ def _packets(entry: PacketEntry, mode: str) -> Overview:
         mode,
         tuple(entry.modes),
     )
+
+
+def _packets_round_trips(entry: PacketEntry) -> dict[str, int]:
+    simulated, flow = 0, 1
+    if isinstance(entry, StreamEntry):
+        simulated = 1 + sum(1 for turn in entry.handshake if turn.server)
+        # Nagle's rule: the first data wait for the ACK of what carries the flow's own ACK.
+        flow += not entry.carrier.nodelay
+    before = simulated if entry.setup is None else entry.setup.round_trips
+    round_trips = {"the tunnel, before any flow": before} if before else {}
+    if before != simulated:
+        round_trips["of these simulated"] = simulated
+    return {**round_trips, "each flow": flow}
 
 
 def _adds(layers: Sequence[PacketLayer], mss: int, around: Surroundings) -> str:
