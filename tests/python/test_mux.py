@@ -168,6 +168,18 @@ def test_a_chain_reports_each_leg_and_each_path():
     assert 4e6 < totals["aggregate"]["goodput_bps"] < 5e6
 
 
+def test_a_chain_of_socks5_relays_answers_before_it_dials():
+    for hops, trips in enumerate((4.5, 8, 11.5)):
+        tunnel = {"name": "gost-socks5", "chain": [{}] * hops}
+        path = {"rate": "100Gbps", "rtt": "1s"}
+        result = _run(
+            tunnel, {"bytes": 1}, path=path, hosts={"speed": 1000}, duration="30s",
+            start_jitter="0s",
+        )  # fmt: skip
+        arrived = result.to_dict()["flows"][0]["first_byte_s"]
+        assert arrived == pytest.approx(trips, abs=0.05)
+
+
 def test_a_tunnel_of_ones_own_may_multiplex(tmp_path):
     text = (tc.catalog.DIRECTORY / "gost-relay-mws.toml").read_text()
     file = tmp_path / "mine.toml"
