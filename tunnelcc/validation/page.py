@@ -11,7 +11,7 @@ from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.validation import figures
 from tunnelcc.validation.check import Outcome, Share, Verdict
-from tunnelcc.validation.suite import GROUPS, Report
+from tunnelcc.validation.suite import GROUPS, LEFT_OUT, Report
 from tunnelcc.validation.table import counts, expectation
 
 
@@ -97,9 +97,11 @@ def _group(report: Report, group: str, title: str) -> str:
     outcomes = [outcome for outcome in report.outcomes if outcome.check.group == group]
     if not outcomes:
         return ""
+    left_out = LEFT_OUT.get(group)
+    note = f'<p class="note">{escape(left_out)}</p>' if left_out else ""
     return (
         f"<details><summary>All {len(outcomes)} checks against {escape(title)}</summary>"
-        f"{_check_table(outcomes, with_cause=False)}</details>"
+        f"{note}{_check_table(outcomes, with_cause=False)}</details>"
     )
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from tunnelcc._version import __version__
 from tunnelcc.validation.check import Outcome, Share, Verdict
-from tunnelcc.validation.suite import GROUPS, Report
+from tunnelcc.validation.suite import GROUPS, LEFT_OUT, Report
 
 _FILE_WIDTH = 160
 _COLOURS = {
@@ -31,6 +31,8 @@ def print_report(report: Report) -> None:
         if outcomes:
             console.print(f"\nAgainst {title}", style="bold")
             console.print(_outcome_table(outcomes))
+            if group in LEFT_OUT:
+                console.print(LEFT_OUT[group], markup=False)
     causes = _causes(report)
     if causes:
         console.print("\nWhat is known of the causes", style="bold")
