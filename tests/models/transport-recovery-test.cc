@@ -588,7 +588,7 @@ class PrrNumbersTest : public SimulationTestCase
     PrrNumbersTest()
         : SimulationTestCase(
               "PRR sends the share ssthresh has of the window per segment delivered"
-              " -> one for every second ACK; windows 6, 5, 10, 11 (RFC 6937, 4; RFC 9937, 5)")
+              " -> one for every second ACK; windows 6, 5, 10, 11 (RFC 6937; RFC 9937)")
     {
     }
 
