@@ -231,6 +231,7 @@ def print_tunnel(name: str, mode: str | None = None) -> None:
     console.print(
         _grid([("summary", entry.summary), ("kind", entry.kind), ("software", entry.software)])
     )
+    console.print(f"file      {catalog.path_of(name)}", markup=False, soft_wrap=True)
     if view.modes:
         others = ", ".join(other for other in view.modes if other != view.mode)
         text = f"mode {view.mode}" + (f"; --mode shows {others}" if others else "")

@@ -32,6 +32,7 @@ __all__ = [
     "StreamEntry",
     "load",
     "names",
+    "path_of",
     "settings",
 ]
 
@@ -63,9 +64,14 @@ def load(name: str) -> Entry:
     raise ConfigError(Problem("", name, expected, nearest(name, names())))
 
 
+def path_of(name: str) -> Path:
+    """Return the file of the tunnel ``name``, which load() knows."""
+    return DIRECTORY / f"{name}.toml" if name in names() else Path(name)
+
+
 @cache
 def _built_in(name: str) -> Entry:
-    path = DIRECTORY / f"{name}.toml"
+    path = path_of(name)
     return _parse(path, read_toml(path))
 
 
