@@ -43,8 +43,7 @@ struct Packet
     PacketSink* sink;   //!< who receives it
     uint32_t segment;   //!< DATA: its number; ACK: next number expected; both modulo 2^32; SYN:
                         //!< sender's clock, ms
-    uint32_t window;    //!< ACK: receive window, bytes; DATA: sender's SRTT, µs, in place of the
-                        //!< timestamps from which the receiver would learn it
+    uint32_t window;    //!< ACK: receive window, bytes; DATA: echo of the receiver's clock, ms
     uint32_t timestamp; //!< DATA: sender's clock, ms; ACK, SYN-ACK: echo of it (RFC 7323)
     uint16_t length;    //!< DATA: payload bytes; ACK: low half of the sender's clock, ms
     PacketKind kind : 4;

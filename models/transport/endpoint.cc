@@ -11,8 +11,6 @@ namespace tunnelcc
 namespace
 {
 
-constexpr int64_t US = 1'000;
-
 /// ACKs sent at once when data begins to arrive (Linux TCP_MAX_QUICKACKS), and after a mark
 /// (__tcp_ecn_check_ce()).
 constexpr uint32_t QUICK_ACKS = 16;
@@ -45,6 +43,7 @@ TcpEndpoint::TcpEndpoint(const TcpSpec& spec,
       m_channel(channel),
       m_sender(spec, std::move(congestion), *this),
       m_receiver(spec),
+      m_receiveRtt(!spec.isReceiveRoomCushioned),
       m_ackTimer(this),
       m_compressionTimer(this),
       m_synTimer(this)
@@ -123,7 +122,7 @@ TcpEndpoint::OnSyn(int64_t now, const Packet& packet)
         return;
     }
     m_peerWindow = packet.window;
-    m_echo = packet.segment;
+    m_echo = m_peerClock = packet.segment;
     m_state = State::SYN_RECEIVED;
     SendSyn(now);
 }
@@ -134,7 +133,7 @@ TcpEndpoint::OnSynAck(int64_t now, const Packet& packet)
     if (m_state == State::SYN_SENT)
     {
         m_peerWindow = packet.window;
-        m_echo = packet.segment;
+        m_echo = m_peerClock = packet.segment;
         SendAck(now);
         Establish(now, packet);
     }
@@ -163,6 +162,7 @@ TcpEndpoint::Establish(int64_t now, const Packet& packet)
     m_state = State::ESTABLISHED;
     m_establishedTime = now;
     m_synTimer.Cancel();
+    m_receiver.OnEstablished(now);
     m_sender.OnEstablished(now, HandshakeRtt(now, packet), m_peerWindow);
     m_isMirroringMarks = m_sender.NeedsEcn();
     if (m_user)
@@ -250,7 +250,13 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     {
         m_echo = packet.timestamp;
     }
-    m_peerRtt = int64_t{packet.window} * US;
+    if (m_spec.HasTimestamps())
+    {
+        m_receiveRtt.OnEcho(TimestampClock(now),
+                            packet.window,
+                            packet.length,
+                            m_receiver.Readable() == 0);
+    }
     uint64_t readable = m_receiver.Readable();
     if (m_compressed > 0 && m_receiver.CrowdsBlocks(packet))
     {
@@ -301,6 +307,7 @@ TcpEndpoint::OnInOrder(int64_t now)
 {
     // Linux tcp_event_data_recv(). After a gap longer than the RTO, the sender may have begun anew
     // with a window so small that it waits for each ACK. So it has with the first data.
+    m_receiveRtt.OnInOrder(now, m_receiver.Received(), m_receiver.Window());
     const int64_t least = m_spec.delayedAck;
     const int64_t gap = now - m_lastInOrder;
     if (m_ackTime == 0 || (gap >= m_ackTime && gap > m_sender.Rto()))
@@ -405,7 +412,7 @@ TcpEndpoint::CompressesAck(int64_t now)
     {
         // Of what arrives and of what was sent, the lesser RTT: where nothing but the handshake was
         // sent, no queue that came later is in it.
-        int64_t rtt = std::min(m_peerRtt, m_sender.State().srtt);
+        int64_t rtt = std::min(m_receiveRtt.Rtt(), m_sender.State().srtt);
         int64_t delay = std::min(COMPRESSION_TIME, rtt / COMPRESSION_RTTS);
         m_compressionTimer.Set(now + delay + COMPRESSION_SLACK);
     }
@@ -425,6 +432,7 @@ TcpEndpoint::IsAckDueAfterRead() const
 void
 TcpEndpoint::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
 {
+    m_peerClock = AckTimestamp(now, packet);
     bool wakesWriter = m_sender.OnAck(now, packet, blocks);
     ChargeMemory();
     if (m_finishedTime < 0 && m_sender.IsFinished())
@@ -489,7 +497,7 @@ TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
     Packet packet = MakePacket(PacketKind::DATA);
     packet.segment = static_cast<uint32_t>(number);
     packet.timestamp = TimestampClock(now);
-    packet.window = static_cast<uint32_t>(m_sender.State().srtt / US);
+    packet.window = m_peerClock;
     packet.length = segment.length;
     packet.isFin = segment.Has(Segment::FIN);
     packet.isPushed = segment.Has(Segment::PUSHED);
@@ -535,7 +543,7 @@ TcpEndpoint::SendWindowProbe(int64_t now)
 void
 TcpEndpoint::Read(int64_t now, uint64_t bytes)
 {
-    m_receiver.Read(now, bytes, m_peerRtt);
+    m_receiver.Read(now, bytes, m_receiveRtt.Rtt());
     ChargeMemory();
     if (!m_isReceiving && IsAckDueAfterRead())
     {

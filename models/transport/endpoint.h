@@ -5,6 +5,7 @@
 #define TUNNELCC_ENDPOINT_H
 
 #include "path/path.h"
+#include "receive-rtt.h"
 #include "receiver.h"
 #include "sender.h"
 
@@ -202,7 +203,8 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     int64_t m_connectFailedTime{-1};
     int64_t m_finishedTime{-1};
 
-    int64_t m_peerRtt{0};           //!< latest SRTT of the other end, ns
+    ReceiveRtt m_receiveRtt;
+    uint32_t m_peerClock{0};        //!< of the other end in its latest ACK, ms
     uint32_t m_unacked{0};          //!< data segments received since the last ACK
     uint32_t m_quickAcks{0};        //!< left to send at once
     int64_t m_lastInOrder{-NEVER};  //!< when data arrived in order, ns; before the first long ago

@@ -41,6 +41,12 @@ class ReceiveWindow
     {
     }
 
+    /// The first round trip begins. \param now ns
+    void Begin(int64_t now)
+    {
+        m_roundStart = now;
+    }
+
     /// What to advertise beyond what was read, bytes.
     uint64_t Offered() const
     {

@@ -43,6 +43,12 @@ class Receiver
         m_memory = memory;
     }
 
+    /// The handshake is done.
+    void OnEstablished(int64_t now)
+    {
+        m_window.Begin(now);
+    }
+
     /// Take in a data packet. \returns how soon an ACK is due; Readable() may have grown
     AckUrgency OnData(const Packet& packet);
 

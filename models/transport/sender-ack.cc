@@ -129,13 +129,6 @@ Sender::ProcessAcknowledgement(int64_t now,
     return summary;
 }
 
-uint32_t
-Sender::AckTimestamp(int64_t now, const Packet& ack)
-{
-    const uint32_t clock = TimestampClock(now);
-    return clock - static_cast<uint16_t>(clock - ack.length);
-}
-
 bool
 Sender::IsBefore(const Packet& ack, int64_t time) const
 {

@@ -57,6 +57,14 @@ TimestampClock(int64_t now)
     return static_cast<uint32_t>(now / 1'000'000);
 }
 
+/// When an ACK was sent, by the clock of the end that sent it, ms. \param now ns
+constexpr uint32_t
+AckTimestamp(int64_t now, const Packet& ack)
+{
+    const uint32_t clock = TimestampClock(now);
+    return clock - static_cast<uint16_t>(clock - ack.length);
+}
+
 /**
  * Sending half of a TCP connection, after Linux 5.10 to 6.x with SACK and timestamps.
  *
@@ -221,8 +229,6 @@ class Sender
                                       uint64_t ack,
                                       const Packet& packet,
                                       const SackBlocks* blocks);
-    /// When the ACK was sent, by the receiver's clock, ms.
-    static uint32_t AckTimestamp(int64_t now, const Packet& ack);
     /// Whether the ACK echoes a timestamp of before `time` ns.
     bool IsBefore(const Packet& ack, int64_t time) const;
     int64_t UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo);

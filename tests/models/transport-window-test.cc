@@ -152,12 +152,60 @@ class StretchAckTest : public SimulationTestCase
     }
 };
 
+class ReceiveRttTest : public ns3::TestCase
+{
+  public:
+    ReceiveRttTest()
+        : ns3::TestCase(
+              "Receivers learn the RTT from echoes -> the least at once, larger ones by an "
+              "eighth while all is read; before 6.16 always by an eighth "
+              "(Linux tcp_rcv_rtt_update())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        ReceiveRtt now(true);
+        ReceiveRtt before(false);
+        auto echo = [&](uint32_t clock, uint32_t echoed, bool isAllRead) {
+            now.OnEcho(clock, echoed, 1'448, isAllRead);
+            before.OnEcho(clock, echoed, 1'448, isAllRead);
+        };
+        echo(1'040, 1'000, true);
+        NS_TEST_EXPECT_MSG_EQ(now.Rtt(), 40 * MS, "the first");
+        echo(1'200, 1'080, true);
+        NS_TEST_EXPECT_MSG_EQ(now.Rtt(), 50 * MS, "an eighth of 80 ms more");
+        echo(1'300, 1'080, true);
+        NS_TEST_EXPECT_MSG_EQ(now.Rtt(), 50 * MS, "the same echo tells nothing new");
+        echo(1'400, 1'270, false);
+        NS_TEST_EXPECT_MSG_EQ(now.Rtt(), 50 * MS, "the reader is late");
+        NS_TEST_EXPECT_MSG_EQ(before.Rtt(), 60 * MS, "which did not matter");
+        echo(1'500, 1'480, true);
+        NS_TEST_EXPECT_MSG_EQ(now.Rtt(), 20 * MS, "less");
+        NS_TEST_EXPECT_MSG_EQ(before.Rtt(), 55 * MS, "by an eighth");
+        now.OnEcho(1'600, 1'400, 100, true);
+        NS_TEST_EXPECT_MSG_EQ(now.Rtt(), 20 * MS, "a short packet may have waited");
+        echo(1'700, 1'700, true);
+        NS_TEST_EXPECT_MSG_EQ(now.Rtt(), 20 * MS, "less than a millisecond cannot be told");
+
+        now.OnInOrder(100 * MS, 10'000, 5'000);
+        now.OnInOrder(105 * MS, 14'999, 5'000);
+        NS_TEST_EXPECT_MSG_EQ(now.Rtt(), 20 * MS, "not yet a window");
+        now.OnInOrder(110 * MS, 15'000, 5'000);
+        NS_TEST_EXPECT_MSG_EQ(now.Rtt(), 10 * MS, "a window of data took less");
+        now.OnInOrder(140 * MS, 20'000, 5'000);
+        NS_TEST_EXPECT_MSG_EQ(now.Rtt(), 10 * MS, "or more, which counts for nothing");
+    }
+};
+
 class TransportWindowTestSuite : public ns3::TestSuite
 {
   public:
     TransportWindowTestSuite()
         : ns3::TestSuite("tunnelcc-transport-window", Type::UNIT)
     {
+        AddTestCase(new ReceiveRttTest, Duration::QUICK);
         AddTestCase(new IdleRestartTest, Duration::QUICK);
         AddTestCase(new IdleBbrTest, Duration::QUICK);
         AddTestCase(new UnusedWindowTest, Duration::QUICK);

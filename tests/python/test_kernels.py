@@ -138,6 +138,15 @@ def test_a_blocked_writer_waits_for_a_third_of_the_send_buffer(cc, app_cost, mea
     assert result.goodput / 1e6 == pytest.approx(measured, rel=tolerance)
 
 
+@pytest.mark.parametrize(("cc", "measured"), [("reno", 840), ("cubic", 42), ("bbr", 0)])
+def test_receive_windows_let_slow_start_overshoot_as_measured(cc, measured):
+    """50 Mbit/s, 40 ms, 667 packets of buffer (data/README.md, Traces)."""
+    path = tc.Path(rate="50Mbps", rtt="40ms", buffer="667p")
+    experiment = tc.Experiment(path=path, flows=[tc.Flow(cc=cc)], duration="6s")
+    (leg,) = tc.run(experiment, progress=False).raw.legs
+    assert leg.retransmits == pytest.approx(measured, rel=0.05)
+
+
 def test_every_share_has_a_label_and_a_source():
     first, *others = kernels().values()
     for kernel in (first, *others):
