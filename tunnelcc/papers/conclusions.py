@@ -76,7 +76,7 @@ def _limit(points: Sequence[Point]) -> str:
     shares = [point.mean("window_share") for point in points]
     return (
         f"Here the simulated bottleneck drops {lost}, and the flows "
-        f"reach {span(shares)} of their receive window at most."
+        f"fill {span(shares)} of their receive window half of the time."
     )
 
 

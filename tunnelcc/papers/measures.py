@@ -63,14 +63,12 @@ def _carrier_retransmits(result: Result, quantity: Quantity) -> float:
 
 
 def _window_share(result: Result, quantity: Quantity) -> float:
-    """Mean over flows of the most data in flight after the warm-up / receive window."""
+    """Mean over flows of the median of data in flight, while there is any / receive window."""
     window = derived.receive_window(result.experiment)
     measured = np.asarray(result.raw.time) > result.experiment.warmup
-    peaks = [
-        float(np.max(np.asarray(result.path_leg(legs).in_flight)[measured], initial=0))
-        for legs in result.legs
-    ]
-    return float(np.mean(peaks)) / window
+    flights = [np.asarray(result.path_leg(legs).in_flight)[measured] for legs in result.legs]
+    medians = [np.median(flight[flight > 0]) if flight.any() else 0 for flight in flights]
+    return float(np.mean(medians)) / window
 
 
 def _completion(result: Result, quantity: Quantity) -> float:
@@ -172,7 +170,7 @@ MEASURES: dict[str, Measure] = {
         "mean time that packets wait at the bottleneck",
         lambda result, _: float(result.raw.forward.queue_delay_mean),
     ),
-    "window_share": Measure("1", "peak of data in flight / receive window", _window_share),
+    "window_share": Measure("1", "median of data in flight / receive window", _window_share),
     "cpu": Measure(
         "1",
         "use of the busier host's cores",
