@@ -204,7 +204,7 @@ QUICK_FLOORS = {
     "goodput where the reference varies": 11,  # of 11
     "goodput at the loss that the reference counted": 33,  # of 35
     "BBR's branches": 12,  # of 14
-    "retransmission ratio": 40,  # of 47
+    "retransmission ratio": 39,  # of 47
     "queueing delay": 65,  # of 74
     "queueing delay, measured again without stalls": 2,  # of 2
     "mean RTT": 88,  # of 88
