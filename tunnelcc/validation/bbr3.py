@@ -18,7 +18,7 @@ from tunnelcc.validation.reference import RandomLoss, bbr3_random_loss
 
 _DRAFT = "draft-ietf-ccwg-bbr"
 _CAPACITY = 50 * 1448 / 1500  # Mbit/s
-_SEEDS = 8
+_SEEDS = 32  # at 1 % loss one run in ten or so keeps 0.6, the others 0.8
 # The draft's BBRPacingMarginPercent: pacing is 1 % below the bandwidth.
 _PACING_MARGIN = 0.99
 # The draft's T_reno_bound and the mean of T_bbr: the longest time between probes.
