@@ -38,8 +38,8 @@ TUNNELS = {  # a relay, of datagrams, of a stream; and how fast the hosts are
 }
 REPEATS = 5
 IP_PACKET = 1500  # bytes
-# Bytes that a flow of the baseline advertises: enough for what its path holds. It is quadratic in the
-# window; with tunnelcc's default of 20 MiB it takes up to 70 times as long for a packet.
+# Bytes that a flow of the baseline advertises: enough for what its path holds. It is quadratic in
+# the window; with tunnelcc's default of 20 MiB it takes up to 70 times as long for a packet.
 WINDOW = 3 << 20
 BASELINE = (
     "The baseline is stock ns-3 (TcpSocketBase, ns3::TcpBbr) on the PyPI wheel, which is built "
