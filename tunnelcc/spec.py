@@ -325,6 +325,7 @@ def _relay(experiment: Experiment, entry: RelayEntry) -> Any:
     spec = _core.RelaySpec()
     spec.copy_buffer = experiment.tunnel.copy_buffer or entry.copy_buffer.bytes
     spec.handshake = [_turn(turn) for turn in entry.handshake]
+    spec.confirms = entry.carrier.confirms
     spec.request_bytes = entry.request.bytes
     spec.response_bytes = entry.response.bytes
     spec.to_server = [layer_spec(layer) for layer in entry.to_server]

@@ -262,6 +262,7 @@ struct RelaySpec
 {
     uint32_t copyBuffer{32768};           //!< bytes read at once and forwarded as one message
     std::vector<HandshakeTurn> handshake; //!< after the carrier's TCP handshake
+    bool confirms{false};                 //!< servers end it when what lies behind them is open
     uint32_t requestBytes{0};             //!< prefix of the first message to the server
     uint32_t responseBytes{0};            //!< prefix of the first message to the client
     std::vector<LayerSpec> toServer;      //!< innermost first

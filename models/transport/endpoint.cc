@@ -43,7 +43,7 @@ TcpEndpoint::TcpEndpoint(const TcpSpec& spec,
       m_channel(channel),
       m_sender(spec, std::move(congestion), *this),
       m_receiver(spec),
-      m_receiveRtt(!spec.isReceiveRoomCushioned),
+      m_receiveRtt(!spec.isReceiveRoomCushioned, spec.mss),
       m_ackTimer(this),
       m_compressionTimer(this),
       m_synTimer(this)

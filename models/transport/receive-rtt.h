@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_RECEIVE_RTT_H
 #define TUNNELCC_RECEIVE_RTT_H
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tunnelcc
@@ -21,8 +22,10 @@ class ReceiveRtt
 {
   public:
     /// \param seeksLeast as since 6.16
-    explicit ReceiveRtt(bool seeksLeast)
-        : m_seeksLeast(seeksLeast)
+    /// \param mss payload of a full segment, bytes
+    ReceiveRtt(bool seeksLeast, uint32_t mss)
+        : m_seeksLeast(seeksLeast),
+          m_fullLength(std::min(mss, DEFAULT_MSS))
     {
     }
 
@@ -89,13 +92,13 @@ class ReceiveRtt
     }
 
   private:
-    static constexpr uint32_t LEAST_FULL = 536; //!< TCP_MSS_DEFAULT
+    static constexpr uint32_t DEFAULT_MSS = 536; //!< TCP_MSS_DEFAULT
 
     const bool m_seeksLeast;
     int64_t m_rtt{0};
     uint32_t m_latestEcho{0};
-    uint32_t m_fullLength{LEAST_FULL}; //!< payload of the longest packet (rcv_mss)
-    int64_t m_windowStart{-1};         //!< ns; −1: no data yet
+    uint32_t m_fullLength;     //!< payload of the longest packet (rcv_mss), at first of the default
+    int64_t m_windowStart{-1}; //!< ns; −1: no data yet
     uint64_t m_windowEnd{0};
 };
 

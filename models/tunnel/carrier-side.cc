@@ -15,7 +15,7 @@ CarrierSide::CarrierSide(const RelaySpec& spec,
                          MessageLog& toServer,
                          MessageLog& toClient)
     : m_carrier(carrier),
-      m_handshake(spec.handshake, carrier, isClient),
+      m_handshake(spec.handshake, carrier, isClient, spec.confirms),
       m_layers(DirectionOf(spec, isClient).layers),
       m_prefix(DirectionOf(spec, isClient).prefix),
       m_sending(DirectionOf(spec, isClient).send),
@@ -39,12 +39,20 @@ CarrierSide::ShakeHands(int64_t now)
     {
         m_handshake.Advance(now);
         m_isOpen = m_handshake.IsDone();
-        if (m_isOpen)
+        if (!m_isAnnounced && (m_isOpen || m_handshake.Waits()))
         {
+            m_isAnnounced = true;
             m_user->OnOpen(now);
         }
     }
     return m_isOpen;
+}
+
+void
+CarrierSide::Accept(int64_t now)
+{
+    m_handshake.Release();
+    ShakeHands(now);
 }
 
 void

@@ -56,6 +56,7 @@ class CarrierSide final : public RelaySide, private SocketUser
                 MessageLog& toClient);
 
     void Open(int64_t now) override;
+    void Accept(int64_t now) override;
     Chunk Take(int64_t now, uint32_t limit) override;
     bool IsFinished() const override;
     double Prepare(uint32_t bytes) override;
@@ -77,6 +78,7 @@ class CarrierSide final : public RelaySide, private SocketUser
     MessageLog& m_sent;
     MessageLog& m_received;
     bool m_isOpen{false};
+    bool m_isAnnounced{false};      //!< the relay knows where to dial
     std::vector<uint32_t> m_writes; //!< of the message being written
     size_t m_write{0};              //!< which of them is next
     Message m_message{};            //!< not logged before its first write

@@ -22,17 +22,25 @@ namespace tunnelcc
 class Handshake
 {
   public:
-    Handshake(const std::vector<HandshakeTurn>& turns, TcpEndpoint& carrier, bool isClient)
+    /// \param turns what is written
+    /// \param carrier on what
+    /// \param isClient whether this end begins
+    /// \param confirms the server writes its last part after Release() only
+    Handshake(const std::vector<HandshakeTurn>& turns,
+              TcpEndpoint& carrier,
+              bool isClient,
+              bool confirms = false)
         : m_turns(turns),
           m_carrier(carrier),
-          m_isClient(isClient)
+          m_isClient(isClient),
+          m_isHeld(confirms && !isClient)
     {
     }
 
     /// Go on as far as possible: the carrier is connected, readable or writable.
     void Advance(int64_t now)
     {
-        while (!IsDone() && (IsOurs() ? WriteOn(now) : ReadOn(now)))
+        while (!IsDone() && !Waits() && (IsOurs() ? WriteOn(now) : ReadOn(now)))
         {
             m_part = 0;
             m_bytes = 0;
@@ -45,6 +53,18 @@ class Handshake
     bool IsDone() const
     {
         return m_turn == m_turns.size();
+    }
+
+    /// Whether nothing but Release() is missing.
+    bool Waits() const
+    {
+        return m_isHeld && m_isServersPart && m_turn + 1 == m_turns.size();
+    }
+
+    /// Let Advance() go on where it waits.
+    void Release()
+    {
+        m_isHeld = false;
     }
 
   private:
@@ -85,6 +105,7 @@ class Handshake
     std::vector<HandshakeTurn> m_turns;
     TcpEndpoint& m_carrier;
     bool m_isClient;
+    bool m_isHeld;
     size_t m_turn{0};
     bool m_isServersPart{false}; //!< of the turn
     size_t m_part{0};            //!< which of our writes is next

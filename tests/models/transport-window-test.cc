@@ -166,8 +166,8 @@ class ReceiveRttTest : public ns3::TestCase
   private:
     void DoRun() override
     {
-        ReceiveRtt now(true);
-        ReceiveRtt before(false);
+        ReceiveRtt now(true, 1'448);
+        ReceiveRtt before(false, 1'448);
         auto echo = [&](uint32_t clock, uint32_t echoed, bool isAllRead) {
             now.OnEcho(clock, echoed, 1'448, isAllRead);
             before.OnEcho(clock, echoed, 1'448, isAllRead);
@@ -196,6 +196,10 @@ class ReceiveRttTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(now.Rtt(), 10 * MS, "a window of data took less");
         now.OnInOrder(140 * MS, 20'000, 5'000);
         NS_TEST_EXPECT_MSG_EQ(now.Rtt(), 10 * MS, "or more, which counts for nothing");
+
+        ReceiveRtt small(true, 400);
+        small.OnEcho(1'040, 1'000, 400, true);
+        NS_TEST_EXPECT_MSG_EQ(small.Rtt(), 40 * MS, "a full segment, though a small one");
     }
 };
 

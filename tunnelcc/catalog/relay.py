@@ -102,6 +102,7 @@ class Carrier(Cited):
     nodelay: Annotated[bool, SWITCH]
     server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
     early: Annotated[bool, SWITCH] = False  # dialled when the tunnel starts, not by the first flow
+    confirms: Annotated[bool, SWITCH] = False  # servers end the handshake once they have dialled on
 
 
 class Frames(Cited):
@@ -225,6 +226,13 @@ class RelayEntry(Entry):
     mux: Mux | None = None
     loopback: Loopback
     cpu: Cpu
+
+    @model_validator(mode="after")
+    def _confirms_what_it_is_told(self) -> RelayEntry:
+        if self.carrier.confirms and (self.mux or self.request.bytes or not self.handshake):
+            expected = "false with mux, with a request after the handshake, and without a handshake"
+            raise ConfigError(Problem("carrier.confirms", True, expected))
+        return self
 
     @field_validator("copy_buffer")
     @classmethod
