@@ -98,22 +98,18 @@ def test_first_windows_are_full_segments(direction, window):
     assert spec.tcp.initial_receive_window == window
 
 
-def test_the_law_of_growth_is_the_receivers_kernels():
-    hosts = tc.Hosts(server={"kernel": "5.10"})
+@pytest.mark.parametrize(
+    ("side", "setting"),
+    [("server", "is_receive_room_cushioned"), ("client", "is_prr_repair_bound")],
+)
+def test_a_setting_is_of_the_kernel_at_its_end(side, setting):
+    """Receivers grow windows, senders reduce their rate; data go up to the server, or down."""
+    hosts = tc.Hosts(**{side: {"kernel": "5.10"}})
     up, down = (
         experiment_spec(tc.Experiment(hosts=hosts, direction=way)) for way in ("up", "down")
     )
-    assert up.tcp.is_receive_room_cushioned
-    assert not down.tcp.is_receive_room_cushioned
-
-
-def test_the_rate_reduction_is_the_senders_kernels():
-    hosts = tc.Hosts(client={"kernel": "5.10"})
-    up, down = (
-        experiment_spec(tc.Experiment(hosts=hosts, direction=way)) for way in ("up", "down")
-    )
-    assert up.tcp.is_prr_repair_bound
-    assert not down.tcp.is_prr_repair_bound
+    assert getattr(up.tcp, setting)
+    assert not getattr(down.tcp, setting)
 
 
 def test_send_buffer_of_6_18_as_measured():
