@@ -77,11 +77,11 @@ def mss(experiment: Experiment) -> int:
 
 def outer_packets(experiment: Experiment) -> list[int]:
     """Return the IP bytes of what crosses the path for a full segment that nothing compresses."""
-    tunnel, header = experiment.tunnel, experiment.tcp.header_bytes
+    size, tunnel = carried_mss(experiment) + experiment.tcp.header_bytes, experiment.tunnel
     entry = catalog.load(tunnel.name) if tunnel else None
-    if tunnel is None or not isinstance(entry, catalog.DatagramEntry):
-        return [experiment.tcp.mss + header]
-    return entry.outer(mss(experiment) + header, experiment.path.mtu, tunnel.mode, tunnel.mtu)
+    if tunnel is None or not isinstance(entry, DatagramEntry):
+        return [size]
+    return entry.outer(size, experiment.path.mtu, tunnel.mode, tunnel.mtu)
 
 
 def surroundings(experiment: Experiment, entry: PacketEntry) -> Surroundings:

@@ -10,6 +10,7 @@ import pytest
 from tunnelcc import catalog, costs, derived, scenario
 from tunnelcc.catalog import DatagramEntry
 from tunnelcc.config import Experiment
+from tunnelcc.errors import ConfigError
 from tunnelcc.schema import keys_of
 from tunnelcc.spec import experiment_spec
 
@@ -416,6 +417,14 @@ def test_full_segments_fit_into_the_paths_mtu(tunnel, tcp, full):
     assert derived.path_mss(experiment) == full
     across = spec.stream_tunnel.carrier_tcp if tunnel == "openvpn-tcp" else spec.tcp
     assert across.mss == full
+
+
+@pytest.mark.parametrize("tunnel", [None, "gost-relay-wss", "openvpn-tcp"])
+def test_a_buffer_needs_room_for_what_fits_the_paths_mtu(tunnel):
+    path = {"rate": "10Mbps", "rtt": "20ms", "mtu": 1280}
+    Experiment(path={**path, "buffer": "1280B"}, tunnel=tunnel)
+    with pytest.raises(ConfigError, match="room for one packet, 1280 bytes"):
+        Experiment(path={**path, "buffer": "1279B"}, tunnel=tunnel)
 
 
 def test_a_wide_path_does_not_make_segments_larger():
