@@ -81,15 +81,13 @@ World::AddCarrier(size_t hop, uint32_t flow)
                               hop == 0 ? spec.rtt : m_spec.relay.hops[hop - 1].path.rtt);
     if (m_spec.relay.hasMux)
     {
-        auto makeSession = [&](bool isClient, TcpEndpoint& socket, Cpu& cpu) {
-            return std::make_unique<MuxSession>(m_spec.relay,
-                                                isClient,
-                                                socket,
-                                                cpu,
-                                                carrier.muxLogs);
+        auto makeSession = [&](End end, TcpEndpoint& socket, Cpu& cpu) {
+            return std::make_unique<MuxSession>(m_spec.relay, end, socket, cpu, carrier.muxLogs);
         };
-        carrier.client = makeSession(true, *carrier.leg->client, ClientEnd(hop).cpu);
-        carrier.server = makeSession(false, *carrier.leg->server, ServerEnd(hop).cpu);
+        carrier.sessions.client =
+            makeSession(End::CLIENT, *carrier.leg->client, ClientEnd(hop).cpu);
+        carrier.sessions.server =
+            makeSession(End::SERVER, *carrier.leg->server, ServerEnd(hop).cpu);
     }
     return carrier;
 }
@@ -118,17 +116,17 @@ World::AddRelayedLegs(uint32_t index, Flow& flow)
 }
 
 std::unique_ptr<RelaySide>
-World::MakeSide(Carrier& carrier, bool isClient) const
+World::MakeSide(Carrier& carrier, End end) const
 {
     if (m_spec.relay.hasMux)
     {
-        return (isClient ? carrier.client : carrier.server)->AddStream();
+        return carrier.sessions[end]->AddStream();
     }
     return std::make_unique<CarrierSide>(m_spec.relay,
-                                         isClient,
-                                         isClient ? *carrier.leg->client : *carrier.leg->server,
-                                         carrier.toServer,
-                                         carrier.toClient);
+                                         end,
+                                         end == End::CLIENT ? *carrier.leg->client
+                                                            : *carrier.leg->server,
+                                         carrier.logs);
 }
 
 void
@@ -143,8 +141,8 @@ World::AddRelays(uint32_t index, Flow& flow)
     for (size_t hop = 0; hop < m_carriers.size(); ++hop)
     {
         Carrier& carrier = m_carriers[hop][m_spec.flows[index].carrier];
-        sides.push_back(MakeSide(carrier, true));
-        sides.push_back(MakeSide(carrier, false));
+        sides.push_back(MakeSide(carrier, End::CLIENT));
+        sides.push_back(MakeSide(carrier, End::SERVER));
     }
     sides.push_back(std::make_unique<PlainSide>(*flow.legs.back()->client));
     for (size_t hop = 0; hop <= m_carriers.size(); ++hop)

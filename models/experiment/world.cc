@@ -108,7 +108,7 @@ World::Start()
         {
             for (Carrier& carrier : carriers)
             {
-                m_starts.push_back(std::make_unique<EarlyDial>(*carrier.client));
+                m_starts.push_back(std::make_unique<EarlyDial>(*carrier.sessions.client));
             }
         }
     }

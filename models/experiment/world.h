@@ -58,11 +58,9 @@ class World
     struct Carrier
     {
         Connection* leg{nullptr};
-        MessageLog toServer;
-        MessageLog toClient;
+        CarrierSide::Logs logs;
         MuxLogs muxLogs;
-        std::unique_ptr<MuxSession> client; //!< if flows share it
-        std::unique_ptr<MuxSession> server;
+        PerEnd<std::unique_ptr<MuxSession>> sessions; //!< if flows share it
     };
 
     explicit World(const ExperimentSpec& spec);
@@ -192,7 +190,7 @@ class World
     HopEnd ClientEnd(size_t hop);
     HopEnd ServerEnd(size_t hop);
     const CongestionSpec& CarrierCongestion(size_t hop, uint32_t flow) const;
-    std::unique_ptr<RelaySide> MakeSide(Carrier& carrier, bool isClient) const;
+    std::unique_ptr<RelaySide> MakeSide(Carrier& carrier, End end) const;
 
     /// Draws of a connection's congestion control.
     struct CongestionDraws

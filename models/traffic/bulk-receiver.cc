@@ -80,8 +80,7 @@ BulkReceiver::Take(int64_t now, uint64_t bytes)
     {
         RecordMessages(now);
     }
-    const Receiver& receiver = m_endpoint.GetReceiver();
-    if (m_completionTime < 0 && receiver.IsFinished() && receiver.Readable() == 0)
+    if (m_completionTime < 0 && m_endpoint.IsAtEof())
     {
         m_completionTime = now;
     }

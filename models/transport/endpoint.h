@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_ENDPOINT_H
 #define TUNNELCC_ENDPOINT_H
 
+#include "byte-stream.h"
 #include "path/path.h"
 #include "receive-rtt.h"
 #include "receiver.h"
@@ -14,28 +15,6 @@
 
 namespace tunnelcc
 {
-
-/// Who uses an endpoint as its socket. All calls come from inside the event loop; `now` is in ns.
-class SocketUser
-{
-  public:
-    virtual ~SocketUser() = default;
-
-    /// The connection is established.
-    virtual void OnConnected(int64_t /* now */)
-    {
-    }
-
-    /// Bytes arrived in order, or the peer's FIN.
-    virtual void OnReadable(int64_t /* now */)
-    {
-    }
-
-    /// There is room again after a Write() that took less than was offered.
-    virtual void OnWritable(int64_t /* now */)
-    {
-    }
-};
 
 /// Bytes and packets that one endpoint put on the wire.
 struct WireCounters
@@ -54,7 +33,7 @@ struct WireCounters
  * whether the latest segment was marked (RFC 8257, section 3.2); else marks are echoed until the
  * sender has reacted (RFC 3168).
  */
-class TcpEndpoint final : public PacketSink, private SegmentOutput
+class TcpEndpoint final : public ByteStream, public PacketSink, private SegmentOutput
 {
   public:
     /**
@@ -75,32 +54,28 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
         m_peer = &peer;
     }
 
-    void SetUser(SocketUser* user)
-    {
-        m_user = user;
-    }
-
     /// Share the host's memory with its other sockets. \param memory outlives the endpoint
     void SetMemory(TcpMemory& memory);
 
     /// Open actively: send SYN.
-    void Connect(int64_t now);
+    void Connect(int64_t now) override;
 
-    /// Write `bytes` of stream. \returns how many the send buffer took; if fewer, OnWritable()
-    ///          follows once there is room
-    uint64_t Write(int64_t now, uint64_t bytes);
+    uint64_t Write(int64_t now, uint64_t bytes) override;
 
-    /// Bytes that can be read now.
-    uint64_t Readable() const
+    uint64_t Readable() const override
     {
         return m_receiver.Readable();
     }
 
     /// Read `bytes`, at most Readable(). Tells the peer if that reopens a closed window.
-    void Read(int64_t now, uint64_t bytes);
+    void Read(int64_t now, uint64_t bytes) override;
 
-    /// End the stream after what was written.
-    void Close(int64_t now)
+    bool IsAtEof() const override
+    {
+        return m_receiver.IsFinished() && m_receiver.Readable() == 0;
+    }
+
+    void Close(int64_t now) override
     {
         m_sender.Close(now);
     }
@@ -187,7 +162,6 @@ class TcpEndpoint final : public PacketSink, private SegmentOutput
     const TcpSpec m_spec;
     Channel m_channel;
     PacketSink* m_peer{nullptr};
-    SocketUser* m_user{nullptr};
     Sender m_sender;
     Receiver m_receiver;
     WireCounters m_wire;

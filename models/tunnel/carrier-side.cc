@@ -3,152 +3,90 @@
  */
 #include "carrier-side.h"
 
-#include <algorithm>
-#include <numeric>
+#include <utility>
 
 namespace tunnelcc
 {
 
-CarrierSide::CarrierSide(const RelaySpec& spec,
-                         bool isClient,
-                         TcpEndpoint& carrier,
-                         MessageLog& toServer,
-                         MessageLog& toClient)
-    : m_carrier(carrier),
-      m_handshake(spec.handshake, carrier, isClient, spec.confirms),
-      m_layers(DirectionOf(spec, isClient).layers),
-      m_prefix(DirectionOf(spec, isClient).prefix),
-      m_sending(DirectionOf(spec, isClient).send),
-      m_receiving(DirectionOf(spec, !isClient).receive),
-      m_sent(isClient ? toServer : toClient),
-      m_received(isClient ? toClient : toServer)
+CarrierSide::CarrierSide(const RelaySpec& spec, End end, ByteStream& carrier, Logs& logs)
+    : m_stream(*this,
+               carrier,
+               end,
+               {spec.handshake, SentBy(end, spec).layers, spec.confirms},
+               logs),
+      m_sending(SentBy(end, spec).send),
+      m_receiving(SentBy(Other(end), spec).receive),
+      m_prefix(SentBy(end, spec).prefix)
 {
-    carrier.SetUser(this);
 }
 
 void
 CarrierSide::Open(int64_t now)
 {
-    m_carrier.Connect(now);
-}
-
-bool
-CarrierSide::ShakeHands(int64_t now)
-{
-    if (!m_isOpen)
-    {
-        m_handshake.Advance(now);
-        m_isOpen = m_handshake.IsDone();
-        if (!m_isAnnounced && (m_isOpen || m_handshake.Waits()))
-        {
-            m_isAnnounced = true;
-            m_user->OnOpen(now);
-        }
-    }
-    return m_isOpen;
+    m_stream.Connect(now);
 }
 
 void
 CarrierSide::Accept(int64_t now)
 {
-    m_handshake.Release();
-    ShakeHands(now);
-}
-
-void
-CarrierSide::OnConnected(int64_t now)
-{
-    ShakeHands(now);
-}
-
-void
-CarrierSide::OnReadable(int64_t now)
-{
-    if (ShakeHands(now))
-    {
-        m_user->OnReadable(now);
-    }
-}
-
-void
-CarrierSide::OnWritable(int64_t now)
-{
-    if (ShakeHands(now))
-    {
-        m_user->OnWritable(now);
-    }
+    m_stream.Confirm(now);
 }
 
 RelaySide::Chunk
 CarrierSide::Take(int64_t now, uint32_t /* limit */)
 {
-    if (m_received.IsEmpty())
+    const Message<RelayMessage>* message = m_stream.Read(now);
+    if (!message)
     {
         return {};
     }
-    const Message message = m_received.Front();
-    uint64_t missing = message.end - m_carrier.GetReceiver().TotalRead();
-    uint64_t bytes = std::min(missing, m_carrier.Readable());
-    if (bytes > 0)
-    {
-        m_carrier.Read(now, bytes);
-    }
-    if (bytes < missing)
-    {
-        return {};
-    }
-    m_received.Pop();
-    return {message.payload, m_receiving.Of(message.wire, message.writes)};
+    Chunk chunk{message->content.payload, m_receiving.Of(message->wire, message->writes)};
+    m_stream.Pop();
+    return chunk;
 }
 
 bool
 CarrierSide::IsFinished() const
 {
-    return m_received.IsEmpty() && m_carrier.GetReceiver().IsFinished();
+    return m_stream.IsAtEof();
 }
 
 double
 CarrierSide::Prepare(uint32_t bytes)
 {
-    m_writes = m_layers.Wrap(m_prefix + bytes);
-    m_prefix = 0;
-    m_write = 0;
-    m_message.wire = std::accumulate(m_writes.begin(), m_writes.end(), uint32_t{0});
-    m_message.payload = bytes;
-    m_message.writes = static_cast<uint32_t>(m_writes.size());
-    m_isLogged = false;
-    return m_sending.Of(m_message.wire, m_message.writes);
+    uint32_t prefix = std::exchange(m_prefix, 0);
+    const auto& message = m_stream.Append({.payload = bytes}, prefix + bytes);
+    return m_sending.Of(message.wire, message.writes);
 }
 
 bool
 CarrierSide::Write(int64_t now)
 {
-    if (!m_isOpen)
-    {
-        return false;
-    }
-    if (!m_isLogged)
-    {
-        m_message.end = m_carrier.GetSender().Buffer().Written() + m_message.wire;
-        m_sent.Push(m_message);
-        m_isLogged = true;
-    }
-    for (; m_write < m_writes.size(); ++m_write)
-    {
-        uint32_t& left = m_writes[m_write];
-        left -= static_cast<uint32_t>(m_carrier.Write(now, left));
-        if (left > 0)
-        {
-            return false;
-        }
-    }
-    return true;
+    return m_stream.Flush(now);
 }
 
 void
 CarrierSide::Close(int64_t now)
 {
-    m_carrier.Close(now);
+    m_stream.Close(now);
+}
+
+void
+CarrierSide::OnOpen(int64_t now)
+{
+    m_user->OnOpen(now);
+}
+
+void
+CarrierSide::OnReadable(int64_t now)
+{
+    m_user->OnReadable(now);
+}
+
+void
+CarrierSide::OnWritable(int64_t now)
+{
+    m_user->OnWritable(now);
 }
 
 } // namespace tunnelcc

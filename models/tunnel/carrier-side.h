@@ -4,56 +4,36 @@
 #ifndef TUNNELCC_CARRIER_SIDE_H
 #define TUNNELCC_CARRIER_SIDE_H
 
-#include "handshake.h"
-#include "layer.h"
-#include "message-log.h"
+#include "message-stream.h"
+#include "relay-direction.h"
 #include "relay-side.h"
 
 namespace tunnelcc
 {
 
-/// What is wrapped around one direction of a carrier, and what that costs.
-struct CarrierDirectionSpec
+/// What one of a relay's messages is to its receiver.
+struct RelayMessage
 {
-    const std::vector<LayerSpec>& layers;
-    uint32_t prefix; //!< bytes before a flow's first payload (relay request or response)
-    const RelayWorkSpec& send;
-    const RelayWorkSpec& receive;
+    uint32_t payload{0}; //!< application bytes
 };
-
-/// What a carrier does in the direction to the server, or to the client.
-inline CarrierDirectionSpec
-DirectionOf(const RelaySpec& spec, bool isToServer)
-{
-    return isToServer ? CarrierDirectionSpec{spec.toServer,
-                                             spec.requestBytes,
-                                             spec.costToServer.send,
-                                             spec.costToServer.receive}
-                      : CarrierDirectionSpec{spec.toClient,
-                                             spec.responseBytes,
-                                             spec.costToClient.send,
-                                             spec.costToClient.receive};
-}
 
 /**
  * One end of a carrier that a flow has to itself. Each chunk is a message, wrapped by layers and
  * written piece by piece; a message is taken only when it is whole.
  */
-class CarrierSide final : public RelaySide, private SocketUser
+class CarrierSide final : public RelaySide, private MessageStreamUser
 {
   public:
+    /// Messages under way in a carrier.
+    using Logs = PerEnd<MessageLog<RelayMessage>>;
+
     /**
      * \param spec the tunnel
-     * \param isClient whether this end dials
+     * \param end which this is
      * \param carrier its socket
-     * \param toServer where messages to the server lie in the carrier's stream
-     * \param toClient where those to the client do
+     * \param logs the carrier's, shared with the other end
      */
-    CarrierSide(const RelaySpec& spec,
-                bool isClient,
-                TcpEndpoint& carrier,
-                MessageLog& toServer,
-                MessageLog& toClient);
+    CarrierSide(const RelaySpec& spec, End end, ByteStream& carrier, Logs& logs);
 
     void Open(int64_t now) override;
     void Accept(int64_t now) override;
@@ -64,25 +44,14 @@ class CarrierSide final : public RelaySide, private SocketUser
     void Close(int64_t now) override;
 
   private:
-    void OnConnected(int64_t now) override;
+    void OnOpen(int64_t now) override;
     void OnReadable(int64_t now) override;
     void OnWritable(int64_t now) override;
-    bool ShakeHands(int64_t now);
 
-    TcpEndpoint& m_carrier;
-    Handshake m_handshake;
-    LayerStack m_layers;
-    uint32_t m_prefix;
+    MessageStream<RelayMessage> m_stream;
     const RelayWorkSpec m_sending;
     const RelayWorkSpec m_receiving;
-    MessageLog& m_sent;
-    MessageLog& m_received;
-    bool m_isOpen{false};
-    bool m_isAnnounced{false};      //!< the relay knows where to dial
-    std::vector<uint32_t> m_writes; //!< of the message being written
-    size_t m_write{0};              //!< which of them is next
-    Message m_message{};            //!< not logged before its first write
-    bool m_isLogged{true};
+    uint32_t m_prefix; //!< bytes before the next message's payload
 };
 
 } // namespace tunnelcc

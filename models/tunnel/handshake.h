@@ -5,7 +5,8 @@
 #define TUNNELCC_HANDSHAKE_H
 
 #include "experiment/experiment-spec.h"
-#include "transport/endpoint.h"
+#include "spec/end.h"
+#include "write-queue.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -24,28 +25,28 @@ class Handshake
   public:
     /// \param turns what is written
     /// \param carrier on what
-    /// \param isClient whether this end begins
-    /// \param confirms the server writes its last part after Release() only
+    /// \param end which this is; the client begins
+    /// \param confirms the server writes its last part after Confirm() only
     Handshake(const std::vector<HandshakeTurn>& turns,
-              TcpEndpoint& carrier,
-              bool isClient,
+              ByteStream& carrier,
+              End end,
               bool confirms = false)
         : m_turns(turns),
           m_carrier(carrier),
-          m_isClient(isClient),
-          m_isHeld(confirms && !isClient)
+          m_end(end),
+          m_isHeld(confirms && end == End::SERVER)
     {
+        BeginPart();
     }
 
     /// Go on as far as possible: the carrier is connected, readable or writable.
     void Advance(int64_t now)
     {
-        while (!IsDone() && !Waits() && (IsOurs() ? WriteOn(now) : ReadOn(now)))
+        while (!IsDone() && !AwaitsConfirmation() && (m_writer == m_end ? Write(now) : Read(now)))
         {
-            m_part = 0;
-            m_bytes = 0;
-            m_turn += m_isServersPart;
-            m_isServersPart = !m_isServersPart;
+            m_turn += m_writer == End::SERVER;
+            m_writer = Other(m_writer);
+            BeginPart();
         }
     }
 
@@ -55,61 +56,60 @@ class Handshake
         return m_turn == m_turns.size();
     }
 
-    /// Whether nothing but Release() is missing.
-    bool Waits() const
+    /// Whether nothing but Confirm() is missing.
+    bool AwaitsConfirmation() const
     {
-        return m_isHeld && m_isServersPart && m_turn + 1 == m_turns.size();
+        return m_isHeld && m_writer == End::SERVER && m_turn + 1 == m_turns.size();
     }
 
-    /// Let Advance() go on where it waits.
-    void Release()
+    /// Let Advance() go on where it awaits this.
+    void Confirm()
     {
         m_isHeld = false;
     }
 
   private:
-    const std::vector<uint32_t>& Writes() const
+    void BeginPart()
     {
-        return m_isServersPart ? m_turns[m_turn].server : m_turns[m_turn].client;
-    }
-
-    bool IsOurs() const
-    {
-        return m_isServersPart != m_isClient;
-    }
-
-    /// Write on in our part of the turn. \returns whether it is complete
-    bool WriteOn(int64_t now)
-    {
-        for (; m_part < Writes().size(); ++m_part, m_bytes = 0)
+        if (IsDone())
         {
-            m_bytes += m_carrier.Write(now, Writes()[m_part] - m_bytes);
-            if (m_bytes < Writes()[m_part])
-            {
-                return false;
-            }
+            return;
         }
-        return true;
+        const HandshakeTurn& turn = m_turns[m_turn];
+        const std::vector<uint32_t>& sizes = m_writer == End::CLIENT ? turn.client : turn.server;
+        if (m_writer == m_end)
+        {
+            m_writes.Append(sizes);
+        }
+        else
+        {
+            m_missing = std::accumulate(sizes.begin(), sizes.end(), uint64_t{0});
+        }
     }
 
-    /// Read on in what the peer writes this turn. \returns whether it is complete
-    bool ReadOn(int64_t now)
+    /// Go on with our part of the turn. \returns whether it is complete
+    bool Write(int64_t now)
     {
-        uint64_t total = std::accumulate(Writes().begin(), Writes().end(), uint64_t{0});
-        uint64_t bytes = std::min(total - m_bytes, m_carrier.Readable());
+        return m_writes.Flush(now, m_carrier);
+    }
+
+    /// Go on with the peer's part of the turn. \returns whether it is complete
+    bool Read(int64_t now)
+    {
+        uint64_t bytes = std::min(m_missing, m_carrier.Readable());
         m_carrier.Read(now, bytes);
-        m_bytes += bytes;
-        return m_bytes == total;
+        m_missing -= bytes;
+        return m_missing == 0;
     }
 
     std::vector<HandshakeTurn> m_turns;
-    TcpEndpoint& m_carrier;
-    bool m_isClient;
+    ByteStream& m_carrier;
+    End m_end;
     bool m_isHeld;
     size_t m_turn{0};
-    bool m_isServersPart{false}; //!< of the turn
-    size_t m_part{0};            //!< which of our writes is next
-    uint64_t m_bytes{0};         //!< of it written, or of the peer's part read
+    End m_writer{End::CLIENT}; //!< whose part of the turn it is
+    WriteQueue m_writes;       //!< of our part
+    uint64_t m_missing{0};     //!< bytes of the peer's part that were not read yet
 };
 
 } // namespace tunnelcc

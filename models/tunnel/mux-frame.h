@@ -4,8 +4,7 @@
 #ifndef TUNNELCC_MUX_FRAME_H
 #define TUNNELCC_MUX_FRAME_H
 
-#include "event/fifo.h"
-#include "experiment/experiment-spec.h"
+#include "message-stream.h"
 
 #include <cstdint>
 
@@ -22,27 +21,29 @@ enum class MuxFrameKind : uint8_t
     CLOSE   //!< no more data of the stream (smux FIN, HTTP/2 END_STREAM, SSH CHANNEL_EOF)
 };
 
-/// A frame inside a shared carrier's byte stream.
+/// A frame on a shared carrier.
 struct MuxFrame
 {
-    uint64_t end;    //!< carrier stream offset just past it
-    uint32_t wire;   //!< carrier bytes it takes
-    uint32_t size;   //!< its header and contents, before any layer
-    uint32_t stream; //!< whose it is
-    uint32_t bytes;  //!< DATA: application bytes; CREDIT: bytes more that the stream may send
-    MuxFrameKind kind;
-    uint16_t writes{0};       //!< in which it crosses
+    uint32_t size{0};   //!< its header and contents, before any layer
+    uint32_t stream{0}; //!< whose it is
+    uint32_t bytes{0};  //!< DATA: application bytes; CREDIT: bytes more that the stream may send
+    MuxFrameKind kind{MuxFrameKind::DATA};
     uint32_t sessionBytes{0}; //!< CREDIT: bytes more that all streams may send
-
-    /// CPU time (ns) that a relay spends on it; what is not data counts by its bytes alone.
-    double Cost(const RelayWorkSpec& work) const
-    {
-        return kind == MuxFrameKind::DATA ? work.Of(wire, writes) : work.perByte * wire;
-    }
 };
 
-/// Where frames lie in one direction of a shared carrier, as MessageLog.
-using MuxFrameLog = Fifo<MuxFrame>;
+/// One end of a shared carrier's byte stream.
+using MuxCarrier = MessageStream<MuxFrame>;
+
+/// Frames under way in a shared carrier.
+using MuxLogs = PerEnd<MessageLog<MuxFrame>>;
+
+/// CPU time (ns) that a relay spends on a frame; what is not data counts by its bytes alone.
+inline double
+CostOf(const Message<MuxFrame>& frame, const RelayWorkSpec& work)
+{
+    return frame.content.kind == MuxFrameKind::DATA ? work.Of(frame.wire, frame.writes)
+                                                    : work.perByte * frame.wire;
+}
 
 } // namespace tunnelcc
 

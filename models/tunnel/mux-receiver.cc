@@ -3,23 +3,19 @@
  */
 #include "mux-receiver.h"
 
-#include <algorithm>
-
 namespace tunnelcc
 {
 
 MuxReceiver::MuxReceiver(MuxReceiverUser& user,
-                         TcpEndpoint& carrier,
+                         MuxCarrier& carrier,
                          uint64_t buffer,
                          const RelayWorkSpec& work,
-                         Cpu& cpu,
-                         MuxFrameLog& log)
+                         Cpu& cpu)
     : m_user(user),
       m_carrier(carrier),
       m_buffer(buffer > 0 ? buffer : UINT64_MAX),
       m_work(work),
       m_cpu(cpu),
-      m_log(log),
       m_timer(this)
 {
 }
@@ -29,47 +25,40 @@ MuxReceiver::OnReadable(int64_t now)
 {
     if (!m_isComputing)
     {
-        ReadOn(now);
+        ContinueReading(now);
     }
 }
 
 void
-MuxReceiver::OnTaken(int64_t now, uint32_t bytes)
+MuxReceiver::OnStreamRead(int64_t now, uint32_t bytes)
 {
     bool wasFull = m_unread >= m_buffer;
     m_unread -= bytes;
     if (wasFull && !m_isComputing)
     {
-        ReadOn(now);
+        ContinueReading(now);
     }
 }
 
 void
-MuxReceiver::ReadOn(int64_t now)
+MuxReceiver::ContinueReading(int64_t now)
 {
-    if (m_log.IsEmpty() || m_unread >= m_buffer)
+    if (m_unread >= m_buffer)
     {
         return;
     }
-    const MuxFrame& frame = m_log.Front();
-    uint64_t missing = frame.end - m_carrier.GetReceiver().TotalRead();
-    uint64_t bytes = std::min(missing, m_carrier.Readable());
-    if (bytes > 0)
-    {
-        m_carrier.Read(now, bytes);
-    }
-    if (bytes == missing)
+    if (const Message<MuxFrame>* frame = m_carrier.Read(now))
     {
         m_isComputing = true;
-        m_timer.Set(m_cpu.Run(now, frame.Cost(m_work), this));
+        m_timer.Set(m_cpu.Run(now, CostOf(*frame, m_work), this));
     }
 }
 
 void
 MuxReceiver::OnComputed(int64_t now)
 {
-    const MuxFrame frame = m_log.Front();
-    m_log.Pop();
+    const MuxFrame frame = m_carrier.Read(now)->content;
+    m_carrier.Pop();
     m_isComputing = false;
     if (frame.kind == MuxFrameKind::DATA)
     {
@@ -78,7 +67,7 @@ MuxReceiver::OnComputed(int64_t now)
     m_user.OnFrame(now, frame);
     if (!m_isComputing)
     {
-        ReadOn(now);
+        ContinueReading(now);
     }
 }
 

@@ -7,7 +7,6 @@
 #include "event/timer.h"
 #include "host/cpu.h"
 #include "mux-frame.h"
-#include "transport/endpoint.h"
 
 namespace tunnelcc
 {
@@ -32,24 +31,22 @@ class MuxReceiver
   public:
     /**
      * \param user whom to give the frames
-     * \param carrier its socket
+     * \param carrier where the frames come from
      * \param buffer unread bytes of all streams at which reading stops; 0: it does not
      * \param work of the relay on each frame
      * \param cpu the host's
-     * \param log where the frames lie in the carrier's stream
      */
     MuxReceiver(MuxReceiverUser& user,
-                TcpEndpoint& carrier,
+                MuxCarrier& carrier,
                 uint64_t buffer,
                 const RelayWorkSpec& work,
-                Cpu& cpu,
-                MuxFrameLog& log);
+                Cpu& cpu);
 
     /// The carrier has something to read.
     void OnReadable(int64_t now);
 
     /// A stream's reader took so many bytes.
-    void OnTaken(int64_t now, uint32_t bytes);
+    void OnStreamRead(int64_t now, uint32_t bytes);
 
     /// Bytes that all streams hold unread.
     uint64_t Unread() const
@@ -58,15 +55,14 @@ class MuxReceiver
     }
 
   private:
-    void ReadOn(int64_t now);
+    void ContinueReading(int64_t now);
     void OnComputed(int64_t now);
 
     MuxReceiverUser& m_user;
-    TcpEndpoint& m_carrier;
+    MuxCarrier& m_carrier;
     const uint64_t m_buffer;
     const RelayWorkSpec m_work;
     Cpu& m_cpu;
-    MuxFrameLog& m_log;
     uint64_t m_unread{0};
     bool m_isComputing{false};
     Timer<MuxReceiver, &MuxReceiver::OnComputed> m_timer;

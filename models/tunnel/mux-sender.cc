@@ -3,24 +3,14 @@
  */
 #include "mux-sender.h"
 
-#include <algorithm>
-#include <numeric>
-
 namespace tunnelcc
 {
 
-MuxSender::MuxSender(MuxSenderUser& user,
-                     TcpEndpoint& carrier,
-                     const std::vector<LayerSpec>& layers,
-                     const RelayWorkSpec& work,
-                     Cpu& cpu,
-                     MuxFrameLog& log)
+MuxSender::MuxSender(MuxSenderUser& user, MuxCarrier& carrier, const RelayWorkSpec& work, Cpu& cpu)
     : m_user(user),
       m_carrier(carrier),
-      m_layers(layers),
       m_work(work),
       m_cpu(cpu),
-      m_log(log),
       m_timer(this)
 {
 }
@@ -42,7 +32,7 @@ MuxSender::OnWritable(int64_t now)
 {
     if (m_state == State::WRITING)
     {
-        WriteOn(now);
+        ContinueWriting(now);
     }
 }
 
@@ -57,34 +47,24 @@ MuxSender::Next(int64_t now)
     }
     m_frame = queue.Front();
     queue.Pop();
-    m_writes = m_layers.Wrap(m_frame.size);
-    m_write = 0;
-    m_frame.writes = static_cast<uint16_t>(std::min<size_t>(m_writes.size(), UINT16_MAX));
-    m_frame.wire = std::accumulate(m_writes.begin(), m_writes.end(), uint32_t{0});
-    m_frame.end = m_carrier.GetSender().Buffer().Written() + m_frame.wire;
-    m_log.Push(m_frame);
     m_state = State::COMPUTING;
-    m_timer.Set(m_cpu.Run(now, m_frame.Cost(m_work), this));
+    double cost = CostOf(m_carrier.Append(m_frame, m_frame.size), m_work);
+    m_timer.Set(m_cpu.Run(now, cost, this));
 }
 
 void
 MuxSender::OnComputed(int64_t now)
 {
     m_state = State::WRITING;
-    WriteOn(now);
+    ContinueWriting(now);
 }
 
 void
-MuxSender::WriteOn(int64_t now)
+MuxSender::ContinueWriting(int64_t now)
 {
-    for (; m_write < m_writes.size(); ++m_write)
+    if (!m_carrier.Flush(now))
     {
-        uint32_t& left = m_writes[m_write];
-        left -= static_cast<uint32_t>(m_carrier.Write(now, left));
-        if (left > 0)
-        {
-            return; // OnWritable() goes on
-        }
+        return; // OnWritable() goes on
     }
     const MuxFrame written = m_frame;
     Next(now);

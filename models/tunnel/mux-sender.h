@@ -6,9 +6,7 @@
 
 #include "event/timer.h"
 #include "host/cpu.h"
-#include "layer.h"
 #include "mux-frame.h"
-#include "transport/endpoint.h"
 
 namespace tunnelcc
 {
@@ -33,20 +31,13 @@ class MuxSender
   public:
     /**
      * \param user whom to tell of frames written
-     * \param carrier its socket
-     * \param layers around each frame
+     * \param carrier takes the frames
      * \param work of the relay on each frame
      * \param cpu the host's
-     * \param log where the frames lie in the carrier's stream
      */
-    MuxSender(MuxSenderUser& user,
-              TcpEndpoint& carrier,
-              const std::vector<LayerSpec>& layers,
-              const RelayWorkSpec& work,
-              Cpu& cpu,
-              MuxFrameLog& log);
+    MuxSender(MuxSenderUser& user, MuxCarrier& carrier, const RelayWorkSpec& work, Cpu& cpu);
 
-    /// Send a frame when its turn comes; its place in the carrier is not known yet.
+    /// Send a frame when its turn comes.
     void Submit(int64_t now, const MuxFrame& frame);
 
     /// The carrier takes data again.
@@ -62,20 +53,16 @@ class MuxSender
 
     void Next(int64_t now);
     void OnComputed(int64_t now);
-    void WriteOn(int64_t now);
+    void ContinueWriting(int64_t now);
 
     MuxSenderUser& m_user;
-    TcpEndpoint& m_carrier;
-    LayerStack m_layers;
+    MuxCarrier& m_carrier;
     const RelayWorkSpec m_work;
     Cpu& m_cpu;
-    MuxFrameLog& m_log;
     State m_state{State::IDLE};
     Fifo<MuxFrame> m_control;
     Fifo<MuxFrame> m_data;
-    MuxFrame m_frame{};             //!< being written
-    std::vector<uint32_t> m_writes; //!< of that frame
-    size_t m_write{0};              //!< which of them is next
+    MuxFrame m_frame{}; //!< being written
     Timer<MuxSender, &MuxSender::OnComputed> m_timer;
 };
 

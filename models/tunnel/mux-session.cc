@@ -3,40 +3,21 @@
  */
 #include "mux-session.h"
 
-#include "carrier-side.h"
-
 #include <algorithm>
 
 namespace tunnelcc
 {
 
-MuxSession::MuxSession(const RelaySpec& spec,
-                       bool isClient,
-                       TcpEndpoint& carrier,
-                       Cpu& cpu,
-                       MuxLogs& logs)
+MuxSession::MuxSession(const RelaySpec& spec, End end, ByteStream& carrier, Cpu& cpu, MuxLogs& logs)
     : m_spec(spec.mux),
-      m_isClient(isClient),
-      m_out(isClient ? spec.mux.toServer : spec.mux.toClient),
-      m_in(isClient ? spec.mux.toClient : spec.mux.toServer),
-      m_prefix(DirectionOf(spec, isClient).prefix),
-      m_carrier(carrier),
-      m_handshake(spec.handshake, carrier, isClient),
-      m_sender(*this,
-               carrier,
-               DirectionOf(spec, isClient).layers,
-               DirectionOf(spec, isClient).send,
-               cpu,
-               isClient ? logs.toServer : logs.toClient),
-      m_receiver(*this,
-                 carrier,
-                 m_in.sessionBuffer,
-                 DirectionOf(spec, !isClient).receive,
-                 cpu,
-                 isClient ? logs.toClient : logs.toServer),
+      m_out(SentBy(end, spec).mux),
+      m_in(SentBy(Other(end), spec).mux),
+      m_prefix(SentBy(end, spec).prefix),
+      m_carrier(*this, carrier, end, {spec.handshake, SentBy(end, spec).layers}, logs),
+      m_sender(*this, m_carrier, SentBy(end, spec).send, cpu),
+      m_receiver(*this, m_carrier, m_in.sessionBuffer, SentBy(Other(end), spec).receive, cpu),
       m_window(m_out.sessionWindow > 0 ? m_out.sessionWindow : UINT64_MAX)
 {
-    carrier.SetUser(this);
 }
 
 std::unique_ptr<MuxStream>
@@ -57,52 +38,25 @@ MuxSession::Dial(int64_t now)
     }
 }
 
-bool
-MuxSession::ShakeHands(int64_t now)
-{
-    if (!m_isReady)
-    {
-        m_handshake.Advance(now);
-        m_isReady = m_handshake.IsDone();
-        if (m_isReady)
-        {
-            OnReady(now);
-        }
-    }
-    return m_isReady;
-}
-
 void
-MuxSession::OnReady(int64_t now)
+MuxSession::OnOpen(int64_t now)
 {
     for (; !m_opening.IsEmpty(); m_opening.Pop())
     {
-        m_opening.Front()->OnSessionReady(now);
+        m_opening.Front()->OnSessionOpen(now);
     }
-}
-
-void
-MuxSession::OnConnected(int64_t now)
-{
-    ShakeHands(now);
 }
 
 void
 MuxSession::OnReadable(int64_t now)
 {
-    if (ShakeHands(now))
-    {
-        m_receiver.OnReadable(now);
-    }
+    m_receiver.OnReadable(now);
 }
 
 void
 MuxSession::OnWritable(int64_t now)
 {
-    if (ShakeHands(now))
-    {
-        m_sender.OnWritable(now);
-    }
+    m_sender.OnWritable(now);
 }
 
 void
@@ -145,7 +99,7 @@ MuxSession::AddWindow(int64_t now, uint64_t bytes)
     {
         MuxStream* stream = m_starving.Front();
         m_starving.Pop();
-        stream->SendOn(now);
+        stream->SendNext(now);
     }
 }
 

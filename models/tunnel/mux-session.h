@@ -4,24 +4,16 @@
 #ifndef TUNNELCC_MUX_SESSION_H
 #define TUNNELCC_MUX_SESSION_H
 
-#include "experiment/experiment-spec.h"
-#include "handshake.h"
 #include "mux-receiver.h"
 #include "mux-sender.h"
 #include "mux-stream.h"
+#include "relay-direction.h"
 
 #include <memory>
 #include <vector>
 
 namespace tunnelcc
 {
-
-/// Both directions of a shared carrier, known to both its ends.
-struct MuxLogs
-{
-    MuxFrameLog toServer;
-    MuxFrameLog toClient;
-};
 
 /**
  * One end of a carrier that streams share: dials or answers, shakes hands once, then passes frames
@@ -31,17 +23,17 @@ struct MuxLogs
  * differ in the sizes and windows of MuxSpec. Left out: keepalives, priorities, resets, and the
  * end of the session itself.
  */
-class MuxSession final : private SocketUser, private MuxSenderUser, private MuxReceiverUser
+class MuxSession final : private MessageStreamUser, private MuxSenderUser, private MuxReceiverUser
 {
   public:
     /**
      * \param spec the tunnel
-     * \param isClient whether this end dials
+     * \param end which this is; the client dials
      * \param carrier its socket
      * \param cpu the host's
      * \param logs the carrier's, shared with the other end
      */
-    MuxSession(const RelaySpec& spec, bool isClient, TcpEndpoint& carrier, Cpu& cpu, MuxLogs& logs);
+    MuxSession(const RelaySpec& spec, End end, ByteStream& carrier, Cpu& cpu, MuxLogs& logs);
 
     MuxSession(const MuxSession&) = delete;
     MuxSession& operator=(const MuxSession&) = delete;
@@ -61,23 +53,19 @@ class MuxSession final : private SocketUser, private MuxSenderUser, private MuxR
   private:
     friend class MuxStream;
 
-    void OnConnected(int64_t now) override;
+    void OnOpen(int64_t now) override;
     void OnReadable(int64_t now) override;
     void OnWritable(int64_t now) override;
     void OnFrameWritten(int64_t now, const MuxFrame& frame) override;
     void OnFrame(int64_t now, const MuxFrame& frame) override;
-    bool ShakeHands(int64_t now);
-    void OnReady(int64_t now);
     uint64_t TakeWindow(MuxStream& stream, uint64_t bytes);
     void AddWindow(int64_t now, uint64_t bytes);
 
     const MuxSpec m_spec;
-    const bool m_isClient;
     const MuxDirectionSpec m_out;
     const MuxDirectionSpec m_in;
     const uint32_t m_prefix; //!< bytes before the first data of a stream of ours
-    TcpEndpoint& m_carrier;
-    Handshake m_handshake;
+    MuxCarrier m_carrier;
     MuxSender m_sender;
     MuxReceiver m_receiver;
     std::vector<MuxStream*> m_streams;
@@ -86,7 +74,6 @@ class MuxSession final : private SocketUser, private MuxSenderUser, private MuxR
     uint64_t m_window;           //!< bytes that all streams together may send; UINT64_MAX: no limit
     CreditAccount m_account;     //!< of what the readers of all streams took
     bool m_hasDialled{false};
-    bool m_isReady{false};
 };
 
 } // namespace tunnelcc

@@ -21,16 +21,16 @@ MuxStream::MuxStream(MuxSession& session, uint32_t number)
 void
 MuxStream::Submit(int64_t now, MuxFrameKind kind, uint32_t size, uint32_t bytes)
 {
-    m_session.m_sender.Submit(now, {0, 0, size, m_number, bytes, kind});
+    m_session.m_sender.Submit(now, {size, m_number, bytes, kind});
 }
 
 void
 MuxStream::Open(int64_t now)
 {
     m_session.Dial(now);
-    if (m_session.m_isReady)
+    if (m_session.m_carrier.IsOpen())
     {
-        OnSessionReady(now);
+        OnSessionOpen(now);
     }
     else
     {
@@ -39,7 +39,7 @@ MuxStream::Open(int64_t now)
 }
 
 void
-MuxStream::OnSessionReady(int64_t now)
+MuxStream::OnSessionOpen(int64_t now)
 {
     Submit(now, MuxFrameKind::OPEN, m_session.m_spec.openBytes);
     if (m_session.m_spec.acceptBytes == 0)
@@ -94,7 +94,7 @@ MuxStream::Take(int64_t now, uint32_t limit)
     if (bytes > 0)
     {
         m_unread -= bytes;
-        m_session.m_receiver.OnTaken(now, bytes);
+        m_session.m_receiver.OnStreamRead(now, bytes);
         Credit(now, bytes);
     }
     return {bytes, 0};
@@ -111,7 +111,7 @@ MuxStream::Credit(int64_t now, uint32_t bytes)
     {
         // Both leave together, as Go's http2 writes them.
         uint32_t size = updates * m_session.m_spec.creditBytes;
-        m_session.m_sender.Submit(now, {0, 0, size, m_number, own, MuxFrameKind::CREDIT, 0, ofAll});
+        m_session.m_sender.Submit(now, {size, m_number, own, MuxFrameKind::CREDIT, ofAll});
     }
 }
 
@@ -135,13 +135,13 @@ MuxStream::Write(int64_t now)
 {
     if (m_left > 0 && m_isOpen && m_waitsFor == WaitsFor::NOTHING)
     {
-        SendOn(now);
+        SendNext(now);
     }
     return m_left == 0;
 }
 
 void
-MuxStream::SendOn(int64_t now)
+MuxStream::SendNext(int64_t now)
 {
     uint64_t room = m_window - std::min(m_window, m_sent - m_credited);
     if (room == 0)
@@ -170,7 +170,7 @@ MuxStream::OnCredit(int64_t now, uint32_t bytes)
     m_window = m_session.m_out.streamWindow;
     if (m_waitsFor == WaitsFor::STREAM_WINDOW)
     {
-        SendOn(now);
+        SendNext(now);
     }
 }
 

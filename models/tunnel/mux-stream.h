@@ -67,11 +67,11 @@ class MuxStream final : public RelaySide
         SESSION_WINDOW
     };
 
-    void OnSessionReady(int64_t now);
+    void OnSessionOpen(int64_t now);
     void OnFrameWritten(int64_t now, uint32_t bytes);
     void OnFrame(int64_t now, const MuxFrame& frame);
     void OnCredit(int64_t now, uint32_t bytes);
-    void SendOn(int64_t now);
+    void SendNext(int64_t now);
     void Credit(int64_t now, uint32_t bytes);
     void Submit(int64_t now, MuxFrameKind kind, uint32_t size, uint32_t bytes = 0);
 

@@ -5,7 +5,7 @@
 #define TUNNELCC_PLAIN_SIDE_H
 
 #include "relay-side.h"
-#include "transport/endpoint.h"
+#include "transport/byte-stream.h"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ namespace tunnelcc
 class PlainSide final : public RelaySide, private SocketUser
 {
   public:
-    explicit PlainSide(TcpEndpoint& socket)
+    explicit PlainSide(ByteStream& socket)
         : m_socket(socket)
     {
         socket.SetUser(this);
@@ -39,7 +39,7 @@ class PlainSide final : public RelaySide, private SocketUser
 
     bool IsFinished() const override
     {
-        return m_socket.GetReceiver().IsFinished() && m_socket.Readable() == 0;
+        return m_socket.IsAtEof();
     }
 
     double Prepare(uint32_t bytes) override
@@ -75,7 +75,7 @@ class PlainSide final : public RelaySide, private SocketUser
         m_user->OnWritable(now);
     }
 
-    TcpEndpoint& m_socket;
+    ByteStream& m_socket;
     uint64_t m_left{0}; //!< bytes of the chunk still to be written
 };
 

@@ -45,7 +45,7 @@ StreamTunnelEnd::StreamTunnelEnd(const StreamTunnelSpec& spec,
                                  PacketLog& in)
     : m_spec(spec),
       m_carrier(carrier),
-      m_handshake(spec.handshake, carrier, isClient),
+      m_handshake(spec.handshake, carrier, isClient ? End::CLIENT : End::SERVER),
       m_layers(isClient ? spec.toServer : spec.toClient),
       m_out(out),
       m_in(in),

@@ -4,26 +4,21 @@
 #ifndef TUNNELCC_TUNNEL_APPLICATION_H
 #define TUNNELCC_TUNNEL_APPLICATION_H
 
-#include "experiment/experiment-spec.h"
+#include "carrier-side.h"
+#include "socket-stream.h"
 
-#include "ns3/address.h"
 #include "ns3/application.h"
-#include "ns3/ptr.h"
-#include "ns3/socket.h"
 #include "ns3/traced-callback.h"
-#include "ns3/type-id.h"
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace tunnelcc
 {
 
 /**
  * One end of a relay tunnel's carrier as an ordinary ns-3 application, for any topology and any
- * TCP socket of ns-3's: handshake, then application bytes in messages, wrapped by the same layers
- * as on the fused path.
+ * TCP socket of ns-3's: a relay's side, over such a socket.
  *
  * It makes and takes the application bytes itself: between an application and a relay of its own
  * host, ns-3's sockets would stall, because they do not tell when a window opens again. Install one
@@ -31,7 +26,7 @@ namespace tunnelcc
  * one carrier. Bytes have no contents: the two ends tell each other where messages end. Left out:
  * CPU costs, and what RelaySpec says of TCP and loopbacks, which is the sockets' affair.
  */
-class TunnelApplication : public ns3::Application
+class TunnelApplication : public ns3::Application, private RelaySideUser
 {
   public:
     /// Attributes Local, Remote, Protocol, MaxBytes; trace sources Rx, PeerClosed, Failed.
@@ -40,16 +35,13 @@ class TunnelApplication : public ns3::Application
     /// Signature of the trace source Rx. \param bytes of the application that arrived together
     using RxCallback = void (*)(uint64_t bytes);
 
-    TunnelApplication();
-    ~TunnelApplication() override;
-
     /// Be the end that opens the carrier. \param spec the tunnel
     void SetClient(const RelaySpec& spec);
 
     /// Be the end that the carrier reaches. \param spec the tunnel  \param client the other end
     void SetServer(const RelaySpec& spec, ns3::Ptr<TunnelApplication> client);
 
-    /// TCP payload bytes handed to the carrier so far, handshake included.
+    /// TCP payload bytes that the carrier's socket has taken, handshake included.
     uint64_t CarrierBytes() const;
 
     /// Application bytes that have arrived, in whole messages.
@@ -59,22 +51,35 @@ class TunnelApplication : public ns3::Application
     void DoDispose() override;
 
   private:
-    class Carrier;
-
     void StartApplication() override;
     void StopApplication() override;
     void OnAccepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from);
+    void OnFailed(ns3::Ptr<ns3::Socket> socket);
+    void OnOpen(int64_t now) override;
+    void OnReadable(int64_t now) override;
+    void OnWritable(int64_t now) override;
+
+    void AddCarrier(ns3::Ptr<ns3::Socket> socket, std::shared_ptr<CarrierSide::Logs> logs);
+    bool Send(int64_t now);
+    void Close(int64_t now);
 
     ns3::Address m_local;   //!< server: where to listen
     ns3::Address m_remote;  //!< client: where to connect to
     ns3::TypeId m_protocol; //!< of the socket factory
     uint64_t m_maxBytes{0}; //!< of the application, to send
+    uint64_t m_left{0};     //!< of these, not yet in a message
     uint64_t m_received{0}; //!< of the application
     RelaySpec m_spec;
-    bool m_isClient{true};
+    End m_end{End::CLIENT};
     ns3::Ptr<TunnelApplication> m_peer; //!< the client, if this is the server
     ns3::Ptr<ns3::Socket> m_listener;
-    std::unique_ptr<Carrier> m_carrier;
+    std::shared_ptr<CarrierSide::Logs> m_logs; //!< shared with the peer
+    std::unique_ptr<SocketStream> m_stream;
+    std::unique_ptr<CarrierSide> m_carrier;
+    bool m_isOpen{false};
+    bool m_isClosed{false};  //!< our end
+    bool m_isStopped{false}; //!< nothing more is to be done
+    bool m_hasPeerClosed{false};
     ns3::TracedCallback<uint64_t> m_rx;
     ns3::TracedCallback<> m_peerClosed;
     ns3::TracedCallback<> m_failed;

@@ -123,8 +123,8 @@ class MuxConservationTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ(sender.GetSender().Buffer().Written(),
                               receiver.GetReceiver().TotalRead(),
                               "what went into the carrier came out of it");
-        NS_TEST_EXPECT_MSG_EQ(carrier.server->Unread(), 0, "nothing waits to be read");
-        NS_TEST_EXPECT_MSG_EQ(carrier.client->Unread(), 0, "nothing waits to be read");
+        NS_TEST_EXPECT_MSG_EQ(carrier.sessions.server->Unread(), 0, "nothing waits to be read");
+        NS_TEST_EXPECT_MSG_EQ(carrier.sessions.client->Unread(), 0, "nothing waits to be read");
     }
 
     const MuxSpec m_mux;
@@ -231,7 +231,7 @@ class MuxBackPressureTest : public SimulationTestCase
         RunUntil(40 * SECOND);
         NS_TEST_EXPECT_MSG_EQ(stuck.Written(), absorbed, "nothing more goes in");
         const uint64_t progress = world.Flows()[1]->receiver->Total() - other;
-        const uint64_t unread = world.Carriers().front().server->Unread();
+        const uint64_t unread = world.Carriers().front().sessions.server->Unread();
         if (m_blocksOthers)
         {
             NS_TEST_EXPECT_MSG_EQ(progress, 0, "the other stream");

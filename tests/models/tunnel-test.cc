@@ -174,8 +174,8 @@ class ConservationTest : public TunnelTestCase
                               CarrierEnd(flow, m_isDownload).GetReceiver().TotalRead(),
                               "what went into the carrier came out of it");
         const World::Carrier& tunnel = world.Carriers().front();
-        NS_TEST_EXPECT_MSG_EQ(tunnel.toServer.IsEmpty(), true, "no message is left");
-        NS_TEST_EXPECT_MSG_EQ(tunnel.toClient.IsEmpty(), true, "no message is left");
+        NS_TEST_EXPECT_MSG_EQ(tunnel.logs.client.IsEmpty(), true, "no message is left");
+        NS_TEST_EXPECT_MSG_EQ(tunnel.logs.server.IsEmpty(), true, "no message is left");
     }
 };
 

@@ -1,0 +1,74 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_BYTE_STREAM_H
+#define TUNNELCC_BYTE_STREAM_H
+
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/// Who uses a byte stream as its socket. All calls come from inside the event loop; `now` is in ns.
+class SocketUser
+{
+  public:
+    virtual ~SocketUser() = default;
+
+    /// The connection is established.
+    virtual void OnConnected(int64_t /* now */)
+    {
+    }
+
+    /// Bytes arrived in order, or the peer closed.
+    virtual void OnReadable(int64_t /* now */)
+    {
+    }
+
+    /// There is room again after a Write() that took less than was offered.
+    virtual void OnWritable(int64_t /* now */)
+    {
+    }
+};
+
+/**
+ * One end of a connection that carries bytes reliably and in order, as a program sees it through
+ * its socket: TCP's, a socket of stock ns-3, or any other transport's. Bytes have no contents.
+ */
+class ByteStream
+{
+  public:
+    virtual ~ByteStream() = default;
+
+    /// \param user whom to tell; null: nobody
+    void SetUser(SocketUser* user)
+    {
+        m_user = user;
+    }
+
+    /// Connect to the other end. SocketUser::OnConnected() follows.
+    virtual void Connect(int64_t now) = 0;
+
+    /// Write `bytes` of stream. \returns how many the send buffer took; if fewer,
+    ///          SocketUser::OnWritable() follows once there is room
+    virtual uint64_t Write(int64_t now, uint64_t bytes) = 0;
+
+    /// Bytes that can be read now.
+    virtual uint64_t Readable() const = 0;
+
+    /// Read `bytes`, at most Readable().
+    virtual void Read(int64_t now, uint64_t bytes) = 0;
+
+    /// Whether the peer has closed and all that it wrote was read (end of file).
+    virtual bool IsAtEof() const = 0;
+
+    /// End the stream after what was written. Reading may go on.
+    virtual void Close(int64_t now) = 0;
+
+  protected:
+    SocketUser* m_user{nullptr};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_BYTE_STREAM_H

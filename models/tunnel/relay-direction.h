@@ -1,0 +1,48 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_RELAY_DIRECTION_H
+#define TUNNELCC_RELAY_DIRECTION_H
+
+#include "experiment/experiment-spec.h"
+#include "spec/end.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// One direction of a relay tunnel's carriers.
+struct RelayDirectionSpec
+{
+    const std::vector<LayerSpec>& layers; //!< innermost first
+    uint32_t prefix;                      //!< bytes before a flow's first payload: relay request
+                                          //!< or response
+    const RelayWorkSpec& send;
+    const RelayWorkSpec& receive;
+    const MuxDirectionSpec& mux;
+};
+
+/// What a relay tunnel does with what one end of a carrier sends.
+inline RelayDirectionSpec
+SentBy(End end, const RelaySpec& spec)
+{
+    if (end == End::CLIENT)
+    {
+        return {spec.toServer,
+                spec.requestBytes,
+                spec.costToServer.send,
+                spec.costToServer.receive,
+                spec.mux.toServer};
+    }
+    return {spec.toClient,
+            spec.responseBytes,
+            spec.costToClient.send,
+            spec.costToClient.receive,
+            spec.mux.toClient};
+}
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_RELAY_DIRECTION_H
