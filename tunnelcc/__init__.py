@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from tunnelcc.config import Path as Path
     from tunnelcc.config import Tcp as Tcp
     from tunnelcc.config import Tunnel as Tunnel
+    from tunnelcc.config.scenario import load as load
     from tunnelcc.errors import ConfigError as ConfigError
     from tunnelcc.errors import RunError as RunError
     from tunnelcc.errors import TunnelccError as TunnelccError
     from tunnelcc.plots import plot_run as plot_run
-    from tunnelcc.result import Result as Result
-    from tunnelcc.runner import run as run
-    from tunnelcc.runner import run_many as run_many
-    from tunnelcc.scenario import load as load
+    from tunnelcc.simulation.result import Result as Result
+    from tunnelcc.simulation.runner import run as run
+    from tunnelcc.simulation.runner import run_many as run_many
     from tunnelcc.store import Store as Store
     from tunnelcc.sweeps import Sweep as Sweep
     from tunnelcc.sweeps import open_results as open  # noqa: A004, F401
@@ -55,10 +55,10 @@ _HOME = {
     "RunError": "errors",
     "TunnelccError": "errors",
     "plot_run": "plots",
-    "Result": "result",
-    "run": "runner",
-    "run_many": "runner",
-    "load": "scenario",
+    "Result": "simulation.result",
+    "run": "simulation.runner",
+    "run_many": "simulation.runner",
+    "load": "config.scenario",
     "Store": "store",
     "Sweep": "sweeps",
     "open": "sweeps:open_results",

@@ -76,8 +76,8 @@ def run(
     **options: str | None,
 ) -> None:
     """Simulate one experiment: a SCENARIO file, changed by the options, or the defaults."""
-    from tunnelcc import report
-    from tunnelcc.runner import run as simulate
+    from tunnelcc.report import tables
+    from tunnelcc.simulation.runner import run as simulate
 
     experiment = _experiment(scenario, options, settings)
     if plot is not None:
@@ -92,14 +92,14 @@ def run(
     if as_json:
         click.echo(result.to_json())
     else:
-        report.print_result(result)
+        tables.print_result(result)
 
 
 def _experiment(
     scenario: Path | None, options: dict[str, str | None], settings: Sequence[str]
 ) -> Experiment:
-    from tunnelcc import scenario as scenarios
-    from tunnelcc.toml import parse_value
+    from tunnelcc.config import scenario as scenarios
+    from tunnelcc.schema.toml import parse_value
 
     table = scenarios.read_scenario(scenario) if scenario is not None else {}
     changes: dict[str, Any] = {}
@@ -163,7 +163,7 @@ def sweep(
     The axes are those of the scenario's table [sweep] and those of --axis. Finished runs are kept:
     the same command goes on where it was interrupted. Exits with 1 if a run failed.
     """
-    from tunnelcc.sweeps import command
+    from tunnelcc.commands import sweep as command
 
     if not command.sweep(scenario, axes, settings, **options):
         sys.exit(1)
@@ -184,7 +184,7 @@ _store_option = click.option(
 @_store_option
 def store_ls(name: str | None, directory: Path) -> None:
     """List the sweeps, or the runs of the sweep NAME."""
-    from tunnelcc.store import command
+    from tunnelcc.commands import store as command
 
     command.list_sweeps(directory) if name is None else command.list_runs(directory, name)
 
@@ -194,7 +194,7 @@ def store_ls(name: str | None, directory: Path) -> None:
 @_store_option
 def store_show(name: str, directory: Path) -> None:
     """Show a run (its id, or the beginning) with the command that repeats it, or a sweep."""
-    from tunnelcc.store import command
+    from tunnelcc.commands import store as command
 
     command.show(directory, name)
 
@@ -204,7 +204,7 @@ def store_show(name: str, directory: Path) -> None:
 @_store_option
 def store_rm(names: tuple[str, ...], directory: Path) -> None:
     """Delete runs, or sweeps with those of their runs that no other sweep has."""
-    from tunnelcc.store import command
+    from tunnelcc.commands import store as command
 
     command.remove(directory, names)
 
@@ -214,7 +214,7 @@ def store_rm(names: tuple[str, ...], directory: Path) -> None:
 @_store_option
 def store_verify(delete: bool, directory: Path) -> None:
     """Read every file and compare it with its checksum. Exits with 1 if one is damaged."""
-    from tunnelcc.store import command
+    from tunnelcc.commands import store as command
 
     if not command.verify(directory, delete=delete):
         sys.exit(1)
@@ -227,7 +227,7 @@ def store_verify(delete: bool, directory: Path) -> None:
 @_store_option
 def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
     """Write a sweep's results (.nc, .csv), or a run's series (.nc)."""
-    from tunnelcc.store import command
+    from tunnelcc.commands import store as command
 
     command.export(directory, name, file, series=series)
 
@@ -273,7 +273,7 @@ def plot(
 
     Lines are means over the seeds, bands their 95 % confidence intervals.
     """
-    from tunnelcc.plots.command import Options, draw
+    from tunnelcc.commands.plot import Options, draw
 
     files = draw(
         results, Options(at=at, **options),
@@ -286,9 +286,9 @@ def plot(
 @cli.command("list")
 def list_() -> None:
     """Show the tunnels, congestion controls, cost profiles and payloads there are."""
-    from tunnelcc import report
+    from tunnelcc.report import tables
 
-    report.print_list()
+    tables.print_list()
 
 
 @cli.command()
@@ -297,14 +297,14 @@ def list_() -> None:
 @click.option("--mode", help="Of a tunnel that has modes, else its default one.")
 def show(what: str, name: str | None, mode: str | None) -> None:
     """Show all keys of an experiment, all metrics, or one tunnel, cc or profile."""
-    from tunnelcc import report
+    from tunnelcc.report import tables
 
     named: dict[str, Callable[[str], None]] = {
-        "tunnel": partial(report.print_tunnel, mode=mode),
-        "cc": report.print_congestion_control,
-        "profile": report.print_profile,
+        "tunnel": partial(tables.print_tunnel, mode=mode),
+        "cc": tables.print_congestion_control,
+        "profile": tables.print_profile,
     }
-    lists = {"experiment": report.print_experiment, "metrics": report.print_metrics}
+    lists = {"experiment": tables.print_experiment, "metrics": tables.print_metrics}
     if mode is not None and what != "tunnel":
         raise ConfigError(Problem("--mode", mode, "nothing but with show tunnel"))
     if what in lists and name is None:
@@ -363,7 +363,8 @@ def reproduce(
     calibrate: bool,
 ) -> None:
     """Reproduce the paper KEY (or a folder like it) and show both results side by side."""
-    from tunnelcc import outputs, papers
+    from tunnelcc import papers
+    from tunnelcc.output import files
 
     if (key is None) != all_:
         expected = "a paper, or --all for every one" if key is None else "no paper beside --all"
@@ -375,7 +376,7 @@ def reproduce(
         return
     if output is not None and all_:
         for name in papers.names():
-            outputs.make_directory("--output", output / name)
+            files.make_directory("--output", output / name)
     for name in papers.names() if key is None else [key]:
         papers.reproduce(
             name,
@@ -420,7 +421,7 @@ def validate(
 
     Exits with 1 if a check that must pass fails, or too few cells of a metric pass.
     """
-    from tunnelcc.validation import command
+    from tunnelcc.commands import validate as command
 
     passed = command.run(
         groups,
@@ -447,14 +448,16 @@ def calibrate_host(output: Path | None) -> None:
 
     Takes about 15 seconds. Packet sockets and TUN devices are measured by root alone.
     """
-    from tunnelcc import calibrate, outputs, report
+    from tunnelcc import calibrate
+    from tunnelcc.output import files
+    from tunnelcc.report import tables
 
     if output is not None:
         if output.suffix != ".toml":
             raise ConfigError(Problem("--output", str(output), "a file name that ends in .toml"))
-        outputs.check_file("--output", output)
+        files.check_file("--output", output)
     profile, spreads = calibrate.run()
-    report.print_measured_profile(profile, spreads)
+    tables.print_measured_profile(profile, spreads)
     if output is not None:
         calibrate.write(profile, output)
 
@@ -462,7 +465,7 @@ def calibrate_host(output: Path | None) -> None:
 @cli.command()
 def doctor() -> None:
     """Check what tunnelcc needs, and that a simulation runs."""
-    from tunnelcc.doctor import print_checks
+    from tunnelcc.commands.doctor import print_checks
 
     if not print_checks():
         sys.exit(1)

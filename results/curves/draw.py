@@ -21,8 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 import tunnelcc as tc
-from tunnelcc import formulas
-from tunnelcc.metrics import mean_and_half_width
+from tunnelcc.metrics import formulas, mean_and_half_width
 from tunnelcc.plots import STYLE, algorithm_style, save
 from tunnelcc.plots.scales import Positions
 

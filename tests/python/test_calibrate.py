@@ -11,8 +11,9 @@ import sys
 
 import pytest
 
-from tunnelcc import calibrate, cli, costs
+from tunnelcc import calibrate, cli
 from tunnelcc.calibrate import libcrypto, libraries, timing
+from tunnelcc.hosts import costs
 
 QUICK = (
     "from tunnelcc.calibrate import timing; timing._BATCHES, timing._BATCH = 3, 1e5; "

@@ -9,9 +9,10 @@ import re
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import catalog, core, spec
+from tunnelcc import catalog, core
 from tunnelcc.catalog import RelayEntry
 from tunnelcc.catalog.layers import LAYERS
+from tunnelcc.simulation import spec
 
 BUILT_IN = catalog.names()
 RELAYS = [name for name in BUILT_IN if isinstance(catalog.load(name), RelayEntry)]

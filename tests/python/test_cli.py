@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import catalog, core, doctor
+from tunnelcc import catalog, core
+from tunnelcc.commands import doctor
 from tunnelcc.config import Experiment
 from tunnelcc.metrics import METRICS
 from tunnelcc.schema import keys_of
@@ -226,7 +227,7 @@ def test_flows_of_several_groups_are_not_guessed(run):
 
 
 def test_too_little_memory_is_told(run, monkeypatch):
-    monkeypatch.setattr("tunnelcc.limits.available_memory", lambda: 1e6)
+    monkeypatch.setattr("tunnelcc.simulation.limits.available_memory", lambda: 1e6)
     code, _, err = run("run", "--flows", 4000, "--rate", "100Gbps")
     assert code == 2
     assert "flows = 4000" in err

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tunnelcc as tc
-from tunnelcc import cli, core, derived, scenario
+from tunnelcc import cli, core
 from tunnelcc.catalog import DatagramEntry
-from tunnelcc.config import Experiment, HostOverrides
+from tunnelcc.config import Experiment, HostOverrides, derived, scenario
 from tunnelcc.errors import nearest
 from tunnelcc.schema import keys_of
-from tunnelcc.toml import parse_value, write_toml
-from tunnelcc.units import Buffer
+from tunnelcc.schema.toml import parse_value, write_toml
+from tunnelcc.schema.units import Buffer
 
 if sys.version_info >= (3, 11):
     import tomllib

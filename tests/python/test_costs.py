@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from tunnelcc import ConfigError, costs
-from tunnelcc.costs import OPERATIONS, Operation, Profile
+from tunnelcc import ConfigError
+from tunnelcc.hosts import costs
+from tunnelcc.hosts.costs import OPERATIONS, Operation, Profile
 
 ROUND = Profile(
     name="round",

@@ -13,7 +13,7 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc.plots import STYLE
-from tunnelcc.toml import parse_toml
+from tunnelcc.schema.toml import parse_toml
 
 HERE = Path(__file__).parents[2] / "results/curves"
 PAGE = Path(__file__).parents[2] / "scenarios/README.md"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import costs
+from tunnelcc.hosts import costs
 
 MEASURED = json.loads((Path(__file__).parents[1] / "reference" / "gost-cpu.json").read_text())
 ROWS = [

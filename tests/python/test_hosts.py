@@ -6,7 +6,9 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import ConfigError, costs, derived
+from tunnelcc import ConfigError
+from tunnelcc.config import derived
+from tunnelcc.hosts import costs
 
 PATH = {"rate": "10Gbps", "rtt": "200us", "buffer": "4MB"}
 REFERENCE = costs.load(costs.REFERENCE)

@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import derived
-from tunnelcc.kernels import kernels
-from tunnelcc.spec import experiment_spec
+from tunnelcc.config import derived
+from tunnelcc.hosts.kernels import kernels
+from tunnelcc.simulation.spec import experiment_spec
 
 MIB = 2**20
 

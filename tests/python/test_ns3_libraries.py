@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""tunnelcc._ns3: where ns-3's libraries are, and what is said when they are not there."""
+"""tunnelcc.core.ns3: where ns-3's libraries are, and what is said when they are not there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tunnelcc import _ns3
+from tunnelcc.core import ns3
 
 
 def pretend_ns3_is_in(monkeypatch: pytest.MonkeyPatch, *directories: Path) -> None:
@@ -21,7 +21,7 @@ def pretend_ns3_is_in(monkeypatch: pytest.MonkeyPatch, *directories: Path) -> No
 
 
 def test_the_installed_wheel_is_found() -> None:
-    assert (_ns3.library_directory() / "libns3.44-internet.so").is_file()
+    assert (ns3.library_directory() / "libns3.44-internet.so").is_file()
 
 
 def test_the_directory_that_holds_the_libraries_is_chosen(
@@ -31,19 +31,19 @@ def test_the_directory_that_holds_the_libraries_is_chosen(
     library.parent.mkdir(parents=True)
     library.touch()
     pretend_ns3_is_in(monkeypatch, tmp_path / "a", tmp_path / "b")
-    assert _ns3.library_directory() == library.parent
+    assert ns3.library_directory() == library.parent
 
 
 def test_missing_ns3_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"needs ns-3: install it with .*ns3==3\.44\.post0"):
-        _ns3.library_directory()
+        ns3.library_directory()
 
 
 def test_another_version_of_ns3_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pretend_ns3_is_in(monkeypatch, tmp_path)
     with pytest.raises(ImportError, match=r"needs ns-3 3\.44, and .* does not hold it"):
-        _ns3.library_directory()
+        ns3.library_directory()
 
 
 def test_libraries_are_preloaded_when_ns3_is_not_beside_the_module(tmp_path: Path) -> None:
@@ -51,11 +51,11 @@ def test_libraries_are_preloaded_when_ns3_is_not_beside_the_module(tmp_path: Pat
     script = """
 import importlib.util, sys
 from importlib.machinery import ModuleSpec
-from tunnelcc import _ns3
+from tunnelcc.core import ns3
 find_spec = importlib.util.find_spec
 elsewhere = ModuleSpec("tunnelcc._core", None, origin=sys.argv[1] + "/tunnelcc/_core.so")
 importlib.util.find_spec = lambda n: elsewhere if n == "tunnelcc._core" else find_spec(n)
-_ns3.preload()
+ns3.preload()
 assert "libns3.44-internet.so" in open("/proc/self/maps").read()
 """
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
@@ -63,7 +63,7 @@ assert "libns3.44-internet.so" in open("/proc/self/maps").read()
 
 def test_the_python_bindings_of_ns3_are_not_imported() -> None:
     script = (
-        "import sys, tunnelcc._ns3 as n; n.preload(); import tunnelcc._core; "
+        "import sys, tunnelcc.core.ns3 as n; n.preload(); import tunnelcc._core; "
         "assert not {'ns', 'ns3', 'cppyy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

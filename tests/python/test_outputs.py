@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from tunnelcc import outputs
 from tunnelcc.cli import main
 from tunnelcc.errors import ConfigError
+from tunnelcc.output import files
 
 EXAMPLES = Path(__file__).parents[2] / "scenarios" / "examples"
 
 
 def test_a_file_that_is_there_stays_as_it_is(tmp_path):
     file = tmp_path / "report.html"
-    outputs.check_file("--report", file)
+    files.check_file("--report", file)
     assert not file.exists()
     file.write_text("kept")
-    outputs.check_file("--report", file)
+    files.check_file("--report", file)
     assert file.read_text() == "kept"
 
 
@@ -27,16 +27,16 @@ def test_a_file_that_is_there_stays_as_it_is(tmp_path):
 def test_a_file_that_cannot_be_written(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=r"--out = .* a file that can be written"):
-        outputs.check_file("--out", Path(place))
+        files.check_file("--out", Path(place))
 
 
 def test_directories(tmp_path):
-    outputs.make_directory("--out", tmp_path / "a/b")
+    files.make_directory("--out", tmp_path / "a/b")
     assert list((tmp_path / "a/b").iterdir()) == []
     (tmp_path / "file").touch()
     for place in (tmp_path / "file", tmp_path / "file/below", Path("/proc/1"), Path("/proc/x")):
         with pytest.raises(ConfigError, match=r"--out = .* a directory that can be written"):
-            outputs.make_directory("--out", place)
+            files.make_directory("--out", place)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,11 @@ def test_told_before_anything_is_simulated(arguments, place, tmp_path, monkeypat
     for name in ("taken.html", "taken.png", "taken.nc", "taken.toml", "full"):
         (tmp_path / name).mkdir()
     (tmp_path / "full" / "li2018-bbr").touch()
-    for module in ("tunnelcc.runner.run", "tunnelcc.runner.run_many", "tunnelcc.calibrate.run"):
+    for module in (
+        "tunnelcc.simulation.runner.run",
+        "tunnelcc.simulation.runner.run_many",
+        "tunnelcc.calibrate.run",
+    ):
         monkeypatch.setattr(module, lambda *_, **__: pytest.fail("it began"))
     with pytest.raises(SystemExit) as exit_:
         main([*map(str, arguments), place])

@@ -7,7 +7,7 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc import catalog, cli
-from tunnelcc.overview import WRITE_SIZES, overview
+from tunnelcc.report.overview import WRITE_SIZES, overview
 
 
 def _view(name):

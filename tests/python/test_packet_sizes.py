@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import catalog, core, derived, payloads, spec
+from tunnelcc import catalog, core, payloads
 from tunnelcc.calibrate import compressors
 from tunnelcc.catalog import DatagramEntry
 from tunnelcc.catalog.layers import Surroundings, wrap
+from tunnelcc.config import derived
+from tunnelcc.simulation import spec
 
 CAPTURED = Path(__file__).parents[1] / "reference" / "packets.csv"
 PATH_MTU = 1500

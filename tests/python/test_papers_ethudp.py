@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import costs, derived, papers, scenario
+from tunnelcc import papers
+from tunnelcc.config import derived, scenario
+from tunnelcc.hosts import costs
 from tunnelcc.papers import figures
 from tunnelcc.papers.claims import curves
 from tunnelcc.papers.compare import Point

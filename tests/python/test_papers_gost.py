@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import derived, papers, scenario
+from tunnelcc import papers
+from tunnelcc.config import derived, scenario
 from tunnelcc.papers import compare
 from tunnelcc.papers.compare import Simulated
 from tunnelcc.papers.measures import Run

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tunnelcc import papers, scenario
+from tunnelcc import papers
+from tunnelcc.config import scenario
 from tunnelcc.papers import compare, expression
 from tunnelcc.papers.simulate import simulate
 from tunnelcc.validation.reference import cells

@@ -14,11 +14,13 @@ from statistics import mean, median
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import catalog, costs, payloads, spec
+from tunnelcc import catalog, payloads
 from tunnelcc.calibrate import compressors
 from tunnelcc.calibrate.libraries import over_packets
 from tunnelcc.catalog.layers import Surroundings, wrap
-from tunnelcc.toml import write_toml
+from tunnelcc.hosts import costs
+from tunnelcc.schema.toml import write_toml
+from tunnelcc.simulation import spec
 
 IP_BYTES = [52, 64, 96, 128, 180, 256, 384, 512, 768, 1024, 1280, 1400, 1500]
 PACKETS = 128

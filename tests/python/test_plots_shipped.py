@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tunnelcc as tc
-from tunnelcc.plots.command import Options, draw
-from tunnelcc.toml import parse_toml
+from tunnelcc.commands.plot import Options, draw
+from tunnelcc.schema.toml import parse_toml
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FILES = sorted([*SCENARIOS.glob("sweeps/*.toml"), *SCENARIOS.glob("tcpeval/*.toml")])

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import formulas, metrics, plots
+from tunnelcc import metrics, plots
+from tunnelcc.metrics import formulas
 from tunnelcc.plots import scales
 from tunnelcc.plots.standard import overview
 

@@ -13,7 +13,7 @@ import time
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import limits, runner
+from tunnelcc.simulation import limits, runner
 
 SMALL = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "2s"}
 # Long enough that nobody waits for its end.

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import scenario, toml
+from tunnelcc.config import scenario
+from tunnelcc.schema import toml
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "scenarios" / "examples").glob("*.toml"))
 

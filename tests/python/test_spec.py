@@ -7,12 +7,13 @@ import math
 
 import pytest
 
-from tunnelcc import catalog, costs, derived, scenario
+from tunnelcc import catalog
 from tunnelcc.catalog import DatagramEntry
-from tunnelcc.config import Experiment
+from tunnelcc.config import Experiment, derived, scenario
 from tunnelcc.errors import ConfigError
+from tunnelcc.hosts import costs
 from tunnelcc.schema import keys_of
-from tunnelcc.spec import experiment_spec
+from tunnelcc.simulation.spec import experiment_spec
 
 DATAGRAM = {"tunnel": "ethudp"}
 RELAY = {"tunnel": "gost-relay-ws"}

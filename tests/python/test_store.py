@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tunnelcc as tc
-from tunnelcc import catalog, scenario
+from tunnelcc import catalog
+from tunnelcc.config import scenario
 from tunnelcc.store import Store, StoreError, run_id, runfile
 from tunnelcc.store import store as store_module
 from tunnelcc.store.index import Row

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import metrics, runner, sweeps
-from tunnelcc.progress import RunsProgress
+from tunnelcc import metrics, sweeps
+from tunnelcc.output.progress import RunsProgress
+from tunnelcc.simulation import runner
 from tunnelcc.store import Store, run_id, runfile
 from tunnelcc.store.index import Row
 from tunnelcc.sweeps.execute import complete

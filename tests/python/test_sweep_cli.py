@@ -19,8 +19,9 @@ from pathlib import Path
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import cli, progress
-from tunnelcc.reproduction import command
+from tunnelcc import cli
+from tunnelcc.config.reproduction import command
+from tunnelcc.output import progress
 from tunnelcc.store import run_id
 
 SCENARIO = """
@@ -183,7 +184,7 @@ def test_the_command_means_the_same_experiment(table, monkeypatch):
         caught.append(again)
         raise tc.RunError("enough")
 
-    monkeypatch.setattr("tunnelcc.runner.run", simulate)
+    monkeypatch.setattr("tunnelcc.simulation.runner.run", simulate)
     with pytest.raises(SystemExit):
         cli.main(words[1:])
     assert run_id(caught[0]) == run_id(experiment)

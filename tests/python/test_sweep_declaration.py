@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tunnelcc as tc
-from tunnelcc import scenario
-from tunnelcc.toml import parse_toml
+from tunnelcc.config import scenario
+from tunnelcc.schema.toml import parse_toml
 
 BASE = {"path": {"rtt": "40ms"}, "flows": [{"cc": "bbr"}, {"cc": "cubic"}]}
 

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tunnelcc as tc
-from tunnelcc import scenario
-from tunnelcc.spec import experiment_spec
-from tunnelcc.traces import MAX_BYTES, parse_trace
-from tunnelcc.units import UnitError
+from tunnelcc.config import scenario
+from tunnelcc.config.traces import MAX_BYTES, parse_trace
+from tunnelcc.schema.units import UnitError
+from tunnelcc.simulation.spec import experiment_spec
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunnelcc import units
-from tunnelcc.units import Buffer, UnitError
+from tunnelcc.schema import units
+from tunnelcc.schema.units import Buffer, UnitError
 
 PARSERS = (
     units.parse_rate,

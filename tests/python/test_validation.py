@@ -15,7 +15,7 @@ import pytest
 
 from tunnelcc.cli import main
 from tunnelcc.errors import RunError
-from tunnelcc.formulas import (
+from tunnelcc.metrics.formulas import (
     bbr_share_of_capacity,
     cubic_window,
     reno_window,

@@ -9,13 +9,13 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tunnelcc import costs
 from tunnelcc.calibrate import kernel, libraries
 from tunnelcc.calibrate.timing import Measurement, measure, measure_call
-from tunnelcc.costs import OPERATIONS, Operation, Profile
 from tunnelcc.errors import TunnelccError
-from tunnelcc.progress import Progress
-from tunnelcc.toml import write_toml
+from tunnelcc.hosts import costs
+from tunnelcc.hosts.costs import OPERATIONS, Operation, Profile
+from tunnelcc.output.progress import Progress
+from tunnelcc.schema.toml import write_toml
 
 
 def run() -> tuple[Profile, dict[str, float]]:

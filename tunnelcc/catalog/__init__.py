@@ -18,7 +18,7 @@ from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
-from tunnelcc.toml import read_toml
+from tunnelcc.schema.toml import read_toml
 
 __all__ = [
     "DIRECTORY",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 from tunnelcc.schema import Kind, Model, choice, size
-from tunnelcc.units import UnitError
+from tunnelcc.schema.units import UnitError
 
 LABELS = ("measured", "source code", "specification", "arithmetic", "published", "inferred")
 

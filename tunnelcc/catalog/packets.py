@@ -10,14 +10,14 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import field_validator, model_validator
 
-from tunnelcc import costs
 from tunnelcc.catalog.cited import Cited, Entry, Prose
 from tunnelcc.catalog.layers import LAYERS, PacketLayer, Place, Surroundings, read_layer, wrap
 from tunnelcc.catalog.layers.compression import Compression
 from tunnelcc.catalog.layers.ipv4 import Ipv4
 from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.hosts import costs
 from tunnelcc.schema import SWITCH, Kind, choice, whole
-from tunnelcc.units import UnitError
+from tunnelcc.schema.units import UnitError
 
 # IPv4 and TCP without options, which an MSS leaves room for (RFC 6691).
 PLAIN_HEADERS = 40
@@ -80,7 +80,7 @@ class Setup(Cited):
 
 
 class Cpu(Cited):
-    """What the program does with each packet, as ``tunnelcc.costs.OPERATIONS``.
+    """What the program does with each packet, as ``tunnelcc.hosts.costs.OPERATIONS``.
 
     The layers' own operations come between the first of these and the rest.
     """

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from tunnelcc.catalog.cited import Bytes, Cited, Entry, Prose, Size
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import SWITCH, Kind, Model, choice, size, time, whole
-from tunnelcc.units import UnitError
+from tunnelcc.schema.units import UnitError
 
 
 def _parse_costs(value: object) -> tuple[float, ...]:

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import Field, model_serializer, model_validator
 
 from tunnelcc import core
+from tunnelcc.core.parameters import parse_parameter
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
-from tunnelcc.parameters import parse_parameter
 from tunnelcc.schema import Model
-from tunnelcc.units import UnitError
+from tunnelcc.schema.units import UnitError
 
 
 class CongestionControl(Model):

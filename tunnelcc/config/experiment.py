@@ -8,10 +8,12 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from tunnelcc import catalog, costs, derived
+from tunnelcc import catalog
 from tunnelcc.catalog import RelayEntry
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.stream import StreamEntry
+from tunnelcc.config import derived
+from tunnelcc.config.derived import buffer_bytes
 from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.path import Path
@@ -19,10 +21,10 @@ from tunnelcc.config.tcp import Tcp
 from tunnelcc.config.traffic import CrossTraffic
 from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.config.values import Moment
-from tunnelcc.derived import buffer_bytes
 from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.hosts import costs
 from tunnelcc.schema import TEXT, Model, choice, time, whole
-from tunnelcc.units import Buffer, format_time
+from tunnelcc.schema.units import Buffer, format_time
 
 RunTime = Annotated[float, time(1e-3, 100_000)]
 

@@ -12,7 +12,7 @@ from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.values import LinkRate, Moment, Rtt
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import TEXT, Model, choice, size, whole
-from tunnelcc.units import format_time
+from tunnelcc.schema.units import format_time
 
 MAX_FLOWS = 4096
 

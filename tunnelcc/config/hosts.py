@@ -7,12 +7,12 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from tunnelcc import costs
 from tunnelcc.config.values import Switch
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.kernels import kernels
+from tunnelcc.hosts import costs
+from tunnelcc.hosts.kernels import kernels
 from tunnelcc.schema import Kind, Model, choice, number, size, whole
-from tunnelcc.units import UnitError
+from tunnelcc.schema.units import UnitError
 
 _VERSION = choice(*kernels())
 

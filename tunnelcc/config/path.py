@@ -9,12 +9,12 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from tunnelcc.catalog.packets import LEAST_MTU, MOST_MTU
+from tunnelcc.config.queue import Queue
+from tunnelcc.config.traces import TRACE, RateTrace, parse_trace
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt, Switch, Timer
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.queues import Queue
 from tunnelcc.schema import POSITIVE_SHARE, RATE_STEPS, SHARE, Model, choice, size, time, whole
-from tunnelcc.traces import TRACE, RateTrace, parse_trace
-from tunnelcc.units import Buffer, UnitError, format_probability, format_rate
+from tunnelcc.schema.units import Buffer, UnitError, format_probability, format_rate
 
 # Preamble 8, header 14, FCS 4, gap 12 (IEEE 802.3).
 _ETHERNET_FRAMING = 38

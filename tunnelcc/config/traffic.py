@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from tunnelcc.config.values import LinkRate, Moment, Timer
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import Model, size
-from tunnelcc.units import format_time
+from tunnelcc.schema.units import format_time
 
 
 class CrossTraffic(Model):

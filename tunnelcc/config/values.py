@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from tunnelcc.schema import BUFFER, PROBABILITY, SWITCH, rate, time
-from tunnelcc.units import Buffer
+from tunnelcc.schema.units import Buffer
 
 LinkRate = Annotated[float, rate(1e3, 400e9)]
 Rtt = Annotated[float, time(1e-6, 60)]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tunnelcc import units
 from tunnelcc.papers.format import Claim
-from tunnelcc.units import UnitError
+from tunnelcc.schema import units
+from tunnelcc.schema.units import UnitError
 
 if TYPE_CHECKING:
     from tunnelcc.papers.compare import Point

@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from tunnelcc import derived
-from tunnelcc.config import Experiment
+from tunnelcc.config import Experiment, derived
 
 FUNCTIONS: dict[str, Callable[..., float]] = {
     "sqrt": math.sqrt,

@@ -13,7 +13,7 @@ from tunnelcc.papers import expression
 from tunnelcc.papers.measures import MEASURES
 from tunnelcc.papers.published import UNITS, Range, parse_range
 from tunnelcc.schema import Kind, Model, choice, number, time, whole
-from tunnelcc.units import UnitError, format_time
+from tunnelcc.schema.units import UnitError, format_time
 
 LABELS = ("stated", "inferred", "calibrated", "choice")
 ROLES = ("baseline", "cause", "counterfactual")

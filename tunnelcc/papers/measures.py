@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc import catalog, derived, metrics
+from tunnelcc import catalog, metrics
+from tunnelcc.config import derived
 from tunnelcc.papers import expression
-from tunnelcc.result import Result
+from tunnelcc.simulation.result import Result
 
 if TYPE_CHECKING:
     from tunnelcc.config import Experiment

@@ -13,7 +13,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from tunnelcc import html
 from tunnelcc._version import __version__
 from tunnelcc.papers import figures
 from tunnelcc.papers.compare import (
@@ -32,6 +31,7 @@ from tunnelcc.papers.format import Reading
 from tunnelcc.papers.paper import Paper
 from tunnelcc.papers.published import UNITS
 from tunnelcc.papers.tables import show, show_ratio, show_spread
+from tunnelcc.report import html
 
 _KINDS = {REPRODUCED: "good", IN_SHAPE: "fair", NOT_REPRODUCED: "bad", NOT_TESTABLE: "note"}
 _LEGEND = (

@@ -12,8 +12,8 @@ from typing import Any
 
 from rich.console import Console
 
-from tunnelcc import outputs
 from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.output import files
 from tunnelcc.papers import figures, page, paper, tables
 from tunnelcc.papers.compare import Reproduction, best, misfit
 from tunnelcc.papers.conclusions import sentences
@@ -48,7 +48,7 @@ def reproduce(
     it.figures(only)
     for option, directory in (("output", output), ("report", report)):
         if directory is not None:
-            outputs.make_directory(option, directory)
+            files.make_directory(option, directory)
     console, started = _console(), time.monotonic()
     console.print(f"{it.title}\n{it.file.source}\n", style="bold", markup=False)
     tables.print_parameters(console, it)
@@ -91,7 +91,7 @@ def calibrate(
     if not todo:
         raise ConfigError(Problem("paper", key, "a paper with a parameter to calibrate"))
     if output is not None:
-        outputs.make_directory("output", output)
+        files.make_directory("output", output)
     console, found = _console(), {}
     for figure in todo:
         calibration = figure.calibration

@@ -16,11 +16,11 @@ from typing import Any
 
 from tunnelcc.config import CongestionControl, Experiment
 from tunnelcc.errors import RunError
+from tunnelcc.output.progress import RunsProgress
 from tunnelcc.papers.compare import Point, Reproduction, Simulated
 from tunnelcc.papers.format import Figure, Reading
 from tunnelcc.papers.measures import compute, take
 from tunnelcc.papers.paper import Paper
-from tunnelcc.progress import RunsProgress
 from tunnelcc.store import Store
 from tunnelcc.sweeps.execute import complete, executor
 

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tunnelcc.toml import read_toml
+from tunnelcc.schema.toml import read_toml
 
 #: Corpora, and what each is.
 CORPORA = {

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc import derived
+from tunnelcc.config import derived
 from tunnelcc.plots.style import STYLE, algorithm_style, check_file, save
-from tunnelcc.units import format_rate, format_time
+from tunnelcc.schema.units import format_rate, format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tunnelcc.result import Result
+    from tunnelcc.simulation.result import Result
 
 # With more flows than this, single lines say nothing: the spread over flows is drawn instead.
 _MOST_LINES = 8

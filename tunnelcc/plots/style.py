@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc import outputs
 from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.output import files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,7 +97,7 @@ def check_file(file: Path) -> None:
         raise ConfigError(Problem("plot", str(file), expected, nearest(suffix, FORMATS)))
     if not file.parent.is_dir():
         raise ConfigError(Problem("plot", str(file), "a file in a directory that exists"))
-    outputs.check_file("plot", file)
+    files.check_file("plot", file)
 
 
 def save(figure: Figure, file: Path) -> None:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc import units
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.plots import scales
 from tunnelcc.plots.style import ALGORITHMS, algorithm_style, category_style, member_style
-from tunnelcc.toml import parse_toml
+from tunnelcc.schema import units
+from tunnelcc.schema.toml import parse_toml
 
 if TYPE_CHECKING:
     import xarray

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc import derived, formulas
-from tunnelcc.config import Path
-from tunnelcc.derived import flows
+from tunnelcc.config import Path, derived
+from tunnelcc.config.derived import flows
+from tunnelcc.metrics import formulas
 
 if TYPE_CHECKING:
     from tunnelcc.config import Experiment

@@ -19,7 +19,7 @@ from typing import Any
 
 from tunnelcc import core
 from tunnelcc.config import Experiment
-from tunnelcc.spec import experiment_spec
+from tunnelcc.simulation.spec import experiment_spec
 
 _DIGEST_BYTES = 16
 _NUMBERS = (int, float, bool)

@@ -22,7 +22,7 @@ import numpy as np
 
 from tunnelcc.config import Experiment
 from tunnelcc.errors import RunError, TunnelccError
-from tunnelcc.result import Result
+from tunnelcc.simulation.result import Result
 
 FORMAT = 1
 _MAGIC = b"tunnelcc run "

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError, nearest
-from tunnelcc.result import Result
+from tunnelcc.simulation.result import Result
 from tunnelcc.store import runfile
 from tunnelcc.store.index import Index, Row, Stamp
 from tunnelcc.store.summary import summarise, summary_version

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc.metrics.run import values as metric_values
-from tunnelcc.result import Result
+from tunnelcc.simulation.result import Result
 
 _DIGEST_BYTES = 8
 
@@ -27,7 +27,7 @@ def summarise(result: Result) -> dict[str, Any]:
 def summary_version() -> str:
     """Return a hash of the code that makes metrics of results."""
     package = Path(__file__).parents[1]
-    files = [package / "result.py", *sorted(package.glob("metrics/*.py"))]
+    files = [package / "simulation" / "result.py", *sorted(package.glob("metrics/*.py"))]
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     for file in files:
         digest.update(file.read_bytes())

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from tunnelcc._version import __version__
 from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.progress import RunsProgress
+from tunnelcc.output.progress import RunsProgress
+from tunnelcc.schema.toml import parse_toml
 from tunnelcc.store import Store, model_version
 from tunnelcc.sweeps.declaration import Sweep
 from tunnelcc.sweeps.execute import Tally, complete, executor
 from tunnelcc.sweeps.results import dataset
-from tunnelcc.toml import parse_toml
 
 if TYPE_CHECKING:
     import distributed

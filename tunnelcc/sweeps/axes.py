@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from tunnelcc import core, scenario
-from tunnelcc.config import CongestionControl, Experiment
-from tunnelcc.derived import uniform
+from tunnelcc import core
+from tunnelcc.config import CongestionControl, Experiment, scenario
+from tunnelcc.config.derived import uniform
+from tunnelcc.core.parameters import parse_parameter
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
-from tunnelcc.parameters import parse_parameter
 from tunnelcc.schema import BUFFER, KeyInfo, Kind, Model, keys_of
-from tunnelcc.units import Buffer, UnitError
+from tunnelcc.schema.units import Buffer, UnitError
 
 #: A scenario's nested tables, with the first value of each listed axis.
 Table = Mapping[str, Any]

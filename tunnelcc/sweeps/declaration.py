@@ -27,9 +27,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tunnelcc import scenario
-from tunnelcc.config import Experiment
+from tunnelcc.config import Experiment, scenario
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.schema.toml import write_toml, write_value
 from tunnelcc.sweeps.axes import (
     Axis,
     Coordinate,
@@ -40,7 +40,6 @@ from tunnelcc.sweeps.axes import (
     plain,
     sample,
 )
-from tunnelcc.toml import write_toml, write_value
 
 DEFAULT_SEEDS = 5
 POINT, SEED = "point", "seed"

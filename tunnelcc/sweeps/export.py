@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tunnelcc import outputs
 from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.output import files
 
 if TYPE_CHECKING:
     import xarray
@@ -22,7 +22,7 @@ def check_file(file: Path) -> None:
         raise ConfigError(Problem("output", str(file), "a file ending in " + ", ".join(_SUFFIXES)))
     if not file.parent.is_dir():
         raise ConfigError(Problem("output", str(file), "a file in a directory that exists"))
-    outputs.check_file("output", file)
+    files.check_file("output", file)
 
 
 def write(results: xarray.Dataset, file: Path) -> None:

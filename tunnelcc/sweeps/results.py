@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError
 from tunnelcc.metrics.run import METRICS
-from tunnelcc.result import Result
+from tunnelcc.simulation.result import Result
 from tunnelcc.store import Store
 from tunnelcc.store.index import Row
 from tunnelcc.sweeps.declaration import SEED, Sweep

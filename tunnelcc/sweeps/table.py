@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tunnelcc.metrics import mean_and_half_width
+from tunnelcc.schema.units import format_probability, format_rate, format_time
 from tunnelcc.sweeps.results import Variable, Variables
-from tunnelcc.units import format_probability, format_rate, format_time
 
 _MOST_ROWS = 48
 _FILE_WIDTH = 120

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tunnelcc.config import Experiment
-from tunnelcc.formulas import bbr_share_of_capacity, ware_share
+from tunnelcc.metrics.formulas import bbr_share_of_capacity, ware_share
 from tunnelcc.validation.check import Case, Check, Measure
 from tunnelcc.validation.compare import Between, MeanNear
 from tunnelcc.validation.linux import goodputs

@@ -15,10 +15,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tunnelcc.formulas import bbr_share_of_capacity, ware_share
-from tunnelcc.html import inline_svg
 from tunnelcc.metrics import mean
+from tunnelcc.metrics.formulas import bbr_share_of_capacity, ware_share
 from tunnelcc.plots import STYLE, algorithm_style
+from tunnelcc.report.html import inline_svg
 from tunnelcc.validation import bbr, theory
 from tunnelcc.validation.check import Outcome, Verdict
 from tunnelcc.validation.compare import MeanNear

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc import metrics
-from tunnelcc.derived import flows
-from tunnelcc.result import Result
+from tunnelcc.config.derived import flows
+from tunnelcc.simulation.result import Result
 
 #: Start-up that the reference's steady columns leave out, s.
 START_UP = 3.0

@@ -6,9 +6,10 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from tunnelcc import html, outputs
 from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.output import files
+from tunnelcc.report import html
 from tunnelcc.validation import figures
 from tunnelcc.validation.check import Outcome, Share, Verdict
 from tunnelcc.validation.suite import GROUPS, LEFT_OUT, Report
@@ -21,7 +22,7 @@ def check_file(file: Path) -> None:
         raise ConfigError(Problem("--report", str(file), "a file name ending in .html"))
     if not file.parent.is_dir():
         raise ConfigError(Problem("--report", str(file), "a file in a directory that exists"))
-    outputs.check_file("--report", file)
+    files.check_file("--report", file)
 
 
 def write(report: Report, file: Path) -> None:

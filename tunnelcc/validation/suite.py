@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tunnelcc.errors import RunError
-from tunnelcc.progress import Progress
-from tunnelcc.result import Result
-from tunnelcc.runner import estimated_work, run_many
+from tunnelcc.output.progress import Progress
+from tunnelcc.simulation.result import Result
+from tunnelcc.simulation.runner import estimated_work, run_many
 from tunnelcc.validation import bbr, bbr3, causes, exchanges, linux, stock, theory
 from tunnelcc.validation.check import Case, Check, Kind, Outcome, Share, Verdict
 from tunnelcc.validation.measure import Measurement, measure

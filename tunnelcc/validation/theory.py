@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tunnelcc.config import Experiment
-from tunnelcc.formulas import cubic_window, reno_window
+from tunnelcc.metrics.formulas import cubic_window, reno_window
 from tunnelcc.validation.check import Case, Check, Kind, Measure
 from tunnelcc.validation.compare import MeanNear
 from tunnelcc.validation.measure import Measurement

@@ -53,7 +53,7 @@ class PacketLayer(Model):
         return ", ".join(f"{key} {value}" for key, value in given.items())
 
     def operations(self, encapsulates: bool) -> tuple[str, ...]:
-        """Return what it costs the CPU, as ``tunnelcc.costs.OPERATIONS``: nothing of note."""
+        """Return what it costs the CPU, as ``tunnelcc.hosts.costs.OPERATIONS``: nothing of note."""
         return ()
 
     def wrap(self, inner: int, around: Surroundings) -> list[int]:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc import derived, metrics
+from tunnelcc import metrics
 from tunnelcc._version import __version__
-from tunnelcc.config import Experiment, Flow
+from tunnelcc.config import Experiment, Flow, derived
 
 if TYPE_CHECKING:
     import xarray

@@ -139,7 +139,7 @@ def _says(layer: Layer | None) -> str:
 
 def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
     """IP bytes per application byte of a write whose pieces each leave at once (TCP_NODELAY)."""
-    from tunnelcc.spec import layer_spec
+    from tunnelcc.simulation.spec import layer_spec
 
     layers = [layer_spec(layer) for layer in (entry.to_server if is_up else entry.to_client)]
     header, most = 0, entry.copy_buffer.bytes
@@ -221,7 +221,7 @@ def _packets_bytes(entry: PacketEntry, mode: str, size: int, mss: int, is_up: bo
     writes = [write for piece in pieces for write in entry.outer(piece + _HEADERS, _PATH_MTU, mode)]
     if not isinstance(entry, StreamEntry):
         return sum(writes) / size
-    from tunnelcc.spec import layer_spec
+    from tunnelcc.simulation.spec import layer_spec
 
     layers = [layer_spec(layer) for layer in (entry.to_server if is_up else entry.to_client)]
     core_bytes = core.load().layer_wire_bytes

@@ -23,12 +23,13 @@ from functools import cached_property
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, TypeVar
 
-from tunnelcc import core, limits
+from tunnelcc import core
 from tunnelcc.config import Experiment
 from tunnelcc.errors import RunError
-from tunnelcc.progress import Progress
-from tunnelcc.result import Result
-from tunnelcc.spec import experiment_spec
+from tunnelcc.output.progress import Progress
+from tunnelcc.simulation import limits
+from tunnelcc.simulation.result import Result
+from tunnelcc.simulation.spec import experiment_spec
 
 Key = TypeVar("Key")
 
@@ -207,7 +208,7 @@ def _start(function: Callable[[Any], Any], count: int) -> list[_Worker]:
     theirs = [their_ends, *(there for _, there in pipes)]
     code = (
         f"import sys; sys.path[:] = {sys.path!r}; "
-        f"from tunnelcc.worker import main; main({function.__module__!r})"
+        f"from tunnelcc.simulation.worker import main; main({function.__module__!r})"
     )
     descriptors = [pipe.fileno() for pipe in theirs]
     process = subprocess.Popen(

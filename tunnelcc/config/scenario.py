@@ -11,7 +11,7 @@ from typing import Any
 from tunnelcc.config import Experiment
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import keys_of
-from tunnelcc.toml import parse_value, read_toml
+from tunnelcc.schema.toml import parse_value, read_toml
 
 #: Tables that may be given as their name alone: ``tunnel = "gost-relay-ws"``, ``cc = "bbr"``.
 _SHORT_FORMS = ("tunnel", "cc", "queue")

@@ -12,16 +12,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tunnelcc import calibrate, catalog, core, costs, payloads
+from tunnelcc import calibrate, catalog, core, payloads
 from tunnelcc.errors import ConfigError, Problem, nearest
-from tunnelcc.kernels import kernels
-from tunnelcc.overview import Overview, overview
+from tunnelcc.hosts import costs
+from tunnelcc.hosts.kernels import kernels
+from tunnelcc.report.overview import Overview, overview
 from tunnelcc.schema import keys_of
-from tunnelcc.units import format_size, format_time
+from tunnelcc.schema.units import format_size, format_time
 
 if TYPE_CHECKING:
-    from tunnelcc.costs import Profile
-    from tunnelcc.result import Result
+    from tunnelcc.hosts.costs import Profile
+    from tunnelcc.simulation.result import Result
 
 # What of a parameter's algorithm is fixed: models/congestion/hystart-plus-plus.cc.
 _CONSTANTS = {

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from tunnelcc.config.reproduction import command
 from tunnelcc.errors import ConfigError, Problem, RunError
 from tunnelcc.metrics.run import METRICS
-from tunnelcc.reproduction import command
 from tunnelcc.store.store import Store
 from tunnelcc.sweeps import export as exports
 from tunnelcc.sweeps import open_results

@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tunnelcc.toml import read_toml
-from tunnelcc.units import parse_size, parse_time
+from tunnelcc.schema.toml import read_toml
+from tunnelcc.schema.units import parse_size, parse_time
 
 # RFC 7323, section 2.3.
 _MOST_SCALE = 14

@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.payloads import FULL_BYTES, HEADER_BYTES
 from tunnelcc.schema import PROSE, Model, choice, number
-from tunnelcc.toml import read_toml
+from tunnelcc.schema.toml import read_toml
 
 DIRECTORY = Path(__file__).with_name("profiles")
 REFERENCE = "reference-host"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tunnelcc.config import Experiment, Flow
-from tunnelcc.toml import write_value
+from tunnelcc.schema.toml import write_value
 
 #: Of the elements of a list, keys with these values are left out.
 _ELEMENT_DEFAULTS: dict[str, dict[str, Any]] = {"flows": Flow().table(), "cross_traffic": {}}

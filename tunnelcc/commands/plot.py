@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tunnelcc import outputs
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.metrics import flow_harm
+from tunnelcc.output.files import make_directory
 from tunnelcc.plots.curves import curves
 from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.pairs import pairs
@@ -71,7 +71,7 @@ def draw(
         save(_figure(results, options), output)
         return [output]
     directory = output or Path(_DEFAULT_DIRECTORY)
-    outputs.make_directory("--output", directory)
+    make_directory("--output", directory)
     files = []
     for name, figure in standard(results):
         files.append(directory / f"{name}.{suffix}")

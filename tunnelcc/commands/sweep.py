@@ -15,12 +15,12 @@ from typing import Any
 
 import click
 
-from tunnelcc import scenario as scenarios
+from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
+from tunnelcc.schema.toml import parse_value
 from tunnelcc.store import Store
 from tunnelcc.sweeps import MANY_RUNS, Sweep, Tally, export, open_results, run
 from tunnelcc.sweeps.results import Variables, variables
-from tunnelcc.toml import parse_value
 
 _KEPT = "finished runs are kept, the same command goes on with the rest"
 

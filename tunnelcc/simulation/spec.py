@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from tunnelcc import catalog, core, costs, derived
+from tunnelcc import catalog, core
 from tunnelcc.catalog import (
     DatagramEntry,
     PacketEntry,
@@ -30,11 +30,13 @@ from tunnelcc.config import (
     Hosts,
     Path,
     Policer,
+    derived,
 )
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
-from tunnelcc.kernels import kernels
-from tunnelcc.traces import RateTrace
-from tunnelcc.units import Buffer
+from tunnelcc.config.traces import RateTrace
+from tunnelcc.hosts import costs
+from tunnelcc.hosts.kernels import kernels
+from tunnelcc.schema.units import Buffer
 
 # tcp_init(), net/ipv4/tcp.c: tcp_rmem's default, which a socket's receive buffer begins with.
 _INITIAL_TCP_RMEM = 131072

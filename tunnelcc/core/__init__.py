@@ -19,10 +19,10 @@ _OTHER_NAMES = {"newreno": "reno"}
 @cache
 def load() -> ModuleType:
     """Return ``tunnelcc._core``. Raises TunnelccError when it or ns-3 cannot be loaded."""
-    from tunnelcc import _ns3
+    from tunnelcc.core import ns3
 
     try:
-        _ns3.preload()
+        ns3.preload()
         return importlib.import_module("tunnelcc._core")
     except (ImportError, OSError) as error:
         raise TunnelccError(

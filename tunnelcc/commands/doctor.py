@@ -54,9 +54,9 @@ def _python() -> str:
 
 
 def _ns3() -> str:
-    from tunnelcc import _ns3
+    from tunnelcc.core import ns3
 
-    return f"ns-3 {_ns3.NS3_VERSION} in {_ns3.library_directory()}"
+    return f"ns-3 {ns3.NS3_VERSION} in {ns3.library_directory()}"
 
 
 def _module() -> str:
@@ -81,14 +81,14 @@ def _libraries() -> str:
 
 
 def _machine() -> str:
-    from tunnelcc.limits import available_memory
+    from tunnelcc.simulation.limits import available_memory
 
     return f"{os.cpu_count()} cores, {available_memory() / 1e9:.1f} GB of memory available"
 
 
 def _simulation() -> str:
     from tunnelcc.config import Experiment
-    from tunnelcc.runner import run
+    from tunnelcc.simulation.runner import run
 
     table = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "2s", "warmup": "1s"}
     rates = {}

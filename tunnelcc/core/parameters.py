@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
-from tunnelcc import units
 from tunnelcc.core import Parameter
-from tunnelcc.units import UnitError
+from tunnelcc.schema import units
+from tunnelcc.schema.units import UnitError
 
 # Units of parameters that are counts; the models refuse fractions of them.
 _COUNTS = ("rounds", "segments", "samples", "integer", "bool")

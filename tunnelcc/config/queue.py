@@ -19,7 +19,7 @@ from tunnelcc.schema import (
     time,
     whole,
 )
-from tunnelcc.units import Buffer
+from tunnelcc.schema.units import Buffer
 
 #: Discipline → its parameters and their defaults, in SI units.
 DISCIPLINES: dict[str, dict[str, Any]] = {

@@ -6,10 +6,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tunnelcc import derived
-from tunnelcc.config import Experiment
+from tunnelcc.config import Experiment, derived
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.units import format_time
+from tunnelcc.schema.units import format_time
 
 # Scoreboard of sender and receiver per segment in flight, lines and rings at their power of two.
 _BYTES_PER_SEGMENT = 128

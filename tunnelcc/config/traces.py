@@ -22,7 +22,7 @@ from typing import Any
 
 from tunnelcc.errors import nearest
 from tunnelcc.schema import Kind
-from tunnelcc.units import UnitError
+from tunnelcc.schema.units import UnitError
 
 EXPECTED = "a .csv file of times and rates (time_s,rate_Mbps) or a mahimahi trace (milliseconds)"
 

@@ -7,12 +7,13 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tunnelcc import catalog, costs
+from tunnelcc import catalog
 from tunnelcc.catalog import DatagramEntry, RelayEntry
 from tunnelcc.catalog.layers import Surroundings, compression, wrap
 from tunnelcc.catalog.packets import PLAIN_HEADERS, PacketEntry
-from tunnelcc.kernels import kernels
-from tunnelcc.units import Buffer
+from tunnelcc.hosts import costs
+from tunnelcc.hosts.kernels import kernels
+from tunnelcc.schema.units import Buffer
 
 if TYPE_CHECKING:
     from tunnelcc.config import Experiment, Flow, Hosts, Path
