@@ -65,10 +65,11 @@ asan: $(VENV)/ready ## Run the models' suites under AddressSanitizer and UBSan
 	@$(BIN)/ctest --test-dir build/asan --output-on-failure --no-tests=error
 
 .PHONY: lint
-lint: setup ## Check formatting, style and types
+lint: setup ## Check formatting, style, types, and which room uses which
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
 
 .PHONY: format

@@ -5,8 +5,8 @@
 #define TUNNELCC_BOTTLENECK_H
 
 #include "experiment/experiment-spec.h"
+#include "histogram.h"
 #include "policer.h"
-#include "probe/histogram.h"
 #include "random-loss.h"
 #include "rate-schedule.h"
 

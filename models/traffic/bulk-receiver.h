@@ -7,7 +7,7 @@
 #include "bulk-sender.h"
 #include "experiment/experiment-spec.h"
 #include "host/cpu.h"
-#include "probe/histogram.h"
+#include "path/histogram.h"
 #include "transport/endpoint.h"
 
 #include <optional>

@@ -6,7 +6,7 @@
  * \file
  * Checks what probes measure with: histograms.
  */
-#include "probe/histogram.h"
+#include "path/histogram.h"
 
 #include "ns3/test.h"
 

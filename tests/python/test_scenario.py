@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tunnelcc as tc
+from tunnelcc import catalog
 from tunnelcc.config import scenario
 from tunnelcc.schema import toml
 
@@ -76,7 +77,7 @@ def test_missing_files_are_named(tmp_path):
 
 
 def test_a_tunnel_file_is_found_beside_the_scenario(tmp_path, monkeypatch):
-    entry = Path(scenario.__file__).parent / "catalog" / "tunnels" / "gost-relay-ws.toml"
+    entry = catalog.DIRECTORY / "gost-relay-ws.toml"
     (tmp_path / "mine.toml").write_text(entry.read_text())
     (tmp_path / "scenario.toml").write_text('tunnel = "mine.toml"')
     monkeypatch.chdir("/")

@@ -5,25 +5,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tunnelcc import catalog
 from tunnelcc.catalog import DatagramEntry, RelayEntry
 from tunnelcc.catalog.layers import Surroundings, compression, wrap
 from tunnelcc.catalog.packets import PLAIN_HEADERS, PacketEntry
+from tunnelcc.config.flow import Flow
+from tunnelcc.config.hosts import Hosts
+from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.path import Path
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.schema.units import Buffer
-
-if TYPE_CHECKING:
-    from tunnelcc.config import Experiment, Flow, Hosts, Path
-
 
 # The largest window that fits into a header unless it is scaled (RFC 9293).
 UNSCALED_WINDOW = 65535
 
 
-def paths(experiment: Experiment) -> tuple[Path, ...]:
+def paths(experiment: ExperimentKeys) -> tuple[Path, ...]:
     """Return the path, or its parts in order from the client where relays divide it."""
     return experiment.tunnel.paths(experiment.path) if experiment.tunnel else (experiment.path,)
 
@@ -35,7 +35,7 @@ def buffer_bytes(buffer: Buffer, rate: float, rtt: float) -> int:
     return buffer.bytes or 0
 
 
-def queue_bytes(experiment: Experiment, length: Buffer) -> int:
+def queue_bytes(experiment: ExperimentKeys, length: Buffer) -> int:
     """Return the bytes of a queue at the bottleneck, whose packets count as full segments."""
     path = experiment.path
     if length.packets is not None:
@@ -43,13 +43,13 @@ def queue_bytes(experiment: Experiment, length: Buffer) -> int:
     return buffer_bytes(length, path.rate, path.rtt)
 
 
-def sides(experiment: Experiment) -> tuple[Hosts, Hosts]:
+def sides(experiment: ExperimentKeys) -> tuple[Hosts, Hosts]:
     """Return the host that sends the data and the one that receives them."""
     client, server = experiment.hosts.of("client"), experiment.hosts.of("server")
     return (client, server) if experiment.direction == "up" else (server, client)
 
 
-def path_mss(experiment: Experiment) -> int:
+def path_mss(experiment: ExperimentKeys) -> int:
     """Return the payload (bytes) of full segments straight on the path.
 
     That is ``tcp.mss`` where such packets fit, as Linux's path MTU discovery sees to (RFC 1191).
@@ -57,7 +57,7 @@ def path_mss(experiment: Experiment) -> int:
     return min(experiment.tcp.mss, experiment.path.mtu - experiment.tcp.header_bytes)
 
 
-def carried_mss(experiment: Experiment) -> int:
+def carried_mss(experiment: ExperimentKeys) -> int:
     """Return the payload (bytes) of full segments of those connections that cross the path.
 
     Those are the flows', or the carriers' of a tunnel that has any.
@@ -66,7 +66,7 @@ def carried_mss(experiment: Experiment) -> int:
     return mss(experiment) if isinstance(entry, DatagramEntry) else path_mss(experiment)
 
 
-def mss(experiment: Experiment) -> int:
+def mss(experiment: ExperimentKeys) -> int:
     """Return the payload (bytes) of the flows' full segments, which a tunnel may make smaller."""
     tcp, tunnel = experiment.tcp, experiment.tunnel
     entry = catalog.load(tunnel.name) if tunnel else None
@@ -76,7 +76,7 @@ def mss(experiment: Experiment) -> int:
     return min(tcp.mss, limit - (tcp.header_bytes - PLAIN_HEADERS))
 
 
-def outer_packets(experiment: Experiment) -> list[int]:
+def outer_packets(experiment: ExperimentKeys) -> list[int]:
     """Return the IP bytes of what crosses the path for a full segment that nothing compresses."""
     size, tunnel = carried_mss(experiment) + experiment.tcp.header_bytes, experiment.tunnel
     entry = catalog.load(tunnel.name) if tunnel else None
@@ -85,14 +85,14 @@ def outer_packets(experiment: Experiment) -> list[int]:
     return entry.outer(size, experiment.path.mtu, tunnel.mode, tunnel.mtu)
 
 
-def surroundings(experiment: Experiment, entry: PacketEntry) -> Surroundings:
+def surroundings(experiment: ExperimentKeys, entry: PacketEntry) -> Surroundings:
     """Return what the layers of the experiment's tunnel ``entry`` need to know."""
     path_mtu, tunnel = experiment.path.mtu, experiment.tunnel
     mtu = entry.mtu(path_mtu, tunnel.mtu if tunnel else None)
     return Surroundings(mtu, path_mtu, experiment.flows[0].payload)
 
 
-def full_packets(experiment: Experiment) -> list[int]:
+def full_packets(experiment: ExperimentKeys) -> list[int]:
     """Return the IP bytes of the packets in which a flow's full segment crosses the path.
 
     Without a datagram tunnel, those are the segment's own.
@@ -115,7 +115,7 @@ def tcp_rmem(host: Hosts) -> int:
     return min(largest, max(host.memory // 128, 2**17)) if host.memory else largest
 
 
-def window_scale(experiment: Experiment) -> int:
+def window_scale(experiment: ExperimentKeys) -> int:
     """Return by how many bits the receiver's windows are shifted in a header (RFC 7323)."""
     _, receiver = sides(experiment)
     if not experiment.tcp.window_scaling:
@@ -123,7 +123,7 @@ def window_scale(experiment: Experiment) -> int:
     return kernels()[receiver.kernel].window_scale(tcp_rmem(receiver))
 
 
-def receive_window(experiment: Experiment) -> int:
+def receive_window(experiment: ExperimentKeys) -> int:
     """Return the largest window (bytes) that the receiver's sockets advertise.
 
     Linux's __tcp_select_window(): one that is not scaled is a multiple of the segment size.
@@ -145,7 +145,7 @@ def send_buffer(host: Hosts) -> int:
     return kernels()[host.kernel].send_buffer(host.tcp_wmem)
 
 
-def app_cost(experiment: Experiment, side: str) -> float:
+def app_cost(experiment: ExperimentKeys, side: str) -> float:
     """Return the CPU time (ns per byte) of the applications on the host called ``side``.
 
     With a profile, each segment takes a system call. On the loopback segments are larger.
@@ -160,7 +160,7 @@ def app_cost(experiment: Experiment, side: str) -> float:
     return host.app_cost + cost(segment) / segment
 
 
-def packet_cost(experiment: Experiment, entry: PacketEntry, encapsulates: bool) -> costs.Cost:
+def packet_cost(experiment: ExperimentKeys, entry: PacketEntry, encapsulates: bool) -> costs.Cost:
     """Return what the tunnel ``entry`` spends on a packet where it enters, or where it leaves.
 
     ns per packet and inner IP byte; where packets are compressed, with the ratio of full ones.
@@ -193,7 +193,7 @@ def relay_calls(profile: str) -> RelayCalls:
     )
 
 
-def switch_cost(experiment: Experiment, side: str) -> float:
+def switch_cost(experiment: ExperimentKeys, side: str) -> float:
     """Return the CPU time (ns) of a core's change to another thread.
 
     Without a profile there is none, nor at relays: what was measured on real programs contains it.
@@ -212,7 +212,7 @@ def tcp_memory(host: Hosts) -> int:
     return int((host.memory or 0) * kernels()[host.kernel].tcp_memory_fraction)
 
 
-def flows(experiment: Experiment) -> Iterator[tuple[Flow, float]]:
+def flows(experiment: ExperimentKeys) -> Iterator[tuple[Flow, float]]:
     """Yield each single flow with its start time (s), jitter included."""
     for group, flow in enumerate(experiment.flows):
         for member in range(flow.count):
@@ -220,12 +220,12 @@ def flows(experiment: Experiment) -> Iterator[tuple[Flow, float]]:
             yield flow, flow.start + jitter
 
 
-def users(experiment: Experiment) -> list[str]:
+def users(experiment: ExperimentKeys) -> list[str]:
     """Return the user of each single flow; where none is given, one named after the flow."""
     return [flow.user or f"flow {index}" for index, (flow, _) in enumerate(flows(experiment))]
 
 
-def carriers(experiment: Experiment) -> list[int]:
+def carriers(experiment: ExperimentKeys) -> list[int]:
     """Return the number, from 0 without gaps, of the carrier of each single flow."""
     owners = users(experiment)
     shared = _sharing(experiment)
@@ -239,7 +239,7 @@ def carriers(experiment: Experiment) -> list[int]:
     return [numbers[key] for key in keys]
 
 
-def _sharing(experiment: Experiment) -> str | int:
+def _sharing(experiment: ExperimentKeys) -> str | int:
     tunnel = experiment.tunnel
     if tunnel is None:
         return "flow"
@@ -260,7 +260,7 @@ def uniform(seed: int, component: str, *index: int) -> float:
     return (int.from_bytes(digest, "big") >> 11) / 2**53
 
 
-def numbers(experiment: Experiment) -> dict[str, Any]:
+def numbers(experiment: ExperimentKeys) -> dict[str, Any]:
     """Return the derived numbers that a result records, in SI units."""
     path, (sender, receiver) = experiment.path, sides(experiment)
     return {

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One simulation: path, flows, tunnel, hosts, and the run itself."""
+"""One simulation: its keys, which must agree with each other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import model_validator
 
 from tunnelcc import catalog
 from tunnelcc.catalog import RelayEntry
@@ -14,75 +13,16 @@ from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.config import derived
 from tunnelcc.config.derived import buffer_bytes
-from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
-from tunnelcc.config.hosts import Hosts
+from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS
+from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.path import Path
-from tunnelcc.config.tcp import Tcp
-from tunnelcc.config.traffic import CrossTraffic
-from tunnelcc.config.tunnel import Tunnel
-from tunnelcc.config.values import Moment
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.hosts import costs
-from tunnelcc.schema import TEXT, Model, choice, time, whole
 from tunnelcc.schema.units import Buffer, format_time
 
-RunTime = Annotated[float, time(1e-3, 100_000)]
 
-
-class Experiment(Model):
+class Experiment(ExperimentKeys):
     """One path, its flows, the tunnel they go through: one simulation."""
-
-    title: Annotated[str, TEXT] = Field("", description="heading of tables and plots")
-    path: Path = Field(default_factory=Path)
-    flows: tuple[Flow, ...] = Field(default_factory=lambda: (Flow(),))
-    cross_traffic: tuple[CrossTraffic, ...] = ()
-    tunnel: Tunnel | None = Field(None, description="tunnel of all flows")
-    direction: Annotated[str, choice("up", "down")] = Field(
-        "up", description="up: the client sends; down: the server does"
-    )
-    tcp: Tcp = Field(default_factory=Tcp)
-    hosts: Hosts = Field(default_factory=Hosts)
-    duration: RunTime = Field(30.0, description="simulated time, warm-up included")
-    warmup: Moment = Field(0.0, description="time before measurements begin")
-    probe_interval: Annotated[float, time(1e-4, 3600)] = Field(
-        0.1, description="time between samples of the series"
-    )
-    start_jitter: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
-        0.005, description="each flow starts up to this much later, drawn from the seed"
-    )
-    seed: Annotated[int, whole(0, 2**63 - 1)] = Field(
-        1, description="of every random draw; equal seeds give equal results"
-    )
-
-    @field_validator("flows", mode="before")
-    @classmethod
-    def _one_or_more(cls, flows: Any) -> Any:
-        flows = [flows] if isinstance(flows, (Flow, dict)) else flows
-        if not isinstance(flows, (list, tuple)) or not flows:
-            raise ConfigError(Problem("", flows, "a list of at least one flow"))
-        return tuple(flows)
-
-    @field_validator("cross_traffic", mode="before")
-    @classmethod
-    def _any_number(cls, sources: Any) -> Any:
-        return (sources,) if isinstance(sources, (CrossTraffic, dict)) else sources
-
-    @field_validator("tunnel", mode="before")
-    @classmethod
-    def _no_tunnel(cls, tunnel: Any) -> Any:
-        if not isinstance(tunnel, dict):
-            return None if tunnel == "none" else tunnel
-        if tunnel.get("name") != "none":
-            return tunnel
-        expected = "no value with tunnel none, which has no keys"
-        problems = [
-            Problem(key, value, expected)
-            for key, value in tunnel.items()
-            if key != "name" and value is not None
-        ]
-        if problems:
-            raise ConfigError(*problems)
-        return None
 
     @model_validator(mode="after")
     def _check(self) -> Experiment:

@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tunnelcc.config import Experiment, Flow
+from tunnelcc.config.experiment import Experiment
+from tunnelcc.config.flow import Flow
 from tunnelcc.schema.toml import write_value
 
 #: Of the elements of a list, keys with these values are left out.

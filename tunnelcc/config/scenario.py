@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tunnelcc.config import Experiment
+from tunnelcc.config.experiment import Experiment
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import keys_of
 from tunnelcc.schema.toml import parse_value, read_toml
