@@ -6,8 +6,8 @@
 
 #include "experiment/experiment-spec.h"
 #include "histogram.h"
+#include "packet-sampler.h"
 #include "policer.h"
-#include "random-loss.h"
 #include "rate-schedule.h"
 
 #include <cstdint>
@@ -110,7 +110,7 @@ class Bottleneck
   private:
     bool Lose()
     {
-        bool isLost = m_loss.Lose();
+        bool isLost = m_loss.PicksNext();
         m_randomLosses += isLost;
         return isLost;
     }
@@ -125,7 +125,7 @@ class Bottleneck
     bool m_lossBefore;
     bool m_policesBefore;
     bool m_policesAfter;
-    RandomLoss m_loss;
+    PacketSampler m_loss;
     std::optional<Policer> m_policer;
     uint64_t m_packetsIn{0};
     uint64_t m_randomLosses{0};

@@ -26,35 +26,27 @@ class ClockedPath final : public PacketDevice
     {
     }
 
-    bool Send(int64_t now,
+    void Send(int64_t now,
               const Packet& packet,
               uint32_t ipBytes,
-              const SackBlocks* blocks) override
+              const PacketExtras* extras) override
     {
         int64_t departure = m_link.Enqueue(now, ipBytes);
         if (departure == Link::DROPPED)
         {
-            return false;
+            return;
         }
-        m_arrival = departure + m_delay;
         Packet arriving = packet;
         if (packet.isEct && m_link.MarksLatest())
         {
             arriving.isCe = true;
         }
-        packet.sink->Receive(m_arrival, arriving, blocks);
-        return true;
-    }
-
-    void SendAlong(const Packet& ack, const SackBlocks* blocks) override
-    {
-        ack.sink->Receive(m_arrival, ack, blocks);
+        packet.sink->Receive(departure + m_delay, arriving, extras);
     }
 
   private:
     Link& m_link;
     const int64_t m_delay;
-    int64_t m_arrival{0}; //!< of the latest packet, ns
 };
 
 } // namespace tunnelcc

@@ -31,14 +31,14 @@ class DelayLine final : public EventSource
 
     /// Deliver `packet` one delay after `departure` ns, which never is earlier than the last one.
     /// \returns the packet under way; valid until the next call
-    Packet& Push(int64_t departure, const Packet& packet, const SackBlocks* blocks)
+    Packet& Push(int64_t departure, const Packet& packet, const PacketExtras* extras)
     {
         bool isIdle = m_packets.IsEmpty() && !m_isDelivering;
         Packet& queued = m_packets.Push(packet);
         queued.time = departure + m_delay;
-        if (packet.sackBlocks)
+        if (packet.HasExtras())
         {
-            m_blocks.Push(*blocks);
+            m_extras.Push(*extras);
         }
         if (isIdle)
         {
@@ -70,20 +70,20 @@ class DelayLine final : public EventSource
     {
         Packet packet = m_packets.Front();
         m_packets.Pop();
-        if (!packet.sackBlocks)
+        if (!packet.HasExtras())
         {
             packet.sink->Receive(now, packet, nullptr);
             return;
         }
-        SackBlocks blocks = m_blocks.Front();
-        m_blocks.Pop();
-        packet.sink->Receive(now, packet, &blocks);
+        PacketExtras extras = m_extras.Front();
+        m_extras.Pop();
+        packet.sink->Receive(now, packet, &extras);
     }
 
     int64_t m_delay;
     bool m_isDelivering{false};
     Fifo<Packet> m_packets;
-    Fifo<SackBlocks> m_blocks; //!< of those packets that have any, in the same order
+    Fifo<PacketExtras> m_extras; //!< of those packets that have any, in the same order
 };
 
 } // namespace tunnelcc

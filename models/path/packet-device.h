@@ -15,14 +15,11 @@ class PacketDevice
   public:
     virtual ~PacketDevice() = default;
 
-    /// As Channel::Send(). \returns whether the device took the packet
-    virtual bool Send(int64_t now,
+    /// As Channel::Send().
+    virtual void Send(int64_t now,
                       const Packet& packet,
                       uint32_t ipBytes,
-                      const SackBlocks* blocks) = 0;
-
-    /// As Channel::SendAlong().
-    virtual void SendAlong(const Packet& ack, const SackBlocks* blocks) = 0;
+                      const PacketExtras* extras) = 0;
 };
 
 } // namespace tunnelcc

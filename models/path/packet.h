@@ -11,7 +11,7 @@ namespace tunnelcc
 
 class PacketSink;
 
-/// What a packet is. A data packet may carry an ACK too: see Packet::ridesAlong.
+/// What a packet is. A data packet may carry an ACK, too: see Packet::hasAck.
 enum class PacketKind : uint8_t
 {
     SYN,
@@ -34,28 +34,63 @@ struct SackBlocks
 };
 
 /**
+ * What few packets carry, and a Packet has no room for: SACK blocks, and the ACK that a data packet
+ * carries. It goes with its packet through every queue, in a queue of its own.
+ */
+struct PacketExtras
+{
+    uint32_t ackNumber; //!< DATA: next segment expected, modulo 2^32
+    uint32_t window;    //!< DATA: receive window, bytes
+    uint32_t ackTsEcr;  //!< DATA: clock of the earliest segment that is newly acknowledged, ms
+    SackBlocks blocks;  //!< ACK, DATA: as many as Packet::sackBlocks says
+};
+
+/**
  * A TCP packet under way. Data is numbered in segments, whose boundaries never change after the
  * first transmission, so that acknowledging segments says the same as acknowledging bytes.
+ *
+ * Members that share a place belong to packets of different kinds. TSval and TSecr are those of
+ * RFC 7323, in milliseconds, as Linux's.
  */
 struct Packet
 {
-    int64_t time;       //!< arrival at the far end, ns; set by the delay line
-    PacketSink* sink;   //!< who receives it
-    uint32_t segment;   //!< DATA: its number; ACK: next number expected; both modulo 2^32; SYN:
-                        //!< sender's clock, ms
-    uint32_t window;    //!< ACK: receive window, bytes; DATA: echo of the receiver's clock, ms
-    uint32_t timestamp; //!< DATA: sender's clock, ms; ACK, SYN-ACK: echo of it (RFC 7323)
-    uint16_t length;    //!< DATA: payload bytes; ACK: low half of the sender's clock, ms
+    int64_t time;     //!< arrival at the far end, ns; set by the delay line
+    PacketSink* sink; //!< who receives it
+
+    union {
+        uint32_t segment;   //!< DATA: its number, modulo 2^32
+        uint32_t ackNumber; //!< ACK: next segment expected, modulo 2^32
+        uint32_t synWindow; //!< SYN, SYN-ACK: receive window, bytes
+    };
+
+    union {
+        uint32_t tsVal;  //!< SYN, SYN-ACK, DATA: sender's clock
+        uint32_t window; //!< ACK: receive window, bytes
+    };
+
+    uint32_t tsEcr; //!< ACK, SYN-ACK: clock of what it acknowledges; DATA: of the latest ACK
+
+    union {
+        uint16_t length;   //!< DATA: payload bytes
+        uint16_t tsValLow; //!< ACK: low half of TSval
+    };
+
     PacketKind kind : 4;
     uint8_t isEct : 1;       //!< DATA: may be marked instead of dropped (RFC 3168)
     uint8_t isCe : 1;        //!< DATA: was marked on the way
-    uint8_t isEce : 1;       //!< ACK: echoes a mark
+    uint8_t isEce : 1;       //!< an ACK that echoes a mark
     uint8_t isCwr : 1;       //!< DATA: the sender has reduced its window
-    uint8_t sackBlocks : 3;  //!< ACK: how many blocks travel with it
-    uint8_t isDuplicate : 1; //!< ACK: the first block is a D-SACK
+    uint8_t sackBlocks : 3;  //!< of its ACK
+    uint8_t isDuplicate : 1; //!< the first SACK block is a D-SACK
     uint8_t isFin : 1;       //!< DATA: ends the stream
     uint8_t isPushed : 1;    //!< DATA: PSH, no more may follow soon
-    uint8_t ridesAlong : 1;  //!< ACK: in the header of the data packet just before it
+    uint8_t hasAck : 1;      //!< DATA: an ACK is in its header, and in its extras
+
+    /// Whether PacketExtras go with it.
+    bool HasExtras() const
+    {
+        return sackBlocks > 0 || hasAck;
+    }
 };
 
 static_assert(sizeof(Packet) == 32);
@@ -68,8 +103,8 @@ class PacketSink
 
     /// \param now simulated time, ns
     /// \param packet the packet
-    /// \param blocks its selective acknowledgements, if Packet::sackBlocks is not 0
-    virtual void Receive(int64_t now, const Packet& packet, const SackBlocks* blocks) = 0;
+    /// \param extras what goes with it, if Packet::HasExtras()
+    virtual void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) = 0;
 };
 
 } // namespace tunnelcc

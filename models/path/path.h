@@ -184,38 +184,23 @@ class Channel
      * \param now simulated time, ns
      * \param packet the packet; its time is set on the way
      * \param ipBytes its size
-     * \param blocks its SACK blocks, if Packet::sackBlocks says that it has any
-     * \returns whether it will arrive, as far as is known: a queue discipline may yet drop it
+     * \param extras what goes with it, if Packet::HasExtras()
      */
-    bool Send(int64_t now,
+    void Send(int64_t now,
               const Packet& packet,
               uint32_t ipBytes,
-              const SackBlocks* blocks = nullptr)
+              const PacketExtras* extras = nullptr)
     {
         if (m_device)
         {
-            return m_device->Send(now, packet, ipBytes, blocks);
+            m_device->Send(now, packet, ipBytes, extras);
+            return;
         }
         int64_t departure = m_link ? m_link->Enqueue(now, ipBytes) : now;
-        if (departure == Link::DROPPED)
+        if (departure != Link::DROPPED)
         {
-            return false;
-        }
-        bool isCe = packet.isEct && m_link && m_link->MarksLatest();
-        m_propagation->Push(departure, packet, blocks, isCe);
-        return true;
-    }
-
-    /// Let an ACK ride in the header of the packet for which Send() just returned true.
-    void SendAlong(const Packet& ack, const SackBlocks* blocks)
-    {
-        if (m_device)
-        {
-            m_device->SendAlong(ack, blocks);
-        }
-        else
-        {
-            m_propagation->PushAlong(ack, blocks);
+            bool isCe = packet.isEct && m_link && m_link->MarksLatest();
+            m_propagation->Push(departure, packet, extras, isCe);
         }
     }
 

@@ -6,7 +6,7 @@
 
 #include "delay-line.h"
 #include "jitter.h"
-#include "random-loss.h"
+#include "packet-sampler.h"
 #include "reordering-line.h"
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace tunnelcc
 /// What delays the packets of one direction differently: jitter, and packets that come late.
 struct DelayVariation
 {
-    std::optional<RandomLoss> late; //!< chooses the packets that others overtake
-    int64_t lateness{0};            //!< by how much they come late, ns
+    std::optional<PacketSampler> late; //!< picks the packets that others overtake
+    int64_t lateness{0};               //!< by how much they come late, ns
     std::optional<Jitter> jitter;
     std::optional<ReorderingLine> shuffled; //!< where jitter lets packets overtake each other
 };
@@ -34,8 +34,7 @@ class Propagation
      * \param variation of the direction; null where every packet takes as long
      */
     Propagation(DelayLine& punctual, DelayLine* tardy, DelayVariation* variation)
-        : m_line(&punctual),
-          m_punctual(&punctual),
+        : m_punctual(punctual),
           m_tardy(tardy),
           m_variation(variation)
     {
@@ -44,64 +43,51 @@ class Propagation
     /// Constant delay, the least of any packet, ns.
     int64_t Delay() const
     {
-        return m_punctual->Delay();
+        return m_punctual.Delay();
     }
 
     /// Send a packet on its way. \param departure from the link, ns, never earlier than the last
     /// \param isCe it was marked there
-    void Push(int64_t departure, const Packet& packet, const SackBlocks* blocks, bool isCe = false)
+    void Push(int64_t departure,
+              const Packet& packet,
+              const PacketExtras* extras,
+              bool isCe = false)
     {
         if (m_variation)
         {
-            PushVaried(departure, packet, blocks, isCe);
+            PushVaried(departure, packet, extras, isCe);
             return;
         }
-        m_departure = departure;
-        Packet& queued = m_punctual->Push(departure, packet, blocks);
+        Packet& queued = m_punctual.Push(departure, packet, extras);
         if (isCe)
         {
             queued.isCe = true;
         }
     }
 
-    /// Send a packet together with the latest one.
-    void PushAlong(const Packet& packet, const SackBlocks* blocks)
-    {
-        if (m_line)
-        {
-            m_line->Push(m_departure, packet, blocks);
-        }
-        else
-        {
-            m_variation->shuffled->Push(m_departure, packet, blocks);
-        }
-    }
-
   private:
-    void PushVaried(int64_t departure, Packet packet, const SackBlocks* blocks, bool isCe)
+    void PushVaried(int64_t departure, Packet packet, const PacketExtras* extras, bool isCe)
     {
         packet.isCe |= isCe;
-        bool isLate = m_variation->late && m_variation->late->Lose();
+        bool isLate = m_variation->late && m_variation->late->PicksNext();
         if (m_variation->shuffled)
         {
             int64_t delay = Delay() + (isLate ? m_variation->lateness : 0);
-            m_line = nullptr;
-            m_departure = departure + delay + m_variation->jitter->Draw();
+            int64_t arrival = departure + delay + m_variation->jitter->Draw();
+            m_variation->shuffled->Push(arrival, packet, extras);
+            return;
         }
-        else
+        DelayLine& line = isLate ? *m_tardy : m_punctual;
+        if (m_variation->jitter)
         {
-            m_line = isLate ? m_tardy : m_punctual;
-            m_departure = m_variation->jitter ? m_variation->jitter->InOrder(departure) : departure;
+            departure = m_variation->jitter->InOrder(departure);
         }
-        PushAlong(packet, blocks);
+        line.Push(departure, packet, extras);
     }
 
-    DelayLine* m_line; //!< which the latest packet took; null: the line that reorders
-    DelayLine* m_punctual;
+    DelayLine& m_punctual;
     DelayLine* m_tardy;
     DelayVariation* m_variation;
-    int64_t m_departure{0}; //!< of the latest packet, ns: into its line, jitter included, or from
-                            //!< the line that reorders
 };
 
 } // namespace tunnelcc

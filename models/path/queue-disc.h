@@ -24,10 +24,9 @@ class Propagation;
 struct QueuedPacket
 {
     Packet packet;
-    SackBlocks blocks;    //!< if Packet::sackBlocks is not 0
+    PacketExtras extras;  //!< if Packet::HasExtras()
     int64_t arrival;      //!< ns
     Propagation* exit;    //!< where it goes from the link
-    QueuedPacket* along;  //!< an ACK that rides in its header; null: none
     QueuedPacket* behind; //!< next in the same queue
     uint32_t bytes;       //!< framing included
     uint32_t flow;        //!< number of the connection's end that sent it
@@ -48,14 +47,8 @@ class PacketStore
         return packet;
     }
 
-    /// Take back a packet and what rides along.
     void Return(QueuedPacket* packet)
     {
-        if (packet->along)
-        {
-            packet->along->behind = m_free;
-            m_free = packet->along;
-        }
         packet->behind = m_free;
         m_free = packet;
     }

@@ -6,63 +6,41 @@
 namespace tunnelcc
 {
 
-QueuedPacket*
-QueuedLink::Store(const Packet& packet, const SackBlocks* blocks)
-{
-    QueuedPacket* stored = m_store.Take();
-    stored->packet = packet;
-    if (packet.sackBlocks)
-    {
-        stored->blocks = *blocks;
-    }
-    stored->along = nullptr;
-    return stored;
-}
-
-bool
+void
 QueuedLink::Enqueue(int64_t now,
                     const Packet& packet,
                     uint32_t ipBytes,
-                    const SackBlocks* blocks,
+                    const PacketExtras* extras,
                     uint32_t flow,
                     Propagation& exit)
 {
     uint32_t bytes = ipBytes + m_framing;
     if (!Admit(now, bytes))
     {
-        return false;
+        return;
     }
     ServeUntil(now);
-    QueuedPacket* queued = Store(packet, blocks);
+    QueuedPacket* queued = m_store.Take();
+    queued->packet = packet;
+    if (packet.HasExtras())
+    {
+        queued->extras = *extras;
+    }
     queued->arrival = now;
     queued->exit = &exit;
     queued->bytes = bytes;
     queued->flow = flow;
-    m_newest = queued;
-    m_newestExit = nullptr;
     if (!m_disc->Enqueue(now, queued))
     {
-        return false;
+        return;
     }
-    if (!m_isIdle)
+    if (m_isIdle)
     {
-        Arm();
-        return true;
-    }
-    ServeNext(now);
-    return m_newestExit != nullptr;
-}
-
-void
-QueuedLink::EnqueueAlong(const Packet& packet, const SackBlocks* blocks)
-{
-    if (m_newest)
-    {
-        m_newest->along = Store(packet, blocks);
+        ServeNext(now);
     }
     else
     {
-        m_newestExit->PushAlong(packet, blocks);
+        Arm();
     }
 }
 
@@ -107,14 +85,8 @@ QueuedLink::ServeNext(int64_t start)
     }
     if (Release(m_freeAt, packet->bytes))
     {
-        packet->exit->Push(m_freeAt, packet->packet, &packet->blocks);
-        if (packet->along)
-        {
-            packet->exit->PushAlong(packet->along->packet, &packet->along->blocks);
-        }
-        m_newestExit = packet->exit;
+        packet->exit->Push(m_freeAt, packet->packet, &packet->extras);
     }
-    m_newest = nullptr;
     m_store.Return(packet);
     return true;
 }

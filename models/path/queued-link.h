@@ -52,20 +52,16 @@ class QueuedLink final : public Bottleneck, private EventSource
      * \param now arrival, ns
      * \param packet the packet
      * \param ipBytes its size without framing
-     * \param blocks its SACK blocks, if it has any
+     * \param extras what goes with it, if Packet::HasExtras()
      * \param flow number of the connection's end that sent it
      * \param exit where it goes from the link
-     * \returns whether it waits or is on its way; if not, it was dropped or lost
      */
-    bool Enqueue(int64_t now,
+    void Enqueue(int64_t now,
                  const Packet& packet,
                  uint32_t ipBytes,
-                 const SackBlocks* blocks,
+                 const PacketExtras* extras,
                  uint32_t flow,
                  Propagation& exit);
-
-    /// Let a packet share the fate of the one for which Enqueue() just returned true.
-    void EnqueueAlong(const Packet& packet, const SackBlocks* blocks);
 
     uint64_t WaitingBytes(int64_t now) override
     {
@@ -93,7 +89,6 @@ class QueuedLink final : public Bottleneck, private EventSource
     void Fire(int64_t now) override;
 
   private:
-    QueuedPacket* Store(const Packet& packet, const SackBlocks* blocks);
     void ServeUntil(int64_t now);
     bool ServeNext(int64_t start);
     void Arm();
@@ -106,9 +101,7 @@ class QueuedLink final : public Bottleneck, private EventSource
     int64_t m_serviceStart{0};                                 //!< of the latest packet served, ns
     int64_t m_freeAt{0};                                       //!< when it has left, ns
     uint32_t m_servedLast{0};                                  //!< its bytes
-    uint64_t m_servedBytes{0};          //!< of all packets whose service has begun
-    QueuedPacket* m_newest{nullptr};    //!< packet just accepted, while it waits
-    Propagation* m_newestExit{nullptr}; //!< where it went at once; null: nowhere
+    uint64_t m_servedBytes{0}; //!< of all packets whose service has begun
 };
 
 /// Where one sender's packets enter a queued link.
@@ -125,17 +118,12 @@ class QueuedPort final : public PacketDevice
         link.AddExit(exit);
     }
 
-    bool Send(int64_t now,
+    void Send(int64_t now,
               const Packet& packet,
               uint32_t ipBytes,
-              const SackBlocks* blocks) override
+              const PacketExtras* extras) override
     {
-        return m_link.Enqueue(now, packet, ipBytes, blocks, m_flow, m_exit);
-    }
-
-    void SendAlong(const Packet& ack, const SackBlocks* blocks) override
-    {
-        m_link.EnqueueAlong(ack, blocks);
+        m_link.Enqueue(now, packet, ipBytes, extras, m_flow, m_exit);
     }
 
   private:

@@ -29,9 +29,9 @@ class ReorderingLine
     }
 
     /// Deliver `packet` at `time` ns, not before now.
-    void Push(int64_t time, const Packet& packet, const SackBlocks* blocks)
+    void Push(int64_t time, const Packet& packet, const PacketExtras* extras)
     {
-        m_heap.push_back({time, m_pushed++, packet, packet.sackBlocks ? *blocks : SackBlocks{}});
+        m_heap.push_back({time, m_pushed++, packet, packet.HasExtras() ? *extras : PacketExtras{}});
         m_heap.back().packet.time = time;
         std::push_heap(m_heap.begin(), m_heap.end(), Later);
         m_timer.Set(m_heap.front().time);
@@ -43,7 +43,7 @@ class ReorderingLine
         int64_t time;
         uint64_t number; //!< in order of coming
         Packet packet;
-        SackBlocks blocks;
+        PacketExtras extras;
     };
 
     static bool Later(const Entry& a, const Entry& b)
@@ -60,7 +60,7 @@ class ReorderingLine
             m_heap.pop_back();
             entry.packet.sink->Receive(now,
                                        entry.packet,
-                                       entry.packet.sackBlocks ? &entry.blocks : nullptr);
+                                       entry.packet.HasExtras() ? &entry.extras : nullptr);
         }
         if (!m_heap.empty())
         {

@@ -19,7 +19,7 @@ class DatagramSink final : public PacketSink
   public:
     void Receive(int64_t /* now */,
                  const Packet& /* packet */,
-                 const SackBlocks* /* blocks */) override
+                 const PacketExtras* /* extras */) override
     {
         ++m_packets;
     }

@@ -80,9 +80,9 @@ TcpEndpoint::SendSyn(int64_t now)
 {
     bool isAnswer = m_state == State::SYN_RECEIVED;
     Packet packet = MakePacket(isAnswer ? PacketKind::SYN_ACK : PacketKind::SYN);
-    packet.window = m_receiver.Window();
-    packet.segment = TimestampClock(now);
-    packet.timestamp = m_echo;
+    packet.synWindow = m_receiver.Window();
+    packet.tsVal = TimestampClock(now);
+    packet.tsEcr = m_echo;
     m_synTime = now;
     ++m_synsSent;
     uint32_t bytes = IpBytes(packet, m_spec);
@@ -121,8 +121,8 @@ TcpEndpoint::OnSyn(int64_t now, const Packet& packet)
     {
         return;
     }
-    m_peerWindow = packet.window;
-    m_echo = m_peerClock = packet.segment;
+    m_peerWindow = packet.synWindow;
+    m_echo = m_peerClock = packet.tsVal;
     m_state = State::SYN_RECEIVED;
     SendSyn(now);
 }
@@ -132,8 +132,8 @@ TcpEndpoint::OnSynAck(int64_t now, const Packet& packet)
 {
     if (m_state == State::SYN_SENT)
     {
-        m_peerWindow = packet.window;
-        m_echo = m_peerClock = packet.segment;
+        m_peerWindow = packet.synWindow;
+        m_echo = m_peerClock = packet.tsVal;
         SendAck(now);
         Establish(now, packet);
     }
@@ -153,7 +153,7 @@ TcpEndpoint::HandshakeRtt(int64_t now, const Packet& packet) const
         return now - m_synTime;
     }
     constexpr int64_t MS = 1'000'000;
-    return std::max<int64_t>(TimestampClock(now) - packet.timestamp, 1) * MS;
+    return std::max<int64_t>(TimestampClock(now) - packet.tsEcr, 1) * MS;
 }
 
 void
@@ -174,7 +174,7 @@ TcpEndpoint::Establish(int64_t now, const Packet& packet)
 // Data ------------------------------------------------------------------------------------------
 
 void
-TcpEndpoint::Receive(int64_t now, const Packet& packet, const SackBlocks* blocks)
+TcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* extras)
 {
     if (packet.kind == PacketKind::SYN)
     {
@@ -198,9 +198,13 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const SackBlocks* blocks
     {
     case PacketKind::DATA:
         OnData(now, packet);
+        if (packet.hasAck)
+        {
+            OnAck(now, Acknowledgement::Of(now, packet, extras));
+        }
         break;
     case PacketKind::ACK:
-        OnAck(now, packet, blocks);
+        OnAck(now, Acknowledgement::Of(now, packet, extras));
         break;
     default:
         SendAck(now);
@@ -246,14 +250,14 @@ void
 TcpEndpoint::OnData(int64_t now, const Packet& packet)
 {
     // RFC 7323, section 4.3: echo the earliest segment that the next ACK newly acknowledges.
-    if (m_receiver.IsNextToAck(packet) && static_cast<int32_t>(packet.timestamp - m_echo) > 0)
+    if (m_receiver.IsNextToAck(packet) && static_cast<int32_t>(packet.tsVal - m_echo) > 0)
     {
-        m_echo = packet.timestamp;
+        m_echo = packet.tsVal;
     }
     if (m_spec.HasTimestamps())
     {
         m_receiveRtt.OnEcho(TimestampClock(now),
-                            packet.window,
+                            packet.tsEcr,
                             packet.length,
                             m_receiver.Readable() == 0);
     }
@@ -430,10 +434,10 @@ TcpEndpoint::IsAckDueAfterRead() const
 }
 
 void
-TcpEndpoint::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
+TcpEndpoint::OnAck(int64_t now, const Acknowledgement& ack)
 {
-    m_peerClock = AckTimestamp(now, packet);
-    bool wakesWriter = m_sender.OnAck(now, packet, blocks);
+    m_peerClock = ack.tsVal;
+    bool wakesWriter = m_sender.OnAck(now, ack);
     ChargeMemory();
     if (m_finishedTime < 0 && m_sender.IsFinished())
     {
@@ -460,14 +464,14 @@ TcpEndpoint::OnDelayedAck(int64_t now)
     SendAck(now);
 }
 
-Packet
-TcpEndpoint::MakeAck(int64_t now, const SackBlocks*& blocks)
+Acknowledgement
+TcpEndpoint::MakeAck(int64_t now)
 {
-    Packet ack = MakePacket(PacketKind::ACK);
-    ack.length = static_cast<uint16_t>(TimestampClock(now));
-    ack.timestamp = m_echo;
+    Acknowledgement ack;
+    ack.tsVal = TimestampClock(now);
+    ack.tsEcr = m_echo;
     ack.isEce = m_echoesMark;
-    blocks = m_receiver.FillAck(ack);
+    m_receiver.Describe(ack);
     if (m_quickAcks > 0 && m_unacked > 0 && --m_quickAcks == 0)
     {
         m_ackTime = m_spec.delayedAck; // Linux tcp_dec_quickack_mode()
@@ -483,12 +487,13 @@ TcpEndpoint::MakeAck(int64_t now, const SackBlocks*& blocks)
 void
 TcpEndpoint::SendAck(int64_t now)
 {
-    const SackBlocks* blocks;
-    Packet ack = MakeAck(now, blocks);
-    uint32_t bytes = IpBytes(ack, m_spec);
+    Packet packet = MakePacket(PacketKind::ACK);
+    PacketExtras extras;
+    MakeAck(now).WriteTo(packet, extras);
+    uint32_t bytes = IpBytes(packet, m_spec);
     m_wire.ackBytes += bytes;
     ++m_wire.acks;
-    m_channel.Send(now, ack, bytes, blocks);
+    m_channel.Send(now, packet, bytes, &extras);
 }
 
 void
@@ -496,27 +501,22 @@ TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
 {
     Packet packet = MakePacket(PacketKind::DATA);
     packet.segment = static_cast<uint32_t>(number);
-    packet.timestamp = TimestampClock(now);
-    packet.window = m_peerClock;
+    packet.tsVal = TimestampClock(now);
+    packet.tsEcr = m_peerClock;
     packet.length = segment.length;
     packet.isFin = segment.Has(Segment::FIN);
     packet.isPushed = segment.Has(Segment::PUSHED);
     packet.isEct = m_isMirroringMarks || (m_spec.ecn && !segment.Has(Segment::EVER_RETRANSMITTED));
     packet.isCwr = m_sender.TakesCwr();
     NoteAnswer(now);
-    uint32_t bytes = IpBytes(packet, m_spec);
-    m_wire.dataBytes += bytes;
-    bool arrives = m_channel.Send(now, packet, bytes);
+    PacketExtras extras;
     if (m_unacked > 0)
     {
-        const SackBlocks* blocks;
-        Packet ack = MakeAck(now, blocks);
-        ack.ridesAlong = true;
-        if (arrives)
-        {
-            m_channel.SendAlong(ack, blocks);
-        }
+        MakeAck(now).WriteTo(packet, extras);
     }
+    uint32_t bytes = IpBytes(packet, m_spec);
+    m_wire.dataBytes += bytes;
+    m_channel.Send(now, packet, bytes, &extras);
 }
 
 void

@@ -27,7 +27,7 @@ struct WireCounters
 /**
  * One end of a TCP connection: handshake (RFC 9293), a sender and a receiver, delayed ACKs.
  *
- * ACKs ride along with data segments where there are any to send. ACKs are delayed until every
+ * ACKs go in the headers of data packets where there are any to send. ACKs are delayed until every
  * second segment, or by the time in which segments used to come, with Linux's quick ACKs for the
  * first segments and after marks. With a congestion control that NeedsEcn(), each ACK tells
  * whether the latest segment was marked (RFC 8257, section 3.2); else marks are echoed until the
@@ -113,7 +113,7 @@ class TcpEndpoint final : public ByteStream, public PacketSink, private SegmentO
         return m_finishedTime;
     }
 
-    void Receive(int64_t now, const Packet& packet, const SackBlocks* blocks) override;
+    void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
 
   private:
     enum class State
@@ -131,7 +131,7 @@ class TcpEndpoint final : public ByteStream, public PacketSink, private SegmentO
     uint32_t LinearTimeouts() const;
     void SendAck(int64_t now);
     Packet MakePacket(PacketKind kind) const;
-    Packet MakeAck(int64_t now, const SackBlocks*& blocks);
+    Acknowledgement MakeAck(int64_t now);
     int64_t HandshakeRtt(int64_t now, const Packet& packet) const;
     void Establish(int64_t now, const Packet& packet);
     void OnSyn(int64_t now, const Packet& packet);
@@ -155,7 +155,7 @@ class TcpEndpoint final : public ByteStream, public PacketSink, private SegmentO
     bool IsAckDueAfterRead() const;
     /// Let a duplicate ACK wait for others. \returns false: it is to be sent at once
     bool CompressesAck(int64_t now);
-    void OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks);
+    void OnAck(int64_t now, const Acknowledgement& ack);
     void OnSynTimer(int64_t now);
     void OnDelayedAck(int64_t now);
 

@@ -207,18 +207,19 @@ Receiver::InUnits(uint64_t window) const
     return static_cast<uint32_t>(std::min<uint64_t>(limited << m_unitShift, UINT32_MAX));
 }
 
-const SackBlocks*
-Receiver::FillAck(Packet& ack)
+void
+Receiver::Describe(Acknowledgement& ack)
 {
     m_edge = NextEdge();
     m_lastAcked = m_next;
-    ack.segment = static_cast<uint32_t>(m_next);
+    ack.number = static_cast<uint32_t>(m_next);
     ack.window = InUnits(Left(m_edge, m_received));
     ack.isDuplicate = m_reportsDuplicate;
     if (!m_reportsDuplicate)
     {
         ack.sackBlocks = std::min(m_blockCount, m_maxBlocks);
-        return &m_blocks;
+        ack.blocks = &m_blocks;
+        return;
     }
     m_reportsDuplicate = false;
     uint32_t others = std::min(m_blockCount, m_maxBlocks - 1);
@@ -227,7 +228,7 @@ Receiver::FillAck(Packet& ack)
     std::copy_n(m_blocks.begin, others, m_ackBlocks.begin + 1);
     std::copy_n(m_blocks.end, others, m_ackBlocks.end + 1);
     ack.sackBlocks = others + 1;
-    return &m_ackBlocks;
+    ack.blocks = &m_ackBlocks;
 }
 
 } // namespace tunnelcc

@@ -4,10 +4,10 @@
 #ifndef TUNNELCC_RECEIVER_H
 #define TUNNELCC_RECEIVER_H
 
+#include "acknowledgement.h"
 #include "event/timer.h"
 #include "experiment/experiment-spec.h"
 #include "host/tcp-memory.h"
-#include "path/packet.h"
 #include "receive-window.h"
 
 #include <cstdint>
@@ -137,8 +137,8 @@ class Receiver
         return static_cast<uint32_t>(m_window.Offered());
     }
 
-    /// Describe what has arrived, in an ACK about to be sent. \returns its SACK blocks
-    const SackBlocks* FillAck(Packet& ack);
+    /// Describe what has arrived, in an ACK about to be sent; its blocks hold until then.
+    void Describe(Acknowledgement& ack);
 
   private:
     /// Per segment that arrived out of order. Runs are valid at their first and last segment.

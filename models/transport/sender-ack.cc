@@ -14,10 +14,10 @@ namespace tunnelcc
 {
 
 bool
-Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
+Sender::OnAck(int64_t now, const Acknowledgement& ack)
 {
-    uint64_t ack = m_board.Expand(packet.segment);
-    if (ack < m_board.Una() || ack > m_board.Nxt())
+    const uint64_t number = m_board.Expand(ack.number);
+    if (number < m_board.Una() || number > m_board.Nxt())
     {
         return false; // overtaken by a later ACK
     }
@@ -27,25 +27,25 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     uint64_t lostBefore = m_lost;
     bool wasOtherTimer = m_reordering.deadline != NEVER || m_probe.deadline != NEVER;
     uint64_t bytesBefore = m_buffer.Acked();
-    bool isOfProbe = packet.isDuplicate && IsOfProbe(m_board.Expand(blocks->begin[0]));
-    if (packet.isDuplicate)
+    bool isOfProbe = ack.isDuplicate && IsOfProbe(m_board.Expand(ack.blocks->begin[0]));
+    if (ack.isDuplicate)
     {
-        OnDuplicate(m_board.Expand(blocks->begin[0]), isOfProbe);
+        OnDuplicate(m_board.Expand(ack.blocks->begin[0]), isOfProbe);
     }
 
-    AckSummary summary = ProcessAcknowledgement(now, ack, packet, blocks);
-    m_windowEdge = std::max(m_windowEdge, m_buffer.Acked() + packet.window);
-    m_largestWindow = std::max(m_largestWindow, packet.window);
+    AckSummary summary = ProcessAcknowledgement(now, ack);
+    m_windowEdge = std::max(m_windowEdge, m_buffer.Acked() + ack.window);
+    m_largestWindow = std::max(m_largestWindow, ack.window);
     if (m_persistDeadline != NEVER && NewSegmentLength() > 0)
     {
         m_persistDeadline = NEVER; // Linux tcp_ack_probe()
         m_rtt.EndBackOff();
     }
-    event.rtt = UpdateRtt(now, summary, packet.timestamp);
+    event.rtt = UpdateRtt(now, summary, ack.tsEcr);
     event.ackedSacked = summary.delivered;
     event.cumAcked = summary.cumulative;
     event.rate = m_rate.OnAckEnd(now, summary.delivered > 0);
-    event.isAckDelayed = packet.sackBlocks == 0 && m_buffer.Acked() - bytesBefore < m_spec.mss &&
+    event.isAckDelayed = ack.sackBlocks == 0 && m_buffer.Acked() - bytesBefore < m_spec.mss &&
                          IsAnswerToLoneSegment(summary, event.rate);
     if (m_rate.SampledSegment())
     {
@@ -53,13 +53,13 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
     }
     if (m_probeEnd)
     {
-        EndTailLossProbe(now, ack, isOfProbe);
+        EndTailLossProbe(now, number, isOfProbe);
     }
-    UpdateState(now, summary, packet);
+    UpdateState(now, summary, ack);
     CompleteRateSample(event.rate);
-    event.hasEcnEcho = packet.isEce;
-    event.timestamp = AckTimestamp(now, packet);
-    event.echo = packet.timestamp;
+    event.hasEcnEcho = ack.isEce;
+    event.timestamp = ack.tsVal;
+    event.echo = ack.tsEcr;
     event.newlyLost = static_cast<uint32_t>(m_lost - lostBefore);
     RunCongestionControl(summary, event);
 
@@ -75,15 +75,12 @@ Sender::OnAck(int64_t now, const Packet& packet, const SackBlocks* blocks)
 }
 
 Sender::AckSummary
-Sender::ProcessAcknowledgement(int64_t now,
-                               uint64_t ack,
-                               const Packet& packet,
-                               const SackBlocks* blocks)
+Sender::ProcessAcknowledgement(int64_t now, const Acknowledgement& ack)
 {
     AckSummary summary;
     // Linux tcp_dsack_seen(): a needless retransmission is a delivery.
-    m_state.delivered += packet.isDuplicate;
-    summary.delivered = packet.isDuplicate && m_board.PacketsOut() > 0;
+    m_state.delivered += ack.isDuplicate;
+    summary.delivered = ack.isDuplicate && m_board.PacketsOut() > 0;
     const uint64_t una = m_board.Una();
     const uint64_t fack = m_board.Fack();
     m_rate.OnAckBegin();
@@ -101,39 +98,39 @@ Sender::ProcessAcknowledgement(int64_t now,
         };
     // SACKs first, as Linux tcp_ack(): RACK goes by the RTT of what it is told of last.
     uint32_t sackedBefore = m_board.SackedOut();
-    for (uint32_t i = packet.isDuplicate; i < packet.sackBlocks; ++i)
+    for (uint32_t i = ack.isDuplicate; i < ack.sackBlocks; ++i)
     {
         m_board.Sack(
-            m_board.Expand(blocks->begin[i]),
-            m_board.Expand(blocks->end[i]),
+            m_board.Expand(ack.blocks->begin[i]),
+            m_board.Expand(ack.blocks->end[i]),
             [&](uint64_t number, const Segment& segment) {
                 onDelivered(number, segment, summary.oldestSacked, summary.latestSacked, false);
             });
     }
     summary.sacked = m_board.SackedOut() - sackedBefore;
     m_board.AcknowledgeTo(
-        ack,
+        m_board.Expand(ack.number),
         [&](uint64_t number, const Segment& segment) {
             bool isRetransmitted = segment.Has(Segment::EVER_RETRANSMITTED);
             onDelivered(number,
                         segment,
                         summary.oldestSent,
                         summary.latestSent,
-                        isRetransmitted && IsBefore(packet, segment.sentTime));
+                        isRetransmitted && IsBefore(ack, segment.sentTime));
         },
         [&](const Segment& segment) {
             summary.ackedRetransmitted |= segment.Has(Segment::EVER_RETRANSMITTED);
             m_buffer.OnAcked(segment.length);
         });
-    summary.cumulative = static_cast<uint32_t>(ack - una);
+    summary.cumulative = static_cast<uint32_t>(m_board.Una() - una);
     return summary;
 }
 
 bool
-Sender::IsBefore(const Packet& ack, int64_t time) const
+Sender::IsBefore(const Acknowledgement& ack, int64_t time) const
 {
     // Linux tcp_skb_spurious_retrans()
-    return m_hasTimestamps && static_cast<int32_t>(ack.timestamp - TimestampClock(time)) < 0;
+    return m_hasTimestamps && static_cast<int32_t>(ack.tsEcr - TimestampClock(time)) < 0;
 }
 
 int64_t

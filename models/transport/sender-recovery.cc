@@ -24,14 +24,14 @@ Sender::DetectLoss(int64_t now)
 }
 
 void
-Sender::UpdateState(int64_t now, const AckSummary& summary, const Packet& ack)
+Sender::UpdateState(int64_t now, const AckSummary& summary, const Acknowledgement& ack)
 {
     // Linux tcp_fastretrans_alert()
     if (ack.isEce)
     {
         m_undo.Withhold();
     }
-    auto echo = m_hasTimestamps ? std::optional(ack.timestamp) : std::nullopt;
+    auto echo = m_hasTimestamps ? std::optional(ack.tsEcr) : std::nullopt;
     bool isOriginalAcked = m_undo.IsOriginalAcked(echo);
     bool isNeedless = isOriginalAcked || m_undo.IsAllDuplicate();
     if (m_board.Una() >= m_recoveryEnd)

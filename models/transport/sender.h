@@ -4,12 +4,12 @@
 #ifndef TUNNELCC_SENDER_H
 #define TUNNELCC_SENDER_H
 
+#include "acknowledgement.h"
 #include "congestion/congestion-control.h"
 #include "event/timer.h"
 #include "experiment/experiment-spec.h"
 #include "host/tcp-memory.h"
 #include "pacer.h"
-#include "path/packet.h"
 #include "prr.h"
 #include "rack.h"
 #include "rate-sampler.h"
@@ -50,21 +50,6 @@ struct SenderCounters
     uint64_t undos{0}; //!< reductions of the window taken back
 };
 
-/// Clock of TCP timestamps, ms (as in Linux). \param now ns
-constexpr uint32_t
-TimestampClock(int64_t now)
-{
-    return static_cast<uint32_t>(now / 1'000'000);
-}
-
-/// When an ACK was sent, by the clock of the end that sent it, ms. \param now ns
-constexpr uint32_t
-AckTimestamp(int64_t now, const Packet& ack)
-{
-    const uint32_t clock = TimestampClock(now);
-    return clock - static_cast<uint16_t>(clock - ack.length);
-}
-
 /**
  * Sending half of a TCP connection, after Linux 5.10 to 6.x with SACK and timestamps.
  *
@@ -100,7 +85,7 @@ class Sender
     void Close(int64_t now);
 
     /// An ACK arrived. \returns whether a writer that blocked is to be woken
-    bool OnAck(int64_t now, const Packet& ack, const SackBlocks* blocks);
+    bool OnAck(int64_t now, const Acknowledgement& ack);
 
     /// Whether the segment being sent tells the peer that its mark was heeded; true once for each.
     bool TakesCwr()
@@ -225,12 +210,9 @@ class Sender
     void CheckIdleRestart(int64_t now);
 
     // Acknowledgement
-    AckSummary ProcessAcknowledgement(int64_t now,
-                                      uint64_t ack,
-                                      const Packet& packet,
-                                      const SackBlocks* blocks);
+    AckSummary ProcessAcknowledgement(int64_t now, const Acknowledgement& ack);
     /// Whether the ACK echoes a timestamp of before `time` ns.
-    bool IsBefore(const Packet& ack, int64_t time) const;
+    bool IsBefore(const Acknowledgement& ack, int64_t time) const;
     int64_t UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo);
     bool IsAnswerToLoneSegment(const AckSummary& summary, const RateSample& rate) const;
     void RestartRto(int64_t now, const AckSummary& summary, bool wasOtherTimer);
@@ -244,7 +226,7 @@ class Sender
     // Recovery
     /// Mark what is lost by now.
     void DetectLoss(int64_t now);
-    void UpdateState(int64_t now, const AckSummary& summary, const Packet& ack);
+    void UpdateState(int64_t now, const AckSummary& summary, const Acknowledgement& ack);
     /// All that was out when the reduction began is acknowledged.
     void LeaveReduction(int64_t now, bool isNeedless);
     void UpdateRecovery(int64_t now, const AckSummary& summary, bool isOriginalAcked);

@@ -19,11 +19,11 @@ ClockedServer::ClockedServer(Cpu& cpu, const PacketCostSpec& cost, uint32_t limi
 
 // Packets come ---------------------------------------------------------------------------------
 
-bool
+void
 ClockedServer::Enqueue(int64_t now,
                        const Packet& packet,
                        uint32_t ipBytes,
-                       const SackBlocks* blocks,
+                       const PacketExtras* extras,
                        PacketHandler& handler)
 {
     ++m_counters.packets;
@@ -31,13 +31,12 @@ ClockedServer::Enqueue(int64_t now,
     {
         m_dropsAhead.Push(now);
         CountDrops(m_loop.Time());
-        return false;
+        return;
     }
     int64_t duration = DurationOf(ipBytes);
     m_freeAt = std::max(now, m_freeAt) + duration;
     m_submitted += duration;
-    Push(packet, ipBytes, blocks, handler);
-    return true;
+    Push(packet, ipBytes, extras, handler);
 }
 
 bool
@@ -58,18 +57,9 @@ ClockedServer::Admit(int64_t now)
 }
 
 void
-ClockedServer::EnqueueAlong(int64_t /* now */,
-                            const Packet& ack,
-                            const SackBlocks* blocks,
-                            PacketHandler& handler)
-{
-    Push(ack, 0, blocks, handler); // done together with the packet just taken
-}
-
-void
 ClockedServer::Push(const Packet& packet,
                     uint32_t ipBytes,
-                    const SackBlocks* blocks,
+                    const PacketExtras* extras,
                     PacketHandler& handler)
 {
     Work& work = m_work.Append();
@@ -77,9 +67,9 @@ ClockedServer::Push(const Packet& packet,
     work.packet.time = m_freeAt;
     work.handler = &handler;
     work.ipBytes = ipBytes;
-    if (packet.sackBlocks)
+    if (packet.HasExtras())
     {
-        m_blocks.Push(*blocks);
+        m_extras.Push(*extras);
     }
     if (!m_isArmed)
     {
@@ -114,14 +104,14 @@ ClockedServer::HandOver(int64_t now)
     while (!m_work.IsEmpty() && m_work.Front().packet.time <= now)
     {
         Work& work = m_work.Front(); // stays: what follows from a packet comes back in later events
-        bool hasBlocks = work.packet.sackBlocks;
+        bool hasExtras = work.packet.HasExtras();
         work.handler->OnHandled(work.packet.time,
                                 work.packet,
                                 work.ipBytes,
-                                hasBlocks ? &m_blocks.Front() : nullptr);
-        if (hasBlocks)
+                                hasExtras ? &m_extras.Front() : nullptr);
+        if (hasExtras)
         {
-            m_blocks.Pop();
+            m_extras.Pop();
         }
         m_work.Pop();
     }
@@ -169,11 +159,8 @@ ClockedServer::Busy(int64_t now) const
     for (size_t i = 0; i < m_work.Size(); ++i)
     {
         const Work& work = m_work[i];
-        if (!work.packet.ridesAlong)
-        {
-            int64_t left = work.packet.time - now;
-            busy -= std::clamp<int64_t>(left, 0, DurationOf(work.ipBytes));
-        }
+        int64_t left = work.packet.time - now;
+        busy -= std::clamp<int64_t>(left, 0, DurationOf(work.ipBytes));
     }
     return busy;
 }

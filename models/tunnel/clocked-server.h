@@ -33,15 +33,11 @@ class ClockedServer final : public ProgramQueue, private EventSource, private Cp
      */
     ClockedServer(Cpu& cpu, const PacketCostSpec& cost, uint32_t limit, int64_t slack = 0);
 
-    bool Enqueue(int64_t now,
+    void Enqueue(int64_t now,
                  const Packet& packet,
                  uint32_t ipBytes,
-                 const SackBlocks* blocks,
+                 const PacketExtras* extras,
                  PacketHandler& handler) override;
-    void EnqueueAlong(int64_t now,
-                      const Packet& ack,
-                      const SackBlocks* blocks,
-                      PacketHandler& handler) override;
 
     void CatchUp(int64_t now) override;
 
@@ -61,7 +57,7 @@ class ClockedServer final : public ProgramQueue, private EventSource, private Cp
     {
         Packet packet; //!< its time is that at which it will be done
         PacketHandler* handler;
-        uint32_t ipBytes; //!< 0 for an ACK that rides along
+        uint32_t ipBytes;
     };
 
     void Fire(int64_t now) override;
@@ -71,7 +67,7 @@ class ClockedServer final : public ProgramQueue, private EventSource, private Cp
     int64_t DurationOf(uint32_t ipBytes) const;
     void Push(const Packet& packet,
               uint32_t ipBytes,
-              const SackBlocks* blocks,
+              const PacketExtras* extras,
               PacketHandler& handler);
     void HandOver(int64_t now);
     void Begin(int64_t now);
@@ -80,14 +76,14 @@ class ClockedServer final : public ProgramQueue, private EventSource, private Cp
     const Cpu& m_cpu;
     const PacketCostSpec m_cost;
     const uint32_t m_limit;
-    const int64_t m_slack;      //!< ns
-    int64_t m_freeAt{0};        //!< when the latest packet is done, ns
-    int64_t m_submitted{0};     //!< work taken so far, ns
-    bool m_isArmed{false};      //!< an event is pending, or being run
-    Fifo<Work> m_work;          //!< what was not handed over
-    Fifo<SackBlocks> m_blocks;  //!< of those packets that have any, in the same order
-    Fifo<int64_t> m_begins;     //!< of the work for packets that wait, ns
-    Fifo<int64_t> m_dropsAhead; //!< times of drops that are still to come, ns
+    const int64_t m_slack;       //!< ns
+    int64_t m_freeAt{0};         //!< when the latest packet is done, ns
+    int64_t m_submitted{0};      //!< work taken so far, ns
+    bool m_isArmed{false};       //!< an event is pending, or being run
+    Fifo<Work> m_work;           //!< what was not handed over
+    Fifo<PacketExtras> m_extras; //!< of those packets that have any, in the same order
+    Fifo<int64_t> m_begins;      //!< of the work for packets that wait, ns
+    Fifo<int64_t> m_dropsAhead;  //!< times of drops that are still to come, ns
     ProgramQueueCounters m_counters;
 };
 

@@ -73,61 +73,47 @@ DatagramWay::DatagramWay(const OuterSizes& sizes,
 
 // The near host --------------------------------------------------------------------------------
 
-bool
-DatagramWay::Send(int64_t now, const Packet& packet, uint32_t ipBytes, const SackBlocks* blocks)
+void
+DatagramWay::Send(int64_t now, const Packet& packet, uint32_t ipBytes, const PacketExtras* extras)
 {
     m_receiver = packet.sink;
-    m_sent = now;
-    return m_near.Device().Enqueue(now, packet, ipBytes, blocks, m_entrance);
-}
-
-void
-DatagramWay::SendAlong(const Packet& ack, const SackBlocks* blocks)
-{
-    m_near.Device().EnqueueAlong(m_sent, ack, blocks, m_entrance);
+    m_near.Device().Enqueue(now, packet, ipBytes, extras, m_entrance);
 }
 
 void
 DatagramWay::Entrance::OnHandled(int64_t now,
                                  Packet& packet,
                                  uint32_t ipBytes,
-                                 const SackBlocks* blocks)
+                                 const PacketExtras* extras)
 {
-    m_way.Transmit(now, packet, ipBytes, blocks);
+    m_way.Transmit(now, packet, ipBytes, extras);
 }
 
 void
-DatagramWay::Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const SackBlocks* blocks)
+DatagramWay::Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const PacketExtras* extras)
 {
     packet.sink = &m_exit;
-    if (packet.ridesAlong)
-    {
-        if (m_isOnPath)
-        {
-            m_path.SendAlong(packet, blocks);
-        }
-        return;
-    }
     packet.isEct &= m_copiesEcn;
     const std::vector<uint32_t>& outer = m_sizes[ipBytes];
     if (outer.size() > 1)
     {
-        SendLeads(now, packet, outer);
+        SendFragments(now, packet, outer);
     }
     ++m_counters.packets;
     m_counters.bytes += outer.back();
-    m_isOnPath = m_path.Send(now, packet, outer.back(), blocks);
+    m_path.Send(now, packet, outer.back(), extras);
 }
 
 void
-DatagramWay::SendLeads(int64_t now, const Packet& packet, const std::vector<uint32_t>& outer)
+DatagramWay::SendFragments(int64_t now, const Packet& packet, const std::vector<uint32_t>& outer)
 {
-    Packet lead = packet;
-    lead.kind = PacketKind::FRAGMENT;
-    lead.sackBlocks = 0;
+    Packet fragment = packet;
+    fragment.kind = PacketKind::FRAGMENT;
+    fragment.sackBlocks = 0;
+    fragment.hasAck = false;
     for (size_t i = 0; i + 1 < outer.size(); ++i)
     {
-        m_path.Send(now, lead, outer[i]);
+        m_path.Send(now, fragment, outer[i]);
         ++m_counters.packets;
         m_counters.bytes += outer[i];
     }
@@ -137,43 +123,31 @@ DatagramWay::SendLeads(int64_t now, const Packet& packet, const std::vector<uint
 // The far host ---------------------------------------------------------------------------------
 
 uint32_t
-DatagramWay::LeadsOf(const Packet& packet) const
+DatagramWay::FragmentsOf(const Packet& packet) const
 {
     return static_cast<uint32_t>(m_sizes[IpBytes(packet, m_tcp)].size()) - 1;
 }
 
 void
-DatagramWay::Exit::Receive(int64_t now, const Packet& packet, const SackBlocks* blocks)
+DatagramWay::Exit::Receive(int64_t now, const Packet& packet, const PacketExtras* extras)
 {
-    if (packet.ridesAlong)
-    {
-        if (m_way.m_isAccepted)
-        {
-            Packet ack = packet;
-            ack.sink = m_way.m_receiver;
-            m_way.m_far.Socket().EnqueueAlong(now, ack, blocks, m_way.m_far.Host());
-        }
-        return;
-    }
-    m_way.m_isAccepted = false;
     bool isFragment = packet.kind == PacketKind::FRAGMENT;
-    uint32_t leads = isFragment ? 0 : m_way.LeadsOf(packet);
-    if (!isFragment && leads == 0)
+    uint32_t fragments = isFragment ? 0 : m_way.FragmentsOf(packet);
+    if (!isFragment && fragments == 0)
     {
-        m_way.Accept(now, packet, blocks);
+        m_way.Accept(now, packet, extras);
     }
-    else if (const auto* whole = m_way.m_reassembler.Add(packet, blocks, leads))
+    else if (const auto* whole = m_way.m_reassembler.Add(packet, extras, fragments))
     {
-        m_way.Accept(now, whole->packet, &whole->blocks);
+        m_way.Accept(now, whole->packet, &whole->extras);
     }
 }
 
 void
-DatagramWay::Accept(int64_t now, Packet packet, const SackBlocks* blocks)
+DatagramWay::Accept(int64_t now, Packet packet, const PacketExtras* extras)
 {
     packet.sink = m_receiver;
-    m_isAccepted =
-        m_far.Socket().Enqueue(now, packet, IpBytes(packet, m_tcp), blocks, m_far.Host());
+    m_far.Socket().Enqueue(now, packet, IpBytes(packet, m_tcp), extras, m_far.Host());
 }
 
 // The tunnel -----------------------------------------------------------------------------------

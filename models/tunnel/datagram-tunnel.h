@@ -29,9 +29,9 @@ class HostDelivery final : public PacketHandler
     void OnHandled(int64_t now,
                    Packet& packet,
                    uint32_t /* ipBytes */,
-                   const SackBlocks* blocks) override
+                   const PacketExtras* extras) override
     {
-        packet.sink->Receive(now, packet, blocks);
+        packet.sink->Receive(now, packet, extras);
     }
 };
 
@@ -115,11 +115,10 @@ class DatagramWay final : public PacketDevice
                 const Channel& path,
                 OuterCounters& counters);
 
-    bool Send(int64_t now,
+    void Send(int64_t now,
               const Packet& packet,
               uint32_t ipBytes,
-              const SackBlocks* blocks) override;
-    void SendAlong(const Packet& ack, const SackBlocks* blocks) override;
+              const PacketExtras* extras) override;
 
   private:
     /// Encapsulates what the near end's program has read from the device.
@@ -134,7 +133,7 @@ class DatagramWay final : public PacketDevice
         void OnHandled(int64_t now,
                        Packet& packet,
                        uint32_t ipBytes,
-                       const SackBlocks* blocks) override;
+                       const PacketExtras* extras) override;
 
       private:
         DatagramWay& m_way;
@@ -149,16 +148,18 @@ class DatagramWay final : public PacketDevice
         {
         }
 
-        void Receive(int64_t now, const Packet& packet, const SackBlocks* blocks) override;
+        void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
 
       private:
         DatagramWay& m_way;
     };
 
-    void Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const SackBlocks* blocks);
-    void SendLeads(int64_t now, const Packet& packet, const std::vector<uint32_t>& outer);
-    void Accept(int64_t now, Packet packet, const SackBlocks* blocks);
-    uint32_t LeadsOf(const Packet& packet) const;
+    void Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const PacketExtras* extras);
+    /// Send all fragments of a packet but the last.
+    void SendFragments(int64_t now, const Packet& packet, const std::vector<uint32_t>& outer);
+    void Accept(int64_t now, Packet packet, const PacketExtras* extras);
+    /// How many fragments come before the last one of a packet.
+    uint32_t FragmentsOf(const Packet& packet) const;
 
     const OuterSizes& m_sizes;
     const TcpSpec& m_tcp;
@@ -170,9 +171,6 @@ class DatagramWay final : public PacketDevice
     PacketSink* m_receiver{nullptr}; //!< on the far host
     Entrance m_entrance{*this};
     Exit m_exit{*this};
-    int64_t m_sent{0};         //!< when the latest packet entered, ns
-    bool m_isOnPath{false};    //!< the latest packet encapsulated was not lost at once
-    bool m_isAccepted{false};  //!< the latest packet from the path came to the far program
     Reassembler m_reassembler; // the largest by far, and little used: last
 };
 

@@ -8,65 +8,49 @@
 namespace tunnelcc
 {
 
-bool
+void
 PacketServer::Enqueue(int64_t now,
                       const Packet& packet,
                       uint32_t ipBytes,
-                      const SackBlocks* blocks,
+                      const PacketExtras* extras,
                       PacketHandler& handler)
 {
     ++m_counters.packets;
     if (IsFree() && !m_isBusy)
     {
         Packet handled = packet;
-        handler.OnHandled(now, handled, ipBytes, blocks);
-        return true;
+        handler.OnHandled(now, handled, ipBytes, extras);
+        return;
     }
     if (!m_isBusy)
     {
-        Push(packet, ipBytes, blocks, handler);
+        Push(packet, ipBytes, extras, handler);
         Begin(now);
-        return true;
+        return;
     }
     if (m_waiting >= m_limit)
     {
         ++m_counters.drops;
-        return false;
-    }
-    Push(packet, ipBytes, blocks, handler);
-    ++m_waiting;
-    m_counters.maxWaiting = std::max(m_counters.maxWaiting, m_waiting);
-    return true;
-}
-
-void
-PacketServer::EnqueueAlong(int64_t now,
-                           const Packet& ack,
-                           const SackBlocks* blocks,
-                           PacketHandler& handler)
-{
-    if (m_work.IsEmpty())
-    {
-        Packet handled = ack;
-        handler.OnHandled(now, handled, 0, blocks); // as was the packet that it rides in
         return;
     }
-    Push(ack, 0, blocks, handler);
+    Push(packet, ipBytes, extras, handler);
+    ++m_waiting;
+    m_counters.maxWaiting = std::max(m_counters.maxWaiting, m_waiting);
 }
 
 void
 PacketServer::Push(const Packet& packet,
                    uint32_t ipBytes,
-                   const SackBlocks* blocks,
+                   const PacketExtras* extras,
                    PacketHandler& handler)
 {
     Work& work = m_work.Append();
     work.packet = packet;
     work.handler = &handler;
     work.ipBytes = ipBytes;
-    if (packet.sackBlocks)
+    if (packet.HasExtras())
     {
-        m_blocks.Push(*blocks);
+        m_extras.Push(*extras);
     }
 }
 
@@ -81,14 +65,14 @@ void
 PacketServer::HandleNext(int64_t now)
 {
     Work& work = m_work.Front(); // stays: what follows from a packet comes back in later events
-    if (!work.packet.sackBlocks)
+    bool hasExtras = work.packet.HasExtras();
+    work.handler->OnHandled(now,
+                            work.packet,
+                            work.ipBytes,
+                            hasExtras ? &m_extras.Front() : nullptr);
+    if (hasExtras)
     {
-        work.handler->OnHandled(now, work.packet, work.ipBytes, nullptr);
-    }
-    else
-    {
-        work.handler->OnHandled(now, work.packet, work.ipBytes, &m_blocks.Front());
-        m_blocks.Pop();
+        m_extras.Pop();
     }
     m_work.Pop();
 }
@@ -97,10 +81,6 @@ void
 PacketServer::OnComputed(int64_t now)
 {
     HandleNext(now);
-    while (!m_work.IsEmpty() && m_work.Front().packet.ridesAlong)
-    {
-        HandleNext(now);
-    }
     if (!m_isBlocked)
     {
         GoOn(now);

@@ -38,15 +38,11 @@ class PacketServer final : public ProgramQueue, private CpuUser
     PacketServer(const PacketServer&) = delete;
     PacketServer& operator=(const PacketServer&) = delete;
 
-    bool Enqueue(int64_t now,
+    void Enqueue(int64_t now,
                  const Packet& packet,
                  uint32_t ipBytes,
-                 const SackBlocks* blocks,
+                 const PacketExtras* extras,
                  PacketHandler& handler) override;
-    void EnqueueAlong(int64_t now,
-                      const Packet& ack,
-                      const SackBlocks* blocks,
-                      PacketHandler& handler) override;
 
     /// Begin no more packets, because of the one just handled, or before any came.
     void Block()
@@ -96,7 +92,7 @@ class PacketServer final : public ProgramQueue, private CpuUser
 
     void Push(const Packet& packet,
               uint32_t ipBytes,
-              const SackBlocks* blocks,
+              const PacketExtras* extras,
               PacketHandler& handler);
     void Begin(int64_t now);
     void GoOn(int64_t now);
@@ -106,8 +102,8 @@ class PacketServer final : public ProgramQueue, private CpuUser
     CpuThread& m_thread;
     const PacketCostSpec m_cost;
     const uint32_t m_limit;
-    Fifo<Work> m_work;         //!< the first is being done, if any is
-    Fifo<SackBlocks> m_blocks; //!< of those packets that have any, in the same order
+    Fifo<Work> m_work;           //!< the first is being done, if any is
+    Fifo<PacketExtras> m_extras; //!< of those packets that have any, in the same order
     uint32_t m_waiting{0};
     bool m_isBusy{false};    //!< a packet is being handled, or must not be
     bool m_isBlocked{false}; //!< until Unblock()

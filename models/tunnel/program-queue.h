@@ -21,13 +21,13 @@ class PacketHandler
      * The CPU is done with a packet.
      * \param now ns
      * \param packet the packet, for the handler to change
-     * \param ipBytes its size, 0 for an ACK that rides along
-     * \param blocks its SACK blocks, if it has any
+     * \param ipBytes its size
+     * \param extras what goes with it, if Packet::HasExtras()
      */
     virtual void OnHandled(int64_t now,
                            Packet& packet,
                            uint32_t ipBytes,
-                           const SackBlocks* blocks) = 0;
+                           const PacketExtras* extras) = 0;
 };
 
 /// Counts since the simulation began.
@@ -52,21 +52,14 @@ class ProgramQueue
      * \param now ns
      * \param packet the packet
      * \param ipBytes its size
-     * \param blocks its SACK blocks, if it has any
+     * \param extras what goes with it, if Packet::HasExtras()
      * \param handler who goes on with it
-     * \returns whether there was room for it
      */
-    virtual bool Enqueue(int64_t now,
+    virtual void Enqueue(int64_t now,
                          const Packet& packet,
                          uint32_t ipBytes,
-                         const SackBlocks* blocks,
+                         const PacketExtras* extras,
                          PacketHandler& handler) = 0;
-
-    /// Take an ACK that rides in the header of the packet just taken.
-    virtual void EnqueueAlong(int64_t now,
-                              const Packet& ack,
-                              const SackBlocks* blocks,
-                              PacketHandler& handler) = 0;
 
     /// Bring up to date what can be read here, and what follows from packets that are done.
     virtual void CatchUp(int64_t now) = 0;

@@ -15,45 +15,46 @@ namespace tunnelcc
 /**
  * Puts packets together that came in fragments, in any order (RFC 791, section 3.2).
  *
- * Of a packet's fragments all but the last are of kind FRAGMENT; they bear its marks (segment,
- * timestamp, window), which stand for the IP identification. A packet of which a fragment was lost
- * is forgotten once a later one takes its place, which stands for the reassembly timer.
+ * Of a packet's fragments all but the last are of kind FRAGMENT; they bear its number and
+ * timestamps (or what an ACK has in their place), which stand for the IP identification. A packet
+ * of which a fragment was lost is forgotten once a later one takes its place, which stands for the
+ * reassembly timer.
  */
 class Reassembler
 {
   public:
-    /// A packet and its SACK blocks.
+    /// A packet and what goes with it.
     struct Whole
     {
         Packet packet;
-        SackBlocks blocks;
+        PacketExtras extras;
     };
 
     /**
      * A fragment arrived.
      * \param fragment FRAGMENT, or the packet itself as the last
-     * \param blocks its SACK blocks, if it has any
-     * \param leads how many FRAGMENTs the packet has
+     * \param extras what goes with it, if Packet::HasExtras()
+     * \param fragments how many FRAGMENTs the packet has
      * \returns the packet if it is complete now, else null; valid until the next call
      */
-    const Whole* Add(const Packet& fragment, const SackBlocks* blocks, uint32_t leads)
+    const Whole* Add(const Packet& fragment, const PacketExtras* extras, uint32_t fragments)
     {
         Partial& partial = Find(fragment);
         if (fragment.kind == PacketKind::FRAGMENT)
         {
-            ++partial.leads;
+            ++partial.fragments;
         }
         else
         {
             partial.hasLast = true;
-            partial.needed = leads;
+            partial.needed = fragments;
             partial.whole.packet = fragment;
-            if (fragment.sackBlocks)
+            if (fragment.HasExtras())
             {
-                partial.whole.blocks = *blocks;
+                partial.whole.extras = *extras;
             }
         }
-        if (!partial.hasLast || partial.leads < partial.needed)
+        if (!partial.hasLast || partial.fragments < partial.needed)
         {
             return nullptr;
         }
@@ -68,15 +69,15 @@ class Reassembler
     {
         Whole whole{};
         Packet key{};
-        uint32_t leads{0};  //!< FRAGMENTs that came
-        uint32_t needed{0}; //!< and how many there are
+        uint32_t fragments{0}; //!< FRAGMENTs that came
+        uint32_t needed{0};    //!< and how many there are
         bool hasLast{false};
         bool isUsed{false};
     };
 
     static bool IsSame(const Packet& a, const Packet& b)
     {
-        return a.segment == b.segment && a.timestamp == b.timestamp && a.window == b.window;
+        return a.segment == b.segment && a.tsVal == b.tsVal && a.tsEcr == b.tsEcr;
     }
 
     /// The packet that a fragment belongs to.
@@ -86,7 +87,7 @@ class Reassembler
         if (!partial.isUsed || !IsSame(partial.key, fragment))
         {
             partial.key = fragment;
-            partial.leads = 0;
+            partial.fragments = 0;
             partial.hasLast = false;
             partial.isUsed = true;
         }

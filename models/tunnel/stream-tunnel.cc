@@ -12,26 +12,26 @@ namespace tunnelcc
 // Packets in the stream ------------------------------------------------------------------------
 
 void
-PacketLog::Push(const Entry& entry, const SackBlocks* blocks)
+PacketLog::Push(const Entry& entry, const PacketExtras* extras)
 {
     m_entries.Push(entry);
-    if (entry.packet.sackBlocks)
+    if (entry.packet.HasExtras())
     {
-        m_blocks.Push(*blocks);
+        m_extras.Push(*extras);
     }
 }
 
-const SackBlocks*
+const PacketExtras*
 PacketLog::Pop()
 {
-    bool hasBlocks = m_entries.Front().packet.sackBlocks > 0;
+    bool hasExtras = m_entries.Front().packet.HasExtras();
     m_entries.Pop();
-    if (!hasBlocks)
+    if (!hasExtras)
     {
         return nullptr;
     }
-    m_latest = m_blocks.Front();
-    m_blocks.Pop();
+    m_latest = m_extras.Front();
+    m_extras.Pop();
     return &m_latest;
 }
 
@@ -81,28 +81,24 @@ StreamTunnelEnd::ShakeHands(int64_t now)
 
 // Host → carrier -------------------------------------------------------------------------------
 
-bool
-StreamTunnelEnd::Send(int64_t now, const Packet& packet, uint32_t ipBytes, const SackBlocks* blocks)
+void
+StreamTunnelEnd::Send(int64_t now,
+                      const Packet& packet,
+                      uint32_t ipBytes,
+                      const PacketExtras* extras)
 {
-    m_sent = now;
-    return m_device.Enqueue(now, packet, ipBytes, blocks, *this);
+    m_device.Enqueue(now, packet, ipBytes, extras, *this);
 }
 
 void
-StreamTunnelEnd::SendAlong(const Packet& ack, const SackBlocks* blocks)
+StreamTunnelEnd::OnHandled(int64_t now,
+                           Packet& packet,
+                           uint32_t ipBytes,
+                           const PacketExtras* extras)
 {
-    m_device.EnqueueAlong(m_sent, ack, blocks, *this);
-}
-
-void
-StreamTunnelEnd::OnHandled(int64_t now, Packet& packet, uint32_t ipBytes, const SackBlocks* blocks)
-{
-    if (!packet.ridesAlong)
-    {
-        Frame(ipBytes);
-    }
-    m_out.Push({packet, m_framed, ipBytes}, blocks);
-    if (!packet.ridesAlong && !WriteOn(now))
+    Frame(ipBytes);
+    m_out.Push({packet, m_framed, ipBytes}, extras);
+    if (!WriteOn(now))
     {
         m_device.Block();
     }
@@ -192,12 +188,9 @@ StreamTunnelEnd::ReadFrame(int64_t now)
 void
 StreamTunnelEnd::Deliver(int64_t now)
 {
-    do
-    {
-        Packet packet = m_in.Front().packet;
-        const SackBlocks* blocks = m_in.Pop();
-        packet.sink->Receive(now, packet, blocks);
-    } while (!m_in.IsEmpty() && m_in.Front().packet.ridesAlong);
+    Packet packet = m_in.Front().packet;
+    const PacketExtras* extras = m_in.Pop();
+    packet.sink->Receive(now, packet, extras);
 }
 
 void

@@ -26,12 +26,12 @@ class PacketLog
     struct Entry
     {
         Packet packet;
-        uint64_t end;     //!< stream offset just past it
-        uint32_t ipBytes; //!< 0 for an ACK that rides along with the packet before it
+        uint64_t end; //!< stream offset just past it
+        uint32_t ipBytes;
     };
 
-    /// Append a packet. \param blocks its SACK blocks, if it has any
-    void Push(const Entry& entry, const SackBlocks* blocks);
+    /// Append a packet. \param extras what goes with it, if Packet::HasExtras()
+    void Push(const Entry& entry, const PacketExtras* extras);
 
     bool IsEmpty() const
     {
@@ -44,13 +44,13 @@ class PacketLog
         return m_entries.Front();
     }
 
-    /// Take the first packet. \returns where its SACK blocks are, or null; valid until Push()
-    const SackBlocks* Pop();
+    /// Take the first packet. \returns what goes with it, or null; valid until the next Pop()
+    const PacketExtras* Pop();
 
   private:
     Fifo<Entry> m_entries;
-    Fifo<SackBlocks> m_blocks; //!< of those packets that have any, in the same order
-    SackBlocks m_latest{};
+    Fifo<PacketExtras> m_extras; //!< of those packets that have any, in the same order
+    PacketExtras m_latest{};
 };
 
 /**
@@ -82,11 +82,10 @@ class StreamTunnelEnd final : public PacketDevice,
                     PacketLog& out,
                     PacketLog& in);
 
-    bool Send(int64_t now,
+    void Send(int64_t now,
               const Packet& packet,
               uint32_t ipBytes,
-              const SackBlocks* blocks) override;
-    void SendAlong(const Packet& ack, const SackBlocks* blocks) override;
+              const PacketExtras* extras) override;
 
     /// The queue in front of the program.
     const PacketServer& Device() const
@@ -103,7 +102,7 @@ class StreamTunnelEnd final : public PacketDevice,
     void OnHandled(int64_t now,
                    Packet& packet,
                    uint32_t ipBytes,
-                   const SackBlocks* blocks) override;
+                   const PacketExtras* extras) override;
     void Frame(uint32_t ipBytes);
     bool WriteOn(int64_t now);
 
@@ -124,7 +123,6 @@ class StreamTunnelEnd final : public PacketDevice,
     std::vector<uint32_t> m_writes; //!< of the packet being written: bytes left of each write
     size_t m_write{0};              //!< which of them is next
     uint64_t m_framed{0};           //!< stream offset after the latest packet framed
-    int64_t m_sent{0};              //!< when the latest packet came to the device, ns
     bool m_isOpen{false};           //!< the handshake is over
     bool m_isDecapsulating{false};  //!< the CPU has a packet that was read
 };

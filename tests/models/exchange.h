@@ -29,8 +29,20 @@ struct Transmission
 {
     int64_t time;
     Packet packet;
-    SackBlocks blocks;
+    PacketExtras extras;
     bool isLost;
+
+    /// Whether it is an ACK, or carries one.
+    bool HasAck() const
+    {
+        return packet.kind == PacketKind::ACK || packet.hasAck;
+    }
+
+    /// \pre HasAck()
+    Acknowledgement Ack() const
+    {
+        return Acknowledgement::Of(time, packet, &extras);
+    }
 };
 
 /// One direction between two endpoints, as long as it is told.
@@ -77,10 +89,10 @@ class Wire final : public PacketSink
         m_marks.insert(number);
     }
 
-    void Receive(int64_t now, const Packet& packet, const SackBlocks* blocks) override
+    void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override
     {
         const bool isLost = IsLost(packet);
-        log.push_back({now, packet, blocks ? *blocks : SackBlocks{}, isLost});
+        log.push_back({now, packet, extras ? *extras : PacketExtras{}, isLost});
         if (isLost)
         {
             return;
@@ -98,33 +110,34 @@ class Wire final : public PacketSink
         ns3::Simulator::Schedule(
             ns3::NanoSeconds(m_delay + hold),
             [this, sent = log.back(), at = now + m_delay + hold] {
-                const bool hasBlocks = sent.packet.sackBlocks > 0;
-                m_sink->Receive(at, sent.packet, hasBlocks ? &sent.blocks : nullptr);
+                m_sink->Receive(at, sent.packet, sent.packet.HasExtras() ? &sent.extras : nullptr);
             });
     }
 
     /**
-     * What was sent of one kind from `begin` ns on, as "number@ms", space between. ACKs show the
-     * segment expected next and their SACK blocks, "4[6-8)"; a D-SACK is "4[D2-3)".
+     * What was sent of one kind from `begin` ns on, as "number@ms", space between. ACKs, those in
+     * data packets as well, show the segment expected next and their SACK blocks, "4[6-8)"; a
+     * D-SACK is "4[D2-3)".
      */
     std::string Show(PacketKind kind, int64_t begin = 0, int64_t end = INT64_MAX) const
     {
+        const bool isOfAcks = kind == PacketKind::ACK;
         std::ostringstream text;
         for (const Transmission& sent : log)
         {
-            if (sent.packet.kind != kind || sent.time < begin || sent.time >= end)
+            const bool isShown = isOfAcks ? sent.HasAck() : sent.packet.kind == kind;
+            if (!isShown || sent.time < begin || sent.time >= end)
             {
                 continue;
             }
             text << (text.tellp() > 0 ? " " : "");
-            if (kind == PacketKind::DATA || kind == PacketKind::ACK)
+            if (kind == PacketKind::DATA)
             {
                 text << sent.packet.segment;
             }
-            for (uint32_t i = 0; i < sent.packet.sackBlocks; ++i)
+            else if (isOfAcks)
             {
-                text << (i == 0 && sent.packet.isDuplicate ? "[D" : "[") << sent.blocks.begin[i]
-                     << "-" << sent.blocks.end[i] << ")";
+                ShowAck(text, sent.Ack());
             }
             text << "@" << static_cast<double>(sent.time) / MS;
         }
@@ -158,6 +171,16 @@ class Wire final : public PacketSink
     std::vector<Transmission> log;
 
   private:
+    static void ShowAck(std::ostringstream& text, const Acknowledgement& ack)
+    {
+        text << ack.number;
+        for (uint32_t i = 0; i < ack.sackBlocks; ++i)
+        {
+            text << (i == 0 && ack.isDuplicate ? "[D" : "[") << ack.blocks->begin[i] << "-"
+                 << ack.blocks->end[i] << ")";
+        }
+    }
+
     bool IsLost(const Packet& packet)
     {
         if (m_kindLosses[packet.kind] > 0)

@@ -40,12 +40,12 @@ class RandomLossTest : public SimulationTestCase
 
     void DoRun() override
     {
-        RandomLoss loss(m_p, LossStream(3));
+        PacketSampler loss(m_p, LossStream(3));
         std::vector<int64_t> gaps(LOSSES);
         int64_t packets = 0;
         for (int64_t& gap : gaps)
         {
-            while (!loss.Lose())
+            while (!loss.PicksNext())
             {
                 ++gap;
             }
@@ -127,11 +127,11 @@ class NoLossTest : public SimulationTestCase
   private:
     static std::vector<bool> Draw(double probability, uint64_t seed)
     {
-        RandomLoss loss(probability, LossStream(seed));
+        PacketSampler loss(probability, LossStream(seed));
         std::vector<bool> lost;
         for (int i = 0; i < 10'000; ++i)
         {
-            lost.push_back(loss.Lose());
+            lost.push_back(loss.PicksNext());
         }
         return lost;
     }
@@ -196,11 +196,11 @@ class GilbertElliottTest : public SimulationTestCase
     {
         LinkSpec spec;
         spec.gilbertElliott = m_spec;
-        RandomLoss loss(spec, LossStream(5));
+        PacketSampler loss(spec, LossStream(5));
         std::vector<bool> lost;
         for (int i = 0; i < PACKETS; ++i)
         {
-            lost.push_back(loss.Lose());
+            lost.push_back(loss.PicksNext());
         }
         // Stationary probability of the bad state, and how fast the chain forgets.
         const double bad = m_spec.p / (m_spec.p + m_spec.r);

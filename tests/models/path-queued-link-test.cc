@@ -14,7 +14,7 @@
 #include <deque>
 #include <random>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace
@@ -28,19 +28,21 @@ constexpr uint32_t SENDERS = 5;
 class Destination final : public PacketSink
 {
   public:
-    void Receive(int64_t now, const Packet& packet, const SackBlocks* blocks) override
+    void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override
     {
-        arrivals.emplace_back(now, packet.segment, packet.kind == PacketKind::ACK);
-        bytes += packet.kind == PacketKind::ACK ? 0 : packet.length;
+        arrivals.emplace_back(now, packet.segment);
+        bytes += packet.length;
         marks += packet.isCe;
-        areBlocksRight &= (packet.sackBlocks > 0) == (blocks != nullptr) &&
-                          (!blocks || blocks->begin[0] == packet.segment);
+        if (packet.HasExtras())
+        {
+            areExtrasRight &= extras->ackNumber == packet.segment;
+        }
     }
 
-    std::vector<std::tuple<int64_t, uint32_t, bool>> arrivals; //!< time, number, rides along
+    std::vector<std::pair<int64_t, uint32_t>> arrivals; //!< time, number
     uint64_t bytes{0};
     uint64_t marks{0};
-    bool areBlocksRight{true};
+    bool areExtrasRight{true};
 };
 
 /// What a direction did with random packets.
@@ -56,8 +58,6 @@ struct Outcome
     std::deque<Destination> sinks;
     uint64_t sent{0};
     uint64_t sentBytes{0};
-    uint64_t refused{0};
-    uint64_t refusedBytes{0};
     uint64_t mostWaiting{0};
     std::vector<uint64_t> waiting;
     std::vector<double> served;
@@ -90,7 +90,7 @@ class QueuedLinkTestCase : public SimulationTestCase
         return spec;
     }
 
-    /// Send random packets, some with an ACK along, from senders with delays of their own.
+    /// Send random packets, some with an ACK, from senders with delays of their own.
     static void Send(Outcome& outcome, uint32_t packets, uint32_t seed)
     {
         std::mt19937 random(seed);
@@ -112,10 +112,9 @@ class QueuedLinkTestCase : public SimulationTestCase
             packet.segment = number;
             packet.length = 40 + random() % 1'461;
             packet.isEct = random() % 2;
-            packet.sackBlocks = random() % 3;
-            const bool hasAck = random() % 4 == 0;
-            At(now, [&outcome, &channels, packet, now, sender, hasAck] {
-                SendOne(outcome, channels[sender], packet, now, hasAck);
+            packet.hasAck = random() % 4 == 0;
+            At(now, [&outcome, &channels, packet, now, sender] {
+                SendOne(outcome, channels[sender], packet, now);
             });
         }
         ns3::Simulator::Run();
@@ -124,39 +123,24 @@ class QueuedLinkTestCase : public SimulationTestCase
         outcome.served.push_back(link.ServedBytes(now + 10 * SECOND));
     }
 
-    static uint64_t Count(const Outcome& outcome, bool isAck)
+    static uint64_t Count(const Outcome& outcome)
     {
         uint64_t count = 0;
         for (const Destination& sink : outcome.sinks)
         {
-            count += std::count_if(sink.arrivals.begin(), sink.arrivals.end(), [isAck](auto& a) {
-                return std::get<2>(a) == isAck;
-            });
+            count += sink.arrivals.size();
         }
         return count;
     }
 
   private:
-    static void SendOne(Outcome& outcome,
-                        Channel& channel,
-                        const Packet& packet,
-                        int64_t now,
-                        bool hasAck)
+    static void SendOne(Outcome& outcome, Channel& channel, const Packet& packet, int64_t now)
     {
-        const SackBlocks blocks{{packet.segment}, {packet.segment + 1}};
+        PacketExtras extras{};
+        extras.ackNumber = packet.segment;
         ++outcome.sent;
         outcome.sentBytes += packet.length;
-        if (!channel.Send(now, packet, packet.length, &blocks))
-        {
-            ++outcome.refused;
-            outcome.refusedBytes += packet.length;
-        }
-        else if (hasAck)
-        {
-            Packet ack = packet;
-            ack.kind = PacketKind::ACK;
-            channel.SendAlong(ack, &blocks);
-        }
+        channel.Send(now, packet, packet.length, &extras);
         Bottleneck& link = *outcome.direction.GetBottleneck();
         outcome.waiting.push_back(link.WaitingBytes(now));
         outcome.served.push_back(link.ServedBytes(now));
@@ -231,21 +215,20 @@ class ConservationTest : public QueuedLinkTestCase
         Outcome outcome(m_spec);
         Send(outcome, 20'000, 2);
         Bottleneck& link = *outcome.direction.GetBottleneck();
-        const uint64_t arrived = Count(outcome, false);
+        const uint64_t arrived = Count(outcome);
         uint64_t arrivedBytes = 0;
         uint64_t marks = 0;
         for (const Destination& sink : outcome.sinks)
         {
             arrivedBytes += sink.bytes;
             marks += sink.marks;
-            NS_TEST_EXPECT_MSG_EQ(sink.areBlocksRight, true, "SACK blocks");
+            NS_TEST_EXPECT_MSG_EQ(sink.areExtrasRight, true, "extras");
             CheckOrder(sink);
         }
         NS_TEST_EXPECT_MSG_EQ(outcome.waiting.back(), 0, "nothing waits in the end");
         NS_TEST_EXPECT_MSG_EQ(outcome.sent, arrived + link.Drops(), "packets");
         NS_TEST_EXPECT_MSG_EQ(outcome.served.back(), arrivedBytes, "bytes served have arrived");
         NS_TEST_EXPECT_MSG_LT(arrivedBytes, outcome.sentBytes, "some were dropped");
-        NS_TEST_EXPECT_MSG_LT_OR_EQ(outcome.refused, link.Drops(), "drops known at once");
         NS_TEST_EXPECT_MSG_EQ((marks > 0 && link.Marks().value() >= marks), true, "marks");
         if (m_spec.bufferBytes)
         {
@@ -256,15 +239,14 @@ class ConservationTest : public QueuedLinkTestCase
         CheckRepeats(outcome);
     }
 
-    /// A sender's packets keep their order, and an ACK comes with the packet it rode on.
+    /// A sender's packets keep their order.
     void CheckOrder(const Destination& sink)
     {
         int64_t latestTime = 0;
         uint32_t latest = 0;
-        for (const auto& [time, number, ridesAlong] : sink.arrivals)
+        for (const auto& [time, number] : sink.arrivals)
         {
-            const bool fits = ridesAlong ? number == latest && time == latestTime
-                                         : number > latest && time >= latestTime;
+            const bool fits = number > latest && time >= latestTime;
             NS_TEST_ASSERT_MSG_EQ(fits, true, "packet " << number);
             latest = number;
             latestTime = time;

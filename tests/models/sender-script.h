@@ -87,19 +87,19 @@ class SenderScript final : public SegmentOutput
     void Ack(int64_t time, uint32_t next, Blocks sacks = {})
     {
         RunUntil(time);
-        Packet ack{};
-        ack.kind = PacketKind::ACK;
-        ack.segment = next;
-        ack.window = WINDOW;
-        ack.timestamp = TimestampClock(time - m_rtt);
         SackBlocks blocks{};
+        Acknowledgement ack;
+        ack.number = next;
+        ack.window = WINDOW;
+        ack.tsEcr = TimestampClock(time - m_rtt);
+        ack.blocks = &blocks;
         for (const auto& [begin, end] : sacks)
         {
             blocks.begin[ack.sackBlocks] = begin;
             blocks.end[ack.sackBlocks] = end;
             ++ack.sackBlocks;
         }
-        sender.OnAck(time, ack, &blocks);
+        sender.OnAck(time, ack);
     }
 
     void SendSegment(int64_t now, uint64_t number, const Segment&) override

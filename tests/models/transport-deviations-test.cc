@@ -103,8 +103,8 @@ class FirstWindowTest : public SimulationTestCase
         exchange.Connect();
         RunUntil(200 * MS);
         ns3::Simulator::Destroy();
-        return std::to_string(exchange.toServer.log.front().packet.window) + " " +
-               std::to_string(exchange.toClient.log.front().packet.window);
+        return std::to_string(exchange.toServer.log.front().packet.synWindow) + " " +
+               std::to_string(exchange.toClient.log.front().packet.synWindow);
     }
 
     void DoRun() override
@@ -131,12 +131,12 @@ class SackMemoryTest : public SimulationTestCase
         data.segment = number;
         data.length = 1'448;
         m_receiver.OnData(data);
-        Packet ack{};
-        const SackBlocks* blocks = m_receiver.FillAck(ack);
+        Acknowledgement ack;
+        m_receiver.Describe(ack);
         std::ostringstream text;
         for (uint32_t i = 0; i < ack.sackBlocks; ++i)
         {
-            text << "[" << blocks->begin[i] << "-" << blocks->end[i] << ")";
+            text << "[" << ack.blocks->begin[i] << "-" << ack.blocks->end[i] << ")";
         }
         return text.str();
     }
@@ -282,12 +282,11 @@ class AnnouncedReductionTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ(script.sender.TakesCwr(), false, "tcp_ecn_queue_cwr() in Linux");
         auto sent = static_cast<uint32_t>(script.sender.Board().Nxt());
         script.Ack(300 * MS, sent);
-        Packet echo{};
-        echo.kind = PacketKind::ACK;
-        echo.segment = sent;
+        Acknowledgement echo;
+        echo.number = sent;
         echo.window = 1 << 30;
         echo.isEce = true;
-        script.sender.OnAck(301 * MS, echo, nullptr);
+        script.sender.OnAck(301 * MS, echo);
         NS_TEST_EXPECT_MSG_EQ((script.sender.State().caState == CaState::CWR), true, "a mark");
         NS_TEST_EXPECT_MSG_EQ(script.sender.TakesCwr(), true, "told");
     }

@@ -459,9 +459,9 @@ class EcnEchoTest : public SimulationTestCase
         std::ostringstream text;
         for (const Transmission& sent : exchange.toClient.log)
         {
-            if (sent.packet.kind == PacketKind::ACK && sent.time >= begin)
+            if (sent.HasAck() && sent.time >= begin)
             {
-                text << (text.tellp() > 0 ? " " : "") << sent.packet.segment
+                text << (text.tellp() > 0 ? " " : "") << sent.Ack().number
                      << (sent.packet.isEce ? "E@" : "@") << sent.time / MS;
             }
         }
@@ -544,7 +544,7 @@ class PiggybackTest : public SimulationTestCase
         RunUntil(1'000 * MS);
         NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Data(), "0@150", "the answer");
         NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Acks(), "1@150", "an ACK");
-        NS_TEST_EXPECT_MSG_EQ(+exchange.toClient.log.back().packet.ridesAlong, 1, "in its header");
+        NS_TEST_EXPECT_MSG_EQ(+exchange.toClient.log.back().packet.hasAck, 1, "in its header");
         NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.Wire().acks, 0, "no packet of its own");
         NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetReceiver().TotalRead(), 500, "read");
         NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Board().PacketsOut(), 0, "acked");

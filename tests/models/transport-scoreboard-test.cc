@@ -484,8 +484,8 @@ class WindowUnitTest : public ns3::TestCase
         Packet packet{};
         packet.length = length;
         receiver.OnData(packet);
-        Packet ack{};
-        receiver.FillAck(ack);
+        Acknowledgement ack;
+        receiver.Describe(ack);
         return ack.window;
     }
 
@@ -579,14 +579,15 @@ class ReceiverTest : public ns3::TestCase
 
     void CheckAck(Receiver& receiver, uint64_t number, bool isDuplicate)
     {
-        Packet ack{};
-        const SackBlocks* blocks = receiver.FillAck(ack);
-        NS_TEST_EXPECT_MSG_EQ(ack.segment, m_next, "cumulative");
+        Acknowledgement ack;
+        receiver.Describe(ack);
+        const SackBlocks* blocks = ack.blocks;
+        NS_TEST_EXPECT_MSG_EQ(ack.number, m_next, "cumulative");
         const uint64_t edge = receiver.Received() + ack.window;
         NS_TEST_EXPECT_MSG_GT_OR_EQ(edge, m_edge, "the window's edge never moves left");
         NS_TEST_EXPECT_MSG_LT_OR_EQ(edge, receiver.TotalRead() + (1 << 20), "the buffer's size");
         m_edge = edge;
-        NS_TEST_EXPECT_MSG_EQ(static_cast<bool>(ack.isDuplicate), isDuplicate, "D-SACK");
+        NS_TEST_EXPECT_MSG_EQ(ack.isDuplicate, isDuplicate, "D-SACK");
         uint32_t first = 0;
         if (isDuplicate)
         {
@@ -602,7 +603,7 @@ class ReceiverTest : public ns3::TestCase
             NS_TEST_EXPECT_MSG_EQ(std::count(runs.begin(), runs.end(), block), 1, "a whole run");
             NS_TEST_EXPECT_MSG_EQ(reported.insert(block).second, true, "reported once");
         }
-        NS_TEST_EXPECT_MSG_LT_OR_EQ(+ack.sackBlocks, 3, "room beside timestamps");
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(ack.sackBlocks, 3, "room beside timestamps");
         if (!isDuplicate && number > m_next)
         {
             const bool isLatest = blocks->begin[0] <= number && number < blocks->end[0];

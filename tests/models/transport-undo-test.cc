@@ -204,9 +204,9 @@ class MarkedUndoTest : public SimulationTestCase
         RunUntil(210 * MS);
         Packet echo{};
         echo.kind = PacketKind::ACK;
-        echo.segment = 5;
+        echo.ackNumber = 5;
         echo.window = 1 << 20;
-        echo.timestamp = 100;
+        echo.tsEcr = 100;
         echo.isEce = true;
         exchange.client.tcp.Receive(210 * MS, echo, nullptr);
         RunUntil(1'000 * MS);

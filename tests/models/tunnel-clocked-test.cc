@@ -30,7 +30,7 @@ struct Offer
 {
     int64_t time;
     uint32_t ipBytes;
-    bool hasAck; //!< with SACK blocks, in its header
+    bool hasAck; //!< in its header
 };
 
 /// What a program did.
@@ -40,7 +40,7 @@ struct Record
     {
         int64_t time;
         uint32_t segment;
-        uint32_t firstBlock; //!< 0: none
+        uint32_t ackNumber; //!< 0: none
         bool operator==(const Note&) const = default;
     };
 
@@ -62,9 +62,9 @@ class NoteTaker final : public PacketHandler
     void OnHandled(int64_t now,
                    Packet& packet,
                    uint32_t /* ipBytes */,
-                   const SackBlocks* blocks) override
+                   const PacketExtras* extras) override
     {
-        m_record.notes.push_back({now, packet.segment, blocks ? blocks->begin[0] : 0});
+        m_record.notes.push_back({now, packet.segment, packet.hasAck ? extras->ackNumber : 0});
     }
 
   private:
@@ -155,15 +155,10 @@ class ProgramTest : public SimulationTestCase
         Packet packet{};
         packet.kind = PacketKind::DATA;
         packet.segment = number;
-        bool fits = program.Enqueue(offer.time, packet, offer.ipBytes, nullptr, handler);
-        if (fits && offer.hasAck)
-        {
-            packet.kind = PacketKind::ACK;
-            packet.ridesAlong = true;
-            packet.sackBlocks = 1;
-            SackBlocks blocks{{1000 + number}, {2000}};
-            program.EnqueueAlong(offer.time, packet, &blocks, handler);
-        }
+        packet.hasAck = offer.hasAck;
+        PacketExtras extras{};
+        extras.ackNumber = 1000 + number;
+        program.Enqueue(offer.time, packet, offer.ipBytes, &extras, handler);
     }
 
     void Compare(const Record& record, const Record& expected, const std::string& how)

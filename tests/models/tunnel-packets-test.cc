@@ -20,23 +20,13 @@ namespace
 using namespace tunnelcc;
 
 Packet
-MakeData(uint32_t segment, uint32_t timestamp = 0)
+MakeData(uint32_t segment, uint32_t tsVal = 0)
 {
     Packet packet{};
     packet.kind = PacketKind::DATA;
     packet.segment = segment;
-    packet.timestamp = timestamp;
+    packet.tsVal = tsVal;
     return packet;
-}
-
-Packet
-MakeRidingAck(uint32_t segment)
-{
-    Packet ack{};
-    ack.kind = PacketKind::ACK;
-    ack.segment = segment;
-    ack.ridesAlong = true;
-    return ack;
 }
 
 /// Notes what it is given.
@@ -53,17 +43,17 @@ class Notes final : public PacketHandler
     void OnHandled(int64_t now,
                    Packet& packet,
                    uint32_t /* ipBytes */,
-                   const SackBlocks* blocks) override
+                   const PacketExtras* extras) override
     {
         notes.push_back({now, packet.segment});
-        if (packet.sackBlocks)
+        if (packet.hasAck)
         {
-            sacked.push_back(blocks->begin[0]);
+            acks.push_back(extras->ackNumber);
         }
     }
 
     std::vector<Note> notes;
-    std::vector<uint32_t> sacked;
+    std::vector<uint32_t> acks; //!< in the packets' headers
 };
 
 /// A server with a core of its own: 10 ns per packet, and 1 ns per 10 bytes.
@@ -80,9 +70,18 @@ struct Program
     PacketServer server;
     Notes notes;
 
-    bool Offer(int64_t now, uint32_t segment)
+    void Offer(int64_t now, uint32_t segment)
     {
-        return server.Enqueue(now, MakeData(segment), 100, nullptr, notes);
+        server.Enqueue(now, MakeData(segment), 100, nullptr, notes);
+    }
+
+    void OfferWithAck(int64_t now, uint32_t segment, uint32_t ackNumber)
+    {
+        Packet packet = MakeData(segment);
+        packet.hasAck = true;
+        PacketExtras extras{};
+        extras.ackNumber = ackNumber;
+        server.Enqueue(now, packet, 100, &extras, notes);
     }
 };
 
@@ -101,8 +100,9 @@ class PacketServerTest : public SimulationTestCase
         At(0, [&] {
             for (uint32_t segment = 0; segment < 5; ++segment)
             {
-                bool fits = segment < 3; // one at work, two wait
-                NS_TEST_EXPECT_MSG_EQ(program.Offer(0, segment), fits, "packet " << segment);
+                program.Offer(0, segment); // one at work, two wait
+                uint32_t drops = segment < 3 ? 0 : segment - 2;
+                NS_TEST_EXPECT_MSG_EQ(program.server.Counters().drops, drops, "packet " << segment);
             }
             NS_TEST_EXPECT_MSG_EQ(program.server.Waiting(), 2, "without the one at work");
         });
@@ -116,31 +116,28 @@ class PacketServerTest : public SimulationTestCase
     }
 };
 
-class RidingAckTest : public SimulationTestCase
+class PiggybackTest : public SimulationTestCase
 {
   public:
-    RidingAckTest()
-        : SimulationTestCase("ACKs that ride along come with their packets and cost nothing")
+    PiggybackTest()
+        : SimulationTestCase("ACKs in data packets stay with them and cost nothing")
     {
     }
 
   private:
     void DoRun() override
     {
-        Program program(1);
+        Program program(2);
         At(0, [&] {
-            program.Offer(0, 1);
-            SackBlocks blocks{{7}, {8}};
-            Packet ack = MakeRidingAck(100);
-            ack.sackBlocks = 1;
-            program.server.EnqueueAlong(0, ack, &blocks, program.notes);
-            NS_TEST_EXPECT_MSG_EQ(program.Offer(0, 2), true, "an ACK takes no room");
-            program.server.EnqueueAlong(0, MakeRidingAck(200), nullptr, program.notes);
+            program.OfferWithAck(0, 1, 100);
+            program.Offer(0, 2);
+            program.OfferWithAck(0, 3, 200);
         });
         RunUntil(SECOND);
-        const std::vector<Notes::Note> expected{{20, 1}, {20, 100}, {40, 2}, {40, 200}};
-        NS_TEST_EXPECT_MSG_EQ((program.notes.notes == expected), true, "in order");
-        NS_TEST_EXPECT_MSG_EQ((program.notes.sacked == std::vector<uint32_t>{7}), true, "blocks");
+        const std::vector<Notes::Note> expected{{20, 1}, {40, 2}, {60, 3}};
+        NS_TEST_EXPECT_MSG_EQ((program.notes.notes == expected), true, "20 ns each, in order");
+        const std::vector<uint32_t> acks{100, 200};
+        NS_TEST_EXPECT_MSG_EQ((program.notes.acks == acks), true, "each with its packet");
     }
 };
 
@@ -161,9 +158,11 @@ class BlockedProgramTest : public SimulationTestCase
         Program program(2, {m_cost, 0});
         program.server.Block();
         At(0, [&] {
-            NS_TEST_EXPECT_MSG_EQ(program.Offer(0, 0), true, "waits");
-            NS_TEST_EXPECT_MSG_EQ(program.Offer(0, 1), true, "waits");
-            NS_TEST_EXPECT_MSG_EQ(program.Offer(0, 2), false, "no room");
+            program.Offer(0, 0);
+            program.Offer(0, 1);
+            NS_TEST_EXPECT_MSG_EQ(program.server.Counters().drops, 0, "both wait");
+            program.Offer(0, 2);
+            NS_TEST_EXPECT_MSG_EQ(program.server.Counters().drops, 1, "no room");
         });
         At(1000, [&] { program.server.Unblock(1000); });
         RunUntil(SECOND);
@@ -233,7 +232,7 @@ class PacketLogTest : public ns3::TestCase
 {
   public:
     PacketLogTest()
-        : ns3::TestCase("SACK blocks stay with their packets in a stream")
+        : ns3::TestCase("Extras stay with their packets in a stream")
     {
     }
 
@@ -244,17 +243,18 @@ class PacketLogTest : public ns3::TestCase
         for (uint32_t i = 0; i < 4; ++i)
         {
             Packet packet = MakeData(i);
-            packet.sackBlocks = i % 2;
-            SackBlocks blocks{{i}, {i + 1}};
-            log.Push({packet, 100 * (i + 1), 52}, &blocks);
+            packet.hasAck = i % 2;
+            PacketExtras extras{};
+            extras.ackNumber = i;
+            log.Push({packet, 100 * (i + 1), 52}, &extras);
         }
         for (uint32_t i = 0; i < 4; ++i)
         {
             NS_TEST_EXPECT_MSG_EQ(log.Front().packet.segment, i, "first in, first out");
             NS_TEST_EXPECT_MSG_EQ(log.Front().end, 100 * (i + 1), "offset");
-            const SackBlocks* blocks = log.Pop();
-            NS_TEST_EXPECT_MSG_EQ((blocks != nullptr), (i % 2 == 1), "has blocks");
-            NS_TEST_EXPECT_MSG_EQ((blocks ? blocks->begin[0] : i), i, "its own");
+            const PacketExtras* extras = log.Pop();
+            NS_TEST_EXPECT_MSG_EQ((extras != nullptr), (i % 2 == 1), "has extras");
+            NS_TEST_EXPECT_MSG_EQ((extras ? extras->ackNumber : i), i, "its own");
         }
         NS_TEST_EXPECT_MSG_EQ(log.IsEmpty(), true, "all taken");
     }
@@ -267,7 +267,7 @@ class TunnelPacketsTestSuite : public ns3::TestSuite
         : ns3::TestSuite("tunnelcc-tunnel-packets", Type::UNIT)
     {
         AddTestCase(new PacketServerTest, Duration::QUICK);
-        AddTestCase(new RidingAckTest, Duration::QUICK);
+        AddTestCase(new PiggybackTest, Duration::QUICK);
         AddTestCase(new BlockedProgramTest(10), Duration::QUICK);
         AddTestCase(new BlockedProgramTest(0), Duration::QUICK);
         AddTestCase(new ReassemblerTest, Duration::QUICK);
