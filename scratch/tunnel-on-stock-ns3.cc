@@ -82,24 +82,13 @@ ParseOptions(int argc, char* argv[])
 }
 
 tunnelcc::LayerSpec
-MakeWebSocket()
-{
-    tunnelcc::LayerSpec layer;
-    layer.kind = "websocket";
-    return layer;
-}
-
-tunnelcc::LayerSpec
 MakeTls()
 {
-    tunnelcc::LayerSpec layer;
-    layer.kind = "tls";
-    layer.maxPayload = 16384;
-    layer.overhead = 22;
-    layer.rampBytes = 1186;
-    layer.rampUntil = 131072;
-    layer.recordsBefore = 1;
-    return layer;
+    return tunnelcc::TlsLayerSpec{.maxPayload = 16384,
+                                  .overhead = 22,
+                                  .rampBytes = 1186,
+                                  .rampUntil = 131072,
+                                  .recordsBefore = 1};
 }
 
 /// As in tunnelcc/catalog/tunnels/gost-relay-ws.toml and gost-relay-wss.toml.
@@ -110,15 +99,17 @@ MakeGostRelay(bool isTls)
     relay.handshake = {{{186}, {129}}};
     relay.requestBytes = 11;
     relay.responseBytes = 4;
-    relay.toServer = {MakeWebSocket()};
-    relay.toServer.front().maxPayload = 4096;
-    relay.toServer.front().masked = true;
-    relay.toClient = {MakeWebSocket()};
+    tunnelcc::WebSocketLayerSpec toClient;
+    relay.toServer = {tunnelcc::WebSocketLayerSpec{.maxPayload = 4096, .masked = true}};
     if (isTls)
     {
         relay.handshake = {{{1483}, {1887}}, {{64, 208}, {151}}};
         relay.toServer.push_back(MakeTls());
-        relay.toClient.front().firstWrite = 4086;
+        toClient.firstWrite = 4086;
+    }
+    relay.toClient = {toClient};
+    if (isTls)
+    {
         relay.toClient.push_back(MakeTls());
     }
     return relay;

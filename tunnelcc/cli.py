@@ -68,11 +68,18 @@ def cli() -> None:
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Save a figure (.png, .svg, .pdf).")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@click.option(
+    "--write-spec",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write what the models would be given, for scratch/run-spec.cc, and do not simulate it.",
+)
 def run(
     scenario: Path | None,
     settings: tuple[str, ...],
     plot: Path | None,
     as_json: bool,
+    write_spec: Path | None,
     **options: str | None,
 ) -> None:
     """Simulate one experiment: a SCENARIO file, changed by the options, or the defaults."""
@@ -80,6 +87,13 @@ def run(
     from tunnelcc.simulation.runner import run as simulate
 
     experiment = _experiment(scenario, options, settings)
+    if write_spec is not None:
+        from tunnelcc.output.files import check_file
+        from tunnelcc.simulation.spec import experiment_spec, spec_text
+
+        check_file("--write-spec", write_spec)
+        write_spec.write_text(spec_text(experiment_spec(experiment)) + "\n")
+        return
     if plot is not None:
         from tunnelcc.plots import check_file
 

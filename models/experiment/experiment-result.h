@@ -4,6 +4,8 @@
 #ifndef TUNNELCC_EXPERIMENT_RESULT_H
 #define TUNNELCC_EXPERIMENT_RESULT_H
 
+#include "spec/fields.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,6 +49,27 @@ struct LegResult
     std::vector<double> srtt;              //!< s
     std::vector<double> retransmitsSeries; //!< count so far
     std::vector<double> rtosSeries;        //!< count so far
+
+    TUNNELCC_FIELDS(name,
+                    cc,
+                    deliveredBytes,
+                    wireBytes,
+                    ackWireBytes,
+                    segments,
+                    retransmits,
+                    rtos,
+                    tailLossProbes,
+                    establishedTime,
+                    connectFailedTime,
+                    finishedTime,
+                    goodput,
+                    throughput,
+                    cwnd,
+                    inFlight,
+                    pacingRate,
+                    srtt,
+                    retransmitsSeries,
+                    rtosSeries)
 };
 
 /// Messages of an application that writes at a rate of its own: its writes, measured part.
@@ -57,6 +80,8 @@ struct MessageResult
     double latencyP50{0};
     double latencyP95{0};
     double latencyP99{0};
+
+    TUNNELCC_FIELDS(count, latencyMean, latencyP50, latencyP95, latencyP99)
 };
 
 /// One flow, end to end.
@@ -70,6 +95,14 @@ struct FlowResult
     double firstByteTime{-1};    //!< s, first application byte read by the receiver
     double completionTime{-1};   //!< s, last byte of a finite flow read by the receiver
     std::vector<double> goodput; //!< bit/s, since the previous probe
+
+    TUNNELCC_FIELDS(legs,
+                    messages,
+                    deliveredBytes,
+                    totalBytes,
+                    firstByteTime,
+                    completionTime,
+                    goodput)
 };
 
 /// One direction of the path, measured part of the run unless said otherwise.
@@ -90,6 +123,22 @@ struct LinkResult
     std::vector<double> queueBytes;        //!< waiting, at each probe
     std::vector<double> dropsSeries;       //!< count so far
     std::vector<double> utilisationSeries; //!< since the previous probe
+
+    TUNNELCC_FIELDS(packetsIn,
+                    bytesOut,
+                    drops,
+                    randomLosses,
+                    marks,
+                    policerDrops,
+                    utilisation,
+                    queueDelayMean,
+                    queueDelayP50,
+                    queueDelayP95,
+                    queueDelayP99,
+                    queueBytesMax,
+                    queueBytes,
+                    dropsSeries,
+                    utilisationSeries)
 };
 
 /// One source of cross traffic, measured part of the run.
@@ -97,6 +146,8 @@ struct DatagramResult
 {
     uint64_t sent{0};     //!< datagrams
     uint64_t received{0}; //!< datagrams
+
+    TUNNELCC_FIELDS(sent, received)
 };
 
 /// One direction of a tunnel that carries packets, measured part of the run unless said otherwise.
@@ -111,6 +162,16 @@ struct PacketTunnelResult
     uint32_t queuePacketsMax{0}; //!< that waited at the device, whole run
     std::vector<double> queuePackets; //!< waiting, at each probe
     std::vector<double> dropsSeries;  //!< by the device's queue, count so far
+
+    TUNNELCC_FIELDS(packetsIn,
+                    drops,
+                    socketDrops,
+                    outerPackets,
+                    outerBytes,
+                    fragmented,
+                    queuePacketsMax,
+                    queuePackets,
+                    dropsSeries)
 };
 
 struct HostResult
@@ -118,6 +179,8 @@ struct HostResult
     double cpuSeconds{0};    //!< measured part
     double utilisation{0};   //!< of all cores, measured part
     std::vector<double> cpu; //!< of all cores, since the previous probe
+
+    TUNNELCC_FIELDS(cpuSeconds, utilisation, cpu)
 };
 
 /// What lies beyond a relay in a chain.
@@ -126,6 +189,8 @@ struct HopResult
     LinkResult forward;
     LinkResult reverse;
     HostResult relay; //!< before it
+
+    TUNNELCC_FIELDS(forward, reverse, relay)
 };
 
 struct ExperimentResult
@@ -143,6 +208,20 @@ struct ExperimentResult
     std::vector<HopResult> hops; //!< beyond the first
     uint64_t events{0};          //!< events run by the simulator
     uint64_t pathSegments{0};    //!< data segments sent across the path, whole run
+
+    TUNNELCC_FIELDS(time,
+                    flows,
+                    legs,
+                    crossTraffic,
+                    forward,
+                    reverse,
+                    tunnelForward,
+                    tunnelReverse,
+                    client,
+                    server,
+                    hops,
+                    events,
+                    pathSegments)
 };
 
 } // namespace tunnelcc

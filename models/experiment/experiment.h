@@ -5,8 +5,10 @@
 #define TUNNELCC_EXPERIMENT_H
 
 #include "experiment-result.h"
-#include "experiment-spec.h"
 #include "recorder.h"
+#include "spec/experiment-spec.h"
+
+#include <string>
 
 namespace tunnelcc
 {
@@ -21,6 +23,9 @@ namespace tunnelcc
  * \throws std::invalid_argument if the specification names something that does not exist
  */
 ExperimentResult RunExperiment(const ExperimentSpec& spec, const ProgressCallback& progress = {});
+
+/// Write a result with all its members as JSON.
+std::string FormatResult(const ExperimentResult& result);
 
 } // namespace tunnelcc
 

@@ -277,7 +277,7 @@ Recorder::CountPathSegments()
 {
     for (const LegResult& leg : m_result.legs)
     {
-        bool hasCarrier = m_spec.hasRelay || m_spec.hasStreamTunnel;
+        bool hasCarrier = m_spec.tunnel && !m_spec.TunnelAs<DatagramTunnelSpec>();
         bool crossesPath = !hasCarrier || leg.name == "carrier";
         m_result.pathSegments += crossesPath ? leg.segments : 0;
     }

@@ -6,11 +6,11 @@
 
 #include "event/timer.h"
 #include "experiment-result.h"
-#include "experiment-spec.h"
 #include "probe/host-probe.h"
 #include "probe/leg-probe.h"
 #include "probe/link-probe.h"
 #include "probe/packet-tunnel-probe.h"
+#include "spec/experiment-spec.h"
 #include "world.h"
 
 #include <chrono>

@@ -56,7 +56,7 @@ World::AddLegInTunnel(uint32_t flow, PacketDevice& toServer, PacketDevice& toCli
 }
 
 Lookahead
-World::LookaheadOf(bool isForward)
+World::LookaheadOf(const DatagramTunnelSpec& tunnel, bool isForward)
 {
     const std::vector<FlowSpec>& flows = m_spec.flows;
     int64_t rtt = flows.front().rtt;
@@ -65,7 +65,7 @@ World::LookaheadOf(bool isForward)
     bool isInOrder = std::all_of(flows.begin(), flows.end(), [=](const FlowSpec& flow) {
         return flow.rtt == rtt;
     });
-    bool isPrompt = HasCores(m_spec) && !m_spec.datagramTunnel.end.sharesThread;
+    bool isPrompt = HasCores(m_spec) && !tunnel.end.sharesThread;
     if (!isClocked || !isAlone || !isInOrder || !isPrompt)
     {
         return std::nullopt;
@@ -74,11 +74,11 @@ World::LookaheadOf(bool isForward)
 }
 
 void
-World::AddDatagramTunnel()
+World::AddDatagramTunnel(const DatagramTunnelSpec& spec)
 {
-    m_forwardLookahead = LookaheadOf(true);
-    m_reverseLookahead = LookaheadOf(false);
-    m_datagramTunnel.emplace(m_spec.datagramTunnel,
+    m_forwardLookahead = LookaheadOf(spec, true);
+    m_reverseLookahead = LookaheadOf(spec, false);
+    m_datagramTunnel.emplace(spec,
                              m_clientCpu,
                              m_serverCpu,
                              m_spec.download ? m_reverseLookahead : m_forwardLookahead,
@@ -119,9 +119,8 @@ World::AddDatagramLeg(uint32_t flow)
 }
 
 void
-World::AddStreamTunnel()
+World::AddStreamTunnel(const StreamTunnelSpec& spec)
 {
-    const StreamTunnelSpec& spec = m_spec.streamTunnel;
     HopChannels path = ChannelsFor(0, m_spec.path.rtt);
     m_streamCarrier = &AddConnection("carrier",
                                      {RandomComponent::CARRIER_CONGESTION, 0},

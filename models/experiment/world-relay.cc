@@ -46,8 +46,7 @@ const CongestionSpec&
 World::CarrierCongestion(size_t hop, uint32_t flow) const
 {
     const CongestionSpec& first = m_spec.flows[flow].carrierCc;
-    return hop == 0 || m_spec.relay.hops[hop - 1].cc.name.empty() ? first
-                                                                  : m_spec.relay.hops[hop - 1].cc;
+    return hop == 0 || m_hops[hop - 1].cc.name.empty() ? first : m_hops[hop - 1].cc;
 }
 
 World::Connection&
@@ -57,7 +56,7 @@ World::AddLoopbackLeg(const char* name,
                       Loopback& loopback,
                       TcpMemory& memory)
 {
-    int64_t delay = m_spec.relay.loopbackRtt / 2;
+    int64_t delay = m_relaySpec->loopbackRtt / 2;
     return AddConnection(name,
                          draws,
                          tcp,
@@ -78,11 +77,11 @@ World::AddCarrier(size_t hop, uint32_t flow)
                               {RandomComponent::CARRIER_CONGESTION, number},
                               CarrierCongestion(hop, flow),
                               hop,
-                              hop == 0 ? spec.rtt : m_spec.relay.hops[hop - 1].path.rtt);
-    if (m_spec.relay.hasMux)
+                              hop == 0 ? spec.rtt : m_hops[hop - 1].path.rtt);
+    if (m_relaySpec->mux)
     {
         auto makeSession = [&](End end, TcpEndpoint& socket, Cpu& cpu) {
-            return std::make_unique<MuxSession>(m_spec.relay, end, socket, cpu, carrier.muxLogs);
+            return std::make_unique<MuxSession>(*m_relaySpec, end, socket, cpu, carrier.muxLogs);
         };
         carrier.sessions.client =
             makeSession(End::CLIENT, *carrier.leg->client, ClientEnd(hop).cpu);
@@ -95,7 +94,7 @@ World::AddCarrier(size_t hop, uint32_t flow)
 void
 World::AddRelayedLegs(uint32_t index, Flow& flow)
 {
-    const RelaySpec& relay = m_spec.relay;
+    const RelaySpec& relay = *m_relaySpec;
     flow.legs.push_back(&AddLoopbackLeg("app",
                                         {RandomComponent::APP_CONGESTION, index},
                                         relay.appTcp,
@@ -118,11 +117,11 @@ World::AddRelayedLegs(uint32_t index, Flow& flow)
 std::unique_ptr<RelaySide>
 World::MakeSide(Carrier& carrier, End end) const
 {
-    if (m_spec.relay.hasMux)
+    if (m_relaySpec->mux)
     {
         return carrier.sessions[end]->AddStream();
     }
-    return std::make_unique<CarrierSide>(m_spec.relay,
+    return std::make_unique<CarrierSide>(*m_relaySpec,
                                          end,
                                          end == End::CLIENT ? *carrier.leg->client
                                                             : *carrier.leg->server,
@@ -134,8 +133,8 @@ World::AddRelays(uint32_t index, Flow& flow)
 {
     // A relay learns where to dial with the first data, or before them: from the handshake, or
     // from the frame that opens a stream and that the other end wants answered.
-    const RelaySpec& relay = m_spec.relay;
-    bool isTold = relay.requestBytes == 0 || (relay.hasMux && relay.mux.acceptBytes > 0);
+    const RelaySpec& relay = *m_relaySpec;
+    bool isTold = relay.requestBytes == 0 || (relay.mux && relay.mux->acceptBytes > 0);
     std::vector<std::unique_ptr<RelaySide>>& sides = flow.sides;
     sides.push_back(std::make_unique<PlainSide>(*flow.legs.front()->server));
     for (size_t hop = 0; hop < m_carriers.size(); ++hop)
@@ -153,7 +152,7 @@ World::AddRelays(uint32_t index, Flow& flow)
             *sides[2 * hop],
             *sides[2 * hop + 1],
             isFirst || isTold ? Relay::Dials::AT_ONCE : Relay::Dials::AT_FIRST_DATA,
-            m_spec.relay.copyBuffer,
+            m_relaySpec->copyBuffer,
             cpu));
     }
 }

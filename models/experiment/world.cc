@@ -60,6 +60,8 @@ CongestionStream(uint64_t seed, RandomComponent component, uint32_t flow, bool i
 
 World::World(const ExperimentSpec& spec)
     : m_spec(spec),
+      m_relaySpec(m_spec.TunnelAs<RelaySpec>()),
+      m_hops(m_relaySpec ? m_relaySpec->hops : std::vector<HopSpec>()),
       m_forward(spec.path.forward, PathStreams::Forward(spec.seed)),
       m_reverse(spec.path.reverse, PathStreams::Reverse(spec.seed)),
       m_clientMemory(spec.client.tcpMemory, spec.client.tcpReserve),
@@ -70,17 +72,17 @@ World::World(const ExperimentSpec& spec)
       m_serverCpu(spec.oneMachine ? m_clientCores : m_serverCores, spec.server.speed),
       m_clientApp(m_clientCpu),
       m_serverApp(m_serverCpu),
-      m_carriers(1 + spec.relay.hops.size())
+      m_carriers(1 + m_hops.size())
 {
-    if (spec.hasDatagramTunnel)
+    if (const auto* tunnel = m_spec.TunnelAs<DatagramTunnelSpec>())
     {
-        AddDatagramTunnel();
+        AddDatagramTunnel(*tunnel);
     }
-    if (spec.hasStreamTunnel)
+    if (const auto* tunnel = m_spec.TunnelAs<StreamTunnelSpec>())
     {
-        AddStreamTunnel();
+        AddStreamTunnel(*tunnel);
     }
-    for (const HopSpec& hop : spec.relay.hops)
+    for (const HopSpec& hop : m_hops)
     {
         m_relayHosts.emplace_back(hop, spec.seed, 1 + static_cast<uint32_t>(m_relayHosts.size()));
     }
@@ -102,7 +104,7 @@ World::Start()
     {
         m_starts.push_back(std::make_unique<FlowStart>(*m_streamCarrier->client, 0));
     }
-    if (m_spec.relay.dialsEarly)
+    if (m_relaySpec && m_relaySpec->dialsEarly)
     {
         for (auto& carriers : m_carriers)
         {
@@ -184,7 +186,7 @@ World::AddFlow(uint32_t index)
 {
     auto& flow = *m_flows.emplace_back(std::make_unique<Flow>());
     const FlowSpec& spec = m_spec.flows[index];
-    if (m_spec.hasRelay)
+    if (m_relaySpec)
     {
         AddRelayedLegs(index, flow);
         AddRelays(index, flow);

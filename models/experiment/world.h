@@ -5,11 +5,11 @@
 #define TUNNELCC_WORLD_H
 
 #include "event/random-stream.h"
-#include "experiment-spec.h"
 #include "host/cpu.h"
 #include "host/tcp-memory.h"
 #include "path/clocked-path.h"
 #include "path/path.h"
+#include "spec/experiment-spec.h"
 #include "traffic/bulk-receiver.h"
 #include "traffic/bulk-sender.h"
 #include "traffic/datagram-source.h"
@@ -176,11 +176,11 @@ class World
     }
 
     HopChannels ChannelsFor(size_t hop, int64_t rtt);
-    Lookahead LookaheadOf(bool isForward);
+    Lookahead LookaheadOf(const DatagramTunnelSpec& tunnel, bool isForward);
     Channel TunnelChannel(bool isForward, int64_t delay);
     HopChannels TunnelChannels(int64_t rtt);
-    void AddDatagramTunnel();
-    void AddStreamTunnel();
+    void AddDatagramTunnel(const DatagramTunnelSpec& spec);
+    void AddStreamTunnel(const StreamTunnelSpec& spec);
     Connection& AddDatagramLeg(uint32_t flow);
     Connection& AddLegInStream(uint32_t flow);
     Connection& AddLegInTunnel(uint32_t flow, PacketDevice& toServer, PacketDevice& toClient);
@@ -219,6 +219,8 @@ class World
                            int64_t rtt);
 
     const ExperimentSpec m_spec;
+    const RelaySpec* const m_relaySpec; //!< in m_spec, if the tunnel is of relays
+    const std::vector<HopSpec> m_hops;  //!< beyond the first
     PathDirection m_forward;
     PathDirection m_reverse;
     Loopback m_clientLoopback;

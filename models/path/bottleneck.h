@@ -4,11 +4,11 @@
 #ifndef TUNNELCC_BOTTLENECK_H
 #define TUNNELCC_BOTTLENECK_H
 
-#include "experiment/experiment-spec.h"
 #include "histogram.h"
 #include "packet-sampler.h"
 #include "policer.h"
 #include "rate-schedule.h"
+#include "spec/path-spec.h"
 
 #include <cstdint>
 #include <optional>
@@ -79,13 +79,13 @@ class Bottleneck
         : m_rate(spec),
           m_framing(spec.framing),
           m_lossBefore(spec.lossBefore),
-          m_policesBefore(spec.policer.rate > 0 && spec.policer.before),
-          m_policesAfter(spec.policer.rate > 0 && !spec.policer.before),
+          m_policesBefore(spec.policer && spec.policer->before),
+          m_policesAfter(spec.policer && !spec.policer->before),
           m_loss(spec, lossStream)
     {
-        if (spec.policer.rate > 0)
+        if (spec.policer)
         {
-            m_policer.emplace(spec.policer);
+            m_policer.emplace(*spec.policer);
         }
     }
 

@@ -34,10 +34,12 @@ struct CodelState
 class CodelControl : public QueueDisc
 {
   protected:
-    CodelControl(const LinkSpec& spec, PacketStore& store)
-        : QueueDisc(spec, store),
-          m_target(spec.queue.target),
-          m_interval(spec.queue.interval)
+    /// \param codel CodelSpec or FqCodelSpec
+    template <class Spec>
+    CodelControl(const LinkSpec& link, const Spec& codel, PacketStore& store)
+        : QueueDisc(link, codel.ecn, store),
+          m_target(codel.target),
+          m_interval(codel.interval)
     {
     }
 
@@ -61,8 +63,8 @@ class CodelControl : public QueueDisc
 class CodelQueueDisc final : public CodelControl
 {
   public:
-    CodelQueueDisc(const LinkSpec& spec, PacketStore& store)
-        : CodelControl(spec, store)
+    CodelQueueDisc(const LinkSpec& link, const CodelSpec& spec, PacketStore& store)
+        : CodelControl(link, spec, store)
     {
     }
 

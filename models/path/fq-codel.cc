@@ -6,10 +6,13 @@
 namespace tunnelcc
 {
 
-FqCodelQueueDisc::FqCodelQueueDisc(const LinkSpec& spec, PacketStore& store, ns3::RngStream stream)
-    : CodelControl(spec, store),
-      m_quantum(spec.queue.quantum),
-      m_queues(spec.queue.queues)
+FqCodelQueueDisc::FqCodelQueueDisc(const LinkSpec& link,
+                                   const FqCodelSpec& spec,
+                                   PacketStore& store,
+                                   ns3::RngStream stream)
+    : CodelControl(link, spec, store),
+      m_quantum(spec.quantum),
+      m_queues(spec.queues)
 {
     constexpr double RANGE = 1ULL << 53;
     m_perturbation = static_cast<uint64_t>(stream.RandU01() * RANGE);

@@ -24,7 +24,10 @@ namespace tunnelcc
 class FqCodelQueueDisc final : public CodelControl
 {
   public:
-    FqCodelQueueDisc(const LinkSpec& spec, PacketStore& store, ns3::RngStream stream);
+    FqCodelQueueDisc(const LinkSpec& link,
+                     const FqCodelSpec& spec,
+                     PacketStore& store,
+                     ns3::RngStream stream);
 
     bool Enqueue(int64_t now, QueuedPacket* packet) override;
     QueuedPacket* Dequeue(int64_t now) override;

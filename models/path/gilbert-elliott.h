@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_GILBERT_ELLIOTT_H
 #define TUNNELCC_GILBERT_ELLIOTT_H
 
-#include "experiment/experiment-spec.h"
+#include "spec/path-spec.h"
 
 #include "ns3/rng-stream.h"
 

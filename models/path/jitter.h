@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_JITTER_H
 #define TUNNELCC_JITTER_H
 
-#include "experiment/experiment-spec.h"
+#include "spec/path-spec.h"
 
 #include "ns3/rng-stream.h"
 
@@ -12,8 +12,6 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
-#include <stdexcept>
-#include <string>
 
 namespace tunnelcc
 {
@@ -31,7 +29,7 @@ class Jitter
   public:
     Jitter(const JitterSpec& spec, const ns3::RngStream& stream)
         : m_mean(static_cast<double>(spec.mean)),
-          m_shape(ShapeOf(spec.distribution)),
+          m_distribution(spec.distribution),
           m_stream(stream)
     {
     }
@@ -51,41 +49,16 @@ class Jitter
     }
 
   private:
-    enum class Shape
-    {
-        UNIFORM,
-        EXPONENTIAL,
-        HALF_NORMAL
-    };
-
-    static Shape ShapeOf(const std::string& name)
-    {
-        if (name == "uniform")
-        {
-            return Shape::UNIFORM;
-        }
-        if (name == "exponential")
-        {
-            return Shape::EXPONENTIAL;
-        }
-        if (name == "half-normal")
-        {
-            return Shape::HALF_NORMAL;
-        }
-        throw std::invalid_argument("unknown distribution '" + name +
-                                    "'; known: uniform, exponential, half-normal");
-    }
-
     /// A draw from the distribution of mean 1.
     double DrawShape()
     {
         double u = m_stream.RandU01(); // in (0, 1)
-        if (m_shape == Shape::UNIFORM)
+        if (m_distribution == JitterDistribution::UNIFORM)
         {
             return 2 * u;
         }
         double exponential = -std::log(u);
-        if (m_shape == Shape::EXPONENTIAL)
+        if (m_distribution == JitterDistribution::EXPONENTIAL)
         {
             return exponential;
         }
@@ -96,7 +69,7 @@ class Jitter
     }
 
     double m_mean; //!< ns
-    Shape m_shape;
+    JitterDistribution m_distribution;
     ns3::RngStream m_stream;
     int64_t m_latest{0}; //!< latest time that InOrder() gave, ns
 };

@@ -28,7 +28,7 @@ class Link final : public Bottleneck
         : Bottleneck(spec, lossStream),
           m_bufferBytes(spec.bufferBytes ? spec.bufferBytes : UINT64_MAX),
           m_bufferPackets(spec.bufferPackets ? spec.bufferPackets : UINT64_MAX),
-          m_ecnThreshold(spec.ecnThreshold ? spec.ecnThreshold : UINT64_MAX)
+          m_ecnThreshold(EcnThreshold(spec.queue))
     {
     }
 
@@ -93,6 +93,12 @@ class Link final : public Bottleneck
     }
 
   private:
+    static uint64_t EcnThreshold(const QueueSpec& queue)
+    {
+        const auto* dropTail = std::get_if<DropTailSpec>(&queue);
+        return dropTail && dropTail->ecnThreshold ? dropTail->ecnThreshold : UINT64_MAX;
+    }
+
     struct Waiting
     {
         int64_t serviceStart;

@@ -45,9 +45,9 @@ class PacketSampler
           m_isPeriodic(spec.lossPeriodic),
           m_stream(stream)
     {
-        if (spec.gilbertElliott.p > 0)
+        if (spec.gilbertElliott)
         {
-            m_bursts.emplace(spec.gilbertElliott, stream);
+            m_bursts.emplace(*spec.gilbertElliott, stream);
         }
         Draw();
     }

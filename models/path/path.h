@@ -58,7 +58,7 @@ class PathDirection
      */
     PathDirection(const LinkSpec& spec, const PathStreams& streams)
     {
-        if (spec.queue.discipline.empty())
+        if (std::holds_alternative<DropTailSpec>(spec.queue))
         {
             m_link.emplace(spec, streams.loss);
         }
@@ -66,7 +66,7 @@ class PathDirection
         {
             m_queuedLink = std::make_unique<QueuedLink>(spec, streams.loss, streams.queue);
         }
-        if (spec.reorder > 0 || spec.jitter.mean > 0)
+        if (spec.reorder > 0 || spec.jitter)
         {
             m_variation = MakeVariation(spec, streams);
         }
@@ -130,10 +130,10 @@ class PathDirection
             variation->late.emplace(spec.reorder, streams.reordering);
             variation->lateness = spec.reorderDelay;
         }
-        if (spec.jitter.mean > 0)
+        if (spec.jitter)
         {
-            variation->jitter.emplace(spec.jitter, streams.jitter);
-            if (spec.jitter.reorders)
+            variation->jitter.emplace(*spec.jitter, streams.jitter);
+            if (spec.jitter->reorders)
             {
                 variation->shuffled.emplace();
             }

@@ -8,12 +8,15 @@
 namespace tunnelcc
 {
 
-PieQueueDisc::PieQueueDisc(const LinkSpec& spec, PacketStore& store, const ns3::RngStream& stream)
-    : QueueDisc(spec, store),
-      m_spec(spec.queue),
+PieQueueDisc::PieQueueDisc(const LinkSpec& link,
+                           const PieSpec& spec,
+                           PacketStore& store,
+                           const ns3::RngStream& stream)
+    : QueueDisc(link, spec.ecn, store),
+      m_spec(spec),
       m_stream(stream),
-      m_burstLeft(spec.queue.burst),
-      m_nextUpdate(spec.queue.interval)
+      m_burstLeft(spec.burst),
+      m_nextUpdate(spec.interval)
 {
 }
 

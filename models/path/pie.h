@@ -24,7 +24,10 @@ namespace tunnelcc
 class PieQueueDisc final : public QueueDisc
 {
   public:
-    PieQueueDisc(const LinkSpec& spec, PacketStore& store, const ns3::RngStream& stream);
+    PieQueueDisc(const LinkSpec& link,
+                 const PieSpec& spec,
+                 PacketStore& store,
+                 const ns3::RngStream& stream);
 
     bool Enqueue(int64_t now, QueuedPacket* packet) override;
     QueuedPacket* Dequeue(int64_t now) override;
@@ -41,7 +44,7 @@ class PieQueueDisc final : public QueueDisc
     bool IsCalm() const;
     bool DropsEarly();
 
-    QueueSpec m_spec;
+    PieSpec m_spec;
     ns3::RngStream m_stream;
     PacketQueue m_queue;
     double m_probability{0};

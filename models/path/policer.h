@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_POLICER_H
 #define TUNNELCC_POLICER_H
 
-#include "experiment/experiment-spec.h"
+#include "spec/path-spec.h"
 
 #include <cstdint>
 

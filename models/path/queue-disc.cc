@@ -9,32 +9,52 @@
 #include "red.h"
 
 #include <stdexcept>
+#include <variant>
 
 namespace tunnelcc
 {
 
-std::unique_ptr<QueueDisc>
-MakeQueueDisc(const LinkSpec& spec, PacketStore& store, const ns3::RngStream& stream)
+namespace
 {
-    const std::string& name = spec.queue.discipline;
-    if (name == "codel")
+
+struct Maker
+{
+    const LinkSpec& link;
+    PacketStore& store;
+    const ns3::RngStream& stream;
+
+    std::unique_ptr<QueueDisc> operator()(const DropTailSpec&) const
     {
-        return std::make_unique<CodelQueueDisc>(spec, store);
+        throw std::invalid_argument("a drop-tail queue is a Link's own");
     }
-    if (name == "fq-codel")
+
+    std::unique_ptr<QueueDisc> operator()(const CodelSpec& spec) const
     {
-        return std::make_unique<FqCodelQueueDisc>(spec, store, stream);
+        return std::make_unique<CodelQueueDisc>(link, spec, store);
     }
-    if (name == "pie")
+
+    std::unique_ptr<QueueDisc> operator()(const FqCodelSpec& spec) const
     {
-        return std::make_unique<PieQueueDisc>(spec, store, stream);
+        return std::make_unique<FqCodelQueueDisc>(link, spec, store, stream);
     }
-    if (name == "red")
+
+    std::unique_ptr<QueueDisc> operator()(const PieSpec& spec) const
     {
-        return std::make_unique<RedQueueDisc>(spec, store, stream);
+        return std::make_unique<PieQueueDisc>(link, spec, store, stream);
     }
-    throw std::invalid_argument("unknown queue discipline '" + name +
-                                "'; known: codel, fq-codel, pie, red");
+
+    std::unique_ptr<QueueDisc> operator()(const RedSpec& spec) const
+    {
+        return std::make_unique<RedQueueDisc>(link, spec, store, stream);
+    }
+};
+
+} // namespace
+
+std::unique_ptr<QueueDisc>
+MakeQueueDisc(const LinkSpec& link, PacketStore& store, const ns3::RngStream& stream)
+{
+    return std::visit(Maker{link, store, stream}, link.queue);
 }
 
 } // namespace tunnelcc

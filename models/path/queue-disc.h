@@ -4,8 +4,8 @@
 #ifndef TUNNELCC_QUEUE_DISC_H
 #define TUNNELCC_QUEUE_DISC_H
 
-#include "experiment/experiment-spec.h"
 #include "packet.h"
+#include "spec/path-spec.h"
 
 #include "ns3/rng-stream.h"
 
@@ -108,12 +108,13 @@ class PacketQueue
 class QueueDisc
 {
   public:
+    /// \param spec the link  \param marksEct whether to mark ECN-capable packets where it can
     /// \param store where dropped packets go back to
-    QueueDisc(const LinkSpec& spec, PacketStore& store)
+    QueueDisc(const LinkSpec& spec, bool marksEct, PacketStore& store)
         : m_store(store),
           m_limitBytes(spec.bufferBytes ? spec.bufferBytes : UINT64_MAX),
           m_limitPackets(spec.bufferPackets ? spec.bufferPackets : UINT64_MAX),
-          m_marksEct(spec.queue.ecn)
+          m_marksEct(marksEct)
     {
     }
 
@@ -227,8 +228,12 @@ class QueueDisc
     uint32_t m_largest{0};
 };
 
-/// The discipline that `spec` names. \param stream its random numbers
-std::unique_ptr<QueueDisc> MakeQueueDisc(const LinkSpec& spec,
+/**
+ * Make the discipline of a link.
+ * \param stream its random numbers
+ * \throws std::invalid_argument for drop-tail, which a Link does itself
+ */
+std::unique_ptr<QueueDisc> MakeQueueDisc(const LinkSpec& link,
                                          PacketStore& store,
                                          const ns3::RngStream& stream);
 

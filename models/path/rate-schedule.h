@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_RATE_SCHEDULE_H
 #define TUNNELCC_RATE_SCHEDULE_H
 
-#include "experiment/experiment-spec.h"
+#include "spec/path-spec.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -8,11 +8,14 @@
 namespace tunnelcc
 {
 
-RedQueueDisc::RedQueueDisc(const LinkSpec& spec, PacketStore& store, const ns3::RngStream& stream)
-    : QueueDisc(spec, store),
-      m_spec(spec.queue),
-      m_minThreshold(static_cast<double>(spec.queue.minThreshold)),
-      m_maxThreshold(static_cast<double>(spec.queue.maxThreshold)),
+RedQueueDisc::RedQueueDisc(const LinkSpec& link,
+                           const RedSpec& spec,
+                           PacketStore& store,
+                           const ns3::RngStream& stream)
+    : QueueDisc(link, spec.ecn, store),
+      m_spec(spec),
+      m_minThreshold(static_cast<double>(spec.minThreshold)),
+      m_maxThreshold(static_cast<double>(spec.maxThreshold)),
       m_stream(stream)
 {
 }

@@ -25,7 +25,10 @@ namespace tunnelcc
 class RedQueueDisc final : public QueueDisc
 {
   public:
-    RedQueueDisc(const LinkSpec& spec, PacketStore& store, const ns3::RngStream& stream);
+    RedQueueDisc(const LinkSpec& link,
+                 const RedSpec& spec,
+                 PacketStore& store,
+                 const ns3::RngStream& stream);
 
     bool Enqueue(int64_t now, QueuedPacket* packet) override;
     QueuedPacket* Dequeue(int64_t now) override;
@@ -41,7 +44,7 @@ class RedQueueDisc final : public QueueDisc
     double DropProbability() const;
     bool DropsEarly(double probability);
 
-    QueueSpec m_spec;
+    RedSpec m_spec;
     double m_minThreshold; //!< bytes
     double m_maxThreshold; //!< bytes
     ns3::RngStream m_stream;

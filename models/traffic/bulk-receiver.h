@@ -5,9 +5,9 @@
 #define TUNNELCC_BULK_RECEIVER_H
 
 #include "bulk-sender.h"
-#include "experiment/experiment-spec.h"
 #include "host/cpu.h"
 #include "path/histogram.h"
+#include "spec/traffic-spec.h"
 #include "transport/endpoint.h"
 
 #include <optional>

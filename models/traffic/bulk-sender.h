@@ -5,8 +5,8 @@
 #define TUNNELCC_BULK_SENDER_H
 
 #include "event/timer.h"
-#include "experiment/experiment-spec.h"
 #include "host/cpu.h"
+#include "spec/traffic-spec.h"
 #include "transport/endpoint.h"
 
 namespace tunnelcc

@@ -5,8 +5,8 @@
 #define TUNNELCC_DATAGRAM_SOURCE_H
 
 #include "event/event-loop.h"
-#include "experiment/experiment-spec.h"
 #include "path/path.h"
+#include "spec/traffic-spec.h"
 
 #include <cstdint>
 

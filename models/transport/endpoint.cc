@@ -43,7 +43,7 @@ TcpEndpoint::TcpEndpoint(const TcpSpec& spec,
       m_channel(channel),
       m_sender(spec, std::move(congestion), *this),
       m_receiver(spec),
-      m_receiveRtt(!spec.isReceiveRoomCushioned, spec.mss),
+      m_receiveRtt(spec.receiveGrowth == ReceiveGrowth::OUT_OF_ORDER, spec.mss),
       m_ackTimer(this),
       m_compressionTimer(this),
       m_synTimer(this)
@@ -282,7 +282,7 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     }
     ChargeMemory();
     ++m_unacked;
-    m_pushes += packet.length < m_spec.mss || (packet.isPushed && m_spec.acksPushed);
+    m_pushes += packet.length < m_spec.mss || (packet.isPushed && m_spec.pushedAcks);
     if (m_user && (m_receiver.Readable() > 0 || m_receiver.IsFinished()))
     {
         m_isReceiving = true;

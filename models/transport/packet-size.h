@@ -4,8 +4,8 @@
 #ifndef TUNNELCC_PACKET_SIZE_H
 #define TUNNELCC_PACKET_SIZE_H
 
-#include "experiment/experiment-spec.h"
 #include "path/packet.h"
+#include "spec/tcp-spec.h"
 
 namespace tunnelcc
 {

@@ -4,6 +4,8 @@
 #ifndef TUNNELCC_PRR_H
 #define TUNNELCC_PRR_H
 
+#include "spec/tcp-spec.h"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -23,9 +25,8 @@ namespace tunnelcc
 class Prr
 {
   public:
-    /// \param isRepairBound as in Linux before 5.11
-    explicit Prr(bool isRepairBound)
-        : m_isRepairBound(isRepairBound)
+    explicit Prr(PrrSlowStart slowStart)
+        : m_slowStart(slowStart)
     {
     }
 
@@ -71,8 +72,9 @@ class Prr
         }
         else
         {
-            bool isSafe = m_isRepairBound ? progress.isRepaired : progress.isLossless;
-            bool catchesUp = isSafe || !m_isRepairBound;
+            bool needsRepair = m_slowStart == PrrSlowStart::REPAIR;
+            bool isSafe = needsRepair ? progress.isRepaired : progress.isLossless;
+            bool catchesUp = isSafe || !needsRepair;
             send = std::max<int64_t>(catchesUp ? m_delivered - m_out : 0, acked) + isSafe;
             send = std::min(send, room);
         }
@@ -81,7 +83,7 @@ class Prr
     }
 
   private:
-    const bool m_isRepairBound;
+    const PrrSlowStart m_slowStart;
     uint32_t m_priorCwnd{1};
     int64_t m_delivered{0};
     int64_t m_out{0};

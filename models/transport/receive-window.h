@@ -4,6 +4,8 @@
 #ifndef TUNNELCC_RECEIVE_WINDOW_H
 #define TUNNELCC_RECEIVE_WINDOW_H
 
+#include "spec/tcp-spec.h"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -29,12 +31,16 @@ class ReceiveWindow
      * \param room size of the first buffer, bytes
      * \param maximum bytes
      * \param mss payload of a full segment, bytes
-     * \param isCushioned room is made as before 6.16
+     * \param growth by which law room is made
      */
-    ReceiveWindow(uint64_t initial, uint64_t room, uint64_t maximum, uint32_t mss, bool isCushioned)
+    ReceiveWindow(uint64_t initial,
+                  uint64_t room,
+                  uint64_t maximum,
+                  uint32_t mss,
+                  ReceiveGrowth growth)
         : m_maximum(maximum),
           m_mss(mss),
-          m_isCushioned(isCushioned),
+          m_growth(growth),
           m_room(initial > 0 ? std::min(std::max(initial, room), maximum) : maximum),
           m_offered(initial > 0 ? std::min(initial, m_room) : m_room),
           m_roundBytes(INITIAL_SEGMENTS * mss)
@@ -91,18 +97,20 @@ class ReceiveWindow
             return;
         }
         uint64_t copied = totalRead - m_readAtStart;
-        if (!m_isCushioned)
+        if (m_growth == ReceiveGrowth::OUT_OF_ORDER)
         {
             copied -= std::min(copied, unread);
         }
         if (copied > m_roundBytes)
         {
-            double cushion = m_isCushioned ? static_cast<double>(CUSHION_SEGMENTS * m_mss) : 0;
+            double cushion = m_growth == ReceiveGrowth::CUSHION
+                                 ? static_cast<double>(CUSHION_SEGMENTS * m_mss)
+                                 : 0;
             double wanted = 2 * static_cast<double>(copied) + cushion;
             double growth =
                 static_cast<double>(copied - m_roundBytes) / static_cast<double>(m_roundBytes);
             wanted += 2 * wanted * growth;
-            MakeRoom(wanted + (m_isCushioned ? 0 : static_cast<double>(span)));
+            MakeRoom(wanted + (m_growth == ReceiveGrowth::CUSHION ? 0 : static_cast<double>(span)));
             m_roundBytes = copied;
         }
         m_roundStart = now;
@@ -112,7 +120,7 @@ class ReceiveWindow
     /// A segment arrived out of order. \param span as of OnRead()
     void OnOutOfOrder(uint64_t span)
     {
-        if (!m_isCushioned && m_room < m_maximum)
+        if (m_growth == ReceiveGrowth::OUT_OF_ORDER && m_room < m_maximum)
         {
             MakeRoom(static_cast<double>(2 * m_roundBytes + span));
         }
@@ -130,7 +138,7 @@ class ReceiveWindow
 
     uint64_t m_maximum;
     uint64_t m_mss;
-    bool m_isCushioned;
+    ReceiveGrowth m_growth;
     uint64_t m_room;    //!< size of the buffer
     uint64_t m_offered; //!< part of it that is advertised
     uint64_t m_roundBytes;

@@ -34,7 +34,7 @@ Receiver::Receiver(const TcpSpec& spec)
                spec.initialReceiveRoom,
                spec.receiveWindow,
                spec.mss,
-               spec.isReceiveRoomCushioned),
+               spec.receiveGrowth),
       m_mss(spec.mss),
       m_unitShift(spec.windowScale),
       m_maxBlocks(MaxBlocks(spec)),

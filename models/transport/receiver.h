@@ -6,9 +6,9 @@
 
 #include "acknowledgement.h"
 #include "event/timer.h"
-#include "experiment/experiment-spec.h"
 #include "host/tcp-memory.h"
 #include "receive-window.h"
+#include "spec/tcp-spec.h"
 
 #include <cstdint>
 #include <vector>

@@ -22,7 +22,7 @@ Sender::Sender(const TcpSpec& spec,
       m_buffer(InitialSendBuffer(), spec.sendBuffer),
       m_rtt(spec.minRto),
       m_rate(m_state),
-      m_prr(spec.isPrrRepairBound),
+      m_prr(spec.prrSlowStart),
       m_pacer(spec.pacingQuantum),
       m_timer(this),
       m_pacingTimer(this)
@@ -292,7 +292,7 @@ Sender::DefersNew(int64_t now, uint32_t perBurst) const
         return false;
     }
     int64_t nextAck = m_board.At(m_board.Una()).sentTime + m_state.srtt;
-    return nextAck - now <= std::min(m_state.srtt / 2, m_spec.deferralLimit);
+    return nextAck - now <= std::min(m_state.srtt / 2, m_spec.tsoDeferralLimit);
 }
 
 bool

@@ -7,7 +7,6 @@
 #include "acknowledgement.h"
 #include "congestion/congestion-control.h"
 #include "event/timer.h"
-#include "experiment/experiment-spec.h"
 #include "host/tcp-memory.h"
 #include "pacer.h"
 #include "prr.h"
@@ -16,6 +15,7 @@
 #include "rtt-estimator.h"
 #include "scoreboard.h"
 #include "send-buffer.h"
+#include "spec/tcp-spec.h"
 #include "timer-wheel.h"
 #include "undo.h"
 

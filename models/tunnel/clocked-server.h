@@ -5,9 +5,9 @@
 #define TUNNELCC_CLOCKED_SERVER_H
 
 #include "event/fifo.h"
-#include "experiment/experiment-spec.h"
 #include "host/cpu.h"
 #include "program-queue.h"
+#include "spec/tunnel-spec.h"
 
 #include <cstdint>
 

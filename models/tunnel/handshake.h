@@ -4,9 +4,10 @@
 #ifndef TUNNELCC_HANDSHAKE_H
 #define TUNNELCC_HANDSHAKE_H
 
-#include "experiment/experiment-spec.h"
-#include "spec/end.h"
 #include "write-queue.h"
+
+#include "spec/end.h"
+#include "spec/tunnel-spec.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,31 +3,49 @@
  */
 #include "layer.h"
 
+#include "frame-layer.h"
 #include "ssh-layer.h"
 #include "tls-layer.h"
 #include "websocket-layer.h"
 
-#include <stdexcept>
+#include <variant>
 
 namespace tunnelcc
 {
 
+namespace
+{
+
+std::unique_ptr<Layer>
+Make(const FrameLayerSpec& spec)
+{
+    return std::make_unique<FrameLayer>(spec);
+}
+
+std::unique_ptr<Layer>
+Make(const WebSocketLayerSpec& spec)
+{
+    return std::make_unique<WebSocketLayer>(spec);
+}
+
+std::unique_ptr<Layer>
+Make(const TlsLayerSpec& spec)
+{
+    return std::make_unique<TlsLayer>(spec);
+}
+
+std::unique_ptr<Layer>
+Make(const SshLayerSpec& spec)
+{
+    return std::make_unique<SshLayer>(spec);
+}
+
+} // namespace
+
 std::unique_ptr<Layer>
 MakeLayer(const LayerSpec& spec)
 {
-    if (spec.kind == "websocket")
-    {
-        return std::make_unique<WebSocketLayer>(spec);
-    }
-    if (spec.kind == "tls")
-    {
-        return std::make_unique<TlsLayer>(spec);
-    }
-    if (spec.kind == "ssh")
-    {
-        return std::make_unique<SshLayer>(spec);
-    }
-    throw std::invalid_argument("unknown layer '" + spec.kind + "'; known: websocket, tls, ssh");
+    return std::visit([](const auto& layer) { return Make(layer); }, spec);
 }
 
 LayerStack::LayerStack(const std::vector<LayerSpec>& specs)

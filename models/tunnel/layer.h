@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_LAYER_H
 #define TUNNELCC_LAYER_H
 
-#include "experiment/experiment-spec.h"
+#include "spec/layer-spec.h"
 
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ class Layer
 
 /**
  * Make a layer from its description.
- * \throws std::invalid_argument if its kind is unknown
+ * \throws std::invalid_argument if a number that it needs is 0
  */
 std::unique_ptr<Layer> MakeLayer(const LayerSpec& spec);
 

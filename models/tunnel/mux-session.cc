@@ -9,9 +9,9 @@ namespace tunnelcc
 {
 
 MuxSession::MuxSession(const RelaySpec& spec, End end, ByteStream& carrier, Cpu& cpu, MuxLogs& logs)
-    : m_spec(spec.mux),
-      m_out(SentBy(end, spec).mux),
-      m_in(SentBy(Other(end), spec).mux),
+    : m_spec(*spec.mux),
+      m_out(*SentBy(end, spec).mux),
+      m_in(*SentBy(Other(end), spec).mux),
       m_prefix(SentBy(end, spec).prefix),
       m_carrier(*this, carrier, end, {spec.handshake, SentBy(end, spec).layers}, logs),
       m_sender(*this, m_carrier, SentBy(end, spec).send, cpu),

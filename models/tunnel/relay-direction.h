@@ -4,8 +4,8 @@
 #ifndef TUNNELCC_RELAY_DIRECTION_H
 #define TUNNELCC_RELAY_DIRECTION_H
 
-#include "experiment/experiment-spec.h"
 #include "spec/end.h"
+#include "spec/tunnel-spec.h"
 
 #include <cstdint>
 #include <vector>
@@ -21,7 +21,7 @@ struct RelayDirectionSpec
                                           //!< or response
     const RelayWorkSpec& send;
     const RelayWorkSpec& receive;
-    const MuxDirectionSpec& mux;
+    const MuxDirectionSpec* mux; //!< null: flows share no carrier
 };
 
 /// What a relay tunnel does with what one end of a carrier sends.
@@ -34,13 +34,13 @@ SentBy(End end, const RelaySpec& spec)
                 spec.requestBytes,
                 spec.costToServer.send,
                 spec.costToServer.receive,
-                spec.mux.toServer};
+                spec.mux ? &spec.mux->toServer : nullptr};
     }
     return {spec.toClient,
             spec.responseBytes,
             spec.costToClient.send,
             spec.costToClient.receive,
-            spec.mux.toClient};
+            spec.mux ? &spec.mux->toClient : nullptr};
 }
 
 } // namespace tunnelcc

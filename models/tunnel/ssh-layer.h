@@ -23,7 +23,7 @@ class SshLayer final : public Layer
 {
   public:
     /// \throws std::invalid_argument without a block
-    explicit SshLayer(const LayerSpec& spec)
+    explicit SshLayer(const SshLayerSpec& spec)
         : m_block(spec.block),
           m_tag(spec.overhead)
     {

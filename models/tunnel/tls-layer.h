@@ -23,7 +23,7 @@ class TlsLayer final : public Layer
 {
   public:
     /// \throws std::invalid_argument if records would carry nothing
-    explicit TlsLayer(const LayerSpec& spec)
+    explicit TlsLayer(const TlsLayerSpec& spec)
         : m_spec(spec),
           m_records(spec.recordsBefore)
     {
@@ -57,7 +57,7 @@ class TlsLayer final : public Layer
             std::min<uint64_t>(m_spec.maxPayload, m_spec.rampBytes * (m_records + 1)));
     }
 
-    LayerSpec m_spec;
+    TlsLayerSpec m_spec;
     uint64_t m_sent{0}; //!< payload bytes
     uint64_t m_records;
 };

@@ -20,7 +20,7 @@ namespace tunnelcc
 class WebSocketLayer final : public Layer
 {
   public:
-    explicit WebSocketLayer(const LayerSpec& spec)
+    explicit WebSocketLayer(const WebSocketLayerSpec& spec)
         : m_maxPayload(spec.maxPayload ? spec.maxPayload : UINT32_MAX),
           m_maskBytes(spec.masked ? 4 : 0),
           m_firstWrite(spec.firstWrite)

@@ -11,6 +11,7 @@
 #include "experiment/experiment.h"
 #include "experiment/world.h"
 #include "simulation-test-case.h"
+#include "spec/spec-text.h"
 #include "specs.h"
 
 #include "ns3/test.h"
@@ -69,7 +70,7 @@ class SpecSource
             flow.cc.name = DrawControl();
             flow.carrierCc.name = DrawControl();
         }
-        if (spec.hasRelay)
+        if (spec.tunnel)
         {
             DrawCarriers(spec);
         }
@@ -83,32 +84,35 @@ class SpecSource
     {
         if (link.rate > 0 && Chance(0.5))
         {
-            static const std::vector<std::string> NAMES{"codel", "fq-codel", "pie", "red"};
-            link.queue.discipline = NAMES[Between(0, NAMES.size() - 1)];
-            link.queue.target = 5 * MS;
-            link.queue.interval = link.queue.discipline == "pie" ? 15 * MS : 100 * MS;
-            link.queue.quantum = 1'514;
-            link.queue.queues = 64;
-            link.queue.alpha = 0.125;
-            link.queue.beta = 1.25;
-            link.queue.burst = 150 * MS;
-            link.queue.minThreshold = 7'500;
-            link.queue.maxThreshold = 22'500;
-            link.queue.maxProbability = 0.1;
-            link.queue.weight = 0.002;
-            link.queue.meanPacketTime = MS;
+            static const std::vector<QueueSpec> DISCIPLINES{
+                CodelSpec{.target = 5 * MS, .interval = 100 * MS},
+                FqCodelSpec{.target = 5 * MS, .interval = 100 * MS, .quantum = 1'514, .queues = 64},
+                PieSpec{.target = 5 * MS,
+                        .interval = 15 * MS,
+                        .alpha = 0.125,
+                        .beta = 1.25,
+                        .burst = 150 * MS},
+                RedSpec{.minThreshold = 7'500,
+                        .maxThreshold = 22'500,
+                        .maxProbability = 0.1,
+                        .weight = 0.002,
+                        .meanPacketTime = MS}};
+            link.queue = DISCIPLINES[Between(0, DISCIPLINES.size() - 1)];
         }
         if (link.loss == 0 && Chance(0.3))
         {
-            link.gilbertElliott = {0.002, 0.3, 0, 1};
+            link.gilbertElliott = GilbertElliottSpec{0.002, 0.3, 0, 1};
         }
         if (Chance(0.2))
         {
-            link.policer = {1e6 * static_cast<double>(Between(1, 20)), 30'000, Chance(0.5)};
+            link.policer =
+                PolicerSpec{1e6 * static_cast<double>(Between(1, 20)), 30'000, Chance(0.5)};
         }
         if (Chance(0.3))
         {
-            link.jitter = {static_cast<int64_t>(Between(1, 5)) * MS, "exponential", Chance(0.5)};
+            link.jitter = JitterSpec{static_cast<int64_t>(Between(1, 5)) * MS,
+                                     JitterDistribution::EXPONENTIAL,
+                                     Chance(0.5)};
         }
     }
 
@@ -129,13 +133,16 @@ class SpecSource
             AddHop(spec, static_cast<int64_t>(Between(1, 100)) * MS);
             spec.duration += 4 * SECOND; // for one more handshake
         }
-        spec.relay.hasMux = Chance(0.6);
-        spec.relay.mux = Chance(0.5) ? MakeSmux(Chance(0.5) ? 0 : Between(8'192, 200'000))
-                                     : MakeWindowedMux(Between(5'000, 100'000), 150'000);
-        spec.relay.mux.toServer.sessionBuffer = Chance(0.5) ? 0 : Between(1, 200'000);
-        spec.relay.dialsEarly = spec.relay.hasMux && Chance(0.3);
-        spec.relay.requestBytes = Chance(0.7) ? 11 : 0;
-        uint32_t carriers = spec.relay.hasMux ? static_cast<uint32_t>(Between(1, 4)) : UINT32_MAX;
+        RelaySpec& relay = RelayOf(spec);
+        if (Chance(0.6))
+        {
+            relay.mux = Chance(0.5) ? MakeSmux(Chance(0.5) ? 0 : Between(8'192, 200'000))
+                                    : MakeWindowedMux(Between(5'000, 100'000), 150'000);
+            relay.mux->toServer.sessionBuffer = Chance(0.5) ? 0 : Between(1, 200'000);
+            relay.dialsEarly = Chance(0.3);
+        }
+        relay.requestBytes = Chance(0.7) ? 11 : 0;
+        uint32_t carriers = relay.mux ? static_cast<uint32_t>(Between(1, 4)) : UINT32_MAX;
         for (uint32_t i = 0; i < spec.flows.size(); ++i)
         {
             spec.flows[i].carrier = i % carriers;
@@ -150,21 +157,6 @@ class SpecSource
 
     std::mt19937_64 m_random;
 };
-
-/// What is wrong may be found again from this.
-std::string
-Describe(const ExperimentSpec& spec)
-{
-    std::ostringstream text;
-    text << spec.path.forward.rate / 1e6 << " Mbit/s, " << spec.path.rtt / MS << " ms, loss "
-         << spec.path.forward.loss << " and " << spec.path.reverse.loss << ", buffer "
-         << spec.path.forward.bufferBytes << " B or " << spec.path.forward.bufferPackets
-         << " packets, " << spec.flows.size() << " flows of " << spec.flows[0].cc.name << ", "
-         << spec.path.forward.queue.discipline << (spec.hasRelay ? ", relay" : "")
-         << (spec.relay.hasMux ? ", mux" : "") << ", " << spec.relay.hops.size() << " more hops"
-         << (spec.download ? ", down" : ", up");
-    return text.str();
-}
 
 void
 Print(std::ostream& text, const std::vector<double>& series)
@@ -245,7 +237,7 @@ class PropertyTestCase : public ns3::TestCase
         const uint64_t lost = link.drops + link.randomLosses + link.policerDrops.value_or(0);
         NS_TEST_EXPECT_MSG_LT_OR_EQ(lost, link.packetsIn, what);
         NS_TEST_EXPECT_MSG_LT_OR_EQ(link.utilisation, 1 + 1e-9, what);
-        const bool mayLose = spec.loss > 0 || spec.gilbertElliott.p > 0;
+        const bool mayLose = spec.loss > 0 || spec.gilbertElliott;
         NS_TEST_EXPECT_MSG_EQ((link.randomLosses > 0 && !mayLose), false, what);
     }
 
@@ -253,19 +245,19 @@ class PropertyTestCase : public ns3::TestCase
     {
         for (const LegResult& leg : result.legs)
         {
-            NS_TEST_EXPECT_MSG_LT_OR_EQ(leg.retransmits, leg.segments, Describe(spec));
-            NS_TEST_EXPECT_MSG_LT_OR_EQ(leg.deliveredBytes, leg.wireBytes, Describe(spec));
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(leg.retransmits, leg.segments, FormatSpec(spec));
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(leg.deliveredBytes, leg.wireBytes, FormatSpec(spec));
             for (const double inFlight : leg.inFlight)
             {
-                NS_TEST_EXPECT_MSG_GT_OR_EQ(inFlight, 0, "in flight: " << Describe(spec));
+                NS_TEST_EXPECT_MSG_GT_OR_EQ(inFlight, 0, "in flight: " << FormatSpec(spec));
             }
         }
     }
 
     void CheckAll(const ExperimentResult& result, const ExperimentSpec& spec)
     {
-        CheckLink(result.forward, spec.path.forward, Describe(spec));
-        CheckLink(result.reverse, spec.path.reverse, Describe(spec));
+        CheckLink(result.forward, spec.path.forward, FormatSpec(spec));
+        CheckLink(result.reverse, spec.path.reverse, FormatSpec(spec));
         CheckLegs(result, spec);
     }
 };
@@ -293,10 +285,10 @@ class FiniteFlowsTest : public PropertyTestCase
                 const uint64_t preamble = spec.download ? 0 : flow.preamble;
                 NS_TEST_EXPECT_MSG_EQ(result.flows[i].totalBytes,
                                       flow.bytes + preamble,
-                                      "run " << run << ", flow " << i << ": " << Describe(spec));
+                                      "run " << run << ", flow " << i << ": " << FormatSpec(spec));
                 NS_TEST_EXPECT_MSG_GT(result.flows[i].completionTime,
                                       result.flows[i].firstByteTime - 1e-12,
-                                      "run " << run << ", flow " << i << ": " << Describe(spec));
+                                      "run " << run << ", flow " << i << ": " << FormatSpec(spec));
             }
         }
     }
@@ -325,13 +317,13 @@ class EndlessFlowsTest : public PropertyTestCase
                 NS_TEST_EXPECT_MSG_LT_OR_EQ(flow.deliveredBytes, flow.totalBytes, run);
                 delivered += flow.totalBytes;
             }
-            NS_TEST_EXPECT_MSG_GT(delivered, 0, "run " << run << ": " << Describe(spec));
+            NS_TEST_EXPECT_MSG_GT(delivered, 0, "run " << run << ": " << FormatSpec(spec));
             if (spec.path.forward.rate > 0)
             {
                 NS_TEST_EXPECT_MSG_LT(static_cast<double>(delivered) * 8,
                                       spec.path.forward.rate * Seconds(spec.duration) +
                                           static_cast<double>(spec.flows.size() * 37 * 8),
-                                      "run " << run << ": " << Describe(spec));
+                                      "run " << run << ": " << FormatSpec(spec));
             }
         }
     }
@@ -360,7 +352,7 @@ class DeterminismTest : public ns3::TestCase
         {
             NS_TEST_EXPECT_MSG_EQ((PrintResult(RunExperiment(specs[i])) == results[i]),
                                   true,
-                                  Describe(specs[i]));
+                                  FormatSpec(specs[i]));
         }
         ExperimentSpec spec = MakePlainSpec();
         spec.path.forward.loss = 0.01;

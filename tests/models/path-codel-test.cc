@@ -37,7 +37,7 @@ class CodelSpacingTest : public SimulationTestCase
         {
             offers.push_back({i * 900 * US});
         }
-        OurSubject subject(MakeSpec("codel"));
+        OurSubject subject(MakeSpec(CODEL));
         const std::vector<int64_t> drops = HeadDropTimes(RunOurs(subject, offers));
         NS_TEST_ASSERT_MSG_GT(drops.size(), 60, "many drops");
         // Waiting times reach 5 ms at about 50 ms; the first drop comes an interval later.
@@ -72,7 +72,7 @@ class CodelCalmTest : public SimulationTestCase
                 offers.push_back({burst * 90 * MS + i});
             }
         }
-        OurSubject subject(MakeSpec("codel"));
+        OurSubject subject(MakeSpec(CODEL));
         RunOurs(subject, offers);
         NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops(), 0, "drops");
         // One packet may stay behind, however slow the link (RFC 8289, MAXPACKET), but not two.
@@ -88,8 +88,8 @@ class CodelCalmTest : public SimulationTestCase
         {
             offers.push_back({i * PACKET_TIME + 1});
         }
-        LinkSpec spec = MakeSpec("codel");
-        spec.queue.target = 500 * US;
+        LinkSpec spec = MakeSpec(CODEL);
+        std::get<CodelSpec>(spec.queue).target = 500 * US;
         OurSubject subject(spec);
         RunOurs(subject, offers);
         return subject.disc->Drops();
@@ -113,17 +113,17 @@ class CodelMarkTest : public SimulationTestCase
         {
             offer.isEct = true;
         }
-        OurSubject dropping(MakeSpec("codel"));
+        OurSubject dropping(MakeSpec(CODEL));
         RunOurs(dropping, offers);
-        OurSubject marking(MakeSpec("codel"));
+        OurSubject marking(MakeSpec(CODEL));
         RunOurs(marking, capable);
         NS_TEST_EXPECT_MSG_EQ(marking.disc->Drops(), 0, "nothing is dropped");
         NS_TEST_EXPECT_MSG_EQ(dropping.disc->Marks().value(), 0, "nothing is marked");
         const auto drops = static_cast<double>(dropping.disc->Drops());
         const auto marks = static_cast<double>(marking.disc->Marks().value());
         NS_TEST_EXPECT_MSG_EQ_TOL(marks, drops, 0.05 * drops, "as often");
-        LinkSpec spec = MakeSpec("codel");
-        spec.queue.ecn = false;
+        LinkSpec spec = MakeSpec(CODEL);
+        std::get<CodelSpec>(spec.queue).ecn = false;
         OurSubject without(spec);
         RunOurs(without, capable);
         NS_TEST_EXPECT_MSG_EQ(without.disc->Drops(), dropping.disc->Drops(), "without ECN");
@@ -145,7 +145,7 @@ class CodelStockTest : public SimulationTestCase
         for (const double load : {1.02, 1.1, 1.5})
         {
             const auto offers = MakeOffers(load, 20 * SECOND, 2);
-            OurSubject subject(MakeSpec("codel"));
+            OurSubject subject(MakeSpec(CODEL));
             const auto ours = RunOurs(subject, offers);
             const auto stock =
                 RunStock([] { return ns3::CreateObject<ns3::CoDelQueueDisc>(); }, offers);

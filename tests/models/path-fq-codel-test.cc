@@ -42,8 +42,8 @@ class FqCodelStockTest : public SimulationTestCase
     void DoRun() override
     {
         constexpr uint32_t FLOWS = 12;
-        LinkSpec spec = MakeSpec("fq-codel");
-        spec.queue.target = 10 * SECOND;
+        LinkSpec spec = MakeSpec(FQ_CODEL);
+        std::get<FqCodelSpec>(spec.queue).target = 10 * SECOND;
         PacketStore store;
         FqCodelQueueDisc hashing(spec, store, QueueStream());
         std::vector<uint32_t> queues;
@@ -98,7 +98,7 @@ class FqCodelShareTest : public SimulationTestCase
                 offers.push_back({i * 250 * US + 20, 100, 3});
             }
         }
-        OurSubject subject(MakeSpec("fq-codel"));
+        OurSubject subject(MakeSpec(FQ_CODEL));
         const auto fates = RunOurs(subject, offers);
         std::vector<double> served(4);
         int64_t longestWait = 0;
@@ -133,7 +133,7 @@ class FqCodelOverloadTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        LinkSpec spec = MakeSpec("fq-codel");
+        LinkSpec spec = MakeSpec(FQ_CODEL);
         spec.bufferPackets = 100;
         OurSubject subject(spec);
         uint32_t number = 0;

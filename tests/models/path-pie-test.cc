@@ -44,7 +44,7 @@ class PieStockTest : public SimulationTestCase
             for (const bool isEct : {false, true})
             {
                 const auto offers = MakeOffers(load, 30 * SECOND, 3, isEct);
-                OurSubject subject(MakeSpec("pie"));
+                OurSubject subject(MakeSpec(PIE));
                 const auto ours = RunOurs(subject, offers);
                 const auto stock = RunStock(MakeStock, offers);
                 const size_t drops = CountDrops(stock);
@@ -68,8 +68,8 @@ class PieTargetTest : public SimulationTestCase
     {
         const double load = 1.1;
         const auto offers = MakeOffers(load, 120 * SECOND, 4);
-        LinkSpec spec = MakeSpec("pie");
-        spec.queue.burst = 150 * MS;
+        LinkSpec spec = MakeSpec(PIE);
+        std::get<PieSpec>(spec.queue).burst = 150 * MS;
         OurSubject subject(spec);
         const auto fates = RunOurs(subject, offers);
         double sum = 0;

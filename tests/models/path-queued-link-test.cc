@@ -63,30 +63,28 @@ struct Outcome
     std::vector<double> served;
 };
 
+const CodelSpec CODEL{.target = 500 * US, .interval = 5 * MS};
+const FqCodelSpec FQ_CODEL{.target = 500 * US, .interval = 5 * MS, .quantum = 1'514, .queues = 16};
+// Gains of a hundred times the default, as delays are a hundredth of the usual.
+const PieSpec PIE{.target = 500 * US, .interval = 5 * MS, .alpha = 12.5, .beta = 125};
+const RedSpec RED{.minThreshold = 5'000,
+                  .maxThreshold = 15'000,
+                  .maxProbability = 0.1,
+                  .weight = 0.02,
+                  .meanPacketTime = 100 * US};
+
 class QueuedLinkTestCase : public SimulationTestCase
 {
   public:
     using SimulationTestCase::SimulationTestCase;
 
   protected:
-    static LinkSpec MakeSpec(const std::string& discipline)
+    static LinkSpec MakeSpec(const QueueSpec& queue)
     {
         LinkSpec spec;
         spec.rate = 80e6; // 100 ns a byte
         spec.bufferPackets = 40;
-        QueueSpec& queue = spec.queue;
-        queue.discipline = discipline;
-        queue.target = 500 * US;
-        queue.interval = 5 * MS;
-        queue.quantum = 1'514;
-        queue.queues = 16;
-        queue.alpha = 12.5; // a hundred times the default, as delays are a hundredth of the usual
-        queue.beta = 125;
-        queue.minThreshold = 5'000;
-        queue.maxThreshold = 15'000;
-        queue.maxProbability = 0.1;
-        queue.weight = 0.02;
-        queue.meanPacketTime = 100 * US;
+        spec.queue = queue;
         return spec;
     }
 
@@ -159,8 +157,7 @@ class SameAsDropTailTest : public QueuedLinkTestCase
   private:
     void DoRun() override
     {
-        LinkSpec spec = MakeSpec("codel");
-        spec.queue.target = 1'000 * SECOND;
+        LinkSpec spec = MakeSpec(CodelSpec{.target = 1'000 * SECOND, .interval = 5 * MS});
         spec.rateChanges = {{100 * MS, 20e6}, {300 * MS, 0}, {350 * MS, 80e6}};
         spec.ratePeriod = 350 * MS;
         spec.loss = 0.01;
@@ -169,7 +166,7 @@ class SameAsDropTailTest : public QueuedLinkTestCase
         queued.direction.GetBottleneck()->StartMeasuring();
         Send(queued, 20'000, 1);
         ns3::Simulator::Destroy();
-        spec.queue.discipline.clear();
+        spec.queue = DropTailSpec{};
         EventLoop::Install();
         Outcome plain(spec);
         plain.direction.GetBottleneck()->StartMeasuring();
@@ -194,13 +191,19 @@ class SameAsDropTailTest : public QueuedLinkTestCase
     }
 };
 
+std::string
+NameOf(const QueueSpec& queue)
+{
+    return std::visit([](const auto& spec) { return spec.KIND; }, queue);
+}
+
 class ConservationTest : public QueuedLinkTestCase
 {
   public:
-    ConservationTest(const std::string& discipline, bool limitsBytes)
-        : QueuedLinkTestCase("Nothing is lost count of: " + discipline +
+    ConservationTest(const QueueSpec& queue, bool limitsBytes)
+        : QueuedLinkTestCase("Nothing is lost count of: " + NameOf(queue) +
                              (limitsBytes ? ", limit in bytes" : ", limit in packets")),
-          m_spec(MakeSpec(discipline))
+          m_spec(MakeSpec(queue))
     {
         if (limitsBytes)
         {
@@ -278,7 +281,8 @@ class PathQueuedLinkTestSuite : public ns3::TestSuite
         : ns3::TestSuite("tunnelcc-path-queued-link", Type::UNIT)
     {
         AddTestCase(new SameAsDropTailTest, Duration::QUICK);
-        for (const std::string discipline : {"codel", "fq-codel", "pie", "red"})
+        for (const QueueSpec& discipline :
+             {QueueSpec(CODEL), QueueSpec(FQ_CODEL), QueueSpec(PIE), QueueSpec(RED)})
         {
             AddTestCase(new ConservationTest(discipline, true), Duration::QUICK);
             AddTestCase(new ConservationTest(discipline, false), Duration::QUICK);

@@ -31,9 +31,9 @@ class RedTest : public SimulationTestCase
     /// Packets between drops while the average stands at `waiting` packets.
     std::vector<int> Gaps(double waiting, double maxProbability)
     {
-        LinkSpec spec = MakeSpec("red");
-        spec.queue.maxProbability = maxProbability;
-        spec.queue.weight = 1;
+        LinkSpec spec = MakeSpec(RED);
+        std::get<RedSpec>(spec.queue).maxProbability = maxProbability;
+        std::get<RedSpec>(spec.queue).weight = 1;
         spec.bufferPackets = 0;
         OurSubject subject(spec);
         // With a weight of 1 the average is the queue, which is kept at its length.
@@ -93,8 +93,8 @@ class RedTest : public SimulationTestCase
     /// The average decays while the link is idle as if small packets had found no queue.
     void CheckIdle()
     {
-        LinkSpec spec = MakeSpec("red");
-        spec.queue.weight = 0.5;
+        LinkSpec spec = MakeSpec(RED);
+        std::get<RedSpec>(spec.queue).weight = 0.5;
         PacketStore store;
         RedQueueDisc disc(spec, store, QueueStream());
         for (int i = 0; i < 4; ++i)
@@ -118,7 +118,7 @@ class RedTest : public SimulationTestCase
 
     void CheckMarks()
     {
-        OurSubject subject(MakeSpec("red"));
+        OurSubject subject(MakeSpec(RED));
         const auto fates = RunOurs(subject, MakeOffers(1.02, 20 * SECOND, 5, true));
         const auto marks =
             std::count_if(fates.begin(), fates.end(), [](auto& fate) { return fate.isMarked; });
@@ -171,8 +171,8 @@ class RedStockTest : public SimulationTestCase
     {
         // The queue never empties, as the load is high and the average quick to follow: ns-3's
         // discipline spares packets that find one or none.
-        LinkSpec spec = MakeSpec("red");
-        spec.queue.weight = 0.05;
+        LinkSpec spec = MakeSpec(RED);
+        std::get<RedSpec>(spec.queue).weight = 0.05;
         for (const double load : {1.3, 1.6, 2.0})
         {
             const auto offers = MakeOffers(load, 100 * SECOND, 6);

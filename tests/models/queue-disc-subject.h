@@ -36,25 +36,25 @@ QueueStream()
     return ns3::RngStream(1, (uint64_t{1} << 63) + QUEUE_STREAM, 1);
 }
 
+inline const CodelSpec CODEL{.target = 5 * MS, .interval = 100 * MS};
+inline const FqCodelSpec FQ_CODEL{.target = 5 * MS,
+                                  .interval = 100 * MS,
+                                  .quantum = PACKET,
+                                  .queues = 1'024};
+inline const PieSpec PIE{.target = 15 * MS, .interval = 15 * MS, .alpha = 0.125, .beta = 1.25};
+inline const RedSpec RED{.minThreshold = 5 * PACKET,
+                         .maxThreshold = 15 * PACKET,
+                         .maxProbability = 0.1,
+                         .weight = 0.002,
+                         .meanPacketTime = PACKET_TIME};
+
 inline LinkSpec
-MakeSpec(const std::string& discipline)
+MakeSpec(const QueueSpec& queue)
 {
     LinkSpec spec;
     spec.rate = 8e6;
     spec.bufferPackets = 1'000;
-    QueueSpec& queue = spec.queue;
-    queue.discipline = discipline;
-    queue.target = discipline == "pie" ? 15 * MS : 5 * MS;
-    queue.interval = discipline == "pie" ? 15 * MS : 100 * MS;
-    queue.quantum = PACKET;
-    queue.queues = 1'024;
-    queue.alpha = 0.125;
-    queue.beta = 1.25;
-    queue.minThreshold = 5 * PACKET;
-    queue.maxThreshold = 15 * PACKET;
-    queue.maxProbability = 0.1;
-    queue.weight = 0.002;
-    queue.meanPacketTime = PACKET_TIME;
+    spec.queue = queue;
     return spec;
 }
 

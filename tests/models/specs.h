@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_SPECS_H
 #define TUNNELCC_SPECS_H
 
-#include "experiment/experiment-spec.h"
+#include "spec/experiment-spec.h"
 
 #include <cstdint>
 #include <string>
@@ -45,26 +45,20 @@ MakePlainSpec()
 inline LayerSpec
 MakeWebSocket(bool isMasked, uint32_t maxPayload, uint32_t firstWrite = 0)
 {
-    LayerSpec layer;
-    layer.kind = "websocket";
-    layer.masked = isMasked;
-    layer.maxPayload = maxPayload;
-    layer.firstWrite = firstWrite;
-    return layer;
+    return WebSocketLayerSpec{.maxPayload = maxPayload,
+                              .masked = isMasked,
+                              .firstWrite = firstWrite};
 }
 
 /// TLS 1.3 with Go's dynamic record sizes.
 inline LayerSpec
 MakeTls()
 {
-    LayerSpec layer;
-    layer.kind = "tls";
-    layer.maxPayload = 16'384;
-    layer.overhead = 22;
-    layer.rampBytes = 1'186;
-    layer.rampUntil = 131'072;
-    layer.recordsBefore = 1; // the upgrade to WebSocket
-    return layer;
+    return TlsLayerSpec{.maxPayload = 16'384,
+                        .overhead = 22,
+                        .rampBytes = 1'186,
+                        .rampUntil = 131'072,
+                        .recordsBefore = 1}; // the upgrade to WebSocket
 }
 
 /// GOST's relay+ws or relay+wss. Buffers on the loopbacks are what each stage absorbed towards a
@@ -136,12 +130,18 @@ MakeSshMux()
     return mux;
 }
 
+/// The relays of an experiment that has some.
+inline RelaySpec&
+RelayOf(ExperimentSpec& spec)
+{
+    return std::get<RelaySpec>(*spec.tunnel);
+}
+
 inline ExperimentSpec
 MakeRelaySpec(bool isTls)
 {
     ExperimentSpec spec = MakePlainSpec();
-    spec.hasRelay = true;
-    spec.relay = MakeRelay(isTls);
+    spec.tunnel = MakeRelay(isTls);
     spec.tcp.nodelay = true;
     return spec;
 }
@@ -151,8 +151,7 @@ inline ExperimentSpec
 MakeMuxSpec(uint32_t flows, const MuxSpec& mux = MakeSmux())
 {
     ExperimentSpec spec = MakeRelaySpec(false);
-    spec.relay.hasMux = true;
-    spec.relay.mux = mux;
+    RelayOf(spec).mux = mux;
     spec.flows.assign(flows, FlowSpec(spec.flows[0]));
     return spec;
 }
@@ -164,7 +163,7 @@ AddHop(ExperimentSpec& spec, int64_t rtt)
     HopSpec hop;
     hop.path = spec.path;
     hop.path.rtt = rtt;
-    spec.relay.hops.push_back(hop);
+    RelayOf(spec).hops.push_back(hop);
 }
 
 } // namespace tunnelcc

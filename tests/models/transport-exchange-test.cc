@@ -105,7 +105,7 @@ Exchange
 MakeExchangeWithoutPush()
 {
     TcpSpec spec = Exchange::Spec();
-    spec.acksPushed = false;
+    spec.pushedAcks = false;
     return Exchange(100 * MS, spec, spec);
 }
 
@@ -327,7 +327,7 @@ class QuickAckWhileWindowGrowsTest : public SimulationTestCase
     static std::string AcksOf24(uint32_t grows)
     {
         TcpSpec spec = Exchange::Spec();
-        spec.acksPushed = false;
+        spec.pushedAcks = false;
         spec.initialReceiveWindow = 65'535;
         spec.initialReceiveRoom = 65'535 + grows * 2 * spec.mss;
         Exchange exchange(100 * MS, spec, spec);
@@ -375,7 +375,7 @@ class AckTimeTest : public SimulationTestCase
     static std::string AcksOfLoneSegments(int64_t rtt)
     {
         TcpSpec spec = Exchange::Spec();
-        spec.acksPushed = false;
+        spec.pushedAcks = false;
         Exchange exchange(rtt, spec, spec);
         exchange.client.control.cwnd = 100;
         exchange.Connect();
@@ -471,7 +471,7 @@ class EcnEchoTest : public SimulationTestCase
     static TcpSpec Spec(bool isEcnOn)
     {
         TcpSpec spec = Exchange::Spec();
-        spec.acksPushed = false;
+        spec.pushedAcks = false;
         spec.ecn = isEcnOn;
         return spec;
     }
@@ -628,7 +628,7 @@ class DeferralTest : public SimulationTestCase
   public:
     /**
      * \param gap between pairs of segments, ns
-     * \param limit TcpSpec::deferralLimit
+     * \param limit TcpSpec::tsoDeferralLimit
      * \param expected what leaves while ACKs of the pairs come in
      */
     DeferralTest(int64_t gap, int64_t limit, const std::string& name, const std::string& expected)
@@ -645,7 +645,7 @@ class DeferralTest : public SimulationTestCase
     {
         TcpSpec spec = Exchange::Spec();
         spec.pacingQuantum = 51 * MS / 10; // 4.08 segments at twice 40 in 100 ms
-        spec.deferralLimit = m_limit;
+        spec.tsoDeferralLimit = m_limit;
         Exchange exchange(100 * MS, spec);
         exchange.client.control.cwnd = 40;
         exchange.Connect();

@@ -126,7 +126,7 @@ class DelayedSampleTest : public SimulationTestCase
     void DoRun() override
     {
         TcpSpec late = Exchange::Spec();
-        late.acksPushed = false;
+        late.pushedAcks = false;
         Exchange exchange(100 * MS, Exchange::Spec(), late);
         exchange.Connect();
         exchange.client.control.cwnd = 40;
@@ -630,9 +630,9 @@ class PrrNumbersTest : public SimulationTestCase
     }
 
     /// Eight segments delivered while nothing could be sent; then one more, below ssthresh.
-    static uint32_t CwndAfterPause(bool isRepairBound, Prr::Progress progress)
+    static uint32_t CwndAfterPause(PrrSlowStart slowStart, Prr::Progress progress)
     {
-        Prr prr(isRepairBound);
+        Prr prr(slowStart);
         prr.Begin(20);
         prr.Cwnd(10, 9, 8, {});
         return prr.Cwnd(10, 2, 1, progress);
@@ -641,10 +641,18 @@ class PrrNumbersTest : public SimulationTestCase
     void CheckRepairBound()
     {
         // Linux tcp_cwnd_reduction(), today and before 5.11
-        NS_TEST_EXPECT_MSG_EQ(CwndAfterPause(false, {}), 10, "all that was delivered");
-        NS_TEST_EXPECT_MSG_EQ(CwndAfterPause(true, {}), 3, "what this ACK delivered");
-        NS_TEST_EXPECT_MSG_EQ(CwndAfterPause(true, {.isLossless = true}), 3, "new data");
-        NS_TEST_EXPECT_MSG_EQ(CwndAfterPause(true, {.isRepaired = true}), 10, "a repair");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfterPause(PrrSlowStart::PROGRESS, {}),
+                              10,
+                              "all that was delivered");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfterPause(PrrSlowStart::REPAIR, {}),
+                              3,
+                              "what this ACK delivered");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfterPause(PrrSlowStart::REPAIR, {.isLossless = true}),
+                              3,
+                              "new data");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfterPause(PrrSlowStart::REPAIR, {.isRepaired = true}),
+                              10,
+                              "a repair");
     }
 };
 

@@ -412,9 +412,9 @@ class ReceiveWindowTest : public ns3::TestCase
     static constexpr int64_t RTT = 50'000'000;
     static constexpr uint64_t MAXIMUM = 57'316'406;
 
-    static ReceiveWindow Make(bool isCushioned)
+    static ReceiveWindow Make(ReceiveGrowth growth)
     {
-        return ReceiveWindow(65'535, 112'128, MAXIMUM, 4'096, isCushioned);
+        return ReceiveWindow(65'535, 112'128, MAXIMUM, 4'096, growth);
     }
 
     void DoRun() override
@@ -426,7 +426,7 @@ class ReceiveWindowTest : public ns3::TestCase
             uint64_t clamp; //!< window_clamp in the next line of the trace
         };
 
-        ReceiveWindow window = Make(false);
+        ReceiveWindow window = Make(ReceiveGrowth::OUT_OF_ORDER);
         uint64_t total = 0;
         int64_t now = RTT;
         for (const Round& round : {Round{49'152, 0, 137'623},
@@ -448,14 +448,14 @@ class ReceiveWindowTest : public ns3::TestCase
             now += RTT;
         }
 
-        ReceiveWindow cushioned = Make(true);
+        ReceiveWindow cushioned = Make(ReceiveGrowth::CUSHION);
         cushioned.OnRead(RTT, 49'152, 20'000, 100'000, RTT);
         // 2 · 49152 + 16 · 4096, and twice its growth by a fifth
         NS_TEST_EXPECT_MSG_EQ(cushioned.Room(), 229'376, "with a cushion, whatever is unread");
         cushioned.OnOutOfOrder(400'000);
         NS_TEST_EXPECT_MSG_EQ(cushioned.Room(), 229'376, "nothing for data out of order");
 
-        ReceiveWindow reordered = Make(false);
+        ReceiveWindow reordered = Make(ReceiveGrowth::OUT_OF_ORDER);
         reordered.OnOutOfOrder(400'000);
         NS_TEST_EXPECT_MSG_EQ(reordered.Room(), 2 * 40'960 + 400'000, "room for the span");
         reordered.OnRead(RTT, 40'960, 0, 400'000, RTT);

@@ -98,7 +98,7 @@ ExperimentSpec
 FusedSpec(const std::string& cc, const RelaySpec& relay, uint64_t bytes)
 {
     ExperimentSpec spec = MakeRelaySpec(false);
-    spec.relay = relay;
+    spec.tunnel = relay;
     spec.path.rtt = 40'000'000;
     for (LinkSpec* link : {&spec.path.forward, &spec.path.reverse})
     {

@@ -256,17 +256,24 @@ class Numbers
     std::vector<double> m_numbers;
 };
 
+DatagramTunnelSpec&
+TunnelOf(ExperimentSpec& spec)
+{
+    return std::get<DatagramTunnelSpec>(*spec.tunnel);
+}
+
 /// A tunnel whose packets all fit: 60 bytes more each.
 ExperimentSpec
 MakeTunnelSpec(const std::string& cc, uint32_t flows)
 {
     ExperimentSpec spec = MakePlainSpec();
-    spec.hasDatagramTunnel = true;
+    DatagramTunnelSpec tunnel;
     for (uint32_t ipBytes = 0; ipBytes <= 1500; ++ipBytes)
     {
-        spec.datagramTunnel.outer.push_back({ipBytes + 60});
+        tunnel.outer.push_back({ipBytes + 60});
     }
-    spec.datagramTunnel.end = {1000, 1000, {3511, 1.3}, {2903, 1.7}, false};
+    tunnel.end = {1000, 1000, {3511, 1.3}, {2903, 1.7}, false};
+    spec.tunnel = tunnel;
     spec.path.rtt = spec.flows[0].rtt = 20'000'018;
     spec.flows[0].cc.name = cc;
     spec.flows.assign(flows, FlowSpec(spec.flows[0]));
@@ -334,7 +341,7 @@ class LookaheadTest : public ns3::TestCase
 void
 Fragment(ExperimentSpec& spec)
 {
-    for (std::vector<uint32_t>& outer : spec.datagramTunnel.outer)
+    for (std::vector<uint32_t>& outer : TunnelOf(spec).outer)
     {
         if (outer[0] > 1000)
         {
@@ -354,8 +361,8 @@ ShareOneMachine(ExperimentSpec& spec)
 void
 MarkPackets(ExperimentSpec& spec)
 {
-    spec.tcp.ecn = spec.datagramTunnel.copiesEcn = true;
-    spec.path.forward.ecnThreshold = 100'000;
+    spec.tcp.ecn = TunnelOf(spec).copiesEcn = true;
+    spec.path.forward.queue = DropTailSpec{.ecnThreshold = 100'000};
 }
 
 class TunnelClockedTestSuite : public ns3::TestSuite
@@ -382,16 +389,16 @@ class TunnelClockedTestSuite : public ns3::TestSuite
         Add(
             "the device overflows",
             [](ExperimentSpec& spec) {
-                spec.datagramTunnel.end.deviceQueue = 20;
-                spec.datagramTunnel.end.encapsulate.perPacket = 35'011;
+                TunnelOf(spec).end.deviceQueue = 20;
+                TunnelOf(spec).end.encapsulate.perPacket = 35'011;
                 spec.path.forward.rate = 1e9;
             },
             [](Result r) { return r.tunnelForward->drops > 0; });
         Add(
             "the socket overflows",
             [](ExperimentSpec& spec) {
-                spec.datagramTunnel.end.socketQueue = 20;
-                spec.datagramTunnel.end.decapsulate.perPacket = 200'003;
+                TunnelOf(spec).end.socketQueue = 20;
+                TunnelOf(spec).end.decapsulate.perPacket = 200'003;
             },
             [](Result r) { return r.tunnelForward->socketDrops > 0; });
         Add(
@@ -406,7 +413,7 @@ class TunnelClockedTestSuite : public ns3::TestSuite
         Add("download", [](ExperimentSpec& spec) { spec.download = true; });
         Add("one machine", ShareOneMachine);
         Add("work that costs nothing",
-            [](ExperimentSpec& spec) { spec.datagramTunnel.end.decapsulate = {0, 0}; });
+            [](ExperimentSpec& spec) { TunnelOf(spec).end.decapsulate = {0, 0}; });
         Add(
             "cross traffic",
             [](ExperimentSpec& spec) { spec.crossTraffic.push_back({20e6}); },

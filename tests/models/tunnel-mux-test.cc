@@ -46,10 +46,7 @@ class MuxFramesTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(Sum(up), 8 * 4'104 + 14, "32 KiB up");
         NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack(relay.toClient).Wrap(frame)), 32'780, "32 KiB down");
 
-        LayerSpec ssh;
-        ssh.kind = "ssh";
-        ssh.overhead = 16;
-        ssh.block = 8; // chacha20-poly1305@openssh.com
+        SshLayerSpec ssh{.block = 8, .overhead = 16}; // chacha20-poly1305@openssh.com
         NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack({ssh}).Wrap(9 + COPY_BUFFER)), 32'804, "32 KiB");
         NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack({ssh}).Wrap(9)), 36, "a window adjust");
         ssh.block = 16; // aes256-gcm@openssh.com
@@ -265,7 +262,7 @@ class StreamWindowTest : public SimulationTestCase
     void DoRun() override
     {
         ExperimentSpec spec = MakeMuxSpec(1, MakeSmux(1 << 20));
-        spec.relay.mux.toServer.creditStep = 4'096;
+        RelayOf(spec).mux->toServer.creditStep = 4'096;
         World world(spec);
         world.Start();
         RunUntil(3 * SECOND);
@@ -420,7 +417,7 @@ class ChainTest : public SimulationTestCase
         spec.path.forward.rate = spec.path.reverse.rate = 0;
         AddHop(spec, 60 * MS);
         AddHop(spec, 40 * MS);
-        spec.relay.hops[1].cc.name = "reno";
+        RelayOf(spec).hops[1].cc.name = "reno";
         spec.flows[0].dataStart = 5 * SECOND; // the cookie alone
         World world(spec);
         world.Start();

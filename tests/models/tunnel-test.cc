@@ -199,7 +199,7 @@ class WholeMessageTest : public TunnelTestCase
         const World::Flow& flow = *world.Flows()[0];
         const Receiver& carrier = flow.legs[1]->server->GetReceiver();
         const Sender& target = flow.legs[2]->client->GetSender();
-        const RelaySpec& relay = spec.relay;
+        const RelaySpec& relay = RelayOf(spec);
         LayerStack layers(relay.toServer);
         const auto& writes = layers.Wrap(relay.requestBytes + COPY_BUFFER);
         uint64_t end = std::accumulate(writes.begin(), writes.end(), uint64_t{0});
@@ -313,9 +313,9 @@ class BackPressureTest : public TunnelTestCase
         NS_TEST_EXPECT_MSG_LT_OR_EQ(absorbed, most, "no more than there is room for");
         NS_TEST_EXPECT_MSG_GT(absorbed, windows + 2 * sendBuffers / 3, "windows are full");
         NS_TEST_EXPECT_MSG_LT_OR_EQ(12'800'000, most, "what was measured is possible");
-        CheckStage(*flow.legs[0], spec.relay.appTcp);
+        CheckStage(*flow.legs[0], RelayOf(spec).appTcp);
         CheckStage(*flow.legs[1], spec.tcp);
-        CheckStage(*flow.legs[2], spec.relay.targetTcp);
+        CheckStage(*flow.legs[2], RelayOf(spec).targetTcp);
     }
 
     void CheckStage(const World::Connection& leg, const TcpSpec& tcp)

@@ -220,13 +220,13 @@ def test_ssh_tun_by_its_protocol():
     entry = catalog.load("ssh-tun")
     (message,) = entry.outer(1500, PATH_MTU)
     layers = [spec.layer_spec(layer) for layer in entry.to_server]
-    assert core.load().layer_wire_bytes(layers, message) == [4 + 1520 + 16]
+    assert spec.layer_wire_bytes(layers, message) == [4 + 1520 + 16]
 
 
 def test_gost_tun_writes_a_packet_as_two_messages():
     entry = catalog.load("gost-tun-wss")
     layers = [spec.layer_spec(layer) for layer in entry.to_server]
-    sizes = [core.load().layer_wire_bytes(layers, size, 2**20) for size in entry.outer(1420, 1500)]
+    sizes = [spec.layer_wire_bytes(layers, size, 2**20) for size in entry.outer(1420, 1500)]
     # WebSocket's header with a mask has 6 or 8 bytes, a TLS record 22.
     assert sizes == [[2 + 6 + 22], [1420 + 8 + 22]]
 

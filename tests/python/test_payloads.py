@@ -268,8 +268,8 @@ def test_operations_behind_compression_cost_less():
         experiment = tc.Experiment(
             tunnel={"name": "ethudp", "mode": "lz4-aes-256-cbc"}, flows={"payload": payload}
         )
-        encapsulate = spec.experiment_spec(experiment).datagram_tunnel.end.encapsulate
-        return float(encapsulate.per_byte)
+        encapsulate = spec.experiment_spec(experiment)["tunnel"]["end"]["encapsulate"]
+        return float(encapsulate["per_byte"])
 
     profile = costs.load(costs.REFERENCE)
     cipher = profile.operation("aes-256-cbc-encrypt").per_byte

@@ -12,6 +12,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+import tunnelcc as tc
+from tunnelcc import core
+from tunnelcc.cli import cli
+from tunnelcc.simulation.spec import experiment_spec, spec_text
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "build/release/scratch/two-flows"
@@ -39,6 +45,35 @@ def compare_tunnels(*arguments):
         timeout=120,
         check=False,
     )
+
+
+def test_a_specification_runs_without_python(tmp_path):
+    """The same experiment, the same numbers to the last bit."""
+    file = tmp_path / "spec.json"
+    arguments = "--rate 20Mbps --rtt 20ms --loss 1% --flows 2 --duration 2s --tunnel gost-relay-mws"
+    CliRunner().invoke(cli, ["run", *arguments.split(), "--write-spec", str(file)])
+    run_spec = [str(PROGRAM.with_name("run-spec")), str(file)]
+    alone = subprocess.run(run_spec, capture_output=True, text=True, timeout=60, check=True)
+    here = core.load().run(file.read_text())
+    assert alone.stdout == core.load().result_text(here) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (('"seed":1', '"seed":-1'), "seed: expected a whole number from 0"),
+        (('"mss"', '"mms"'), "tcp: expected one of the members mss, header_bytes"),
+        (('"kind":"drop-tail"', '"kind":"taildrop"'), "kind is one of drop-tail, codel"),
+        (('{"path"', '"path"'), "expected JSON"),
+    ],
+)
+def test_a_wrong_specification_is_told_by_its_member(tmp_path, change, expected):
+    file = tmp_path / "spec.json"
+    file.write_text(spec_text(experiment_spec(tc.Experiment())).replace(*change))
+    run_spec = [str(PROGRAM.with_name("run-spec")), str(file)]
+    refused = subprocess.run(run_spec, capture_output=True, text=True, timeout=60, check=False)
+    assert refused.returncode == 1
+    assert expected in refused.stderr
 
 
 def read_megabytes(output):

@@ -6,6 +6,7 @@ The numbers and where each comes from are in ``kernels.toml``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,24 +22,24 @@ _LARGEST_WINDOW = 65535 << _MOST_SCALE
 
 @dataclass(frozen=True)
 class Kernel:
-    """The shares of a host's buffers that payload may use."""
+    """What a host's TCP takes from its kernel; every number has a source in ``kernels.toml``."""
 
     version: str
     summary: str
+    sources: dict[str, tuple[object, str, str]]  # setting → (value as written, label, source)
     tcp_rmem: int  # bytes, the maximum unless somebody sets it
-    receive_fraction: float | None  # None: by tcp_adv_win_scale
-    is_growth_cushioned: bool  # receive buffers grow by the law of Linux before 6.16
+    receive_fraction: float | None  # of the buffer that is the window; None: by tcp_adv_win_scale
+    receive_growth: str  # by which law receive buffers grow: "cushion" or "out-of-order"
     rmem_max: int  # net.core.rmem_max, bytes
-    send_fraction: float
-    deferral_limit: float  # seconds within which an ACK must be due for new data to wait for it
+    send_fraction: float  # of the buffer that is payload
+    tso_deferral_limit: float  # seconds within which an ACK must be due for new data to wait for it
     tcp_memory_fraction: float  # of the host's memory, for all sockets
     tcp_reserve: int  # bytes that a socket keeps of what it released, still counted
     syn_linear_timeouts: int  # time-outs of a SYN before they double
     jiffy: float  # seconds; timers count in it
     ping_pong_answers: int  # data in answer to data, after which ACKs wait for answers
-    acks_pushed: bool  # at once, when full segments with PSH were read
-    is_prr_repair_bound: bool  # in recovery, slow start needs ACKs of retransmissions
-    sources: dict[str, tuple[str, str]]  # setting → (label, source)
+    pushed_acks: bool  # at once, when full segments with PSH were read
+    prr_slow_start: str  # what lets PRR slow-start: ACKs that show "repair" or "progress"
 
     @property
     def has_adv_win_scale(self) -> bool:
@@ -69,23 +70,24 @@ def kernels() -> dict[str, Kernel]:
     return {version: _kernel(version, entry) for version, entry in table.items()}
 
 
+_PARSERS: dict[str, Callable[[Any], Any]] = {
+    "tcp_rmem": parse_size,
+    "rmem_max": parse_size,
+    "tcp_reserve": parse_size,
+    "tso_deferral_limit": parse_time,
+    "jiffy": parse_time,
+    "receive_fraction": lambda value: None if value == "by tcp_adv_win_scale" else float(value),
+}
+
+
 def _kernel(version: str, entry: dict[str, Any]) -> Kernel:
-    settings = {name: value for name, value in entry.items() if isinstance(value, dict)}
-    return Kernel(
-        version=version,
-        summary=entry["summary"],
-        tcp_rmem=parse_size(entry["tcp_rmem"]["maximum"]),
-        receive_fraction=entry["receive_window"].get("fraction"),
-        is_growth_cushioned=entry["receive_growth"]["law"] == "cushion",
-        rmem_max=parse_size(entry["window_scale"]["rmem_max"]),
-        send_fraction=entry["send_buffer"]["fraction"],
-        deferral_limit=parse_time(entry["tso_deferral"]["limit"]),
-        tcp_memory_fraction=entry["tcp_memory"]["fraction"],
-        tcp_reserve=entry["tcp_reserve"]["bytes"],
-        syn_linear_timeouts=entry["syn_linear_timeouts"]["count"],
-        jiffy=parse_time(entry["jiffy"]["length"]),
-        ping_pong_answers=entry["ping_pong"]["answers"],
-        acks_pushed=entry["pushed_acks"]["at_once"],
-        is_prr_repair_bound=entry["rate_reduction"]["slow_start"] == "repair",
-        sources={name: (value["label"], value["source"]) for name, value in settings.items()},
-    )
+    settings = {name: value for name, value in entry.items() if name != "summary"}
+    values = {
+        name: _PARSERS.get(name, lambda value: value)(setting["value"])
+        for name, setting in settings.items()
+    }
+    sources = {
+        name: (setting["value"], setting["label"], setting["source"])
+        for name, setting in settings.items()
+    }
+    return Kernel(version, entry["summary"], sources, **values)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from tunnelcc import core
 from tunnelcc.catalog import RelayEntry
 from tunnelcc.catalog.cited import Entry
 from tunnelcc.catalog.layers import PacketLayer, Surroundings, wrap
@@ -139,7 +138,7 @@ def _says(layer: Layer | None) -> str:
 
 def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
     """IP bytes per application byte of a write whose pieces each leave at once (TCP_NODELAY)."""
-    from tunnelcc.simulation.spec import layer_spec
+    from tunnelcc.simulation.spec import layer_spec, layer_wire_bytes
 
     layers = [layer_spec(layer) for layer in (entry.to_server if is_up else entry.to_client)]
     header, most = 0, entry.copy_buffer.bytes
@@ -149,9 +148,7 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
         most = min(most, windows.max_frame)
     pieces = [most] * (size // most) + ([size % most] if size % most else [])
     writes = [
-        write
-        for piece in pieces
-        for write in core.load().layer_wire_bytes(layers, header + piece, _STEADY)
+        write for piece in pieces for write in layer_wire_bytes(layers, header + piece, _STEADY)
     ]
     return float(sum(write + _HEADERS * -(-write // _MSS) for write in writes)) / size
 
@@ -221,9 +218,8 @@ def _packets_bytes(entry: PacketEntry, mode: str, size: int, mss: int, is_up: bo
     writes = [write for piece in pieces for write in entry.outer(piece + _HEADERS, _PATH_MTU, mode)]
     if not isinstance(entry, StreamEntry):
         return sum(writes) / size
-    from tunnelcc.simulation.spec import layer_spec
+    from tunnelcc.simulation.spec import layer_spec, layer_wire_bytes
 
     layers = [layer_spec(layer) for layer in (entry.to_server if is_up else entry.to_client)]
-    core_bytes = core.load().layer_wire_bytes
-    sent = [outer for write in writes for outer in core_bytes(layers, write, _STEADY)]
+    sent = [outer for write in writes for outer in layer_wire_bytes(layers, write, _STEADY)]
     return float(sum(outer + _HEADERS * -(-outer // _MSS) for outer in sent)) / size

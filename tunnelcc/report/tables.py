@@ -196,24 +196,9 @@ def print_experiment() -> None:
     console.print("\nWhat hosts.kernel makes of tcp_rmem, tcp_wmem, memory, SYNs", style="bold")
     for kernel in kernels().values():
         console.print(f"\n{kernel.version}: {kernel.summary}", markup=False)
-        shares = {
-            "tcp_rmem": format_size(kernel.tcp_rmem),
-            "receive_window": kernel.receive_fraction or "by tcp_adv_win_scale",
-            "receive_growth": "cushion" if kernel.is_growth_cushioned else "out-of-order",
-            "window_scale": f"for {format_size(kernel.rmem_max)} at least",
-            "send_buffer": kernel.send_fraction,
-            "tso_deferral": format_time(kernel.deferral_limit),
-            "tcp_memory": kernel.tcp_memory_fraction,
-            "tcp_reserve": f"{kernel.tcp_reserve}B",
-            "syn_linear_timeouts": kernel.syn_linear_timeouts,
-            "jiffy": format_time(kernel.jiffy),
-            "ping_pong": kernel.ping_pong_answers,
-            "pushed_acks": "at once" if kernel.acks_pushed else "delayed",
-            "rate_reduction": "repair" if kernel.is_prr_repair_bound else "progress",
-        }
-        table = _table("share", "value", "label", "source")
-        for name, (label, source) in kernel.sources.items():
-            table.add_row(name, str(shares[name]), label, escape(source))
+        table = _table("setting", "value", "label", "source")
+        for name, (value, label, source) in kernel.sources.items():
+            table.add_row(name, str(value), label, escape(source))
         console.print(table)
 
 

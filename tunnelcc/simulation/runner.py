@@ -29,7 +29,7 @@ from tunnelcc.errors import RunError
 from tunnelcc.output.progress import Progress
 from tunnelcc.simulation import limits
 from tunnelcc.simulation.result import Result
-from tunnelcc.simulation.spec import experiment_spec
+from tunnelcc.simulation.spec import experiment_spec, spec_text
 
 Key = TypeVar("Key")
 
@@ -47,7 +47,7 @@ def run(
     there is, RunError if another run is going on in this process or the simulator fails.
     """
     limits.check(experiment)
-    spec = experiment_spec(experiment)
+    spec = spec_text(experiment_spec(experiment))
     if not _running.acquire(blocking=False):
         raise RunError("a simulation is running in this process already; use run_many()")
     try:

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Translation of an experiment into the numbers that the compiled module takes.
 
-Times become nanoseconds; nothing is decided here that an experiment or the catalogue does not say.
+Those are tables with the members of the structs in ``models/spec/``, and what is left out keeps
+its default there. Times become nanoseconds; nothing is decided here that an experiment or the
+catalogue does not say.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -26,17 +29,19 @@ from tunnelcc.config import (
     CrossTraffic,
     Experiment,
     Flow,
-    GilbertElliott,
     Hosts,
     Path,
     Policer,
     derived,
 )
+from tunnelcc.config.queue import DISCIPLINES
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
-from tunnelcc.config.traces import RateTrace
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.schema.units import Buffer
+
+#: A struct of ``models/spec/`` as a table.
+Spec = dict[str, Any]
 
 # tcp_init(), net/ipv4/tcp.c: tcp_rmem's default, which a socket's receive buffer begins with.
 _INITIAL_TCP_RMEM = 131072
@@ -52,43 +57,46 @@ _STEADY = 2**20
 _IPERF_COOKIE = 37
 
 
-def experiment_spec(experiment: Experiment) -> Any:
-    """Return the ``_core.ExperimentSpec`` of ``experiment``."""
-    spec = core.load().ExperimentSpec()
-    spec.path = _path(experiment, derived.paths(experiment)[0])
-    spec.tcp = _path_tcp(experiment, derived.mss(experiment))
-    spec.client = _host(experiment, "client")
-    spec.server = _host(experiment, "server")
-    spec.one_machine = experiment.hosts.one_machine
-    spec.flows = [
-        _flow(experiment, flow, start, carrier)
-        for (flow, start), carrier in zip(
-            derived.flows(experiment), derived.carriers(experiment), strict=True
-        )
-    ]
-    spec.cross_traffic = [_datagrams(source) for source in experiment.cross_traffic]
-    spec.download = experiment.direction == "down"
-    if experiment.tunnel is not None:
-        _add_tunnel(spec, experiment, catalog.load(experiment.tunnel.name))
-    spec.duration = nanoseconds(experiment.duration)
-    spec.warmup = nanoseconds(experiment.warmup)
-    spec.probe_interval = nanoseconds(experiment.probe_interval)
-    spec.seed = experiment.seed
-    return spec
+def experiment_spec(experiment: Experiment) -> Spec:
+    """Return the specification of ``experiment``."""
+    return {
+        "path": _path(experiment, derived.paths(experiment)[0]),
+        "tcp": _path_tcp(experiment, derived.mss(experiment)),
+        "client": _host(experiment, "client"),
+        "server": _host(experiment, "server"),
+        "one_machine": experiment.hosts.one_machine,
+        "flows": [
+            _flow(experiment, flow, start, carrier)
+            for (flow, start), carrier in zip(
+                derived.flows(experiment), derived.carriers(experiment), strict=True
+            )
+        ],
+        "cross_traffic": [_datagrams(source) for source in experiment.cross_traffic],
+        "download": experiment.direction == "down",
+        "tunnel": _tunnel(experiment),
+        "duration": nanoseconds(experiment.duration),
+        "warmup": nanoseconds(experiment.warmup),
+        "probe_interval": nanoseconds(experiment.probe_interval),
+        "seed": experiment.seed,
+    }
 
 
-def _add_tunnel(spec: Any, experiment: Experiment, entry: catalog.Entry) -> None:
+def spec_text(spec: Spec | Sequence[Spec]) -> str:
+    """Return ``spec`` as the text (JSON) that the compiled module reads."""
+    return json.dumps(spec, separators=(",", ":"), allow_nan=False)
+
+
+def _tunnel(experiment: Experiment) -> Spec | None:
+    if experiment.tunnel is None:
+        return None
+    entry = catalog.load(experiment.tunnel.name)
     if isinstance(entry, RelayEntry):
-        spec.has_relay = True
-        spec.relay = _relay(experiment, entry)
-    elif isinstance(entry, DatagramEntry):
-        spec.has_datagram_tunnel = True
-        spec.datagram_tunnel = _datagram_tunnel(experiment, entry)
-    elif isinstance(entry, StreamEntry):
-        spec.has_stream_tunnel = True
-        spec.stream_tunnel = _stream_tunnel(experiment, entry)
-    else:
-        raise AssertionError(f"no specification for tunnels of kind {entry.kind}")
+        return _relay(experiment, entry)
+    if isinstance(entry, DatagramEntry):
+        return _datagram_tunnel(experiment, entry)
+    if isinstance(entry, StreamEntry):
+        return _stream_tunnel(experiment, entry)
+    raise AssertionError(f"no specification for tunnels of kind {entry.kind}")
 
 
 def nanoseconds(seconds: float) -> int:
@@ -96,155 +104,148 @@ def nanoseconds(seconds: float) -> int:
     return round(seconds * 1e9)
 
 
-def _path(experiment: Experiment, path: Path) -> Any:
+def _path(experiment: Experiment, path: Path) -> Spec:
     experiment = experiment.model_copy(update={"path": path})
-    spec = core.load().PathSpec()
-    spec.forward = _link(experiment, path.rate, path.buffer, path.loss)
-    spec.forward.rate_changes = [_rate_change(*step) for step in path.rate_steps]
+    forward = _link(experiment, path.rate, path.buffer, path.loss)
+    forward |= _rates(path)
+    forward |= {
+        "queue": _queue(experiment),
+        "gilbert_elliott": path.gilbert_elliott and dict(path.gilbert_elliott),
+        "policer": path.policer and _policer(path.policer),
+        "reorder": path.reorder,
+        "reorder_delay": nanoseconds(path.reorder_delay),
+        "jitter": _jitter(path),
+    }
+    return {
+        "forward": forward,
+        "reverse": _link(experiment, path.reverse_rate, path.reverse_buffer, path.reverse_loss),
+        "rtt": nanoseconds(path.rtt),
+    }
+
+
+def _rates(path: Path) -> Spec:
+    """The rate of the link, and when it changes."""
+    steps, period, rate = path.rate_steps, 0.0, path.rate
     if path.rate_trace is not None:
-        _follow(path.rate_trace, spec.forward)
-    if path.ecn_threshold is not None:
-        spec.forward.ecn_threshold = derived.queue_bytes(experiment, path.ecn_threshold)
-    if path.queue.name != "drop-tail":
-        spec.forward.queue = _queue(experiment)
-    spec.forward.gilbert_elliott = _gilbert_elliott(path.gilbert_elliott)
-    spec.forward.policer = _policer(path.policer)
-    spec.forward.reorder = path.reorder
-    spec.forward.reorder_delay = nanoseconds(path.reorder_delay)
-    spec.forward.jitter = _jitter(path)
-    spec.reverse = _link(experiment, path.reverse_rate, path.reverse_buffer, path.reverse_loss)
-    spec.rtt = nanoseconds(path.rtt)
-    return spec
+        (_, rate), *later = path.rate_trace.steps
+        period = path.rate_trace.period
+        steps = (*later, (period, rate)) if period else tuple(later)
+    return {
+        "rate": rate,
+        "rate_changes": [{"time": nanoseconds(moment), "rate": it} for moment, it in steps],
+        "rate_period": nanoseconds(period),
+    }
 
 
-def _follow(trace: RateTrace, link: Any) -> None:
-    """Let the rate of ``link`` be that of ``trace``."""
-    (_, link.rate), *later = trace.steps
-    if trace.period:
-        later.append((trace.period, link.rate))
-    link.rate_changes = [_rate_change(*step) for step in later]
-    link.rate_period = nanoseconds(trace.period)
-
-
-def _queue(experiment: Experiment) -> Any:
-    """The discipline's parameters; those that it lacks stay 0."""
+def _queue(experiment: Experiment) -> Spec:
     path, tcp = experiment.path, experiment.tcp
     queue = path.queue
-    spec = core.load().QueueSpec()
-    spec.discipline = queue.name
-    for name in (
-        "quantum",
-        "queues",
-        "alpha",
-        "beta",
-        "max_probability",
-        "weight",
-        "gentle",
-        "ecn",
-    ):
-        if (value := queue.value(name)) is not None:
-            setattr(spec, name, value)
-    for name in ("target", "interval", "burst"):
-        setattr(spec, name, nanoseconds(queue.value(name) or 0))
-    for name in ("min_threshold", "max_threshold"):
-        if (length := queue.value(name)) is not None:
-            setattr(spec, name, derived.queue_bytes(experiment, length))
-    spec.mean_packet_time = nanoseconds((tcp.mss + tcp.header_bytes) * 8 / path.rate) or 1
+    spec: Spec = {"kind": queue.name}
+    if queue.name == "drop-tail":
+        threshold = path.ecn_threshold
+        spec["ecn_threshold"] = derived.queue_bytes(experiment, threshold) if threshold else 0
+        return spec
+    for name in DISCIPLINES[queue.name]:
+        value = queue.value(name)
+        if name in ("target", "interval", "burst"):
+            value = nanoseconds(value)
+        elif name in ("min_threshold", "max_threshold"):
+            value = derived.queue_bytes(experiment, value)
+        spec[name] = value
+    if queue.name == "red":
+        packet = tcp.mss + tcp.header_bytes
+        spec["mean_packet_time"] = nanoseconds(packet * 8 / path.rate) or 1
     return spec
 
 
-def _gilbert_elliott(bursts: GilbertElliott | None) -> Any:
-    spec = core.load().GilbertElliottSpec()
-    if bursts is not None:
-        spec.p, spec.r, spec.h, spec.k = bursts.p, bursts.r, bursts.h, bursts.k
-    return spec
+def _policer(policer: Policer) -> Spec:
+    return {
+        "rate": policer.rate,
+        "burst": policer.burst,
+        "before": policer.position == "before",
+    }
 
 
-def _policer(policer: Policer | None) -> Any:
-    spec = core.load().PolicerSpec()
-    if policer is not None:
-        spec.rate = policer.rate
-        spec.burst = policer.burst
-        spec.before = policer.position == "before"
-    return spec
+def _jitter(path: Path) -> Spec | None:
+    if not path.jitter:
+        return None
+    return {
+        "mean": nanoseconds(path.jitter),
+        "distribution": path.jitter_distribution,
+        "reorders": path.jitter_reorders,
+    }
 
 
-def _jitter(path: Path) -> Any:
-    spec = core.load().JitterSpec()
-    spec.mean = nanoseconds(path.jitter)
-    spec.distribution = path.jitter_distribution
-    spec.reorders = path.jitter_reorders
-    return spec
-
-
-def _rate_change(moment: float, rate: float) -> Any:
-    change = core.load().RateChange()
-    change.time = nanoseconds(moment)
-    change.rate = rate
-    return change
-
-
-def _link(experiment: Experiment, rate: float | None, buffer: Buffer, loss: float) -> Any:
+def _link(experiment: Experiment, rate: float | None, buffer: Buffer, loss: float) -> Spec:
     path = experiment.path
-    spec = core.load().LinkSpec()
-    spec.loss = loss
-    spec.loss_periodic = path.loss_pattern == "periodic"
-    spec.loss_before = path.loss_position == "before"
+    spec: Spec = {
+        "loss": loss,
+        "loss_periodic": path.loss_pattern == "periodic",
+        "loss_before": path.loss_position == "before",
+    }
     if rate is not None:
-        spec.rate = rate
-        spec.buffer_bytes = derived.buffer_bytes(buffer, rate, path.rtt)
-        spec.buffer_packets = buffer.packets or 0
-        spec.framing = path.framing_bytes
+        spec |= {
+            "rate": rate,
+            "buffer_bytes": derived.buffer_bytes(buffer, rate, path.rtt),
+            "buffer_packets": buffer.packets or 0,
+            "framing": path.framing_bytes,
+        }
     return spec
 
 
-def _tcp(experiment: Experiment) -> Any:
+def _tcp(experiment: Experiment) -> Spec:
     tcp = experiment.tcp
-    sender, receiver = derived.sides(experiment)
-    spec = core.load().TcpSpec()
-    spec.mss = tcp.mss
-    spec.header_bytes = tcp.header_bytes
-    spec.syn_bytes = tcp.syn_bytes
-    spec.deferral_limit = nanoseconds(kernels()[sender.kernel].deferral_limit)
-    spec.initial_window = tcp.initial_window
-    spec.syn_linear_timeouts = kernels()[experiment.hosts.of("client").kernel].syn_linear_timeouts
-    spec.min_rto = nanoseconds(tcp.min_rto)
-    spec.delayed_ack = nanoseconds(tcp.delayed_ack)
-    spec.ack_every = tcp.ack_every
-    spec.jiffy = nanoseconds(kernels()[sender.kernel].jiffy)
-    spec.ping_pong_answers = kernels()[receiver.kernel].ping_pong_answers
-    spec.acks_pushed = kernels()[receiver.kernel].acks_pushed
-    spec.is_prr_repair_bound = kernels()[sender.kernel].is_prr_repair_bound
-    spec.pacing_quantum = nanoseconds(tcp.pacing_quantum)
-    spec.ecn = tcp.ecn
-    spec.nodelay = tcp.nodelay
-    return spec
+    sender, receiver = (kernels()[host.kernel] for host in derived.sides(experiment))
+    client = kernels()[experiment.hosts.of("client").kernel]
+    return {
+        "mss": tcp.mss,
+        "header_bytes": tcp.header_bytes,
+        "syn_bytes": tcp.syn_bytes,
+        "tso_deferral_limit": nanoseconds(sender.tso_deferral_limit),
+        "initial_window": tcp.initial_window,
+        "syn_linear_timeouts": client.syn_linear_timeouts,
+        "min_rto": nanoseconds(tcp.min_rto),
+        "delayed_ack": nanoseconds(tcp.delayed_ack),
+        "ack_every": tcp.ack_every,
+        "jiffy": nanoseconds(sender.jiffy),
+        "ping_pong_answers": receiver.ping_pong_answers,
+        "pushed_acks": receiver.pushed_acks,
+        "prr_slow_start": sender.prr_slow_start,
+        "pacing_quantum": nanoseconds(tcp.pacing_quantum),
+        "ecn": tcp.ecn,
+        "nodelay": tcp.nodelay,
+    }
 
 
-def _path_tcp(experiment: Experiment, mss: int) -> Any:
+def _path_tcp(experiment: Experiment, mss: int) -> Spec:
     sender, receiver = derived.sides(experiment)
+    kernel = kernels()[receiver.kernel]
     spec = _tcp(experiment)
-    spec.mss = mss
-    spec.send_buffer = derived.send_buffer(sender)
-    spec.send_buffer_per_segment = _send_buffer_per_segment(spec.mss, sender)
-    spec.receive_window = derived.receive_window(experiment)
-    spec.window_scale = derived.window_scale(experiment)
-    spec.is_receive_room_cushioned = kernels()[receiver.kernel].is_growth_cushioned
+    spec |= {
+        "mss": mss,
+        "send_buffer": derived.send_buffer(sender),
+        "send_buffer_per_segment": _send_buffer_per_segment(mss, sender),
+        "receive_window": derived.receive_window(experiment),
+        "window_scale": derived.window_scale(experiment),
+        "receive_growth": kernel.receive_growth,
+    }
     if receiver.tcp_moderate_rcvbuf:
-        spec.initial_receive_window = _initial_receive_window(experiment, mss)
-        spec.initial_receive_room = kernels()[receiver.kernel].receive_window(
+        spec["initial_receive_window"] = _initial_receive_window(experiment, mss)
+        spec["initial_receive_room"] = kernel.receive_window(
             _INITIAL_TCP_RMEM, receiver.tcp_adv_win_scale
         )
     if experiment.tunnel is not None:
         entry = catalog.load(experiment.tunnel.name)
         if isinstance(entry, RelayEntry):
-            _set_nodelay(spec, entry.carrier)
+            spec |= _nagle(entry.carrier, spec["nodelay"])
     return spec
 
 
-def _set_nodelay(spec: Any, carrier: relay.Carrier | stream.StreamCarrier) -> None:
-    spec.listener_delays = not (spec.nodelay or carrier.server_nodelay)
-    spec.nodelay = spec.nodelay or carrier.nodelay
+def _nagle(carrier: relay.Carrier | stream.StreamCarrier, nodelay: bool) -> Spec:
+    return {
+        "listener_delays": not (nodelay or carrier.server_nodelay),
+        "nodelay": nodelay or carrier.nodelay,
+    }
 
 
 def _initial_receive_window(experiment: Experiment, mss: int) -> int:
@@ -264,43 +265,39 @@ def _send_buffer_per_segment(mss: int, host: Hosts) -> float:
     return buffer * kernels()[host.kernel].send_fraction
 
 
-def _host(experiment: Experiment, side: str) -> Any:
+def _host(experiment: Experiment, side: str) -> Spec:
     host = experiment.hosts.of(side)
-    spec = core.load().HostSpec()
-    spec.cores = host.cores
-    spec.speed = host.speed
-    spec.tcp_memory = derived.tcp_memory(host)
-    spec.tcp_reserve = kernels()[host.kernel].tcp_reserve
-    spec.switch_cost = round(derived.switch_cost(experiment, side))
-    spec.app_per_byte = derived.app_cost(experiment, side)
-    return spec
+    return {
+        "cores": host.cores,
+        "speed": host.speed,
+        "tcp_memory": derived.tcp_memory(host),
+        "tcp_reserve": kernels()[host.kernel].tcp_reserve,
+        "switch_cost": round(derived.switch_cost(experiment, side)),
+        "app_per_byte": derived.app_cost(experiment, side),
+    }
 
 
-def _congestion(cc: CongestionControl) -> Any:
-    spec = core.load().CongestionSpec()
-    spec.name = cc.name
-    spec.parameters = list(cc.parameters.items())
-    return spec
+def _congestion(cc: CongestionControl) -> Spec:
+    return {"name": cc.name, "parameters": cc.parameters}
 
 
-def _flow(experiment: Experiment, flow: Flow, start: float, carrier_number: int) -> Any:
+def _flow(experiment: Experiment, flow: Flow, start: float, carrier_number: int) -> Spec:
     carrier = experiment.tunnel.cc if experiment.tunnel else None
-    spec = core.load().FlowSpec()
-    spec.cc = _congestion(flow.cc)
-    spec.carrier_cc = _congestion(carrier or flow.cc)
-    spec.carrier = carrier_number
-    spec.start = nanoseconds(start)
     # The jitter shifts the whole flow: data that all began at once would make every seed alike.
     jitter = start - flow.start
-    spec.data_start = nanoseconds(max(start, (flow.data_start or 0) + jitter))
-    if flow.stop is not None:
-        spec.stop = nanoseconds(flow.stop + jitter)
-    spec.preamble = _preamble(experiment, flow)
-    spec.bytes = flow.bytes or 0
-    spec.rate = flow.rate or 0
-    spec.write_size = flow.write_size
-    spec.rtt = nanoseconds(flow.rtt or derived.paths(experiment)[0].rtt)
-    return spec
+    return {
+        "cc": _congestion(flow.cc),
+        "carrier_cc": _congestion(carrier or flow.cc),
+        "carrier": carrier_number,
+        "start": nanoseconds(start),
+        "data_start": nanoseconds(max(start, (flow.data_start or 0) + jitter)),
+        "stop": 0 if flow.stop is None else nanoseconds(flow.stop + jitter),
+        "preamble": _preamble(experiment, flow),
+        "bytes": flow.bytes or 0,
+        "rate": flow.rate or 0,
+        "write_size": flow.write_size,
+        "rtt": nanoseconds(flow.rtt or derived.paths(experiment)[0].rtt),
+    }
 
 
 def _preamble(experiment: Experiment, flow: Flow) -> int:
@@ -309,105 +306,98 @@ def _preamble(experiment: Experiment, flow: Flow) -> int:
     return _IPERF_COOKIE if experiment.direction == "down" else 0
 
 
-def _datagrams(source: CrossTraffic) -> Any:
-    spec = core.load().DatagramSpec()
-    spec.rate = source.rate
-    spec.packet_bytes = source.packet
-    spec.start = nanoseconds(source.start)
-    spec.stop = nanoseconds(source.stop or 0)
-    spec.on_time = nanoseconds(source.on or 0)
-    spec.off_time = nanoseconds(source.off or 0)
-    return spec
+def _datagrams(source: CrossTraffic) -> Spec:
+    return {
+        "rate": source.rate,
+        "packet_bytes": source.packet,
+        "start": nanoseconds(source.start),
+        "stop": nanoseconds(source.stop or 0),
+        "on_time": nanoseconds(source.on or 0),
+        "off_time": nanoseconds(source.off or 0),
+    }
 
 
-def _relay(experiment: Experiment, entry: RelayEntry) -> Any:
-    assert experiment.tunnel is not None
-    _core = core.load()
-    loopback = entry.loopback
-    spec = _core.RelaySpec()
-    spec.copy_buffer = experiment.tunnel.copy_buffer or entry.copy_buffer.bytes
-    spec.handshake = [_turn(turn) for turn in entry.handshake]
-    spec.confirms = entry.carrier.confirms
-    spec.request_bytes = entry.request.bytes
-    spec.response_bytes = entry.response.bytes
-    spec.to_server = [layer_spec(layer) for layer in entry.to_server]
-    spec.to_client = [layer_spec(layer) for layer in entry.to_client]
-    spec.cost_to_server = _relay_cost(experiment, entry, is_up=True)
-    spec.cost_to_client = _relay_cost(experiment, entry, is_up=False)
+def _relay(experiment: Experiment, entry: RelayEntry) -> Spec:
+    tunnel, loopback = experiment.tunnel, entry.loopback
+    assert tunnel is not None
     client, server = loopback.sending, loopback.receiving
     if experiment.direction == "down":
         client, server = server, client
-    spec.app_tcp = _loopback_tcp(experiment, loopback.link, client)
-    spec.target_tcp = _loopback_tcp(experiment, loopback.link, server)
-    spec.loopback_rtt = nanoseconds(loopback.link.rtt)
-    if entry.mux is not None:
-        spec.has_mux = True
-        spec.mux = _mux(entry.mux, experiment.tunnel.stream_window)
-        spec.dials_early = entry.carrier.early
     beyond = derived.paths(experiment)[1:]
-    spec.hops = [
-        _hop(experiment, path, hop.cc if hop else None)
-        for path, hop in zip_longest(beyond, experiment.tunnel.chain)
-    ]
-    return spec
+    return {
+        "kind": "relay",
+        "copy_buffer": tunnel.copy_buffer or entry.copy_buffer.bytes,
+        "handshake": [_turn(turn) for turn in entry.handshake],
+        "confirms": entry.carrier.confirms,
+        "request_bytes": entry.request.bytes,
+        "response_bytes": entry.response.bytes,
+        "to_server": [layer_spec(layer) for layer in entry.to_server],
+        "to_client": [layer_spec(layer) for layer in entry.to_client],
+        "cost_to_server": _relay_cost(experiment, entry, is_up=True),
+        "cost_to_client": _relay_cost(experiment, entry, is_up=False),
+        "app_tcp": _loopback_tcp(experiment, loopback.link, client),
+        "target_tcp": _loopback_tcp(experiment, loopback.link, server),
+        "loopback_rtt": nanoseconds(loopback.link.rtt),
+        "mux": entry.mux and _mux(entry.mux, tunnel.stream_window),
+        "dials_early": entry.mux is not None and entry.carrier.early,
+        "hops": [
+            _hop(experiment, path, hop.cc if hop else None)
+            for path, hop in zip_longest(beyond, tunnel.chain)
+        ],
+    }
 
 
-def _mux(mux: relay.Mux, stream_window: int | None) -> Any:
-    spec = core.load().MuxSpec()
-    for name in ("header", "open", "accept", "credit", "close"):
-        setattr(spec, f"{name}_bytes", getattr(mux.frames, name))
-    spec.to_server = _mux_direction(mux.to_server, stream_window)
-    spec.to_client = _mux_direction(mux.to_client, stream_window)
-    return spec
+def _mux(mux: relay.Mux, stream_window: int | None) -> Spec:
+    names = ("header", "open", "accept", "credit", "close")
+    spec: Spec = {f"{name}_bytes": getattr(mux.frames, name) for name in names}
+    return spec | {
+        "to_server": _mux_direction(mux.to_server, stream_window),
+        "to_client": _mux_direction(mux.to_client, stream_window),
+    }
 
 
-def _mux_direction(windows: relay.Windows, stream_window: int | None) -> Any:
-    spec = core.load().MuxDirectionSpec()
-    for name in ("max_frame", "session_buffer", "stream_window", "session_window", "credit_step"):
-        setattr(spec, name, getattr(windows, name))
-    spec.first_stream_window = windows.first_stream_window or windows.stream_window
+def _mux_direction(windows: relay.Windows, stream_window: int | None) -> Spec:
+    names = ("max_frame", "session_buffer", "stream_window", "session_window", "credit_step")
+    spec: Spec = {name: getattr(windows, name) for name in names}
+    spec["first_stream_window"] = windows.first_stream_window or windows.stream_window
     if stream_window is not None:
-        spec.stream_window = spec.first_stream_window = stream_window
+        spec["stream_window"] = spec["first_stream_window"] = stream_window
         # smux version 2: when half of the buffer was read.
-        spec.credit_step = min(windows.credit_step or stream_window // 2, stream_window // 2)
+        spec["credit_step"] = min(windows.credit_step or stream_window // 2, stream_window // 2)
     return spec
 
 
-def _hop(experiment: Experiment, path: Path, cc: CongestionControl | None) -> Any:
-    spec = core.load().HopSpec()
-    spec.path = _path(experiment, path)
-    if cc is not None:
-        spec.cc = _congestion(cc)
-    spec.relay = _host(experiment, "server")
-    return spec
+def _hop(experiment: Experiment, path: Path, cc: CongestionControl | None) -> Spec:
+    spec: Spec = {"path": _path(experiment, path), "relay": _host(experiment, "server")}
+    return spec if cc is None else spec | {"cc": _congestion(cc)}
 
 
-def _datagram_tunnel(experiment: Experiment, entry: DatagramEntry) -> Any:
+def _datagram_tunnel(experiment: Experiment, entry: DatagramEntry) -> Spec:
+    return {
+        "kind": "datagram",
+        "end": {**_tunnel_end(experiment, entry), "socket_queue": entry.socket.queue},
+        "outer": _sizes(experiment, entry),
+        "copies_ecn": entry.ecn.copied,
+    }
+
+
+def _stream_tunnel(experiment: Experiment, entry: StreamEntry) -> Spec:
     assert experiment.tunnel is not None
-    spec = core.load().DatagramTunnelSpec()
-    spec.end = _tunnel_end(experiment, entry)
-    spec.end.socket_queue = entry.socket.queue
-    spec.outer = _sizes(experiment, entry)
-    spec.copies_ecn = entry.ecn.copied
-    return spec
+    carrier_tcp = _path_tcp(experiment, derived.path_mss(experiment))
+    carrier_tcp |= _nagle(entry.carrier, nodelay=False)  # the flows' is their own
+    return {
+        "kind": "stream",
+        "end": _tunnel_end(experiment, entry),
+        "writes": _sizes(experiment, entry),
+        "handshake": [_turn(turn) for turn in entry.handshake],
+        "to_server": [layer_spec(layer) for layer in entry.to_server],
+        "to_client": [layer_spec(layer) for layer in entry.to_client],
+        "carrier_tcp": carrier_tcp,
+        "carrier_cc": _congestion(experiment.tunnel.cc or experiment.flows[0].cc),
+    }
 
 
-def _stream_tunnel(experiment: Experiment, entry: StreamEntry) -> Any:
-    assert experiment.tunnel is not None
-    spec = core.load().StreamTunnelSpec()
-    spec.end = _tunnel_end(experiment, entry)
-    spec.writes = _sizes(experiment, entry)
-    spec.handshake = [_turn(turn) for turn in entry.handshake]
-    spec.to_server = [layer_spec(layer) for layer in entry.to_server]
-    spec.to_client = [layer_spec(layer) for layer in entry.to_client]
-    spec.carrier_tcp = _path_tcp(experiment, derived.path_mss(experiment))
-    spec.carrier_tcp.nodelay = False  # the flows' is their own
-    _set_nodelay(spec.carrier_tcp, entry.carrier)
-    spec.carrier_cc = _congestion(experiment.tunnel.cc or experiment.flows[0].cc)
-    return spec
-
-
-def _sizes(experiment: Experiment, entry: PacketEntry) -> Any:
+def _sizes(experiment: Experiment, entry: PacketEntry) -> Sequence[Sequence[int]]:
     """What the tunnel makes of packets, up to the largest that there will be."""
     assert experiment.tunnel is not None
     around = derived.surroundings(experiment, entry)
@@ -415,59 +405,65 @@ def _sizes(experiment: Experiment, entry: PacketEntry) -> Any:
     return packets.sizes(entry.layers(experiment.tunnel.mode), around, largest)
 
 
-def _tunnel_end(experiment: Experiment, entry: PacketEntry) -> Any:
+def _tunnel_end(experiment: Experiment, entry: PacketEntry) -> Spec:
     assert experiment.tunnel is not None
-    end = core.load().TunnelEndSpec()
-    end.device_queue = experiment.tunnel.queue or entry.device.queue
-    end.shares_thread = entry.threads.threads == 1
-    end.encapsulate = _packet_cost(experiment, entry, encapsulates=True)
-    end.decapsulate = _packet_cost(experiment, entry, encapsulates=False)
-    return end
+    return {
+        "device_queue": experiment.tunnel.queue or entry.device.queue,
+        "shares_thread": entry.threads.threads == 1,
+        "encapsulate": _packet_cost(experiment, entry, encapsulates=True),
+        "decapsulate": _packet_cost(experiment, entry, encapsulates=False),
+    }
 
 
-def _packet_cost(experiment: Experiment, entry: PacketEntry, encapsulates: bool) -> Any:
+def _packet_cost(experiment: Experiment, entry: PacketEntry, encapsulates: bool) -> Spec:
     cost = derived.packet_cost(experiment, entry, encapsulates)
-    spec = core.load().PacketCostSpec()
-    spec.per_packet = cost.per_call
-    spec.per_byte = cost.per_byte
-    return spec
+    return {"per_packet": cost.per_call, "per_byte": cost.per_byte}
 
 
-def _turn(turn: relay.Turn) -> Any:
-    spec = core.load().HandshakeTurn()
-    spec.client = list(turn.client)
-    spec.server = list(turn.server)
-    return spec
+def _turn(turn: relay.Turn) -> Spec:
+    return {"client": list(turn.client), "server": list(turn.server)}
 
 
-def layer_spec(layer: relay.Layer) -> Any:
-    """Return the ``_core.LayerSpec`` of a catalogue layer."""
-    spec = core.load().LayerSpec()
-    spec.kind = layer.layer
-    for name in (
-        "max_payload", "block", "masked", "first_write", "overhead",
-        "ramp_bytes", "ramp_until", "records_before",
-    ):  # fmt: skip
-        setattr(spec, name, getattr(layer, name))
-    return spec
+#: Members of the layers' specifications.
+_LAYER_MEMBERS = {
+    "websocket": ("max_payload", "masked", "first_write"),
+    "tls": ("max_payload", "overhead", "ramp_bytes", "ramp_until", "records_before"),
+    "ssh": ("block", "overhead"),
+}
 
 
-def _loopback_tcp(experiment: Experiment, link: relay.LoopbackLink, sockets: relay.Sockets) -> Any:
-    spec = _tcp(experiment)
-    spec.mss = link.mss
-    spec.send_buffer_per_segment = _send_buffer_per_segment(link.mss, experiment.hosts)
-    spec.send_buffer = sockets.send_buffer
-    spec.receive_window = sockets.receive_window
-    return spec
+def layer_spec(layer: relay.Layer) -> Spec:
+    """Return the specification of a catalogue layer."""
+    members = _LAYER_MEMBERS[layer.layer]
+    return {"kind": layer.layer, **{name: getattr(layer, name) for name in members}}
 
 
-def _relay_cost(experiment: Experiment, entry: RelayEntry, is_up: bool) -> Any:
+def layer_wire_bytes(layers: Sequence[Spec], message: int, already_sent: int = 0) -> list[int]:
+    """Return the writes (bytes) that a message becomes in ``layers``, innermost first.
+
+    ``already_sent``: bytes that have gone through them before.
+    """
+    writes: list[int] = core.load().layer_wire_bytes(spec_text(layers), message, already_sent)
+    return writes
+
+
+def _loopback_tcp(experiment: Experiment, link: relay.LoopbackLink, sockets: relay.Sockets) -> Spec:
+    return _tcp(experiment) | {
+        "mss": link.mss,
+        "send_buffer_per_segment": _send_buffer_per_segment(link.mss, experiment.hosts),
+        "send_buffer": sockets.send_buffer,
+        "receive_window": sockets.receive_window,
+    }
+
+
+def _relay_cost(experiment: Experiment, entry: RelayEntry, is_up: bool) -> Spec:
     cost = entry.cpu.to_server if is_up else entry.cpu.to_client
     writes = full_message(entry, is_up)
-    spec = core.load().RelayCostSpec()
-    spec.send = _relay_work(experiment, cost, cost.client if is_up else cost.server, writes)
-    spec.receive = _relay_work(experiment, cost, cost.server if is_up else cost.client, writes)
-    return spec
+    sending, receiving = (cost.client, cost.server) if is_up else (cost.server, cost.client)
+    return {
+        "send": _relay_work(experiment, cost, sending, writes),
+        "receive": _relay_work(experiment, cost, receiving, writes),
+    }
 
 
 def full_message(entry: RelayEntry, is_up: bool) -> list[int]:
@@ -477,13 +473,12 @@ def full_message(entry: RelayEntry, is_up: bool) -> list[int]:
         windows = entry.mux.to_server if is_up else entry.mux.to_client
         payload = entry.mux.frames.header + min(payload, windows.max_frame)
     layers = [layer_spec(layer) for layer in (entry.to_server if is_up else entry.to_client)]
-    writes: list[int] = core.load().layer_wire_bytes(layers, payload, _STEADY)
-    return writes
+    return layer_wire_bytes(layers, payload, _STEADY)
 
 
 def _relay_work(
     experiment: Experiment, cost: relay.Cost, values: Sequence[float], writes: Sequence[int]
-) -> Any:
+) -> Spec:
     """What one relay spends on a message, of which full ones take what was measured.
 
     Measured is the CPU time per IP byte, by streams, with messages of so many ``writes``. What
@@ -497,11 +492,11 @@ def _relay_work(
     known = then.per_message + then.per_write * (len(writes) - 1)
     share = min(1.0, measured / known)
     now = derived.relay_calls(experiment.hosts.profile or costs.REFERENCE)
-    spec = core.load().RelayWorkSpec()
-    spec.per_byte = (measured - share * known) / sum(writes)
-    spec.per_message = share * now.per_message
-    spec.per_write = share * now.per_write
-    return spec
+    return {
+        "per_byte": (measured - share * known) / sum(writes),
+        "per_message": share * now.per_message,
+        "per_write": share * now.per_write,
+    }
 
 
 def _interpolate(x: int, known: Sequence[int], values: Sequence[float]) -> float:

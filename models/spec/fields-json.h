@@ -1,0 +1,292 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_FIELDS_JSON_H
+#define TUNNELCC_FIELDS_JSON_H
+
+#include "fields.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/**
+ * \file
+ * Structs with TUNNELCC_FIELDS() as JSON and back. A struct becomes an object, an enumeration the
+ * name of its value, an alternative of a variant an object with its `kind`, an empty optional null.
+ * Numbers keep every bit. Members that are not given keep their defaults; unknown ones are errors.
+ */
+namespace tunnelcc
+{
+
+using Json = nlohmann::ordered_json;
+using Parameters = std::vector<std::pair<std::string, double>>;
+
+template <HasFields T>
+Json ToJson(const T& object);
+template <class T>
+Json ToJson(const std::vector<T>& list);
+template <class... T>
+Json ToJson(const std::variant<T...>& alternatives);
+template <class T>
+Json ToJson(const std::optional<T>& value);
+
+inline Json
+ToJson(const std::string& text)
+{
+    return text;
+}
+
+inline Json
+ToJson(const Parameters& parameters)
+{
+    Json json = Json::object();
+    for (const auto& [name, value] : parameters)
+    {
+        json[name] = value;
+    }
+    return json;
+}
+
+template <class T>
+    requires std::is_arithmetic_v<T>
+Json
+ToJson(T number)
+{
+    return number;
+}
+
+template <class T>
+    requires std::is_enum_v<T>
+Json
+ToJson(T value)
+{
+    return ENUM_NAMES<T>.at(static_cast<size_t>(value));
+}
+
+template <HasFields T>
+Json
+ToJson(const T& object)
+{
+    Json json = Json::object();
+    if constexpr (HasKind<T>)
+    {
+        json["kind"] = T::KIND;
+    }
+    VisitFields(object,
+                [&](const std::string& name, const auto& member) { json[name] = ToJson(member); });
+    return json;
+}
+
+template <class T>
+Json
+ToJson(const std::vector<T>& list)
+{
+    Json json = Json::array();
+    for (const T& item : list)
+    {
+        json.push_back(ToJson(item));
+    }
+    return json;
+}
+
+template <class... T>
+Json
+ToJson(const std::variant<T...>& alternatives)
+{
+    return std::visit([](const auto& object) { return ToJson(object); }, alternatives);
+}
+
+template <class T>
+Json
+ToJson(const std::optional<T>& value)
+{
+    return value ? ToJson(*value) : Json();
+}
+
+/// Tell of a value that is not what it should be. \param where the path of its key
+[[noreturn]] inline void
+RefuseJson(const Json& json, const std::string& where, const std::string& expected)
+{
+    constexpr size_t LONGEST = 60;
+    std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text = text.size() > LONGEST ? text.substr(0, LONGEST) + "…" : text;
+    throw std::invalid_argument((where.empty() ? "specification" : where) + ": expected " +
+                                expected + ", got " + text);
+}
+
+template <HasFields T>
+void FromJson(const Json& json, const std::string& where, T& object);
+template <class T>
+void FromJson(const Json& json, const std::string& where, std::vector<T>& list);
+template <class... T>
+void FromJson(const Json& json, const std::string& where, std::variant<T...>& alternatives);
+template <class T>
+void FromJson(const Json& json, const std::string& where, std::optional<T>& value);
+
+inline void
+FromJson(const Json& json, const std::string& where, std::string& text)
+{
+    if (!json.is_string())
+    {
+        RefuseJson(json, where, "text");
+    }
+    text = json.get<std::string>();
+}
+
+template <class T>
+    requires std::is_arithmetic_v<T>
+void
+FromJson(const Json& json, const std::string& where, T& number)
+{
+    if constexpr (std::is_same_v<T, bool>)
+    {
+        if (!json.is_boolean())
+        {
+            RefuseJson(json, where, "true or false");
+        }
+    }
+    else if constexpr (std::is_floating_point_v<T>)
+    {
+        if (!json.is_number())
+        {
+            RefuseJson(json, where, "a number");
+        }
+    }
+    else
+    {
+        bool fits = json.is_number_unsigned()
+                        ? std::in_range<T>(json.get<uint64_t>())
+                        : json.is_number_integer() && std::in_range<T>(json.get<int64_t>());
+        if (!fits)
+        {
+            RefuseJson(json,
+                       where,
+                       "a whole number from " + std::to_string(std::numeric_limits<T>::min()) +
+                           " to " + std::to_string(std::numeric_limits<T>::max()));
+        }
+    }
+    number = json.get<T>();
+}
+
+template <class T>
+    requires std::is_enum_v<T>
+void
+FromJson(const Json& json, const std::string& where, T& value)
+{
+    const auto& names = ENUM_NAMES<T>;
+    auto name = json.is_string() ? std::find(names.begin(), names.end(), json.get<std::string>())
+                                 : names.end();
+    if (name == names.end())
+    {
+        std::string known;
+        for (std::string_view it : names)
+        {
+            known += (known.empty() ? "one of " : ", ") + std::string(it);
+        }
+        RefuseJson(json, where, known);
+    }
+    value = static_cast<T>(name - names.begin());
+}
+
+inline void
+FromJson(const Json& json, const std::string& where, Parameters& parameters)
+{
+    if (!json.is_object())
+    {
+        RefuseJson(json, where, "an object of numbers");
+    }
+    parameters.clear();
+    for (const auto& [name, value] : json.items())
+    {
+        FromJson(value, where + "." + name, parameters.emplace_back(name, 0).second);
+    }
+}
+
+template <HasFields T>
+void
+FromJson(const Json& json, const std::string& where, T& object)
+{
+    if (!json.is_object())
+    {
+        RefuseJson(json, where, "an object");
+    }
+    const std::vector<std::string>& names = FieldNames<T>();
+    for (const auto& [name, value] : json.items())
+    {
+        bool isKnown = std::find(names.begin(), names.end(), name) != names.end();
+        if (!isKnown && !(HasKind<T> && name == "kind"))
+        {
+            std::string known;
+            for (const std::string& it : names)
+            {
+                known += (known.empty() ? "one of the members " : ", ") + it;
+            }
+            RefuseJson(name, where, known);
+        }
+    }
+    VisitFields(object, [&](const std::string& name, auto& member) {
+        if (auto found = json.find(name); found != json.end())
+        {
+            FromJson(*found, where.empty() ? name : where + "." + name, member);
+        }
+    });
+}
+
+template <class T>
+void
+FromJson(const Json& json, const std::string& where, std::vector<T>& list)
+{
+    if (!json.is_array())
+    {
+        RefuseJson(json, where, "a list");
+    }
+    list.assign(json.size(), T{});
+    for (size_t i = 0; i < list.size(); ++i)
+    {
+        FromJson(json[i], where + "." + std::to_string(i), list[i]);
+    }
+}
+
+template <class... T>
+void
+FromJson(const Json& json, const std::string& where, std::variant<T...>& alternatives)
+{
+    std::string kind = json.is_object() ? json.value("kind", "") : "";
+    auto read = [&]<class Alternative>(std::type_identity<Alternative>) {
+        if (kind != Alternative::KIND)
+        {
+            return false;
+        }
+        FromJson(json, where, alternatives.template emplace<Alternative>());
+        return true;
+    };
+    if (!(read(std::type_identity<T>{}) || ...))
+    {
+        std::string known;
+        ((known +=
+          (known.empty() ? "an object whose kind is one of " : ", ") + std::string(T::KIND)),
+         ...);
+        RefuseJson(json, where, known);
+    }
+}
+
+template <class T>
+void
+FromJson(const Json& json, const std::string& where, std::optional<T>& value)
+{
+    value.reset();
+    if (!json.is_null())
+    {
+        FromJson(json, where, value.emplace());
+    }
+}
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_FIELDS_JSON_H

@@ -1,0 +1,189 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_PATH_SPEC_H
+#define TUNNELCC_PATH_SPEC_H
+
+#include "fields.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+/**
+ * \file
+ * A path: in each direction a queue in front of a link, and what happens to packets around it.
+ * Times in ns, rates in bit/s, sizes in bytes, probabilities in [0, 1].
+ */
+namespace tunnelcc
+{
+
+/// A step of a link's rate.
+struct RateChange
+{
+    int64_t time{0};
+    double rate{0}; //!< bit/s from then on
+
+    TUNNELCC_FIELDS(time, rate)
+};
+
+/// First in, first out; drops what finds the queue full.
+struct DropTailSpec
+{
+    static constexpr const char* KIND = "drop-tail";
+    uint64_t ecnThreshold{
+        0}; //!< waiting bytes above which ECN-capable packets are marked; 0: never
+
+    TUNNELCC_FIELDS(ecnThreshold)
+};
+
+/// CoDel (RFC 8289).
+struct CodelSpec
+{
+    static constexpr const char* KIND = "codel";
+    int64_t target{0};   //!< waiting time to aim at
+    int64_t interval{0}; //!< for how long it may be exceeded
+    bool ecn{true};      //!< marks ECN-capable packets where it would drop others
+
+    TUNNELCC_FIELDS(target, interval, ecn)
+};
+
+/// FQ-CoDel (RFC 8290).
+struct FqCodelSpec
+{
+    static constexpr const char* KIND = "fq-codel";
+    int64_t target{0};   //!< as in CodelSpec
+    int64_t interval{0}; //!< as in CodelSpec
+    uint32_t quantum{0}; //!< bytes that a queue sends in its turn
+    uint32_t queues{0};  //!< how many there are
+    bool ecn{true};      //!< as in CodelSpec
+
+    TUNNELCC_FIELDS(target, interval, quantum, queues, ecn)
+};
+
+/// PIE (RFC 8033).
+struct PieSpec
+{
+    static constexpr const char* KIND = "pie";
+    int64_t target{0};   //!< waiting time to aim at
+    int64_t interval{0}; //!< time between updates of the probability (RFC 8033: T_UPDATE)
+    double alpha{0};     //!< weight of the distance from the target, 1/s
+    double beta{0};      //!< weight of the change, 1/s
+    int64_t burst{0};    //!< how long a burst may last without drops
+    bool ecn{true};      //!< as in CodelSpec
+
+    TUNNELCC_FIELDS(target, interval, alpha, beta, burst, ecn)
+};
+
+/// RED (Floyd and Jacobson 1993).
+struct RedSpec
+{
+    static constexpr const char* KIND = "red";
+    uint64_t minThreshold{0}; //!< average bytes waiting from which it drops
+    uint64_t maxThreshold{0}; //!< average bytes waiting where maxProbability is reached
+    double maxProbability{0};
+    double weight{0};          //!< of one packet in the average
+    bool gentle{true};         //!< drops rise to certainty between one and two maxThreshold
+    int64_t meanPacketTime{0}; //!< transmission time of a typical packet, for idle times
+    bool ecn{true};            //!< as in CodelSpec
+
+    TUNNELCC_FIELDS(minThreshold, maxThreshold, maxProbability, weight, gentle, meanPacketTime, ecn)
+};
+
+using QueueSpec = std::variant<DropTailSpec, CodelSpec, FqCodelSpec, PieSpec, RedSpec>;
+
+/// Bursty loss as a chain of two states.
+struct GilbertElliottSpec
+{
+    double p{0}; //!< probability that a packet in the good state is the last there
+    double r{1}; //!< probability that a packet in the bad state is the last there
+    double h{0}; //!< probability that a packet in the bad state arrives
+    double k{1}; //!< probability that a packet in the good state arrives
+
+    TUNNELCC_FIELDS(p, r, h, k)
+};
+
+/// Token-bucket policer.
+struct PolicerSpec
+{
+    double rate{0};    //!< bit/s
+    uint64_t burst{0}; //!< bytes that the bucket holds
+    bool before{true}; //!< in front of the queue; otherwise behind the link
+
+    TUNNELCC_FIELDS(rate, burst, before)
+};
+
+/// Shape of a random delay.
+enum class JitterDistribution
+{
+    UNIFORM,
+    EXPONENTIAL,
+    HALF_NORMAL
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<JitterDistribution> =
+    std::to_array<std::string_view>({"uniform", "exponential", "half-normal"});
+
+/// Delay that varies from packet to packet, on top of the constant one.
+struct JitterSpec
+{
+    int64_t mean{0};
+    JitterDistribution distribution{JitterDistribution::UNIFORM};
+    bool reorders{false}; //!< packets may overtake each other
+
+    TUNNELCC_FIELDS(mean, distribution, reorders)
+};
+
+/// One direction of a path.
+struct LinkSpec
+{
+    double rate{0};                      //!< bit/s; 0 without changes: unlimited, no queue
+    std::vector<RateChange> rateChanges; //!< in order of time; none if unlimited
+    int64_t ratePeriod{0};     //!< after which the changes repeat: the time of the last one, which
+                               //!< brings the first rate back; 0: they do not
+    double reorder{0};         //!< probability that a packet is late, independent of others
+    int64_t reorderDelay{0};   //!< by how much
+    uint64_t bufferBytes{0};   //!< most bytes waiting; 0: not limited in bytes
+    uint64_t bufferPackets{0}; //!< most packets waiting; 0: not limited in packets
+    double loss{0};            //!< probability that a packet is lost, independent of others
+    bool lossPeriodic{false};  //!< one packet in every 1/loss is lost instead
+    std::optional<GilbertElliottSpec> gilbertElliott; //!< in place of independent loss
+    bool lossBefore{false}; //!< loss acts before the queue instead of after the link
+    uint32_t framing{0};    //!< bytes added to each IP packet on this link
+    QueueSpec queue;
+    std::optional<PolicerSpec> policer;
+    std::optional<JitterSpec> jitter;
+
+    TUNNELCC_FIELDS(rate,
+                    rateChanges,
+                    ratePeriod,
+                    reorder,
+                    reorderDelay,
+                    bufferBytes,
+                    bufferPackets,
+                    loss,
+                    lossPeriodic,
+                    gilbertElliott,
+                    lossBefore,
+                    framing,
+                    queue,
+                    policer,
+                    jitter)
+};
+
+struct PathSpec
+{
+    LinkSpec forward; //!< the direction in which flows send
+    LinkSpec reverse; //!< the direction of their ACKs
+    int64_t rtt{0};   //!< base RTT, half in each direction
+
+    TUNNELCC_FIELDS(forward, reverse, rtt)
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_PATH_SPEC_H

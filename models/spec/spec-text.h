@@ -1,0 +1,35 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_SPEC_TEXT_H
+#define TUNNELCC_SPEC_TEXT_H
+
+#include "experiment-spec.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/**
+ * \file
+ * Specifications as text (JSON): what the Python package hands over, and what a file holds that a
+ * C++ program runs.
+ */
+namespace tunnelcc
+{
+
+/**
+ * Read a specification. Members that are not given have their defaults.
+ * \throws std::invalid_argument if the text is no JSON or does not fit; it names the member
+ */
+ExperimentSpec ParseSpec(std::string_view text);
+
+/// Write a specification with all its members, as ParseSpec() reads it.
+std::string FormatSpec(const ExperimentSpec& spec);
+
+/// Read a list of layers, innermost first. \throws std::invalid_argument as ParseSpec() does
+std::vector<LayerSpec> ParseLayers(std::string_view text);
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_SPEC_TEXT_H

@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_TCP_SPEC_H
+#define TUNNELCC_TCP_SPEC_H
+
+#include "fields.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// A congestion control and what is set on it.
+struct CongestionSpec
+{
+    std::string name;
+    std::vector<std::pair<std::string, double>> parameters;
+
+    TUNNELCC_FIELDS(name, parameters)
+};
+
+/// How the receive buffer of a Linux kernel grows.
+enum class ReceiveGrowth
+{
+    CUSHION,     //!< before 6.16: 16 segments beyond twice of what was read
+    OUT_OF_ORDER //!< since 6.16: by the span of what lies out of order instead
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<ReceiveGrowth> =
+    std::to_array<std::string_view>({"cushion", "out-of-order"});
+
+/// What lets PRR slow-start in a Linux kernel.
+enum class PrrSlowStart
+{
+    REPAIR,  //!< before 5.11: ACKs of retransmissions that show none of them lost
+    PROGRESS //!< since 5.11: ACKs of new data that bring no new loss (RFC 9937)
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<PrrSlowStart> =
+    std::to_array<std::string_view>({"repair", "progress"});
+
+/**
+ * TCP settings of one kind of connection (over the path, or on a host's loopback). Times in ns,
+ * sizes in bytes. What differs between kernels has the name that `tunnelcc show kernels` tells.
+ */
+struct TcpSpec
+{
+    uint32_t mss{1448};        //!< payload bytes of a full segment
+    uint32_t headerBytes{52};  //!< IPv4 + TCP headers of a segment and of a pure ACK
+    uint32_t synBytes{60};     //!< SYN and SYN-ACK, IP bytes
+    uint64_t receiveWindow{0}; //!< largest window advertised
+    uint64_t initialReceiveWindow{
+        0};                         //!< first window, then adjusted to what is read; 0: the largest
+    uint64_t initialReceiveRoom{0}; //!< to which that one grows at once, as segments arrive
+    ReceiveGrowth receiveGrowth{ReceiveGrowth::OUT_OF_ORDER};
+    uint32_t windowScale{0};        //!< windows are told in units of two to this power, bytes
+    uint64_t sendBuffer{0};         //!< payload bytes that the send buffer holds
+    double sendBufferPerSegment{0}; //!< the buffer grows with cwnd: bytes a segment, times the
+                                    //!< factor of the algorithm; 0: full size at once
+    uint32_t initialWindow{10};     //!< segments
+    uint32_t synLinearTimeouts{0};  //!< time-outs of a SYN before they double
+    int64_t minRto{200'000'000};
+    int64_t delayedAck{40'000'000}; //!< least time that an ACK waits for a second segment
+    int64_t jiffy{0};               //!< by which the kernel's timers count; 0: they are exact
+    uint32_t ackEvery{2};           //!< segments per ACK
+    uint32_t pingPongAnswers{1}; //!< writes in answer to data that make ACKs wait for further ones
+    bool pushedAcks{true}; //!< once all is read, a full segment with PSH is acknowledged at once
+    int64_t pacingQuantum{1'000'000};    //!< time's worth of data per paced burst; 0: packet by
+                                         //!< packet
+    int64_t tsoDeferralLimit{1'000'000}; //!< new data waits to fill a burst while the next ACK is
+                                         //!< expected within this, and within half of SRTT
+    PrrSlowStart prrSlowStart{PrrSlowStart::PROGRESS};
+    bool nodelay{false};        //!< no Nagle
+    bool listenerDelays{false}; //!< Nagle at the end that listens, in spite of nodelay
+    bool ecn{false};            //!< data may be marked instead of dropped (RFC 3168)
+
+    TUNNELCC_FIELDS(mss,
+                    headerBytes,
+                    synBytes,
+                    receiveWindow,
+                    initialReceiveWindow,
+                    initialReceiveRoom,
+                    receiveGrowth,
+                    windowScale,
+                    sendBuffer,
+                    sendBufferPerSegment,
+                    initialWindow,
+                    synLinearTimeouts,
+                    minRto,
+                    delayedAck,
+                    jiffy,
+                    ackEvery,
+                    pingPongAnswers,
+                    pushedAcks,
+                    pacingQuantum,
+                    tsoDeferralLimit,
+                    prrSlowStart,
+                    nodelay,
+                    listenerDelays,
+                    ecn)
+
+    /// Whether segments carry timestamps (RFC 7323), which shows in their headers.
+    bool HasTimestamps() const
+    {
+        constexpr uint32_t PLAIN_HEADER_BYTES = 40; // IPv4 and TCP without options
+        return headerBytes > PLAIN_HEADER_BYTES;
+    }
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_TCP_SPEC_H

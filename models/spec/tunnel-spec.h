@@ -1,0 +1,199 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_TUNNEL_SPEC_H
+#define TUNNELCC_TUNNEL_SPEC_H
+
+#include "fields.h"
+#include "host-spec.h"
+#include "layer-spec.h"
+#include "path-spec.h"
+#include "tcp-spec.h"
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+/**
+ * \file
+ * Tunnels. Times in ns, sizes in bytes.
+ */
+namespace tunnelcc
+{
+
+/// One turn of a tunnel's handshake on its carrier: sizes of the writes, in TCP payload bytes.
+struct HandshakeTurn
+{
+    std::vector<uint32_t> client;
+    std::vector<uint32_t> server;
+
+    TUNNELCC_FIELDS(client, server)
+};
+
+/// CPU time that one relay spends on a message.
+struct RelayWorkSpec
+{
+    double perByte{0};    //!< ns per carrier payload byte
+    double perMessage{0}; //!< ns for the first read and the first write
+    double perWrite{0};   //!< ns for each further one on the carrier
+
+    TUNNELCC_FIELDS(perByte, perMessage, perWrite)
+
+    /// CPU time (ns) of a message of `wire` carrier bytes that crosses in so many writes.
+    double Of(uint32_t wire, uint32_t writes) const
+    {
+        return perByte * wire + perMessage + perWrite * (writes - 1);
+    }
+};
+
+/// CPU cost at both relays of moving data one way, per direction of the carrier.
+struct RelayCostSpec
+{
+    RelayWorkSpec send;    //!< at the relay that sends on the carrier
+    RelayWorkSpec receive; //!< at the one that receives
+
+    TUNNELCC_FIELDS(send, receive)
+};
+
+/// One direction of a carrier that streams share.
+struct MuxDirectionSpec
+{
+    uint32_t maxFrame{32768};      //!< most application bytes of a frame
+    uint64_t sessionBuffer{0};     //!< unread bytes of all streams at which the receiver stops
+                                   //!< reading; 0: it does not
+    uint64_t streamWindow{0};      //!< bytes that a stream may send without credit; 0: no limit
+    uint64_t firstStreamWindow{0}; //!< the same, before the first credit
+    uint64_t sessionWindow{0};     //!< bytes that all streams may; 0: no limit
+    uint64_t creditStep{0};        //!< bytes that a stream's reader takes, or those of all streams,
+                                   //!< before that window is credited
+
+    TUNNELCC_FIELDS(maxFrame,
+                    sessionBuffer,
+                    streamWindow,
+                    firstStreamWindow,
+                    sessionWindow,
+                    creditStep)
+};
+
+/// How streams share a carrier. Sizes in bytes, without layers.
+struct MuxSpec
+{
+    uint32_t headerBytes{0}; //!< of a frame of data
+    uint32_t openBytes{0};   //!< frame that begins a stream
+    uint32_t acceptBytes{0}; //!< answer to it, which its sender waits for; 0: none
+    uint32_t creditBytes{0}; //!< frame that lets the peer send more, on a stream or on all
+    uint32_t closeBytes{0};  //!< frame that ends a stream
+    MuxDirectionSpec toServer;
+    MuxDirectionSpec toClient;
+
+    TUNNELCC_FIELDS(headerBytes,
+                    openBytes,
+                    acceptBytes,
+                    creditBytes,
+                    closeBytes,
+                    toServer,
+                    toClient)
+};
+
+/// What lies beyond a relay in a chain: the path to the next one, and the carrier across it.
+struct HopSpec
+{
+    PathSpec path;
+    CongestionSpec cc; //!< of its carriers; no name: that of the flow's first carrier
+    HostSpec relay;    //!< the host at its beginning
+
+    TUNNELCC_FIELDS(path, cc, relay)
+};
+
+/// A tunnel that terminates TCP: relays, and carriers between them.
+struct RelaySpec
+{
+    static constexpr const char* KIND = "relay";
+    uint32_t copyBuffer{32768};           //!< bytes read at once and forwarded as one message
+    std::vector<HandshakeTurn> handshake; //!< after the carrier's TCP handshake
+    bool confirms{false};                 //!< servers end it when what lies behind them is open
+    uint32_t requestBytes{0};             //!< prefix of the first message to the server
+    uint32_t responseBytes{0};            //!< prefix of the first message to the client
+    std::vector<LayerSpec> toServer;      //!< innermost first
+    std::vector<LayerSpec> toClient;
+    RelayCostSpec costToServer;
+    RelayCostSpec costToClient;
+    TcpSpec appTcp;    //!< application ↔ relay, on the client's loopback
+    TcpSpec targetTcp; //!< relay ↔ target, on the server's loopback
+    int64_t loopbackRtt{0};
+    std::optional<MuxSpec> mux; //!< flows with the same FlowSpec::carrier share one
+    bool dialsEarly{false};     //!< shared carriers are dialled at time 0, not by the first flow
+    std::vector<HopSpec> hops;  //!< beyond the first
+
+    TUNNELCC_FIELDS(copyBuffer,
+                    handshake,
+                    confirms,
+                    requestBytes,
+                    responseBytes,
+                    toServer,
+                    toClient,
+                    costToServer,
+                    costToClient,
+                    appTcp,
+                    targetTcp,
+                    loopbackRtt,
+                    mux,
+                    dialsEarly,
+                    hops)
+};
+
+/// CPU time of handling one packet.
+struct PacketCostSpec
+{
+    double perPacket{0}; //!< ns
+    double perByte{0};   //!< ns per inner IP byte
+
+    TUNNELCC_FIELDS(perPacket, perByte)
+};
+
+/// The device, socket and program at each end of a tunnel that carries packets.
+struct TunnelEndSpec
+{
+    uint32_t deviceQueue{0}; //!< most packets that wait in front of the program; 0: no limit
+    uint32_t socketQueue{0}; //!< most packets that wait at the UDP socket; 0: no limit
+    PacketCostSpec encapsulate;
+    PacketCostSpec decapsulate;
+    bool sharesThread{false}; //!< one thread for both directions, else one for each
+
+    TUNNELCC_FIELDS(deviceQueue, socketQueue, encapsulate, decapsulate, sharesThread)
+};
+
+/// A tunnel in which each packet becomes a datagram, which is fragmented where it does not fit.
+struct DatagramTunnelSpec
+{
+    static constexpr const char* KIND = "datagram";
+    TunnelEndSpec end;
+    /// IP bytes of the packets in which an inner packet leaves: by its own IP bytes, up to the MTU.
+    std::vector<std::vector<uint32_t>> outer;
+    bool copiesEcn{false}; //!< marks pass between inner and outer headers (RFC 6040)
+
+    TUNNELCC_FIELDS(end, outer, copiesEcn)
+};
+
+/// A tunnel that writes packets into one TCP connection, the carrier of all flows.
+struct StreamTunnelSpec
+{
+    static constexpr const char* KIND = "stream";
+    TunnelEndSpec end; //!< there is no UDP socket
+    /// Bytes of the writes that a packet becomes, before `toServer` or `toClient`: by its IP bytes.
+    std::vector<std::vector<uint32_t>> writes;
+    std::vector<HandshakeTurn> handshake; //!< after the carrier's TCP handshake
+    std::vector<LayerSpec> toServer;      //!< innermost first
+    std::vector<LayerSpec> toClient;
+    TcpSpec carrierTcp;
+    CongestionSpec carrierCc;
+
+    TUNNELCC_FIELDS(end, writes, handshake, toServer, toClient, carrierTcp, carrierCc)
+};
+
+using TunnelSpec = std::variant<RelaySpec, DatagramTunnelSpec, StreamTunnelSpec>;
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_TUNNEL_SPEC_H

@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "experiment/experiment.h"
+#include "spec/spec-text.h"
+
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+/**
+ * \file
+ * Runs the specification in a file, without Python: for debuggers, profilers and bug reports.
+ *
+ *     tunnelcc run --rate 50Mbps --rtt 40ms --cc bbr --write-spec spec.json
+ *     build/release/scratch/run-spec spec.json > result.json
+ *
+ * Prints what the Python package would get, number for number.
+ */
+int
+main(int argc, char** argv)
+{
+    if (argc != 2)
+    {
+        std::cerr << "Usage: run-spec FILE   (as `tunnelcc run … --write-spec FILE` writes it)\n";
+        return 2;
+    }
+    std::ifstream file(argv[1]);
+    if (!file)
+    {
+        std::cerr << "run-spec: " << argv[1] << " cannot be read\n";
+        return 2;
+    }
+    try
+    {
+        const std::string text(std::istreambuf_iterator<char>(file), {});
+        std::cout << tunnelcc::FormatResult(tunnelcc::RunExperiment(tunnelcc::ParseSpec(text)))
+                  << "\n";
+    }
+    catch (const std::exception& error)
+    {
+        std::cerr << "run-spec: " << argv[1] << ": " << error.what() << "\n";
+        return 1;
+    }
+    return 0;
+}
