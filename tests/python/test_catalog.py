@@ -9,7 +9,7 @@ import re
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import catalog, core
+from tunnelcc import catalog
 from tunnelcc.catalog import RelayEntry
 from tunnelcc.catalog.layers import LAYERS
 from tunnelcc.simulation import spec

@@ -147,7 +147,7 @@ def test_every_share_has_a_label_and_a_source():
     first, *others = kernels().values()
     for kernel in (first, *others):
         assert kernel.sources.keys() == first.sources.keys()
-        for label, source in kernel.sources.values():
+        for _, label, source in kernel.sources.values():
             assert label in ("measured", "source code", "inferred")
             assert len(source) > 20
 

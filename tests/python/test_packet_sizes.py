@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import catalog, core, payloads
+from tunnelcc import catalog, payloads
 from tunnelcc.calibrate import compressors
 from tunnelcc.catalog import DatagramEntry
 from tunnelcc.catalog.layers import Surroundings, wrap

@@ -52,7 +52,7 @@ def test_the_mean_rate_stands_for_the_rate_unless_one_is_given(write):
     file = write("time_s,rate_Mbps\n0,30\n1,10\n4,50\n")
     assert tc.Path(rate_trace=file).rate == 15e6
     assert tc.Path(rate_trace=file, rate="20Mbps").rate == 20e6
-    assert link(file, rtt="100ms").buffer_bytes == 187_500
+    assert link(file, rtt="100ms")["buffer_bytes"] == 187_500
     assert tc.Path(rate_trace=write("0\n2\n", "mm")).rate == 12e6
     assert tc.Path(rate_trace=write("time_s,rate_kbps\n0,5\n", "one.csv")).rate == 5e3
 
