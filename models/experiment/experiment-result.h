@@ -224,6 +224,9 @@ struct ExperimentResult
                     pathSegments)
 };
 
+/// Write a result with all its members as JSON.
+std::string FormatResult(const ExperimentResult& result);
+
 } // namespace tunnelcc
 
 #endif // TUNNELCC_EXPERIMENT_RESULT_H

@@ -5,7 +5,6 @@
 
 #include "event/event-loop.h"
 #include "recorder.h"
-#include "spec/fields-json.h"
 #include "world.h"
 
 #include "ns3/rng-seed-manager.h"
@@ -49,12 +48,6 @@ RunExperiment(const ExperimentSpec& spec, const ProgressCallback& progress)
     Recorder recorder(spec, world, progress);
     ns3::Simulator::Run();
     return recorder.TakeResult();
-}
-
-std::string
-FormatResult(const ExperimentResult& result)
-{
-    return ToJson(result).dump();
 }
 
 } // namespace tunnelcc

@@ -24,9 +24,6 @@ namespace tunnelcc
  */
 ExperimentResult RunExperiment(const ExperimentSpec& spec, const ProgressCallback& progress = {});
 
-/// Write a result with all its members as JSON.
-std::string FormatResult(const ExperimentResult& result);
-
 } // namespace tunnelcc
 
 #endif // TUNNELCC_EXPERIMENT_H

@@ -4,10 +4,9 @@
 #ifndef TUNNELCC_HANDSHAKE_H
 #define TUNNELCC_HANDSHAKE_H
 
-#include "write-queue.h"
-
 #include "spec/end.h"
 #include "spec/tunnel-spec.h"
+#include "write-queue.h"
 
 #include <algorithm>
 #include <cstdint>

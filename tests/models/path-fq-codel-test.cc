@@ -45,7 +45,7 @@ class FqCodelStockTest : public SimulationTestCase
         LinkSpec spec = MakeSpec(FQ_CODEL);
         std::get<FqCodelSpec>(spec.queue).target = 10 * SECOND;
         PacketStore store;
-        FqCodelQueueDisc hashing(spec, store, QueueStream());
+        FqCodelQueueDisc hashing(spec, std::get<FqCodelSpec>(spec.queue), store, QueueStream());
         std::vector<uint32_t> queues;
         for (uint32_t flow = 0; flow < FLOWS; ++flow)
         {

@@ -96,7 +96,7 @@ class RedTest : public SimulationTestCase
         LinkSpec spec = MakeSpec(RED);
         std::get<RedSpec>(spec.queue).weight = 0.5;
         PacketStore store;
-        RedQueueDisc disc(spec, store, QueueStream());
+        RedQueueDisc disc(spec, std::get<RedSpec>(spec.queue), store, QueueStream());
         for (int i = 0; i < 4; ++i)
         {
             QueuedPacket* packet = store.Take();

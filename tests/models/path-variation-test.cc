@@ -209,9 +209,9 @@ class PolicerPlaceTest : public SimulationTestCase
     {
         LinkSpec spec;
         spec.rate = 8e6; // 1000 bytes a millisecond
-        spec.policer = {8e6, 2'000, true};
+        spec.policer = PolicerSpec{8e6, 2'000, true};
         Link before(spec, Stream(1));
-        spec.policer.before = false;
+        spec.policer->before = false;
         Link behind(spec, Stream(1));
         int passedBefore = 0;
         int passedBehind = 0;
@@ -240,12 +240,12 @@ class JitterTest : public SimulationTestCase
     static constexpr int PACKETS = 20'000;
     static constexpr int64_t DELAY = 10 * MS;
 
-    static std::vector<Arrival> Send(const std::string& distribution, bool reorders, int64_t gap)
+    static std::vector<Arrival> Send(JitterDistribution distribution, bool reorders, int64_t gap)
     {
         ns3::Simulator::Destroy();
         EventLoop::Install();
         LinkSpec spec;
-        spec.jitter = {2 * MS, distribution, reorders};
+        spec.jitter = JitterSpec{2 * MS, distribution, reorders};
         PathDirection direction(spec, PathStreams::Forward(1));
         Destination destination;
         Channel channel(direction, DELAY);
@@ -275,7 +275,9 @@ class JitterTest : public SimulationTestCase
 
     void DoRun() override
     {
-        for (const std::string distribution : {"uniform", "exponential", "half-normal"})
+        for (const auto distribution : {JitterDistribution::UNIFORM,
+                                        JitterDistribution::EXPONENTIAL,
+                                        JitterDistribution::HALF_NORMAL})
         {
             for (const bool reorders : {false, true})
             {
@@ -291,7 +293,11 @@ class JitterTest : public SimulationTestCase
                 }
                 // The standard deviation of a draw is at most its mean.
                 const double sigma = 2e6 / std::sqrt(PACKETS);
-                NS_TEST_EXPECT_MSG_EQ_TOL(sum / PACKETS, 2e6, 4 * sigma, distribution);
+                NS_TEST_EXPECT_MSG_EQ_TOL(
+                    sum / PACKETS,
+                    2e6,
+                    4 * sigma,
+                    ENUM_NAMES<JitterDistribution>[static_cast<size_t>(distribution)]);
                 const auto close = Send(distribution, reorders, 100 * US);
                 NS_TEST_ASSERT_MSG_EQ(close.size(), PACKETS, "none is lost");
                 NS_TEST_EXPECT_MSG_EQ((Overtaken(close) > 0.1), reorders, "order");

@@ -596,7 +596,7 @@ class PrrNumbersTest : public SimulationTestCase
     void DoRun() override
     {
         // RFC 6937, section 4, figure 2: window 20, one loss, ssthresh 10.
-        Prr prr(false);
+        Prr prr(PrrSlowStart::PROGRESS);
         prr.Begin(20);
         std::string sent;
         uint32_t inFlight = 18; // 20 less the loss and the segment just delivered

@@ -421,8 +421,8 @@ class TunnelClockedTestSuite : public ns3::TestSuite
         Add(
             "a policer",
             [](ExperimentSpec& spec) {
-                spec.path.forward.policer.rate = 30e6;
-                spec.path.forward.policer.burst = 100'000;
+                spec.path.forward.policer.emplace().rate = 30e6;
+                spec.path.forward.policer->burst = 100'000;
             },
             [](Result r) { return r.forward.policerDrops > 0; });
     }
