@@ -88,10 +88,10 @@ def run(
 
     experiment = _experiment(scenario, options, settings)
     if write_spec is not None:
-        from tunnelcc.output.files import check_file
+        from tunnelcc.output import files
         from tunnelcc.simulation.spec import experiment_spec, spec_text
 
-        check_file("--write-spec", write_spec)
+        files.check_file("--write-spec", write_spec)
         write_spec.write_text(spec_text(experiment_spec(experiment)) + "\n")
         return
     if plot is not None:

@@ -39,10 +39,7 @@ Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallb
     AddHops();
     m_warmupTimer.Set(spec.warmup);
     m_sampleTimer.Set(spec.probeInterval);
-    if (m_progress)
-    {
-        m_progressTimer.Set(PROGRESS_INTERVAL);
-    }
+    m_progressTimer.Set(PROGRESS_INTERVAL);
     m_endTimer.Set(spec.duration);
 }
 
@@ -192,7 +189,7 @@ Recorder::OnProgress(int64_t now)
         return;
     }
     m_lastProgress = wall;
-    if (!m_progress(Seconds(now)))
+    if (m_progress && !m_progress(Seconds(now)))
     {
         ns3::Simulator::Stop();
     }
