@@ -69,7 +69,7 @@ def _made_sweep(axes, flows=("bbr",), goodput=lambda **_: 1e7, seeds=3, scenario
     listed = {key: spec if isinstance(spec, tuple) else (spec, "") for key, spec in axes.items()}
     shape = [len(values) for values, _ in listed.values()] + [seeds]
     data = {}
-    for name, metric in metrics.METRICS.items():
+    for name, metric in metrics.STORED.items():
         size = [len(flows)] if metric.per_flow else []
         attributes = {"units": metric.units, "long_name": metric.long_name}
         data[name] = ((*keys, "seed", *metric.dims), np.full(shape + size, np.nan), attributes)

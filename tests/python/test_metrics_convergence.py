@@ -87,3 +87,21 @@ def test_a_run_shorter_than_it_must_hold_says_nothing():
     assert math.isnan(metrics.fair_convergence_time(np.ones((2, 30)), TIME[:30], 0))
     assert math.isnan(metrics.fair_convergence_time(np.ones((2, 0)), [], 0))
     assert math.isnan(metrics.rate_convergence_time([], [], 0, target=1))
+
+
+def test_a_rate_settles_when_its_means_come_near_the_later_level():
+    rate = step(20, 10, 5)
+    # Of half a second's means, the first that is near begins just before the step ends it.
+    assert metrics.settling_time(rate, TIME, since=15, until=45) == pytest.approx(5, abs=0.5)
+    assert metrics.settling_time(rate, TIME, since=25, until=45) == 0
+    assert math.isnan(metrics.settling_time(rate, TIME, since=25, until=25.2))
+
+
+def test_a_rate_rises_to_its_level():
+    assert metrics.rise_time(step(20, 1, 10), TIME, start=5) == pytest.approx(15.1)
+
+
+def test_dips_are_told_apart_by_their_beginnings():
+    rate = np.where(TIME % 10 < 0.55, 1, 10)
+    assert metrics.dip_interval(rate, TIME) == pytest.approx(10)
+    assert math.isnan(metrics.dip_interval(np.ones(600), TIME))

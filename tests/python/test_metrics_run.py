@@ -20,7 +20,7 @@ def result(request):
 def test_every_metric_has_a_unit_and_a_name(result):
     table = metrics.of_run(result.dataset)
     flows = len(result.raw.flows)
-    assert set(table.data_vars) == {*metrics.METRICS, "flow_cc"}
+    assert set(table.data_vars) == {*metrics.STORED, "flow_cc"}
     for name, variable in table.data_vars.items():
         assert len(variable.attrs["long_name"]) > 3, name
         assert variable.shape == ((flows,) if name.startswith("flow_") else ()), name
@@ -120,3 +120,41 @@ def test_users_carriers_and_messages_are_metrics():
         latency = table[f"flow_message_latency_{part}"].values
         assert np.isnan(latency[:3]).all(), "no messages"
         assert latency[3] == pytest.approx(messages[f"latency_{part}_s"])
+
+
+def test_a_metric_is_looked_up_by_name(result):
+    for name, metric in metrics.METRICS.items():
+        value = result.metric(name)
+        assert metric.units in ("1", "s", "bit/s", "packets", "segments")
+        assert math.isnan(value) or value >= 0, name
+    assert result.metric("goodput") == result.goodput
+    with pytest.raises(tc.ConfigError, match="did you mean 'goodput'"):
+        result.metric("goodputs")
+    with pytest.raises(tc.ConfigError, match="since = 2"):
+        result.metric("jain", since=2)
+
+
+def test_a_metric_of_a_part_of_the_time_is_that_of_the_series(plain_result):
+    rates = plain_result.dataset.flow_goodput
+    late = rates.sel(time=rates.time > 3 + 1e-9)
+    assert plain_result.metric("goodput", flow=0, since=3) == pytest.approx(
+        float(late.sel(flow=0).mean())
+    )
+    assert plain_result.metric("goodput", since=3) == pytest.approx(
+        float(late.sum("flow").mean("time"))
+    )
+    whole = plain_result.metric("goodput", flow=0, since=1, until=5)
+    assert whole == pytest.approx(plain_result.metric("flow_goodput", flow=0))
+
+
+def test_what_never_happens_is_not_a_number(plain_result):
+    endless, finite = (plain_result.metric("flow_completion_time", flow=it) for it in (0, 1))
+    assert math.isnan(endless)
+    assert 0 < finite < 5
+    assert math.isnan(plain_result.metric("interface_efficiency"))
+
+
+def test_retransmissions_of_the_application_are_not_those_of_the_path(relay_result):
+    aggregate = relay_result.to_dict()["aggregate"]
+    assert relay_result.metric("app_retransmits") == aggregate["retransmits"] == 0
+    assert relay_result.metric("carrier_retransmits") == aggregate["path_retransmits"] > 0

@@ -19,8 +19,6 @@ from tunnelcc.hosts import costs
 from tunnelcc.papers import figures
 from tunnelcc.papers.claims import curves
 from tunnelcc.papers.compare import Point
-from tunnelcc.papers.format import Quantity
-from tunnelcc.papers.measures import MEASURES
 from tunnelcc.plots import algorithm_style
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "papers" / "ethudp"
@@ -105,8 +103,7 @@ def test_figure_5_with_prose(row):
 @pytest.mark.parametrize("row", _rows("6"))
 def test_figure_6(row):
     experiment = _experiment(row, "wan.toml", duration="400ms")
-    measure = MEASURES["interface_efficiency"]
-    efficiency = measure.take(tc.run(experiment), Quantity(measure="interface_efficiency"))
+    efficiency = tc.run(experiment).metric("interface_efficiency")
     low, _, high = row["value"].lstrip("~").partition("-")
     assert 0.85 * float(low) < efficiency < 1.15 * float(high or low)
 

@@ -328,7 +328,7 @@ def test_flows_that_differ_in_nothing_need_no_figure_of_their_shares(make_sweep)
 
 def test_runs_that_failed_leave_the_others_to_be_drawn(duel):
     holed = duel.copy(deep=True)
-    for name in metrics.METRICS:
+    for name in metrics.STORED:
         holed[name][1, 2] = np.nan  # one run
         holed[name][3] = np.nan  # a point
     holed["flow_cc"][1, 2], holed["flow_cc"][3] = "", ""
@@ -427,7 +427,7 @@ def test_an_axis_that_falls_is_joined_like_one_that_rises(make_sweep):
 def test_odd_shapes_are_drawn_or_told_of(make_sweep, axes, seeds, values):
     sweep = make_sweep(axes, ("bbr", "cubic"), seeds=seeds)
     if values == "none":
-        for name in metrics.METRICS:
+        for name in metrics.STORED:
             sweep[name][:] = np.nan
         sweep["flow_cc"][:] = ""
     figures = [
@@ -453,7 +453,7 @@ def test_odd_shapes_are_drawn_or_told_of(make_sweep, axes, seeds, values):
 
 def test_sweeps_without_any_result_are_told_of(make_sweep):
     empty = make_sweep({"path.loss": LOSS}, ("bbr", "cubic")).isel(flow=slice(0))
-    for name in metrics.METRICS:
+    for name in metrics.STORED:
         empty[name][:] = np.nan
     with pytest.raises(tc.ConfigError, match="some run has a value"):
         list(plots.standard(empty))

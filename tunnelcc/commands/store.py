@@ -10,7 +10,7 @@ import click
 
 from tunnelcc.config.reproduction import command
 from tunnelcc.errors import ConfigError, Problem, RunError
-from tunnelcc.metrics.run import METRICS
+from tunnelcc.metrics import METRICS
 from tunnelcc.store.store import Store
 from tunnelcc.sweeps import export as exports
 from tunnelcc.sweeps import open_results

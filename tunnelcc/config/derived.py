@@ -85,6 +85,12 @@ def outer_packets(experiment: ExperimentKeys) -> list[int]:
     return entry.outer(size, experiment.path.mtu, tunnel.mode, tunnel.mtu)
 
 
+def is_datagram_tunnel(experiment: ExperimentKeys) -> bool:
+    """Whether the flows' packets cross the path in datagrams of a tunnel."""
+    tunnel = experiment.tunnel
+    return tunnel is not None and isinstance(catalog.load(tunnel.name), DatagramEntry)
+
+
 def surroundings(experiment: ExperimentKeys, entry: PacketEntry) -> Surroundings:
     """Return what the layers of the experiment's tunnel ``entry`` need to know."""
     path_mtu, tunnel = experiment.path.mtu, experiment.tunnel

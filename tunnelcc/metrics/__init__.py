@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Metrics as the field defines them, in SI units: of plain numbers, of a run, of a sweep.
 
-``of_run()`` turns one run into all of them. A metric of nothing (no flow, no sample, a duration of
+``METRICS`` declares each of them once; ``Result.metric()`` looks one up, ``of_run()`` turns a run
+into all that a sweep stores. A metric of nothing (no flow, no sample, a duration of
 0, a flow that never converges) is NaN, never 0 or an error.
 """
 
 from tunnelcc.metrics.baseline import flow_harm
 from tunnelcc.metrics.confidence import confidence_interval, mean_and_half_width
-from tunnelcc.metrics.convergence import fair_convergence_time, rate_convergence_time
+from tunnelcc.metrics.convergence import (
+    dip_interval,
+    fair_convergence_time,
+    rate_convergence_time,
+    rise_time,
+    settling_time,
+)
 from tunnelcc.metrics.counts import efficiency, goodput, loss_rate, retransmission_ratio
 from tunnelcc.metrics.fairness import (
     group_totals,
@@ -17,12 +24,19 @@ from tunnelcc.metrics.fairness import (
     max_min_shares,
     shares,
 )
-from tunnelcc.metrics.run import METRICS, of_run, values
+from tunnelcc.metrics.registry import METRICS, STORED, Metric, of_run, value, values
+from tunnelcc.metrics.run import SELECTION, RunData, Selection
 from tunnelcc.metrics.samples import mean, percentile, total, valid
 
 __all__ = [
     "METRICS",
+    "SELECTION",
+    "STORED",
+    "Metric",
+    "RunData",
+    "Selection",
     "confidence_interval",
+    "dip_interval",
     "efficiency",
     "fair_convergence_time",
     "flow_harm",
@@ -39,8 +53,11 @@ __all__ = [
     "percentile",
     "rate_convergence_time",
     "retransmission_ratio",
+    "rise_time",
+    "settling_time",
     "shares",
     "total",
     "valid",
+    "value",
     "values",
 ]

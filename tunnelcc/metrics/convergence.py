@@ -20,6 +20,10 @@ TOLERANCE = 0.25
 HOLD = 5.0
 #: Time (s) over which rates are averaged to tell whether they are stable.
 WINDOW = 1.0
+#: Largest relative deviation from its level with which a rate has settled, unless told otherwise.
+WITHIN = 0.2
+#: Time (s) over which rates are averaged to tell whether they have settled.
+STEADY = 0.5
 
 
 def fair_convergence_time(
@@ -65,6 +69,49 @@ def rate_convergence_time(
     near = np.abs(means[0] - target) <= tolerance * target
     held, begins = _means_ahead(near[np.newaxis].astype(float), begins, hold - window, first=True)
     return _first(held[0] > 1 - 1e-9, begins, start)
+
+
+def settling_time(
+    rate: ArrayLike, time: ArrayLike, since: float, until: float, within: float = WITHIN
+) -> float:
+    """Return seconds from ``since`` until means over STEADY come ``within`` reach of the level.
+
+    The level: the median of the second half of the time from ``since`` to ``until`` (s). ``rate``:
+    shape (time,), any unit; ``time``: s, of each sample. NaN if it never comes there.
+    """
+    series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
+    interval = times[1] - times[0]
+    width = max(1, round(STEADY / interval))
+    after = series[(times > since) & (times <= until)]
+    if len(after) < width:
+        return NAN
+    level = np.median(series[(times > (since + until) / 2) & (times <= until)])
+    means = np.convolve(after, np.ones(width) / width, "valid")
+    reached = np.abs(means - level) <= within * level
+    return float(np.argmax(reached) * interval) if reached.any() else NAN
+
+
+def rise_time(rate: ArrayLike, time: ArrayLike, start: float, within: float = WITHIN) -> float:
+    """Return seconds from ``start`` until the rate first reaches (1 − ``within``) of its level.
+
+    The level: the median of the second half of the time from ``start`` to the end. ``rate``: shape
+    (time,), any unit; ``time``: s, of each sample. NaN if it never comes there.
+    """
+    series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
+    level = np.median(series[times > (start + times[-1]) / 2])
+    reached = (times > start) & (series >= (1 - within) * level)
+    return float(times[np.argmax(reached)] - start) if reached.any() else NAN
+
+
+def dip_interval(rate: ArrayLike, time: ArrayLike, within: float = WITHIN) -> float:
+    """Return the median time (s) between the beginnings of dips below (1 − ``within``) of median.
+
+    ``rate``: shape (time,), any unit; ``time``: s, of each sample. NaN for fewer than two dips.
+    """
+    series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
+    low = series < (1 - within) * np.median(series)
+    begins = times[1:][low[1:] & ~low[:-1]]
+    return float(np.median(np.diff(begins))) if len(begins) > 1 else NAN
 
 
 def _means_ahead(

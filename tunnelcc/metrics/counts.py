@@ -14,16 +14,21 @@ def goodput(delivered_bytes: float, seconds: float) -> float:
     return 8 * delivered_bytes / seconds if seconds > 0 else NAN
 
 
+def ratio(part: float, whole: float) -> float:
+    """Return part / whole, NaN of nothing."""
+    return part / whole if whole > 0 else NAN
+
+
 def retransmission_ratio(retransmits: float, segments: float) -> float:
     """Return retransmitted segments per data segment sent (retransmissions included), 0 to 1."""
-    return retransmits / segments if segments > 0 else NAN
+    return ratio(retransmits, segments)
 
 
 def loss_rate(lost: float, offered: float) -> float:
     """Return lost packets per packet offered to the path, 0 to 1 (RFC 7680, ratio form)."""
-    return lost / offered if offered > 0 else NAN
+    return ratio(lost, offered)
 
 
 def efficiency(application_bytes: float, wire_bytes: float) -> float:
     """Return application bytes read per IP byte sent across the path, 0 to 1."""
-    return application_bytes / wire_bytes if wire_bytes > 0 else NAN
+    return ratio(application_bytes, wire_bytes)

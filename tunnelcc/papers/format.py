@@ -199,7 +199,7 @@ class Quantity(Model):
         """The unit in which it is shown; rates in Mbit/s."""
         if self.unit is not None:
             return self.unit
-        unit = MEASURES[self.measure or ""].unit
+        unit = MEASURES[self.measure or ""].units
         return "Mbit/s" if unit == "bit/s" else unit
 
 

@@ -305,13 +305,13 @@ def _sets(reproduction: Reproduction) -> Iterable[tuple[str, Simulated]]:
 def _columns(figure: Figure) -> list[tuple[str, str]]:
     """Return each quantity with its SI unit, and the diagnostics."""
     own = [
-        (name, MEASURES[it.measure].unit if it.measure else _SI.get(it.shown_in, it.shown_in))
+        (name, MEASURES[it.measure].units if it.measure else _SI.get(it.shown_in, it.shown_in))
         for name, it in figure.quantities.items()
     ]
     if not figure.needs_runs:
         return own
     return own + [
-        (name, MEASURES[name].unit) for name in DIAGNOSTICS if name not in figure.quantities
+        (name, MEASURES[name].units) for name in DIAGNOSTICS if name not in figure.quantities
     ]
 
 

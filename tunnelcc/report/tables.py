@@ -167,12 +167,14 @@ def print_list() -> None:
 
 
 def print_metrics() -> None:
-    """Print every metric of a run: unit, meaning, formula and source."""
+    """Print every metric of a run: unit, meaning, formula and source, and what it can be of."""
     from tunnelcc.metrics import METRICS
 
     table = _table("metric", "unit", "meaning", "definition")
     for name, metric in METRICS.items():
-        table.add_row(*map(escape, (name, metric.units, metric.long_name, metric.definition)))
+        takes = f" (takes {', '.join(metric.keys)})" if metric.keys else ""
+        definition = f"{metric.definition}{takes}"
+        table.add_row(*map(escape, (name, metric.units, metric.long_name, definition)))
     _console().print(table)
 
 

@@ -115,16 +115,26 @@ class Result:
     @property
     def goodput(self) -> float:
         """Goodput of all flows together, bit/s."""
-        return metrics.total([self.flow_goodput(flow) for flow in self.raw.flows])
+        return self.metric("goodput")
+
+    @cached_property
+    def measured(self) -> metrics.RunData:
+        """What metrics read: the variables of ``dataset``, and what it has not."""
+        arrays = {name: values for name, (_, values, _) in self.variables.items()}
+        return metrics.RunData({**arrays, **_inputs(self)})
+
+    def metric(self, name: str, **selection: Any) -> float:
+        """Return one of metrics.METRICS, in SI units.
+
+        ``selection``: ``flow``, ``since``, ``until`` (s) and ``within``, where the metric heeds
+        them; of a metric per flow, that of the first one if none is chosen.
+        """
+        return metrics.value(self.measured, name, metrics.Selection(**selection))
 
     @property
     def path_segments(self) -> int:
         """Data segments that were sent across the path, in the whole run."""
         return int(self.raw.path_segments)
-
-    def flow_goodput(self, flow: Any) -> float:
-        """Return the goodput (bit/s) of one of ``raw.flows``."""
-        return metrics.goodput(flow.delivered_bytes, self.measured_time)
 
     @cached_property
     def legs(self) -> list[list[Any]]:
@@ -221,9 +231,7 @@ class Result:
         flows: dict[Any, list[int]] = {}
         for index, member in enumerate(members):
             flows.setdefault(member, []).append(index)
-        goodputs = metrics.group_totals(
-            [self.flow_goodput(flow) for flow in self.raw.flows], members
-        )
+        goodputs = metrics.group_totals(self.measured.goodputs, members)
         return [
             {name: member, "flows": flows[member], "goodput_bps": goodputs[member]}
             for member in flows
@@ -255,7 +263,7 @@ class Result:
             "cc": config.cc.name,
             "start_s": start,
             "rtt_s": config.rtt or self.experiment.path.rtt,
-            "goodput_bps": self.flow_goodput(flow),
+            "goodput_bps": self.metric("flow_goodput", flow=index),
             "delivered_bytes": flow.delivered_bytes,
             "total_bytes": flow.total_bytes,
             "first_byte_s": _moment(flow.first_byte_time),
@@ -265,6 +273,16 @@ class Result:
             "messages": _messages(flow.messages),
             "legs": [self._leg(leg) for leg in legs],
         }
+
+    @property
+    def app_retransmits(self) -> list[int]:
+        """Retransmissions that the sending application's socket counts, as iperf3's, by flow."""
+        return [self._sender_leg(legs).retransmits for legs in self.legs if legs]
+
+    @property
+    def carrier_retransmits(self) -> int:
+        """Retransmissions across the path."""
+        return sum(leg.retransmits for leg in self.carriers)
 
     def socket_rtt(self, legs: list[Any]) -> float:
         """Return the mean smoothed RTT (s) that the sending application's socket shows."""
@@ -296,25 +314,15 @@ class Result:
         }
 
     def _aggregate(self) -> dict[str, Any]:
-        carriers, wire_bytes = self.carriers, self.wire_bytes
-        delivered = [flow.delivered_bytes for flow in self.raw.flows]
         return {
             "goodput_bps": self.goodput,
-            "jain": metrics.jain_index(delivered),
-            "jain_users": metrics.jain_index(
-                [*metrics.group_totals(delivered, self._users).values()]
-            ),
-            "jain_carriers": metrics.jain_index(
-                [*metrics.group_totals(delivered, self._carrier_numbers).values()]
-            ),
-            "retransmits": sum(self._sender_leg(legs).retransmits for legs in self.legs if legs),
-            "path_retransmits": sum(leg.retransmits for leg in carriers),
-            "path_rtos": sum(leg.rtos for leg in carriers),
+            **{name: self.metric(name) for name in ("jain", "jain_users", "jain_carriers")},
+            "retransmits": sum(self.app_retransmits),
+            "path_retransmits": self.carrier_retransmits,
+            "path_rtos": sum(leg.rtos for leg in self.carriers),
             "path_segments": self.path_segments,
-            "wire_bytes": wire_bytes,
-            "efficiency": metrics.efficiency(
-                sum(flow.total_bytes for flow in self.raw.flows), wire_bytes
-            ),
+            "wire_bytes": self.wire_bytes,
+            "efficiency": self.metric("efficiency"),
         }
 
     @staticmethod
@@ -513,6 +521,22 @@ def _totals(result: Result) -> dict[str, Any]:
     ):
         data[name] = _variable((), value, unit, doc)
     return data
+
+
+def _inputs(result: Result) -> dict[str, Any]:
+    """What metrics read besides the dataset's variables."""
+    experiment, tunnel = result.experiment, result.raw.tunnel_forward
+    counts = ("outer_packets", "outer_bytes", "fragmented")
+    is_datagram = tunnel is not None and derived.is_datagram_tunnel(experiment)
+    return {
+        "duration": experiment.duration,
+        "probe_interval": experiment.probe_interval,
+        "receive_window": derived.receive_window(experiment),
+        "full_packet": derived.mss(experiment) + experiment.tcp.header_bytes,
+        "app_retransmits": result.app_retransmits,
+        "carrier_retransmits": result.carrier_retransmits,
+        **{name: getattr(tunnel, name) if is_datagram else math.nan for name in counts},
+    }
 
 
 def _capacity(result: Result) -> float:

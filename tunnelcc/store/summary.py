@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tunnelcc.metrics.run import values as metric_values
+from tunnelcc import metrics
 from tunnelcc.simulation.result import Result
 
 _DIGEST_BYTES = 8
@@ -20,7 +20,7 @@ _DIGEST_BYTES = 8
 def summarise(result: Result) -> dict[str, Any]:
     """Return name → number, or list with one value per flow, of every metric of a run."""
     variables = {name: values for name, (_, values, _) in result.variables.items()}
-    return {name: value.tolist() for name, value in metric_values(variables).items()}
+    return {name: value.tolist() for name, value in metrics.values(variables).items()}
 
 
 @cache

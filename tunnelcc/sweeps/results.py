@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError
-from tunnelcc.metrics.run import METRICS
+from tunnelcc.metrics import STORED
 from tunnelcc.simulation.result import Result
 from tunnelcc.store import Store
 from tunnelcc.store.index import Row
@@ -68,7 +68,7 @@ def variables(sweep: Sweep, ids: Sequence[str], store: Store) -> tuple[Variables
     flows = max((len(found["flow_cc"]) for found in metrics if found), default=0)
     shape, dims = sweep.shape, sweep.dims
     data: Variables = {}
-    for name, metric in METRICS.items():
+    for name, metric in STORED.items():
         sizes = (flows,) if metric.per_flow else ()
         values = _filled(metrics, name, sizes)
         attributes = {"units": metric.units, "long_name": metric.long_name}

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every metric of a run: declared once, and looked up by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.metrics import convergence, counts, fairness, samples
+from tunnelcc.metrics.run import SELECTION, RunData, Selection
+
+if TYPE_CHECKING:
+    import xarray
+
+# Of Ethernet (IEEE 802.3), bytes; FCS, preamble and gap are not counted by interfaces.
+_FRAME_HEADER = 14
+
+
+@dataclass(frozen=True)
+class Metric:
+    """``definition``: formula and source; ``of``: its value in SI units, of a run.
+
+    ``per_flow``: one value for each flow. ``heeds``: the keys of a selection that it does.
+    ``is_stored``: of every run of a sweep. ``is_event``: the time until something happens, NaN if
+    it does not in the run.
+    """
+
+    units: str
+    long_name: str
+    definition: str
+    of: Callable[[RunData], Any]
+    per_flow: bool = False
+    heeds: tuple[str, ...] = ()
+    is_stored: bool = True
+    is_event: bool = False
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """Its dimensions in the Dataset of a run."""
+        return ("flow",) if self.per_flow else ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of a selection that value() takes."""
+        return ("flow", *self.heeds) if self.per_flow else self.heeds
+
+
+def _goodput(run: RunData) -> float:
+    flow = run.selection.flow
+    if run.selection.is_timed:
+        return samples.mean(run.rate[run.measured])
+    return samples.total(run.goodputs) if flow is None else float(run.goodputs[flow])
+
+
+def _loss_rate(run: RunData) -> float:
+    lost = [run.path(name) for name in ("queue_drops", "policer_drops", "random_losses")]
+    return counts.loss_rate(float(np.nansum(lost)), run.path("packets"))
+
+
+def _window_share(run: RunData) -> float:
+    measured = run["time"] > run.since
+    flights = [flight[measured] for flight in run.across_path("in_flight")]
+    medians = [np.median(flight[flight > 0]) if flight.any() else 0 for flight in flights]
+    return float(np.mean(medians)) / float(run["receive_window"])
+
+
+def _interface_efficiency(run: RunData) -> float:
+    """Packets are taken for full ones: the few smaller ones are those of connecting."""
+    packets = float(run["outer_packets"])
+    sent = float(run["outer_bytes"]) + _FRAME_HEADER * packets
+    entered = packets - float(run["fragmented"])
+    return counts.ratio(entered * (float(run["full_packet"]) + _FRAME_HEADER), sent)
+
+
+def _fair_convergence_time(run: RunData) -> float:
+    last = float(np.max(run["start"]))
+    return convergence.fair_convergence_time(run["flow_goodput"], run["time"], last)
+
+
+def _settling_time(run: RunData) -> float:
+    within = run.selection.within or convergence.WITHIN
+    return convergence.settling_time(
+        run.rate, run["time"], run.selection.since or 0.0, run.until, within
+    )
+
+
+def _rise_time(run: RunData) -> float:
+    within = run.selection.within or convergence.WITHIN
+    start = float(run["start"][run.selection.flow or 0])
+    return convergence.rise_time(run.rate, run["time"], start, within)
+
+
+def _dip_interval(run: RunData) -> float:
+    within, measured = run.selection.within or convergence.WITHIN, run.measured
+    return convergence.dip_interval(run.rate[measured], run["time"][measured], within)
+
+
+def _rate_convergence_times(run: RunData) -> list[float]:
+    targets = fairness.max_min_allocation(float(run["capacity"]), run["demand"])
+    return [
+        convergence.rate_convergence_time(rate, run["time"], float(start), target)
+        for rate, start, target in zip(run["flow_goodput"], run["start"], targets, strict=True)
+    ]
+
+
+def _latency(part: str, long_name: str) -> Metric:
+    definition = (
+        "of writes at flows.rate: from when each is due until its last byte is read; NaN: no rate"
+    )
+    name = f"message_latency_{part}"
+    return Metric("s", long_name, definition, lambda run: run[name], per_flow=True)
+
+
+_JAIN = "(Σx)² / (n Σx²) of goodputs x; Jain, Chiu, Hawe, DEC TR-301, 1984"
+_MAX_MIN = (
+    "goodput / what max-min fairness gives of the payload that fits; Bertsekas and Gallager, Data "
+    "Networks, section 6.5.2; Philip et al., SIGCOMM 2024"
+)
+_FAIR_TIME = (
+    f"from the last flow's start until shares of the next {convergence.HOLD:g} s are within "
+    f"(1 ± {convergence.DELTA:g}) / n; RFC 5166, section 2.3"
+)
+_RATE_TIME = (
+    f"from the flow's start until rates over {convergence.WINDOW:g} s stay within "
+    f"{100 * convergence.TOLERANCE:g} % of the max-min fair one for {convergence.HOLD:g} s; "
+    "Dong et al., PCC, NSDI 2015, section 4.2.2"
+)
+_QUEUE = "waiting time of packets that were not dropped, at the bottleneck"
+
+_WHEN = ("flow", "since", "until")
+
+#: Name → what it is. Those of each flow begin with ``flow_``. Warm-up left out, but for ratios of
+#: counts and for times since a flow's start.
+METRICS: dict[str, Metric] = {
+    "goodput": Metric(
+        "bit/s", "goodput of all flows", "Σ 8·B/t; RFC 2647, section 3.17",
+        _goodput, heeds=_WHEN,
+    ),
+    "utilisation": Metric(
+        "1", "utilisation of the bottleneck", "bytes served / bytes it could serve",
+        lambda run: run.path("mean_utilisation"),
+    ),
+    "jain": Metric(
+        "1", "Jain's index", f"{_JAIN}, n flows",
+        lambda run: fairness.jain_index(run["delivered_bytes"]),
+    ),
+    "jain_users": Metric(
+        "1", "Jain's index of the users",
+        "the same of n users: what the flows of each (flows.user) get together",
+        lambda run: run.jain_of("user"),
+    ),
+    "jain_carriers": Metric(
+        "1", "Jain's index of the carriers",
+        "the same of n carriers, a tunnel's connections across the path: what the flows on each "
+        "get together; 1 where all share one, as through a tunnel of packets",
+        lambda run: run.jain_of("carrier"),
+    ),
+    "max_min_share": Metric(
+        "1", "least max-min share of a flow", _MAX_MIN, lambda run: np.min(run.max_min_shares)
+    ),
+    "fair_convergence_time": Metric(
+        "s", f"time to shares within {100 * convergence.DELTA:g} % of equal", _FAIR_TIME,
+        _fair_convergence_time, is_event=True,
+    ),
+    "queue_delay_mean": Metric(
+        "s", "mean queueing delay", _QUEUE, lambda run: run.path("queue_delay_mean")
+    ),
+    "queue_delay_p50": Metric(
+        "s", "median of the queueing delay", _QUEUE, lambda run: run.path("queue_delay_p50")
+    ),
+    "queue_delay_p95": Metric(
+        "s", "95th percentile of the queueing delay", _QUEUE,
+        lambda run: run.path("queue_delay_p95"),
+    ),
+    "queue_delay_p99": Metric(
+        "s", "99th percentile of the queueing delay", _QUEUE,
+        lambda run: run.path("queue_delay_p99"),
+    ),
+    "loss_rate": Metric(
+        "1", "loss rate of the path", "packets dropped or lost / offered; RFC 7680", _loss_rate
+    ),
+    "retransmission_ratio": Metric(
+        "1", "retransmission ratio",
+        "retransmissions / data segments sent across the path, from the start",
+        lambda run: counts.retransmission_ratio(
+            float(run["path_retransmits"]), float(run["path_segments"])
+        ),
+    ),
+    "efficiency": Metric(
+        "1", "application bytes per byte on the wire",
+        "application bytes read / IP bytes sent across the path, from the start",
+        lambda run: counts.efficiency(np.sum(run["total_bytes"]), float(run["wire_bytes"])),
+    ),
+    "cpu_client": Metric(
+        "1", "CPU use of the client, all cores", "CPU time / (cores · time)",
+        lambda run: run["mean_cpu"][0],
+    ),
+    "cpu_server": Metric(
+        "1", "CPU use of the server, all cores", "CPU time / (cores · time)",
+        lambda run: run["mean_cpu"][1],
+    ),
+    "flow_goodput": Metric(
+        "bit/s", "goodput", "8·B/t; RFC 2647, section 3.17", lambda run: run.goodputs,
+        per_flow=True, heeds=("since", "until"),
+    ),
+    "flow_share": Metric(
+        "1", "share of the goodput", "x / Σx", lambda run: fairness.shares(run.goodputs),
+        per_flow=True,
+    ),
+    "flow_max_min_share": Metric(
+        "1", "max-min share", _MAX_MIN, lambda run: run.max_min_shares, per_flow=True
+    ),
+    "flow_convergence_time": Metric(
+        "s", "time to a stable fair rate", _RATE_TIME, _rate_convergence_times, per_flow=True,
+        is_event=True,
+    ),
+    "flow_completion_time": Metric(
+        "s", "flow completion time",
+        "from connecting until the last byte was read; Dukkipati and McKeown, CCR 2006",
+        lambda run: run["completion"] - run["start"], per_flow=True, is_event=True,
+    ),
+    "flow_rtt": Metric(
+        "s", "mean smoothed RTT across the path", "RFC 6298's SRTT of the carrier, or of the flow",
+        lambda run: [samples.mean(srtt) for srtt in run.srtts], per_flow=True, heeds=("since",),
+    ),
+    "flow_socket_rtt": Metric(
+        "s", "mean smoothed RTT of the application's socket",
+        "RFC 6298's SRTT of the application that sends", lambda run: run["socket_rtt"],
+        per_flow=True,
+    ),
+    "flow_message_latency_mean": _latency("mean", "mean latency of messages"),
+    "flow_message_latency_p50": _latency("p50", "median of the latency of messages"),
+    "flow_message_latency_p95": _latency("p95", "95th percentile of the latency of messages"),
+    "flow_message_latency_p99": _latency("p99", "99th percentile of the latency of messages"),
+    "flow_base_rtt": Metric(
+        "s", "base RTT", "as configured", lambda run: run["base_rtt"], per_flow=True
+    ),
+    "flow_start": Metric(
+        "s", "start", "when it connects, jitter included", lambda run: run["start"], per_flow=True
+    ),
+    "flow_rtt_p95": Metric(
+        "s", "95th percentile of the smoothed RTT across the path", "as flow_rtt",
+        lambda run: [samples.percentile(srtt, 95) for srtt in run.srtts], per_flow=True,
+        heeds=("since",), is_stored=False,
+    ),
+    "drops": Metric(
+        "packets", "drops at the bottleneck", "packets dropped by its full queue",
+        lambda run: run.path("queue_drops"), is_stored=False,
+    ),
+    "window_share": Metric(
+        "1", "data in flight per receive window",
+        "mean over flows of the median of data in flight, while there is any / receive window",
+        _window_share, is_stored=False,
+    ),
+    "app_retransmits": Metric(
+        "segments", "retransmissions of the applications' connections",
+        "what iperf3 shows; in a relay, those of the loopback",
+        lambda run: float(np.sum(run["app_retransmits"])), is_stored=False,
+    ),
+    "carrier_retransmits": Metric(
+        "segments", "retransmissions across the path", "of the carriers, or the flows",
+        lambda run: float(run["carrier_retransmits"]), is_stored=False,
+    ),
+    "cpu": Metric(
+        "1", "CPU use of the busier host, all cores", "the larger of cpu_client and cpu_server",
+        lambda run: np.max(run["mean_cpu"]), is_stored=False,
+    ),
+    "interface_efficiency": Metric(
+        "1", "Ethernet bytes into a datagram tunnel per byte that it sends",
+        "as interfaces count them, 14 bytes of header a packet, in the direction of the data, from "
+        "the start; NaN without such a tunnel",
+        _interface_efficiency, is_stored=False,
+    ),
+    "settling_time": Metric(
+        "s", "time until the goodput has settled",
+        f"from since until means over {convergence.STEADY:g} s come within reach of the level, the "
+        "median of the second half of the time",
+        _settling_time, heeds=(*_WHEN, "within"), is_stored=False, is_event=True,
+    ),
+    "rise_time": Metric(
+        "s", "time to the level of the goodput",
+        "from connecting until the goodput first reaches 1 − within of its later median",
+        _rise_time, heeds=("flow", "within"), is_stored=False, is_event=True,
+    ),
+    "dip_interval": Metric(
+        "s", "time between dips of the goodput",
+        "median of the times between dips below 1 − within of the goodput's median",
+        _dip_interval, heeds=(*_WHEN, "within"), is_stored=False, is_event=True,
+    ),
+}  # fmt: skip
+
+#: Those of every run of a sweep.
+STORED = {name: metric for name, metric in METRICS.items() if metric.is_stored}
+
+
+def value(run: RunData, name: str, selection: Selection | None = None) -> float:
+    """Return a metric of a run as one number: of those per flow, that of the flow asked for.
+
+    Raises ConfigError for a name that is none, and for a selection that the metric does not heed.
+    """
+    if name not in METRICS:
+        expected = "one of `tunnelcc show metrics`"
+        raise ConfigError(Problem("metric", name, expected, nearest(name, METRICS)))
+    metric, selection = METRICS[name], selection or Selection()
+    for key in SELECTION:
+        asked = getattr(selection, key)
+        if asked is not None and key not in metric.keys:
+            heeded = ", ".join(metric.keys) or "nothing"
+            raise ConfigError(Problem(key, asked, f"nothing: of these, {name} takes {heeded}"))
+    found = metric.of(run.select(selection))
+    return float(found[selection.flow or 0] if metric.per_flow else found)
+
+
+def of_run(run: xarray.Dataset) -> xarray.Dataset:
+    """Return the STORED metrics of a run, ``Result.dataset``: scalars, and others over ``flow``.
+
+    ``flow_cc`` names each flow's congestion control across the path. The functions of this package
+    define each metric; queueing delay is the waiting time of packets that were not dropped, CPU use
+    is of the measured time, flow completion time begins with connecting (Dukkipati and McKeown, Why
+    Flow-Completion Time is the Right Metric for Congestion Control, CCR 2006). All have ``units``
+    and ``long_name``.
+    """
+    import xarray
+
+    found = values({str(name): variable.values for name, variable in run.variables.items()})
+    data = {
+        name: (metric.dims, found[name], {"units": metric.units, "long_name": metric.long_name})
+        for name, metric in STORED.items()
+    }
+    names = xarray.Variable("flow", found["flow_cc"], {"long_name": "congestion control"})
+    return xarray.Dataset({**data, "flow_cc": names}, {"flow": run.variables["flow"]})
+
+
+def values(variables: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Return what of_run() does as plain arrays, of the arrays of a run, which takes less time."""
+    run = RunData(variables)
+    found = {name: np.asarray(metric.of(run), dtype=float) for name, metric in STORED.items()}
+    return {**found, "flow_cc": np.asarray(run["cc"])}
