@@ -11,6 +11,7 @@
 #include "congestion/bbr.h"
 #include "congestion/windowed-max-filter.h"
 #include "fake-transport.h"
+#include "simulation-test-case.h"
 
 #include "ns3/test.h"
 
@@ -29,26 +30,13 @@ using Mode = Bbr::Mode;
 
 /// Rate and delay of the path in most cases.
 constexpr double RATE = 1000;
-constexpr int64_t RTT = 100 * MILLISECOND;
+constexpr int64_t RTT = 100 * MS;
 
-/// A test case that leaves the simulator at time zero.
-class BbrAckTestCase : public ns3::TestCase
-{
-  public:
-    using ns3::TestCase::TestCase;
-
-  private:
-    void DoTeardown() override
-    {
-        ns3::Simulator::Destroy();
-    }
-};
-
-class MaxFilterTest : public BbrAckTestCase
+class MaxFilterTest : public SimulationTestCase
 {
   public:
     MaxFilterTest()
-        : BbrAckTestCase("The windowed maximum agrees with a search of the window")
+        : SimulationTestCase("The windowed maximum agrees with a search of the window")
     {
     }
 
@@ -169,11 +157,11 @@ class BbrDriver
     int64_t now{0};
 };
 
-class RecoveryTest : public BbrAckTestCase
+class RecoveryTest : public SimulationTestCase
 {
   public:
     RecoveryTest()
-        : BbrAckTestCase(
+        : SimulationTestCase(
               "Recovery conserves packets for a round and restores the window at its end")
     {
     }
@@ -211,11 +199,11 @@ class RecoveryTest : public BbrAckTestCase
     }
 };
 
-class FullPipeTest : public BbrAckTestCase
+class FullPipeTest : public SimulationTestCase
 {
   public:
     FullPipeTest()
-        : BbrAckTestCase("Time-outs, undo and application limits hold the end of STARTUP back")
+        : SimulationTestCase("Time-outs, undo and application limits hold the end of STARTUP back")
     {
     }
 
@@ -258,11 +246,11 @@ class FullPipeTest : public BbrAckTestCase
     }
 };
 
-class AppLimitedTest : public BbrAckTestCase
+class AppLimitedTest : public SimulationTestCase
 {
   public:
     AppLimitedTest()
-        : BbrAckTestCase(
+        : SimulationTestCase(
               "Application-limited samples count only upwards; idle restarts don't probe")
     {
     }
@@ -301,11 +289,11 @@ class AppLimitedTest : public BbrAckTestCase
     }
 };
 
-class BurstTest : public BbrAckTestCase
+class BurstTest : public SimulationTestCase
 {
   public:
     BurstTest()
-        : BbrAckTestCase("The window leaves room for three bursts of a millisecond")
+        : SimulationTestCase("The window leaves room for three bursts of a millisecond")
     {
     }
 
@@ -332,11 +320,11 @@ class BurstTest : public BbrAckTestCase
     }
 };
 
-class AckAggregationTest : public BbrAckTestCase
+class AckAggregationTest : public SimulationTestCase
 {
   public:
     AckAggregationTest()
-        : BbrAckTestCase("Clumps of ACKs beyond the bandwidth are measured for ten rounds")
+        : SimulationTestCase("Clumps of ACKs beyond the bandwidth are measured for ten rounds")
     {
     }
 
@@ -349,24 +337,24 @@ class AckAggregationTest : public BbrAckTestCase
         int64_t now = 0;
         for (int i = 0; i < 20; ++i)
         {
-            now += 50 * MILLISECOND;
+            now += 50 * MS;
             aggregation.OnDelivered(now, 25, RATE, 1000);
             aggregation.OnDelivered(now, 25, RATE, 1000);
         }
         NS_TEST_EXPECT_MSG_EQ(aggregation.GetExtraAcked(), 50, "a clump");
-        now += 50 * MILLISECOND; // a silence ends the epoch that the last clump was early in
+        now += 50 * MS; // a silence ends the epoch that the last clump was early in
         for (int round = 1; round <= 10; ++round)
         {
             NS_TEST_EXPECT_MSG_EQ(aggregation.GetExtraAcked(), 50, "kept in round " << round);
             for (int i = 0; i < 100; ++i)
             {
-                now += MILLISECOND;
+                now += MS;
                 aggregation.OnDelivered(now, 1, RATE, 1000);
             }
             aggregation.EndRound(5);
         }
         NS_TEST_EXPECT_MSG_EQ(aggregation.GetExtraAcked(), 1, "forgotten after ten rounds");
-        now += MILLISECOND;
+        now += MS;
         aggregation.OnDelivered(now, 70, RATE, 30);
         NS_TEST_EXPECT_MSG_EQ(aggregation.GetExtraAcked(), 30, "no more than the window");
 
@@ -388,11 +376,11 @@ class AckAggregationTest : public BbrAckTestCase
     }
 };
 
-class PolicerTest : public BbrAckTestCase
+class PolicerTest : public SimulationTestCase
 {
   public:
     PolicerTest()
-        : BbrAckTestCase(
+        : SimulationTestCase(
               "Two lossy intervals of one rate show a policer, whose rate serves 48 rounds")
     {
     }

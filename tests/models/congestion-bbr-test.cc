@@ -9,6 +9,7 @@
  */
 #include "congestion/bbr.h"
 #include "fake-transport.h"
+#include "simulation-test-case.h"
 
 #include "ns3/test.h"
 
@@ -23,27 +24,15 @@ using Mode = Bbr::Mode;
 
 /// Rate and delay of the pipe in most cases; one segment takes a millisecond of the link.
 constexpr double RATE = 1000;
-constexpr int64_t RTT = 100 * MILLISECOND;
+constexpr int64_t RTT = 100 * MS;
 constexpr double BDP = 101;
 
-/// A test case that leaves the simulator at time zero.
-class BbrTestCase : public ns3::TestCase
-{
-  public:
-    using ns3::TestCase::TestCase;
-
-  private:
-    void DoTeardown() override
-    {
-        ns3::Simulator::Destroy();
-    }
-};
-
-class StartupTest : public BbrTestCase
+class StartupTest : public SimulationTestCase
 {
   public:
     StartupTest()
-        : BbrTestCase("STARTUP doubles per round, ends after three flat rounds, and DRAIN empties")
+        : SimulationTestCase(
+              "STARTUP doubles per round, ends after three flat rounds, and DRAIN empties")
     {
     }
 
@@ -124,18 +113,18 @@ CollectPhases(int64_t stream, int64_t begin, int64_t length)
     return phases;
 }
 
-class GainCycleTest : public BbrTestCase
+class GainCycleTest : public SimulationTestCase
 {
   public:
     GainCycleTest()
-        : BbrTestCase("PROBE_BW cycles through 1.25, 0.75 and six round trips at 1")
+        : SimulationTestCase("PROBE_BW cycles through 1.25, 0.75 and six round trips at 1")
     {
     }
 
   private:
     void DoRun() override
     {
-        auto phases = CollectPhases(3, 2500 * MILLISECOND, 6 * SECOND);
+        auto phases = CollectPhases(3, 2500 * MS, 6 * SECOND);
         phases.erase(phases.begin());
         phases.pop_back();
         NS_TEST_ASSERT_MSG_GT(phases.size(), 15, "several cycles");
@@ -174,7 +163,7 @@ class GainCycleTest : public BbrTestCase
 
     int64_t GetFirstProbe(int64_t stream)
     {
-        for (const auto& phase : CollectPhases(stream, 1700 * MILLISECOND, 1500 * MILLISECOND))
+        for (const auto& phase : CollectPhases(stream, 1700 * MS, 1500 * MS))
         {
             if (phase.gain == 1.25)
             {
@@ -185,11 +174,11 @@ class GainCycleTest : public BbrTestCase
     }
 };
 
-class ProbeRttTest : public BbrTestCase
+class ProbeRttTest : public SimulationTestCase
 {
   public:
     ProbeRttTest()
-        : BbrTestCase("PROBE_RTT comes every ten seconds, for 200 ms at four segments")
+        : SimulationTestCase("PROBE_RTT comes every ten seconds, for 200 ms at four segments")
     {
     }
 
@@ -222,7 +211,7 @@ class ProbeRttTest : public BbrTestCase
                 starts.push_back(start);
                 lengths.push_back(pipe.now - start);
                 NS_TEST_EXPECT_MSG_EQ_TOL(pipe.state.cwnd, before, 2, "the window is restored");
-                NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetMinRtt(), RTT + MILLISECOND, 1, "queue is gone");
+                NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetMinRtt(), RTT + MS, 1, "queue is gone");
             }
             else
             {
@@ -232,10 +221,10 @@ class ProbeRttTest : public BbrTestCase
         });
         NS_TEST_ASSERT_MSG_EQ(starts.size(), 3, "three in three intervals");
         // 200 ms count from four segments in flight, one round trip after the cut.
-        const double longest = (RTT + 200. * MILLISECOND + RTT) / MILLISECOND;
+        const double longest = (RTT + 200. * MS + RTT) / MS;
         for (std::size_t i = 0; i < starts.size(); ++i)
         {
-            const double length = static_cast<double>(lengths[i]) / MILLISECOND;
+            const double length = static_cast<double>(lengths[i]) / MS;
             NS_TEST_EXPECT_MSG_GT(length, 200, "at least 200 ms");
             NS_TEST_EXPECT_MSG_LT(length, longest, "and a round trip or two");
             const int64_t since = i == 0 ? 0 : starts[i - 1] + lengths[i - 1];
@@ -246,18 +235,18 @@ class ProbeRttTest : public BbrTestCase
     }
 };
 
-class UtilisationTest : public BbrTestCase
+class UtilisationTest : public SimulationTestCase
 {
   public:
     UtilisationTest()
-        : BbrTestCase("PROBE_BW fills the link with a short queue and follows its rate")
+        : SimulationTestCase("PROBE_BW fills the link with a short queue and follows its rate")
     {
     }
 
   private:
     void DoRun() override
     {
-        constexpr int64_t SHORT_RTT = 40 * MILLISECOND;
+        constexpr int64_t SHORT_RTT = 40 * MS;
         Bbr bbr(BbrParameters{}, 1);
         FakePipe pipe(bbr, RATE, SHORT_RTT);
         pipe.Run(3 * SECOND);
@@ -272,7 +261,7 @@ class UtilisationTest : public BbrTestCase
         // takes at least log 2 / log 1.25 = 3.1 round trips, after a cycle's wait at most.
         pipe.SetRate(2 * RATE);
         int64_t found = 0;
-        pipe.Run(1900 * MILLISECOND, [&] {
+        pipe.Run(1900 * MS, [&] {
             if (found == 0 && bbr.GetBandwidth() > 0.95 * 2 * RATE)
             {
                 found = pipe.now - 8 * SECOND;

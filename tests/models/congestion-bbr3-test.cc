@@ -9,6 +9,7 @@
  */
 #include "congestion/bbr3/bbr3.h"
 #include "fake-transport.h"
+#include "simulation-test-case.h"
 
 #include "ns3/test.h"
 
@@ -24,21 +25,8 @@ using Mode = Bbr3::Mode;
 
 /// Rate and delay of the pipe in most cases; one segment takes a millisecond of the link.
 constexpr double RATE = 1000;
-constexpr int64_t RTT = 100 * MILLISECOND;
+constexpr int64_t RTT = 100 * MS;
 constexpr double BDP = 101;
-
-/// A test case that leaves the simulator at time zero.
-class Bbr3TestCase : public ns3::TestCase
-{
-  public:
-    using ns3::TestCase::TestCase;
-
-  private:
-    void DoTeardown() override
-    {
-        ns3::Simulator::Destroy();
-    }
-};
 
 /// A stay in one state.
 struct Stay
@@ -78,11 +66,11 @@ Select(const std::vector<Stay>& stays, Mode mode)
     return selected;
 }
 
-class PartsTest : public Bbr3TestCase
+class PartsTest : public SimulationTestCase
 {
   public:
     PartsTest()
-        : Bbr3TestCase("Filters and schedules of BBRv3")
+        : SimulationTestCase("Filters and schedules of BBRv3")
     {
     }
 
@@ -173,17 +161,18 @@ class PartsTest : public Bbr3TestCase
             schedule.CountRound();
             NS_TEST_ASSERT_MSG_EQ(schedule.IsDue(0, 1000), true, "after 63 rounds at the latest");
         }
-        NS_TEST_EXPECT_MSG_EQ_TOL(least, 2 * SECOND, 10 * MILLISECOND, "from 2 s");
-        NS_TEST_EXPECT_MSG_EQ_TOL(most, 3 * SECOND, 10 * MILLISECOND, "to 3 s");
+        NS_TEST_EXPECT_MSG_EQ_TOL(least, 2 * SECOND, 10 * MS, "from 2 s");
+        NS_TEST_EXPECT_MSG_EQ_TOL(most, 3 * SECOND, 10 * MS, "to 3 s");
         NS_TEST_EXPECT_MSG_EQ_TOL(late, 500, 60, "62 or 63 rounds, evenly");
     }
 };
 
-class StartupTest : public Bbr3TestCase
+class StartupTest : public SimulationTestCase
 {
   public:
     StartupTest()
-        : Bbr3TestCase("STARTUP finds the bandwidth, DRAIN empties the queue, cruising follows")
+        : SimulationTestCase(
+              "STARTUP finds the bandwidth, DRAIN empties the queue, cruising follows")
     {
     }
 
@@ -211,11 +200,11 @@ class StartupTest : public Bbr3TestCase
     }
 };
 
-class StartupLossTest : public Bbr3TestCase
+class StartupLossTest : public SimulationTestCase
 {
   public:
     StartupLossTest()
-        : Bbr3TestCase("A round of heavy loss ends STARTUP and bounds the volume")
+        : SimulationTestCase("A round of heavy loss ends STARTUP and bounds the volume")
     {
     }
 
@@ -228,7 +217,7 @@ class StartupLossTest : public Bbr3TestCase
         pipe.SetBuffer(BUFFER);
         while (bbr.GetMode() == Mode::STARTUP && pipe.now < 5 * SECOND)
         {
-            pipe.Run(MILLISECOND);
+            pipe.Run(MS);
         }
         NS_TEST_EXPECT_MSG_GT(pipe.state.lost, 6, "there was loss");
         NS_TEST_EXPECT_MSG_LT(bbr.GetInflightLongterm(), BDP + BUFFER + 10, "what fits");
@@ -239,18 +228,18 @@ class StartupLossTest : public Bbr3TestCase
         wide.SetLossEvery(100);
         while (lucky.GetMode() == Mode::STARTUP && wide.now < 5 * SECOND)
         {
-            wide.Run(MILLISECOND);
+            wide.Run(MS);
         }
         NS_TEST_EXPECT_MSG_GT(wide.state.lost, 1, "a loss of 1 %");
         NS_TEST_EXPECT_MSG_EQ(lucky.GetInflightLongterm(), BBR3_UNBOUNDED, "is no sign");
     }
 };
 
-class CycleTest : public Bbr3TestCase
+class CycleTest : public SimulationTestCase
 {
   public:
     CycleTest()
-        : Bbr3TestCase("PROBE_BW: 2 to 3 s, or a Reno flow's rounds, from probe to probe")
+        : SimulationTestCase("PROBE_BW: 2 to 3 s, or a Reno flow's rounds, from probe to probe")
     {
     }
 
@@ -319,7 +308,7 @@ class CycleTest : public Bbr3TestCase
         FakePipe pipe(bbr, RATE, RTT);
         while (bbr.GetMode() != Mode::PROBE_BW_UP && pipe.now < 10 * SECOND)
         {
-            pipe.Run(MILLISECOND);
+            pipe.Run(MS);
         }
         return pipe.now;
     }
@@ -327,7 +316,7 @@ class CycleTest : public Bbr3TestCase
     /// With a BDP of 20 segments, a Reno flow would lose one every 20 rounds.
     void CheckRenoRounds()
     {
-        constexpr int64_t SHORT_RTT = 19 * MILLISECOND;
+        constexpr int64_t SHORT_RTT = 19 * MS;
         ns3::Simulator::Destroy();
         Bbr3 bbr(Bbr3Parameters{}, 1);
         FakePipe pipe(bbr, RATE, SHORT_RTT);
@@ -342,11 +331,11 @@ class CycleTest : public Bbr3TestCase
     }
 };
 
-class ProbeRttTest : public Bbr3TestCase
+class ProbeRttTest : public SimulationTestCase
 {
   public:
     ProbeRttTest()
-        : Bbr3TestCase("PROBE_RTT: every 5 s, half of the BDP for 200 ms")
+        : SimulationTestCase("PROBE_RTT: every 5 s, half of the BDP for 200 ms")
     {
     }
 
@@ -377,18 +366,18 @@ class ProbeRttTest : public Bbr3TestCase
             NS_TEST_EXPECT_MSG_LT(starts[i] - starts[i - 1], 6 * SECOND, "apart");
         }
         NS_TEST_EXPECT_MSG_EQ_TOL(window, BDP / 2, 2, "half of the BDP");
-        NS_TEST_EXPECT_MSG_GT(length, 200 * MILLISECOND, "long");
-        NS_TEST_EXPECT_MSG_LT(length, 450 * MILLISECOND, "and two rounds for the window to fall");
-        NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetMinRtt(), RTT + MILLISECOND, MILLISECOND, "least RTT");
+        NS_TEST_EXPECT_MSG_GT(length, 200 * MS, "long");
+        NS_TEST_EXPECT_MSG_LT(length, 450 * MS, "and two rounds for the window to fall");
+        NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetMinRtt(), RTT + MS, MS, "least RTT");
         NS_TEST_EXPECT_MSG_EQ_TOL(bbr.GetMaxBandwidth(), RATE, 0.02 * RATE, "bandwidth kept");
     }
 };
 
-class LossTest : public Bbr3TestCase
+class LossTest : public SimulationTestCase
 {
   public:
     LossTest()
-        : Bbr3TestCase("Loss above 2 % while probing bounds the volume; below, it does not")
+        : SimulationTestCase("Loss above 2 % while probing bounds the volume; below, it does not")
     {
     }
 
@@ -448,11 +437,11 @@ class LossTest : public Bbr3TestCase
     }
 };
 
-class UndoTest : public Bbr3TestCase
+class UndoTest : public SimulationTestCase
 {
   public:
     UndoTest()
-        : Bbr3TestCase("A spurious loss is taken back, bounds, window and state")
+        : SimulationTestCase("A spurious loss is taken back, bounds, window and state")
     {
     }
 
@@ -465,7 +454,7 @@ class UndoTest : public Bbr3TestCase
         FakePipe pipe(bbr, RATE, RTT);
         while (bbr.GetMode() != Mode::PROBE_BW_UP && pipe.now < 10 * SECOND)
         {
-            pipe.Run(MILLISECOND);
+            pipe.Run(MS);
         }
         const uint32_t cwnd = pipe.state.cwnd;
         const LostSegment lost{pipe.state.sndNxt, 100, pipe.state.lost, false};

@@ -11,6 +11,7 @@
 #include "congestion/vegas.h"
 #include "congestion/westwood.h"
 #include "fake-transport.h"
+#include "simulation-test-case.h"
 
 #include "ns3/test.h"
 
@@ -21,26 +22,13 @@ namespace
 
 using namespace tunnelcc;
 
-constexpr int64_t RTT = 100 * MILLISECOND;
+constexpr int64_t RTT = 100 * MS;
 
-/// A test case that leaves the simulator at time zero.
-class DelayTestCase : public ns3::TestCase
-{
-  public:
-    using ns3::TestCase::TestCase;
-
-  private:
-    void DoTeardown() override
-    {
-        ns3::Simulator::Destroy();
-    }
-};
-
-class VegasQueueTest : public DelayTestCase
+class VegasQueueTest : public SimulationTestCase
 {
   public:
     VegasQueueTest()
-        : DelayTestCase("Vegas keeps alpha to beta segments in the queue")
+        : SimulationTestCase("Vegas keeps alpha to beta segments in the queue")
     {
     }
 
@@ -70,11 +58,12 @@ class VegasQueueTest : public DelayTestCase
     }
 };
 
-class VegasRoundTest : public DelayTestCase
+class VegasRoundTest : public SimulationTestCase
 {
   public:
     VegasRoundTest()
-        : DelayTestCase("Vegas moves by one segment a round trip; Reno's ways with few samples")
+        : SimulationTestCase(
+              "Vegas moves by one segment a round trip; Reno's ways with few samples")
     {
     }
 
@@ -103,17 +92,17 @@ class VegasRoundTest : public DelayTestCase
         const uint64_t end = transport.state.sndNxt;
         while (transport.state.sndUna <= end)
         {
-            transport.TimePasses(MILLISECOND);
+            transport.TimePasses(MS);
             transport.AckSegments(1);
         }
     }
 };
 
-class WestwoodTest : public DelayTestCase
+class WestwoodTest : public SimulationTestCase
 {
   public:
     WestwoodTest()
-        : DelayTestCase("Westwood+ goes back to the bandwidth times the least RTT")
+        : SimulationTestCase("Westwood+ goes back to the bandwidth times the least RTT")
     {
     }
 
@@ -140,11 +129,11 @@ class WestwoodTest : public DelayTestCase
     }
 };
 
-class HyStartPlusPlusTest : public DelayTestCase
+class HyStartPlusPlusTest : public SimulationTestCase
 {
   public:
     HyStartPlusPlusTest()
-        : DelayTestCase("HyStart++ slows down when the RTT rises, and then ends slow start")
+        : SimulationTestCase("HyStart++ slows down when the RTT rises, and then ends slow start")
     {
     }
 
@@ -152,9 +141,9 @@ class HyStartPlusPlusTest : public DelayTestCase
     void DoRun() override
     {
         NS_TEST_EXPECT_MSG_EQ(CubicParameters{}.hystartPlusPlus, 0, "off by default");
-        CheckThreshold(100 * MILLISECOND, 12'500'000);
-        CheckThreshold(16 * MILLISECOND, 4 * MILLISECOND);
-        CheckThreshold(400 * MILLISECOND, 16 * MILLISECOND);
+        CheckThreshold(100 * MS, 12'500'000);
+        CheckThreshold(16 * MS, 4 * MS);
+        CheckThreshold(400 * MS, 16 * MS);
         CheckRounds();
         CheckReturn();
         CheckGrowth();
@@ -233,11 +222,12 @@ class HyStartPlusPlusTest : public DelayTestCase
     }
 };
 
-class CubicHyStartPlusPlusTest : public DelayTestCase
+class CubicHyStartPlusPlusTest : public SimulationTestCase
 {
   public:
     CubicHyStartPlusPlusTest()
-        : DelayTestCase("CUBIC with HyStart++ leaves slow start a few rounds after the queue grows")
+        : SimulationTestCase(
+              "CUBIC with HyStart++ leaves slow start a few rounds after the queue grows")
     {
     }
 

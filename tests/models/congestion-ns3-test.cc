@@ -10,6 +10,7 @@
 #include "congestion/congestion-registry.h"
 #include "congestion/ns3-adapter.h"
 #include "fake-transport.h"
+#include "simulation-test-case.h"
 
 #include "ns3/tcp-linux-reno.h"
 #include "ns3/test.h"
@@ -25,26 +26,13 @@ namespace
 
 using namespace tunnelcc;
 
-constexpr int64_t RTT = 100 * MILLISECOND;
+constexpr int64_t RTT = 100 * MS;
 
-/// A test case that leaves the simulator at time zero.
-class Ns3TestCase : public ns3::TestCase
-{
-  public:
-    using ns3::TestCase::TestCase;
-
-  private:
-    void DoTeardown() override
-    {
-        ns3::Simulator::Destroy();
-    }
-};
-
-class AllTypeIdsTest : public Ns3TestCase
+class AllTypeIdsTest : public SimulationTestCase
 {
   public:
     AllTypeIdsTest()
-        : Ns3TestCase("Every congestion control of ns-3 is listed, made, grows and shrinks")
+        : SimulationTestCase("Every congestion control of ns-3 is listed, made, grows and shrinks")
     {
     }
 
@@ -94,11 +82,11 @@ class AllTypeIdsTest : public Ns3TestCase
     }
 };
 
-class DctcpTest : public Ns3TestCase
+class DctcpTest : public SimulationTestCase
 {
   public:
     DctcpTest()
-        : Ns3TestCase("ns3::TcpDctcp asks for marks and reduces by half of their share")
+        : SimulationTestCase("ns3::TcpDctcp asks for marks and reduces by half of their share")
     {
     }
 
@@ -140,11 +128,12 @@ class DctcpTest : public Ns3TestCase
     }
 };
 
-class EnumerationTest : public Ns3TestCase
+class EnumerationTest : public SimulationTestCase
 {
   public:
     EnumerationTest()
-        : Ns3TestCase("Attributes that are one of several are set by the place of their name")
+        : SimulationTestCase(
+              "Attributes that are one of several are set by the place of their name")
     {
     }
 
@@ -225,11 +214,11 @@ class HandDrivenReno
     ns3::Ptr<ns3::TcpSocketState> m_tcb;
 };
 
-class IdenticalRenoTest : public Ns3TestCase
+class IdenticalRenoTest : public SimulationTestCase
 {
   public:
     IdenticalRenoTest()
-        : Ns3TestCase("TcpLinuxReno behind the adapter is TcpLinuxReno, to the byte")
+        : SimulationTestCase("TcpLinuxReno behind the adapter is TcpLinuxReno, to the byte")
     {
     }
 
@@ -243,7 +232,7 @@ class IdenticalRenoTest : public Ns3TestCase
         for (int ack = 1; ack <= 20000; ++ack)
         {
             const uint32_t segments = 1 + ack % 3;
-            transport.TimePasses(MILLISECOND);
+            transport.TimePasses(MS);
             transport.AckSegments(segments);
             reno.Ack(segments);
             if (ack % 977 == 0)
@@ -258,11 +247,11 @@ class IdenticalRenoTest : public Ns3TestCase
     }
 };
 
-class CubicOpsTest : public Ns3TestCase
+class CubicOpsTest : public SimulationTestCase
 {
   public:
     CubicOpsTest()
-        : Ns3TestCase("TcpCubic grows along its curve only while the window limits")
+        : SimulationTestCase("TcpCubic grows along its curve only while the window limits")
     {
     }
 
@@ -285,11 +274,11 @@ class CubicOpsTest : public Ns3TestCase
     }
 };
 
-class IdleCubicOpsTest : public Ns3TestCase
+class IdleCubicOpsTest : public SimulationTestCase
 {
   public:
     IdleCubicOpsTest()
-        : Ns3TestCase("TcpCubic's curve goes on while nothing is sent; ours waits")
+        : SimulationTestCase("TcpCubic's curve goes on while nothing is sent; ours waits")
     {
     }
 
@@ -317,11 +306,12 @@ class IdleCubicOpsTest : public Ns3TestCase
     }
 };
 
-class RestoredWindowTest : public Ns3TestCase
+class RestoredWindowTest : public SimulationTestCase
 {
   public:
     RestoredWindowTest()
-        : Ns3TestCase("The adapter tells TcpBbr that a time-out is over, which restores its window")
+        : SimulationTestCase(
+              "The adapter tells TcpBbr that a time-out is over, which restores its window")
     {
     }
 
@@ -348,11 +338,11 @@ class RestoredWindowTest : public Ns3TestCase
     }
 };
 
-class LimitedGrowthTest : public Ns3TestCase
+class LimitedGrowthTest : public SimulationTestCase
 {
   public:
     LimitedGrowthTest()
-        : Ns3TestCase("No operation grows a window that is not the limit")
+        : SimulationTestCase("No operation grows a window that is not the limit")
     {
     }
 
@@ -372,11 +362,11 @@ class LimitedGrowthTest : public Ns3TestCase
     }
 };
 
-class VegasOpsTest : public Ns3TestCase
+class VegasOpsTest : public SimulationTestCase
 {
   public:
     VegasOpsTest()
-        : Ns3TestCase("TcpVegas keeps Alpha to Beta segments in the queue")
+        : SimulationTestCase("TcpVegas keeps Alpha to Beta segments in the queue")
     {
     }
 
@@ -407,11 +397,12 @@ class VegasOpsTest : public Ns3TestCase
     }
 };
 
-class BbrOpsTest : public Ns3TestCase
+class BbrOpsTest : public SimulationTestCase
 {
   public:
     BbrOpsTest()
-        : Ns3TestCase("TcpBbr fills a pipe, probes its RTT, and each flow at a phase of its own")
+        : SimulationTestCase(
+              "TcpBbr fills a pipe, probes its RTT, and each flow at a phase of its own")
     {
     }
 
@@ -453,11 +444,11 @@ class BbrOpsTest : public Ns3TestCase
     }
 };
 
-class WrappedCounterTest : public Ns3TestCase
+class WrappedCounterTest : public SimulationTestCase
 {
   public:
     WrappedCounterTest()
-        : Ns3TestCase(
+        : SimulationTestCase(
               "TcpBbr counts 32 bits: past 4 GiB it forgets the maximum of ten rounds at once")
     {
     }
@@ -493,11 +484,11 @@ class WrappedCounterTest : public Ns3TestCase
     }
 };
 
-class AttributeTest : public Ns3TestCase
+class AttributeTest : public SimulationTestCase
 {
   public:
     AttributeTest()
-        : Ns3TestCase("Attributes are parameters, and wrong ones are refused by name")
+        : SimulationTestCase("Attributes are parameters, and wrong ones are refused by name")
     {
     }
 

@@ -12,6 +12,7 @@
 #include "congestion/reno.h"
 #include "congestion/slow-start.h"
 #include "fake-transport.h"
+#include "simulation-test-case.h"
 
 #include "ns3/test.h"
 
@@ -25,19 +26,6 @@ namespace
 {
 
 using namespace tunnelcc;
-
-/// A test case that leaves the simulator at time zero.
-class CongestionTestCase : public ns3::TestCase
-{
-  public:
-    using ns3::TestCase::TestCase;
-
-  private:
-    void DoTeardown() override
-    {
-        ns3::Simulator::Destroy();
-    }
-};
 
 /// The message of the std::invalid_argument that making an algorithm throws; empty: none.
 std::string
@@ -60,11 +48,11 @@ Contains(const std::string& text, const std::string& part)
     return text.find(part) != std::string::npos;
 }
 
-class RegistryTest : public CongestionTestCase
+class RegistryTest : public SimulationTestCase
 {
   public:
     RegistryTest()
-        : CongestionTestCase("Every algorithm can be listed, described, set and made")
+        : SimulationTestCase("Every algorithm can be listed, described, set and made")
     {
     }
 
@@ -118,11 +106,11 @@ class RegistryTest : public CongestionTestCase
     }
 };
 
-class RenoTest : public CongestionTestCase
+class RenoTest : public SimulationTestCase
 {
   public:
     RenoTest()
-        : CongestionTestCase("Reno doubles, then adds one segment per round trip, and halves")
+        : SimulationTestCase("Reno doubles, then adds one segment per round trip, and halves")
     {
     }
 
@@ -130,7 +118,7 @@ class RenoTest : public CongestionTestCase
     void DoRun() override
     {
         Reno reno{RenoParameters{}};
-        FakeTransport transport(reno, 100 * MILLISECOND);
+        FakeTransport transport(reno, 100 * MS);
         for (uint32_t expected = 20; expected <= 320; expected *= 2)
         {
             transport.AckWindow();
@@ -156,11 +144,11 @@ class RenoTest : public CongestionTestCase
     }
 };
 
-class RenoTimeOutTest : public CongestionTestCase
+class RenoTimeOutTest : public SimulationTestCase
 {
   public:
     RenoTimeOutTest()
-        : CongestionTestCase("After a time-out Reno slow-starts to half its window")
+        : SimulationTestCase("After a time-out Reno slow-starts to half its window")
     {
     }
 
@@ -168,7 +156,7 @@ class RenoTimeOutTest : public CongestionTestCase
     void DoRun() override
     {
         Reno reno{RenoParameters{}};
-        FakeTransport transport(reno, 100 * MILLISECOND, 100);
+        FakeTransport transport(reno, 100 * MS, 100);
         transport.TimeOut();
         NS_TEST_EXPECT_MSG_EQ(transport.state.ssthresh, 50, "half of the window");
         transport.AckSegments(1);
@@ -179,17 +167,17 @@ class RenoTimeOutTest : public CongestionTestCase
         transport.AckSegments(30);
         NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 51, "and its rest counts for the next step");
 
-        FakeTransport small(reno, 100 * MILLISECOND, 3);
+        FakeTransport small(reno, 100 * MS, 3);
         small.Lose();
         NS_TEST_EXPECT_MSG_EQ(small.state.ssthresh, 2, "never below two segments");
     }
 };
 
-class WindowPacingTest : public CongestionTestCase
+class WindowPacingTest : public SimulationTestCase
 {
   public:
     WindowPacingTest()
-        : CongestionTestCase("Pacing of window-based algorithms follows the window when asked for")
+        : SimulationTestCase("Pacing of window-based algorithms follows the window when asked for")
     {
     }
 
@@ -199,7 +187,7 @@ class WindowPacingTest : public CongestionTestCase
         RenoParameters parameters;
         parameters.pacing = 1;
         Reno reno(parameters);
-        FakeTransport transport(reno, 100 * MILLISECOND, 100);
+        FakeTransport transport(reno, 100 * MS, 100);
         const double rate = 100. * transport.state.mss / 0.1;
         NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.pacingRate, 2 * rate, 1, "slow start: 200 %");
         transport.Lose();
@@ -217,11 +205,11 @@ WithoutHyStart()
     return parameters;
 }
 
-class CubicCurveTest : public CongestionTestCase
+class CubicCurveTest : public SimulationTestCase
 {
   public:
     CubicCurveTest()
-        : CongestionTestCase("CUBIC follows W(t) of RFC 9438 through plateau and probing")
+        : SimulationTestCase("CUBIC follows W(t) of RFC 9438 through plateau and probing")
     {
     }
 
@@ -232,7 +220,7 @@ class CubicCurveTest : public CongestionTestCase
         constexpr double MAX = 1000;
         constexpr double RTT = 0.1;
         Cubic cubic(WithoutHyStart());
-        FakeTransport transport(cubic, 100 * MILLISECOND, 1000);
+        FakeTransport transport(cubic, 100 * MS, 1000);
         transport.Lose();
         NS_TEST_ASSERT_MSG_EQ(transport.state.cwnd, 700, "beta is 0.7");
         NS_TEST_ASSERT_MSG_EQ(cubic.GetLastMax(), 1000, "W_max");
@@ -254,11 +242,11 @@ class CubicCurveTest : public CongestionTestCase
     }
 };
 
-class CubicLossTest : public CongestionTestCase
+class CubicLossTest : public SimulationTestCase
 {
   public:
     CubicLossTest()
-        : CongestionTestCase("CUBIC converges fast, forgets after a time-out, and caps growth")
+        : SimulationTestCase("CUBIC converges fast, forgets after a time-out, and caps growth")
     {
     }
 
@@ -266,7 +254,7 @@ class CubicLossTest : public CongestionTestCase
     void DoRun() override
     {
         Cubic cubic(WithoutHyStart());
-        FakeTransport transport(cubic, 100 * MILLISECOND, 1000);
+        FakeTransport transport(cubic, 100 * MS, 1000);
         transport.Lose();
         transport.Lose();
         NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 490, "0.7 of 700");
@@ -275,7 +263,7 @@ class CubicLossTest : public CongestionTestCase
         CubicParameters slow = WithoutHyStart();
         slow.fastConvergence = 0;
         Cubic unyielding(slow);
-        FakeTransport other(unyielding, 100 * MILLISECOND, 1000);
+        FakeTransport other(unyielding, 100 * MS, 1000);
         other.Lose();
         other.Lose();
         NS_TEST_EXPECT_MSG_EQ(unyielding.GetLastMax(), 700, "W_max without fast convergence");
@@ -294,11 +282,11 @@ class CubicLossTest : public CongestionTestCase
     }
 };
 
-class CubicRenoFriendlyTest : public CongestionTestCase
+class CubicRenoFriendlyTest : public SimulationTestCase
 {
   public:
     CubicRenoFriendlyTest()
-        : CongestionTestCase("On short paths CUBIC grows as the Reno-friendly window does")
+        : SimulationTestCase("On short paths CUBIC grows as the Reno-friendly window does")
     {
     }
 
@@ -320,7 +308,7 @@ class CubicRenoFriendlyTest : public CongestionTestCase
         parameters.renoFriendly = isFriendly;
         parameters.renoFriendlyAlphaOne = isAlphaOne;
         Cubic cubic(parameters);
-        FakeTransport transport(cubic, 40 * MILLISECOND, 29);
+        FakeTransport transport(cubic, 40 * MS, 29);
         transport.Lose();
         const uint32_t before = transport.state.cwnd;
         for (int round = 0; round < 40; ++round)
@@ -332,11 +320,11 @@ class CubicRenoFriendlyTest : public CongestionTestCase
     }
 };
 
-class CubicClockTest : public CongestionTestCase
+class CubicClockTest : public SimulationTestCase
 {
   public:
     CubicClockTest()
-        : CongestionTestCase("CUBIC counts time in jiffies, and Reno's slope in eighths")
+        : SimulationTestCase("CUBIC counts time in jiffies, and Reno's slope in eighths")
     {
     }
 
@@ -345,15 +333,15 @@ class CubicClockTest : public CongestionTestCase
     {
         // The step of a window that stands still is renewed after more than seven jiffies. From the
         // third round trip to the sixth, 30 ms, eight begin or seven.
-        NS_TEST_EXPECT_MSG_EQ(GrowFor50Ms(3 * MILLISECOND), 13, "from 23 to 53 ms: eight");
+        NS_TEST_EXPECT_MSG_EQ(GrowFor50Ms(3 * MS), 13, "from 23 to 53 ms: eight");
         NS_TEST_EXPECT_MSG_EQ(GrowFor50Ms(0), 10, "from 20 to 50 ms: seven");
 
         // Linux's beta_scale: W_est grows by one for more than 9 * 15/8 segments, not 9 * 17/9.
         Cubic cubic(WithoutHyStart());
-        FakeTransport transport(cubic, 10 * MILLISECOND, 9);
+        FakeTransport transport(cubic, 10 * MS, 9);
         transport.state.ssthresh = 9;
         transport.AckSegments(1);
-        transport.TimePasses(40 * MILLISECOND);
+        transport.TimePasses(40 * MS);
         transport.AckSegments(16);
         NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 10, "17 segments for one more");
     }
@@ -362,13 +350,13 @@ class CubicClockTest : public CongestionTestCase
     uint32_t GrowFor50Ms(int64_t time)
     {
         Cubic cubic(WithoutHyStart());
-        FakeTransport transport(cubic, 10 * MILLISECOND, 13);
+        FakeTransport transport(cubic, 10 * MS, 13);
         transport.Lose();
         transport.TimePasses(time);
         transport.AckSegments(transport.state.cwnd - 1);
         for (int round = 0; round < 5; ++round)
         {
-            transport.TimePasses(10 * MILLISECOND);
+            transport.TimePasses(10 * MS);
             transport.AckSegments(transport.state.cwnd);
         }
         ns3::Simulator::Destroy();
@@ -376,11 +364,11 @@ class CubicClockTest : public CongestionTestCase
     }
 };
 
-class CubicIdleTest : public CongestionTestCase
+class CubicIdleTest : public SimulationTestCase
 {
   public:
     CubicIdleTest()
-        : CongestionTestCase("Idle time does not advance CUBIC's curve")
+        : SimulationTestCase("Idle time does not advance CUBIC's curve")
     {
     }
 
@@ -394,7 +382,7 @@ class CubicIdleTest : public CongestionTestCase
     uint32_t RunWithPause(int64_t pause)
     {
         Cubic cubic(WithoutHyStart());
-        FakeTransport transport(cubic, 100 * MILLISECOND, 1000);
+        FakeTransport transport(cubic, 100 * MS, 1000);
         transport.Lose();
         for (int round = 0; round < 20; ++round)
         {
@@ -411,19 +399,19 @@ class CubicIdleTest : public CongestionTestCase
     }
 };
 
-class CubicMinRttTest : public CongestionTestCase
+class CubicMinRttTest : public SimulationTestCase
 {
   public:
     CubicMinRttTest()
-        : CongestionTestCase("CUBIC takes no RTT samples in the first second after a loss")
+        : SimulationTestCase("CUBIC takes no RTT samples in the first second after a loss")
     {
     }
 
   private:
     void DoRun() override
     {
-        const int64_t same = 100 * MILLISECOND;
-        const int64_t less = 10 * MILLISECOND;
+        const int64_t same = 100 * MS;
+        const int64_t less = 10 * MS;
         NS_TEST_EXPECT_MSG_EQ(Run(SECOND, less), Run(SECOND, same), "the first second");
         NS_TEST_EXPECT_MSG_LT(Run(3 * SECOND, less),
                               Run(3 * SECOND, same),
@@ -434,25 +422,25 @@ class CubicMinRttTest : public CongestionTestCase
     uint32_t Run(int64_t time, int64_t rtt)
     {
         Cubic cubic(WithoutHyStart());
-        FakeTransport transport(cubic, 100 * MILLISECOND, 1000);
+        FakeTransport transport(cubic, 100 * MS, 1000);
         transport.Lose();
         transport.AckSegments(1); // starts the epoch
         transport.SetRtt(rtt);
         while (transport.now < time)
         {
             transport.AckSegments(1);
-            transport.TimePasses(MILLISECOND / 10);
+            transport.TimePasses(MS / 10);
         }
         ns3::Simulator::Destroy();
         return transport.state.cwnd;
     }
 };
 
-class CubicSearchTest : public CongestionTestCase
+class CubicSearchTest : public SimulationTestCase
 {
   public:
     CubicSearchTest()
-        : CongestionTestCase("With no known maximum CUBIC grows by at least 5 % per round trip")
+        : SimulationTestCase("With no known maximum CUBIC grows by at least 5 % per round trip")
     {
     }
 
@@ -460,30 +448,30 @@ class CubicSearchTest : public CongestionTestCase
     void DoRun() override
     {
         Cubic cubic(WithoutHyStart());
-        FakeTransport transport(cubic, 100 * MILLISECOND, 1000);
+        FakeTransport transport(cubic, 100 * MS, 1000);
         transport.state.ssthresh = 1000;
         transport.AckWindow();
         NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 1050, 1, "5 % of 1000");
     }
 };
 
-class HyStartDelayTest : public CongestionTestCase
+class HyStartDelayTest : public SimulationTestCase
 {
   public:
     HyStartDelayTest()
-        : CongestionTestCase("HyStart leaves slow start when the RTT of a round rises by an eighth")
+        : SimulationTestCase("HyStart leaves slow start when the RTT of a round rises by an eighth")
     {
     }
 
   private:
-    static constexpr int64_t RTT = 100 * MILLISECOND;
+    static constexpr int64_t RTT = 100 * MS;
 
     void DoRun() override
     {
         // RTT/8, but not below 4 ms nor above 16 ms.
-        CheckThreshold(100 * MILLISECOND, 12'500'000);
-        CheckThreshold(16 * MILLISECOND, 4 * MILLISECOND);
-        CheckThreshold(400 * MILLISECOND, 16 * MILLISECOND);
+        CheckThreshold(100 * MS, 12'500'000);
+        CheckThreshold(16 * MS, 4 * MS);
+        CheckThreshold(400 * MS, 16 * MS);
         NS_TEST_EXPECT_MSG_EQ(CountSamples(), 9, "after eight samples of the round");
         // The window grows from 128 to 139 segments in the round that is judged.
         NS_TEST_EXPECT_MSG_EQ(IsLeft(RTT, RTT, 64, 130), true, "once the window is large enough");
@@ -527,9 +515,9 @@ class HyStartDelayTest : public CongestionTestCase
     int CountSamples()
     {
         Cubic cubic(DelayOnly());
-        FakeTransport transport(cubic, 100 * MILLISECOND, 64);
+        FakeTransport transport(cubic, 100 * MS, 64);
         transport.AckWindow();
-        transport.SetRtt(200 * MILLISECOND);
+        transport.SetRtt(200 * MS);
         // The ACK beyond the old round's end starts the new one and is its first sample.
         int samples = 0;
         while (transport.state.ssthresh == INFINITE_SSTHRESH && samples < 1000)
@@ -542,22 +530,22 @@ class HyStartDelayTest : public CongestionTestCase
     }
 };
 
-class HyStartTrainTest : public CongestionTestCase
+class HyStartTrainTest : public SimulationTestCase
 {
   public:
     HyStartTrainTest()
-        : CongestionTestCase("HyStart leaves slow start when an ACK train fills half the RTT")
+        : SimulationTestCase("HyStart leaves slow start when an ACK train fills half the RTT")
     {
     }
 
   private:
     void DoRun() override
     {
-        const double half = GetTrainLength(MILLISECOND, 0);
+        const double half = GetTrainLength(MS, 0);
         NS_TEST_EXPECT_MSG_EQ_TOL(half, 50.5, 2, "half of 100 ms plus the hosts' millisecond");
-        const double whole = GetTrainLength(MILLISECOND, 1);
+        const double whole = GetTrainLength(MS, 1);
         NS_TEST_EXPECT_MSG_EQ_TOL(whole, 101, 2, "the whole of it for a paced sender");
-        NS_TEST_EXPECT_MSG_LT(GetTrainLength(3 * MILLISECOND, 0), 0, "3 ms apart is no train");
+        NS_TEST_EXPECT_MSG_LT(GetTrainLength(3 * MS, 0), 0, "3 ms apart is no train");
     }
 
     /// Milliseconds of evenly spaced ACKs of one round until slow start ends; −1: it does not.
@@ -567,7 +555,7 @@ class HyStartTrainTest : public CongestionTestCase
         parameters.hystartDelay = 0;
         parameters.pacing = isPaced;
         Cubic cubic(parameters);
-        FakeTransport transport(cubic, 100 * MILLISECOND, 1000);
+        FakeTransport transport(cubic, 100 * MS, 1000);
         const int64_t start = transport.now;
         double length = -1;
         for (int i = 0; i < 200 && length < 0; ++i)
@@ -576,7 +564,7 @@ class HyStartTrainTest : public CongestionTestCase
             transport.AckSegments(1);
             if (transport.state.ssthresh != INFINITE_SSTHRESH)
             {
-                length = static_cast<double>(transport.now - start) / MILLISECOND;
+                length = static_cast<double>(transport.now - start) / MS;
             }
         }
         ns3::Simulator::Destroy();

@@ -5,6 +5,7 @@
 #define TUNNELCC_FAKE_TRANSPORT_H
 
 #include "congestion/congestion-control.h"
+#include "simulation-test-case.h"
 
 #include "ns3/nstime.h"
 #include "ns3/simulator.h"
@@ -22,9 +23,6 @@
 
 namespace tunnelcc
 {
-
-constexpr int64_t MILLISECOND = 1'000'000;
-constexpr int64_t SECOND = 1'000'000'000;
 
 /// Let ns3::Simulator::Now() become `now`.
 inline void
