@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import tunnelcc as tc
+from helpers import tables
 from tunnelcc import catalog
 from tunnelcc.catalog.layers import LAYERS, PacketLayer
 from tunnelcc.schema import KeyInfo, Model, keys_of, models_in
@@ -26,9 +27,9 @@ def _infos(model: type[Model], prefix: str = "") -> Iterator[KeyInfo]:
             yield info
 
 
-def _keys() -> dict[str, tuple[str, list[str], KeyInfo]]:
-    """Key → itself, the kinds that have it, and what the schema says; of twins the first."""
-    keys: dict[str, tuple[str, list[str], KeyInfo]] = {}
+def _keys() -> dict[str, tuple[list[str], KeyInfo]]:
+    """Key → the kinds that have it, and what the schema says; of twins the first."""
+    keys: dict[str, tuple[list[str], KeyInfo]] = {}
     for kind, entry in catalog.KINDS.items():
         infos = list(_infos(entry))
         if "modes" in entry.model_fields:
@@ -39,58 +40,47 @@ def _keys() -> dict[str, tuple[str, list[str], KeyInfo]]:
             if info.key.rpartition(".")[2] in TOLD or (twin != info.key and twin in keys):
                 continue
             # cpu of relays and cpu of packets, …, differ in what is below them.
-            keys.setdefault(info.key, (info.key, [], info))[1].append(kind)
+            keys.setdefault(info.key, ([], info))[0].append(kind)
     return keys
 
 
-def _values(key: str, info: KeyInfo) -> str:
-    if key.startswith("modes.NAME."):
-        return "some text" if key.endswith("summary") else "a list of layers"
-    return info.expected
-
-
-def row(key: str, kinds: list[str], info: KeyInfo) -> str:
-    """The row of a key, without what it means."""
-    of = "all" if len(kinds) == len(catalog.KINDS) else ", ".join(kinds)
-    default = "" if info.default is None else f"`{_toml(info.default)}`"
-    return f"| `{key}` | {of} | {_values(key, info)} | {default} |".replace("  |", " |")
-
-
-def _toml(value: object) -> str:
+def _default(info: KeyInfo) -> str:
+    value = info.default
     if isinstance(value, bool):
         return str(value).lower()
-    return "[]" if value in ((), []) else str(value)
+    return "" if value is None else "[]" if value in ((), []) else str(value)
 
 
-def layer_row(name: str) -> str:
-    """The row of a layer of packets."""
-    layer: type[PacketLayer] = LAYERS[name]
-    parameters = "; ".join(
-        f"`{info.key}`: {info.expected}"
-        + ("" if info.default is None else f", by default {_toml(info.default)}")
-        for info in keys_of(layer)
-    )
-    return f"| `{name}` | {layer.place.value} | {parameters} |".replace("  |", " |")
+def _facts(text: str) -> set[str]:
+    """Numbers, names in quotes and names in code of a text."""
+    return set(re.findall(r"(?<=[`'])[^`', ]+(?=[`'])|\d+", text))
 
 
 KEYS = _keys()
-LAYERS_OF_PAGE = sorted(LAYERS)
 
 
 def test_every_key_is_on_the_page_and_no_other():
-    table = PAGE[PAGE.index("| key |") :].partition("\n\n")[0]
-    told = table.splitlines()[2:]
-    rows = {row(*values) for values in KEYS.values()}
-    meant = {line: line.removesuffix(" |").rpartition("| ")[2] for line in told}
-    assert all(meant.values())
-    assert {line.removesuffix(f" {text} |") for line, text in meant.items()} == rows
+    (rows,) = [table for table in tables(PAGE) if "key" in table[0]]
+    assert sorted(row["key"].strip("`") for row in rows) == sorted(KEYS)
+    for row in rows:
+        kinds, info = KEYS[row["key"].strip("`")]
+        named = set(row["kinds"].split(", "))
+        assert named == set(kinds) or (named == {"all"} and len(kinds) == len(catalog.KINDS))
+        assert row["default"].strip("`") == _default(info)
+        assert _facts(row["values"]) == _facts(info.expected), info.key
+        assert row["meaning"]
 
 
-def test_every_layer_is_on_the_page():
-    lines = PAGE.splitlines()
-    for name in LAYERS_OF_PAGE:
-        assert layer_row(name) in lines
-    assert sum(" | in " in line for line in lines) == len(LAYERS)
+def test_every_layer_is_on_the_page_and_no_other():
+    (rows,) = [table for table in tables(PAGE) if "layer" in table[0]]
+    assert sorted(row["layer"].strip("`") for row in rows) == sorted(LAYERS)
+    for row in rows:
+        layer: type[PacketLayer] = LAYERS[row["layer"].strip("`")]
+        infos = list(keys_of(layer))
+        expected = (_facts(f"`{info.key}` {info.expected}") for info in infos)
+        assert _facts(row["parameters"]) >= set().union(*expected)
+        assert all(_default(info) in row["parameters"] for info in infos)
+        assert row["where"] == layer.place.value
 
 
 def test_every_label_is_on_the_page():

@@ -10,14 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from helpers import make_program
+
 SCRIPT = Path(__file__).parents[2] / "waf-config" / "check-machine.sh"
-
-
-def program(directory: Path, name: str, body: str) -> Path:
-    path = directory / name
-    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
-    path.chmod(0o755)
-    return path
 
 
 def check(bin_directory: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -46,7 +41,7 @@ def test_this_machine_will_do(tmp_path: Path) -> None:
     ],
 )
 def test_an_unsupported_system_is_named(tmp_path: Path, name: str, body: str, words: str) -> None:
-    program(tmp_path, name, body)
+    make_program(tmp_path / name, body)
     assert_refused(check(tmp_path), words)
 
 
@@ -62,7 +57,7 @@ def test_an_unsupported_system_is_named(tmp_path: Path, name: str, body: str, wo
 def test_a_tool_that_lacks_something_is_named(
     tmp_path: Path, variable: str, body: str, words: str
 ) -> None:
-    tool = program(tmp_path, "tool", body)
+    tool = make_program(tmp_path / "tool", body)
     done = check(tmp_path, **{variable: str(tool)})
     assert_refused(done, words)
     assert str(tool) in done.stderr

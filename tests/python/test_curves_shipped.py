@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
-import sys
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
 
 import tunnelcc as tc
+from helpers import load_script
 from tunnelcc.plots import STYLE
 from tunnelcc.schema.toml import parse_toml
 
@@ -19,16 +18,7 @@ HERE = Path(__file__).parents[2] / "results/curves"
 PAGE = Path(__file__).parents[2] / "scenarios/README.md"
 
 
-@pytest.fixture(scope="module")
-def draw():
-    spec = importlib.util.spec_from_file_location("curves_draw", HERE / "draw.py")
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "curves_draw", module)
-        spec.loader.exec_module(module)
-        yield module
-
-
+DRAW = load_script(HERE / "draw.py")
 NAMES = (
     "tcp-over-tcp", "split-or-end-to-end", "bbr-inside-cubic", "one-carrier-or-many", "tunnel-mtu",
     "small-writes",
@@ -36,17 +26,17 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_figure_is_drawn_from_its_sweeps(draw, tmp_path, name):
+def test_each_figure_is_drawn_from_its_sweeps(tmp_path, name):
     def quickly(sweep):
-        table = parse_toml((draw.SWEEPS / f"{sweep}.toml").read_text(), sweep)
+        table = parse_toml((DRAW.SWEEPS / f"{sweep}.toml").read_text(), sweep)
         declared = table.pop("sweep")
         declared.pop("seeds")
         table |= {"duration": "400ms", "warmup": "200ms", "probe_interval": "100ms"}
         return tc.sweep(table, declared, seeds=1, name=sweep, store=tmp_path, progress=False)
 
-    assert tuple(draw.FIGURES) == NAMES
+    assert tuple(DRAW.FIGURES) == NAMES
     with mpl.rc_context(STYLE):
-        figure = draw.FIGURES[name](quickly)
+        figure = DRAW.FIGURES[name](quickly)
     for axes in figure.axes:
         assert axes.lines
         assert axes.get_ylabel() or axes.get_title(loc="right")
@@ -61,10 +51,10 @@ def test_committed_figures_are_small_and_have_a_background(name):
     assert "fill: #ffffff" in text
 
 
-def test_labels_are_moved_apart_as_little_as_need_be(draw):
-    height = draw._LABEL_HEIGHT
-    assert draw._spread([0.1, 0.5, 0.9]) == [0.1, 0.5, 0.9]
-    spread = draw._spread([0.1, 0.5, 0.5, 0.52, 0.9])
+def test_labels_are_moved_apart_as_little_as_need_be():
+    height = DRAW._LABEL_HEIGHT
+    assert DRAW._spread([0.1, 0.5, 0.9]) == [0.1, 0.5, 0.9]
+    spread = DRAW._spread([0.1, 0.5, 0.5, 0.52, 0.9])
     steps = [after - before for before, after in itertools.pairwise(spread)]
     assert min(steps) == pytest.approx(height)
     assert sum(spread[1:4]) / 3 == pytest.approx(1.52 / 3)

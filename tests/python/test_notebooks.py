@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
 
 import jupytext
 import nbformat
 import pytest
 
+from helpers import load_script
+
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LESSONS = sorted(path for path in NOTEBOOKS.glob("*.md") if path.name != "README.md")
 
-RUN = runpy.run_path(str(NOTEBOOKS / "execute.py"))["run"]
+EXECUTE = load_script(NOTEBOOKS / "execute.py")
 
 # A code host shows notebooks up to about this size, and reviewers can stand it.
 _LARGEST_BYTES = 300_000
@@ -34,7 +35,7 @@ def test_there_are_lessons():
 @of_lessons
 def test_runs_and_says_what_the_simulation_shows(lesson):
     # Raises when a cell does, with the cell and its traceback in the message.
-    notebook = RUN(lesson)
+    notebook = EXECUTE.run(lesson)
     outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
     assert any("image/png" in out.get("data", {}) for out in outputs)
 
@@ -69,11 +70,7 @@ def test_has_checks_in_every_part(lesson):
 
 
 @of_lessons
-def test_teaches(lesson):
-    headings = [line for line in lesson.read_text().splitlines() if line.startswith("#")]
-    assert headings[1] == "## Learning goals"
-    assert "## Exercises" in headings
-    assert any(line.startswith("## Limits") for line in headings)
+def test_is_on_the_page(lesson):
     assert lesson.stem in (NOTEBOOKS / "README.md").read_text()
 
 

@@ -3,30 +3,20 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+
+from helpers import load_script
 
 PICTURE = Path(__file__).parents[2] / "results/readme/tunnelcc.svg"
 
 
 @pytest.fixture(scope="module")
-def draw():
-    spec = importlib.util.spec_from_file_location("readme_picture", PICTURE.with_name("draw.py"))
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "readme_picture", module)
-        spec.loader.exec_module(module)
-        patch.setattr(module, "LOSSES", (0.01, 0.05))
-        patch.setattr(module, "BUFFERS", (0.25, 1))
-        patch.setattr(module, "SEEDS", range(1, 3))
-        yield module
-
-
-@pytest.fixture(scope="module")
-def panels(draw):
+def panels():
+    """The picture's panels, drawn of fewer runs."""
+    draw = load_script(PICTURE.with_name("draw.py"))
+    draw.LOSSES, draw.BUFFERS, draw.SEEDS = (0.01, 0.05), (0.25, 1), range(1, 3)
     return draw.draw().axes
 
 

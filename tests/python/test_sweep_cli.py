@@ -320,6 +320,13 @@ def test_a_newer_store_is_told(run, tmp_path):
         assert "format 7, written by a newer tunnelcc" in err
 
 
+def show_progress():
+    """Show that 3 of 10 runs are done, 1 of them failed, 2 were there."""
+    counts = types.SimpleNamespace(total=10, done=3, failed=1, cached=2)
+    with progress.RunsProgress() as shown:
+        shown.update(counts, 0.5)
+
+
 def test_a_notebook_shows_a_bar(monkeypatch, capsys):
     class ZMQInteractiveShell:
         pass
@@ -328,11 +335,7 @@ def test_a_notebook_shows_a_bar(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setattr(progress, "_QUIET_SECONDS", 0)
 
-    class Counts:
-        total, done, failed, cached = 10, 3, 1, 2
-
-    with progress.RunsProgress() as shown:
-        shown.update(Counts, 0.5)
+    show_progress()
     assert "6/10 runs" in capsys.readouterr().err
 
 
@@ -340,11 +343,7 @@ def test_plain_lines_where_there_is_no_terminal(monkeypatch, capsys):
     monkeypatch.setattr(progress, "_QUIET_SECONDS", 0)
     monkeypatch.setattr(progress, "_LINE_SECONDS", 0)
 
-    class Counts:
-        total, done, failed, cached = 10, 3, 1, 2
-
-    with progress.RunsProgress() as shown:
-        shown.update(Counts, 0.5)
+    show_progress()
     assert re.fullmatch(
         r"6 of 10 runs, 1 failed, 2 cached, \d+\.\d runs/s, 0:00 left\n", capsys.readouterr().err
     )
@@ -358,10 +357,6 @@ def test_a_terminal_shows_a_bar(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
 
-    class Counts:
-        total, done, failed, cached = 10, 3, 1, 2
-
-    with progress.RunsProgress() as shown:
-        shown.update(Counts, 0.5)
+    show_progress()
     for word in ("6/10", "1 failed", "2 cached", "runs/s", "left"):
         assert word in screen.getvalue()

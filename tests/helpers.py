@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What several tests need: scripts and programs that stand alone, and tables of READMEs."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from markdown_it import MarkdownIt
+
+
+def load_script(file: Path) -> ModuleType:
+    """Return a Python file as a module, named after its folder and itself."""
+    name = f"{file.parent.name}_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where its dataclasses look themselves up
+    spec.loader.exec_module(module)
+    return module
+
+
+def make_program(file: Path, script: str) -> Path:
+    """Write a shell script that can be run, and return its file."""
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return file
+
+
+def tables(markdown: str) -> list[list[dict[str, str]]]:
+    """Return the rows of each table in a Markdown text: heading → cell, as written there."""
+    found: list[list[list[str]]] = []
+    tokens = MarkdownIt().enable("table").parse(markdown)
+    for token, following in itertools.pairwise(tokens):
+        if token.type == "table_open":
+            found.append([])
+        elif token.type == "tr_open":
+            found[-1].append([])
+        elif token.type in ("th_open", "td_open"):
+            found[-1][-1].append(following.content)
+    return [[dict(zip(rows[0], row, strict=True)) for row in rows[1:]] for rows in found]
