@@ -418,8 +418,6 @@ def papers_() -> None:
 @click.option("--seeds", type=click.IntRange(1, 1000), help="Runs per condition.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write a page with plots (.html).")
-@click.option("--stock-ns3", type=click.Path(path_type=Path), help="Program to compare with.")
-@click.option("--tests", type=click.Path(path_type=Path), help="Program with scripted exchanges.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def validate(
     groups: tuple[str, ...],
@@ -427,27 +425,15 @@ def validate(
     seeds: int | None,
     jobs: int | None,
     report: Path | None,
-    stock_ns3: Path | None,
-    tests: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare simulations with measured Linux, scripted exchanges, theory and stock ns-3.
+    """Compare simulations with measured Linux and theory.
 
     Exits with 1 if a check that must pass fails, or too few cells of a metric pass.
     """
-    from tunnelcc.commands import validate as command
+    from tunnelcc.commands.validate import run as compare
 
-    passed = command.run(
-        groups,
-        quick=quick,
-        seeds=seeds,
-        jobs=jobs,
-        page=report,
-        stock_ns3=stock_ns3,
-        tests=tests,
-        as_json=as_json,
-    )
-    if not passed:
+    if not compare(groups, quick=quick, seeds=seeds, jobs=jobs, page=report, as_json=as_json):
         sys.exit(1)
 
 

@@ -14,66 +14,27 @@ from tunnelcc.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_STYLE = """
-:root { color-scheme: light dark; --text: #222; --page: #fff; --faint: #595959; --line: #ddd;
-        --good: #00704f; --fair: #8a4600; --bad: #b00020; --link: #0058a3; --code: #f2f2f2; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e4e4e4; --page: #16181b; --faint: #a5a5a5; --line: #3a3d42; --good: #4fc79a;
-          --fair: #f0a860; --bad: #ff8a8a; --link: #7fb8ff; --code: #24272b; }
-}
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; padding: 1rem; max-width: 72rem;
-       color: var(--text); background: var(--page); overflow-wrap: break-word; }
-a { color: var(--link); }
-h1 { font-size: 1.6rem; line-height: 1.2; }
-h2 { font-size: 1.25rem; line-height: 1.3; margin: 2.5rem 0 .5rem; }
-h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr));
-           gap: 1.5rem; }
-figure { margin: 0; }
-figcaption { font-weight: 600; font-size: .9rem; }
-svg { display: block; width: 100%; height: auto; max-width: 46rem; background: #fff;
-      border-radius: .3rem; }
-table { border-collapse: collapse; width: 100%; font-size: .85rem; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .5rem;
-         border-bottom: 1px solid var(--line); }
-th { font-weight: 600; color: var(--faint); }
-.number { text-align: right; white-space: nowrap; }
-.verdict { font-weight: 600; white-space: nowrap; }
-.good { color: var(--good); } .fair { color: var(--fair); } .bad { color: var(--bad); }
-.note { color: var(--faint); }
-code { font-size: .9em; background: var(--code); padding: .1em .3em; border-radius: .2em; }
-ul { padding-left: 1.2rem; }
-summary { cursor: pointer; padding: .5rem 0; }
-@media (max-width: 40rem) {
-  table.narrow { font-size: .75rem; }
-  table.narrow th, table.narrow td { padding: .25rem .2rem; white-space: normal; }
-  table.stack thead { display: none; }
-  table.stack tr { display: block; padding: .6rem 0; border-bottom: 1px solid var(--line); }
-  table.stack td { display: block; border: 0; padding: .05rem 0; text-align: left;
-                   white-space: normal; overflow-wrap: anywhere; }
-  table.stack td[data-label]:not(:empty)::before { content: attr(data-label) ": ";
-                                                   color: var(--faint); }
-}
-@media print {
-  :root { color-scheme: light; --text: #000; --page: #fff; --faint: #444; --line: #bbb;
-          --good: #00573d; --fair: #6d3700; --bad: #8c0019; --link: #000; --code: #fff; }
-  body { font-size: 10pt; max-width: none; padding: 0; }
-  figure, tr { break-inside: avoid; }
-  h2, h3 { break-after: avoid; }
-  svg { max-width: 14cm; }
-}
-"""
+
+def render(template: Path, **variables: object) -> str:
+    """Return the page that a template makes; it may extend base.html and use parts.html."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader([template.parent, Path(__file__).parent]),
+        autoescape=True,
+        lstrip_blocks=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
+    )
+    return environment.get_template(template.name).render(variables)
 
 
 def page(title: str, parts: Iterable[str]) -> str:
     """Return a page of HTML ``parts`` under a title in plain text."""
-    head = (
-        '<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(title)}</title>",
-        f"<style>{_STYLE}</style></head><body>",
-    )
-    return "\n".join(("<!DOCTYPE html>", *head, *filter(None, parts), "</body></html>\n"))
+    from markupsafe import Markup
+
+    content = Markup("\n").join(map(Markup, filter(None, parts)))
+    return render(Path(__file__).with_name("base.html"), title=title, content=content)
 
 
 def table(

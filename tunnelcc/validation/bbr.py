@@ -9,7 +9,7 @@ import numpy as np
 
 from tunnelcc.config import Experiment
 from tunnelcc.metrics.formulas import bbr_share_of_capacity, ware_share
-from tunnelcc.validation.check import Case, Check, Measure
+from tunnelcc.validation.check import Case, Check, Group, Measure
 from tunnelcc.validation.compare import Between, MeanNear
 from tunnelcc.validation.linux import goodputs
 from tunnelcc.validation.measure import START_UP, FlowSeries, Measurement
@@ -27,8 +27,12 @@ ROOMS = (0.5, 1, 1.5, 2, 3, 4, 6, 8, 16)  # BDP
 SHARED_RATE, SHARED_RTT = 100e6, 0.04
 
 
-def checks() -> Iterator[Check]:
-    """Yield the checks of the group."""
+def group() -> Group:
+    """Return the checks against the design and models of BBRv1."""
+    return Group("bbr", "BBRv1's design and models of it", tuple(_checks()))
+
+
+def _checks() -> Iterator[Check]:
     for loss in LOSSES:
         for position in ("after", "before") if loss else ("after",):
             yield _goodput(loss, position)

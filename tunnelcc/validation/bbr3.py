@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tunnelcc import core
 from tunnelcc.config import Experiment
+from tunnelcc.validation import causes
 from tunnelcc.validation.bbr import against_cubic, first_share, plain
-from tunnelcc.validation.check import Case, Check, Kind, not_run
+from tunnelcc.validation.check import Case, Check, Group, Kind
 from tunnelcc.validation.compare import Between, MeanNear
 from tunnelcc.validation.measure import Measurement
 from tunnelcc.validation.reference import RandomLoss, bbr3_random_loss
@@ -27,11 +27,13 @@ _PROBE_ROUNDS, _PROBE_WAIT = 63, 2.5
 _SETTLED, _DURATION = 10, 70
 
 
-def checks() -> Iterator[Check]:
-    """Yield the checks of the group."""
-    if not core.has_congestion_control("bbr3"):
-        yield not_run("bbr3", "BBRv3", _DRAFT, "bbr3", "no congestion control bbr3 yet")
-        return
+def group() -> Group:
+    """Return the checks against BBRv3's draft and Google's code."""
+    checks = causes.attach(_checks(), causes.read("bbr3"))
+    return Group("bbr3", "BBRv3's draft and Google's code", checks)
+
+
+def _checks() -> Iterator[Check]:
     for loss in (0, 0.005, 0.01):
         yield _goodput(loss, "near the full rate up to 1 % loss", Between(low=0.9))
     for loss in (0.02, 0.03, 0.05, 0.1):

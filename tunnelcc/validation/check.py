@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tunnelcc.config import Experiment
-from tunnelcc.validation.compare import Comparison
+from tunnelcc.validation.compare import Comparison, Judgement
 from tunnelcc.validation.measure import Measurement
 
 #: Values, one per run, out of the runs of each case.
@@ -50,8 +50,9 @@ class Kind(Enum):
 class Check:
     """One thing that is expected of the simulator.
 
-    ``name``: unique, group first; ``metric``: what it is a cell of; ``source`` and ``condition``:
-    in words; ``slow``: left out of the quick suite; ``missing``: why it cannot be run, if so.
+    ``name``: unique, its group first; ``metric``: what it is a cell of; ``source`` and
+    ``condition``: in words; ``slow``: left out of the quick suite; ``cause``: what is known of why
+    it misses, shown where it does; it changes no verdict.
     """
 
     name: str
@@ -60,22 +61,31 @@ class Check:
     condition: str
     cases: tuple[Case, ...]
     measure: Measure
-    comparison: Comparison | None
+    comparison: Comparison
     kind: Kind = Kind.MUST
     slow: bool = False
-    missing: str = ""
+    cause: str = ""
 
     @property
     def group(self) -> str:
-        """The part of the suite that it belongs to."""
+        """The name of the group that it belongs to."""
         return self.name.partition("/")[0]
 
 
-def not_run(
-    name: str, metric: str, source: str, condition: str, reason: str, kind: Kind = Kind.MUST
-) -> Check:
-    """Return a check that is listed although it cannot be run."""
-    return Check(name, metric, source, condition, (), lambda runs: [], None, kind, missing=reason)
+@dataclass(frozen=True)
+class Group:
+    """Checks against one source.
+
+    ``name``: what their names begin with; ``title``: what they compare with; ``left_out``: what is
+    not compared, and why; ``figure``: title of a figure with a row for each check, if there is one,
+    all of which compare means.
+    """
+
+    name: str
+    title: str
+    checks: tuple[Check, ...]
+    left_out: str = ""
+    figure: str = ""
 
 
 class Verdict(Enum):
@@ -84,19 +94,27 @@ class Verdict(Enum):
     PASS = "pass"
     FAIL = "FAIL"
     MISS = "miss"  # a cell that is off; its metric may still reach its share
-    NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A check with what came out."""
+    """A check with what came out, ``values`` one per run."""
 
     check: Check
-    verdict: Verdict
-    got: str
-    value: float | None = None
-    values: tuple[float, ...] = ()
-    note: str = ""  # what is known of the cause of a miss
+    values: tuple[float, ...]
+    judgement: Judgement
+
+    @property
+    def verdict(self) -> Verdict:
+        """What became of it."""
+        if self.judgement.passed:
+            return Verdict.PASS
+        return Verdict.FAIL if self.check.kind is Kind.MUST else Verdict.MISS
+
+    @property
+    def cause(self) -> str:
+        """What is known of the cause of a miss; nothing where there is none."""
+        return "" if self.judgement.passed else self.check.cause
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from scipy.stats import fisher_exact
+
 #: p-value from which on two frequencies count as different.
 SIGNIFICANCE = 0.05
 
@@ -195,26 +197,13 @@ def _as_often(ups: int, runs: int, expected_ups: int, expected_runs: int) -> tup
     """Return the p-value of being as often above, and in words what else would have passed."""
 
     def p_value(count: int) -> float:
-        return fisher(count, runs - count, expected_ups, expected_runs - expected_ups)
+        ours = count, runs - count
+        theirs = expected_ups, expected_runs - expected_ups
+        return float(fisher_exact((ours, theirs)).pvalue)
 
     passing = [count for count in range(runs + 1) if p_value(count) >= SIGNIFICANCE]
     p = p_value(ups)
     return p, f"p {p:.2g} ({min(passing)} to {max(passing)} of {runs} would pass)"
-
-
-def fisher(a: int, b: int, c: int, d: int) -> float:
-    """Return the two-sided p-value of Fisher's exact test of the table ((a, b), (c, d))."""
-    row, column, total = a + b, a + c, a + b + c + d
-
-    def probability(x: int) -> float:
-        ways = math.comb(row, x) * math.comb(total - row, column - x)
-        return ways / math.comb(total, column)
-
-    observed = probability(a)
-    low, high = max(0, column - (total - row)), min(row, column)
-    # Tables as likely as the observed one count, whatever rounding makes of that.
-    likely = (probability(x) for x in range(low, high + 1))
-    return min(1.0, math.fsum(p for p in likely if p <= observed * (1 + 1e-9)))
 
 
 def spread(values: Sequence[float], unit: str, digits: int, value: float | None = None) -> str:

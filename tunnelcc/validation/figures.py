@@ -20,7 +20,7 @@ from tunnelcc.metrics.formulas import bbr_share_of_capacity, ware_share
 from tunnelcc.plots import STYLE, algorithm_style
 from tunnelcc.report.html import inline_svg
 from tunnelcc.validation import bbr, theory
-from tunnelcc.validation.check import Outcome, Verdict
+from tunnelcc.validation.check import Outcome
 from tunnelcc.validation.compare import MeanNear
 from tunnelcc.validation.measure import Measurement
 from tunnelcc.validation.reference import (
@@ -85,8 +85,9 @@ def draw(report: Report) -> Iterator[Picture]:
             yield _bbr_over_buffer(report)
         if any(outcome.check.name.startswith("bbr3/google/") for outcome in report.outcomes):
             yield _bbr3_under_loss(report)
-        if beside := [o for o in report.outcomes if o.check.group == "ns3" and o.value]:
-            yield _stock(beside)
+        for group in report.groups:
+            if group.figure:
+                yield _relative(group.figure, report.of_group(group))
 
 
 _TABLES = (
@@ -133,9 +134,8 @@ def _over_loss(report: Report, rtt: float) -> Picture:
 def _scatter(report: Report, metric: str, tolerance: float, unit: str) -> Picture:
     def plot(axes: Axes) -> None:
         points = [
-            (outcome.check.comparison.target, outcome.value, outcome.verdict is Verdict.PASS)
+            (_near(outcome).target, outcome.judgement.value, outcome.judgement.passed)
             for outcome in _of_metric(report, metric)
-            if isinstance(outcome.check.comparison, MeanNear) and outcome.value is not None
         ]
         low = 0.8 * min(min(x, y) for x, y, _ in points)
         high = 1.25 * max(max(x, y) for x, y, _ in points)
@@ -168,9 +168,7 @@ def _window_limits(report: Report) -> Picture:
     limited = [
         outcome
         for outcome in report.outcomes
-        if outcome.check.name.startswith("linux/goodput/")
-        and "/rmem" in outcome.check.name
-        and outcome.value is not None
+        if outcome.check.name.startswith("linux/goodput/") and "/rmem" in outcome.check.name
     ]
 
     def plot(axes: Axes) -> None:
@@ -180,12 +178,13 @@ def _window_limits(report: Report) -> Picture:
     return _picture("Limits of tcp_rmem and tcp_wmem (MiB), 200 Mbit/s × 170 ms", plot)
 
 
-def _stock(outcomes: Sequence[Outcome]) -> Picture:
+def _relative(title: str, outcomes: Sequence[Outcome]) -> Picture:
     def plot(axes: Axes) -> None:
-        _rows(axes, outcomes, "ns3/", "stock ns-3 ±2 %", relative=True)
-        axes.set(xlabel="goodput (% of stock ns-3's)")
+        prefix = f"{outcomes[0].check.group}/"
+        _rows(axes, outcomes, prefix, "expected and tolerated", relative=True)
+        axes.set(xlabel="simulated (% of what is expected)")
 
-    return _picture("The same algorithms in stock ns-3; after drops they recover apart", plot)
+    return _picture(title, plot)
 
 
 def _rows(
@@ -196,9 +195,7 @@ def _rows(
     ``relative``: in per cent of what is expected.
     """
     for row, outcome in enumerate(outcomes):
-        comparison = outcome.check.comparison
-        assert isinstance(comparison, MeanNear)
-        assert outcome.value is not None
+        comparison, judgement = _near(outcome), outcome.judgement
         scale = 100 / comparison.target if relative else 1
         margin, target = scale * comparison.margin, scale * comparison.target
         axes.plot(
@@ -206,8 +203,8 @@ def _rows(
             solid_capstyle="butt", label=None if row else expected,
         )  # fmt: skip
         label = None if row else "simulated"
-        colour = "#009E73" if outcome.verdict is Verdict.PASS else "#D55E00"
-        axes.plot(scale * outcome.value, row, "o", color=colour, markersize=5, label=label)
+        colour = "#009E73" if judgement.passed else "#D55E00"
+        axes.plot(scale * judgement.value, row, "o", color=colour, markersize=5, label=label)
     names = [outcome.check.name.removeprefix(prefix) for outcome in outcomes]
     axes.set_yticks(range(len(names)), names, fontsize=7)
     axes.invert_yaxis()
@@ -243,9 +240,9 @@ def _responses(report: Report, rtt: float) -> Picture:
             for pattern, fill in (("periodic", style["color"]), ("random", "none")):
                 prefix = f"theory/{pattern}/{cc}/{rtt:g}ms/"
                 points = [
-                    (float(outcome.check.name.removeprefix(prefix)), outcome.value)
+                    (float(outcome.check.name.removeprefix(prefix)), outcome.judgement.value)
                     for outcome in report.outcomes
-                    if outcome.check.name.startswith(prefix) and outcome.value is not None
+                    if outcome.check.name.startswith(prefix)
                 ]
                 axes.plot(
                     *zip(*points, strict=True), style["marker"], color=style["color"],
@@ -344,11 +341,14 @@ def _bbr_over_buffer(report: Report) -> Picture:
 
 
 def _of_metric(report: Report, metric: str) -> list[Outcome]:
-    return [
-        outcome
-        for outcome in report.outcomes
-        if outcome.check.metric == metric and outcome.value is not None
-    ]
+    return [outcome for outcome in report.outcomes if outcome.check.metric == metric]
+
+
+def _near(outcome: Outcome) -> MeanNear:
+    """Return what the outcome was compared with, of checks that compare means."""
+    comparison = outcome.check.comparison
+    assert isinstance(comparison, MeanNear)
+    return comparison
 
 
 def _band(

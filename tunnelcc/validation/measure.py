@@ -8,6 +8,7 @@ packet's own serialization and leaves out the warm-up.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,54 +21,65 @@ from tunnelcc.simulation.result import Result
 #: Start-up that the reference's steady columns leave out, s.
 START_UP = 3.0
 
-Series = NDArray[np.float64]
+Samples = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class FlowSeries:
-    """Samples of a flow; Mbit/s, ms, segments."""
-
-    time: Series
-    goodput: Series
-    srtt: Series
-    cwnd: Series
-    pacing: Series
-
-
-@dataclass(frozen=True)
-class FlowMeasurement:
-    """One flow: Mbit/s, ms; the retransmission ratio's parts are counts of the whole run."""
+class Flow:
+    """A flow, measured or simulated: Mbit/s, ms."""
 
     cc: str
-    start: float
     goodput: float
-    retransmits: float
-    segments: int
     rtt_mean: float
     rtt_p95: float
-    series: FlowSeries
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """One run: its flows, queueing delay with serialization (ms), loss counted on the path."""
+class Run:
+    """A run, measured or simulated.
 
-    flows: tuple[FlowMeasurement, ...]
+    ``queue_ms``: queueing delay with serialization; ``retransmission_ratio``: percent of the data
+    segments sent.
+    """
+
+    flows: Sequence[Flow]
     queue_ms: float
-    queue_series: Series  # ms
-    duration: float
+    retransmission_ratio: float
 
     @property
     def goodput(self) -> float:
         """Of all flows, Mbit/s."""
         return metrics.total([flow.goodput for flow in self.flows])
 
-    @property
-    def retransmission_ratio(self) -> float:
-        """Of all flows together, in percent of the data segments sent."""
-        retransmits = metrics.total([flow.retransmits for flow in self.flows])
-        segments = sum(flow.segments for flow in self.flows)
-        return 100 * metrics.retransmission_ratio(retransmits, segments)
+
+@dataclass(frozen=True)
+class Series:
+    """Goodput of a flow (Mbit/s) over time (s)."""
+
+    time: Samples
+    goodput: Samples
+
+
+@dataclass(frozen=True)
+class FlowSeries(Series):
+    """With the congestion window (segments) and the pacing rate (Mbit/s)."""
+
+    cwnd: Samples
+    pacing: Samples
+
+
+@dataclass(frozen=True)
+class FlowMeasurement(Flow):
+    """A simulated flow."""
+
+    series: FlowSeries
+
+
+@dataclass(frozen=True)
+class Measurement(Run):
+    """A simulated run."""
+
+    flows: tuple[FlowMeasurement, ...]
 
 
 def measure(result: Result) -> Measurement:
@@ -78,8 +90,10 @@ def measure(result: Result) -> Measurement:
     return Measurement(
         flows=tuple(_flow(result, index, start) for index, start in enumerate(starts)),
         queue_ms=(raw.forward.queue_delay_mean + service) * 1e3,
-        queue_series=8e3 * np.asarray(raw.forward.queue_bytes) / experiment.path.rate,
-        duration=experiment.duration,
+        retransmission_ratio=100
+        * metrics.retransmission_ratio(
+            sum(leg.retransmits_series[-1] for leg in result.carriers), result.path_segments
+        ),
     )
 
 
@@ -90,16 +104,12 @@ def _flow(result: Result, index: int, start: float) -> FlowMeasurement:
     rtts = metrics.valid(leg.srtt, time, since)
     return FlowMeasurement(
         cc=leg.cc,
-        start=start,
         goodput=metrics.mean(goodput[time > since + result.experiment.probe_interval / 2]),
-        retransmits=float(leg.retransmits_series[-1]),
-        segments=leg.segments,
         rtt_mean=metrics.mean(rtts) * 1e3,
         rtt_p95=metrics.percentile(rtts, 95) * 1e3,
         series=FlowSeries(
             time,
             goodput,
-            np.asarray(leg.srtt) * 1e3,
             np.asarray(leg.cwnd),
             np.asarray(leg.pacing_rate) / 1e6,
         ),

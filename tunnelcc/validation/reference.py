@@ -7,60 +7,32 @@ A cell is one condition; its runs repeat it.
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from tunnelcc.validation.measure import Series
+from tunnelcc.validation.measure import Flow, Run, Series
 
-_DATA = Path(__file__).parent / "data"
-_DIRECTORY = _DATA / "linux"
+DATA = Path(__file__).parent / "data"
 _MSS = 1448
 
 
 @dataclass(frozen=True)
-class ReferenceFlow:
-    """One flow of a run: Mbit/s, ms, counts."""
+class ReferenceFlow(Flow):
+    """A measured flow with its base RTT (ms) and its start (s)."""
 
-    cc: str
     rtt: float
-    start: float  # s
-    goodput: float
-    retransmits: int
-    segments: int
-    rtt_mean: float
-    rtt_p95: float
-    random_losses: int
-    queue_drops: int
+    start: float
 
 
 @dataclass(frozen=True)
-class ReferenceRun:
-    """One run: its flows, and the time its packets spent in the queue and in service (ms)."""
+class ReferenceRun(Run):
+    """A measured run; ``counted_loss``: share of what passed the queue that was lost after it."""
 
     flows: tuple[ReferenceFlow, ...]
-    queue_ms: float
-
-    @property
-    def goodput(self) -> float:
-        """Of all flows, Mbit/s."""
-        return sum(flow.goodput for flow in self.flows)
-
-    @property
-    def retransmission_ratio(self) -> float:
-        """Of all flows together, in percent of the data segments sent."""
-        segments = sum(flow.segments for flow in self.flows)
-        return 100 * sum(flow.retransmits for flow in self.flows) / segments
-
-    @property
-    def counted_loss(self) -> float:
-        """Share of the packets that passed the queue and were lost after it."""
-        passed = sum(flow.segments - flow.queue_drops for flow in self.flows)
-        return sum(flow.random_losses for flow in self.flows) / passed
+    counted_loss: float
 
 
 @dataclass(frozen=True)
@@ -87,23 +59,12 @@ class ReferenceCell:
 def cells(table: str) -> list[ReferenceCell]:
     """Return the cells of one table, such as ``loss_by_rtt``, in the order of their names."""
     runs: dict[str, list[dict[str, str]]] = {}
-    with (_DIRECTORY / f"{table}.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            runs.setdefault(row["run"], []).append(row)
+    for row in _rows(f"linux/{table}.csv"):
+        runs.setdefault(row["run"], []).append(row)
     grouped: dict[str, list[list[dict[str, str]]]] = {}
     for name, rows in runs.items():
         grouped.setdefault(name.rpartition("_s")[0], []).append(rows)
     return [_cell(name, grouped[name]) for name in sorted(grouped)]
-
-
-@dataclass(frozen=True)
-class ReferenceSeries:
-    """One flow of a run over time: s, Mbit/s acknowledged, ms, segments."""
-
-    time: Series
-    goodput: Series
-    srtt: Series
-    cwnd: Series
 
 
 @dataclass(frozen=True)
@@ -130,16 +91,15 @@ def mean_window(goodput: float, rtt: float) -> float:
 def periodic_loss() -> dict[tuple[str, float, int], list[PeriodicRun]]:
     """Return the runs under periodic loss by algorithm, RTT (ms) and period (packets)."""
     runs: dict[tuple[str, float, int], list[PeriodicRun]] = {}
-    with (_DIRECTORY / "periodic_loss.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            run = PeriodicRun(
-                row["cc"],
-                float(row["rtt_ms"]),
-                int(row["period"]),
-                float(row["goodput_mbps"]),
-                float(row["srtt_ms"]),
-            )
-            runs.setdefault((run.cc, run.rtt, run.period), []).append(run)
+    for row in _rows("linux/periodic_loss.csv"):
+        run = PeriodicRun(
+            row["cc"],
+            float(row["rtt_ms"]),
+            int(row["period"]),
+            float(row["goodput_mbps"]),
+            float(row["srtt_ms"]),
+        )
+        runs.setdefault((run.cc, run.rtt, run.period), []).append(run)
     return runs
 
 
@@ -147,35 +107,29 @@ def periodic_loss() -> dict[tuple[str, float, int], list[PeriodicRun]]:
 def measured_again() -> dict[tuple[str, str], list[float]]:
     """Return queueing delays (ms) of runs without stalls, by variant and buffer in BDP."""
     delays: dict[tuple[str, str], list[float]] = {}
-    with (_DIRECTORY / "measured_again.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            delays.setdefault((row["variant"], row["buffer_bdp"]), []).append(
-                float(row["queue_ms"])
-            )
+    for row in _rows("linux/measured_again.csv"):
+        delays.setdefault((row["variant"], row["buffer_bdp"]), []).append(float(row["queue_ms"]))
     return delays
 
 
 @cache
 def branch_counts(cell: str) -> list[tuple[float, int, int]]:
     """Return what was counted in more runs of a cell: goodput (Mbit/s), runs above it, runs."""
-    with (_DIRECTORY / "branch_counts.csv").open(encoding="utf-8", newline="") as file:
-        return [
-            (float(row["above_mbps"]), int(row["runs_above"]), int(row["runs"]))
-            for row in csv.DictReader(file)
-            if row["cell"] == cell
-        ]
+    return [
+        (float(row["above_mbps"]), int(row["runs_above"]), int(row["runs"]))
+        for row in _rows("linux/branch_counts.csv")
+        if row["cell"] == cell
+    ]
 
 
 @cache
-def series(run: str) -> tuple[ReferenceSeries, ...]:
+def series(run: str) -> tuple[Series, ...]:
     """Return the series of each flow of a run, such as ``a_bbr_rtt100_p0_s1``."""
-    packed = (_DIRECTORY / "series" / f"{run}.csv.gz").read_bytes()
-    text = gzip.decompress(packed).decode("ascii")
-    table = np.loadtxt(io.StringIO(text), delimiter=",", skiprows=1)
-    return tuple(
-        ReferenceSeries(*table[table[:, 1] == flow][:, (0, 2, 3, 4)].T)
-        for flow in np.unique(table[:, 1])
+    file = DATA / "linux/series" / f"{run}.csv.gz"
+    time, flow, goodput = np.loadtxt(
+        file, delimiter=",", skiprows=1, usecols=(0, 1, 2), unpack=True
     )
+    return tuple(Series(time[flow == it], goodput[flow == it]) for it in np.unique(flow))
 
 
 def _cell(name: str, runs: list[list[dict[str, str]]]) -> ReferenceCell:
@@ -189,10 +143,20 @@ def _cell(name: str, runs: list[list[dict[str, str]]]) -> ReferenceCell:
         buffer=int(first["buffer_pkts"]),
         buffer_bdp=first["buffer_bdp"],
         duration=float(first["duration"]),
-        runs=tuple(
-            ReferenceRun(tuple(_flow(row) for row in rows), float(rows[0]["soj_mean_ms"]))
-            for rows in runs
-        ),
+        runs=tuple(_run(rows) for rows in runs),
+    )
+
+
+def _run(rows: list[dict[str, str]]) -> ReferenceRun:
+    def total(column: str) -> int:
+        return sum(int(row[column]) for row in rows)
+
+    segments = total("data_segs_out")
+    return ReferenceRun(
+        flows=tuple(_flow(row) for row in rows),
+        queue_ms=float(rows[0]["soj_mean_ms"]),
+        retransmission_ratio=100 * total("retrans_segs") / segments,
+        counted_loss=total("flow_random_drops") / (segments - total("flow_queue_drops")),
     )
 
 
@@ -202,12 +166,8 @@ def _flow(row: dict[str, str]) -> ReferenceFlow:
         rtt=float(row["flow_rtt_ms"]),
         start=float(row["start_s"]),
         goodput=float(row["goodput_steady_mbps"]),
-        retransmits=int(row["retrans_segs"]),
-        segments=int(row["data_segs_out"]),
         rtt_mean=float(row["mean_srtt_ms"]),
         rtt_p95=float(row["p95_srtt_ms"]),
-        random_losses=int(row["flow_random_drops"]),
-        queue_drops=int(row["flow_queue_drops"]),
     )
 
 
@@ -228,14 +188,18 @@ class RandomLoss:
 @cache
 def bbr3_random_loss() -> tuple[RandomLoss, ...]:
     """Return the measurement of Google's BBRv3, one row a path and loss."""
-    with (_DATA / "bbr3" / "random_loss.csv").open(encoding="utf-8", newline="") as file:
-        return tuple(
-            RandomLoss(
-                float(row["rate_mbps"]),
-                float(row["rtt_ms"]) / 1e3,
-                float(row["loss"]),
-                float(row["share_draft"]),
-                float(row["error_draft"]),
-            )
-            for row in csv.DictReader(file)
+    return tuple(
+        RandomLoss(
+            float(row["rate_mbps"]),
+            float(row["rtt_ms"]) / 1e3,
+            float(row["loss"]),
+            float(row["share_draft"]),
+            float(row["error_draft"]),
         )
+        for row in _rows("bbr3/random_loss.csv")
+    )
+
+
+def _rows(file: str) -> list[dict[str, str]]:
+    """Return the rows of a file of the data: column → text."""
+    return list(csv.DictReader((DATA / file).read_text(encoding="utf-8").splitlines()))

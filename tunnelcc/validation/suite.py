@@ -6,36 +6,23 @@ A case that several checks look at is simulated once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tunnelcc.errors import RunError
 from tunnelcc.output.progress import Progress
 from tunnelcc.simulation.result import Result
 from tunnelcc.simulation.runner import estimated_work, run_many
-from tunnelcc.validation import bbr, bbr3, causes, exchanges, linux, stock, theory
-from tunnelcc.validation.check import Case, Check, Kind, Outcome, Share, Verdict
+from tunnelcc.validation import bbr, bbr3, linux, theory
+from tunnelcc.validation.check import Case, Group, Kind, Outcome, Share, Verdict
 from tunnelcc.validation.measure import Measurement, measure
 
-#: Group → what it compares with.
-GROUPS = {
-    "linux": "measurements of Linux 6.18",
-    "exchanges": "exchanges scripted by hand",
-    "theory": "response functions of loss-based algorithms",
-    "bbr": "BBRv1's design and models of it",
-    "bbr3": "BBRv3's draft and Google's code",
-    "ns3": "stock ns-3's TCP without loss",
-}
-#: Group → what it does not compare, and why.
-LEFT_OUT = {
-    "linux": "Not compared: queueing delay and RTT of BBR alone from 10 % loss on, at 10 and "
-    "100 ms (eight cells). They follow its goodput, which at 100 ms takes one of two branches: "
-    "two to four runs of the reference give no mean of these. The rule goes by loss alone, so "
-    "that it covers 10 ms, too, where the reference shows no branches; the numbers are in "
-    "tunnelcc/validation/data/README.md.",
-    "theory": "Not compared: the last row of RFC 9438's tables 1 and 2, a loss of 1e-8. At 100 "
-    "million packets from one loss to the next, its four windows would take ten thousand million.",
+#: Name of a group → what makes it. These need nothing but the package.
+GROUPS: Mapping[str, Callable[[], Group]] = {
+    "linux": linux.group,
+    "theory": theory.group,
+    "bbr": bbr.group,
+    "bbr3": bbr3.group,
 }
 #: Share of a metric's cells that has to pass.
 TARGET = 0.9
@@ -48,8 +35,9 @@ _BATCH = 400
 
 @dataclass(frozen=True)
 class Report:
-    """Outcomes in order, shares of the metrics, and the runs of each case by its key."""
+    """Groups with the outcomes of their checks, shares of the metrics, and runs by case's key."""
 
+    groups: tuple[Group, ...]
     outcomes: tuple[Outcome, ...]
     shares: tuple[Share, ...]
     runs: dict[str, tuple[Measurement, ...]]
@@ -58,50 +46,51 @@ class Report:
     def passed(self) -> bool:
         """Whether something ran, all that must pass did, and enough cells of each metric."""
         verdicts = {outcome.verdict for outcome in self.outcomes}
-        ran = bool(verdicts - {Verdict.NOT_RUN})
-        return ran and Verdict.FAIL not in verdicts and all(share.reached for share in self.shares)
+        reached = all(share.reached for share in self.shares)
+        return bool(verdicts) and Verdict.FAIL not in verdicts and reached
+
+    def of_group(self, group: Group) -> list[Outcome]:
+        """Return the outcomes of a group's checks."""
+        return [outcome for outcome in self.outcomes if outcome.check.group == group.name]
 
 
 def collect(
-    groups: Iterable[str] = (),
+    names: Iterable[str] = (),
     *,
     quick: bool = False,
-    stock_ns3: Path | None = None,
-    tests: Path | None = None,
-) -> list[Check]:
-    """Return the checks of ``groups`` (none named: all), without the slow ones if ``quick``.
-
-    ``stock_ns3`` and ``tests``: programs of the source tree that two of the groups need.
-    """
-    chosen = set(groups) or set(GROUPS)
-    makers: dict[str, Callable[[], Iterable[Check]]] = {
-        "linux": linux.checks,
-        "exchanges": lambda: exchanges.checks(tests),
-        "theory": theory.checks,
-        "bbr": bbr.checks,
-        "bbr3": bbr3.checks,
-        "ns3": lambda: stock.checks(stock_ns3),
-    }
-    checks = [check for group, make in makers.items() if group in chosen for check in make()]
-    return [check for check in checks if not (quick and check.slow)]
+    groups: Mapping[str, Callable[[], Group]] = GROUPS,
+) -> list[Group]:
+    """Return those of ``groups`` that are named (none: all), without slow checks if ``quick``."""
+    chosen = set(names) or groups.keys()
+    made = [make() for name, make in groups.items() if name in chosen]
+    if not quick:
+        return made
+    return [
+        replace(group, checks=tuple(check for check in group.checks if not check.slow))
+        for group in made
+    ]
 
 
 def validate(
-    checks: Sequence[Check],
+    groups: Sequence[Group],
     *,
     quick: bool = False,
     seeds: int | None = None,
     jobs: int | None = None,
 ) -> Report:
-    """Simulate what ``checks`` need and judge it.
+    """Simulate what the checks of ``groups`` need and judge it.
 
     ``seeds``: runs of each case where they differ; ``jobs``: processes, by default one per core.
     Raises RunError if a simulation fails.
     """
+    checks = [check for group in groups for check in group.checks]
     cases = {case.key: case for check in checks for case in check.cases}
     runs = _simulate(list(cases.values()), seeds or (QUICK_SEEDS if quick else None), jobs)
-    outcomes = tuple(_outcome(check, runs) for check in checks)
-    return Report(outcomes, tuple(_shares(outcomes)), runs)
+    outcomes = []
+    for check in checks:
+        values = tuple(check.measure([runs[case.key] for case in check.cases]))
+        outcomes.append(Outcome(check, values, check.comparison.judge(values)))
+    return Report(tuple(groups), tuple(outcomes), tuple(_shares(outcomes)), runs)
 
 
 def _simulate(
@@ -131,30 +120,10 @@ def _simulate(
     return {key: tuple(measured) for key, measured in runs.items()}
 
 
-def _outcome(check: Check, runs: dict[str, tuple[Measurement, ...]]) -> Outcome:
-    if check.comparison is None:
-        return Outcome(check, Verdict.NOT_RUN, "", note=check.missing)
-    values = tuple(check.measure([runs[case.key] for case in check.cases]))
-    judgement = check.comparison.judge(values)
-    if judgement.passed:
-        return Outcome(check, Verdict.PASS, judgement.got, judgement.value, values)
-    verdict = Verdict.FAIL if check.kind is Kind.MUST else Verdict.MISS
-    note = causes.known(check.name)
-    return Outcome(check, verdict, judgement.got, judgement.value, values, note)
-
-
-def _shares(outcomes: Sequence[Outcome]) -> Iterable[Share]:
-    metrics = dict.fromkeys(
-        outcome.check.metric for outcome in outcomes if outcome.check.kind is not Kind.MUST
-    )
-    for metric in metrics:
-        cells = [
-            outcome
-            for outcome in outcomes
-            if outcome.check.metric == metric and outcome.verdict is not Verdict.NOT_RUN
-        ]
-        if not cells:
-            continue
+def _shares(outcomes: Sequence[Outcome]) -> Iterator[Share]:
+    counted = (outcome for outcome in outcomes if outcome.check.kind is not Kind.MUST)
+    for metric in dict.fromkeys(outcome.check.metric for outcome in counted):
+        cells = [outcome for outcome in outcomes if outcome.check.metric == metric]
         passed = sum(outcome.verdict is Verdict.PASS for outcome in cells)
         target = TARGET if cells[0].check.kind is Kind.CELL else None
         yield Share(metric, passed, len(cells), target)

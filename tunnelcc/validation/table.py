@@ -12,27 +12,24 @@ from rich.table import Table
 
 from tunnelcc._version import __version__
 from tunnelcc.validation.check import Outcome, Share, Verdict
-from tunnelcc.validation.suite import GROUPS, LEFT_OUT, Report
+from tunnelcc.validation.suite import Report
 
 _FILE_WIDTH = 160
 _COLOURS = {
     Verdict.PASS: "green",
     Verdict.FAIL: "bold red",
     Verdict.MISS: "yellow",
-    Verdict.NOT_RUN: "dim",
 }
 
 
 def print_report(report: Report) -> None:
     """Print every check by group, then how many cells of each metric pass."""
     console = Console(width=None if sys.stdout.isatty() else _FILE_WIDTH, highlight=False)
-    for group, title in GROUPS.items():
-        outcomes = [outcome for outcome in report.outcomes if outcome.check.group == group]
-        if outcomes:
-            console.print(f"\nAgainst {title}", style="bold")
-            console.print(_outcome_table(outcomes))
-            if group in LEFT_OUT:
-                console.print(LEFT_OUT[group], markup=False)
+    for group in report.groups:
+        console.print(f"\nAgainst {group.title}", style="bold")
+        console.print(_outcome_table(report.of_group(group)))
+        if group.left_out:
+            console.print(group.left_out, markup=False)
     causes = _causes(report)
     if causes:
         console.print("\nWhat is known of the causes", style="bold")
@@ -74,36 +71,28 @@ def counts(report: Report) -> str:
     return ", ".join(parts)
 
 
-def expectation(outcome: Outcome) -> tuple[str, str]:
-    """Return what is expected and tolerated, in words; dashes where nothing is."""
-    comparison = outcome.check.comparison
-    if comparison is None:
-        return "–", "–"
-    return comparison.expected, comparison.tolerance or "–"
-
-
 def _check(outcome: Outcome) -> dict[str, Any]:
-    expected, tolerance = expectation(outcome)
+    check = outcome.check
     return {
-        "name": outcome.check.name,
-        "metric": outcome.check.metric,
-        "source": outcome.check.source,
-        "condition": outcome.check.condition,
-        "expected": expected,
-        "tolerance": tolerance,
-        "got": outcome.got,
+        "name": check.name,
+        "metric": check.metric,
+        "source": check.source,
+        "condition": check.condition,
+        "expected": check.comparison.expected,
+        "tolerance": check.comparison.tolerance or "–",
+        "got": outcome.judgement.got,
         "values": list(outcome.values),
         "verdict": outcome.verdict.value,
-        "kind": outcome.check.kind.value,
-        "note": outcome.note,
+        "kind": check.kind.value,
+        "note": outcome.cause,
     }
 
 
 def _causes(report: Report) -> dict[str, list[str]]:
     causes: dict[str, list[str]] = {}
     for outcome in report.outcomes:
-        if outcome.verdict in (Verdict.MISS, Verdict.FAIL):
-            cause = outcome.note or "Not known."
+        if outcome.verdict is not Verdict.PASS:
+            cause = outcome.cause or "Not known."
             causes.setdefault(cause, []).append(outcome.check.name)
     return causes
 
@@ -113,12 +102,12 @@ def _outcome_table(outcomes: list[Outcome]) -> Table:
     for heading in ("verdict", "check", "condition", "source", "expected", "tolerance", "got"):
         table.add_column(heading, overflow="fold")
     for outcome in outcomes:
-        expected, tolerance = expectation(outcome)
-        check = outcome.check
-        # A note of a check that did not run is the reason; causes of misses are listed below.
-        got = outcome.note if outcome.verdict is Verdict.NOT_RUN else outcome.got
-        name = check.name.partition("/")[2] or check.name
-        row = (name, check.condition, check.source, expected, tolerance, got)
+        check, comparison = outcome.check, outcome.check.comparison
+        name = check.name.partition("/")[2]
+        row = (
+            name, check.condition, check.source,
+            comparison.expected, comparison.tolerance or "–", outcome.judgement.got,
+        )  # fmt: skip
         verdict = f"[{_COLOURS[outcome.verdict]}]{outcome.verdict.value}[/]"
         table.add_row(verdict, *map(escape, row))
     return table

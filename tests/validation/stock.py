@@ -4,7 +4,7 @@
 The congestion control is ns-3's own, unchanged, on both sides. The receive window keeps the flow
 from filling the buffer, so that nothing is dropped; runs where slow start overfills it are told
 beside, for there the two recover differently. The program ``stock-ns3`` is built from
-tests/bench/stock-ns3.cc in the source tree; it is not part of the installed package.
+tests/bench/stock-ns3.cc.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from pathlib import Path
 
 from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem, RunError
-from tunnelcc.validation.check import Case, Check, Kind, not_run
+from tunnelcc.validation.check import Case, Check, Group, Kind
 from tunnelcc.validation.compare import MeanNear
 from tunnelcc.validation.measure import Measurement
-
-SOURCE = "stock ns-3 3.44"
 
 _ALGORITHMS = ("ns3::TcpLinuxReno", "ns3::TcpCubic", "ns3::TcpBbr")
 # Mbit/s, ms. The program writes 64 KiB at once, which a smaller window would not take.
@@ -32,6 +30,7 @@ _CPU_LIMIT = 120  # s
 _LARGE_WINDOW = 3 << 20  # bytes
 # What Linux 6.18 advertises of tcp_rmem.
 _WINDOW_SHARE = 0.625
+_OVERSHOOT = "Stock ns-3 recovers from the overshoot of slow start without RACK-TLP."
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,14 @@ class _Condition:
         return _LARGE_WINDOW if self.drops else self.buffer * 1448 * 3 // 2
 
 
-def checks(program: Path | None) -> Iterator[Check]:
-    """Yield the checks of the group; ``program``: stock-ns3, which is run for what to expect."""
-    for drops in (False, True):
-        for cc in _ALGORITHMS:
-            for rate, rtt in _WITH_DROPS if drops else _WITHOUT_DROPS:
-                yield _check(_Condition(cc, rate, rtt, drops), program)
+def group(program: Path) -> Group:
+    """Return the checks against ``program``, which is run for what to expect."""
+    return Group(
+        "ns3",
+        "stock ns-3's TCP without loss",
+        tuple(_checks(program)),
+        figure="The same algorithms in stock ns-3; after drops they recover apart",
+    )
 
 
 def check_program(program: Path) -> None:
@@ -69,19 +70,28 @@ def check_program(program: Path) -> None:
         raise ConfigError(Problem("--stock-ns3", str(program), expected))
 
 
-def _check(condition: _Condition, program: Path | None) -> Check:
-    metric = "goodput where slow start overfills the buffer" if condition.drops else "no loss"
-    kind = Kind.TOLD if condition.drops else Kind.MUST
+def _checks(program: Path) -> Iterator[Check]:
+    for drops in (False, True):
+        for cc in _ALGORITHMS:
+            for rate, rtt in _WITH_DROPS if drops else _WITHOUT_DROPS:
+                yield _check(_Condition(cc, rate, rtt, drops), program)
+
+
+def _check(condition: _Condition, program: Path) -> Check:
     place = f"{condition.rate}Mbps-{condition.rtt}ms{'-drops' if condition.drops else ''}"
-    name = f"ns3/{condition.cc.rpartition(':')[2]}/{place}"
     limit = "" if condition.drops else ", window 1.5 BDP"
-    text = f"{condition.cc}, {condition.rate} Mbit/s × {condition.rtt} ms, buffer 1 BDP{limit}"
-    if program is None:
-        reason = "needs stock-ns3 of the source tree: `make validate`"
-        return not_run(name, metric, SOURCE, text, reason, kind)
-    comparison = MeanNear(_stock_goodput(program, condition), 0.02, unit="Mbit/s", digits=3)
-    cases = (_case(condition),)
-    return Check(name, metric, SOURCE, text, cases, _whole_goodput, comparison, kind)
+    return Check(
+        name=f"ns3/{condition.cc.rpartition(':')[2]}/{place}",
+        metric="goodput where slow start overfills the buffer" if condition.drops else "no loss",
+        source="stock ns-3 3.44",
+        condition=f"{condition.cc}, {condition.rate} Mbit/s × {condition.rtt} ms, "
+        f"buffer 1 BDP{limit}",
+        cases=(_case(condition),),
+        measure=_whole_goodput,
+        comparison=MeanNear(_stock_goodput(program, condition), 0.02, unit="Mbit/s", digits=3),
+        kind=Kind.TOLD if condition.drops else Kind.MUST,
+        cause=_OVERSHOOT if condition.drops else "",
+    )
 
 
 def _case(condition: _Condition) -> Case:

@@ -2,9 +2,8 @@
 """Checks of the endpoint against exchanges scripted by hand from RFCs and Linux's code.
 
 Packets are lost and delayed one by one, and what is sent in answer, and when, is known. The
-scripts are test cases in tests/models/transport-*-test.cc; the program ``tunnelcc-tests`` that
-holds them is built in the source tree and is not part of the installed package. Which cases there
-are, and what became of each, is read from ns-3's test runner in it.
+scripts are test cases in tests/models/transport-*-test.cc, in the program ``tunnelcc-tests``. Which
+cases there are, and what became of each, is read from ns-3's test runner in it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tunnelcc.errors import ConfigError, Problem, RunError
-from tunnelcc.validation.check import Check, not_run
+from tunnelcc.validation.check import Check, Group
 from tunnelcc.validation.compare import Judgement
 
 _SUITES = "tunnelcc-transport-"
@@ -49,16 +48,9 @@ class AsScripted:
         return Judgement(got, not self.failures, values[0])
 
 
-def checks(program: Path | None) -> Iterator[Check]:
-    """Yield the checks of the group; ``program``: tunnelcc-tests, which is run."""
-    if program is None:
-        reason = "needs tunnelcc-tests of the source tree: `make validate`"
-        yield not_run("exchanges", "exchanges", "RFCs and Linux", "scripted exchanges", reason)
-        return
-    taken: set[str] = set()
-    for suite in _suites(program):
-        for case in _cases(program, suite):
-            yield _check(suite.removeprefix(_SUITES), *case, taken)
+def group(program: Path) -> Group:
+    """Return the exchanges that ``program`` has, which is run for what became of them."""
+    return Group("exchanges", "exchanges scripted by hand", tuple(_checks(program)))
 
 
 def check_program(program: Path) -> None:
@@ -66,6 +58,13 @@ def check_program(program: Path) -> None:
     if not program.is_file() or not _suites(program):
         expected = "the program tunnelcc-tests, which `make models` builds"
         raise ConfigError(Problem("--tests", str(program), expected))
+
+
+def _checks(program: Path) -> Iterator[Check]:
+    taken: set[str] = set()
+    for suite in _suites(program):
+        for case in _cases(program, suite):
+            yield _check(suite.removeprefix(_SUITES), *case, taken)
 
 
 def _check(suite: str, description: str, failures: tuple[str, ...], taken: set[str]) -> Check:

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``tunnelcc validate`` with the groups that need programs of the source tree: `make validate`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tunnelcc import cli
+from tunnelcc.commands.validate import run
+from tunnelcc.validation.check import Group
+from tunnelcc.validation.suite import GROUPS
+from validation import exchanges, stock
+
+
+@click.command(params=cli.validate.params, help=cli.validate.help)
+@click.option("--stock-ns3", type=click.Path(path_type=Path), required=True)
+@click.option("--tests", type=click.Path(path_type=Path), required=True)
+def validate(
+    groups: tuple[str, ...], report: Path | None, stock_ns3: Path, tests: Path, **options: Any
+) -> None:
+    stock.check_program(stock_ns3)
+    exchanges.check_program(tests)
+    every: dict[str, Callable[[], Group]] = {
+        "linux": GROUPS["linux"],
+        "exchanges": partial(exchanges.group, tests),
+        **GROUPS,
+        "ns3": partial(stock.group, stock_ns3),
+    }
+    if not run(groups, groups=every, page=report, **options):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    cli.cli.add_command(validate, "validate")
+    cli.main(["validate", *sys.argv[1:]])
