@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_EXPERIMENT_H
 #define TUNNELCC_EXPERIMENT_H
 
-#include "experiment-result.h"
+#include "probe/experiment-result.h"
 #include "recorder.h"
 #include "spec/experiment-spec.h"
 

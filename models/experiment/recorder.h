@@ -5,7 +5,7 @@
 #define TUNNELCC_RECORDER_H
 
 #include "event/timer.h"
-#include "experiment-result.h"
+#include "probe/experiment-result.h"
 #include "probe/host-probe.h"
 #include "probe/leg-probe.h"
 #include "probe/link-probe.h"

@@ -78,9 +78,9 @@ class Bottleneck
     Bottleneck(const LinkSpec& spec, const ns3::RngStream& lossStream)
         : m_rate(spec),
           m_framing(spec.framing),
-          m_lossBefore(spec.lossBefore),
-          m_policesBefore(spec.policer && spec.policer->before),
-          m_policesAfter(spec.policer && !spec.policer->before),
+          m_lossBefore(spec.lossPosition == LinkPosition::BEFORE),
+          m_policesBefore(spec.policer && spec.policer->position == LinkPosition::BEFORE),
+          m_policesAfter(spec.policer && spec.policer->position == LinkPosition::AFTER),
           m_loss(spec, lossStream)
     {
         if (spec.policer)

@@ -42,7 +42,7 @@ class PacketSampler
     /// Loss of a link: its bursts where it has any. \param stream where random numbers come from
     PacketSampler(const LinkSpec& spec, const ns3::RngStream& stream)
         : m_probability(spec.loss),
-          m_isPeriodic(spec.lossPeriodic),
+          m_isPeriodic(spec.lossPattern == LossPattern::PERIODIC),
           m_stream(stream)
     {
         if (spec.gilbertElliott)

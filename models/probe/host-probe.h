@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_HOST_PROBE_H
 #define TUNNELCC_HOST_PROBE_H
 
-#include "experiment/experiment-result.h"
+#include "experiment-result.h"
 #include "host/cpu.h"
 
 namespace tunnelcc

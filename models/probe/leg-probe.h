@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_LEG_PROBE_H
 #define TUNNELCC_LEG_PROBE_H
 
-#include "experiment/experiment-result.h"
+#include "experiment-result.h"
 #include "transport/endpoint.h"
 
 namespace tunnelcc

@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_LINK_PROBE_H
 #define TUNNELCC_LINK_PROBE_H
 
-#include "experiment/experiment-result.h"
+#include "experiment-result.h"
 #include "path/bottleneck.h"
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 #ifndef TUNNELCC_PACKET_TUNNEL_PROBE_H
 #define TUNNELCC_PACKET_TUNNEL_PROBE_H
 
-#include "experiment/experiment-result.h"
+#include "experiment-result.h"
 #include "tunnel/packet-tunnel.h"
 
 namespace tunnelcc

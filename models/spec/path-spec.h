@@ -95,6 +95,28 @@ struct RedSpec
 
 using QueueSpec = std::variant<DropTailSpec, CodelSpec, FqCodelSpec, PieSpec, RedSpec>;
 
+/// How independent loss chooses packets.
+enum class LossPattern
+{
+    RANDOM,
+    PERIODIC //!< one in every 1/loss
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<LossPattern> =
+    std::to_array<std::string_view>({"random", "periodic"});
+
+/// Where something happens to packets.
+enum class LinkPosition
+{
+    BEFORE, //!< in front of the queue
+    AFTER   //!< behind the link
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<LinkPosition> =
+    std::to_array<std::string_view>({"before", "after"});
+
 /// Bursty loss as a chain of two states.
 struct GilbertElliottSpec
 {
@@ -111,9 +133,9 @@ struct PolicerSpec
 {
     double rate{0};    //!< bit/s
     uint64_t burst{0}; //!< bytes that the bucket holds
-    bool before{true}; //!< in front of the queue; otherwise behind the link
+    LinkPosition position{LinkPosition::BEFORE};
 
-    TUNNELCC_FIELDS(rate, burst, before)
+    TUNNELCC_FIELDS(rate, burst, position)
 };
 
 /// Shape of a random delay.
@@ -150,10 +172,10 @@ struct LinkSpec
     uint64_t bufferBytes{0};   //!< most bytes waiting; 0: not limited in bytes
     uint64_t bufferPackets{0}; //!< most packets waiting; 0: not limited in packets
     double loss{0};            //!< probability that a packet is lost, independent of others
-    bool lossPeriodic{false};  //!< one packet in every 1/loss is lost instead
+    LossPattern lossPattern{LossPattern::RANDOM};
+    LinkPosition lossPosition{LinkPosition::AFTER};
     std::optional<GilbertElliottSpec> gilbertElliott; //!< in place of independent loss
-    bool lossBefore{false}; //!< loss acts before the queue instead of after the link
-    uint32_t framing{0};    //!< bytes added to each IP packet on this link
+    uint32_t framing{0}; //!< bytes added to each IP packet on this link
     QueueSpec queue;
     std::optional<PolicerSpec> policer;
     std::optional<JitterSpec> jitter;
@@ -166,9 +188,9 @@ struct LinkSpec
                     bufferBytes,
                     bufferPackets,
                     loss,
-                    lossPeriodic,
+                    lossPattern,
+                    lossPosition,
                     gilbertElliott,
-                    lossBefore,
                     framing,
                     queue,
                     policer,

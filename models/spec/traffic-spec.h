@@ -46,14 +46,14 @@ struct FlowSpec
 /// UDP cross traffic in the direction of the data.
 struct DatagramSpec
 {
-    double rate{0};             //!< bit/s of IP bytes while sending
-    uint32_t packetBytes{1500}; //!< IP bytes of a datagram
+    double rate{0};        //!< bit/s of IP bytes while sending
+    uint32_t packet{1500}; //!< IP bytes of a datagram
     int64_t start{0};
-    int64_t stop{0};    //!< 0: never
-    int64_t onTime{0};  //!< length of a period of sending; 0: sends all the time
-    int64_t offTime{0}; //!< length of the silence after it
+    int64_t stop{0}; //!< 0: never
+    int64_t on{0};   //!< length of a period of sending; 0: sends all the time
+    int64_t off{0};  //!< length of the silence after it
 
-    TUNNELCC_FIELDS(rate, packetBytes, start, stop, onTime, offTime)
+    TUNNELCC_FIELDS(rate, packet, start, stop, on, off)
 };
 
 } // namespace tunnelcc

@@ -16,9 +16,9 @@ DatagramSource::DatagramSource(const DatagramSpec& spec, const Channel& channel)
 int64_t
 DatagramSource::TimeOf(uint64_t packet) const
 {
-    double bits = static_cast<double>(packet) * m_spec.packetBytes * 8;
+    double bits = static_cast<double>(packet) * m_spec.packet * 8;
     auto sending = static_cast<int64_t>(bits / m_spec.rate * 1e9);
-    int64_t silence = m_spec.onTime > 0 ? sending / m_spec.onTime * m_spec.offTime : 0;
+    int64_t silence = m_spec.on > 0 ? sending / m_spec.on * m_spec.off : 0;
     return m_spec.start + sending + silence;
 }
 
@@ -32,7 +32,7 @@ DatagramSource::Fire(int64_t now)
     Packet packet{};
     packet.kind = PacketKind::DATAGRAM;
     packet.sink = &m_sink;
-    m_channel.Send(now, packet, m_spec.packetBytes);
+    m_channel.Send(now, packet, m_spec.packet);
     ++m_sent;
     m_loop.Insert(TimeOf(m_sent), m_rank, this);
 }

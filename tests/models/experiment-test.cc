@@ -48,7 +48,7 @@ class SpecSource
             link->bufferBytes = Chance(0.7) ? Between(5'000, 500'000) : 0;
             link->bufferPackets = link->bufferBytes && Chance(0.7) ? 0 : Between(3, 300);
             link->loss = Chance(0.5) ? 0 : 0.0005 * static_cast<double>(Between(1, 100));
-            link->lossBefore = Chance(0.5);
+            link->lossPosition = DrawPosition();
             link->framing = Chance(0.3) ? 38 : 0;
         }
         spec.tcp.receiveWindow = Between(20'000, 3'000'000);
@@ -106,7 +106,7 @@ class SpecSource
         if (Chance(0.2))
         {
             link.policer =
-                PolicerSpec{1e6 * static_cast<double>(Between(1, 20)), 30'000, Chance(0.5)};
+                PolicerSpec{1e6 * static_cast<double>(Between(1, 20)), 30'000, DrawPosition()};
         }
         if (Chance(0.3))
         {
@@ -114,6 +114,11 @@ class SpecSource
                                      JitterDistribution::EXPONENTIAL,
                                      Chance(0.5)};
         }
+    }
+
+    LinkPosition DrawPosition()
+    {
+        return Chance(0.5) ? LinkPosition::BEFORE : LinkPosition::AFTER;
     }
 
     bool Chance(double probability)

@@ -160,7 +160,7 @@ class PeriodicLossTest : public SimulationTestCase
         {
             LinkSpec spec;
             spec.loss = 1.0 / period;
-            spec.lossPeriodic = true;
+            spec.lossPattern = LossPattern::PERIODIC;
             for (const uint64_t seed : {1, 2})
             {
                 Link link(spec, LossStream(seed));
@@ -173,7 +173,7 @@ class PeriodicLossTest : public SimulationTestCase
             }
         }
         LinkSpec none;
-        none.lossPeriodic = true;
+        none.lossPattern = LossPattern::PERIODIC;
         Link link(none, LossStream());
         NS_TEST_EXPECT_MSG_EQ(link.Enqueue(7, 1'000), 7, "no loss is none");
     }

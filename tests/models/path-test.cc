@@ -268,7 +268,7 @@ class LossPositionTest : public SimulationTestCase
         spec.loss = 0.5;
         for (const bool isBefore : {true, false})
         {
-            spec.lossBefore = isBefore;
+            spec.lossPosition = isBefore ? LinkPosition::BEFORE : LinkPosition::AFTER;
             Link link(spec, LossStream());
             constexpr uint64_t PACKETS = 1'000;
             uint64_t arrived = 0;

@@ -159,7 +159,7 @@ class PolicerTest : public SimulationTestCase
     {
         constexpr double RATE = 8e6; // a byte a microsecond
         constexpr uint64_t BURST = 10'000;
-        Policer policer({RATE, BURST, true});
+        Policer policer({RATE, BURST});
         std::mt19937 random(3);
 
         struct Passed
@@ -209,9 +209,9 @@ class PolicerPlaceTest : public SimulationTestCase
     {
         LinkSpec spec;
         spec.rate = 8e6; // 1000 bytes a millisecond
-        spec.policer = PolicerSpec{8e6, 2'000, true};
+        spec.policer = PolicerSpec{8e6, 2'000, LinkPosition::BEFORE};
         Link before(spec, Stream(1));
-        spec.policer->before = false;
+        spec.policer->position = LinkPosition::AFTER;
         Link behind(spec, Stream(1));
         int passedBefore = 0;
         int passedBehind = 0;
