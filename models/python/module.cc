@@ -8,6 +8,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -15,8 +16,11 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 /**
  * \file
@@ -171,6 +175,16 @@ NB_MODULE(_core, m)
     BindCongestion(m);
     BindResult(m);
     m.def("run", &Run, "spec"_a, "progress"_a = nb::none());
+    m.def("spec_members", [] {
+        return std::map<std::string, std::vector<std::string>>{
+            {"experiment", FieldNames<ExperimentSpec>()},
+            {"link", FieldNames<LinkSpec>()},
+            {"policer", FieldNames<PolicerSpec>()},
+            {"tcp", FieldNames<TcpSpec>()},
+            {"host", FieldNames<HostSpec>()},
+            {"flow", FieldNames<FlowSpec>()},
+            {"datagram", FieldNames<DatagramSpec>()}};
+    });
     m.def("complete_spec", [](const std::string& text) { return FormatSpec(ParseSpec(text)); });
     m.def("result_text", &FormatResult, "result"_a);
     m.def("layer_wire_bytes", &LayerWireBytes, "layers"_a, "message_bytes"_a, "already_sent"_a = 0);

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from functools import cache
 from itertools import zip_longest
 from typing import Any
 
@@ -26,18 +27,17 @@ from tunnelcc.catalog import (
 )
 from tunnelcc.config import (
     CongestionControl,
-    CrossTraffic,
     Experiment,
     Flow,
     Hosts,
     Path,
-    Policer,
     derived,
 )
 from tunnelcc.config.queue import DISCIPLINES
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
+from tunnelcc.schema import Model, keys_of
 from tunnelcc.schema.units import Buffer
 
 #: A struct of ``models/spec/`` as a table.
@@ -59,7 +59,7 @@ _IPERF_COOKIE = 37
 
 def experiment_spec(experiment: Experiment) -> Spec:
     """Return the specification of ``experiment``."""
-    return {
+    return _same(experiment, "experiment") | {
         "path": _path(experiment, derived.paths(experiment)[0]),
         "tcp": _path_tcp(experiment, derived.mss(experiment)),
         "client": _host(experiment, "client"),
@@ -71,19 +71,39 @@ def experiment_spec(experiment: Experiment) -> Spec:
                 derived.flows(experiment), derived.carriers(experiment), strict=True
             )
         ],
-        "cross_traffic": [_datagrams(source) for source in experiment.cross_traffic],
+        "cross_traffic": [_same(source, "datagram") for source in experiment.cross_traffic],
         "download": experiment.direction == "down",
         "tunnel": _tunnel(experiment),
-        "duration": nanoseconds(experiment.duration),
-        "warmup": nanoseconds(experiment.warmup),
-        "probe_interval": nanoseconds(experiment.probe_interval),
-        "seed": experiment.seed,
     }
 
 
 def spec_text(spec: Spec | Sequence[Spec]) -> str:
     """Return ``spec`` as the text (JSON) that the compiled module reads."""
     return json.dumps(spec, separators=(",", ":"), allow_nan=False)
+
+
+def _same(model: Model, struct: str) -> Spec:
+    """Return the keys of ``model`` that ``struct`` has under the same names, times in ns.
+
+    What is not set keeps its default there.
+    """
+    members, times = _members()[struct], _times(type(model))
+    return {
+        name: nanoseconds(value) if name in times else value
+        for name, value in model
+        if name in members and value is not None
+    }
+
+
+@cache
+def _members() -> dict[str, frozenset[str]]:
+    """Return the members of each struct of ``models/spec/`` that has keys of an experiment."""
+    return {name: frozenset(members) for name, members in core.load().spec_members().items()}
+
+
+@cache
+def _times(model: type[Model]) -> frozenset[str]:
+    return frozenset(info.key for info in keys_of(model) if info.kind and info.kind.unit == "s")
 
 
 def _tunnel(experiment: Experiment) -> Spec | None:
@@ -106,21 +126,19 @@ def nanoseconds(seconds: float) -> int:
 
 def _path(experiment: Experiment, path: Path) -> Spec:
     experiment = experiment.model_copy(update={"path": path})
-    forward = _link(experiment, path.rate, path.buffer, path.loss)
-    forward |= _rates(path)
+    forward = _same(path, "link") | _room(path, path.rate, path.buffer) | _rates(path)
     forward |= {
         "queue": _queue(experiment),
         "gilbert_elliott": path.gilbert_elliott and dict(path.gilbert_elliott),
-        "policer": path.policer and _policer(path.policer),
-        "reorder": path.reorder,
-        "reorder_delay": nanoseconds(path.reorder_delay),
+        "policer": path.policer and _same(path.policer, "policer"),
         "jitter": _jitter(path),
     }
-    return {
-        "forward": forward,
-        "reverse": _link(experiment, path.reverse_rate, path.reverse_buffer, path.reverse_loss),
-        "rtt": nanoseconds(path.rtt),
+    reverse = _room(path, path.reverse_rate, path.reverse_buffer) | {
+        "loss": path.reverse_loss,
+        "loss_pattern": path.loss_pattern,
+        "loss_position": path.loss_position,
     }
+    return {"forward": forward, "reverse": reverse, "rtt": nanoseconds(path.rtt)}
 
 
 def _rates(path: Path) -> Spec:
@@ -158,14 +176,6 @@ def _queue(experiment: Experiment) -> Spec:
     return spec
 
 
-def _policer(policer: Policer) -> Spec:
-    return {
-        "rate": policer.rate,
-        "burst": policer.burst,
-        "before": policer.position == "before",
-    }
-
-
 def _jitter(path: Path) -> Spec | None:
     if not path.jitter:
         return None
@@ -176,44 +186,32 @@ def _jitter(path: Path) -> Spec | None:
     }
 
 
-def _link(experiment: Experiment, rate: float | None, buffer: Buffer, loss: float) -> Spec:
-    path = experiment.path
-    spec: Spec = {
-        "loss": loss,
-        "loss_periodic": path.loss_pattern == "periodic",
-        "loss_before": path.loss_position == "before",
+def _room(path: Path, rate: float | None, buffer: Buffer) -> Spec:
+    """The link in one direction, which has no queue unless its rate is limited."""
+    if rate is None:
+        return {}
+    return {
+        "rate": rate,
+        "buffer_bytes": derived.buffer_bytes(buffer, rate, path.rtt),
+        "buffer_packets": buffer.packets or 0,
+        "framing": path.framing_bytes,
     }
-    if rate is not None:
-        spec |= {
-            "rate": rate,
-            "buffer_bytes": derived.buffer_bytes(buffer, rate, path.rtt),
-            "buffer_packets": buffer.packets or 0,
-            "framing": path.framing_bytes,
-        }
-    return spec
 
 
 def _tcp(experiment: Experiment) -> Spec:
+    """What is the same on the path and on loopbacks; which end it is that a setting counts at."""
     tcp = experiment.tcp
     sender, receiver = (kernels()[host.kernel] for host in derived.sides(experiment))
     client = kernels()[experiment.hosts.of("client").kernel]
-    return {
-        "mss": tcp.mss,
+    return _same(tcp, "tcp") | {
         "header_bytes": tcp.header_bytes,
         "syn_bytes": tcp.syn_bytes,
         "tso_deferral_limit": nanoseconds(sender.tso_deferral_limit),
-        "initial_window": tcp.initial_window,
-        "syn_linear_timeouts": client.syn_linear_timeouts,
-        "min_rto": nanoseconds(tcp.min_rto),
-        "delayed_ack": nanoseconds(tcp.delayed_ack),
-        "ack_every": tcp.ack_every,
         "jiffy": nanoseconds(sender.jiffy),
+        "prr_slow_start": sender.prr_slow_start,
         "ping_pong_answers": receiver.ping_pong_answers,
         "pushed_acks": receiver.pushed_acks,
-        "prr_slow_start": sender.prr_slow_start,
-        "pacing_quantum": nanoseconds(tcp.pacing_quantum),
-        "ecn": tcp.ecn,
-        "nodelay": tcp.nodelay,
+        "syn_linear_timeouts": client.syn_linear_timeouts,
     }
 
 
@@ -267,9 +265,7 @@ def _send_buffer_per_segment(mss: int, host: Hosts) -> float:
 
 def _host(experiment: Experiment, side: str) -> Spec:
     host = experiment.hosts.of(side)
-    return {
-        "cores": host.cores,
-        "speed": host.speed,
+    return _same(host, "host") | {
         "tcp_memory": derived.tcp_memory(host),
         "tcp_reserve": kernels()[host.kernel].tcp_reserve,
         "switch_cost": round(derived.switch_cost(experiment, side)),
@@ -285,7 +281,7 @@ def _flow(experiment: Experiment, flow: Flow, start: float, carrier_number: int)
     carrier = experiment.tunnel.cc if experiment.tunnel else None
     # The jitter shifts the whole flow: data that all began at once would make every seed alike.
     jitter = start - flow.start
-    return {
+    return _same(flow, "flow") | {
         "cc": _congestion(flow.cc),
         "carrier_cc": _congestion(carrier or flow.cc),
         "carrier": carrier_number,
@@ -293,9 +289,6 @@ def _flow(experiment: Experiment, flow: Flow, start: float, carrier_number: int)
         "data_start": nanoseconds(max(start, (flow.data_start or 0) + jitter)),
         "stop": 0 if flow.stop is None else nanoseconds(flow.stop + jitter),
         "preamble": _preamble(experiment, flow),
-        "bytes": flow.bytes or 0,
-        "rate": flow.rate or 0,
-        "write_size": flow.write_size,
         "rtt": nanoseconds(flow.rtt or derived.paths(experiment)[0].rtt),
     }
 
@@ -304,17 +297,6 @@ def _preamble(experiment: Experiment, flow: Flow) -> int:
     if flow.preamble is not None:
         return flow.preamble
     return _IPERF_COOKIE if experiment.direction == "down" else 0
-
-
-def _datagrams(source: CrossTraffic) -> Spec:
-    return {
-        "rate": source.rate,
-        "packet_bytes": source.packet,
-        "start": nanoseconds(source.start),
-        "stop": nanoseconds(source.stop or 0),
-        "on_time": nanoseconds(source.on or 0),
-        "off_time": nanoseconds(source.off or 0),
-    }
 
 
 def _relay(experiment: Experiment, entry: RelayEntry) -> Spec:
