@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tunnelcc import calibrate, cli
+from tunnelcc import calibrate
 from tunnelcc.calibrate import libcrypto, libraries, timing
 from tunnelcc.hosts import costs
 
@@ -200,31 +200,28 @@ def test_without_libcrypto_the_packages_tell_the_cost_per_byte(monkeypatch, foun
     assert profile.operation("cipher-init") == costs.load(costs.REFERENCE).operation("cipher-init")
 
 
-def test_without_the_packages_it_says_what_to_install(monkeypatch, capsys):
+def test_without_the_packages_it_says_what_to_install(monkeypatch, run):
     monkeypatch.setitem(sys.modules, "lz4", None)
     monkeypatch.setitem(sys.modules, "lz4.block", None)
-    with pytest.raises(SystemExit) as error:
-        cli.main(["calibrate-host"])
-    assert error.value.code == 1
-    assert "needs lz4: pip install 'tunnelcc[calibrate]'" in capsys.readouterr().err
+    code, _, err = run("calibrate-host")
+    assert code == 1
+    assert "needs lz4: pip install 'tunnelcc[calibrate]'" in err
 
 
-def test_other_files_are_refused_before_measuring(capsys):
-    with pytest.raises(SystemExit) as error:
-        cli.main(["calibrate-host", "--output", "mine.json"])
-    assert error.value.code == 2
-    assert "ends in .toml" in capsys.readouterr().err
+def test_other_files_are_refused_before_measuring(run):
+    code, _, err = run("calibrate-host", "--output", "mine.json")
+    assert code == 2
+    assert "ends in .toml" in err
 
 
-def test_a_file_that_cannot_be_written_is_told_before_measuring(tmp_path, monkeypatch, capsys):
+def test_a_file_that_cannot_be_written_is_told_before_measuring(tmp_path, monkeypatch, run):
     monkeypatch.setattr(calibrate, "run", lambda: pytest.fail("it measures"))
-    with pytest.raises(SystemExit) as error:
-        cli.main(["calibrate-host", "--output", str(tmp_path / "nowhere" / "mine.toml")])
-    assert error.value.code == 2
-    assert "No such file" in capsys.readouterr().err
+    code, _, err = run("calibrate-host", "--output", tmp_path / "nowhere" / "mine.toml")
+    assert code == 2
+    assert "No such file" in err
 
 
-def test_unsteady_costs_are_told_in_the_file_and_in_the_output(tmp_path, monkeypatch, capsys):
+def test_unsteady_costs_are_told_in_the_file_and_in_the_output(tmp_path, monkeypatch, run):
     found = {
         "tcp-send": timing.Measurement(2000, 0, 0.91),
         "tcp-receive": timing.Measurement(1000, 0.3, 0.02),
@@ -232,11 +229,11 @@ def test_unsteady_costs_are_told_in_the_file_and_in_the_output(tmp_path, monkeyp
     spreads = {name: it.spread for name, it in found.items()}
     monkeypatch.setattr(calibrate, "run", lambda: (calibrate.profile(found), spreads))
     path = tmp_path / "mine.toml"
-    cli.main(["calibrate-host", "--output", str(path)])
+    _, out, _ = run("calibrate-host", "--output", path)
     operations = costs.load(str(path)).operations
     assert "unsteady: the median batch took 91% longer" in operations["tcp-send"].source
     assert "unsteady" not in operations["tcp-receive"].source
-    output = " ".join(capsys.readouterr().out.split())
+    output = " ".join(out.split())
     assert "Warning: tcp-send is unsteady" in output
     assert "Warning: tcp-receive" not in output
 

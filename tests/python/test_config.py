@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tunnelcc as tc
-from tunnelcc import cli, core
+from tunnelcc import core
 from tunnelcc.catalog import DatagramEntry
 from tunnelcc.config import Experiment, HostOverrides, derived, scenario
 from tunnelcc.errors import nearest
@@ -237,17 +237,15 @@ def test_bad_values_are_refused(key, value):
 
 
 @pytest.mark.parametrize(("key", "value"), COMMAND_LINE_CASES)
-def test_bad_values_on_the_command_line(key, value, capsys):
+def test_bad_values_on_the_command_line(key, value, run):
     text = value if isinstance(value, str) else str(value).lower()
-    arguments = ["run", "--set", f"{key}={text}"]
+    arguments = ["--set", f"{key}={text}"]
     if key.startswith("tunnel.") and key != "tunnel.name":
         arguments += ["--tunnel", _tunnel_with(key)]
     for other, needed in _settings_around(key).items():
         arguments += ["--set", f"{other}={needed}"]
-    with pytest.raises(SystemExit) as exit_:
-        cli.main(arguments)
-    message = capsys.readouterr().err
-    assert exit_.value.code == 2
+    code, _, message = run("run", *arguments)
+    assert code == 2
     assert message.startswith("tunnelcc: ")
     assert "expected" in message
     assert "Traceback" not in message

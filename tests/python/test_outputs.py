@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tunnelcc.cli import main
 from tunnelcc.errors import ConfigError
 from tunnelcc.output import files
 
@@ -57,7 +56,7 @@ def test_directories(tmp_path):
         (["calibrate-host", "--output"], "taken.toml"),
     ],
 )
-def test_told_before_anything_is_simulated(arguments, place, tmp_path, monkeypatch, capsys):
+def test_told_before_anything_is_simulated(arguments, place, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
     for name in ("taken.html", "taken.png", "taken.nc", "taken.toml", "full"):
@@ -69,10 +68,7 @@ def test_told_before_anything_is_simulated(arguments, place, tmp_path, monkeypat
         "tunnelcc.calibrate.run",
     ):
         monkeypatch.setattr(module, lambda *_, **__: pytest.fail("it began"))
-    with pytest.raises(SystemExit) as exit_:
-        main([*map(str, arguments), place])
-    assert exit_.value.code == 2
-    captured = capsys.readouterr()
-    assert place in captured.err
-    assert "that can be written (" in captured.err
-    assert captured.out == ""
+    code, out, err = run(*arguments, place)
+    assert (code, out) == (2, "")
+    assert place in err
+    assert "that can be written (" in err

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import catalog, cli
+from tunnelcc import catalog
 from tunnelcc.report.overview import WRITE_SIZES, overview
 
 
@@ -94,9 +94,8 @@ def test_layers_of_packets_tell_their_bytes():
     assert modes.wire_bytes[64][0] == (28 + 16 * 9) / 64
 
 
-def test_modes_are_shown_one_at_a_time(capsys):
-    cli.main(["show", "tunnel", "ethudp", "--mode", "lz4"])
-    text = capsys.readouterr().out
+def test_modes_are_shown_one_at_a_time(run):
+    _, text, _ = run("show", "tunnel", "ethudp", "--mode", "lz4")
     assert "mode lz4; --mode shows plain, aes-128-cbc" in text
     assert "│ lz4 " in text
 
@@ -109,11 +108,10 @@ def test_modes_are_shown_one_at_a_time(capsys):
         (["cc", "bbr", "--mode", "x"], "nothing but with show tunnel"),
     ],
 )
-def test_modes_that_there_are_not_are_refused(arguments, message, capsys):
-    with pytest.raises(SystemExit) as error:
-        cli.main(["show", *arguments])
-    assert error.value.code == 2
-    assert message in " ".join(capsys.readouterr().err.split())
+def test_modes_that_there_are_not_are_refused(arguments, message, run):
+    code, _, err = run("show", *arguments)
+    assert code == 2
+    assert message in " ".join(err.split())
 
 
 @pytest.mark.parametrize(
@@ -135,9 +133,8 @@ def test_a_packet_in_a_stream_has_the_headers_of_two_connections():
 
 
 @pytest.mark.parametrize("name", ["gost-relay-mws", "ssh-forward", "openvpn-udp"])
-def test_the_command_draws_the_layers(name, capsys):
-    cli.main(["show", "tunnel", name])
-    text = capsys.readouterr().out
+def test_the_command_draws_the_layers(name, run):
+    _, text, _ = run("show", "tunnel", name)
     for layer in _view(name).stack:
         assert f"│ {layer.name} " in text
     assert "round trips before the first byte leaves" in text

@@ -6,7 +6,6 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
-from tunnelcc.cli import main
 
 DUEL = {
     "path": {"rate": "5Mbps", "rtt": "20ms"},
@@ -27,14 +26,6 @@ def store(tmp_path_factory):
     return directory
 
 
-def plot(capsys, *arguments):
-    """Return the exit code, the lines of output, and the complaint."""
-    with pytest.raises(SystemExit) as ended:
-        main(["plot", *map(str, arguments)])
-    output = capsys.readouterr()
-    return ended.value.code, output.out.splitlines(), output.err
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -46,20 +37,19 @@ def plot(capsys, *arguments):
         ["--kind", "series", "--facet", "path.buffer", "--at", "path.rtt=20ms"],
     ],
 )
-def test_a_figure_of_each_kind(store, tmp_path, capsys, options):
+def test_a_figure_of_each_kind(store, tmp_path, run, options):
     file = tmp_path / "figure.svg"
-    main(["plot", str(store / "duel"), *options, "--output", str(file)])
-    assert capsys.readouterr().out.split() == [str(file)]
+    assert run("plot", store / "duel", *options, "--output", file) == (0, f"{file}\n", "")
     assert file.read_text().startswith("<?xml")
     assert file.stat().st_size > 5000
 
 
-def test_the_standard_set_with_harm(store, tmp_path, capsys):
+def test_the_standard_set_with_harm(store, tmp_path, run):
     directory = tmp_path / "new" / "set"
     arguments = [store / "duel", "--standard", "--baseline", store / "alone", "-o", directory]
-    main(["plot", *map(str, arguments), "--format", "pdf"])
+    _, out, _ = run("plot", *arguments, "--format", "pdf")
     files = sorted(directory.iterdir())
-    assert sorted(capsys.readouterr().out.split()) == list(map(str, files))
+    assert sorted(out.split()) == list(map(str, files))
     names = {file.stem for file in files}
     assert {
         "goodput-over-path-buffer", "goodput-over-path-rtt", "flow-share-over-path-buffer",
@@ -82,17 +72,16 @@ def test_the_standard_set_with_harm(store, tmp_path, capsys):
         (["--x", "path.buffer", "--y", "flow_harm"], "one of the metrics"),
     ],
 )
-def test_one_clear_complaint(store, tmp_path, capsys, monkeypatch, options, message):
+def test_one_clear_complaint(store, tmp_path, run, monkeypatch, options, message):
     monkeypatch.chdir(tmp_path)
-    code, output, complaint = plot(capsys, store / "duel", *options)
-    assert code == 2
-    assert output == []
+    code, out, complaint = run("plot", store / "duel", *options)
+    assert (code, out) == (2, "")
     assert message in complaint
     assert len(complaint.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_sweep_is_named(store, capsys):
-    code, _, complaint = plot(capsys, store / "dual", "--standard")
+def test_a_missing_sweep_is_named(store, run):
+    code, _, complaint = run("plot", store / "dual", "--standard")
     assert code == 2
     assert "did you mean 'duel'?" in complaint

@@ -84,32 +84,27 @@ class Measurement(Run):
 
 def measure(result: Result) -> Measurement:
     """Return the measurement of a finished run."""
-    raw, experiment = result.raw, result.experiment
+    experiment = result.experiment
     service = 8 * (experiment.tcp.mss + experiment.tcp.header_bytes) / experiment.path.rate
     starts = [start for _, start in flows(experiment)]
     return Measurement(
         flows=tuple(_flow(result, index, start) for index, start in enumerate(starts)),
-        queue_ms=(raw.forward.queue_delay_mean + service) * 1e3,
-        retransmission_ratio=100
-        * metrics.retransmission_ratio(
-            sum(leg.retransmits_series[-1] for leg in result.carriers), result.path_segments
-        ),
+        queue_ms=1e3 * (result.metric("queue_delay_mean") + service),
+        retransmission_ratio=100 * result.metric("retransmission_ratio"),
     )
 
 
 def _flow(result: Result, index: int, start: float) -> FlowMeasurement:
-    leg, time = result.path_leg(result.legs[index]), np.asarray(result.raw.time)
-    since = max(result.experiment.warmup, start + START_UP)
-    goodput = np.asarray(result.raw.flows[index].goodput) / 1e6
-    rtts = metrics.valid(leg.srtt, time, since)
+    leg = result.path_leg(result.legs[index])
+    steady = {"flow": index, "since": max(result.experiment.warmup, start + START_UP)}
     return FlowMeasurement(
         cc=leg.cc,
-        goodput=metrics.mean(goodput[time > since + result.experiment.probe_interval / 2]),
-        rtt_mean=metrics.mean(rtts) * 1e3,
-        rtt_p95=metrics.percentile(rtts, 95) * 1e3,
+        goodput=result.metric("goodput", **steady) / 1e6,
+        rtt_mean=1e3 * result.metric("flow_rtt", **steady),
+        rtt_p95=1e3 * result.metric("flow_rtt_p95", **steady),
         series=FlowSeries(
-            time,
-            goodput,
+            np.asarray(result.raw.time),
+            np.asarray(result.raw.flows[index].goodput) / 1e6,
             np.asarray(leg.cwnd),
             np.asarray(leg.pacing_rate) / 1e6,
         ),
