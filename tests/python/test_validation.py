@@ -247,9 +247,9 @@ def test_bbr3_under_random_loss_is_as_the_draft_and_googles_code():
     assert [check.name.split("/")[1] for check in settled] == ["draft-model", "google"]
     report = judge(*settled, seeds=2)
     assert report.passed
-    (picture,) = figures.draw(report)
-    assert "50 Mbit/s × 40 ms, simulated" in picture.svg
-    assert "100 Mbit/s × 100 ms, simulated" not in picture.svg, "no such runs"
+    (picture,) = figures.draw(report).values()
+    assert "50 Mbit/s × 40 ms, simulated" in picture
+    assert "100 Mbit/s × 100 ms, simulated" not in picture, "no such runs"
 
 
 def test_command_that_passes(tmp_path, run):

@@ -22,8 +22,8 @@ def test_stock_ns3_has_a_figure_where_its_program_ran(tmp_path):
     program = make_program(tmp_path / "stock-ns3", """echo '{"goodput_bps": 9.5e6}'""")
     group = stock.group(program)
     report = suite.validate([replace(group, checks=group.checks[:1])])
-    (picture,) = figures.draw(report)
-    assert "TcpLinuxReno/10Mbps-100ms" in picture.svg
+    (picture,) = figures.draw(report).values()
+    assert "TcpLinuxReno/10Mbps-100ms" in picture
 
 
 def test_stock_program_that_fails(tmp_path):

@@ -8,7 +8,6 @@ Linux or Google's code, dotted lines are theory. In rows, bars are what is expec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import matplotlib as mpl
 import numpy as np
@@ -51,43 +50,43 @@ _SERIES = (
 )
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A figure as SVG text, with its heading."""
-
-    title: str
-    svg: str
+#: A title and SVG text.
+_Picture = tuple[str, str]
 
 
-def draw(report: Report) -> Iterator[Picture]:
-    """Yield the figures for which the report has runs."""
+def draw(report: Report) -> dict[str, str]:
+    """Return the figures for which the report has runs: title → SVG text."""
+    with mpl.rc_context({**STYLE, "svg.fonttype": "none", "font.family": "sans-serif"}):
+        return dict(_draw(report))
+
+
+def _draw(report: Report) -> Iterator[_Picture]:
     reference = {cell.name: cell for table in _TABLES for cell in cells(table)}
     has_linux = any(name in report.runs for name in reference)
-    with mpl.rc_context({**STYLE, "svg.fonttype": "none", "font.family": "sans-serif"}):
-        if has_linux:
-            for rtt in _RTTS:
-                yield _over_loss(report, rtt)
-            yield _scatter(report, "queueing delay", 0.2, "ms")
-            yield _scatter(report, "retransmission ratio", 0.2, "%")
-            yield _scatter(report, "mean RTT", 0.1, "ms")
-            yield _scatter(report, "95th percentile of the RTT", 0.1, "ms")
-            yield _shares(report)
-            yield _window_limits(report)
-            for run, title in _SERIES:
-                cell = reference[run.rpartition("_s")[0]]
-                if cell.name in report.runs:
-                    yield _over_time(report.runs[cell.name][0], cell, run, title)
-        if any(outcome.check.group == "theory" for outcome in report.outcomes):
-            for rtt in _RTTS:
-                yield _responses(report, rtt)
-        if any(outcome.check.name.startswith("bbr/goodput") for outcome in report.outcomes):
-            yield _bbr_under_loss(report)
-            yield _bbr_over_buffer(report)
-        if any(outcome.check.name.startswith("bbr3/google/") for outcome in report.outcomes):
-            yield _bbr3_under_loss(report)
-        for group in report.groups:
-            if group.figure:
-                yield _relative(group.figure, report.of_group(group))
+    if has_linux:
+        for rtt in _RTTS:
+            yield _over_loss(report, rtt)
+        yield _scatter(report, "queueing delay", 0.2, "ms")
+        yield _scatter(report, "retransmission ratio", 0.2, "%")
+        yield _scatter(report, "mean RTT", 0.1, "ms")
+        yield _scatter(report, "95th percentile of the RTT", 0.1, "ms")
+        yield _shares(report)
+        yield _window_limits(report)
+        for run, title in _SERIES:
+            cell = reference[run.rpartition("_s")[0]]
+            if cell.name in report.runs:
+                yield _over_time(report.runs[cell.name][0], cell, run, title)
+    if any(outcome.check.group == "theory" for outcome in report.outcomes):
+        for rtt in _RTTS:
+            yield _responses(report, rtt)
+    if any(outcome.check.name.startswith("bbr/goodput") for outcome in report.outcomes):
+        yield _bbr_under_loss(report)
+        yield _bbr_over_buffer(report)
+    if any(outcome.check.name.startswith("bbr3/google/") for outcome in report.outcomes):
+        yield _bbr3_under_loss(report)
+    for group in report.groups:
+        if group.figure:
+            yield _relative(group.figure, report.of_group(group))
 
 
 _TABLES = (
@@ -100,15 +99,15 @@ _TABLES = (
 )
 
 
-def _picture(title: str, plot: Callable[[Axes], None], columns: int = 3) -> Picture:
+def _picture(title: str, plot: Callable[[Axes], None], columns: int = 3) -> _Picture:
     figure = Figure(figsize=_SIZE)
     axes = figure.subplots()
     plot(axes)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
-    return Picture(title, inline_svg(figure))
+    return title, inline_svg(figure)
 
 
-def _over_loss(report: Report, rtt: float) -> Picture:
+def _over_loss(report: Report, rtt: float) -> _Picture:
     def plot(axes: Axes) -> None:
         for cc in _ALGORITHMS:
             chosen = [
@@ -131,7 +130,7 @@ def _over_loss(report: Report, rtt: float) -> Picture:
     return _picture(f"Goodput over loss, 50 Mbit/s × {rtt:g} ms, buffer 1 BDP", plot)
 
 
-def _scatter(report: Report, metric: str, tolerance: float, unit: str) -> Picture:
+def _scatter(report: Report, metric: str, tolerance: float, unit: str) -> _Picture:
     def plot(axes: Axes) -> None:
         points = [
             (_near(outcome).target, outcome.judgement.value, outcome.judgement.passed)
@@ -156,7 +155,7 @@ def _scatter(report: Report, metric: str, tolerance: float, unit: str) -> Pictur
     return _picture(f"{metric[0].upper()}{metric[1:]}, each cell", plot)
 
 
-def _shares(report: Report) -> Picture:
+def _shares(report: Report) -> _Picture:
     def plot(axes: Axes) -> None:
         _rows(axes, _of_metric(report, "shares"), "linux/shares/", "Linux ±10 points")
         axes.set(xlim=(0, 100), xlabel="share of the goodput (%)")
@@ -164,7 +163,7 @@ def _shares(report: Report) -> Picture:
     return _picture("Shares: BBR's, the larger of two alike, the joiner's, the longer RTT's", plot)
 
 
-def _window_limits(report: Report) -> Picture:
+def _window_limits(report: Report) -> _Picture:
     limited = [
         outcome
         for outcome in report.outcomes
@@ -178,7 +177,7 @@ def _window_limits(report: Report) -> Picture:
     return _picture("Limits of tcp_rmem and tcp_wmem (MiB), 200 Mbit/s × 170 ms", plot)
 
 
-def _relative(title: str, outcomes: Sequence[Outcome]) -> Picture:
+def _relative(title: str, outcomes: Sequence[Outcome]) -> _Picture:
     def plot(axes: Axes) -> None:
         prefix = f"{outcomes[0].check.group}/"
         _rows(axes, outcomes, prefix, "expected and tolerated", relative=True)
@@ -210,7 +209,7 @@ def _rows(
     axes.invert_yaxis()
 
 
-def _over_time(run: Measurement, cell: ReferenceCell, name: str, title: str) -> Picture:
+def _over_time(run: Measurement, cell: ReferenceCell, name: str, title: str) -> _Picture:
     def plot(axes: Axes) -> None:
         measured = series(name)
         for index, flow in enumerate(run.flows):
@@ -230,7 +229,7 @@ def _over_time(run: Measurement, cell: ReferenceCell, name: str, title: str) -> 
     return _picture(f"{title}: one run each, means over 1 s", plot)
 
 
-def _responses(report: Report, rtt: float) -> Picture:
+def _responses(report: Report, rtt: float) -> _Picture:
     def plot(axes: Axes) -> None:
         losses = np.geomspace(1e-7, 3e-2, 60)
         for cc in ("reno", "cubic"):
@@ -262,7 +261,7 @@ def _responses(report: Report, rtt: float) -> Picture:
     return _picture(f"Response functions at {rtt:g} ms", plot)
 
 
-def _bbr_under_loss(report: Report) -> Picture:
+def _bbr_under_loss(report: Report) -> _Picture:
     def plot(axes: Axes) -> None:
         colours = {"after": "#0072B2", "before": "#E69F00"}
         for position, colour in colours.items():
@@ -282,7 +281,7 @@ def _bbr_under_loss(report: Report) -> Picture:
     return _picture("BBRv1, 50 Mbit/s × 40 ms, loss before or after the bottleneck", plot)
 
 
-def _bbr3_under_loss(report: Report) -> Picture:
+def _bbr3_under_loss(report: Report) -> _Picture:
     values = {outcome.check.name: outcome.values for outcome in report.outcomes}
 
     def plot(axes: Axes) -> None:
@@ -309,7 +308,7 @@ def _bbr3_under_loss(report: Report) -> Picture:
     )
 
 
-def _bbr_over_buffer(report: Report) -> Picture:
+def _bbr_over_buffer(report: Report) -> _Picture:
     def plot(axes: Axes) -> None:
         rooms = [room for room in bbr.ROOMS if bbr.against_cubic("bbr", room).key in report.runs]
         shares = [

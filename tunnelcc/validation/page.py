@@ -38,5 +38,5 @@ def render(report: Report) -> str:
         title=f"Validation of tunnelcc {__version__}: {verdict}",
         counts=counts(report),
         report=report,
-        pictures=list(figures.draw(report)),
+        pictures=figures.draw(report),
     )
