@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tunnelcc.catalog.cited import LABELS, Cited, Entry, settings
+from tunnelcc.catalog.cited import LABELS, Cited, settings
 from tunnelcc.catalog.datagram import DatagramEntry
+from tunnelcc.catalog.entry import Entry
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.stream import StreamEntry

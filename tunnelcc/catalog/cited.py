@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What entries of every kind are made of: names, sizes, and numbers that cite their source."""
+"""What entries are made of: text, sizes, and numbers that cite their source."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from tunnelcc.schema import Kind, Model, choice, size
 from tunnelcc.schema.units import UnitError
@@ -38,18 +38,6 @@ class Bytes(Cited):
     """A size."""
 
     bytes: Size
-
-
-class Entry(Model):
-    """A tunnel of the catalogue."""
-
-    #: Keys of an experiment's tunnel that override the entry.
-    OVERRIDES: ClassVar[tuple[str, ...]] = ()
-
-    name: Prose
-    kind: Prose
-    summary: Prose
-    software: Prose
 
 
 def settings(entry: Model, prefix: str = "") -> Iterator[tuple[str, str, str, str]]:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
 from pydantic import field_validator, model_validator
 
-from tunnelcc.catalog.cited import Cited, Entry, Prose
+from tunnelcc.catalog.cited import Cited, Prose
+from tunnelcc.catalog.entry import Entry
 from tunnelcc.catalog.layers import LAYERS, PacketLayer, Place, Surroundings, read_layer, wrap
 from tunnelcc.catalog.layers.compression import Compression
 from tunnelcc.catalog.layers.ipv4 import Ipv4
@@ -168,6 +169,11 @@ class PacketEntry(Entry):
             expected = "a last layer that is a network's: " + ", ".join(outermost)
             yield Problem("", [layer.name for layer in layers], expected)
 
+    def check(self, changes: Mapping[str, Any]) -> None:
+        """Raise ConfigError also for a mode that there is not."""
+        super().check(changes)
+        self.layers(changes.get("mode"))
+
     def layers(self, mode: str | None = None) -> tuple[PacketLayer, ...]:
         """Return the layers of ``mode``, else of the default one. Raises ConfigError."""
         mode = self.mode if mode is None else mode
@@ -187,32 +193,48 @@ class PacketEntry(Entry):
             inside = [name for layer in reversed(layers) for name in layer.operations(False)]
         return (*own[:1], *inside, *own[1:])
 
+    def all_operations(self, mode: str | None) -> tuple[str, ...]:
+        """Return what is done with a packet at either end."""
+        return (*self.operations(mode, True), *self.operations(mode, False))
+
     def outer(
-        self, inner: int, path_mtu: int, mode: str | None = None, mtu: int | None = None
+        self,
+        inner: int,
+        path_mtu: int,
+        mode: str | None = None,
+        mtu: int | None = None,
+        payload: str = "random",
     ) -> list[int]:
         """Return the bytes of what ``inner`` IP bytes become.
 
         ``path_mtu``: of the path, bytes; ``mode`` and ``mtu`` of the device: else the entry's.
         """
-        return wrap(self.layers(mode), inner, Surroundings(self.mtu(path_mtu, mtu), path_mtu))
+        around = Surroundings(self.mtu(path_mtu, mtu), path_mtu, payload)
+        return wrap(self.layers(mode), inner, around)
 
     def mtu(self, path_mtu: int, mtu: int | None = None) -> int:
         """Return the MTU of the device: ``mtu``, else the entry's, else that of the path."""
         return mtu or self.device.mtu or path_mtu
 
     def clamped_mss(
-        self, path_mtu: int, mode: str | None, mtu: int | None = None, mss: int | None = None
+        self,
+        path_mtu: int,
+        mode: str | None = None,
+        mtu: int | None = None,
+        mss: int | None = None,
     ) -> int:
-        """Return the MSS (bytes, without TCP options) that connections through the tunnel have.
-
-        ``mode``, ``mtu`` of the device and ``mss`` of the clamp: else the entry's. Raises
-        ConfigError where no segment fits.
-        """
+        """Return the MSS that fits into the device, or into the clamp if that is less."""
         mtu = self.mtu(path_mtu, mtu)
         if mss is None and self.clamp is not None:
             mss = self.clamp.mss or self._fitting(self.clamp.fit or path_mtu, mode, mtu)
         by_device = mtu - PLAIN_HEADERS
         return by_device if mss is None else min(by_device, mss)
+
+    def round_trips(self) -> dict[str, int]:
+        """Return those of the set-up, and of the flow's own SYN."""
+        before = self.setup.round_trips if self.setup else 0
+        told = {"the tunnel, before any flow": before, "of these simulated": 0} if before else {}
+        return {**told, "each flow": 1}
 
     def _fitting(self, fit: int, mode: str | None, mtu: int) -> int:
         """Largest MSS whose outer packets, unfragmented, have at most ``fit`` bytes."""

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from tunnelcc.catalog.cited import Bytes, Cited, Entry, Prose, Size
+from tunnelcc.catalog.cited import Bytes, Cited, Prose, Size
+from tunnelcc.catalog.entry import Entry
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import SWITCH, Kind, Model, choice, size, time, whole
 from tunnelcc.schema.units import UnitError
@@ -39,6 +41,10 @@ Writes = Annotated[tuple[int, ...], _parse_counts("a list of sizes in bytes, eac
 Counts = Annotated[tuple[int, ...], _parse_counts("a list of numbers of streams", 1)]
 Costs = Annotated[tuple[float, ...], Kind(_parse_costs, list, "a list of CPU seconds per GB")]
 LayerSize = Annotated[int, whole(0, 2**24)]
+#: A relay reads a message from one connection and hands it to the other, down to the device.
+MESSAGE_CALLS = ("tcp-receive", "tcp-send")
+#: Further writes or reads on the carrier find the connection busy, and only enter the kernel.
+WRITE_CALLS = ("syscall",)
 LEAST_COPY_BUFFER, MOST_COPY_BUFFER = 2**10, 2**24
 
 
@@ -215,6 +221,7 @@ class RelayEntry(Entry):
         "chain",
         "relays",
     )
+    IS_COST_WHOLE: ClassVar[bool] = True
 
     carrier: Carrier
     handshake: tuple[Turn, ...] = ()
@@ -240,3 +247,36 @@ class RelayEntry(Entry):
         if not LEAST_COPY_BUFFER <= buffer.bytes <= MOST_COPY_BUFFER:
             raise ConfigError(Problem("bytes", buffer.bytes, "from 1KiB to 16MiB"))
         return buffer
+
+    def check(self, changes: Mapping[str, Any]) -> None:
+        """Raise ConfigError also for what only shared carriers have."""
+        super().check(changes)
+        if self.mux is not None:
+            return
+        expected = f"no value with {self.name}, which has a carrier for each flow"
+        if "stream_window" in changes:
+            raise ConfigError(Problem("stream_window", changes["stream_window"], expected))
+        if changes.get("carriers", "flow") != "flow":
+            raise ConfigError(Problem("carriers", changes["carriers"], expected))
+
+    def host_mss(self, mss: int) -> int:
+        """Return that of the loopback interface, between application and relay."""
+        return self.loopback.link.mss
+
+    def sharing(self, carriers: str | int | None) -> str | int:
+        """Return who shares a carrier: all, where streams can."""
+        return carriers or ("flow" if self.mux is None else "all")
+
+    def all_operations(self, mode: str | None) -> tuple[str, ...]:
+        """Return the system calls for a message."""
+        return (*MESSAGE_CALLS, *WRITE_CALLS)
+
+    def round_trips(self) -> dict[str, int]:
+        """Return those of the handshake, and of streams on a shared carrier."""
+        handshake = 1 + sum(1 for turn in self.handshake if turn.server)
+        if self.mux is None:
+            return {"each flow": handshake}
+        stream = 1 if self.mux.frames.accept else 0
+        if self.carrier.early:
+            return {"the tunnel, before any flow": handshake, "each flow": stream}
+        return {"the first flow": handshake + stream, "later ones": stream}

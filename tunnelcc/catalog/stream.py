@@ -25,9 +25,20 @@ class StreamEntry(PacketEntry):
     """A tunnel that carries packets in a TCP connection: TCP over TCP."""
 
     OVERRIDES: ClassVar[tuple[str, ...]] = ("cc", "mode", "mtu", "mss", "queue")
+    HAS_ONE_PATH: ClassVar[bool] = True
     PLACES: ClassVar[tuple[Place, ...]] = (Place.PACKET, Place.STREAM)
 
     carrier: StreamCarrier
     handshake: tuple[Turn, ...] = ()
     to_server: tuple[Layer, ...] = Field(())
     to_client: tuple[Layer, ...] = Field(())
+
+    def round_trips(self) -> dict[str, int]:
+        """Return those of the carrier's set-up, and of the flow through it."""
+        simulated = 1 + sum(1 for turn in self.handshake if turn.server)
+        before = simulated if self.setup is None else self.setup.round_trips
+        told = {"the tunnel, before any flow": before} if before else {}
+        if before != simulated:
+            told["of these simulated"] = simulated
+        # Nagle's rule: the first data wait for the ACK of what carries the flow's own ACK.
+        return {**told, "each flow": 1 if self.carrier.nodelay else 2}

@@ -7,10 +7,9 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tunnelcc import catalog
-from tunnelcc.catalog import DatagramEntry, RelayEntry
-from tunnelcc.catalog.layers import Surroundings, compression, wrap
+from tunnelcc.catalog.layers import Surroundings, compression
 from tunnelcc.catalog.packets import PLAIN_HEADERS, PacketEntry
+from tunnelcc.catalog.relay import MESSAGE_CALLS, WRITE_CALLS
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.keys import ExperimentKeys
@@ -62,33 +61,34 @@ def carried_mss(experiment: ExperimentKeys) -> int:
 
     Those are the flows', or the carriers' of a tunnel that has any.
     """
-    entry = catalog.load(experiment.tunnel.name) if experiment.tunnel else None
-    return mss(experiment) if isinstance(entry, DatagramEntry) else path_mss(experiment)
+    tunnel = experiment.tunnel
+    has_carriers = tunnel is not None and tunnel.entry.HAS_CARRIERS
+    return path_mss(experiment) if has_carriers else mss(experiment)
 
 
 def mss(experiment: ExperimentKeys) -> int:
     """Return the payload (bytes) of the flows' full segments, which a tunnel may make smaller."""
     tcp, tunnel = experiment.tcp, experiment.tunnel
-    entry = catalog.load(tunnel.name) if tunnel else None
-    if tunnel is None or not isinstance(entry, PacketEntry):
+    limit = None
+    if tunnel is not None:
+        limit = tunnel.entry.clamped_mss(experiment.path.mtu, tunnel.mode, tunnel.mtu, tunnel.mss)
+    if limit is None:
         return path_mss(experiment)
-    limit = entry.clamped_mss(experiment.path.mtu, tunnel.mode, tunnel.mtu, tunnel.mss)
     return min(tcp.mss, limit - (tcp.header_bytes - PLAIN_HEADERS))
 
 
 def outer_packets(experiment: ExperimentKeys) -> list[int]:
     """Return the IP bytes of what crosses the path for a full segment that nothing compresses."""
     size, tunnel = carried_mss(experiment) + experiment.tcp.header_bytes, experiment.tunnel
-    entry = catalog.load(tunnel.name) if tunnel else None
-    if tunnel is None or not isinstance(entry, DatagramEntry):
+    if tunnel is None:
         return [size]
-    return entry.outer(size, experiment.path.mtu, tunnel.mode, tunnel.mtu)
+    return tunnel.entry.path_packets(size, experiment.path.mtu, tunnel.mode, tunnel.mtu)
 
 
 def is_datagram_tunnel(experiment: ExperimentKeys) -> bool:
     """Whether the flows' packets cross the path in datagrams of a tunnel."""
     tunnel = experiment.tunnel
-    return tunnel is not None and isinstance(catalog.load(tunnel.name), DatagramEntry)
+    return tunnel is not None and not tunnel.entry.HAS_CARRIERS
 
 
 def surroundings(experiment: ExperimentKeys, entry: PacketEntry) -> Surroundings:
@@ -104,10 +104,10 @@ def full_packets(experiment: ExperimentKeys) -> list[int]:
     Without a datagram tunnel, those are the segment's own.
     """
     size, tunnel = mss(experiment) + experiment.tcp.header_bytes, experiment.tunnel
-    entry = catalog.load(tunnel.name) if tunnel else None
-    if tunnel is None or not isinstance(entry, DatagramEntry):
+    if tunnel is None:
         return [size]
-    return wrap(entry.layers(tunnel.mode), size, surroundings(experiment, entry))
+    payload = experiment.flows[0].payload
+    return tunnel.entry.path_packets(size, experiment.path.mtu, tunnel.mode, tunnel.mtu, payload)
 
 
 def tcp_rmem(host: Hosts) -> int:
@@ -159,8 +159,9 @@ def app_cost(experiment: ExperimentKeys, side: str) -> float:
     host = experiment.hosts.of(side)
     if host.profile is None:
         return host.app_cost
-    entry = catalog.load(experiment.tunnel.name) if experiment.tunnel else None
-    segment = entry.loopback.link.mss if isinstance(entry, RelayEntry) else mss(experiment)
+    segment = mss(experiment)
+    if experiment.tunnel is not None:
+        segment = experiment.tunnel.entry.host_mss(segment)
     sends = (side == "client") == (experiment.direction == "up")
     cost = costs.of(costs.load(host.profile), ["tcp-send" if sends else "tcp-receive"])
     return host.app_cost + cost(segment) / segment
@@ -188,15 +189,9 @@ class RelayCalls(NamedTuple):
 
 
 def relay_calls(profile: str) -> RelayCalls:
-    """Return what a relay's system calls for a message cost.
-
-    It reads the message from one connection and hands it to the other, down to the device. Further
-    writes or reads on the carrier find the connection busy, and only enter the kernel.
-    """
+    """Return what a relay's system calls for a message cost."""
     host = costs.load(profile)
-    return RelayCalls(
-        costs.of(host, ["tcp-receive", "tcp-send"]).per_call, costs.of(host, ["syscall"]).per_call
-    )
+    return RelayCalls(costs.of(host, MESSAGE_CALLS).per_call, costs.of(host, WRITE_CALLS).per_call)
 
 
 def switch_cost(experiment: ExperimentKeys, side: str) -> float:
@@ -205,8 +200,8 @@ def switch_cost(experiment: ExperimentKeys, side: str) -> float:
     Without a profile there is none, nor at relays: what was measured on real programs contains it.
     """
     host = experiment.hosts.of(side)
-    entry = catalog.load(experiment.tunnel.name) if experiment.tunnel else None
-    if host.switch_cost is not None or host.profile is None or isinstance(entry, RelayEntry):
+    is_contained = experiment.tunnel is not None and experiment.tunnel.entry.IS_COST_WHOLE
+    if host.switch_cost is not None or host.profile is None or is_contained:
         return host.switch_cost or 0.0
     return costs.of(costs.load(host.profile), ["context-switch"]).per_call / host.speed
 
@@ -234,7 +229,8 @@ def users(experiment: ExperimentKeys) -> list[str]:
 def carriers(experiment: ExperimentKeys) -> list[int]:
     """Return the number, from 0 without gaps, of the carrier of each single flow."""
     owners = users(experiment)
-    shared = _sharing(experiment)
+    tunnel = experiment.tunnel
+    shared = tunnel.entry.sharing(tunnel.carriers) if tunnel else "flow"
     keys: Sequence[object] = range(len(owners))
     if shared == "user":
         keys = owners
@@ -243,17 +239,6 @@ def carriers(experiment: ExperimentKeys) -> list[int]:
         keys = [index % most for index in range(len(owners))]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return [numbers[key] for key in keys]
-
-
-def _sharing(experiment: ExperimentKeys) -> str | int:
-    tunnel = experiment.tunnel
-    if tunnel is None:
-        return "flow"
-    entry = catalog.load(tunnel.name)
-    if isinstance(entry, PacketEntry):
-        return "all"
-    multiplexes = isinstance(entry, catalog.RelayEntry) and entry.mux is not None
-    return tunnel.carriers or ("all" if multiplexes else "flow")
 
 
 def uniform(seed: int, component: str, *index: int) -> float:

@@ -7,10 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import model_validator
 
-from tunnelcc import catalog
-from tunnelcc.catalog import RelayEntry
-from tunnelcc.catalog.packets import PacketEntry
-from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.config import derived
 from tunnelcc.config.derived import buffer_bytes
 from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS
@@ -84,22 +80,19 @@ class Experiment(ExperimentKeys):
 
     def _missing_costs(self) -> Iterator[Problem]:
         """Tell of an operation whose cost hosts.profile does not know."""
-        entry = catalog.load(self.tunnel.name) if self.tunnel else None
         try:
             for side in ("client", "server"):
                 derived.app_cost(self, side)
                 derived.switch_cost(self, side)
-            if isinstance(entry, RelayEntry):
-                derived.relay_calls(self.hosts.profile or costs.REFERENCE)
-            if isinstance(entry, PacketEntry):
-                derived.packet_cost(self, entry, encapsulates=True)
-                derived.packet_cost(self, entry, encapsulates=False)
+            if self.tunnel is not None:
+                profile = costs.load(self.hosts.profile or costs.REFERENCE)
+                costs.of(profile, self.tunnel.entry.all_operations(self.tunnel.mode))
         except ConfigError as error:
             yield from (problem.below("hosts.profile") for problem in error.problems)
 
     def _problems_in_stream(self) -> Iterator[Problem]:
         """A tunnel's one connection crosses the path for all flows."""
-        if self.tunnel is None or not isinstance(catalog.load(self.tunnel.name), StreamEntry):
+        if self.tunnel is None or not self.tunnel.entry.HAS_ONE_PATH:
             return
         for index, flow in enumerate(self.flows):
             if flow.rtt is not None:

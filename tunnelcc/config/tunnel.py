@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_serializer, model_validator
 
 from tunnelcc import catalog
-from tunnelcc.catalog.packets import LEAST_MTU, MOST_MTU, PacketEntry
+from tunnelcc.catalog.packets import LEAST_MTU, MOST_MTU
 from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.path import Path
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt
@@ -113,25 +113,15 @@ class Tunnel(Model):
 
     @model_validator(mode="after")
     def _check(self) -> Tunnel:
-        entry = catalog.load(self.name)
-        for key in type(self).model_fields:
-            value = getattr(self, key)
-            if key != "name" and value not in (None, ()) and key not in entry.OVERRIDES:
-                expected = f"no value with {entry.name}, whose keys are " + ", ".join(
-                    entry.OVERRIDES
-                )
-                raise ConfigError(Problem(key, self._write()[key], expected))
-        if isinstance(entry, PacketEntry):
-            entry.layers(self.mode)
-        if isinstance(entry, catalog.RelayEntry) and entry.mux is None:
-            expected = f"no value with {entry.name}, which has a carrier for each flow"
-            if self.stream_window is not None:
-                raise ConfigError(Problem("stream_window", self.stream_window, expected))
-            if self.carriers not in (None, "flow"):
-                raise ConfigError(Problem("carriers", self.carriers, expected))
+        self.entry.check(self._changes())
         if self.relays and self.chain:
             raise ConfigError(Problem("relays", self.relays, "no value beside chain"))
         return self
+
+    @property
+    def entry(self) -> catalog.Entry:
+        """The catalogue's entry."""
+        return catalog.load(self.name)
 
     def paths(self, path: Path) -> tuple[Path, ...]:
         """Return what lies between the ends of each carrier, in order from the client."""
@@ -142,7 +132,12 @@ class Tunnel(Model):
 
     @model_serializer
     def _write(self) -> Any:
-        table: dict[str, Any] = {"name": self.name}
+        changes = self._changes()
+        return {"name": self.name, **changes} if changes else self.name
+
+    def _changes(self) -> dict[str, Any]:
+        """Return the keys that differ from the entry, as in TOML."""
+        table: dict[str, Any] = {}
         if self.cc is not None:
             table["cc"] = self.cc.model_dump()
         for key in type(self).model_fields:
@@ -150,7 +145,7 @@ class Tunnel(Model):
                 table[key] = getattr(self, key)
         if self.chain:
             table["chain"] = [hop.table() for hop in self.chain]
-        return table if len(table) > 1 else self.name
+        return table
 
 
 def _check_tunnel(key: str, name: object) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from tunnelcc.catalog import RelayEntry
-from tunnelcc.catalog.cited import Entry
+from tunnelcc.catalog.entry import Entry
 from tunnelcc.catalog.layers import PacketLayer, Surroundings, wrap
 from tunnelcc.catalog.packets import MOST_MTU, PacketEntry
 from tunnelcc.catalog.relay import Layer
@@ -70,17 +70,9 @@ def overview(entry: Entry, mode: str | None = None) -> Overview:
 
 
 def _relay(entry: RelayEntry) -> Overview:
-    handshake = 1 + sum(1 for turn in entry.handshake if turn.server)
-    stream = 1 if entry.mux is not None and entry.mux.frames.accept else 0
-    if entry.mux is None:
-        round_trips = {"each flow": handshake}
-    else:
-        round_trips = {"the first flow": handshake + stream, "later ones": stream}
-        if entry.carrier.early:
-            round_trips = {"the tunnel, before any flow": handshake, "each flow": stream}
     return Overview(
         _relay_stack(entry),
-        round_trips,
+        entry.round_trips(),
         {
             size: (_relay_bytes(entry, size, True), _relay_bytes(entry, size, False))
             for size in WRITE_SIZES
@@ -175,7 +167,7 @@ def _packets(entry: PacketEntry, mode: str) -> Overview:
         layers += _transport(_MSS)
     return Overview(
         tuple(layers),
-        _packets_round_trips(entry),
+        entry.round_trips(),
         {
             size: (
                 _packets_bytes(entry, mode, size, mss, True),
@@ -186,19 +178,6 @@ def _packets(entry: PacketEntry, mode: str) -> Overview:
         mode,
         tuple(entry.modes),
     )
-
-
-def _packets_round_trips(entry: PacketEntry) -> dict[str, int]:
-    simulated, flow = 0, 1
-    if isinstance(entry, StreamEntry):
-        simulated = 1 + sum(1 for turn in entry.handshake if turn.server)
-        # Nagle's rule: the first data wait for the ACK of what carries the flow's own ACK.
-        flow += not entry.carrier.nodelay
-    before = simulated if entry.setup is None else entry.setup.round_trips
-    round_trips = {"the tunnel, before any flow": before} if before else {}
-    if before != simulated:
-        round_trips["of these simulated"] = simulated
-    return {**round_trips, "each flow": flow}
 
 
 def _adds(layers: Sequence[PacketLayer], mss: int, around: Surroundings) -> str:

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What entries of every kind tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from tunnelcc.catalog.cited import Prose
+from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.schema import Model
+
+
+class Entry(Model):
+    """A tunnel of the catalogue."""
+
+    #: Keys of an experiment's tunnel that override the entry.
+    OVERRIDES: ClassVar[tuple[str, ...]] = ()
+    #: Whether TCP connections of the tunnel's own cross the path, in place of the flows'.
+    HAS_CARRIERS: ClassVar[bool] = True
+    #: Whether all flows are in one connection, and so have one path.
+    HAS_ONE_PATH: ClassVar[bool] = False
+    #: Whether what it costs the CPU was measured as a whole, switches between threads included.
+    IS_COST_WHOLE: ClassVar[bool] = False
+
+    name: Prose
+    kind: Prose
+    summary: Prose
+    software: Prose
+
+    def check(self, changes: Mapping[str, Any]) -> None:
+        """Raise ConfigError for a key of an experiment's tunnel that the entry does not have."""
+        for key, value in changes.items():
+            if key not in self.OVERRIDES:
+                expected = f"no value with {self.name}, whose keys are " + ", ".join(self.OVERRIDES)
+                raise ConfigError(Problem(key, value, expected))
+
+    def clamped_mss(
+        self,
+        path_mtu: int,
+        mode: str | None = None,
+        mtu: int | None = None,
+        mss: int | None = None,
+    ) -> int | None:
+        """Return the MSS (bytes, without TCP options) of connections through the tunnel.
+
+        None: that of the path. ``mode``, ``mtu`` of the device and ``mss`` of the clamp: else the
+        entry's. Raises ConfigError where no segment fits.
+        """
+        return None
+
+    def path_packets(
+        self,
+        inner: int,
+        path_mtu: int,
+        mode: str | None = None,
+        mtu: int | None = None,
+        payload: str = "random",
+    ) -> list[int]:
+        """Return the IP bytes of what crosses the path for a packet of ``inner`` IP bytes."""
+        return [inner]
+
+    def host_mss(self, mss: int) -> int:
+        """Return the payload (bytes) of the applications' full segments; ``mss``: of the flows."""
+        return mss
+
+    def sharing(self, carriers: str | int | None) -> str | int:
+        """Return who shares a carrier (``tunnel.carriers``), also where that is not given."""
+        return "all"
+
+    def all_operations(self, mode: str | None) -> tuple[str, ...]:
+        """Return what a profile must know the cost of (``tunnelcc.hosts.costs.OPERATIONS``)."""
+        return ()
+
+    def round_trips(self) -> dict[str, int]:
+        """Return what for → round trips before its first byte leaves the client.
+
+        Where not all of the tunnel's own are simulated, also how many are.
+        """
+        return {}
