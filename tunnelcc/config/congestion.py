@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field, model_serializer, model_validator
 
@@ -17,9 +17,10 @@ from tunnelcc.schema.units import UnitError
 class CongestionControl(Model):
     """An algorithm by name, with the parameters that differ from its defaults.
 
-    Written as the name alone or as a table ``{ name = "bbr", probe_rtt_interval = "5s" }``, and
-    shown as one key.
+    Written as the name alone or as a table ``{ name = "bbr", probe_rtt_interval = "5s" }``.
     """
+
+    IS_ONE_KEY: ClassVar[bool] = True
 
     name: str
     parameters: dict[str, float] = Field(default_factory=dict)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from pydantic import model_validator
 
@@ -139,16 +140,8 @@ class Experiment(ExperimentKeys):
         if path.policer is not None and path.policer.burst < packet:
             expected = f"room for one packet, {packet} bytes"
             yield Problem("path.policer.burst", path.policer.burst, expected)
-        if path.queue.name == "red":
-            least, most = (
-                derived.queue_bytes(self, path.queue.value(key))
-                for key in ("min_threshold", "max_threshold")
-            )
-            if not 0 < least < most:
-                expected = f"less than max_threshold, {path.queue.value('max_threshold')}"
-                yield Problem(
-                    "path.queue.min_threshold", str(path.queue.value("min_threshold")), expected
-                )
+        for problem in path.queue.problems(partial(derived.queue_bytes, self)):
+            yield problem.below("path.queue")
 
 
 def _too_small(

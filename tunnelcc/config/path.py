@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from tunnelcc.catalog.packets import LEAST_MTU, MOST_MTU
-from tunnelcc.config.queue import Queue
+from tunnelcc.config.queue import DropTail, Queue
 from tunnelcc.config.traces import TRACE, RateTrace, parse_trace
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt, Switch, Timer
 from tunnelcc.errors import ConfigError, Problem
@@ -83,8 +83,7 @@ class Path(Model):
         "1bdp = rate * rtt",
     )
     queue: Queue = Field(
-        default_factory=lambda: Queue(name="drop-tail"),
-        description="queue discipline before the bottleneck",
+        default_factory=DropTail, description="queue discipline before the bottleneck"
     )
     reverse_rate: LinkRate | None = Field(
         None, description="rate in the direction of the ACKs; not given: not limited"
@@ -178,6 +177,6 @@ class Path(Model):
         if self.gilbert_elliott is not None and self.loss > 0:
             loss = format_probability(self.loss)
             yield Problem("loss", loss, "no independent loss with gilbert_elliott")
-        if self.ecn_threshold is not None and self.queue.name != "drop-tail":
+        if self.ecn_threshold is not None and not isinstance(self.queue, DropTail):
             expected = f"no threshold with {self.queue.name}, which marks by itself"
             yield Problem("ecn_threshold", str(self.ecn_threshold), expected)

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
-from tunnelcc.schema.kinds import Kind
-from tunnelcc.schema.model import Model, models_in
+from tunnelcc.schema.kinds import Kind, choice
+from tunnelcc.schema.model import Model, models_in, tag_of
 
 
 @dataclass(frozen=True)
@@ -25,22 +26,47 @@ class KeyInfo:
 
 
 def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[KeyInfo]:
-    """Yield every key of ``model`` and of the models in it, in order of declaration."""
+    """Yield every key of ``model`` and of the models in it, in order of declaration.
+
+    Of a union of models, the key that tells which is meant, and then those of each.
+    """
     for name, field in model.model_fields.items():
         key = f"{prefix}{name}"
-        inner = next(iter(models_in(field.annotation)), None)
-        doc = field.description or ""
-        if inner is None or "shown as one key" in (inner.__doc__ or ""):
-            kinds = [item for item in field.metadata if isinstance(item, Kind)]
-            kind = kinds[0] if kinds else next(_kinds_in(field.annotation), None)
-            default = None if field.is_required() else field.get_default(call_default_factory=True)
-            if isinstance(default, Model):
-                default = default.model_dump()
-            elif kind is not None and default is not None:
-                default = kind.format(default)
-            yield KeyInfo(key, default, kind.expected if kind else "a name", doc, kind)
+        models = list(models_in(field.annotation))
+        if len(models) > 1:
+            yield from _of_union(models, field, key)
+        elif models and not getattr(models[0], "IS_ONE_KEY", False):
+            yield from keys_of(models[0], f"{key}.")
         else:
-            yield from keys_of(inner, key + ".")
+            yield _key(key, field)
+
+
+def _key(key: str, field: FieldInfo) -> KeyInfo:
+    kinds = [item for item in field.metadata if isinstance(item, Kind)]
+    kind = kinds[0] if kinds else next(_kinds_in(field.annotation), None)
+    default = _default(field)
+    if isinstance(default, Model):
+        default = default.model_dump()
+    elif kind is not None and default is not None:
+        default = kind.format(default)
+    expected = kind.expected if kind else "a name"
+    return KeyInfo(key, default, expected, field.description or "", kind)
+
+
+def _of_union(models: Sequence[type[BaseModel]], field: FieldInfo, key: str) -> Iterator[KeyInfo]:
+    tag, _ = tag_of(models[0])
+    kind = choice(*(tag_of(it)[1] for it in models))
+    default = getattr(_default(field), tag, None)
+    doc = next(filter(None, (it.model_fields[tag].description for it in models)), "")
+    yield KeyInfo(f"{key}.{tag}", default, kind.expected, doc, kind)
+    for model in models:
+        for info in keys_of(model, f"{key}."):
+            if info.key != f"{key}.{tag}":
+                yield replace(info, doc=f"{tag_of(model)[1]}: {info.doc}")
+
+
+def _default(field: FieldInfo) -> object:
+    return None if field.is_required() else field.get_default(call_default_factory=True)
 
 
 def _kinds_in(annotation: object) -> Iterator[Kind]:

@@ -8,9 +8,10 @@ what was expected and the nearest valid name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, get_args
+from typing import Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.schema.units import UnitError
@@ -20,6 +21,8 @@ class Model(BaseModel):
     """A group of keys: immutable, and an error for every key it does not have."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    #: Whether lists of keys show it as one, whatever keys it has.
+    IS_ONE_KEY: ClassVar[bool] = False
 
     def __init__(self, **data: Any) -> None:
         try:
@@ -48,34 +51,40 @@ def config_error(model: type[BaseModel], error: ValidationError) -> ConfigError:
     """Return what pydantic complains of, in the words of tunnelcc."""
     problems: list[Problem] = []
     for details in error.errors():
-        path = [str(part) for part in details["loc"]]
         cause = details.get("ctx", {}).get("error")
         if isinstance(cause, ConfigError):
+            path, _ = _at(model, details["loc"])
             problems += [problem.below(".".join(path)) for problem in cause.problems]
             continue
         if details["type"] == "too_short" and details["input"]:
             continue  # elements that were refused count as missing, and are told of themselves
-        problems.append(_problem(model, details["type"], path, details["input"], cause))
+        problems.append(_problem(model, details, cause))
     return ConfigError(*problems)
 
 
-def _problem(
-    model: type[BaseModel], type_: str, path: Sequence[str], value: object, cause: object
-) -> Problem:
+def _problem(model: type[BaseModel], details: ErrorDetails, cause: object) -> Problem:
+    (path, models), value, type_ = _at(model, details["loc"]), details["input"], details["type"]
     key = ".".join(path) or "experiment"
     if isinstance(cause, UnitError):
         return Problem(key, value, cause.expected, cause.hint)
     if type_ == "extra_forbidden":
-        parent = _model_at(model, path[:-1]) or model
-        names = list(parent.model_fields)
+        _, parents = _at(model, details["loc"][:-1])
+        names = _names(parents or [model])
         expected = "one of the keys " + ", ".join(names)
         hint = f"unknown key, {nearest(path[-1], names)}".rstrip(", ")
         return Problem(key, MISSING if _holds_tables(value) else value, expected, hint)
+    if type_ in ("union_tag_invalid", "union_tag_not_found"):
+        tags = [tag_of(it)[1] for it in models]
+        tag = tag_of(models[0])[0]
+        given = value.get(tag, MISSING) if isinstance(value, dict) else value
+        hint = nearest(given, tags) if isinstance(given, str) else ""
+        expected = "one of " + ", ".join(map(repr, tags))
+        return Problem(f"{key}.{tag}", given, expected, hint)
     if type_ == "missing":
         return Problem(key, MISSING, "a value")
     if type_ in ("model_type", "dict_type", "model_attributes_type"):
-        inner = _model_at(model, path) or model
-        return Problem(key, value, "a table with the keys " + ", ".join(inner.model_fields))
+        names = _names(models or [model])
+        return Problem(key, value, "a table with the keys " + ", ".join(names))
     if type_ == "too_short":
         return Problem(key, value, "a list of at least one")
     if type_.startswith(("tuple", "list")):
@@ -90,17 +99,37 @@ def _holds_tables(value: object) -> bool:
     return isinstance(value, (dict, BaseModel))
 
 
-def _model_at(model: type[BaseModel], path: Sequence[str]) -> type[BaseModel] | None:
-    """Return the model that the key at ``path`` holds."""
-    for part in path:
-        if part.isdigit():
-            continue
-        field = model.model_fields.get(part)
-        inner = next(iter(models_in(field.annotation)), None) if field else None
-        if inner is None:
-            return None
-        model = inner
-    return model
+def _at(
+    model: type[BaseModel], location: Sequence[str | int]
+) -> tuple[list[str], list[type[BaseModel]]]:
+    """Return the path of the key at pydantic's ``location``, and the models that it may hold.
+
+    Of a union, pydantic's location tells which of its models was meant, which is no part of a key.
+    """
+    path: list[str] = []
+    models = [model]
+    for part in location:
+        if isinstance(part, int):
+            path.append(str(part))
+        elif len(models) > 1 and (meant := [it for it in models if tag_of(it)[1] == part]):
+            models = meant
+        else:
+            path.append(part)
+            field = models[0].model_fields.get(part) if models else None
+            models = list(models_in(field.annotation)) if field else []
+    return path, models
+
+
+def _names(models: Sequence[type[BaseModel]]) -> list[str]:
+    return list(dict.fromkeys(name for model in models for name in model.model_fields))
+
+
+def tag_of(model: type[BaseModel]) -> tuple[str, str]:
+    """Return the key that tells this model from the others of a union, and its value."""
+    for name, field in model.model_fields.items():
+        if get_origin(field.annotation) is Literal:
+            return name, get_args(field.annotation)[0]
+    raise AssertionError(f"{model.__name__} has no key that tells it from others")
 
 
 def models_in(annotation: object) -> Iterator[type[BaseModel]]:

@@ -33,7 +33,7 @@ from tunnelcc.config import (
     Path,
     derived,
 )
-from tunnelcc.config.queue import DISCIPLINES
+from tunnelcc.config.queue import DropTail, Red
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
@@ -159,18 +159,18 @@ def _queue(experiment: Experiment) -> Spec:
     path, tcp = experiment.path, experiment.tcp
     queue = path.queue
     spec: Spec = {"kind": queue.name}
-    if queue.name == "drop-tail":
+    if isinstance(queue, DropTail):
         threshold = path.ecn_threshold
         spec["ecn_threshold"] = derived.queue_bytes(experiment, threshold) if threshold else 0
         return spec
-    for name in DISCIPLINES[queue.name]:
-        value = queue.value(name)
+    for name, value in queue:
         if name in ("target", "interval", "burst"):
-            value = nanoseconds(value)
+            spec[name] = nanoseconds(value)
         elif name in ("min_threshold", "max_threshold"):
-            value = derived.queue_bytes(experiment, value)
-        spec[name] = value
-    if queue.name == "red":
+            spec[name] = derived.queue_bytes(experiment, value)
+        elif name != "name":
+            spec[name] = value
+    if isinstance(queue, Red):
         packet = tcp.mss + tcp.header_bytes
         spec["mean_packet_time"] = nanoseconds(packet * 8 / path.rate) or 1
     return spec
