@@ -52,7 +52,7 @@ def test_every_entry_is_valid_and_sourced(name):
 
 @pytest.mark.parametrize(("name", "direction"), MESSAGE_WRITES)
 def test_messages_are_written_as_captured(name, direction):
-    layers = [spec.layer_spec(layer) for layer in getattr(catalog.load(name), direction)]
+    layers = getattr(catalog.load(name), direction)
     writes = spec.layer_wire_bytes(layers, 32768, 2**20)
     assert writes == MESSAGE_WRITES[name, direction]
     ratio = sum(writes) / 32768 * 1500 / 1448
@@ -61,8 +61,8 @@ def test_messages_are_written_as_captured(name, direction):
 
 def test_small_frames_have_small_headers():
     # Relay request 11 and iperf3's cookie 37: 6 + 48 bytes captured; 7 for one byte downwards.
-    up = [spec.layer_spec(layer) for layer in catalog.load("gost-relay-ws").to_server]
-    down = [spec.layer_spec(layer) for layer in catalog.load("gost-relay-ws").to_client]
+    up = catalog.load("gost-relay-ws").to_server
+    down = catalog.load("gost-relay-ws").to_client
     assert spec.layer_wire_bytes(up, 11 + 37) == [54]
     assert spec.layer_wire_bytes(down, 4 + 1) == [7]
 
@@ -153,6 +153,8 @@ PLAIN = 'layers = ["ethernet", "udp", "ipv4"]'
         (WSS, "ramp_bytes = 1186", "ramp_bytes = 1", "tunnel.to_server.1.ramp_bytes"),
         (WSS, "ramp_until = 131072", "ramp_until = 0", "tunnel.to_server.1.ramp_bytes"),
         (WSS, "max_payload = 16384", "max_payload = 1", "tunnel.to_server.1.max_payload"),
+        (WSS, "overhead = 22\n", "", "tunnel.to_server.1.overhead"),
+        (ETHUDP, "mtu = 1500", "mtu = 15000", "tunnel.device.mtu"),
         (WSS, "bytes = 32768", "bytes = 2147483647", "tunnel.copy_buffer.bytes"),
         (ETHUDP, PLAIN, 'layers = ["lz4", "lz4", "udp", "ipv4"]', "modes.plain.layers.1"),
         (ETHUDP, PLAIN, 'layers = ["ipv4", "lz4"]', "modes.plain.layers.1"),

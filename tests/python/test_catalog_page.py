@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import get_args
 
 import pytest
 
 import tunnelcc as tc
 from helpers import tables
 from tunnelcc import catalog
-from tunnelcc.catalog.layers import LAYERS, PacketLayer
+from tunnelcc.catalog.layers import LAYERS, STREAM_LAYERS, PacketLayer
 from tunnelcc.schema import KeyInfo, Model, keys_of, models_in
 
 PAGE = (catalog.DIRECTORY.parent / "README.md").read_text()
@@ -23,7 +24,8 @@ TOLD = ("name", "kind", "label", "source")
 def _infos(model: type[Model], prefix: str = "") -> Iterator[KeyInfo]:
     for info in keys_of(model, prefix):
         first = info.key.removeprefix(prefix).partition(".")[0]
-        if info.key.rpartition(".")[2] not in TOLD and first != "modes":
+        is_of_layer = first in ("to_server", "to_client") and not info.key.endswith(".layer")
+        if info.key.rpartition(".")[2] not in TOLD and first != "modes" and not is_of_layer:
             yield info
 
 
@@ -71,16 +73,31 @@ def test_every_key_is_on_the_page_and_no_other():
         assert row["meaning"]
 
 
+def _check_layer(row: dict[str, str], layer: type[Model]) -> None:
+    infos = [info for info in keys_of(layer) if info.key not in ("layer", "label", "source")]
+    expected = (_facts(f"`{info.key}` {info.expected}") for info in infos)
+    assert _facts(row["parameters"]) >= set().union(*expected)
+    assert all(_default(info) in row["parameters"] for info in infos)
+
+
 def test_every_layer_is_on_the_page_and_no_other():
-    (rows,) = [table for table in tables(PAGE) if "layer" in table[0]]
+    (rows,) = [table for table in tables(PAGE) if "where" in table[0]]
     assert sorted(row["layer"].strip("`") for row in rows) == sorted(LAYERS)
     for row in rows:
         layer: type[PacketLayer] = LAYERS[row["layer"].strip("`")]
-        infos = list(keys_of(layer))
-        expected = (_facts(f"`{info.key}` {info.expected}") for info in infos)
-        assert _facts(row["parameters"]) >= set().union(*expected)
-        assert all(_default(info) in row["parameters"] for info in infos)
+        _check_layer(row, layer)
         assert row["where"] == layer.place.value
+
+
+def test_every_layer_of_streams_is_on_the_page_and_no_other():
+    (rows,) = [table for table in tables(PAGE) if {"layer", "meaning"} <= table[0].keys()]
+    layers = {get_args(it.model_fields["layer"].annotation)[0]: it for it in STREAM_LAYERS}
+    own = {name: layer for name, layer in layers.items() if name not in LAYERS}
+    assert sorted(row["layer"].strip("`") for row in rows) == sorted(own)
+    for row in rows:
+        _check_layer(row, own[row["layer"].strip("`")])
+    section = PAGE.partition("## Layers of streams")[2].partition("\n## ")[0]
+    assert all(f"`{name}`" in section for name in layers)
 
 
 def test_every_label_is_on_the_page():

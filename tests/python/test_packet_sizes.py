@@ -219,13 +219,13 @@ def test_ssh_tun_by_its_protocol():
     # Length 4; padding's length 1, message 13 + 1500 and at least 4 of padding, to 8; tag 16.
     entry = catalog.load("ssh-tun")
     (message,) = entry.outer(1500, PATH_MTU)
-    layers = [spec.layer_spec(layer) for layer in entry.to_server]
+    layers = entry.to_server
     assert spec.layer_wire_bytes(layers, message) == [4 + 1520 + 16]
 
 
 def test_gost_tun_writes_a_packet_as_two_messages():
     entry = catalog.load("gost-tun-wss")
-    layers = [spec.layer_spec(layer) for layer in entry.to_server]
+    layers = entry.to_server
     sizes = [spec.layer_wire_bytes(layers, size, 2**20) for size in entry.outer(1420, 1500)]
     # WebSocket's header with a mask has 6 or 8 bytes, a TLS record 22.
     assert sizes == [[2 + 6 + 22], [1420 + 8 + 22]]

@@ -36,6 +36,8 @@ def _parse_operations(value: object) -> tuple[str, ...]:
 LEAST_MTU = 576
 MOST_MTU = 65535
 ETHERNET_MTU = 1500
+#: Jumbo frames of Ethernet: more is a slip of the pen, though Linux takes up to 65535.
+MOST_DEVICE_MTU = 9000
 Mtu = Annotated[int, whole(LEAST_MTU, MOST_MTU)]
 LEAST_MSS = 128
 Mss = Annotated[int, whole(LEAST_MSS, MOST_MTU - PLAIN_HEADERS)]
@@ -47,7 +49,7 @@ class Device(Cited):
     """The tunnel's network interface, and how many packets wait at it for the program."""
 
     device: Annotated[str, choice("tun", "tap", "kernel")]
-    mtu: Mtu | None = None  # else the path's
+    mtu: Annotated[int, whole(LEAST_MTU, MOST_DEVICE_MTU)] | None = None  # else the path's
     queue: QueuePackets  # 0: no limit
 
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from tunnelcc.catalog.cited import Bytes, Cited, Prose, Size
 from tunnelcc.catalog.entry import Entry
+from tunnelcc.catalog.layers import StreamLayers
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.schema import SWITCH, Kind, Model, choice, size, time, whole
+from tunnelcc.schema import SWITCH, Kind, Model, size, time, whole
 from tunnelcc.schema.units import UnitError
 
 
@@ -53,53 +54,6 @@ class Turn(Cited):
 
     client: Writes
     server: Writes = ()
-
-
-# RFC 8449, section 4: no peer may ask for smaller records.
-_LEAST_PAYLOAD = 64
-_LEAST: dict[str, dict[str, int]] = {
-    "websocket": {},
-    "tls": {"max_payload": _LEAST_PAYLOAD},
-    "ssh": {"block": 8},
-}
-
-
-class Layer(Cited):
-    """One encapsulation of the carrier's byte stream."""
-
-    layer: Annotated[str, choice("websocket", "tls", "ssh")]
-    max_payload: LayerSize = 0  # bytes; 0: one frame per message
-    block: LayerSize = 0  # bytes to a multiple of which a packet is padded
-    masked: Annotated[bool, SWITCH] = False
-    first_write: LayerSize = 0  # bytes of a frame handed down in a write of their own; 0: none
-    overhead: LayerSize = 0  # bytes per record
-    ramp_bytes: LayerSize = 0  # the k-th record carries at most k times as much …
-    ramp_until: LayerSize = 0  # … until so many bytes were sent
-    records_before: LayerSize = 0  # records that the handshake has sent already
-
-    @model_validator(mode="after")
-    def _check(self) -> Layer:
-        known = {
-            "websocket": ("max_payload", "masked", "first_write"),
-            "tls": ("max_payload", "overhead", "ramp_bytes", "ramp_until", "records_before"),
-            "ssh": ("block", "overhead"),
-        }[self.layer]
-        for key in set(type(self).model_fields) - {"layer", "label", "source", *known}:
-            if getattr(self, key):
-                raise ConfigError(
-                    Problem(key, getattr(self, key), f"no value in a {self.layer} layer")
-                )
-        for key, least in _LEAST[self.layer].items():
-            if getattr(self, key) < least:
-                raise ConfigError(Problem(key, getattr(self, key), f"at least {least}"))
-        for key in ("max_payload", "first_write", "ramp_bytes"):
-            if 0 < getattr(self, key) < _LEAST_PAYLOAD:
-                expected = f"0 or at least {_LEAST_PAYLOAD}"
-                raise ConfigError(Problem(key, getattr(self, key), expected))
-        if (self.ramp_bytes > 0) != (self.ramp_until > 0):
-            expected = "a value if ramp_until has one, and else none"
-            raise ConfigError(Problem("ramp_bytes", self.ramp_bytes, expected))
-        return self
 
 
 class Carrier(Cited):
@@ -228,8 +182,8 @@ class RelayEntry(Entry):
     request: Bytes
     response: Bytes
     copy_buffer: Bytes
-    to_server: tuple[Layer, ...] = Field(())
-    to_client: tuple[Layer, ...] = Field(())
+    to_server: StreamLayers = ()
+    to_client: StreamLayers = ()
     mux: Mux | None = None
     loopback: Loopback
     cpu: Cpu

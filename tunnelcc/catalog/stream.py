@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from pydantic import Field
-
 from tunnelcc.catalog.cited import Cited
-from tunnelcc.catalog.layers import Place
+from tunnelcc.catalog.layers import Place, StreamLayers
 from tunnelcc.catalog.packets import PacketEntry
-from tunnelcc.catalog.relay import Layer, Turn
+from tunnelcc.catalog.relay import Turn
 from tunnelcc.schema import SWITCH
 
 
@@ -30,8 +28,8 @@ class StreamEntry(PacketEntry):
 
     carrier: StreamCarrier
     handshake: tuple[Turn, ...] = ()
-    to_server: tuple[Layer, ...] = Field(())
-    to_client: tuple[Layer, ...] = Field(())
+    to_server: StreamLayers = ()
+    to_client: StreamLayers = ()
 
     def round_trips(self) -> dict[str, int]:
         """Return those of the carrier's set-up, and of the flow through it."""

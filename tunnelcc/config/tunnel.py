@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_serializer, model_validator
 
 from tunnelcc import catalog
-from tunnelcc.catalog.packets import LEAST_MTU, MOST_MTU
+from tunnelcc.catalog.packets import LEAST_MTU, MOST_DEVICE_MTU, MOST_MTU
 from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.path import Path
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt
@@ -63,7 +63,7 @@ class Tunnel(Model):
     mode: Annotated[str, TEXT] | None = Field(
         None, description="how a tunnel of packets is run, such as its cipher, else the entry's"
     )
-    mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] | None = Field(
+    mtu: Annotated[int, whole(LEAST_MTU, MOST_DEVICE_MTU)] | None = Field(
         None,
         description="largest packet (IP bytes) that a tunnel's device takes, else the entry's",
     )

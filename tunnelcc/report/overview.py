@@ -9,9 +9,8 @@ from itertools import zip_longest
 
 from tunnelcc.catalog import RelayEntry
 from tunnelcc.catalog.entry import Entry
-from tunnelcc.catalog.layers import PacketLayer, Surroundings, wrap
+from tunnelcc.catalog.layers import PacketLayer, StreamLayer, Surroundings, wrap
 from tunnelcc.catalog.packets import MOST_MTU, PacketEntry
-from tunnelcc.catalog.relay import Layer
 from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.errors import ConfigError, Problem
 
@@ -101,8 +100,14 @@ def _relay_stack(entry: RelayEntry) -> tuple[StackLayer, ...]:
             )
         )
     for up, down in zip_longest(entry.to_server, entry.to_client):
-        layers.append(StackLayer(_NAMES[(up or down).layer], _says(up), _says(down)))
+        layers.append(_stream_layer(up, down))
     return (*layers, *_transport(_MSS))
+
+
+def _stream_layer(up: StreamLayer | None, down: StreamLayer | None) -> StackLayer:
+    """``up``, ``down``: in the direction to the server, and to the client; not both are None."""
+    title = next(layer.title for layer in (up, down) if layer)
+    return StackLayer(title, *(layer.adds() if layer else "–" for layer in (up, down)))
 
 
 def _same(name: str, text: str) -> tuple[StackLayer]:
@@ -113,26 +118,11 @@ def _transport(mss: int) -> tuple[StackLayer, ...]:
     return *_same("TCP", f"32 B a segment of ≤ {mss} B"), *_same("IPv4", "20 B")
 
 
-_NAMES = {"websocket": "WebSocket", "tls": "TLS 1.3", "ssh": "SSH packets"}
-
-
-def _says(layer: Layer | None) -> str:
-    if layer is None:
-        return "–"
-    if layer.layer == "websocket":
-        header = "6, 8 or 14 B, masked," if layer.masked else "2, 4 or 10 B"
-        limit = f"≤ {layer.max_payload} B" if layer.max_payload else "any size"
-        return f"{header} a frame of {limit}"
-    if layer.layer == "tls":
-        return f"{layer.overhead} B a record of ≤ {layer.max_payload} B"
-    return f"4 B, padding to {layer.block} B and a tag of {layer.overhead} B a packet"
-
-
 def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
     """IP bytes per application byte of a write whose pieces each leave at once (TCP_NODELAY)."""
-    from tunnelcc.simulation.spec import layer_spec, layer_wire_bytes
+    from tunnelcc.simulation.spec import layer_wire_bytes
 
-    layers = [layer_spec(layer) for layer in (entry.to_server if is_up else entry.to_client)]
+    layers = entry.to_server if is_up else entry.to_client
     header, most = 0, entry.copy_buffer.bytes
     if entry.mux is not None:
         header = entry.mux.frames.header
@@ -163,7 +153,7 @@ def _packets(entry: PacketEntry, mode: str) -> Overview:
     ]
     if isinstance(entry, StreamEntry):
         for up, down in zip_longest(entry.to_server, entry.to_client):
-            layers.append(StackLayer(_NAMES[(up or down).layer], _says(up), _says(down)))
+            layers.append(_stream_layer(up, down))
         layers += _transport(_MSS)
     return Overview(
         tuple(layers),
@@ -197,8 +187,8 @@ def _packets_bytes(entry: PacketEntry, mode: str, size: int, mss: int, is_up: bo
     writes = [write for piece in pieces for write in entry.outer(piece + _HEADERS, _PATH_MTU, mode)]
     if not isinstance(entry, StreamEntry):
         return sum(writes) / size
-    from tunnelcc.simulation.spec import layer_spec, layer_wire_bytes
+    from tunnelcc.simulation.spec import layer_wire_bytes
 
-    layers = [layer_spec(layer) for layer in (entry.to_server if is_up else entry.to_client)]
+    layers = entry.to_server if is_up else entry.to_client
     sent = [outer for write in writes for outer in layer_wire_bytes(layers, write, _STEADY)]
     return float(sum(outer + _HEADERS * -(-outer // _MSS) for outer in sent)) / size

@@ -68,12 +68,14 @@ def quantity(
     return Kind(parse_bounded, format_, expected, unit)
 
 
-def whole(least: int, most: int) -> Kind:
-    """Return the Kind of whole numbers from ``least`` to ``most``."""
-    expected = f"a whole number from {least} to {most}"
+def whole(least: int, most: int, at_zero: bool = False) -> Kind:
+    """Return the Kind of whole numbers from ``least`` to ``most``. ``at_zero``: or 0."""
+    expected = f"{'0, or ' if at_zero else ''}a whole number from {least} to {most}"
 
     def parse(value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise UnitError(expected)
+        if not (least <= value <= most or (at_zero and value == 0)):
             raise UnitError(expected)
         return value
 

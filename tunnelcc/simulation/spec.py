@@ -25,6 +25,7 @@ from tunnelcc.catalog import (
     relay,
     stream,
 )
+from tunnelcc.catalog.layers import StreamLayer
 from tunnelcc.config import (
     CongestionControl,
     Experiment,
@@ -313,8 +314,8 @@ def _relay(experiment: Experiment, entry: RelayEntry) -> Spec:
         "confirms": entry.carrier.confirms,
         "request_bytes": entry.request.bytes,
         "response_bytes": entry.response.bytes,
-        "to_server": [layer_spec(layer) for layer in entry.to_server],
-        "to_client": [layer_spec(layer) for layer in entry.to_client],
+        "to_server": [layer.spec() for layer in entry.to_server],
+        "to_client": [layer.spec() for layer in entry.to_client],
         "cost_to_server": _relay_cost(experiment, entry, is_up=True),
         "cost_to_client": _relay_cost(experiment, entry, is_up=False),
         "app_tcp": _loopback_tcp(experiment, loopback.link, client),
@@ -372,8 +373,8 @@ def _stream_tunnel(experiment: Experiment, entry: StreamEntry) -> Spec:
         "end": _tunnel_end(experiment, entry),
         "writes": _sizes(experiment, entry),
         "handshake": [_turn(turn) for turn in entry.handshake],
-        "to_server": [layer_spec(layer) for layer in entry.to_server],
-        "to_client": [layer_spec(layer) for layer in entry.to_client],
+        "to_server": [layer.spec() for layer in entry.to_server],
+        "to_client": [layer.spec() for layer in entry.to_client],
         "carrier_tcp": carrier_tcp,
         "carrier_cc": _congestion(experiment.tunnel.cc or experiment.flows[0].cc),
     }
@@ -406,26 +407,15 @@ def _turn(turn: relay.Turn) -> Spec:
     return {"client": list(turn.client), "server": list(turn.server)}
 
 
-#: Members of the layers' specifications.
-_LAYER_MEMBERS = {
-    "websocket": ("max_payload", "masked", "first_write"),
-    "tls": ("max_payload", "overhead", "ramp_bytes", "ramp_until", "records_before"),
-    "ssh": ("block", "overhead"),
-}
-
-
-def layer_spec(layer: relay.Layer) -> Spec:
-    """Return the specification of a catalogue layer."""
-    members = _LAYER_MEMBERS[layer.layer]
-    return {"kind": layer.layer, **{name: getattr(layer, name) for name in members}}
-
-
-def layer_wire_bytes(layers: Sequence[Spec], message: int, already_sent: int = 0) -> list[int]:
+def layer_wire_bytes(
+    layers: Sequence[StreamLayer], message: int, already_sent: int = 0
+) -> list[int]:
     """Return the writes (bytes) that a message becomes in ``layers``, innermost first.
 
     ``already_sent``: bytes that have gone through them before.
     """
-    writes: list[int] = core.load().layer_wire_bytes(spec_text(layers), message, already_sent)
+    text = spec_text([layer.spec() for layer in layers])
+    writes: list[int] = core.load().layer_wire_bytes(text, message, already_sent)
     return writes
 
 
@@ -454,7 +444,7 @@ def full_message(entry: RelayEntry, is_up: bool) -> list[int]:
     if entry.mux is not None:
         windows = entry.mux.to_server if is_up else entry.mux.to_client
         payload = entry.mux.frames.header + min(payload, windows.max_frame)
-    layers = [layer_spec(layer) for layer in (entry.to_server if is_up else entry.to_client)]
+    layers = entry.to_server if is_up else entry.to_client
     return layer_wire_bytes(layers, payload, _STEADY)
 
 

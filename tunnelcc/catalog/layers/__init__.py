@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Union
+
+from pydantic import Field
 
 from tunnelcc import payloads
 from tunnelcc.catalog.layers.aead import Aead
@@ -22,17 +24,31 @@ from tunnelcc.catalog.layers.gost import GostDatagram
 from tunnelcc.catalog.layers.header import Header
 from tunnelcc.catalog.layers.hmac import Hmac
 from tunnelcc.catalog.layers.ipv4 import Ipv4
-from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
+from tunnelcc.catalog.layers.layer import FramedLayer, PacketLayer, Place, Surroundings
 from tunnelcc.catalog.layers.openvpn import OpenVpn
-from tunnelcc.catalog.layers.ssh import SshTun
+from tunnelcc.catalog.layers.ssh import SshPackets, SshTun
+from tunnelcc.catalog.layers.stream import StreamLayer, in_streams
 from tunnelcc.catalog.layers.tinc import Tinc, TincTcp
+from tunnelcc.catalog.layers.tls import Tls
 from tunnelcc.catalog.layers.udp import Udp
 from tunnelcc.catalog.layers.vtun import Vtun
 from tunnelcc.catalog.layers.vxlan import Vxlan
+from tunnelcc.catalog.layers.websocket import WebSocket
 from tunnelcc.catalog.layers.wireguard import WireGuard
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 
-__all__ = ["LAYERS", "PacketLayer", "Place", "Surroundings", "compression", "read_layer", "wrap"]
+__all__ = [
+    "LAYERS",
+    "STREAM_LAYERS",
+    "PacketLayer",
+    "Place",
+    "StreamLayer",
+    "StreamLayers",
+    "Surroundings",
+    "compression",
+    "read_layer",
+    "wrap",
+]
 
 LAYERS: dict[str, type[PacketLayer]] = {
     layer.name: layer
@@ -41,6 +57,24 @@ LAYERS: dict[str, type[PacketLayer]] = {
         OpenVpn, SshTun, Tinc, TincTcp, Udp, Vtun, Vxlan, WireGuard, Zlib,
     )
 }  # fmt: skip
+
+#: Layers around streams: their own, and those of packets that are frames.
+STREAM_LAYERS: tuple[type[StreamLayer], ...] = (
+    WebSocket,
+    Tls,
+    SshPackets,
+    *(
+        in_streams(layer)
+        for layer in LAYERS.values()
+        if issubclass(layer, FramedLayer) and layer.place in (Place.PACKET, Place.STREAM)
+    ),
+)
+if TYPE_CHECKING:
+    StreamLayers = tuple[StreamLayer, ...]
+else:
+    StreamLayers = tuple[
+        Annotated[Union[STREAM_LAYERS], Field(discriminator="layer")], ...  # noqa: UP007
+    ]
 
 
 def read_layer(value: Any) -> PacketLayer:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.catalog.layers.layer import Frame, FramedLayer
 from tunnelcc.schema import choice, whole
 
 _TAG = 16
 
 
-class Aead(PacketLayer):
+class Aead(FramedLayer):
     """AES-GCM (RFC 5116, section 5) or ChaCha20-Poly1305 (RFC 8439, section 2.8).
 
     Neither pads; both add a tag of 16 bytes. ``nonce``: bytes of the nonce sent with each packet.
@@ -25,6 +25,6 @@ class Aead(PacketLayer):
         """Return the cipher's operation."""
         return (f"{self.cipher}-{'encrypt' if encapsulates else 'decrypt'}",)
 
-    def size(self, inner: int, around: Surroundings) -> int:
-        """Add nonce and tag."""
-        return self.nonce + inner + _TAG
+    def frame(self) -> Frame:
+        """Return nonce and tag."""
+        return Frame(header=self.nonce, trailer=_TAG)

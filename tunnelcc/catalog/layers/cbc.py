@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.catalog.layers.layer import Frame, FramedLayer
 from tunnelcc.schema import SWITCH, choice, whole
 
 _BLOCK = 16
 
 
-class Cbc(PacketLayer):
+class Cbc(FramedLayer):
     """AES-CBC (FIPS 197, NIST SP 800-38A) with the padding of RFC 5652, section 6.3.
 
     1 to 16 bytes of padding fill the last block; programs pad alike in ECB and CFB. ``iv``: bytes
@@ -29,6 +29,6 @@ class Cbc(PacketLayer):
         init = ("cipher-init",) if self.context_per_packet else ()
         return (*init, f"{self.cipher}-cbc-{'encrypt' if encapsulates else 'decrypt'}")
 
-    def size(self, inner: int, around: Surroundings) -> int:
-        """Pad to whole blocks and add the vector."""
-        return self.iv + (inner // _BLOCK + 1) * _BLOCK
+    def frame(self) -> Frame:
+        """Return the vector, and the padding to whole blocks."""
+        return Frame(header=self.iv, padding=1, block=_BLOCK)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
+from tunnelcc.catalog.layers.layer import Frame, FramedLayer, Place
 
 # RFC 4303, section 2: security parameters index 4, sequence number 4.
 _HEADER = 8
@@ -15,7 +15,7 @@ _TRAILER = 2
 _ALIGNMENT = 4
 
 
-class Esp(PacketLayer):
+class Esp(FramedLayer):
     """RFC 4303 with AES-GCM after RFC 4106: header, IV, padding, trailer, check value."""
 
     name = "esp"
@@ -25,7 +25,6 @@ class Esp(PacketLayer):
         """Return the cipher's operation."""
         return (f"aes-256-gcm-{'encrypt' if encapsulates else 'decrypt'}",)
 
-    def size(self, inner: int, around: Surroundings) -> int:
-        """Pad the packet with its trailer to 4 bytes and add the rest."""
-        padded = -(-(inner + _TRAILER) // _ALIGNMENT) * _ALIGNMENT
-        return _HEADER + _IV + padded + _ICV
+    def frame(self) -> Frame:
+        """Return header and vector, the padding with its trailer, and the check value."""
+        return Frame(_HEADER + _IV, padding=_TRAILER, block=_ALIGNMENT, trailer=_ICV)

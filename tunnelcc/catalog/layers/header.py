@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.catalog.layers.layer import Frame, FramedLayer
 from tunnelcc.schema import whole
 
 
-class Header(PacketLayer):
+class Header(FramedLayer):
     """A header or trailer of a number of bytes that the catalogue gives."""
 
     name = "header"
     is_plain = True
     bytes: Annotated[int, whole(1, 65535)]
 
-    def size(self, inner: int, around: Surroundings) -> int:
-        """Add the bytes."""
-        return inner + self.bytes
+    def frame(self) -> Frame:
+        """Return the bytes."""
+        return Frame(header=self.bytes)

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
+from tunnelcc.catalog.layers.layer import Frame, FramedLayer
 from tunnelcc.schema import choice, whole
 
 _BEFORE = {"kept": (), "rekeyed": ("hmac-key",), "new": ("hmac-init",)}
 
 
-class Hmac(PacketLayer):
+class Hmac(FramedLayer):
     """HMAC (RFC 2104), of which ``bytes`` are sent.
 
     ``context``: kept with its key, kept and given the key again for each packet, or new for each.
@@ -27,6 +27,6 @@ class Hmac(PacketLayer):
         """Return the operations, the same at both ends."""
         return (*_BEFORE[self.context], f"hmac-{self.digest}")
 
-    def size(self, inner: int, around: Surroundings) -> int:
-        """Add the code."""
-        return inner + self.bytes
+    def frame(self) -> Frame:
+        """Return the code."""
+        return Frame(trailer=self.bytes)

@@ -65,12 +65,39 @@ class PacketLayer(Model):
         raise AssertionError(f"{self.name} has neither size() nor wrap()")
 
 
-class FixedHeader(PacketLayer):
+@dataclass(frozen=True)
+class Frame:
+    """What is around a payload, in bytes: a header, padding, a trailer."""
+
+    header: int = 0
+    padding: int = 0  # at least so much …
+    block: int = 1  # … up to a multiple of this, payload included
+    trailer: int = 0
+
+    def size(self, payload: int) -> int:
+        """Return the bytes of a frame with ``payload`` bytes in it."""
+        padded = -(-(payload + self.padding) // self.block) * self.block
+        return self.header + padded + self.trailer
+
+
+class FramedLayer(PacketLayer):
+    """A layer that puts everything into one frame, of any size."""
+
+    def frame(self) -> Frame:
+        """Return the form of its frames."""
+        raise AssertionError(f"{self.name} has no frame()")
+
+    def size(self, inner: int, around: Surroundings) -> int:
+        """Return the size of the frame."""
+        return self.frame().size(inner)
+
+
+class FixedHeader(FramedLayer):
     """A header whose size is always the same."""
 
     is_plain = True
     header: ClassVar[int]  #: bytes
 
-    def size(self, inner: int, around: Surroundings) -> int:
-        """Add the header."""
-        return inner + self.header
+    def frame(self) -> Frame:
+        """Return the header."""
+        return Frame(header=self.header)

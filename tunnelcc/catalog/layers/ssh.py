@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Packets in SSH channels."""
+"""SSH's packets, and packets in its channels."""
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar, Literal
+
 from tunnelcc.catalog.layers.layer import FixedHeader, Place
+from tunnelcc.catalog.layers.stream import MOST_PAYLOAD, Bytes, StreamLayer
+from tunnelcc.schema import whole
 
 
 class SshTun(FixedHeader):
@@ -16,3 +20,20 @@ class SshTun(FixedHeader):
     name = "ssh-tun"
     place = Place.STREAM
     header = 13
+
+
+class SshPackets(StreamLayer):
+    """Binary packets (RFC 4253, section 6): padded to ``block`` bytes, with a tag of ``overhead``.
+
+    The padding has 4 bytes at least, and so no block is below 8.
+    """
+
+    title: ClassVar[str] = "SSH packets"
+
+    layer: Literal["ssh"]
+    block: Annotated[int, whole(8, MOST_PAYLOAD)]
+    overhead: Bytes
+
+    def adds(self) -> str:
+        """Return length, padding and tag."""
+        return f"4 B, padding to {self.block} B and a tag of {self.overhead} B a packet"
