@@ -100,7 +100,8 @@ Cubic::GetParameterTable()
           "bool",
           0,
           1,
-          "end slow start by HyStart++ in place of HyStart",
+          "end slow start by HyStart++ in place of HyStart; fixed, as section 4.3 recommends: " +
+              HyStartPlusPlus::DescribeConstants(),
           "RFC 9406; absent from Linux"}},
         {&P::cssGrowthDivisor,
          {"css_growth_divisor",

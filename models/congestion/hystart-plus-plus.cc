@@ -20,6 +20,16 @@ constexpr uint32_t UNPACED_LIMIT = 8; //!< L, segments per ACK; paced senders ha
 
 } // namespace
 
+std::string
+HyStartPlusPlus::DescribeConstants()
+{
+    const auto milliseconds = [](int64_t time) { return std::to_string(time / 1'000'000) + " ms"; };
+    return "MIN_RTT_THRESH " + milliseconds(MIN_RTT_THRESHOLD) + ", MAX_RTT_THRESH " +
+           milliseconds(MAX_RTT_THRESHOLD) + ", MIN_RTT_DIVISOR " +
+           std::to_string(MIN_RTT_DIVISOR) + ", N_RTT_SAMPLE " + std::to_string(RTT_SAMPLES) +
+           ", L " + std::to_string(UNPACED_LIMIT) + " (paced: none)";
+}
+
 void
 HyStartPlusPlus::Reset(const TcpState& state)
 {

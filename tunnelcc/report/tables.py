@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from tunnelcc.hosts.costs import Profile
     from tunnelcc.simulation.result import Result
 
-# What of a parameter's algorithm is fixed: models/congestion/hystart-plus-plus.cc.
-_CONSTANTS = {
-    "hystart_plus_plus": "; fixed, as section 4.3 recommends: MIN_RTT_THRESH 4 ms, "
-    "MAX_RTT_THRESH 16 ms, MIN_RTT_DIVISOR 8, N_RTT_SAMPLE 8, L 8 (paced: none)",
-}
-
 # With more flows than this, a table shows those of each group as one line.
 _MOST_ROWS = 16
 # Where the output is no terminal: wide enough for the tables.
@@ -319,7 +313,7 @@ def print_congestion_control(name: str) -> None:
             "one of " + ", ".join(item.choices) if item.choices else item.unit,
             f"{item.minimum:g}",
             f"{item.maximum:g}",
-            escape(item.doc + _CONSTANTS.get(item.name, "")),
+            escape(item.doc),
             escape(item.source),
         )
     console.print(table)
