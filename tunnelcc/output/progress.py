@@ -10,13 +10,9 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    import rich.progress
+from typing import Any, Protocol
 
 _QUIET_SECONDS = 2.0
-_REFRESH_SECONDS = 0.1
 _LINE_SECONDS = 10.0
 
 
@@ -24,12 +20,10 @@ class Progress:
     """Shows a bar on standard error if that is a terminal, once two seconds have passed."""
 
     def __init__(self, total: float, enabled: bool = True, label: str = "simulating") -> None:
-        self._total = total
-        self._label = label
-        self._enabled = enabled and sys.stderr.isatty()
-        self._started = time.monotonic()
-        self._bar: rich.progress.Progress | None = None
-        self._task: rich.progress.TaskID | None = None
+        self._bar: Any = None
+        if enabled and sys.stderr.isatty():
+            form = f"{label} |{{bar}}| {{percentage:3.0f}} % {{remaining}} left"
+            self._bar = _bar(total, form, delay=_QUIET_SECONDS)
 
     def __enter__(self) -> Progress:
         return self
@@ -41,35 +35,12 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            self._bar.close()
 
     def update(self, done: float) -> None:
         """Show that ``done`` of the total are finished."""
-        if not self._enabled or time.monotonic() - self._started < _QUIET_SECONDS:
-            return
-        if self._bar is None:
-            self._bar = self._make_bar()
-            self._task = self._bar.add_task(self._label, total=self._total, left="")
-            self._bar.start()
-        if self._task is not None:
-            self._bar.update(self._task, completed=done, left=self._left(done))
-
-    def _left(self, done: float) -> str:
-        # rich's own estimate forgets the time before the bar was shown.
-        return _left(time.monotonic() - self._started, done, self._total)
-
-    def _make_bar(self) -> rich.progress.Progress:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
-        return Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=Console(stderr=True),
-            transient=True,
-        )
+        if self._bar is not None:
+            self._bar.update(done - self._bar.n)
 
 
 class Counts(Protocol):
@@ -87,8 +58,8 @@ class RunsProgress:
     def __init__(self, enabled: bool = True) -> None:
         self._enabled = enabled
         self._started = time.monotonic()
-        self._next = _QUIET_SECONDS
-        self._display: _Display | None = None
+        self._next_line = _QUIET_SECONDS
+        self._bar: Any = None
 
     def __enter__(self) -> RunsProgress:
         return self
@@ -99,38 +70,39 @@ class RunsProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._display is not None:
-            self._display.close()
+        if self._bar is not None:
+            self._bar.close()
 
     def update(self, counts: Counts, share: float) -> None:
         """Tell what there is now, after a run ended; ``share``: of all work that is done."""
         elapsed = time.monotonic() - self._started
-        finished = counts.done + counts.failed
-        is_last = finished + counts.cached == counts.total
-        if not self._enabled or elapsed < (_QUIET_SECONDS if is_last else self._next):
+        if not self._enabled or elapsed < _QUIET_SECONDS:
             return
-        self._next = elapsed + _REFRESH_SECONDS
-        if self._display is None:
-            self._display = _display(counts.total)
-        parts = [
-            f"{counts.failed} failed",
-            f"{counts.cached} cached",
-            f"{finished / elapsed:.1f} runs/s",
-        ]
-        parts.append(_left(elapsed, share, 1))
-        self._display.show(finished + counts.cached, ", ".join(filter(None, parts)))
+        simulated = counts.done + counts.failed
+        text = (
+            f"{counts.failed} failed, {counts.cached} cached, {simulated / elapsed:.1f} runs/s, "
+            f"{_left(elapsed, share)}"
+        )
+        finished = simulated + counts.cached
+        if sys.stderr.isatty() or _in_notebook():
+            if self._bar is None:
+                form = "{n}/{total} runs |{bar}| {postfix}"
+                self._bar = _bar(counts.total, form, initial=finished, postfix=text)
+            self._bar.set_postfix_str(text, refresh=False)
+            self._bar.update(finished - self._bar.n)
+        elif elapsed >= self._next_line:
+            self._next_line = elapsed + _LINE_SECONDS
+            print(f"{finished} of {counts.total} runs, {text}", file=sys.stderr, flush=True)
 
 
-class _Display(Protocol):
-    def show(self, finished: int, text: str) -> None: ...
+def _bar(total: float, form: str, **options: Any) -> Any:
+    # As text on a terminal, as a widget in a notebook. It is slow to import.
+    from tqdm.auto import tqdm
 
-    def close(self) -> None: ...
-
-
-def _display(total: int) -> _Display:
-    if _in_notebook():
-        return _Widget(total)
-    return _Bar(total) if sys.stderr.isatty() else _Lines(total)
+    return tqdm(
+        total=total, bar_format=form, miniters=0, smoothing=0, leave=_in_notebook(),
+        dynamic_ncols=True, file=sys.stderr, **options,
+    )  # fmt: skip
 
 
 def _in_notebook() -> bool:
@@ -140,62 +112,9 @@ def _in_notebook() -> bool:
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
-class _Bar:
-    def __init__(self, total: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        self._bar = Progress(
-            MofNCompleteColumn(),
-            TextColumn("runs"),
-            BarColumn(),
-            TextColumn("{task.fields[text]}"),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=total, text="")
-        self._bar.start()
-
-    def show(self, finished: int, text: str) -> None:
-        self._bar.update(self._task, completed=finished, text=text)
-
-    def close(self) -> None:
-        self._bar.stop()
-
-
-class _Widget:
-    def __init__(self, total: int) -> None:
-        from tqdm.auto import tqdm
-
-        self._bar = tqdm(total=total, unit="run", bar_format="{n}/{total} runs |{bar}| {postfix}")
-
-    def show(self, finished: int, text: str) -> None:
-        self._bar.set_postfix_str(text, refresh=False)
-        self._bar.update(finished - self._bar.n)
-
-    def close(self) -> None:
-        self._bar.refresh()
-        self._bar.close()
-
-
-class _Lines:
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._next = 0.0
-
-    def show(self, finished: int, text: str) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + _LINE_SECONDS
-            print(f"{finished} of {self._total} runs, {text}", file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        pass
-
-
-def _left(elapsed: float, done: float, total: float) -> str:
-    """Return the time that is left, in minutes and seconds, after ``elapsed`` (s)."""
-    if done <= 0:
-        return ""
-    minutes, seconds = divmod(round(elapsed * max(total - done, 0) / done), 60)
+def _left(elapsed: float, share: float) -> str:
+    """Return the time that is left after ``elapsed`` (s), as all work takes equally long."""
+    if share <= 0:
+        return "0 % of the work"
+    minutes, seconds = divmod(round(elapsed * (1 - share) / share), 60)
     return f"{minutes}:{seconds:02} left"

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Check that the models' rooms include each other as the table in models/README.md allows.
+
+A room may use those that its row names, and what those may use; rows name rooms above them only.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+MODELS = Path(__file__).parent.parent / "models"
+ROW = re.compile(r"^\| `(\w+)/` \|.*\| ([^|]*) \|$", re.MULTILINE)
+INCLUDE = re.compile(r'^#include "(\w+)/.*"$', re.MULTILINE)
+
+
+def allowed(table: str) -> dict[str, set[str]]:
+    """Return room → itself and the rooms that it may use. Raises ValueError."""
+    rooms: dict[str, set[str]] = {}
+    for room, uses in ROW.findall(table):
+        named = list(rooms) if uses == "all above" else re.findall(r"`(\w+)`", uses)
+        for other in named:
+            if other not in rooms:
+                raise ValueError(f"models/README.md: {room} is to use {other}, which is not above")
+        rooms[room] = {room}.union(*(rooms[other] for other in named))
+    return rooms
+
+
+def main() -> int:
+    """Print every include that is not allowed; return the exit status."""
+    rooms = allowed((MODELS / "README.md").read_text("utf-8"))
+    wrong = [
+        f"models/{it.name} has no row"
+        for it in MODELS.iterdir()
+        if it.is_dir() and it.name not in rooms
+    ]
+    for file in sorted(MODELS.glob("*/**/*")):
+        if file.suffix in (".cc", ".h"):
+            room = file.relative_to(MODELS).parts[0]
+            for other in INCLUDE.findall(file.read_text("utf-8")):
+                if other in rooms and other not in rooms.get(room, rooms):
+                    wrong.append(f"{file.relative_to(MODELS.parent)}: {room} may not use {other}")
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
