@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from tunnelcc.errors import ConfigError, Problem
 
 if sys.version_info >= (3, 11):
@@ -64,32 +66,11 @@ def parse_value(text: str) -> object:
 
 def write_toml(table: Mapping[str, Any]) -> str:
     """Return TOML text for nested tables, arrays of tables and scalars."""
-    return "\n".join(_lines(table, ())).lstrip("\n") + "\n"
-
-
-def _lines(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
-    lines = [
-        f"{key} = {write_value(value)}" for key, value in table.items() if not _is_section(value)
-    ]
-    for key, value in table.items():
-        inner = (*path, key)
-        if isinstance(value, Mapping):
-            lines += ["", f"[{'.'.join(inner)}]", *_lines(value, inner)]
-        elif _is_section(value):
-            for element in value:
-                lines += ["", f"[[{'.'.join(inner)}]]"]
-                lines += [f"{name} = {write_value(item)}" for name, item in element.items()]
-    return lines
-
-
-def _is_section(value: object) -> bool:
-    if isinstance(value, list):
-        return bool(value) and all(isinstance(element, Mapping) for element in value)
-    return isinstance(value, Mapping)
+    return tomli_w.dumps(table)
 
 
 def write_value(value: object) -> str:
-    """Return the TOML text of one value."""
+    """Return the TOML text of one value, on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -29,7 +29,7 @@ from typing import Any
 
 from tunnelcc.config import Experiment, scenario
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
-from tunnelcc.schema.toml import write_toml, write_value
+from tunnelcc.schema.toml import write_toml
 from tunnelcc.sweeps.axes import (
     Axis,
     Coordinate,
@@ -138,15 +138,11 @@ class Sweep:
 
     def to_toml(self) -> str:
         """Return the scenario with its sweep, ranges and samples as the values they gave."""
-        lines = [write_toml(self.base), "[sweep]", f"seeds = {list(self.seeds)}"]
+        declared: dict[str, Any] = {"seeds": list(self.seeds)}
         for dimension in self.dimensions:
-            if dimension.name == POINT:
-                lines += ["", "[sweep.zip]"]
-            lines += [
-                f"{write_value(axis.key)} = {write_value(list(axis.values))}"
-                for axis in dimension.axes
-            ]
-        return "\n".join(lines) + "\n"
+            values = {axis.key: list(axis.values) for axis in dimension.axes}
+            declared |= {"zip": values} if dimension.name == POINT else values
+        return write_toml({**self.base, "sweep": declared})
 
     def _check(self) -> None:
         """Refuse what is wrong with a single value, before anything runs. Raises ConfigError."""
