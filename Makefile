@@ -69,7 +69,8 @@ lint: setup ## Check formatting, style, types, and which room uses which
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python waf-config/check-rooms.py
 	@$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
 
 .PHONY: format
