@@ -7,6 +7,7 @@ lines elsewhere.
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from types import TracebackType
@@ -99,10 +100,11 @@ def _bar(total: float, form: str, **options: Any) -> Any:
     # As text on a terminal, as a widget in a notebook. It is slow to import.
     from tqdm.auto import tqdm
 
-    return tqdm(
-        total=total, bar_format=form, miniters=0, smoothing=0, leave=_in_notebook(),
-        dynamic_ncols=True, file=sys.stderr, **options,
-    )  # fmt: skip
+    if not _in_notebook():
+        # tqdm shows nothing on a terminal that does not know its size.
+        size = shutil.get_terminal_size()
+        options |= {"leave": False, "ncols": size.columns, "nrows": size.lines}
+    return tqdm(total=total, bar_format=form, miniters=0, smoothing=0, file=sys.stderr, **options)
 
 
 def _in_notebook() -> bool:
