@@ -15,7 +15,7 @@ from functools import cache
 from itertools import zip_longest
 from typing import Any
 
-from tunnelcc import catalog, core
+from tunnelcc import core
 from tunnelcc.catalog import (
     DatagramEntry,
     PacketEntry,
@@ -88,36 +88,34 @@ def _same(model: Model, struct: str) -> Spec:
 
     What is not set keeps its default there.
     """
-    members, times = _members()[struct], _times(type(model))
-    return {
-        name: nanoseconds(value) if name in times else value
-        for name, value in model
-        if name in members and value is not None
-    }
+    spec: Spec = {}
+    for name, is_time in _shared(type(model), struct):
+        value = getattr(model, name)
+        if value is not None:
+            spec[name] = nanoseconds(value) if is_time else value
+    return spec
 
 
 @cache
-def _members() -> dict[str, frozenset[str]]:
-    """Return the members of each struct of ``models/spec/`` that has keys of an experiment."""
-    return {name: frozenset(members) for name, members in core.load().spec_members().items()}
-
-
-@cache
-def _times(model: type[Model]) -> frozenset[str]:
-    return frozenset(info.key for info in keys_of(model) if info.kind and info.kind.unit == "s")
+def _shared(model: type[Model], struct: str) -> tuple[tuple[str, bool], ...]:
+    """Return the keys that ``model`` and ``struct`` share, and whether each is a time."""
+    members = core.load().spec_members()[struct]
+    times = {info.key for info in keys_of(model) if info.kind and info.kind.unit == "s"}
+    return tuple((name, name in times) for name in model.model_fields if name in members)
 
 
 def _tunnel(experiment: Experiment) -> Spec | None:
     if experiment.tunnel is None:
         return None
-    entry = catalog.load(experiment.tunnel.name)
-    if isinstance(entry, RelayEntry):
-        return _relay(experiment, entry)
-    if isinstance(entry, DatagramEntry):
-        return _datagram_tunnel(experiment, entry)
-    if isinstance(entry, StreamEntry):
-        return _stream_tunnel(experiment, entry)
-    raise AssertionError(f"no specification for tunnels of kind {entry.kind}")
+    match experiment.tunnel.entry:
+        case RelayEntry() as entry:
+            return _relay(experiment, entry)
+        case DatagramEntry() as entry:
+            return _datagram_tunnel(experiment, entry)
+        case StreamEntry() as entry:
+            return _stream_tunnel(experiment, entry)
+        case entry:
+            raise AssertionError(f"no specification for tunnels of kind {entry.kind}")
 
 
 def nanoseconds(seconds: float) -> int:
@@ -233,10 +231,9 @@ def _path_tcp(experiment: Experiment, mss: int) -> Spec:
         spec["initial_receive_room"] = kernel.receive_window(
             _INITIAL_TCP_RMEM, receiver.tcp_adv_win_scale
         )
-    if experiment.tunnel is not None:
-        entry = catalog.load(experiment.tunnel.name)
-        if isinstance(entry, RelayEntry):
-            spec |= _nagle(entry.carrier, spec["nodelay"])
+    entry = experiment.tunnel and experiment.tunnel.entry
+    if isinstance(entry, RelayEntry):
+        spec |= _nagle(entry.carrier, spec["nodelay"])
     return spec
 
 
