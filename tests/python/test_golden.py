@@ -2,7 +2,8 @@
 """Golden runs: results that stay the same in every bit until somebody means to change them.
 
 After a change of the models that is meant to change results, `pytest --update` writes the new
-ones; the totals beside each digest show in a review what changed and by how much.
+ones; the digests show in a review what changed, a new field of one kind no more than that kind's,
+and the totals beside them by how much.
 """
 
 from __future__ import annotations
@@ -76,11 +77,12 @@ RUNS = {
 
 
 def summary(result: tc.Result) -> dict:
-    """The digest, and the totals by which a person sees what changed."""
+    """What changed, by its digests, and the totals by which a person sees by how much."""
     totals = result.to_dict()
     return {
-        "digest": result.digest(),
+        "digests": result.digests(),
         "goodput_bps": [flow["goodput_bps"] for flow in totals["flows"]],
+        "path_segments": totals["aggregate"]["path_segments"],
         "path_retransmits": totals["aggregate"]["path_retransmits"],
         "drops": totals["path"]["drops"],
         "queue_delay_mean_s": totals["path"]["queue_delay_mean_s"],

@@ -136,18 +136,26 @@ def test_the_queue_keeps_its_limit(result):
 def test_equal_experiments_give_equal_bytes(plain_result):
     again = tc.run(plain_result.experiment)
     assert again.to_json() == plain_result.to_json()
-    assert again.digest() == plain_result.digest()
+    assert again.digests() == plain_result.digests()
 
 
 def test_another_seed_gives_another_result(relay_result):
     table = {**relay_result.experiment.table(), "seed": 2}
-    assert tc.run(Experiment.parse(table)).digest() != relay_result.digest()
+    assert tc.run(Experiment.parse(table)).digests() != relay_result.digests()
 
 
 def test_results_can_be_pickled(result):
     copy = pickle.loads(pickle.dumps(result))
-    assert copy.digest() == result.digest()
+    assert copy.digests() == result.digests()
     assert copy.experiment == result.experiment
+
+
+def test_digests_tell_what_changed(relay_result):
+    other = pickle.loads(pickle.dumps(relay_result))
+    other.raw.legs[0].a_new_field = 1
+    before, after = relay_result.digests(), other.digests()
+    assert before.keys() == after.keys() == {"time", "flows", "legs", "links", "hosts"}
+    assert {kind for kind in before if before[kind] != after[kind]} == {"legs"}
 
 
 def test_nothing_of_this_machine_is_in_a_result(result):

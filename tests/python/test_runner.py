@@ -100,7 +100,7 @@ def test_parallel_runs_equal_single_ones():
     assert [result.experiment.seed for result in results] == [0, 1, 2, 3]
     assert done == [(1, 4), (2, 4), (3, 4), (4, 4)]
     for experiment, result in zip(experiments, results, strict=True):
-        assert result.digest() == tc.run(experiment).digest()
+        assert result.digests() == tc.run(experiment).digests()
 
 
 def test_no_runs():

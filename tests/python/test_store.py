@@ -47,7 +47,7 @@ def test_a_run_comes_back_bit_for_bit(result, request):
     run = request.getfixturevalue(result)
     data = runfile.encode(run.experiment, run)
     back = runfile.decode(data)
-    assert back.digest() == run.digest()
+    assert back.digests() == run.digests()
     assert back.to_json() == run.to_json()
     assert back.dataset.identical(run.dataset)
     assert runfile.encode(back.experiment, back) == data

@@ -61,7 +61,7 @@ def test_every_run_is_the_one_that_stands_alone(results, store):
     for position, (experiment, id_) in enumerate(zip(declared.experiments(), ids, strict=True)):
         alone = tc.run(experiment)
         assert run_id(experiment) == id_
-        assert Store(store).load(id_).digest() == alone.digest()
+        assert Store(store).load(id_).digests() == alone.digests()
         for name, values in metrics.of_run(alone.dataset).items():
             found = results[name].values.reshape(len(declared), *values.shape)[position]
             np.testing.assert_array_equal(found, values)

@@ -83,6 +83,11 @@ HOST_TOTALS = {
     "mean_cpu": ("utilisation", "1", "CPU use, of all cores"),
 }
 
+#: Part of the module's result → the kind whose digest it belongs to, where that has another name.
+_KINDS = {
+    "forward": "links", "reverse": "links", "client": "hosts", "server": "hosts",
+    "tunnel_forward": "tunnel", "tunnel_reverse": "tunnel", "path_segments": "legs",
+}  # fmt: skip
 
 #: Latency of messages, from when one is due until its last byte is read, warm-up left out.
 MESSAGE_TOTALS = {
@@ -204,15 +209,23 @@ class Result:
         """Return to_dict() as JSON text."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
-    def digest(self) -> str:
-        """Return a hash of all that was measured: equal where every bit of it is.
+    def digests(self) -> dict[str, str]:
+        """Return a hash of each kind of what was measured: equal where every bit of it is.
 
-        The number of events is left out: it is the simulator's affair, not the network's.
+        Kinds that a run does not have are left out, as is the number of events, which is the
+        simulator's affair, not the network's.
         """
-        digest = hashlib.sha256()
-        measured = {name: value for name, value in vars(self.raw).items() if name != "events"}
-        _update(digest, SimpleNamespace(**measured))
-        return digest.hexdigest()
+        flows = self.raw.flows
+        parts = {
+            **vars(self.raw),
+            "flows": [SimpleNamespace(**{**vars(flow), "messages": None}) for flow in flows],
+            "messages": [flow.messages for flow in flows if flow.messages.count],
+        }
+        kinds: dict[str, list[Any]] = {}
+        for name, part in sorted(parts.items()):
+            if name != "events" and part is not None and np.size(part):
+                kinds.setdefault(_KINDS.get(name, name), []).append(part)
+        return {kind: _digest(measured) for kind, measured in sorted(kinds.items())}
 
     @cached_property
     def _configured(self) -> list[tuple[Flow, float]]:
@@ -420,6 +433,12 @@ def plain(value: Any) -> Any:
 @cache
 def _attributes(kind: Hashable) -> list[str]:
     return [name for name in dir(kind) if not name.startswith("_")]
+
+
+def _digest(parts: list[Any]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    _update(digest, parts)
+    return digest.hexdigest()
 
 
 def _update(digest: Any, value: Any) -> None:
