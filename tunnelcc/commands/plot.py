@@ -15,10 +15,10 @@ from tunnelcc.plots.curves import curves
 from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.pairs import pairs
 from tunnelcc.plots.scatter import scatter
+from tunnelcc.plots.selection import Selection
 from tunnelcc.plots.series import series
 from tunnelcc.plots.standard import overview, standard, wants_series
 from tunnelcc.plots.style import FORMATS, check_file, save
-from tunnelcc.plots.sweep import Sweep
 from tunnelcc.sweeps import open_results
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _setting(text: str) -> tuple[str, str]:
 
 def _required(option: str, key: str | None, results: xarray.Dataset) -> str:
     if key is None:
-        expected = "one of the axes " + ", ".join(Sweep(results).axes)
+        expected = "one of the axes " + ", ".join(Selection(results).axes)
         raise ConfigError(Problem(option, MISSING, expected))
     return key
 

@@ -13,8 +13,8 @@ from tunnelcc.metrics import confidence_interval
 from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.scales import Positions, Scale
+from tunnelcc.plots.selection import BY_FLOW, Line, Selection
 from tunnelcc.plots.style import algorithm_style
-from tunnelcc.plots.sweep import BY_FLOW, Line, Sweep
 from tunnelcc.plots.theory import TheoryLine, capacity, theory_lines
 
 if TYPE_CHECKING:
@@ -47,17 +47,17 @@ def curves(
     or ``flow``; ``facet``: the axis that has a panel per value; ``at``: axis → its only value;
     ``theory``: with capacity and theory lines where they apply. Raises ConfigError.
     """
-    sweep = Sweep(results, at)
-    sweep.axis(x, "--x", numeric=True)
-    per_flow = "flow" in sweep.metric(y, "--y").dims
+    selection = Selection(results, at)
+    selection.axis(x, "--x", numeric=True)
+    per_flow = "flow" in selection.metric(y, "--y").dims
     if by is not None and not (per_flow and by in BY_FLOW):
-        sweep.axis(by, "--by")
+        selection.axis(by, "--by")
     if facet is not None:
-        sweep.axis(facet, "--facet")
-    sweep.use(x, by, facet)
-    sweep.metric_with_values(y, "--y")
-    scale = scales.scale_of(sweep.results[y])
-    parts = list(sweep.points(facet))
+        selection.axis(facet, "--facet")
+    selection.use(x, by, facet)
+    selection.metric_with_values(y, "--y")
+    scale = scales.scale_of(selection.results[y])
+    parts = list(selection.points(facet))
     with panels(len(parts)) as (figure, axes):
         drawn = [
             _panel(ax, part, heading, x, y, by, scale, theory)
@@ -65,14 +65,14 @@ def curves(
         ]
         _set_limits(axes, drawn, y)
         for ax in axes[: len(parts)]:
-            ax.set_ylabel(scale.label(scales.name_of(sweep.results[y])))
-        finish(figure, axes, sweep.title())
+            ax.set_ylabel(scale.label(scales.name_of(selection.results[y])))
+        finish(figure, axes, selection.title())
     return figure
 
 
 def _panel(
     axes: Axes,
-    part: Sweep,
+    part: Selection,
     heading: str,
     x: str,
     y: str,

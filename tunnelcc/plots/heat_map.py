@@ -10,7 +10,7 @@ import numpy as np
 
 from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
-from tunnelcc.plots.sweep import Sweep
+from tunnelcc.plots.selection import Selection
 
 if TYPE_CHECKING:
     import xarray
@@ -38,15 +38,15 @@ def heat_map(
     ``x``, ``y``: axes; ``facet``: the axis that has a panel per value; ``at``: axis → its only
     value. Raises ConfigError.
     """
-    sweep = Sweep(results, at)
+    selection = Selection(results, at)
     for option, key in (("--x", x), ("--y", y), ("--facet", facet)):
         if key is not None:
-            sweep.axis(key, option)
-    sweep.metric(value, "--value")
-    sweep.use(None, x, y, facet)
-    metric = sweep.metric_with_values(value, "--value")
+            selection.axis(key, option)
+    selection.metric(value, "--value")
+    selection.use(None, x, y, facet)
+    metric = selection.metric_with_values(value, "--value")
     scale = scales.scale_of(metric)
-    parts = list(sweep.points(facet))
+    parts = list(selection.points(facet))
     grids = []
     for _, part in parts:
         dims = (part.axes[y].dims[0], part.axes[x].dims[0])
@@ -62,7 +62,7 @@ def heat_map(
             ax.set_title(heading)
         name = scale.label(scales.name_of(metric))
         figure.colorbar(image, ax=axes, label=name, shrink=0.9)
-        finish(figure, axes, sweep.title())
+        finish(figure, axes, selection.title())
     return figure
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.plots.heat_map import cells, label
 from tunnelcc.plots.layout import finish, panels
-from tunnelcc.plots.sweep import Sweep
+from tunnelcc.plots.selection import Selection
 
 if TYPE_CHECKING:
     import xarray
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _GROUP = re.compile(r"flows\.(\d+)\.cc")
 
 
-def pair_axes(sweep: Sweep) -> tuple[str, str] | None:
+def pair_axes(selection: Selection) -> tuple[str, str] | None:
     """Return the keys of the first two groups' algorithms, if both are axes."""
-    keys = sorted(key for key in sweep.axes if _GROUP.fullmatch(key))
+    keys = sorted(key for key in selection.axes if _GROUP.fullmatch(key))
     return (keys[0], keys[1]) if len(keys) >= 2 else None
 
 
@@ -33,16 +33,16 @@ def pairs(
     The axes are ``flows.0.cc`` and ``flows.1.cc`` or those of two other groups; more than 0.5: the
     row wins. Mean over seeds. ``facet``, ``at``: as for curves(). Raises ConfigError.
     """
-    sweep = Sweep(results, at)
-    keys = pair_axes(sweep)
+    selection = Selection(results, at)
+    keys = pair_axes(selection)
     if keys is None:
         expected = "a sweep over flows.0.cc and flows.1.cc"
         raise ConfigError(Problem("--kind pairs", MISSING, expected))
     if facet is not None:
-        sweep.axis(facet, "--facet")
-    sweep.use(None, *keys, facet)
-    ours, others = (_flows_of(sweep, key) for key in keys)
-    parts = list(sweep.points(facet))
+        selection.axis(facet, "--facet")
+    selection.use(None, *keys, facet)
+    ours, others = (_flows_of(selection, key) for key in keys)
+    parts = list(selection.points(facet))
     with panels(len(parts)) as (figure, axes):
         for ax, (heading, part) in zip(axes, parts, strict=True):
             goodput = part.results["flow_goodput"]
@@ -54,14 +54,14 @@ def pairs(
             ax.set_ylabel("share of")
             ax.set_title(heading)
         figure.colorbar(image, ax=axes, label="share of the goodput of both", shrink=0.9)
-        finish(figure, axes, sweep.title())
+        finish(figure, axes, selection.title())
     return figure
 
 
-def _flows_of(sweep: Sweep, key: str) -> list[int]:
+def _flows_of(selection: Selection, key: str) -> list[int]:
     """Return the indices of the flows of the group whose algorithm ``key`` is."""
     match = _GROUP.fullmatch(key)
     assert match is not None
-    group, counts = int(match[1]), [flow.count for flow in sweep.base.flows]
+    group, counts = int(match[1]), [flow.count for flow in selection.base.flows]
     first = sum(counts[:group])
     return list(range(first, first + counts[group]))

@@ -10,7 +10,7 @@ import numpy as np
 
 from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
-from tunnelcc.plots.sweep import Sweep
+from tunnelcc.plots.selection import Selection
 
 if TYPE_CHECKING:
     import xarray
@@ -32,16 +32,16 @@ def scatter(
 
     Raises ConfigError.
     """
-    sweep = Sweep(results, at)
+    selection = Selection(results, at)
     horizontal, vertical = (
-        sweep.metric_with_values(name, option) for name, option in ((x, "--x"), (y, "--y"))
+        selection.metric_with_values(name, option) for name, option in ((x, "--x"), (y, "--y"))
     )
     if by is not None:
-        sweep.axis(by, "--by")
+        selection.axis(by, "--by")
     if facet is not None:
-        sweep.axis(facet, "--facet")
+        selection.axis(facet, "--facet")
     scale_x, scale_y = scales.scale_of(horizontal), scales.scale_of(vertical)
-    parts = list(sweep.points(facet))
+    parts = list(selection.points(facet))
     with panels(len(parts)) as (figure, axes):
         for ax, (heading, part) in zip(axes, parts, strict=True):
             rows = zip(
@@ -72,5 +72,5 @@ def scatter(
             axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         else:
             axes[0].set_ylim(0, 1.08 * scale_y.factor * float(vertical.max()) or 1.0)
-        finish(figure, axes, sweep.title())
+        finish(figure, axes, selection.title())
     return figure

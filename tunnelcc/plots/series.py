@@ -11,7 +11,7 @@ import numpy as np
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.plots import scales
 from tunnelcc.plots.layout import finish, panels
-from tunnelcc.plots.sweep import MOST_FLOWS, Sweep
+from tunnelcc.plots.selection import MOST_FLOWS, Selection
 
 if TYPE_CHECKING:
     import xarray
@@ -30,17 +30,17 @@ def series(
 
     ``results``: with series; ``facet``, ``at``: as for curves(). Raises ConfigError.
     """
-    sweep = Sweep(results, at)
-    if GOODPUT not in sweep.results:
+    selection = Selection(results, at)
+    if GOODPUT not in selection.results:
         raise ConfigError(Problem("results", MISSING, "results with series over time"))
     if facet is not None:
-        sweep.axis(facet, "--facet")
-    sweep.use(None, facet)
-    flows = sweep.results.sizes["flow"]
+        selection.axis(facet, "--facet")
+    selection.use(None, facet)
+    flows = selection.results.sizes["flow"]
     if flows > MOST_FLOWS:
         raise ConfigError(Problem("results", f"{flows} flows", f"at most {MOST_FLOWS} flows"))
-    scale = scales.scale_of(sweep.results[GOODPUT])
-    parts = list(sweep.points(facet))
+    scale = scales.scale_of(selection.results[GOODPUT])
+    parts = list(selection.points(facet))
     with panels(len(parts)) as (figure, axes):
         for ax, (heading, part) in zip(axes, parts, strict=True):
             goodput = part.results[GOODPUT]
@@ -61,5 +61,5 @@ def series(
             ax.set(xlabel="time (s)", ylabel=scale.label("goodput"), xlim=(0, time[-1]))
             ax.set_ylim(bottom=0)
             ax.set_title(heading)
-        finish(figure, axes, sweep.title())
+        finish(figure, axes, selection.title())
     return figure

@@ -15,8 +15,8 @@ from tunnelcc.plots.curves import curves
 from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.pairs import pair_axes, pairs
 from tunnelcc.plots.scatter import scatter
+from tunnelcc.plots.selection import MOST_FLOWS, RTT_RATIO, Selection
 from tunnelcc.plots.series import GOODPUT, series
-from tunnelcc.plots.sweep import MOST_FLOWS, RTT_RATIO, Sweep
 
 if TYPE_CHECKING:
     import xarray
@@ -50,7 +50,7 @@ def standard(results: xarray.Dataset) -> Iterator[tuple[str, Figure]]:
     the middle, and its title says so. Raises ConfigError if there is nothing to draw.
     """
     problem, drawn = ConfigError(Problem("--standard", MISSING, "a sweep with axes")), False
-    for name, draw in _figures(Sweep(results)):
+    for name, draw in _figures(Selection(results)):
         try:
             figure = draw()
         except ConfigError as error:  # no run has the metric at the points that there is room for
@@ -62,41 +62,41 @@ def standard(results: xarray.Dataset) -> Iterator[tuple[str, Figure]]:
         raise problem
 
 
-def _figures(sweep: Sweep) -> Iterator[tuple[str, Callable[[], Figure]]]:
-    results = sweep.results
-    numbers, groups = _axes(sweep)
+def _figures(selection: Selection) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    results = selection.results
+    numbers, groups = _axes(selection)
     by = next(iter(groups), None)
     several = results.sizes.get("flow", 1) > 1
     for x in numbers:
         if x == RTT_RATIO:
             continue
         if x.endswith(_SIZES):
-            yield f"efficiency-over-{_slug(x)}", partial(_curves, sweep, x, "efficiency", by)
+            yield f"efficiency-over-{_slug(x)}", partial(_curves, selection, x, "efficiency", by)
         if x in _THROUGHPUT or not set(numbers) & set(_THROUGHPUT):
             if not (x.endswith(_SIZES) and _is_flat(results["goodput"])):
-                yield f"goodput-over-{_slug(x)}", partial(_curves, sweep, x, "goodput", by)
+                yield f"goodput-over-{_slug(x)}", partial(_curves, selection, x, "goodput", by)
             if np.isfinite(results[_LATENCY].values).any():
                 name = f"message-latency-over-{_slug(x)}"
-                yield name, partial(_curves, sweep, x, _LATENCY, by)
+                yield name, partial(_curves, selection, x, _LATENCY, by)
         if several and (x in _FAIRNESS or RTT_RATIO not in numbers):
-            yield from _fairness(sweep, x, by)
+            yield from _fairness(selection, x, by)
     if several and RTT_RATIO in numbers:
-        yield from _fairness(sweep, RTT_RATIO, by)
-    if sweep.axes:
+        yield from _fairness(selection, RTT_RATIO, by)
+    if selection.axes:
         yield "queueing-delay", partial(scatter, results, "queue_delay_mean", "goodput", by)
-    plain = [key for key in numbers if key != RTT_RATIO and sweep.axes[key].dims == (key,)]
+    plain = [key for key in numbers if key != RTT_RATIO and selection.axes[key].dims == (key,)]
     for index, y in enumerate(plain):
         for x in plain[:index]:
             for value in ("utilisation", "jain") if several else ("utilisation",):
                 name = f"{value}-over-{_slug(x)}-and-{_slug(y)}"
-                facet, at = _room(sweep, None, (x, y))
+                facet, at = _room(selection, None, (x, y))
                 yield name, partial(heat_map, results, x, y, value, facet, at)
-    keys = pair_axes(sweep)
+    keys = pair_axes(selection)
     if keys is not None:
-        facet, at = _room(sweep, None, keys)
+        facet, at = _room(selection, None, keys)
         yield "who-beats-whom", partial(pairs, results, facet, at)
     if GOODPUT in results and 1 < results.sizes["flow"] <= MOST_FLOWS:
-        facet, at = _room(sweep, None, ())
+        facet, at = _room(selection, None, ())
         yield "over-time", partial(series, results, facet, at)
 
 
@@ -105,12 +105,12 @@ def overview(results: xarray.Dataset, y: str) -> Figure:
 
     Raises ConfigError if no axis has numbers.
     """
-    sweep = Sweep(results)
-    numbers, groups = _axes(sweep)
+    selection = Selection(results)
+    numbers, groups = _axes(selection)
     if not numbers:
         expected = "--kind pairs or scatter, as no axis has numbers"
         raise ConfigError(Problem("--kind", "curves", expected))
-    return _curves(sweep, numbers[0], y, next(iter(groups), None))
+    return _curves(selection, numbers[0], y, next(iter(groups), None))
 
 
 def wants_series(results: xarray.Dataset) -> bool:
@@ -119,30 +119,32 @@ def wants_series(results: xarray.Dataset) -> bool:
     return 1 < results.sizes["flow"] <= MOST_FLOWS and runs <= _MOST_RUNS_READ
 
 
-def _axes(sweep: Sweep) -> tuple[list[str], list[str]]:
+def _axes(selection: Selection) -> tuple[list[str], list[str]]:
     """Return the keys of the axes with several numbers, and of those with names."""
     numbers = [
         key
-        for key, axis in sweep.axes.items()
-        if scales.is_number(axis) and sweep.distinct(key) > 1
+        for key, axis in selection.axes.items()
+        if scales.is_number(axis) and selection.distinct(key) > 1
     ]
-    return numbers, [key for key, axis in sweep.axes.items() if not scales.is_number(axis)]
+    return numbers, [key for key, axis in selection.axes.items() if not scales.is_number(axis)]
 
 
-def _fairness(sweep: Sweep, x: str, by: str | None) -> Iterator[tuple[str, Callable[[], Figure]]]:
-    alike = _are_alike(sweep.results)
+def _fairness(
+    selection: Selection, x: str, by: str | None
+) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    alike = _are_alike(selection.results)
     for y in (*_FAIRNESS_METRICS, "fair_convergence_time"):
         if y == "flow_share" and alike:
             continue  # Jain's index says it
-        if y not in sweep.results or not np.isfinite(sweep.results[y].values).any():
+        if y not in selection.results or not np.isfinite(selection.results[y].values).any():
             continue
-        if y in _GROUPED and _says_nothing(sweep.results[y], sweep.results["jain"]):
+        if y in _GROUPED and _says_nothing(selection.results[y], selection.results["jain"]):
             continue
         # One line per flow or algorithm, and a panel per value of the axis of names; an index
         # of all flows has one line per such value.
-        per_flow = "flow" in sweep.results[y].dims
+        per_flow = "flow" in selection.results[y].dims
         axes = (None, by) if per_flow else (by, None)
-        yield f"{_slug(y)}-over-{_slug(x)}", partial(_curves, sweep, x, y, *axes)
+        yield f"{_slug(y)}-over-{_slug(x)}", partial(_curves, selection, x, y, *axes)
 
 
 def _says_nothing(grouped: xarray.DataArray, jain: xarray.DataArray) -> bool:
@@ -165,35 +167,38 @@ def _are_alike(results: xarray.Dataset) -> bool:
     return bool(algorithms) and spread[0] == 0 and not spread[1] > _LONGEST_JITTER
 
 
-def _curves(sweep: Sweep, x: str, y: str, by: str | None, facet: str | None = None) -> Figure:
+def _curves(
+    selection: Selection, x: str, y: str, by: str | None, facet: str | None = None
+) -> Figure:
     used = tuple(key for key in (by, facet) if key is not None)
-    chosen, at = _room(sweep, x, used, may_facet=facet is None)
-    return curves(sweep.results, x, y, by, facet or chosen, at)
+    chosen, at = _room(selection, x, used, may_facet=facet is None)
+    return curves(selection.results, x, y, by, facet or chosen, at)
 
 
 def _room(
-    sweep: Sweep, x: str | None, used: tuple[str, ...], may_facet: bool = True
+    selection: Selection, x: str | None, used: tuple[str, ...], may_facet: bool = True
 ) -> tuple[str | None, dict[str, object]]:
     """Return the axis to make panels of, and what the other unused axes are fixed at."""
-    left = sweep.undecided(x, *used)
+    left = selection.undecided(x, *used)
     facet = None
     if may_facet:
         candidates = [
             key
             for dim, keys in left.items()
             for key in keys
-            if sweep.distinct(key) <= _MOST_PANELS and dim not in sweep.undecided(x, *used, key)
+            if selection.distinct(key) <= _MOST_PANELS
+            and dim not in selection.undecided(x, *used, key)
         ]
         facet = min(
             candidates,
-            key=lambda key: (scales.is_number(sweep.axes[key]), sweep.distinct(key)),
+            key=lambda key: (scales.is_number(selection.axes[key]), selection.distinct(key)),
             default=None,
         )
     at: dict[str, object] = {}
     for keys in left.values():
         if facet not in keys:
-            middle = sweep.axes[keys[0]].size // 2
-            at |= {key: sweep.axes[key].values[middle] for key in keys}
+            middle = selection.axes[keys[0]].size // 2
+            at |= {key: selection.axes[key].values[middle] for key in keys}
     return facet, at
 
 

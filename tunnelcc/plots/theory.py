@@ -23,7 +23,7 @@ from tunnelcc.metrics import formulas
 
 if TYPE_CHECKING:
     from tunnelcc.config import Experiment
-    from tunnelcc.plots.sweep import Sweep
+    from tunnelcc.plots.selection import Selection
 
 Values = NDArray[np.float64]
 _GOODPUTS = ("goodput", "flow_goodput")
@@ -51,37 +51,39 @@ class TheoryLine:
 
 
 def theory_lines(
-    sweep: Sweep, x: str, y: str, span: Values, names: set[str]
+    selection: Selection, x: str, y: str, span: Values, names: set[str]
 ) -> Iterator[TheoryLine]:
     """Yield the lines for metric ``y`` over axis ``x``, of the algorithms ``names``."""
-    if "scenario" not in sweep.results.attrs or not _is_plain(sweep):
+    if "scenario" not in selection.results.attrs or not _is_plain(selection):
         return
     if y in _GOODPUTS and x in ("path.loss", "path.rtt", "flows.count", "path.rate"):
-        yield from _goodputs(sweep, x, y, span, names)
+        yield from _goodputs(selection, x, y, span, names)
     elif y in _SHARES and x == "path.buffer" and {"bbr", "cubic"} <= names:
-        yield from _ware(sweep, span)
+        yield from _ware(selection, span)
 
 
-def capacity(sweep: Sweep, x: str, y: str, span: Values) -> TheoryLine | None:
+def capacity(selection: Selection, x: str, y: str, span: Values) -> TheoryLine | None:
     """Return the bottleneck's rate over the axis, for goodputs."""
-    if y not in _GOODPUTS or "scenario" not in sweep.results.attrs or _rate_varies(sweep):
+    if y not in _GOODPUTS or "scenario" not in selection.results.attrs or _rate_varies(selection):
         return None
-    rates = span if x == "path.rate" else np.full(span.shape, _number(sweep, "path.rate"))
+    rates = span if x == "path.rate" else np.full(span.shape, _number(selection, "path.rate"))
     per_flow = y == "flow_goodput"
-    count = _count(sweep, x, span) if per_flow else 1
+    count = _count(selection, x, span) if per_flow else 1
     label = "bottleneck rate / flows" if per_flow else "bottleneck rate"
     return TheoryLine(label, span, rates / count)
 
 
-def _goodputs(sweep: Sweep, x: str, y: str, span: Values, names: set[str]) -> Iterator[TheoryLine]:
-    mss, header = derived.path_mss(sweep.base), sweep.base.tcp.header_bytes
-    least = sweep.base.tcp.min_rto
-    loss = span if x == "path.loss" else np.full(span.shape, _number(sweep, "path.loss"))
-    rtt = span if x == "path.rtt" else np.full(span.shape, _number(sweep, "path.rtt"))
-    rate = span if x == "path.rate" else np.full(span.shape, _number(sweep, "path.rate"))
+def _goodputs(
+    selection: Selection, x: str, y: str, span: Values, names: set[str]
+) -> Iterator[TheoryLine]:
+    mss, header = derived.path_mss(selection.base), selection.base.tcp.header_bytes
+    least = selection.base.tcp.min_rto
+    loss = span if x == "path.loss" else np.full(span.shape, _number(selection, "path.loss"))
+    rtt = span if x == "path.rtt" else np.full(span.shape, _number(selection, "path.rtt"))
+    rate = span if x == "path.rate" else np.full(span.shape, _number(selection, "path.rate"))
     if np.isnan(loss + rtt + rate).any() or not (loss > 0).all():
         return
-    count = _count(sweep, x, span) if y == "goodput" else np.ones(span.shape)
+    count = _count(selection, x, span) if y == "goodput" else np.ones(span.shape)
     payload = rate * mss / (mss + header)
 
     def line(
@@ -99,19 +101,19 @@ def _goodputs(sweep: Sweep, x: str, y: str, span: Values, names: set[str]) -> It
             "PFTK (Reno)", "reno", lambda p, t: formulas.pftk_window(p, t, max(t, least)),
             (0, (1, 1)),
         )  # fmt: skip
-    if "bbr" in names and (y == "goodput" or _flow_count(sweep.base) == 1):
+    if "bbr" in names and (y == "goodput" or _flow_count(selection.base) == 1):
         share = [
-            formulas.bbr_share_of_capacity(p, sweep.base.path.loss_position == "before")
+            formulas.bbr_share_of_capacity(p, selection.base.path.loss_position == "before")
             for p in loss
         ]
         yield TheoryLine("0.99 (1 − p)² (BBR)", span, payload * np.array(share), "bbr", (0, (8, 3)))
 
 
-def _ware(sweep: Sweep, span: Values) -> Iterator[TheoryLine]:
-    base = sweep.base
-    if sweep.axes["path.buffer"].attrs.get("units") != "bdp":
+def _ware(selection: Selection, span: Values) -> Iterator[TheoryLine]:
+    base = selection.base
+    if selection.axes["path.buffer"].attrs.get("units") != "bdp":
         return
-    rate, rtt = _number(sweep, "path.rate"), _number(sweep, "path.rtt")
+    rate, rtt = _number(selection, "path.rate"), _number(selection, "path.rtt")
     bbr = sum(flow.cc.name == "bbr" for flow, _ in flows(base))
     deep = span[span > 1]  # the model is of queues that never empty
     if not bbr or np.isnan(rate + rtt) or not deep.size:
@@ -120,31 +122,31 @@ def _ware(sweep: Sweep, span: Values) -> Iterator[TheoryLine]:
     yield TheoryLine("Ware et al. (BBR, long run)", deep, np.array(shares), "bbr")
 
 
-def _number(sweep: Sweep, key: str) -> float:
+def _number(selection: Selection, key: str) -> float:
     """Return the key's only value, NaN if there are several."""
-    values = sweep.results.coords.get(key)
+    values = selection.results.coords.get(key)
     if values is None:
-        path = sweep.base.path
+        path = selection.base.path
         return float(getattr(path, key.partition(".")[2]))
     return float(values) if values.ndim == 0 else float("nan")
 
 
-def _count(sweep: Sweep, x: str, span: Values) -> Values:
+def _count(selection: Selection, x: str, span: Values) -> Values:
     if x == "flows.count":
-        return span * len(sweep.base.flows)
-    return np.full(span.shape, float(_flow_count(sweep.base)))
+        return span * len(selection.base.flows)
+    return np.full(span.shape, float(_flow_count(selection.base)))
 
 
 def _flow_count(base: Experiment) -> int:
     return sum(flow.count for flow in base.flows)
 
 
-def _is_plain(sweep: Sweep) -> bool:
+def _is_plain(selection: Selection) -> bool:
     """Return whether the path is one that formulas speak of, and flows send all the time."""
-    base, axes = sweep.base, sweep.results.coords
+    base, axes = selection.base, selection.results.coords
     path, default = base.path.model_dump(), Path().model_dump()
     return (
-        not _has_tunnel(sweep)
+        not _has_tunnel(selection)
         and all(path[key] == default[key] for key in path if key not in _FORMULA_KEYS)
         and not any(
             str(key).startswith("path.") and str(key).partition(".")[2] not in _FORMULA_KEYS
@@ -156,16 +158,16 @@ def _is_plain(sweep: Sweep) -> bool:
     )
 
 
-def _rate_varies(sweep: Sweep) -> bool:
-    path, default = sweep.base.path.model_dump(), Path().model_dump()
+def _rate_varies(selection: Selection) -> bool:
+    path, default = selection.base.path.model_dump(), Path().model_dump()
     return any(path[key] != default[key] for key in path if key.startswith("rate_")) or any(
-        str(key).startswith("path.rate_") for key in sweep.results.coords
+        str(key).startswith("path.rate_") for key in selection.results.coords
     )
 
 
-def _has_tunnel(sweep: Sweep) -> bool:
+def _has_tunnel(selection: Selection) -> bool:
     for key in ("tunnel", "tunnel.name"):
-        if key in sweep.results.coords:
-            names = np.atleast_1d(sweep.results.coords[key].values)
+        if key in selection.results.coords:
+            names = np.atleast_1d(selection.results.coords[key].values)
             return any(str(name) != "none" for name in names)
-    return sweep.base.tunnel is not None
+    return selection.base.tunnel is not None

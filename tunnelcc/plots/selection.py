@@ -47,8 +47,11 @@ class Line:
     algorithm: str = ""
 
 
-class Sweep:
-    """``results``, at some points if ``at`` gives values of axes. Raises ConfigError."""
+class Selection:
+    """The ``results`` of a sweep, at some points if ``at`` gives values of axes.
+
+    Raises ConfigError.
+    """
 
     def __init__(
         self,
@@ -175,7 +178,7 @@ class Sweep:
         else:
             yield Line("", category_style(0), metric, self._only_algorithm())
 
-    def points(self, key: str | None) -> Iterator[tuple[str, Sweep]]:
+    def points(self, key: str | None) -> Iterator[tuple[str, Selection]]:
         """Yield heading and part of the results for each value of the axis ``key``."""
         if key is None:
             yield "", self
@@ -183,7 +186,7 @@ class Sweep:
         coordinate = self.axis(key, "--facet")
         name = scales.name_of(coordinate)
         for text, place in _groups(coordinate):
-            part = Sweep(self.results.isel({coordinate.dims[0]: place}), gaps=self.gaps)
+            part = Selection(self.results.isel({coordinate.dims[0]: place}), gaps=self.gaps)
             yield (f"{name} {text}" if scales.is_number(coordinate) else text), part
 
     def number(self, key: str, default: float) -> Any:
