@@ -11,7 +11,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc import catalog
 from tunnelcc.catalog import RelayEntry
-from tunnelcc.catalog.layers import LAYERS
+from tunnelcc.catalog.layers import LAYERS, Surroundings, read_layer
 from tunnelcc.simulation import spec
 
 BUILT_IN = catalog.names()
@@ -139,6 +139,26 @@ def test_broken_entries_are_refused(tmp_path, before, after, key):
         tc.Experiment(tunnel=str(file))
     assert key in str(caught.value)
     assert "broken.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("layer", "parameters"),
+    [
+        ("aead", {"cipher": "chacha20-poly1305", "nonce": 2}),
+        ("cbc", {"iv": 16}),
+        ("header", {"bytes": 5}),
+        ("hmac", {"digest": "sha1", "bytes": 20}),
+        ("vtun", {}),
+    ],
+)
+def test_a_layer_of_packets_wraps_a_stream_in_frames(layer, parameters):
+    around = Surroundings(1500, 1500)
+    sizes = [read_layer({"layer": layer, **parameters}).size(it, around) for it in (1000, 500)]
+    cited = {"label": "specification", "source": "an example"}
+    relay = catalog.load("gost-relay-ws").model_dump()
+    frames = {"layer": layer, "max_payload": 1000, **parameters, **cited}
+    entry = RelayEntry.parse({**relay, "to_server": [frames], "to_client": []})
+    assert spec.layer_wire_bytes(entry.to_server, 2500) == [sizes[0], sizes[0], sizes[1]]
 
 
 WSS = (catalog.DIRECTORY / "gost-relay-wss.toml").read_text()
