@@ -18,7 +18,7 @@ from tunnelcc.config import derived, scenario
 from tunnelcc.hosts import costs
 from tunnelcc.papers import figures
 from tunnelcc.papers.claims import curves
-from tunnelcc.papers.compare import Point
+from tunnelcc.papers.points import Point
 from tunnelcc.plots import algorithm_style
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "papers" / "ethudp"

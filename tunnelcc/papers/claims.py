@@ -11,21 +11,18 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tunnelcc.papers.format import Claim
+from tunnelcc.papers.points import Point
 from tunnelcc.schema import units
 from tunnelcc.schema.units import UnitError
-
-if TYPE_CHECKING:
-    from tunnelcc.papers.compare import Point
 
 # A step against the trend that is smaller than this part of the largest value is noise.
 _NOISE = 0.03
 
-Curve = Sequence["Point"]
+Curve = Sequence[Point]
 
 
 @dataclass(frozen=True)

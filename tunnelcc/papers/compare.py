@@ -7,57 +7,27 @@ A row that served to calibrate a parameter is never called reproduced.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tunnelcc.config import Experiment
 from tunnelcc.papers.claims import Judged, judge
 from tunnelcc.papers.format import Compared, Evidence, Figure, Question, Reading, Variant
-from tunnelcc.papers.measures import WINDOW_LIMITED, Run
 from tunnelcc.papers.paper import Paper, matches
+from tunnelcc.papers.points import Point
 from tunnelcc.papers.published import UNITS, Row
 
 REPRODUCED = "reproduced"
 IN_SHAPE = "reproduced in shape"
 NOT_REPRODUCED = "not reproduced"
 NOT_TESTABLE = "not testable"
+#: Of figures.
 VERDICTS = (REPRODUCED, IN_SHAPE, NOT_REPRODUCED, NOT_TESTABLE)
 FITTED = "calibrated: fits"
 NOT_FITTED = "calibrated: no fit"
 
 _LABELS = ("inferred", "choice", "calibrated")  # weaker than stated
-
-
-@dataclass
-class Point:
-    """One experiment of a figure and its runs, a run per seed."""
-
-    axes: Mapping[str, str]
-    experiment: Experiment
-    runs: list[Run] = field(default_factory=list)
-
-    def values(self, quantity: str) -> list[float]:
-        """Return one value per run, SI."""
-        return [run.values[quantity] for run in self.runs]
-
-    def mean(self, quantity: str) -> float:
-        """Return the mean over runs; infinite if the quantity is in any of them."""
-        values = self.values(quantity)
-        if any(math.isinf(value) for value in values):
-            return math.inf
-        return math.fsum(values) / len(values)
-
-    def spread(self, quantity: str) -> tuple[float, float]:
-        """Return the least and the largest value over runs."""
-        values = self.values(quantity)
-        return min(values), max(values)
-
-    @property
-    def is_window_limited(self) -> bool:
-        """Whether in every run the receive window, and no loss at the bottleneck, set the pace."""
-        return min(self.values("window_share")) >= WINDOW_LIMITED and max(self.values("drops")) == 0
 
 
 @dataclass(frozen=True)
@@ -69,6 +39,11 @@ class Cell:
     compared: Compared
     is_calibrated: bool = False
     labels: tuple[str, ...] = ()  # of the parameters that it rests on, other than stated
+
+    @property
+    def name(self) -> str:
+        """What was published, in words."""
+        return self.row.metric.replace("_", " ")
 
     @property
     def published(self) -> float:
@@ -128,12 +103,12 @@ class Cell:
 
 @dataclass
 class Simulated:
-    """A figure, simulated with all its points, under one reading of the paper."""
+    """A figure's points, or some of them, under one set of settings."""
 
     paper: Paper
     figure: Figure
     points: list[Point]
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of the reading
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of a reading
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -172,16 +147,36 @@ class Simulated:
         return IN_SHAPE if shapes and all(shapes) else NOT_REPRODUCED
 
     @property
-    def counts(self) -> tuple[int, int, int, int]:
-        """Numbers that fit, numbers, claims that hold, claims; calibrated rows left out."""
-        free = [cell for cell in self.judged if not cell.is_calibrated]
-        good = sum(cell.fits for cell in free)
-        held = sum(it.holds for it in self.claims)
-        return good, len(free), held, len(self.claims)
+    def counts(self) -> tuple[str, str]:
+        """How many numbers fit, calibrated ones left out, and how many claims hold."""
+        free = [cell.fits for cell in self.judged if not cell.is_calibrated]
+        held = [it.holds for it in self.claims]
+        numbers, claims = (f"{sum(it)} of {len(it)}" if it else "–" for it in (free, held))
+        return numbers, claims
 
     def select(self, where: Mapping[str, str]) -> list[Point]:
         """Return the points with all the values of ``where``."""
         return [point for point in self.points if matches(point.axes, where)]
+
+    def like(self, point: Point) -> Point:
+        """Return the point that stands for the same place as one of other settings."""
+        return next(it for it in self.points if it.axes == point.axes)
+
+    def standing(self, judged: Judged) -> str:
+        """What a claim's numbers are worth: whether they were fitted or miss the published ones."""
+        claim = judged.claim
+        ends = (claim.over, claim.under) if claim.over is not None else None
+        cells = [
+            cell
+            for cell in self.judged
+            if cell.compared.quantity == claim.quantity
+            and any(cell.point is it for it in judged.points)
+            and (ends is None or cell.point.axes[claim.axis or ""] in ends)
+        ]
+        missed = sum(not cell.fits for cell in cells)
+        told = ["calibrated"] if any(cell.is_calibrated for cell in cells) else []
+        told += [f"{missed} of {len(cells)} numbers missed"] if missed else []
+        return ", ".join(told)
 
     def _published(self, quantity: str) -> dict[int, float]:
         """Return the published value (SI) of each point (by its id) that has one."""
@@ -199,19 +194,15 @@ class Simulated:
 
     def _labels(self, point: Point) -> tuple[str, ...]:
         """Labels of what the figure rests on; the depth of a queue that dropped nothing is none."""
+        drops = [run.values["drops"] for run in point.runs if "drops" in run.values]
+        dropped_nothing = bool(drops) and max(drops) == 0
         found = {
             parameter.label
             for parameter in self.paper.file.parameters
             if parameter.concerns(self.figure.id)
-            and not (parameter.key == "path.buffer" and _dropped_nothing(point))
+            and not (parameter.key == "path.buffer" and dropped_nothing)
         }
         return tuple(label for label in _LABELS if label in found)
-
-
-def _dropped_nothing(point: Point) -> bool:
-    """Whether there were runs, and the bottleneck's queue dropped nothing in any."""
-    drops = [run.values["drops"] for run in point.runs if "drops" in run.values]
-    return bool(drops) and max(drops) == 0
 
 
 @dataclass
@@ -221,16 +212,76 @@ class Reproduction:
     simulated: Simulated
     readings: list[tuple[Question, Reading, Simulated]] = field(default_factory=list)
     ns3: Simulated | None = None  # with ns-3's algorithms
-    variants: list[tuple[Variant, list[Point]]] = field(default_factory=list)
+    variants: list[tuple[Variant, Simulated]] = field(default_factory=list)
 
     @property
     def figure(self) -> Figure:
         """The paper's."""
         return self.simulated.figure
 
-    def of_role(self, role: str) -> list[tuple[Variant, list[Point]]]:
-        """Return the variants of a role."""
-        return [item for item in self.variants if item[0].role == role]
+    def sets(self) -> Iterator[tuple[str, Simulated]]:
+        """Yield all that was simulated, each with a name."""
+        yield "scenario", self.simulated
+        if self.ns3:
+            yield "ns3", self.ns3
+        for question, reading, other in self.readings:
+            if other is not self.simulated:
+                yield f"{question.id}={reading.id}", other
+        for variant, other in self.variants:
+            yield variant.id, other
+
+
+@dataclass(frozen=True)
+class Change:
+    """A number of a variant and what it is without; SI. ``closes``: of a cause, else NaN."""
+
+    point: Point
+    name: str
+    unit: str  # in which it is shown
+    published: str  # empty: none
+    value: float
+    instead_of: float
+    closes: float = math.nan
+
+    def show(self, value: float) -> str:
+        """Write a value in the unit."""
+        return f"{value / UNITS[self.unit]:.4g}"
+
+
+def changes(reproduction: Reproduction, variant: Variant, varied: Simulated) -> Iterator[Change]:
+    """Yield what a variant changes: the judged numbers, else every quantity."""
+    simulated = reproduction.simulated
+    baselines = [
+        cell
+        for other, it in reproduction.variants
+        for cell in it.judged
+        if other.role == "baseline" and variant.role == "cause"
+    ]
+    for cell in varied.judged:
+        without = simulated.like(cell.point).mean(cell.compared.quantity)
+        closes = (
+            explained(base.mean, cell.mean, cell.published)
+            for base in baselines
+            if base.row is cell.row and base.point.axes == cell.point.axes
+        )
+        yield Change(
+            cell.point, cell.name, cell.unit, str(cell.row.published), cell.mean, without,
+            next(closes, math.nan),
+        )  # fmt: skip
+    for point in () if varied.judged else varied.points:
+        for name, quantity in simulated.figure.quantities.items():
+            without = simulated.like(point).mean(name)
+            title = simulated.figure.title_of(name)
+            yield Change(point, title, quantity.shown_in, "", point.mean(name), without)
+
+
+def explained(without: float, with_cause: float, published: float) -> float:
+    """Return the share of the gap (without the cause − published) that the cause closes.
+
+    1: the cause alone gives the published value; above 1: less than it; NaN: there is no gap.
+    """
+    gap = without - published
+    return (without - with_cause) / gap if gap else math.nan
 
 
 @dataclass(frozen=True)
@@ -244,12 +295,9 @@ class Weighed:
 
 def weigh(evidence: Evidence, reproduction: Reproduction) -> Weighed:
     """Return which of the two is nearer to the evidence."""
-    points = reproduction.simulated.points
-    if evidence.variant is not None:
-        (points,) = (
-            members for variant, members in reproduction.variants if variant.id == evidence.variant
-        )
-    means = [point.mean(evidence.quantity) for point in points]
+    variants = {variant.id: varied for variant, varied in reproduction.variants}
+    chosen = variants[evidence.variant] if evidence.variant else reproduction.simulated
+    means = [point.mean(evidence.quantity) for point in chosen.points]
     value = math.fsum(means) / len(means)
     paper = evidence.measured.distance(evidence.published.middle)
     model = evidence.measured.distance(value)
@@ -269,17 +317,3 @@ def best(candidates: Sequence[tuple[str, float]]) -> str:
     """Return the candidate of the least misfit, of equal ones (within 1e-4) the first."""
     least = min(value for _, value in candidates)
     return next(name for name, value in candidates if value <= least + 1e-4)
-
-
-def explained(without: float, with_cause: float, published: float) -> float:
-    """Return the share of the gap (without the cause − published) that the cause closes.
-
-    1: the cause alone gives the published value; above 1: less than it; NaN: there is no gap.
-    """
-    gap = without - published
-    return (without - with_cause) / gap if gap else math.nan
-
-
-def percent(share: float) -> str:
-    """Write a share in whole percent, a dash for NaN."""
-    return "–" if math.isnan(share) else f"{round(100 * share)} %"

@@ -8,19 +8,18 @@ dotted lines are formulas, black stars and dash-dotted lines are published.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tunnelcc.papers.claims import axis_number, curves
-from tunnelcc.papers.compare import Cell, Point, Reproduction, Simulated, misfit
+from tunnelcc.papers.compare import Cell, Reproduction, Simulated
 from tunnelcc.papers.format import Figure, Quantity
+from tunnelcc.papers.points import Point
 from tunnelcc.papers.published import UNITS
 from tunnelcc.papers.simulate import NS3
-from tunnelcc.plots import STYLE, algorithm_style, category_style, save
+from tunnelcc.plots import STYLE, algorithm_style, category_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +29,6 @@ _SIZE = (5.2, 3.7)  # inches; a third of it is read on a phone
 _BAR = 0.34  # width of a bar; the horizontal positions are 1 apart
 _BIN = 0.5  # s, of series over time
 _LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
-_BARS = ("#E69F00", "#56B4E9", "#009E73")
 _SECOND = "#CC79A7"  # the second of two flows with one congestion control
 # Values of an axis that differ by more than this factor are drawn on a logarithmic one.
 _LOGARITHMIC = 8
@@ -38,52 +36,29 @@ _LOGARITHMIC = 8
 _MOST_READINGS = 3
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A drawing with its name (of a file, without suffix) and heading."""
-
-    name: str
-    title: str
-    drawing: Drawing
-
-    def save(self, file: Path) -> None:
-        """Write it as PNG, SVG or PDF. Raises ConfigError if that cannot be done."""
-        import matplotlib as mpl
-
-        with mpl.rc_context(STYLE):
-            save(self.drawing, file)
-
-
-def draw(reproduction: Reproduction) -> Iterator[Picture]:
-    """Yield the drawings of a figure."""
+def draw(reproduction: Reproduction) -> Drawing | None:
+    """Return the drawing of a figure, if there is anything to draw."""
     figure = reproduction.figure
     if figure.x == "time":
-        yield _picture(figure.id, figure.title, lambda axes: _over_time(axes, reproduction))
-    elif figure.x is not None:
-        yield _picture(figure.id, figure.title, lambda axes: _over_axis(axes, reproduction))
-    elif reproduction.simulated.judged and figure.axes:
-        yield Picture(figure.id, figure.title, _bars(reproduction))
-    elif reproduction.simulated.cells and figure.axes:
-        yield _picture(figure.id, figure.title, lambda axes: _beside(axes, reproduction.simulated))
-    if reproduction.of_role("cause"):
-        drawing = _causes(reproduction)
-        if drawing is not None:
-            yield Picture(f"{figure.id}-causes", f"{figure.title}: causes", drawing)
+        return _panel(_over_time, reproduction)
+    if figure.x is not None:
+        return _panel(_over_axis, reproduction)
+    return _bars(reproduction) if reproduction.simulated.judged and figure.axes else None
 
 
-def _picture(name: str, title: str, plot: Callable[[Axes], None]) -> Picture:
+def _panel(plot: Callable[[Axes, Reproduction], None], reproduction: Reproduction) -> Drawing:
     import matplotlib as mpl
     from matplotlib.figure import Figure as Drawing
 
     with mpl.rc_context(STYLE):
         drawing = Drawing(figsize=_SIZE)
         axes = drawing.subplots()
-        plot(axes)
+        plot(axes, reproduction)
         handles, labels = axes.get_legend_handles_labels()
         if handles:
             columns = 2 if max(map(len, labels)) > 24 else 3
             drawing.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=7.5)
-    return Picture(name, title, drawing)
+    return drawing
 
 
 def _over_time(axes: Axes, reproduction: Reproduction) -> None:
@@ -187,7 +162,7 @@ def _plot_curve(
     style, label = _look(curve[0], name, quantity, figure, number)
     others = _others(figure)
     if quantity.formula is not None:
-        label = quantity.title or name.replace("_", " ")
+        label = figure.title_of(name)
         if label not in axes.get_legend_handles_labels()[1]:
             axes.plot(x, y, ":", color="#444444", label=label)
         return
@@ -220,7 +195,7 @@ def _look(
     Colours and markers tell algorithms apart and dashes the values of another axis; where there is
     only that one, all three do.
     """
-    label = quantity.title or name.replace("_", " ")
+    label = figure.title_of(name)
     rank = _rank(figure, point, number)
     if "cc" in figure.axes:
         label = point.axes["cc"]
@@ -318,8 +293,7 @@ def _bars(reproduction: Reproduction) -> Drawing:
             _plot_panel(axes, inside, _select(others, {panel: value}), series, across)
             axes.set_title(value)
             axes.set_xlabel(across)
-        quantity = simulated.figure.quantities[cells[0].compared.quantity]
-        name = quantity.title or cells[0].compared.quantity.replace("_", " ")
+        name = simulated.figure.title_of(cells[0].compared.quantity)
         row[0].set_ylabel(f"{name} ({cells[0].unit})")
         row[0].set_ylim(0, 1.08 * row[0].get_ylim()[1])  # room for the ratios
         handles, labels = row[0].get_legend_handles_labels()
@@ -378,109 +352,6 @@ def _points(axes: Axes, x: Sequence[float], row: Sequence[Cell], style: Any, lab
         x, y, yerr=[low, high], color=style["color"], marker=style["marker"], markersize=5,
         markeredgecolor="black", markeredgewidth=0.6, linestyle="none", capsize=3, label=label,
     )  # fmt: skip
-
-
-def _beside(axes: Axes, simulated: Simulated) -> None:
-    """Draw published numbers without a verdict, and what stands beside them, a row each."""
-    figure = simulated.figure
-    names = list(dict.fromkeys(item.quantity for item in figure.values))
-    cells = [cell for cell in simulated.cells if cell.compared.quantity == names[0]]
-    rows, unit = np.arange(len(cells)), cells[0].unit
-    width = 0.8 / (1 + len(names))
-    printed = [cell.published / UNITS[unit] for cell in cells]
-    metric = cells[0].row.metric.replace("_", " ")
-    axes.barh(rows, printed, width, color="#777777", label=f"{metric}, published")
-    for number, name in enumerate(names, 1):
-        values = [cell.point.mean(name) / UNITS[unit] for cell in cells]
-        title = figure.quantities[name].title or name.replace("_", " ")
-        axes.barh(
-            rows + number * width, values, width, color=_BARS[number % len(_BARS)],
-            label=f"{title}, simulated",
-        )  # fmt: skip
-    axes.set_xscale("symlog", linthresh=10)
-    axes.set_yticks(rows + 0.4 - width / 2, [", ".join(cell.point.axes.values()) for cell in cells])
-    axes.tick_params(axis="y", labelsize=7)
-    axes.invert_yaxis()
-    axes.set_xlabel(f"{metric} ({unit})")
-
-
-def _causes(reproduction: Reproduction) -> Drawing | None:
-    """Draw what each candidate cause alone leaves of the baseline, and the published values.
-
-    Only in the first panel of which all of them have rows.
-    """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure as Drawing
-
-    simulated = reproduction.simulated
-    panel, series, _ = _layout(simulated.figure)
-    rows = [
-        (variant, Simulated(simulated.paper, simulated.figure, points).judged)
-        for variant, points in reproduction.variants
-        if variant.role in ("baseline", "cause")
-    ]
-    panels = _values(rows[0][1], panel)
-    first = next(
-        (name for name in panels if all(_select(cells, {panel: name}) for _, cells in rows)), None
-    )
-    if first is None:
-        return None
-    unit = rows[0][1][0].unit
-    with mpl.rc_context(STYLE):
-        drawing = Drawing(figsize=(7.2, 1.2 + 0.4 * len(rows)))
-        axes = drawing.subplots()
-        names = _values(_select(rows[0][1], {panel: first}), series)
-        for index, name in enumerate(names):
-            style = algorithm_style(name)
-            bars = [_select(cells, {panel: first, series: name}) for _, cells in rows]
-            places = [place for place, cells in enumerate(bars) if cells]
-            widths = [cells[0].mean / UNITS[unit] for cells in bars if cells]
-            shift = (index - (len(names) - 1) / 2) * 0.36
-            axes.barh(
-                [place + shift for place in places], widths, 0.32, color=style["color"],
-                label=f"{name}, simulated",
-            )  # fmt: skip
-            axes.axvline(
-                bars[places[0]][0].published / UNITS[unit], color=style["color"], linestyle=":",
-                label=f"{name}, published",
-            )  # fmt: skip
-        axes.set_yticks(range(len(rows)), [it.title for it, _ in rows])
-        axes.invert_yaxis()
-        axes.set_xlabel(f"{rows[0][1][0].compared.quantity} ({unit})")
-        axes.set_title(f"{first}: each candidate cause alone")
-        drawing.legend(loc="outside lower center", ncols=4, fontsize=8)
-    return drawing
-
-
-def draw_sweep(figure: Figure, candidates: Sequence[tuple[str, Simulated]]) -> Picture:
-    """Draw simulated / published of each calibrated row, and the misfit, over the candidates."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure as Drawing
-
-    assert figure.calibration is not None
-    panel, series, _ = _layout(figure)
-    panels = _values(candidates[0][1].judged, panel)
-    x = range(len(candidates))
-    with mpl.rc_context(STYLE):
-        drawing = Drawing(figsize=(7.2, 5.0))
-        top, bottom = drawing.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-        for index, cell in enumerate(candidates[0][1].judged):
-            style = algorithm_style(cell.point.axes[series])
-            style["linestyle"] = ("-", "--")[panels.index(cell.point.axes[panel]) % 2]
-            ratios = [simulated.judged[index].ratio for _, simulated in candidates]
-            label = ", ".join(dict.fromkeys((cell.point.axes[panel], cell.point.axes[series])))
-            top.plot(x, ratios, label=label, markersize=4, **style)
-        top.axhline(1, color="black", linewidth=0.8)
-        top.set_ylabel("simulated / published")
-        top.set_ylim(bottom=0)
-        top.legend(fontsize=8, ncols=2)
-        top.set_title("Rows that the calibration is fitted to")
-        scores = [misfit(cell.ratio for cell in it.judged) for _, it in candidates]
-        bottom.semilogy(x, scores, color="black", marker="o", markersize=4)
-        bottom.set_ylabel("misfit Σ ln²")
-        bottom.set_xlabel(figure.calibration.key)
-        bottom.set_xticks(list(x), [name for name, _ in candidates], rotation=45, ha="right")
-    return Picture(f"{figure.id}-calibration", f"{figure.title}: calibration", drawing)
 
 
 def _layout(figure: Figure) -> tuple[str, str, str]:

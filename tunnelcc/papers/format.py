@@ -9,12 +9,18 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.metrics import METRICS, Metric
 from tunnelcc.papers import expression
-from tunnelcc.papers.measures import MEASURES
 from tunnelcc.papers.published import UNITS, Range, parse_range
-from tunnelcc.schema import Kind, Model, choice, number, time, whole
+from tunnelcc.schema import PROSE, Kind, Model, choice, number, time, whole
 from tunnelcc.schema.units import UnitError, format_time
 
+#: What a quantity may measure → the metric. Some have a shorter name here.
+MEASURES: dict[str, str] = {
+    **{name: name for name in METRICS},
+    "queue_delay": "queue_delay_mean",
+    "completion_time": "flow_completion_time",
+}
 LABELS = ("stated", "inferred", "calibrated", "choice")
 ROLES = ("baseline", "cause", "counterfactual")
 #: Kind of claim → the keys that it needs.
@@ -30,12 +36,6 @@ CLAIMS = {
     "knee": ("axis", "at", "within"),
 }
 _CLAIM_KEYS = ("axis", "over", "under", "than", "to", "within", "exponent", "at")
-
-
-def _prose(value: object) -> str:
-    if isinstance(value, str) and value.strip():
-        return value.strip()
-    raise UnitError("some text")
 
 
 def _name(value: object) -> str:
@@ -84,7 +84,7 @@ def _range(value: object) -> Range:
 
 
 def _formula(value: object) -> str:
-    text = _prose(value)
+    text: str = PROSE.parse(value)
     try:
         expression.names(text)
     except ValueError as error:
@@ -92,7 +92,7 @@ def _formula(value: object) -> str:
     return text
 
 
-Prose = Annotated[str, Kind(_prose, str, "some text")]
+Prose = Annotated[str, PROSE]
 Name = Annotated[str, Kind(_name, str, "a name")]
 Names = Annotated[tuple[str, ...], Kind(_names, list, "a list of names")]
 Where = Annotated[dict[str, str], Kind(_strings, dict, "columns and values")]
@@ -184,9 +184,9 @@ class Quantity(Model):
         if self.formula is not None and self.unit is None:
             raise ConfigError(Problem("unit", MISSING, "the unit of the formula's value"))
         for key in ("flow", "since", "until", "within"):
-            needs = self.measure is not None and key in MEASURES[self.measure].keys
+            needs = self.metric is not None and key in self.metric.keys
             if getattr(self, key) is not None and not needs:
-                takers = [name for name, it in MEASURES.items() if key in it.keys]
+                takers = [name for name, it in MEASURES.items() if key in METRICS[it].keys]
                 expected = f"none but for {', '.join(takers)}"
                 raise ConfigError(Problem(key, getattr(self, key), expected))
         if self.since is not None and self.until is not None and self.until <= self.since:
@@ -195,12 +195,15 @@ class Quantity(Model):
         return self
 
     @property
+    def metric(self) -> Metric | None:
+        """What is measured."""
+        return METRICS[MEASURES[self.measure]] if self.measure is not None else None
+
+    @property
     def shown_in(self) -> str:
         """The unit in which it is shown; rates in Mbit/s."""
-        if self.unit is not None:
-            return self.unit
-        unit = MEASURES[self.measure or ""].units
-        return "Mbit/s" if unit == "bit/s" else unit
+        unit = self.unit or (self.metric.units if self.metric else "1")
+        return "Mbit/s" if unit == "bit/s" and self.unit is None else unit
 
 
 class Compared(Model):
@@ -352,6 +355,10 @@ class Figure(Model):
                 expected = "a name of letters, digits and _ that formulas do not have yet"
                 raise ConfigError(Problem(name, MISSING, expected))
         return quantities
+
+    def title_of(self, quantity: str) -> str:
+        """Return what a quantity is called."""
+        return self.quantities[quantity].title or quantity.replace("_", " ")
 
     @property
     def needs_runs(self) -> bool:

@@ -34,6 +34,14 @@ UNITS = {
     "1": 1.0,
     "%": 1e-2,
 }
+#: Units of published values → the SI unit.
+SI = {
+    **{unit: unit for unit in UNITS},
+    **dict.fromkeys(("kbit/s", "Mbit/s", "Gbit/s"), "bit/s"),
+    **dict.fromkeys(("KB", "MB"), "byte"),
+    "ms": "s",
+    "%": "1",
+}
 _COLUMNS = ("metric", "value", "unit")
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?"
 _VALUE = re.compile(rf"([<>~]?)({_NUMBER})|({_NUMBER})-({_NUMBER})")

@@ -8,16 +8,15 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.output import files
-from tunnelcc.papers import figures, page, paper, tables
-from tunnelcc.papers.compare import Reproduction, best, misfit
-from tunnelcc.papers.conclusions import sentences
+from tunnelcc.papers import export, figures, page, paper, tables
+from tunnelcc.papers.compare import Reproduction, best
 from tunnelcc.papers.simulate import simulate, sweep
+from tunnelcc.plots import save
 
 CC_SETS = ("tunnelcc", "ns3")
 
@@ -33,13 +32,13 @@ def reproduce(
     output: Path | None = None,
     report: Path | None = None,
 ) -> list[Reproduction]:
-    """Reproduce the paper ``key``, print tables and conclusions, and return its figures.
+    """Reproduce the paper ``key``, print tables, and return its figures.
 
     ``only``: ids of figures, none: all. ``store``: directory of finished runs, which are not run
-    again. ``cc_set``: ``ns3`` adds the same points with ns-3's own
-    algorithms. ``output``: a directory for tables (CSV, JSON) and figures; ``report``: one for a
-    page on the paper, and an index over those that are there. Raises ConfigError for
-    a paper that is not there or malformed, RunError if a run fails.
+    again. ``cc_set``: ``ns3`` adds the same points with ns-3's own algorithms. ``output``: a
+    directory for tables (CSV, JSON) and figures; ``report``: one for a page on the paper, and an
+    index over those that are there. Raises ConfigError for a paper that is not there or malformed,
+    RunError if a run fails.
     """
     if cc_set not in CC_SETS:
         expected = "one of " + ", ".join(CC_SETS)
@@ -51,26 +50,51 @@ def reproduce(
             files.make_directory(option, directory)
     console, started = _console(), time.monotonic()
     console.print(f"{it.title}\n{it.file.source}\n", style="bold", markup=False)
-    tables.print_parameters(console, it)
+    tables.parameters(it).print(console)
     found = simulate(
         it, figures=only, seeds=seeds, jobs=jobs, store=store, with_ns3=cc_set == "ns3"
     )
     for reproduction in found:
-        tables.print_figure(console, reproduction)
-        console.print("\nWhat the simulation says", style="bold")
-        texts = sentences(reproduction)
-        for text in texts:
-            console.print(f"- {text}", markup=False)
+        _print(console, reproduction)
         if output is not None:
-            _store(reproduction, texts, output)
-    console.print("\nVerdicts", style="bold")
-    tables.print_verdicts(console, found)
+            _store(reproduction, output)
+    for table in (*tables.questions(it, found), tables.verdicts(found)):
+        table.print(console)
     if report is not None:
         page.write(it, found, seeds, report)
     written = [str(directory) for directory in (output, report) if directory is not None]
     stored = f", stored in {' and '.join(written)}" if written else ""
-    _tell(f"\n{time.monotonic() - started:.0f} s{stored}")
+    # To standard error: what is printed as a result depends on the runs alone.
+    print(f"\n{time.monotonic() - started:.0f} s{stored}", file=sys.stderr)
     return found
+
+
+def _print(console: Console, reproduction: Reproduction) -> None:
+    figure = reproduction.figure
+    heading = f"\n{figure.id}: {figure.title}: {reproduction.simulated.verdict}"
+    console.print(heading, style="bold", markup=False)
+    for table in (*tables.of_figure(reproduction), tables.points(reproduction)):
+        table.print(console)
+    for limit in tables.limits(figure):
+        console.print(f"- {limit}", markup=False)
+
+
+def _store(reproduction: Reproduction, output: Path) -> None:
+    name, drawing = reproduction.figure.id, figures.draw(reproduction)
+    _write(output / f"{name}.csv", export.figure_csv(reproduction))
+    table = json.dumps(export.as_dict(reproduction), indent=1, ensure_ascii=False)
+    _write(output / f"{name}.json", f"{table}\n")
+    if drawing is not None:
+        save(drawing, output / f"{name}.svg")
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        expected = "a directory that can be written"
+        hint = error.strerror or ""
+        raise ConfigError(Problem("output", str(file.parent), expected, hint)) from None
 
 
 def calibrate(
@@ -98,20 +122,14 @@ def calibrate(
         assert calibration is not None
         candidates = (*calibration.candidates, *(calibration.alternatives or ()))
         swept = sweep(it, figure, candidates, seeds=seeds, jobs=jobs, store=store)
-        count = len(calibration.candidates)
-        main, others = swept[:count], swept[count:]
-        console.print(f"{figure.title}: {calibration.key}", style="bold", markup=False)
-        tables.print_sweep(console, figure, main)
-        if others:
-            console.print("\nAlternatives, for comparison", style="bold")
-            tables.print_sweep(console, figure, others)
-        scores = [(name, misfit(cell.ratio for cell in it.judged)) for name, it in main]
-        found[figure.id] = best(scores)
+        main = swept[: len(calibration.candidates)]
+        tables.sweep(figure, main, f"{figure.title}: {calibration.key}").print(console)
+        if others := swept[len(main) :]:
+            tables.sweep(figure, others, "Alternatives, for comparison").print(console)
+        found[figure.id] = best([(name, tables.score(it.judged)) for name, it in main])
         console.print(f"\nLeast misfit: {calibration.key} = {found[figure.id]}", markup=False)
         if output is not None:
-            _write(output / f"{figure.id}-calibration.csv", tables.sweep_csv(figure, swept))
-            picture = figures.draw_sweep(figure, main)
-            picture.save(output / f"{picture.name}.svg")
+            _write(output / f"{figure.id}-calibration.csv", export.sweep_csv(figure, swept))
     return found
 
 
@@ -126,29 +144,5 @@ def print_papers() -> None:
             console.print(f"  --figure {figure.id}: {figure.title}", markup=False)
 
 
-def _store(reproduction: Reproduction, texts: list[str], output: Path) -> None:
-    name = reproduction.figure.id
-    _write(output / f"{name}.csv", tables.figure_csv(reproduction))
-    table: dict[str, Any] = tables.as_dict(reproduction, texts)
-    _write(output / f"{name}.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
-    for picture in figures.draw(reproduction):
-        picture.save(output / f"{picture.name}.svg")
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        expected = "a directory that can be written"
-        raise ConfigError(
-            Problem("output", str(file.parent), expected, error.strerror or "")
-        ) from None
-
-
 def _console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
-
-
-def _tell(text: str) -> None:
-    """Timing goes to standard error: what is printed as a result depends on the runs alone."""
-    print(text, file=sys.stderr)

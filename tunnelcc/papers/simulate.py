@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from typing import Any
 from tunnelcc.config import CongestionControl, Experiment
 from tunnelcc.errors import RunError
 from tunnelcc.output.progress import RunsProgress
-from tunnelcc.papers.compare import Point, Reproduction, Simulated
-from tunnelcc.papers.format import Figure, Reading
-from tunnelcc.papers.measures import compute, take
+from tunnelcc.papers.compare import Reproduction, Simulated
+from tunnelcc.papers.format import Figure
 from tunnelcc.papers.paper import Paper
+from tunnelcc.papers.points import Point, compute, observe
 from tunnelcc.store import Store
 from tunnelcc.sweeps.execute import complete, executor
 
@@ -38,8 +38,21 @@ class Batch:
     def __len__(self) -> int:
         return len(self._experiments)
 
-    def add(self, figure: Figure, points: Iterable[Point], seeds: int) -> None:
-        """Run the experiments of ``points`` with the seeds 1, 2, … ."""
+    def add(
+        self,
+        paper: Paper,
+        figure: Figure,
+        seeds: int,
+        *,
+        where: Mapping[str, str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        with_ns3: bool = False,
+    ) -> Simulated:
+        """Return the points of a figure, to be run with the seeds 1, 2, … ."""
+        points = []
+        for axes in paper.points(figure, where):
+            experiment = paper.experiment(figure, axes, settings)
+            points.append(Point(axes, with_ns3_congestion(experiment) if with_ns3 else experiment))
         for point in points:
             if not figure.needs_runs:
                 point.runs.append(compute(point.experiment, figure.quantities))
@@ -49,6 +62,7 @@ class Batch:
                 key = json.dumps(experiment.table(), sort_keys=True)
                 self._experiments.setdefault(key, experiment)
                 self._wanted.setdefault(key, []).append((figure, point, seed))
+        return Simulated(paper, figure, points, settings or {})
 
     def run(self, jobs: int | None, directory: Path | None = None) -> None:
         """Run what the store in ``directory`` has not, and fill in the points.
@@ -73,7 +87,7 @@ class Batch:
             if isinstance(result, RunError):
                 raise result
             for figure, point, seed in wanted:
-                run = take(result, figure.quantities, figure.x == "time")
+                run = observe(result, figure.quantities, figure.x == "time")
                 point.runs.append(replace(run, seed=seed))
 
 
@@ -92,76 +106,25 @@ def simulate(
     """
     batch, found = Batch(), []
     for figure in paper.figures(figures):
-        simulated = _simulated(paper, figure, batch, seeds)
-        reproduction = Reproduction(simulated)
+        it = Reproduction(batch.add(paper, figure, seeds))
         for question in paper.file.questions:
             for reading in question.readings if figure.id in question.figures else ():
-                other = _under(reading, simulated, batch, seeds)
-                reproduction.readings.append((question, reading, other))
+                settings = reading.settings
+                other = batch.add(paper, figure, seeds, settings=settings) if settings else None
+                it.readings.append((question, reading, other or it.simulated))
         if with_ns3:
-            reproduction.ns3 = _simulated(paper, figure, batch, seeds, change=with_ns3_congestion)
+            it.ns3 = batch.add(paper, figure, seeds, with_ns3=True)
         for variant in figure.variants:
-            points = make_points(paper, figure, variant.where, variant.settings)
-            batch.add(figure, points, 1)
-            _add_variant(reproduction, variant, points)
-        found.append(reproduction)
+            where, settings = variant.where, variant.settings
+            varied = batch.add(paper, figure, 1, where=where, settings=settings)
+            known = (other for entry, other in it.variants if entry.id == variant.id)
+            if (same := next(known, None)) is not None:  # entries with one id are one variant
+                same.points += varied.points
+            else:
+                it.variants.append((variant, varied))
+        found.append(it)
     batch.run(jobs, store)
     return found
-
-
-def make_points(
-    paper: Paper, figure: Figure, where: Any = None, settings: Any = None
-) -> list[Point]:
-    """Return the points of a figure, without runs."""
-    return [
-        Point(axes, paper.experiment(figure, axes, settings))
-        for axes in paper.points(figure, where)
-    ]
-
-
-def _simulated(
-    paper: Paper,
-    figure: Figure,
-    batch: Batch,
-    seeds: int,
-    settings: Any = None,
-    change: Callable[[Experiment], Experiment] = lambda experiment: experiment,
-) -> Simulated:
-    points = make_points(paper, figure, settings=settings)
-    for point in points:
-        point.experiment = change(point.experiment)
-    batch.add(figure, points, seeds)
-    return Simulated(paper, figure, points, settings or {})
-
-
-def _under(reading: Reading, base: Simulated, batch: Batch, seeds: int) -> Simulated:
-    if reading.settings is None:
-        return base
-    return _simulated(base.paper, base.figure, batch, seeds, reading.settings)
-
-
-def _add_variant(reproduction: Reproduction, variant: Any, points: list[Point]) -> None:
-    """Several entries with one id are one variant."""
-    for known, members in reproduction.variants:
-        if known.id == variant.id:
-            members += points
-            return
-    reproduction.variants.append((variant, points))
-
-
-def with_ns3_congestion(experiment: Experiment) -> Experiment:
-    """Return the experiment with ns-3's own algorithms where ns-3 has them."""
-
-    def swap(cc: CongestionControl | None) -> CongestionControl | None:
-        if cc is None or cc.name not in NS3:
-            return cc
-        return CongestionControl(name=NS3[cc.name])
-
-    flows = tuple(flow.model_copy(update={"cc": swap(flow.cc)}) for flow in experiment.flows)
-    update: dict[str, Any] = {"flows": flows}
-    if experiment.tunnel is not None:
-        update["tunnel"] = experiment.tunnel.model_copy(update={"cc": swap(experiment.tunnel.cc)})
-    return experiment.model_copy(update=update)
 
 
 def sweep(
@@ -175,11 +138,24 @@ def sweep(
 ) -> list[tuple[str, Simulated]]:
     """Return, for each candidate of the calibrated parameter, the points it is fitted to."""
     assert figure.calibration is not None
-    batch, results = Batch(), []
-    for candidate in candidates:
-        settings = {figure.calibration.key: candidate}
-        points = make_points(paper, figure, figure.calibration.where, settings)
-        batch.add(figure, points, seeds)
-        results.append((str(candidate), Simulated(paper, figure, points)))
+    key, where = figure.calibration.key, figure.calibration.where
+    batch = Batch()
+    results = [
+        (str(it), batch.add(paper, figure, seeds, where=where, settings={key: it}))
+        for it in candidates
+    ]
     batch.run(jobs, store)
     return results
+
+
+def with_ns3_congestion(experiment: Experiment) -> Experiment:
+    """Return the experiment with ns-3's own algorithms where ns-3 has them."""
+
+    def swap(cc: CongestionControl | None) -> CongestionControl | None:
+        return CongestionControl(name=NS3[cc.name]) if cc and cc.name in NS3 else cc
+
+    flows = tuple(flow.model_copy(update={"cc": swap(flow.cc)}) for flow in experiment.flows)
+    update: dict[str, Any] = {"flows": flows}
+    if experiment.tunnel is not None:
+        update["tunnel"] = experiment.tunnel.model_copy(update={"cc": swap(experiment.tunnel.cc)})
+    return experiment.model_copy(update=update)

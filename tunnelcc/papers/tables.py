@@ -1,370 +1,259 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables of a reproduction: for the terminal, as CSV and as JSON. Only numbers of the runs."""
+"""Tables of a reproduction, for the terminal and for its page: numbers and verdicts of the runs."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Table as Printed
 
 from tunnelcc.papers.compare import (
+    FITTED,
+    IN_SHAPE,
+    NOT_FITTED,
     NOT_REPRODUCED,
+    NOT_TESTABLE,
     REPRODUCED,
     Cell,
-    Point,
     Reproduction,
     Simulated,
+    changes,
     misfit,
-    percent,
     weigh,
 )
-from tunnelcc.papers.conclusions import changes, explained_shares
-from tunnelcc.papers.format import Figure, Quantity
-from tunnelcc.papers.measures import DIAGNOSTICS, MEASURES
+from tunnelcc.papers.format import Compared, Figure, Reading
 from tunnelcc.papers.paper import Paper
+from tunnelcc.papers.points import DIAGNOSTICS, Point
 from tunnelcc.papers.published import UNITS
 
-_STYLES = {REPRODUCED: "green", "reproduced in shape": "green", NOT_REPRODUCED: "red"}
+HOLDS, FAILS = "holds", "does not hold"
+#: How a verdict is to be seen.
+KINDS = {
+    REPRODUCED: "good",
+    IN_SHAPE: "fair",
+    NOT_REPRODUCED: "bad",
+    NOT_TESTABLE: "note",
+    FITTED: "note",
+    NOT_FITTED: "note",
+    HOLDS: "good",
+    FAILS: "bad",
+}
+#: Of a table with a line for each figure.
+FIGURE_COLUMNS = ("figure", "", "verdict", "numbers", "claims")
+_STYLES = {"good": "green", "fair": "yellow", "bad": "red", "note": "dim"}
 
 
-def print_parameters(console: Console, paper: Paper) -> None:
-    """Print each parameter with its value, its label and the reason."""
-    table = _table("parameter", "value", "label", "why")
-    for row in paper.parameters():
-        table.add_row(*map(escape, row))
-    console.print(table)
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under a title. ``numbers``: columns of them, set to the right."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: Sequence[int] = ()
+    notes: Sequence[str] = ()
+
+    def print(self, console: Console) -> None:
+        """Print it."""
+        if self.title:
+            console.print(f"\n{self.title}", style="bold", markup=False)
+        printed = Printed(box=None, pad_edge=False, header_style="dim")
+        for index, column in enumerate(self.columns):
+            justify = "right" if index in self.numbers else "left"
+            printed.add_column(escape(column), justify=justify, overflow="fold")  # type: ignore[arg-type]
+        for row in self.rows:
+            printed.add_row(*map(_styled, row))
+        console.print(printed)
+        for note in self.notes:
+            console.print(note, markup=False)
 
 
-def print_verdicts(console: Console, reproductions: Sequence[Reproduction]) -> None:
-    """Print one line for each figure."""
-    table = _table("figure", "", "verdict", "numbers", "claims")
-    for it in reproductions:
-        good, count, held, claims = it.simulated.counts
-        cells = [f"{good} of {count}" if count else "–", f"{held} of {claims}" if claims else "–"]
-        verdict = it.simulated.verdict
-        table.add_row(it.figure.id, escape(it.figure.title), _styled(verdict), *cells)
-    console.print(table)
+def _styled(text: str) -> str:
+    return f"[{_STYLES[KINDS[text]]}]{text}[/]" if text in KINDS else escape(text)
 
 
-def print_figure(console: Console, reproduction: Reproduction) -> None:
-    """Print published and simulated numbers, what is shown beside, and other settings."""
+def parameters(paper: Paper) -> Table:
+    """Return each parameter with its value, its label and the reason."""
+    return Table("", ("parameter", "value", "label", "why"), paper.parameters())
+
+
+def verdicts(found: Iterable[Reproduction]) -> Table:
+    """Return one line for each figure."""
+    rows = [
+        (it.figure.id, it.figure.title, it.simulated.verdict, *it.simulated.counts) for it in found
+    ]
+    return Table("Verdicts", FIGURE_COLUMNS, rows)
+
+
+def questions(paper: Paper, found: Sequence[Reproduction]) -> Iterator[Table]:
+    """Yield for each question what becomes of the figures under each of its readings."""
+    for question in paper.file.questions:
+        rows = []
+        for it in found:
+            others = [other.verdict for asked, _, other in it.readings if asked is question]
+            if others:
+                rows.append((it.figure.id, *others))
+        if rows:
+            names = map(_called, question.readings)
+            notes = [f"{reading.title}: {reading.reason}" for reading in question.readings]
+            yield Table(question.text, ("figure", *names), rows, notes=notes)
+
+
+def _called(reading: Reading) -> str:
+    return reading.title if reading.settings else f"{reading.title} (as simulated)"
+
+
+def of_figure(reproduction: Reproduction) -> Iterator[Table]:
+    """Yield what there is to tell of a figure besides points(); numbers first."""
+    tables = (_numbers, _claims, _readings, _settings, _evidence)
+    yield from (table for table in (make(reproduction) for make in tables) if table.rows)
+
+
+def limits(figure: Figure) -> list[str]:
+    """Return what the comparison does not show."""
+    return [*figure.limits, *(f"Not testable: {it.text}: {it.reason}" for it in figure.untestable)]
+
+
+def _numbers(reproduction: Reproduction) -> Table:
+    """Published and simulated, side by side."""
     simulated = reproduction.simulated
-    heading = f"\n{simulated.figure.id}: {simulated.figure.title}"
-    console.print(heading, style="bold", markup=False)
-    _print_numbers(console, reproduction)
-    _print_points(console, simulated)
-    _print_beside(console, simulated)
-    _print_variants(console, reproduction)
-
-
-def _print_numbers(console: Console, reproduction: Reproduction) -> None:
-    simulated = reproduction.simulated
-    if not simulated.judged:
-        return
-    axes = list(simulated.figure.axes)
-    first = ["metric", *axes] if len({cell.row.metric for cell in simulated.judged}) > 1 else axes
-    headings = [*first, "published", "simulated", "spread", "ratio", "verdict", "rests on"]
-    right = [*range(len(first), len(first) + 4)]
-    if reproduction.ns3:
-        headings += ["ns-3's", "ratio"]
-        right += [len(headings) - 2, len(headings) - 1]
-    table = _table(*headings, right=right)
-    others = reproduction.ns3.judged if reproduction.ns3 else []
-    for index, cell in enumerate(simulated.judged):
-        row = [cell.row.metric.replace("_", " ")] if first is not axes else []
-        row += [*cell.point.axes.values(), f"{cell.row.published} {cell.unit}"]
-        row += [cell.show(cell.mean), show_spread(cell)]
-        row = [*map(escape, row), show_ratio(cell.ratio), _styled(cell.verdict), cell.rests_on]
+    columns = ["number", "published", "simulated", "spread", "ratio", "verdict", "rests on"]
+    others = reproduction.ns3.cells if reproduction.ns3 else []
+    columns += ["ns-3's", "ratio"] if others else []
+    rows = []
+    for index, cell in enumerate(simulated.cells):
+        name = cell.name
+        if not cell.compared.is_judged:
+            name += f" ({simulated.figure.title_of(cell.compared.quantity)})"
+        low, high = cell.spread
+        row = [_at(name, cell.point), _with_unit(str(cell.row.published), cell.unit)]
+        row += [cell.show(cell.mean), f"{cell.show(low)}–{cell.show(high)}", _ratio(cell.ratio)]
+        row += [cell.verdict or "no verdict", cell.rests_on]
         if others:
-            row += [others[index].show(others[index].mean), show_ratio(others[index].ratio)]
-        table.add_row(*row)
-    console.print(table)
-    seeds = len(simulated.points[0].runs)
-    text = f"Means of {seeds} seed{'s' if seeds > 1 else ''}, spread from least to most."
-    console.print(text, markup=False)
-    for item in simulated.figure.values:
-        if item.is_judged:
-            console.print(f"{item.published}: {_tolerance(item)}: {item.reason}", markup=False)
+            row += [others[index].show(others[index].mean), _ratio(others[index].ratio)]
+        rows.append(row)
+    items = {item.published: item for item in simulated.figure.values}.values()
+    notes = [f"{it.published.replace('_', ' ')}: {_tolerance(it)}: {it.reason}" for it in items]
+    return Table("Published and simulated", columns, rows, (1, 2, 3, 4, 7, 8), notes)
 
 
-def _tolerance(item: Any) -> str:
+def _tolerance(item: Compared) -> str:
     if item.margin is not None:
         return f"± {item.margin:g} in its unit"
-    return f"± {100 * item.tolerance:g} %"
+    return f"± {100 * item.tolerance:g} %" if item.tolerance else "no verdict"
 
 
-def _print_points(console: Console, simulated: Simulated) -> None:
-    """Print what was simulated where nothing was printed in the paper."""
-    numbered = {id(cell.point) for cell in simulated.judged}
-    points = [point for point in simulated.points if id(point) not in numbered]
-    if not points:
-        return
-    figure = simulated.figure
-    heads = [f"{_title(name, it)} {it.shown_in}" for name, it in figure.quantities.items()]
-    table = _table(*figure.axes, *heads, right=range(len(figure.axes), 99))
-    for point in points:
-        row = [*point.axes.values()]
-        row += [show(point, name, it) for name, it in figure.quantities.items()]
-        table.add_row(*map(escape, row))
-    console.print(table)
+def _claims(reproduction: Reproduction) -> Table:
+    simulated = reproduction.simulated
+    rows = [
+        (it.claim.text, it.got, HOLDS if it.holds else FAILS, simulated.standing(it) or "–")
+        for it in simulated.claims
+    ]
+    return Table("Claims", ("claim", "simulated", "verdict", "its numbers"), rows)
 
 
-def _print_beside(console: Console, simulated: Simulated) -> None:
-    """Print published numbers beside simulated quantities, without a verdict."""
-    items = [item for item in simulated.figure.values if not item.is_judged]
-    for metric in dict.fromkeys(item.published for item in items):
-        console.print(f"\n{metric} (no verdict)", style="bold", markup=False)
-        names = [item.quantity for item in items if item.published == metric]
-        axes = list(simulated.figure.axes)
-        heads = ["published", *(f"simulated {name.replace('_', ' ')}" for name in names)]
-        table = _table(*axes, *heads, right=range(len(axes), len(axes) + len(heads)))
-        rows = [cell for cell in simulated.cells if cell.row.metric == metric]
-        for cell in (cell for cell in rows if cell.compared.quantity == names[0]):
-            values = [cell.show(cell.point.mean(name)) for name in names]
-            table.add_row(*map(escape, cell.point.axes.values()), str(cell.row.published), *values)
-        console.print(table)
-        for reason in dict.fromkeys(item.reason for item in items if item.published == metric):
-            console.print(reason, markup=False)
+def _readings(reproduction: Reproduction) -> Table:
+    """Each with its verdict, and the numbers and claims behind it."""
+    rows = []
+    for question, reading, other in reproduction.readings:
+        told = [
+            f"{it.name} {_with_unit(it.show(it.mean), it.unit)} ({it.row.published})"
+            for it in other.judged
+        ]
+        told += [f"{it.got} ({HOLDS if it.holds else FAILS})" for it in other.claims]
+        row = (question.id, _called(reading), other.verdict, *other.counts, "; ".join(told))
+        rows.append(row)
+    columns = ("question", "reading", "verdict", "numbers", "claims", "simulated (published)")
+    return Table("Readings", columns, rows)
 
 
-def _print_variants(console: Console, reproduction: Reproduction) -> None:
-    """Print the experiments that were varied: causes alone, and what-ifs."""
-    if not reproduction.variants:
-        return
-    console.print("\nOther settings, seed 1", style="bold", markup=False)
-    axes = list(reproduction.figure.axes)
-    heads = ("what", "role", "number", *axes, "published", "simulated", "instead of", "closes")
-    table = _table(*heads, right=range(len(heads) - 4, len(heads)))
-    for variant, points in reproduction.variants:
-        shares = explained_shares(reproduction, points) if variant.role == "cause" else []
-        for index, it in enumerate(changes(reproduction, points)):
-            first = [variant.title, variant.role] if index == 0 else ["", ""]
-            table.add_row(
-                *map(escape, (*first, it.name, *it.point.axes.values(), it.published or "–")),
-                it.show(it.value),
-                it.show(it.instead_of),
-                percent(shares[index]) if index < len(shares) else "",
-            )
-    console.print(table)
+def _settings(reproduction: Reproduction) -> Table:
+    """What was varied: causes alone, and what-ifs."""
+    columns = ("what", "role", "number", "published", "simulated", "instead of", "closes")
+    rows = [
+        (
+            variant.title, variant.role, _at(it.name, it.point),
+            _with_unit(it.published or "–", it.unit), it.show(it.value), it.show(it.instead_of),
+            "" if math.isnan(it.closes) else f"{round(100 * it.closes)} %",
+        )
+        for variant, varied in reproduction.variants
+        for it in changes(reproduction, variant, varied)
+    ]  # fmt: skip
+    reasons = {variant.title: variant.reason for variant, _ in reproduction.variants}
+    notes = [f"{title}: {reason}" for title, reason in reasons.items()]
+    return Table("Other settings, one seed", columns, rows, (3, 4, 5, 6), notes)
 
 
-def print_sweep(
-    console: Console, figure: Figure, candidates: Sequence[tuple[str, Simulated]]
-) -> None:
-    """Print the simulated values and the misfit of each candidate."""
+def _evidence(reproduction: Reproduction) -> Table:
+    figure, rows, reasons = reproduction.figure, [], []
+    for evidence in figure.evidence:
+        weighed = weigh(evidence, reproduction)
+        value = weighed.simulated / UNITS[figure.quantities[evidence.quantity].shown_in]
+        paper, measured = str(evidence.published), str(evidence.measured)
+        name = figure.title_of(evidence.quantity)
+        rows.append((name, paper, f"{value:.3g}", measured, weighed.verdict, evidence.source))
+        reasons.append(evidence.reason)
+    columns = ("quantity", "paper", "simulated", "measured", "verdict", "measured by")
+    title = "Who stands nearer to what others measured"
+    return Table(title, columns, rows, (1, 2, 3), reasons)
+
+
+def points(reproduction: Reproduction) -> Table:
+    """Everything that was simulated, and what set the pace."""
+    simulated, figure = reproduction.simulated, reproduction.figure
+    columns = [
+        *figure.axes,
+        *(_with_unit(figure.title_of(name), it.shown_in) for name, it in figure.quantities.items()),
+        *(name.replace("_", " ") for name in _diagnostics(figure)),
+    ]
+    rows = []
+    for point in simulated.points:
+        values = [_show(point, figure, name) for name in figure.quantities]
+        values += [f"{point.mean(name):.4g}" for name in _diagnostics(figure)]
+        rows.append((*point.axes.values(), *values))
+    seeds = len(simulated.points[0].runs)
+    title = f"All points, means of {seeds} seeds" if seeds > 1 else "All points"
+    return Table(title, columns, rows, range(len(figure.axes), len(columns)))
+
+
+def _diagnostics(figure: Figure) -> Sequence[str]:
+    return [it for it in DIAGNOSTICS if figure.needs_runs and it not in figure.quantities]
+
+
+def sweep(figure: Figure, candidates: Sequence[tuple[str, Simulated]], title: str) -> Table:
+    """Return the simulated values and the misfit of each candidate of a calibration."""
+    assert figure.calibration is not None
     cells = candidates[0][1].judged
     names = [" ".join(cell.point.axes.values()) for cell in cells]
-    assert figure.calibration is not None
-    table = _table(figure.calibration.key, *names, "misfit", right=range(1, len(cells) + 2))
-    for name, simulated in candidates:
-        values = [cell.show(cell.mean) for cell in simulated.judged]
-        table.add_row(name, *values, f"{misfit(cell.ratio for cell in simulated.judged):.4f}")
-    table.add_row("published", *(str(cell.row.published) for cell in cells), "", style="bold")
-    console.print(table)
-
-
-def figure_csv(reproduction: Reproduction) -> str:
-    """Return all points, readings and variants included, as CSV in SI units, a line a number."""
-    figure = reproduction.figure
-    axes = list(figure.axes)
-    head = ["set", *axes, "quantity", "unit", "seeds", "simulated", "least", "most", "published"]
-    lines = [[*head, "ratio", "verdict", "rests_on"]]
-    for name, simulated in _sets(reproduction):
-        for point in simulated.points:
-            for quantity, unit in _columns(figure):
-                cells = [
-                    cell
-                    for cell in simulated.cells
-                    if cell.point is point and cell.compared.quantity == quantity
-                ]
-                values = (point.mean(quantity), *point.spread(quantity))
-                line = [name, *point.axes.values(), quantity, unit, str(len(point.runs))]
-                line += [_plain(value) for value in values]
-                lines += [[*line, *_published(cell, name)] for cell in cells] or [line + [""] * 4]
-    return _csv(lines)
-
-
-def _published(cell: Cell, name: str) -> list[str]:
-    told = [cell.verdict, cell.rests_on] if name == "scenario" else ["", ""]
-    return [str(cell.row.published), f"{cell.ratio:.4f}", *told]
-
-
-def sweep_csv(figure: Figure, candidates: Sequence[tuple[str, Simulated]]) -> str:
-    """Return the sweep of a calibration as CSV in SI units."""
-    axes = list(figure.axes)
-    assert figure.calibration is not None
-    lines = [[figure.calibration.key, *axes, "published", "simulated", "drops", "misfit"]]
-    for name, simulated in candidates:
-        total = f"{misfit(cell.ratio for cell in simulated.judged):.6f}"
-        for cell in simulated.judged:
-            numbers = [_plain(it) for it in (cell.published, cell.mean, cell.point.mean("drops"))]
-            lines.append([name, *cell.point.axes.values(), *numbers, total])
-    return _csv(lines)
-
-
-def as_dict(reproduction: Reproduction, sentences: Sequence[str]) -> dict[str, Any]:
-    """Return everything about a figure as plain data for JSON, in SI units."""
-    simulated = reproduction.simulated
-    return {
-        "paper": simulated.paper.key,
-        "title": simulated.paper.title,
-        "figure": simulated.figure.id,
-        "parameters": [
-            dict(zip(("parameter", "value", "label", "reason"), row, strict=True))
-            for row in simulated.paper.parameters(simulated.figure)
-        ],
-        "units": dict(_columns(simulated.figure)),
-        **_simulated(simulated),
-        "ns3": _simulated(reproduction.ns3) if reproduction.ns3 else None,
-        "readings": [
-            {"question": question.id, "reading": reading.id, **_simulated(other)}
-            for question, reading, other in reproduction.readings
-        ],
-        "variants": [
-            {
-                "id": variant.id,
-                "title": variant.title,
-                "role": variant.role,
-                "reason": variant.reason,
-                "points": [_point(point) for point in points],
-            }
-            for variant, points in reproduction.variants
-        ],
-        "evidence": [
-            {
-                "quantity": it.evidence.quantity,
-                "published": str(it.evidence.published),
-                "measured": str(it.evidence.measured),
-                "simulated": _number(it.simulated),
-                "source": it.evidence.source,
-                "verdict": it.verdict,
-            }
-            for it in (weigh(evidence, reproduction) for evidence in simulated.figure.evidence)
-        ],
-        "conclusions": list(sentences),
-    }
-
-
-def _simulated(simulated: Simulated) -> dict[str, Any]:
-    return {
-        "verdict": simulated.verdict,
-        "rows": [_row(cell) for cell in simulated.cells],
-        "claims": [
-            {"text": it.claim.text, "kind": it.claim.kind, "holds": it.holds, "got": it.got}
-            for it in simulated.claims
-        ],
-        "points": [_point(point) for point in simulated.points],
-    }
-
-
-def _row(cell: Cell) -> dict[str, Any]:
-    return {
-        "metric": cell.row.metric,
-        **cell.point.axes,
-        "quantity": cell.compared.quantity,
-        "published": str(cell.row.published),
-        "unit": cell.unit,
-        "simulated": _number(cell.mean),
-        "ratio": _number(round(cell.ratio, 6)),
-        "verdict": cell.verdict,
-        "rests_on": cell.rests_on,
-    }
-
-
-def _point(point: Point) -> dict[str, Any]:
-    runs = [
-        {"seed": run.seed, **{name: _number(value) for name, value in run.values.items()}}
-        for run in point.runs
+    rows = [
+        [name, *(cell.show(cell.mean) for cell in it.judged), f"{score(it.judged):.4f}"]
+        for name, it in candidates
     ]
-    return {**point.axes, "runs": runs}
+    rows.append(["published", *(str(cell.row.published) for cell in cells), ""])
+    columns = [figure.calibration.key, *names, "misfit"]
+    return Table(title, columns, rows, range(1, len(columns)))
 
 
-def _number(value: float) -> float | None:
-    """Infinity and NaN, which JSON has not, are null."""
-    return float(value) if math.isfinite(value) else None
+def score(cells: Iterable[Cell]) -> float:
+    """Return the misfit of published rows."""
+    return misfit(cell.ratio for cell in cells)
 
 
-def _sets(reproduction: Reproduction) -> Iterable[tuple[str, Simulated]]:
-    simulated = reproduction.simulated
-    yield "scenario", simulated
-    if reproduction.ns3:
-        yield "ns3", reproduction.ns3
-    for question, reading, other in reproduction.readings:
-        if other is not simulated:
-            yield f"{question.id}={reading.id}", other
-    for variant, points in reproduction.variants:
-        yield variant.id, Simulated(simulated.paper, simulated.figure, points)
+def _at(name: str, point: Point) -> str:
+    return ", ".join((name, *point.axes.values()))
 
 
-def _columns(figure: Figure) -> list[tuple[str, str]]:
-    """Return each quantity with its SI unit, and the diagnostics."""
-    own = [
-        (name, MEASURES[it.measure].units if it.measure else _SI.get(it.shown_in, it.shown_in))
-        for name, it in figure.quantities.items()
-    ]
-    if not figure.needs_runs:
-        return own
-    return own + [
-        (name, MEASURES[name].units) for name in DIAGNOSTICS if name not in figure.quantities
-    ]
+def _with_unit(text: str, unit: str) -> str:
+    return text if unit == "1" else f"{text} {unit}"
 
 
-_SI = {
-    "kbit/s": "bit/s",
-    "Mbit/s": "bit/s",
-    "Gbit/s": "bit/s",
-    "ms": "s",
-    "KB": "byte",
-    "MB": "byte",
-    "%": "1",
-}
+def _show(point: Point, figure: Figure, name: str) -> str:
+    return f"{point.mean(name) / UNITS[figure.quantities[name].shown_in]:.4g}"
 
 
-def show(point: Point, name: str, quantity: Quantity) -> str:
-    """Write a quantity's mean in the unit in which it is shown."""
-    return f"{point.mean(name) / UNITS[quantity.shown_in]:.4g}"
-
-
-def _title(name: str, quantity: Quantity) -> str:
-    return quantity.title or name.replace("_", " ")
-
-
-def show_spread(cell: Cell) -> str:
-    """Write the least and the largest run in the published unit."""
-    low, high = cell.spread
-    return f"{cell.show(low)}–{cell.show(high)}"
-
-
-def show_ratio(value: float) -> str:
+def _ratio(value: float) -> str:
     return f"{value:.3f}" if value < 100 else f"{value:.3g}" if math.isfinite(value) else "–"
-
-
-def _styled(verdict: str) -> str:
-    style = _STYLES.get(verdict)
-    return f"[{style}]{verdict}[/]" if style else verdict
-
-
-def _plain(value: float) -> str:
-    if math.isfinite(value) and value == round(value):
-        return f"{value:.0f}"
-    return f"{value:.0f}" if abs(value) >= 1e4 else f"{value:.6g}"
-
-
-def _csv(lines: Iterable[Iterable[str]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
-    return text.getvalue()
-
-
-def _table(*headings: str, right: Iterable[int] = ()) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for index, heading in enumerate(headings):
-        justify = "right" if index in right else "left"
-        table.add_column(escape(heading), justify=justify, overflow="fold")  # type: ignore[arg-type]
-    return table

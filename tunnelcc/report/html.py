@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,57 +25,6 @@ def render(template: Path, **variables: object) -> str:
         undefined=StrictUndefined,
     )
     return environment.get_template(template.name).render(variables)
-
-
-def page(title: str, parts: Iterable[str]) -> str:
-    """Return a page of HTML ``parts`` under a title in plain text."""
-    from markupsafe import Markup
-
-    content = Markup("\n").join(map(Markup, filter(None, parts)))
-    return render(Path(__file__).with_name("base.html"), title=title, content=content)
-
-
-def table(
-    headings: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    kind: str = "narrow",
-    numbers: Iterable[int] = (),
-) -> str:
-    """Return a table; its cells are HTML. ``numbers``: columns of them, set to the right.
-
-    ``kind``: what becomes of it on a phone: ``narrow``: smaller, ``stack``: a line for each cell.
-    """
-    right = frozenset(numbers)
-
-    def place(index: int) -> str:
-        return ' class="number"' if index in right else ""
-
-    head = "".join(f"<th{place(i)}>{escape(text)}</th>" for i, text in enumerate(headings))
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td{place(i)} data-label="{escape(headings[i])}">{cell}</td>'
-            if headings[i]
-            else f"<td{place(i)}>{cell}</td>"
-            for i, cell in enumerate(row)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-
-
-def figure(title: str, svg: str) -> str:
-    """Return a drawing with its heading."""
-    return (
-        f"<figure><figcaption>{escape(title)}</figcaption>"
-        f"{svg.replace('<svg ', _labelled(title), 1)}</figure>"
-    )
-
-
-def _labelled(title: str) -> str:
-    return f'<svg role="img" aria-label="{escape(title)}" '
 
 
 def inline_svg(drawing: Figure) -> str:
