@@ -22,10 +22,10 @@ Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallb
     : m_spec(spec),
       m_world(world),
       m_progress(progress),
-      m_forward(world.Forward(), m_result.forward),
-      m_reverse(world.Reverse(), m_result.reverse),
-      m_client(world.ClientCpu(), m_result.client),
-      m_server(world.ServerCpu(), m_result.server),
+      m_forward(world.Path().Forward(), m_result.forward),
+      m_reverse(world.Path().Reverse(), m_result.reverse),
+      m_client(world.Hosts().client.cpu, m_result.client),
+      m_server(world.Hosts().server.cpu, m_result.server),
       m_warmupTimer(this),
       m_sampleTimer(this),
       m_progressTimer(this),
@@ -50,16 +50,16 @@ Recorder::AddLegs()
     m_result.flows.resize(flows.size());
     m_readAtStart.resize(flows.size());
     m_lastRead.resize(flows.size());
-    m_result.legs.reserve(m_world.Connections().size()); // the probes keep references
-    std::unordered_map<const World::Connection*, uint32_t> numbers;
-    for (const World::Connection& leg : m_world.Connections())
+    m_result.legs.reserve(m_world.Legs().size()); // the probes keep references
+    std::unordered_map<const Leg*, uint32_t> numbers;
+    for (const Leg& leg : m_world.Legs())
     {
         numbers.emplace(&leg, static_cast<uint32_t>(numbers.size()));
         AddLeg(leg);
     }
     for (uint32_t index = 0; index < flows.size(); ++index)
     {
-        for (const World::Connection* leg : flows[index]->legs)
+        for (const Leg* leg : flows[index]->legs)
         {
             m_result.flows[index].legs.push_back(numbers.at(leg));
         }
@@ -69,13 +69,9 @@ Recorder::AddLegs()
 void
 Recorder::AddPacketTunnel(const PacketTunnel& tunnel)
 {
-    for (bool isForward : {true, false})
-    {
-        m_tunnel.emplace_back(
-            tunnel,
-            isForward != m_spec.download,
-            (isForward ? m_result.tunnelForward : m_result.tunnelReverse).emplace());
-    }
+    End sender = m_world.DataSender();
+    m_tunnel.emplace_back(tunnel, sender, m_result.tunnelForward.emplace());
+    m_tunnel.emplace_back(tunnel, Other(sender), m_result.tunnelReverse.emplace());
 }
 
 void
@@ -85,23 +81,21 @@ Recorder::AddHops()
     m_result.hops.resize(relays.size()); // the probes keep references
     for (size_t i = 0; i < relays.size(); ++i)
     {
-        World::RelayHost& host = relays[i];
+        World::RelayHost& relay = relays[i];
         HopResult& result = m_result.hops[i];
-        m_hops.push_back({{*host.forward.GetBottleneck(), result.forward},
-                          {*host.reverse.GetBottleneck(), result.reverse},
-                          {host.cpu, result.relay}});
+        m_hops.push_back({{relay.path.Forward(), result.forward},
+                          {relay.path.Reverse(), result.reverse},
+                          {relay.host.cpu, result.relay}});
     }
 }
 
 void
-Recorder::AddLeg(const World::Connection& leg)
+Recorder::AddLeg(const Leg& leg)
 {
     LegResult& result = m_result.legs.emplace_back();
-    result.name = leg.name;
+    result.name = leg.Name();
     result.cc = leg.cc;
-    const TcpEndpoint& sender = m_spec.download ? *leg.server : *leg.client;
-    const TcpEndpoint& receiver = m_spec.download ? *leg.client : *leg.server;
-    m_legs.emplace_back(sender, receiver, result);
+    m_legs.emplace_back(leg.Sender(), leg.Receiver(), result);
 }
 
 void
@@ -272,11 +266,9 @@ Recorder::CountDatagrams() const
 void
 Recorder::CountPathSegments()
 {
-    for (const LegResult& leg : m_result.legs)
+    for (size_t i = 0; i < m_result.legs.size(); ++i)
     {
-        bool hasCarrier = m_spec.tunnel && !m_spec.TunnelAs<DatagramTunnelSpec>();
-        bool crossesPath = !hasCarrier || leg.name == "carrier";
-        m_result.pathSegments += crossesPath ? leg.segments : 0;
+        m_result.pathSegments += m_world.Legs()[i].hop == 0 ? m_result.legs[i].segments : 0;
     }
 }
 

@@ -51,7 +51,7 @@ class Recorder
 
     void AddLegs();
     void AddPacketTunnel(const PacketTunnel& tunnel);
-    void AddLeg(const World::Connection& leg);
+    void AddLeg(const Leg& leg);
     void AddHops();
     void CatchUp(int64_t now);
     void OnWarmupEnd(int64_t now);

@@ -42,26 +42,13 @@ HasCores(const ExperimentSpec& spec)
 
 } // namespace
 
-World::Connection&
-World::AddLegInTunnel(uint32_t flow, PacketDevice& toServer, PacketDevice& toClient)
-{
-    return AddConnection("app",
-                         {RandomComponent::APP_CONGESTION, flow},
-                         m_spec.tcp,
-                         m_spec.flows[flow].cc,
-                         Channel(toServer),
-                         Channel(toClient),
-                         m_clientMemory,
-                         ServerMemory());
-}
-
 Lookahead
-World::LookaheadOf(const DatagramTunnelSpec& tunnel, bool isForward)
+World::LookaheadOf(const DatagramTunnelSpec& tunnel, End sender)
 {
     const std::vector<FlowSpec>& flows = m_spec.flows;
     int64_t rtt = flows.front().rtt;
-    bool isClocked = (isForward ? m_forward : m_reverse).IsClocked();
-    bool isAlone = !isForward || m_spec.crossTraffic.empty();
+    bool isClocked = m_path.From(sender).IsClocked();
+    bool isAlone = sender != m_dataSender || m_spec.crossTraffic.empty();
     bool isInOrder = std::all_of(flows.begin(), flows.end(), [=](const FlowSpec& flow) {
         return flow.rtt == rtt;
     });
@@ -70,77 +57,84 @@ World::LookaheadOf(const DatagramTunnelSpec& tunnel, bool isForward)
     {
         return std::nullopt;
     }
-    return isForward ? rtt / 2 : rtt - rtt / 2;
+    return m_path.Delay(sender, rtt);
 }
 
 void
 World::AddDatagramTunnel(const DatagramTunnelSpec& spec)
 {
-    m_forwardLookahead = LookaheadOf(spec, true);
-    m_reverseLookahead = LookaheadOf(spec, false);
-    m_datagramTunnel.emplace(spec,
-                             m_clientCpu,
-                             m_serverCpu,
-                             m_spec.download ? m_reverseLookahead : m_forwardLookahead,
-                             m_spec.download ? m_forwardLookahead : m_reverseLookahead);
+    m_lookaheads = MakePerEnd(End::CLIENT, [&](End sender) { return LookaheadOf(spec, sender); });
+    m_datagramTunnel.emplace(spec, m_hosts.client.cpu, m_hosts.server.cpu, m_lookaheads);
 }
 
 Channel
-World::TunnelChannel(bool isForward, int64_t delay)
+World::TunnelChannel(End sender, int64_t rtt)
 {
-    PathDirection& direction = isForward ? m_forward : m_reverse;
-    const Lookahead& lookahead = isForward ? m_forwardLookahead : m_reverseLookahead;
-    return lookahead ? Channel(m_clockedPaths.emplace_back(*direction.GetLink(), delay))
-                     : Channel(direction, delay);
+    if (!m_lookaheads[sender])
+    {
+        return m_path.ChannelFrom(sender, rtt);
+    }
+    Link& link = *m_path.From(sender).GetLink();
+    return Channel(m_clockedPaths.emplace_back(link, m_path.Delay(sender, rtt)));
 }
 
-World::HopChannels
+const PerEnd<Channel>&
 World::TunnelChannels(int64_t rtt)
 {
     // The path sees one sender in each direction, the tunnel, whatever it carries.
     auto channels = m_tunnelChannels.find(rtt);
     if (channels == m_tunnelChannels.end())
     {
-        int64_t delay = rtt / 2;
-        Channel forward = TunnelChannel(true, delay);
-        Channel reverse = TunnelChannel(false, rtt - delay);
-        channels = m_tunnelChannels.emplace(rtt, Across(forward, reverse)).first;
+        auto makeChannel = [=, this](End sender) { return TunnelChannel(sender, rtt); };
+        channels = m_tunnelChannels.emplace(rtt, MakePerEnd(m_dataSender, makeChannel)).first;
     }
     return channels->second;
 }
 
-World::Connection&
+Leg&
 World::AddDatagramLeg(uint32_t flow)
 {
-    HopChannels channels = TunnelChannels(m_spec.flows[flow].rtt);
-    DatagramWay& toServer = m_datagramTunnel->MakeWay(true, channels.toServer, m_spec.tcp);
-    DatagramWay& toClient = m_datagramTunnel->MakeWay(false, channels.toClient, m_spec.tcp);
-    return AddLegInTunnel(flow, toServer, toClient);
+    const PerEnd<Channel>& path = TunnelChannels(m_spec.flows[flow].rtt);
+    auto makeChannel = [&](End sender) {
+        return Channel(m_datagramTunnel->MakeWay(sender, path[sender], m_spec.tcp));
+    };
+    return AddLeg({LegRole::APP,
+                   0,
+                   flow,
+                   m_spec.tcp,
+                   m_spec.flows[flow].cc,
+                   MakePerEnd(End::CLIENT, makeChannel),
+                   HostsOf(0)});
 }
 
 void
 World::AddStreamTunnel(const StreamTunnelSpec& spec)
 {
-    HopChannels path = ChannelsFor(0, m_spec.path.rtt);
-    m_streamCarrier = &AddConnection("carrier",
-                                     {RandomComponent::CARRIER_CONGESTION, 0},
-                                     spec.carrierTcp,
-                                     spec.carrierCc,
-                                     path.toServer,
-                                     path.toClient,
-                                     m_clientMemory,
-                                     ServerMemory());
+    m_streamCarrier = &AddLeg({LegRole::CARRIER,
+                               0,
+                               0,
+                               spec.carrierTcp,
+                               spec.carrierCc,
+                               m_path.Channels(m_spec.path.rtt),
+                               HostsOf(0)});
     m_streamTunnel = std::make_unique<StreamTunnel>(spec,
-                                                    *m_streamCarrier->client,
-                                                    *m_streamCarrier->server,
-                                                    m_clientCpu,
-                                                    m_serverCpu);
+                                                    *m_streamCarrier->ends.client,
+                                                    *m_streamCarrier->ends.server,
+                                                    m_hosts.client.cpu,
+                                                    m_hosts.server.cpu);
 }
 
-World::Connection&
+Leg&
 World::AddLegInStream(uint32_t flow)
 {
-    return AddLegInTunnel(flow, m_streamTunnel->Entrance(true), m_streamTunnel->Entrance(false));
+    auto makeChannel = [&](End sender) { return Channel(m_streamTunnel->Device(sender)); };
+    return AddLeg({LegRole::APP,
+                   std::nullopt,
+                   flow,
+                   m_spec.tcp,
+                   m_spec.flows[flow].cc,
+                   MakePerEnd(End::CLIENT, makeChannel),
+                   HostsOf(0)});
 }
 
 } // namespace tunnelcc

@@ -47,11 +47,27 @@ class EarlyDial final : public EventSource
     MuxSession& m_session;
 };
 
-/// Seed of an algorithm's own random numbers: experiment's seed, leg, flow and end of the leg.
-int64_t
-CongestionStream(uint64_t seed, RandomComponent component, uint32_t flow, bool isServer)
+RandomComponent
+CongestionDraws(LegRole role)
 {
-    ns3::RngStream stream = MakeRandomStream(seed, component, 2 * flow + isServer);
+    switch (role)
+    {
+    case LegRole::CARRIER:
+        return RandomComponent::CARRIER_CONGESTION;
+    case LegRole::TARGET:
+        return RandomComponent::TARGET_CONGESTION;
+    case LegRole::APP:
+        break;
+    }
+    return RandomComponent::APP_CONGESTION;
+}
+
+/// Seed of an algorithm's own random numbers: experiment's seed, the leg and its end.
+int64_t
+CongestionStream(uint64_t seed, LegRole role, uint32_t number, End end)
+{
+    ns3::RngStream stream =
+        MakeRandomStream(seed, CongestionDraws(role), 2 * number + (end == End::SERVER));
     constexpr double RANGE = 1ULL << 53;
     return static_cast<int64_t>(stream.RandU01() * RANGE);
 }
@@ -62,16 +78,13 @@ World::World(const ExperimentSpec& spec)
     : m_spec(spec),
       m_relaySpec(m_spec.TunnelAs<RelaySpec>()),
       m_hops(m_relaySpec ? m_relaySpec->hops : std::vector<HopSpec>()),
-      m_forward(spec.path.forward, PathStreams::Forward(spec.seed)),
-      m_reverse(spec.path.reverse, PathStreams::Reverse(spec.seed)),
-      m_clientMemory(spec.client.tcpMemory, spec.client.tcpReserve),
-      m_serverMemory(spec.server.tcpMemory, spec.server.tcpReserve),
-      m_clientCores(spec.client.cores, spec.client.switchCost),
-      m_serverCores(spec.server.cores, spec.server.switchCost),
-      m_clientCpu(m_clientCores, spec.client.speed),
-      m_serverCpu(spec.oneMachine ? m_clientCores : m_serverCores, spec.server.speed),
-      m_clientApp(m_clientCpu),
-      m_serverApp(m_serverCpu),
+      m_dataSender(spec.download ? End::SERVER : End::CLIENT),
+      m_path(spec.path, spec.seed, 0, m_dataSender),
+      m_machines{Machine(spec.client), Machine(spec.server)},
+      m_hosts{Host(m_machines.client, spec.client),
+              Host(spec.oneMachine ? m_machines.client : m_machines.server, spec.server)},
+      m_applications{{CpuThread(m_hosts.client.cpu), spec.client.appPerByte},
+                     {CpuThread(m_hosts.server.cpu), spec.server.appPerByte}},
       m_carriers(1 + m_hops.size())
 {
     if (const auto* tunnel = m_spec.TunnelAs<DatagramTunnelSpec>())
@@ -84,7 +97,8 @@ World::World(const ExperimentSpec& spec)
     }
     for (const HopSpec& hop : m_hops)
     {
-        m_relayHosts.emplace_back(hop, spec.seed, 1 + static_cast<uint32_t>(m_relayHosts.size()));
+        auto number = 1 + static_cast<uint32_t>(m_relayHosts.size());
+        m_relayHosts.emplace_back(hop, spec.seed, number, m_dataSender);
     }
     for (uint32_t index = 0; index < spec.flows.size(); ++index)
     {
@@ -97,12 +111,12 @@ World::Start()
 {
     for (uint32_t index = 0; index < m_flows.size(); ++index)
     {
-        TcpEndpoint& first = *m_flows[index]->legs.front()->client;
+        TcpEndpoint& first = *m_flows[index]->legs.front()->ends.client;
         m_starts.push_back(std::make_unique<FlowStart>(first, m_spec.flows[index].start));
     }
     if (m_streamCarrier)
     {
-        m_starts.push_back(std::make_unique<FlowStart>(*m_streamCarrier->client, 0));
+        m_starts.push_back(std::make_unique<FlowStart>(*m_streamCarrier->ends.client, 0));
     }
     if (m_relaySpec && m_relaySpec->dialsEarly)
     {
@@ -116,69 +130,65 @@ World::Start()
     }
     for (const DatagramSpec& spec : m_spec.crossTraffic)
     {
-        Channel channel(m_forward, m_spec.path.rtt / 2);
+        Channel channel = m_path.ChannelFrom(m_dataSender, m_spec.path.rtt);
         m_crossTraffic.push_back(std::make_unique<DatagramSource>(spec, channel));
     }
 }
 
-World::Connection&
-World::AddConnection(const std::string& name,
-                     const CongestionDraws& draws,
-                     const TcpSpec& tcp,
-                     const CongestionSpec& congestion,
-                     const Channel& toServer,
-                     const Channel& toClient,
-                     TcpMemory& clientMemory,
-                     TcpMemory& serverMemory)
+HopPath&
+World::PathOf(size_t hop)
 {
-    auto makeEnd = [&](const Channel& channel, bool isServer) {
-        int64_t stream = CongestionStream(m_spec.seed, draws.component, draws.number, isServer);
-        TcpSpec own = tcp;
-        own.nodelay = tcp.nodelay && !(isServer && tcp.listenerDelays);
-        return std::make_unique<TcpEndpoint>(
-            own,
-            channel,
-            MakeCongestionControl(congestion.name, congestion.parameters, stream));
-    };
-    auto share = [](TcpEndpoint& endpoint, TcpMemory& memory) {
+    return hop == 0 ? m_path : m_relayHosts[hop - 1].path;
+}
+
+/// \param place 0: the client; then the relays between hops; the last: the server
+World::Host&
+World::HostAt(size_t place)
+{
+    if (place == 0)
+    {
+        return m_hosts.client;
+    }
+    return place > m_relayHosts.size() ? m_hosts.server : m_relayHosts[place - 1].host;
+}
+
+PerEnd<World::Host&>
+World::HostsOf(size_t hop)
+{
+    return {HostAt(hop), HostAt(hop + 1)};
+}
+
+std::unique_ptr<TcpEndpoint>
+World::MakeEndpoint(const LegParts& parts, End end) const
+{
+    int64_t stream = CongestionStream(m_spec.seed, parts.role, parts.number, end);
+    TcpSpec tcp = parts.tcp;
+    tcp.nodelay = tcp.nodelay && !(end == End::SERVER && tcp.listenerDelays);
+    return std::make_unique<TcpEndpoint>(
+        tcp,
+        parts.channels[end],
+        MakeCongestionControl(parts.cc.name, parts.cc.parameters, stream));
+}
+
+Leg&
+World::AddLeg(const LegParts& parts)
+{
+    auto makeEndpoint = [&](End end) { return MakeEndpoint(parts, end); };
+    Leg& leg = m_legs.emplace_back(Leg{parts.role,
+                                       parts.hop,
+                                       parts.cc.name,
+                                       m_dataSender,
+                                       MakePerEnd(End::CLIENT, makeEndpoint)});
+    TcpEndpoint::Join(*leg.ends.client, *leg.ends.server);
+    for (End end : ENDS)
+    {
+        TcpMemory& memory = parts.hosts[end].memory;
         if (memory.IsLimited())
         {
-            endpoint.SetMemory(memory);
+            leg.ends[end]->SetMemory(memory);
         }
-    };
-    Connection& connection = m_connections.emplace_back(
-        Connection{name, congestion.name, makeEnd(toServer, false), makeEnd(toClient, true)});
-    TcpEndpoint::Join(*connection.client, *connection.server);
-    share(*connection.client, clientMemory);
-    share(*connection.server, serverMemory);
-    return connection;
-}
-
-World::Connection&
-World::AddPathLeg(const std::string& name,
-                  const CongestionDraws& draws,
-                  const CongestionSpec& congestion,
-                  size_t hop,
-                  int64_t rtt)
-{
-    HopChannels channels = ChannelsFor(hop, rtt);
-    return AddConnection(name,
-                         draws,
-                         m_spec.tcp,
-                         congestion,
-                         channels.toServer,
-                         channels.toClient,
-                         ClientEnd(hop).memory,
-                         ServerEnd(hop).memory);
-}
-
-World::HopChannels
-World::ChannelsFor(size_t hop, int64_t rtt)
-{
-    int64_t delay = rtt / 2;
-    Channel forward(hop == 0 ? m_forward : m_relayHosts[hop - 1].forward, delay);
-    Channel reverse(hop == 0 ? m_reverse : m_relayHosts[hop - 1].reverse, rtt - delay);
-    return Across(forward, reverse);
+    }
+    return leg;
 }
 
 void
@@ -201,24 +211,22 @@ World::AddFlow(uint32_t index)
     }
     else
     {
-        flow.legs.push_back(
-            &AddPathLeg("app", {RandomComponent::APP_CONGESTION, index}, spec.cc, 0, spec.rtt));
+        flow.legs.push_back(&AddLeg(
+            {LegRole::APP, 0, index, m_spec.tcp, spec.cc, m_path.Channels(spec.rtt), HostsOf(0)}));
     }
-    bool isDownload = m_spec.download;
-    TcpEndpoint& client = *flow.legs.front()->client;
-    TcpEndpoint& server = *flow.legs.back()->server;
-    flow.sender = std::make_unique<BulkSender>(isDownload ? server : client,
+    PerEnd<TcpEndpoint&> sockets{*flow.legs.front()->ends.client, *flow.legs.back()->ends.server};
+    End sender = m_dataSender;
+    End receiver = Other(sender);
+    flow.sender = std::make_unique<BulkSender>(sockets[sender],
                                                spec,
-                                               !isDownload,
-                                               isDownload ? m_serverApp : m_clientApp,
-                                               isDownload ? m_spec.server.appPerByte
-                                                          : m_spec.client.appPerByte);
-    flow.receiver = std::make_unique<BulkReceiver>(isDownload ? client : server,
+                                               sender == End::CLIENT,
+                                               m_applications[sender].thread,
+                                               m_applications[sender].costPerByte);
+    flow.receiver = std::make_unique<BulkReceiver>(sockets[receiver],
                                                    spec,
-                                                   isDownload,
-                                                   isDownload ? m_clientApp : m_serverApp,
-                                                   isDownload ? m_spec.client.appPerByte
-                                                              : m_spec.server.appPerByte);
+                                                   receiver == End::CLIENT,
+                                                   m_applications[receiver].thread,
+                                                   m_applications[receiver].costPerByte);
     if (m_streamTunnel)
     {
         flow.legs.push_back(m_streamCarrier);

@@ -5,15 +5,15 @@
 #define TUNNELCC_WORLD_H
 
 #include "event/random-stream.h"
+#include "hop-path.h"
 #include "host/cpu.h"
 #include "host/tcp-memory.h"
+#include "leg.h"
 #include "path/clocked-path.h"
-#include "path/path.h"
 #include "spec/experiment-spec.h"
 #include "traffic/bulk-receiver.h"
 #include "traffic/bulk-sender.h"
 #include "traffic/datagram-source.h"
-#include "transport/endpoint.h"
 #include "tunnel/carrier-side.h"
 #include "tunnel/datagram-tunnel.h"
 #include "tunnel/mux-session.h"
@@ -25,7 +25,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace tunnelcc
@@ -35,32 +34,64 @@ namespace tunnelcc
 class World
 {
   public:
-    /// One TCP connection: `client` is the end that opens it.
-    struct Connection
-    {
-        std::string name; //!< "app", "carrier" or "target"
-        std::string cc;   //!< name of its congestion control
-        std::unique_ptr<TcpEndpoint> client;
-        std::unique_ptr<TcpEndpoint> server;
-    };
-
     /// Everything that belongs to one flow.
     struct Flow
     {
-        std::vector<Connection*> legs; //!< from the client's application to the server's
+        std::vector<Leg*> legs; //!< from the client's application to the server's
         std::unique_ptr<BulkSender> sender;
         std::unique_ptr<BulkReceiver> receiver;
         std::vector<std::unique_ptr<Relay>> relays; //!< from the client on
         std::vector<std::unique_ptr<RelaySide>> sides;
     };
 
-    /// A tunnel's connection across one hop, and where messages or frames lie in it.
+    /// A tunnel's connection across one hop, and what is under way in it.
     struct Carrier
     {
-        Connection* leg{nullptr};
+        Leg* leg{nullptr};
         CarrierSide::Logs logs;
         MuxLogs muxLogs;
         PerEnd<std::unique_ptr<MuxSession>> sessions; //!< if flows share it
+    };
+
+    /// Cores, and a kernel with memory for TCP.
+    struct Machine
+    {
+        explicit Machine(const HostSpec& spec)
+            : memory(spec.tcpMemory, spec.tcpReserve),
+              cores(spec.cores, spec.switchCost)
+        {
+        }
+
+        TcpMemory memory;
+        Cores cores;
+    };
+
+    /// What runs on a machine, perhaps beside another host.
+    struct Host
+    {
+        Host(Machine& machine, const HostSpec& spec)
+            : memory(machine.memory),
+              cpu(machine.cores, spec.speed)
+        {
+        }
+
+        TcpMemory& memory;
+        Cpu cpu;
+    };
+
+    /// A host between two hops of a chain, and the path beyond it.
+    struct RelayHost
+    {
+        RelayHost(const HopSpec& spec, uint64_t seed, uint32_t hop, End dataSender)
+            : machine(spec.relay),
+              host(machine, spec.relay),
+              path(spec.path, seed, hop, dataSender)
+        {
+        }
+
+        Machine machine;
+        Host host;
+        HopPath path;
     };
 
     explicit World(const ExperimentSpec& spec);
@@ -76,9 +107,9 @@ class World
     }
 
     /// Every connection there is, in the order in which flows first use them.
-    const std::deque<Connection>& Connections() const
+    const std::deque<Leg>& Legs() const
     {
-        return m_connections;
+        return m_legs;
     }
 
     /// Carriers of one hop, by number.
@@ -92,16 +123,16 @@ class World
         return m_crossTraffic;
     }
 
-    /// The direction of the data.
-    Bottleneck& Forward()
+    /// The end that sends the flows' data.
+    End DataSender() const
     {
-        return *m_forward.GetBottleneck();
+        return m_dataSender;
     }
 
-    /// The direction of the ACKs.
-    Bottleneck& Reverse()
+    /// The path across the first hop.
+    HopPath& Path()
     {
-        return *m_reverse.GetBottleneck();
+        return m_path;
     }
 
     /// The tunnel that carries the flows' packets, or null.
@@ -111,27 +142,11 @@ class World
                                 : m_streamTunnel.get();
     }
 
-    const Cpu& ClientCpu() const
+    /// The hosts at both ends.
+    const PerEnd<Host>& Hosts() const
     {
-        return m_clientCpu;
+        return m_hosts;
     }
-
-    const Cpu& ServerCpu() const
-    {
-        return m_serverCpu;
-    }
-
-    /// A host between two hops of a chain, and the path beyond it.
-    struct RelayHost
-    {
-        RelayHost(const HopSpec& spec, uint64_t seed, uint32_t hop);
-
-        TcpMemory memory;
-        Cores cores;
-        Cpu cpu;
-        PathDirection forward;
-        PathDirection reverse;
-    };
 
     /// Relays between the first hop and the last.
     std::deque<RelayHost>& RelayHosts()
@@ -140,109 +155,68 @@ class World
     }
 
   private:
-    /// A host's loopback: both directions, without limits.
-    struct Loopback
+    /// A host's loopback: what both ends of its connections send into, without limits.
+    using Loopback = PerEnd<PathDirection>;
+
+    /// The application of a host: one thread for all flows.
+    struct Application
     {
-        PathDirection toServer;
-        PathDirection toClient;
+        CpuThread thread;
+        double costPerByte; //!< CPU ns
     };
 
-    /// One end of a hop.
-    struct HopEnd
+    /// What a leg is made of.
+    struct LegParts
     {
-        TcpMemory& memory;
-        Cpu& cpu;
+        LegRole role;
+        std::optional<uint32_t> hop; //!< as Leg::hop
+        uint32_t number;             //!< of the draws of its congestion control, for its role
+        const TcpSpec& tcp;
+        const CongestionSpec& cc;
+        PerEnd<Channel> channels; //!< that its ends send into
+        PerEnd<Host&> hosts;
     };
-
-    /// Ways across a hop, as both ends of a connection see it.
-    struct HopChannels
-    {
-        Channel toServer;
-        Channel toClient;
-    };
-
-    /// Memory of the server's sockets.
-    TcpMemory& ServerMemory()
-    {
-        return m_spec.oneMachine ? m_clientMemory : m_serverMemory;
-    }
 
     void AddFlow(uint32_t index);
+    Leg& AddLeg(const LegParts& parts);
+    std::unique_ptr<TcpEndpoint> MakeEndpoint(const LegParts& parts, End end) const;
+    HopPath& PathOf(size_t hop);
+    Host& HostAt(size_t place);
+    PerEnd<Host&> HostsOf(size_t hop);
 
-    /// Ways across a hop, of which one is that of the data.
-    HopChannels Across(const Channel& forward, const Channel& reverse) const
-    {
-        return m_spec.download ? HopChannels{reverse, forward} : HopChannels{forward, reverse};
-    }
-
-    HopChannels ChannelsFor(size_t hop, int64_t rtt);
-    Lookahead LookaheadOf(const DatagramTunnelSpec& tunnel, bool isForward);
-    Channel TunnelChannel(bool isForward, int64_t delay);
-    HopChannels TunnelChannels(int64_t rtt);
+    Lookahead LookaheadOf(const DatagramTunnelSpec& tunnel, End sender);
+    Channel TunnelChannel(End sender, int64_t rtt);
+    const PerEnd<Channel>& TunnelChannels(int64_t rtt);
     void AddDatagramTunnel(const DatagramTunnelSpec& spec);
     void AddStreamTunnel(const StreamTunnelSpec& spec);
-    Connection& AddDatagramLeg(uint32_t flow);
-    Connection& AddLegInStream(uint32_t flow);
-    Connection& AddLegInTunnel(uint32_t flow, PacketDevice& toServer, PacketDevice& toClient);
+    Leg& AddDatagramLeg(uint32_t flow);
+    Leg& AddLegInStream(uint32_t flow);
+
     void AddRelayedLegs(uint32_t index, Flow& flow);
     void AddRelays(uint32_t index, Flow& flow);
+    Leg& AddLoopbackLeg(LegRole role, uint32_t flow, const TcpSpec& tcp, End end);
     Carrier& AddCarrier(size_t hop, uint32_t flow);
-    HopEnd ClientEnd(size_t hop);
-    HopEnd ServerEnd(size_t hop);
     const CongestionSpec& CarrierCongestion(size_t hop, uint32_t flow) const;
     std::unique_ptr<RelaySide> MakeSide(Carrier& carrier, End end) const;
-
-    /// Draws of a connection's congestion control.
-    struct CongestionDraws
-    {
-        RandomComponent component;
-        uint32_t number;
-    };
-
-    Connection& AddConnection(const std::string& name,
-                              const CongestionDraws& draws,
-                              const TcpSpec& tcp,
-                              const CongestionSpec& congestion,
-                              const Channel& toServer,
-                              const Channel& toClient,
-                              TcpMemory& clientMemory,
-                              TcpMemory& serverMemory);
-    Connection& AddLoopbackLeg(const char* name,
-                               const CongestionDraws& draws,
-                               const TcpSpec& tcp,
-                               Loopback& loopback,
-                               TcpMemory& memory);
-    Connection& AddPathLeg(const std::string& name,
-                           const CongestionDraws& draws,
-                           const CongestionSpec& congestion,
-                           size_t hop,
-                           int64_t rtt);
 
     const ExperimentSpec m_spec;
     const RelaySpec* const m_relaySpec; //!< in m_spec, if the tunnel is of relays
     const std::vector<HopSpec> m_hops;  //!< beyond the first
-    PathDirection m_forward;
-    PathDirection m_reverse;
-    Loopback m_clientLoopback;
-    Loopback m_serverLoopback;
-    TcpMemory m_clientMemory;
-    TcpMemory m_serverMemory;
-    Cores m_clientCores;
-    Cores m_serverCores; //!< idle if both hosts are on one machine
-    Cpu m_clientCpu;
-    Cpu m_serverCpu;
-    CpuThread m_clientApp; //!< the application on the client: one thread for all flows
-    CpuThread m_serverApp;
-    Lookahead m_forwardLookahead; //!< of the tunnel
-    Lookahead m_reverseLookahead;
+    const End m_dataSender;
+    HopPath m_path;
+    PerEnd<Loopback> m_loopbacks;
+    PerEnd<Machine> m_machines; //!< the server's is idle if both hosts are on one
+    PerEnd<Host> m_hosts;
+    PerEnd<Application> m_applications;
+    PerEnd<Lookahead> m_lookaheads;         //!< of the tunnel
     std::deque<ClockedPath> m_clockedPaths; //!< of the tunnel
     std::optional<DatagramTunnel> m_datagramTunnel;
-    std::map<int64_t, HopChannels> m_tunnelChannels; //!< by RTT, ns
+    std::map<int64_t, PerEnd<Channel>> m_tunnelChannels; //!< by RTT, ns
     std::unique_ptr<StreamTunnel> m_streamTunnel;
-    Connection* m_streamCarrier{nullptr};
+    Leg* m_streamCarrier{nullptr};
     std::deque<RelayHost> m_relayHosts;
     std::vector<std::deque<Carrier>> m_carriers; //!< by hop
-    std::deque<Connection> m_connections;
+    std::deque<Leg> m_legs;
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<EventSource>> m_starts;
     std::vector<std::unique_ptr<DatagramSource>> m_crossTraffic;

@@ -16,13 +16,13 @@ class PacketTunnelProbe
   public:
     /**
      * \param tunnel what to watch
-     * \param toServer in which direction
+     * \param sender the end whose packets to watch
      * \param result where series and counts go; must outlive the probe
      */
-    PacketTunnelProbe(const PacketTunnel& tunnel, bool toServer, PacketTunnelResult& result)
+    PacketTunnelProbe(const PacketTunnel& tunnel, End sender, PacketTunnelResult& result)
         : m_tunnel(tunnel),
-          m_toServer(toServer),
-          m_device(tunnel.Device(toServer)),
+          m_sender(sender),
+          m_device(tunnel.DeviceQueue(sender)),
           m_result(result)
     {
     }
@@ -31,7 +31,7 @@ class PacketTunnelProbe
     void StartMeasuring()
     {
         m_deviceAtStart = m_device.Counters();
-        m_socketDropsAtStart = m_tunnel.SocketDrops(m_toServer);
+        m_socketDropsAtStart = m_tunnel.SocketDrops(m_sender);
     }
 
     /// Append one value to each series.
@@ -44,10 +44,10 @@ class PacketTunnelProbe
     /// The run is over: fill in the counts.
     void Finish()
     {
-        OuterCounters outer = m_tunnel.Outer(m_toServer);
+        OuterCounters outer = m_tunnel.Outer(m_sender);
         m_result.packetsIn = m_device.Counters().packets - m_deviceAtStart.packets;
         m_result.drops = m_device.Counters().drops - m_deviceAtStart.drops;
-        m_result.socketDrops = m_tunnel.SocketDrops(m_toServer) - m_socketDropsAtStart;
+        m_result.socketDrops = m_tunnel.SocketDrops(m_sender) - m_socketDropsAtStart;
         m_result.outerPackets = outer.packets;
         m_result.outerBytes = outer.bytes;
         m_result.fragmented = outer.fragmented;
@@ -56,7 +56,7 @@ class PacketTunnelProbe
 
   private:
     const PacketTunnel& m_tunnel;
-    const bool m_toServer;
+    const End m_sender;
     const ProgramQueue& m_device;
     PacketTunnelResult& m_result;
     ProgramQueueCounters m_deviceAtStart;

@@ -4,7 +4,9 @@
 #ifndef TUNNELCC_END_H
 #define TUNNELCC_END_H
 
+#include <array>
 #include <cstdint>
+#include <utility>
 
 namespace tunnelcc
 {
@@ -17,6 +19,9 @@ enum class End : uint8_t
     SERVER
 };
 
+/// Both ends.
+constexpr std::array<End, 2> ENDS{End::CLIENT, End::SERVER};
+
 /// The end opposite `end`.
 constexpr End
 Other(End end)
@@ -24,7 +29,7 @@ Other(End end)
     return end == End::CLIENT ? End::SERVER : End::CLIENT;
 }
 
-/// Something that there is once for each end, or once for each direction: what an end sends.
+/// Something that there is once for each end, or for what each end sends.
 template <typename T>
 struct PerEnd
 {
@@ -41,6 +46,17 @@ struct PerEnd
         return end == End::CLIENT ? client : server;
     }
 };
+
+/// Make something for each end, `first` before the other.
+template <class F>
+auto
+MakePerEnd(End first, F make) -> PerEnd<decltype(make(first))>
+{
+    auto a = make(first);
+    auto b = make(Other(first));
+    return first == End::CLIENT ? PerEnd<decltype(a)>{std::move(a), std::move(b)}
+                                : PerEnd<decltype(a)>{std::move(b), std::move(a)};
+}
 
 } // namespace tunnelcc
 

@@ -155,37 +155,36 @@ DatagramWay::Accept(int64_t now, Packet packet, const PacketExtras* extras)
 DatagramTunnel::DatagramTunnel(const DatagramTunnelSpec& spec,
                                Cpu& client,
                                Cpu& server,
-                               const Lookahead& toServer,
-                               const Lookahead& toClient)
+                               const PerEnd<Lookahead>& lookaheads)
     : m_spec(spec),
-      m_client(spec.end, client, toServer, toClient),
-      m_server(spec.end, server, toClient, toServer)
+      m_ends{TunnelEnd(spec.end, client, lookaheads.client, lookaheads.server),
+             TunnelEnd(spec.end, server, lookaheads.server, lookaheads.client)}
 {
 }
 
 void
 DatagramTunnel::CatchUp(int64_t now)
 {
-    for (TunnelEnd* end : {&m_client, &m_server})
+    for (End end : ENDS)
     {
-        end->Device().CatchUp(now);
+        m_ends[end].Device().CatchUp(now);
     }
-    for (TunnelEnd* end : {&m_client, &m_server})
+    for (End end : ENDS)
     {
-        end->Socket().CatchUp(now);
+        m_ends[end].Socket().CatchUp(now);
     }
 }
 
 DatagramWay&
-DatagramTunnel::MakeWay(bool toServer, const Channel& path, const TcpSpec& tcp)
+DatagramTunnel::MakeWay(End sender, const Channel& path, const TcpSpec& tcp)
 {
     return *m_ways.emplace_back(std::make_unique<DatagramWay>(m_spec.outer,
                                                               tcp,
                                                               m_spec.copiesEcn,
-                                                              toServer ? m_client : m_server,
-                                                              toServer ? m_server : m_client,
+                                                              m_ends[sender],
+                                                              m_ends[Other(sender)],
                                                               path,
-                                                              toServer ? m_toServer : m_toClient));
+                                                              m_outer[sender]));
 }
 
 } // namespace tunnelcc

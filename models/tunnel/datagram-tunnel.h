@@ -182,45 +182,42 @@ class DatagramTunnel final : public PacketTunnel
      * \param spec the tunnel
      * \param client CPU of the one host
      * \param server CPU of the other
-     * \param toServer,toClient of the two directions
+     * \param lookaheads of what each end sends
      */
     DatagramTunnel(const DatagramTunnelSpec& spec,
                    Cpu& client,
                    Cpu& server,
-                   const Lookahead& toServer,
-                   const Lookahead& toClient);
+                   const PerEnd<Lookahead>& lookaheads);
 
     /**
      * Make way for one direction of a connection.
-     * \param toServer which
+     * \param sender the end that sends
      * \param path from the sending host to the receiving one
      * \param tcp settings of the sending end; outlive the tunnel
      */
-    DatagramWay& MakeWay(bool toServer, const Channel& path, const TcpSpec& tcp);
+    DatagramWay& MakeWay(End sender, const Channel& path, const TcpSpec& tcp);
 
     void CatchUp(int64_t now) override;
 
-    const ProgramQueue& Device(bool toServer) const override
+    const ProgramQueue& DeviceQueue(End sender) const override
     {
-        return (toServer ? m_client : m_server).Device();
+        return m_ends[sender].Device();
     }
 
-    uint64_t SocketDrops(bool toServer) const override
+    uint64_t SocketDrops(End sender) const override
     {
-        return (toServer ? m_server : m_client).Socket().Counters().drops;
+        return m_ends[Other(sender)].Socket().Counters().drops;
     }
 
-    OuterCounters Outer(bool toServer) const override
+    OuterCounters Outer(End sender) const override
     {
-        return toServer ? m_toServer : m_toClient;
+        return m_outer[sender];
     }
 
   private:
     const DatagramTunnelSpec m_spec;
-    TunnelEnd m_client;
-    TunnelEnd m_server;
-    OuterCounters m_toServer;
-    OuterCounters m_toClient;
+    PerEnd<TunnelEnd> m_ends;
+    PerEnd<OuterCounters> m_outer; //!< of what each end sent
     std::vector<std::unique_ptr<DatagramWay>> m_ways;
 };
 

@@ -5,6 +5,7 @@
 #define TUNNELCC_PACKET_TUNNEL_H
 
 #include "program-queue.h"
+#include "spec/end.h"
 
 #include <cstdint>
 
@@ -28,14 +29,14 @@ class PacketTunnel
     /// Bring up to date what can be watched.
     virtual void CatchUp(int64_t now) = 0;
 
-    /// Queue in front of the program that sends in one direction.
-    virtual const ProgramQueue& Device(bool toServer) const = 0;
+    /// Queue in front of the program at one end.
+    virtual const ProgramQueue& DeviceQueue(End sender) const = 0;
 
-    /// Packets that the far end's socket dropped, of one direction.
-    virtual uint64_t SocketDrops(bool toServer) const = 0;
+    /// Packets from one end that the far end's socket dropped.
+    virtual uint64_t SocketDrops(End sender) const = 0;
 
-    /// What went over the path in one direction.
-    virtual OuterCounters Outer(bool toServer) const = 0;
+    /// What one end sent over the path.
+    virtual OuterCounters Outer(End sender) const = 0;
 };
 
 } // namespace tunnelcc

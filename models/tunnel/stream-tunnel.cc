@@ -38,17 +38,17 @@ PacketLog::Pop()
 // Setting up -----------------------------------------------------------------------------------
 
 StreamTunnelEnd::StreamTunnelEnd(const StreamTunnelSpec& spec,
-                                 bool isClient,
+                                 End end,
+                                 const std::vector<LayerSpec>& layers,
                                  TcpEndpoint& carrier,
                                  Cpu& cpu,
-                                 PacketLog& out,
-                                 PacketLog& in)
+                                 PerEnd<PacketLog>& logs)
     : m_spec(spec),
       m_carrier(carrier),
-      m_handshake(spec.handshake, carrier, isClient ? End::CLIENT : End::SERVER),
-      m_layers(isClient ? spec.toServer : spec.toClient),
-      m_out(out),
-      m_in(in),
+      m_handshake(spec.handshake, carrier, end),
+      m_layers(layers),
+      m_out(logs[end]),
+      m_in(logs[Other(end)]),
       m_writing(cpu),
       m_reading(cpu),
       m_device(m_writing, spec.end.encapsulate, spec.end.deviceQueue)
@@ -208,20 +208,19 @@ StreamTunnel::StreamTunnel(const StreamTunnelSpec& spec,
                            TcpEndpoint& serverSocket,
                            Cpu& client,
                            Cpu& server)
-    : m_clientSocket(clientSocket),
-      m_serverSocket(serverSocket),
-      m_client(spec, true, clientSocket, client, m_toServer, m_toClient),
-      m_server(spec, false, serverSocket, server, m_toClient, m_toServer)
+    : m_sockets{clientSocket, serverSocket},
+      m_ends{StreamTunnelEnd(spec, End::CLIENT, spec.toServer, clientSocket, client, m_logs),
+             StreamTunnelEnd(spec, End::SERVER, spec.toClient, serverSocket, server, m_logs)}
 {
 }
 
 OuterCounters
-StreamTunnel::Outer(bool toServer) const
+StreamTunnel::Outer(End sender) const
 {
-    const TcpEndpoint& sender = toServer ? m_clientSocket : m_serverSocket;
-    const WireCounters& wire = sender.Wire();
+    const TcpEndpoint& socket = m_sockets[sender];
+    const WireCounters& wire = socket.Wire();
     OuterCounters counters;
-    counters.packets = sender.GetSender().Counters().segments + wire.acks;
+    counters.packets = socket.GetSender().Counters().segments + wire.acks;
     counters.bytes = wire.dataBytes + wire.ackBytes;
     return counters;
 }

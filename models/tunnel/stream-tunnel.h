@@ -69,18 +69,18 @@ class StreamTunnelEnd final : public PacketDevice,
   public:
     /**
      * \param spec the tunnel; outlives its ends
-     * \param isClient whether this end opens the carrier
+     * \param end which this is; the client opens the carrier
+     * \param layers around what it sends
      * \param carrier its socket
      * \param cpu the host's
-     * \param out packets in the stream that is written here
-     * \param in packets in the stream that is read here
+     * \param logs packets under way in both directions
      */
     StreamTunnelEnd(const StreamTunnelSpec& spec,
-                    bool isClient,
+                    End end,
+                    const std::vector<LayerSpec>& layers,
                     TcpEndpoint& carrier,
                     Cpu& cpu,
-                    PacketLog& out,
-                    PacketLog& in);
+                    PerEnd<PacketLog>& logs);
 
     void Send(int64_t now,
               const Packet& packet,
@@ -88,7 +88,7 @@ class StreamTunnelEnd final : public PacketDevice,
               const PacketExtras* extras) override;
 
     /// The queue in front of the program.
-    const PacketServer& Device() const
+    const PacketServer& Queue() const
     {
         return m_device;
     }
@@ -144,35 +144,32 @@ class StreamTunnel final : public PacketTunnel
                  Cpu& client,
                  Cpu& server);
 
-    /// Where packets in one direction enter.
-    PacketDevice& Entrance(bool toServer)
+    /// Where one end's packets enter.
+    PacketDevice& Device(End sender)
     {
-        return toServer ? m_client : m_server;
+        return m_ends[sender];
     }
 
     void CatchUp(int64_t /* now */) override
     {
     }
 
-    const ProgramQueue& Device(bool toServer) const override
+    const ProgramQueue& DeviceQueue(End sender) const override
     {
-        return toServer ? m_client.Device() : m_server.Device();
+        return m_ends[sender].Queue();
     }
 
-    uint64_t SocketDrops(bool /* toServer */) const override
+    uint64_t SocketDrops(End /* sender */) const override
     {
         return 0; // TCP's window holds back what the program does not read
     }
 
-    OuterCounters Outer(bool toServer) const override;
+    OuterCounters Outer(End sender) const override;
 
   private:
-    TcpEndpoint& m_clientSocket;
-    TcpEndpoint& m_serverSocket;
-    PacketLog m_toServer;
-    PacketLog m_toClient;
-    StreamTunnelEnd m_client;
-    StreamTunnelEnd m_server;
+    PerEnd<TcpEndpoint&> m_sockets;
+    PerEnd<PacketLog> m_logs; //!< of what each end sends
+    PerEnd<StreamTunnelEnd> m_ends;
 };
 
 } // namespace tunnelcc

@@ -114,8 +114,8 @@ class MuxConservationTest : public SimulationTestCase
     {
         NS_TEST_ASSERT_MSG_EQ(carriers.size(), 1, "all flows share one");
         const World::Carrier& carrier = carriers.front();
-        const TcpEndpoint& sender = m_isDownload ? *carrier.leg->server : *carrier.leg->client;
-        const TcpEndpoint& receiver = m_isDownload ? *carrier.leg->client : *carrier.leg->server;
+        const TcpEndpoint& sender = carrier.leg->Sender();
+        const TcpEndpoint& receiver = carrier.leg->Receiver();
         NS_TEST_EXPECT_MSG_GT(sender.GetSender().Counters().retransmits, 5, "there was loss");
         NS_TEST_EXPECT_MSG_EQ(sender.GetSender().Buffer().Written(),
                               receiver.GetReceiver().TotalRead(),
@@ -219,10 +219,10 @@ class MuxBackPressureTest : public SimulationTestCase
     void DoRun() override
     {
         World world(MakeMuxSpec(2, m_mux));
-        world.Flows()[0]->legs.back()->server->SetUser(nullptr);
+        world.Flows()[0]->legs.back()->ends.server->SetUser(nullptr);
         world.Start();
         RunUntil(30 * SECOND);
-        const SendBuffer& stuck = world.Flows()[0]->legs.front()->client->GetSender().Buffer();
+        const SendBuffer& stuck = world.Flows()[0]->legs.front()->ends.client->GetSender().Buffer();
         const uint64_t absorbed = stuck.Written();
         const uint64_t other = world.Flows()[1]->receiver->Total();
         RunUntil(40 * SECOND);
@@ -398,7 +398,7 @@ class CreditTest : public SimulationTestCase
         World world(spec);
         world.Start();
         RunUntil(5 * SECOND);
-        return world.Carriers().front().leg->server->GetSender().Buffer().Written();
+        return world.Carriers().front().leg->ends.server->GetSender().Buffer().Written();
     }
 };
 
@@ -431,7 +431,7 @@ class ChainTest : public SimulationTestCase
         NS_TEST_ASSERT_MSG_EQ(flow.legs.size(), 5, "legs");
         for (size_t i = 0; i < 5; ++i)
         {
-            NS_TEST_EXPECT_MSG_EQ(flow.legs[i]->name, names[i], "in order");
+            NS_TEST_EXPECT_MSG_EQ(flow.legs[i]->Name(), names[i], "in order");
         }
         NS_TEST_EXPECT_MSG_EQ(flow.legs[2]->cc, "cubic", "as the first carrier");
         NS_TEST_EXPECT_MSG_EQ(flow.legs[3]->cc, "reno", "as it was told");

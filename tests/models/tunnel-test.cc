@@ -138,7 +138,7 @@ class TunnelTestCase : public SimulationTestCase
 const TcpEndpoint&
 CarrierEnd(const World::Flow& flow, bool isClient)
 {
-    return isClient ? *flow.legs[1]->client : *flow.legs[1]->server;
+    return *flow.legs[1]->ends[isClient ? End::CLIENT : End::SERVER];
 }
 
 class ConservationTest : public TunnelTestCase
@@ -163,10 +163,9 @@ class ConservationTest : public TunnelTestCase
         const uint64_t preamble = m_isDownload ? 0 : spec.flows[0].preamble;
         NS_TEST_EXPECT_MSG_EQ(flow.receiver->Total(), preamble + 1'234'567, "bytes");
         NS_TEST_EXPECT_MSG_GT(flow.receiver->CompletionTime(), 0, "end of the stream");
-        for (const World::Connection* leg : flow.legs)
+        for (const Leg* leg : flow.legs)
         {
-            const TcpEndpoint& sender = m_isDownload ? *leg->server : *leg->client;
-            NS_TEST_EXPECT_MSG_GT(sender.FinishedTime(), 0, leg->name << " is closed");
+            NS_TEST_EXPECT_MSG_GT(leg->Sender().FinishedTime(), 0, leg->Name() << " is closed");
         }
         const Sender& carrier = CarrierEnd(flow, !m_isDownload).GetSender();
         NS_TEST_EXPECT_MSG_GT(carrier.Counters().retransmits, 10, "there was loss");
@@ -197,8 +196,8 @@ class WholeMessageTest : public TunnelTestCase
         World world(spec);
         world.Start();
         const World::Flow& flow = *world.Flows()[0];
-        const Receiver& carrier = flow.legs[1]->server->GetReceiver();
-        const Sender& target = flow.legs[2]->client->GetSender();
+        const Receiver& carrier = flow.legs[1]->ends.server->GetReceiver();
+        const Sender& target = flow.legs[2]->ends.client->GetSender();
         const RelaySpec& relay = RelayOf(spec);
         LayerStack layers(relay.toServer);
         const auto& writes = layers.Wrap(relay.requestBytes + COPY_BUFFER);
@@ -301,7 +300,7 @@ class BackPressureTest : public TunnelTestCase
         World world(spec);
         world.Start();
         const World::Flow& flow = *world.Flows()[0];
-        const SendBuffer& app = flow.legs[0]->client->GetSender().Buffer();
+        const SendBuffer& app = flow.legs[0]->ends.client->GetSender().Buffer();
         RunUntil(20 * SECOND);
         const uint64_t absorbed = app.Written();
         RunUntil(60 * SECOND);
@@ -318,14 +317,14 @@ class BackPressureTest : public TunnelTestCase
         CheckStage(*flow.legs[2], RelayOf(spec).targetTcp);
     }
 
-    void CheckStage(const World::Connection& leg, const TcpSpec& tcp)
+    void CheckStage(const Leg& leg, const TcpSpec& tcp)
     {
-        const Sender& sender = leg.client->GetSender();
-        NS_TEST_EXPECT_MSG_EQ(sender.Board().PacketsOut(), 0, leg.name << ": nothing in flight");
-        NS_TEST_EXPECT_MSG_GT(sender.Buffer().Unsent(), 0, leg.name << ": but much to send");
-        NS_TEST_EXPECT_MSG_GT(leg.server->GetReceiver().Readable() + 1'448,
+        const Sender& sender = leg.ends.client->GetSender();
+        NS_TEST_EXPECT_MSG_EQ(sender.Board().PacketsOut(), 0, leg.Name() << ": nothing in flight");
+        NS_TEST_EXPECT_MSG_GT(sender.Buffer().Unsent(), 0, leg.Name() << ": but much to send");
+        NS_TEST_EXPECT_MSG_GT(leg.ends.server->GetReceiver().Readable() + 1'448,
                               tcp.receiveWindow,
-                              leg.name << ": the window is full");
+                              leg.Name() << ": the window is full");
     }
 };
 

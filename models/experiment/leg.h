@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_LEG_H
+#define TUNNELCC_LEG_H
+
+#include "spec/end.h"
+#include "transport/endpoint.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tunnelcc
+{
+
+/// What a TCP connection is to the flows that use it.
+enum class LegRole : uint8_t
+{
+    APP,     //!< from the client's application to the server's, or to the first relay
+    CARRIER, //!< of a tunnel
+    TARGET   //!< from the last relay to the server's application
+};
+
+/// One TCP connection.
+struct Leg
+{
+    LegRole role;
+    std::optional<uint32_t> hop; //!< that its segments cross, each as a packet or a datagram; none:
+                                 //!< they cross a loopback, or go into a carrier's stream
+    std::string cc;              //!< name of its congestion control
+    End dataSender;              //!< the end that sends the flows' data
+    PerEnd<std::unique_ptr<TcpEndpoint>> ends;
+
+    const TcpEndpoint& Sender() const
+    {
+        return *ends[dataSender];
+    }
+
+    const TcpEndpoint& Receiver() const
+    {
+        return *ends[Other(dataSender)];
+    }
+
+    /// "app", "target", or "carrier", "carrier2", … by hop.
+    std::string Name() const
+    {
+        switch (role)
+        {
+        case LegRole::APP:
+            return "app";
+        case LegRole::TARGET:
+            return "target";
+        case LegRole::CARRIER:
+            break;
+        }
+        return *hop == 0 ? "carrier" : "carrier" + std::to_string(*hop + 1);
+    }
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_LEG_H
