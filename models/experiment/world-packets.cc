@@ -96,7 +96,7 @@ World::AddDatagramLeg(uint32_t flow)
 {
     const PerEnd<Channel>& path = TunnelChannels(m_spec.flows[flow].rtt);
     auto makeChannel = [&](End sender) {
-        return Channel(m_datagramTunnel->MakeWay(sender, path[sender], m_spec.tcp));
+        return Channel(m_datagramTunnel->AddChannel(sender, path[sender], m_spec.tcp));
     };
     return AddLeg({LegRole::APP,
                    0,

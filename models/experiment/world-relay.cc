@@ -117,7 +117,7 @@ World::AddRelays(uint32_t index, Flow& flow)
         flow.relays.push_back(std::make_unique<Relay>(
             *sides[2 * hop],
             *sides[2 * hop + 1],
-            isFirst || isTold ? Relay::Dials::AT_ONCE : Relay::Dials::AT_FIRST_DATA,
+            isFirst || isTold ? Relay::Dials::IMMEDIATELY : Relay::Dials::ON_FIRST_DATA,
             m_relaySpec->copyBuffer,
             HostAt(hop).cpu));
     }

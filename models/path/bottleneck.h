@@ -4,16 +4,9 @@
 #ifndef TUNNELCC_BOTTLENECK_H
 #define TUNNELCC_BOTTLENECK_H
 
-<<<<<<< HEAD
 #include "histogram.h"
 #include "packet-sampler.h"
 #include "policer.h"
-=======
-#include "experiment/experiment-spec.h"
-#include "packet-sampler.h"
-#include "policer.h"
-#include "probe/histogram.h"
->>>>>>> c6d8527 (Packets' fields mean what their names say; an ACK in a data packet is part of it)
 #include "rate-schedule.h"
 #include "spec/path-spec.h"
 

@@ -40,7 +40,7 @@ BulkReceiver::OnReadable(int64_t now)
     }
     else
     {
-        Take(now, m_endpoint.Readable());
+        Read(now, m_endpoint.Readable());
     }
 }
 
@@ -54,7 +54,7 @@ BulkReceiver::ReadNext(int64_t now)
     m_reading = std::min<uint64_t>(m_endpoint.Readable(), m_flow.writeSize);
     if (m_reading == 0)
     {
-        Take(now, 0);
+        Read(now, 0);
         return;
     }
     m_thread.Submit(now, m_costPerByte * static_cast<double>(m_reading), *this);
@@ -63,13 +63,13 @@ BulkReceiver::ReadNext(int64_t now)
 void
 BulkReceiver::OnComputed(int64_t now)
 {
-    Take(now, m_reading);
+    Read(now, m_reading);
     m_reading = 0;
     ReadNext(now);
 }
 
 void
-BulkReceiver::Take(int64_t now, uint64_t bytes)
+BulkReceiver::Read(int64_t now, uint64_t bytes)
 {
     m_endpoint.Read(now, bytes);
     if (m_firstByteTime < 0 && bytes > 0)

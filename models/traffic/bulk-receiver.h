@@ -63,7 +63,7 @@ class BulkReceiver final : public SocketUser, private CpuUser
   private:
     void RecordMessages(int64_t now);
     void ReadNext(int64_t now);
-    void Take(int64_t now, uint64_t bytes);
+    void Read(int64_t now, uint64_t bytes);
     void OnComputed(int64_t now) override;
 
     TcpEndpoint& m_endpoint;

@@ -60,7 +60,7 @@ BulkSender::OnWritable(int64_t now)
 {
     if (m_hasBegun)
     {
-        WriteOn(now);
+        ContinueWriting(now);
     }
 }
 
@@ -80,7 +80,7 @@ BulkSender::OnTimer(int64_t now)
         m_hasBegun = true;
         m_begin = m_nextWrite = now;
     }
-    WriteOn(now);
+    ContinueWriting(now);
 }
 
 void
@@ -89,12 +89,12 @@ BulkSender::OnStop(int64_t now)
     m_left = m_prepared = 0;
     if (m_hasBegun)
     {
-        WriteOn(now);
+        ContinueWriting(now);
     }
 }
 
 void
-BulkSender::WriteOn(int64_t now)
+BulkSender::ContinueWriting(int64_t now)
 {
     if (IsPiecemeal())
     {

@@ -61,7 +61,7 @@ class BulkSender final : public SocketUser, private CpuUser
 
     void OnTimer(int64_t now);
     void OnStop(int64_t now);
-    void WriteOn(int64_t now);
+    void ContinueWriting(int64_t now);
     void WriteAll(int64_t now);
     void WriteNext(int64_t now);
     bool PrepareNext(int64_t now);

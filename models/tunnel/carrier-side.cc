@@ -33,7 +33,7 @@ CarrierSide::Accept(int64_t now)
 }
 
 RelaySide::Chunk
-CarrierSide::Take(int64_t now, uint32_t /* limit */)
+CarrierSide::Read(int64_t now, uint32_t /* limit */)
 {
     const Message<RelayMessage>* message = m_stream.Read(now);
     if (!message)

@@ -37,7 +37,7 @@ class CarrierSide final : public RelaySide, private MessageStreamUser
 
     void Open(int64_t now) override;
     void Accept(int64_t now) override;
-    Chunk Take(int64_t now, uint32_t limit) override;
+    Chunk Read(int64_t now, uint32_t limit) override;
     bool IsFinished() const override;
     double Prepare(uint32_t bytes) override;
     bool Write(int64_t now) override;

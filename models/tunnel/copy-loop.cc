@@ -34,7 +34,7 @@ CopyLoop::OnReadable(int64_t now)
 void
 CopyLoop::OnWritable(int64_t now)
 {
-    if (m_state == State::WRITING && WriteOn(now))
+    if (m_state == State::WRITING && WriteChunk(now))
     {
         Run(now);
     }
@@ -44,7 +44,7 @@ void
 CopyLoop::OnComputed(int64_t now)
 {
     m_state = State::WRITING;
-    if (WriteOn(now))
+    if (WriteChunk(now))
     {
         Run(now);
     }
@@ -53,15 +53,15 @@ CopyLoop::OnComputed(int64_t now)
 void
 CopyLoop::Run(int64_t now)
 {
-    while (ReadNext(now) && WriteOn(now))
+    while (ReadChunk(now) && WriteChunk(now))
     {
     }
 }
 
 bool
-CopyLoop::ReadNext(int64_t now)
+CopyLoop::ReadChunk(int64_t now)
 {
-    const RelaySide::Chunk chunk = m_from.Take(now, m_copyBuffer);
+    const RelaySide::Chunk chunk = m_from.Read(now, m_copyBuffer);
     if (chunk.bytes == 0)
     {
         if (m_from.IsFinished())
@@ -84,7 +84,7 @@ CopyLoop::ReadNext(int64_t now)
 }
 
 bool
-CopyLoop::WriteOn(int64_t now)
+CopyLoop::WriteChunk(int64_t now)
 {
     if (!m_to.Write(now))
     {

@@ -55,9 +55,9 @@ class CopyLoop
     /// Copy until something has to be waited for.
     void Run(int64_t now);
     /// Read a chunk. \returns whether it can be written at once
-    bool ReadNext(int64_t now);
+    bool ReadChunk(int64_t now);
     /// Write the chunk on. \returns whether it is all written
-    bool WriteOn(int64_t now);
+    bool WriteChunk(int64_t now);
     void OnComputed(int64_t now);
 
     RelaySide& m_from;

@@ -54,13 +54,13 @@ TunnelEnd::TunnelEnd(const TunnelEndSpec& spec,
 {
 }
 
-DatagramWay::DatagramWay(const OuterSizes& sizes,
-                         const TcpSpec& tcp,
-                         bool copiesEcn,
-                         TunnelEnd& near,
-                         TunnelEnd& far,
-                         const Channel& path,
-                         OuterCounters& counters)
+DatagramChannel::DatagramChannel(const OuterSizes& sizes,
+                                 const TcpSpec& tcp,
+                                 bool copiesEcn,
+                                 TunnelEnd& near,
+                                 TunnelEnd& far,
+                                 const Channel& path,
+                                 OuterCounters& counters)
     : m_sizes(sizes),
       m_tcp(tcp),
       m_copiesEcn(copiesEcn),
@@ -74,25 +74,28 @@ DatagramWay::DatagramWay(const OuterSizes& sizes,
 // The near host --------------------------------------------------------------------------------
 
 void
-DatagramWay::Send(int64_t now, const Packet& packet, uint32_t ipBytes, const PacketExtras* extras)
+DatagramChannel::Send(int64_t now,
+                      const Packet& packet,
+                      uint32_t ipBytes,
+                      const PacketExtras* extras)
 {
     m_receiver = packet.sink;
-    m_near.Device().Enqueue(now, packet, ipBytes, extras, m_entrance);
+    m_near.Device().Enqueue(now, packet, ipBytes, extras, m_ingress);
 }
 
 void
-DatagramWay::Entrance::OnHandled(int64_t now,
-                                 Packet& packet,
-                                 uint32_t ipBytes,
-                                 const PacketExtras* extras)
+DatagramChannel::Ingress::OnHandled(int64_t now,
+                                    Packet& packet,
+                                    uint32_t ipBytes,
+                                    const PacketExtras* extras)
 {
-    m_way.Transmit(now, packet, ipBytes, extras);
+    m_channel.Transmit(now, packet, ipBytes, extras);
 }
 
 void
-DatagramWay::Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const PacketExtras* extras)
+DatagramChannel::Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const PacketExtras* extras)
 {
-    packet.sink = &m_exit;
+    packet.sink = &m_egress;
     packet.isEct &= m_copiesEcn;
     const std::vector<uint32_t>& outer = m_sizes[ipBytes];
     if (outer.size() > 1)
@@ -105,7 +108,9 @@ DatagramWay::Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const Packe
 }
 
 void
-DatagramWay::SendFragments(int64_t now, const Packet& packet, const std::vector<uint32_t>& outer)
+DatagramChannel::SendFragments(int64_t now,
+                               const Packet& packet,
+                               const std::vector<uint32_t>& outer)
 {
     Packet fragment = packet;
     fragment.kind = PacketKind::FRAGMENT;
@@ -123,28 +128,28 @@ DatagramWay::SendFragments(int64_t now, const Packet& packet, const std::vector<
 // The far host ---------------------------------------------------------------------------------
 
 uint32_t
-DatagramWay::FragmentsOf(const Packet& packet) const
+DatagramChannel::FragmentsOf(const Packet& packet) const
 {
     return static_cast<uint32_t>(m_sizes[IpBytes(packet, m_tcp)].size()) - 1;
 }
 
 void
-DatagramWay::Exit::Receive(int64_t now, const Packet& packet, const PacketExtras* extras)
+DatagramChannel::Egress::Receive(int64_t now, const Packet& packet, const PacketExtras* extras)
 {
     bool isFragment = packet.kind == PacketKind::FRAGMENT;
-    uint32_t fragments = isFragment ? 0 : m_way.FragmentsOf(packet);
+    uint32_t fragments = isFragment ? 0 : m_channel.FragmentsOf(packet);
     if (!isFragment && fragments == 0)
     {
-        m_way.Accept(now, packet, extras);
+        m_channel.Accept(now, packet, extras);
     }
-    else if (const auto* whole = m_way.m_reassembler.Add(packet, extras, fragments))
+    else if (const auto* whole = m_channel.m_reassembler.Add(packet, extras, fragments))
     {
-        m_way.Accept(now, whole->packet, &whole->extras);
+        m_channel.Accept(now, whole->packet, &whole->extras);
     }
 }
 
 void
-DatagramWay::Accept(int64_t now, Packet packet, const PacketExtras* extras)
+DatagramChannel::Accept(int64_t now, Packet packet, const PacketExtras* extras)
 {
     packet.sink = m_receiver;
     m_far.Socket().Enqueue(now, packet, IpBytes(packet, m_tcp), extras, m_far.Host());
@@ -175,16 +180,16 @@ DatagramTunnel::CatchUp(int64_t now)
     }
 }
 
-DatagramWay&
-DatagramTunnel::MakeWay(End sender, const Channel& path, const TcpSpec& tcp)
+DatagramChannel&
+DatagramTunnel::AddChannel(End sender, const Channel& path, const TcpSpec& tcp)
 {
-    return *m_ways.emplace_back(std::make_unique<DatagramWay>(m_spec.outer,
-                                                              tcp,
-                                                              m_spec.copiesEcn,
-                                                              m_ends[sender],
-                                                              m_ends[Other(sender)],
-                                                              path,
-                                                              m_outer[sender]));
+    return *m_channels.emplace_back(std::make_unique<DatagramChannel>(m_spec.outer,
+                                                                      tcp,
+                                                                      m_spec.copiesEcn,
+                                                                      m_ends[sender],
+                                                                      m_ends[Other(sender)],
+                                                                      path,
+                                                                      m_outer[sender]));
 }
 
 } // namespace tunnelcc

@@ -89,13 +89,13 @@ class TunnelEnd
 using OuterSizes = std::vector<std::vector<uint32_t>>;
 
 /**
- * The way of one connection through a datagram tunnel, in one direction: host → device → program →
+ * What one end of a connection sends into where a datagram tunnel is: host → device → program →
  * outer datagrams on the path → program → host.
  *
  * Each inner packet becomes one datagram, which leaves in several IP packets if it does not fit;
  * the inner packet arrives if all of them do.
  */
-class DatagramWay final : public PacketDevice
+class DatagramChannel final : public PacketDevice
 {
   public:
     /**
@@ -107,13 +107,13 @@ class DatagramWay final : public PacketDevice
      * \param path between the two
      * \param counters of the direction
      */
-    DatagramWay(const OuterSizes& sizes,
-                const TcpSpec& tcp,
-                bool copiesEcn,
-                TunnelEnd& near,
-                TunnelEnd& far,
-                const Channel& path,
-                OuterCounters& counters);
+    DatagramChannel(const OuterSizes& sizes,
+                    const TcpSpec& tcp,
+                    bool copiesEcn,
+                    TunnelEnd& near,
+                    TunnelEnd& far,
+                    const Channel& path,
+                    OuterCounters& counters);
 
     void Send(int64_t now,
               const Packet& packet,
@@ -122,11 +122,11 @@ class DatagramWay final : public PacketDevice
 
   private:
     /// Encapsulates what the near end's program has read from the device.
-    class Entrance final : public PacketHandler
+    class Ingress final : public PacketHandler
     {
       public:
-        explicit Entrance(DatagramWay& way)
-            : m_way(way)
+        explicit Ingress(DatagramChannel& channel)
+            : m_channel(channel)
         {
         }
 
@@ -136,22 +136,22 @@ class DatagramWay final : public PacketDevice
                        const PacketExtras* extras) override;
 
       private:
-        DatagramWay& m_way;
+        DatagramChannel& m_channel;
     };
 
     /// Takes what arrives from the path to the far end's program.
-    class Exit final : public PacketSink
+    class Egress final : public PacketSink
     {
       public:
-        explicit Exit(DatagramWay& way)
-            : m_way(way)
+        explicit Egress(DatagramChannel& channel)
+            : m_channel(channel)
         {
         }
 
         void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
 
       private:
-        DatagramWay& m_way;
+        DatagramChannel& m_channel;
     };
 
     void Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const PacketExtras* extras);
@@ -169,8 +169,8 @@ class DatagramWay final : public PacketDevice
     Channel m_path;
     OuterCounters& m_counters;
     PacketSink* m_receiver{nullptr}; //!< on the far host
-    Entrance m_entrance{*this};
-    Exit m_exit{*this};
+    Ingress m_ingress{*this};
+    Egress m_egress{*this};
     Reassembler m_reassembler; // the largest by far, and little used: last
 };
 
@@ -190,12 +190,12 @@ class DatagramTunnel final : public PacketTunnel
                    const PerEnd<Lookahead>& lookaheads);
 
     /**
-     * Make way for one direction of a connection.
+     * Add what one end of a connection sends into.
      * \param sender the end that sends
      * \param path from the sending host to the receiving one
      * \param tcp settings of the sending end; outlive the tunnel
      */
-    DatagramWay& MakeWay(End sender, const Channel& path, const TcpSpec& tcp);
+    DatagramChannel& AddChannel(End sender, const Channel& path, const TcpSpec& tcp);
 
     void CatchUp(int64_t now) override;
 
@@ -218,7 +218,7 @@ class DatagramTunnel final : public PacketTunnel
     const DatagramTunnelSpec m_spec;
     PerEnd<TunnelEnd> m_ends;
     PerEnd<OuterCounters> m_outer; //!< of what each end sent
-    std::vector<std::unique_ptr<DatagramWay>> m_ways;
+    std::vector<std::unique_ptr<DatagramChannel>> m_channels;
 };
 
 } // namespace tunnelcc

@@ -76,7 +76,7 @@ MuxSession::OnFrame(int64_t now, const MuxFrame& frame)
 }
 
 uint64_t
-MuxSession::TakeWindow(MuxStream& stream, uint64_t bytes)
+MuxSession::ConsumeWindow(MuxStream& stream, uint64_t bytes)
 {
     if (m_out.sessionWindow == 0)
     {
@@ -86,7 +86,7 @@ MuxSession::TakeWindow(MuxStream& stream, uint64_t bytes)
     m_window -= taken;
     if (taken == 0)
     {
-        m_starving.Push(&stream);
+        m_blocked.Push(&stream);
     }
     return taken;
 }
@@ -95,10 +95,10 @@ void
 MuxSession::AddWindow(int64_t now, uint64_t bytes)
 {
     m_window += bytes;
-    while (m_window > 0 && !m_starving.IsEmpty())
+    while (m_window > 0 && !m_blocked.IsEmpty())
     {
-        MuxStream* stream = m_starving.Front();
-        m_starving.Pop();
+        MuxStream* stream = m_blocked.Front();
+        m_blocked.Pop();
         stream->SendNext(now);
     }
 }

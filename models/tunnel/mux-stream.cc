@@ -88,7 +88,7 @@ MuxStream::OnFrame(int64_t now, const MuxFrame& frame)
 // Receiving -------------------------------------------------------------------------------------
 
 RelaySide::Chunk
-MuxStream::Take(int64_t now, uint32_t limit)
+MuxStream::Read(int64_t now, uint32_t limit)
 {
     auto bytes = static_cast<uint32_t>(std::min<uint64_t>(m_unread, limit));
     if (bytes > 0)
@@ -150,7 +150,7 @@ MuxStream::SendNext(int64_t now)
         return;
     }
     uint64_t most = std::min<uint64_t>({m_left, m_session.m_out.maxFrame, room});
-    auto bytes = static_cast<uint32_t>(m_session.TakeWindow(*this, most));
+    auto bytes = static_cast<uint32_t>(m_session.ConsumeWindow(*this, most));
     if (bytes == 0)
     {
         m_waitsFor = WaitsFor::SESSION_WINDOW; // until the session goes on

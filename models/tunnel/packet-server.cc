@@ -83,12 +83,12 @@ PacketServer::OnComputed(int64_t now)
     HandleNext(now);
     if (!m_isBlocked)
     {
-        GoOn(now);
+        StartNext(now);
     }
 }
 
 void
-PacketServer::GoOn(int64_t now)
+PacketServer::StartNext(int64_t now)
 {
     m_isBusy = !m_work.IsEmpty();
     if (m_isBusy)

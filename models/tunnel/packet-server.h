@@ -55,7 +55,7 @@ class PacketServer final : public ProgramQueue, private CpuUser
     void Unblock(int64_t now)
     {
         m_isBlocked = false;
-        GoOn(now);
+        StartNext(now);
     }
 
     bool IsBlocked() const
@@ -95,7 +95,7 @@ class PacketServer final : public ProgramQueue, private CpuUser
               const PacketExtras* extras,
               PacketHandler& handler);
     void Begin(int64_t now);
-    void GoOn(int64_t now);
+    void StartNext(int64_t now);
     void HandleNext(int64_t now);
     void OnComputed(int64_t now) override;
 

@@ -27,7 +27,7 @@ class PlainSide final : public RelaySide, private SocketUser
         m_socket.Connect(now);
     }
 
-    Chunk Take(int64_t now, uint32_t limit) override
+    Chunk Read(int64_t now, uint32_t limit) override
     {
         auto bytes = static_cast<uint32_t>(std::min<uint64_t>(m_socket.Readable(), limit));
         if (bytes > 0)

@@ -56,7 +56,7 @@ class RelaySide
     }
 
     /// Read at most `limit` application bytes.
-    virtual Chunk Take(int64_t now, uint32_t limit) = 0;
+    virtual Chunk Read(int64_t now, uint32_t limit) = 0;
 
     /// Whether the peer has closed and everything has been taken.
     virtual bool IsFinished() const = 0;

@@ -6,21 +6,21 @@
 namespace tunnelcc
 {
 
-Relay::Relay(RelaySide& towardsClient,
-             RelaySide& towardsServer,
+Relay::Relay(RelaySide& clientSide,
+             RelaySide& serverSide,
              Dials dials,
              uint32_t copyBuffer,
              Cpu& cpu)
-    : m_towardsClient(towardsClient),
-      m_towardsServer(towardsServer),
+    : m_clientSide(clientSide),
+      m_serverSide(serverSide),
       m_dials(dials),
       m_clientSideUser(*this),
       m_serverSideUser(*this),
-      m_toServer(towardsClient, towardsServer, copyBuffer, cpu),
-      m_toClient(towardsServer, towardsClient, copyBuffer, cpu)
+      m_toServer(clientSide, serverSide, copyBuffer, cpu),
+      m_toClient(serverSide, clientSide, copyBuffer, cpu)
 {
-    towardsClient.SetUser(m_clientSideUser);
-    towardsServer.SetUser(m_serverSideUser);
+    clientSide.SetUser(m_clientSideUser);
+    serverSide.SetUser(m_serverSideUser);
 }
 
 void
@@ -34,13 +34,13 @@ void
 Relay::Dial(int64_t now)
 {
     m_hasDialled = true;
-    m_towardsServer.Open(now);
+    m_serverSide.Open(now);
 }
 
 void
 Relay::ClientSideUser::OnOpen(int64_t now)
 {
-    if (m_relay.m_dials == Dials::AT_ONCE)
+    if (m_relay.m_dials == Dials::IMMEDIATELY)
     {
         m_relay.Dial(now);
     }
@@ -69,9 +69,9 @@ Relay::ClientSideUser::OnWritable(int64_t now)
 void
 Relay::ServerSideUser::OnOpen(int64_t now)
 {
-    if (m_relay.m_dials == Dials::AT_ONCE)
+    if (m_relay.m_dials == Dials::IMMEDIATELY)
     {
-        m_relay.m_towardsClient.Accept(now);
+        m_relay.m_clientSide.Accept(now);
         m_relay.Start(now);
     }
     else

@@ -22,22 +22,18 @@ class Relay
     /// When to dial on.
     enum class Dials
     {
-        AT_ONCE,
-        AT_FIRST_DATA
+        IMMEDIATELY,
+        ON_FIRST_DATA
     };
 
     /**
-     * \param towardsClient the connection that comes in
-     * \param towardsServer the one that goes on
+     * \param clientSide the connection that comes in
+     * \param serverSide the one that goes on
      * \param dials when to open the latter
      * \param copyBuffer most application bytes read at once
      * \param cpu the host's
      */
-    Relay(RelaySide& towardsClient,
-          RelaySide& towardsServer,
-          Dials dials,
-          uint32_t copyBuffer,
-          Cpu& cpu);
+    Relay(RelaySide& clientSide, RelaySide& serverSide, Dials dials, uint32_t copyBuffer, Cpu& cpu);
 
     Relay(const Relay&) = delete;
     Relay& operator=(const Relay&) = delete;
@@ -78,8 +74,8 @@ class Relay
     void Start(int64_t now);
     void Dial(int64_t now);
 
-    RelaySide& m_towardsClient;
-    RelaySide& m_towardsServer;
+    RelaySide& m_clientSide;
+    RelaySide& m_serverSide;
     const Dials m_dials;
     ClientSideUser m_clientSideUser;
     ServerSideUser m_serverSideUser;

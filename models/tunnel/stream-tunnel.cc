@@ -3,80 +3,32 @@
  */
 #include "stream-tunnel.h"
 
-#include <algorithm>
-#include <numeric>
-
 namespace tunnelcc
 {
-
-// Packets in the stream ------------------------------------------------------------------------
-
-void
-PacketLog::Push(const Entry& entry, const PacketExtras* extras)
-{
-    m_entries.Push(entry);
-    if (entry.packet.HasExtras())
-    {
-        m_extras.Push(*extras);
-    }
-}
-
-const PacketExtras*
-PacketLog::Pop()
-{
-    bool hasExtras = m_entries.Front().packet.HasExtras();
-    m_entries.Pop();
-    if (!hasExtras)
-    {
-        return nullptr;
-    }
-    m_latest = m_extras.Front();
-    m_extras.Pop();
-    return &m_latest;
-}
 
 // Setting up -----------------------------------------------------------------------------------
 
 StreamTunnelEnd::StreamTunnelEnd(const StreamTunnelSpec& spec,
                                  End end,
                                  const std::vector<LayerSpec>& layers,
-                                 TcpEndpoint& carrier,
+                                 ByteStream& carrier,
                                  Cpu& cpu,
-                                 PerEnd<PacketLog>& logs)
+                                 PacketLogs& logs)
     : m_spec(spec),
-      m_carrier(carrier),
-      m_handshake(spec.handshake, carrier, end),
-      m_layers(layers),
-      m_out(logs[end]),
-      m_in(logs[Other(end)]),
+      m_carrier(*this, carrier, end, {spec.handshake, layers}, logs.packets),
+      m_sent(logs.extras[end]),
+      m_received(logs.extras[Other(end)]),
       m_writing(cpu),
       m_reading(cpu),
       m_device(m_writing, spec.end.encapsulate, spec.end.deviceQueue)
 {
-    carrier.SetUser(this);
     m_device.Block();
 }
 
 void
-StreamTunnelEnd::OnConnected(int64_t now)
+StreamTunnelEnd::OnOpen(int64_t now)
 {
-    ShakeHands(now);
-}
-
-bool
-StreamTunnelEnd::ShakeHands(int64_t now)
-{
-    if (!m_isOpen)
-    {
-        m_handshake.Advance(now);
-        m_isOpen = m_handshake.IsDone();
-        if (m_isOpen)
-        {
-            m_framed = m_carrier.GetSender().Buffer().Written();
-            m_device.Unblock(now);
-        }
-    }
-    return m_isOpen;
+    m_device.Unblock(now);
 }
 
 // Host → carrier -------------------------------------------------------------------------------
@@ -96,46 +48,21 @@ StreamTunnelEnd::OnHandled(int64_t now,
                            uint32_t ipBytes,
                            const PacketExtras* extras)
 {
-    Frame(ipBytes);
-    m_out.Push({packet, m_framed, ipBytes}, extras);
-    if (!WriteOn(now))
+    m_carrier.Append({packet, ipBytes}, m_spec.writes[ipBytes]);
+    if (packet.HasExtras())
+    {
+        m_sent.Push(*extras);
+    }
+    if (!m_carrier.Flush(now))
     {
         m_device.Block();
     }
 }
 
 void
-StreamTunnelEnd::Frame(uint32_t ipBytes)
-{
-    m_writes.clear();
-    m_write = 0;
-    for (uint32_t part : m_spec.writes[ipBytes])
-    {
-        const std::vector<uint32_t>& wrapped = m_layers.Wrap(part);
-        m_writes.insert(m_writes.end(), wrapped.begin(), wrapped.end());
-    }
-    m_framed += std::accumulate(m_writes.begin(), m_writes.end(), uint64_t{0});
-}
-
-bool
-StreamTunnelEnd::WriteOn(int64_t now)
-{
-    for (; m_write < m_writes.size(); ++m_write)
-    {
-        uint32_t& left = m_writes[m_write];
-        left -= static_cast<uint32_t>(m_carrier.Write(now, left));
-        if (left > 0)
-        {
-            return false; // OnWritable() goes on
-        }
-    }
-    return true;
-}
-
-void
 StreamTunnelEnd::OnWritable(int64_t now)
 {
-    if (ShakeHands(now) && m_device.IsBlocked() && WriteOn(now))
+    if (m_device.IsBlocked() && m_carrier.Flush(now))
     {
         m_device.Unblock(now);
     }
@@ -146,59 +73,48 @@ StreamTunnelEnd::OnWritable(int64_t now)
 void
 StreamTunnelEnd::OnReadable(int64_t now)
 {
-    if (ShakeHands(now) && !m_isDecapsulating)
+    if (!m_isDecapsulating)
     {
-        ReadOn(now);
+        ReadPackets(now);
     }
 }
 
 void
-StreamTunnelEnd::ReadOn(int64_t now)
+StreamTunnelEnd::ReadPackets(int64_t now)
 {
     const PacketCostSpec& cost = m_spec.end.decapsulate;
-    while (ReadFrame(now))
+    while (const Message<TunnelledPacket>* message = m_carrier.Read(now))
     {
-        double work = cost.perPacket + cost.perByte * m_in.Front().ipBytes;
+        double work = cost.perPacket + cost.perByte * message->content.ipBytes;
         if (work > 0)
         {
             m_isDecapsulating = true;
             (m_spec.end.sharesThread ? m_writing : m_reading).Submit(now, work, *this);
             return;
         }
-        Deliver(now);
+        Deliver(now, message->content);
     }
-}
-
-bool
-StreamTunnelEnd::ReadFrame(int64_t now)
-{
-    if (m_in.IsEmpty())
-    {
-        return false;
-    }
-    uint64_t missing = m_in.Front().end - m_carrier.GetReceiver().TotalRead();
-    uint64_t bytes = std::min(missing, m_carrier.Readable());
-    if (bytes > 0)
-    {
-        m_carrier.Read(now, bytes);
-    }
-    return bytes == missing;
 }
 
 void
-StreamTunnelEnd::Deliver(int64_t now)
+StreamTunnelEnd::Deliver(int64_t now, const TunnelledPacket& received)
 {
-    Packet packet = m_in.Front().packet;
-    const PacketExtras* extras = m_in.Pop();
-    packet.sink->Receive(now, packet, extras);
+    const Packet& packet = received.packet; // stays: no packet comes in while the host takes it
+    bool hasExtras = packet.HasExtras();
+    packet.sink->Receive(now, packet, hasExtras ? &m_received.Front() : nullptr);
+    if (hasExtras)
+    {
+        m_received.Pop();
+    }
+    m_carrier.Pop();
 }
 
 void
 StreamTunnelEnd::OnComputed(int64_t now)
 {
     m_isDecapsulating = false;
-    Deliver(now);
-    ReadOn(now);
+    Deliver(now, m_carrier.Read(now)->content);
+    ReadPackets(now);
 }
 
 // The tunnel -----------------------------------------------------------------------------------

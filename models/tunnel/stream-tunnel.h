@@ -4,9 +4,7 @@
 #ifndef TUNNELCC_STREAM_TUNNEL_H
 #define TUNNELCC_STREAM_TUNNEL_H
 
-#include "event/fifo.h"
-#include "handshake.h"
-#include "layer.h"
+#include "message-stream.h"
 #include "packet-server.h"
 #include "packet-tunnel.h"
 #include "path/packet-device.h"
@@ -17,40 +15,18 @@
 namespace tunnelcc
 {
 
-/// The packets in one direction of a carrier's stream: one end appends, the other takes. Stands for
-/// what that one would read out of the bytes, which have no contents.
-class PacketLog
+/// What a message of a tunnel is that writes packets into a TCP connection.
+struct TunnelledPacket
 {
-  public:
-    /// A packet in the stream.
-    struct Entry
-    {
-        Packet packet;
-        uint64_t end; //!< stream offset just past it
-        uint32_t ipBytes;
-    };
+    Packet packet;
+    uint32_t ipBytes;
+};
 
-    /// Append a packet. \param extras what goes with it, if Packet::HasExtras()
-    void Push(const Entry& entry, const PacketExtras* extras);
-
-    bool IsEmpty() const
-    {
-        return m_entries.IsEmpty();
-    }
-
-    /// The first packet, to look at.
-    const Entry& Front()
-    {
-        return m_entries.Front();
-    }
-
-    /// Take the first packet. \returns what goes with it, or null; valid until the next Pop()
-    const PacketExtras* Pop();
-
-  private:
-    Fifo<Entry> m_entries;
-    Fifo<PacketExtras> m_extras; //!< of those packets that have any, in the same order
-    PacketExtras m_latest{};
+/// Packets under way in both directions of a carrier.
+struct PacketLogs
+{
+    PerEnd<MessageLog<TunnelledPacket>> packets;
+    PerEnd<Fifo<PacketExtras>> extras; //!< of those packets that have any, in the same order
 };
 
 /**
@@ -62,7 +38,7 @@ class PacketLog
  * come in order.
  */
 class StreamTunnelEnd final : public PacketDevice,
-                              private SocketUser,
+                              private MessageStreamUser,
                               private PacketHandler,
                               private CpuUser
 {
@@ -78,9 +54,9 @@ class StreamTunnelEnd final : public PacketDevice,
     StreamTunnelEnd(const StreamTunnelSpec& spec,
                     End end,
                     const std::vector<LayerSpec>& layers,
-                    TcpEndpoint& carrier,
+                    ByteStream& carrier,
                     Cpu& cpu,
-                    PerEnd<PacketLog>& logs);
+                    PacketLogs& logs);
 
     void Send(int64_t now,
               const Packet& packet,
@@ -94,37 +70,26 @@ class StreamTunnelEnd final : public PacketDevice,
     }
 
   private:
-    void OnConnected(int64_t now) override;
+    void OnOpen(int64_t now) override;
     void OnReadable(int64_t now) override;
     void OnWritable(int64_t now) override;
-    bool ShakeHands(int64_t now);
 
     void OnHandled(int64_t now,
                    Packet& packet,
                    uint32_t ipBytes,
                    const PacketExtras* extras) override;
-    void Frame(uint32_t ipBytes);
-    bool WriteOn(int64_t now);
-
-    void ReadOn(int64_t now);
-    bool ReadFrame(int64_t now);
-    void Deliver(int64_t now);
+    void ReadPackets(int64_t now);
+    void Deliver(int64_t now, const TunnelledPacket& received);
     void OnComputed(int64_t now) override;
 
     const StreamTunnelSpec& m_spec;
-    TcpEndpoint& m_carrier;
-    Handshake m_handshake;
-    LayerStack m_layers;
-    PacketLog& m_out;
-    PacketLog& m_in;
+    MessageStream<TunnelledPacket> m_carrier;
+    Fifo<PacketExtras>& m_sent;
+    Fifo<PacketExtras>& m_received;
     CpuThread m_writing; //!< of both directions, if they share one
     CpuThread m_reading;
     PacketServer m_device;
-    std::vector<uint32_t> m_writes; //!< of the packet being written: bytes left of each write
-    size_t m_write{0};              //!< which of them is next
-    uint64_t m_framed{0};           //!< stream offset after the latest packet framed
-    bool m_isOpen{false};           //!< the handshake is over
-    bool m_isDecapsulating{false};  //!< the CPU has a packet that was read
+    bool m_isDecapsulating{false}; //!< the CPU has a packet that was read
 };
 
 /// A tunnel that carries the packets of two hosts in one TCP connection between them.
@@ -168,7 +133,7 @@ class StreamTunnel final : public PacketTunnel
 
   private:
     PerEnd<TcpEndpoint&> m_sockets;
-    PerEnd<PacketLog> m_logs; //!< of what each end sends
+    PacketLogs m_logs;
     PerEnd<StreamTunnelEnd> m_ends;
 };
 

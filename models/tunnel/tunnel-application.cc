@@ -215,7 +215,7 @@ TunnelApplication::Close(int64_t now)
 void
 TunnelApplication::OnReadable(int64_t now)
 {
-    while (uint32_t bytes = m_carrier->Take(now, UINT32_MAX).bytes)
+    while (uint32_t bytes = m_carrier->Read(now, UINT32_MAX).bytes)
     {
         m_received += bytes;
         m_rx(bytes);

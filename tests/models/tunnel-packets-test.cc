@@ -7,6 +7,7 @@
  * Checks the parts of tunnels that carry packets: the queue in front of a program, fragments that
  * are put together, and packets in a stream.
  */
+#include "fake-stream.h"
 #include "simulation-test-case.h"
 #include "tunnel/packet-server.h"
 #include "tunnel/reassembler.h"
@@ -228,35 +229,72 @@ class ReassemblerTest : public ns3::TestCase
     }
 };
 
-class PacketLogTest : public ns3::TestCase
+/// Notes what the host is given.
+class HostNotes final : public PacketSink
 {
   public:
-    PacketLogTest()
-        : ns3::TestCase("Extras stay with their packets in a stream")
+    void Receive(int64_t /* now */, const Packet& packet, const PacketExtras* extras) override
+    {
+        segments.push_back(packet.segment);
+        if (packet.hasAck)
+        {
+            acks.push_back(extras->ackNumber);
+        }
+    }
+
+    std::vector<uint32_t> segments;
+    std::vector<uint32_t> acks; //!< in the packets' headers
+};
+
+class PacketsInStreamTest : public SimulationTestCase
+{
+  public:
+    PacketsInStreamTest()
+        : SimulationTestCase("A packet in a stream arrives with its last byte, and its extras too")
     {
     }
 
   private:
     void DoRun() override
     {
-        PacketLog log;
-        for (uint32_t i = 0; i < 4; ++i)
+        constexpr uint32_t IP_BYTES = 100;
+        StreamTunnelSpec spec;
+        spec.writes.assign(IP_BYTES + 1, {2, IP_BYTES}); // a length, then the packet
+        Cores cores(2, 0);
+        Cpu cpu(cores, 1);
+        Wire wire;
+        PacketLogs logs;
+        StreamTunnelEnd client(spec, End::CLIENT, {}, wire.client, cpu, logs);
+        StreamTunnelEnd server(spec, End::SERVER, {}, wire.server, cpu, logs);
+        wire.client.Connect(0);
+        wire.server.Connect(0);
+
+        HostNotes host;
+        wire.client.room = 250;
+        for (uint32_t i = 0; i < 5; ++i)
         {
             Packet packet = MakeData(i);
+            packet.sink = &host;
             packet.hasAck = i % 2;
             PacketExtras extras{};
-            extras.ackNumber = i;
-            log.Push({packet, 100 * (i + 1), 52}, &extras);
+            extras.ackNumber = 10 * i;
+            client.Send(0, packet, IP_BYTES, &extras);
         }
-        for (uint32_t i = 0; i < 4; ++i)
-        {
-            NS_TEST_EXPECT_MSG_EQ(log.Front().packet.segment, i, "first in, first out");
-            NS_TEST_EXPECT_MSG_EQ(log.Front().end, 100 * (i + 1), "offset");
-            const PacketExtras* extras = log.Pop();
-            NS_TEST_EXPECT_MSG_EQ((extras != nullptr), (i % 2 == 1), "has extras");
-            NS_TEST_EXPECT_MSG_EQ((extras ? extras->ackNumber : i), i, "its own");
-        }
-        NS_TEST_EXPECT_MSG_EQ(log.IsEmpty(), true, "all taken");
+        NS_TEST_EXPECT_MSG_EQ(wire.client.inFlight, 250, "as much as there is room for");
+        NS_TEST_EXPECT_MSG_EQ(client.Queue().Waiting(), 2, "the program waits with the third");
+        wire.ToServer(203);
+        NS_TEST_EXPECT_MSG_EQ((host.segments == std::vector<uint32_t>{0}), true, "one is whole");
+        wire.ToServer(1);
+        NS_TEST_EXPECT_MSG_EQ((host.segments == std::vector<uint32_t>{0, 1}), true, "and another");
+
+        wire.client.Drain(1'000);
+        RunUntil(1 * US);
+        NS_TEST_EXPECT_MSG_EQ(client.Queue().Waiting(), 0, "the program goes on");
+        wire.client.DeliverAll(wire.server);
+        NS_TEST_EXPECT_MSG_EQ((host.segments == std::vector<uint32_t>{0, 1, 2, 3, 4}),
+                              true,
+                              "all arrive, in order");
+        NS_TEST_EXPECT_MSG_EQ((host.acks == std::vector<uint32_t>{10, 30}), true, "its own each");
     }
 };
 
@@ -271,7 +309,7 @@ class TunnelPacketsTestSuite : public ns3::TestSuite
         AddTestCase(new BlockedProgramTest(10), Duration::QUICK);
         AddTestCase(new BlockedProgramTest(0), Duration::QUICK);
         AddTestCase(new ReassemblerTest, Duration::QUICK);
-        AddTestCase(new PacketLogTest, Duration::QUICK);
+        AddTestCase(new PacketsInStreamTest, Duration::QUICK);
     }
 };
 
