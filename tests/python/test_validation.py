@@ -8,7 +8,7 @@ import json
 import re
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from html import escape
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -234,7 +234,8 @@ def test_quick_suite(tmp_path, capsys):
     assert parser.links == []
     assert parser.pictures >= 21
     assert parser.rows > len(report.outcomes)
-    assert all(escape(text) in file.read_text(encoding="utf-8") for text in left_out)
+    text = unescape(file.read_text(encoding="utf-8"))
+    assert all(reason in text for reason in left_out)
 
 
 @pytest.mark.xfail(reason="BBRv3 keeps 0.87 and 0.80 of the rate at 0.5 and 1 % loss")
