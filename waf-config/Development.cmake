@@ -3,6 +3,7 @@
 # What developers build and users do not: test suites, scratch programs, the stock benchmark. They
 # are not optimised across files: linking would take longer than running them.
 set(CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE OFF)
+add_link_options($<$<CXX_COMPILER_ID:GNU>:-fno-lto>)
 
 # tests/models/*.cc: ns-3 TestSuites in one program, each a CTest test of its own.
 file(GLOB test_sources CONFIGURE_DEPENDS "${root}/tests/models/*.cc")
