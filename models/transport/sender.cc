@@ -3,72 +3,65 @@
  */
 #include "sender.h"
 
-#include "congestion/slow-start.h"
-
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace tunnelcc
 {
+
+namespace
+{
+
+/// Added to the time-outs of reordering and of the tail loss probe (Linux TCP_TIMEOUT_MIN_US, since
+/// 6.6 and the stable kernels of October 2023).
+constexpr int64_t TIMEOUT_MARGIN = 2'000'000;
+
+} // namespace
 
 Sender::Sender(const TcpSpec& spec,
                std::unique_ptr<CongestionControl> congestion,
                SegmentOutput& output)
     : m_spec(spec),
-      m_congestion(std::move(congestion)),
       m_output(output),
-      m_hasCongControl(m_congestion->HasCongControl()),
-      m_wantsLosses(m_congestion->WantsLosses()),
-      m_hasTimestamps(spec.HasTimestamps()),
+      m_pacer(spec.pacingQuantum),
+      m_window(spec, std::move(congestion), m_board, m_pacer),
       m_buffer(InitialSendBuffer(), spec.sendBuffer),
       m_rtt(spec.minRto),
-      m_rate(m_state),
-      m_prr(spec.prrSlowStart),
-      m_pacer(spec.pacingQuantum),
+      m_rate(m_window.State()),
+      m_recovery(spec, m_board, m_window),
+      m_transmitter(spec, {m_board, m_buffer, m_rate, m_window, m_recovery, m_pacer, output}),
+      m_retransmission(spec.jiffy),
       m_timer(this),
       m_pacingTimer(this)
 {
-    m_state.mss = spec.mss;
-    m_state.cwnd = spec.initialWindow;
-    if (m_wantsLosses)
-    {
-        m_board.KeepFlights();
-    }
 }
 
-void
-Sender::SyncState()
+SenderCounters
+Sender::Counters() const
 {
-    m_state.inFlight = m_board.InFlight();
-    m_state.lostOut = m_board.LostOut();
-    m_state.sndUna = m_board.Una();
-    m_state.sndNxt = m_board.Nxt();
-    m_state.lost = m_lost;
-    m_state.nextSendTime = m_pacer.NextSend();
-    // Algorithms with cong_control read tp->is_cwnd_limited itself.
-    m_state.isCwndLimited = m_hasCongControl ? m_isCwndLimited : IsCwndLimited();
+    return {m_transmitter.Segments(),
+            m_transmitter.Retransmits(),
+            m_rtos,
+            m_probes,
+            m_recovery.Undos()};
 }
 
-bool
-Sender::IsCwndLimited() const
-{
-    // Linux tcp_is_cwnd_limited(): in slow start, half of the window is enough.
-    return m_isCwndLimited || (m_state.InSlowStart() && m_state.cwnd < 2 * m_state.maxPacketsOut);
-}
+// The application ------------------------------------------------------------------------------
 
 void
 Sender::OnEstablished(int64_t now, int64_t rtt, uint32_t window)
 {
     m_isEstablished = true;
-    m_windowEdge = window;
-    m_largestWindow = window;
+    m_transmitter.PeerWindow().OnWindow(0, window);
     m_rtt.Sample(rtt, m_board.Una(), m_board.Nxt());
-    m_state.srtt = m_rtt.Srtt();
-    m_state.minRtt = rtt;
-    m_state.lastRtt = rtt;
-    m_state.deliveredTime = now;
-    m_lastSendTime = now;
-    SyncState();
-    m_congestion->Init(m_state, now);
+    TcpState& state = m_window.State();
+    state.srtt = m_rtt.Srtt();
+    state.minRtt = rtt;
+    state.lastRtt = rtt;
+    state.deliveredTime = now;
+    m_transmitter.RestartIdle(now);
+    m_window.Init(now);
     TrySend(now);
     UpdateTimer(now);
 }
@@ -77,7 +70,7 @@ uint64_t
 Sender::Write(int64_t now, uint64_t bytes)
 {
     // Linux tcp_rate_check_app_limited()
-    if (m_buffer.Unsent() < m_spec.mss && m_board.InFlight() < m_state.cwnd &&
+    if (m_buffer.Unsent() < m_spec.mss && !m_window.IsFull() &&
         m_board.LostOut() <= m_board.RetransmittedOut())
     {
         m_rate.MarkAppLimited(m_board.InFlight());
@@ -89,11 +82,25 @@ Sender::Write(int64_t now, uint64_t bytes)
     uint64_t accepted = m_buffer.Write(bytes);
     if (m_isEstablished)
     {
-        CheckIdleRestart(now);
+        if (m_window.RestartAfterIdle(now, now - m_transmitter.LastSendTime(), m_rtt.Rto()))
+        {
+            m_transmitter.RestartIdle(now);
+        }
         TrySend(now);
         UpdateTimer(now);
     }
     return accepted;
+}
+
+void
+Sender::Close(int64_t now)
+{
+    m_transmitter.Close();
+    if (m_isEstablished)
+    {
+        TrySend(now);
+        UpdateTimer(now);
+    }
 }
 
 uint64_t
@@ -106,7 +113,7 @@ Sender::InitialSendBuffer() const
 uint64_t
 Sender::SendBufferFor(uint32_t cwnd) const
 {
-    double segments = static_cast<double>(cwnd) * m_congestion->GetSendBufferFactor();
+    double segments = static_cast<double>(cwnd) * m_window.Algorithm().GetSendBufferFactor();
     return static_cast<uint64_t>(segments * m_spec.sendBufferPerSegment);
 }
 
@@ -114,7 +121,7 @@ bool
 Sender::MayExpandBuffer() const
 {
     // Linux tcp_should_expand_sndbuf()
-    return m_board.InFlight() < m_state.cwnd && (!m_memory || m_memory->LetsSendBuffersGrow());
+    return !m_window.IsFull() && (!m_memory || m_memory->LetsSendBuffersGrow());
 }
 
 bool
@@ -123,77 +130,43 @@ Sender::WakesWriter()
     // Linux tcp_new_space()
     if (m_buffer.WantsToExpand() && MayExpandBuffer())
     {
-        m_buffer.Expand(SendBufferFor(std::max(m_state.cwnd, m_spec.initialWindow)));
+        m_buffer.Expand(SendBufferFor(std::max(State().cwnd, m_spec.initialWindow)));
     }
     return m_buffer.WakesWriter();
 }
 
-void
-Sender::Close(int64_t now)
-{
-    m_isClosing = true;
-    if (m_isEstablished)
-    {
-        TrySend(now);
-        UpdateTimer(now);
-    }
-}
-
-void
-Sender::CheckIdleRestart(int64_t now)
-{
-    // RFC 2861 and Linux tcp_slow_start_after_idle_check(), tcp_cwnd_restart(): halve the window
-    // for each RTO of silence, down to the initial window.
-    if (m_board.PacketsOut() > 0 || m_hasCongControl)
-    {
-        return;
-    }
-    int64_t idle = now - m_lastSendTime;
-    int64_t rto = m_rtt.Rto();
-    if (idle <= rto)
-    {
-        return;
-    }
-    uint32_t restart = std::min(m_spec.initialWindow, m_state.cwnd);
-    m_state.ssthresh = std::max(m_state.ssthresh, m_state.cwnd / 2 + m_state.cwnd / 4);
-    while (idle > rto && m_state.cwnd > restart)
-    {
-        m_state.cwnd /= 2;
-        idle -= rto;
-    }
-    m_state.cwnd = std::max(m_state.cwnd, restart);
-    m_lastSendTime = m_cwndTime = now;
-    m_cwndUsed = 0;
-}
+// Sending --------------------------------------------------------------------------------------
 
 void
 Sender::TrySend(int64_t now)
 {
-    bool isPaced = Pacer::IsOn(m_state, m_counters.segments);
+    bool isPaced = Pacer::IsOn(State(), m_transmitter.Segments());
+    bool isWriterBlocked = m_buffer.IsWriterBlocked();
     if (isPaced && now < m_pacer.NextSend())
     {
         m_pacingTimer.Set(m_pacer.NextSend());
-        if (m_board.InFlight() >= m_state.cwnd)
+        if (m_window.IsFull())
         {
-            ValidateCwnd(now, true);
+            m_window.Validate(now, true, m_rtt.Rto(), isWriterBlocked);
         }
         return;
     }
-    uint32_t perBurst = SegmentsPerBurst();
-    Burst burst = SendBurst(now, perBurst, isPaced);
-    bool isLimited = burst.isLimited || m_board.InFlight() >= m_state.cwnd;
+    uint32_t perBurst = m_transmitter.SegmentsPerBurst();
+    Transmitter::Burst burst = m_transmitter.SendBurst(now, perBurst, isPaced);
+    bool isLimited = burst.isLimited || m_window.IsFull();
     if (burst.segments > 0 || isLimited)
     {
-        ValidateCwnd(now, isLimited);
+        m_window.Validate(now, isLimited, m_rtt.Rto(), isWriterBlocked);
     }
     if (burst.segments == 0)
     {
         return;
     }
+    RestartTimeoutOfHead(now);
     ScheduleProbe(now);
     if (isPaced)
     {
-        m_pacer.OnBurst(now, burst.bytes, m_state.pacingRate);
+        m_pacer.OnBurst(now, burst.bytes, State().pacingRate);
         if (burst.isRepair || burst.segments == perBurst)
         {
             m_pacingTimer.Set(m_pacer.NextSend());
@@ -201,266 +174,326 @@ Sender::TrySend(int64_t now)
     }
 }
 
-uint32_t
-Sender::SegmentsPerBurst() const
+void
+Sender::OnPacingTimer(int64_t now)
 {
-    // Linux tcp_tso_autosize(): without pacing, by the rate that it would have.
-    double rate = m_state.pacingRate > 0 ? m_state.pacingRate : WindowPacing{}.GetRate(m_state);
-    return m_pacer.BurstSegments(rate, m_state.mss, m_congestion->MinTsoSegments(m_state));
+    TrySend(now);
+    UpdateTimer(now);
 }
 
-Sender::Burst
-Sender::RepairBurst(int64_t now, uint32_t perBurst, uint64_t first)
+// Acknowledgement ------------------------------------------------------------------------------
+
+bool
+Sender::OnAck(int64_t now, const Acknowledgement& ack)
 {
-    // Linux tcp_xmit_retransmit_queue(): pacing lets one buffer go at a time, which is what was
-    // lost of neighbours that were sent together.
-    Burst burst;
-    burst.isRepair = true;
-    std::optional<uint64_t> lost = first;
-    const int64_t sentTime = m_board.At(first).sentTime;
-    for (uint64_t number = first; lost == number && m_board.At(number).sentTime == sentTime &&
-                                  burst.segments < perBurst && m_board.InFlight() < m_state.cwnd;
-         ++number)
+    const uint64_t number = m_board.Expand(ack.number);
+    if (number < m_board.Una() || number > m_board.Nxt())
     {
-        Retransmit(now, number);
-        burst.bytes += m_board.At(number).length;
-        ++burst.segments;
-        lost = NextLost();
+        return false; // overtaken by a later ACK
     }
-    return burst;
+    AckEvent event;
+    event.now = now;
+    event.priorInFlight = m_board.InFlight();
+    const uint64_t lostBefore = m_window.Lost();
+    const uint64_t bytesBefore = m_buffer.Acked();
+    const bool isOfProbe =
+        ack.isDuplicate && m_recovery.OnDuplicate(m_board.Expand(ack.blocks->begin[0]));
+
+    const AckSummary summary = ProcessAcknowledgement(now, ack);
+    m_transmitter.PeerWindow().OnWindow(m_buffer.Acked(), ack.window);
+    if (m_persistDeadline != NEVER && m_transmitter.CanSendNew())
+    {
+        m_persistDeadline = NEVER; // Linux tcp_ack_probe()
+        m_rtt.EndBackOff();
+    }
+    event.rtt = UpdateRtt(now, summary, ack.tsEcr);
+    event.ackedSacked = summary.delivered;
+    event.cumAcked = summary.cumulative;
+    event.rate = m_rate.OnAckEnd(now, summary.delivered > 0);
+    event.isAckDelayed = ack.sackBlocks == 0 && m_buffer.Acked() - bytesBefore < m_spec.mss &&
+                         IsOfLoneSegment(summary, event.rate);
+    const std::optional<uint64_t> sampled = m_rate.SampledSegment();
+    if (sampled)
+    {
+        m_recovery.OnRateSample(event.rate.priorDelivered);
+    }
+    m_recovery.EndProbe(now, isOfProbe);
+    const bool wasOtherTimer = m_retransmission.HasReordering() || m_retransmission.HasProbe();
+    const bool mayTestWithNew = State().caState == CaState::LOSS && m_transmitter.CanSendNew();
+    m_recovery.Update(now, summary, ack, mayTestWithNew);
+    m_retransmission.SetReordering(now, m_recovery.ReorderingDeadline());
+    if (sampled)
+    {
+        m_window.Complete(event.rate, *sampled);
+    }
+    event.hasEcnEcho = ack.isEce;
+    event.timestamp = ack.tsVal;
+    event.echo = ack.tsEcr;
+    event.newlyLost = static_cast<uint32_t>(m_window.Lost() - lostBefore);
+    m_window.Sync();
+    const bool mayGrow = m_recovery.ReduceWindow(summary, event.newlyLost);
+    m_window.OnAck(event, mayGrow);
+
+    // Linux tcp_set_xmit_timer(), tcp_rearm_rto(): where the time-out takes over from the others,
+    // it counts from the transmission of the queue's head.
+    const bool hasReordering = m_retransmission.HasReordering();
+    if (hasReordering || summary.RestartsTimeout(m_board))
+    {
+        const bool takesOver = hasReordering || (wasOtherTimer && !m_recovery.MayProbe());
+        SetTimeout(now, takesOver ? HeadTime(now) : now);
+    }
+    if (summary.cumulative > 0)
+    {
+        m_persistDeadline = NEVER;
+    }
+    TrySend(now);
+    if (m_recovery.EndDeferral())
+    {
+        TrySend(now);
+    }
+    ScheduleProbe(now);
+    UpdateTimer(now);
+    return WakesWriter();
 }
 
-Sender::Burst
-Sender::SendBurst(int64_t now, uint32_t perBurst, bool isOne)
+AckSummary
+Sender::ProcessAcknowledgement(int64_t now, const Acknowledgement& ack)
 {
-    if (auto lost = isOne ? NextLost() : std::nullopt)
+    AckSummary summary;
+    // Linux tcp_dsack_seen(): a needless retransmission is a delivery.
+    m_window.State().delivered += ack.isDuplicate;
+    summary.delivered = ack.isDuplicate && m_board.PacketsOut() > 0;
+    const uint64_t una = m_board.Una();
+    const uint64_t fack = m_board.Fack();
+    m_rate.OnAckBegin();
+    auto onDelivered =
+        [&](uint64_t number, const Segment& segment, int64_t& oldest, int64_t& latest, bool isOld) {
+            ++summary.delivered;
+            m_rate.OnDelivered(number, segment);
+            m_recovery.OnDelivered(now, number, segment, fack, isOld);
+            if (!segment.Has(Segment::EVER_RETRANSMITTED))
+            {
+                oldest = oldest < 0 ? segment.sentTime : oldest;
+                latest = segment.sentTime;
+                summary.deliveredOriginal |= m_recovery.IsBeforeReduction(number);
+            }
+        };
+    // SACKs first, as Linux tcp_ack(): RACK goes by the RTT of what it is told of last.
+    uint32_t sackedBefore = m_board.SackedOut();
+    for (uint32_t i = ack.isDuplicate; i < ack.sackBlocks; ++i)
     {
-        return RepairBurst(now, perBurst, *lost);
+        m_board.Sack(
+            m_board.Expand(ack.blocks->begin[i]),
+            m_board.Expand(ack.blocks->end[i]),
+            [&](uint64_t number, const Segment& segment) {
+                onDelivered(number, segment, summary.oldestSacked, summary.latestSacked, false);
+            });
     }
-    Burst burst;
-    uint32_t filled = 0; // segments of the current super-segment
-    while (m_board.InFlight() < m_state.cwnd && !(isOne && burst.segments == perBurst))
-    {
-        uint64_t before = m_buffer.SentOffset();
-        if (auto lost = NextLost())
-        {
-            Retransmit(now, *lost);
-            burst.bytes += m_board.At(*lost).length;
-        }
-        else if (filled == 0 && DefersNew(now, perBurst))
-        {
-            burst.isLimited = CongestionRoom() < PeerRoom();
-            break;
-        }
-        else if (SendNew(now, false, filled > 0 && CompletesBurst(filled, perBurst)))
-        {
-            burst.bytes += m_buffer.SentOffset() - before;
-            filled = filled + 1 < perBurst ? filled + 1 : 0;
-        }
-        else
-        {
-            break;
-        }
-        ++burst.segments;
-    }
-    return burst;
+    summary.sacked = m_board.SackedOut() - sackedBefore;
+    m_board.AcknowledgeTo(
+        m_board.Expand(ack.number),
+        [&](uint64_t number, const Segment& segment) {
+            bool isRetransmitted = segment.Has(Segment::EVER_RETRANSMITTED);
+            onDelivered(number,
+                        segment,
+                        summary.oldestSent,
+                        summary.latestSent,
+                        isRetransmitted && IsBefore(ack, segment.sentTime));
+        },
+        [&](const Segment& segment) {
+            summary.ackedRetransmitted |= segment.Has(Segment::EVER_RETRANSMITTED);
+            m_buffer.OnAcked(segment.length);
+        });
+    summary.cumulative = static_cast<uint32_t>(m_board.Una() - una);
+    return summary;
 }
 
 bool
-Sender::DefersNew(int64_t now, uint32_t perBurst) const
+Sender::IsBefore(const Acknowledgement& ack, int64_t time) const
 {
-    // Linux tcp_tso_should_defer()
-    constexpr int64_t RECENT = 1'000'000;  // ns
-    constexpr uint64_t WINDOW_DIVISOR = 3; // sysctl tcp_tso_win_divisor
-    bool isRecent = now - std::max(m_lastSendTime, m_pacer.NextSend()) <= RECENT;
-    if (perBurst == 1 || !isRecent || m_state.caState >= CaState::RECOVERY ||
-        m_board.PacketsOut() == 0)
+    // Linux tcp_skb_spurious_retrans()
+    return m_spec.HasTimestamps() && static_cast<int32_t>(ack.tsEcr - TimestampClock(time)) < 0;
+}
+
+int64_t
+Sender::UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo)
+{
+    const auto sample =
+        summary.GetRtt(now, m_spec.HasTimestamps() ? std::optional(echo) : std::nullopt);
+    if (!sample)
     {
-        return false;
+        return -1;
     }
-    uint64_t full = uint64_t{perBurst} * m_state.mss;
-    uint64_t unsent = m_buffer.Unsent();
-    if (unsent <= m_state.mss || (m_isClosing && unsent <= full))
-    {
-        return false;
-    }
-    uint64_t windows =
-        std::min<uint64_t>(m_windowEdge - m_buffer.Acked(), uint64_t{m_state.cwnd} * m_state.mss);
-    uint64_t room = std::min(PeerRoom(), CongestionRoom());
-    if (room == 0 || room >= std::min(full, windows / WINDOW_DIVISOR))
-    {
-        return false;
-    }
-    int64_t nextAck = m_board.At(m_board.Una()).sentTime + m_state.srtt;
-    return nextAck - now <= std::min(m_state.srtt / 2, m_spec.tsoDeferralLimit);
+    m_rtt.Sample(sample->smoothed, m_board.Una(), m_board.Nxt());
+    TcpState& state = m_window.State();
+    state.srtt = m_rtt.Srtt();
+    state.minRtt = std::min(state.minRtt, sample->latest);
+    state.lastRtt = sample->latest;
+    return sample->latest;
 }
 
 bool
-Sender::CompletesBurst(uint32_t filled, uint32_t perBurst) const
+Sender::IsOfLoneSegment(const AckSummary& summary, const RateSample& rate) const
 {
-    uint64_t two = 2 * uint64_t{m_spec.mss};
-    return filled + 1 == perBurst || m_board.InFlight() + 1 >= m_state.cwnd ||
-           m_buffer.Unsent() < two || PeerRoom() < two;
+    return summary.cumulative == 1 && !summary.ackedRetransmitted && m_board.SackedOut() == 0 &&
+           rate.priorDelivered + 1 == State().delivered;
 }
 
-uint64_t
-Sender::PeerRoom() const
-{
-    return m_windowEdge - std::min(m_windowEdge, m_buffer.SentOffset());
-}
+// Time-outs ------------------------------------------------------------------------------------
 
-uint64_t
-Sender::CongestionRoom() const
+int64_t
+Sender::HeadTime(int64_t now) const
 {
-    return uint64_t{m_state.cwnd - std::min(m_state.cwnd, m_board.InFlight())} * m_state.mss;
-}
-
-uint16_t
-Sender::NewSegmentLength(bool fillsWindow) const
-{
-    uint64_t unsent = m_buffer.Unsent();
-    uint64_t length = std::min<uint64_t>(m_spec.mss, unsent);
-    uint64_t room = PeerRoom();
-    if (length > room)
-    {
-        // Avoid the silly window syndrome (RFC 9293, section 3.8.6.2.1).
-        bool isHalf = m_board.PacketsOut() == 0 && 2 * room >= m_largestWindow;
-        if (room == 0 || !(isHalf || fillsWindow))
-        {
-            return 0;
-        }
-        length = room;
-    }
-    bool isSmall = length < m_spec.mss;
-    bool isSmallOut = m_lastSmall > m_board.Una();
-    if (length == 0 || (isSmall && !m_spec.nodelay && !m_isClosing && isSmallOut))
-    {
-        return 0;
-    }
-    return static_cast<uint16_t>(length);
-}
-
-bool
-Sender::SendNew(int64_t now, bool fillsWindow, bool isPushed)
-{
-    uint8_t flags = 0;
-    const uint16_t length = NewSegmentLength(fillsWindow);
-    if (length > 0)
-    {
-        // Linux: the end of what was written, and of a super-segment (commit 051ba67447de, 5.4).
-        flags = isPushed || length == m_buffer.Unsent() ? Segment::PUSHED : 0;
-    }
-    else if (m_isClosing && !m_isFinSent && m_buffer.Unsent() == 0)
-    {
-        m_isFinSent = true;
-        flags = Segment::FIN;
-    }
-    else
-    {
-        return false;
-    }
-    AnnounceTransmission(now);
-    bool isIdle = m_board.PacketsOut() == 0;
-    if (isIdle)
-    {
-        ArmRto(now, now);
-    }
-    uint64_t number = m_board.Nxt();
-    Segment& segment = m_board.Append(length, flags);
-    m_buffer.OnSent(length);
-    if (length < m_spec.mss)
-    {
-        m_lastSmall = number + 1;
-    }
-    Transmit(now, number, segment, isIdle);
-    return true;
+    return m_board.PacketsOut() > 0 ? m_board.At(m_board.Una()).sentTime : now;
 }
 
 void
-Sender::Retransmit(int64_t now, uint64_t number, bool isProbe)
+Sender::SetTimeout(int64_t now, int64_t since)
 {
-    AnnounceTransmission(now);
-    if (number == m_board.Una() && m_reordering.deadline == NEVER)
-    {
-        ArmRto(now, now); // Linux tcp_xmit_retransmit_queue()
-    }
-    m_board.Retransmit(number);
-    if (!isProbe)
-    {
-        m_undo.OnRetransmit(TimestampClock(now));
-    }
-    ++m_counters.retransmits;
-    Transmit(now, number, m_board.At(number), false);
+    m_retransmission.SetTimeout(now, since, m_rtt.Rto());
 }
 
 void
-Sender::AnnounceTransmission(int64_t now)
+Sender::RestartTimeoutOfHead(int64_t now)
 {
-    // Linux tcp_event_data_sent()
-    if (m_board.InFlight() == 0)
+    // Linux tcp_event_new_data_sent(), tcp_xmit_retransmit_queue()
+    if (m_transmitter.TakesHeadSent() && !m_retransmission.HasReordering())
     {
-        SyncState();
-        m_congestion->OnTransmitStart(m_state, now, now - m_lastSendTime);
+        SetTimeout(now, now);
     }
 }
 
 void
-Sender::Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle)
+Sender::ScheduleProbe(int64_t now)
 {
-    segment.sentTime = now;
-    m_rate.OnSent(now, segment, isIdle);
-    if (m_wantsLosses)
+    // Linux tcp_schedule_loss_probe(), RFC 8985 section 7.2
+    const uint32_t out = m_board.PacketsOut();
+    if (out == 0 || m_recovery.IsProbing() || !m_recovery.MayProbe())
     {
-        m_board.FlightAt(number) = {m_board.InFlight(), static_cast<uint32_t>(m_lost)};
-    }
-    m_prr.OnSent();
-    ++m_counters.segments;
-    m_lastSendTime = now;
-    m_output.SendSegment(now, number, segment);
-}
-
-void
-Sender::ValidateCwnd(int64_t now, bool isLimited)
-{
-    // Linux tcp_cwnd_validate(): remember the most that a round of data had outstanding.
-    uint32_t out = m_board.PacketsOut();
-    if (m_board.Una() >= m_cwndUsageEnd || isLimited ||
-        (!m_isCwndLimited && out > m_state.maxPacketsOut))
-    {
-        m_isCwndLimited = isLimited;
-        m_state.maxPacketsOut = out;
-        m_cwndUsageEnd = m_board.Nxt();
-    }
-    if (IsCwndLimited())
-    {
-        m_cwndUsed = 0;
-        m_cwndTime = now;
+        m_retransmission.CancelProbe();
         return;
     }
-    m_cwndUsed = std::max(m_cwndUsed, out);
-    if (!m_hasCongControl && now - m_cwndTime >= m_rtt.Rto())
+    const int64_t margin = out == 1 ? m_spec.minRto : TIMEOUT_MARGIN;
+    m_retransmission.SetProbe(now, now + 2 * State().srtt + margin);
+}
+
+void
+Sender::UpdateTimer(int64_t now)
+{
+    if (m_board.PacketsOut() > 0)
     {
-        ShrinkUnusedCwnd(now);
+        const int64_t deadline = m_retransmission.Deadline();
+        if (deadline != m_timer.Deadline())
+        {
+            m_timer.Set(deadline);
+        }
+        return;
+    }
+    bool isWindowClosed = m_buffer.Unsent() > 0 && m_isEstablished && !m_transmitter.CanSendNew();
+    if (!isWindowClosed)
+    {
+        m_persistDeadline = NEVER;
+        m_timer.Cancel();
+        return;
+    }
+    if (m_persistDeadline == NEVER)
+    {
+        m_persistDeadline = now + m_rtt.Rto();
+    }
+    m_timer.Set(m_persistDeadline);
+}
+
+void
+Sender::OnTimer(int64_t now)
+{
+    if (m_board.PacketsOut() == 0)
+    {
+        OnPersistTimeout(now);
+        UpdateTimer(now);
+        return;
+    }
+    using Cause = RetransmissionTimer::Cause;
+    const Cause cause = m_retransmission.Due(now);
+    const int64_t reorderingEnd =
+        cause == Cause::REORDERING ? m_recovery.ReorderingEnd() + TIMEOUT_MARGIN : NEVER;
+    const int64_t expiry = m_retransmission.Expiry(cause, reorderingEnd);
+    if (expiry > now)
+    {
+        m_timer.Set(expiry);
+        return;
+    }
+    switch (cause)
+    {
+    case Cause::REORDERING:
+        OnReorderingTimeout(now);
+        break;
+    case Cause::PROBE:
+        OnProbeTimeout(now);
+        break;
+    case Cause::TIMEOUT:
+        OnRetransmissionTimeout(now);
+    }
+    UpdateTimer(now);
+}
+
+void
+Sender::OnReorderingTimeout(int64_t now)
+{
+    const bool hasLoss = m_recovery.OnReorderingTimeout(now);
+    m_retransmission.CancelReordering();
+    SetTimeout(now, HeadTime(now));
+    if (hasLoss)
+    {
+        TrySend(now);
     }
 }
 
 void
-Sender::ShrinkUnusedCwnd(int64_t now)
+Sender::OnProbeTimeout(int64_t now)
 {
-    // RFC 2861 as in Linux tcp_cwnd_application_limited(). As tcp_cong_avoid() sets the time anew
-    // with each ACK of new data, windows shrink only where such ACKs stay away.
-    m_cwndTime = now;
-    if (m_state.caState != CaState::OPEN || m_buffer.IsWriterBlocked())
+    m_retransmission.CancelProbe();
+    ++m_probes;
+    const bool isNew = m_transmitter.SendNew(now);
+    if (!isNew)
     {
+        const uint64_t last = m_board.Nxt() - 1;
+        if (m_board.At(last).Has(Segment::SACKED | Segment::LOST))
+        {
+            return;
+        }
+        m_transmitter.Retransmit(now, last, true);
+    }
+    m_recovery.OnProbe(!isNew);
+    m_transmitter.TakesHeadSent(); // whichever segment it is, the time-out counts from the probe
+    SetTimeout(now, now);
+}
+
+void
+Sender::OnRetransmissionTimeout(int64_t now)
+{
+    // Linux tcp_retransmit_timer()
+    ++m_rtos;
+    m_rtt.BackOff();
+    m_retransmission.CancelReordering();
+    m_retransmission.CancelProbe();
+    m_recovery.OnTimeout(now);
+    m_transmitter.Retransmit(now, m_board.Una());
+    RestartTimeoutOfHead(now);
+}
+
+void
+Sender::OnPersistTimeout(int64_t now)
+{
+    // Linux tcp_write_wakeup(): what room there is is used, however little.
+    if (m_transmitter.SendNew(now, true))
+    {
+        RestartTimeoutOfHead(now);
+        m_persistDeadline = NEVER;
         return;
     }
-    uint32_t used = std::max(m_cwndUsed, m_spec.initialWindow);
-    if (used < m_state.cwnd)
-    {
-        m_state.ssthresh = std::max(m_state.ssthresh, m_state.cwnd / 2 + m_state.cwnd / 4);
-        m_state.cwnd = (m_state.cwnd + used) / 2;
-    }
-    m_cwndUsed = 0;
+    m_rtt.BackOff();
+    m_persistDeadline = now + m_rtt.Rto();
+    m_output.SendWindowProbe(now);
 }
 
 } // namespace tunnelcc

@@ -24,7 +24,7 @@ PlainSpec()
     return spec;
 }
 
-const SenderCounters&
+SenderCounters
 Counters(const Exchange& exchange)
 {
     return exchange.client.tcp.GetSender().Counters();

@@ -35,7 +35,7 @@ class IdleRestartTest : public SimulationTestCase
         exchange.WriteSegments(100 * MS, 80);
         RunUntil(201 * MS);
         NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.GetSender().Board().PacketsOut(), 0, "all");
-        int64_t rto = exchange.client.tcp.GetSender().Rto();
+        int64_t rto = exchange.client.tcp.GetSender().Rtt().Rto();
         NS_TEST_EXPECT_MSG_EQ_TOL(rto, 300 * MS, MS, "SRTT and 200 ms");
         exchange.WriteSegments(100 * MS + idle, 100);
         uint32_t cwnd = exchange.client.State().cwnd;

@@ -1,0 +1,148 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_ACK_POLICY_H
+#define TUNNELCC_ACK_POLICY_H
+
+#include "congestion/congestion-control.h"
+#include "event/timer.h"
+#include "receiver.h"
+#include "rtt-estimator.h"
+#include "spec/tcp-spec.h"
+
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/// Who sends the ACKs for which an AckPolicy's timers ask.
+class AckOutput
+{
+  public:
+    virtual ~AckOutput() = default;
+
+    /// Send an ACK by itself, and tell the policy.
+    virtual void SendAck(int64_t now) = 0;
+};
+
+/**
+ * When a receiver acknowledges.
+ *
+ * ACKs are delayed until every second segment (RFC 5681, section 4.2; RFC 9293, section 3.8.6.3),
+ * or by the time in which segments used to come, as Linux has it; with its quick ACKs for the first
+ * segments and wherever the sender may be waiting for each ACK; its compressed duplicate ACKs; and
+ * its ping-pong mode, in which ACKs wait for an answer to carry them.
+ */
+class AckPolicy
+{
+  public:
+    /// ACKs sent at once when data begins to arrive (Linux TCP_MAX_QUICKACKS).
+    static constexpr uint32_t QUICK_ACKS = 16;
+
+    /**
+     * \param spec settings of this end
+     * \param rtt of the data sent from here
+     * \param output who sends what the timers ask for
+     */
+    AckPolicy(const TcpSpec& spec, const RttEstimator& rtt, AckOutput& output);
+
+    /// What the receiver knows once a segment was taken in, and its user told.
+    struct Arrival
+    {
+        AckUrgency urgency;
+        bool isAckDue;       //!< the sender wants to know at once
+        bool isAllRead;      //!< nothing waits for the reader, nor for data before it
+        bool isWindowOpened; //!< reading has reopened the window far enough to tell the sender
+        uint64_t next;       //!< segment expected next
+        int64_t rtt;         //!< the receiver's own estimate, ns; 0: none
+    };
+
+    /// A data packet came. \param length of its payload, bytes \param isPushed it bears PSH
+    void OnSegment(uint32_t length, bool isPushed)
+    {
+        ++m_unacked;
+        m_pushes += length < m_mss || (isPushed && m_acksPushed);
+    }
+
+    /// Data came in order.
+    void OnInOrder(int64_t now);
+
+    /// A segment let the window grow: the sender is to know.
+    void OnWindowGrown()
+    {
+        m_quickAcks |= 1; // Linux tcp_grow_window()
+    }
+
+    /// Acknowledge the next `acks` segments at once.
+    void AckQuickly(uint32_t acks = QUICK_ACKS);
+
+    /// Decide on the segment that was taken in. \returns whether to send an ACK now; if not, it
+    ///          will follow
+    bool AcksNow(int64_t now, const Arrival& arrival);
+
+    /// Whether to send an ACK after the application has read. \param isAllRead,isWindowOpened as in
+    /// Arrival
+    bool AcksRead(bool isAllRead, bool isWindowOpened) const;
+
+    /// An ACK is being sent, by itself or with data.
+    void OnAckSent();
+
+    /// Data is being sent, which may answer what came.
+    void OnDataSent(int64_t now);
+
+    /// Whether segments came since the last ACK.
+    bool HasUnacked() const
+    {
+        return m_unacked > 0;
+    }
+
+    /// Whether duplicate ACKs wait to become one.
+    bool IsCompressing() const
+    {
+        return m_compressed > 0;
+    }
+
+    /// Whether data that arrives is likely to be answered: ACKs wait for that.
+    bool IsInPingPong() const
+    {
+        return m_answers >= m_pingPongAnswers;
+    }
+
+  private:
+    /// Let an ACK wait. \returns false: it is to be sent now
+    bool Delays(int64_t now);
+    /// Let a duplicate ACK wait for others. \returns false: it is to be sent now
+    bool Compresses(int64_t now, uint64_t next, int64_t rtt);
+    int64_t Delay() const;
+    void OnDelayTimer(int64_t now);
+    void OnCompressionTimer(int64_t now);
+
+    const uint32_t m_mss;
+    const uint32_t m_ackEvery;        //!< segments per ACK
+    const uint32_t m_pingPongAnswers; //!< that make ACKs wait for further ones
+    const bool m_acksPushed;          //!< PSH asks for an ACK
+    const int64_t m_leastDelay;       //!< ns
+    const int64_t m_jiffy;            //!< ns
+    const RttEstimator& m_rtt;
+    AckOutput& m_output;
+
+    uint32_t m_unacked{0};         //!< data segments received since the last ACK
+    uint32_t m_quickAcks{0};       //!< left to send at once
+    uint32_t m_pushes{0};          //!< since the last ACK, segments behind which the sender may be
+                                   //!< waiting
+    int64_t m_segmentTime{0};      //!< in which the next one is expected, ns; 0: none came yet
+    int64_t m_lastInOrder{-NEVER}; //!< when data arrived in order, ns; before the first long ago
+    int64_t m_lastSent{-NEVER};    //!< when data left, ns; before the first long ago
+    uint32_t m_answers{0};         //!< data sent in answer to data (Linux's pingpong)
+    uint64_t m_duplicatesOf{0};    //!< segment that the latest duplicate ACKs ask for
+    uint32_t m_duplicateAcks{0};   //!< sent at once for it
+    uint32_t m_compressed{0};      //!< ACKs that wait for m_compressionTimer
+    int64_t m_delayBegin{0};       //!< when m_delayTimer was set, ns
+    int64_t m_delayEnd{0};         //!< and for when
+    Timer<AckPolicy, &AckPolicy::OnDelayTimer> m_delayTimer;
+    Timer<AckPolicy, &AckPolicy::OnCompressionTimer> m_compressionTimer;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_ACK_POLICY_H

@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_CONGESTION_WINDOW_H
+#define TUNNELCC_CONGESTION_WINDOW_H
+
+#include "congestion/congestion-control.h"
+#include "pacer.h"
+#include "scoreboard.h"
+#include "spec/tcp-spec.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+namespace tunnelcc
+{
+
+/**
+ * The congestion window: the algorithm that sets it, and the state that the algorithm sees, which
+ * is brought up to date before each call.
+ *
+ * A window that is not used up does not last: after an idle time it is halved for each time-out of
+ * silence, and one that was not needed in full goes half way to what was used of it (RFC 2861 in
+ * Linux's form). Algorithms that ask for it are told of losses, and of the flight in which each
+ * segment was sent (draft-ietf-ccwg-bbr, sections 4.1.2.2 and 5.2.4: P.tx_in_flight, P.lost).
+ */
+class CongestionWindow
+{
+  public:
+    /**
+     * \param spec settings
+     * \param algorithm what sets the window
+     * \param board what was sent; is to keep flights for algorithms that ask for losses
+     * \param pacer when the next segment may leave
+     */
+    CongestionWindow(const TcpSpec& spec,
+                     std::unique_ptr<CongestionControl> algorithm,
+                     Scoreboard& board,
+                     const Pacer& pacer);
+
+    TcpState& State()
+    {
+        return m_state;
+    }
+
+    const TcpState& State() const
+    {
+        return m_state;
+    }
+
+    const CongestionControl& Algorithm() const
+    {
+        return *m_algorithm;
+    }
+
+    /// CongestionControl::HasCongControl().
+    bool HasCongControl() const
+    {
+        return m_hasCongControl;
+    }
+
+    /// Bring the state up to date.
+    void Sync();
+
+    // Calls of the algorithm
+
+    /// The handshake is done.
+    void Init(int64_t now);
+
+    /// A segment is about to be sent. \param idle time since the last one, ns
+    void OnTransmit(int64_t now, int64_t idle);
+
+    /// An ACK was processed. \param mayGrow as in CongestionControl::OnAck() \pre Sync()
+    void OnAck(const AckEvent& event, bool mayGrow);
+
+    /// Let the algorithm choose the threshold of a reduction.
+    void LowerThreshold(int64_t now);
+
+    void SetCaState(CaState state, int64_t now);
+
+    /// Take a reduction back. \param cwnd,ssthresh from before it, segments
+    void Restore(uint32_t cwnd, uint32_t ssthresh);
+
+    // Losses
+
+    /// Remember in which flight a segment is being sent.
+    void NoteFlight(uint64_t number)
+    {
+        if (m_wantsLosses)
+        {
+            m_board.FlightAt(number) = {m_board.InFlight(), static_cast<uint32_t>(m_lost)};
+        }
+    }
+
+    /// A segment was marked lost.
+    void OnLost(int64_t now, uint64_t number);
+
+    /// Segments ever marked lost.
+    uint64_t Lost() const
+    {
+        return m_lost;
+    }
+
+    /// Add to a sample what the algorithm asked for. \param number of the segment sampled, whose
+    /// flight is still known
+    void Complete(RateSample& sample, uint64_t number);
+
+    // The window's use
+
+    /// Set the window. \param cwnd segments
+    void Set(int64_t now, uint32_t cwnd)
+    {
+        m_state.cwnd = cwnd;
+        m_changeTime = now;
+    }
+
+    /// The window might have changed: it counts as used from now on.
+    void Touch(int64_t now)
+    {
+        m_changeTime = now;
+    }
+
+    /// Payload bytes that the window allows beyond what is in flight.
+    uint64_t Room() const
+    {
+        return uint64_t{m_state.cwnd - std::min(m_state.cwnd, m_board.InFlight())} * m_state.mss;
+    }
+
+    /// Whether the window allows no further segment.
+    bool IsFull() const
+    {
+        return m_board.InFlight() >= m_state.cwnd;
+    }
+
+    /**
+     * A burst was sent, or could not be: remember how much of the window is in use (Linux
+     * tcp_cwnd_validate()).
+     * \param now ns
+     * \param isLimited the window was used up
+     * \param rto retransmission time-out, ns
+     * \param isWriterBlocked the send buffer, not the application, held back more
+     */
+    void Validate(int64_t now, bool isLimited, int64_t rto, bool isWriterBlocked);
+
+    /// The application writes after an idle time. \param idle,rto ns \returns whether the window
+    /// was reduced for that
+    bool RestartAfterIdle(int64_t now, int64_t idle, int64_t rto);
+
+  private:
+    bool IsLimited() const;
+    uint64_t LostWhenSent(const Flight& flight) const;
+    void Shrink(int64_t now, bool isWriterBlocked);
+    void KeepThreshold();
+
+    const uint32_t m_initialWindow; //!< segments
+    std::unique_ptr<CongestionControl> m_algorithm;
+    Scoreboard& m_board;
+    const Pacer& m_pacer;
+    const bool m_hasCongControl;
+    const bool m_wantsLosses; //!< CongestionControl::WantsLosses()
+    TcpState m_state;
+    uint64_t m_lost{0};      //!< segments marked lost so far
+    bool m_isLimited{false}; //!< the window was used up since the last full round of data
+    uint64_t m_roundEnd{0};  //!< segment that ends that round
+    uint32_t m_used{0};      //!< most segments outstanding since the window was used up
+    int64_t m_changeTime{0}; //!< when the window changed, might have, or was used up; ns
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_CONGESTION_WINDOW_H

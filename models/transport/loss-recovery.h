@@ -1,0 +1,205 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_LOSS_RECOVERY_H
+#define TUNNELCC_LOSS_RECOVERY_H
+
+#include "ack-summary.h"
+#include "acknowledgement.h"
+#include "congestion-window.h"
+#include "prr.h"
+#include "rack.h"
+#include "scoreboard.h"
+#include "tail-loss-probe.h"
+#include "undo.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace tunnelcc
+{
+
+/**
+ * When a sender enters recovery, leaves it, and takes it back: the states of Linux's
+ * tcp_fastretrans_alert().
+ *
+ * Losses are found by RACK (RFC 8985) and by tail loss probes; the window is reduced by PRR (RFC
+ * 9937) or by the congestion control itself. After a time-out F-RTO (RFC 5682) tests whether it was
+ * spurious; what proves needless is undone. Marks reduce the window as losses do (RFC 3168).
+ *
+ * Sends nothing itself: its owner asks for NextLost() and tells of what it sends.
+ */
+class LossRecovery
+{
+  public:
+    /**
+     * \param spec settings
+     * \param board what was sent
+     * \param window what is reduced
+     */
+    LossRecovery(const TcpSpec& spec, Scoreboard& board, CongestionWindow& window);
+
+    // Transmissions
+
+    /// The next segment to retransmit now.
+    std::optional<uint64_t> NextLost()
+    {
+        const bool isAny = !m_defersRetransmits && m_board.LostOut() > m_board.RetransmittedOut();
+        return isAny ? m_board.NextLost() : std::nullopt;
+    }
+
+    /// A segment is being sent, new or again.
+    void OnTransmit()
+    {
+        m_prr.OnSent();
+    }
+
+    /// It is sent again, and not as a probe.
+    void OnRetransmit(int64_t now)
+    {
+        m_undo.OnRetransmit(TimestampClock(now));
+    }
+
+    /// A tail loss probe was sent. \param isRetransmission no new data could be sent
+    void OnProbe(bool isRetransmission)
+    {
+        m_probe.OnSent(m_board.Nxt(), isRetransmission);
+    }
+
+    /// Whether the ACK that answers the tail loss probe is yet to come.
+    bool IsProbing() const
+    {
+        return m_probe.IsOut();
+    }
+
+    /// Whether tail loss probes may be sent in this state.
+    bool MayProbe() const;
+
+    /// Whether the segment being sent tells the peer that its mark was heeded; true once for each.
+    bool TakesCwr();
+
+    // An ACK, in this order
+
+    /// It reports segment `number` as a duplicate. \returns whether that was the tail loss probe
+    bool OnDuplicate(uint64_t number);
+
+    /**
+     * It delivered a segment.
+     * \param now ns
+     * \param number,segment as it was before
+     * \param fack Scoreboard::Fack() before the ACK
+     * \param isOriginal for a retransmitted segment: the ACK echoes a timestamp of before
+     */
+    void OnDelivered(int64_t now,
+                     uint64_t number,
+                     const Segment& segment,
+                     uint64_t fack,
+                     bool isOriginal)
+    {
+        m_rack.OnDelivered(now, number, segment, m_window.State().minRtt, fack, isOriginal);
+    }
+
+    /// Whether the segment was sent before the reduction began, or the last one.
+    bool IsBeforeReduction(uint64_t number) const
+    {
+        return number < m_recoveryEnd;
+    }
+
+    /// The segment just delivered was sent when `delivered` segments had been.
+    void OnRateSample(uint64_t delivered)
+    {
+        m_rack.UpdateWindow(delivered, m_window.State().delivered);
+    }
+
+    /// See whether the ACK answers the tail loss probe. \param isDuplicate as OnDuplicate() told
+    void EndProbe(int64_t now, bool isDuplicate);
+
+    /// Find losses; enter, leave or undo a reduction. \param mayTestWithNew in LOSS: new data may
+    /// be sent, with which F-RTO tests
+    void Update(int64_t now,
+                const AckSummary& summary,
+                const Acknowledgement& ack,
+                bool mayTestWithNew);
+
+    /**
+     * Set the window while it is being reduced (PRR).
+     * \param summary of the ACK
+     * \param newlyLost segments that it showed to be lost
+     * \returns whether the window may grow instead (Linux tcp_may_raise_cwnd())
+     */
+    bool ReduceWindow(const AckSummary& summary, uint32_t newlyLost);
+
+    /// New data has gone first if it could. \returns whether retransmissions go on now
+    bool EndDeferral();
+
+    // Time-outs
+
+    /// When the first of the segments that may have been overtaken is lost, ns; NEVER: there is
+    /// none. Since the ACK or time-out before.
+    int64_t ReorderingDeadline() const
+    {
+        return m_reorderingDeadline;
+    }
+
+    /// When the last of them is lost, ns.
+    int64_t ReorderingEnd() const
+    {
+        return m_rack.LastDeadline(m_board);
+    }
+
+    /// Segments were waited for long enough. \returns whether any is lost
+    bool OnReorderingTimeout(int64_t now);
+
+    /// The retransmission time-out passed: all is to be sent again.
+    void OnTimeout(int64_t now);
+
+    /// Reductions of the window taken back.
+    uint64_t Undos() const
+    {
+        return m_undos;
+    }
+
+  private:
+    /// Mark what is lost by now.
+    void DetectLoss(int64_t now);
+    /// All that was out when the reduction began is acknowledged.
+    void LeaveReduction(int64_t now, bool isNeedless);
+    void UpdateRecovery(int64_t now, const AckSummary& summary, bool isOriginalAcked);
+    /// Not in recovery: see whether it is to begin.
+    void UpdateQuiet(int64_t now);
+    void UpdateLoss(int64_t now, const AckSummary& summary, bool isNeedless, bool mayTestWithNew);
+    /// Undo the latest reduction if D-SACKs reported all its retransmissions.
+    void UndoDuplicates(int64_t now);
+    /// Be in OPEN, or in DISORDER while anything is unusual.
+    void KeepQuiet(int64_t now);
+    void OnEcnEcho(int64_t now);
+    void EnterReduction(int64_t now, CaState state);
+    void EndReduction(int64_t now);
+    void UndoReduction(int64_t now);
+    void BeginUndo();
+
+    CaState GetCaState() const
+    {
+        return m_window.State().caState;
+    }
+
+    const bool m_hasTimestamps;
+    Scoreboard& m_board;
+    CongestionWindow& m_window;
+    Rack m_rack;
+    Prr m_prr;
+    Undo m_undo;
+    TailLossProbe m_probe;
+    uint64_t m_undos{0};
+    int64_t m_reorderingDeadline{NEVER};
+    uint64_t m_recoveryEnd{0};           //!< segment that ends recovery, loss or CWR (high_seq)
+    bool m_owesCwr{false};               //!< the next segment answers an ECN echo
+    bool m_isFrtoOn{false};              //!< testing whether the time-out was spurious
+    bool m_hasLostRetransmission{false}; //!< found by the latest DetectLoss() (FLAG_LOST_RETRANS)
+    bool m_defersRetransmits{false};     //!< for this ACK, as F-RTO wants
+    uint64_t m_timedOut{UINT64_MAX};     //!< SND.UNA at the latest time-out
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_LOSS_RECOVERY_H

@@ -1,0 +1,98 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_SEND_WINDOW_H
+#define TUNNELCC_SEND_WINDOW_H
+
+#include "scoreboard.h"
+#include "send-buffer.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/**
+ * The peer's receive window as the sender sees it, and how long a new segment may be: no silly
+ * windows (RFC 9293, section 3.8.6.2.1), and Nagle's rule (RFC 896) in Minshall's form, by which a
+ * small segment waits for small ones alone.
+ */
+class SendWindow
+{
+  public:
+    /// \param mss payload of a full segment, bytes  \param nodelay without Nagle's rule
+    SendWindow(uint32_t mss, bool nodelay)
+        : m_mss(mss),
+          m_nodelay(nodelay)
+    {
+    }
+
+    /// The peer told its window. \param acked payload bytes acknowledged  \param window bytes
+    void OnWindow(uint64_t acked, uint32_t window)
+    {
+        m_edge = std::max(m_edge, acked + window);
+        m_largest = std::max(m_largest, window);
+    }
+
+    /// Stream offset up to which the peer lets us send.
+    uint64_t Edge() const
+    {
+        return m_edge;
+    }
+
+    /// Payload bytes that may be sent after the first `sent` of the stream.
+    uint64_t Room(uint64_t sent) const
+    {
+        return m_edge - std::min(m_edge, sent);
+    }
+
+    /**
+     * Length of the next new segment; 0: none may be sent.
+     * \param buffer what was written
+     * \param board what was sent
+     * \param isClosing nothing more will be written
+     * \param fillsWindow however little room the window leaves
+     */
+    uint16_t NextLength(const SendBuffer& buffer,
+                        const Scoreboard& board,
+                        bool isClosing,
+                        bool fillsWindow = false) const
+    {
+        uint64_t length = std::min<uint64_t>(m_mss, buffer.Unsent());
+        const uint64_t room = Room(buffer.SentOffset());
+        if (length > room)
+        {
+            const bool isHalf = board.PacketsOut() == 0 && 2 * room >= m_largest;
+            if (room == 0 || !(isHalf || fillsWindow))
+            {
+                return 0;
+            }
+            length = room;
+        }
+        const bool isSmall = length < m_mss;
+        const bool isSmallOut = m_smallEnd > board.Una();
+        const bool waits = isSmall && !m_nodelay && !isClosing && isSmallOut;
+        return waits ? 0 : static_cast<uint16_t>(length);
+    }
+
+    /// A new segment was sent. \param number of it  \param length of its payload, bytes
+    void OnSent(uint64_t number, uint16_t length)
+    {
+        if (length < m_mss)
+        {
+            m_smallEnd = number + 1;
+        }
+    }
+
+  private:
+    const uint32_t m_mss;
+    const bool m_nodelay;
+    uint64_t m_edge{0};     //!< stream offset
+    uint32_t m_largest{0};  //!< window that the peer ever told, bytes
+    uint64_t m_smallEnd{0}; //!< one past the latest segment shorter than the MSS
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_SEND_WINDOW_H

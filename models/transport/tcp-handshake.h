@@ -1,0 +1,96 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_TCP_HANDSHAKE_H
+#define TUNNELCC_TCP_HANDSHAKE_H
+
+#include "event/timer.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace tunnelcc
+{
+
+/// Who sends the SYNs that a TcpHandshake asks for.
+class SynOutput
+{
+  public:
+    virtual ~SynOutput() = default;
+
+    /// \param isAnswer a SYN-ACK
+    virtual void SendSyn(int64_t now, bool isAnswer) = 0;
+};
+
+/**
+ * One end's part in the handshake (RFC 9293, section 3.5): its state, and the SYN or SYN-ACK that
+ * is sent again until it is answered or given up (RFC 6298, as Linux has it).
+ */
+class TcpHandshake
+{
+  public:
+    enum class State
+    {
+        CLOSED,
+        SYN_SENT,
+        SYN_RECEIVED,
+        ESTABLISHED
+    };
+
+    /// \param linearTimeouts of a SYN before they double  \param output who sends
+    TcpHandshake(uint32_t linearTimeouts, SynOutput& output)
+        : m_linearTimeouts(linearTimeouts),
+          m_output(output),
+          m_timer(this)
+    {
+    }
+
+    State GetState() const
+    {
+        return m_state;
+    }
+
+    /// Open actively.
+    void Connect(int64_t now);
+
+    /// Answer a SYN.
+    void Accept(int64_t now);
+
+    /// The other end has answered.
+    void Establish(int64_t now);
+
+    /// Round-trip time of the handshake, ns. \param now ns \param echo of our clock in the answer,
+    /// ms; none: without timestamps
+    int64_t Rtt(int64_t now, std::optional<uint32_t> echo) const;
+
+    /// When the connection was established, ns; −1: not yet.
+    int64_t EstablishedTime() const
+    {
+        return m_establishedTime;
+    }
+
+    /// When Connect() was given up for want of an answer, ns; −1: it was not.
+    int64_t FailedTime() const
+    {
+        return m_failedTime;
+    }
+
+  private:
+    void Send(int64_t now);
+    uint32_t LinearTimeouts() const;
+    void OnTimer(int64_t now);
+
+    const uint32_t m_linearTimeouts;
+    SynOutput& m_output;
+    State m_state{State::CLOSED};
+    int64_t m_sendTime{0}; //!< of the latest SYN or SYN-ACK, ns
+    uint32_t m_retries{0}; //!< by time-out
+    uint32_t m_sent{0};    //!< SYNs or SYN-ACKs, answers to repeated SYNs included
+    int64_t m_establishedTime{-1};
+    int64_t m_failedTime{-1};
+    Timer<TcpHandshake, &TcpHandshake::OnTimer> m_timer;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_TCP_HANDSHAKE_H
