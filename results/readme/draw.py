@@ -85,7 +85,7 @@ def _experiment(path: Any, flows: Any, curve: Curve, seed: int, duration: str) -
 
 def bbr_share(result: tc.Result) -> float:
     """Return the first flow's part of the goodput."""
-    return result.flow_goodput(result.raw.flows[0]) / result.goodput
+    return result.metric("flow_share", flow=0)
 
 
 def simulate(experiment: Any, curve: Curve, xs: Any, value: Any) -> Any:
