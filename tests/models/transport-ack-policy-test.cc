@@ -80,8 +80,9 @@ class QuickAckTest : public SimulationTestCase
 {
   public:
     QuickAckTest()
-        : SimulationTestCase("The first 16 segments are acknowledged at once, then every second one"
-                             " or after 40 ms (RFC 5681, 4.2; Linux tcp_incr_quickack())")
+        : SimulationTestCase(
+              "Segments arrive -> an ACK for each of the first 16, then for two, or after "
+              "40 ms (RFC 5681, 4.2; Linux tcp_incr_quickack())")
     {
     }
 
@@ -135,8 +136,9 @@ class CompressionTest : public SimulationTestCase
 {
   public:
     CompressionTest()
-        : SimulationTestCase("Three duplicate ACKs leave at once, later ones together after 1.1 ms"
-                             " (Linux __tcp_ack_snd_check(), tcp_comp_sack_delay_ns)")
+        : SimulationTestCase(
+              "Duplicate ACKs are due -> three at once, later ones together after 1.1 ms"
+              " (Linux __tcp_ack_snd_check(), tcp_comp_sack_delay_ns)")
     {
     }
 
@@ -161,8 +163,8 @@ class ReadTest : public SimulationTestCase
 {
   public:
     ReadTest()
-        : SimulationTestCase("Once all is read, what the sender may be waiting behind is"
-                             " acknowledged (Linux tcp_cleanup_rbuf())")
+        : SimulationTestCase("All is read, and the sender may be waiting -> an ACK at once"
+                             " (Linux tcp_cleanup_rbuf())")
     {
     }
 
@@ -197,8 +199,8 @@ class EcnEchoTest : public ns3::TestCase
 {
   public:
     EcnEchoTest()
-        : ns3::TestCase("A mark is echoed until CWR (RFC 3168, 6.1.3), or by the latest segment's"
-                        " ACK alone (RFC 8257, 3.2)")
+        : ns3::TestCase("A segment is marked -> echoed until CWR, or for DCTCP by its own ACK alone"
+                        " (RFC 3168, 6.1.3; RFC 8257, 3.2)")
     {
     }
 

@@ -40,8 +40,9 @@ class UnansweredTest : public SimulationTestCase
 {
   public:
     UnansweredTest()
-        : SimulationTestCase("A SYN is sent again after 1 s, 2 s, ..., and given up after 127 s"
-                             " (RFC 6298, 2.1 and 5.5; Linux tcp_syn_retries), or 131 s since 6.5")
+        : SimulationTestCase(
+              "No SYN is answered -> again after 1 s, 2 s, ..., the end after 127 s, or "
+              "131 s (RFC 6298, 2.1 and 5.5; Linux tcp_syn_retries, 6.5)")
     {
     }
 
@@ -73,8 +74,8 @@ class HandshakeRttTest : public SimulationTestCase
 {
   public:
     HandshakeRttTest()
-        : SimulationTestCase("Of a SYN that was sent again only the echo tells the RTT"
-                             " (Karn; RFC 7323, 4)")
+        : SimulationTestCase("A SYN that was sent again is answered -> the echo alone tells the RTT"
+                             " (RFC 7323, 4; Karn's rule)")
     {
     }
 
@@ -98,8 +99,8 @@ class ProbeTest : public ns3::TestCase
 {
   public:
     ProbeTest()
-        : ns3::TestCase("A probe that was sent again repaired a loss unless a D-SACK reports it"
-                        " (RFC 8985, 7.4.2); one with new data repairs none")
+        : ns3::TestCase("A probe's ACK comes -> it repaired a loss, unless new or reported by"
+                        " a D-SACK (RFC 8985, 7.4.2)")
     {
     }
 

@@ -30,8 +30,8 @@ class SendWindowTest : public ns3::TestCase
 {
   public:
     SendWindowTest()
-        : ns3::TestCase("No silly windows (RFC 9293, 3.8.6.2.1); small segments wait for small ones"
-                        " (RFC 896, Minshall)")
+        : ns3::TestCase("Windows or writes are small -> nothing silly, one small segment at a"
+                        " time (RFC 9293, 3.8.6.2.1; RFC 896, Minshall)")
     {
     }
 
@@ -86,8 +86,8 @@ class IdleWindowTest : public ns3::TestCase
 {
   public:
     IdleWindowTest()
-        : ns3::TestCase("A window halves for each time-out of silence, down to the initial one"
-                        " (RFC 2861, Linux tcp_cwnd_restart())")
+        : ns3::TestCase("Time-outs of silence pass -> the window halves for each, down to the"
+                        " initial one (RFC 2861; Linux tcp_cwnd_restart())")
     {
     }
 
@@ -111,8 +111,8 @@ class UnusedWindowTest : public ns3::TestCase
 {
   public:
     UnusedWindowTest()
-        : ns3::TestCase("A window that is not used for a time-out goes half way to what was used"
-                        " (RFC 2861, 3.1) -> 100 to 60 with 20 outstanding")
+        : ns3::TestCase("For a time-out 20 of a window of 100 are used -> 60, half way (RFC"
+                        " 2861, 3.1)")
     {
     }
 
@@ -143,7 +143,7 @@ class RetransmissionTimerTest : public ns3::TestCase
 {
   public:
     RetransmissionTimerTest()
-        : ns3::TestCase("One timer for reordering, probe and time-out, in jiffies"
+        : ns3::TestCase("Reordering, probe and time-out are set -> one timer, in jiffies"
                         " (Linux icsk_retransmit_timer)")
     {
     }
@@ -180,8 +180,8 @@ class RttSampleTest : public ns3::TestCase
 {
   public:
     RttSampleTest()
-        : ns3::TestCase("SRTT takes an ACK's oldest segment, the congestion control the latest; of"
-                        " retransmissions the echo tells (RFC 6298, 3; Linux tcp_ack_update_rtt())")
+        : ns3::TestCase("An ACK tells of several segments -> SRTT takes the oldest, the"
+                        " congestion control the latest (RFC 6298, 3; Linux tcp_ack_update_rtt())")
     {
     }
 
@@ -270,8 +270,8 @@ class FastRecoveryTest : public ns3::TestCase
 {
   public:
     FastRecoveryTest()
-        : ns3::TestCase("SACKs of what was sent later begin recovery, the ACK of all ends it"
-                        " (RFC 8985, 6.2); an echo of before undoes it (RFC 3522)")
+        : ns3::TestCase("SACKs tell of later segments -> recovery until all is acknowledged,"
+                        " undone by an echo of before (RFC 8985, 6.2; RFC 3522)")
     {
     }
 
@@ -306,8 +306,8 @@ class TimeOutTest : public ns3::TestCase
 {
   public:
     TimeOutTest()
-        : ns3::TestCase("After a time-out new data goes first; an original that arrives undoes it"
-                        " (F-RTO, RFC 5682, 3.1)")
+        : ns3::TestCase("A time-out was needless -> new data goes first, an original's"
+                        " arrival undoes it (RFC 5682, 3.1)")
     {
     }
 
@@ -334,8 +334,8 @@ class TailLossProbeTest : public ns3::TestCase
 {
   public:
     TailLossProbeTest()
-        : ns3::TestCase("A tail loss probe that repaired a loss reduces the window once"
-                        " (RFC 8985, 7.4.2)")
+        : ns3::TestCase("A tail loss probe repaired a loss -> the window is reduced once (RFC"
+                        " 8985, 7.4.2)")
     {
     }
 
@@ -386,8 +386,8 @@ class TransmitterTest : public ns3::TestCase
 {
   public:
     TransmitterTest()
-        : ns3::TestCase("Bursts: lost segments first, PSH at the end of what was written, then FIN;"
-                        " no more than cwnd")
+        : ns3::TestCase("A burst may go -> lost segments, new ones with PSH at the end, FIN,"
+                        " at most cwnd (RFC 9293, 3.9.1; Linux tcp_write_xmit())")
     {
     }
 
