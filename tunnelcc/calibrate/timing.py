@@ -80,7 +80,8 @@ def measure_call(calls: Calls, nothing: Calls | None = None) -> Measurement:
 def _least_and_median(calls: Calls) -> tuple[float, float]:
     """Return the least and the median time (ns) of one call."""
     count = 1
-    while (taken := calls(count)) < _BATCH / 4:
+    # One may be disturbed, and a batch of too few calls would time its own beginning and end.
+    while (taken := min(calls(count) for _ in range(3))) < _BATCH / 4:
         count *= 2
     count = max(1, round(count * _BATCH / taken))
     times = [calls(count) / count for _ in range(_BATCHES)]
