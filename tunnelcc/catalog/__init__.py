@@ -7,8 +7,6 @@ tunnel has a module of its own here and adds its class to ``KINDS``.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +16,8 @@ from tunnelcc.catalog.entry import Entry
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.stream import StreamEntry
-from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
-from tunnelcc.schema.toml import read_toml
+from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.schema.library import Library
 
 __all__ = [
     "DIRECTORY",
@@ -46,50 +44,15 @@ KINDS: dict[str, type[Entry]] = {
 }
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """Return the names of the built-in tunnels."""
-    return tuple(sorted(path.stem for path in DIRECTORY.glob("*.toml")))
-
-
-def load(name: str) -> Entry:
-    """Return the built-in tunnel ``name``, or the one in the file ``name`` if it ends in .toml.
-
-    Raises ConfigError; its keys are relative to the tunnel.
-    """
-    if name in names():
-        return _built_in(name)
-    if name.endswith(".toml"):
-        return _user_file(Path(name))
-    expected = "one of " + ", ".join(names()) + ", none, or the path of a .toml file"
-    raise ConfigError(Problem("", name, expected, nearest(name, names())))
-
-
-def path_of(name: str) -> Path:
-    """Return the file of the tunnel ``name``, which load() knows."""
-    return DIRECTORY / f"{name}.toml" if name in names() else Path(name)
-
-
-@cache
-def _built_in(name: str) -> Entry:
-    path = path_of(name)
-    return _parse(path, read_toml(path))
-
-
-def _user_file(path: Path) -> Entry:
-    table = read_toml(path, key="")
-    try:
-        return _parse(path, table)
-    except ConfigError as error:
-        where = f"in {path}"
-        raise ConfigError(
-            *(replace(it, hint="; ".join(filter(None, (it.hint, where)))) for it in error.problems)
-        ) from None
-
-
-def _parse(path: Path, table: dict[str, Any]) -> Entry:
+def _parse(table: dict[str, Any]) -> Entry:
     kind = table.get("kind", MISSING)
     if not isinstance(kind, str) or kind not in KINDS:
         raise ConfigError(Problem("kind", kind, "one of " + ", ".join(KINDS)))
-    entry: Entry = KINDS[kind].parse({"name": path.stem, **table})
+    entry: Entry = KINDS[kind].parse(table)
     return entry
+
+
+_LIBRARY = Library(DIRECTORY, _parse, "none")
+names = _LIBRARY.names
+path_of = _LIBRARY.path_of
+load = _LIBRARY.load

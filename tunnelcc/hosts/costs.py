@@ -9,8 +9,6 @@ where it was measured; ``hosts.speed`` scales both.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -19,7 +17,7 @@ from pydantic import Field, model_validator
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.payloads import FULL_BYTES, HEADER_BYTES
 from tunnelcc.schema import PROSE, Model, choice, number
-from tunnelcc.schema.toml import read_toml
+from tunnelcc.schema.library import Library
 
 DIRECTORY = Path(__file__).with_name("profiles")
 REFERENCE = "reference-host"
@@ -159,42 +157,11 @@ def _with_effort(cost: Cost, effort: float) -> Cost:
     return Cost(max(0.0, headers - per_byte * HEADER_BYTES), per_byte)
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """Return the names of the built-in profiles."""
-    return tuple(sorted(path.stem for path in DIRECTORY.glob("*.toml")))
-
-
-def load(name: str) -> Profile:
-    """Return the built-in profile ``name``, or the one in the file ``name`` if it ends in .toml.
-
-    Raises ConfigError; its keys are relative to the profile.
-    """
-    if name in names():
-        return _built_in(name)
-    if name.endswith(".toml"):
-        return _user_file(Path(name))
-    expected = "one of " + ", ".join(names()) + ", or the path of a .toml file"
-    raise ConfigError(Problem("", name, expected, nearest(name, names())))
-
-
-@cache
-def _built_in(name: str) -> Profile:
-    path = DIRECTORY / f"{name}.toml"
-    return _parse(path, read_toml(path))
-
-
-def _user_file(path: Path) -> Profile:
-    table = read_toml(path, key="")
-    try:
-        return _parse(path, table)
-    except ConfigError as error:
-        where = f"in {path}"
-        raise ConfigError(
-            *(replace(it, hint="; ".join(filter(None, (it.hint, where)))) for it in error.problems)
-        ) from None
-
-
-def _parse(path: Path, table: dict[str, Any]) -> Profile:
-    profile: Profile = Profile.parse({"name": path.stem, **table})
+def _parse(table: dict[str, Any]) -> Profile:
+    profile: Profile = Profile.parse(table)
     return profile
+
+
+_LIBRARY = Library(DIRECTORY, _parse)
+names = _LIBRARY.names
+load = _LIBRARY.load

@@ -11,22 +11,21 @@ import shutil
 import sys
 import time
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS = 10.0
 
 
-class Progress:
-    """Shows a bar on standard error if that is a terminal, once two seconds have passed."""
+_Own = TypeVar("_Own", bound="_Shown")
 
-    def __init__(self, total: float, enabled: bool = True, label: str = "simulating") -> None:
-        self._bar: Any = None
-        if enabled and sys.stderr.isatty():
-            form = f"{label} |{{bar}}| {{percentage:3.0f}} % {{remaining}} left"
-            self._bar = _bar(total, form, delay=_QUIET_SECONDS)
 
-    def __enter__(self) -> Progress:
+class _Shown:
+    """What is shown until its context ends."""
+
+    _bar: Any = None
+
+    def __enter__(self: _Own) -> _Own:
         return self
 
     def __exit__(
@@ -37,6 +36,15 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+class Progress(_Shown):
+    """Shows a bar on standard error if that is a terminal, once two seconds have passed."""
+
+    def __init__(self, total: float, enabled: bool = True, label: str = "simulating") -> None:
+        if enabled and sys.stderr.isatty():
+            form = f"{label} |{{bar}}| {{percentage:3.0f}} % {{remaining}} left"
+            self._bar = _bar(total, form, delay=_QUIET_SECONDS)
 
     def update(self, done: float) -> None:
         """Show that ``done`` of the total are finished."""
@@ -53,26 +61,13 @@ class Counts(Protocol):
     cached: int
 
 
-class RunsProgress:
+class RunsProgress(_Shown):
     """Shows runs done, failed and cached, runs per second and the time that is left."""
 
     def __init__(self, enabled: bool = True) -> None:
         self._enabled = enabled
         self._started = time.monotonic()
         self._next_line = _QUIET_SECONDS
-        self._bar: Any = None
-
-    def __enter__(self) -> RunsProgress:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.close()
 
     def update(self, counts: Counts, share: float) -> None:
         """Tell what there is now, after a run ended; ``share``: of all work that is done."""

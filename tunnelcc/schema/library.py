@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Things as TOML files: the package's own by name, a user's by its path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.schema.toml import read_toml
+
+Item = TypeVar("Item")
+
+
+class Library(Generic[Item]):
+    """The ``*.toml`` files in ``directory``, and others by their path.
+
+    ``parse``: makes an item of a file's tables, which have its name unless they give one. What is
+    in ``directory`` is read once. ``others``: what else stands for an item, told in errors.
+    """
+
+    def __init__(
+        self, directory: Path, parse: Callable[[dict[str, Any]], Item], *others: str
+    ) -> None:
+        self._directory = directory
+        self._parse = parse
+        self._others = others
+        self._names: tuple[str, ...] | None = None
+        self._read: dict[str, Item] = {}
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the files in the directory."""
+        if self._names is None:
+            self._names = tuple(sorted(path.stem for path in self._directory.glob("*.toml")))
+        return self._names
+
+    def path_of(self, name: str) -> Path:
+        """Return the file of the item ``name``, which load() knows."""
+        return self._directory / f"{name}.toml" if name in self.names() else Path(name)
+
+    def load(self, name: str) -> Item:
+        """Return the item ``name``, or the one in the file ``name`` if it ends in .toml.
+
+        Raises ConfigError; its keys are relative to the item.
+        """
+        if name in self._read:
+            return self._read[name]
+        path = self.path_of(name)
+        if name in self.names():
+            self._read[name] = self._item(path, read_toml(path))
+            return self._read[name]
+        if not name.endswith(".toml"):
+            expected = ", ".join((*self.names(), *self._others))
+            expected = f"one of {expected}, or the path of a .toml file"
+            raise ConfigError(Problem("", name, expected, nearest(name, self.names())))
+        table = read_toml(path, key="")
+        try:
+            return self._item(path, table)
+        except ConfigError as error:
+            problems = (
+                replace(it, hint="; ".join(filter(None, (it.hint, f"in {path}"))))
+                for it in error.problems
+            )
+            raise ConfigError(*problems) from None
+
+    def _item(self, path: Path, table: dict[str, Any]) -> Item:
+        return self._parse({"name": path.stem, **table})
