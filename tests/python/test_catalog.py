@@ -7,11 +7,13 @@ import itertools
 import re
 
 import pytest
+from pydantic import TypeAdapter
 
 import tunnelcc as tc
 from tunnelcc import catalog
 from tunnelcc.catalog import RelayEntry
-from tunnelcc.catalog.layers import LAYERS, Surroundings, read_layer
+from tunnelcc.catalog.layers import PACKET_LAYERS, PacketLayers, Surroundings
+from tunnelcc.schema import tag_of
 from tunnelcc.simulation import spec
 
 BUILT_IN = catalog.names()
@@ -153,7 +155,8 @@ def test_broken_entries_are_refused(tmp_path, before, after, key):
 )
 def test_a_layer_of_packets_wraps_a_stream_in_frames(layer, parameters):
     around = Surroundings(1500, 1500)
-    sizes = [read_layer({"layer": layer, **parameters}).size(it, around) for it in (1000, 500)]
+    (inside,) = TypeAdapter(PacketLayers).validate_python([{"layer": layer, **parameters}])
+    sizes = [inside.size(it, around) for it in (1000, 500)]
     cited = {"label": "specification", "source": "an example"}
     relay = catalog.load("gost-relay-ws").model_dump()
     frames = {"layer": layer, "max_payload": 1000, **parameters, **cited}
@@ -246,12 +249,13 @@ def test_stacks_of_any_layers_are_refused_or_run(tmp_path, name):
         "aead": 'cipher = "aes-256-gcm"', "ethudp-fragments": "mtu = 1500", "header": "bytes = 2",
         "hmac": 'digest = "sha1", bytes = 10',
     }  # fmt: skip
+    names = [tag_of(layer)[1] for layer in PACKET_LAYERS]
     tables = {
         layer: "{ " + ", ".join(filter(None, (f'layer = "{layer}"', parameters.get(layer)))) + " }"
-        for layer in LAYERS
+        for layer in names
     }
     accepted = 0
-    for inside in ([], *([it] for it in LAYERS), *itertools.product(LAYERS, LAYERS)):
+    for inside in ([], *([it] for it in names), *itertools.product(names, names)):
         stack = [*inside, *ending]
         layers = ", ".join(tables[it] for it in stack)
         file = tmp_path / f"{'-'.join(stack) or 'none'}.toml"

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import get_args
 
 import pytest
 
 import tunnelcc as tc
 from helpers import tables
 from tunnelcc import catalog
-from tunnelcc.catalog.layers import LAYERS, STREAM_LAYERS, PacketLayer
-from tunnelcc.schema import KeyInfo, Model, keys_of, models_in
+from tunnelcc.catalog.layers import PACKET_LAYERS, STREAM_LAYERS
+from tunnelcc.schema import KeyInfo, Model, keys_of, models_in, tag_of
 
 PAGE = (catalog.DIRECTORY.parent / "README.md").read_text()
 FILES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
@@ -82,17 +81,19 @@ def _check_layer(row: dict[str, str], layer: type[Model]) -> None:
 
 def test_every_layer_is_on_the_page_and_no_other():
     (rows,) = [table for table in tables(PAGE) if "where" in table[0]]
-    assert sorted(row["layer"].strip("`") for row in rows) == sorted(LAYERS)
+    layers = {tag_of(it)[1]: it for it in PACKET_LAYERS}
+    assert sorted(row["layer"].strip("`") for row in rows) == sorted(layers)
     for row in rows:
-        layer: type[PacketLayer] = LAYERS[row["layer"].strip("`")]
+        layer = layers[row["layer"].strip("`")]
         _check_layer(row, layer)
         assert row["where"] == layer.place.value
 
 
 def test_every_layer_of_streams_is_on_the_page_and_no_other():
     (rows,) = [table for table in tables(PAGE) if {"layer", "meaning"} <= table[0].keys()]
-    layers = {get_args(it.model_fields["layer"].annotation)[0]: it for it in STREAM_LAYERS}
-    own = {name: layer for name, layer in layers.items() if name not in LAYERS}
+    layers = {tag_of(it)[1]: it for it in STREAM_LAYERS}
+    of_packets = {tag_of(it)[1] for it in PACKET_LAYERS}
+    own = {name: layer for name, layer in layers.items() if name not in of_packets}
     assert sorted(row["layer"].strip("`") for row in rows) == sorted(own)
     for row in rows:
         _check_layer(row, own[row["layer"].strip("`")])

@@ -141,8 +141,8 @@ def test_a_tunnel_of_ones_own_needs_no_code(tmp_path):
     ("before", "after", "key", "hint"),
     [
         (PLAIN, 'layers = ["etherned", "udp"]', "modes.plain.layers.0.layer", "'ethernet'"),
-        (PLAIN, "layers = [{ bytes = 5 }]", "modes.plain.layers.0.layer", "one of aead"),
-        (PLAIN, "layers = 5", "modes.plain.layers", "innermost first"),
+        (PLAIN, "layers = [{ bytes = 5 }]", "modes.plain.layers.0.layer", "one of 'aead'"),
+        (PLAIN, "layers = 5", "modes.plain.layers", "a list"),
         (PLAIN, 'layers = [{ layer = "header" }]', "modes.plain.layers.0.bytes", "a value"),
         ('mode = "plain"', 'mode = "plane"', "mode", "'plain'"),
         ("mtu = 1500", "mtu = 100", "device.mtu", "576"),

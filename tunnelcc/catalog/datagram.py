@@ -27,7 +27,6 @@ class DatagramEntry(PacketEntry):
     """A tunnel that sends each packet in a datagram of its own."""
 
     OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "mtu", "mss", "queue")
-    HAS_CARRIERS: ClassVar[bool] = False
     PLACES: ClassVar[tuple[Place, ...]] = (
         Place.PACKET,
         Place.DATAGRAM,
@@ -37,14 +36,3 @@ class DatagramEntry(PacketEntry):
 
     socket: Socket
     ecn: Ecn
-
-    def path_packets(
-        self,
-        inner: int,
-        path_mtu: int,
-        mode: str | None = None,
-        mtu: int | None = None,
-        payload: str = "random",
-    ) -> list[int]:
-        """Return what the layers make of the packet."""
-        return self.outer(inner, path_mtu, mode, mtu, payload)

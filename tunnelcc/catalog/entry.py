@@ -16,8 +16,6 @@ class Entry(Model):
 
     #: Keys of an experiment's tunnel that override the entry.
     OVERRIDES: ClassVar[tuple[str, ...]] = ()
-    #: Whether TCP connections of the tunnel's own cross the path, in place of the flows'.
-    HAS_CARRIERS: ClassVar[bool] = True
     #: Whether all flows are in one connection, and so have one path.
     HAS_ONE_PATH: ClassVar[bool] = False
     #: Whether what it costs the CPU was measured as a whole, switches between threads included.
@@ -48,17 +46,6 @@ class Entry(Model):
         entry's. Raises ConfigError where no segment fits.
         """
         return None
-
-    def path_packets(
-        self,
-        inner: int,
-        path_mtu: int,
-        mode: str | None = None,
-        mtu: int | None = None,
-        payload: str = "random",
-    ) -> list[int]:
-        """Return the IP bytes of what crosses the path for a packet of ``inner`` IP bytes."""
-        return [inner]
 
     def host_mss(self, mss: int) -> int:
         """Return the payload (bytes) of the applications' full segments; ``mss``: of the flows."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
@@ -12,12 +12,12 @@ from pydantic import field_validator, model_validator
 
 from tunnelcc.catalog.cited import Cited, Prose
 from tunnelcc.catalog.entry import Entry
-from tunnelcc.catalog.layers import LAYERS, PacketLayer, Place, Surroundings, read_layer, wrap
+from tunnelcc.catalog.layers import PACKET_LAYERS, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.layers.compression import Compression
 from tunnelcc.catalog.layers.ipv4 import Ipv4
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.hosts import costs
-from tunnelcc.schema import SWITCH, Kind, choice, whole
+from tunnelcc.schema import SWITCH, Kind, choice, tag_of, whole
 from tunnelcc.schema.units import UnitError
 
 # IPv4 and TCP without options, which an MSS leaves room for (RFC 6691).
@@ -96,37 +96,24 @@ class Mode(Cited):
     """One way to run the program: the layers around a packet, innermost first."""
 
     summary: Prose
-    layers: tuple[PacketLayer, ...]
+    layers: PacketLayers
 
-    @field_validator("layers", mode="before")
+    @field_validator("layers")
     @classmethod
-    def _read(cls, values: Any) -> tuple[PacketLayer, ...]:
-        if not isinstance(values, (list, tuple)):
-            raise ConfigError(Problem("", values, "a list of layers, innermost first"))
-        layers = []
-        for index, value in enumerate(values):
-            try:
-                layers.append(read_layer(value))
-            except ConfigError as error:
-                problems = (problem.below(str(index)) for problem in error.problems)
-                raise ConfigError(*problems) from None
-        _check_order(layers)
-        return tuple(layers)
+    def _check_order(cls, layers: PacketLayers) -> PacketLayers:
+        """Refuse what no program does: compression of ciphertext, anything around an IP packet."""
+        for index, layer in enumerate(layers):
+            inside = layers[:index]
+            if isinstance(layer, Compression) and not all(it.is_plain for it in inside):
+                expected = "compression of the packet itself, with headers at most in front"
+                raise ConfigError(Problem(str(index), layer.layer, expected))
+            if any(isinstance(it, Ipv4) for it in inside):
+                raise ConfigError(Problem(str(index), layer.layer, "no layer around ipv4"))
+        return layers
 
     def text(self) -> str:
         """Return the layers as one line."""
         return " | ".join(layer.text() for layer in self.layers)
-
-
-def _check_order(layers: Sequence[PacketLayer]) -> None:
-    """Refuse what no program does: compression of ciphertext, anything around an IP packet."""
-    for index, layer in enumerate(layers):
-        inside = layers[:index]
-        if isinstance(layer, Compression) and not all(it.is_plain for it in inside):
-            expected = "compression of the packet itself, with headers at most in front"
-            raise ConfigError(Problem(str(index), layer.name, expected))
-        if any(isinstance(it, Ipv4) for it in inside):
-            raise ConfigError(Problem(str(index), layer.name, "no layer around ipv4"))
 
 
 class PacketEntry(Entry):
@@ -157,26 +144,26 @@ class PacketEntry(Entry):
             self.clamped_mss(ETHERNET_MTU, name)
         return self
 
-    def _misplaced(self, layers: tuple[PacketLayer, ...]) -> Iterator[Problem]:
+    def _misplaced(self, layers: PacketLayers) -> Iterator[Problem]:
         """Tell of layers that this kind of tunnel does not have, or not there."""
         for index, layer in enumerate(layers):
             if layer.place not in self.PLACES:
-                own = (name for name, it in LAYERS.items() if it.place in self.PLACES)
+                own = (tag_of(it)[1] for it in PACKET_LAYERS if it.place in self.PLACES)
                 expected = f"a layer of a {self.kind} tunnel: " + ", ".join(own)
-                yield Problem(str(index), layer.name, expected)
+                yield Problem(str(index), layer.layer, expected)
             elif layer.place is Place.TRANSPORT and index != len(layers) - 2:
-                yield Problem(str(index), layer.name, "a place as the last layer but one")
+                yield Problem(str(index), layer.layer, "a place as the last layer but one")
         if Place.NETWORK in self.PLACES and (not layers or layers[-1].place is not Place.NETWORK):
-            outermost = (name for name, it in LAYERS.items() if it.place is Place.NETWORK)
+            outermost = (tag_of(it)[1] for it in PACKET_LAYERS if it.place is Place.NETWORK)
             expected = "a last layer that is a network's: " + ", ".join(outermost)
-            yield Problem("", [layer.name for layer in layers], expected)
+            yield Problem("", [layer.layer for layer in layers], expected)
 
     def check(self, changes: Mapping[str, Any]) -> None:
         """Raise ConfigError also for a mode that there is not."""
         super().check(changes)
         self.layers(changes.get("mode"))
 
-    def layers(self, mode: str | None = None) -> tuple[PacketLayer, ...]:
+    def layers(self, mode: str | None = None) -> PacketLayers:
         """Return the layers of ``mode``, else of the default one. Raises ConfigError."""
         mode = self.mode if mode is None else mode
         if mode not in self.modes:
@@ -205,13 +192,12 @@ class PacketEntry(Entry):
         path_mtu: int,
         mode: str | None = None,
         mtu: int | None = None,
-        payload: str = "random",
     ) -> list[int]:
-        """Return the bytes of what ``inner`` IP bytes become.
+        """Return the bytes of what ``inner`` IP bytes become that nothing compresses.
 
         ``path_mtu``: of the path, bytes; ``mode`` and ``mtu`` of the device: else the entry's.
         """
-        around = Surroundings(self.mtu(path_mtu, mtu), path_mtu, payload)
+        around = Surroundings(self.mtu(path_mtu, mtu), path_mtu)
         return wrap(self.layers(mode), inner, around)
 
     def mtu(self, path_mtu: int, mtu: int | None = None) -> int:
@@ -250,8 +236,6 @@ class PacketEntry(Entry):
 
 
 @cache
-def sizes(
-    layers: tuple[PacketLayer, ...], around: Surroundings, largest: int
-) -> tuple[tuple[int, ...], ...]:
+def sizes(layers: PacketLayers, around: Surroundings, largest: int) -> tuple[tuple[int, ...], ...]:
     """Return what each inner IP packet of 0 to ``largest`` bytes becomes, in bytes."""
     return tuple(tuple(wrap(layers, inner, around)) for inner in range(largest + 1))

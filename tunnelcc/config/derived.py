@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from tunnelcc.catalog.layers import Surroundings, compression
+from tunnelcc.catalog.datagram import DatagramEntry
+from tunnelcc.catalog.layers import Surroundings, compression, wrap
 from tunnelcc.catalog.packets import PLAIN_HEADERS, PacketEntry
 from tunnelcc.catalog.relay import MESSAGE_CALLS, WRITE_CALLS
 from tunnelcc.config.flow import Flow
@@ -61,9 +63,7 @@ def carried_mss(experiment: ExperimentKeys) -> int:
 
     Those are the flows', or the carriers' of a tunnel that has any.
     """
-    tunnel = experiment.tunnel
-    has_carriers = tunnel is not None and tunnel.entry.HAS_CARRIERS
-    return path_mss(experiment) if has_carriers else mss(experiment)
+    return mss(experiment) if datagram_entry(experiment) else path_mss(experiment)
 
 
 def mss(experiment: ExperimentKeys) -> int:
@@ -77,18 +77,16 @@ def mss(experiment: ExperimentKeys) -> int:
     return min(tcp.mss, limit - (tcp.header_bytes - PLAIN_HEADERS))
 
 
+def datagram_entry(experiment: ExperimentKeys) -> DatagramEntry | None:
+    """Return the tunnel in whose datagrams the flows' packets cross the path, if there is one."""
+    entry = experiment.tunnel.entry if experiment.tunnel else None
+    return entry if isinstance(entry, DatagramEntry) else None
+
+
 def outer_packets(experiment: ExperimentKeys) -> list[int]:
     """Return the IP bytes of what crosses the path for a full segment that nothing compresses."""
-    size, tunnel = carried_mss(experiment) + experiment.tcp.header_bytes, experiment.tunnel
-    if tunnel is None:
-        return [size]
-    return tunnel.entry.path_packets(size, experiment.path.mtu, tunnel.mode, tunnel.mtu)
-
-
-def is_datagram_tunnel(experiment: ExperimentKeys) -> bool:
-    """Whether the flows' packets cross the path in datagrams of a tunnel."""
-    tunnel = experiment.tunnel
-    return tunnel is not None and not tunnel.entry.HAS_CARRIERS
+    size = carried_mss(experiment) + experiment.tcp.header_bytes
+    return _across_path(experiment, size, "random")
 
 
 def surroundings(experiment: ExperimentKeys, entry: PacketEntry) -> Surroundings:
@@ -103,11 +101,17 @@ def full_packets(experiment: ExperimentKeys) -> list[int]:
 
     Without a datagram tunnel, those are the segment's own.
     """
-    size, tunnel = mss(experiment) + experiment.tcp.header_bytes, experiment.tunnel
-    if tunnel is None:
+    size = mss(experiment) + experiment.tcp.header_bytes
+    return _across_path(experiment, size, experiment.flows[0].payload)
+
+
+def _across_path(experiment: ExperimentKeys, size: int, payload: str) -> list[int]:
+    """Return the IP bytes of what crosses the path for a packet of ``size`` IP bytes."""
+    tunnel, entry = experiment.tunnel, datagram_entry(experiment)
+    if tunnel is None or entry is None:
         return [size]
-    payload = experiment.flows[0].payload
-    return tunnel.entry.path_packets(size, experiment.path.mtu, tunnel.mode, tunnel.mtu, payload)
+    around = replace(surroundings(experiment, entry), payload=payload)
+    return wrap(entry.layers(tunnel.mode), size, around)
 
 
 def tcp_rmem(host: Hosts) -> int:

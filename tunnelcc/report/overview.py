@@ -148,7 +148,7 @@ def _packets(entry: PacketEntry, mode: str) -> Overview:
         *(
             layer
             for index, it in enumerate(layers_of_mode)
-            for layer in _same(it.name, _adds(layers_of_mode[: index + 1], mss, around))
+            for layer in _same(it.layer, _adds(layers_of_mode[: index + 1], mss, around))
         ),
     ]
     if isinstance(entry, StreamEntry):

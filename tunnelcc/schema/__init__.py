@@ -22,7 +22,7 @@ from tunnelcc.schema.kinds import (
     time,
     whole,
 )
-from tunnelcc.schema.model import Model, config_error, models_in
+from tunnelcc.schema.model import Model, config_error, models_in, tag_of
 
 __all__ = [
     "BUFFER",
@@ -46,6 +46,7 @@ __all__ = [
     "quantity",
     "rate",
     "size",
+    "tag_of",
     "time",
     "whole",
 ]

@@ -108,15 +108,18 @@ def _at(
     """
     path: list[str] = []
     models = [model]
+    is_table = False
     for part in location:
-        if isinstance(part, int):
+        if isinstance(part, int) or is_table:
             path.append(str(part))
+            is_table = False
         elif len(models) > 1 and (meant := [it for it in models if tag_of(it)[1] == part]):
             models = meant
         else:
             path.append(part)
             field = models[0].model_fields.get(part) if models else None
             models = list(models_in(field.annotation)) if field else []
+            is_table = field is not None and get_origin(field.annotation) is dict
     return path, models
 
 

@@ -546,7 +546,7 @@ def _inputs(result: Result) -> dict[str, Any]:
     """What metrics read besides the dataset's variables."""
     experiment, tunnel = result.experiment, result.raw.tunnel_forward
     counts = ("outer_packets", "outer_bytes", "fragmented")
-    is_datagram = tunnel is not None and derived.is_datagram_tunnel(experiment)
+    is_datagram = derived.datagram_entry(experiment) is not None
     return {
         "duration": experiment.duration,
         "probe_interval": experiment.probe_interval,

@@ -2,7 +2,7 @@
 """The layers that tunnels put around packets, a module for each specification.
 
 A layer turns the size of what is put in into the size of what comes out, exactly. A catalogue
-entry names them from the innermost out. A new layer adds its class to ``LAYERS``.
+entry names them from the innermost out. A new layer adds its class to ``PACKET_LAYERS``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from tunnelcc import payloads
 from tunnelcc.catalog.layers.aead import Aead
@@ -35,28 +35,24 @@ from tunnelcc.catalog.layers.vtun import Vtun
 from tunnelcc.catalog.layers.vxlan import Vxlan
 from tunnelcc.catalog.layers.websocket import WebSocket
 from tunnelcc.catalog.layers.wireguard import WireGuard
-from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 
 __all__ = [
-    "LAYERS",
+    "PACKET_LAYERS",
     "STREAM_LAYERS",
     "PacketLayer",
+    "PacketLayers",
     "Place",
     "StreamLayer",
     "StreamLayers",
     "Surroundings",
     "compression",
-    "read_layer",
     "wrap",
 ]
 
-LAYERS: dict[str, type[PacketLayer]] = {
-    layer.name: layer
-    for layer in (
-        Aead, Cbc, Esp, EthUdpFragments, Ethernet, GostDatagram, Header, Hmac, Ipv4, Lz4, Lzo,
-        OpenVpn, SshTun, Tinc, TincTcp, Udp, Vtun, Vxlan, WireGuard, Zlib,
-    )
-}  # fmt: skip
+PACKET_LAYERS: tuple[type[PacketLayer], ...] = (
+    Aead, Cbc, Esp, EthUdpFragments, Ethernet, GostDatagram, Header, Hmac, Ipv4, Lz4, Lzo,
+    OpenVpn, SshTun, Tinc, TincTcp, Udp, Vtun, Vxlan, WireGuard, Zlib,
+)  # fmt: skip
 
 #: Layers around streams: their own, and those of packets that are frames.
 STREAM_LAYERS: tuple[type[StreamLayer], ...] = (
@@ -65,35 +61,25 @@ STREAM_LAYERS: tuple[type[StreamLayer], ...] = (
     SshPackets,
     *(
         in_streams(layer)
-        for layer in LAYERS.values()
+        for layer in PACKET_LAYERS
         if issubclass(layer, FramedLayer) and layer.place in (Place.PACKET, Place.STREAM)
     ),
 )
+
+
+def _in_full(value: Any) -> Any:
+    """Return the table that a name alone stands for."""
+    return {"layer": value} if isinstance(value, str) else value
+
+
 if TYPE_CHECKING:
+    PacketLayers = tuple[PacketLayer, ...]
     StreamLayers = tuple[StreamLayer, ...]
 else:
-    StreamLayers = tuple[
-        Annotated[Union[STREAM_LAYERS], Field(discriminator="layer")], ...  # noqa: UP007
-    ]
-
-
-def read_layer(value: Any) -> PacketLayer:
-    """Return the layer of a name, or of a table with its name as ``layer`` and its parameters.
-
-    Raises ConfigError.
-    """
-    if isinstance(value, PacketLayer):
-        return value
-    table = {"layer": value} if isinstance(value, str) else value
-    if not isinstance(table, dict):
-        raise ConfigError(Problem("", value, "the name of a layer, or a table with it"))
-    parameters = dict(table)
-    name = parameters.pop("layer", MISSING)
-    if not isinstance(name, str) or name not in LAYERS:
-        hint = nearest(name, LAYERS) if isinstance(name, str) else ""
-        raise ConfigError(Problem("layer", name, "one of " + ", ".join(LAYERS), hint))
-    layer: PacketLayer = LAYERS[name].parse(parameters)
-    return layer
+    _Packet = Annotated[Union[PACKET_LAYERS], Field(discriminator="layer")]  # noqa: UP007
+    _Stream = Annotated[Union[STREAM_LAYERS], Field(discriminator="layer")]  # noqa: UP007
+    PacketLayers = tuple[Annotated[_Packet, BeforeValidator(_in_full)], ...]
+    StreamLayers = tuple[_Stream, ...]
 
 
 def wrap(layers: Sequence[PacketLayer], inner: int, around: Surroundings) -> list[int]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from tunnelcc.catalog.layers.layer import Frame, FramedLayer
 from tunnelcc.schema import choice, whole
@@ -17,7 +17,7 @@ class Aead(FramedLayer):
     Neither pads; both add a tag of 16 bytes. ``nonce``: bytes of the nonce sent with each packet.
     """
 
-    name = "aead"
+    layer: Literal["aead"]
     cipher: Annotated[str, choice("aes-128-gcm", "aes-256-gcm", "chacha20-poly1305")]
     nonce: Annotated[int, whole(0, 255)] = 0
 

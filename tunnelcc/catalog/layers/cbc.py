@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from tunnelcc.catalog.layers.layer import Frame, FramedLayer
 from tunnelcc.schema import SWITCH, choice, whole
@@ -19,7 +19,7 @@ class Cbc(FramedLayer):
     ``context_per_packet``: the program makes a new cipher context for each.
     """
 
-    name = "cbc"
+    layer: Literal["cbc"]
     cipher: Annotated[str, choice("aes-128", "aes-256")] = "aes-128"
     iv: Annotated[int, whole(0, 255)] = 0
     context_per_packet: Annotated[bool, SWITCH] = False

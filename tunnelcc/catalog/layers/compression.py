@@ -8,7 +8,7 @@ packets of that corpus did in the real library. Headers in front of IP count as 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated
+from typing import Annotated, Literal
 
 from tunnelcc import payloads
 from tunnelcc.catalog.layers.layer import PacketLayer, Surroundings
@@ -41,7 +41,7 @@ class Lz4(Compression):
     A frame that does not shrink is sent as it is; a byte behind it tells which.
     """
 
-    name = "lz4"
+    layer: Literal["lz4"]
 
     @property
     def algorithm(self) -> str:
@@ -61,7 +61,7 @@ class Lzo(Compression):
     documentation of lzo), and an end mark of 3 bytes.
     """
 
-    name = "lzo"
+    layer: Literal["lzo"]
     level: Annotated[int, choice_of(1, 999)] = 1
 
     @property
@@ -79,7 +79,7 @@ class Lzo(Compression):
 class Zlib(Compression):
     """compress2() of zlib (RFC 1950, 1951), as tinc uses it. ``level``: 1, fast, or 9, small."""
 
-    name = "zlib"
+    layer: Literal["zlib"]
     level: Annotated[int, choice_of(1, 9)] = 9
 
     @property

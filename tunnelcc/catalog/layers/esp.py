@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tunnelcc.catalog.layers.layer import Frame, FramedLayer, Place
 
 # RFC 4303, section 2: security parameters index 4, sequence number 4.
@@ -18,7 +20,7 @@ _ALIGNMENT = 4
 class Esp(FramedLayer):
     """RFC 4303 with AES-GCM after RFC 4106: header, IV, padding, trailer, check value."""
 
-    name = "esp"
+    layer: Literal["esp"]
     place = Place.DATAGRAM
 
     def operations(self, encapsulates: bool) -> tuple[str, ...]:

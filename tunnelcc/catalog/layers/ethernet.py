@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tunnelcc.catalog.layers.layer import FixedHeader
 
 
 class Ethernet(FixedHeader):
     """IEEE 802.3: addresses 6 + 6, type 2. Inside a tunnel there is no preamble, FCS or gap."""
 
-    name = "ethernet"
+    layer: Literal["ethernet"]
     header = 14

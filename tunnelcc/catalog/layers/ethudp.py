@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
 from tunnelcc.schema import whole
@@ -17,7 +17,7 @@ _IP_AND_UDP = 28
 class EthUdpFragments(PacketLayer):
     """EthUDP's ``-mtu``: a payload that would not fit leaves in two datagrams of its own making."""
 
-    name = "ethudp-fragments"
+    layer: Literal["ethudp-fragments"]
     place = Place.DATAGRAM
     mtu: Annotated[int, whole(1036, 1500)]  # EthUDP's option
 

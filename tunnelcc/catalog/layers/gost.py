@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
 
 _LENGTH = 2
@@ -11,7 +13,7 @@ _LENGTH = 2
 class GostDatagram(PacketLayer):
     """A datagram in a relay's stream: its length, then itself, in two writes (udpConn.Write())."""
 
-    name = "gost-datagram"
+    layer: Literal["gost-datagram"]
     place = Place.STREAM
 
     def wrap(self, inner: int, around: Surroundings) -> list[int]:

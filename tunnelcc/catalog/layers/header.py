@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from tunnelcc.catalog.layers.layer import Frame, FramedLayer
 from tunnelcc.schema import whole
@@ -12,7 +12,7 @@ from tunnelcc.schema import whole
 class Header(FramedLayer):
     """A header or trailer of a number of bytes that the catalogue gives."""
 
-    name = "header"
+    layer: Literal["header"]
     is_plain = True
     bytes: Annotated[int, whole(1, 65535)]
 

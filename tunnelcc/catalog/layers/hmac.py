@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from tunnelcc.catalog.layers.layer import Frame, FramedLayer
 from tunnelcc.schema import choice, whole
@@ -17,7 +17,7 @@ class Hmac(FramedLayer):
     ``context``: kept with its key, kept and given the key again for each packet, or new for each.
     """
 
-    name = "hmac"
+    layer: Literal["hmac"]
     is_plain = True
     digest: Annotated[str, choice("sha1", "sha256")]
     bytes: Annotated[int, whole(1, 64)]

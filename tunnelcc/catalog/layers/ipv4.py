@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
 
 HEADER = 20
@@ -17,7 +19,7 @@ class Ipv4(PacketLayer):
     but the last with a multiple of 8 bytes (section 3.2); don't-fragment is not set.
     """
 
-    name = "ipv4"
+    layer: Literal["ipv4"]
     place = Place.NETWORK
 
     def wrap(self, inner: int, around: Surroundings) -> list[int]:

@@ -38,18 +38,19 @@ class Surroundings:
 class PacketLayer(Model):
     """One encapsulation of a packet. The class says what it is and after which specification."""
 
-    name: ClassVar[str]  #: in the catalogue
     is_plain: ClassVar[bool] = False  #: leaves the packet readable and whole
     place: ClassVar[Place] = Place.PACKET
+
+    layer: str  # in the catalogue
 
     def text(self) -> str:
         """Return the layer and its parameters in a few words."""
         values = self.parameters()
-        return f"{self.name} ({values})" if values else self.name
+        return f"{self.layer} ({values})" if values else self.layer
 
     def parameters(self) -> str:
         """Return the parameters in a few words, other than those by default."""
-        given = self.model_dump(exclude_defaults=True)
+        given = self.model_dump(exclude={"layer"}, exclude_defaults=True)
         return ", ".join(f"{key} {value}" for key, value in given.items())
 
     def operations(self, encapsulates: bool) -> tuple[str, ...]:
@@ -62,7 +63,7 @@ class PacketLayer(Model):
 
     def size(self, inner: int, around: Surroundings) -> int:
         """Return the size that ``inner`` bytes have with this layer around them."""
-        raise AssertionError(f"{self.name} has neither size() nor wrap()")
+        raise AssertionError(f"{self.layer} has neither size() nor wrap()")
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class FramedLayer(PacketLayer):
 
     def frame(self) -> Frame:
         """Return the form of its frames."""
-        raise AssertionError(f"{self.name} has no frame()")
+        raise AssertionError(f"{self.layer} has no frame()")
 
     def size(self, inner: int, around: Surroundings) -> int:
         """Return the size of the frame."""

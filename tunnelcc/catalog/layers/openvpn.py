@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tunnelcc.catalog.layers.layer import FixedHeader
 
 
@@ -12,5 +14,5 @@ class OpenVpn(FixedHeader):
     The packet id behind it is the AEAD's nonce, or precedes the packet that is encrypted.
     """
 
-    name = "openvpn"
+    layer: Literal["openvpn"]
     header = 4

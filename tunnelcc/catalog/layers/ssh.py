@@ -17,7 +17,7 @@ class SshTun(FixedHeader):
     the length 4 of what follows. What SSH puts around the message is a layer of the stream.
     """
 
-    name = "ssh-tun"
+    layer: Literal["ssh-tun"]
     place = Place.STREAM
     header = 13
 

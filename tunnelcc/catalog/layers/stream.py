@@ -7,13 +7,13 @@ A layer of packets that puts everything into frames may wrap a stream, too.
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import create_model
 
 from tunnelcc.catalog.cited import Cited
 from tunnelcc.catalog.layers.layer import Frame, FramedLayer
-from tunnelcc.schema import whole
+from tunnelcc.schema import tag_of, whole
 
 #: RFC 8449, section 4: no peer may ask for smaller records.
 LEAST_PAYLOAD = 64
@@ -64,7 +64,7 @@ class Frames(StreamLayer):
 def in_streams(layer: type[FramedLayer]) -> type[StreamLayer]:
     """Return the layer of streams that ``layer`` is around frames of them."""
     bases: Any = (Frames, layer)
-    tag: Any = Literal[layer.name]
+    tag: Any = layer.model_fields["layer"].annotation
     title: Any = ClassVar[str]
     return cast(
         "type[StreamLayer]",
@@ -73,6 +73,6 @@ def in_streams(layer: type[FramedLayer]) -> type[StreamLayer]:
             __base__=bases,
             __doc__=layer.__doc__,
             layer=(tag, ...),
-            title=(title, layer.name),
+            title=(title, tag_of(layer)[1]),
         ),
     )

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tunnelcc.catalog.layers.layer import FixedHeader, PacketLayer, Place, Surroundings
 
 # Of PACKET requests on tinc's meta connection (protocol.h).
@@ -12,7 +14,7 @@ _PACKET = 17
 class Tinc(FixedHeader):
     """The sequence number that tinc 1.0 puts before each frame on UDP (net_packet.c)."""
 
-    name = "tinc"
+    layer: Literal["tinc"]
     place = Place.DATAGRAM
     header = 4
 
@@ -20,7 +22,7 @@ class Tinc(FixedHeader):
 class TincTcp(PacketLayer):
     """A frame on tinc's meta connection: a line of text with its length goes before it."""
 
-    name = "tinc-tcp"
+    layer: Literal["tinc-tcp"]
     place = Place.STREAM
     is_plain = True
 

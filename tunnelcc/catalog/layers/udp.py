@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tunnelcc.catalog.layers.layer import FixedHeader, Place
 
 
 class Udp(FixedHeader):
     """RFC 768: ports 2 + 2, length 2, checksum 2."""
 
-    name = "udp"
+    layer: Literal["udp"]
     place = Place.TRANSPORT
     header = 8

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tunnelcc.catalog.layers.layer import FixedHeader
 
 
 class Vtun(FixedHeader):
     """The length, with flags in its upper bits, before each frame (tcp_proto.c, udp_proto.c)."""
 
-    name = "vtun"
+    layer: Literal["vtun"]
     header = 2

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tunnelcc.catalog.layers.layer import FixedHeader, Place
 
 
 class Vxlan(FixedHeader):
     """RFC 7348, section 5: flags 1, reserved 3, network identifier 3, reserved 1."""
 
-    name = "vxlan"
+    layer: Literal["vxlan"]
     place = Place.DATAGRAM
     header = 8

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
 
 # Type 1, reserved 3, receiver 4, counter 8; ChaCha20-Poly1305's tag.
@@ -17,7 +19,7 @@ class WireGuard(PacketLayer):
     The packet is padded with zeros to a multiple of 16 bytes, but not beyond the device's MTU.
     """
 
-    name = "wireguard"
+    layer: Literal["wireguard"]
     place = Place.DATAGRAM
 
     def operations(self, encapsulates: bool) -> tuple[str, ...]:
