@@ -13,6 +13,7 @@ from rich.console import Console
 
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.output import files
+from tunnelcc.output.tables import console
 from tunnelcc.papers import export, figures, page, paper, tables
 from tunnelcc.papers.compare import Reproduction, best
 from tunnelcc.papers.simulate import simulate, sweep
@@ -48,18 +49,18 @@ def reproduce(
     for option, directory in (("output", output), ("report", report)):
         if directory is not None:
             files.make_directory(option, directory)
-    console, started = _console(), time.monotonic()
-    console.print(f"{it.title}\n{it.file.source}\n", style="bold", markup=False)
-    tables.parameters(it).print(console)
+    out, started = console(), time.monotonic()
+    out.print(f"{it.title}\n{it.file.source}\n", style="bold", markup=False)
+    tables.parameters(it).print(out, tables.KINDS)
     found = simulate(
         it, figures=only, seeds=seeds, jobs=jobs, store=store, with_ns3=cc_set == "ns3"
     )
     for reproduction in found:
-        _print(console, reproduction)
+        _print(out, reproduction)
         if output is not None:
             _store(reproduction, output)
     for table in (*tables.questions(it, found), tables.verdicts(found)):
-        table.print(console)
+        table.print(out, tables.KINDS)
     if report is not None:
         page.write(it, found, seeds, report)
     written = [str(directory) for directory in (output, report) if directory is not None]
@@ -69,14 +70,14 @@ def reproduce(
     return found
 
 
-def _print(console: Console, reproduction: Reproduction) -> None:
+def _print(out: Console, reproduction: Reproduction) -> None:
     figure = reproduction.figure
     heading = f"\n{figure.id}: {figure.title}: {reproduction.simulated.verdict}"
-    console.print(heading, style="bold", markup=False)
+    out.print(heading, style="bold", markup=False)
     for table in (*tables.of_figure(reproduction), tables.points(reproduction)):
-        table.print(console)
+        table.print(out, tables.KINDS)
     for limit in tables.limits(figure):
-        console.print(f"- {limit}", markup=False)
+        out.print(f"- {limit}", markup=False)
 
 
 def _store(reproduction: Reproduction, output: Path) -> None:
@@ -116,18 +117,18 @@ def calibrate(
         raise ConfigError(Problem("paper", key, "a paper with a parameter to calibrate"))
     if output is not None:
         files.make_directory("output", output)
-    console, found = _console(), {}
+    out, found = console(), {}
     for figure in todo:
         calibration = figure.calibration
         assert calibration is not None
         candidates = (*calibration.candidates, *(calibration.alternatives or ()))
         swept = sweep(it, figure, candidates, seeds=seeds, jobs=jobs, store=store)
         main = swept[: len(calibration.candidates)]
-        tables.sweep(figure, main, f"{figure.title}: {calibration.key}").print(console)
+        tables.sweep(figure, main, f"{figure.title}: {calibration.key}").print(out, tables.KINDS)
         if others := swept[len(main) :]:
-            tables.sweep(figure, others, "Alternatives, for comparison").print(console)
+            tables.sweep(figure, others, "Alternatives, for comparison").print(out, tables.KINDS)
         found[figure.id] = best([(name, tables.score(it.judged)) for name, it in main])
-        console.print(f"\nLeast misfit: {calibration.key} = {found[figure.id]}", markup=False)
+        out.print(f"\nLeast misfit: {calibration.key} = {found[figure.id]}", markup=False)
         if output is not None:
             _write(output / f"{figure.id}-calibration.csv", export.sweep_csv(figure, swept))
     return found
@@ -135,14 +136,10 @@ def calibrate(
 
 def print_papers() -> None:
     """Print the papers that can be reproduced, with their figures."""
-    console = _console()
+    out = console()
     for name in paper.names():
         it = paper.find(name)
-        console.print(name, style="bold", markup=False)
-        console.print(f"  {it.title}\n  {it.file.source}", markup=False)
+        out.print(name, style="bold", markup=False)
+        out.print(f"  {it.title}\n  {it.file.source}", markup=False)
         for figure in it.file.figures:
-            console.print(f"  --figure {figure.id}: {figure.title}", markup=False)
-
-
-def _console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+            out.print(f"  --figure {figure.id}: {figure.title}", markup=False)

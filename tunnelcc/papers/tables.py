@@ -5,12 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as Printed
-
+from tunnelcc.output.tables import Table
 from tunnelcc.papers.compare import (
     FITTED,
     IN_SHAPE,
@@ -44,36 +40,6 @@ KINDS = {
 }
 #: Of a table with a line for each figure.
 FIGURE_COLUMNS = ("figure", "", "verdict", "numbers", "claims")
-_STYLES = {"good": "green", "fair": "yellow", "bad": "red", "note": "dim"}
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text under a title. ``numbers``: columns of them, set to the right."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    numbers: Sequence[int] = ()
-    notes: Sequence[str] = ()
-
-    def print(self, console: Console) -> None:
-        """Print it."""
-        if self.title:
-            console.print(f"\n{self.title}", style="bold", markup=False)
-        printed = Printed(box=None, pad_edge=False, header_style="dim")
-        for index, column in enumerate(self.columns):
-            justify = "right" if index in self.numbers else "left"
-            printed.add_column(escape(column), justify=justify, overflow="fold")  # type: ignore[arg-type]
-        for row in self.rows:
-            printed.add_row(*map(_styled, row))
-        console.print(printed)
-        for note in self.notes:
-            console.print(note, markup=False)
-
-
-def _styled(text: str) -> str:
-    return f"[{_STYLES[KINDS[text]]}]{text}[/]" if text in KINDS else escape(text)
 
 
 def parameters(paper: Paper) -> Table:

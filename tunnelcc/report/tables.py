@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Table as Grid
 
 from tunnelcc import calibrate, catalog, core, payloads
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
+from tunnelcc.output.tables import Table, console
 from tunnelcc.report.overview import Overview, overview
 from tunnelcc.schema import keys_of
 from tunnelcc.schema.units import format_size, format_time
@@ -26,22 +25,20 @@ if TYPE_CHECKING:
 
 # With more flows than this, a table shows those of each group as one line.
 _MOST_ROWS = 16
-# Where the output is no terminal: wide enough for the tables.
-_FILE_WIDTH = 120
 
 
 def print_result(result: Result) -> None:
     """Print flows, path and hosts of a run."""
     from tunnelcc.plots import describe
 
-    console, totals = _console(), result.to_dict()
+    out, totals = console(), result.to_dict()
     experiment = result.experiment
-    console.print(experiment.title or describe(result), style="bold", markup=False)
-    console.print(
+    out.print(experiment.title or describe(result), style="bold", markup=False)
+    out.print(
         f"measured from {format_time(experiment.warmup)} to {format_time(experiment.duration)}, "
         f"seed {experiment.seed}"
     )
-    console.print(_flow_table(totals))
+    _flow_table(totals).print(out)
     path, aggregate, hosts = totals["path"], totals["aggregate"], totals["hosts"]
     lines = [
         ("goodput", f"{_mbps(aggregate['goodput_bps'])} Mbit/s"),
@@ -65,7 +62,7 @@ def print_result(result: Result) -> None:
     ]
     if failed := sum(_path_leg(flow)["connect_failed_s"] is not None for flow in totals["flows"]):
         lines.append(("not connected", f"{failed} flows: no answer to the last SYN"))
-    console.print(_grid([*lines, *_packet_tunnel_lines(totals)]))
+    out.print(_grid([*lines, *_packet_tunnel_lines(totals)]))
 
 
 def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
@@ -85,16 +82,12 @@ def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
 def _flow_table(totals: dict[str, Any]) -> Table:
     flows = totals["flows"]
     tunnelled = any(len(flow["legs"]) > 1 for flow in flows)
-    table = _table("flow", "cc", "goodput Mbit/s", "Retr", right=(2, 3))
-    if tunnelled:
-        table.add_column("carrier cc")
-        table.add_column("carrier retr", justify="right")
-    for heading in ("RTOs", "srtt ms", "p95 ms"):
-        table.add_column(heading, justify="right")
     has_messages = any(flow["messages"] for flow in flows)
-    if has_messages:
-        for heading in ("messages: mean ms", "p99 ms"):
-            table.add_column(heading, justify="right")
+    columns = ["flow", "cc", "goodput Mbit/s", "Retr"]
+    columns += ["carrier cc", "carrier retr"] if tunnelled else []
+    columns += ["RTOs", "srtt ms", "p95 ms"]
+    columns += ["messages: mean ms", "p99 ms"] if has_messages else []
+    rows = []
     for label, members in _rows(flows):
         # Flows may share a carrier, which counts once.
         legs = list({flow["carrier"]: _path_leg(flow) for flow in members}.values())
@@ -117,8 +110,11 @@ def _flow_table(totals: dict[str, Any]) -> Table:
                 _ms(_mean(messages["latency_mean_s"] for messages in timed)),
                 _ms(max((messages["latency_p99_s"] for messages in timed), default=None)),
             ]
-        table.add_row(*row)
-    return table
+        rows.append(row)
+    numbers = [
+        index for index, name in enumerate(columns) if name not in ("flow", "cc", "carrier cc")
+    ]
+    return Table("", columns, rows, numbers)
 
 
 def _jain(totals: dict[str, Any]) -> str:
@@ -146,56 +142,56 @@ def _path_leg(flow: dict[str, Any]) -> dict[str, Any]:
 
 def print_list() -> None:
     """Print tunnels, congestion controls, cost profiles and payloads, a line each."""
-    console = _console()
-    console.print("Tunnels", style="bold")
+    out = console()
+    out.print("Tunnels", style="bold")
     entries = [catalog.load(name) for name in catalog.names()]
-    console.print(_grid((entry.name, entry.summary) for entry in entries))
-    console.print("\nCongestion controls", style="bold")
+    out.print(_grid((entry.name, entry.summary) for entry in entries))
+    out.print("\nCongestion controls", style="bold")
     algorithms = [(item.name, item.summary) for item in core.algorithms()]
     algorithms += [(name, "ns-3's own, unchanged") for name in core.ns3_congestion_controls()]
-    console.print(_grid(algorithms))
-    console.print("\nCost profiles of hosts", style="bold")
-    console.print(_grid((name, costs.load(name).summary) for name in costs.names()))
-    console.print("\nPayloads", style="bold")
-    console.print(_grid(payloads.CORPORA.items()))
+    out.print(_grid(algorithms))
+    out.print("\nCost profiles of hosts", style="bold")
+    out.print(_grid((name, costs.load(name).summary) for name in costs.names()))
+    out.print("\nPayloads", style="bold")
+    out.print(_grid(payloads.CORPORA.items()))
 
 
 def print_metrics() -> None:
     """Print every metric of a run: unit, meaning, formula and source, and what it can be of."""
     from tunnelcc.metrics import METRICS
 
-    table = _table("metric", "unit", "meaning", "definition")
+    rows = []
     for name, metric in METRICS.items():
         takes = f" (takes {', '.join(metric.keys)})" if metric.keys else ""
         definition = f"{metric.definition}{takes}"
-        table.add_row(*map(escape, (name, metric.units, metric.long_name, definition)))
-    _console().print(table)
+        rows.append((name, metric.units, metric.long_name, definition))
+    Table("", ("metric", "unit", "meaning", "definition"), rows).print(console())
 
 
 def print_experiment() -> None:
     """Print every key of an experiment: default, meaning, what is accepted."""
     from tunnelcc.config import Experiment, HostOverrides, Hosts
 
-    console = _console()
-    table = _table("key", "default", "meaning", "accepts")
+    out, rows = console(), []
     for info in keys_of(Experiment):
         if info.key.startswith(("hosts.client.", "hosts.server.")):
             continue
         default = "" if info.default is None else str(info.default)
-        table.add_row(*map(escape, (info.key, default or "–", info.doc, info.expected)))
+        rows.append((info.key, default or "–", info.doc, info.expected))
     common = [key for key in Hosts.model_fields if key not in HostOverrides.model_fields]
     but = " and ".join(key for key in common if key not in ("client", "server"))
     for side in ("client", "server"):
         meaning = f"any key of hosts but {but}, for the {side} alone"
-        table.add_row(f"hosts.{side}.*", "–", meaning, "")
-    console.print(table)
-    console.print("\nWhat hosts.kernel makes of tcp_rmem, tcp_wmem, memory, SYNs", style="bold")
+        rows.append((f"hosts.{side}.*", "–", meaning, ""))
+    Table("", ("key", "default", "meaning", "accepts"), rows).print(out)
+    out.print("\nWhat hosts.kernel makes of tcp_rmem, tcp_wmem, memory, SYNs", style="bold")
     for kernel in kernels().values():
-        console.print(f"\n{kernel.version}: {kernel.summary}", markup=False)
-        table = _table("setting", "value", "label", "source")
-        for name, (value, label, source) in kernel.sources.items():
-            table.add_row(name, str(value), label, escape(source))
-        console.print(table)
+        out.print(f"\n{kernel.version}: {kernel.summary}", markup=False)
+        rows = [
+            (name, str(value), label, source)
+            for name, (value, label, source) in kernel.sources.items()
+        ]
+        Table("", ("setting", "value", "label", "source"), rows).print(out)
 
 
 def print_tunnel(name: str, mode: str | None = None) -> None:
@@ -208,29 +204,27 @@ def print_tunnel(name: str, mode: str | None = None) -> None:
         view = overview(entry, mode)
     except ConfigError as error:
         raise ConfigError(*(problem.below("tunnel") for problem in error.problems)) from None
-    console = _console()
-    console.print(entry.name, style="bold", markup=False)
-    console.print(
+    out = console()
+    out.print(entry.name, style="bold", markup=False)
+    out.print(
         _grid([("summary", entry.summary), ("kind", entry.kind), ("software", entry.software)])
     )
-    console.print(f"file      {catalog.path_of(name)}", markup=False, soft_wrap=True)
+    out.print(f"file      {catalog.path_of(name)}", markup=False, soft_wrap=True)
     if view.modes:
         others = ", ".join(other for other in view.modes if other != view.mode)
         text = f"mode {view.mode}" + (f"; --mode shows {others}" if others else "")
-        console.print(f"{text}\n", markup=False)
-    console.print(_stack(view))
-    console.print(_wire_bytes(view))
+        out.print(f"{text}\n", markup=False)
+    out.print(_stack(view))
+    _wire_bytes(view).print(out)
     moments = ", ".join(f"{what} {count}" for what, count in view.round_trips.items())
-    console.print(f"\nround trips before the first byte leaves: {moments}\n", markup=False)
-    table = _table("setting", "value", "label", "source")
-    for key, value, label, source in catalog.settings(entry):
-        table.add_row(*map(escape, (key, value, label, source)))
-    console.print(table)
+    out.print(f"\nround trips before the first byte leaves: {moments}\n", markup=False)
+    settings = list(catalog.settings(entry))
+    Table("", ("setting", "value", "label", "source"), settings).print(out)
 
 
-def _stack(view: Overview) -> Table:
+def _stack(view: Overview) -> Grid:
     """The layers from the application's bytes out to the wire, one under the other."""
-    table = Table(box=box.SQUARE, show_lines=True, header_style="dim")
+    table = Grid(box=box.SQUARE, show_lines=True, header_style="dim")
     is_alike = all(layer.to_server == layer.to_client for layer in view.stack)
     for heading in ("layer", "either way") if is_alike else ("layer", "to server", "to client"):
         table.add_column(heading)
@@ -243,10 +237,11 @@ def _stack(view: Overview) -> Table:
 def _wire_bytes(view: Overview) -> Table:
     """IP bytes per application byte, by size of a write on an idle connection."""
     sizes = [format_size(size) for size in view.wire_bytes]
-    table = _table("IP bytes per byte", *sizes, right=tuple(range(1, len(sizes) + 1)))
-    for index, heading in enumerate(("written, to server", "written, to client")):
-        table.add_row(heading, *(f"{ratio[index]:.3f}" for ratio in view.wire_bytes.values()))
-    return table
+    rows = [
+        (heading, *(f"{ratio[index]:.3f}" for ratio in view.wire_bytes.values()))
+        for index, heading in enumerate(("written, to server", "written, to client"))
+    ]
+    return Table("", ("IP bytes per byte", *sizes), rows, range(1, len(sizes) + 1))
 
 
 def print_profile(name: str) -> None:
@@ -255,40 +250,41 @@ def print_profile(name: str) -> None:
         profile = costs.load(name)
     except ConfigError as error:
         raise ConfigError(*(problem.below("profile") for problem in error.problems)) from None
-    console = _console()
-    console.print(profile.name, style="bold", markup=False)
-    console.print(profile.summary, markup=False)
-    table = _table("operation", "ns per call", "ns per byte", "label", "source", right=(1, 2))
+    out = console()
+    out.print(profile.name, style="bold", markup=False)
+    out.print(profile.summary, markup=False)
+    rows = []
     for operation in costs.OPERATIONS:
         cost = profile.operation(operation)
         numbers = (f"{cost.per_call:.0f}", f"{cost.per_byte:.3f}")
-        table.add_row(operation, *numbers, cost.label, escape(cost.source))
-    console.print(table)
+        rows.append((operation, *numbers, cost.label, cost.source))
+    columns = ("operation", "ns per call", "ns per byte", "label", "source")
+    Table("", columns, rows, (1, 2)).print(out)
 
 
 def print_measured_profile(profile: Profile, spreads: Mapping[str, float]) -> None:
     """Print what was measured on this machine, beside the reference; spreads are ratios."""
-    console = _console()
-    console.print(profile.summary, style="bold", markup=False)
+    out = console()
+    out.print(profile.summary, style="bold", markup=False)
     reference = costs.load(costs.REFERENCE)
-    table = _table(
-        "operation", "ns per call", "ns per byte", "spread", "128 B", "1408 B", "reference, 1408 B",
-        right=(1, 2, 3, 4, 5, 6),
-    )  # fmt: skip
+    rows = []
     for name, operation in profile.operations.items():
         cost = costs.of(profile, [name])
-        table.add_row(
+        rows.append((
             name, f"{operation.per_call:.0f}", f"{operation.per_byte:.3f}", f"{spreads[name]:.0%}",
             f"{cost(128):.0f}", f"{cost(1408):.0f}", f"{costs.of(reference, [name])(1408):.0f}",
-        )  # fmt: skip
-    console.print(table)
+        ))  # fmt: skip
+    columns = (
+        "operation", "ns per call", "ns per byte", "spread", "128 B", "1408 B", "reference, 1408 B"
+    )  # fmt: skip
+    Table("", columns, rows, range(1, len(columns))).print(out)
     for name, spread in spreads.items():
         if spread > calibrate.UNSTEADY:
             text = f"Warning: {name} is {calibrate.unsteady(spread)}; measure on an idle machine"
-            console.print(text, markup=False)
+            out.print(text, markup=False)
     missing = [name for name in costs.OPERATIONS if name not in profile.operations]
     if missing:
-        console.print(f"Not measured, as in {costs.REFERENCE}: {', '.join(missing)}", markup=False)
+        out.print(f"Not measured, as in {costs.REFERENCE}: {', '.join(missing)}", markup=False)
 
 
 def print_congestion_control(name: str) -> None:
@@ -297,41 +293,32 @@ def print_congestion_control(name: str) -> None:
     if not core.has_congestion_control(name):
         names = (*core.congestion_controls(), *core.ns3_congestion_controls())
         raise ConfigError(Problem("cc", name, "one of " + ", ".join(names), nearest(name, names)))
-    console = _console()
-    console.print(name, style="bold", markup=False)
+    out = console()
+    out.print(name, style="bold", markup=False)
     own = {item.name: item for item in core.algorithms()}
     if name in own:
-        console.print(_grid([("summary", own[name].summary), ("source", own[name].source)]))
+        out.print(_grid([("summary", own[name].summary), ("source", own[name].source)]))
     else:
         text = "ns-3's own ns3::TcpCongestionOps, unchanged; its parameters are ns-3's attributes"
-        console.print(_grid([("summary", text), ("source", "ns-3 3.44")]))
-    table = _table("parameter", "default", "unit", "from", "to", "meaning", "source", right=(1,))
-    for item in core.congestion_parameters(name):
-        table.add_row(
+        out.print(_grid([("summary", text), ("source", "ns-3 3.44")]))
+    rows = [
+        (
             item.name,
             item.choices[int(item.default)] if item.choices else f"{item.default:g}",
             "one of " + ", ".join(item.choices) if item.choices else item.unit,
             f"{item.minimum:g}",
             f"{item.maximum:g}",
-            escape(item.doc),
-            escape(item.source),
+            item.doc,
+            item.source,
         )
-    console.print(table)
+        for item in core.congestion_parameters(name)
+    ]
+    columns = ("parameter", "default", "unit", "from", "to", "meaning", "source")
+    Table("", columns, rows, (1,)).print(out)
 
 
-def _console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else _FILE_WIDTH, highlight=False)
-
-
-def _table(*headings: str, right: tuple[int, ...] = ()) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for index, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if index in right else "left", overflow="fold")
-    return table
-
-
-def _grid(rows: Iterable[tuple[str, str]]) -> Table:
-    grid = Table.grid(padding=(0, 2))
+def _grid(rows: Iterable[tuple[str, str]]) -> Grid:
+    grid = Grid.grid(padding=(0, 2))
     for key, value in rows:
         grid.add_row(escape(key), escape(value))
     return grid

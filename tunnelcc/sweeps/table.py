@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from tunnelcc.metrics import mean_and_half_width
+from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.units import format_probability, format_rate, format_time
 from tunnelcc.sweeps.results import Variable, Variables
 
 _MOST_ROWS = 48
-_FILE_WIDTH = 120
 #: Metric → heading, factor, digits.
 _COLUMNS = {
     "goodput": ("goodput Mbit/s", 1e-6, 2),
@@ -29,29 +26,25 @@ _COLUMNS = {
 
 def print_results(data: Variables, coordinates: Variables) -> None:
     """Print a row per point: the mean over seeds ± half of its 95 % confidence interval."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
     dims, goodputs, _ = data["goodput"]
     points, shape = dims[:-1], goodputs.shape[:-1]
     keys = [key for key, (along, _, _) in coordinates.items() if set(along) & set(points)]
-    for key in keys:
-        table.add_column(key, overflow="fold")
     several_flows = coordinates["flow"][1].size > 1  # of one flow, Jain's index tells nothing
     columns = {name: column for name, column in _COLUMNS.items() if name != "jain" or several_flows}
-    for heading, _, _ in columns.values():
-        table.add_column(heading, justify="right")
     intervals = {name: mean_and_half_width(data[name][1]) for name in columns}
+    rows = []
     for point in itertools.islice(np.ndindex(*shape), _MOST_ROWS):
         at = dict(zip(points, point, strict=True))
         cells = [_coordinate(key, coordinates[key], at) for key in keys]
         for name, (_, factor, digits) in columns.items():
             mean, half = (values[point] * factor for values in intervals[name])
             cells.append(_interval(mean, half, digits))
-        table.add_row(*cells)
-    console = Console(width=None if sys.stdout.isatty() else _FILE_WIDTH, highlight=False)
-    console.print(table)
+        rows.append(cells)
+    headings = [*keys, *(heading for heading, _, _ in columns.values())]
+    Table("", headings, rows, range(len(keys), len(headings))).print(out := console())
     left = math.prod(shape) - _MOST_ROWS
     if left > 0:
-        console.print(f"… and {left} more; --output FILE.csv writes all", markup=False)
+        out.print(f"… and {left} more; --output FILE.csv writes all", markup=False)
 
 
 def _coordinate(key: str, variable: Variable, at: dict[str, int]) -> str:

@@ -9,9 +9,8 @@ from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output import files
 from tunnelcc.report import html
-from tunnelcc.validation import figures
+from tunnelcc.validation import figures, table
 from tunnelcc.validation.suite import Report
-from tunnelcc.validation.table import counts
 
 _TEMPLATE = Path(__file__).with_name("page.html")
 
@@ -32,11 +31,15 @@ def write(report: Report, file: Path) -> None:
 
 def render(report: Report) -> str:
     """Return the page."""
+    missed = [outcome for outcome in report.outcomes if not outcome.judgement.passed]
     verdict = "passed" if report.passed else "failed"
     return html.render(
         _TEMPLATE,
         title=f"Validation of tunnelcc {__version__}: {verdict}",
-        counts=counts(report),
-        report=report,
+        counts=table.counts(report),
+        kinds=table.KINDS,
+        shares=table.shares(report),
+        missed=table.checks("", missed, with_cause=True),
+        groups=[(it, table.checks("", report.of_group(it))) for it in report.groups],
         pictures=figures.draw(report),
     )

@@ -1,45 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report of a validation for the terminal and as JSON."""
+"""The report of a validation: its tables, for the terminal and for its page, and as JSON."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterable
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
 from tunnelcc._version import __version__
-from tunnelcc.validation.check import Outcome, Share, Verdict
+from tunnelcc.output.tables import Table, console
+from tunnelcc.validation.check import Outcome, Verdict
 from tunnelcc.validation.suite import Report
 
 _FILE_WIDTH = 160
-_COLOURS = {
-    Verdict.PASS: "green",
-    Verdict.FAIL: "bold red",
-    Verdict.MISS: "yellow",
-}
+#: How a verdict is to be seen.
+KINDS = {"pass": "good", "miss": "fair", "FAIL": "bad", "reached": "good", "missed": "bad"}
 
 
 def print_report(report: Report) -> None:
     """Print every check by group, then how many cells of each metric pass."""
-    console = Console(width=None if sys.stdout.isatty() else _FILE_WIDTH, highlight=False)
+    out = console(_FILE_WIDTH)
     for group in report.groups:
-        console.print(f"\nAgainst {group.title}", style="bold")
-        console.print(_outcome_table(report.of_group(group)))
+        checks(f"Against {group.title}", report.of_group(group)).print(out, KINDS)
         if group.left_out:
-            console.print(group.left_out, markup=False)
+            out.print(group.left_out, markup=False)
     causes = _causes(report)
     if causes:
-        console.print("\nWhat is known of the causes", style="bold")
+        out.print("\nWhat is known of the causes", style="bold")
         for cause, names in causes.items():
-            console.print(f"{', '.join(names)}: {cause}", markup=False)
+            out.print(f"{', '.join(names)}: {cause}", markup=False)
     if report.shares:
-        console.print("\nCells that pass", style="bold")
-        console.print(_share_table(report.shares))
+        shares(report).print(out, KINDS)
     verdict = "validation passed" if report.passed else "validation failed"
-    console.print(f"\n{verdict}: {counts(report)}", style="bold")
+    out.print(f"\n{verdict}: {counts(report)}", style="bold")
 
 
 def to_dict(report: Report) -> dict[str, Any]:
@@ -97,33 +89,33 @@ def _causes(report: Report) -> dict[str, list[str]]:
     return causes
 
 
-def _outcome_table(outcomes: list[Outcome]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in ("verdict", "check", "condition", "source", "expected", "tolerance", "got"):
-        table.add_column(heading, overflow="fold")
+def checks(title: str, outcomes: Iterable[Outcome], *, with_cause: bool = False) -> Table:
+    """Return a row for each check with what was expected and what came out."""
+    rows = []
     for outcome in outcomes:
         check, comparison = outcome.check, outcome.check.comparison
-        name = check.name.partition("/")[2]
         row = (
-            name, check.condition, check.source,
+            outcome.verdict.value, check.name.partition("/")[2], check.condition, check.source,
             comparison.expected, comparison.tolerance or "–", outcome.judgement.got,
         )  # fmt: skip
-        verdict = f"[{_COLOURS[outcome.verdict]}]{outcome.verdict.value}[/]"
-        table.add_row(verdict, *map(escape, row))
-    return table
+        rows.append((*row, outcome.cause or "not known") if with_cause else row)
+    columns = ("verdict", "check", "condition", "source", "expected", "tolerance", "got")
+    return Table(title, (*columns, "cause") if with_cause else columns, rows)
 
 
-def _share_table(shares: tuple[Share, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in ("metric", "pass", "of", "share", "needed", ""):
-        table.add_column(heading, justify="left" if heading in ("metric", "") else "right")
-    for share in shares:
-        table.add_row(
+def shares(report: Report) -> Table:
+    """Return a row for each metric with how many of its cells pass."""
+    rows = [
+        (
             share.metric,
             str(share.passed),
             str(share.cells),
             f"{100 * share.passed / share.cells:.0f} %",
             "–" if share.target is None else f"{100 * share.target:.0f} %",
-            "" if share.target is None else "reached" if share.reached else "[bold red]missed[/]",
+            "" if share.target is None else "reached" if share.reached else "missed",
         )
-    return table
+        for share in report.shares
+    ]
+    return Table(
+        "Cells that pass", ("metric", "pass", "of", "share", "needed", ""), rows, range(1, 5)
+    )

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tables of text, which a terminal and a page show alike."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Printed
+
+_STYLES = {"good": "green", "fair": "yellow", "bad": "bold red", "note": "dim"}
+
+
+def console(width: int = 120) -> Console:
+    """Return standard output; where it is no terminal, lines have ``width`` characters."""
+    return Console(width=None if sys.stdout.isatty() else width, highlight=False)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under a title. ``numbers``: columns of them, set to the right."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: Collection[int] = ()
+    notes: Sequence[str] = ()
+
+    def print(self, console: Console, kinds: Mapping[str, str] | None = None) -> None:
+        """Print it. ``kinds``: text of a cell that is a verdict → good, fair, bad or note."""
+        if self.title:
+            console.print(f"\n{self.title}", style="bold", markup=False)
+        printed = Printed(box=None, pad_edge=False, header_style="dim")
+        for index, column in enumerate(self.columns):
+            justify = "right" if index in self.numbers else "left"
+            printed.add_column(escape(column), justify=justify, overflow="fold")  # type: ignore[arg-type]
+        for row in self.rows:
+            printed.add_row(*(_styled(text, kinds or {}) for text in row))
+        console.print(printed)
+        for note in self.notes:
+            console.print(note, markup=False)
+
+
+def _styled(text: str, kinds: Mapping[str, str]) -> str:
+    return f"[{_STYLES[kinds[text]]}]{escape(text)}[/]" if text in kinds else escape(text)
