@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 
 class TunnelccError(Exception):
@@ -56,6 +57,17 @@ class ConfigError(TunnelccError, ValueError):
 
     def __str__(self) -> str:
         return "\n".join(str(problem) for problem in self.problems)
+
+    def below(self, prefix: str) -> ConfigError:
+        """Return the same problems seen from the object that holds these at ``prefix``."""
+        return ConfigError(*(problem.below(prefix) for problem in self.problems))
+
+    def told_of(self, file: Path) -> ConfigError:
+        """Return the same problems with the name of the file that has them."""
+        where = f"in {file}"
+        hints = (it.hint if where in it.hint else f"{it.hint}; {where}" for it in self.problems)
+        told = zip(self.problems, hints, strict=True)
+        return ConfigError(*(replace(it, hint=hint.removeprefix("; ")) for it, hint in told))
 
 
 class RunError(TunnelccError):

@@ -77,7 +77,7 @@ class Experiment(ExperimentKeys):
         try:
             derived.mss(self)
         except ConfigError as error:
-            yield from (problem.below("tunnel") for problem in error.problems)
+            yield from error.below("tunnel").problems
 
     def _missing_costs(self) -> Iterator[Problem]:
         """Tell of an operation whose cost hosts.profile does not know."""
@@ -89,7 +89,7 @@ class Experiment(ExperimentKeys):
                 profile = costs.load(self.hosts.profile or costs.REFERENCE)
                 costs.of(profile, self.tunnel.entry.all_operations(self.tunnel.mode))
         except ConfigError as error:
-            yield from (problem.below("hosts.profile") for problem in error.problems)
+            yield from error.below("hosts.profile").problems
 
     def _problems_in_stream(self) -> Iterator[Problem]:
         """A tunnel's one connection crosses the path for all flows."""

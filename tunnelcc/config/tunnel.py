@@ -154,4 +154,4 @@ def _check_tunnel(key: str, name: object) -> None:
     try:
         catalog.load(name)
     except ConfigError as error:
-        raise ConfigError(*(problem.below(key) for problem in error.problems)) from None
+        raise error.below(key) from None

@@ -9,20 +9,217 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Union
 
 import numpy as np
+from pydantic import Field
 
-from tunnelcc.papers.format import Claim
 from tunnelcc.papers.points import Point
-from tunnelcc.schema import units
+from tunnelcc.papers.values import Fraction, Name, Prose, Where
+from tunnelcc.schema import Model, units
 from tunnelcc.schema.units import UnitError
 
 # A step against the trend that is smaller than this part of the largest value is noise.
 _NOISE = 0.03
 
 Curve = Sequence[Point]
+#: Published values (SI) by id of the point.
+Printed = Mapping[int, float]
+#: Whether a claim holds, and what the simulation has instead of words.
+Found = tuple[bool, str]
+
+
+class Claim(Model):
+    """What the paper shows or says without printing a number, as something that can be false."""
+
+    kind: str
+    text: Prose
+    quantity: Name
+    where: Where = Field(default_factory=dict)
+
+    @abstractmethod
+    def found(self, points: Curve, printed: Printed) -> Found:
+        """Return what the simulated points say of it."""
+
+
+class Larger(Claim):
+    """The quantity is larger than another one at every point."""
+
+    kind: Literal["larger"]
+    than: Name
+
+    def found(self, points: Curve, printed: Printed) -> Found:
+        """Return the ratios."""
+        ratios = _ratios(points, self.quantity, self.than)
+        return all(it > 1 for it in ratios), f"{self.quantity} / {self.than}: {span(ratios)}"
+
+
+class Equal(Claim):
+    """The quantity is another one at every point, ± ``within`` of it."""
+
+    kind: Literal["equal"]
+    to: Name
+    within: Fraction
+
+    def found(self, points: Curve, printed: Printed) -> Found:
+        """Return the ratios."""
+        ratios = _ratios(points, self.quantity, self.to)
+        holds = all(abs(it - 1) <= self.within for it in ratios)
+        return holds, f"{self.quantity} / {self.to}: {span(ratios)}"
+
+
+class AlongAxis(Claim):
+    """A claim on each curve along an axis."""
+
+    PLACES: ClassVar[tuple[str, ...]] = ()  #: keys that are values of the axis
+
+    axis: Name
+
+    def found(self, points: Curve, printed: Printed) -> Found:
+        """Return what there is to say of any curve."""
+        results = [self.of(curve) for curve in curves(points, self.axis)]
+        got = "; ".join(dict.fromkeys(text for _, text in results))
+        return all(held for held, _ in results), got
+
+    def of(self, curve: Curve) -> Found:
+        """Return what one curve says of it."""
+        raise AssertionError(f"{self.kind} judges all curves at once")
+
+    def means(self, curve: Curve) -> list[float]:
+        """Return the quantity along a curve, SI."""
+        return [point.mean(self.quantity) for point in curve]
+
+
+class Ends(AlongAxis):
+    """A claim on two points of a curve."""
+
+    PLACES: ClassVar[tuple[str, ...]] = ("over", "under")
+
+    over: Name
+    under: Name
+
+    def ratio(self, curve: Curve, values: Mapping[int, float]) -> float:
+        """Return the ratio of the values at both points; ``values``: by id of the point."""
+        at = {point.axes[self.axis]: values.get(id(point), math.nan) for point in curve}
+        return _over(at[self.over], at[self.under])
+
+    def simulated(self, curve: Curve) -> float:
+        """Return the simulated ratio."""
+        values = zip(curve, self.means(curve), strict=True)
+        return self.ratio(curve, {id(point): mean for point, mean in values})
+
+
+class Order(Ends):
+    """The quantity is larger at ``over`` than at ``under``."""
+
+    kind: Literal["order"]
+
+    def of(self, curve: Curve) -> Found:
+        """Return the ratio of both."""
+        ratio = self.simulated(curve)
+        return ratio > 1, f"{self.over} / {self.under}: {ratio:.2f}"
+
+
+class Ratio(Ends):
+    """The ratio of the quantity at ``over`` and ``under`` is the published one, ± ``within``."""
+
+    kind: Literal["ratio"]
+    within: Fraction
+
+    def found(self, points: Curve, printed: Printed) -> Found:
+        """Return both ratios."""
+        found = curves(points, self.axis)
+        ours = [self.simulated(curve) for curve in found]
+        theirs = [self.ratio(curve, printed) for curve in found]
+        holds = all(abs(a / b - 1) <= self.within for a, b in zip(ours, theirs, strict=True))
+        names = f"{self.over} / {self.under}"
+        return holds, f"{names}: published {span(theirs)}, simulated {span(ours)}"
+
+
+class Rises(AlongAxis):
+    """The quantity rises along the axis, but for noise."""
+
+    SIGN: ClassVar[int] = 1
+
+    kind: Literal["rises"]
+
+    def of(self, curve: Curve) -> Found:
+        """Return the ratio of the ends."""
+        means = [self.SIGN * mean for mean in self.means(curve)]
+        noise = _NOISE * max(map(abs, means))
+        steps = [later - sooner for sooner, later in itertools.pairwise(means)]
+        holds = all(step >= -noise for step in steps) and means[-1] - means[0] > noise
+        return holds, f"last / first: {_over(abs(means[-1]), abs(means[0])):.2f}"
+
+
+class Falls(Rises):
+    """The quantity falls along the axis, but for noise."""
+
+    SIGN: ClassVar[int] = -1
+
+    kind: Literal["falls"]  # type: ignore[assignment]
+
+
+class Flat(AlongAxis):
+    """The least is not below the largest by more than ``within`` of it."""
+
+    kind: Literal["flat"]
+    within: Fraction
+
+    def of(self, curve: Curve) -> Found:
+        """Return the ratio of both."""
+        means = self.means(curve)
+        ratio = _over(min(means), max(means))
+        return ratio >= 1 - self.within, f"least / largest: {ratio:.2f}"
+
+
+class Power(AlongAxis):
+    """The slope of the quantity's logarithm on the axis's is ``exponent`` ± ``within``."""
+
+    kind: Literal["power"]
+    exponent: float
+    within: Fraction
+
+    def of(self, curve: Curve) -> Found:
+        """Fit a line to the logarithms."""
+        x, y = [axis_number(point.axes[self.axis]) for point in curve], self.means(curve)
+        if len(x) < 2 or not all(it > 0 and math.isfinite(it) for it in (*x, *y)):
+            return False, "no exponent"
+        slope = float(np.polyfit(np.log(x), np.log(y), 1)[0])
+        return abs(slope - self.exponent) <= self.within, f"exponent: {slope:.2f}"
+
+
+class Knee(AlongAxis):
+    """The quantity stays ``within`` of the largest up to ``at``, and no further."""
+
+    PLACES: ClassVar[tuple[str, ...]] = ("at",)
+
+    kind: Literal["knee"]
+    at: Name
+    within: Fraction
+
+    def of(self, curve: Curve) -> Found:
+        """Find the last value of the axis up to which all stay near the largest."""
+        means = self.means(curve)
+        enough = (1 - self.within) * max(means)
+        places = [point.axes[self.axis] for point in curve]
+        near = sum(1 for _ in itertools.takewhile(lambda mean: mean >= enough, means))
+        if near == len(curve):
+            return False, f"no knee up to {places[-1]}"
+        last = places[near - 1] if near else None
+        return last == self.at, f"knee: {last or 'before ' + places[0]}"
+
+
+CLAIMS: tuple[type[Claim], ...] = (
+    Order, Ratio, Larger, Equal, Rises, Falls, Flat, Power, Knee,
+)  # fmt: skip
+if TYPE_CHECKING:
+    Claims = tuple[Claim, ...]
+else:
+    Claims = tuple[Annotated[Union[CLAIMS], Field(discriminator="kind")], ...]  # noqa: UP007
 
 
 @dataclass(frozen=True)
@@ -35,17 +232,9 @@ class Judged:
     points: tuple[Point, ...]
 
 
-def judge(claim: Claim, points: Sequence[Point], published: Mapping[int, float]) -> Judged:
-    """Judge ``claim`` on ``points``; ``published``: values (SI) by id of the point."""
-    if claim.kind == "ratio":
-        holds, got = _ratio(claim, points, published)
-    elif claim.axis is None:
-        holds, got = _beside(claim, points)
-    else:
-        results = [_ALONG[claim.kind](claim, curve) for curve in curves(points, claim.axis)]
-        holds = all(held for held, _ in results)
-        got = "; ".join(dict.fromkeys(text for _, text in results))
-    return Judged(claim, holds, got, tuple(points))
+def judge(claim: Claim, points: Sequence[Point], printed: Printed) -> Judged:
+    """Judge ``claim`` on ``points``."""
+    return Judged(claim, *claim.found(points, printed), tuple(points))
 
 
 def curves(points: Sequence[Point], axis: str) -> list[list[Point]]:
@@ -76,101 +265,8 @@ def span(values: Sequence[float]) -> str:
     return low if low == high else f"{low}–{high}"
 
 
-def _beside(claim: Claim, points: Sequence[Point]) -> tuple[bool, str]:
-    """Compare two quantities at every point."""
-    other = claim.than or claim.to or ""
-    ratios = [_over(point.mean(claim.quantity), point.mean(other)) for point in points]
-    got = f"{claim.quantity} / {other}: {span(ratios)}"
-    if claim.kind == "larger":
-        return all(ratio > 1 for ratio in ratios), got
-    within = claim.within or 0
-    return all(abs(ratio - 1) <= within for ratio in ratios), got
-
-
-def _ratio(
-    claim: Claim, points: Sequence[Point], published: Mapping[int, float]
-) -> tuple[bool, str]:
-    """Compare the ratio of two points with the published one."""
-    pairs = [_ends(claim, curve) for curve in curves(points, claim.axis or "")]
-    simulated = [_over(a.mean(claim.quantity), b.mean(claim.quantity)) for a, b in pairs]
-    printed = [
-        _over(published.get(id(a), math.nan), published.get(id(b), math.nan)) for a, b in pairs
-    ]
-    within = claim.within or 0
-    holds = all(
-        abs(ours / theirs - 1) <= within for ours, theirs in zip(simulated, printed, strict=True)
-    )
-    names = f"{claim.over} / {claim.under}"
-    return holds, f"{names}: published {span(printed)}, simulated {span(simulated)}"
-
-
-def _ends(claim: Claim, curve: Curve) -> tuple[Point, Point]:
-    assert claim.axis is not None
-    over, under = (
-        next(point for point in curve if point.axes[claim.axis] == value)
-        for value in (claim.over, claim.under)
-    )
-    return over, under
-
-
-def _order(claim: Claim, curve: Curve) -> tuple[bool, str]:
-    over, under = _ends(claim, curve)
-    ratio = _over(over.mean(claim.quantity), under.mean(claim.quantity))
-    return ratio > 1, f"{claim.over} / {claim.under}: {ratio:.2f}"
-
-
-def _trend(claim: Claim, curve: Curve) -> tuple[bool, str]:
-    sign = 1 if claim.kind == "rises" else -1
-    means = [sign * point.mean(claim.quantity) for point in curve]
-    noise = _NOISE * max(map(abs, means))
-    steps = [later - sooner for sooner, later in itertools.pairwise(means)]
-    holds = all(step >= -noise for step in steps) and means[-1] - means[0] > noise
-    ratio = _over(abs(means[-1]), abs(means[0]))
-    return holds, f"last / first: {ratio:.2f}"
-
-
-def _flat(claim: Claim, curve: Curve) -> tuple[bool, str]:
-    means = [point.mean(claim.quantity) for point in curve]
-    ratio = _over(min(means), max(means))
-    return ratio >= 1 - (claim.within or 0), f"least / largest: {ratio:.2f}"
-
-
-def _power(claim: Claim, curve: Curve) -> tuple[bool, str]:
-    """Fit a line to the logarithms."""
-    assert claim.axis is not None
-    assert claim.exponent is not None
-    x = [axis_number(point.axes[claim.axis]) for point in curve]
-    y = [point.mean(claim.quantity) for point in curve]
-    if len(x) < 2 or not all(it > 0 and math.isfinite(it) for it in (*x, *y)):
-        return False, "no exponent"
-    slope = float(np.polyfit(np.log(x), np.log(y), 1)[0])
-    return abs(slope - claim.exponent) <= (claim.within or 0), f"exponent: {slope:.2f}"
-
-
-def _knee(claim: Claim, curve: Curve) -> tuple[bool, str]:
-    """Find the last value of the axis up to which all stay near the largest."""
-    assert claim.axis is not None
-    means = [point.mean(claim.quantity) for point in curve]
-    enough = (1 - (claim.within or 0)) * max(means)
-    last = None
-    for point, value in zip(curve, means, strict=True):
-        if value < enough:
-            break
-        last = point.axes[claim.axis]
-    names = [point.axes[claim.axis] for point in curve]
-    if last == names[-1]:
-        return False, f"no knee up to {last}"
-    return last == claim.at, f"knee: {last or 'before ' + names[0]}"
-
-
-_ALONG: dict[str, Callable[[Claim, Curve], tuple[bool, str]]] = {
-    "order": _order,
-    "rises": _trend,
-    "falls": _trend,
-    "flat": _flat,
-    "power": _power,
-    "knee": _knee,
-}
+def _ratios(points: Curve, quantity: str, other: str) -> list[float]:
+    return [_over(point.mean(quantity), point.mean(other)) for point in points]
 
 
 def _over(a: float, b: float) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tunnelcc.papers.claims import Judged, judge
+from tunnelcc.papers.claims import Ends, Judged, Ratio, judge
 from tunnelcc.papers.format import Compared, Evidence, Figure, Question, Reading, Variant
 from tunnelcc.papers.paper import Paper, matches
 from tunnelcc.papers.points import Point
@@ -138,8 +138,8 @@ class Simulated:
     def verdict(self) -> str:
         """Reproduced: all numbers and claims; in shape: all claims that are of shape alone."""
         numbers = [cell.fits for cell in self.judged if not cell.is_calibrated]
-        numbers += [it.holds for it in self.claims if it.claim.kind == "ratio"]
-        shapes = [it.holds for it in self.claims if it.claim.kind != "ratio"]
+        numbers += [it.holds for it in self.claims if isinstance(it.claim, Ratio)]
+        shapes = [it.holds for it in self.claims if not isinstance(it.claim, Ratio)]
         if not numbers and not shapes:
             return NOT_TESTABLE
         if all(numbers) and all(shapes):
@@ -165,13 +165,15 @@ class Simulated:
     def standing(self, judged: Judged) -> str:
         """What a claim's numbers are worth: whether they were fitted or miss the published ones."""
         claim = judged.claim
-        ends = (claim.over, claim.under) if claim.over is not None else None
         cells = [
             cell
             for cell in self.judged
             if cell.compared.quantity == claim.quantity
             and any(cell.point is it for it in judged.points)
-            and (ends is None or cell.point.axes[claim.axis or ""] in ends)
+            and (
+                not isinstance(claim, Ends)
+                or cell.point.axes[claim.axis] in (claim.over, claim.under)
+            )
         ]
         missed = sum(not cell.fits for cell in cells)
         told = ["calibrated"] if any(cell.is_calibrated for cell in cells) else []

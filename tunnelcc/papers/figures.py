@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc.papers.claims import axis_number, curves
+from tunnelcc.papers.claims import Knee, axis_number, curves
 from tunnelcc.papers.compare import Cell, Reproduction, Simulated
 from tunnelcc.papers.format import Figure, Quantity
 from tunnelcc.papers.points import Point
@@ -258,7 +258,7 @@ def _plot_published(
 
 def _plot_knees(axes: Axes, figure: Figure) -> None:
     for claim in figure.claims:
-        if claim.at is not None and claim.axis == figure.x:
+        if isinstance(claim, Knee) and claim.axis == figure.x:
             label = f"published: knee at {claim.at}"
             axes.axvline(axis_number(claim.at), color="black", ls="-.", lw=1, label=label)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
@@ -11,97 +11,26 @@ from pydantic import Field, field_validator, model_validator
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.metrics import METRICS, Metric
 from tunnelcc.papers import expression
-from tunnelcc.papers.published import UNITS, Range, parse_range
-from tunnelcc.schema import PROSE, Kind, Model, choice, number, time, whole
-from tunnelcc.schema.units import UnitError, format_time
+from tunnelcc.papers.claims import Claims
+from tunnelcc.papers.published import UNITS
+from tunnelcc.papers.values import (
+    Formula,
+    Fraction,
+    Moment,
+    Name,
+    Names,
+    Points,
+    Prose,
+    Published,
+    Settings,
+    Values,
+    Where,
+)
+from tunnelcc.schema import Model, choice, number, whole
+from tunnelcc.schema.units import format_time
 
-#: What a quantity may measure → the metric. Some have a shorter name here.
-MEASURES: dict[str, str] = {
-    **{name: name for name in METRICS},
-    "queue_delay": "queue_delay_mean",
-    "completion_time": "flow_completion_time",
-}
 LABELS = ("stated", "inferred", "calibrated", "choice")
 ROLES = ("baseline", "cause", "counterfactual")
-#: Kind of claim → the keys that it needs.
-CLAIMS = {
-    "order": ("axis", "over", "under"),
-    "ratio": ("axis", "over", "under", "within"),
-    "larger": ("than",),
-    "equal": ("to", "within"),
-    "rises": ("axis",),
-    "falls": ("axis",),
-    "flat": ("axis", "within"),
-    "power": ("axis", "exponent", "within"),
-    "knee": ("axis", "at", "within"),
-}
-_CLAIM_KEYS = ("axis", "over", "under", "than", "to", "within", "exponent", "at")
-
-
-def _name(value: object) -> str:
-    if isinstance(value, (str, int)) and not isinstance(value, bool):
-        text = str(value)
-        if text and all(letter.isalnum() or letter in "-_." for letter in text):
-            return text
-    raise UnitError("a name of letters, digits, - and _")
-
-
-def _strings(value: object) -> dict[str, str]:
-    if isinstance(value, dict) and all(isinstance(item, (str, int)) for item in value.values()):
-        return {str(key): str(item) for key, item in value.items()}
-    raise UnitError("a table of columns of published.csv and their values")
-
-
-def _settings(value: object) -> dict[str, Any]:
-    if isinstance(value, dict) and value:
-        return value
-    raise UnitError("a table of keys of an experiment, such as { 'path.rtt' = '40ms' }")
-
-
-def _points(value: object) -> dict[str, dict[str, Any] | None]:
-    if isinstance(value, dict) and value:
-        return {str(key): _settings(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)) and value:
-        return {str(item): None for item in value}
-    raise UnitError("a list of values, or a table from values to settings")
-
-
-def _values(value: object) -> tuple[Any, ...]:
-    if isinstance(value, (list, tuple)) and value:
-        return tuple(value)
-    raise UnitError("a list of at least one value")
-
-
-def _names(value: object) -> tuple[str, ...]:
-    return tuple(_name(item) for item in _values(value))
-
-
-def _range(value: object) -> Range:
-    try:
-        return parse_range(str(value))
-    except ValueError:
-        raise UnitError("a number such as 0.95, a bound or a range such as '0.9-0.95'") from None
-
-
-def _formula(value: object) -> str:
-    text: str = PROSE.parse(value)
-    try:
-        expression.names(text)
-    except ValueError as error:
-        raise UnitError("a formula such as 'rate * min(1, window / bdp)'", str(error)) from None
-    return text
-
-
-Prose = Annotated[str, PROSE]
-Name = Annotated[str, Kind(_name, str, "a name")]
-Names = Annotated[tuple[str, ...], Kind(_names, list, "a list of names")]
-Where = Annotated[dict[str, str], Kind(_strings, dict, "columns and values")]
-Settings = Annotated[dict[str, Any], Kind(_settings, dict, "keys of an experiment")]
-Points = Annotated[dict[str, Any], Kind(_points, dict, "values of an axis")]
-Values = Annotated[tuple[Any, ...], Kind(_values, list, "a list of values")]
-Formula = Annotated[str, Kind(_formula, str, "a formula")]
-Fraction = Annotated[float, number(0, 1, above=True)]
-Moment = Annotated[float, time(0, 100_000)]
 
 
 class Parameter(Model):
@@ -167,7 +96,7 @@ class Quantity(Model):
     the end of the warm-up to the end; ``within``: what counts as arrived or as a dip.
     """
 
-    measure: Annotated[str, choice(*MEASURES)] | None = None
+    measure: Annotated[str, choice(*METRICS)] | None = None
     formula: Formula | None = None
     title: Prose | None = None
     unit: Annotated[str, choice(*UNITS)] | None = None
@@ -186,7 +115,7 @@ class Quantity(Model):
         for key in ("flow", "since", "until", "within"):
             needs = self.metric is not None and key in self.metric.keys
             if getattr(self, key) is not None and not needs:
-                takers = [name for name, it in MEASURES.items() if key in METRICS[it].keys]
+                takers = [name for name, it in METRICS.items() if key in it.keys]
                 expected = f"none but for {', '.join(takers)}"
                 raise ConfigError(Problem(key, getattr(self, key), expected))
         if self.since is not None and self.until is not None and self.until <= self.since:
@@ -197,7 +126,7 @@ class Quantity(Model):
     @property
     def metric(self) -> Metric | None:
         """What is measured."""
-        return METRICS[MEASURES[self.measure]] if self.measure is not None else None
+        return METRICS[self.measure] if self.measure is not None else None
 
     @property
     def shown_in(self) -> str:
@@ -230,34 +159,6 @@ class Compared(Model):
         return {name: value for name, value in self.where.items() if name in axes}
 
 
-class Claim(Model):
-    """What the paper shows or says without printing a number, as something that can be false."""
-
-    text: Prose
-    kind: Annotated[str, choice(*CLAIMS)]
-    quantity: Name
-    where: Where = Field(default_factory=dict)
-    axis: Name | None = None
-    over: Name | None = None
-    under: Name | None = None
-    than: Name | None = None
-    to: Name | None = None
-    at: Name | None = None
-    exponent: float | None = None
-    within: Fraction | None = None
-
-    @model_validator(mode="after")
-    def _check(self) -> Claim:
-        needed = CLAIMS[self.kind]
-        for key in _CLAIM_KEYS:
-            given = getattr(self, key)
-            if (given is not None) != (key in needed):
-                wanted = f"of kind {self.kind}: " + ", ".join(needed)
-                expected = f"a value, as a claim {wanted}" if given is None else f"keys {wanted}"
-                raise ConfigError(Problem(key, MISSING if given is None else given, expected))
-        return self
-
-
 class Calibration(Model):
     """A parameter that is fitted to some of the published rows, once."""
 
@@ -284,8 +185,8 @@ class Evidence(Model):
 
     quantity: Name
     variant: Prose | None = None  # in which the simulation is comparable, else the scenario's
-    published: Annotated[Range, Kind(_range, str, "a number")]
-    measured: Annotated[Range, Kind(_range, str, "a number")]
+    published: Published
+    measured: Published
     source: Prose
     reason: Prose
 
@@ -311,7 +212,7 @@ class Figure(Model):
     axes: dict[str, Axis] = Field(default_factory=dict)
     quantities: dict[str, Quantity] = Field(min_length=1)
     values: tuple[Compared, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    claims: Claims = ()
     calibration: Calibration | None = None
     variants: tuple[Variant, ...] = ()
     evidence: tuple[Evidence, ...] = ()
@@ -414,7 +315,7 @@ class PaperFile(Model):
         return self
 
 
-def _one_of(key: str, name: str, known: Iterable[str] | Sequence[str]) -> None:
+def _one_of(key: str, name: str, known: Iterable[str]) -> None:
     names = list(known)
     if name not in names:
         expected = "one of " + (", ".join(names) or "none")

@@ -15,7 +15,8 @@ from tunnelcc.config import Experiment
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.papers import published
-from tunnelcc.papers.format import Claim, Figure, PaperFile, Parameter
+from tunnelcc.papers.claims import AlongAxis, Claim
+from tunnelcc.papers.format import Figure, PaperFile, Parameter
 from tunnelcc.schema.toml import read_toml
 
 # In a source tree the folder beside the package, else what the wheel brings.
@@ -32,13 +33,14 @@ class Paper:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.key = folder.resolve().name
-        self.file: PaperFile = _in_file(folder / "paper.toml", PaperFile.parse)
+        table = read_toml(folder / "paper.toml")
         self.rows = published.read(folder / "published.csv")
         self._scenarios: dict[str, dict[str, Any]] = {}
         try:
+            self.file: PaperFile = PaperFile.parse(table)
             self._check()
         except ConfigError as error:
-            raise _located(error, folder / "paper.toml") from None
+            raise error.told_of(folder / "paper.toml") from None
 
     @property
     def title(self) -> str:
@@ -110,7 +112,7 @@ class Paper:
         try:
             return scenarios.build(self._scenario(figure.scenario), merged)
         except ConfigError as error:
-            raise _located(error, self.folder / figure.scenario) from None
+            raise error.told_of(self.folder / figure.scenario) from None
 
     def parameters(self, figure: Figure | None = None) -> list[tuple[str, str, str, str]]:
         """Return (name, value, label, reason) of each parameter; values are the scenario's."""
@@ -156,7 +158,7 @@ class Paper:
             try:
                 self._check_figure(figure)
             except ConfigError as error:
-                raise _below(f"figures.{index}", error) from None
+                raise error.below(f"figures.{index}") from None
         for index, parameter in enumerate(self.file.parameters):
             self._check_parameter(f"parameters.{index}", parameter)
         for index, question in enumerate(self.file.questions):
@@ -165,7 +167,7 @@ class Paper:
                     try:
                         self.experiment(figure, self.points(figure)[0], reading.settings)
                     except ConfigError as error:
-                        raise _below(f"questions.{index}.readings.{number}", error) from None
+                        raise error.below(f"questions.{index}.readings.{number}") from None
 
     def _check_figure(self, figure: Figure) -> None:
         self._check_labels(figure)
@@ -263,11 +265,11 @@ class Paper:
 
     def _check_claim(self, key: str, claim: Claim, figure: Figure) -> None:
         self._check_where(key, claim.where, figure)
-        for part in ("over", "under", "at"):
-            value = getattr(claim, part)
-            if value is not None:
-                assert claim.axis is not None
-                self._check_where(f"{key}.{part}", {**claim.where, claim.axis: value}, figure)
+        if not isinstance(claim, AlongAxis):
+            return
+        for part in claim.PLACES:
+            place = {claim.axis: getattr(claim, part)}
+            self._check_where(f"{key}.{part}", {**claim.where, **place}, figure)
 
 
 def matches(point: Mapping[str, str], where: Mapping[str, str]) -> bool:
@@ -291,30 +293,6 @@ def find(key: str) -> Paper:
         return Paper(Path(key))
     expected = "one of " + (", ".join(names()) or "no papers") + ", or the path of a folder"
     raise ConfigError(Problem("paper", key, expected, nearest(key, names())))
-
-
-def _in_file(file: Path, parse: Any) -> Any:
-    table = read_toml(file)
-    try:
-        return parse(table)
-    except ConfigError as error:
-        raise _located(error, file) from None
-
-
-def _below(prefix: str, error: ConfigError) -> ConfigError:
-    return ConfigError(*(problem.below(prefix) for problem in error.problems))
-
-
-def _located(error: ConfigError, file: Path) -> ConfigError:
-    where = f"in {file}"
-    return ConfigError(
-        *(
-            Problem(it.key, it.value, it.expected, "; ".join(filter(None, (it.hint, where))))
-            if where not in it.hint
-            else it
-            for it in error.problems
-        )
-    )
 
 
 def _full(key: str) -> str:

@@ -19,8 +19,9 @@ from tunnelcc.errors import RunError
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.papers.compare import Reproduction, Simulated
 from tunnelcc.papers.format import Figure
+from tunnelcc.papers.observe import compute, observe
 from tunnelcc.papers.paper import Paper
-from tunnelcc.papers.points import Point, compute, observe
+from tunnelcc.papers.points import Point
 from tunnelcc.store import Store
 from tunnelcc.sweeps.execute import complete, executor
 

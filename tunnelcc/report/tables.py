@@ -203,7 +203,7 @@ def print_tunnel(name: str, mode: str | None = None) -> None:
         entry = catalog.load(name)
         view = overview(entry, mode)
     except ConfigError as error:
-        raise ConfigError(*(problem.below("tunnel") for problem in error.problems)) from None
+        raise error.below("tunnel") from None
     out = console()
     out.print(entry.name, style="bold", markup=False)
     out.print(
@@ -249,7 +249,7 @@ def print_profile(name: str) -> None:
     try:
         profile = costs.load(name)
     except ConfigError as error:
-        raise ConfigError(*(problem.below("profile") for problem in error.problems)) from None
+        raise error.below("profile") from None
     out = console()
     out.print(profile.name, style="bold", markup=False)
     out.print(profile.summary, markup=False)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -59,11 +58,7 @@ class Library(Generic[Item]):
         try:
             return self._item(path, table)
         except ConfigError as error:
-            problems = (
-                replace(it, hint="; ".join(filter(None, (it.hint, f"in {path}"))))
-                for it in error.problems
-            )
-            raise ConfigError(*problems) from None
+            raise error.told_of(path) from None
 
     def _item(self, path: Path, table: dict[str, Any]) -> Item:
         return self._parse({"name": path.stem, **table})

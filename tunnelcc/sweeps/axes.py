@@ -253,7 +253,7 @@ def _read(key: str, value: object, base: Table) -> Any:
         try:
             return CongestionControl.parse(value)
         except ConfigError as error:
-            raise ConfigError(*(problem.below(key) for problem in error.problems)) from None
+            raise error.below(key) from None
     node: Any = scenario.build(base, {key: value})
     for part in key.split("."):
         node = node[int(part)] if isinstance(node, tuple) else getattr(node, part, None)
