@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from tunnelcc.config import Experiment
 
 _STORE = "runs"
+_PATH = click.Path(path_type=Path)
+_jobs_option = click.option(
+    "--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core."
+)
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 
 
 class _Commands(click.Group):
@@ -47,7 +52,7 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("scenario", required=False, type=click.Path(path_type=Path))
+@click.argument("scenario", required=False, type=_PATH)
 @click.option("--rate", help="Bottleneck rate, such as 100Mbps.")
 @click.option("--rtt", help="Base round-trip time, such as 100ms.")
 @click.option("--loss", help="Random loss in the direction of the data, such as 1%.")
@@ -66,11 +71,11 @@ def cli() -> None:
     metavar="KEY=VALUE",
     help="Any other key, such as hosts.kernel=5.10; `tunnelcc show experiment` lists them.",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="Save a figure (.png, .svg, .pdf).")
-@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@click.option("--plot", type=_PATH, help="Save a figure (.png, .svg, .pdf).")
+@_json_option
 @click.option(
     "--write-spec",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     metavar="FILE",
     help="Write what the models would be given, for scratch/run-spec.cc, and do not simulate it.",
 )
@@ -147,7 +152,7 @@ _OPTION_KEYS = {
 
 
 @cli.command()
-@click.argument("scenario", required=False, type=click.Path(path_type=Path))
+@click.argument("scenario", required=False, type=_PATH)
 @click.option(
     "--axis", "axes", multiple=True, metavar="KEY=VALUES",
     help="A key and its values, such as path.loss=0,0.1%,1% or "
@@ -157,17 +162,15 @@ _OPTION_KEYS = {
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the scenario; repeatable."
 )
 @click.option("--seeds", help="How many repeats, or which seeds (1,2,7). [default: 5]")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core.")
+@_jobs_option
 @click.option("--dask", metavar="ADDRESS", help="Run on this Dask scheduler (tcp://host:8786).")
 @click.option(
-    "--store", type=click.Path(path_type=Path), default=_STORE, show_default=True,
+    "--store", type=_PATH, default=_STORE, show_default=True,
     help="Directory of finished runs; what is there does not run again.",
 )  # fmt: skip
 @click.option("--name", help="Of the results in the store; by default that of the scenario.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Seconds for one run.")
-@click.option(
-    "--output", type=click.Path(path_type=Path), help="Write the results, too (.nc, .csv)."
-)
+@click.option("--output", type=_PATH, help="Write the results, too (.nc, .csv).")
 @click.option("--yes", is_flag=True, help="Start however many runs there are.")
 def sweep(
     scenario: Path | None, axes: tuple[str, ...], settings: tuple[str, ...], **options: Any
@@ -188,9 +191,7 @@ def store() -> None:
     """Look at, check, export and delete finished runs."""
 
 
-_store_option = click.option(
-    "--store", "directory", type=click.Path(path_type=Path), default=_STORE, show_default=True
-)
+_store_option = click.option("--store", "directory", type=_PATH, default=_STORE, show_default=True)
 
 
 @store.command("ls")
@@ -236,7 +237,7 @@ def store_verify(delete: bool, directory: Path) -> None:
 
 @store.command("export")
 @click.argument("name", metavar="RUN|SWEEP")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=_PATH)
 @click.option("--series", is_flag=True, help="Of a sweep: with the series over time (.nc).")
 @_store_option
 def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
@@ -247,7 +248,7 @@ def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
 
 
 @cli.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=_PATH)
 @click.option("--x", help="Axis to draw over, such as path.loss (of scatter: a metric).")
 @click.option("--y", help="Metric to draw; goodput if not given (of heat-map: an axis).")
 @click.option("--by", help="Axis with a line per value; for metrics of flows also cc or flow.")
@@ -262,7 +263,7 @@ def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
 @click.option("--value", help="Metric that a heat map shows; goodput if not given.")
 @click.option(
     "--baseline",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="Results of single flows: adds the metric flow_harm.",
 )
 @click.option("--theory/--no-theory", default=True, help="With capacity and theory lines.")
@@ -270,7 +271,7 @@ def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
 @click.option(
     "--output",
     "-o",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="File to write; with --standard a directory.",
 )
 @click.option("--format", "suffix", default="png", show_default=True, help="png, svg or pdf.")
@@ -340,7 +341,7 @@ def show(what: str, name: str | None, mode: str | None) -> None:
 @click.option("--all", "all_", is_flag=True, help="Every paper that comes along.")
 @click.option("--figure", "figures", multiple=True, help="Only this one; may be given repeatedly.")
 @click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, 1000))
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core.")
+@_jobs_option
 @click.option(
     "--cc-set",
     default="tunnelcc",
@@ -350,15 +351,15 @@ def show(what: str, name: str | None, mode: str | None) -> None:
 )
 @click.option(
     "--store",
-    type=click.Path(path_type=Path),
-    default="runs",
+    type=_PATH,
+    default=_STORE,
     show_default=True,
     help="Directory of finished runs, which are not run again.",
 )
-@click.option("--output", type=click.Path(path_type=Path), help="Directory for tables and figures.")
+@click.option("--output", type=_PATH, help="Directory for tables and figures.")
 @click.option(
     "--report",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="Directory for pages with figures and verdicts.",
 )
 @click.option(
@@ -398,7 +399,7 @@ def reproduce(
             seeds=seeds,
             jobs=jobs,
             store=store,
-            cc_set=cc_set,
+            with_ns3=cc_set == "ns3",
             output=output / name if output is not None and all_ else output,
             report=report,
         )
@@ -416,9 +417,9 @@ def papers_() -> None:
 @click.option("--group", "groups", multiple=True, help="Only this part; may be given repeatedly.")
 @click.option("--quick", is_flag=True, help="Leave out long runs; fewer seeds.")
 @click.option("--seeds", type=click.IntRange(1, 1000), help="Runs per condition.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core.")
-@click.option("--report", type=click.Path(path_type=Path), help="Write a page with plots (.html).")
-@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@_jobs_option
+@click.option("--report", type=_PATH, help="Write a page with plots (.html).")
+@_json_option
 def validate(
     groups: tuple[str, ...],
     quick: bool,
@@ -440,7 +441,7 @@ def validate(
 @cli.command("calibrate-host")
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="Write a profile (.toml), for --set hosts.profile=FILE.",
 )
 def calibrate_host(output: Path | None) -> None:

@@ -62,7 +62,7 @@ class ConfigError(TunnelccError, ValueError):
         """Return the same problems seen from the object that holds these at ``prefix``."""
         return ConfigError(*(problem.below(prefix) for problem in self.problems))
 
-    def told_of(self, file: Path) -> ConfigError:
+    def located_in(self, file: Path) -> ConfigError:
         """Return the same problems with the name of the file that has them."""
         where = f"in {file}"
         hints = (it.hint if where in it.hint else f"{it.hint}; {where}" for it in self.problems)

@@ -487,7 +487,7 @@ def test_ns3_algorithms_take_the_place_of_ours():
 
 def test_reproduce_stores_tables_and_figures(folder, tmp_path, capsys):
     output = tmp_path / "new" / "directory"
-    (found,) = reproduce(str(folder), seeds=2, jobs=2, cc_set="ns3", output=output)
+    (found,) = reproduce(str(folder), seeds=2, jobs=2, with_ns3=True, output=output)
     names = {file.name for file in output.iterdir()}
     assert names == {"rates.csv", "rates.json", "rates.svg"}
     assert "not reproduced" in capsys.readouterr().out  # CUBIC alone does not get 5 Mbit/s of 8

@@ -27,9 +27,9 @@ _NOISE = 0.03
 
 Curve = Sequence[Point]
 #: Published values (SI) by id of the point.
-Printed = Mapping[int, float]
+Published = Mapping[int, float]
 #: Whether a claim holds, and what the simulation has instead of words.
-Found = tuple[bool, str]
+Verdict = tuple[bool, str]
 
 
 class Claim(Model):
@@ -41,7 +41,7 @@ class Claim(Model):
     where: Where = Field(default_factory=dict)
 
     @abstractmethod
-    def found(self, points: Curve, printed: Printed) -> Found:
+    def judge(self, points: Curve, published: Published) -> Verdict:
         """Return what the simulated points say of it."""
 
 
@@ -51,7 +51,7 @@ class Larger(Claim):
     kind: Literal["larger"]
     than: Name
 
-    def found(self, points: Curve, printed: Printed) -> Found:
+    def judge(self, points: Curve, published: Published) -> Verdict:
         """Return the ratios."""
         ratios = _ratios(points, self.quantity, self.than)
         return all(it > 1 for it in ratios), f"{self.quantity} / {self.than}: {span(ratios)}"
@@ -64,7 +64,7 @@ class Equal(Claim):
     to: Name
     within: Fraction
 
-    def found(self, points: Curve, printed: Printed) -> Found:
+    def judge(self, points: Curve, published: Published) -> Verdict:
         """Return the ratios."""
         ratios = _ratios(points, self.quantity, self.to)
         holds = all(abs(it - 1) <= self.within for it in ratios)
@@ -78,13 +78,13 @@ class AlongAxis(Claim):
 
     axis: Name
 
-    def found(self, points: Curve, printed: Printed) -> Found:
+    def judge(self, points: Curve, published: Published) -> Verdict:
         """Return what there is to say of any curve."""
-        results = [self.of(curve) for curve in curves(points, self.axis)]
+        results = [self.judge_curve(curve) for curve in curves(points, self.axis)]
         got = "; ".join(dict.fromkeys(text for _, text in results))
         return all(held for held, _ in results), got
 
-    def of(self, curve: Curve) -> Found:
+    def judge_curve(self, curve: Curve) -> Verdict:
         """Return what one curve says of it."""
         raise AssertionError(f"{self.kind} judges all curves at once")
 
@@ -106,7 +106,7 @@ class Ends(AlongAxis):
         at = {point.axes[self.axis]: values.get(id(point), math.nan) for point in curve}
         return _over(at[self.over], at[self.under])
 
-    def simulated(self, curve: Curve) -> float:
+    def simulated_ratio(self, curve: Curve) -> float:
         """Return the simulated ratio."""
         values = zip(curve, self.means(curve), strict=True)
         return self.ratio(curve, {id(point): mean for point, mean in values})
@@ -117,9 +117,9 @@ class Order(Ends):
 
     kind: Literal["order"]
 
-    def of(self, curve: Curve) -> Found:
+    def judge_curve(self, curve: Curve) -> Verdict:
         """Return the ratio of both."""
-        ratio = self.simulated(curve)
+        ratio = self.simulated_ratio(curve)
         return ratio > 1, f"{self.over} / {self.under}: {ratio:.2f}"
 
 
@@ -129,11 +129,11 @@ class Ratio(Ends):
     kind: Literal["ratio"]
     within: Fraction
 
-    def found(self, points: Curve, printed: Printed) -> Found:
+    def judge(self, points: Curve, published: Published) -> Verdict:
         """Return both ratios."""
         found = curves(points, self.axis)
-        ours = [self.simulated(curve) for curve in found]
-        theirs = [self.ratio(curve, printed) for curve in found]
+        ours = [self.simulated_ratio(curve) for curve in found]
+        theirs = [self.ratio(curve, published) for curve in found]
         holds = all(abs(a / b - 1) <= self.within for a, b in zip(ours, theirs, strict=True))
         names = f"{self.over} / {self.under}"
         return holds, f"{names}: published {span(theirs)}, simulated {span(ours)}"
@@ -146,7 +146,7 @@ class Rises(AlongAxis):
 
     kind: Literal["rises"]
 
-    def of(self, curve: Curve) -> Found:
+    def judge_curve(self, curve: Curve) -> Verdict:
         """Return the ratio of the ends."""
         means = [self.SIGN * mean for mean in self.means(curve)]
         noise = _NOISE * max(map(abs, means))
@@ -169,7 +169,7 @@ class Flat(AlongAxis):
     kind: Literal["flat"]
     within: Fraction
 
-    def of(self, curve: Curve) -> Found:
+    def judge_curve(self, curve: Curve) -> Verdict:
         """Return the ratio of both."""
         means = self.means(curve)
         ratio = _over(min(means), max(means))
@@ -183,7 +183,7 @@ class Power(AlongAxis):
     exponent: float
     within: Fraction
 
-    def of(self, curve: Curve) -> Found:
+    def judge_curve(self, curve: Curve) -> Verdict:
         """Fit a line to the logarithms."""
         x, y = [axis_number(point.axes[self.axis]) for point in curve], self.means(curve)
         if len(x) < 2 or not all(it > 0 and math.isfinite(it) for it in (*x, *y)):
@@ -201,7 +201,7 @@ class Knee(AlongAxis):
     at: Name
     within: Fraction
 
-    def of(self, curve: Curve) -> Found:
+    def judge_curve(self, curve: Curve) -> Verdict:
         """Find the last value of the axis up to which all stay near the largest."""
         means = self.means(curve)
         enough = (1 - self.within) * max(means)
@@ -232,9 +232,9 @@ class Judged:
     points: tuple[Point, ...]
 
 
-def judge(claim: Claim, points: Sequence[Point], printed: Printed) -> Judged:
+def judge(claim: Claim, points: Sequence[Point], published: Published) -> Judged:
     """Judge ``claim`` on ``points``."""
-    return Judged(claim, *claim.found(points, printed), tuple(points))
+    return Judged(claim, *claim.judge(points, published), tuple(points))
 
 
 def curves(points: Sequence[Point], axis: str) -> list[list[Point]]:

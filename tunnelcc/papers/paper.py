@@ -40,7 +40,7 @@ class Paper:
             self.file: PaperFile = PaperFile.parse(table)
             self._check()
         except ConfigError as error:
-            raise error.told_of(folder / "paper.toml") from None
+            raise error.located_in(folder / "paper.toml") from None
 
     @property
     def title(self) -> str:
@@ -112,25 +112,22 @@ class Paper:
         try:
             return scenarios.build(self._scenario(figure.scenario), merged)
         except ConfigError as error:
-            raise error.told_of(self.folder / figure.scenario) from None
+            raise error.located_in(self.folder / figure.scenario) from None
 
     def parameters(self, figure: Figure | None = None) -> list[tuple[str, str, str, str]]:
         """Return (name, value, label, reason) of each parameter; values are the scenario's."""
         figures = self.file.figures if figure is None else (figure,)
-        tables = {
-            it.id: scenarios.apply(self._scenario(it.scenario), it.settings or {}) for it in figures
-        }
         rows = []
         for parameter in self.file.parameters:
             concerned = [it for it in figures if parameter.concerns(it.id)]
             if parameter.key is None:
-                texts = [parameter.value or ""] if concerned else []
+                values = [parameter.value or ""] if concerned else []
             else:
-                given = [it for it in concerned if parameter.key in self._given(it)]
-                texts = [_show(_lookup(tables[it.id], parameter.key)) for it in given]
-            if texts:
-                value = ", ".join(dict.fromkeys(texts))
+                given = (pair for it in concerned for pair in self._given(it))
+                values = [str(value) for key, value in given if key == parameter.key]
+            if values:
                 name = parameter.key or parameter.name or ""
+                value = ", ".join(dict.fromkeys(values))
                 rows.append((name, value, parameter.label, parameter.reason))
         if figure is not None:
             for name, axis in figure.axes.items():
@@ -148,10 +145,9 @@ class Paper:
         table: dict[str, Any] = scenarios.build(scenario, figure.settings or {}).table()
         return table
 
-    def _given(self, figure: Figure) -> dict[str, Any]:
-        """What scenario and settings of the figure say, by dotted key."""
-        given = dict(_leaves(self._scenario(figure.scenario)))
-        return {**given, **{_full(key): value for key, value in (figure.settings or {}).items()}}
+    def _given(self, figure: Figure) -> list[tuple[str, Any]]:
+        """Return what scenario and settings of the figure say, by dotted key."""
+        return _leaves(scenarios.apply(self._scenario(figure.scenario), figure.settings or {}))
 
     def _check(self) -> None:
         for index, figure in enumerate(self.file.figures):
@@ -201,7 +197,7 @@ class Paper:
         labelled = {
             parameter.key for parameter in self.file.parameters if parameter.concerns(figure.id)
         }
-        for key, value in self._given(figure).items():
+        for key, value in self._given(figure):
             if key not in labelled and key not in _UNLABELLED:
                 expected = f"a [[parameters]] entry that says how it is known (figure {figure.id})"
                 raise ConfigError(Problem(f"{figure.scenario}.{key}", value, expected))
@@ -211,7 +207,7 @@ class Paper:
         if parameter.key is None:
             return
         figures = [it for it in self.file.figures if parameter.concerns(it.id)]
-        given = {key for figure in figures for key in self._given(figure)}
+        given = {key for figure in figures for key, _ in self._given(figure)}
         known = {key for figure in figures for key, _ in _leaves(self._table(figure))}
         if parameter.key not in given | known:
             hint = nearest(parameter.key, given)
@@ -295,14 +291,8 @@ def find(key: str) -> Paper:
     raise ConfigError(Problem("paper", key, expected, nearest(key, names())))
 
 
-def _full(key: str) -> str:
-    """Return a dotted key without short forms and numbers of elements."""
-    key = "flows.cc" if key == "cc" else key
-    return ".".join(part for part in key.split(".") if not part.isdecimal())
-
-
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Return dotted keys and values; flows without their number, short forms in full."""
+    """Return dotted keys and values, those of every flow without its number."""
     leaves: list[tuple[str, Any]] = []
     for name, value in table.items():
         key = f"{prefix}{name}"
@@ -314,20 +304,3 @@ def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]
         else:
             leaves.append((key, value))
     return leaves
-
-
-def _lookup(table: Any, key: str) -> list[Any]:
-    """Return the values at a dotted key, one for each element of lists on the way."""
-    found = [table]
-    for part in key.split("."):
-        found = [item for it in found for item in (it if _is_group(it) else [it])]
-        found = [it[part] for it in found if isinstance(it, dict) and part in it]
-    return found
-
-
-def _is_group(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
-
-
-def _show(values: Sequence[Any]) -> str:
-    return ", ".join(dict.fromkeys(str(value) for value in values))

@@ -11,15 +11,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output import files
 from tunnelcc.output.tables import console
 from tunnelcc.papers import export, figures, page, paper, tables
 from tunnelcc.papers.compare import Reproduction, best
 from tunnelcc.papers.simulate import simulate, sweep
 from tunnelcc.plots import save
-
-CC_SETS = ("tunnelcc", "ns3")
 
 
 def reproduce(
@@ -29,21 +27,18 @@ def reproduce(
     seeds: int = 3,
     jobs: int | None = None,
     store: Path | None = None,
-    cc_set: str = "tunnelcc",
+    with_ns3: bool = False,
     output: Path | None = None,
     report: Path | None = None,
 ) -> list[Reproduction]:
     """Reproduce the paper ``key``, print tables, and return its figures.
 
     ``only``: ids of figures, none: all. ``store``: directory of finished runs, which are not run
-    again. ``cc_set``: ``ns3`` adds the same points with ns-3's own algorithms. ``output``: a
-    directory for tables (CSV, JSON) and figures; ``report``: one for a page on the paper, and an
-    index over those that are there. Raises ConfigError for a paper that is not there or malformed,
-    RunError if a run fails.
+    again. ``with_ns3``: adds the same points with ns-3's own algorithms. ``output``: a directory
+    for tables (CSV, JSON) and figures; ``report``: one for a page on the paper, and an index over
+    those that are there. Raises ConfigError for a paper that is not there or malformed, RunError
+    if a run fails.
     """
-    if cc_set not in CC_SETS:
-        expected = "one of " + ", ".join(CC_SETS)
-        raise ConfigError(Problem("cc_set", cc_set, expected, nearest(cc_set, CC_SETS)))
     it = paper.find(key)
     it.figures(only)
     for option, directory in (("output", output), ("report", report)):
@@ -52,9 +47,7 @@ def reproduce(
     out, started = console(), time.monotonic()
     out.print(f"{it.title}\n{it.file.source}\n", style="bold", markup=False)
     tables.parameters(it).print(out, tables.KINDS)
-    found = simulate(
-        it, figures=only, seeds=seeds, jobs=jobs, store=store, with_ns3=cc_set == "ns3"
-    )
+    found = simulate(it, figures=only, seeds=seeds, jobs=jobs, store=store, with_ns3=with_ns3)
     for reproduction in found:
         _print(out, reproduction)
         if output is not None:

@@ -58,7 +58,7 @@ class Library(Generic[Item]):
         try:
             return self._item(path, table)
         except ConfigError as error:
-            raise error.told_of(path) from None
+            raise error.located_in(path) from None
 
     def _item(self, path: Path, table: dict[str, Any]) -> Item:
         return self._parse({"name": path.stem, **table})
