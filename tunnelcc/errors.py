@@ -32,7 +32,14 @@ class Problem:
     def below(self, prefix: str) -> Problem:
         """Return the same problem seen from the object that holds this one at ``prefix``."""
         key = ".".join(part for part in (prefix, self.key) if part)
-        return Problem(key, self.value, self.expected, self.hint)
+        return replace(self, key=key)
+
+    def located_in(self, file: Path) -> Problem:
+        """Return the same problem with the name of the file that has it."""
+        where = f"in {file}"
+        if where in self.hint:
+            return self
+        return replace(self, hint=f"{self.hint}; {where}" if self.hint else where)
 
 
 class _Missing:
@@ -64,10 +71,7 @@ class ConfigError(TunnelccError, ValueError):
 
     def located_in(self, file: Path) -> ConfigError:
         """Return the same problems with the name of the file that has them."""
-        where = f"in {file}"
-        hints = (it.hint if where in it.hint else f"{it.hint}; {where}" for it in self.problems)
-        told = zip(self.problems, hints, strict=True)
-        return ConfigError(*(replace(it, hint=hint.removeprefix("; ")) for it, hint in told))
+        return ConfigError(*(problem.located_in(file) for problem in self.problems))
 
 
 class RunError(TunnelccError):

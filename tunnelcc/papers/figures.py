@@ -16,6 +16,7 @@ import numpy as np
 from tunnelcc.papers.claims import Knee, axis_number, curves
 from tunnelcc.papers.compare import Cell, Reproduction, Simulated
 from tunnelcc.papers.format import Figure, Quantity
+from tunnelcc.papers.paper import matches
 from tunnelcc.papers.points import Point
 from tunnelcc.papers.published import UNITS
 from tunnelcc.papers.simulate import NS3
@@ -365,8 +366,4 @@ def _values(cells: Sequence[Cell], axis: str) -> list[str]:
 
 
 def _select(cells: Sequence[Cell], where: dict[str, str]) -> list[Cell]:
-    return [
-        cell
-        for cell in cells
-        if all(cell.point.axes[name] == value for name, value in where.items())
-    ]
+    return [cell for cell in cells if matches(cell.point.axes, where)]
