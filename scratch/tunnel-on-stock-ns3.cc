@@ -97,20 +97,20 @@ MakeGostRelay(bool isTls)
 {
     tunnelcc::RelaySpec relay;
     relay.handshake = {{{186}, {129}}};
-    relay.requestBytes = 11;
-    relay.responseBytes = 4;
+    relay.sent.client.prefix = 11;
+    relay.sent.server.prefix = 4;
     tunnelcc::WebSocketLayerSpec toClient;
-    relay.toServer = {tunnelcc::WebSocketLayerSpec{.maxPayload = 4096, .masked = true}};
+    relay.sent.client.layers = {tunnelcc::WebSocketLayerSpec{.maxPayload = 4096, .masked = true}};
     if (isTls)
     {
         relay.handshake = {{{1483}, {1887}}, {{64, 208}, {151}}};
-        relay.toServer.push_back(MakeTls());
+        relay.sent.client.layers.push_back(MakeTls());
         toClient.firstWrite = 4086;
     }
-    relay.toClient = {toClient};
+    relay.sent.server.layers = {toClient};
     if (isTls)
     {
-        relay.toClient.push_back(MakeTls());
+        relay.sent.server.layers.push_back(MakeTls());
     }
     return relay;
 }

@@ -99,7 +99,7 @@ World::AddRelays(uint32_t index, Flow& flow)
     // A relay learns where to dial with the first data, or before them: from the handshake, or
     // from the frame that opens a stream and that the other end wants answered.
     const RelaySpec& relay = *m_relaySpec;
-    bool isTold = relay.requestBytes == 0 || (relay.mux && relay.mux->acceptBytes > 0);
+    bool isTold = relay.sent.client.prefix == 0 || (relay.mux && relay.mux->acceptBytes > 0);
     std::vector<std::unique_ptr<RelaySide>>& sides = flow.sides;
     sides.push_back(std::make_unique<PlainSide>(*flow.legs.front()->ends.server));
     for (size_t hop = 0; hop < m_carriers.size(); ++hop)

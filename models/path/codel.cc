@@ -94,13 +94,7 @@ CodelControl::BeginDropping(int64_t now, CodelState& state) const
 bool
 CodelQueueDisc::Enqueue(int64_t, QueuedPacket* packet)
 {
-    if (IsFullFor(*packet))
-    {
-        Drop(packet);
-        return false;
-    }
-    Push(m_queue, packet);
-    return true;
+    return Admit(m_queue, packet, !IsFullFor(*packet));
 }
 
 } // namespace tunnelcc

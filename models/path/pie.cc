@@ -112,13 +112,8 @@ PieQueueDisc::Enqueue(int64_t now, QueuedPacket* packet)
     }
     bool isFull = IsFullFor(*packet);
     bool isChosen = !isFull && m_burstLeft == 0 && DropsEarly();
-    if (isFull || (isChosen && (m_probability >= MARK_BELOW || !Mark(*packet))))
-    {
-        Drop(packet);
-        return false;
-    }
-    Push(m_queue, packet);
-    return true;
+    bool drops = isChosen && (m_probability >= MARK_BELOW || !Mark(*packet));
+    return Admit(m_queue, packet, !isFull && !drops);
 }
 
 QueuedPacket*

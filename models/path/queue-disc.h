@@ -183,6 +183,20 @@ class QueueDisc
         }
     }
 
+    /// Let an arriving packet wait, or drop it. \returns whether it waits
+    bool Admit(PacketQueue& queue, QueuedPacket* packet, bool waits)
+    {
+        if (waits)
+        {
+            Push(queue, packet);
+        }
+        else
+        {
+            Drop(packet);
+        }
+        return waits;
+    }
+
     QueuedPacket* Pop(PacketQueue& queue)
     {
         QueuedPacket* packet = queue.Pop();

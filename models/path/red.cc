@@ -87,14 +87,12 @@ RedQueueDisc::Enqueue(int64_t now, QueuedPacket* packet)
     {
         drops = DropsEarly(probability);
     }
-    if (IsFullFor(*packet) || (drops && (isForced || !Mark(*packet))))
+    bool waits = !IsFullFor(*packet) && (!drops || (!isForced && Mark(*packet)));
+    if (waits)
     {
-        Drop(packet);
-        return false;
+        m_idleSince = -1;
     }
-    m_idleSince = -1;
-    Push(m_queue, packet);
-    return true;
+    return Admit(m_queue, packet, waits);
 }
 
 QueuedPacket*

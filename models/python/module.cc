@@ -157,14 +157,6 @@ BindCongestion(nb::module_& m)
           [](const std::string& name) { return HasCongestionControl(name); });
     m.def("congestion_parameters",
           [](const std::string& name) { return GetCongestionParameters(name); });
-    m.def("congestion_controls", [] {
-        std::vector<std::string> names;
-        for (const CongestionAlgorithmInfo& algorithm : ListCongestionControls())
-        {
-            names.push_back(algorithm.name);
-        }
-        return names;
-    });
 }
 
 } // namespace

@@ -4,6 +4,8 @@
 #ifndef TUNNELCC_END_H
 #define TUNNELCC_END_H
 
+#include "fields.h"
+
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -35,6 +37,8 @@ struct PerEnd
 {
     T client;
     T server;
+
+    TUNNELCC_FIELDS(client, server)
 
     T& operator[](End end)
     {

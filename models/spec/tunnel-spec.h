@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_TUNNEL_SPEC_H
 #define TUNNELCC_TUNNEL_SPEC_H
 
+#include "end.h"
 #include "fields.h"
 #include "host-spec.h"
 #include "layer-spec.h"
@@ -23,13 +24,7 @@ namespace tunnelcc
 {
 
 /// One turn of a tunnel's handshake on its carrier: sizes of the writes, in TCP payload bytes.
-struct HandshakeTurn
-{
-    std::vector<uint32_t> client;
-    std::vector<uint32_t> server;
-
-    TUNNELCC_FIELDS(client, server)
-};
+using HandshakeTurn = PerEnd<std::vector<uint32_t>>;
 
 /// CPU time that one relay spends on a message.
 struct RelayWorkSpec
@@ -47,13 +42,15 @@ struct RelayWorkSpec
     }
 };
 
-/// CPU cost at both relays of moving data one way, per direction of the carrier.
-struct RelayCostSpec
+/// What a relay tunnel does with what one end of a carrier sends.
+struct RelayDirectionSpec
 {
-    RelayWorkSpec send;    //!< at the relay that sends on the carrier
-    RelayWorkSpec receive; //!< at the one that receives
+    std::vector<LayerSpec> layers; //!< innermost first
+    uint32_t prefix{0};            //!< bytes before a flow's first data: relay request or response
+    RelayWorkSpec send;            //!< at the relay that sends on the carrier
+    RelayWorkSpec receive;         //!< at the one that receives
 
-    TUNNELCC_FIELDS(send, receive)
+    TUNNELCC_FIELDS(layers, prefix, send, receive)
 };
 
 /// One direction of a carrier that streams share.
@@ -84,16 +81,9 @@ struct MuxSpec
     uint32_t acceptBytes{0}; //!< answer to it, which its sender waits for; 0: none
     uint32_t creditBytes{0}; //!< frame that lets the peer send more, on a stream or on all
     uint32_t closeBytes{0};  //!< frame that ends a stream
-    MuxDirectionSpec toServer;
-    MuxDirectionSpec toClient;
+    PerEnd<MuxDirectionSpec> sent;
 
-    TUNNELCC_FIELDS(headerBytes,
-                    openBytes,
-                    acceptBytes,
-                    creditBytes,
-                    closeBytes,
-                    toServer,
-                    toClient)
+    TUNNELCC_FIELDS(headerBytes, openBytes, acceptBytes, creditBytes, closeBytes, sent)
 };
 
 /// What lies beyond a relay in a chain: the path to the next one, and the carrier across it.
@@ -113,12 +103,7 @@ struct RelaySpec
     uint32_t copyBuffer{32768};           //!< bytes read at once and forwarded as one message
     std::vector<HandshakeTurn> handshake; //!< after the carrier's TCP handshake
     bool confirms{false};                 //!< servers end it when what lies behind them is open
-    uint32_t requestBytes{0};             //!< prefix of the first message to the server
-    uint32_t responseBytes{0};            //!< prefix of the first message to the client
-    std::vector<LayerSpec> toServer;      //!< innermost first
-    std::vector<LayerSpec> toClient;
-    RelayCostSpec costToServer;
-    RelayCostSpec costToClient;
+    PerEnd<RelayDirectionSpec> sent;
     TcpSpec appTcp;    //!< application ↔ relay, on the client's loopback
     TcpSpec targetTcp; //!< relay ↔ target, on the server's loopback
     int64_t loopbackRtt{0};
@@ -129,12 +114,7 @@ struct RelaySpec
     TUNNELCC_FIELDS(copyBuffer,
                     handshake,
                     confirms,
-                    requestBytes,
-                    responseBytes,
-                    toServer,
-                    toClient,
-                    costToServer,
-                    costToClient,
+                    sent,
                     appTcp,
                     targetTcp,
                     loopbackRtt,
@@ -181,15 +161,14 @@ struct StreamTunnelSpec
 {
     static constexpr const char* KIND = "stream";
     TunnelEndSpec end; //!< there is no UDP socket
-    /// Bytes of the writes that a packet becomes, before `toServer` or `toClient`: by its IP bytes.
+    /// Bytes of the writes that a packet becomes, before `layers`: by its IP bytes.
     std::vector<std::vector<uint32_t>> writes;
-    std::vector<HandshakeTurn> handshake; //!< after the carrier's TCP handshake
-    std::vector<LayerSpec> toServer;      //!< innermost first
-    std::vector<LayerSpec> toClient;
+    std::vector<HandshakeTurn> handshake;  //!< after the carrier's TCP handshake
+    PerEnd<std::vector<LayerSpec>> layers; //!< around what each end sends, innermost first
     TcpSpec carrierTcp;
     CongestionSpec carrierCc;
 
-    TUNNELCC_FIELDS(end, writes, handshake, toServer, toClient, carrierTcp, carrierCc)
+    TUNNELCC_FIELDS(end, writes, handshake, layers, carrierTcp, carrierCc)
 };
 
 using TunnelSpec = std::variant<RelaySpec, DatagramTunnelSpec, StreamTunnelSpec>;

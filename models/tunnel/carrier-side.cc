@@ -9,14 +9,10 @@ namespace tunnelcc
 {
 
 CarrierSide::CarrierSide(const RelaySpec& spec, End end, ByteStream& carrier, Logs& logs)
-    : m_stream(*this,
-               carrier,
-               end,
-               {spec.handshake, SentBy(end, spec).layers, spec.confirms},
-               logs),
-      m_sending(SentBy(end, spec).send),
-      m_receiving(SentBy(Other(end), spec).receive),
-      m_prefix(SentBy(end, spec).prefix)
+    : m_stream(*this, carrier, end, {spec.handshake, spec.sent[end].layers, spec.confirms}, logs),
+      m_sending(spec.sent[end].send),
+      m_receiving(spec.sent[Other(end)].receive),
+      m_prefix(spec.sent[end].prefix)
 {
 }
 

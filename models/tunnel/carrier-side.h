@@ -5,7 +5,6 @@
 #define TUNNELCC_CARRIER_SIDE_H
 
 #include "message-stream.h"
-#include "relay-direction.h"
 #include "relay-side.h"
 
 namespace tunnelcc

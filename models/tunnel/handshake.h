@@ -75,8 +75,7 @@ class Handshake
         {
             return;
         }
-        const HandshakeTurn& turn = m_turns[m_turn];
-        const std::vector<uint32_t>& sizes = m_writer == End::CLIENT ? turn.client : turn.server;
+        const std::vector<uint32_t>& sizes = m_turns[m_turn][m_writer];
         if (m_writer == m_end)
         {
             m_writes.Append(sizes);

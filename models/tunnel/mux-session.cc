@@ -10,12 +10,12 @@ namespace tunnelcc
 
 MuxSession::MuxSession(const RelaySpec& spec, End end, ByteStream& carrier, Cpu& cpu, MuxLogs& logs)
     : m_spec(*spec.mux),
-      m_out(*SentBy(end, spec).mux),
-      m_in(*SentBy(Other(end), spec).mux),
-      m_prefix(SentBy(end, spec).prefix),
-      m_carrier(*this, carrier, end, {spec.handshake, SentBy(end, spec).layers}, logs),
-      m_sender(*this, m_carrier, SentBy(end, spec).send, cpu),
-      m_receiver(*this, m_carrier, m_in.sessionBuffer, SentBy(Other(end), spec).receive, cpu),
+      m_out(m_spec.sent[end]),
+      m_in(m_spec.sent[Other(end)]),
+      m_prefix(spec.sent[end].prefix),
+      m_carrier(*this, carrier, end, {spec.handshake, spec.sent[end].layers}, logs),
+      m_sender(*this, m_carrier, spec.sent[end].send, cpu),
+      m_receiver(*this, m_carrier, m_in.sessionBuffer, spec.sent[Other(end)].receive, cpu),
       m_window(m_out.sessionWindow > 0 ? m_out.sessionWindow : UINT64_MAX)
 {
 }

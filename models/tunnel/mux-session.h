@@ -7,7 +7,6 @@
 #include "mux-receiver.h"
 #include "mux-sender.h"
 #include "mux-stream.h"
-#include "relay-direction.h"
 
 #include <memory>
 #include <vector>

@@ -125,8 +125,8 @@ StreamTunnel::StreamTunnel(const StreamTunnelSpec& spec,
                            Cpu& client,
                            Cpu& server)
     : m_sockets{clientSocket, serverSocket},
-      m_ends{StreamTunnelEnd(spec, End::CLIENT, spec.toServer, clientSocket, client, m_logs),
-             StreamTunnelEnd(spec, End::SERVER, spec.toClient, serverSocket, server, m_logs)}
+      m_ends{StreamTunnelEnd(spec, End::CLIENT, spec.layers.client, clientSocket, client, m_logs),
+             StreamTunnelEnd(spec, End::SERVER, spec.layers.server, serverSocket, server, m_logs)}
 {
 }
 

@@ -143,10 +143,10 @@ class SpecSource
         {
             relay.mux = Chance(0.5) ? MakeSmux(Chance(0.5) ? 0 : Between(8'192, 200'000))
                                     : MakeWindowedMux(Between(5'000, 100'000), 150'000);
-            relay.mux->toServer.sessionBuffer = Chance(0.5) ? 0 : Between(1, 200'000);
+            relay.mux->sent.client.sessionBuffer = Chance(0.5) ? 0 : Between(1, 200'000);
             relay.dialsEarly = Chance(0.3);
         }
-        relay.requestBytes = Chance(0.7) ? 11 : 0;
+        relay.sent.client.prefix = Chance(0.7) ? 11 : 0;
         uint32_t carriers = relay.mux ? static_cast<uint32_t>(Between(1, 4)) : UINT32_MAX;
         for (uint32_t i = 0; i < spec.flows.size(); ++i)
         {

@@ -79,7 +79,7 @@ MakeRichSpec()
     spec.path.forward.policer.emplace();
     spec.path.forward.jitter = JitterSpec{5, JitterDistribution::HALF_NORMAL, true};
     spec.tcp.receiveGrowth = ReceiveGrowth::CUSHION;
-    RelayOf(spec).toServer = {FrameLayerSpec{.header = 18, .trailer = 16}, MakeTls()};
+    RelayOf(spec).sent.client.layers = {FrameLayerSpec{.header = 18, .trailer = 16}, MakeTls()};
     return spec;
 }
 

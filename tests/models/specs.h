@@ -68,15 +68,15 @@ MakeRelay(bool isTls)
 {
     RelaySpec relay;
     relay.copyBuffer = COPY_BUFFER;
-    relay.requestBytes = 11;
-    relay.responseBytes = 4;
-    relay.toServer = {MakeWebSocket(true, 4'096)};
-    relay.toClient = {MakeWebSocket(false, 0, isTls ? 4'086 : 0)};
+    relay.sent.client.prefix = 11;
+    relay.sent.server.prefix = 4;
+    relay.sent.client.layers = {MakeWebSocket(true, 4'096)};
+    relay.sent.server.layers = {MakeWebSocket(false, 0, isTls ? 4'086 : 0)};
     relay.handshake = {{{186}, {129}}};
     if (isTls)
     {
-        relay.toServer.push_back(MakeTls());
-        relay.toClient.push_back(MakeTls());
+        relay.sent.client.layers.push_back(MakeTls());
+        relay.sent.server.layers.push_back(MakeTls());
         relay.handshake = {{{1'483}, {1'887}}, {{64, 208}, {151}}};
     }
     relay.loopbackRtt = 50'000;
@@ -95,7 +95,7 @@ MakeSmux(uint64_t streamWindow = 0)
     MuxSpec mux;
     mux.headerBytes = mux.openBytes = mux.closeBytes = 8;
     mux.creditBytes = 16;
-    for (MuxDirectionSpec* direction : {&mux.toServer, &mux.toClient})
+    for (MuxDirectionSpec* direction : {&mux.sent.client, &mux.sent.server})
     {
         direction->maxFrame = 32'768;
         direction->sessionBuffer = 4 << 20;
@@ -111,7 +111,7 @@ MakeWindowedMux(uint64_t streamWindow, uint64_t sessionWindow)
 {
     MuxSpec mux = MakeSmux(streamWindow);
     mux.acceptBytes = 9;
-    for (MuxDirectionSpec* direction : {&mux.toServer, &mux.toClient})
+    for (MuxDirectionSpec* direction : {&mux.sent.client, &mux.sent.server})
     {
         direction->maxFrame = 16'384;
         direction->sessionBuffer = 0;
@@ -126,7 +126,7 @@ inline MuxSpec
 MakeSshMux()
 {
     MuxSpec mux = MakeWindowedMux(2 << 20, 0);
-    mux.toServer.creditStep = mux.toClient.creditStep = 3 * 32'768;
+    mux.sent.client.creditStep = mux.sent.server.creditStep = 3 * 32'768;
     return mux;
 }
 

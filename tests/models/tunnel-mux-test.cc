@@ -40,11 +40,13 @@ class MuxFramesTest : public ns3::TestCase
     {
         const RelaySpec relay = MakeRelay(false);
         const uint32_t frame = MakeSmux().headerBytes + COPY_BUFFER;
-        const auto up = LayerStack(relay.toServer).Wrap(frame);
+        const auto up = LayerStack(relay.sent.client.layers).Wrap(frame);
         NS_TEST_EXPECT_MSG_EQ(up.size(), 9, "eight full WebSocket frames and what is left");
         NS_TEST_EXPECT_MSG_EQ(up.back(), 14, "8 bytes, with a short header");
         NS_TEST_EXPECT_MSG_EQ(Sum(up), 8 * 4'104 + 14, "32 KiB up");
-        NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack(relay.toClient).Wrap(frame)), 32'780, "32 KiB down");
+        NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack(relay.sent.server.layers).Wrap(frame)),
+                              32'780,
+                              "32 KiB down");
 
         SshLayerSpec ssh{.block = 8, .overhead = 16}; // chacha20-poly1305@openssh.com
         NS_TEST_EXPECT_MSG_EQ(Sum(LayerStack({ssh}).Wrap(9 + COPY_BUFFER)), 32'804, "32 KiB");
@@ -232,16 +234,16 @@ class MuxBackPressureTest : public SimulationTestCase
         if (m_blocksOthers)
         {
             NS_TEST_EXPECT_MSG_EQ(progress, 0, "the other stream");
-            NS_TEST_EXPECT_MSG_GT_OR_EQ(unread, m_mux.toServer.sessionBuffer, "it is full");
+            NS_TEST_EXPECT_MSG_GT_OR_EQ(unread, m_mux.sent.client.sessionBuffer, "it is full");
             NS_TEST_EXPECT_MSG_LT(unread,
-                                  m_mux.toServer.sessionBuffer + COPY_BUFFER,
+                                  m_mux.sent.client.sessionBuffer + COPY_BUFFER,
                                   "and no more");
         }
         else
         {
             NS_TEST_EXPECT_MSG_GT(progress, 1'000'000, "the other stream");
             NS_TEST_EXPECT_MSG_LT_OR_EQ(unread,
-                                        m_mux.toServer.streamWindow + COPY_BUFFER,
+                                        m_mux.sent.client.streamWindow + COPY_BUFFER,
                                         "what the window allows, and what just came in");
         }
     }
@@ -262,7 +264,7 @@ class StreamWindowTest : public SimulationTestCase
     void DoRun() override
     {
         ExperimentSpec spec = MakeMuxSpec(1, MakeSmux(1 << 20));
-        RelayOf(spec).mux->toServer.creditStep = 4'096;
+        RelayOf(spec).mux->sent.client.creditStep = 4'096;
         World world(spec);
         world.Start();
         RunUntil(3 * SECOND);

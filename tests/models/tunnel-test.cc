@@ -57,12 +57,12 @@ class WebSocketTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(Overhead(true, 4'096), 8, "and 4 of mask");
 
         const RelaySpec relay = MakeRelay(false);
-        LayerStack up(relay.toServer);
+        LayerStack up(relay.sent.client.layers);
         NS_TEST_EXPECT_MSG_EQ(Show(up.Wrap(COPY_BUFFER)),
                               "4104 4104 4104 4104 4104 4104 4104 4104",
                               "32 KiB up");
         NS_TEST_EXPECT_MSG_EQ(Show(up.Wrap(11 + 37)), "54", "relay request and iperf3's cookie");
-        LayerStack down(relay.toClient);
+        LayerStack down(relay.sent.server.layers);
         NS_TEST_EXPECT_MSG_EQ(Show(down.Wrap(COPY_BUFFER)), "32772", "32 KiB down");
         NS_TEST_EXPECT_MSG_EQ(Show(down.Wrap(4 + 1)), "7", "relay response and one byte");
     }
@@ -80,13 +80,14 @@ class TlsTest : public ns3::TestCase
     void DoRun() override
     {
         const RelaySpec relay = MakeRelay(true);
-        LayerStack up(relay.toServer);
+        LayerStack up(relay.sent.client.layers);
         NS_TEST_EXPECT_MSG_EQ(Show(up.Wrap(11 + 37)), "76", "relay request and iperf3's cookie");
-        LayerStack down(relay.toClient);
-        LayerStack plain(MakeRelay(false).toClient);
-        NS_TEST_EXPECT_MSG_EQ(Show(LayerStack(relay.toClient).Wrap(4 + COPY_BUFFER)).substr(0, 29),
-                              "2394 1736 4766 5952 7138 8324",
-                              "the first message down, as captured");
+        LayerStack down(relay.sent.server.layers);
+        LayerStack plain(MakeRelay(false).sent.server.layers);
+        NS_TEST_EXPECT_MSG_EQ(
+            Show(LayerStack(relay.sent.server.layers).Wrap(4 + COPY_BUFFER)).substr(0, 29),
+            "2394 1736 4766 5952 7138 8324",
+            "the first message down, as captured");
         uint64_t payload = 0;
         uint32_t record = 1; // the upgrade to WebSocket
         while (payload < 131'072)
@@ -199,8 +200,8 @@ class WholeMessageTest : public TunnelTestCase
         const Receiver& carrier = flow.legs[1]->ends.server->GetReceiver();
         const Sender& target = flow.legs[2]->ends.client->GetSender();
         const RelaySpec& relay = RelayOf(spec);
-        LayerStack layers(relay.toServer);
-        const auto& writes = layers.Wrap(relay.requestBytes + COPY_BUFFER);
+        LayerStack layers(relay.sent.client.layers);
+        const auto& writes = layers.Wrap(relay.sent.client.prefix + COPY_BUFFER);
         uint64_t end = std::accumulate(writes.begin(), writes.end(), uint64_t{0});
         for (const HandshakeTurn& turn : relay.handshake)
         {

@@ -110,7 +110,7 @@ ARRIVALS = {
     "cross_traffic.stop": ("9s", lambda spec: spec.cross_traffic[0].stop, 9 * 10**9),
     "cross_traffic.on": ("2s", lambda spec: spec.cross_traffic[0].on, 2 * 10**9),
     "cross_traffic.off": ("3s", lambda spec: spec.cross_traffic[0].off, 3 * 10**9),
-    "tunnel.name": ("gost-relay-wss", lambda spec: len(spec.tunnel.to_server), 2),
+    "tunnel.name": ("gost-relay-wss", lambda spec: len(spec.tunnel.sent.client.layers), 2),
     "tunnel.cc": ("reno", lambda spec: spec.flows[0].carrier_cc.name, "reno"),
     "tunnel.copy_buffer": ("64KiB", lambda spec: spec.tunnel.copy_buffer, 65536),
     "tunnel.mode": ("aes-128-cbc", lambda spec: spec.tunnel.outer[100], [156]),
@@ -120,8 +120,8 @@ ARRIVALS = {
     "tunnel.stream_window": (
         "64KiB",
         lambda spec: (
-            spec.tunnel.mux.to_server.stream_window,
-            spec.tunnel.mux.to_client.credit_step,
+            spec.tunnel.mux.sent.client.stream_window,
+            spec.tunnel.mux.sent.server.credit_step,
         ),
         (65536, 32768),
     ),
@@ -303,7 +303,7 @@ def test_relays_send_without_nagle():
     ("streams", "client", "server"), [(1, 0.56, 2.35), (128, 0.91, 1.77), (1000, 0.91, 1.77)]
 )
 def test_cpu_costs_per_number_of_streams(streams, client, server):
-    cost = _spec({"flows.count": streams}, RELAY).tunnel.cost_to_server
+    cost = _spec({"flows.count": streams}, RELAY).tunnel.sent.client
     assert _per_ip_byte(cost.send, [4104] * 8) == pytest.approx(client)
     assert _per_ip_byte(cost.receive, [4104] * 8) == pytest.approx(server)
 
@@ -316,12 +316,12 @@ def _per_ip_byte(work, writes):
 
 
 def test_cpu_costs_between_measured_numbers_of_streams():
-    cost = _spec({"flows.count": 2}, RELAY).tunnel.cost_to_server
+    cost = _spec({"flows.count": 2}, RELAY).tunnel.sent.client
     assert _per_ip_byte(cost.receive, [4104] * 8) == pytest.approx((2.35 + 2.21) / 2)
 
 
 def test_the_server_sends_downwards():
-    cost = _spec({"direction": "down"}, RELAY).tunnel.cost_to_client
+    cost = _spec({"direction": "down"}, RELAY).tunnel.sent.server
     assert _per_ip_byte(cost.send, [32772]) == pytest.approx(0.61)
     assert _per_ip_byte(cost.receive, [32772]) == pytest.approx(3.20)
 
@@ -334,8 +334,8 @@ def test_a_relays_system_calls_cost_what_the_profile_says(tmp_path):
         f"[operations.syscall]\nper_call = 2000\n{slow}"
         f"[operations.tcp-send]\nper_call = 30000\n{slow}"
     )
-    then = _spec({}, RELAY).tunnel.cost_to_server.send
-    now = _spec({"hosts.profile": str(file)}, RELAY).tunnel.cost_to_server.send
+    then = _spec({}, RELAY).tunnel.sent.client.send
+    now = _spec({"hosts.profile": str(file)}, RELAY).tunnel.sent.client.send
     reference = costs.load(costs.REFERENCE)
     read, write = (reference.operation(f"tcp-{verb}").per_call for verb in ("receive", "send"))
     assert (then.per_message, then.per_write) == (
@@ -352,10 +352,10 @@ def test_system_calls_cost_no_more_than_a_relay_in_all(tmp_path):
     file.write_text(
         text.replace("client = [0.56, 0.55, 0.60, 0.74, 0.91]", "client = [0.01, 0, 0, 0, 0]")
     )
-    send = _spec({}, {"tunnel": str(file)}).tunnel.cost_to_server.send
+    send = _spec({}, {"tunnel": str(file)}).tunnel.sent.client.send
     assert send.per_byte == pytest.approx(0, abs=1e-12)
     assert _per_ip_byte(send, [4104] * 8) == pytest.approx(0.01)
-    none = _spec({"flows.count": 4}, {"tunnel": str(file)}).tunnel.cost_to_server.send
+    none = _spec({"flows.count": 4}, {"tunnel": str(file)}).tunnel.sent.client.send
     assert (none.per_byte, none.per_message, none.per_write) == (0, 0, 0)
 
 

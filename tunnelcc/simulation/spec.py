@@ -309,12 +309,10 @@ def _relay(experiment: Experiment, entry: RelayEntry) -> Spec:
         "copy_buffer": tunnel.copy_buffer or entry.copy_buffer.bytes,
         "handshake": [_turn(turn) for turn in entry.handshake],
         "confirms": entry.carrier.confirms,
-        "request_bytes": entry.request.bytes,
-        "response_bytes": entry.response.bytes,
-        "to_server": [layer.spec() for layer in entry.to_server],
-        "to_client": [layer.spec() for layer in entry.to_client],
-        "cost_to_server": _relay_cost(experiment, entry, is_up=True),
-        "cost_to_client": _relay_cost(experiment, entry, is_up=False),
+        "sent": {
+            "client": _relay_direction(experiment, entry, is_up=True),
+            "server": _relay_direction(experiment, entry, is_up=False),
+        },
         "app_tcp": _loopback_tcp(experiment, loopback.link, client),
         "target_tcp": _loopback_tcp(experiment, loopback.link, server),
         "loopback_rtt": nanoseconds(loopback.link.rtt),
@@ -331,8 +329,10 @@ def _mux(mux: relay.Mux, stream_window: int | None) -> Spec:
     names = ("header", "open", "accept", "credit", "close")
     spec: Spec = {f"{name}_bytes": getattr(mux.frames, name) for name in names}
     return spec | {
-        "to_server": _mux_direction(mux.to_server, stream_window),
-        "to_client": _mux_direction(mux.to_client, stream_window),
+        "sent": {
+            "client": _mux_direction(mux.to_server, stream_window),
+            "server": _mux_direction(mux.to_client, stream_window),
+        },
     }
 
 
@@ -370,8 +370,10 @@ def _stream_tunnel(experiment: Experiment, entry: StreamEntry) -> Spec:
         "end": _tunnel_end(experiment, entry),
         "writes": _sizes(experiment, entry),
         "handshake": [_turn(turn) for turn in entry.handshake],
-        "to_server": [layer.spec() for layer in entry.to_server],
-        "to_client": [layer.spec() for layer in entry.to_client],
+        "layers": {
+            "client": [layer.spec() for layer in entry.to_server],
+            "server": [layer.spec() for layer in entry.to_client],
+        },
         "carrier_tcp": carrier_tcp,
         "carrier_cc": _congestion(experiment.tunnel.cc or experiment.flows[0].cc),
     }
@@ -425,11 +427,15 @@ def _loopback_tcp(experiment: Experiment, link: relay.LoopbackLink, sockets: rel
     }
 
 
-def _relay_cost(experiment: Experiment, entry: RelayEntry, is_up: bool) -> Spec:
+def _relay_direction(experiment: Experiment, entry: RelayEntry, is_up: bool) -> Spec:
     cost = entry.cpu.to_server if is_up else entry.cpu.to_client
+    prefix = entry.request if is_up else entry.response
+    layers = entry.to_server if is_up else entry.to_client
     writes = full_message(entry, is_up)
     sending, receiving = (cost.client, cost.server) if is_up else (cost.server, cost.client)
     return {
+        "layers": [layer.spec() for layer in layers],
+        "prefix": prefix.bytes,
         "send": _relay_work(experiment, cost, sending, writes),
         "receive": _relay_work(experiment, cost, receiving, writes),
     }
