@@ -170,7 +170,7 @@ def _compressed(label, ip_bytes, payload_of, monkeypatch):
     entry = catalog.load(name)
     layers = entry.layers(mode)
     run = compressors.load()[COMPRESSED[label][0]].run
-    in_front = 14 if layers[0].name == "ethernet" else 0
+    in_front = 14 if layers[0].layer == "ethernet" else 0
     around = Surroundings(entry.device.mtu, PATH_MTU, payload="text")
     found = Counter()
     for number in range(DRAWS):
