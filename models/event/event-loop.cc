@@ -118,6 +118,16 @@ EventLoop::SpillNear()
 }
 
 void
+EventLoop::RefillNear()
+{
+    m_nearSize = std::min(NEAR / 2, m_heap.size());
+    for (size_t i = m_nearSize; i-- > 0;)
+    {
+        m_near[i] = PopHeap();
+    }
+}
+
+void
 EventLoop::PushHeap(int64_t time, uint64_t rank, EventSource* source)
 {
     size_t i = m_heap.size();

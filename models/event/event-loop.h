@@ -41,7 +41,8 @@ class EventSource
  * ns-3 simulator implementation for few pending events and many of them each second.
  *
  * A 4-ary heap of 24-byte entries, with a short sorted list in front of it for events that come
- * before all in the heap (most of those that an event causes at once do); 64-bit event numbers
+ * before all in the heap. The list takes several from the heap at a time, so that most of those
+ * that an event causes come before what the heap has left, and never enter it. 64-bit event numbers
  * (ns3::DefaultSimulatorImpl's 32-bit ones wrap within an hour of a fast link) and one virtual call
  * per event. Events of the same time run in order of their sources' rank, ordinary ns-3 events
  * after them in order of scheduling, so that results do not depend on how often a timer was moved
@@ -180,10 +181,15 @@ class EventLoop final : public ns3::SimulatorImpl
 
     Entry Pop()
     {
-        return m_nearSize > 0 ? m_near[--m_nearSize] : PopHeap();
+        if (m_nearSize == 0)
+        {
+            RefillNear();
+        }
+        return m_near[--m_nearSize];
     }
 
-    void SpillNear(); //!< Make room in front of the heap.
+    void SpillNear();  //!< Make room in front of the heap.
+    void RefillNear(); //!< Take the first events from the heap, which has at least one.
     void PushHeap(int64_t time, uint64_t rank, EventSource* source);
     Entry PopHeap();
     ns3::EventId ScheduleForeign(uint32_t context, int64_t time, ns3::EventImpl* event);
