@@ -1,0 +1,1248 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Measures the kernel's own TCP across an emulated link. TCP endpoints in two network namespaces
+ * send through TUN devices that this program joins. Toward the receivers a packet meets a drop-tail
+ * queue of N waiting packets (the one in service is not counted), a server that counts IP bytes,
+ * loss, and half an RTT of delay. ACKs meet the other half and, if wanted, a queue of their own.
+ * Queue and server follow a virtual clock: when a packet leaves the server depends on when packets
+ * arrived, not on when this program runs. Without a rate there is no queue.
+ *
+ *     g++ -O2 -std=c++17 -Wall -Wextra -pthread -o linux-link linux-link.cc
+ *
+ * As root, one CUBIC and, half a second later, one BBR over 50 Mbit/s × 40 ms with 1 BDP:
+ *
+ *     ./linux-link --header --rate 50 --queue 167 --rtt 40 --duration 30
+ *                  --flow cubic --flow bbr,start=0.5 --series series.csv
+ *
+ * One CUBIC without a bottleneck, one packet in a thousand lost, as for
+ * tunnelcc/validation/data/linux/periodic_loss.csv:
+ *
+ *     ./linux-link --rtt 100 --period 1000 --rmem 1024 --wmem 1024 --warmup 30 --duration 180
+ *                  --flow cubic,write=262144
+ *
+ * Options (times in s but for RTTs, rates in Mbit/s; packets are counted from one):
+ *
+ *     --flow CC[,KEY[=VALUE]]...  a flow; its keys:
+ *         start=S      when it connects
+ *         rtt=MS       RTT in addition to the path's, half of it behind the queue
+ *         write=BYTES  size of the application's writes (131072)
+ *         app=RATE     what the application writes at most
+ *         nodelay      TCP_NODELAY
+ *         rcvbuf=BYTES SO_RCVBUF of the receiver
+ *     --rate R[,S:R]...  of the server; from time S on another one
+ *     --queue N          packets that may wait
+ *     --loss P           each packet is lost with probability P
+ *     --period N         one packet in every N is lost
+ *     --losses FILE      the packets whose numbers the file lists are lost
+ *     --seed N           of --loss
+ *     --rtt MS           the path's
+ *     --ack-rate R, --ack-queue N  the same for ACKs
+ *     --rmem MIB, --wmem MIB       maxima of tcp_rmem and tcp_wmem; otherwise the machine's
+ *     --duration S       (30)
+ *     --warmup S         what steady values leave out (3)
+ *     --interval S       between samples (0.1)
+ *     --series FILE      every sample of every flow
+ *     --trace FILE       every packet: when it was read and written, its number at the point where
+ *                        packets are lost, its fate (delivered, queue or loss), its TCP header
+ *     --name NAME        of the run, for the first column
+ *     --header           print the names of the columns first
+ *
+ * Prints a row of CSV per flow. Goodput is what the receiving application read; the steady one and
+ * the RTT (samples of the smoothed RTT) leave out the flow's first seconds, soj_mean_ms the run's.
+ * max_outq is the most that was in the send queue (SIOCOUTQ) after a write. How late packets left,
+ * both ways, is in the last columns: more than a few hundredths of a millisecond in the 99th
+ * percentile may change what is measured.
+ *
+ * The namespaces have no names and go with the program, which aborts its connections at the end. So
+ * runs share nothing, and several may go at once. The emulator's thread is real-time (SCHED_FIFO),
+ * those of the applications less so.
+ */
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <fcntl.h>
+#include <getopt.h>
+#include <linux/if.h>
+#include <linux/if_tun.h>
+#include <linux/sock_diag.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <memory>
+#include <netinet/in.h>
+#include <optional>
+#include <poll.h>
+#include <random>
+#include <sched.h>
+#include <sstream>
+#include <string>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <thread>
+#include <time.h>
+#include <unistd.h>
+#include <unordered_set>
+#include <vector>
+
+namespace
+{
+
+constexpr int FIRST_PORT = 5001; //!< each flow has its own
+constexpr int EMULATOR_PRIORITY = 50;
+constexpr int APPLICATION_PRIORITY = 40;
+constexpr int64_t SECOND = 1'000'000'000;
+constexpr int SYN = 2; //!< the flag
+
+std::atomic<bool> g_isOver{false};
+int64_t g_begin{0}; //!< ns
+
+struct FlowOptions
+{
+    std::string cc;
+    double start{0};
+    double rtt{0}; //!< ms, in addition to the path's
+    size_t write{1 << 17};
+    double app{0}; //!< Mbit/s, 0: as much as the socket takes
+    bool isNoDelay{false};
+    int receiveBuffer{0};
+};
+
+struct LinkOptions
+{
+    std::vector<std::pair<int64_t, double>> rates; //!< from when on, bits per ns; none: no queue
+    size_t queue{0};
+    double loss{0};
+    uint64_t period{0};
+    std::optional<std::unordered_set<uint64_t>> losses;
+    uint64_t seed{1};
+};
+
+struct Options
+{
+    std::vector<FlowOptions> flows;
+    LinkOptions data;
+    LinkOptions acks;
+    double rtt{0}; //!< ms
+    double rmem{0};
+    double wmem{0}; //!< MiB, 0: the machine's
+    double duration{30};
+    double warmup{3};
+    double interval{0.1};
+    std::string series;
+    std::string trace;
+    std::string name{"run"};
+    bool hasHeader{false};
+};
+
+[[noreturn]] void
+Die(const std::string& what)
+{
+    perror(what.c_str());
+    exit(1);
+}
+
+int64_t
+Now()
+{
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * SECOND + t.tv_nsec;
+}
+
+/// Since the run's begin, in s.
+double
+Elapsed()
+{
+    return static_cast<double>(Now() - g_begin) / SECOND;
+}
+
+void
+SleepUntil(double time)
+{
+    int64_t at = g_begin + static_cast<int64_t>(time * SECOND);
+    timespec t{at / SECOND, at % SECOND};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
+}
+
+void
+BeRealTime(int priority)
+{
+    sched_param parameter{};
+    parameter.sched_priority = priority;
+    if (sched_setscheduler(0, SCHED_FIFO, &parameter) < 0)
+    {
+        Die("SCHED_FIFO");
+    }
+}
+
+// ------------------------------------------------------------------------------------- packets
+
+enum Fate : uint8_t
+{
+    UNDERWAY,
+    DELIVERED,
+    QUEUE,
+    LOSS
+};
+
+/// What the trace keeps of a packet.
+struct Record
+{
+    int64_t read{0};
+    int64_t written{0};
+    uint64_t number{0};
+    bool isData{false}; //!< the direction, not the content
+    uint8_t flow{0};
+    Fate fate{UNDERWAY};
+    uint8_t flags{0};
+    uint16_t length{0};
+    uint16_t window{0};
+    int8_t windowScale{-1}; //!< of a SYN
+    uint32_t seq{0};
+    uint32_t ack{0};
+    uint8_t sackEdges{0};
+    std::array<uint32_t, 8> sack{};
+};
+
+struct Packet
+{
+    std::vector<uint8_t> bytes;
+    size_t flow;
+    int64_t read;
+    int64_t due{0};
+    Record* record{nullptr};
+};
+
+uint32_t
+Word(const uint8_t* bytes)
+{
+    uint32_t word;
+    memcpy(&word, bytes, sizeof word);
+    return ntohl(word);
+}
+
+uint16_t
+Half(const uint8_t* bytes)
+{
+    uint16_t half;
+    memcpy(&half, bytes, sizeof half);
+    return ntohs(half);
+}
+
+Record
+Parse(const std::vector<uint8_t>& bytes)
+{
+    constexpr uint8_t END = 0;
+    constexpr uint8_t NOP = 1;
+    constexpr uint8_t WINDOW_SCALE = 3;
+    constexpr uint8_t SACK = 5;
+    Record record;
+    const size_t header = (bytes[0] & 15) * 4;
+    const uint8_t* tcp = &bytes[header];
+    const size_t tcpHeader = (tcp[12] >> 4) * 4;
+    record.seq = Word(tcp + 4);
+    record.ack = Word(tcp + 8);
+    record.flags = tcp[13];
+    record.window = Half(tcp + 14);
+    record.length = static_cast<uint16_t>(bytes.size() - header - tcpHeader);
+    for (size_t i = 20; i < tcpHeader && tcp[i] != END;)
+    {
+        if (tcp[i] == NOP)
+        {
+            ++i;
+            continue;
+        }
+        if (tcp[i] == WINDOW_SCALE)
+        {
+            record.windowScale = static_cast<int8_t>(tcp[i + 2]);
+        }
+        if (tcp[i] == SACK)
+        {
+            for (size_t edge = i + 2; edge < i + tcp[i + 1] && record.sackEdges < 8; edge += 4)
+            {
+                record.sack[record.sackEdges++] = Word(tcp + edge);
+            }
+        }
+        i += std::max<size_t>(tcp[i + 1], 2);
+    }
+    return record;
+}
+
+/// One direction: from a device to the other, later or never.
+class Direction
+{
+  public:
+    Direction(int from, int to, bool isData, const Options& options)
+        : m_from(from),
+          m_to(to),
+          m_isData(isData),
+          m_isTraced(!options.trace.empty()),
+          m_options(isData ? options.data : options.acks),
+          m_steady(g_begin + static_cast<int64_t>(options.warmup * SECOND)),
+          m_random(m_options.seed * 0x9E3779B97F4A7C15),
+          m_delayed(options.flows.size()),
+          queueDrops(options.flows.size()),
+          randomDrops(options.flows.size())
+    {
+        for (const FlowOptions& flow : options.flows)
+        {
+            m_delays.push_back(static_cast<int64_t>((options.rtt + flow.rtt) / 2 * 1e6));
+        }
+    }
+
+    /// Take some packets from the device; not all, as others may be due.
+    void Read()
+    {
+        constexpr int BATCH = 16;
+        for (int i = 0; i < BATCH; ++i)
+        {
+            uint8_t buffer[2048];
+            ssize_t size = read(m_from, buffer, sizeof buffer);
+            if (size <= 0)
+            {
+                return;
+            }
+            if (buffer[0] >> 4 == 4 && buffer[9] == IPPROTO_TCP)
+            {
+                Arrive({{buffer, buffer + size}, 0, Now()});
+            }
+        }
+    }
+
+    /// Hand out the packets that are due.
+    void Write()
+    {
+        Serve(Now());
+        for (std::deque<Packet>& delayed : m_delayed)
+        {
+            while (!delayed.empty() && delayed.front().due <= Now())
+            {
+                const Packet& packet = delayed.front();
+                int64_t now = Now();
+                lateness.push_back(static_cast<float>(now - packet.due) / 1e6F);
+                if (write(m_to, packet.bytes.data(), packet.bytes.size()) < 0)
+                {
+                    Die("write");
+                }
+                if (packet.record)
+                {
+                    packet.record->written = now;
+                    packet.record->fate = DELIVERED;
+                }
+                delayed.pop_front();
+            }
+        }
+    }
+
+    /// When the next packet is.
+    int64_t Due() const
+    {
+        int64_t due = INT64_MAX;
+        for (const std::deque<Packet>& delayed : m_delayed)
+        {
+            if (!delayed.empty())
+            {
+                due = std::min(due, delayed.front().due);
+            }
+        }
+        if (m_inService)
+        {
+            // the one behind it may be of a flow with less delay, so it must not wait in service
+            due = std::min(due, m_done + *std::min_element(m_delays.begin(), m_delays.end()));
+        }
+        return due;
+    }
+
+    /// Mean time in the queue and in service, ms.
+    double Sojourn() const
+    {
+        return m_served > 0 ? m_sojourn / 1e6 / static_cast<double>(m_served) : 0;
+    }
+
+  private:
+    void Arrive(Packet packet)
+    {
+        const uint8_t* tcp = &packet.bytes[(packet.bytes[0] & 15) * 4];
+        packet.flow = static_cast<size_t>(Half(tcp + (m_isData ? 2 : 0)) - FIRST_PORT);
+        if (packet.flow >= m_delays.size())
+        {
+            return;
+        }
+        if (m_isTraced)
+        {
+            packet.record = &records.emplace_back(Parse(packet.bytes));
+            packet.record->read = packet.read;
+            packet.record->isData = m_isData;
+            packet.record->flow = static_cast<uint8_t>(packet.flow);
+        }
+        Serve(packet.read);
+        if (m_options.rates.empty())
+        {
+            int64_t now = packet.read;
+            Leave(std::move(packet), now);
+        }
+        else if (!m_inService)
+        {
+            int64_t now = packet.read;
+            Start(std::move(packet), now);
+        }
+        else if (m_waiting.size() < m_options.queue)
+        {
+            m_waiting.push_back(std::move(packet));
+        }
+        else
+        {
+            Drop(packet, QUEUE);
+        }
+    }
+
+    void Start(Packet packet, int64_t now)
+    {
+        double rate = 0;
+        for (const auto& [from, value] : m_options.rates)
+        {
+            if (now - g_begin >= from)
+            {
+                rate = value;
+            }
+        }
+        m_done = now + static_cast<int64_t>(static_cast<double>(packet.bytes.size()) * 8 / rate);
+        m_inService = std::move(packet);
+    }
+
+    void Serve(int64_t now)
+    {
+        while (m_inService && m_done <= now)
+        {
+            Packet packet = std::move(*m_inService);
+            m_inService.reset();
+            const int64_t done = m_done;
+            if (!m_waiting.empty())
+            {
+                Start(std::move(m_waiting.front()), done);
+                m_waiting.pop_front();
+            }
+            Leave(std::move(packet), done);
+        }
+    }
+
+    void Leave(Packet packet, int64_t now)
+    {
+        if (now >= m_steady)
+        {
+            m_sojourn += static_cast<double>(now - packet.read);
+            ++m_served;
+        }
+        ++packets;
+        if (packet.record)
+        {
+            packet.record->number = packets;
+        }
+        if (IsLost())
+        {
+            Drop(packet, LOSS);
+            return;
+        }
+        packet.due = now + m_delays[packet.flow];
+        m_delayed[packet.flow].push_back(std::move(packet));
+    }
+
+    bool IsLost()
+    {
+        if (m_options.losses)
+        {
+            return m_options.losses->count(packets) > 0;
+        }
+        if (m_options.period > 0)
+        {
+            return packets % m_options.period == 0;
+        }
+        return m_options.loss > 0 && m_uniform(m_random) < m_options.loss;
+    }
+
+    void Drop(const Packet& packet, Fate fate)
+    {
+        ++(fate == QUEUE ? queueDrops : randomDrops)[packet.flow];
+        if (packet.record)
+        {
+            packet.record->fate = fate;
+        }
+    }
+
+    int m_from;
+    int m_to;
+    bool m_isData;
+    bool m_isTraced;
+    const LinkOptions& m_options;
+    int64_t m_steady;
+    std::mt19937_64 m_random;
+    std::uniform_real_distribution<> m_uniform{0, 1};
+    std::vector<int64_t> m_delays; //!< of each flow
+    std::deque<Packet> m_waiting;
+    std::optional<Packet> m_inService;
+    int64_t m_done{0};                         //!< when the service ends
+    std::vector<std::deque<Packet>> m_delayed; //!< of each flow
+    double m_sojourn{0};
+    uint64_t m_served{0};
+
+  public:
+    uint64_t packets{0}; //!< behind the queue
+    std::vector<uint64_t> queueDrops;
+    std::vector<uint64_t> randomDrops;
+    std::vector<float> lateness; //!< ms
+    std::deque<Record> records;
+};
+
+void
+Emulate(Direction& data, Direction& acks, int a, int b)
+{
+    BeRealTime(EMULATOR_PRIORITY);
+    while (!g_isOver)
+    {
+        int64_t wait = std::min(data.Due(), acks.Due()) - Now();
+        wait = std::clamp<int64_t>(wait, 0, SECOND / 20);
+        timespec timeout{0, wait};
+        pollfd fds[] = {{a, POLLIN, 0}, {b, POLLIN, 0}};
+        ppoll(fds, 2, &timeout, nullptr);
+        data.Read();
+        acks.Read();
+        data.Write();
+        acks.Write();
+    }
+}
+
+// ---------------------------------------------------------------------------------- namespaces
+
+void
+Run(const std::string& command)
+{
+    if (system(command.c_str()) != 0)
+    {
+        Die(command);
+    }
+}
+
+/// Set the maximum of a tcp_rmem or tcp_wmem.
+void
+SetMaximum(const std::string& path, double mib)
+{
+    if (mib == 0)
+    {
+        return;
+    }
+    int least = 0;
+    int first = 0;
+    FILE* file = fopen(path.c_str(), "r");
+    if (!file || fscanf(file, "%d %d", &least, &first) != 2)
+    {
+        Die(path);
+    }
+    fclose(file);
+    file = fopen(path.c_str(), "w");
+    const auto most = static_cast<int>(mib * (1 << 20));
+    if (!file || fprintf(file, "%d %d %d", least, first, most) < 0 || fclose(file) != 0)
+    {
+        Die(path);
+    }
+}
+
+/// Move the thread to a new namespace and open a TUN device there.
+int
+OpenTun(const std::string& address, const std::string& peer, const Options& options)
+{
+    if (unshare(CLONE_NEWNET) < 0)
+    {
+        Die("unshare");
+    }
+    int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    ifreq request{};
+    request.ifr_flags = IFF_TUN | IFF_NO_PI;
+    strcpy(request.ifr_name, "tun0");
+    if (fd < 0 || ioctl(fd, TUNSETIFF, &request) < 0)
+    {
+        Die("tun");
+    }
+    Run("ip addr add " + address + " peer " + peer + " dev tun0");
+    Run("ip link set tun0 mtu 1500 txqueuelen 100000 up");
+    SetMaximum("/proc/sys/net/ipv4/tcp_rmem", options.rmem);
+    SetMaximum("/proc/sys/net/ipv4/tcp_wmem", options.wmem);
+    return fd;
+}
+
+sockaddr_in
+Address(size_t flow)
+{
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(FIRST_PORT + flow));
+    inet_pton(AF_INET, "10.9.0.2", &address.sin_addr);
+    return address;
+}
+
+// --------------------------------------------------------------------------------------- flows
+
+/// What a flow had at some time.
+struct Sample
+{
+    double time{0};
+    uint64_t received{0};
+    tcp_info sender{};
+    tcp_info receiver{};
+    std::array<uint32_t, SK_MEMINFO_VARS> senderMemory{};
+    std::array<uint32_t, SK_MEMINFO_VARS> receiverMemory{};
+    int sendQueue{0};
+};
+
+class Flow
+{
+  public:
+    Flow(const FlowOptions& options, size_t index)
+        : options(options),
+          m_index(index)
+    {
+    }
+
+    void Listen()
+    {
+        m_listener = socket(AF_INET, SOCK_STREAM, 0);
+        if (options.receiveBuffer > 0)
+        {
+            Set(m_listener, SOL_SOCKET, SO_RCVBUF, options.receiveBuffer);
+        }
+        sockaddr_in address = Address(m_index);
+        if (bind(m_listener, reinterpret_cast<sockaddr*>(&address), sizeof address) < 0 ||
+            listen(m_listener, 1) < 0)
+        {
+            Die("listen");
+        }
+    }
+
+    void OpenSender()
+    {
+        m_sender = socket(AF_INET, SOCK_STREAM, 0);
+        if (setsockopt(m_sender,
+                       IPPROTO_TCP,
+                       TCP_CONGESTION,
+                       options.cc.data(),
+                       static_cast<socklen_t>(options.cc.size())) < 0)
+        {
+            Die("TCP_CONGESTION");
+        }
+        Set(m_sender, IPPROTO_TCP, TCP_NODELAY, options.isNoDelay);
+    }
+
+    /// In threads of their own, which end with the program.
+    void Start()
+    {
+        std::thread([this] { Receive(); }).detach();
+        std::thread([this] { Send(); }).detach();
+    }
+
+    Sample Look() const
+    {
+        Sample sample;
+        sample.time = Elapsed();
+        sample.received = m_received;
+        Get(m_sender, IPPROTO_TCP, TCP_INFO, sample.sender);
+        Get(m_sender, SOL_SOCKET, SO_MEMINFO, sample.senderMemory);
+        ioctl(m_sender, SIOCOUTQ, &sample.sendQueue);
+        if (m_receiver >= 0)
+        {
+            Get(m_receiver, IPPROTO_TCP, TCP_INFO, sample.receiver);
+            Get(m_receiver, SOL_SOCKET, SO_MEMINFO, sample.receiverMemory);
+        }
+        return sample;
+    }
+
+    /// See that sockets that close send no more.
+    void Abort()
+    {
+        const linger now{1, 0};
+        setsockopt(m_sender, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+        if (m_receiver >= 0)
+        {
+            setsockopt(m_receiver, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+        }
+    }
+
+    const FlowOptions options;
+    std::atomic<int> largestSendQueue{0};
+    std::vector<Sample> samples;
+
+  private:
+    static void Set(int fd, int level, int name, int value)
+    {
+        if (setsockopt(fd, level, name, &value, sizeof value) < 0)
+        {
+            Die("setsockopt");
+        }
+    }
+
+    template <typename T>
+    static void Get(int fd, int level, int name, T& value)
+    {
+        socklen_t size = sizeof value;
+        getsockopt(fd, level, name, &value, &size);
+    }
+
+    void Receive()
+    {
+        BeRealTime(APPLICATION_PRIORITY);
+        m_receiver = accept(m_listener, nullptr, nullptr);
+        std::vector<char> buffer(1 << 20);
+        ssize_t size;
+        while ((size = read(m_receiver, buffer.data(), buffer.size())) > 0)
+        {
+            m_received += static_cast<uint64_t>(size);
+        }
+    }
+
+    void Send()
+    {
+        BeRealTime(APPLICATION_PRIORITY);
+        SleepUntil(options.start);
+        sockaddr_in address = Address(m_index);
+        if (connect(m_sender, reinterpret_cast<sockaddr*>(&address), sizeof address) < 0)
+        {
+            Die("connect");
+        }
+        const double begin = Elapsed();
+        const std::vector<char> buffer(options.write, 'x');
+        for (uint64_t i = 0; write(m_sender, buffer.data(), buffer.size()) > 0; ++i)
+        {
+            int queued = 0;
+            ioctl(m_sender, SIOCOUTQ, &queued);
+            largestSendQueue = std::max<int>(largestSendQueue, queued);
+            if (options.app > 0)
+            {
+                SleepUntil(begin +
+                           static_cast<double>((i + 1) * options.write) * 8 / (options.app * 1e6));
+            }
+        }
+    }
+
+    size_t m_index;
+    int m_listener{-1};
+    int m_sender{-1};
+    std::atomic<int> m_receiver{-1};
+    std::atomic<uint64_t> m_received{0};
+};
+
+// -------------------------------------------------------------------------------------- output
+
+FILE*
+Create(const std::string& path)
+{
+    FILE* file = fopen(path.c_str(), "w");
+    if (!file)
+    {
+        Die(path);
+    }
+    return file;
+}
+
+void
+WriteSeries(const std::string& path, const std::vector<std::unique_ptr<Flow>>& flows)
+{
+    FILE* file = Create(path);
+    fprintf(file,
+            "flow,t,received,cwnd,ssthresh,srtt_us,rttvar_us,min_rtt_us,ca_state,pacing_rate,"
+            "delivery_rate,app_limited,bytes_acked,data_segs_out,retrans,unacked,sacked,lost,"
+            "notsent,snd_wnd,busy_us,rwnd_limited_us,sndbuf_limited_us,reordering,outq,w_queued,"
+            "sndbuf,wmem_alloc,rcv_ssthresh,rcv_space,rcv_rtt_us,rcv_ooopack,rmem_alloc,rcvbuf,"
+            "rcv_backlog\n");
+    for (size_t i = 0; i < flows.size(); ++i)
+    {
+        for (const Sample& s : flows[i]->samples)
+        {
+            const tcp_info& info = s.sender;
+            fprintf(file, "%zu,%.4f,%llu", i, s.time, static_cast<unsigned long long>(s.received));
+            for (uint64_t value : {uint64_t{info.tcpi_snd_cwnd},
+                                   uint64_t{info.tcpi_snd_ssthresh},
+                                   uint64_t{info.tcpi_rtt},
+                                   uint64_t{info.tcpi_rttvar},
+                                   uint64_t{info.tcpi_min_rtt},
+                                   uint64_t{info.tcpi_ca_state},
+                                   uint64_t{info.tcpi_pacing_rate},
+                                   uint64_t{info.tcpi_delivery_rate},
+                                   uint64_t{info.tcpi_delivery_rate_app_limited},
+                                   uint64_t{info.tcpi_bytes_acked},
+                                   uint64_t{info.tcpi_data_segs_out},
+                                   uint64_t{info.tcpi_total_retrans},
+                                   uint64_t{info.tcpi_unacked},
+                                   uint64_t{info.tcpi_sacked},
+                                   uint64_t{info.tcpi_lost},
+                                   uint64_t{info.tcpi_notsent_bytes},
+                                   uint64_t{info.tcpi_snd_wnd},
+                                   uint64_t{info.tcpi_busy_time},
+                                   uint64_t{info.tcpi_rwnd_limited},
+                                   uint64_t{info.tcpi_sndbuf_limited},
+                                   uint64_t{info.tcpi_reordering},
+                                   static_cast<uint64_t>(s.sendQueue),
+                                   uint64_t{s.senderMemory[SK_MEMINFO_WMEM_QUEUED]},
+                                   uint64_t{s.senderMemory[SK_MEMINFO_SNDBUF]},
+                                   uint64_t{s.senderMemory[SK_MEMINFO_WMEM_ALLOC]},
+                                   uint64_t{s.receiver.tcpi_rcv_ssthresh},
+                                   uint64_t{s.receiver.tcpi_rcv_space},
+                                   uint64_t{s.receiver.tcpi_rcv_rtt},
+                                   uint64_t{s.receiver.tcpi_rcv_ooopack},
+                                   uint64_t{s.receiverMemory[SK_MEMINFO_RMEM_ALLOC]},
+                                   uint64_t{s.receiverMemory[SK_MEMINFO_RCVBUF]},
+                                   uint64_t{s.receiverMemory[SK_MEMINFO_BACKLOG]}})
+            {
+                fprintf(file, ",%llu", static_cast<unsigned long long>(value));
+            }
+            fprintf(file, "\n");
+        }
+    }
+    fclose(file);
+}
+
+/// Sequence numbers count from the SYN's, windows are scaled.
+void
+WriteTrace(const std::string& path, const Direction& data, const Direction& acks, size_t flows)
+{
+    struct End
+    {
+        uint32_t first{0};
+        int scale{0};
+    };
+
+    std::vector<const Record*> records;
+    std::vector<std::array<End, 2>> ends(flows); // of ACKs and of data
+    for (const Direction* direction : {&data, &acks})
+    {
+        for (const Record& record : direction->records)
+        {
+            records.push_back(&record);
+            if (record.flags & SYN)
+            {
+                ends[record.flow][record.isData] = {record.seq,
+                                                    std::max<int>(record.windowScale, 0)};
+            }
+        }
+    }
+    std::sort(records.begin(), records.end(), [](const Record* a, const Record* b) {
+        return a->read < b->read;
+    });
+
+    FILE* file = Create(path);
+    fprintf(file,
+            "read_ns,written_ns,direction,flow,number,fate,flags,seq,length,ack,window,sack\n");
+    for (const Record* r : records)
+    {
+        const End& own = ends[r->flow][r->isData];
+        const End& other = ends[r->flow][!r->isData];
+        std::string flags;
+        for (int bit = 0; bit < 5; ++bit)
+        {
+            if (r->flags >> bit & 1)
+            {
+                flags += "FSRPA"[bit];
+            }
+        }
+        const char* fates[] = {"underway", "delivered", "queue", "loss"};
+        fprintf(file,
+                "%lld,%lld,%s,%d,%llu,%s,%s,%u,%d,%u,%u,",
+                static_cast<long long>(r->read - g_begin),
+                static_cast<long long>(r->written > 0 ? r->written - g_begin : 0),
+                r->isData ? "data" : "ack",
+                r->flow,
+                static_cast<unsigned long long>(r->number),
+                fates[r->fate],
+                flags.c_str(),
+                r->seq - own.first,
+                r->length,
+                r->ack - other.first,
+                r->flags & SYN ? uint32_t{r->window} : uint32_t{r->window} << own.scale);
+        for (int i = 0; i < r->sackEdges; ++i)
+        {
+            fprintf(file, "%s%u", i == 0 ? "" : i % 2 ? "-" : " ", r->sack[i] - other.first);
+        }
+        fprintf(file, "\n");
+    }
+    fclose(file);
+}
+
+/// \p values are sorted.
+double
+Quantile(const std::vector<float>& values, double share)
+{
+    if (values.empty())
+    {
+        return 0;
+    }
+    return values[std::min(values.size() - 1,
+                           static_cast<size_t>(share * static_cast<double>(values.size())))];
+}
+
+void
+PrintRows(const Options& options,
+          const std::vector<std::unique_ptr<Flow>>& flows,
+          Direction& data,
+          Direction& acks)
+{
+    std::vector<float> late = data.lateness;
+    late.insert(late.end(), acks.lateness.begin(), acks.lateness.end());
+    std::sort(late.begin(), late.end());
+    if (options.hasHeader)
+    {
+        printf("run,rate_mbps,rtt_ms,loss,buffer_pkts,duration,seed,flow,cc,flow_rtt_ms,start_s,"
+               "write,nodelay,goodput_steady_mbps,goodput_mbps,retrans_segs,data_segs_out,"
+               "mean_srtt_ms,p95_srtt_ms,flow_random_drops,flow_queue_drops,soj_mean_ms,busy_s,"
+               "rwnd_limited_s,sndbuf_limited_s,max_outq,packets,late_p50_ms,late_p99_ms,"
+               "late_p999_ms,late_max_ms\n");
+    }
+    for (size_t i = 0; i < flows.size(); ++i)
+    {
+        const FlowOptions& flow = flows[i]->options;
+        const Sample& last = flows[i]->samples.back();
+        Sample first;
+        std::vector<float> rtts;
+        for (const Sample& sample : flows[i]->samples)
+        {
+            if (sample.time < flow.start + options.warmup)
+            {
+                first = sample;
+            }
+            else if (sample.sender.tcpi_rtt > 0)
+            {
+                rtts.push_back(static_cast<float>(sample.sender.tcpi_rtt) / 1e3F);
+            }
+        }
+        double sum = 0;
+        for (float rtt : rtts)
+        {
+            sum += static_cast<double>(rtt);
+        }
+        std::sort(rtts.begin(), rtts.end());
+        double loss = options.data.loss;
+        if (options.data.period > 0)
+        {
+            loss = 1.0 / static_cast<double>(options.data.period);
+        }
+        const auto& rates = options.data.rates;
+        printf("%s,%g,%g,%g,%zu,%g,%llu,%zu,%s,%g,%g,%zu,%d,",
+               options.name.c_str(),
+               rates.empty() ? 0 : rates[0].second * 1e3,
+               options.rtt,
+               loss,
+               options.data.queue,
+               options.duration,
+               static_cast<unsigned long long>(options.data.seed),
+               i,
+               flow.cc.c_str(),
+               options.rtt + flow.rtt,
+               flow.start,
+               flow.write,
+               flow.isNoDelay);
+        printf("%.4f,%.4f,%u,%u,%.3f,%.3f,%llu,%llu,%.4f,",
+               static_cast<double>(last.received - first.received) * 8e-6 /
+                   (last.time - first.time),
+               static_cast<double>(last.received) * 8e-6 / (last.time - flow.start),
+               last.sender.tcpi_total_retrans,
+               last.sender.tcpi_data_segs_out,
+               rtts.empty() ? 0 : sum / static_cast<double>(rtts.size()),
+               Quantile(rtts, 0.95),
+               static_cast<unsigned long long>(data.randomDrops[i]),
+               static_cast<unsigned long long>(data.queueDrops[i]),
+               data.Sojourn());
+        printf("%.3f,%.3f,%.3f,%d,%llu,%.3f,%.3f,%.3f,%.3f\n",
+               static_cast<double>(last.sender.tcpi_busy_time) / 1e6,
+               static_cast<double>(last.sender.tcpi_rwnd_limited) / 1e6,
+               static_cast<double>(last.sender.tcpi_sndbuf_limited) / 1e6,
+               flows[i]->largestSendQueue.load(),
+               static_cast<unsigned long long>(data.packets),
+               Quantile(late, 0.5),
+               Quantile(late, 0.99),
+               Quantile(late, 0.999),
+               Quantile(late, 1));
+    }
+}
+
+// ------------------------------------------------------------------------------------- options
+
+[[noreturn]] void
+Refuse(const std::string& what)
+{
+    fprintf(stderr,
+            "not understood: %s (the options are in the source's first comment)\n",
+            what.c_str());
+    exit(2);
+}
+
+double
+Number(const std::string& text)
+{
+    size_t used = 0;
+    double value = 0;
+    try
+    {
+        value = std::stod(text, &used);
+    }
+    catch (const std::exception&)
+    {
+    }
+    if (text.empty() || used != text.size())
+    {
+        Refuse(text);
+    }
+    return value;
+}
+
+std::vector<std::string>
+Split(const std::string& text)
+{
+    std::vector<std::string> parts;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, ',');)
+    {
+        parts.push_back(part);
+    }
+    return parts;
+}
+
+FlowOptions
+ParseFlow(const std::string& text)
+{
+    FlowOptions flow;
+    for (const std::string& part : Split(text))
+    {
+        const size_t at = part.find('=');
+        const std::string key = part.substr(0, at);
+        if (flow.cc.empty())
+        {
+            flow.cc = part;
+        }
+        else if (part == "nodelay")
+        {
+            flow.isNoDelay = true;
+        }
+        else if (at == std::string::npos)
+        {
+            Refuse(part);
+        }
+        else if (double value = Number(part.substr(at + 1)); key == "start")
+        {
+            flow.start = value;
+        }
+        else if (key == "rtt")
+        {
+            flow.rtt = value;
+        }
+        else if (key == "write")
+        {
+            flow.write = static_cast<size_t>(value);
+        }
+        else if (key == "app")
+        {
+            flow.app = value;
+        }
+        else if (key == "rcvbuf")
+        {
+            flow.receiveBuffer = static_cast<int>(value);
+        }
+        else
+        {
+            Refuse(part);
+        }
+    }
+    return flow;
+}
+
+std::vector<std::pair<int64_t, double>>
+ParseRates(const std::string& text)
+{
+    std::vector<std::pair<int64_t, double>> rates;
+    for (const std::string& part : Split(text))
+    {
+        const size_t at = part.find(':');
+        const bool isLater = at != std::string::npos;
+        const double from = isLater ? Number(part.substr(0, at)) : 0;
+        const double rate = Number(isLater ? part.substr(at + 1) : part);
+        rates.emplace_back(static_cast<int64_t>(from * SECOND), rate / 1e3);
+    }
+    return rates;
+}
+
+std::unordered_set<uint64_t>
+ReadNumbers(const std::string& path)
+{
+    FILE* file = fopen(path.c_str(), "r");
+    if (!file)
+    {
+        Die(path);
+    }
+    std::unordered_set<uint64_t> numbers;
+    for (unsigned long long number; fscanf(file, "%llu", &number) == 1;)
+    {
+        numbers.insert(number);
+    }
+    fclose(file);
+    return numbers;
+}
+
+Options
+ParseOptions(int argc, char** argv)
+{
+    const std::vector<std::string> names{"flow",
+                                         "rate",
+                                         "queue",
+                                         "loss",
+                                         "period",
+                                         "losses",
+                                         "seed",
+                                         "rtt",
+                                         "ack-rate",
+                                         "ack-queue",
+                                         "rmem",
+                                         "wmem",
+                                         "duration",
+                                         "warmup",
+                                         "interval",
+                                         "series",
+                                         "trace",
+                                         "name",
+                                         "header"};
+    std::vector<option> longs;
+    for (const std::string& name : names)
+    {
+        longs.push_back({name.c_str(), name == "header" ? 0 : 1, nullptr, 0});
+    }
+    longs.push_back({});
+    Options options;
+    int index = 0;
+    while (int result = getopt_long(argc, argv, "", longs.data(), &index) + 1)
+    {
+        if (result != 1)
+        {
+            exit(2); // getopt_long() has said why
+        }
+        const std::string& name = names[static_cast<size_t>(index)];
+        const std::string value = optarg ? optarg : "";
+        if (name == "header")
+        {
+            options.hasHeader = true;
+        }
+        else if (name == "flow")
+        {
+            options.flows.push_back(ParseFlow(value));
+        }
+        else if (name == "rate" || name == "ack-rate")
+        {
+            (name == "rate" ? options.data : options.acks).rates = ParseRates(value);
+        }
+        else if (name == "losses")
+        {
+            options.data.losses = ReadNumbers(value);
+        }
+        else if (name == "series" || name == "trace" || name == "name")
+        {
+            (name == "series"  ? options.series
+             : name == "trace" ? options.trace
+                               : options.name) = value;
+        }
+        else if (const double number = Number(value); name == "queue" || name == "ack-queue")
+        {
+            (name == "queue" ? options.data : options.acks).queue = static_cast<size_t>(number);
+        }
+        else if (name == "loss")
+        {
+            options.data.loss = number;
+        }
+        else if (name == "period")
+        {
+            options.data.period = static_cast<uint64_t>(number);
+        }
+        else if (name == "seed")
+        {
+            options.data.seed = static_cast<uint64_t>(number);
+        }
+        else
+        {
+            (name == "rtt"        ? options.rtt
+             : name == "rmem"     ? options.rmem
+             : name == "wmem"     ? options.wmem
+             : name == "duration" ? options.duration
+             : name == "warmup"   ? options.warmup
+                                  : options.interval) = number;
+        }
+    }
+    if (optind < argc || options.flows.empty())
+    {
+        Refuse(optind < argc ? argv[optind] : "a run without --flow");
+    }
+    return options;
+}
+
+} // namespace
+
+int
+main(int argc, char** argv)
+{
+    const Options options = ParseOptions(argc, argv);
+    std::vector<std::unique_ptr<Flow>> flows;
+    for (const FlowOptions& flow : options.flows)
+    {
+        flows.push_back(std::make_unique<Flow>(flow, flows.size()));
+    }
+    const int b = OpenTun("10.9.0.2", "10.9.0.1", options);
+    for (auto& flow : flows)
+    {
+        flow->Listen();
+    }
+    const int a = OpenTun("10.9.0.1", "10.9.0.2", options);
+    for (auto& flow : flows)
+    {
+        flow->OpenSender();
+    }
+    mlockall(MCL_CURRENT | MCL_FUTURE);
+
+    g_begin = Now();
+    Direction data(a, b, true, options);
+    Direction acks(b, a, false, options);
+    std::thread emulator([&] { Emulate(data, acks, a, b); });
+    BeRealTime(APPLICATION_PRIORITY);
+    for (auto& flow : flows)
+    {
+        flow->Start();
+    }
+    const auto count = static_cast<int>(options.duration / options.interval + 0.5);
+    for (int i = 1; i <= count; ++i)
+    {
+        SleepUntil(i * options.interval);
+        for (auto& flow : flows)
+        {
+            flow->samples.push_back(flow->Look());
+        }
+    }
+    g_isOver = true;
+    emulator.join();
+
+    PrintRows(options, flows, data, acks);
+    if (!options.series.empty())
+    {
+        WriteSeries(options.series, flows);
+    }
+    if (!options.trace.empty())
+    {
+        WriteTrace(options.trace, data, acks, flows.size());
+    }
+    for (auto& flow : flows)
+    {
+        flow->Abort();
+    }
+    fflush(stdout);
+    _exit(0); // the other threads wait in the kernel
+}
