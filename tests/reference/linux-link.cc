@@ -72,12 +72,15 @@
 #include <cstring>
 #include <deque>
 #include <fcntl.h>
-#include <getopt.h>
+#include <fstream>
+#include <functional>
+#include <iomanip>
 #include <linux/if.h>
 #include <linux/if_tun.h>
 #include <linux/sock_diag.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
+#include <map>
 #include <memory>
 #include <netinet/in.h>
 #include <optional>
@@ -607,8 +610,8 @@ struct Sample
 class Flow
 {
   public:
-    Flow(const FlowOptions& options, size_t index)
-        : options(options),
+    Flow(const FlowOptions& given, size_t index)
+        : options(given),
           m_index(index)
     {
     }
@@ -741,10 +744,10 @@ class Flow
 
 // -------------------------------------------------------------------------------------- output
 
-FILE*
+std::ofstream
 Create(const std::string& path)
 {
-    FILE* file = fopen(path.c_str(), "w");
+    std::ofstream file(path);
     if (!file)
     {
         Die(path);
@@ -755,58 +758,60 @@ Create(const std::string& path)
 void
 WriteSeries(const std::string& path, const std::vector<std::unique_ptr<Flow>>& flows)
 {
-    FILE* file = Create(path);
-    fprintf(file,
-            "flow,t,received,cwnd,ssthresh,srtt_us,rttvar_us,min_rtt_us,ca_state,pacing_rate,"
+    std::ofstream file = Create(path);
+    file << "flow,t,received,cwnd,ssthresh,srtt_us,rttvar_us,min_rtt_us,ca_state,pacing_rate,"
             "delivery_rate,app_limited,bytes_acked,data_segs_out,retrans,unacked,sacked,lost,"
             "notsent,snd_wnd,busy_us,rwnd_limited_us,sndbuf_limited_us,reordering,outq,w_queued,"
             "sndbuf,wmem_alloc,rcv_ssthresh,rcv_space,rcv_rtt_us,rcv_ooopack,rmem_alloc,rcvbuf,"
-            "rcv_backlog\n");
+            "rcv_backlog\n"
+         << std::fixed << std::setprecision(4);
     for (size_t i = 0; i < flows.size(); ++i)
     {
-        for (const Sample& s : flows[i]->samples)
+        for (const Sample& sample : flows[i]->samples)
         {
-            const tcp_info& info = s.sender;
-            fprintf(file, "%zu,%.4f,%llu", i, s.time, static_cast<unsigned long long>(s.received));
-            for (uint64_t value : {uint64_t{info.tcpi_snd_cwnd},
-                                   uint64_t{info.tcpi_snd_ssthresh},
-                                   uint64_t{info.tcpi_rtt},
-                                   uint64_t{info.tcpi_rttvar},
-                                   uint64_t{info.tcpi_min_rtt},
-                                   uint64_t{info.tcpi_ca_state},
-                                   uint64_t{info.tcpi_pacing_rate},
-                                   uint64_t{info.tcpi_delivery_rate},
-                                   uint64_t{info.tcpi_delivery_rate_app_limited},
-                                   uint64_t{info.tcpi_bytes_acked},
-                                   uint64_t{info.tcpi_data_segs_out},
-                                   uint64_t{info.tcpi_total_retrans},
-                                   uint64_t{info.tcpi_unacked},
-                                   uint64_t{info.tcpi_sacked},
-                                   uint64_t{info.tcpi_lost},
-                                   uint64_t{info.tcpi_notsent_bytes},
-                                   uint64_t{info.tcpi_snd_wnd},
-                                   uint64_t{info.tcpi_busy_time},
-                                   uint64_t{info.tcpi_rwnd_limited},
-                                   uint64_t{info.tcpi_sndbuf_limited},
-                                   uint64_t{info.tcpi_reordering},
-                                   static_cast<uint64_t>(s.sendQueue),
-                                   uint64_t{s.senderMemory[SK_MEMINFO_WMEM_QUEUED]},
-                                   uint64_t{s.senderMemory[SK_MEMINFO_SNDBUF]},
-                                   uint64_t{s.senderMemory[SK_MEMINFO_WMEM_ALLOC]},
-                                   uint64_t{s.receiver.tcpi_rcv_ssthresh},
-                                   uint64_t{s.receiver.tcpi_rcv_space},
-                                   uint64_t{s.receiver.tcpi_rcv_rtt},
-                                   uint64_t{s.receiver.tcpi_rcv_ooopack},
-                                   uint64_t{s.receiverMemory[SK_MEMINFO_RMEM_ALLOC]},
-                                   uint64_t{s.receiverMemory[SK_MEMINFO_RCVBUF]},
-                                   uint64_t{s.receiverMemory[SK_MEMINFO_BACKLOG]}})
+            const tcp_info& sender = sample.sender;
+            const tcp_info& receiver = sample.receiver;
+            file << i << ',' << sample.time;
+            for (uint64_t value :
+                 std::initializer_list<uint64_t>{sample.received,
+                                                 sender.tcpi_snd_cwnd,
+                                                 sender.tcpi_snd_ssthresh,
+                                                 sender.tcpi_rtt,
+                                                 sender.tcpi_rttvar,
+                                                 sender.tcpi_min_rtt,
+                                                 sender.tcpi_ca_state,
+                                                 sender.tcpi_pacing_rate,
+                                                 sender.tcpi_delivery_rate,
+                                                 sender.tcpi_delivery_rate_app_limited,
+                                                 sender.tcpi_bytes_acked,
+                                                 sender.tcpi_data_segs_out,
+                                                 sender.tcpi_total_retrans,
+                                                 sender.tcpi_unacked,
+                                                 sender.tcpi_sacked,
+                                                 sender.tcpi_lost,
+                                                 sender.tcpi_notsent_bytes,
+                                                 sender.tcpi_snd_wnd,
+                                                 sender.tcpi_busy_time,
+                                                 sender.tcpi_rwnd_limited,
+                                                 sender.tcpi_sndbuf_limited,
+                                                 sender.tcpi_reordering,
+                                                 static_cast<uint64_t>(sample.sendQueue),
+                                                 sample.senderMemory[SK_MEMINFO_WMEM_QUEUED],
+                                                 sample.senderMemory[SK_MEMINFO_SNDBUF],
+                                                 sample.senderMemory[SK_MEMINFO_WMEM_ALLOC],
+                                                 receiver.tcpi_rcv_ssthresh,
+                                                 receiver.tcpi_rcv_space,
+                                                 receiver.tcpi_rcv_rtt,
+                                                 receiver.tcpi_rcv_ooopack,
+                                                 sample.receiverMemory[SK_MEMINFO_RMEM_ALLOC],
+                                                 sample.receiverMemory[SK_MEMINFO_RCVBUF],
+                                                 sample.receiverMemory[SK_MEMINFO_BACKLOG]})
             {
-                fprintf(file, ",%llu", static_cast<unsigned long long>(value));
+                file << ',' << value;
             }
-            fprintf(file, "\n");
+            file << '\n';
         }
     }
-    fclose(file);
 }
 
 /// Sequence numbers count from the SYN's, windows are scaled.
@@ -820,7 +825,7 @@ WriteTrace(const std::string& path, const Direction& data, const Direction& acks
     };
 
     std::vector<const Record*> records;
-    std::vector<std::array<End, 2>> ends(flows); // of ACKs and of data
+    std::vector<std::array<End, 2>> ends(flows); // what sends ACKs, what sends data
     for (const Direction* direction : {&data, &acks})
     {
         for (const Record& record : direction->records)
@@ -828,8 +833,8 @@ WriteTrace(const std::string& path, const Direction& data, const Direction& acks
             records.push_back(&record);
             if (record.flags & SYN)
             {
-                ends[record.flow][record.isData] = {record.seq,
-                                                    std::max<int>(record.windowScale, 0)};
+                const int scale = std::max<int>(record.windowScale, 0);
+                ends[record.flow][record.isData] = {record.seq, scale};
             }
         }
     }
@@ -837,42 +842,34 @@ WriteTrace(const std::string& path, const Direction& data, const Direction& acks
         return a->read < b->read;
     });
 
-    FILE* file = Create(path);
-    fprintf(file,
-            "read_ns,written_ns,direction,flow,number,fate,flags,seq,length,ack,window,sack\n");
-    for (const Record* r : records)
+    std::ofstream file = Create(path);
+    file << "read_ns,written_ns,direction,flow,number,fate,flags,seq,length,ack,window,sack\n";
+    for (const Record* record : records)
     {
-        const End& own = ends[r->flow][r->isData];
-        const End& other = ends[r->flow][!r->isData];
-        std::string flags;
+        const End& own = ends[record->flow][record->isData];
+        const End& other = ends[record->flow][!record->isData];
+        const int scale = record->flags & SYN ? 0 : own.scale;
+        const char* fates[] = {"underway", "delivered", "queue", "loss"};
+        file << record->read - g_begin << ','
+             << (record->written > 0 ? record->written - g_begin : 0) << ','
+             << (record->isData ? "data" : "ack") << ',' << int{record->flow} << ','
+             << record->number << ',' << fates[record->fate] << ',';
         for (int bit = 0; bit < 5; ++bit)
         {
-            if (r->flags >> bit & 1)
+            if (record->flags >> bit & 1)
             {
-                flags += "FSRPA"[bit];
+                file << "FSRPA"[bit];
             }
         }
-        const char* fates[] = {"underway", "delivered", "queue", "loss"};
-        fprintf(file,
-                "%lld,%lld,%s,%d,%llu,%s,%s,%u,%d,%u,%u,",
-                static_cast<long long>(r->read - g_begin),
-                static_cast<long long>(r->written > 0 ? r->written - g_begin : 0),
-                r->isData ? "data" : "ack",
-                r->flow,
-                static_cast<unsigned long long>(r->number),
-                fates[r->fate],
-                flags.c_str(),
-                r->seq - own.first,
-                r->length,
-                r->ack - other.first,
-                r->flags & SYN ? uint32_t{r->window} : uint32_t{r->window} << own.scale);
-        for (int i = 0; i < r->sackEdges; ++i)
+        file << ',' << record->seq - own.first << ',' << record->length << ','
+             << record->ack - other.first << ',' << (uint32_t{record->window} << scale) << ',';
+        for (size_t i = 0; i < record->sackEdges; ++i)
         {
-            fprintf(file, "%s%u", i == 0 ? "" : i % 2 ? "-" : " ", r->sack[i] - other.first);
+            const char* before = i == 0 ? "" : i % 2 == 1 ? "-" : " ";
+            file << before << record->sack[i] - other.first;
         }
-        fprintf(file, "\n");
+        file << '\n';
     }
-    fclose(file);
 }
 
 /// \p values are sorted.
@@ -1001,6 +998,12 @@ Number(const std::string& text)
     return value;
 }
 
+uint64_t
+Whole(const std::string& text)
+{
+    return static_cast<uint64_t>(Number(text));
+}
+
 std::vector<std::string>
 Split(const std::string& text)
 {
@@ -1017,10 +1020,17 @@ FlowOptions
 ParseFlow(const std::string& text)
 {
     FlowOptions flow;
+    const std::map<std::string, std::function<void(double)>> setters{
+        {"start", [&](double value) { flow.start = value; }},
+        {"rtt", [&](double value) { flow.rtt = value; }},
+        {"write", [&](double value) { flow.write = static_cast<size_t>(value); }},
+        {"app", [&](double value) { flow.app = value; }},
+        {"rcvbuf", [&](double value) { flow.receiveBuffer = static_cast<int>(value); }},
+    };
     for (const std::string& part : Split(text))
     {
         const size_t at = part.find('=');
-        const std::string key = part.substr(0, at);
+        const auto setter = setters.find(part.substr(0, at));
         if (flow.cc.empty())
         {
             flow.cc = part;
@@ -1029,29 +1039,9 @@ ParseFlow(const std::string& text)
         {
             flow.isNoDelay = true;
         }
-        else if (at == std::string::npos)
+        else if (at != std::string::npos && setter != setters.end())
         {
-            Refuse(part);
-        }
-        else if (double value = Number(part.substr(at + 1)); key == "start")
-        {
-            flow.start = value;
-        }
-        else if (key == "rtt")
-        {
-            flow.rtt = value;
-        }
-        else if (key == "write")
-        {
-            flow.write = static_cast<size_t>(value);
-        }
-        else if (key == "app")
-        {
-            flow.app = value;
-        }
-        else if (key == "rcvbuf")
-        {
-            flow.receiveBuffer = static_cast<int>(value);
+            setter->second(Number(part.substr(at + 1)));
         }
         else
         {
@@ -1079,109 +1069,61 @@ ParseRates(const std::string& text)
 std::unordered_set<uint64_t>
 ReadNumbers(const std::string& path)
 {
-    FILE* file = fopen(path.c_str(), "r");
+    std::ifstream file(path);
     if (!file)
     {
         Die(path);
     }
     std::unordered_set<uint64_t> numbers;
-    for (unsigned long long number; fscanf(file, "%llu", &number) == 1;)
+    for (uint64_t number; file >> number;)
     {
         numbers.insert(number);
     }
-    fclose(file);
     return numbers;
 }
 
 Options
 ParseOptions(int argc, char** argv)
 {
-    const std::vector<std::string> names{"flow",
-                                         "rate",
-                                         "queue",
-                                         "loss",
-                                         "period",
-                                         "losses",
-                                         "seed",
-                                         "rtt",
-                                         "ack-rate",
-                                         "ack-queue",
-                                         "rmem",
-                                         "wmem",
-                                         "duration",
-                                         "warmup",
-                                         "interval",
-                                         "series",
-                                         "trace",
-                                         "name",
-                                         "header"};
-    std::vector<option> longs;
-    for (const std::string& name : names)
-    {
-        longs.push_back({name.c_str(), name == "header" ? 0 : 1, nullptr, 0});
-    }
-    longs.push_back({});
     Options options;
-    int index = 0;
-    while (int result = getopt_long(argc, argv, "", longs.data(), &index) + 1)
+    using Text = const std::string&;
+    const std::map<std::string, std::function<void(Text)>> setters{
+        {"--flow", [&](Text text) { options.flows.push_back(ParseFlow(text)); }},
+        {"--rate", [&](Text text) { options.data.rates = ParseRates(text); }},
+        {"--queue", [&](Text text) { options.data.queue = Whole(text); }},
+        {"--loss", [&](Text text) { options.data.loss = Number(text); }},
+        {"--period", [&](Text text) { options.data.period = Whole(text); }},
+        {"--losses", [&](Text text) { options.data.losses = ReadNumbers(text); }},
+        {"--seed", [&](Text text) { options.data.seed = Whole(text); }},
+        {"--rtt", [&](Text text) { options.rtt = Number(text); }},
+        {"--ack-rate", [&](Text text) { options.acks.rates = ParseRates(text); }},
+        {"--ack-queue", [&](Text text) { options.acks.queue = Whole(text); }},
+        {"--rmem", [&](Text text) { options.rmem = Number(text); }},
+        {"--wmem", [&](Text text) { options.wmem = Number(text); }},
+        {"--duration", [&](Text text) { options.duration = Number(text); }},
+        {"--warmup", [&](Text text) { options.warmup = Number(text); }},
+        {"--interval", [&](Text text) { options.interval = Number(text); }},
+        {"--series", [&](Text text) { options.series = text; }},
+        {"--trace", [&](Text text) { options.trace = text; }},
+        {"--name", [&](Text text) { options.name = text; }},
+    };
+    for (int i = 1; i < argc; ++i)
     {
-        if (result != 1)
-        {
-            exit(2); // getopt_long() has said why
-        }
-        const std::string& name = names[static_cast<size_t>(index)];
-        const std::string value = optarg ? optarg : "";
-        if (name == "header")
+        if (argv[i] == std::string("--header"))
         {
             options.hasHeader = true;
+            continue;
         }
-        else if (name == "flow")
+        const auto setter = setters.find(argv[i]);
+        if (setter == setters.end() || i + 1 == argc)
         {
-            options.flows.push_back(ParseFlow(value));
+            Refuse(argv[i]);
         }
-        else if (name == "rate" || name == "ack-rate")
-        {
-            (name == "rate" ? options.data : options.acks).rates = ParseRates(value);
-        }
-        else if (name == "losses")
-        {
-            options.data.losses = ReadNumbers(value);
-        }
-        else if (name == "series" || name == "trace" || name == "name")
-        {
-            (name == "series"  ? options.series
-             : name == "trace" ? options.trace
-                               : options.name) = value;
-        }
-        else if (const double number = Number(value); name == "queue" || name == "ack-queue")
-        {
-            (name == "queue" ? options.data : options.acks).queue = static_cast<size_t>(number);
-        }
-        else if (name == "loss")
-        {
-            options.data.loss = number;
-        }
-        else if (name == "period")
-        {
-            options.data.period = static_cast<uint64_t>(number);
-        }
-        else if (name == "seed")
-        {
-            options.data.seed = static_cast<uint64_t>(number);
-        }
-        else
-        {
-            (name == "rtt"        ? options.rtt
-             : name == "rmem"     ? options.rmem
-             : name == "wmem"     ? options.wmem
-             : name == "duration" ? options.duration
-             : name == "warmup"   ? options.warmup
-                                  : options.interval) = number;
-        }
+        setter->second(argv[++i]);
     }
-    if (optind < argc || options.flows.empty())
+    if (options.flows.empty())
     {
-        Refuse(optind < argc ? argv[optind] : "a run without --flow");
+        Refuse("a run without --flow");
     }
     return options;
 }
