@@ -69,7 +69,7 @@ BulkSender::OnComputed(int64_t now)
 {
     m_isWriting = false;
     m_prepared = std::min<uint64_t>(m_flow.writeSize, m_left);
-    WriteNext(now);
+    ContinueWriting(now);
 }
 
 void
@@ -96,29 +96,6 @@ BulkSender::OnStop(int64_t now)
 void
 BulkSender::ContinueWriting(int64_t now)
 {
-    if (IsPiecemeal())
-    {
-        WriteNext(now);
-    }
-    else
-    {
-        WriteAll(now);
-    }
-}
-
-void
-BulkSender::WriteAll(int64_t now)
-{
-    m_left -= m_endpoint.Write(now, m_left);
-    if (m_left == 0)
-    {
-        m_endpoint.Close(now);
-    }
-}
-
-void
-BulkSender::WriteNext(int64_t now)
-{
     if (m_isWriting)
     {
         return;
@@ -127,9 +104,10 @@ BulkSender::WriteNext(int64_t now)
     {
         if (m_prepared > 0)
         {
-            uint64_t accepted = m_endpoint.Write(now, m_prepared);
+            uint64_t accepted = m_endpoint.Write(now, m_prepared, m_isBlocked);
             m_prepared -= accepted;
             m_left -= accepted;
+            m_isBlocked = m_prepared > 0;
         }
         if (m_prepared > 0)
         {

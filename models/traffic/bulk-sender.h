@@ -14,7 +14,7 @@ namespace tunnelcc
 
 /**
  * Application that writes as much as its socket takes, or no more than a given rate, as iperf3
- * does. What it could not write in time it makes up for as soon as its socket takes it.
+ * does, FlowSpec::writeSize bytes at a time, through a socket that blocks. What it could not write in time it makes up for as soon as its socket takes it.
  *
  * A client sends its preamble on connecting and bulk data from FlowSpec::dataStart on; a server
  * waits for a request first. At FlowSpec::stop it writes no more and closes; what its socket has
@@ -53,17 +53,9 @@ class BulkSender final : public SocketUser, private CpuUser
     }
 
   private:
-    /// Whether data comes in writes of FlowSpec::writeSize, not all at once.
-    bool IsPiecemeal() const
-    {
-        return m_costPerByte > 0 || m_interval > 0;
-    }
-
     void OnTimer(int64_t now);
     void OnStop(int64_t now);
     void ContinueWriting(int64_t now);
-    void WriteAll(int64_t now);
-    void WriteNext(int64_t now);
     bool PrepareNext(int64_t now);
     void OnComputed(int64_t now) override;
 
@@ -78,7 +70,8 @@ class BulkSender final : public SocketUser, private CpuUser
     uint64_t m_left;        //!< bytes still to write
     uint64_t m_prepared{0}; //!< of these, bytes that the CPU has already handled
     bool m_hasBegun{false};
-    bool m_isWriting{false};
+    bool m_isWriting{false}; //!< the CPU is at it
+    bool m_isBlocked{false}; //!< the latest write waits for room
     Timer<BulkSender, &BulkSender::OnTimer> m_timer;
     Timer<BulkSender, &BulkSender::OnStop> m_stopTimer;
 };

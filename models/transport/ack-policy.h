@@ -73,6 +73,12 @@ class AckPolicy
         m_quickAcks |= 1; // Linux tcp_grow_window()
     }
 
+    /// The window is small beside the buffer, for data waits in it: ACKs are delayed again.
+    void EndQuickAcks()
+    {
+        m_quickAcks = 0; // Linux __tcp_select_window()
+    }
+
     /// Acknowledge the next `acks` segments at once.
     void AckQuickly(uint32_t acks = QUICK_ACKS);
 

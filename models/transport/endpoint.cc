@@ -173,9 +173,9 @@ TcpEndpoint::ChargeMemory()
 }
 
 uint64_t
-TcpEndpoint::Write(int64_t now, uint64_t bytes)
+TcpEndpoint::Write(int64_t now, uint64_t bytes, bool isResumed)
 {
-    uint64_t accepted = m_sender.Write(now, bytes);
+    uint64_t accepted = m_sender.Write(now, bytes, isResumed);
     ChargeMemory();
     return accepted;
 }
@@ -272,6 +272,10 @@ TcpEndpoint::MakeAck(int64_t now)
     ack.tsEcr = m_echo;
     ack.isEce = m_ecnEcho.IsEchoing();
     m_receiver.Describe(ack);
+    if (m_receiver.IsCrowded())
+    {
+        m_acks.EndQuickAcks();
+    }
     m_acks.OnAckSent();
     return ack;
 }

@@ -65,7 +65,14 @@ class TcpEndpoint final : public ByteStream,
     /// Open actively: send SYN.
     void Connect(int64_t now) override;
 
-    uint64_t Write(int64_t now, uint64_t bytes) override;
+    uint64_t Write(int64_t now, uint64_t bytes) override
+    {
+        return Write(now, bytes, false);
+    }
+
+    /// The same. \param isResumed in a call that had to wait for room, of a socket that blocks: the
+    /// application was not idle, whatever was sent meanwhile
+    uint64_t Write(int64_t now, uint64_t bytes, bool isResumed);
 
     uint64_t Readable() const override
     {

@@ -21,6 +21,9 @@ namespace tunnelcc
 class Pacer
 {
   public:
+    /// Most payload of a burst (Linux GSO_MAX_SIZE less headers).
+    static constexpr uint32_t MAX_BURST_BYTES = 65536 - 320;
+
     /// \param quantum duration of a burst, ns; 0: one segment each
     explicit Pacer(int64_t quantum)
         : m_quantum(quantum)
@@ -46,9 +49,10 @@ class Pacer
         {
             return 1;
         }
-        double bytes = std::min(rate * static_cast<double>(m_quantum) * 1e-9, MAX_BURST_BYTES);
+        const double most = MAX_BURST_BYTES;
+        double bytes = std::min(rate * static_cast<double>(m_quantum) * 1e-9, most);
         uint32_t segments = std::max(static_cast<uint32_t>(bytes / mss), minSegments);
-        return std::clamp(static_cast<uint32_t>(MAX_BURST_BYTES / mss), 1U, segments);
+        return std::clamp(MAX_BURST_BYTES / mss, 1U, segments);
     }
 
     /// A burst of `bytes` of payload was sent.
@@ -60,8 +64,7 @@ class Pacer
     }
 
   private:
-    static constexpr uint64_t UNPACED_SEGMENTS = 10;       //!< Linux tcp_update_skb_after_send()
-    static constexpr double MAX_BURST_BYTES = 65536 - 320; //!< GSO_MAX_SIZE less headers
+    static constexpr uint64_t UNPACED_SEGMENTS = 10; //!< Linux tcp_update_skb_after_send()
 
     int64_t m_quantum;
     int64_t m_nextSend{0};

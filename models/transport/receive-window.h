@@ -13,15 +13,19 @@ namespace tunnelcc
 {
 
 /**
- * How much a receiver offers to buffer: Linux's dynamic right-sizing (tcp_rcv_space_adjust()).
+ * The receive buffer and the window that it lets a receiver advertise, as in Linux.
  *
- * Once a round trip, if the application read more than in any round before, room is made for
- * twice as much and for the growth to come, up to the maximum. Linux before 6.16 adds a cushion of
- * 16 segments against losses; since then what waits unread is taken off what was read, and room is
- * made for the data out of order, whenever some arrives (tcp_rcvbuf_grow() as of 6.18). What is
- * advertised follows by two segments for each one that arrives (tcp_grow_window()), while the
- * host's memory lets it (see TcpMemory). Left out: the true size of socket buffers, for which the
- * maximum stands.
+ * Dynamic right-sizing (tcp_rcv_space_adjust()) makes the buffer larger: once a round trip, if the
+ * application read more than in any round before, room is made for twice as much and for the
+ * growth to come, up to the maximum. Linux before 6.16 adds a cushion of 16 segments against
+ * losses; since then what waits unread is taken off what was read, and room is made for the data
+ * out of order, whenever some arrives (tcp_rcvbuf_grow() as of 6.18).
+ *
+ * The limit of the window (rcv_ssthresh) follows the buffer by two segments for each segment that
+ * arrives (tcp_grow_window()), while the host's memory lets it (see TcpMemory). Data that waits in
+ * the buffer, in order or not, takes its space (tcp_space()): it bounds that limit and the window.
+ * The window's right edge never moves back. Left out: the true size of socket buffers, for which
+ * the maximum stands.
  */
 class ReceiveWindow
 {
@@ -31,18 +35,23 @@ class ReceiveWindow
      * \param room size of the first buffer, bytes
      * \param maximum bytes
      * \param mss payload of a full segment, bytes
+     * \param scale windows are told in units of two to this power, bytes; 0: exactly
      * \param growth by which law room is made
      */
     ReceiveWindow(uint64_t initial,
                   uint64_t room,
                   uint64_t maximum,
                   uint32_t mss,
+                  uint32_t scale,
                   ReceiveGrowth growth)
         : m_maximum(maximum),
           m_mss(mss),
+          m_scale(scale),
           m_growth(growth),
           m_room(initial > 0 ? std::min(std::max(initial, room), maximum) : maximum),
-          m_offered(initial > 0 ? std::min(initial, m_room) : m_room),
+          m_limit(initial > 0 ? std::min(initial, m_room) : m_room),
+          m_told(m_limit),
+          m_edge(m_limit),
           m_roundBytes(INITIAL_SEGMENTS * mss)
     {
     }
@@ -53,33 +62,74 @@ class ReceiveWindow
         m_roundStart = now;
     }
 
-    /// What to advertise beyond what was read, bytes.
-    uint64_t Offered() const
+    /// What is advertised at most, bytes: in a SYN, and later while nothing waits in the buffer.
+    uint64_t Limit() const
     {
-        return m_offered;
+        return m_limit;
     }
 
-    /// Size of the buffer as payload, bytes: what is offered grows up to it.
+    /// The window told last, bytes.
+    uint64_t Told() const
+    {
+        return m_told;
+    }
+
+    /// Size of the buffer as payload, bytes: the limit grows up to it.
     uint64_t Room() const
     {
         return m_room;
     }
 
-    /// Least by which the edge of the window moves (RFC 9293, section 3.8.6.2.2), bytes.
-    uint64_t LeastStep() const
+    /**
+     * A segment arrived, in order or not.
+     * \param buffered payload in the buffer, bytes; with the segment if it is in order
+     * \returns whether the limit has grown by it
+     */
+    bool OnSegment(uint64_t buffered)
     {
-        return std::min(m_mss, m_offered / 2);
-    }
-
-    /// A segment arrived, in order or not. \returns whether the window has grown by it
-    bool OnSegment()
-    {
-        if (m_offered >= m_room)
+        const uint64_t space = Space(buffered);
+        if (m_limit >= space)
         {
             return false;
         }
-        m_offered = std::min(m_offered + 2 * m_mss, m_room);
+        m_limit = std::min(m_limit + 2 * m_mss, space);
         return true;
+    }
+
+    /**
+     * The window of an ACK that is about to be sent (tcp_select_window()).
+     * \param received bytes that arrived in order so far
+     * \param buffered payload in the buffer, in order or not, bytes
+     * \returns bytes beyond `received`, as told
+     */
+    uint32_t Advertise(uint64_t received, uint64_t buffered)
+    {
+        constexpr uint64_t MOST_UNITS = 65'535; // 16 bits
+        const uint64_t window = std::max(Select(buffered), Align(Left(received)));
+        m_told = window;
+        m_edge = received + window;
+        const uint64_t most = m_scale > 0 ? MOST_UNITS << m_scale : UINT32_MAX;
+        return static_cast<uint32_t>(std::min(window, most));
+    }
+
+    /// Whether a reader has made so much room that the sender is told at once: the window has at
+    /// least doubled (tcp_cleanup_rbuf()). \param received, buffered as of Advertise()
+    bool NeedsUpdate(uint64_t received, uint64_t buffered) const
+    {
+        const uint64_t left = Left(received);
+        if (2 * left > m_room)
+        {
+            return false;
+        }
+        const uint64_t window = Select(buffered);
+        return window > 0 && window >= 2 * left;
+    }
+
+    /// Whether more than half of the buffer is taken, which ends quick ACKs
+    /// (__tcp_select_window()). \param buffered as of Advertise()
+    bool IsCrowded(uint64_t buffered) const
+    {
+        return Space(buffered) < m_room / 2;
     }
 
     /**
@@ -129,6 +179,42 @@ class ReceiveWindow
   private:
     static constexpr uint64_t INITIAL_SEGMENTS = 10; //!< TCP_INIT_CWND
     static constexpr uint64_t CUSHION_SEGMENTS = 16; //!< tcp_rcv_space_adjust() before 6.16
+    static constexpr uint64_t LEAST_PART = 16;       //!< of the buffer, __tcp_select_window()
+
+    /// Room that no data takes, bytes (tcp_space()).
+    uint64_t Space(uint64_t buffered) const
+    {
+        return m_room - std::min(m_room, buffered);
+    }
+
+    /// What is left of the window told last, bytes. More may have come: windows are rounded up.
+    uint64_t Left(uint64_t received) const
+    {
+        return m_edge - std::min(m_edge, received);
+    }
+
+    /// Round up to the units in which windows are told.
+    uint64_t Align(uint64_t window) const
+    {
+        const uint64_t unit = uint64_t{1} << m_scale;
+        return (window + unit - 1) & ~(unit - 1);
+    }
+
+    /// The window that the buffer has room for, bytes (__tcp_select_window()): none, rather than
+    /// little.
+    uint64_t Select(uint64_t buffered) const
+    {
+        uint64_t space = Space(buffered);
+        if (space < m_room / 2)
+        {
+            space = space >> m_scale << m_scale;
+            if (space < m_room / LEAST_PART || space < std::min(m_mss, m_room))
+            {
+                return 0;
+            }
+        }
+        return Align(std::min(space, m_limit));
+    }
 
     void MakeRoom(double wanted)
     {
@@ -138,9 +224,12 @@ class ReceiveWindow
 
     uint64_t m_maximum;
     uint64_t m_mss;
+    uint32_t m_scale;
     ReceiveGrowth m_growth;
-    uint64_t m_room;    //!< size of the buffer
-    uint64_t m_offered; //!< part of it that is advertised
+    uint64_t m_room;  //!< size of the buffer
+    uint64_t m_limit; //!< of the window (rcv_ssthresh)
+    uint64_t m_told;  //!< window told last
+    uint64_t m_edge;  //!< its right edge, stream offset
     uint64_t m_roundBytes;
     uint64_t m_readAtStart{0};
     int64_t m_roundStart{0};

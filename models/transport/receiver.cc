@@ -20,13 +20,6 @@ MaxBlocks(const TcpSpec& spec)
     return spec.HasTimestamps() ? 3 : SackBlocks::MAX;
 }
 
-/// Bytes up to `edge`, beyond which data may have come: windows are told rounded up.
-uint64_t
-Left(uint64_t edge, uint64_t received)
-{
-    return edge > received ? edge - received : 0;
-}
-
 } // namespace
 
 Receiver::Receiver(const TcpSpec& spec)
@@ -34,11 +27,10 @@ Receiver::Receiver(const TcpSpec& spec)
                spec.initialReceiveRoom,
                spec.receiveWindow,
                spec.mss,
+               spec.windowScale,
                spec.receiveGrowth),
       m_mss(spec.mss),
-      m_unitShift(spec.windowScale),
-      m_maxBlocks(MaxBlocks(spec)),
-      m_edge(m_window.Offered())
+      m_maxBlocks(MaxBlocks(spec))
 {
 }
 
@@ -61,7 +53,8 @@ Receiver::OnData(const Packet& packet)
     {
         m_fin = number;
     }
-    m_hasWindowGrown = (!m_memory || m_memory->LetsWindowsGrow()) && m_window.OnSegment();
+    // Linux takes data in order into the buffer before tcp_grow_window() looks, other data after.
+    GrowWindow(Buffered() + (number == m_next ? packet.length : 0));
     if (number == m_next && m_end <= m_next)
     {
         m_end = ++m_next;
@@ -70,6 +63,12 @@ Receiver::OnData(const Packet& packet)
     }
     OnOutOfOrder(number, packet.length);
     return m_end > m_next ? AckUrgency::COMPRESSED : AckUrgency::NOW;
+}
+
+void
+Receiver::GrowWindow(uint64_t buffered)
+{
+    m_hasWindowGrown = (!m_memory || m_memory->LetsWindowsGrow()) && m_window.OnSegment(buffered);
 }
 
 bool
@@ -180,40 +179,12 @@ Receiver::UpdateBlocks(uint64_t begin, uint64_t end)
     m_blockCount = count;
 }
 
-uint64_t
-Receiver::NextEdge() const
-{
-    uint64_t edge = m_read + m_window.Offered();
-    return edge >= m_edge + m_window.LeastStep() ? edge : m_edge;
-}
-
-bool
-Receiver::NeedsWindowUpdate() const
-{
-    // Linux tcp_cleanup_rbuf(): the window has at least doubled.
-    uint64_t advertised = Left(m_edge, m_received);
-    uint64_t now = Left(NextEdge(), m_received);
-    return now > 0 && now >= 2 * advertised;
-}
-
-uint32_t
-Receiver::InUnits(uint64_t window) const
-{
-    // Linux __tcp_select_window(), tcp_select_window(): rounded up, within 16 bits. What is rounded
-    // is what the buffer has left, not the window told last, so that the edge keeps to the buffer.
-    constexpr uint64_t MOST_UNITS = 65'535;
-    uint64_t units = (window + (uint64_t{1} << m_unitShift) - 1) >> m_unitShift;
-    uint64_t limited = m_unitShift > 0 ? std::min(units, MOST_UNITS) : units;
-    return static_cast<uint32_t>(std::min<uint64_t>(limited << m_unitShift, UINT32_MAX));
-}
-
 void
 Receiver::Describe(Acknowledgement& ack)
 {
-    m_edge = NextEdge();
     m_lastAcked = m_next;
     ack.number = static_cast<uint32_t>(m_next);
-    ack.window = InUnits(Left(m_edge, m_received));
+    ack.window = m_window.Advertise(m_received, Buffered());
     ack.isDuplicate = m_reportsDuplicate;
     if (!m_reportsDuplicate)
     {

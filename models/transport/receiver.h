@@ -10,6 +10,7 @@
 #include "receive-window.h"
 #include "spec/tcp-spec.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -29,8 +30,7 @@ enum class AckUrgency
  * receive window.
  *
  * Runs of segments that arrived out of order know their ends, so that a packet costs O(1) however
- * large the window. The window's right edge is what the reader has read plus the buffer's size,
- * and never moves back; data out of order needs no further room.
+ * large the window.
  */
 class Receiver
 {
@@ -106,8 +106,11 @@ class Receiver
      */
     void Read(int64_t now, uint64_t bytes, int64_t rtt)
     {
+        // Linux tcp_recvmsg() adjusts the buffer after each segment that it copies: a round ends
+        // with the first of them, and what waits behind it counts as unread.
+        const uint64_t first = std::min<uint64_t>(bytes, m_mss);
+        m_window.OnRead(now, m_read + first, Readable() - first, Span(), rtt);
         m_read += bytes;
-        m_window.OnRead(now, m_read, Readable(), Span(), rtt);
     }
 
     /// Whether the latest segment let the window grow.
@@ -117,7 +120,22 @@ class Receiver
     }
 
     /// Whether reading has reopened the window far enough to tell the sender at once.
-    bool NeedsWindowUpdate() const;
+    bool NeedsWindowUpdate() const
+    {
+        return m_window.NeedsUpdate(m_received, Buffered());
+    }
+
+    /// As ReceiveWindow::Room().
+    uint64_t Room() const
+    {
+        return m_window.Room();
+    }
+
+    /// As ReceiveWindow::IsCrowded().
+    bool IsCrowded() const
+    {
+        return m_window.IsCrowded(Buffered());
+    }
 
     /// All data up to and including the peer's FIN has arrived in order.
     bool IsFinished() const
@@ -131,10 +149,10 @@ class Receiver
         return m_duplicates;
     }
 
-    /// Window that is advertised when all was read, and in a SYN, bytes.
+    /// Window advertised last, bytes; before any ACK the one of the SYN.
     uint32_t Window() const
     {
-        return static_cast<uint32_t>(m_window.Offered());
+        return static_cast<uint32_t>(m_window.Told());
     }
 
     /// Describe what has arrived, in an ACK about to be sent; its blocks hold until then.
@@ -170,15 +188,14 @@ class Receiver
     void Resize(size_t capacity);
     void OnOutOfOrder(uint64_t number, uint32_t length);
     void UpdateBlocks(uint64_t begin, uint64_t end);
-    uint64_t NextEdge() const;
-    uint32_t InUnits(uint64_t window) const;
+    /// The window may grow by a segment. \param buffered as of ReceiveWindow::OnSegment()
+    void GrowWindow(uint64_t buffered);
     AckUrgency OnDuplicate(uint64_t number);
 
     const TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
     ReceiveWindow m_window;
     bool m_hasWindowGrown{false};
     uint32_t m_mss;       //!< payload of a full segment, bytes
-    uint32_t m_unitShift; //!< windows are told in units of two to this power, bytes
     uint32_t m_maxBlocks; //!< of an ACK; one more run may be remembered, as in Linux
     std::vector<Slot> m_ring;
     uint64_t m_mask{0};
@@ -189,7 +206,6 @@ class Receiver
     uint64_t m_received{0};
     uint64_t m_outOfOrder{0}; //!< payload bytes that arrived out of order
     uint64_t m_read{0};
-    uint64_t m_edge{0}; //!< right edge of the window advertised last, stream offset
     SackBlocks m_blocks{};
     uint32_t m_blockCount{0};
     bool m_reportsDuplicate{false}; //!< the next ACK begins with a D-SACK

@@ -13,9 +13,11 @@ namespace tunnelcc
 /**
  * Socket send buffer: what was written and is not yet acknowledged.
  *
- * As in Linux, a writer that found it full wakes only once it has drained to two thirds
- * (sk_stream_write_space(): free space at least half of what is queued), not with every ACK. Bytes
- * have no contents.
+ * As in Linux, what is written fills the last of the kernel's buffers (sk_buff) that still has
+ * unsent data, whatever the limit; only a new buffer needs room below it (tcp_sendmsg()). So the
+ * queue exceeds its limit where sending keeps that last buffer from becoming full. A writer that
+ * found no room wakes only once the queue has drained to two thirds (sk_stream_write_space(): free
+ * space at least half of what is queued), not with every ACK. Bytes have no contents.
  */
 class SendBuffer
 {
@@ -54,13 +56,36 @@ class SendBuffer
         Resize(std::min(m_capacity, capacity));
     }
 
-    /// Take as many of `bytes` as fit. \returns how many
-    uint64_t Write(uint64_t bytes)
+    /**
+     * Take what fits into the last buffer of the kernel's queue, or into a new one.
+     * \param bytes to write
+     * \param size of such a buffer, payload bytes
+     * \returns bytes taken; none: the writer blocks
+     */
+    uint64_t Write(uint64_t bytes, uint64_t size)
     {
-        uint64_t accepted = std::min(bytes, m_capacity - std::min(m_capacity, Queued()));
-        m_written += accepted;
-        m_isWriterBlocked = accepted < bytes;
-        return accepted;
+        m_lastBuffer = std::max(m_lastBuffer, m_sent); // what was sent is no longer in it
+        uint64_t held = m_written - m_lastBuffer;
+        if (held == 0 || held >= size)
+        {
+            m_isWriterBlocked = Queued() >= m_capacity;
+            if (m_isWriterBlocked)
+            {
+                return 0;
+            }
+            m_lastBuffer = m_written;
+            held = 0;
+        }
+        m_isWriterBlocked = false;
+        const uint64_t taken = std::min(bytes, size - held);
+        m_written += taken;
+        return taken;
+    }
+
+    /// Whether the next byte to transmit is in the last buffer.
+    bool IsLastNext() const
+    {
+        return m_lastBuffer <= m_sent;
     }
 
     /// The next `bytes` were transmitted for the first time.
@@ -124,6 +149,7 @@ class SendBuffer
     uint64_t m_maximum;
     uint64_t m_capacity{0};
     uint64_t m_written{0};
+    uint64_t m_lastBuffer{0}; //!< stream offset at which the last buffer begins
     uint64_t m_sent{0};
     uint64_t m_acked{0};
     bool m_isWriterBlocked{false};

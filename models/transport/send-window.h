@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_SEND_WINDOW_H
 #define TUNNELCC_SEND_WINDOW_H
 
+#include "pacer.h"
 #include "scoreboard.h"
 #include "send-buffer.h"
 
@@ -45,6 +46,20 @@ class SendWindow
     uint64_t Room(uint64_t sent) const
     {
         return m_edge - std::min(m_edge, sent);
+    }
+
+    /// Largest window that the peer ever told, bytes.
+    uint32_t Largest() const
+    {
+        return m_largest;
+    }
+
+    /// Payload bytes of the largest of the kernel's buffers (sk_buff): full segments, as many as
+    /// segmentation offload takes and half of the peer's largest window (tcp_send_mss()).
+    uint64_t BufferSize() const
+    {
+        const uint32_t most = std::min(Pacer::MAX_BURST_BYTES, m_largest / 2);
+        return std::max(m_mss, most - most % m_mss);
     }
 
     /**

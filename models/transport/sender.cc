@@ -67,10 +67,10 @@ Sender::OnEstablished(int64_t now, int64_t rtt, uint32_t window)
 }
 
 uint64_t
-Sender::Write(int64_t now, uint64_t bytes)
+Sender::Write(int64_t now, uint64_t bytes, bool isResumed)
 {
     // Linux tcp_rate_check_app_limited()
-    if (m_buffer.Unsent() < m_spec.mss && !m_window.IsFull() &&
+    if (!isResumed && m_buffer.Unsent() < m_spec.mss && !m_window.IsFull() &&
         m_board.LostOut() <= m_board.RetransmittedOut())
     {
         m_rate.MarkAppLimited(m_board.InFlight());
@@ -79,17 +79,45 @@ Sender::Write(int64_t now, uint64_t bytes)
     {
         m_buffer.Shrink(std::max(m_buffer.Queued() / 2, TcpMemory::GUARANTEED));
     }
-    uint64_t accepted = m_buffer.Write(bytes);
+    if (m_isEstablished &&
+        m_window.RestartAfterIdle(now, now - m_transmitter.LastSendTime(), m_rtt.Rto()))
+    {
+        m_transmitter.RestartIdle(now);
+    }
+    uint64_t accepted = 0;
+    uint64_t taken = 0;
+    do
+    {
+        taken = m_buffer.Write(bytes - accepted, m_transmitter.PeerWindow().BufferSize());
+        accepted += taken;
+        Push(now, accepted == bytes || taken == 0);
+    } while (accepted < bytes && taken > 0);
     if (m_isEstablished)
     {
-        if (m_window.RestartAfterIdle(now, now - m_transmitter.LastSendTime(), m_rtt.Rto()))
-        {
-            m_transmitter.RestartIdle(now);
-        }
-        TrySend(now);
         UpdateTimer(now);
     }
     return accepted;
+}
+
+void
+Sender::Push(int64_t now, bool isEnd)
+{
+    if (!m_isEstablished)
+    {
+        return;
+    }
+    // Linux tcp_sendmsg(): a write that goes on sends one burst of a buffer that it has filled, and
+    // all only once half of the peer's window was written since (forced_push()).
+    const bool isAll =
+        isEnd || m_buffer.Written() > m_pushed + m_transmitter.PeerWindow().Largest() / 2;
+    if (isAll)
+    {
+        m_pushed = m_buffer.Written();
+    }
+    if (isAll || m_buffer.IsLastNext())
+    {
+        TrySend(now, !isAll);
+    }
 }
 
 void
@@ -138,7 +166,7 @@ Sender::WakesWriter()
 // Sending --------------------------------------------------------------------------------------
 
 void
-Sender::TrySend(int64_t now)
+Sender::TrySend(int64_t now, bool isOne)
 {
     bool isPaced = Pacer::IsOn(State(), m_transmitter.Segments());
     bool isWriterBlocked = m_buffer.IsWriterBlocked();
@@ -151,8 +179,8 @@ Sender::TrySend(int64_t now)
         }
         return;
     }
-    uint32_t perBurst = m_transmitter.SegmentsPerBurst();
-    Transmitter::Burst burst = m_transmitter.SendBurst(now, perBurst, isPaced);
+    Transmitter::Burst burst =
+        m_transmitter.SendBurst(now, m_transmitter.SegmentsPerBurst(), isPaced || isOne);
     bool isLimited = burst.isLimited || m_window.IsFull();
     if (burst.segments > 0 || isLimited)
     {
@@ -167,7 +195,7 @@ Sender::TrySend(int64_t now)
     if (isPaced)
     {
         m_pacer.OnBurst(now, burst.bytes, State().pacingRate);
-        if (burst.isRepair || burst.segments == perBurst)
+        if (burst.isWhole)
         {
             m_pacingTimer.Set(m_pacer.NextSend());
         }

@@ -66,8 +66,9 @@ class Sender
         m_memory = memory;
     }
 
-    /// The application writes `bytes`. \returns how many the send buffer took
-    uint64_t Write(int64_t now, uint64_t bytes);
+    /// The application writes `bytes`. \param isResumed in a call that had to wait for room
+    /// \returns how many the send buffer took
+    uint64_t Write(int64_t now, uint64_t bytes, bool isResumed = false);
 
     /// Send FIN after everything written.
     void Close(int64_t now);
@@ -123,7 +124,10 @@ class Sender
     }
 
   private:
-    void TrySend(int64_t now);
+    /// Send what was written. \param isEnd of a write, or of what the buffer took of it
+    void Push(int64_t now, bool isEnd);
+    /// Send what windows and pacing allow. \param isOne one burst
+    void TrySend(int64_t now, bool isOne = false);
     uint64_t InitialSendBuffer() const;
     bool MayExpandBuffer() const;
     uint64_t SendBufferFor(uint32_t cwnd) const;
@@ -166,6 +170,7 @@ class Sender
     Transmitter m_transmitter;
     RetransmissionTimer m_retransmission;
     bool m_isEstablished{false};
+    uint64_t m_pushed{0}; //!< stream offset up to which all was pushed (Linux pushed_seq)
     uint64_t m_rtos{0};
     uint64_t m_probes{0};
     int64_t m_persistDeadline{NEVER}; //!< of the window probe, ns

@@ -43,9 +43,12 @@ Transmitter::SendBurst(int64_t now, uint32_t perBurst, bool isOne)
     {
         return RepairBurst(now, perBurst, *lost);
     }
+    // Linux tcp_cwnd_test(): a super-segment is at most half of the window, so that two are in
+    // flight.
+    const uint32_t most = std::min(perBurst, std::max(m_window.State().cwnd / 2, 1U));
     Burst burst;
     uint32_t filled = 0; // segments of the current super-segment
-    while (!m_window.IsFull() && !(isOne && burst.segments == perBurst))
+    while (!m_window.IsFull() && !burst.isWhole)
     {
         const uint64_t before = m_buffer.SentOffset();
         if (auto lost = m_recovery.NextLost())
@@ -58,16 +61,17 @@ Transmitter::SendBurst(int64_t now, uint32_t perBurst, bool isOne)
             burst.isLimited = m_window.Room() < PeerRoom();
             break;
         }
-        else if (SendNext(now, false, filled > 0 && CompletesBurst(filled, perBurst)))
+        else if (SendNext(now, false, filled > 0 && CompletesBurst(filled, most)))
         {
             burst.bytes += m_buffer.SentOffset() - before;
-            filled = filled + 1 < perBurst ? filled + 1 : 0;
+            filled = filled + 1 < most ? filled + 1 : 0;
         }
         else
         {
             break;
         }
         ++burst.segments;
+        burst.isWhole = isOne && burst.segments == most;
     }
     return burst;
 }
@@ -78,7 +82,7 @@ Transmitter::RepairBurst(int64_t now, uint32_t perBurst, uint64_t first)
     // Linux tcp_xmit_retransmit_queue(): pacing lets one buffer go at a time, which is what was
     // lost of neighbours that were sent together.
     Burst burst;
-    burst.isRepair = true;
+    burst.isWhole = true;
     std::optional<uint64_t> lost = first;
     const int64_t sentTime = m_board.At(first).sentTime;
     for (uint64_t number = first; lost == number && m_board.At(number).sentTime == sentTime &&
@@ -124,10 +128,10 @@ Transmitter::DefersNew(int64_t now, uint32_t perBurst) const
 }
 
 bool
-Transmitter::CompletesBurst(uint32_t filled, uint32_t perBurst) const
+Transmitter::CompletesBurst(uint32_t filled, uint32_t most) const
 {
     const uint64_t two = 2 * uint64_t{m_mss};
-    return filled + 1 == perBurst || m_board.InFlight() + 1 >= m_window.State().cwnd ||
+    return filled + 1 == most || m_board.InFlight() + 1 >= m_window.State().cwnd ||
            m_buffer.Unsent() < two || PeerRoom() < two;
 }
 

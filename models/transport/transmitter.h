@@ -59,13 +59,14 @@ class Transmitter
     {
         uint32_t segments{0};
         uint64_t bytes{0};     //!< payload
-        bool isRepair{false};  //!< of lost segments
+        bool isWhole{false};   //!< as long as may go at once: pacing lets more follow later
         bool isLimited{false}; //!< cwnd leaves less room than new data waits for
     };
 
     /// Send what the windows allow. \param isOne no more than one burst of SegmentsPerBurst()
     Burst SendBurst(int64_t now, uint32_t perBurst, bool isOne);
 
+    /// Segments that pacing and the algorithm make one super-segment of.
     uint32_t SegmentsPerBurst() const;
 
     /// Send one new segment, or FIN. \param fillsWindow however little room the peer's window
@@ -135,8 +136,9 @@ class Transmitter
     Burst RepairBurst(int64_t now, uint32_t perBurst, uint64_t first);
     /// Whether new data waits until a whole burst of it may go.
     bool DefersNew(int64_t now, uint32_t perBurst) const;
-    /// Whether the next new segment completes a super-segment that has `filled` segments.
-    bool CompletesBurst(uint32_t filled, uint32_t perBurst) const;
+    /// Whether the next new segment completes a super-segment of at most `most` segments, of which
+    /// it has `filled`.
+    bool CompletesBurst(uint32_t filled, uint32_t most) const;
     bool SendNext(int64_t now, bool fillsWindow, bool isPushed);
     void Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle);
 

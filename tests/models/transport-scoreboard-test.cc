@@ -414,7 +414,7 @@ class ReceiveWindowTest : public ns3::TestCase
 
     static ReceiveWindow Make(ReceiveGrowth growth)
     {
-        return ReceiveWindow(65'535, 112'128, MAXIMUM, 4'096, growth);
+        return ReceiveWindow(65'535, 112'128, MAXIMUM, 4'096, 0, growth);
     }
 
     void DoRun() override
@@ -460,6 +460,103 @@ class ReceiveWindowTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(reordered.Room(), 2 * 40'960 + 400'000, "room for the span");
         reordered.OnRead(RTT, 40'960, 0, 400'000, RTT);
         NS_TEST_EXPECT_MSG_EQ(reordered.Room(), 2 * 40'960 + 400'000, "no more was read");
+    }
+};
+
+class ReceiveSpaceTest : public ns3::TestCase
+{
+  public:
+    ReceiveSpaceTest()
+        : ns3::TestCase("Data that waits in the receive buffer, in order or not, takes its space"
+                        " -> the window and its limit are at most what is free, none below a "
+                        "sixteenth (Linux tcp_grow_window(), __tcp_select_window())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        ReceiveWindow window(65'535, 112'128, 1 << 30, 4'096, 0, ReceiveGrowth::CUSHION);
+        NS_TEST_EXPECT_MSG_EQ(window.OnSegment(40'000), true, "there is room");
+        NS_TEST_EXPECT_MSG_EQ(window.Limit(), 72'128, "what is free, though two segments are more");
+        NS_TEST_EXPECT_MSG_EQ(window.OnSegment(40'000), false, "no more is free");
+        NS_TEST_EXPECT_MSG_EQ(window.Advertise(0, 40'000), 72'128, "the limit");
+        NS_TEST_EXPECT_MSG_EQ(window.IsCrowded(40'000), false, "more than half is free");
+        NS_TEST_EXPECT_MSG_EQ(window.Advertise(0, 80'000), 72'128, "never taken back");
+        NS_TEST_EXPECT_MSG_EQ(window.IsCrowded(80'000), true, "less than half is free");
+        NS_TEST_EXPECT_MSG_EQ(window.Advertise(60'000, 80'000), 32'128, "what is free");
+        NS_TEST_EXPECT_MSG_EQ(window.Advertise(92'128, 106'000), 0, "less than a sixteenth");
+        NS_TEST_EXPECT_MSG_EQ(window.NeedsUpdate(92'128, 106'000), false, "as little as before");
+        NS_TEST_EXPECT_MSG_EQ(window.NeedsUpdate(92'128, 104'000), true, "from none to 8128");
+
+        // Two segments behind a hole: they are not read, and the reader has read all the others.
+        TcpSpec spec;
+        spec.receiveWindow = 1 << 20;
+        Receiver receiver(spec);
+        for (uint32_t number : {0, 2, 3})
+        {
+            Packet packet{};
+            packet.segment = number;
+            packet.length = 1'448;
+            receiver.OnData(packet);
+        }
+        receiver.Read(0, 1'448, 0);
+        Acknowledgement ack;
+        receiver.Describe(ack);
+        NS_TEST_EXPECT_MSG_EQ(ack.window, (1 << 20) - 1'448, "told before: not taken back");
+        Packet packet{};
+        packet.segment = 1;
+        packet.length = 1'448;
+        receiver.OnData(packet);
+        receiver.Describe(ack);
+        NS_TEST_EXPECT_MSG_EQ(ack.window, (1 << 20) - 3 * 1'448, "none of the three is read");
+    }
+};
+
+class ReceiveRoundTest : public ns3::TestCase
+{
+  public:
+    ReceiveRoundTest()
+        : ns3::TestCase("A hole is filled, and all behind it is read at once -> the round ends with"
+                        " the first segment; the others count in the next one (Linux "
+                        "tcp_recvmsg(), tcp_rcv_space_adjust())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr int64_t RTT = 100'000'000;
+        constexpr uint16_t FULL = 1'448;
+        TcpSpec spec;
+        spec.receiveWindow = 1 << 30;
+        spec.initialReceiveWindow = 65'535;
+        spec.initialReceiveRoom = 65'535;
+        spec.receiveGrowth = ReceiveGrowth::CUSHION;
+        Receiver receiver(spec);
+        receiver.OnEstablished(0);
+        auto deliver = [&](uint32_t first, uint32_t last) {
+            for (uint32_t number = first; number <= last; ++number)
+            {
+                Packet packet{};
+                packet.segment = number;
+                packet.length = FULL;
+                receiver.OnData(packet);
+            }
+        };
+        deliver(0, 9);
+        receiver.Read(RTT / 2, 10 * FULL, RTT);
+        deliver(11, 40);
+        deliver(10, 10);
+        receiver.Read(RTT, 31 * FULL, RTT);
+        // 11 segments were read then: twice that, 16 more, and twice the growth by a tenth
+        const double first = (2 * 11 + 16) * FULL * (1 + 2 * 0.1);
+        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(receiver.Room()), first, 1.0, "of the first");
+        deliver(41, 41);
+        receiver.Read(2 * RTT, FULL, RTT);
+        // 31 in the next round trip
+        const double second = (2 * 31 + 16) * FULL * (1 + 2 * 20.0 / 11);
+        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(receiver.Room()), second, 1.0, "of the rest");
     }
 };
 
@@ -620,6 +717,20 @@ class ReceiverTest : public ns3::TestCase
     std::vector<uint64_t> m_offsets{0}; //!< stream offset of each segment
 };
 
+/// Write `bytes` in buffers of `size`. \returns how many the queue took
+uint64_t
+WriteAll(SendBuffer& buffer, uint64_t bytes, uint64_t size)
+{
+    uint64_t written = 0;
+    uint64_t taken = 0;
+    do
+    {
+        taken = buffer.Write(bytes - written, size);
+        written += taken;
+    } while (taken > 0 && written < bytes);
+    return written;
+}
+
 class SendBufferTest : public ns3::TestCase
 {
   public:
@@ -633,18 +744,19 @@ class SendBufferTest : public ns3::TestCase
   private:
     void DoRun() override
     {
+        constexpr uint64_t SIZE = 500;
         SendBuffer buffer(1'500, 3'000);
-        NS_TEST_EXPECT_MSG_EQ(buffer.Write(2'000), 1'500, "the buffer is small at first");
+        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 1'500, "the buffer is small at first");
         NS_TEST_EXPECT_MSG_EQ(buffer.WantsToExpand(), true, "and may grow");
         buffer.OnSent(1'500);
         buffer.OnAcked(1'500);
         buffer.Expand(10'000);
         NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), true, "there is room");
-        NS_TEST_EXPECT_MSG_EQ(buffer.Write(2'000), 2'000, "fits");
+        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 2'000, "fits");
         buffer.OnSent(2'000);
         buffer.OnAcked(1'000);
         NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), false, "nobody waits");
-        NS_TEST_EXPECT_MSG_EQ(buffer.Write(5'000), 2'000, "all that fits");
+        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 5'000, SIZE), 2'000, "all that fits");
         NS_TEST_EXPECT_MSG_EQ(buffer.Queued(), 3'000, "full");
         buffer.OnAcked(999);
         NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), false, "2001 bytes queued");
@@ -654,6 +766,35 @@ class SendBufferTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), false, "once");
         NS_TEST_EXPECT_MSG_EQ(buffer.Unsent(), 0, "all is sent");
         NS_TEST_EXPECT_MSG_EQ(buffer.SentOffset(), 5'500, "bytes sent so far");
+    }
+};
+
+class LastBufferTest : public ns3::TestCase
+{
+  public:
+    LastBufferTest()
+        : ns3::TestCase("Part of the last buffer was sent -> it takes more, however much is queued;"
+                        " a new one waits for room (Linux tcp_sendmsg())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr uint64_t SIZE = 500;
+        SendBuffer buffer(1'000, 1'000);
+        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 900, SIZE), 900, "two buffers, one not full");
+        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 300, SIZE), 100, "it is filled");
+        NS_TEST_EXPECT_MSG_EQ(buffer.IsWriterBlocked(), true, "1000 bytes are the limit");
+        buffer.OnSent(700);
+        NS_TEST_EXPECT_MSG_EQ(buffer.Write(200, SIZE), 200, "as much as of it was sent");
+        NS_TEST_EXPECT_MSG_EQ(buffer.Queued(), 1'200, "beyond the limit");
+        NS_TEST_EXPECT_MSG_EQ(buffer.Write(200, SIZE), 0, "the buffer is full again");
+        buffer.OnSent(500);
+        NS_TEST_EXPECT_MSG_EQ(buffer.Write(200, SIZE), 0, "nothing is left of it");
+        buffer.OnAcked(201);
+        NS_TEST_EXPECT_MSG_EQ(buffer.Write(900, SIZE), 500, "below the limit, a whole one");
+        NS_TEST_EXPECT_MSG_EQ(buffer.Queued(), 1'499, "which may exceed it");
     }
 };
 
@@ -668,9 +809,13 @@ class TransportScoreboardTestSuite : public ns3::TestSuite
         AddTestCase(new ScoreboardTest("a large window", 1'000, 0.05, 30'000), Duration::QUICK);
         AddTestCase(new LostFirstTest, Duration::QUICK);
         AddTestCase(new ReceiveWindowTest, Duration::QUICK);
+        AddTestCase(new ReceiveSpaceTest, TestCase::Duration::QUICK);
+        AddTestCase(new ReceiveSpaceTest, Duration::QUICK);
+        AddTestCase(new ReceiveRoundTest, Duration::QUICK);
         AddTestCase(new WindowUnitTest, Duration::QUICK);
         AddTestCase(new ReceiverTest, Duration::QUICK);
         AddTestCase(new SendBufferTest, Duration::QUICK);
+        AddTestCase(new LastBufferTest, Duration::QUICK);
     }
 };
 

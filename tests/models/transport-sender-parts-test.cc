@@ -41,7 +41,7 @@ class SendWindowTest : public ns3::TestCase
         SendBuffer buffer(1 << 20, 1 << 20);
         Scoreboard board;
         SendWindow window(FULL, false);
-        buffer.Write(10 * FULL + 100);
+        buffer.Write(10 * FULL + 100, 1 << 20);
         window.OnWindow(0, 10'000);
         NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), FULL, "a full one");
         buffer.OnSent(9'000);
@@ -395,17 +395,17 @@ class TransmitterTest : public ns3::TestCase
     void DoRun() override
     {
         Transmission script;
-        script.buffer.Write(3 * FULL);
+        script.buffer.Write(3 * FULL, 1 << 20);
         Transmitter::Burst burst = script.transmitter.SendBurst(0, 2, false);
         NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "0 1P 2P ", "bursts of two end with PSH");
         NS_TEST_EXPECT_MSG_EQ(burst.bytes, 3 * FULL, "payload");
         NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakesHeadSent(), true, "the first one");
         script.board.MarkLost(1);
-        script.buffer.Write(20 * FULL);
+        script.buffer.Write(20 * FULL, 1 << 20);
         script.sent.str("");
         burst = script.transmitter.SendBurst(MS, 2, true);
         NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "1P ", "paced: what was lost, alone");
-        NS_TEST_EXPECT_MSG_EQ(burst.isRepair, true, "a repair");
+        NS_TEST_EXPECT_MSG_EQ(burst.isWhole, true, "more may follow later");
         NS_TEST_EXPECT_MSG_EQ(script.transmitter.Retransmits(), 1, "counted");
         NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakesHeadSent(), false, "not the first one");
         script.sent.str("");
@@ -418,6 +418,37 @@ class TransmitterTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(script.sent.str(),
                               "10 11 12 13 14 15 16 17 18 19 20 21 22P 23F ",
                               "the rest, and the end");
+    }
+};
+
+class HalfWindowTest : public ns3::TestCase
+{
+  public:
+    HalfWindowTest()
+        : ns3::TestCase("A burst may be longer than half of cwnd -> it leaves in two, each with PSH"
+                        " at its end; paced, only the first leaves (Linux tcp_cwnd_test())")
+    {
+    }
+
+  private:
+    /// What leaves of a burst of ten segments with a window of `cwnd` segments.
+    static std::string Sent(uint32_t cwnd, bool isPaced)
+    {
+        Transmission script;
+        script.window.Set(0, cwnd);
+        script.buffer.Write(20 * FULL, 1 << 20);
+        const Transmitter::Burst burst = script.transmitter.SendBurst(0, 10, isPaced);
+        return script.sent.str() + (burst.isWhole ? "more" : "");
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(Sent(20, false),
+                              "0 1 2 3 4 5 6 7 8 9P 10 11 12 13 14 15 16 17 18 19P ",
+                              "ten are half of the window");
+        NS_TEST_EXPECT_MSG_EQ(Sent(4, false), "0 1P 2 3P ", "two and two");
+        NS_TEST_EXPECT_MSG_EQ(Sent(3, false), "0 1 2 ", "one segment is no burst");
+        NS_TEST_EXPECT_MSG_EQ(Sent(4, true), "0 1P more", "the rest as pacing allows");
     }
 };
 
@@ -436,6 +467,7 @@ class TransportSenderPartsTestSuite : public ns3::TestSuite
         AddTestCase(new TimeOutTest, Duration::QUICK);
         AddTestCase(new TailLossProbeTest, Duration::QUICK);
         AddTestCase(new TransmitterTest, Duration::QUICK);
+        AddTestCase(new HalfWindowTest, Duration::QUICK);
     }
 };
 

@@ -122,7 +122,7 @@ def test_contexts_are_kept_or_made_as_the_programs_do(name, mode, expected):
         ("max_payload = 4096", "max_payload = -1", "tunnel.to_server.0.max_payload"),
         ("mss = 65483", "mss = 0", "tunnel.loopback.link.mss"),
         ('rtt = "50us"', 'rtt = "50"', "tunnel.loopback.link.rtt"),
-        ('send_buffer = "1.76MB"', "send_buffer = 0", "tunnel.loopback.sending.send_buffer"),
+        ('send_buffer = "2626560B"', "send_buffer = 0", "tunnel.loopback.sending.send_buffer"),
         ("streams = [1, 16, 64]", "streams = [1, 64, 16]", "tunnel.cpu.to_client.streams"),
         ("streams = [1, 16, 64]", "streams = []", "tunnel.cpu.to_client.streams"),
         ("streams = [1, 16, 64]", "streams = [1, 16]", "tunnel.cpu.to_client.client"),

@@ -284,9 +284,9 @@ def test_parameters_of_an_algorithm_arrive():
     assert vars(flow.cc.parameters) == {"probe_rtt_interval": 10.0}
 
 
-def test_the_sending_end_has_the_larger_loopback_buffer():
+def test_the_sending_end_has_the_larger_loopback_window():
     up, down = _spec({}, RELAY).tunnel, _spec({"direction": "down"}, RELAY).tunnel
-    assert (up.app_tcp.send_buffer, up.app_tcp.receive_window) == (1_760_000, 300_000)
+    assert (up.app_tcp.send_buffer, up.app_tcp.receive_window) == (2_626_560, 300_000)
     assert (up.target_tcp.send_buffer, up.target_tcp.receive_window) == (2_630_000, 130_000)
     assert down.target_tcp.send_buffer == up.app_tcp.send_buffer
     assert down.app_tcp.receive_window == up.target_tcp.receive_window

@@ -193,12 +193,12 @@ QUICK_FLOORS = {
     "goodput": 41,  # of 44
     "goodput where the reference varies": 11,  # of 11
     "goodput at the loss that the reference counted": 33,  # of 35
-    "BBR's branches": 12,  # of 14
-    "retransmission ratio": 39,  # of 47
+    "BBR's branches": 14,  # of 14
+    "retransmission ratio": 42,  # of 47
     "queueing delay": 65,  # of 74
     "queueing delay, measured again without stalls": 2,  # of 2
     "mean RTT": 88,  # of 88
-    "95th percentile of the RTT": 86,  # of 88
+    "95th percentile of the RTT": 87,  # of 88
     "shares": 19,  # of 19
     "UDP coming and going": 4,  # of 4
     "mean window under periodic loss": 8,  # of 8

@@ -18,6 +18,8 @@ from tunnelcc.schema.units import parse_size, parse_time
 # RFC 7323, section 2.3.
 _MOST_SCALE = 14
 _LARGEST_WINDOW = 65535 << _MOST_SCALE
+# sizeof(struct sk_buff) in whole cache lines, include/linux/skbuff.h.
+_SK_BUFF = 256
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Kernel:
     receive_growth: str  # by which law receive buffers grow: "cushion" or "out-of-order"
     rmem_max: int  # net.core.rmem_max, bytes
     send_fraction: float  # of the buffer that is payload
+    send_overhead: int  # bytes beside a segment's payload, by which send buffers are sized
     tso_deferral_limit: float  # seconds within which an ACK must be due for new data to wait for it
     tcp_memory_fraction: float  # of the host's memory, for all sockets
     tcp_reserve: int  # bytes that a socket keeps of what it released, still counted
@@ -58,6 +61,15 @@ class Kernel:
         largest = min(max(tcp_rmem, self.rmem_max), _LARGEST_WINDOW)
         return min(max(largest.bit_length() - 16, 0), _MOST_SCALE)
 
+    def send_buffer_per_segment(self, payload: int) -> float:
+        """Return the payload (bytes) by which a send buffer grows with each segment of the window.
+
+        ``payload``: of a segment without options, bytes. tcp_sndbuf_expand(): twice for most
+        algorithms, three times for BBR.
+        """
+        head = 1 << (payload + self.send_overhead - 1).bit_length()
+        return (head + _SK_BUFF) * self.send_fraction
+
     def send_buffer(self, tcp_wmem: int) -> int:
         """Return the payload (bytes) that a send buffer of ``tcp_wmem`` holds."""
         return int(tcp_wmem * self.send_fraction)
@@ -67,13 +79,20 @@ class Kernel:
 def kernels() -> dict[str, Kernel]:
     """Return the known kernels by version."""
     table = read_toml(Path(__file__).with_name("kernels.toml"))
-    return {version: _kernel(version, entry) for version, entry in table.items()}
+    return {version: _kernel(version, _settings(table, entry)) for version, entry in table.items()}
+
+
+def _settings(table: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
+    """Return what the entry lists, and of its base what it does not."""
+    base = table[entry["base"]] if "base" in entry else {}
+    return base | {name: value for name, value in entry.items() if name != "base"}
 
 
 _PARSERS: dict[str, Callable[[Any], Any]] = {
     "tcp_rmem": parse_size,
     "rmem_max": parse_size,
     "tcp_reserve": parse_size,
+    "send_overhead": parse_size,
     "tso_deferral_limit": parse_time,
     "jiffy": parse_time,
     "receive_fraction": lambda value: None if value == "by tcp_adv_win_scale" else float(value),

@@ -47,11 +47,6 @@ Spec = dict[str, Any]
 # tcp_init(), net/ipv4/tcp.c: tcp_rmem's default, which a socket's receive buffer begins with.
 _INITIAL_TCP_RMEM = 131072
 
-# tcp_sndbuf_expand() on x86-64: a full segment with its headers (320), skb_shared_info (320),
-# rounded up to a power of two, and sk_buff (256).
-_SEND_BUFFER_OVERHEAD = 640
-_SK_BUFF = 256
-
 # Bytes after which a carrier's TLS records have their full size.
 _STEADY = 2**20
 # What iperf3 writes on each connection before any data (COOKIE_SIZE in its source).
@@ -221,7 +216,7 @@ def _path_tcp(experiment: Experiment, mss: int) -> Spec:
     spec |= {
         "mss": mss,
         "send_buffer": derived.send_buffer(sender),
-        "send_buffer_per_segment": _send_buffer_per_segment(mss, sender),
+        "send_buffer_per_segment": _send_buffer_per_segment(experiment, mss, sender),
         "receive_window": derived.receive_window(experiment),
         "window_scale": derived.window_scale(experiment),
         "receive_growth": kernel.receive_growth,
@@ -255,10 +250,9 @@ def _initial_receive_window(experiment: Experiment, mss: int) -> int:
     return derived.full_segments(derived.UNSCALED_WINDOW, segment)
 
 
-def _send_buffer_per_segment(mss: int, host: Hosts) -> float:
-    """Payload (bytes) by which the send buffer grows with each segment of the window."""
-    buffer = (1 << (mss + _SEND_BUFFER_OVERHEAD - 1).bit_length()) + _SK_BUFF
-    return buffer * kernels()[host.kernel].send_fraction
+def _send_buffer_per_segment(experiment: Experiment, mss: int, host: Hosts) -> float:
+    payload = mss + (TIMESTAMP_BYTES if experiment.tcp.timestamps else 0)
+    return kernels()[host.kernel].send_buffer_per_segment(payload)
 
 
 def _host(experiment: Experiment, side: str) -> Spec:
@@ -421,7 +415,7 @@ def layer_wire_bytes(
 def _loopback_tcp(experiment: Experiment, link: relay.LoopbackLink, sockets: relay.Sockets) -> Spec:
     return _tcp(experiment) | {
         "mss": link.mss,
-        "send_buffer_per_segment": _send_buffer_per_segment(link.mss, experiment.hosts),
+        "send_buffer_per_segment": _send_buffer_per_segment(experiment, link.mss, experiment.hosts),
         "send_buffer": sockets.send_buffer,
         "receive_window": sockets.receive_window,
     }

@@ -55,6 +55,9 @@ _BISTABLE_LOSS = 0.1
 _LEAST_RATIO = 0.5
 # Linux's tcp_rmem and tcp_wmem in the reference, but for window_limits.
 _LARGE_BUFFER = "64MiB"
+# The reference's application, inferred: measured again with these and 4 MiB of tcp_wmem, queues
+# and RTTs are its own; with writes of 128 KiB or Nagle's rule they are others (data/README.md).
+_WRITE_SIZE = "32KiB"
 _PAYLOAD_SHARE = 1448 / 1500
 # The emulated link sent packets late, 99 % of them by less than 0.2 ms (data/README.md). The shape
 # was not recorded. On another such link the 99th percentile is 4.25 times the median; of the
@@ -116,10 +119,16 @@ def case(
             {
                 "path": path,
                 "flows": [
-                    {"cc": flow.cc, "rtt": f"{flow.rtt:g}ms", "start": f"{flow.start:g}s"}
+                    {
+                        "cc": flow.cc,
+                        "rtt": f"{flow.rtt:g}ms",
+                        "start": f"{flow.start:g}s",
+                        "write_size": _WRITE_SIZE,
+                    }
                     for flow in run.flows
                 ],
                 "cross_traffic": list(cross_traffic),
+                "tcp": {"nodelay": True},
                 "hosts": buffers,
                 "duration": f"{cell.duration:g}s",
                 "warmup": f"{START_UP:g}s",
