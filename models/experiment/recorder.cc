@@ -113,7 +113,7 @@ Recorder::OnWarmupEnd(int64_t now)
     CatchUp(now);
     for (LegProbe& leg : m_legs)
     {
-        leg.StartMeasuring();
+        leg.StartMeasuring(now);
     }
     for (size_t i = 0; i < m_readAtStart.size(); ++i)
     {
@@ -195,7 +195,7 @@ Recorder::OnEnd(int64_t now)
     CatchUp(now);
     for (LegProbe& leg : m_legs)
     {
-        leg.Finish();
+        leg.Finish(now);
     }
     for (size_t index = 0; index < m_result.flows.size(); ++index)
     {

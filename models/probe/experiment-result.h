@@ -25,6 +25,26 @@ Seconds(int64_t time)
     return time < 0 ? -1 : static_cast<double>(time) * 1e-9;
 }
 
+/// How long what kept a sender from sending more, s, measured part of the run (see SendLimit).
+struct LimitTimes
+{
+    double handshake{0};
+    double application{0}; //!< nothing was written
+    double cpu{0};         //!< of the application or relay, before its next write
+    double sendBuffer{0};
+    double receiveWindow{0};
+    double congestionWindow{0};
+    double pacing{0};
+
+    TUNNELCC_FIELDS(handshake,
+                    application,
+                    cpu,
+                    sendBuffer,
+                    receiveWindow,
+                    congestionWindow,
+                    pacing)
+};
+
 /// One TCP connection. Series have one value per probe time.
 struct LegResult
 {
@@ -40,6 +60,7 @@ struct LegResult
     double establishedTime{-1}; //!< s; −1: never
     std::optional<double> connectFailedTime; //!< s, no answer to the last SYN; none: not so
     double finishedTime{-1};                 //!< s, FIN acknowledged; −1: never
+    LimitTimes limits;
 
     std::vector<double> goodput;           //!< bit/s of payload read, since the previous probe
     std::vector<double> throughput;        //!< bit/s of IP bytes sent, since the previous probe
@@ -62,6 +83,7 @@ struct LegResult
                     establishedTime,
                     connectFailedTime,
                     finishedTime,
+                    limits,
                     goodput,
                     throughput,
                     cwnd,

@@ -16,8 +16,9 @@ LegProbe::LegProbe(const TcpEndpoint& sender, const TcpEndpoint& receiver, LegRe
 }
 
 void
-LegProbe::StartMeasuring()
+LegProbe::StartMeasuring(int64_t now)
 {
+    m_limitsAtStart = m_sender.GetSender().Limits().Until(now);
     m_atStart = m_sender.GetSender().Counters();
     m_readAtStart = m_receiver.GetReceiver().TotalRead();
 }
@@ -42,8 +43,20 @@ LegProbe::Sample(double interval)
 }
 
 void
-LegProbe::Finish()
+LegProbe::Finish(int64_t now)
 {
+    const SendLimits::Times limits = m_sender.GetSender().Limits().Until(now);
+    auto time = [&](SendLimit limit) {
+        const auto index = static_cast<size_t>(limit);
+        return Seconds(limits[index] - m_limitsAtStart[index]);
+    };
+    m_result.limits = {time(SendLimit::HANDSHAKE),
+                       time(SendLimit::APPLICATION),
+                       time(SendLimit::CPU),
+                       time(SendLimit::SEND_BUFFER),
+                       time(SendLimit::RECEIVE_WINDOW),
+                       time(SendLimit::CONGESTION_WINDOW),
+                       time(SendLimit::PACING)};
     const SenderCounters& counters = m_sender.GetSender().Counters();
     m_result.deliveredBytes = m_receiver.GetReceiver().TotalRead() - m_readAtStart;
     m_result.wireBytes = m_sender.Wire().dataBytes + m_sender.Wire().ackBytes;

@@ -22,19 +22,20 @@ class LegProbe
     LegProbe(const TcpEndpoint& sender, const TcpEndpoint& receiver, LegResult& result);
 
     /// The warm-up is over.
-    void StartMeasuring();
+    void StartMeasuring(int64_t now);
 
     /// Append one value to each series. \param interval time since the last sample, s
     void Sample(double interval);
 
     /// The run is over: fill in the counts.
-    void Finish();
+    void Finish(int64_t now);
 
   private:
     const TcpEndpoint& m_sender;
     const TcpEndpoint& m_receiver;
     LegResult& m_result;
     SenderCounters m_atStart;
+    SendLimits::Times m_limitsAtStart{};
     uint64_t m_readAtStart{0};
     uint64_t m_lastRead{0};
     uint64_t m_lastWire{0};

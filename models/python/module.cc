@@ -124,6 +124,7 @@ LayerWireBytes(const std::string& layers, uint32_t messageBytes, uint64_t alread
 void
 BindResult(nb::module_& m)
 {
+    Bind<LimitTimes>(m, "LimitTimes");
     Bind<LegResult>(m, "LegResult");
     Bind<MessageResult>(m, "MessageResult");
     Bind<FlowResult>(m, "FlowResult");

@@ -134,6 +134,7 @@ BulkSender::PrepareNext(int64_t now)
     if (m_costPerByte > 0)
     {
         m_isWriting = true;
+        m_endpoint.OnComputing(now);
         m_thread.Submit(now, m_costPerByte * static_cast<double>(bytes), *this);
         return false;
     }

@@ -53,6 +53,11 @@ class ByteStream
     ///          SocketUser::OnWritable() follows once there is room
     virtual uint64_t Write(int64_t now, uint64_t bytes) = 0;
 
+    /// The program's CPU is at what it writes next; it counts as the limit until then.
+    virtual void OnComputing(int64_t /* now */)
+    {
+    }
+
     /// Bytes that can be read now.
     virtual uint64_t Readable() const = 0;
 

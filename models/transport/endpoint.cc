@@ -45,6 +45,7 @@ TcpEndpoint::MakePacket(PacketKind kind) const
 void
 TcpEndpoint::Connect(int64_t now)
 {
+    m_sender.OnConnecting(now);
     m_handshake.Connect(now);
 }
 
@@ -67,6 +68,7 @@ TcpEndpoint::OnSyn(int64_t now, const Packet& packet)
     {
         m_peerWindow = packet.synWindow;
         m_echo = m_peerClock = packet.tsVal;
+        m_sender.OnConnecting(now);
         m_handshake.Accept(now);
     }
 }

@@ -65,6 +65,11 @@ class TcpEndpoint final : public ByteStream,
     /// Open actively: send SYN.
     void Connect(int64_t now) override;
 
+    void OnComputing(int64_t now) override
+    {
+        m_sender.OnComputing(now);
+    }
+
     uint64_t Write(int64_t now, uint64_t bytes) override
     {
         return Write(now, bytes, false);

@@ -69,6 +69,7 @@ Sender::OnEstablished(int64_t now, int64_t rtt, uint32_t window)
 uint64_t
 Sender::Write(int64_t now, uint64_t bytes, bool isResumed)
 {
+    m_isComputing = false;
     // Linux tcp_rate_check_app_limited()
     if (!isResumed && m_buffer.Unsent() < m_spec.mss && !m_window.IsFull() &&
         m_board.LostOut() <= m_board.RetransmittedOut())
@@ -405,9 +406,41 @@ Sender::ScheduleProbe(int64_t now)
     m_retransmission.SetProbe(now, now + 2 * State().srtt + margin);
 }
 
+SendLimit
+Sender::FindLimit(int64_t now) const
+{
+    if (!m_isEstablished)
+    {
+        return m_limits.Get();
+    }
+    if (IsFinished())
+    {
+        return SendLimit::NONE;
+    }
+    const bool hasLost = m_board.LostOut() > m_board.RetransmittedOut();
+    if (m_buffer.Unsent() == 0 && !hasLost)
+    {
+        const SendLimit idle = m_isComputing ? SendLimit::CPU : SendLimit::APPLICATION;
+        return m_buffer.IsWriterBlocked() ? SendLimit::SEND_BUFFER : idle;
+    }
+    if (m_window.IsFull())
+    {
+        return SendLimit::CONGESTION_WINDOW;
+    }
+    const bool isWindowClosed = m_transmitter.IsPeerWindowClosed();
+    if (isWindowClosed && !hasLost)
+    {
+        return SendLimit::RECEIVE_WINDOW;
+    }
+    const bool isPaced = Pacer::IsOn(State(), m_transmitter.Segments());
+    // What waits for nothing of these waits for an ACK, to leave in a longer burst.
+    return isPaced && now < m_pacer.NextSend() ? SendLimit::PACING : SendLimit::CONGESTION_WINDOW;
+}
+
 void
 Sender::UpdateTimer(int64_t now)
 {
+    NoteLimit(now);
     if (m_board.PacketsOut() > 0)
     {
         const int64_t deadline = m_retransmission.Deadline();

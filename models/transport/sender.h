@@ -17,6 +17,7 @@
 #include "rtt-estimator.h"
 #include "scoreboard.h"
 #include "send-buffer.h"
+#include "send-limits.h"
 #include "spec/tcp-spec.h"
 #include "transmitter.h"
 
@@ -57,6 +58,12 @@ class Sender
     Sender(const Sender&) = delete;
     Sender& operator=(const Sender&) = delete;
 
+    /// The handshake begins.
+    void OnConnecting(int64_t now)
+    {
+        m_limits.Set(now, SendLimit::HANDSHAKE, 0);
+    }
+
     /// The handshake is done. \param rtt its round trip, ns  \param window of the peer, bytes
     void OnEstablished(int64_t now, int64_t rtt, uint32_t window);
 
@@ -69,6 +76,13 @@ class Sender
     /// The application writes `bytes`. \param isResumed in a call that had to wait for room
     /// \returns how many the send buffer took
     uint64_t Write(int64_t now, uint64_t bytes, bool isResumed = false);
+
+    /// The application's CPU is at what it writes next.
+    void OnComputing(int64_t now)
+    {
+        m_isComputing = true;
+        NoteLimit(now);
+    }
 
     /// Send FIN after everything written.
     void Close(int64_t now);
@@ -117,6 +131,11 @@ class Sender
         return m_rtt;
     }
 
+    const SendLimits& Limits() const
+    {
+        return m_limits;
+    }
+
     /// FIN was acknowledged.
     bool IsFinished() const
     {
@@ -150,6 +169,14 @@ class Sender
     void RestartTimeoutOfHead(int64_t now);
     void ScheduleProbe(int64_t now);
     void UpdateTimer(int64_t now);
+    /// What keeps new data, or lost data, from being sent now.
+    SendLimit FindLimit(int64_t now) const;
+
+    void NoteLimit(int64_t now)
+    {
+        m_limits.Set(now, FindLimit(now), State().srtt);
+    }
+
     void OnTimer(int64_t now);
     void OnPacingTimer(int64_t now);
     void OnReorderingTimeout(int64_t now);
@@ -169,7 +196,9 @@ class Sender
     LossRecovery m_recovery;
     Transmitter m_transmitter;
     RetransmissionTimer m_retransmission;
+    SendLimits m_limits;
     bool m_isEstablished{false};
+    bool m_isComputing{false};
     uint64_t m_pushed{0}; //!< stream offset up to which all was pushed (Linux pushed_seq)
     uint64_t m_rtos{0};
     uint64_t m_probes{0};

@@ -13,6 +13,7 @@
 #include "send-window.h"
 #include "spec/tcp-spec.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -84,6 +85,12 @@ class Transmitter
     bool CanSendNew() const
     {
         return NextLength(false) > 0;
+    }
+
+    /// Whether the peer's window has no room for the next new segment.
+    bool IsPeerWindowClosed() const
+    {
+        return PeerRoom() < std::min<uint64_t>(m_mss, m_buffer.Unsent());
     }
 
     /// Send FIN after everything written.

@@ -39,6 +39,11 @@ class CarrierSide final : public RelaySide, private MessageStreamUser
     Chunk Read(int64_t now, uint32_t limit) override;
     bool IsFinished() const override;
     double Prepare(uint32_t bytes) override;
+    void OnComputing(int64_t now) override
+    {
+        m_stream.OnComputing(now);
+    }
+
     bool Write(int64_t now) override;
     void Close(int64_t now) override;
 

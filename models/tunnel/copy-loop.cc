@@ -76,6 +76,7 @@ CopyLoop::ReadChunk(int64_t now)
     if (cost > 0)
     {
         m_state = State::COMPUTING;
+        m_to.OnComputing(now);
         m_timer.Set(m_cpu.Run(now, cost, this));
         return false;
     }

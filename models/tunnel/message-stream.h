@@ -109,6 +109,12 @@ class MessageStream final : private SocketUser
         AdvanceHandshake(now);
     }
 
+    /// As ByteStream::OnComputing().
+    void OnComputing(int64_t now)
+    {
+        m_carrier.OnComputing(now);
+    }
+
     /// Whether messages can cross.
     bool IsOpen() const
     {

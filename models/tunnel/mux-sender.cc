@@ -48,6 +48,7 @@ MuxSender::Next(int64_t now)
     m_frame = queue.Front();
     queue.Pop();
     m_state = State::COMPUTING;
+    m_carrier.OnComputing(now);
     double cost = CostOf(m_carrier.Append(m_frame, m_frame.size), m_work);
     m_timer.Set(m_cpu.Run(now, cost, this));
 }

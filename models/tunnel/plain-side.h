@@ -48,6 +48,11 @@ class PlainSide final : public RelaySide, private SocketUser
         return 0;
     }
 
+    void OnComputing(int64_t now) override
+    {
+        m_socket.OnComputing(now);
+    }
+
     bool Write(int64_t now) override
     {
         m_left -= m_socket.Write(now, m_left);

@@ -47,6 +47,11 @@ class RelaySide
         m_user = &user;
     }
 
+    /// The relay's CPU is at the bytes that Write() will get.
+    virtual void OnComputing(int64_t /* now */)
+    {
+    }
+
     /// Dial the other end. RelaySideUser::OnOpen() follows.
     virtual void Open(int64_t now) = 0;
 

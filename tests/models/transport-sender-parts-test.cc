@@ -452,6 +452,36 @@ class HalfWindowTest : public ns3::TestCase
     }
 };
 
+class SendLimitsTest : public ns3::TestCase
+{
+  public:
+    SendLimitsTest()
+        : ns3::TestCase(
+              "Time counts for what limits; pacing within a round trip of another limit"
+              " counts for that -> 51 ms of send buffer, 59 of pacing (Linux tcp_chrono_start())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr int64_t RTT = 40 * MS;
+        SendLimits limits;
+        limits.Set(0, SendLimit::HANDSHAKE, RTT);
+        limits.Set(30 * MS, SendLimit::SEND_BUFFER, RTT);
+        limits.Set(40 * MS, SendLimit::APPLICATION, RTT); // for no time
+        limits.Set(40 * MS, SendLimit::PACING, RTT);
+        limits.Set(80 * MS, SendLimit::PACING, RTT);
+        limits.Set(81 * MS, SendLimit::PACING, RTT);
+        const SendLimits::Times times = limits.Until(140 * MS);
+        auto time = [&](SendLimit limit) { return times[static_cast<size_t>(limit)]; };
+        NS_TEST_EXPECT_MSG_EQ(time(SendLimit::HANDSHAKE), 30 * MS, "until it is over");
+        NS_TEST_EXPECT_MSG_EQ(time(SendLimit::SEND_BUFFER), 51 * MS, "and a round trip more");
+        NS_TEST_EXPECT_MSG_EQ(time(SendLimit::APPLICATION), 0, "no time");
+        NS_TEST_EXPECT_MSG_EQ(time(SendLimit::PACING), 59 * MS, "from then on");
+    }
+};
+
 class TransportSenderPartsTestSuite : public ns3::TestSuite
 {
   public:
@@ -468,6 +498,7 @@ class TransportSenderPartsTestSuite : public ns3::TestSuite
         AddTestCase(new TailLossProbeTest, Duration::QUICK);
         AddTestCase(new TransmitterTest, Duration::QUICK);
         AddTestCase(new HalfWindowTest, Duration::QUICK);
+        AddTestCase(new SendLimitsTest, Duration::QUICK);
     }
 };
 

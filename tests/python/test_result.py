@@ -18,7 +18,7 @@ LEG = {
     "name": TEXT, "cc": TEXT, "goodput_bps": NUMBER, "delivered_bytes": int, "retransmits": int,
     "rtos": int, "tail_loss_probes": int, "srtt_mean_s": MAYBE, "srtt_p95_s": MAYBE,
     "segments": int, "wire_bytes": int, "ack_wire_bytes": int, "established_s": MAYBE,
-    "connect_failed_s": MAYBE, "finished_s": MAYBE,
+    "connect_failed_s": MAYBE, "finished_s": MAYBE, "limits": dict,
 }  # fmt: skip
 FLOW = {
     "flow": int, "user": TEXT, "carrier": int, "messages": (dict, type(None)), "cc": TEXT,
@@ -117,7 +117,7 @@ def test_every_variable_has_a_unit_and_a_name(result):
         assert variable.attrs["units"], name
         assert len(variable.attrs["long_name"]) > 5, name
     assert dataset.time.attrs["units"] == "s"
-    assert set(dataset.dims) == {"time", "flow", "leg", "direction", "host"}
+    assert set(dataset.dims) == {"time", "flow", "leg", "limit", "direction", "host"}
     assert Experiment.parse(json.loads(dataset.attrs["experiment"])) == result.experiment
 
 

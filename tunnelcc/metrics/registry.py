@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError, Problem, nearest
-from tunnelcc.metrics import convergence, counts, fairness, samples
+from tunnelcc.metrics import convergence, counts, fairness, limits, samples
 from tunnelcc.metrics.run import SELECTION, RunData, Selection
 
 if TYPE_CHECKING:
@@ -114,6 +114,19 @@ def _latency(part: str, long_name: str) -> Metric:
     )
     name = f"message_latency_{part}"
     return Metric("s", long_name, definition, lambda run: run[name], per_flow=True)
+
+
+def _limit(name: str, words: str) -> Metric:
+    definition = (
+        "time in which it kept the carrier's sender, or the flow's, from sending more / measured "
+        "time; pacing within a round trip of another limit counts for that"
+    )
+    index = list(limits.LIMITS).index(name)
+    return Metric(
+        "1", f"share of time limited by the {words}", definition,
+        lambda run: [shares[index] for shares in run.across_path("limit_share")],
+        per_flow=True, is_stored=False,
+    )  # fmt: skip
 
 
 _JAIN = "(Σx)² / (n Σx²) of goodputs x; Jain, Chiu, Hawe, DEC TR-301, 1984"
@@ -248,6 +261,7 @@ METRICS: dict[str, Metric] = {
         lambda run: [samples.percentile(srtt, 95) for srtt in run.srtts], per_flow=True,
         heeds=("since",), is_stored=False,
     ),
+    **{f"flow_limit_{name}": _limit(name, words) for name, words in limits.LIMITS.items()},
     "drops": Metric(
         "packets", "drops at the bottleneck", "packets dropped by its full queue",
         lambda run: run.path("queue_drops"), is_stored=False,

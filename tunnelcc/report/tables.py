@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -14,6 +15,7 @@ from tunnelcc import calibrate, catalog, core, payloads
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
+from tunnelcc.metrics import limits
 from tunnelcc.output.tables import Table, console
 from tunnelcc.report.overview import Overview, overview
 from tunnelcc.schema import keys_of
@@ -25,6 +27,18 @@ if TYPE_CHECKING:
 
 # With more flows than this, a table shows those of each group as one line.
 _MOST_ROWS = 16
+
+# Above this utilisation the bottleneck is what limits.
+_FULL = 0.95
+
+# What one may change where congestion control is not the limit.
+_REASONS = {
+    "handshake": "the handshake.",
+    "application": "its application, which had nothing to send.",
+    "cpu": "its application's CPU; hosts.speed, hosts.cores and hosts.app_cost set it.",
+    "send_buffer": "its send buffer, which hosts.tcp_wmem makes larger.",
+    "receive_window": "the receive window, which hosts.tcp_rmem makes larger.",
+}
 
 
 def print_result(result: Result) -> None:
@@ -63,6 +77,29 @@ def print_result(result: Result) -> None:
     if failed := sum(_path_leg(flow)["connect_failed_s"] is not None for flow in totals["flows"]):
         lines.append(("not connected", f"{failed} flows: no answer to the last SYN"))
     out.print(_grid([*lines, *_packet_tunnel_lines(totals)]))
+    for sentence in _limit_sentences(totals):
+        out.print(sentence, markup=False)
+
+
+def _limit_sentences(totals: dict[str, Any]) -> Iterator[str]:
+    """Say what limited a flow where congestion control did not, and the path was not full."""
+    if (totals["path"]["utilisation"] or 0) >= _FULL:
+        return
+    for label, members in _rows(totals["flows"]):
+        name, share = limits.largest(_limits(members))
+        if name not in limits.CONGESTION_CONTROL and share > 1 / 2:
+            connection = "The carrier of flow" if len(members[0]["legs"]) > 1 else "Flow"
+            subject = f"{connection} {label}" if len(members) == 1 else f"The {label}"
+            yield (
+                f"{subject} could not send faster for {_percent(share)} of the time because of "
+                f"{_REASONS[name]}"
+            )
+
+
+def _limits(members: list[dict[str, Any]]) -> dict[str, float]:
+    """Return the shares of time of what limited the flows across the path, their means."""
+    of_each = [_path_leg(flow)["limits"] for flow in members]
+    return {name: fmean(each[name] for each in of_each) for name in limits.LIMITS}
 
 
 def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
@@ -85,7 +122,7 @@ def _flow_table(totals: dict[str, Any]) -> Table:
     has_messages = any(flow["messages"] for flow in flows)
     columns = ["flow", "cc", "goodput Mbit/s", "Retr"]
     columns += ["carrier cc", "carrier retr"] if tunnelled else []
-    columns += ["RTOs", "srtt ms", "p95 ms"]
+    columns += ["RTOs", "srtt ms", "p95 ms", "limited by"]
     columns += ["messages: mean ms", "p99 ms"] if has_messages else []
     rows = []
     for label, members in _rows(flows):
@@ -103,6 +140,7 @@ def _flow_table(totals: dict[str, Any]) -> Table:
             str(sum(leg["rtos"] for leg in legs)),
             _ms(_mean(leg["srtt_mean_s"] for leg in legs)),
             _ms(max((leg["srtt_p95_s"] or 0 for leg in legs), default=None)),
+            _limit(members),
         ]
         if has_messages:
             timed = [flow["messages"] for flow in members if flow["messages"]]
@@ -112,9 +150,16 @@ def _flow_table(totals: dict[str, Any]) -> Table:
             ]
         rows.append(row)
     numbers = [
-        index for index, name in enumerate(columns) if name not in ("flow", "cc", "carrier cc")
+        index
+        for index, name in enumerate(columns)
+        if name not in ("flow", "cc", "carrier cc", "limited by")
     ]
     return Table("", columns, rows, numbers)
+
+
+def _limit(members: list[dict[str, Any]]) -> str:
+    name, share = limits.largest(_limits(members))
+    return f"{limits.LIMITS[name]} {_percent(share)}"
 
 
 def _jain(totals: dict[str, Any]) -> str:

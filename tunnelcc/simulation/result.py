@@ -19,6 +19,7 @@ import numpy as np
 from tunnelcc import metrics
 from tunnelcc._version import __version__
 from tunnelcc.config import Experiment, Flow, derived
+from tunnelcc.metrics import limits
 
 if TYPE_CHECKING:
     import xarray
@@ -324,6 +325,7 @@ class Result:
             "established_s": _moment(leg.established_time),
             "connect_failed_s": leg.connect_failed_time,
             "finished_s": _moment(leg.finished_time),
+            "limits": limits.shares(vars(leg.limits), self.measured_time),
         }
 
     def _aggregate(self) -> dict[str, Any]:
@@ -492,6 +494,7 @@ def _coordinates(result: Result) -> dict[str, Any]:
         "host": ("host", ["client", "server"], {"long_name": "host"}),
         "cc": ("flow", [_cc_name(flow) for flow in legs], {"long_name": "congestion control"}),
         "user": ("flow", result._users, {"long_name": "to whom the flow belongs"}),
+        "limit": ("limit", list(limits.LIMITS), {"long_name": "what a sender is limited by"}),
         "carrier": (
             "flow",
             result._carrier_numbers,
@@ -527,6 +530,13 @@ def _totals(result: Result) -> dict[str, Any]:
         ("flow",), [result.socket_rtt(legs) for legs in result.legs], "s",
         "mean smoothed RTT of the application's socket",
     )  # fmt: skip
+    shares = [
+        [list(limits.shares(vars(leg.limits), result.measured_time).values()) for leg in legs]
+        for legs in result.legs
+    ]
+    data["limit_share"] = _variable(
+        ("flow", "leg", "limit"), shares, "1", "share of the time that the limit held"
+    )
     demands = [flow.rate or math.inf for flow, _ in flows]
     data["demand"] = _variable(("flow",), demands, "bit/s", "rate of the application's writes")
     retransmits = sum(leg.retransmits_series[-1] for leg in result.carriers)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What limits a flow, beside what Linux 6.18 counted over the same path.
+
+100 Mbit/s × 100 ms, 833 packets of buffer, 20 s; `tests/reference/linux-link.cc`. Linux counts the
+gaps between BBR's bursts as busy, whatever limits the rate, so that its times are lower bounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tunnelcc as tc
+from tunnelcc.metrics.limits import LIMITS
+
+DURATION = 20.0
+
+
+def limited(cc, *, rtt="100ms", flow=None, **hosts):
+    """Return the seconds that each limit held."""
+    buffers = {"tcp_rmem": "64MiB", "tcp_wmem": "64MiB"}
+    experiment = tc.Experiment(
+        path=tc.Path(rate="100Mbps", rtt=rtt, buffer="833p"),
+        flows=[tc.Flow(cc=cc, **(flow or {}))],
+        hosts=tc.Hosts(**(buffers | hosts)),
+        duration=f"{DURATION:g}s",
+        start_jitter="0s",
+    )
+    result = tc.run(experiment, progress=False)
+    return {name: DURATION * result.metric(f"flow_limit_{name}") for name in LIMITS}
+
+
+@pytest.mark.parametrize(
+    ("cc", "hosts", "flow", "limit", "linux"),
+    [
+        ("bbr", {"tcp_wmem": "256KiB"}, {}, "send_buffer", 6.9),
+        ("bbr", {"tcp_rmem": "200000B", "tcp_moderate_rcvbuf": False}, {}, "receive_window", 10.4),
+        ("cubic", {"tcp_rmem": "200000B", "tcp_moderate_rcvbuf": False}, {}, "receive_window", 19.5),
+        ("bbr", {}, {"rate": "10Mbps"}, "application", 0),
+        ("cubic", {}, {"rate": "10Mbps"}, "application", 0),
+    ],
+)  # fmt: skip
+def test_a_limit_beside_linux(cc, hosts, flow, limit, linux):
+    times = limited(cc, flow=flow, **hosts)
+    assert max(times, key=times.get) == limit
+    assert times[limit] > 0.85 * DURATION
+    assert times[limit] > 0.95 * linux
+    others = {"send_buffer", "receive_window"} - {limit}
+    assert all(times[name] < 0.01 * DURATION for name in others)  # Linux: 0
+
+
+@pytest.mark.parametrize("cc", ["bbr", "cubic"])
+def test_congestion_control_limits_a_bulk_flow(cc):
+    times = limited(cc)
+    assert times["congestion_window"] + times["pacing"] > 0.98 * DURATION
+    assert times["handshake"] == pytest.approx(0.1, abs=1e-3)  # one round trip
+    assert sum(times.values()) == pytest.approx(DURATION, abs=1e-6)
+
+
+def test_a_slow_application_is_told_from_its_cpu():
+    times = limited("cubic", rtt="10ms", app_cost=1000.0)  # 1 µs a byte: 8 Mbit/s
+    assert times["cpu"] > 0.8 * DURATION
+    assert times["application"] < 0.05 * DURATION
+
+
+def test_dataset_has_the_shares_of_every_leg(relay_result):
+    shares = relay_result.dataset.limit_share
+    assert shares.dims == ("flow", "leg", "limit")
+    assert list(shares.limit.values) == list(LIMITS)
+    assert np.all((shares.sum("limit") <= 1 + 1e-9) & (shares >= 0))
+    carrier = shares.sel(leg="carrier", limit="pacing").values
+    assert carrier == pytest.approx(
+        [relay_result.metric("flow_limit_pacing", flow=i) for i in range(len(carrier))]
+    )
+
+
+def test_run_says_what_limits_where_it_is_not_congestion_control(run):
+    _, out, _ = run("run", "--rate", "1Gbps", "--rtt", "100ms", "--cc", "bbr", "--duration", "10s")
+    assert "send buffer" in out
+    assert "hosts.tcp_wmem" in out
+    _, out, _ = run("run", "--rate", "100Mbps", "--rtt", "20ms", "--duration", "5s")
+    assert "hosts." not in out
