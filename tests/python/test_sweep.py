@@ -106,7 +106,7 @@ def test_runs_of_different_shape_share_a_dataset(tmp_path):
     found = tc.sweep(base, axes, 1, store=tmp_path, jobs=2, progress=False, series=True)
     assert dict(found.sizes) == {
         "flows.count": 2, "tunnel": 2, "duration": 2, "seed": 1,
-        "flow": 3, "time": 20, "leg": 3, "direction": 2, "host": 2,
+        "flow": 3, "time": 20, "leg": 3, "limit": 7, "direction": 2, "host": 2,
     }  # fmt: skip
     one, three = (found["flow_goodput"].sel({"flows.count": count}) for count in (1, 3))
     assert one.isel(flow=0).notnull().all()
