@@ -14,7 +14,8 @@ namespace tunnelcc
 
 /**
  * Application that writes as much as its socket takes, or no more than a given rate, as iperf3
- * does, FlowSpec::writeSize bytes at a time, through a socket that blocks. What it could not write in time it makes up for as soon as its socket takes it.
+ * does, FlowSpec::writeSize bytes at a time, through a socket that blocks. What it could not write
+ * in time it makes up for as soon as its socket takes it.
  *
  * A client sends its preamble on connecting and bulk data from FlowSpec::dataStart on; a server
  * waits for a request first. At FlowSpec::stop it writes no more and closes; what its socket has

@@ -39,6 +39,7 @@ class CarrierSide final : public RelaySide, private MessageStreamUser
     Chunk Read(int64_t now, uint32_t limit) override;
     bool IsFinished() const override;
     double Prepare(uint32_t bytes) override;
+
     void OnComputing(int64_t now) override
     {
         m_stream.OnComputing(now);

@@ -14,6 +14,7 @@ import tunnelcc as tc
 from tunnelcc.metrics.limits import LIMITS
 
 DURATION = 20.0
+SMALL_WINDOW = {"tcp_rmem": "200000B", "tcp_moderate_rcvbuf": False}  # as SO_RCVBUF of 100 kB
 
 
 def limited(cc, *, rtt="100ms", flow=None, **hosts):
@@ -34,8 +35,8 @@ def limited(cc, *, rtt="100ms", flow=None, **hosts):
     ("cc", "hosts", "flow", "limit", "linux"),
     [
         ("bbr", {"tcp_wmem": "256KiB"}, {}, "send_buffer", 6.9),
-        ("bbr", {"tcp_rmem": "200000B", "tcp_moderate_rcvbuf": False}, {}, "receive_window", 10.4),
-        ("cubic", {"tcp_rmem": "200000B", "tcp_moderate_rcvbuf": False}, {}, "receive_window", 19.5),
+        ("bbr", SMALL_WINDOW, {}, "receive_window", 10.4),
+        ("cubic", SMALL_WINDOW, {}, "receive_window", 19.5),
         ("bbr", {}, {"rate": "10Mbps"}, "application", 0),
         ("cubic", {}, {"rate": "10Mbps"}, "application", 0),
     ],

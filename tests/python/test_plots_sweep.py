@@ -150,6 +150,19 @@ def test_shares_are_drawn_per_algorithm_with_wares_model(duel):
     assert min(model.get_xdata()) > 1
 
 
+def test_wares_model_ends_where_windows_do_not_fill_the_queue(make_sweep):
+    """Two thirds of 4 MiB of tcp_wmem fill the path (0.5 MB) and 4.5 times as much of a queue.
+
+    Over 50 Mbit/s and 40 ms, simulated, that is 9.9 BDP: with 9 BDP BBR's share beside CUBIC is
+    0.34, with 10 and 12 BDP 0.06 and 0.014 (Linux 6.18, 12 BDP: 0.011 to 0.016). With 64 MiB it is
+    0.36 and 0.34 there.
+    """
+    sweep = make_sweep({"path.buffer": ([2.0, 4.0, 8.0, 32.0], "bdp")}, ("bbr", "cubic"))
+    (axes,) = plots.curves(sweep, "path.buffer", "flow_share").axes
+    model = line(axes, "Ware et al. (BBR, long run)")
+    assert max(model.get_xdata()) == pytest.approx(2 / 3 * 4.09e6 / 0.5e6 - 1, rel=0.1)
+
+
 def test_flows_of_one_algorithm_share_its_colour_and_differ_in_line(make_sweep):
     pair = make_sweep({"path.rtt": RTT}, flows=("cubic", "cubic"))
     (axes,) = plots.curves(pair, "path.rtt", "flow_goodput", by="flow").axes

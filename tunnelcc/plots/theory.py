@@ -115,11 +115,25 @@ def _ware(selection: Selection, span: Values) -> Iterator[TheoryLine]:
         return
     rate, rtt = _number(selection, "path.rate"), _number(selection, "path.rtt")
     bbr = sum(flow.cc.name == "bbr" for flow, _ in flows(base))
-    deep = span[span > 1]  # the model is of queues that never empty
+    if any(str(key).startswith("hosts.") for key in selection.results.coords):
+        return
+    # The model is of queues that never empty, and that loss-based flows fill.
+    deep = span[(span > 1) & (span <= _fillable(base, rate, rtt))]
     if not bbr or np.isnan(rate + rtt) or not deep.size:
         return
     shares = [formulas.ware_share(depth, rate, rtt, bbr) / bbr for depth in deep]
     yield TheoryLine("Ware et al. (BBR, long run)", deep, np.array(shares), "bbr")
+
+
+def _fillable(base: Experiment, rate: float, rtt: float) -> float:
+    """Return how deep a queue (BDP) the windows of the loss-based flows fill.
+
+    A writer that found its send buffer full comes back when that is two thirds full.
+    """
+    sender, _ = derived.sides(base)
+    window = min(2 / 3 * derived.send_buffer(sender), derived.receive_window(base))
+    filling = sum(flow.cc.name != "bbr" for flow, _ in flows(base))
+    return filling * window / (rate * rtt / 8) - 1
 
 
 def _number(selection: Selection, key: str) -> float:
