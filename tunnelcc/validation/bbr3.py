@@ -29,13 +29,15 @@ _SETTLED, _DURATION = 10, 70
 
 def group() -> Group:
     """Return the checks against BBRv3's draft and Google's code."""
-    checks = causes.attach(_checks(), causes.read("bbr3"))
+    checks = causes.read("bbr3").attach(_checks())
     return Group("bbr3", "BBRv3's draft and Google's code", checks)
 
 
 def _checks() -> Iterator[Check]:
-    for loss in (0, 0.005, 0.01):
-        yield _goodput(loss, "near the full rate up to 1 % loss", Between(low=0.9))
+    yield _goodput(0, "near the full rate without loss", Between(low=0.9))
+    # Google's code does not keep that either (data/README.md); it is what decides, below.
+    for loss in (0.005, 0.01):
+        yield _goodput(loss, "near the full rate up to 1 % loss", Between(low=0.9), Kind.TOLD)
     for loss in (0.02, 0.03, 0.05, 0.1):
         yield _goodput(loss, "falls from 2 % loss on", Between(high=0.75))
     yield from _random_loss()
@@ -43,7 +45,7 @@ def _checks() -> Iterator[Check]:
     yield _bandwidth()
 
 
-def _goodput(loss: float, what: str, comparison: Between) -> Check:
+def _goodput(loss: float, what: str, comparison: Between, kind: Kind = Kind.MUST) -> Check:
     return Check(
         f"bbr3/loss/{100 * loss:g}%",
         f"BBRv3: {what}",
@@ -52,6 +54,7 @@ def _goodput(loss: float, what: str, comparison: Between) -> Check:
         (Case(f"bbr3 {loss:g}", (plain("bbr3", loss),), _SEEDS),),
         lambda runs: [run.goodput / ((1 - loss) * _CAPACITY) for run in runs[0]],
         comparison,
+        kind,
     )
 
 

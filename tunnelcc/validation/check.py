@@ -52,7 +52,8 @@ class Check:
 
     ``name``: unique, its group first; ``metric``: what it is a cell of; ``source`` and
     ``condition``: in words; ``slow``: left out of the quick suite; ``cause``: what is known of why
-    it misses, shown where it does; it changes no verdict.
+    it misses, shown where it does; it changes no verdict. ``known_off``: how far off it is known to
+    be, for a reason that was measured; it fails only if it is further off.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Check:
     kind: Kind = Kind.MUST
     slow: bool = False
     cause: str = ""
+    known_off: float | None = None
 
     @property
     def group(self) -> str:
@@ -93,6 +95,7 @@ class Verdict(Enum):
 
     PASS = "pass"
     FAIL = "FAIL"
+    KNOWN = "known"  # off as far as is known, for a reason that was measured
     MISS = "miss"  # a cell that is off; its metric may still reach its share
 
 
@@ -109,6 +112,9 @@ class Outcome:
         """What became of it."""
         if self.judgement.passed:
             return Verdict.PASS
+        if self.check.known_off is not None:
+            known = self.judgement.off <= self.check.known_off
+            return Verdict.KNOWN if known else Verdict.FAIL
         return Verdict.FAIL if self.check.kind is Kind.MUST else Verdict.MISS
 
     @property
@@ -119,14 +125,23 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Share:
-    """How many cells of a metric pass, and the share that has to (None: decides nothing)."""
+    """How many cells of a metric pass, and the share that has to (None: decides nothing).
+
+    ``known``: cells that are off as far as is known; the share is that of the others.
+    """
 
     metric: str
     passed: int
+    known: int
     cells: int
     target: float | None
 
     @property
+    def share(self) -> float:
+        """The share of the cells that pass."""
+        return self.passed / max(1, self.cells - self.known)
+
+    @property
     def reached(self) -> bool:
         """Whether enough cells pass."""
-        return self.target is None or self.passed >= self.target * self.cells
+        return self.target is None or self.passed >= self.target * (self.cells - self.known)

@@ -25,6 +25,7 @@ class Judgement:
     got: str
     passed: bool
     value: float  # the number that the verdict rests on, for figures
+    off: float = math.inf  # how far that is from what is expected: % of it, or points of a share
 
 
 class Comparison(Protocol):
@@ -62,7 +63,7 @@ class MeanNear:
         relative = f"±{100 * self.relative:g} %" if self.relative else ""
         if not self.absolute:
             return relative
-        points = "points" if self.unit == "%" else self.unit
+        points = "points" if self.is_share else self.unit
         absolute = f"±{self.absolute:g} {points}".rstrip()
         return f"{relative} or {absolute}" if relative else absolute
 
@@ -73,8 +74,16 @@ class MeanNear:
 
     def judge(self, values: Sequence[float]) -> Judgement:
         mean = statistics.fmean(values)
-        passed = abs(mean - self.target) <= self.margin
-        return Judgement(spread(values, self.unit, self.digits), passed, mean)
+        off = abs(mean - self.target)
+        passed = off <= self.margin
+        if not self.is_share:
+            off *= 100 / abs(self.target)
+        return Judgement(spread(values, self.unit, self.digits), passed, mean, off)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it tolerates points of a share."""
+        return self.unit == "%" and self.absolute > 0
 
 
 @dataclass(frozen=True)
@@ -190,7 +199,9 @@ class SameFrequency:
         ups = sum(value >= self.threshold for value in values)
         p, told = _as_often(ups, len(values), self.ups, self.runs)
         got = f"{ups}/{len(values)} above; {told}"
-        return Judgement(got, p >= SIGNIFICANCE, 100 * ups / len(values))
+        share = 100 * ups / len(values)
+        off = abs(share - 100 * self.ups / self.runs)
+        return Judgement(got, p >= SIGNIFICANCE, share, off)
 
 
 def _as_often(ups: int, runs: int, expected_ups: int, expected_runs: int) -> tuple[float, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tunnelcc.validation.measure import Flow, Run, Series
+from tunnelcc.validation.measure import START_UP, Flow, Run, Series
 
 DATA = Path(__file__).parent / "data"
 _MSS = 1448
@@ -29,7 +29,10 @@ class ReferenceFlow(Flow):
 
 @dataclass(frozen=True)
 class ReferenceRun(Run):
-    """A measured run; ``counted_loss``: share of what passed the queue that was lost after it."""
+    """A measured run; ``counted_loss``: share of what passed the queue that was lost after it.
+
+    Where the table does not tell these losses, it is 0.
+    """
 
     flows: tuple[ReferenceFlow, ...]
     counted_loss: float
@@ -37,7 +40,12 @@ class ReferenceRun(Run):
 
 @dataclass(frozen=True)
 class ReferenceCell:
-    """A condition: rate in Mbit/s, RTT in ms, buffer in packets, duration in s; and its runs."""
+    """A condition: rate in Mbit/s, RTT in ms, buffer in packets, duration in s; and its runs.
+
+    ``rate_steps``: time (s) and the rate (Mbit/s) from then on; ``warmup``: what its steady values
+    leave out, s; ``tcp_rmem``, ``tcp_wmem``: maxima, MiB; ``write``: bytes that the application
+    writes at once, if they were recorded.
+    """
 
     name: str
     variant: str
@@ -48,6 +56,12 @@ class ReferenceCell:
     buffer_bdp: str
     duration: float
     runs: tuple[ReferenceRun, ...]
+    rate_steps: tuple[tuple[float, float], ...] = ()
+    warmup: float = START_UP
+    tcp_rmem: int = 64
+    tcp_wmem: int = 64
+    write: int | None = None
+    nodelay: bool = False
 
     @property
     def is_stable(self) -> bool:
@@ -134,22 +148,29 @@ def series(run: str) -> tuple[Series, ...]:
 
 def _cell(name: str, runs: list[list[dict[str, str]]]) -> ReferenceCell:
     first = runs[0][0]
+    steps = (step.split(":") for step in first.get("rate_steps", "").split())
     return ReferenceCell(
         name=name,
-        variant=first["variant"],
+        variant=first.get("variant", ""),
         rate=float(first["rate_mbps"]),
         rtt=float(first["rtt_ms"]),
         loss=float(first["loss"]),
         buffer=int(first["buffer_pkts"]),
-        buffer_bdp=first["buffer_bdp"],
+        buffer_bdp=first.get("buffer_bdp", ""),
         duration=float(first["duration"]),
         runs=tuple(_run(rows) for rows in runs),
+        rate_steps=tuple((float(time), float(rate)) for time, rate in steps),
+        warmup=float(first.get("warmup_s", START_UP)),
+        tcp_rmem=int(first.get("tcp_rmem_mib", 64)),
+        tcp_wmem=int(first.get("tcp_wmem_mib", 64)),
+        write=int(first["write"]) if "write" in first else None,
+        nodelay=first.get("nodelay") == "1",
     )
 
 
 def _run(rows: list[dict[str, str]]) -> ReferenceRun:
     def total(column: str) -> int:
-        return sum(int(row[column]) for row in rows)
+        return sum(int(row.get(column, 0)) for row in rows)
 
     segments = total("data_segs_out")
     return ReferenceRun(

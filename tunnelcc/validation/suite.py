@@ -125,5 +125,6 @@ def _shares(outcomes: Sequence[Outcome]) -> Iterator[Share]:
     for metric in dict.fromkeys(outcome.check.metric for outcome in counted):
         cells = [outcome for outcome in outcomes if outcome.check.metric == metric]
         passed = sum(outcome.verdict is Verdict.PASS for outcome in cells)
+        known = sum(outcome.verdict is Verdict.KNOWN for outcome in cells)
         target = TARGET if cells[0].check.kind is Kind.CELL else None
-        yield Share(metric, passed, len(cells), target)
+        yield Share(metric, passed, known, len(cells), target)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,7 +14,14 @@ from tunnelcc.validation.suite import Report
 
 _FILE_WIDTH = 160
 #: How a verdict is to be seen.
-KINDS = {"pass": "good", "miss": "fair", "FAIL": "bad", "reached": "good", "missed": "bad"}
+KINDS = {
+    "pass": "good",
+    "known": "fair",
+    "miss": "fair",
+    "FAIL": "bad",
+    "reached": "good",
+    "missed": "bad",
+}
 
 
 def print_report(report: Report) -> None:
@@ -43,6 +51,7 @@ def to_dict(report: Report) -> dict[str, Any]:
             {
                 "metric": share.metric,
                 "passed": share.passed,
+                "known_off": share.known,
                 "cells": share.cells,
                 "target": share.target,
                 "reached": share.reached,
@@ -75,6 +84,8 @@ def _check(outcome: Outcome) -> dict[str, Any]:
         "got": outcome.judgement.got,
         "values": list(outcome.values),
         "verdict": outcome.verdict.value,
+        "off": outcome.judgement.off if math.isfinite(outcome.judgement.off) else None,
+        "known_off": check.known_off,
         "kind": check.kind.value,
         "note": outcome.cause,
     }
@@ -109,13 +120,17 @@ def shares(report: Report) -> Table:
         (
             share.metric,
             str(share.passed),
+            str(share.known or "–"),
             str(share.cells),
-            f"{100 * share.passed / share.cells:.0f} %",
+            f"{100 * share.share:.0f} %",
             "–" if share.target is None else f"{100 * share.target:.0f} %",
             "" if share.target is None else "reached" if share.reached else "missed",
         )
         for share in report.shares
     ]
     return Table(
-        "Cells that pass", ("metric", "pass", "of", "share", "needed", ""), rows, range(1, 5)
+        "Cells that pass; the share is of those that are not known to be off",
+        ("metric", "pass", "known off", "of", "share", "needed", ""),
+        rows,
+        range(1, 6),
     )
