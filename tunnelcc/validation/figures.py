@@ -36,6 +36,7 @@ _RTTS = (10.0, 100.0)  # ms
 # No loss has no place on a logarithmic axis; it stands to the left of the least.
 _NO_LOSS = 3e-5
 _SIZE = (4.8, 3.3)
+_ROW = 0.16  # height of a row with a name
 # Runs of the reference whose series are shown.
 _SERIES = (
     ("a_bbr_rtt100_p0_s1", "bbr alone, 50 Mbit/s × 100 ms"),
@@ -99,8 +100,9 @@ _TABLES = (
 )
 
 
-def _picture(title: str, plot: Callable[[Axes], None], columns: int = 3) -> _Picture:
-    figure = Figure(figsize=_SIZE)
+def _picture(title: str, plot: Callable[[Axes], None], columns: int = 3, rows: int = 0) -> _Picture:
+    width, height = _SIZE
+    figure = Figure(figsize=(width, max(height, _ROW * rows)))
     axes = figure.subplots()
     plot(axes)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
@@ -156,11 +158,14 @@ def _scatter(report: Report, metric: str, tolerance: float, unit: str) -> _Pictu
 
 
 def _shares(report: Report) -> _Picture:
+    shares = _of_metric(report, "shares")
+
     def plot(axes: Axes) -> None:
-        _rows(axes, _of_metric(report, "shares"), "linux/shares/", "Linux ±10 points")
+        _rows(axes, shares, "linux/shares/", "Linux ±10 points")
         axes.set(xlim=(0, 100), xlabel="share of the goodput (%)")
 
-    return _picture("Shares: BBR's, the larger of two alike, the joiner's, the longer RTT's", plot)
+    title = "Shares: BBR's, the larger of two alike, the joiner's, the longer RTT's"
+    return _picture(title, plot, rows=len(shares))
 
 
 def _window_limits(report: Report) -> _Picture:
