@@ -213,7 +213,7 @@ def _frequencies(
 ) -> Iterator[Check]:
     for cut, ups, runs in branch_counts(cell.name):
         yield Check(
-            f"{name}/{cut:g}Mbps", "BBR's branches", f"{SOURCE}, {runs} more runs", condition,
+            f"{name}/{cut:g}Mbps", "BBR's branches", f"{SOURCE}, {runs} runs", condition,
             cases, goodputs, SameFrequency(ups, runs, cut), Kind.CELL,
         )  # fmt: skip
 
