@@ -335,12 +335,17 @@ def _plot_panel(
                 f"{cell.ratio:.2f}", (place, top), xytext=(0, 5), textcoords="offset points",
                 ha="center", fontsize=7, color=style["color"],
             )  # fmt: skip
-    axes.set_xticks(range(len(positions)), [_tick(cells, across, name) for name in positions])
+    turn = _turn(positions)
+    gap = " " if turn else "\n"
+    ticks = [_tick(cells, across, name, gap) for name in positions]
+    axes.set_xticks(range(len(ticks)), ticks, rotation=turn, rotation_mode="anchor")
+    for text in axes.get_xticklabels() if turn else ():
+        text.set(horizontalalignment="right", fontsize=8)
 
 
-def _tick(cells: Sequence[Cell], across: str, value: str) -> str:
+def _tick(cells: Sequence[Cell], across: str, value: str, gap: str) -> str:
     calibrated = any(cell.is_calibrated for cell in _select(cells, {across: value}))
-    return f"{value}\n(calibrated)" if calibrated else value
+    return f"{value}{gap}(calibrated)" if calibrated else value
 
 
 def _points(axes: Axes, x: Sequence[float], row: Sequence[Cell], style: Any, label: str) -> None:
