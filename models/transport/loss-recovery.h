@@ -44,7 +44,7 @@ class LossRecovery
     /// The next segment to retransmit now.
     std::optional<uint64_t> NextLost()
     {
-        const bool isAny = !m_defersRetransmits && m_board.LostOut() > m_board.RetransmittedOut();
+        const bool isAny = !m_defersRetransmits && m_board.HasLostToSend();
         return isAny ? m_board.NextLost() : std::nullopt;
     }
 

@@ -117,6 +117,12 @@ class Scoreboard
         return m_lostOut;
     }
 
+    /// Whether a lost segment has not been sent again.
+    bool HasLostToSend() const
+    {
+        return LostOut() > RetransmittedOut();
+    }
+
     uint32_t RetransmittedOut() const
     {
         return m_retransmittedOut;

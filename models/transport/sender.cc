@@ -72,7 +72,7 @@ Sender::Write(int64_t now, uint64_t bytes, bool isResumed)
     m_isComputing = false;
     // Linux tcp_rate_check_app_limited()
     if (!isResumed && m_buffer.Unsent() < m_spec.mss && !m_window.IsFull() &&
-        m_board.LostOut() <= m_board.RetransmittedOut())
+        !m_board.HasLostToSend())
     {
         m_rate.MarkAppLimited(m_board.InFlight());
     }
@@ -417,7 +417,7 @@ Sender::FindLimit(int64_t now) const
     {
         return SendLimit::NONE;
     }
-    const bool hasLost = m_board.LostOut() > m_board.RetransmittedOut();
+    const bool hasLost = m_board.HasLostToSend();
     if (m_buffer.Unsent() == 0 && !hasLost)
     {
         const SendLimit idle = m_isComputing ? SendLimit::CPU : SendLimit::APPLICATION;
@@ -427,8 +427,7 @@ Sender::FindLimit(int64_t now) const
     {
         return SendLimit::CONGESTION_WINDOW;
     }
-    const bool isWindowClosed = m_transmitter.IsPeerWindowClosed();
-    if (isWindowClosed && !hasLost)
+    if (m_transmitter.IsPeerWindowClosed() && !hasLost)
     {
         return SendLimit::RECEIVE_WINDOW;
     }

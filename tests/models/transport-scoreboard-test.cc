@@ -463,6 +463,16 @@ class ReceiveWindowTest : public ns3::TestCase
     }
 };
 
+/// A segment arrives.
+void
+Deliver(Receiver& receiver, uint32_t number, uint16_t length)
+{
+    Packet packet{};
+    packet.segment = number;
+    packet.length = length;
+    receiver.OnData(packet);
+}
+
 class ReceiveSpaceTest : public ns3::TestCase
 {
   public:
@@ -495,19 +505,13 @@ class ReceiveSpaceTest : public ns3::TestCase
         Receiver receiver(spec);
         for (uint32_t number : {0, 2, 3})
         {
-            Packet packet{};
-            packet.segment = number;
-            packet.length = 1'448;
-            receiver.OnData(packet);
+            Deliver(receiver, number, 1'448);
         }
         receiver.Read(0, 1'448, 0);
         Acknowledgement ack;
         receiver.Describe(ack);
         NS_TEST_EXPECT_MSG_EQ(ack.window, (1 << 20) - 1'448, "told before: not taken back");
-        Packet packet{};
-        packet.segment = 1;
-        packet.length = 1'448;
-        receiver.OnData(packet);
+        Deliver(receiver, 1, 1'448);
         receiver.Describe(ack);
         NS_TEST_EXPECT_MSG_EQ(ack.window, (1 << 20) - 3 * 1'448, "none of the three is read");
     }
@@ -538,10 +542,7 @@ class ReceiveRoundTest : public ns3::TestCase
         auto deliver = [&](uint32_t first, uint32_t last) {
             for (uint32_t number = first; number <= last; ++number)
             {
-                Packet packet{};
-                packet.segment = number;
-                packet.length = FULL;
-                receiver.OnData(packet);
+                Deliver(receiver, number, FULL);
             }
         };
         deliver(0, 9);
@@ -578,9 +579,7 @@ class WindowUnitTest : public ns3::TestCase
         spec.receiveWindow = room;
         spec.windowScale = scale;
         Receiver receiver(spec);
-        Packet packet{};
-        packet.length = length;
-        receiver.OnData(packet);
+        Deliver(receiver, 0, length);
         Acknowledgement ack;
         receiver.Describe(ack);
         return ack.window;
