@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tunnelcc as tc
 from tunnelcc import core
 from tunnelcc.catalog import DatagramEntry
-from tunnelcc.config import Experiment, HostOverrides, derived, scenario
+from tunnelcc.config import Experiment, HostOverrides, LinkDirection, derived, scenario
 from tunnelcc.errors import nearest
 from tunnelcc.schema import keys_of
 from tunnelcc.schema.toml import parse_value, write_toml
@@ -155,6 +155,13 @@ BAD_VALUES = {
     "start_jitter": ["-1ms", "61s", "5"],
     "seed": [-1, 2**63, 1.5, "one"],
 }
+#: Bad only beside other keys of the path, which are told of where a run is put together.
+_TOO_SMALL = ("1499B", "0.0001bdp", 1499, "15p", "1000p")
+for _name in LinkDirection.model_fields:
+    for _key in [key for key in BAD_VALUES if f"{key}.".startswith(f"path.{_name}.")]:
+        BAD_VALUES[_key.replace("path.", "path.reverse.")] = [
+            value for value in BAD_VALUES[_key] if value not in _TOO_SMALL
+        ]
 for _side in ("client", "server"):
     for _name in HostOverrides.model_fields:
         BAD_VALUES[f"hosts.{_side}.{_name}"] = BAD_VALUES[f"hosts.{_name}"]
@@ -188,15 +195,19 @@ _DISCIPLINE = {
 def _settings_around(key: str) -> dict[str, object]:
     """What a key of the path needs beside it."""
     group, _, name = key.rpartition(".")
-    if group == "path.queue" and name != "name":
-        return {"path.queue": _DISCIPLINE.get(name, "red")}
+    where, _, table = group.rpartition(".")
+    around: dict[str, object] = {}
+    if table == "queue" and where and name != "name":
+        around = {group: _DISCIPLINE.get(name, "red")}
     needs: dict[str, dict[str, object]] = {
-        "path.gilbert_elliott": {"p": "1%", "r": "20%", "k": "100%"},
-        "path.policer": {"rate": "50Mbps"},
+        "gilbert_elliott": {"p": "1%", "r": "20%", "k": "100%"},
+        "policer": {"rate": "50Mbps"},
     }
-    around = {f"{group}.{other}": value for other, value in needs.get(group, {}).items()}
+    around |= {f"{group}.{other}": value for other, value in needs.get(table, {}).items()}
     if key == "path.reverse_buffer":
         around = {"path.reverse_rate": "10Mbps"}
+    if key.startswith("path.reverse."):
+        around |= {"path.reverse.rate": "10Mbps"}
     return {other: value for other, value in around.items() if other != key}
 
 

