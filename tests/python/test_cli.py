@@ -94,7 +94,7 @@ def test_show_experiment_has_every_key_with_its_default(run):
     code, out, _ = run("show", "experiment")
     assert code == 0
     rows = [line for line in out.splitlines() if line[:1].strip()]
-    abbreviated = ("hosts.client.", "hosts.server.", "path.reverse.")
+    abbreviated = ("hosts.client.", "hosts.server.", "path.reverse.", "tunnels.NAME.")
     for info in keys_of(Experiment):
         group = next((group for group in abbreviated if info.key.startswith(group)), None)
         if group is not None:

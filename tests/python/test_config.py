@@ -39,6 +39,8 @@ NOT_A_NAME = ["", "bbrr", "ns3::TcpBogus", 5, True, "{ gain = 2 }"]
 NOT_A_COST = [-1, "1ms", "nan", "inf", 1e7, True]
 NOT_A_SHARE = ["101%", "-1%", "1.5", "often", "1ms", True]
 NOT_A_POSITIVE_SHARE = [*NOT_A_SHARE, 0, "0%"]
+NOT_A_HOST = ["", "a b", "a.b", "x" * 65]
+NOT_A_ROUTE = ["a", [], ["a"], ["a", 5], ["a", "b c"], {"a": "b"}, 5]
 NOT_MEMORY = [*NOT_A_SIZE, 0, "1KiB", "1e18B"]
 
 #: Every key → values that it must refuse. A key that is missing here fails a test.
@@ -103,6 +105,16 @@ BAD_VALUES = {
     "flows.data_start": [*NOT_A_TIME, "31s"],
     "flows.payload": ["txt", 5, ""],
     "flows.write_size": [*NOT_A_SIZE, 0, "17MiB"],
+    "flows.from": NOT_A_HOST,
+    "flows.to": NOT_A_HOST,
+    "flows.direction": ["left", "UP", 1],
+    "flows.route": NOT_A_ROUTE,
+    "flows.ack_route": NOT_A_ROUTE,
+    "flows.tunnel": [5, "two\nlines", ["wireguard"]],
+    "cross_traffic.from": NOT_A_HOST,
+    "cross_traffic.to": NOT_A_HOST,
+    "cross_traffic.direction": ["left", "UP", 1],
+    "cross_traffic.route": NOT_A_ROUTE,
     "flows.user": [5, "two\nlines", "x" * 201],
     "cross_traffic.rate": NOT_A_RATE,
     "cross_traffic.packet": [*NOT_A_SIZE, 27, 65536],
@@ -162,6 +174,10 @@ for _name in LinkDirection.model_fields:
         BAD_VALUES[_key.replace("path.", "path.reverse.")] = [
             value for value in BAD_VALUES[_key] if value not in _TOO_SMALL
         ]
+for _key in [key for key in BAD_VALUES if key.startswith("tunnel.")]:
+    BAD_VALUES[_key.replace("tunnel.", "tunnels.NAME.")] = [
+        value for value in BAD_VALUES[_key] if value not in _TOO_SMALL
+    ]
 for _side in ("client", "server"):
     for _name in HostOverrides.model_fields:
         BAD_VALUES[f"hosts.{_side}.{_name}"] = BAD_VALUES[f"hosts.{_name}"]
@@ -181,7 +197,7 @@ COMMAND_LINE_CASES = [
 
 def _tunnel_with(key: str) -> str:
     """A tunnel that knows the key."""
-    name = key.partition(".")[2]
+    name = key.removeprefix("tunnel.").removeprefix("tunnels.NAME.")
     return "ethudp" if name in DatagramEntry.OVERRIDES else "gost-relay-ws"
 
 
@@ -214,6 +230,8 @@ def _settings_around(key: str) -> dict[str, object]:
 def _experiment(key: str, value: object) -> Experiment:
     """An experiment with one key set, and what that key needs around it."""
     table: dict = {"tunnel": _tunnel_with(key)} if key.startswith("tunnel.") else {}
+    if key.startswith("tunnels.NAME."):
+        table = {"tunnels": {"NAME": _tunnel_with(key)}}
     if key.startswith("cross_traffic."):
         table = {"cross_traffic": [{"rate": "1Mbps", "on": "1s", "off": "1s"}]}
     return scenario.build(table, {**_settings_around(key), key: value})
@@ -230,10 +248,14 @@ def test_every_key_is_documented():
         assert info.expected, info.key
 
 
+_CC_AND_NAME = ("name", "cc", "chain.cc")
+
+
 def test_every_key_says_itself_what_it_expects():
     # A key of a bare type (bool, int) would take what pydantic can make one of, such as "yes".
     bare = {info.key for info in keys_of(Experiment) if info.expected == "a name"}
-    assert bare == {"flows.cc", "tunnel.name", "tunnel.cc", "tunnel.chain.cc"}
+    tunnels = {f"{group}.{key}" for group in ("tunnel", "tunnels.NAME") for key in _CC_AND_NAME}
+    assert bare == {"flows.cc", *tunnels}
 
 
 @pytest.mark.parametrize(("key", "value"), CASES)
@@ -242,7 +264,9 @@ def test_bad_values_are_refused(key, value):
         value = parse_value(value)
     with pytest.raises(tc.ConfigError) as caught:
         _experiment(key, value)
-    last = key.rpartition(".")[2] if key != "tunnel.name" else "tunnel"
+    last = key.rpartition(".")[2]
+    if key in ("tunnel.name", "tunnels.NAME.name"):
+        last = "tunnel"
     assert any(last in problem.key for problem in caught.value.problems)
     assert "expected" in str(caught.value)
 
@@ -253,6 +277,8 @@ def test_bad_values_on_the_command_line(key, value, run):
     arguments = ["--set", f"{key}={text}"]
     if key.startswith("tunnel.") and key != "tunnel.name":
         arguments += ["--tunnel", _tunnel_with(key)]
+    if key.startswith("tunnels.NAME."):
+        arguments = ["--set", f"tunnels.NAME={_tunnel_with(key)}", *arguments]
     for other, needed in _settings_around(key).items():
         arguments += ["--set", f"{other}={needed}"]
     code, _, message = run("run", *arguments)

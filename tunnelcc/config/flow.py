@@ -9,9 +9,10 @@ from pydantic import Field, model_validator
 
 from tunnelcc import payloads
 from tunnelcc.config.congestion import CongestionControl
+from tunnelcc.config.ends import Ends, Route
 from tunnelcc.config.values import LinkRate, Moment, Rtt
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.schema import TEXT, Model, choice, size, whole
+from tunnelcc.schema import TEXT, choice, size, whole
 from tunnelcc.schema.units import format_time
 
 MAX_FLOWS = 4096
@@ -20,7 +21,7 @@ MAX_FLOWS = 4096
 LEAST_WRITE_COST = 1000  # ns
 
 
-class Flow(Model):
+class Flow(Ends):
     """One application's byte stream, or ``count`` equal ones."""
 
     cc: CongestionControl = Field(
@@ -64,6 +65,17 @@ class Flow(Model):
     )
     user: Annotated[str, TEXT] | None = Field(
         None, description="to whom the flow belongs; not given: to a user of its own"
+    )
+
+    tunnel: Annotated[str, TEXT] | None = Field(
+        None,
+        description="tunnel of the flow: a name below tunnels, or one of the catalogue, which all "
+        "flows that say so share; none: no tunnel; not given: as tunnel",
+    )
+    ack_route: Route | None = Field(
+        None,
+        description="hosts that packets to the client pass, from the server's to the client's; "
+        "not given: the route of least delay",
     )
 
     @model_validator(mode="after")

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_serializer, field_validator, model_serializer
 
+from tunnelcc import catalog
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.path import Path
@@ -14,8 +15,9 @@ from tunnelcc.config.tcp import Tcp
 from tunnelcc.config.traffic import CrossTraffic
 from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.config.values import Moment
-from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.schema import TEXT, Model, choice, time, whole
+from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.schema import NAME, TEXT, Model, choice, time, whole
+from tunnelcc.schema.units import UnitError
 
 RunTime = Annotated[float, time(1e-3, 100_000)]
 
@@ -27,9 +29,12 @@ class ExperimentKeys(Model):
     path: Path = Field(default_factory=Path)
     flows: tuple[Flow, ...] = Field(default_factory=lambda: (Flow(),))
     cross_traffic: tuple[CrossTraffic, ...] = ()
-    tunnel: Tunnel | None = Field(None, description="tunnel of all flows")
+    tunnel: Tunnel | None = Field(None, description="tunnel of flows that name no other")
+    tunnels: dict[str, Tunnel | None] = Field(
+        default_factory=dict, description="further tunnels by name, for flows.tunnel"
+    )
     direction: Annotated[str, choice("up", "down")] = Field(
-        "up", description="up: the client sends; down: the server does"
+        "up", description="up: the client sends; down: the server does; flows may differ"
     )
     tcp: Tcp = Field(default_factory=Tcp)
     hosts: Hosts = Field(default_factory=Hosts)
@@ -61,16 +66,67 @@ class ExperimentKeys(Model):
     @field_validator("tunnel", mode="before")
     @classmethod
     def _no_tunnel(cls, tunnel: Any) -> Any:
-        if not isinstance(tunnel, dict):
-            return None if tunnel == "none" else tunnel
-        if tunnel.get("name") != "none":
-            return tunnel
-        expected = "no value with tunnel none, which has no keys"
-        problems = [
-            Problem(key, value, expected)
-            for key, value in tunnel.items()
-            if key != "name" and value is not None
-        ]
-        if problems:
-            raise ConfigError(*problems)
-        return None
+        return _none_of(tunnel)
+
+    @field_validator("tunnels", mode="before")
+    @classmethod
+    def _by_name(cls, tunnels: Any) -> Any:
+        if not isinstance(tunnels, dict):
+            raise ConfigError(Problem("", tunnels, "a table of tunnels by name"))
+        read = {}
+        for name, tunnel in tunnels.items():
+            try:
+                NAME.parse(name)
+            except UnitError as error:
+                raise ConfigError(Problem("", name, error.expected)) from None
+            if name == "none":
+                raise ConfigError(Problem("", name, "another name, as none is no tunnel"))
+            try:
+                read[name] = _none_of(tunnel)
+            except ConfigError as error:
+                raise error.below(name) from None
+        return read
+
+    @field_serializer("tunnels", mode="wrap")
+    def _write_tunnels(self, tunnels: dict[str, Tunnel | None], write: Any) -> Any:
+        written = write({name: it for name, it in tunnels.items() if it is not None})
+        return {name: written.get(name, "none") for name in tunnels}
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: Any) -> Any:
+        """Leave out tables by name that are empty."""
+        return {key: value for key, value in write(self).items() if key != "tunnels" or value}
+
+    def tunnel_of(self, flow: Flow) -> Tunnel | None:
+        """Return the tunnel of ``flow``. Raises ConfigError for a name that no tunnel has.
+
+        Flows that name the same tunnel share it.
+        """
+        if flow.tunnel is None:
+            return self.tunnel
+        if flow.tunnel in self.tunnels:
+            return self.tunnels[flow.tunnel]
+        known = (*self.tunnels, *catalog.names(), "none")
+        if flow.tunnel not in known and not flow.tunnel.endswith(".toml"):
+            named = f" ({', '.join(self.tunnels)})" if self.tunnels else ""
+            expected = f"a name below tunnels{named}, a tunnel of the catalogue, or none"
+            raise ConfigError(Problem("", flow.tunnel, expected, nearest(flow.tunnel, known)))
+        tunnel: Tunnel | None = None if flow.tunnel == "none" else Tunnel.parse(flow.tunnel)
+        return tunnel
+
+
+def _none_of(tunnel: Any) -> Any:
+    """Return ``tunnel``, or None if it is called none. Raises ConfigError if that has keys."""
+    if not isinstance(tunnel, dict):
+        return None if tunnel == "none" else tunnel
+    if tunnel.get("name") != "none":
+        return tunnel
+    expected = "no value with tunnel none, which has no keys"
+    problems = [
+        Problem(key, value, expected)
+        for key, value in tunnel.items()
+        if key != "name" and value is not None
+    ]
+    if problems:
+        raise ConfigError(*problems)
+    return None

@@ -10,11 +10,17 @@ from typing import Any
 
 from tunnelcc.config.experiment import Experiment
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import keys_of
+from tunnelcc.schema import keys_of, listed_as
 from tunnelcc.schema.toml import parse_value, read_toml
 
 #: Tables that may be given as their name alone: ``tunnel = "gost-relay-ws"``, ``cc = "bbr"``.
 _SHORT_FORMS = ("tunnel", "cc", "queue")
+
+#: Where tunnels are, which may be files.
+_TUNNELS = ("tunnel", "tunnel.name", "tunnels.NAME", "tunnels.NAME.name", "flows.tunnel")
+
+#: Keys whose values are text even where they look like numbers.
+_TEXTS = ("kernel", "title", "from", "to")
 
 
 def load(path: str | Path, settings: Mapping[str, Any] | None = None) -> Experiment:
@@ -39,29 +45,27 @@ def read_scenario(path: Path) -> dict[str, Any]:
     A tunnel that is a file is looked for beside the scenario, and so is a trace of rates.
     """
     table = read_toml(path)
-    sweep = table.get("sweep")
+    sweep = table.pop("sweep", None)
+    table = {key: _beside(path, key, value) for key, value in table.items()}
     if isinstance(sweep, dict):
-        for key, beside in (("tunnel", _beside), ("path.rate_trace", _trace_beside)):
-            if isinstance(sweep.get(key), list):
-                sweep[key] = [beside(path, value) for value in sweep[key]]
-    if "tunnel" in table:
-        table["tunnel"] = _beside(path, table["tunnel"])
-    link = table.get("path")
-    if isinstance(link, dict) and "rate_trace" in link:
-        link["rate_trace"] = _trace_beside(path, link["rate_trace"])
-    return table
+        sweep = {
+            key: _beside(path, key, value) if isinstance(value, list) else value
+            for key, value in sweep.items()
+        }
+    return table if sweep is None else {**table, "sweep": sweep}
 
 
-def _beside(path: Path, tunnel: Any) -> Any:
-    name = tunnel.get("name") if isinstance(tunnel, dict) else tunnel
-    if not isinstance(name, str) or not name.endswith(".toml"):
-        return tunnel
-    file = str(path.parent / name)
-    return {**tunnel, "name": file} if isinstance(tunnel, dict) else file
-
-
-def _trace_beside(path: Path, trace: Any) -> Any:
-    return str(path.parent / trace) if isinstance(trace, str) else trace
+def _beside(path: Path, key: str, value: Any) -> Any:
+    """Return ``value`` with the files that it names looked for beside ``path``."""
+    if isinstance(value, dict):
+        return {name: _beside(path, f"{key}.{name}", item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_beside(path, key, item) for item in value]
+    if not isinstance(value, str) or not (value.endswith(".toml") or key.endswith("rate_trace")):
+        return value
+    listed = listed_as(Experiment, key)
+    names_tunnel = value.endswith(".toml") and listed in _TUNNELS
+    return str(path.parent / value) if names_tunnel or listed.endswith(".rate_trace") else value
 
 
 def parse_setting(option: str, text: str) -> tuple[str, Any]:
@@ -75,9 +79,9 @@ def parse_setting(option: str, text: str) -> tuple[str, Any]:
 def parse_text(key: str, text: str) -> Any:
     """Return what ``text`` means as the value of ``key``.
 
-    Kernel versions and titles are text even where they look like numbers.
+    Kernel versions, titles and hosts are text even where they look like numbers.
     """
-    return text if key.rpartition(".")[2] in ("kernel", "title") else parse_value(text)
+    return text if key.rpartition(".")[2] in _TEXTS else parse_value(text)
 
 
 def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,13 +89,14 @@ def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, An
 
     A key below ``flows`` or ``cross_traffic`` without a number is set in each of them; ``cc`` is
     short for ``flows.cc``. A key is set before those below it, whatever their order. The
-    name none takes the table's tunnel away with all its keys. Raises ConfigError for a key that
+    name none takes a table's tunnel away with all its keys. Raises ConfigError for a key that
     cannot be reached.
     """
     changed = copy.deepcopy(dict(table))
     full_keys = {("flows.cc" if key == "cc" else key): value for key, value in settings.items()}
-    if full_keys.get("tunnel.name") == "none":
-        changed["tunnel"] = {}
+    for key, value in full_keys.items():
+        if value == "none" and listed_as(Experiment, key) in ("tunnel.name", "tunnels.NAME.name"):
+            _set(changed, key.removesuffix(".name"), {}, key)
     for full in sorted(full_keys, key=lambda key: key.count(".")):
         value = full_keys[full]
         group = full.partition(".")[0]
@@ -113,15 +118,20 @@ def _set(node: Any, key: str, value: object, full: str) -> None:
         node[first] = value
     else:
         child = node.setdefault(first, {})
-        if isinstance(child, str) and first in _SHORT_FORMS:
+        if isinstance(child, str) and _has_short_form(full[: -len(rest) - 1]):
             child = node[first] = {"name": child}
         _set(child, rest, value, full)
 
 
 def _is_table(key: str) -> bool:
     """Whether there are keys below ``key`` (``path``, ``flows.0``)."""
-    table = ".".join(part for part in key.split(".") if not part.isdecimal())
+    table = listed_as(Experiment, key)
     return any(info.key.startswith(f"{table}.") for info in keys_of(Experiment))
+
+
+def _has_short_form(key: str) -> bool:
+    """Whether the table ``key`` may be given as its name alone."""
+    return key.rpartition(".")[2] in _SHORT_FORMS or listed_as(Experiment, key) == "tunnels.NAME"
 
 
 def _set_in_list(elements: list[Any], key: str, value: object, full: str) -> None:

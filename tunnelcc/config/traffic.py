@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Traffic that shares the path with the flows."""
+"""Traffic that shares links with the flows."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from tunnelcc.config.ends import Ends
 from tunnelcc.config.values import LinkRate, Moment, Timer
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import Model, size
+from tunnelcc.schema import size
 from tunnelcc.schema.units import format_time
 
 
-class CrossTraffic(Model):
-    """UDP traffic in the direction of the data, at a constant rate while it sends."""
+class CrossTraffic(Ends):
+    """UDP traffic at a constant rate while it sends.
+
+    It goes the way of a flow's data: to the server where its direction is up. Where it is down,
+    it passes the hosts of ``route`` in the opposite order.
+    """
 
     rate: LinkRate = Field(description="rate in IP bytes while it sends")
     packet: Annotated[int, size(28, 65535)] = Field(1500, description="IP bytes of a datagram")

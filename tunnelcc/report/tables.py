@@ -223,6 +223,7 @@ def _abbreviated() -> dict[str, str]:
     both = [key for key in Path.model_fields if key not in LinkDirection.model_fields]
     other = f"any key of path but {', '.join(both)}, for the direction opposite to that of the data"
     return {
+        "tunnels.NAME": "any key of tunnel, for a tunnel that flows.tunnel names",
         "path.reverse": f"{other}; its rate is not limited unless given",
         **{f"hosts.{side}": f"any key of hosts but {but}, for the {side} alone" for side in sides},
     }

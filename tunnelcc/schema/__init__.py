@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What keys are made of: units, kinds of values, models with their errors, TOML."""
 
-from tunnelcc.schema.keys import KeyInfo, keys_of
+from tunnelcc.schema.keys import KeyInfo, keys_of, listed_as
 from tunnelcc.schema.kinds import (
     BUFFER,
     CARRIERS,
+    NAME,
     POSITIVE_SHARE,
     PROBABILITY,
     PROSE,
     RATE_STEPS,
+    ROUTE,
     SHARE,
     SWITCH,
     TEXT,
@@ -22,15 +24,17 @@ from tunnelcc.schema.kinds import (
     time,
     whole,
 )
-from tunnelcc.schema.model import Model, config_error, models_in, tag_of
+from tunnelcc.schema.model import Model, config_error, fields_of, models_in, tag_of
 
 __all__ = [
     "BUFFER",
     "CARRIERS",
+    "NAME",
     "POSITIVE_SHARE",
     "PROBABILITY",
     "PROSE",
     "RATE_STEPS",
+    "ROUTE",
     "SHARE",
     "SWITCH",
     "TEXT",
@@ -40,7 +44,9 @@ __all__ = [
     "choice",
     "choice_of",
     "config_error",
+    "fields_of",
     "keys_of",
+    "listed_as",
     "models_in",
     "number",
     "quantity",

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from tunnelcc.schema.kinds import Kind, choice
-from tunnelcc.schema.model import Model, models_in, tag_of
+from tunnelcc.schema.model import Model, fields_of, models_in, tag_of
+
+#: Stands in lists of keys for a name that the user gives to a table.
+NAME = "NAME"
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,11 @@ class KeyInfo:
 def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[KeyInfo]:
     """Yield every key of ``model`` and of the models in it, in order of declaration.
 
-    Of a union of models, the key that tells which is meant, and then those of each.
+    Of a union of models, the key that tells which is meant, and then those of each. In a table of
+    models by name, ``NAME`` is that name.
     """
-    for name, field in model.model_fields.items():
-        key = f"{prefix}{name}"
+    for name, field in fields_of(model).items():
+        key = f"{prefix}{name}.{NAME}" if _is_table(field) else f"{prefix}{name}"
         models = list(models_in(field.annotation))
         if len(models) > 1:
             yield from _of_union(models, field, key)
@@ -39,6 +43,32 @@ def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[KeyInfo]:
             yield from keys_of(models[0], f"{key}.")
         else:
             yield _key(key, field)
+
+
+def listed_as(model: type[BaseModel], key: str) -> str:
+    """Return how keys_of() calls ``key`` of a scenario, whether it lists it or not.
+
+    Without numbers of elements (``flows.0.rtt``), and with ``NAME`` for names of tables.
+    """
+    parts: list[str] = []
+    models: list[type[BaseModel]] = [model]
+    field: FieldInfo | None = None
+    for part in key.split("."):
+        if field is not None and _is_table(field):
+            parts.append(NAME)
+            field = None
+        elif not part.isdecimal():
+            parts.append(part)
+            fields = (fields_of(it).get(part) for it in models)
+            field = next((it for it in fields if it is not None), None)
+            models = list(models_in(field.annotation)) if field is not None else []
+    return ".".join(parts)
+
+
+def _is_table(field: FieldInfo) -> bool:
+    """Whether ``field`` holds models by names that the user gives."""
+    annotation = field.annotation
+    return get_origin(annotation) is dict and next(models_in(annotation), None) is not None
 
 
 def _key(key: str, field: FieldInfo) -> KeyInfo:

@@ -7,6 +7,7 @@ an ``Annotated`` of its Kind.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -137,6 +138,24 @@ def _parse_prose(value: object) -> str:
     raise UnitError(PROSE.expected)
 
 
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def _parse_name(value: object) -> str:
+    if isinstance(value, str) and _NAME.fullmatch(value):
+        return value
+    raise UnitError(NAME.expected)
+
+
+def _parse_route(value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or len(value) < 2:
+        raise UnitError(ROUTE.expected)
+    try:
+        return tuple(_parse_name(name) for name in value)
+    except UnitError:
+        raise UnitError(ROUTE.expected) from None
+
+
 def _parse_buffer(value: object) -> units.Buffer:
     buffer = units.parse_buffer(value)
     sizes = (buffer.bdp, buffer.packets, buffer.bytes)
@@ -185,6 +204,8 @@ RATE_STEPS = Kind(
     "a list of [time, rate] such as [['10s', '20Mbps'], ['20s', '5Mbps']], "
     "times in rising order from more than 0s, rates from 1kbps to 400Gbps",
 )
+NAME = Kind(_parse_name, str, "a name of letters, digits, '-' and '_', 64 at most")
+ROUTE = Kind(_parse_route, list, "a list of names of hosts, two or more")
 SWITCH = Kind(_parse_switch, bool, "true or false")
 TEXT = Kind(_parse_text, str, "one line of text")
 PROSE = Kind(_parse_prose, str, "some text")

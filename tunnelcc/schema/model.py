@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
@@ -18,13 +19,20 @@ from tunnelcc.schema.units import UnitError
 
 
 class Model(BaseModel):
-    """A group of keys: immutable, and an error for every key it does not have."""
+    """A group of keys: immutable, and an error for every key it does not have.
+
+    A key that is a keyword of Python (``from``) is the alias of an attribute with an underscore
+    behind it (``from_``), which is its name as an argument, too.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     #: Whether lists of keys show it as one, whatever keys it has.
     IS_ONE_KEY: ClassVar[bool] = False
 
     def __init__(self, **data: Any) -> None:
+        for name, field in type(self).model_fields.items():
+            if field.alias is not None and name in data and field.alias not in data:
+                data[field.alias] = data.pop(name)
         try:
             super().__init__(**data)
         except ValidationError as error:
@@ -44,7 +52,12 @@ class Model(BaseModel):
 
     def table(self) -> dict[str, Any]:
         """Return the keys that are set or have defaults, as in TOML."""
-        return self.model_dump(mode="json", exclude_none=True)
+        return self.model_dump(mode="json", exclude_none=True, by_alias=True)
+
+
+def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of ``model`` by their keys."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def config_error(model: type[BaseModel], error: ValidationError) -> ConfigError:
@@ -117,14 +130,14 @@ def _at(
             models = meant
         else:
             path.append(part)
-            field = models[0].model_fields.get(part) if models else None
+            field = fields_of(models[0]).get(part) if models else None
             models = list(models_in(field.annotation)) if field else []
             is_table = field is not None and get_origin(field.annotation) is dict
     return path, models
 
 
 def _names(models: Sequence[type[BaseModel]]) -> list[str]:
-    return list(dict.fromkeys(name for model in models for name in model.model_fields))
+    return list(dict.fromkeys(key for model in models for key in fields_of(model)))
 
 
 def tag_of(model: type[BaseModel]) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from tunnelcc.config import CongestionControl, Experiment, scenario
 from tunnelcc.config.derived import uniform
 from tunnelcc.core.parameters import parse_parameter
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
-from tunnelcc.schema import BUFFER, KeyInfo, Kind, Model, keys_of
+from tunnelcc.schema import BUFFER, KeyInfo, Kind, Model, keys_of, listed_as
 from tunnelcc.schema.units import Buffer, UnitError
 
 #: A scenario's nested tables, with the first value of each listed axis.
@@ -220,8 +220,8 @@ def _keys() -> dict[str, KeyInfo]:
 
 
 def key_info(key: str) -> KeyInfo | None:
-    """Return what is known of a key; numbers of elements are left out (``flows.0.rtt``)."""
-    return _keys().get(".".join(part for part in _full(key).split(".") if not part.isdecimal()))
+    """Return what is known of a key (``flows.0.rtt``, ``tunnels.fast.mtu``)."""
+    return _keys().get(listed_as(Experiment, _full(key)))
 
 
 def coordinate(axis: Axis, table: Table, base: Table) -> Coordinate:
@@ -256,7 +256,10 @@ def _read(key: str, value: object, base: Table) -> Any:
             raise error.below(key) from None
     node: Any = scenario.build(base, {key: value})
     for part in key.split("."):
-        node = node[int(part)] if isinstance(node, tuple) else getattr(node, part, None)
+        if isinstance(node, dict):
+            node = node.get(part)
+        else:
+            node = node[int(part)] if isinstance(node, tuple) else getattr(node, part, None)
     return node
 
 
@@ -271,7 +274,7 @@ def _label(value: object) -> str:
     if isinstance(value, CongestionControl):
         value = value.model_dump()
     elif isinstance(value, Model):
-        value = value.model_dump(mode="json", exclude_defaults=True)
+        value = value.model_dump(mode="json", exclude_defaults=True, by_alias=True)
     elif isinstance(value, tuple):
         return ", ".join(_label(item) for item in value)
     if value is None:
