@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tunnelcc.config import Experiment as Experiment
     from tunnelcc.config import Flow as Flow
     from tunnelcc.config import Hosts as Hosts
+    from tunnelcc.config import Link as Link
+    from tunnelcc.config import Network as Network
     from tunnelcc.config import Path as Path
     from tunnelcc.config import Tcp as Tcp
     from tunnelcc.config import Tunnel as Tunnel
@@ -48,6 +50,8 @@ _HOME = {
     "Experiment": "config",
     "Flow": "config",
     "Hosts": "config",
+    "Link": "config",
+    "Network": "config",
     "Path": "config",
     "Tcp": "config",
     "Tunnel": "config",

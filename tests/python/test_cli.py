@@ -95,6 +95,7 @@ def test_show_experiment_has_every_key_with_its_default(run):
     assert code == 0
     rows = [line for line in out.splitlines() if line[:1].strip()]
     abbreviated = ("hosts.client.", "hosts.server.", "path.reverse.", "tunnels.NAME.")
+    abbreviated += ("network.links.NAME.", "network.access.", "network.hosts.NAME.")
     for info in keys_of(Experiment):
         group = next((group for group in abbreviated if info.key.startswith(group)), None)
         if group is not None:

@@ -167,6 +167,8 @@ BAD_VALUES = {
     "start_jitter": ["-1ms", "61s", "5"],
     "seed": [-1, 2**63, 1.5, "one"],
 }
+#: Bad with the default kernel, of which the network does not know.
+_OLD_KERNEL_ONLY = ("tcp_adv_win_scale", 1)
 #: Bad only beside other keys of the path, which are told of where a run is put together.
 _TOO_SMALL = ("1499B", "0.0001bdp", 1499, "15p", "1000p")
 for _name in LinkDirection.model_fields:
@@ -177,6 +179,22 @@ for _name in LinkDirection.model_fields:
 for _key in [key for key in BAD_VALUES if key.startswith("tunnel.")]:
     BAD_VALUES[_key.replace("tunnel.", "tunnels.NAME.")] = [
         value for value in BAD_VALUES[_key] if value not in _TOO_SMALL
+    ]
+_LINKS = ("network.links.NAME.", "network.access.")
+for _group in _LINKS:
+    for _key in [key for key in BAD_VALUES if key.startswith("path.")]:
+        BAD_VALUES[_key.replace("path.", _group, 1)] = [
+            value for value in BAD_VALUES[_key] if value not in (*_TOO_SMALL, "0ms")
+        ]
+    BAD_VALUES[f"{_group}between"] = [*NOT_A_ROUTE, ["a", "a"], ["a", "b", "c"]]
+BAD_VALUES |= {
+    "network.shape": ["dumbell", "", 5],
+    "network.size": [0, -1, 2048, 1.5, "2"],
+    "network.bottleneck": [*NOT_A_HOST, "client"],
+}
+for _name in HostOverrides.model_fields:
+    BAD_VALUES[f"network.hosts.NAME.{_name}"] = [
+        value for value in BAD_VALUES[f"hosts.{_name}"] if (_name, value) != _OLD_KERNEL_ONLY
     ]
 for _side in ("client", "server"):
     for _name in HostOverrides.model_fields:
@@ -224,6 +242,10 @@ def _settings_around(key: str) -> dict[str, object]:
         around = {"path.reverse_rate": "10Mbps"}
     if key.startswith("path.reverse."):
         around |= {"path.reverse.rate": "10Mbps"}
+    if key.startswith(("network.shape", "network.size", "network.bottleneck", "network.access.")):
+        around |= {"network.shape": "dumbbell", "network.size": 1}
+    elif key.startswith("network."):
+        around |= {"network.links.NAME.between": ["NAME", "b"]}
     return {other: value for other, value in around.items() if other != key}
 
 
@@ -243,7 +265,7 @@ def test_every_key_has_bad_values():
 
 def test_every_key_is_documented():
     for info in keys_of(Experiment):
-        if not info.key.startswith(("hosts.client.", "hosts.server.")):
+        if not info.key.startswith(("hosts.client.", "hosts.server.", "network.hosts.")):
             assert info.doc, info.key
         assert info.expected, info.key
 
@@ -281,6 +303,8 @@ def test_bad_values_on_the_command_line(key, value, run):
         arguments = ["--set", f"tunnels.NAME={_tunnel_with(key)}", *arguments]
     for other, needed in _settings_around(key).items():
         arguments += ["--set", f"{other}={needed}"]
+    if key.startswith("network."):
+        arguments = [text.replace("'", '"') for text in arguments]
     code, _, message = run("run", *arguments)
     assert code == 2
     assert message.startswith("tunnelcc: ")

@@ -190,8 +190,8 @@ ELSEWHERE = {"title", "flows.user", "hosts.tcp_adv_win_scale", "path.rate_trace"
 
 #: Groups of keys that the models do not know yet.
 NOT_YET = (
-    "path.reverse.", "tunnels.", "flows.from", "flows.to", "flows.direction", "flows.route",
-    "flows.ack_route", "flows.tunnel", "cross_traffic.from", "cross_traffic.to",
+    "path.reverse.", "tunnels.", "network.", "flows.from", "flows.to", "flows.direction",
+    "flows.route", "flows.ack_route", "flows.tunnel", "cross_traffic.from", "cross_traffic.to",
     "cross_traffic.direction", "cross_traffic.route",
 )  # fmt: skip
 

@@ -10,6 +10,7 @@ from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.experiment import Experiment
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import HostOverrides, Hosts
+from tunnelcc.config.network import Link, Network
 from tunnelcc.config.path import GilbertElliott, LinkDirection, Path, Policer
 from tunnelcc.config.tcp import Tcp
 from tunnelcc.config.traffic import CrossTraffic
@@ -24,7 +25,9 @@ __all__ = [
     "Hop",
     "HostOverrides",
     "Hosts",
+    "Link",
     "LinkDirection",
+    "Network",
     "Path",
     "Policer",
     "Tcp",

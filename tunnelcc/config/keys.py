@@ -8,16 +8,17 @@ from typing import Annotated, Any
 from pydantic import Field, field_serializer, field_validator, model_serializer
 
 from tunnelcc import catalog
+from tunnelcc.config.ends import Ends
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
+from tunnelcc.config.network import Network
 from tunnelcc.config.path import Path
 from tunnelcc.config.tcp import Tcp
 from tunnelcc.config.traffic import CrossTraffic
 from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.config.values import Moment
 from tunnelcc.errors import ConfigError, Problem, nearest
-from tunnelcc.schema import NAME, TEXT, Model, choice, time, whole
-from tunnelcc.schema.units import UnitError
+from tunnelcc.schema import TEXT, Model, by_name, choice, time, whole
 
 RunTime = Annotated[float, time(1e-3, 100_000)]
 
@@ -27,6 +28,9 @@ class ExperimentKeys(Model):
 
     title: Annotated[str, TEXT] = Field("", description="heading of tables and plots")
     path: Path = Field(default_factory=Path)
+    network: Network | None = Field(
+        None, description="links and their hosts; not given: path, between client and server"
+    )
     flows: tuple[Flow, ...] = Field(default_factory=lambda: (Flow(),))
     cross_traffic: tuple[CrossTraffic, ...] = ()
     tunnel: Tunnel | None = Field(None, description="tunnel of flows that name no other")
@@ -71,14 +75,8 @@ class ExperimentKeys(Model):
     @field_validator("tunnels", mode="before")
     @classmethod
     def _by_name(cls, tunnels: Any) -> Any:
-        if not isinstance(tunnels, dict):
-            raise ConfigError(Problem("", tunnels, "a table of tunnels by name"))
         read = {}
-        for name, tunnel in tunnels.items():
-            try:
-                NAME.parse(name)
-            except UnitError as error:
-                raise ConfigError(Problem("", name, error.expected)) from None
+        for name, tunnel in by_name(tunnels).items():
             if name == "none":
                 raise ConfigError(Problem("", name, "another name, as none is no tunnel"))
             try:
@@ -96,6 +94,10 @@ class ExperimentKeys(Model):
     def _write(self, write: Any) -> Any:
         """Leave out tables by name that are empty."""
         return {key: value for key, value in write(self).items() if key != "tunnels" or value}
+
+    def direction_of(self, ends: Ends) -> str:
+        """Return the direction of a flow or of cross traffic."""
+        return ends.direction or self.direction
 
     def tunnel_of(self, flow: Flow) -> Tunnel | None:
         """Return the tunnel of ``flow``. Raises ConfigError for a name that no tunnel has.

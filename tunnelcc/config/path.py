@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,9 @@ from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt, Switch
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import POSITIVE_SHARE, RATE_STEPS, SHARE, Model, choice, size, time, whole
 from tunnelcc.schema.units import Buffer, UnitError, format_probability, format_rate
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # Preamble 8, header 14, FCS 4, gap 12 (IEEE 802.3).
 _ETHERNET_FRAMING = 38
@@ -132,6 +135,19 @@ class LinkDirection(Model):
         if problems:
             raise ConfigError(*problems)
         return self
+
+    def with_keys(self, given: Mapping[str, Any]) -> Self:
+        """Return the same with ``given`` keys, and without those that they exclude."""
+        changes: dict[str, Any] = {}
+        if "rate" in given or "rate_trace" in given:
+            changes |= {"rate_steps": (), "rate_trace": None}
+        if "rate_steps" in given:
+            changes["rate_trace"] = None
+        if "loss" in given or "gilbert_elliott" in given:
+            changes |= {"loss": 0.0, "gilbert_elliott": None}
+        if not isinstance(given.get("queue", self.queue), DropTail):
+            changes["ecn_threshold"] = None
+        return self.model_copy(update={**changes, **given})
 
     def _conflicts(self) -> Iterator[Problem]:
         """Tell of keys that exclude each other, whatever the rate."""

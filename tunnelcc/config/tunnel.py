@@ -40,12 +40,7 @@ class Hop(Model):
     def path(self, first: Path) -> Path:
         """Return the path beyond the relay."""
         changes = {name: getattr(self, name) for name in ("rate", "rtt", "loss", "buffer")}
-        given = {name: value for name, value in changes.items() if value is not None}
-        if "rate" in given:
-            given |= {"rate_steps": (), "rate_trace": None}
-        if "loss" in given:
-            given["gilbert_elliott"] = None
-        return first.model_copy(update=given)
+        return first.with_keys({key: it for key, it in changes.items() if it is not None})
 
 
 class Tunnel(Model):

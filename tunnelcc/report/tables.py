@@ -224,6 +224,9 @@ def _abbreviated() -> dict[str, str]:
     other = f"any key of path but {', '.join(both)}, for the direction opposite to that of the data"
     return {
         "tunnels.NAME": "any key of tunnel, for a tunnel that flows.tunnel names",
+        "network.access": "any key of path, for access links; they are not limited unless given",
+        "network.links.NAME": "between = ['HOST', 'HOST'], and any key of path that differs",
+        "network.hosts.NAME": f"any key of hosts but {but}, for this host alone",
         "path.reverse": f"{other}; its rate is not limited unless given",
         **{f"hosts.{side}": f"any key of hosts but {but}, for the {side} alone" for side in sides},
     }

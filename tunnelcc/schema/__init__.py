@@ -24,7 +24,7 @@ from tunnelcc.schema.kinds import (
     time,
     whole,
 )
-from tunnelcc.schema.model import Model, config_error, fields_of, models_in, tag_of
+from tunnelcc.schema.model import Model, by_name, config_error, fields_of, models_in, tag_of
 
 __all__ = [
     "BUFFER",
@@ -41,6 +41,7 @@ __all__ = [
     "KeyInfo",
     "Kind",
     "Model",
+    "by_name",
     "choice",
     "choice_of",
     "config_error",

@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.schema.kinds import NAME
 from tunnelcc.schema.units import UnitError
 
 
@@ -58,6 +59,18 @@ class Model(BaseModel):
 def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
     """Return the fields of ``model`` by their keys."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def by_name(table: Any) -> dict[str, Any]:
+    """Return a table of models by name as it is. Raises ConfigError for what is no name."""
+    if not isinstance(table, dict):
+        raise ConfigError(Problem("", table, "a table, with a name for each"))
+    for name in table:
+        try:
+            NAME.parse(name)
+        except UnitError as error:
+            raise ConfigError(Problem("", name, error.expected)) from None
+    return table
 
 
 def config_error(model: type[BaseModel], error: ValidationError) -> ConfigError:

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Several links instead of one path: the keys of ``network``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_serializer, model_validator
+
+from tunnelcc.config.hosts import HostOverrides, Hosts
+from tunnelcc.config.path import DuplexLink, LinkDirection
+from tunnelcc.config.shapes import SHAPES, Layout, Pair, lay_out
+from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.hosts.kernels import kernels
+from tunnelcc.schema import NAME, ROUTE, Kind, Model, by_name, choice, whole
+from tunnelcc.schema.units import UnitError
+
+#: A mesh of 91 hosts has nearly as many.
+MAX_LINKS = 4096
+
+
+def _parse_between(value: object) -> Pair:
+    try:
+        first, second = ROUTE.parse(value)
+    except (UnitError, ValueError):
+        raise UnitError(_BETWEEN) from None
+    if first == second:
+        raise UnitError(_BETWEEN)
+    return first, second
+
+
+_BETWEEN = "a list of two different hosts, such as ['client', 'router']"
+BETWEEN = Kind(_parse_between, list, _BETWEEN)
+
+
+class Link(DuplexLink):
+    """A link of a network, and what differs on it.
+
+    What is not given is as in ``path``, or for access links as they are: not limited, without
+    delay or loss. Only what is given is written.
+    """
+
+    between: Annotated[Pair, BETWEEN] | None = Field(
+        None,
+        description="the two hosts that it joins; the link's own keys are those of the direction "
+        "from the first to the second",
+    )
+
+    def over(self, base: DuplexLink) -> DuplexLink:
+        """Return ``base`` with what differs on this link."""
+        short = {name: name.removeprefix("reverse_") for name in _SHORT_FORMS}
+        given = {
+            name: value
+            for name in type(self).model_fields
+            if name in self.model_fields_set and (value := getattr(self, name)) is not None
+        }
+        given.pop("between", None)
+        reverse = _given(given.pop("reverse", None))
+        short_forms = {short[name]: given.pop(name) for name in short if name in given}
+        changed = base.with_keys(given)
+        if not reverse and not short_forms:
+            return changed
+        if "loss" in short_forms:
+            for name in ("loss_pattern", "loss_position"):
+                short_forms[name] = getattr(changed, name)
+        default = DuplexLink.model_fields
+        return changed.model_copy(
+            update={name: default[name].default for name in _SHORT_FORMS}
+            | {"reverse": base.backward.with_keys({**short_forms, **reverse})}
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Link) and self.table() == other.table()
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: Any) -> Any:
+        table = {key: value for key, value in write(self).items() if key in self.model_fields_set}
+        if self.reverse is not None:
+            given = self.reverse.model_fields_set
+            table["reverse"] = {key: it for key, it in table["reverse"].items() if key in given}
+        return table
+
+
+_SHORT_FORMS = ("reverse_rate", "reverse_buffer", "reverse_loss")
+
+
+def _given(direction: LinkDirection | None) -> dict[str, Any]:
+    """Return the keys that are given."""
+    return {
+        name: value
+        for name in (direction.model_fields_set if direction is not None else ())
+        if (value := getattr(direction, name)) is not None
+    }
+
+
+class Network(Model):
+    """Links between hosts, given one by one, or as a shape of equal ones."""
+
+    shape: Annotated[str, choice(*SHAPES)] | None = Field(
+        None,
+        description="a regular network, whose links other than access links are as path; not "
+        "given: the links below links",
+    )
+    size: Annotated[int, whole(1, MAX_LINKS)] | None = Field(
+        None,
+        description="of the shape: pairs of hosts in a dumbbell, bottlenecks in a parking-lot or a "
+        "line, hosts in a star (without its hub), a ring or a mesh",
+    )
+    access: Link | None = None
+    links: Annotated[dict[str, Link], BeforeValidator(by_name)] = Field(default_factory=dict)
+    hosts: Annotated[dict[str, HostOverrides], BeforeValidator(by_name)] = Field(
+        default_factory=dict
+    )
+    bottleneck: Annotated[str, NAME] | None = Field(
+        None,
+        description="link that utilisation, queueing delay and loss of a run are of; not given: "
+        "that of a dumbbell, else the slowest on the way of the first flow's data",
+    )
+
+    @property
+    def layout(self) -> Layout:
+        """Links with the hosts that they join, those of the shape first, and pairs of hosts."""
+        if self.shape is None or self.size is None:
+            links = self._own_links()
+            is_one = len(links) == 1
+            return Layout(links, tuple(links.values()) if is_one else ())
+        shape = lay_out(self.shape, self.size)
+        return Layout({**shape.links, **self._own_links()}, shape.pairs, shape.access)
+
+    def host(self, name: str, hosts: Hosts) -> Hosts:
+        """Return the host ``name``, where ``hosts`` says what all of them are."""
+        overrides = self.hosts.get(name, HostOverrides())
+        return hosts.model_copy(update={"client": overrides}).of("client")
+
+    def problems_of_hosts(self, hosts: Hosts) -> Iterator[Problem]:
+        """Tell of what does not fit ``hosts``."""
+        for name in self.hosts:
+            host = self.host(name, hosts)
+            kernel = kernels()[host.kernel]
+            if host.tcp_adv_win_scale is not None and not kernel.has_adv_win_scale:
+                yield Problem(
+                    f"hosts.{name}.tcp_adv_win_scale",
+                    host.tcp_adv_win_scale,
+                    f"no value with kernel {host.kernel}, where it has no effect",
+                )
+
+    def _own_links(self) -> dict[str, Pair]:
+        return {name: link.between for name, link in self.links.items() if link.between is not None}
+
+    @model_validator(mode="after")
+    def _check(self) -> Network:
+        problems = list(self._problems_of_shape()) or list(self._problems_of_links())
+        problems = problems or list(self._problems_of_names())
+        if problems:
+            raise ConfigError(*problems)
+        return self
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: Any) -> Any:
+        """Leave out tables by name that are empty."""
+        return {key: value for key, value in write(self).items() if value not in ({}, None)}
+
+    def _problems_of_shape(self) -> Iterator[Problem]:
+        if self.access is not None and self.access.between is not None:
+            expected = "no value, as network.shape says what access links join"
+            yield Problem("access.between", list(self.access.between), expected)
+        if self.shape is None:
+            if self.size is not None:
+                yield Problem("size", self.size, "no value without network.shape")
+            if self.access is not None:
+                yield Problem("access", MISSING, "no value without network.shape")
+            return
+        shape = SHAPES[self.shape]
+        if self.access is not None and not shape.has_access:
+            yield Problem("access", MISSING, f"no value, as a {self.shape} has no access links")
+        if self.size is None:
+            yield Problem("size", MISSING, f"the number of {shape.size} of a {self.shape}")
+        elif self.size < shape.least:
+            yield Problem(
+                "size", self.size, f"{shape.least} or more {shape.size} of a {self.shape}"
+            )
+        elif (count := shape.links(self.size)) > MAX_LINKS:
+            expected = f"a {self.shape} of at most {MAX_LINKS} links"
+            yield Problem("size", self.size, expected, f"it has {count}")
+
+    def _problems_of_links(self) -> Iterator[Problem]:
+        known: dict[str, Pair] = {}
+        if self.shape is None or self.size is None:
+            if not self.links:
+                yield Problem("links", MISSING, "one link or more, or network.shape")
+        else:
+            known = lay_out(self.shape, self.size).links
+        count = len({*known, *self.links})
+        if count > MAX_LINKS:
+            yield Problem("links", count, f"at most {MAX_LINKS} links in all")
+        joined = {frozenset(ends): name for name, ends in known.items()}
+        for name, link in self.links.items():
+            key, ends = f"links.{name}.between", link.between
+            if name in known:
+                if ends is not None:
+                    expected = f"no value, as network.shape says what {name} joins"
+                    yield Problem(key, list(ends), expected)
+            elif ends is None:
+                hint = nearest(name, known)
+                expected = "two hosts" + (
+                    f", or the name of a link of the {self.shape}" * bool(known)
+                )
+                yield Problem(key, MISSING, expected, hint)
+            elif (other := joined.setdefault(frozenset(ends), name)) != name:
+                yield Problem(
+                    key, list(ends), f"two hosts that no other link joins, as {other} does"
+                )
+
+    def _problems_of_names(self) -> Iterator[Problem]:
+        """Tell of hosts and of a bottleneck that the links do not have."""
+        links = self.layout.links
+        hosts = dict.fromkeys(host for ends in links.values() for host in ends)
+        for name in self.hosts:
+            if name not in hosts:
+                expected = f"a host that a link joins: {some(hosts)}"
+                yield Problem(f"hosts.{name}", MISSING, expected, nearest(name, hosts))
+        if self.bottleneck is not None and self.bottleneck not in links:
+            hint = nearest(self.bottleneck, links)
+            yield Problem("bottleneck", self.bottleneck, f"a link: {some(links)}", hint)
+
+
+def some(names: Any, most: int = 12) -> str:
+    """Return the first of ``names`` as one text."""
+    listed = list(names)
+    return ", ".join(listed[:most]) + (f", … ({len(listed)})" if len(listed) > most else "")
