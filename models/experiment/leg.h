@@ -30,18 +30,7 @@ struct Leg
     std::optional<uint32_t> hop; //!< that its segments cross, each as a packet or a datagram; none:
                                  //!< they cross a loopback, or go into a carrier's stream
     std::string cc;              //!< name of its congestion control
-    End dataSender;              //!< the end that sends the flows' data
     PerEnd<std::unique_ptr<TcpEndpoint>> ends;
-
-    const TcpEndpoint& Sender() const
-    {
-        return *ends[dataSender];
-    }
-
-    const TcpEndpoint& Receiver() const
-    {
-        return *ends[Other(dataSender)];
-    }
 
     /// "app", "target", or "carrier", "carrier2", … by hop.
     std::string Name() const

@@ -5,7 +5,10 @@
 
 #include "ns3/simulator.h"
 
-#include <unordered_map>
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace tunnelcc
 {
@@ -22,22 +25,22 @@ Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallb
     : m_spec(spec),
       m_world(world),
       m_progress(progress),
-      m_forward(world.Path().Forward(), m_result.forward),
-      m_reverse(world.Path().Reverse(), m_result.reverse),
-      m_client(world.Hosts().client.cpu, m_result.client),
-      m_server(world.Hosts().server.cpu, m_result.server),
       m_warmupTimer(this),
       m_sampleTimer(this),
       m_progressTimer(this),
       m_endTimer(this)
 {
     AddLegs();
-    if (PacketTunnel* tunnel = world.GetPacketTunnel())
+    AddTunnels();
+    AddNetwork();
+    if (spec.warmup > 0)
     {
-        AddPacketTunnel(*tunnel);
+        m_warmupTimer.Set(spec.warmup);
     }
-    AddHops();
-    m_warmupTimer.Set(spec.warmup);
+    else
+    {
+        OnWarmupEnd(0); // before anything happens at time 0
+    }
     m_sampleTimer.Set(spec.probeInterval);
     m_progressTimer.Set(PROGRESS_INTERVAL);
     m_endTimer.Set(spec.duration);
@@ -50,60 +53,95 @@ Recorder::AddLegs()
     m_result.flows.resize(flows.size());
     m_readAtStart.resize(flows.size());
     m_lastRead.resize(flows.size());
-    m_result.legs.reserve(m_world.Legs().size()); // the probes keep references
-    std::unordered_map<const Leg*, uint32_t> numbers;
+    // Of a connection that flows of both directions share, each direction is one.
+    using Key = std::pair<const Leg*, End>;
+    std::set<Key> used;
+    for (uint32_t index = 0; index < flows.size(); ++index)
+    {
+        for (const Leg* leg : flows[index]->legs)
+        {
+            used.emplace(leg, m_spec.flows[index].sender);
+        }
+    }
+    m_result.legs.reserve(used.size()); // the probes keep references
+    std::map<Key, uint32_t> numbers;
     for (const Leg& leg : m_world.Legs())
     {
-        numbers.emplace(&leg, static_cast<uint32_t>(numbers.size()));
-        AddLeg(leg);
+        for (End sender : ENDS)
+        {
+            if (used.contains({&leg, sender}))
+            {
+                numbers.emplace(Key(&leg, sender), static_cast<uint32_t>(m_legs.size()));
+                AddLeg(leg, sender);
+            }
+        }
     }
     for (uint32_t index = 0; index < flows.size(); ++index)
     {
         for (const Leg* leg : flows[index]->legs)
         {
-            m_result.flows[index].legs.push_back(numbers.at(leg));
+            m_result.flows[index].legs.push_back(numbers.at({leg, m_spec.flows[index].sender}));
         }
     }
 }
 
 void
-Recorder::AddPacketTunnel(const PacketTunnel& tunnel)
-{
-    End sender = m_world.DataSender();
-    m_tunnel.emplace_back(tunnel, sender, m_result.tunnelForward.emplace());
-    m_tunnel.emplace_back(tunnel, Other(sender), m_result.tunnelReverse.emplace());
-}
-
-void
-Recorder::AddHops()
-{
-    auto& relays = m_world.RelayHosts();
-    m_result.hops.resize(relays.size()); // the probes keep references
-    for (size_t i = 0; i < relays.size(); ++i)
-    {
-        World::RelayHost& relay = relays[i];
-        HopResult& result = m_result.hops[i];
-        m_hops.push_back({{relay.path.Forward(), result.forward},
-                          {relay.path.Reverse(), result.reverse},
-                          {relay.host.cpu, result.relay}});
-    }
-}
-
-void
-Recorder::AddLeg(const Leg& leg)
+Recorder::AddLeg(const Leg& leg, End sender)
 {
     LegResult& result = m_result.legs.emplace_back();
     result.name = leg.Name();
     result.cc = leg.cc;
-    m_legs.emplace_back(leg.Sender(), leg.Receiver(), result);
+    m_legs.emplace_back(*leg.ends[sender], *leg.ends[Other(sender)], result);
+    m_crossesPath.push_back(leg.hop == 0);
+}
+
+void
+Recorder::AddTunnels()
+{
+    auto& tunnels = m_world.Tunnels();
+    m_result.tunnels.resize(tunnels.size()); // the probes keep references
+    for (uint32_t number = 0; number < tunnels.size(); ++number)
+    {
+        const PacketTunnel* tunnel = tunnels[number].CarriesPackets();
+        auto first = std::find_if(m_spec.flows.begin(), m_spec.flows.end(), [=](const auto& flow) {
+            return flow.tunnel == number;
+        });
+        if (tunnel && first != m_spec.flows.end())
+        {
+            TunnelResult& result = m_result.tunnels[number];
+            m_tunnels.emplace_back(*tunnel, first->sender, result.forward.emplace());
+            m_tunnels.emplace_back(*tunnel, Other(first->sender), result.reverse.emplace());
+        }
+    }
+}
+
+void
+Recorder::AddNetwork()
+{
+    auto& links = m_world.GetNetwork().Links();
+    m_result.links.resize(links.size()); // the probes keep references
+    for (size_t i = 0; i < links.size(); ++i)
+    {
+        m_links.emplace_back(*links[i].forward.GetBottleneck(), m_result.links[i].forward);
+        m_links.emplace_back(*links[i].reverse.GetBottleneck(), m_result.links[i].reverse);
+    }
+    auto& hosts = m_world.GetNetwork().Hosts();
+    m_result.hosts.resize(hosts.size());
+    for (size_t i = 0; i < hosts.size(); ++i)
+    {
+        m_hosts.emplace_back(hosts[i].cpu, m_result.hosts[i]);
+    }
 }
 
 void
 Recorder::CatchUp(int64_t now)
 {
-    if (PacketTunnel* tunnel = m_world.GetPacketTunnel())
+    for (World::Tunnel& tunnel : m_world.Tunnels())
     {
-        tunnel->CatchUp(now);
+        if (PacketTunnel* packets = tunnel.CarriesPackets())
+        {
+            packets->CatchUp(now);
+        }
     }
 }
 
@@ -121,21 +159,19 @@ Recorder::OnWarmupEnd(int64_t now)
         m_readAtStart[i] = flow.receiver->Total();
         flow.receiver->TimeMessages(now, *flow.sender);
     }
-    for (HopProbe& hop : m_hops)
-    {
-        hop.forward.StartMeasuring(now);
-        hop.reverse.StartMeasuring(now);
-        hop.relay.StartMeasuring(now);
-    }
-    for (PacketTunnelProbe& tunnel : m_tunnel)
+    for (PacketTunnelProbe& tunnel : m_tunnels)
     {
         tunnel.StartMeasuring();
     }
     m_datagramsAtStart = CountDatagrams();
-    m_forward.StartMeasuring(now);
-    m_reverse.StartMeasuring(now);
-    m_client.StartMeasuring(now);
-    m_server.StartMeasuring(now);
+    for (LinkProbe& link : m_links)
+    {
+        link.StartMeasuring(now);
+    }
+    for (HostProbe& host : m_hosts)
+    {
+        host.StartMeasuring(now);
+    }
 }
 
 void
@@ -155,19 +191,17 @@ Recorder::OnSample(int64_t now)
                                             interval);
         m_lastRead[i] = read;
     }
-    for (PacketTunnelProbe& tunnel : m_tunnel)
+    for (PacketTunnelProbe& tunnel : m_tunnels)
     {
         tunnel.Sample();
     }
-    m_forward.Sample(now);
-    m_reverse.Sample(now);
-    m_client.Sample(now, interval);
-    m_server.Sample(now, interval);
-    for (HopProbe& hop : m_hops)
+    for (LinkProbe& link : m_links)
     {
-        hop.forward.Sample(now);
-        hop.reverse.Sample(now);
-        hop.relay.Sample(now, interval);
+        link.Sample(now);
+    }
+    for (HostProbe& host : m_hosts)
+    {
+        host.Sample(now, interval);
     }
     m_sampleTimer.Set(now + m_spec.probeInterval);
 }
@@ -201,16 +235,22 @@ Recorder::OnEnd(int64_t now)
     {
         FinishFlow(index);
     }
-    for (PacketTunnelProbe& tunnel : m_tunnel)
+    for (PacketTunnelProbe& tunnel : m_tunnels)
     {
         tunnel.Finish();
     }
-    m_forward.Finish(now);
-    m_reverse.Finish(now);
-    m_client.Finish(now);
-    m_server.Finish(now);
-    FinishHops(now);
-    CountPathSegments();
+    for (LinkProbe& link : m_links)
+    {
+        link.Finish(now);
+    }
+    for (HostProbe& host : m_hosts)
+    {
+        host.Finish(now);
+    }
+    for (size_t i = 0; i < m_result.legs.size(); ++i)
+    {
+        m_result.pathSegments += m_crossesPath[i] ? m_result.legs[i].segments : 0;
+    }
     m_result.crossTraffic = CountDatagrams();
     for (size_t i = 0; i < m_datagramsAtStart.size(); ++i)
     {
@@ -241,17 +281,6 @@ Recorder::FinishFlow(size_t index)
     }
 }
 
-void
-Recorder::FinishHops(int64_t now)
-{
-    for (HopProbe& hop : m_hops)
-    {
-        hop.forward.Finish(now);
-        hop.reverse.Finish(now);
-        hop.relay.Finish(now);
-    }
-}
-
 std::vector<DatagramResult>
 Recorder::CountDatagrams() const
 {
@@ -261,15 +290,6 @@ Recorder::CountDatagrams() const
         counts.push_back({source->Sent(), source->Received()});
     }
     return counts;
-}
-
-void
-Recorder::CountPathSegments()
-{
-    for (size_t i = 0; i < m_result.legs.size(); ++i)
-    {
-        m_result.pathSegments += m_world.Legs()[i].hop == 0 ? m_result.legs[i].segments : 0;
-    }
 }
 
 } // namespace tunnelcc

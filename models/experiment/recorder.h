@@ -41,39 +41,27 @@ class Recorder
     }
 
   private:
-    /// Probes of what lies beyond a relay.
-    struct HopProbe
-    {
-        LinkProbe forward;
-        LinkProbe reverse;
-        HostProbe relay;
-    };
-
+    void AddNetwork();
+    void AddTunnels();
     void AddLegs();
-    void AddPacketTunnel(const PacketTunnel& tunnel);
-    void AddLeg(const Leg& leg);
-    void AddHops();
+    void AddLeg(const Leg& leg, End sender);
     void CatchUp(int64_t now);
     void OnWarmupEnd(int64_t now);
     void OnSample(int64_t now);
     void OnProgress(int64_t now);
     void OnEnd(int64_t now);
     void FinishFlow(size_t index);
-    void FinishHops(int64_t now);
-    void CountPathSegments();
     std::vector<DatagramResult> CountDatagrams() const;
 
     const ExperimentSpec& m_spec;
     World& m_world;
     const ProgressCallback& m_progress;
     ExperimentResult m_result;
-    LinkProbe m_forward;
-    LinkProbe m_reverse;
-    HostProbe m_client;
-    HostProbe m_server;
-    std::vector<PacketTunnelProbe> m_tunnel; //!< both directions, if it carries packets
-    std::vector<HopProbe> m_hops;
+    std::vector<LinkProbe> m_links; //!< both directions of each
+    std::vector<HostProbe> m_hosts;
+    std::vector<PacketTunnelProbe> m_tunnels; //!< both directions of each that carries packets
     std::vector<LegProbe> m_legs;
+    std::vector<bool> m_crossesPath; //!< of each leg, whether pathSegments counts it
     std::vector<DatagramResult> m_datagramsAtStart;
     std::vector<uint64_t> m_readAtStart; //!< application bytes read by each flow before measuring
     std::vector<uint64_t> m_lastRead;    //!< … before the latest sample

@@ -18,50 +18,63 @@ namespace
 /// Draws of carriers on different hops lie so far apart.
 constexpr uint32_t MAX_CARRIERS = 1 << 16;
 
-} // namespace
-
-const CongestionSpec&
-World::CarrierCongestion(size_t hop, uint32_t flow) const
+std::unique_ptr<RelaySide>
+MakeSide(const RelaySpec& spec, World::Carrier& carrier, End end)
 {
-    const CongestionSpec& first = m_spec.flows[flow].carrierCc;
-    return hop == 0 || m_hops[hop - 1].cc.name.empty() ? first : m_hops[hop - 1].cc;
+    if (spec.mux)
+    {
+        return carrier.sessions[end]->AddStream();
+    }
+    return std::make_unique<CarrierSide>(spec, end, *carrier.leg->ends[end], carrier.logs);
 }
 
+} // namespace
+
 Leg&
-World::AddLoopbackLeg(LegRole role, uint32_t flow, const TcpSpec& tcp, End end)
+World::AddLoopbackLeg(LegRole role, uint32_t index, const TcpSpec& tcp, End end)
 {
-    int64_t delay = m_relaySpec->loopbackRtt / 2;
-    auto makeChannel = [&](End sender) { return Channel(m_loopbacks[end][sender], delay); };
+    const FlowSpec& flow = m_spec.flows[index];
+    Host& host = m_network.HostsOf(flow.route)[end];
+    int64_t delay = std::get<RelaySpec>(m_spec.tunnels[*flow.tunnel]).loopbackRtt / 2;
+    auto makeChannel = [&](End sender) { return Channel(host.loopback[sender], delay); };
     return AddLeg({role,
                    std::nullopt,
-                   flow,
+                   index,
                    tcp,
-                   m_spec.flows[flow].cc,
+                   flow.cc,
                    MakePerEnd(End::CLIENT, makeChannel),
-                   {m_hosts[end], m_hosts[end]}});
+                   {host, host}});
 }
 
 World::Carrier&
-World::AddCarrier(size_t hop, uint32_t flow)
+World::AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index)
 {
-    const FlowSpec& spec = m_spec.flows[flow];
-    Carrier& carrier = m_carriers[hop].emplace_back();
-    int64_t rtt = hop == 0 ? spec.rtt : m_hops[hop - 1].path.rtt;
-    carrier.leg = &AddLeg({LegRole::CARRIER,
-                           static_cast<uint32_t>(hop),
-                           static_cast<uint32_t>(hop) * MAX_CARRIERS + spec.carrier,
-                           m_spec.tcp,
-                           CarrierCongestion(hop, flow),
-                           PathOf(hop).Channels(rtt),
-                           HostsOf(hop)});
-    if (m_relaySpec->mux)
+    const FlowSpec& flow = m_spec.flows[index];
+    const RelaySpec& spec = std::get<RelaySpec>(m_spec.tunnels[*flow.tunnel]);
+    const HopSpec& hopSpec = spec.hops[hop];
+    FlowSpec crossing = flow;
+    if (hop > 0)
+    {
+        crossing.extraDelay = {0, 0};
+    }
+    PerEnd<Host&> hosts = m_network.HostsOf(hopSpec.route);
+    Carrier& carrier = tunnel.carriers[hop].emplace_back();
+    carrier.leg =
+        &AddLeg({LegRole::CARRIER,
+                 static_cast<uint32_t>(hop),
+                 static_cast<uint32_t>(hop) * MAX_CARRIERS + tunnel.firstCarrier + flow.carrier,
+                 m_spec.tcp.at(flow.tcp),
+                 hopSpec.cc.name.empty() ? flow.carrierCc : hopSpec.cc,
+                 ChannelsOf(hopSpec.route, crossing),
+                 hosts});
+    if (spec.mux)
     {
         for (End end : ENDS)
         {
-            carrier.sessions[end] = std::make_unique<MuxSession>(*m_relaySpec,
+            carrier.sessions[end] = std::make_unique<MuxSession>(spec,
                                                                  end,
                                                                  *carrier.leg->ends[end],
-                                                                 HostsOf(hop)[end].cpu,
+                                                                 hosts[end].cpu,
                                                                  carrier.muxLogs);
         }
     }
@@ -71,26 +84,19 @@ World::AddCarrier(size_t hop, uint32_t flow)
 void
 World::AddRelayedLegs(uint32_t index, Flow& flow)
 {
-    const RelaySpec& relay = *m_relaySpec;
-    flow.legs.push_back(&AddLoopbackLeg(LegRole::APP, index, relay.appTcp, End::CLIENT));
-    for (size_t hop = 0; hop < m_carriers.size(); ++hop)
+    const FlowSpec& spec = m_spec.flows[index];
+    Tunnel& tunnel = m_tunnels[*spec.tunnel];
+    const TcpSpec& appTcp = m_spec.tcp.at(spec.appTcp);
+    const TcpSpec& targetTcp = m_spec.tcp.at(spec.targetTcp);
+    flow.legs.push_back(&AddLoopbackLeg(LegRole::APP, index, appTcp, End::CLIENT));
+    for (size_t hop = 0; hop < tunnel.carriers.size(); ++hop)
     {
-        uint32_t number = m_spec.flows[index].carrier;
-        bool isNew = number == m_carriers[hop].size();
-        Carrier& carrier = isNew ? AddCarrier(hop, index) : m_carriers[hop][number];
+        std::deque<Carrier>& carriers = tunnel.carriers[hop];
+        bool isNew = spec.carrier == carriers.size();
+        Carrier& carrier = isNew ? AddCarrier(tunnel, hop, index) : carriers.at(spec.carrier);
         flow.legs.push_back(carrier.leg);
     }
-    flow.legs.push_back(&AddLoopbackLeg(LegRole::TARGET, index, relay.targetTcp, End::SERVER));
-}
-
-std::unique_ptr<RelaySide>
-World::MakeSide(Carrier& carrier, End end) const
-{
-    if (m_relaySpec->mux)
-    {
-        return carrier.sessions[end]->AddStream();
-    }
-    return std::make_unique<CarrierSide>(*m_relaySpec, end, *carrier.leg->ends[end], carrier.logs);
+    flow.legs.push_back(&AddLoopbackLeg(LegRole::TARGET, index, targetTcp, End::SERVER));
 }
 
 void
@@ -98,28 +104,30 @@ World::AddRelays(uint32_t index, Flow& flow)
 {
     // A relay learns where to dial with the first data, or before them: from the handshake, or
     // from the frame that opens a stream and that the other end wants answered.
-    const RelaySpec& relay = *m_relaySpec;
-    bool isTold = relay.sent.client.prefix == 0 || (relay.mux && relay.mux->acceptBytes > 0);
+    const FlowSpec& flowSpec = m_spec.flows[index];
+    const RelaySpec& spec = std::get<RelaySpec>(m_spec.tunnels[*flowSpec.tunnel]);
+    bool isTold = spec.sent.client.prefix == 0 || (spec.mux && spec.mux->acceptBytes > 0);
     std::vector<std::unique_ptr<RelaySide>>& sides = flow.sides;
     sides.push_back(std::make_unique<PlainSide>(*flow.legs.front()->ends.server));
-    for (size_t hop = 0; hop < m_carriers.size(); ++hop)
+    for (std::deque<Carrier>& carriers : m_tunnels[*flowSpec.tunnel].carriers)
     {
-        Carrier& carrier = m_carriers[hop][m_spec.flows[index].carrier];
         for (End end : ENDS)
         {
-            sides.push_back(MakeSide(carrier, end));
+            sides.push_back(MakeSide(spec, carriers[flowSpec.carrier], end));
         }
     }
     sides.push_back(std::make_unique<PlainSide>(*flow.legs.back()->ends.client));
-    for (size_t hop = 0; hop <= m_carriers.size(); ++hop)
+    for (size_t place = 0; place <= spec.hops.size(); ++place)
     {
-        bool isFirst = hop == 0;
+        bool isFirst = place == 0;
+        Host& host = isFirst ? m_network.HostsOf(spec.hops.front().route).client
+                             : m_network.HostsOf(spec.hops[place - 1].route).server;
         flow.relays.push_back(std::make_unique<Relay>(
-            *sides[2 * hop],
-            *sides[2 * hop + 1],
+            *sides[2 * place],
+            *sides[2 * place + 1],
             isFirst || isTold ? Relay::Dials::IMMEDIATELY : Relay::Dials::ON_FIRST_DATA,
-            m_relaySpec->copyBuffer,
-            HostAt(hop).cpu));
+            spec.copyBuffer,
+            host.cpu));
     }
 }
 

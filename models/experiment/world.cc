@@ -3,6 +3,8 @@
  */
 #include "world.h"
 
+#include <algorithm>
+
 namespace tunnelcc
 {
 
@@ -32,10 +34,10 @@ class FlowStart final : public EventSource
 class EarlyDial final : public EventSource
 {
   public:
-    explicit EarlyDial(MuxSession& session)
+    EarlyDial(MuxSession& session, int64_t start)
         : m_session(session)
     {
-        m_loop.Insert(0, m_rank, this);
+        m_loop.Insert(start, m_rank, this);
     }
 
     void Fire(int64_t now) override
@@ -76,31 +78,13 @@ CongestionStream(uint64_t seed, LegRole role, uint32_t number, End end)
 
 World::World(const ExperimentSpec& spec)
     : m_spec(spec),
-      m_relaySpec(m_spec.TunnelAs<RelaySpec>()),
-      m_hops(m_relaySpec ? m_relaySpec->hops : std::vector<HopSpec>()),
-      m_dataSender(spec.download ? End::SERVER : End::CLIENT),
-      m_path(spec.path, spec.seed, 0, m_dataSender),
-      m_machines{Machine(spec.client), Machine(spec.server)},
-      m_hosts{Host(m_machines.client, spec.client),
-              Host(spec.oneMachine ? m_machines.client : m_machines.server, spec.server)},
-      m_applications{{CpuThread(m_hosts.client.cpu), spec.client.appPerByte},
-                     {CpuThread(m_hosts.server.cpu), spec.server.appPerByte}},
-      m_carriers(1 + m_hops.size())
+      m_network(m_spec)
 {
-    if (const auto* tunnel = m_spec.TunnelAs<DatagramTunnelSpec>())
+    for (uint32_t number = 0; number < m_spec.tunnels.size(); ++number)
     {
-        AddDatagramTunnel(*tunnel);
+        AddTunnel(number);
     }
-    if (const auto* tunnel = m_spec.TunnelAs<StreamTunnelSpec>())
-    {
-        AddStreamTunnel(*tunnel);
-    }
-    for (const HopSpec& hop : m_hops)
-    {
-        auto number = 1 + static_cast<uint32_t>(m_relayHosts.size());
-        m_relayHosts.emplace_back(hop, spec.seed, number, m_dataSender);
-    }
-    for (uint32_t index = 0; index < spec.flows.size(); ++index)
+    for (uint32_t index = 0; index < m_spec.flows.size(); ++index)
     {
         AddFlow(index);
     }
@@ -114,48 +98,42 @@ World::Start()
         TcpEndpoint& first = *m_flows[index]->legs.front()->ends.client;
         m_starts.push_back(std::make_unique<FlowStart>(first, m_spec.flows[index].start));
     }
-    if (m_streamCarrier)
+    for (uint32_t number = 0; number < m_tunnels.size(); ++number)
     {
-        m_starts.push_back(std::make_unique<FlowStart>(*m_streamCarrier->ends.client, 0));
-    }
-    if (m_relaySpec && m_relaySpec->dialsEarly)
-    {
-        for (auto& carriers : m_carriers)
+        Tunnel& tunnel = m_tunnels[number];
+        if (const auto* stream = std::get_if<StreamTunnelSpec>(&m_spec.tunnels[number]))
+        {
+            TcpEndpoint& client = *tunnel.streamCarrier->ends.client;
+            m_starts.push_back(std::make_unique<FlowStart>(client, stream->start));
+        }
+        const auto* relay = std::get_if<RelaySpec>(&m_spec.tunnels[number]);
+        if (!relay || !relay->dialsEarly)
+        {
+            continue;
+        }
+        for (auto& carriers : tunnel.carriers)
         {
             for (Carrier& carrier : carriers)
             {
-                m_starts.push_back(std::make_unique<EarlyDial>(*carrier.sessions.client));
+                m_starts.push_back(
+                    std::make_unique<EarlyDial>(*carrier.sessions.client, relay->start));
             }
         }
     }
     for (const DatagramSpec& spec : m_spec.crossTraffic)
     {
-        Channel channel = m_path.ChannelFrom(m_dataSender, m_spec.path.rtt);
+        Channel channel = m_network.ChannelFrom(spec.route, spec.sender, 0);
         m_crossTraffic.push_back(std::make_unique<DatagramSource>(spec, channel));
     }
 }
 
-HopPath&
-World::PathOf(size_t hop)
+/// What both ends of a flow's connection across a route send into.
+PerEnd<Channel>
+World::ChannelsOf(uint32_t route, const FlowSpec& flow)
 {
-    return hop == 0 ? m_path : m_relayHosts[hop - 1].path;
-}
-
-/// \param place 0: the client; then the relays between hops; the last: the server
-World::Host&
-World::HostAt(size_t place)
-{
-    if (place == 0)
-    {
-        return m_hosts.client;
-    }
-    return place > m_relayHosts.size() ? m_hosts.server : m_relayHosts[place - 1].host;
-}
-
-PerEnd<World::Host&>
-World::HostsOf(size_t hop)
-{
-    return {HostAt(hop), HostAt(hop + 1)};
+    return MakePerEnd(flow.sender, [&](End sender) {
+        return m_network.ChannelFrom(route, sender, flow.extraDelay[sender]);
+    });
 }
 
 std::unique_ptr<TcpEndpoint>
@@ -174,11 +152,8 @@ Leg&
 World::AddLeg(const LegParts& parts)
 {
     auto makeEndpoint = [&](End end) { return MakeEndpoint(parts, end); };
-    Leg& leg = m_legs.emplace_back(Leg{parts.role,
-                                       parts.hop,
-                                       parts.cc.name,
-                                       m_dataSender,
-                                       MakePerEnd(End::CLIENT, makeEndpoint)});
+    Leg& leg = m_legs.emplace_back(
+        Leg{parts.role, parts.hop, parts.cc.name, MakePerEnd(End::CLIENT, makeEndpoint)});
     TcpEndpoint::Join(*leg.ends.client, *leg.ends.server);
     for (End end : ENDS)
     {
@@ -192,44 +167,78 @@ World::AddLeg(const LegParts& parts)
 }
 
 void
+World::AddTunnel(uint32_t number)
+{
+    Tunnel& tunnel = m_tunnels.emplace_back();
+    for (const FlowSpec& flow : m_spec.flows)
+    {
+        if (flow.tunnel && *flow.tunnel < number)
+        {
+            tunnel.firstCarrier = std::max(tunnel.firstCarrier,
+                                           m_tunnels[*flow.tunnel].firstCarrier + flow.carrier + 1);
+        }
+    }
+    const TunnelSpec& spec = m_spec.tunnels[number];
+    if (const auto* relay = std::get_if<RelaySpec>(&spec))
+    {
+        tunnel.carriers.resize(relay->hops.size());
+    }
+    else if (const auto* datagram = std::get_if<DatagramTunnelSpec>(&spec))
+    {
+        AddDatagramTunnel(number, *datagram);
+    }
+    else if (const auto* stream = std::get_if<StreamTunnelSpec>(&spec))
+    {
+        AddStreamTunnel(number, *stream);
+    }
+}
+
+void
 World::AddFlow(uint32_t index)
 {
     auto& flow = *m_flows.emplace_back(std::make_unique<Flow>());
     const FlowSpec& spec = m_spec.flows[index];
-    if (m_relaySpec)
+    PerEnd<Host&> hosts = m_network.HostsOf(spec.route);
+    Tunnel* tunnel = spec.tunnel ? &m_tunnels.at(*spec.tunnel) : nullptr;
+    if (!tunnel)
+    {
+        flow.legs.push_back(&AddLeg({LegRole::APP,
+                                     0,
+                                     index,
+                                     m_spec.tcp.at(spec.tcp),
+                                     spec.cc,
+                                     ChannelsOf(spec.route, spec),
+                                     hosts}));
+    }
+    else if (tunnel->datagram)
+    {
+        AddDatagramLeg(index, flow);
+    }
+    else if (tunnel->stream)
+    {
+        AddLegInStream(index, flow);
+    }
+    else
     {
         AddRelayedLegs(index, flow);
         AddRelays(index, flow);
     }
-    else if (m_datagramTunnel)
-    {
-        flow.legs.push_back(&AddDatagramLeg(index));
-    }
-    else if (m_streamTunnel)
-    {
-        flow.legs.push_back(&AddLegInStream(index));
-    }
-    else
-    {
-        flow.legs.push_back(&AddLeg(
-            {LegRole::APP, 0, index, m_spec.tcp, spec.cc, m_path.Channels(spec.rtt), HostsOf(0)}));
-    }
     PerEnd<TcpEndpoint&> sockets{*flow.legs.front()->ends.client, *flow.legs.back()->ends.server};
-    End sender = m_dataSender;
+    End sender = spec.sender;
     End receiver = Other(sender);
     flow.sender = std::make_unique<BulkSender>(sockets[sender],
                                                spec,
                                                sender == End::CLIENT,
-                                               m_applications[sender].thread,
-                                               m_applications[sender].costPerByte);
+                                               hosts[sender].application,
+                                               spec.appPerByte[sender]);
     flow.receiver = std::make_unique<BulkReceiver>(sockets[receiver],
                                                    spec,
                                                    receiver == End::CLIENT,
-                                                   m_applications[receiver].thread,
-                                                   m_applications[receiver].costPerByte);
-    if (m_streamTunnel)
+                                                   hosts[receiver].application,
+                                                   spec.appPerByte[receiver]);
+    if (tunnel && tunnel->stream)
     {
-        flow.legs.push_back(m_streamCarrier);
+        flow.legs.push_back(tunnel->streamCarrier);
     }
 }
 

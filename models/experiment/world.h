@@ -4,11 +4,8 @@
 #ifndef TUNNELCC_WORLD_H
 #define TUNNELCC_WORLD_H
 
-#include "event/random-stream.h"
-#include "hop-path.h"
-#include "host/cpu.h"
-#include "host/tcp-memory.h"
 #include "leg.h"
+#include "network.h"
 #include "path/clocked-path.h"
 #include "spec/experiment-spec.h"
 #include "traffic/bulk-receiver.h"
@@ -25,12 +22,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tunnelcc
 {
 
-/// Two hosts with their processors, and the path between them.
+/// A network of hosts, and what runs on them: flows, and the tunnels they go through.
 class World
 {
   public:
@@ -53,45 +51,23 @@ class World
         PerEnd<std::unique_ptr<MuxSession>> sessions; //!< if flows share it
     };
 
-    /// Cores, and a kernel with memory for TCP.
-    struct Machine
+    /// A tunnel between two hosts, of one of three kinds.
+    struct Tunnel
     {
-        explicit Machine(const HostSpec& spec)
-            : memory(spec.tcpMemory, spec.tcpReserve),
-              cores(spec.cores, spec.switchCost)
+        /// What carries packets, or null.
+        PacketTunnel* CarriesPackets()
         {
+            return datagram ? static_cast<PacketTunnel*>(&*datagram) : stream.get();
         }
 
-        TcpMemory memory;
-        Cores cores;
-    };
-
-    /// What runs on a machine, perhaps beside another host.
-    struct Host
-    {
-        Host(Machine& machine, const HostSpec& spec)
-            : memory(machine.memory),
-              cpu(machine.cores, spec.speed)
-        {
-        }
-
-        TcpMemory& memory;
-        Cpu cpu;
-    };
-
-    /// A host between two hops of a chain, and the path beyond it.
-    struct RelayHost
-    {
-        RelayHost(const HopSpec& spec, uint64_t seed, uint32_t hop, End dataSender)
-            : machine(spec.relay),
-              host(machine, spec.relay),
-              path(spec.path, seed, hop, dataSender)
-        {
-        }
-
-        Machine machine;
-        Host host;
-        HopPath path;
+        uint32_t firstCarrier{0};                  //!< carriers of the tunnels before it
+        std::vector<std::deque<Carrier>> carriers; //!< of relays, by hop
+        std::optional<DatagramTunnel> datagram;
+        PerEnd<Lookahead> lookaheads; //!< of it
+        std::map<std::pair<int64_t, int64_t>, PerEnd<Channel>>
+            channels; //!< of it, by extra delays, ns
+        std::unique_ptr<StreamTunnel> stream;
+        Leg* streamCarrier{nullptr};
     };
 
     explicit World(const ExperimentSpec& spec);
@@ -100,6 +76,16 @@ class World
 
     /// Schedule the start of every flow.
     void Start();
+
+    Network& GetNetwork()
+    {
+        return m_network;
+    }
+
+    std::deque<Tunnel>& Tunnels()
+    {
+        return m_tunnels;
+    }
 
     std::vector<std::unique_ptr<Flow>>& Flows()
     {
@@ -112,59 +98,12 @@ class World
         return m_legs;
     }
 
-    /// Carriers of one hop, by number.
-    std::deque<Carrier>& Carriers(size_t hop = 0)
-    {
-        return m_carriers[hop];
-    }
-
     const std::vector<std::unique_ptr<DatagramSource>>& CrossTraffic() const
     {
         return m_crossTraffic;
     }
 
-    /// The end that sends the flows' data.
-    End DataSender() const
-    {
-        return m_dataSender;
-    }
-
-    /// The path across the first hop.
-    HopPath& Path()
-    {
-        return m_path;
-    }
-
-    /// The tunnel that carries the flows' packets, or null.
-    PacketTunnel* GetPacketTunnel()
-    {
-        return m_datagramTunnel ? static_cast<PacketTunnel*>(&*m_datagramTunnel)
-                                : m_streamTunnel.get();
-    }
-
-    /// The hosts at both ends.
-    const PerEnd<Host>& Hosts() const
-    {
-        return m_hosts;
-    }
-
-    /// Relays between the first hop and the last.
-    std::deque<RelayHost>& RelayHosts()
-    {
-        return m_relayHosts;
-    }
-
   private:
-    /// A host's loopback: what both ends of its connections send into, without limits.
-    using Loopback = PerEnd<PathDirection>;
-
-    /// The application of a host: one thread for all flows.
-    struct Application
-    {
-        CpuThread thread;
-        double costPerByte; //!< CPU ns
-    };
-
     /// What a leg is made of.
     struct LegParts
     {
@@ -177,45 +116,29 @@ class World
         PerEnd<Host&> hosts;
     };
 
+    void AddTunnel(uint32_t number);
     void AddFlow(uint32_t index);
     Leg& AddLeg(const LegParts& parts);
     std::unique_ptr<TcpEndpoint> MakeEndpoint(const LegParts& parts, End end) const;
-    HopPath& PathOf(size_t hop);
-    Host& HostAt(size_t place);
-    PerEnd<Host&> HostsOf(size_t hop);
+    PerEnd<Channel> ChannelsOf(uint32_t route, const FlowSpec& flow);
 
-    Lookahead LookaheadOf(const DatagramTunnelSpec& tunnel, End sender);
-    Channel TunnelChannel(End sender, int64_t rtt);
-    const PerEnd<Channel>& TunnelChannels(int64_t rtt);
-    void AddDatagramTunnel(const DatagramTunnelSpec& spec);
-    void AddStreamTunnel(const StreamTunnelSpec& spec);
-    Leg& AddDatagramLeg(uint32_t flow);
-    Leg& AddLegInStream(uint32_t flow);
+    Lookahead LookaheadOf(uint32_t tunnel, End sender);
+    Channel TunnelChannel(Tunnel& tunnel, uint32_t route, End sender, int64_t extraDelay);
+    const PerEnd<Channel>& TunnelChannels(Tunnel& tunnel, uint32_t route, const FlowSpec& flow);
+    void AddDatagramTunnel(uint32_t number, const DatagramTunnelSpec& spec);
+    void AddStreamTunnel(uint32_t number, const StreamTunnelSpec& spec);
+    void AddDatagramLeg(uint32_t index, Flow& flow);
+    void AddLegInStream(uint32_t index, Flow& flow);
 
     void AddRelayedLegs(uint32_t index, Flow& flow);
     void AddRelays(uint32_t index, Flow& flow);
-    Leg& AddLoopbackLeg(LegRole role, uint32_t flow, const TcpSpec& tcp, End end);
-    Carrier& AddCarrier(size_t hop, uint32_t flow);
-    const CongestionSpec& CarrierCongestion(size_t hop, uint32_t flow) const;
-    std::unique_ptr<RelaySide> MakeSide(Carrier& carrier, End end) const;
+    Leg& AddLoopbackLeg(LegRole role, uint32_t index, const TcpSpec& tcp, End end);
+    Carrier& AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index);
 
     const ExperimentSpec m_spec;
-    const RelaySpec* const m_relaySpec; //!< in m_spec, if the tunnel is of relays
-    const std::vector<HopSpec> m_hops;  //!< beyond the first
-    const End m_dataSender;
-    HopPath m_path;
-    PerEnd<Loopback> m_loopbacks;
-    PerEnd<Machine> m_machines; //!< the server's is idle if both hosts are on one
-    PerEnd<Host> m_hosts;
-    PerEnd<Application> m_applications;
-    PerEnd<Lookahead> m_lookaheads;         //!< of the tunnel
-    std::deque<ClockedPath> m_clockedPaths; //!< of the tunnel
-    std::optional<DatagramTunnel> m_datagramTunnel;
-    std::map<int64_t, PerEnd<Channel>> m_tunnelChannels; //!< by RTT, ns
-    std::unique_ptr<StreamTunnel> m_streamTunnel;
-    Leg* m_streamCarrier{nullptr};
-    std::deque<RelayHost> m_relayHosts;
-    std::vector<std::deque<Carrier>> m_carriers; //!< by hop
+    Network m_network;
+    std::deque<Tunnel> m_tunnels;
+    std::deque<ClockedPath> m_clockedPaths; //!< of datagram tunnels
     std::deque<Leg> m_legs;
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<EventSource>> m_starts;

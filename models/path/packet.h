@@ -34,8 +34,9 @@ struct SackBlocks
 };
 
 /**
- * What few packets carry, and a Packet has no room for: SACK blocks, and the ACK that a data packet
- * carries. It goes with its packet through every queue, in a queue of its own.
+ * What few packets carry, and a Packet has no room for: SACK blocks, the ACK that a data packet
+ * carries, and what a router needs to know. It goes with its packet through every queue, in a queue
+ * of its own.
  */
 struct PacketExtras
 {
@@ -43,6 +44,8 @@ struct PacketExtras
     uint32_t window;    //!< DATA: receive window, bytes
     uint32_t ackTsEcr;  //!< DATA: clock of the earliest segment that is newly acknowledged, ms
     SackBlocks blocks;  //!< ACK, DATA: as many as Packet::sackBlocks says
+    uint32_t ipBytes;   //!< in transit: the packet's size
+    PacketSink* sink;   //!< in transit: who receives it behind the last link
 };
 
 /**
@@ -85,11 +88,12 @@ struct Packet
     uint8_t isFin : 1;       //!< DATA: ends the stream
     uint8_t isPushed : 1;    //!< DATA: PSH, no more may follow soon
     uint8_t hasAck : 1;      //!< DATA: an ACK is in its header, and in its extras
+    uint8_t isInTransit : 1; //!< the next to receive it is a router
 
     /// Whether PacketExtras go with it.
     bool HasExtras() const
     {
-        return sackBlocks > 0 || hasAck;
+        return sackBlocks > 0 || hasAck || isInTransit;
     }
 };
 

@@ -26,22 +26,22 @@ struct PathStreams
     ns3::RngStream jitter;
     ns3::RngStream queue; //!< of the queue discipline
 
-    /// \param hop which of the path's; the first is 0
-    static PathStreams Forward(uint64_t seed, uint32_t hop = 0)
+    /// \param link which one
+    static PathStreams Forward(uint64_t seed, uint32_t link = 0)
     {
-        return {MakeRandomStream(seed, RandomComponent::FORWARD_LOSS, hop),
-                MakeRandomStream(seed, RandomComponent::FORWARD_REORDERING, hop),
-                MakeRandomStream(seed, RandomComponent::FORWARD_JITTER, hop),
-                MakeRandomStream(seed, RandomComponent::FORWARD_QUEUE, hop)};
+        return {MakeRandomStream(seed, RandomComponent::FORWARD_LOSS, link),
+                MakeRandomStream(seed, RandomComponent::FORWARD_REORDERING, link),
+                MakeRandomStream(seed, RandomComponent::FORWARD_JITTER, link),
+                MakeRandomStream(seed, RandomComponent::FORWARD_QUEUE, link)};
     }
 
-    /// \param hop as in Forward()
-    static PathStreams Reverse(uint64_t seed, uint32_t hop = 0)
+    /// \param link as in Forward()
+    static PathStreams Reverse(uint64_t seed, uint32_t link = 0)
     {
-        return {MakeRandomStream(seed, RandomComponent::REVERSE_LOSS, hop),
-                MakeRandomStream(seed, RandomComponent::REVERSE_REORDERING, hop),
-                MakeRandomStream(seed, RandomComponent::REVERSE_JITTER, hop),
-                MakeRandomStream(seed, RandomComponent::REVERSE_QUEUE, hop)};
+        return {MakeRandomStream(seed, RandomComponent::REVERSE_LOSS, link),
+                MakeRandomStream(seed, RandomComponent::REVERSE_REORDERING, link),
+                MakeRandomStream(seed, RandomComponent::REVERSE_JITTER, link),
+                MakeRandomStream(seed, RandomComponent::REVERSE_QUEUE, link)};
     }
 };
 

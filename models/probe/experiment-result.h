@@ -45,7 +45,7 @@ struct LimitTimes
                     pacing)
 };
 
-/// One TCP connection. Series have one value per probe time.
+/// What one end of a TCP connection sent. Series have one value per probe time.
 struct LegResult
 {
     std::string name; //!< "app", "carrier" ("carrier2" and so on beyond relays) or "target"
@@ -127,7 +127,7 @@ struct FlowResult
                     goodput)
 };
 
-/// One direction of the path, measured part of the run unless said otherwise.
+/// One direction of a link, measured part of the run unless said otherwise.
 struct LinkResult
 {
     uint64_t packetsIn{0};
@@ -205,14 +205,23 @@ struct HostResult
     TUNNELCC_FIELDS(cpuSeconds, utilisation, cpu)
 };
 
-/// What lies beyond a relay in a chain.
-struct HopResult
+/// A link, both directions.
+struct DuplexLinkResult
 {
     LinkResult forward;
     LinkResult reverse;
-    HostResult relay; //!< before it
 
-    TUNNELCC_FIELDS(forward, reverse, relay)
+    TUNNELCC_FIELDS(forward, reverse)
+};
+
+/// A tunnel.
+struct TunnelResult
+{
+    std::optional<PacketTunnelResult> forward; //!< what the end sent that sends the data of its
+                                               //!< first flow, if it carries packets
+    std::optional<PacketTunnelResult> reverse;
+
+    TUNNELCC_FIELDS(forward, reverse)
 };
 
 struct ExperimentResult
@@ -221,29 +230,14 @@ struct ExperimentResult
     std::vector<FlowResult> flows;
     std::vector<LegResult> legs;
     std::vector<DatagramResult> crossTraffic;
-    LinkResult forward;
-    LinkResult reverse;
-    std::optional<PacketTunnelResult> tunnelForward; //!< of tunnels that carry packets
-    std::optional<PacketTunnelResult> tunnelReverse;
-    HostResult client;
-    HostResult server;
-    std::vector<HopResult> hops; //!< beyond the first
-    uint64_t events{0};          //!< events run by the simulator
-    uint64_t pathSegments{0};    //!< data segments sent across the path, whole run
+    std::vector<DuplexLinkResult> links;
+    std::vector<TunnelResult> tunnels;
+    std::vector<HostResult> hosts;
+    uint64_t events{0};       //!< events run by the simulator
+    uint64_t pathSegments{0}; //!< data segments sent across the network (in a chain of relays:
+                              //!< across its first hop), whole run
 
-    TUNNELCC_FIELDS(time,
-                    flows,
-                    legs,
-                    crossTraffic,
-                    forward,
-                    reverse,
-                    tunnelForward,
-                    tunnelReverse,
-                    client,
-                    server,
-                    hops,
-                    events,
-                    pathSegments)
+    TUNNELCC_FIELDS(time, flows, legs, crossTraffic, links, tunnels, hosts, events, pathSegments)
 };
 
 /// Write a result with all its members as JSON.

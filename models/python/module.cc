@@ -132,7 +132,8 @@ BindResult(nb::module_& m)
     Bind<DatagramResult>(m, "DatagramResult");
     Bind<PacketTunnelResult>(m, "PacketTunnelResult");
     Bind<HostResult>(m, "HostResult");
-    Bind<HopResult>(m, "HopResult");
+    Bind<DuplexLinkResult>(m, "DuplexLinkResult");
+    Bind<TunnelResult>(m, "TunnelResult");
     Bind<ExperimentResult>(m, "ExperimentResult");
 }
 

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 namespace tunnelcc
@@ -20,6 +21,9 @@ enum class End : uint8_t
     CLIENT,
     SERVER
 };
+
+template <>
+inline constexpr auto ENUM_NAMES<End> = std::to_array<std::string_view>({"client", "server"});
 
 /// Both ends.
 constexpr std::array<End, 2> ENDS{End::CLIENT, End::SERVER};

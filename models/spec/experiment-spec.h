@@ -12,8 +12,6 @@
 #include "tunnel-spec.h"
 
 #include <cstdint>
-#include <optional>
-#include <variant>
 #include <vector>
 
 /**
@@ -27,40 +25,29 @@ namespace tunnelcc
 
 struct ExperimentSpec
 {
-    PathSpec path;
-    TcpSpec tcp; //!< connections across the path, or of the applications in a tunnel of packets
-    HostSpec client;
-    HostSpec server;
-    bool oneMachine{false}; //!< both hosts run on the client's cores
+    std::vector<HostSpec> hosts;
+    std::vector<DuplexLinkSpec> links;
+    std::vector<RouteSpec> routes;
+    std::vector<TcpSpec> tcp;
+    std::vector<TunnelSpec> tunnels;
     std::vector<FlowSpec> flows;
     std::vector<DatagramSpec> crossTraffic;
-    bool download{false};             //!< data flows from server to client
-    std::optional<TunnelSpec> tunnel; //!< of all flows
-    int64_t duration{0};              //!< warm-up included
+    int64_t duration{0}; //!< warm-up included
     int64_t warmup{0};
     int64_t probeInterval{100'000'000};
     uint64_t seed{1};
 
-    TUNNELCC_FIELDS(path,
+    TUNNELCC_FIELDS(hosts,
+                    links,
+                    routes,
                     tcp,
-                    client,
-                    server,
-                    oneMachine,
+                    tunnels,
                     flows,
                     crossTraffic,
-                    download,
-                    tunnel,
                     duration,
                     warmup,
                     probeInterval,
                     seed)
-
-    /// The tunnel if it is of this kind, else null.
-    template <class Kind>
-    const Kind* TunnelAs() const
-    {
-        return tunnel ? std::get_if<Kind>(&*tunnel) : nullptr;
-    }
 };
 
 } // namespace tunnelcc

@@ -11,17 +11,18 @@
 namespace tunnelcc
 {
 
-/// A host's CPU: `cores` servers with one run queue. Times in ns, sizes in bytes.
+/// A host: its kernel's memory, and a CPU with `cores` servers and one run queue. Times in ns,
+/// sizes in bytes.
 struct HostSpec
 {
+    uint32_t machine{0}; //!< the host on whose cores and memory it runs: its own number, or another
     uint32_t cores{2};
     double speed{1};       //!< relative to the host on which costs were measured
     int64_t switchCost{0}; //!< CPU time of a core's change to another thread
     uint64_t tcpMemory{0}; //!< most bytes that all sockets hold together (tcp_mem[2]); 0: unlimited
     uint64_t tcpReserve{0}; //!< bytes that a socket keeps of what it released, still counted
-    double appPerByte{0};   //!< CPU ns per byte of the application (one thread for all flows)
 
-    TUNNELCC_FIELDS(cores, speed, switchCost, tcpMemory, tcpReserve, appPerByte)
+    TUNNELCC_FIELDS(machine, cores, speed, switchCost, tcpMemory, tcpReserve)
 };
 
 } // namespace tunnelcc

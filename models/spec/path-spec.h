@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_PATH_SPEC_H
 #define TUNNELCC_PATH_SPEC_H
 
+#include "end.h"
 #include "fields.h"
 
 #include <array>
@@ -160,9 +161,10 @@ struct JitterSpec
     TUNNELCC_FIELDS(mean, distribution, reorders)
 };
 
-/// One direction of a path.
+/// One direction of a link.
 struct LinkSpec
 {
+    int64_t delay{0};                    //!< of propagation
     double rate{0};                      //!< bit/s; 0 without changes: unlimited, no queue
     std::vector<RateChange> rateChanges; //!< in order of time; none if unlimited
     int64_t ratePeriod{0};     //!< after which the changes repeat: the time of the last one, which
@@ -180,7 +182,8 @@ struct LinkSpec
     std::optional<PolicerSpec> policer;
     std::optional<JitterSpec> jitter;
 
-    TUNNELCC_FIELDS(rate,
+    TUNNELCC_FIELDS(delay,
+                    rate,
                     rateChanges,
                     ratePeriod,
                     reorder,
@@ -197,13 +200,31 @@ struct LinkSpec
                     jitter)
 };
 
-struct PathSpec
+/// A link between two hosts, from the one to the other and back.
+struct DuplexLinkSpec
 {
-    LinkSpec forward; //!< the direction in which flows send
-    LinkSpec reverse; //!< the direction of their ACKs
-    int64_t rtt{0};   //!< base RTT, half in each direction
+    LinkSpec forward;
+    LinkSpec reverse;
 
-    TUNNELCC_FIELDS(forward, reverse, rtt)
+    TUNNELCC_FIELDS(forward, reverse)
+};
+
+/// A link on a route, and the direction in which it is crossed.
+struct RouteStepSpec
+{
+    uint32_t link{0};
+    bool isReverse{false};
+
+    TUNNELCC_FIELDS(link, isReverse)
+};
+
+/// The ways between two hosts: the links that what each of them sends crosses, in order.
+struct RouteSpec
+{
+    PerEnd<uint32_t> hosts;
+    PerEnd<std::vector<RouteStepSpec>> sent; //!< one link at least
+
+    TUNNELCC_FIELDS(hosts, sent)
 };
 
 } // namespace tunnelcc

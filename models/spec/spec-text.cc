@@ -27,12 +27,105 @@ Parse(std::string_view text)
     return value;
 }
 
+/// Refuse the number of something that a list does not have.
+template <class T>
+void
+CheckNumber(size_t number, const std::vector<T>& list, const std::string& where)
+{
+    if (number >= list.size())
+    {
+        throw std::invalid_argument(where + ": expected a number below " +
+                                    std::to_string(list.size()) + ", got " +
+                                    std::to_string(number));
+    }
+}
+
+void
+CheckRoute(const RouteSpec& route, const ExperimentSpec& spec, const std::string& where)
+{
+    for (End end : ENDS)
+    {
+        const std::string name(ENUM_NAMES<End>.at(static_cast<size_t>(end)));
+        CheckNumber(route.hosts[end], spec.hosts, where + ".hosts." + name);
+        const std::vector<RouteStepSpec>& steps = route.sent[end];
+        const std::string key = where + ".sent." + name;
+        if (steps.empty())
+        {
+            throw std::invalid_argument(key + ": expected one link at least");
+        }
+        for (size_t i = 0; i < steps.size(); ++i)
+        {
+            CheckNumber(steps[i].link, spec.links, key + "." + std::to_string(i) + ".link");
+        }
+    }
+}
+
+void
+CheckTunnel(const TunnelSpec& tunnel, const ExperimentSpec& spec, const std::string& where)
+{
+    const auto* relay = std::get_if<RelaySpec>(&tunnel);
+    if (!relay)
+    {
+        const auto* datagram = std::get_if<DatagramTunnelSpec>(&tunnel);
+        const uint32_t route =
+            datagram ? datagram->route : std::get<StreamTunnelSpec>(tunnel).route;
+        CheckNumber(route, spec.routes, where + ".route");
+        return;
+    }
+    if (relay->hops.empty())
+    {
+        throw std::invalid_argument(where + ".hops: expected one at least");
+    }
+    for (size_t i = 0; i < relay->hops.size(); ++i)
+    {
+        const std::string key = where + ".hops." + std::to_string(i) + ".route";
+        CheckNumber(relay->hops[i].route, spec.routes, key);
+    }
+}
+
+/// Refuse a specification that refers to what it does not have.
+void
+CheckNumbers(const ExperimentSpec& spec)
+{
+    auto key = [](const char* list, size_t i) { return list + ("." + std::to_string(i)); };
+    for (size_t i = 0; i < spec.hosts.size(); ++i)
+    {
+        CheckNumber(spec.hosts[i].machine, spec.hosts, key("hosts", i) + ".machine");
+    }
+    for (size_t i = 0; i < spec.routes.size(); ++i)
+    {
+        CheckRoute(spec.routes[i], spec, key("routes", i));
+    }
+    for (size_t i = 0; i < spec.tunnels.size(); ++i)
+    {
+        CheckTunnel(spec.tunnels[i], spec, key("tunnels", i));
+    }
+    for (size_t i = 0; i < spec.flows.size(); ++i)
+    {
+        const FlowSpec& flow = spec.flows[i];
+        CheckNumber(flow.route, spec.routes, key("flows", i) + ".route");
+        if (flow.tunnel)
+        {
+            CheckNumber(*flow.tunnel, spec.tunnels, key("flows", i) + ".tunnel");
+        }
+        CheckNumber(flow.tcp, spec.tcp, key("flows", i) + ".tcp");
+        CheckNumber(flow.appTcp, spec.tcp, key("flows", i) + ".app_tcp");
+        CheckNumber(flow.targetTcp, spec.tcp, key("flows", i) + ".target_tcp");
+    }
+    for (size_t i = 0; i < spec.crossTraffic.size(); ++i)
+    {
+        CheckNumber(spec.crossTraffic[i].route, spec.routes, key("cross_traffic", i) + ".route");
+    }
+}
+
 } // namespace
 
 ExperimentSpec
 ParseSpec(std::string_view text)
 {
-    return Parse<ExperimentSpec>(text);
+    auto spec = Parse<ExperimentSpec>(text);
+    CheckNumbers(spec);
+    return spec;
 }
 
 std::string

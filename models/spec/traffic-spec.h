@@ -4,10 +4,12 @@
 #ifndef TUNNELCC_TRAFFIC_SPEC_H
 #define TUNNELCC_TRAFFIC_SPEC_H
 
+#include "end.h"
 #include "fields.h"
 #include "tcp-spec.h"
 
 #include <cstdint>
+#include <optional>
 
 /**
  * \file
@@ -16,11 +18,22 @@
 namespace tunnelcc
 {
 
+/// A byte stream between applications. Routes, tunnels and settings of TCP are numbers of those in
+/// the experiment's lists.
 struct FlowSpec
 {
+    uint32_t route{0};
+    PerEnd<int64_t> extraDelay{0, 0}; //!< of what each end sends, behind the route's last link; the
+                                      //!< link's own may be taken away
+    End sender{End::CLIENT};          //!< of the data
+    std::optional<uint32_t> tunnel;
+    uint32_t tcp{0};       //!< across the route, or of the applications in a tunnel of packets
+    uint32_t appTcp{0};    //!< application ↔ relay, on the client's loopback
+    uint32_t targetTcp{0}; //!< relay ↔ target, on the server's loopback
+    PerEnd<double> appPerByte{0, 0}; //!< CPU ns of the applications (one thread on each host)
     CongestionSpec cc;
     CongestionSpec carrierCc;   //!< of the tunnel's connection for this flow
-    uint32_t carrier{0};        //!< number of that connection, from 0 without gaps
+    uint32_t carrier{0};        //!< number of that connection in its tunnel, from 0 without gaps
     int64_t start{0};           //!< connect
     int64_t dataStart{0};       //!< first byte of bulk data; not before `start`
     uint32_t preamble{0};       //!< bytes written on connecting (iperf3's cookie)
@@ -28,9 +41,16 @@ struct FlowSpec
     uint64_t bytes{0};          //!< bulk bytes to send; 0: until the end
     double rate{0};             //!< bit/s that the application writes at most; 0: as fast as it can
     uint32_t writeSize{131072}; //!< bytes per application write
-    int64_t rtt{0};             //!< base RTT of this flow
 
-    TUNNELCC_FIELDS(cc,
+    TUNNELCC_FIELDS(route,
+                    extraDelay,
+                    sender,
+                    tunnel,
+                    tcp,
+                    appTcp,
+                    targetTcp,
+                    appPerByte,
+                    cc,
                     carrierCc,
                     carrier,
                     start,
@@ -39,13 +59,14 @@ struct FlowSpec
                     stop,
                     bytes,
                     rate,
-                    writeSize,
-                    rtt)
+                    writeSize)
 };
 
-/// UDP cross traffic in the direction of the data.
+/// UDP cross traffic.
 struct DatagramSpec
 {
+    uint32_t route{0};
+    End sender{End::CLIENT};
     double rate{0};        //!< bit/s of IP bytes while sending
     uint32_t packet{1500}; //!< IP bytes of a datagram
     int64_t start{0};
@@ -53,7 +74,7 @@ struct DatagramSpec
     int64_t on{0};   //!< length of a period of sending; 0: sends all the time
     int64_t off{0};  //!< length of the silence after it
 
-    TUNNELCC_FIELDS(rate, packet, start, stop, on, off)
+    TUNNELCC_FIELDS(route, sender, rate, packet, start, stop, on, off)
 };
 
 } // namespace tunnelcc

@@ -6,9 +6,7 @@
 
 #include "end.h"
 #include "fields.h"
-#include "host-spec.h"
 #include "layer-spec.h"
-#include "path-spec.h"
 #include "tcp-spec.h"
 
 #include <cstdint>
@@ -86,14 +84,13 @@ struct MuxSpec
     TUNNELCC_FIELDS(headerBytes, openBytes, acceptBytes, creditBytes, closeBytes, sent)
 };
 
-/// What lies beyond a relay in a chain: the path to the next one, and the carrier across it.
+/// From one relay to the next one.
 struct HopSpec
 {
-    PathSpec path;
-    CongestionSpec cc; //!< of its carriers; no name: that of the flow's first carrier
-    HostSpec relay;    //!< the host at its beginning
+    uint32_t route{0}; //!< number of it in the experiment's list
+    CongestionSpec cc; //!< of the carriers across it; no name: FlowSpec::carrierCc
 
-    TUNNELCC_FIELDS(path, cc, relay)
+    TUNNELCC_FIELDS(route, cc)
 };
 
 /// A tunnel that terminates TCP: relays, and carriers between them.
@@ -104,22 +101,20 @@ struct RelaySpec
     std::vector<HandshakeTurn> handshake; //!< after the carrier's TCP handshake
     bool confirms{false};                 //!< servers end it when what lies behind them is open
     PerEnd<RelayDirectionSpec> sent;
-    TcpSpec appTcp;    //!< application ↔ relay, on the client's loopback
-    TcpSpec targetTcp; //!< relay ↔ target, on the server's loopback
     int64_t loopbackRtt{0};
     std::optional<MuxSpec> mux; //!< flows with the same FlowSpec::carrier share one
-    bool dialsEarly{false};     //!< shared carriers are dialled at time 0, not by the first flow
-    std::vector<HopSpec> hops;  //!< beyond the first
+    bool dialsEarly{false};     //!< shared carriers are dialled at `start`, not by the first flow
+    int64_t start{0};           //!< of the program, if that dials early
+    std::vector<HopSpec> hops;  //!< from the client on
 
     TUNNELCC_FIELDS(copyBuffer,
                     handshake,
                     confirms,
                     sent,
-                    appTcp,
-                    targetTcp,
                     loopbackRtt,
                     mux,
                     dialsEarly,
+                    start,
                     hops)
 };
 
@@ -148,27 +143,30 @@ struct TunnelEndSpec
 struct DatagramTunnelSpec
 {
     static constexpr const char* KIND = "datagram";
+    uint32_t route{0}; //!< number of it in the experiment's list
     TunnelEndSpec end;
     /// IP bytes of the packets in which an inner packet leaves: by its own IP bytes, up to the MTU.
     std::vector<std::vector<uint32_t>> outer;
     bool copiesEcn{false}; //!< marks pass between inner and outer headers (RFC 6040)
 
-    TUNNELCC_FIELDS(end, outer, copiesEcn)
+    TUNNELCC_FIELDS(route, end, outer, copiesEcn)
 };
 
 /// A tunnel that writes packets into one TCP connection, the carrier of all flows.
 struct StreamTunnelSpec
 {
     static constexpr const char* KIND = "stream";
+    uint32_t route{0}; //!< number of it in the experiment's list
     TunnelEndSpec end; //!< there is no UDP socket
     /// Bytes of the writes that a packet becomes, before `layers`: by its IP bytes.
     std::vector<std::vector<uint32_t>> writes;
     std::vector<HandshakeTurn> handshake;  //!< after the carrier's TCP handshake
     PerEnd<std::vector<LayerSpec>> layers; //!< around what each end sends, innermost first
+    int64_t start{0};                      //!< when it dials its carrier
     TcpSpec carrierTcp;
     CongestionSpec carrierCc;
 
-    TUNNELCC_FIELDS(end, writes, handshake, layers, carrierTcp, carrierCc)
+    TUNNELCC_FIELDS(route, end, writes, handshake, layers, start, carrierTcp, carrierCc)
 };
 
 using TunnelSpec = std::variant<RelaySpec, DatagramTunnelSpec, StreamTunnelSpec>;

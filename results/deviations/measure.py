@@ -47,7 +47,10 @@ def retransmits(**keys: Any) -> Callable[[Any], float]:
 def queue(**keys: Any) -> Callable[[Any], float]:
     """Return a measure of the mean time that packets wait at the bottleneck, ms."""
     return lambda cc: (
-        1e3 * statistics.mean(run(cc, seed, **keys).raw.forward.queue_delay_mean for seed in SEEDS)
+        1e3
+        * statistics.mean(
+            run(cc, seed, **keys).raw.links[0].forward.queue_delay_mean for seed in SEEDS
+        )
     )
 
 

@@ -4,9 +4,8 @@
 
 /**
  * \file
- * Checks where an experiment's direction of data becomes one of ends: paths, and names of legs.
+ * Ends of connections, and names of legs.
  */
-#include "experiment/hop-path.h"
 #include "experiment/leg.h"
 #include "simulation-test-case.h"
 
@@ -44,32 +43,6 @@ class PerEndTest : public ns3::TestCase
     }
 };
 
-class HopPathTest : public SimulationTestCase
-{
-  public:
-    HopPathTest()
-        : SimulationTestCase("Data take the forward direction, whichever end sends them")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        PathSpec spec;
-        spec.forward.rate = 1e6;
-        spec.reverse.rate = 2e6;
-        for (const End sender : ENDS)
-        {
-            HopPath path(spec, 1, 0, sender);
-            const End receiver = Other(sender);
-            NS_TEST_EXPECT_MSG_EQ(path.From(sender).GetBottleneck(), &path.Forward(), "data");
-            NS_TEST_EXPECT_MSG_EQ(path.From(receiver).GetBottleneck(), &path.Reverse(), "ACKs");
-            NS_TEST_EXPECT_MSG_EQ(path.Delay(sender, 101), 50, "half of the RTT");
-            NS_TEST_EXPECT_MSG_EQ(path.Delay(receiver, 101), 51, "and the rest");
-        }
-    }
-};
-
 class LegNameTest : public ns3::TestCase
 {
   public:
@@ -81,7 +54,7 @@ class LegNameTest : public ns3::TestCase
   private:
     static std::string NameOf(LegRole role, std::optional<uint32_t> hop)
     {
-        return Leg{role, hop, "cubic", End::CLIENT, {}}.Name();
+        return Leg{role, hop, "cubic", {}}.Name();
     }
 
     void DoRun() override
@@ -101,7 +74,6 @@ class ExperimentEndsTestSuite : public ns3::TestSuite
         : ns3::TestSuite("tunnelcc-experiment-ends", Type::UNIT)
     {
         AddTestCase(new PerEndTest, Duration::QUICK);
-        AddTestCase(new HopPathTest, Duration::QUICK);
         AddTestCase(new LegNameTest, Duration::QUICK);
     }
 };

@@ -40,9 +40,9 @@ class SpecSource
     {
         ExperimentSpec spec = Chance(0.6) ? MakeRelaySpec(Chance(0.5)) : MakePlainSpec();
         spec.seed = m_random();
-        spec.download = Chance(0.3);
-        spec.path.rtt = Between(1, 200) * MS;
-        for (LinkSpec* link : {&spec.path.forward, &spec.path.reverse})
+        const bool isDownload = Chance(0.3);
+        SetRtt(spec.links[0], Between(1, 200) * MS);
+        for (LinkSpec* link : {&Forward(spec), &Reverse(spec)})
         {
             link->rate = Chance(0.1) ? 0 : 1e6 * static_cast<double>(Between(1, 50));
             link->bufferBytes = Chance(0.7) ? Between(5'000, 500'000) : 0;
@@ -51,30 +51,32 @@ class SpecSource
             link->lossPosition = DrawPosition();
             link->framing = Chance(0.3) ? 38 : 0;
         }
-        spec.tcp.receiveWindow = Between(20'000, 3'000'000);
-        spec.tcp.sendBuffer = Between(20'000, 3'000'000);
-        spec.tcp.mss = Between(500, 1'448);
-        spec.tcp.headerBytes = Chance(0.3) ? 40 : 52;
-        spec.client.appPerByte = Chance(0.2) ? 2 : 0;
-        spec.server.appPerByte = Chance(0.2) ? 2 : 0;
+        spec.tcp[0].receiveWindow = Between(20'000, 3'000'000);
+        spec.tcp[0].sendBuffer = Between(20'000, 3'000'000);
+        spec.tcp[0].mss = Between(500, 1'448);
+        spec.tcp[0].headerBytes = Chance(0.3) ? 40 : 52;
+        spec.flows[0].appPerByte = {Chance(0.2) ? 2.0 : 0.0, Chance(0.2) ? 2.0 : 0.0};
         spec.duration = isFinite ? 300 * SECOND : 3 * SECOND;
         spec.warmup = isFinite ? 0 : SECOND;
         const FlowSpec model = spec.flows[0];
         spec.flows.assign(Between(1, 4), model);
         for (FlowSpec& flow : spec.flows)
         {
-            flow.rtt = spec.path.rtt;
             flow.start = Between(0, 1'000) * MS;
             flow.dataStart = flow.start + Between(0, 1'000) * MS;
             flow.bytes = isFinite ? Between(1, 300'000) : 0;
             flow.cc.name = DrawControl();
             flow.carrierCc.name = DrawControl();
         }
-        if (spec.tunnel)
+        if (!spec.tunnels.empty())
         {
             DrawCarriers(spec);
         }
-        Vary(spec.path.forward);
+        if (isDownload)
+        {
+            MakeDownload(spec);
+        }
+        Vary(Forward(spec));
         return spec;
     }
 
@@ -213,14 +215,17 @@ PrintResult(const ExperimentResult& result)
     {
         text << PrintFlow(result, index);
     }
-    for (const LinkResult* link : {&result.forward, &result.reverse})
+    for (const LinkResult* link : {&result.links[0].forward, &result.links[0].reverse})
     {
         text << link->packetsIn << ' ' << link->bytesOut << ' ' << link->drops << ' '
              << link->randomLosses << ' ' << link->queueDelayMean << ' ' << link->queueDelayP95
              << '\n';
         Print(text, link->queueBytes);
     }
-    text << result.client.cpuSeconds << ' ' << result.server.cpuSeconds << '\n';
+    for (const HostResult& host : result.hosts)
+    {
+        text << host.cpuSeconds << '\n';
+    }
     return text.str();
 }
 
@@ -261,8 +266,8 @@ class PropertyTestCase : public ns3::TestCase
 
     void CheckAll(const ExperimentResult& result, const ExperimentSpec& spec)
     {
-        CheckLink(result.forward, spec.path.forward, FormatSpec(spec));
-        CheckLink(result.reverse, spec.path.reverse, FormatSpec(spec));
+        CheckLink(result.links[0].forward, Forward(spec), FormatSpec(spec));
+        CheckLink(result.links[0].reverse, Reverse(spec), FormatSpec(spec));
         CheckLegs(result, spec);
     }
 };
@@ -287,7 +292,7 @@ class FiniteFlowsTest : public PropertyTestCase
             for (size_t i = 0; i < spec.flows.size(); ++i)
             {
                 const FlowSpec& flow = spec.flows[i];
-                const uint64_t preamble = spec.download ? 0 : flow.preamble;
+                const uint64_t preamble = flow.sender == End::SERVER ? 0 : flow.preamble;
                 NS_TEST_EXPECT_MSG_EQ(result.flows[i].totalBytes,
                                       flow.bytes + preamble,
                                       "run " << run << ", flow " << i << ": " << FormatSpec(spec));
@@ -323,10 +328,10 @@ class EndlessFlowsTest : public PropertyTestCase
                 delivered += flow.totalBytes;
             }
             NS_TEST_EXPECT_MSG_GT(delivered, 0, "run " << run << ": " << FormatSpec(spec));
-            if (spec.path.forward.rate > 0)
+            if (Forward(spec).rate > 0)
             {
                 NS_TEST_EXPECT_MSG_LT(static_cast<double>(delivered) * 8,
-                                      spec.path.forward.rate * Seconds(spec.duration) +
+                                      Forward(spec).rate * Seconds(spec.duration) +
                                           static_cast<double>(spec.flows.size() * 37 * 8),
                                       "run " << run << ": " << FormatSpec(spec));
             }
@@ -360,7 +365,7 @@ class DeterminismTest : public ns3::TestCase
                                   FormatSpec(specs[i]));
         }
         ExperimentSpec spec = MakePlainSpec();
-        spec.path.forward.loss = 0.01;
+        Forward(spec).loss = 0.01;
         const std::string result = PrintResult(RunExperiment(spec));
         spec.seed = 2;
         NS_TEST_EXPECT_MSG_EQ((PrintResult(RunExperiment(spec)) == result), false, "another seed");
@@ -383,7 +388,7 @@ class IndependenceTest : public ns3::TestCase
         for (const std::string name : {"bbr", "ns3::TcpBbr", "cubic"})
         {
             ExperimentSpec spec = m_hasRelay ? MakeRelaySpec(false) : MakePlainSpec();
-            spec.path.forward.loss = 0.01;
+            Forward(spec).loss = 0.01;
             spec.flows[0].cc.name = spec.flows[0].carrierCc.name = name;
             spec.flows[0].bytes = 2'000'000;
             spec.duration = 15 * SECOND;
@@ -417,8 +422,8 @@ class FlowStreamsTest : public ns3::TestCase
         for (const std::string name : {"bbr", "ns3::TcpBbr"})
         {
             ExperimentSpec spec = MakePlainSpec();
-            spec.path.forward.rate = spec.path.reverse.rate = 0;
-            spec.tcp.receiveWindow = 1'000'000;
+            Forward(spec).rate = Reverse(spec).rate = 0;
+            spec.tcp[0].receiveWindow = 1'000'000;
             spec.flows[0].cc.name = name;
             spec.flows.assign(4, spec.flows[0]);
             spec.duration = 5 * SECOND;
@@ -455,16 +460,17 @@ class LargestWindowTest : public SimulationTestCase
     void DoRun() override
     {
         ExperimentSpec spec = MakePlainSpec();
-        spec.path.rtt = spec.flows[0].rtt = 170 * MS;
-        spec.path.forward.rate = 200e6;
-        spec.path.forward.bufferBytes = 0;
-        spec.path.forward.bufferPackets = 2'833;
-        spec.path.reverse = {};
+        SetRtt(spec.links[0], 170 * MS);
+        Forward(spec).rate = 200e6;
+        Forward(spec).bufferBytes = 0;
+        Forward(spec).bufferPackets = 2'833;
+        Reverse(spec).rate = 0;
+        Reverse(spec).bufferBytes = 0;
         spec.flows[0].cc.name = m_cc;
-        spec.tcp.receiveWindow = m_room;
-        spec.tcp.initialReceiveWindow = 65'160;
-        spec.tcp.initialReceiveRoom = 81'920;
-        spec.tcp.windowScale = m_scale;
+        spec.tcp[0].receiveWindow = m_room;
+        spec.tcp[0].initialReceiveWindow = 65'160;
+        spec.tcp[0].initialReceiveRoom = 81'920;
+        spec.tcp[0].windowScale = m_scale;
         World world(spec);
         world.Start();
         RunUntil(30 * SECOND);

@@ -73,12 +73,12 @@ MakeRichSpec()
     AddHop(spec, 7'000'000);
     spec.seed = UINT64_MAX;
     spec.flows[1].cc.parameters = {{"cwnd_gain", 0.1 + 0.2}, {"b", -1e-300}};
-    spec.path.forward.rateChanges = {{1, 1.0 / 3}};
-    spec.path.forward.queue = RedSpec{.minThreshold = 1, .weight = 2e-3};
-    spec.path.forward.gilbertElliott = GilbertElliottSpec{0.002, 0.3, 0, 1};
-    spec.path.forward.policer.emplace();
-    spec.path.forward.jitter = JitterSpec{5, JitterDistribution::HALF_NORMAL, true};
-    spec.tcp.receiveGrowth = ReceiveGrowth::CUSHION;
+    Forward(spec).rateChanges = {{1, 1.0 / 3}};
+    Forward(spec).queue = RedSpec{.minThreshold = 1, .weight = 2e-3};
+    Forward(spec).gilbertElliott = GilbertElliottSpec{0.002, 0.3, 0, 1};
+    Forward(spec).policer.emplace();
+    Forward(spec).jitter = JitterSpec{5, JitterDistribution::HALF_NORMAL, true};
+    spec.tcp[0].receiveGrowth = ReceiveGrowth::CUSHION;
     RelayOf(spec).sent.client.layers = {FrameLayerSpec{.header = 18, .trailer = 16}, MakeTls()};
     return spec;
 }
@@ -133,15 +133,25 @@ class RefusalTest : public ns3::TestCase
         Expect("", "specification: expected JSON");
         Expect(R"({"seed": 1)", "specification: expected JSON");
         Expect("[]", "specification: expected an object, got []");
-        Expect(R"({"sed": 1})", "specification: expected one of the members path, tcp");
+        Expect(R"({"sed": 1})", "specification: expected one of the members hosts, links");
         Expect(R"({"seed": -1})", "seed: expected a whole number from 0 to 18446744073709551615");
-        Expect(R"({"tcp": {"mss": 4294967296}})", "tcp.mss: expected a whole number from 0");
-        Expect(R"({"tcp": {"ecn": 1}})", "tcp.ecn: expected true or false, got 1");
-        Expect(R"({"tcp": {"receive_growth": "x"}})",
-               "tcp.receive_growth: expected one of cushion, out-of-order, got \"x\"");
-        Expect(R"({"path": {"forward": {"queue": {"kind": "x"}}}})",
-               "path.forward.queue: expected an object whose kind is one of drop-tail, codel");
+        Expect(R"({"tcp": [{"mss": 4294967296}]})", "tcp.0.mss: expected a whole number from 0");
+        Expect(R"({"tcp": [{"ecn": 1}]})", "tcp.0.ecn: expected true or false, got 1");
+        Expect(R"({"tcp": [{"receive_growth": "x"}]})",
+               "tcp.0.receive_growth: expected one of cushion, out-of-order, got \"x\"");
+        Expect(R"({"links": [{"forward": {"queue": {"kind": "x"}}}]})",
+               "links.0.forward.queue: expected an object whose kind is one of drop-tail, codel");
         Expect(R"({"flows": [{}, {"rate": "x"}]})", "flows.1.rate: expected a number, got \"x\"");
+        Expect(R"({"flows": [{}]})", "flows.0.route: expected a number below 0, got 0");
+        ExperimentSpec spec = MakeRelaySpec(false);
+        spec.routes[1].sent.server[0].link = 1;
+        Expect(FormatSpec(spec), "routes.1.sent.server.0.link: expected a number below 1, got 1");
+        spec = MakeRelaySpec(false);
+        spec.flows[0].tunnel = 7;
+        Expect(FormatSpec(spec), "flows.0.tunnel: expected a number below 1, got 7");
+        spec = MakeRelaySpec(false);
+        RelayOf(spec).hops.clear();
+        Expect(FormatSpec(spec), "tunnels.0.hops: expected one at least");
     }
 };
 

@@ -20,23 +20,104 @@ namespace tunnelcc
 
 constexpr uint32_t COPY_BUFFER = 32'768;
 
+/// Where data cross the first link.
+inline LinkSpec&
+Forward(ExperimentSpec& spec)
+{
+    return spec.links.front().forward;
+}
+
+inline const LinkSpec&
+Forward(const ExperimentSpec& spec)
+{
+    return spec.links.front().forward;
+}
+
+/// Where ACKs do.
+inline LinkSpec&
+Reverse(ExperimentSpec& spec)
+{
+    return spec.links.front().reverse;
+}
+
+inline const LinkSpec&
+Reverse(const ExperimentSpec& spec)
+{
+    return spec.links.front().reverse;
+}
+
+/// Give a link half of `rtt` ns in each direction.
+inline void
+SetRtt(DuplexLinkSpec& link, int64_t rtt)
+{
+    link.forward.delay = rtt / 2;
+    link.reverse.delay = rtt - rtt / 2;
+}
+
+/// Add a host of two cores. \returns its number
+inline uint32_t
+AddHost(ExperimentSpec& spec)
+{
+    auto number = static_cast<uint32_t>(spec.hosts.size());
+    spec.hosts.emplace_back().machine = number;
+    return number;
+}
+
+/// Add a route over links that are crossed forwards, and back over the same. \returns its number
+inline uint32_t
+AddRoute(ExperimentSpec& spec, uint32_t client, uint32_t server, std::vector<uint32_t> links)
+{
+    RouteSpec route{.hosts = {client, server}, .sent = {}};
+    for (uint32_t link : links)
+    {
+        route.sent.client.push_back({link, false});
+        route.sent.server.insert(route.sent.server.begin(), {link, true});
+    }
+    spec.routes.push_back(route);
+    return static_cast<uint32_t>(spec.routes.size() - 1);
+}
+
+/// Let the servers send the data, and links' forward directions be theirs.
+inline void
+MakeDownload(ExperimentSpec& spec)
+{
+    for (FlowSpec& flow : spec.flows)
+    {
+        flow.sender = End::SERVER;
+    }
+    for (RouteSpec& route : spec.routes)
+    {
+        for (End end : ENDS)
+        {
+            for (RouteStepSpec& step : route.sent[end])
+            {
+                step.isReverse = !step.isReverse;
+            }
+        }
+    }
+}
+
 /// One flow of CUBIC for 10 s, without loss, behind a buffer of one bandwidth-delay product.
 inline ExperimentSpec
 MakePlainSpec()
 {
     ExperimentSpec spec;
-    spec.path.rtt = 100'000'000;
-    for (LinkSpec* link : {&spec.path.forward, &spec.path.reverse})
+    uint32_t client = AddHost(spec);
+    uint32_t server = AddHost(spec);
+    DuplexLinkSpec& duplex = spec.links.emplace_back();
+    SetRtt(duplex, 100'000'000);
+    for (LinkSpec* link : {&duplex.forward, &duplex.reverse})
     {
         link->rate = 100e6;
         link->bufferBytes = 1'250'000;
     }
-    spec.tcp.receiveWindow = 64 << 20;
-    spec.tcp.sendBuffer = 64 << 20;
+    AddRoute(spec, client, server, {0});
+    spec.tcp.emplace_back();
+    spec.tcp[0].receiveWindow = 64 << 20;
+    spec.tcp[0].sendBuffer = 64 << 20;
     FlowSpec flow;
     flow.cc.name = flow.carrierCc.name = "cubic";
     flow.preamble = 37; // iperf3's cookie
-    flow.rtt = spec.path.rtt;
     spec.flows.push_back(flow);
     spec.duration = 10'000'000'000;
     return spec;
@@ -80,11 +161,6 @@ MakeRelay(bool isTls)
         relay.handshake = {{{1'483}, {1'887}}, {{64, 208}, {151}}};
     }
     relay.loopbackRtt = 50'000;
-    relay.appTcp.mss = relay.targetTcp.mss = 65'483;
-    relay.appTcp.sendBuffer = 1'760'000;
-    relay.appTcp.receiveWindow = 300'000;
-    relay.targetTcp.sendBuffer = 2'630'000;
-    relay.targetTcp.receiveWindow = 130'000;
     return relay;
 }
 
@@ -134,15 +210,34 @@ MakeSshMux()
 inline RelaySpec&
 RelayOf(ExperimentSpec& spec)
 {
-    return std::get<RelaySpec>(*spec.tunnel);
+    return std::get<RelaySpec>(spec.tunnels.front());
 }
+
+/// Its settings of TCP: those of carriers, and on the loopbacks before and behind the relays.
+enum RelayTcp : uint32_t
+{
+    CARRIER_TCP,
+    APP_TCP,
+    TARGET_TCP
+};
 
 inline ExperimentSpec
 MakeRelaySpec(bool isTls)
 {
     ExperimentSpec spec = MakePlainSpec();
-    spec.tunnel = MakeRelay(isTls);
-    spec.tcp.nodelay = true;
+    RelaySpec relay = MakeRelay(isTls);
+    relay.hops.push_back({AddRoute(spec, 0, 1, {0}), {}});
+    spec.tunnels.emplace_back(relay);
+    spec.flows[0].tunnel = 0;
+    spec.tcp[CARRIER_TCP].nodelay = true;
+    spec.tcp.resize(3);
+    spec.tcp[APP_TCP].mss = spec.tcp[TARGET_TCP].mss = 65'483;
+    spec.tcp[APP_TCP].sendBuffer = 1'760'000;
+    spec.tcp[APP_TCP].receiveWindow = 300'000;
+    spec.tcp[TARGET_TCP].sendBuffer = 2'630'000;
+    spec.tcp[TARGET_TCP].receiveWindow = 130'000;
+    spec.flows[0].appTcp = APP_TCP;
+    spec.flows[0].targetTcp = TARGET_TCP;
     return spec;
 }
 
@@ -156,14 +251,17 @@ MakeMuxSpec(uint32_t flows, const MuxSpec& mux = MakeSmux())
     return spec;
 }
 
-/// Put one more relay behind the others, and a path of `rtt` ns like the first behind it.
+/// Put one more relay behind the others, and a link of `rtt` ns like the first behind it.
 inline void
 AddHop(ExperimentSpec& spec, int64_t rtt)
 {
-    HopSpec hop;
-    hop.path = spec.path;
-    hop.path.rtt = rtt;
-    RelayOf(spec).hops.push_back(hop);
+    std::vector<HopSpec>& hops = RelayOf(spec).hops;
+    uint32_t& last = spec.routes[hops.back().route].hosts.server;
+    uint32_t server = last;
+    uint32_t relay = last = AddHost(spec);
+    SetRtt(spec.links.emplace_back(spec.links[0]), rtt);
+    auto link = static_cast<uint32_t>(spec.links.size() - 1);
+    hops.push_back({AddRoute(spec, relay, server, {link}), {}});
 }
 
 } // namespace tunnelcc

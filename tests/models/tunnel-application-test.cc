@@ -98,19 +98,20 @@ ExperimentSpec
 FusedSpec(const std::string& cc, const RelaySpec& relay, uint64_t bytes)
 {
     ExperimentSpec spec = MakeRelaySpec(false);
-    spec.tunnel = relay;
-    spec.path.rtt = 40'000'000;
-    for (LinkSpec* link : {&spec.path.forward, &spec.path.reverse})
+    std::vector<HopSpec> hops = RelayOf(spec).hops;
+    RelayOf(spec) = relay;
+    RelayOf(spec).hops = hops;
+    SetRtt(spec.links[0], 40'000'000);
+    for (LinkSpec* link : {&Forward(spec), &Reverse(spec)})
     {
         link->rate = RATE;
         link->bufferBytes = 0;
         link->framing = PPP;
     }
-    spec.tcp.receiveWindow = WINDOW;
-    spec.tcp.sendBuffer = 4 * WINDOW;
+    spec.tcp[0].receiveWindow = WINDOW;
+    spec.tcp[0].sendBuffer = 4 * WINDOW;
     FlowSpec& flow = spec.flows.front();
     flow.cc.name = flow.carrierCc.name = cc;
-    flow.rtt = spec.path.rtt;
     flow.preamble = 0;
     flow.bytes = bytes;
     return spec;

@@ -195,11 +195,11 @@ class Numbers
         {
             Add(source.sent, source.received);
         }
-        AddLink(result.forward);
-        AddLink(result.reverse);
-        AddTunnel(*result.tunnelForward);
-        AddTunnel(*result.tunnelReverse);
-        for (const HostResult* host : {&result.client, &result.server})
+        AddLink(result.links[0].forward);
+        AddLink(result.links[0].reverse);
+        AddTunnel(*result.tunnels[0].forward);
+        AddTunnel(*result.tunnels[0].reverse);
+        for (const HostResult* host : {&result.hosts[0], &result.hosts[1]})
         {
             Add(host->cpuSeconds, host->utilisation);
             Add(host->cpu);
@@ -259,7 +259,7 @@ class Numbers
 DatagramTunnelSpec&
 TunnelOf(ExperimentSpec& spec)
 {
-    return std::get<DatagramTunnelSpec>(*spec.tunnel);
+    return std::get<DatagramTunnelSpec>(spec.tunnels.front());
 }
 
 /// A tunnel whose packets all fit: 60 bytes more each.
@@ -273,8 +273,9 @@ MakeTunnelSpec(const std::string& cc, uint32_t flows)
         tunnel.outer.push_back({ipBytes + 60});
     }
     tunnel.end = {1000, 1000, {3511, 1.3}, {2903, 1.7}, false};
-    spec.tunnel = tunnel;
-    spec.path.rtt = spec.flows[0].rtt = 20'000'018;
+    spec.tunnels.emplace_back(tunnel);
+    spec.flows[0].tunnel = 0;
+    SetRtt(spec.links[0], 20'000'018);
     spec.flows[0].cc.name = cc;
     spec.flows.assign(flows, FlowSpec(spec.flows[0]));
     for (uint32_t flow = 0; flow < flows; ++flow)
@@ -313,10 +314,10 @@ class LookaheadTest : public ns3::TestCase
         {
             ExperimentSpec spec = MakeTunnelSpec(cc, 3);
             m_change(spec);
-            AddIdleFlow(spec, spec.flows[0].rtt);
+            AddIdleFlow(spec, 0);
             ExperimentResult ahead = RunExperiment(spec);
             spec.flows.pop_back();
-            AddIdleFlow(spec, spec.flows[0].rtt + 2); // packets of two delays come out of order
+            AddIdleFlow(spec, 1); // packets of two delays come out of order
             ExperimentResult stepwise = RunExperiment(spec);
             double share = spec.crossTraffic.empty() ? 0.75 : 0.95; // beside others the ACKs only
             NS_TEST_EXPECT_MSG_LT(ahead.events, share * stepwise.events, cc << " looked ahead");
@@ -326,11 +327,11 @@ class LookaheadTest : public ns3::TestCase
     }
 
     /// One that starts when all is over.
-    static void AddIdleFlow(ExperimentSpec& spec, int64_t rtt)
+    static void AddIdleFlow(ExperimentSpec& spec, int64_t extraDelay)
     {
         FlowSpec flow = spec.flows[0];
         flow.start = 2 * spec.duration;
-        flow.rtt = rtt;
+        flow.extraDelay = {extraDelay, extraDelay};
         spec.flows.push_back(flow);
     }
 
@@ -348,21 +349,21 @@ Fragment(ExperimentSpec& spec)
             outer = {1000, outer[0] - 980};
         }
     }
-    spec.path.forward.loss = 0.002;
+    Forward(spec).loss = 0.002;
 }
 
 void
 ShareOneMachine(ExperimentSpec& spec)
 {
-    spec.oneMachine = true;
-    spec.client.cores = spec.server.cores = 4;
+    spec.hosts[1].machine = 0;
+    spec.hosts[0].cores = spec.hosts[1].cores = 4;
 }
 
 void
 MarkPackets(ExperimentSpec& spec)
 {
-    spec.tcp.ecn = TunnelOf(spec).copiesEcn = true;
-    spec.path.forward.queue = DropTailSpec{.ecnThreshold = 100'000};
+    spec.tcp[0].ecn = TunnelOf(spec).copiesEcn = true;
+    Forward(spec).queue = DropTailSpec{.ecnThreshold = 100'000};
 }
 
 class TunnelClockedTestSuite : public ns3::TestSuite
@@ -384,47 +385,49 @@ class TunnelClockedTestSuite : public ns3::TestSuite
         using Result = const ExperimentResult&;
         Add(
             "the path is the bottleneck",
-            [](ExperimentSpec& spec) { spec.path.forward.bufferBytes = 100'000; },
-            [](Result r) { return r.forward.drops > 0; });
+            [](ExperimentSpec& spec) { Forward(spec).bufferBytes = 100'000; },
+            [](Result r) { return r.links[0].forward.drops > 0; });
         Add(
             "the device overflows",
             [](ExperimentSpec& spec) {
                 TunnelOf(spec).end.deviceQueue = 20;
                 TunnelOf(spec).end.encapsulate.perPacket = 35'011;
-                spec.path.forward.rate = 1e9;
+                Forward(spec).rate = 1e9;
             },
-            [](Result r) { return r.tunnelForward->drops > 0; });
+            [](Result r) { return r.tunnels[0].forward->drops > 0; });
         Add(
             "the socket overflows",
             [](ExperimentSpec& spec) {
                 TunnelOf(spec).end.socketQueue = 20;
                 TunnelOf(spec).end.decapsulate.perPacket = 200'003;
             },
-            [](Result r) { return r.tunnelForward->socketDrops > 0; });
+            [](Result r) { return r.tunnels[0].forward->socketDrops > 0; });
         Add(
             "random loss",
             [](ExperimentSpec& spec) {
-                spec.path.forward.loss = 0.01;
-                spec.path.reverse.loss = 0.02;
+                Forward(spec).loss = 0.01;
+                Reverse(spec).loss = 0.02;
             },
-            [](Result r) { return r.forward.randomLosses > 0 && r.reverse.randomLosses > 0; });
-        Add("ECN", MarkPackets, [](Result r) { return r.forward.marks > 0; });
-        Add("fragments", Fragment, [](Result r) { return r.tunnelForward->fragmented > 0; });
-        Add("download", [](ExperimentSpec& spec) { spec.download = true; });
+            [](Result r) {
+                return r.links[0].forward.randomLosses > 0 && r.links[0].reverse.randomLosses > 0;
+            });
+        Add("ECN", MarkPackets, [](Result r) { return r.links[0].forward.marks > 0; });
+        Add("fragments", Fragment, [](Result r) { return r.tunnels[0].forward->fragmented > 0; });
+        Add("download", MakeDownload);
         Add("one machine", ShareOneMachine);
         Add("work that costs nothing",
             [](ExperimentSpec& spec) { TunnelOf(spec).end.decapsulate = {0, 0}; });
         Add(
             "cross traffic",
-            [](ExperimentSpec& spec) { spec.crossTraffic.push_back({20e6}); },
+            [](ExperimentSpec& spec) { spec.crossTraffic.push_back({.rate = 20e6}); },
             [](Result r) { return r.crossTraffic[0].received > 0; });
         Add(
             "a policer",
             [](ExperimentSpec& spec) {
-                spec.path.forward.policer.emplace().rate = 30e6;
-                spec.path.forward.policer->burst = 100'000;
+                Forward(spec).policer.emplace().rate = 30e6;
+                Forward(spec).policer->burst = 100'000;
             },
-            [](Result r) { return r.forward.policerDrops > 0; });
+            [](Result r) { return r.links[0].forward.policerDrops > 0; });
     }
 
     template <class... Arguments>

@@ -85,8 +85,11 @@ class MuxConservationTest : public SimulationTestCase
     void DoRun() override
     {
         ExperimentSpec spec = MakeMuxSpec(3, m_mux);
-        spec.download = m_isDownload;
-        spec.path.forward.loss = spec.path.reverse.loss = 0.02;
+        if (m_isDownload)
+        {
+            MakeDownload(spec);
+        }
+        Forward(spec).loss = Reverse(spec).loss = 0.02;
         for (uint32_t hop = 0; hop < m_extraHops; ++hop)
         {
             AddHop(spec, 30 * MS);
@@ -108,7 +111,7 @@ class MuxConservationTest : public SimulationTestCase
         }
         for (uint32_t hop = 0; hop <= m_extraHops; ++hop)
         {
-            CheckCarriers(world.Carriers(hop));
+            CheckCarriers(world.Tunnels().front().carriers[hop]);
         }
     }
 
@@ -116,8 +119,9 @@ class MuxConservationTest : public SimulationTestCase
     {
         NS_TEST_ASSERT_MSG_EQ(carriers.size(), 1, "all flows share one");
         const World::Carrier& carrier = carriers.front();
-        const TcpEndpoint& sender = carrier.leg->Sender();
-        const TcpEndpoint& receiver = carrier.leg->Receiver();
+        const End sends = m_isDownload ? End::SERVER : End::CLIENT;
+        const TcpEndpoint& sender = *carrier.leg->ends[sends];
+        const TcpEndpoint& receiver = *carrier.leg->ends[Other(sends)];
         NS_TEST_EXPECT_MSG_GT(sender.GetSender().Counters().retransmits, 5, "there was loss");
         NS_TEST_EXPECT_MSG_EQ(sender.GetSender().Buffer().Written(),
                               receiver.GetReceiver().TotalRead(),
@@ -147,7 +151,7 @@ class MuxHandshakeTest : public SimulationTestCase
     void DoRun() override
     {
         ExperimentSpec spec = MakeMuxSpec(2, m_mux);
-        spec.path.forward.rate = spec.path.reverse.rate = 0;
+        Forward(spec).rate = Reverse(spec).rate = 0;
         spec.flows[1].start = SECOND;
         for (FlowSpec& flow : spec.flows)
         {
@@ -184,7 +188,7 @@ class MuxTurnsTest : public SimulationTestCase
     void DoRun() override
     {
         ExperimentSpec spec = MakeMuxSpec(3);
-        spec.tcp.sendBuffer = 250'000; // a late stream waits for what lies in it
+        spec.tcp[0].sendBuffer = 250'000; // a late stream waits for what lies in it
         spec.flows[2].start = spec.flows[2].dataStart = 5 * SECOND;
         World world(spec);
         world.Start();
@@ -230,7 +234,8 @@ class MuxBackPressureTest : public SimulationTestCase
         RunUntil(40 * SECOND);
         NS_TEST_EXPECT_MSG_EQ(stuck.Written(), absorbed, "nothing more goes in");
         const uint64_t progress = world.Flows()[1]->receiver->Total() - other;
-        const uint64_t unread = world.Carriers().front().sessions.server->Unread();
+        const uint64_t unread =
+            world.Tunnels().front().carriers[0].front().sessions.server->Unread();
         if (m_blocksOthers)
         {
             NS_TEST_EXPECT_MSG_EQ(progress, 0, "the other stream");
@@ -296,7 +301,10 @@ class ManyShortStreamsTest : public SimulationTestCase
     void DoRun() override
     {
         ExperimentSpec spec = MakeMuxSpec(FLOWS, m_mux);
-        spec.download = m_isDownload;
+        if (m_isDownload)
+        {
+            MakeDownload(spec);
+        }
         for (uint32_t i = 0; i < FLOWS; ++i)
         {
             spec.flows[i].bytes = BYTES;
@@ -400,7 +408,13 @@ class CreditTest : public SimulationTestCase
         World world(spec);
         world.Start();
         RunUntil(5 * SECOND);
-        return world.Carriers().front().leg->ends.server->GetSender().Buffer().Written();
+        return world.Tunnels()
+            .front()
+            .carriers[0]
+            .front()
+            .leg->ends.server->GetSender()
+            .Buffer()
+            .Written();
     }
 };
 
@@ -416,10 +430,10 @@ class ChainTest : public SimulationTestCase
     void DoRun() override
     {
         ExperimentSpec spec = MakeRelaySpec(false);
-        spec.path.forward.rate = spec.path.reverse.rate = 0;
+        Forward(spec).rate = Reverse(spec).rate = 0;
         AddHop(spec, 60 * MS);
         AddHop(spec, 40 * MS);
-        RelayOf(spec).hops[1].cc.name = "reno";
+        RelayOf(spec).hops[2].cc.name = "reno";
         spec.flows[0].dataStart = 5 * SECOND; // the cookie alone
         World world(spec);
         world.Start();

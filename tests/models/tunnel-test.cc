@@ -127,7 +127,10 @@ class TunnelTestCase : public SimulationTestCase
     ExperimentSpec MakeSpec() const
     {
         ExperimentSpec spec = MakeRelaySpec(m_isTls);
-        spec.download = m_isDownload;
+        if (m_isDownload)
+        {
+            MakeDownload(spec);
+        }
         return spec;
     }
 
@@ -154,8 +157,8 @@ class ConservationTest : public TunnelTestCase
     void DoRun() override
     {
         ExperimentSpec spec = MakeSpec();
-        spec.path.forward.loss = 0.03;
-        spec.path.reverse.loss = 0.03;
+        Forward(spec).loss = 0.03;
+        Reverse(spec).loss = 0.03;
         spec.flows[0].bytes = 1'234'567;
         World world(spec);
         world.Start();
@@ -166,14 +169,17 @@ class ConservationTest : public TunnelTestCase
         NS_TEST_EXPECT_MSG_GT(flow.receiver->CompletionTime(), 0, "end of the stream");
         for (const Leg* leg : flow.legs)
         {
-            NS_TEST_EXPECT_MSG_GT(leg->Sender().FinishedTime(), 0, leg->Name() << " is closed");
+            NS_TEST_EXPECT_MSG_GT(
+                leg->ends[m_isDownload ? End::SERVER : End::CLIENT]->FinishedTime(),
+                0,
+                leg->Name() << " is closed");
         }
         const Sender& carrier = CarrierEnd(flow, !m_isDownload).GetSender();
         NS_TEST_EXPECT_MSG_GT(carrier.Counters().retransmits, 10, "there was loss");
         NS_TEST_EXPECT_MSG_EQ(carrier.Buffer().Written(),
                               CarrierEnd(flow, m_isDownload).GetReceiver().TotalRead(),
                               "what went into the carrier came out of it");
-        const World::Carrier& tunnel = world.Carriers().front();
+        const World::Carrier& tunnel = world.Tunnels().front().carriers[0].front();
         NS_TEST_EXPECT_MSG_EQ(tunnel.logs.client.IsEmpty(), true, "no message is left");
         NS_TEST_EXPECT_MSG_EQ(tunnel.logs.server.IsEmpty(), true, "no message is left");
     }
@@ -191,7 +197,7 @@ class WholeMessageTest : public TunnelTestCase
     void DoRun() override
     {
         ExperimentSpec spec = MakeSpec();
-        spec.path.forward.rate = 1e6; // the message takes 0.27 s
+        Forward(spec).rate = 1e6; // the message takes 0.27 s
         spec.flows[0].preamble = 0;
         spec.flows[0].bytes = COPY_BUFFER;
         World world(spec);
@@ -232,7 +238,7 @@ class HandshakeTimeTest : public TunnelTestCase
     void DoRun() override
     {
         ExperimentSpec spec = MakeSpec();
-        spec.path.forward.rate = spec.path.reverse.rate = 0;
+        Forward(spec).rate = Reverse(spec).rate = 0;
         spec.flows[0].dataStart = 5 * SECOND; // the cookie alone
         World world(spec);
         world.Start();
@@ -260,8 +266,8 @@ class WireBytesTest : public TunnelTestCase
     void DoRun() override
     {
         ExperimentSpec spec = MakeSpec();
-        spec.path.forward.rate = 50e6;
-        spec.path.rtt = spec.flows[0].rtt = 10 * MS;
+        Forward(spec).rate = 50e6;
+        SetRtt(spec.links[0], 10 * MS);
         spec.flows[0].cc.name = spec.flows[0].carrierCc.name = "bbr";
         World world(spec);
         world.Start();
@@ -295,9 +301,9 @@ class BackPressureTest : public TunnelTestCase
     {
         // What each stage of relay+ws was seen to absorb, with an RTT of 100 ms; 12.8 MB in all.
         ExperimentSpec spec = MakeSpec();
-        spec.tcp.sendBuffer = 4'090'000;
-        spec.tcp.receiveWindow = 3'950'000;
-        spec.server.appPerByte = 1e9; // a second for each byte
+        spec.tcp[0].sendBuffer = 4'090'000;
+        spec.tcp[0].receiveWindow = 3'950'000;
+        spec.flows[0].appPerByte.server = 1e9; // a second for each byte
         World world(spec);
         world.Start();
         const World::Flow& flow = *world.Flows()[0];
@@ -313,9 +319,9 @@ class BackPressureTest : public TunnelTestCase
         NS_TEST_EXPECT_MSG_LT_OR_EQ(absorbed, most, "no more than there is room for");
         NS_TEST_EXPECT_MSG_GT(absorbed, windows + 2 * sendBuffers / 3, "windows are full");
         NS_TEST_EXPECT_MSG_LT_OR_EQ(12'800'000, most, "what was measured is possible");
-        CheckStage(*flow.legs[0], RelayOf(spec).appTcp);
-        CheckStage(*flow.legs[1], spec.tcp);
-        CheckStage(*flow.legs[2], RelayOf(spec).targetTcp);
+        CheckStage(*flow.legs[0], spec.tcp[APP_TCP]);
+        CheckStage(*flow.legs[1], spec.tcp[CARRIER_TCP]);
+        CheckStage(*flow.legs[2], spec.tcp[TARGET_TCP]);
     }
 
     void CheckStage(const Leg& leg, const TcpSpec& tcp)

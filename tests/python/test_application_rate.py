@@ -18,7 +18,7 @@ def test_goodput_is_the_applications_rate(cc, tunnel):
     )  # fmt: skip
     result = tc.run(experiment, progress=False)
     assert result.goodput == pytest.approx(8e6, rel=0.01)
-    assert result.raw.forward.drops == 0
+    assert result.raw.links[0].forward.drops == 0
 
 
 def test_the_window_does_not_grow_beyond_what_is_used():

@@ -278,5 +278,5 @@ def test_a_file_of_ones_own(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(WS.replace("bytes = 32768", "bytes = 65536"))
     experiment = tc.Experiment(tunnel=str(file))
-    assert spec.experiment_spec(experiment)["tunnel"]["copy_buffer"] == 65536
+    assert spec.experiment_spec(experiment)["tunnels"][0]["copy_buffer"] == 65536
     assert catalog.load(str(file)).name == "mine"

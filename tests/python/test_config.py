@@ -131,6 +131,7 @@ BAD_VALUES = {
     "tunnel.queue": [0, -1, 2**21, "500p"],
     "tunnel.carriers": ["flows", 0, 4097, 1.5, True, "all", "user", 2],
     "tunnel.stream_window": [*NOT_A_SIZE, 0, "2GiB", "64KiB"],
+    "tunnel.chain.host": [5, "", "no host"],
     "tunnel.chain.rate": NOT_A_RATE,
     "tunnel.chain.rtt": NOT_A_RTT,
     "tunnel.chain.loss": NOT_A_PROBABILITY,
@@ -422,7 +423,7 @@ def test_relays_are_not_beside_a_chain():
         ({"tcp": {"mss_": [1]}}, "tcp.mss_ = [1]: expected one of the keys"),
         (
             {"tunnel": {"name": "gost-relay-ws", "chain": [{"name": "x"}]}},
-            "tunnel.chain.0.name = 'x': expected one of the keys rate, rtt, loss, buffer, cc "
+            "tunnel.chain.0.name = 'x': expected one of the keys host, rate, rtt, loss, buffer, cc "
             "(unknown key)",
         ),
     ],

@@ -120,7 +120,7 @@ def test_ns3_ledbat_keeps_its_queue_below_its_target(target):
     """RFC 6817. In ns-3 the window only falls to it from slow start, so not beyond half of it."""
     cc = {"name": "ns3::TcpLedbat", "TargetDelay": f"{target:g}s"}
     result = run(cc, rate="20Mbps", rtt="40ms", buffer="500p", duration="60s", warmup="30s")
-    assert result.raw.forward.queue_delay_mean < target / 2
+    assert result.raw.links[0].forward.queue_delay_mean < target / 2
     assert result.goodput > 0.95 * 20e6 * 1448 / 1500
 
 

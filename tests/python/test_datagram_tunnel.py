@@ -24,7 +24,7 @@ def _run(tunnel, **changes):
 def test_every_packet_gets_the_headers():
     result = _run(WHOLE, flows={"cc": "cubic", "count": 4})
     totals = result.to_dict()
-    tunnel, legs = totals["tunnel"], [flow["legs"][0] for flow in totals["flows"]]
+    tunnel, legs = totals["tunnels"][0], [flow["legs"][0] for flow in totals["flows"]]
     assert tunnel["fragmented"] == 0
     assert tunnel["outer_packets"] == tunnel["packets"] - tunnel["device_drops"]
     assert tunnel["outer_bytes"] == sum(leg["wire_bytes"] for leg in legs) + 42 * tunnel["packets"]
@@ -42,7 +42,7 @@ def test_goodput_is_what_the_headers_leave():
 
 
 def test_small_packets_leave_whole():
-    tunnel = _run(SPLIT).to_dict()["tunnel"]
+    tunnel = _run(SPLIT).to_dict()["tunnels"][0]
     assert tunnel["outer_packets"] == tunnel["packets"] + tunnel["fragmented"]
     assert tunnel["reverse"]["fragmented"] == 0
 
@@ -73,7 +73,7 @@ def test_fragments_that_overtake_each_other_are_put_together():
 
 def test_the_device_queue_drops_what_a_slow_program_leaves():
     result = _run({**WHOLE, "queue": 50}, hosts={"client": {"speed": 0.01}})
-    tunnel = result.to_dict()["tunnel"]
+    tunnel = result.to_dict()["tunnels"][0]
     assert tunnel["device_drops"] > 0
     assert tunnel["device_queue_max_packets"] == 50
     assert tunnel["outer_packets"] == pytest.approx(
@@ -86,7 +86,7 @@ def test_the_device_queue_drops_what_a_slow_program_leaves():
 
 def test_the_socket_drops_what_a_slow_receiver_leaves():
     result = _run(WHOLE, hosts={"server": {"speed": 0.01}})
-    tunnel = result.to_dict()["tunnel"]
+    tunnel = result.to_dict()["tunnels"][0]
     assert tunnel["socket_drops"] > 0
     assert tunnel["device_drops"] == 0
 
@@ -133,7 +133,7 @@ def test_a_tunnel_of_ones_own_needs_no_code(tmp_path):
     layers = '[{ layer = "header", bytes = 6 }, { layer = "hmac", digest = "sha256", bytes = 16 }, '
     file.write_text(ETHUDP.replace(PLAIN, f'layers = {layers}"udp", "ipv4"]'))
     result = _run({"name": str(file), "mtu": 1400})
-    tunnel, leg = result.to_dict()["tunnel"], result.to_dict()["flows"][0]["legs"][0]
+    tunnel, leg = result.to_dict()["tunnels"][0], result.to_dict()["flows"][0]["legs"][0]
     assert tunnel["outer_bytes"] == leg["wire_bytes"] + (6 + 16 + 28) * tunnel["packets"]
 
 

@@ -73,7 +73,7 @@ def test_bbr3_does_not_see_marks():
             path=tc.Path(rate="100Mbps", rtt="40ms", **path), flows=[tc.Flow(cc="bbr3")],
             tcp=tc.Tcp(ecn=True), duration="10s",
         )  # fmt: skip
-        return tc.run(experiment, progress=False).raw.forward.queue_delay_p95
+        return tc.run(experiment, progress=False).raw.links[0].forward.queue_delay_p95
 
     assert queue_delay(ecn_threshold="10p") == queue_delay()
 

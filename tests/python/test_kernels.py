@@ -95,7 +95,7 @@ def test_a_flow_without_window_scaling_carries_64_kb_a_round_trip():
 @pytest.mark.parametrize(("direction", "window"), [("up", 65_160), ("down", 64_240)])
 def test_first_windows_are_full_segments(direction, window):
     spec = experiment_spec(tc.Experiment(direction=direction))
-    assert spec["tcp"]["initial_receive_window"] == window
+    assert spec["tcp"][0]["initial_receive_window"] == window
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_a_setting_is_of_the_kernel_at_its_end(side, setting):
     up, down = (
         experiment_spec(tc.Experiment(hosts=hosts, direction=way)) for way in ("up", "down")
     )
-    assert up["tcp"][setting] == getattr(kernels()["5.10"], setting)
-    assert down["tcp"][setting] == getattr(kernels()["6.18"], setting)
+    assert up["tcp"][0][setting] == getattr(kernels()["5.10"], setting)
+    assert down["tcp"][0][setting] == getattr(kernels()["6.18"], setting)
 
 
 def test_send_buffer_of_6_18_as_measured():

@@ -42,7 +42,7 @@ def flight_of(result: tc.Result) -> np.ndarray:
     """The carrier's bytes in flight from 7 s on."""
     flight = result.dataset.in_flight.sel(leg="carrier", flow=0)
     assert float(flight.max()) <= 3 * MIB
-    assert result.raw.forward.drops == 0
+    assert result.raw.links[0].forward.drops == 0
     return flight.values[flight.time.values > 7]
 
 
@@ -154,7 +154,7 @@ def test_memory_holds_128_streams_back():
 def test_memory_does_not_touch_16_streams():
     stated = scenario.read_scenario(FOLDER / "scenario.toml")["hosts"]["memory"]
     limited, free = brief(16, stated), brief(16, "64GB")
-    assert limited.raw.forward.drops == free.raw.forward.drops
+    assert limited.raw.links[0].forward.drops == free.raw.links[0].forward.drops
     assert limited.goodput == free.goodput
 
 

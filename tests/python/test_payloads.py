@@ -268,7 +268,7 @@ def test_operations_behind_compression_cost_less():
         experiment = tc.Experiment(
             tunnel={"name": "ethudp", "mode": "lz4-aes-256-cbc"}, flows={"payload": payload}
         )
-        encapsulate = spec.experiment_spec(experiment)["tunnel"]["end"]["encapsulate"]
+        encapsulate = spec.experiment_spec(experiment)["tunnels"][0]["end"]["encapsulate"]
         return float(encapsulate["per_byte"])
 
     profile = costs.load(costs.REFERENCE)
@@ -286,4 +286,6 @@ def test_operations_behind_compression_cost_less():
 def test_flows_of_one_tunnel_carry_the_same():
     flows = [{"payload": "text"}, {"payload": "iso"}]
     with pytest.raises(tc.ConfigError, match=r"flows\.1\.payload = 'iso': expected the payload of"):
-        tc.Experiment(flows=flows)
+        tc.Experiment(flows=flows, tunnel="ethudp")
+    flows = [{"payload": "text"}, {"payload": "iso", "tunnel": "vtun"}]
+    tc.Experiment(flows=flows, tunnel="ethudp")

@@ -23,22 +23,22 @@ def run(path: dict, **keys) -> tc.Result:
 )
 def test_disciplines_end_bufferbloat(queue, most):
     bloated = run({})
-    assert bloated.raw.forward.queue_delay_p50 > 0.1
+    assert bloated.raw.links[0].forward.queue_delay_p50 > 0.1
     short = run({"queue": queue})
-    assert short.raw.forward.queue_delay_p50 < most
-    assert short.raw.forward.drops > 0
-    assert short.raw.forward.utilisation > 0.75
+    assert short.raw.links[0].forward.queue_delay_p50 < most
+    assert short.raw.links[0].forward.drops > 0
+    assert short.raw.links[0].forward.utilisation > 0.75
 
 
 @pytest.mark.parametrize("queue", ["codel", "fq-codel", "pie", "red"])
 def test_ecn_replaces_drops(queue):
     result = run({"queue": queue}, tcp=tc.Tcp(ecn=True), duration="30s", warmup="10s")
-    assert result.raw.forward.marks > 0
-    assert result.raw.forward.drops == 0
-    assert result.to_dict()["path"]["marks"] == result.raw.forward.marks
+    assert result.raw.links[0].forward.marks > 0
+    assert result.raw.links[0].forward.drops == 0
+    assert result.to_dict()["path"]["marks"] == result.raw.links[0].forward.marks
     silent = run({"queue": {"name": queue, "ecn": False}}, tcp=tc.Tcp(ecn=True))
-    assert silent.raw.forward.marks is None
-    assert silent.raw.forward.drops > 0
+    assert silent.raw.links[0].forward.marks is None
+    assert silent.raw.links[0].forward.drops > 0
 
 
 def test_fq_codel_isolates_flows_from_udp():
@@ -61,9 +61,9 @@ def test_a_policer_holds_flows_to_its_rate():
         policer = {"rate": "20Mbps", "burst": "100kB", "position": position}
         result = run({"policer": policer}, flows=[tc.Flow(cc="bbr")])
         assert 12e6 < result.goodput < 20e6
-        assert result.raw.forward.policer_drops > 0
-        assert result.raw.forward.queue_delay_p50 == 0
-    assert run({}).raw.forward.policer_drops is None
+        assert result.raw.links[0].forward.policer_drops > 0
+        assert result.raw.links[0].forward.queue_delay_p50 == 0
+    assert run({}).raw.links[0].forward.policer_drops is None
 
 
 def test_bursty_loss_counts_as_random_loss():

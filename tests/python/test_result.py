@@ -54,8 +54,8 @@ def result(request):
 def test_the_json_has_its_schema(result):
     totals = json.loads(result.to_json())
     assert set(totals) == {
-        "tunnelcc", "experiment", "derived", "flows", "cross_traffic", "path", "hops", "hosts",
-        "users", "carriers", "aggregate",
+        "tunnelcc", "experiment", "derived", "flows", "cross_traffic", "path", "links",
+        "tunnels", "hosts", "users", "carriers", "aggregate",
     }  # fmt: skip
     for flow in totals["flows"]:
         _check(flow, FLOW)

@@ -62,9 +62,9 @@ def test_a_specification_runs_without_python(tmp_path):
     ("change", "expected"),
     [
         (('"seed":1', '"seed":-1'), "seed: expected a whole number from 0"),
-        (('"mss"', '"mms"'), "tcp: expected one of the members mss, header_bytes"),
+        (('"mss"', '"mms"'), "tcp.0: expected one of the members mss, header_bytes"),
         (('"kind":"drop-tail"', '"kind":"taildrop"'), "kind is one of drop-tail, codel"),
-        (('{"path"', '"path"'), "expected JSON"),
+        (('{"hosts"', '"hosts"'), "expected JSON"),
     ],
 )
 def test_a_wrong_specification_is_told_by_its_member(tmp_path, change, expected):

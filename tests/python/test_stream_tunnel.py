@@ -32,9 +32,9 @@ def test_bytes_are_conserved():
     apps = [flow["legs"][0] for flow in totals["flows"]]
     carrier = totals["flows"][0]["legs"][1]
     assert [flow["total_bytes"] for flow in totals["flows"]] == [1_000_000] * 3
-    assert totals["tunnel"]["device_drops"] == 0
+    assert totals["tunnels"][0]["device_drops"] == 0
     # Each packet with a length of 2 bytes before it: nothing else, nothing twice.
-    stream = sum(leg["wire_bytes"] for leg in apps) + 2 * totals["tunnel"]["packets"]
+    stream = sum(leg["wire_bytes"] for leg in apps) + 2 * totals["tunnels"][0]["packets"]
     assert carrier["delivered_bytes"] == stream
 
 
@@ -53,12 +53,12 @@ def test_the_inner_flows_see_delay_in_place_of_loss():
     assert carrier["retransmits"] > 0.005 * carrier["segments"]
     inner = sum(flow["legs"][0]["retransmits"] for flow in totals["flows"])
     # What is lost inside was dropped at the device, or sent again by a timer that did not wait.
-    assert inner <= totals["tunnel"]["device_drops"] + 0.002 * totals["tunnel"]["packets"]
+    assert inner <= totals["tunnels"][0]["device_drops"] + 0.002 * totals["tunnels"][0]["packets"]
 
 
 def test_the_device_queue_drops_when_the_carrier_is_full():
     result = _run({"name": "vtun", "queue": 100}, flows={"cc": "cubic", "count": 8})
-    tunnel = result.to_dict()["tunnel"]
+    tunnel = result.to_dict()["tunnels"][0]
     assert tunnel["device_drops"] > 0
     assert tunnel["device_queue_max_packets"] == 100
 
@@ -66,7 +66,7 @@ def test_the_device_queue_drops_when_the_carrier_is_full():
 def test_a_slow_program_on_the_far_side_closes_the_window():
     result = _run("vtun", hosts={"server": {"speed": 0.005}})
     totals = result.to_dict()
-    assert totals["tunnel"]["socket_drops"] == 0
+    assert totals["tunnels"][0]["socket_drops"] == 0
     assert totals["path"]["drops"] == 0
     assert totals["hosts"]["server"]["utilisation"] > 0.45
     assert result.goodput < 0.5 * 50e6

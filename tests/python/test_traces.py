@@ -28,7 +28,7 @@ def write(tmp_path):
 
 def link(file, **path):
     experiment = tc.Experiment(path=tc.Path(rate_trace=file, **path))
-    return experiment_spec(experiment)["path"]["forward"]
+    return experiment_spec(experiment)["links"][0]["forward"]
 
 
 def test_rates_of_a_csv_file(write):
@@ -79,8 +79,8 @@ def test_mahimahi_delivers_what_the_trace_says(write):
         warmup="1s",
     )
     result = tc.run(experiment, progress=False)
-    assert result.raw.forward.utilisation == pytest.approx(1, abs=1e-3)
-    assert 8 * result.raw.forward.bytes_out / 9 == pytest.approx(7.2e6, rel=1e-3)
+    assert result.raw.links[0].forward.utilisation == pytest.approx(1, abs=1e-3)
+    assert 8 * result.raw.links[0].forward.bytes_out / 9 == pytest.approx(7.2e6, rel=1e-3)
 
 
 BAD_FILES = {

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -198,13 +198,11 @@ def relay_calls(profile: str) -> RelayCalls:
     return RelayCalls(costs.of(host, MESSAGE_CALLS).per_call, costs.of(host, WRITE_CALLS).per_call)
 
 
-def switch_cost(experiment: ExperimentKeys, side: str) -> float:
+def switch_cost(host: Hosts, is_contained: bool) -> float:
     """Return the CPU time (ns) of a core's change to another thread.
 
-    Without a profile there is none, nor at relays: what was measured on real programs contains it.
+    Without a profile there is none, nor where what was measured on real programs contains it.
     """
-    host = experiment.hosts.of(side)
-    is_contained = experiment.tunnel is not None and experiment.tunnel.entry.IS_COST_WHOLE
     if host.switch_cost is not None or host.profile is None or is_contained:
         return host.switch_cost or 0.0
     return costs.of(costs.load(host.profile), ["context-switch"]).per_call / host.speed
@@ -219,30 +217,22 @@ def tcp_memory(host: Hosts) -> int:
 
 def flows(experiment: ExperimentKeys) -> Iterator[tuple[Flow, float]]:
     """Yield each single flow with its start time (s), jitter included."""
+    for _, flow, start in single_flows(experiment):
+        yield flow, start
+
+
+def single_flows(experiment: ExperimentKeys) -> Iterator[tuple[int, Flow, float]]:
+    """Yield the number in ``flows`` of each single flow, the flow, and its start time (s)."""
     for group, flow in enumerate(experiment.flows):
         for member in range(flow.count):
             jitter = experiment.start_jitter * uniform(experiment.seed, "start", group, member)
-            yield flow, flow.start + jitter
+            yield group, flow, flow.start + jitter
 
 
 def users(experiment: ExperimentKeys) -> list[str]:
     """Return the user of each single flow; where none is given, one named after the flow."""
-    return [flow.user or f"flow {index}" for index, (flow, _) in enumerate(flows(experiment))]
-
-
-def carriers(experiment: ExperimentKeys) -> list[int]:
-    """Return the number, from 0 without gaps, of the carrier of each single flow."""
-    owners = users(experiment)
-    tunnel = experiment.tunnel
-    shared = tunnel.entry.sharing(tunnel.carriers) if tunnel else "flow"
-    keys: Sequence[object] = range(len(owners))
-    if shared == "user":
-        keys = owners
-    elif shared != "flow":
-        most = 1 if shared == "all" else int(shared)
-        keys = [index % most for index in range(len(owners))]
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    return [numbers[key] for key in keys]
+    singles = enumerate(single_flows(experiment))
+    return [flow.user or f"flow {index}" for index, (_, flow, _) in singles]
 
 
 def uniform(seed: int, component: str, *index: int) -> float:

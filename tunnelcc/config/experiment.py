@@ -5,21 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from pydantic import model_validator
 
 from tunnelcc.config import derived
 from tunnelcc.config.derived import buffer_bytes
-from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS
+from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
 from tunnelcc.config.keys import ExperimentKeys
-from tunnelcc.config.path import Path
-from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.config.layout import Layout, Placed, layout
+from tunnelcc.config.path import LinkDirection
+from tunnelcc.config.topology import Step, problems_of_network
+from tunnelcc.config.tunnel import Hop
+from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.hosts import costs
 from tunnelcc.schema.units import Buffer, format_time
 
 
 class Experiment(ExperimentKeys):
-    """One path, its flows, the tunnel they go through: one simulation."""
+    """A network, its flows, the tunnels they go through: one simulation."""
 
     @model_validator(mode="after")
     def _check(self) -> Experiment:
@@ -32,6 +36,7 @@ class Experiment(ExperimentKeys):
         count = sum(flow.count for flow in self.flows)
         if count > MAX_FLOWS:
             yield Problem("flows", count, f"at most {MAX_FLOWS} flows in all")
+            return
         if self.warmup >= self.duration:
             expected = f"a time before the end (duration = {format_time(self.duration)!r})"
             yield Problem("warmup", format_time(self.warmup), expected)
@@ -40,108 +45,205 @@ class Experiment(ExperimentKeys):
                 "probe_interval", format_time(self.probe_interval), "at most the duration"
             )
         for index, flow in enumerate(self.flows):
-            for key in ("start", "data_start"):
-                moment = getattr(flow, key)
-                if moment is not None and moment >= self.duration:
-                    expected = "a time before the end of the run"
-                    yield Problem(f"flows.{index}.{key}", format_time(moment), expected)
-            if flow.payload != self.flows[0].payload:
-                expected = "the payload of flows.0, as a tunnel compresses alike for all flows"
-                yield Problem(f"flows.{index}.payload", flow.payload, expected)
-            if flow.preamble == 0 and self.direction == "down":
-                expected = "at least 1 byte where direction is down: the server waits for a request"
-                yield Problem(f"flows.{index}.preamble", 0, expected)
-        yield from self._problems_in_stream()
-        yield from self._problems_of_parts()
+            yield from self._problems_of_flow(index, flow)
         for index, source in enumerate(self.cross_traffic):
             if source.start >= self.duration:
                 expected = "a time before the end of the run"
                 yield Problem(f"cross_traffic.{index}.start", format_time(source.start), expected)
-        missing = list(self._segment_problems()) or list(self._missing_costs())
-        yield from missing
-        for side in ("client", "server") if not missing else ():
-            per_byte = derived.app_cost(self, side) / self.hosts.of(side).speed
-            for index, flow in enumerate(self.flows):
-                cost = flow.write_size * per_byte
-                if 0 < cost < LEAST_WRITE_COST:
-                    expected = (
-                        "writes that occupy the CPU for 1us or more (hosts.app_cost, hosts.speed), "
-                        "as a system call does"
-                    )
-                    yield Problem(f"flows.{index}.write_size", flow.write_size, expected)
-        if not missing:
-            yield from self._buffer_problems()
+        misplaced = list(problems_of_network(self))
+        yield from misplaced or self._problems_of_layout()
 
-    def _segment_problems(self) -> Iterator[Problem]:
-        """Tell of a path too narrow for the tunnel."""
-        try:
-            derived.mss(self)
-        except ConfigError as error:
-            yield from error.below("tunnel").problems
+    def _problems_of_flow(self, index: int, flow: Flow) -> Iterator[Problem]:
+        for key in ("start", "data_start"):
+            moment = getattr(flow, key)
+            if moment is not None and moment >= self.duration:
+                expected = "a time before the end of the run"
+                yield Problem(f"flows.{index}.{key}", format_time(moment), expected)
+        if flow.preamble == 0 and (flow.direction or self.direction) == "down":
+            expected = "at least 1 byte where direction is down: the server waits for a request"
+            yield Problem(f"flows.{index}.preamble", 0, expected)
 
-    def _missing_costs(self) -> Iterator[Problem]:
-        """Tell of an operation whose cost hosts.profile does not know."""
-        try:
-            for side in ("client", "server"):
-                derived.app_cost(self, side)
-                derived.switch_cost(self, side)
-            if self.tunnel is not None:
-                profile = costs.load(self.hosts.profile or costs.REFERENCE)
-                costs.of(profile, self.tunnel.entry.all_operations(self.tunnel.mode))
-        except ConfigError as error:
-            yield from error.below("hosts.profile").problems
-
-    def _problems_in_stream(self) -> Iterator[Problem]:
-        """A tunnel's one connection crosses the path for all flows."""
-        if self.tunnel is None or not self.tunnel.entry.HAS_ONE_PATH:
+    def _problems_of_layout(self) -> Iterator[Problem]:
+        """Tell of what does not fit together on the network."""
+        found = layout(self)
+        relays = list(self._problems_of_relays(found))
+        if relays:
+            yield from relays
             return
-        for index, flow in enumerate(self.flows):
-            if flow.rtt is not None:
-                expected = f"no value with {self.tunnel.name}: all flows cross path.rtt in it"
-                yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
+        yield from self._problems_of_tunnels(found)
+        yield from self._problems_of_parts()
+        narrow = False
+        told: set[Problem] = set()
+        for placed in found.distinct_flows:
+            view = found.view(placed)
+            yield from self._problems_of_rtt(found, placed)
+            missing = list(_segment_problems(view, found.tunnel_key(placed)))
+            missing = missing or list(_missing_costs(view))
+            narrow = narrow or bool(missing)
+            for problem in missing or _small_writes(view, placed):
+                if problem not in told:
+                    told.add(problem)
+                    yield problem
+        if not narrow:
+            yield from dict.fromkeys(self._buffer_problems(found))
+
+    def _problems_of_rtt(self, found: Layout, placed: Placed) -> Iterator[Problem]:
+        """Tell of a flow that wants less delay than the links on its way have."""
+        rtt = placed.flow.rtt
+        if self.network is None or rtt is None:
+            return
+        route = found.hops(placed)[0]
+        least = found.topology.delay(route.to_server + route.to_client)
+        if rtt < least:
+            expected = f"{format_time(least)} or more, the RTT of the links on its way"
+            yield Problem(f"flows.{placed.group}.rtt", format_time(rtt), expected)
+
+    def _problems_of_tunnels(self, found: Layout) -> Iterator[Problem]:
+        """Tell of flows in one tunnel that differ in what they must have alike."""
+        firsts: dict[tuple[int, int], Flow] = {}
+        for placed in found.distinct_flows:
+            if placed.tunnel is None:
+                continue
+            tunnel, flow = found.tunnels[placed.tunnel], placed.flow
+            first = tunnel.first.flow
+            if flow.payload != first.payload:
+                group = tunnel.first.group
+                expected = f"the payload of flows.{group}, as a tunnel compresses alike for all"
+                yield Problem(f"flows.{placed.group}.payload", flow.payload, expected)
+            if flow.rtt is not None and tunnel.tunnel.entry.HAS_ONE_PATH:
+                expected = f"no value with {tunnel.tunnel.name}: all flows cross path.rtt in it"
+                yield Problem(f"flows.{placed.group}.rtt", format_time(flow.rtt), expected)
+        for placed in found.flows:
+            if placed.tunnel is None:
+                continue
+            first = firsts.setdefault((placed.tunnel, placed.carrier), placed.flow)
+            if placed.flow.rtt != first.rtt:
+                given = placed.flow.rtt if placed.flow.rtt is not None else first.rtt
+                expected = "the same value for all flows on one carrier (tunnel.carriers)"
+                yield Problem(f"flows.{placed.group}.rtt", format_time(given or 0), expected)
+                return
+
+    def _problems_of_relays(self, found: Layout) -> Iterator[Problem]:
+        """Tell of relays between the ends of tunnels that are on no host."""
+        tunnels = {"tunnel": self.tunnel} | {f"tunnels.{n}": it for n, it in self.tunnels.items()}
+        for key, tunnel in tunnels.items():
+            if tunnel is None:
+                continue
+            if self.network is None:
+                if key != "tunnel" and (tunnel.chain or tunnel.relays):
+                    name = "chain" if tunnel.chain else "relays"
+                    yield Problem(f"{key}.{name}", MISSING, "no value without network")
+                for index, hop in enumerate(tunnel.chain):
+                    if hop.host is not None:
+                        where = f"{key}.chain.{index}.host"
+                        yield Problem(where, hop.host, "no value without network")
+                continue
+            for index, hop in enumerate(tunnel.chain):
+                yield from _problems_of_hop(hop, found, f"{key}.chain.{index}")
+        for placed in found.distinct_flows if self.network is not None else ():
+            tunnel = self.tunnel_of(placed.flow)
+            if tunnel is not None and (tunnel.relays or 0) > len(found.inner_hosts(placed)):
+                count = len(found.inner_hosts(placed))
+                expected = f"at most {count}, the hosts between {placed.client} and {placed.server}"
+                yield Problem(f"{found.tunnel_key(placed)}.relays", tunnel.relays, expected)
 
     def _problems_of_parts(self) -> Iterator[Problem]:
         """What cannot be divided among the parts of a path."""
-        if self.tunnel is None or not self.tunnel.relays:
+        if self.tunnel is None or not self.tunnel.relays or self.network is not None:
             return
         expected = "no value with tunnel.relays, which divide RTT and random loss; or tunnel.chain"
-        for key in ("gilbert_elliott", "policer", "reorder", "jitter"):
+        for key in ("gilbert_elliott", "policer", "reorder", "jitter", "reverse"):
             if getattr(self.path, key):
                 yield Problem(f"path.{key}", str(self.path.model_dump()[key]), expected)
         for index, flow in enumerate(self.flows):
             if flow.rtt is not None:
                 yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
 
-    def _buffer_problems(self) -> Iterator[Problem]:
-        packets = derived.outer_packets(self)
-        seen: list[Path] = []
-        for index, path in enumerate(derived.paths(self)):
-            if path in seen:
-                continue  # tells nothing new
-            seen.append(path)
-            yield from self.model_copy(update={"path": path})._queue_problems(max(packets))
-            where = f"tunnel.chain.{index - 1}" if index else "path"
-            yield from self._room_problems(path, where, packets)
+    def _buffer_problems(self, found: Layout) -> Iterator[Problem]:
+        """Tell of queues that some packets could never pass."""
+        seen: set[tuple[Any, ...]] = set()
+        for placed in found.distinct_flows:
+            view = found.view(placed)
+            packets = derived.outer_packets(view)
+            for hop in found.hops(placed):
+                ways = {"client": hop.to_server, "server": hop.to_client}
+                for end, steps in ways.items():
+                    sizes = packets if end == placed.sender else [self.tcp.syn_bytes]
+                    for step in steps:
+                        if (step, *sizes) not in seen:
+                            seen.add((step, *sizes))
+                            yield from self._queue_problems(found, step, sizes)
 
-    def _room_problems(self, path: Path, where: str, packets: Sequence[int]) -> Iterator[Problem]:
-        """``packets``: IP bytes of those of a full segment, which come at once."""
-        for key, bottleneck, sizes in (
-            ("buffer", path.rate, packets),
-            ("reverse_buffer", path.reverse_rate, [self.tcp.syn_bytes]),
-        ):
-            if bottleneck:
-                buffer: Buffer = getattr(path, key)
-                framed = [size + path.framing_bytes for size in sizes]
-                yield from _too_small(buffer, bottleneck, path.rtt, framed, f"{where}.{key}")
+    def _queue_problems(
+        self, found: Layout, step: Step, packets: Sequence[int]
+    ) -> Iterator[Problem]:
+        """``packets``: IP bytes of those that come at once."""
+        link, key = found.topology.links[step.link].path, found.link_key(step.link)
+        direction: LinkDirection = link
+        prefix, alias = f"{key}.", "buffer"
+        if step.is_reverse:
+            direction, prefix = link.backward, f"{key}.reverse."
+            if link.reverse is None or link.reverse.rate is None:
+                prefix, alias = f"{key}.", "reverse_buffer"
+        if direction.policer is not None and direction.policer.burst < max(packets):
+            expected = f"room for one packet, {max(packets)} bytes"
+            yield Problem(f"{prefix}policer.burst", direction.policer.burst, expected)
+        if direction.rate is None:
+            return
+        there = link.model_copy(update={"rate": direction.rate})
+        queue_bytes = partial(derived.queue_bytes, self.model_copy(update={"path": there}))
+        for problem in direction.queue.problems(queue_bytes):
+            yield problem.below(f"{prefix}queue")
+        framed = [size + link.framing_bytes for size in packets]
+        yield from _too_small(
+            direction.buffer, direction.rate, link.rtt, framed, f"{prefix}{alias}"
+        )
 
-    def _queue_problems(self, packet: int) -> Iterator[Problem]:
-        """``packet``: bytes of a full segment."""
-        path = self.path
-        if path.policer is not None and path.policer.burst < packet:
-            expected = f"room for one packet, {packet} bytes"
-            yield Problem("path.policer.burst", path.policer.burst, expected)
-        for problem in path.queue.problems(partial(derived.queue_bytes, self)):
-            yield problem.below("path.queue")
+
+def _problems_of_hop(hop: Hop, found: Layout, key: str) -> Iterator[Problem]:
+    """Tell of a relay of a network that is on no host of it, or has links of its own."""
+    if hop.host is None:
+        yield Problem(f"{key}.host", MISSING, "a host, where there is a network")
+        return
+    try:
+        found.topology.check_host(f"{key}.host", hop.host)
+    except ConfigError as error:
+        yield from error.problems
+    for name in ("rate", "rtt", "loss", "buffer"):
+        if getattr(hop, name) is not None:
+            yield Problem(f"{key}.{name}", hop.table()[name], "no value with host")
+
+
+def _segment_problems(view: ExperimentKeys, key: str) -> Iterator[Problem]:
+    """Tell of a path too narrow for the tunnel at ``key``."""
+    try:
+        derived.mss(view)
+    except ConfigError as error:
+        yield from error.below(key).problems
+
+
+def _missing_costs(view: ExperimentKeys) -> Iterator[Problem]:
+    """Tell of an operation whose cost hosts.profile does not know."""
+    try:
+        for side in ("client", "server"):
+            derived.app_cost(view, side)
+            derived.switch_cost(view.hosts.of(side), is_contained=False)
+        if view.tunnel is not None:
+            profile = costs.load(view.hosts.profile or costs.REFERENCE)
+            costs.of(profile, view.tunnel.entry.all_operations(view.tunnel.mode))
+    except ConfigError as error:
+        yield from error.below("hosts.profile").problems
+
+
+def _small_writes(view: ExperimentKeys, placed: Placed) -> Iterator[Problem]:
+    for side in ("client", "server"):
+        per_byte = derived.app_cost(view, side) / view.hosts.of(side).speed
+        if 0 < placed.flow.write_size * per_byte < LEAST_WRITE_COST:
+            expected = (
+                "writes that occupy the CPU for 1us or more (hosts.app_cost, hosts.speed), "
+                "as a system call does"
+            )
+            yield Problem(f"flows.{placed.group}.write_size", placed.flow.write_size, expected)
 
 
 def _too_small(

@@ -75,7 +75,7 @@ class Flow(Ends):
     ack_route: Route | None = Field(
         None,
         description="hosts that packets to the client pass, from the server's to the client's; "
-        "not given: the route of least delay",
+        "not given: those of the way to the server",
     )
 
     @model_validator(mode="after")

@@ -38,8 +38,8 @@ class Step(NamedTuple):
     is_reverse: bool
 
 
-class FlowRoute(NamedTuple):
-    """Where a flow's client and server are, and the links between them in each direction."""
+class Route(NamedTuple):
+    """The links between a client's host and a server's, in each direction."""
 
     client: str
     server: str
@@ -67,6 +67,17 @@ class Topology:
             raise ConfigError(Problem("from", MISSING, expected))
         return self.pairs[index % len(self.pairs)]
 
+    def ends(self, keys: Ends, index: int) -> Pair:
+        """Return the hosts of the client and the server of flow ``index``: its own, or a pair's.
+
+        Raises ConfigError.
+        """
+        if keys.from_ is None or keys.to is None:
+            return self.pair(index)
+        self.check_host("from", keys.from_)
+        self.check_host("to", keys.to)
+        return keys.from_, keys.to
+
     def route(self, start: str, end: str, via: Sequence[str] = ()) -> tuple[Step, ...]:
         """Return the links from ``start`` to ``end``.
 
@@ -79,6 +90,30 @@ class Topology:
         if via:
             self._check(start, end, hosts)
         return tuple(self._step(one, other) for one, other in pairwise(hosts))
+
+    def both_ways(
+        self,
+        client: str,
+        server: str,
+        via: Sequence[str] | None = None,
+        back: Sequence[str] | None = None,
+    ) -> Route:
+        """Return the links from one host to the other, and those of the way back.
+
+        Those are the same unless ``back`` names hosts. ``via``, ``back``: as of route(). Raises
+        ConfigError, whose key is ack_route or route.
+        """
+        try:
+            there = self.route(client, server, via or ())
+        except ConfigError as error:
+            raise error.below("route") from None
+        if back is None:
+            same = tuple(Step(link, not is_reverse) for link, is_reverse in reversed(there))
+            return Route(client, server, there, same)
+        try:
+            return Route(client, server, there, self.route(server, client, back))
+        except ConfigError as error:
+            raise error.below("ack_route") from None
 
     def check_host(self, key: str, host: str) -> None:
         """Raise ConfigError unless ``host``, which ``key`` names, is one."""
@@ -219,32 +254,27 @@ def _changed(key: str, base: DuplexLink, network: Network) -> DuplexLink:
     return changed
 
 
-def flow_routes(experiment: ExperimentKeys, network: Topology) -> list[FlowRoute]:
+def flow_routes(experiment: ExperimentKeys, network: Topology) -> list[Route]:
     """Return the route of each single flow. Raises ConfigError."""
-    routes = []
-    first = 0
+    routes: list[Route] = []
     for index, flow in enumerate(experiment.flows):
-        key = f"flows.{index}"
-        for member in range(flow.count):
-            client, server = _ends(network, flow, first + member, key)
-            there = _route(network, client, server, flow.route, f"{key}.route")
-            back = _route(network, server, client, flow.ack_route, f"{key}.ack_route")
-            routes.append(FlowRoute(client, server, there, back))
-        first += flow.count
+        for _ in range(flow.count):
+            ends = _ends(network, flow, len(routes), f"flows.{index}")
+            routes.append(_both_ways(network, ends, flow, f"flows.{index}"))
     return routes
 
 
-def cross_route(experiment: ExperimentKeys, network: Topology, index: int) -> tuple[Step, ...]:
-    """Return the route of the packets of a source of cross traffic. Raises ConfigError."""
+def cross_route(experiment: ExperimentKeys, network: Topology, index: int) -> Route:
+    """Return the route of a source of cross traffic. Raises ConfigError."""
     source, key = experiment.cross_traffic[index], f"cross_traffic.{index}"
-    client, server = _ends(network, source, index, key)
-    is_up = experiment.direction_of(source) == "up"
-    if source.route is None and not is_up:
-        client, server = server, client
-    route = _route(network, client, server, source.route, f"{key}.route")
-    if source.route is None or is_up:
-        return route
-    return tuple(Step(link, not is_reverse) for link, is_reverse in reversed(route))
+    return _both_ways(network, _ends(network, source, index, key), source, key)
+
+
+def _both_ways(network: Topology, ends: Pair, keys: Ends, key: str) -> Route:
+    try:
+        return network.both_ways(*ends, keys.route, getattr(keys, "ack_route", None))
+    except ConfigError as error:
+        raise error.below(key) from None
 
 
 def bottleneck(experiment: ExperimentKeys, network: Topology) -> str:
@@ -268,21 +298,8 @@ def _rate(network: Topology, step: Step) -> float:
 
 def _ends(network: Topology, ends: Ends, index: int, key: str) -> Pair:
     """Return the hosts of client and server. Raises ConfigError."""
-    if ends.from_ is None or ends.to is None:
-        try:
-            return network.pair(index)
-        except ConfigError as error:
-            raise error.below(key) from None
-    network.check_host(f"{key}.from", ends.from_)
-    network.check_host(f"{key}.to", ends.to)
-    return ends.from_, ends.to
-
-
-def _route(
-    network: Topology, start: str, end: str, via: Sequence[str] | None, key: str
-) -> tuple[Step, ...]:
     try:
-        return network.route(start, end, via or ())
+        return network.ends(ends, index)
     except ConfigError as error:
         raise error.below(key) from None
 
@@ -323,10 +340,10 @@ def _problems_of_routes(experiment: ExperimentKeys, network: Topology) -> Iterat
                 _ends(network, flow, first + member, key) for member in range(flow.count)
             )
             for client, server in ends:
-                there = _route(network, client, server, flow.route, f"{key}.route")
-                back = _route(network, server, client, flow.ack_route, f"{key}.ack_route")
-                if not network.delay(there + back):
-                    links = ", ".join(dict.fromkeys(step.link for step in there + back))
+                route = _both_ways(network, (client, server), flow, key)
+                both = route.to_server + route.to_client
+                if not network.delay(both):
+                    links = ", ".join(dict.fromkeys(step.link for step in both))
                     expected = f"links with an rtt above 0: {links} have none"
                     yield Problem(f"{key}.route", MISSING, expected)
                     break

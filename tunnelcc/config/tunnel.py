@@ -13,14 +13,19 @@ from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.path import Path
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import CARRIERS, TEXT, Model, size, whole
+from tunnelcc.schema import CARRIERS, NAME, TEXT, Model, size, whole
 
 
 class Hop(Model):
-    """A relay of a chain, a host like the server, and the path beyond it.
+    """A relay of a chain.
 
-    What is not given is as in ``path``.
+    It is a host like the server, and a path beyond it, which is as ``path`` where nothing else is
+    given; or ``host``, one of a network.
     """
+
+    host: Annotated[str, NAME] | None = Field(
+        None, description="host of network on which the relay runs; goes with network"
+    )
 
     rate: LinkRate | None = Field(
         None,

@@ -105,8 +105,8 @@ class RunData:
 
     def across_path(self, name: str) -> Any:
         """Return a series of the legs that cross the path; shape (flow, time)."""
-        names = list(self["leg"])
-        return self[name][:, names.index("carrier") if "carrier" in names else 0]
+        legs = np.asarray(self["path_leg"], dtype=int)
+        return self[name][np.arange(len(legs)), legs]
 
     @property
     def srtts(self) -> list[Series]:

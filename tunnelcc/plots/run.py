@@ -104,7 +104,7 @@ def _plot_in_flight(axes: Axes, result: Result) -> None:
 
 
 def _plot_queue_delay(axes: Axes, result: Result) -> None:
-    experiment, link = result.experiment, result.raw.forward
+    experiment, link = result.experiment, result.bottleneck[0]
     delay = 8 * np.asarray(link.queue_bytes) / experiment.path.rate * 1e3
     axes.plot(result.raw.time, delay, color="#555555")
     axes.set_ylabel("ms")

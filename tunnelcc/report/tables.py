@@ -54,6 +54,9 @@ def print_result(result: Result) -> None:
     )
     _flow_table(totals).print(out)
     path, aggregate, hosts = totals["path"], totals["aggregate"], totals["hosts"]
+    # A small network's hosts are all told of, of a large one those that did most.
+    by_use = sorted(hosts, key=lambda name: -hosts[name]["utilisation"])
+    busiest = {name: hosts[name] for name in (hosts if len(hosts) <= 4 else by_use[:4])}
     lines = [
         ("goodput", f"{_mbps(aggregate['goodput_bps'])} Mbit/s"),
         ("Jain's index", _jain(totals)),
@@ -70,8 +73,7 @@ def print_result(result: Result) -> None:
         *([("packets marked", f"{path['marks']} by the queue (ECN)")] if path["marks"] else []),
         (
             "CPU",
-            f"client {_percent(hosts['client']['utilisation'])}, "
-            f"server {_percent(hosts['server']['utilisation'])}",
+            ", ".join(f"{name} {_percent(host['utilisation'])}" for name, host in busiest.items()),
         ),
     ]
     if failed := sum(_path_leg(flow)["connect_failed_s"] is not None for flow in totals["flows"]):
@@ -103,16 +105,16 @@ def _limits(members: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
-    if "tunnel" not in totals:
-        return []
-    tunnel = totals["tunnel"]
+    tunnels = totals["tunnels"]
     return [
         (
-            "tunnel",
+            "tunnel" if len(tunnels) == 1 else f"tunnel {tunnel['tunnel']}",
             f"{tunnel['device_drops']} of {tunnel['packets']} packets dropped by its device "
             f"(most waiting: {tunnel['device_queue_max_packets']}), {tunnel['fragmented']} "
             f"fragmented, {tunnel['socket_drops']} dropped by the far socket",
         )
+        for tunnel in tunnels
+        if "packets" in tunnel
     ]
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from tunnelcc import metrics
 from tunnelcc._version import __version__
 from tunnelcc.config import Experiment, Flow, derived
+from tunnelcc.config.layout import Layout, carriers, layout
 from tunnelcc.metrics import limits
 
 if TYPE_CHECKING:
@@ -84,12 +85,6 @@ HOST_TOTALS = {
     "mean_cpu": ("utilisation", "1", "CPU use, of all cores"),
 }
 
-#: Part of the module's result → the kind whose digest it belongs to, where that has another name.
-_KINDS = {
-    "forward": "links", "reverse": "links", "client": "hosts", "server": "hosts",
-    "tunnel_forward": "tunnel", "tunnel_reverse": "tunnel", "path_segments": "legs",
-}  # fmt: skip
-
 #: Latency of messages, from when one is due until its last byte is read, warm-up left out.
 MESSAGE_TOTALS = {
     "message_latency_mean": ("latency_mean", "mean latency of messages"),
@@ -117,6 +112,35 @@ class Result:
     def measured_time(self) -> float:
         """Seconds from the end of the warm-up to the end of the run."""
         return self.experiment.duration - self.experiment.warmup
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where flows and tunnels are in the network."""
+        return layout(self.experiment)
+
+    @cached_property
+    def host_names(self) -> list[str]:
+        """The hosts: those of the first flow, then the others."""
+        first = self.layout.flows[0]
+        return [*dict.fromkeys((first.client, first.server, *self.layout.topology.hosts))]
+
+    @cached_property
+    def hosts(self) -> list[Any]:
+        """What each of ``host_names`` did."""
+        order = self.layout.topology.hosts
+        return [self.raw.hosts[order.index(name)] for name in self.host_names]
+
+    @cached_property
+    def links(self) -> dict[str, Any]:
+        """``raw.links`` by name."""
+        return dict(zip(self.layout.topology.links, self.raw.links, strict=True))
+
+    @cached_property
+    def bottleneck(self) -> tuple[Any, Any]:
+        """What the bottleneck did, in the direction of the data and in the other one."""
+        name, is_reverse = self.layout.bottleneck
+        link = self.links[name]
+        return (link.reverse, link.forward) if is_reverse else (link.forward, link.reverse)
 
     @property
     def goodput(self) -> float:
@@ -156,9 +180,17 @@ class Result:
     @property
     def wire_bytes(self) -> int:
         """IP bytes sent across the path in the direction of the data, in the whole run."""
-        if self.raw.tunnel_forward is not None:
-            return int(self.raw.tunnel_forward.outer_bytes)
-        return sum(leg.wire_bytes for leg in self.carriers)
+        total, counted = 0, set()
+        for placed, legs in zip(self.layout.flows, self.legs, strict=True):
+            leg = self.path_leg(legs)
+            tunnel = None if placed.tunnel is None else self.raw.tunnels[placed.tunnel]
+            if tunnel is not None and tunnel.forward is not None:
+                first = self.layout.tunnels[placed.tunnel or 0].first
+                leg = tunnel.forward if placed.sender == first.sender else tunnel.reverse
+            if id(leg) not in counted:
+                counted.add(id(leg))
+                total += int(getattr(leg, "outer_bytes", 0) or getattr(leg, "wire_bytes", 0))
+        return total
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
@@ -192,13 +224,15 @@ class Result:
             "derived": derived.numbers(self.experiment),
             "flows": [self._flow(index) for index in range(len(self.raw.flows))],
             "cross_traffic": [self._cross_traffic(i) for i in range(len(self.raw.cross_traffic))],
-            "path": {**_link(self.raw.forward), "reverse": _link(self.raw.reverse)},
-            **self._tunnel(),
-            "hops": [
-                {**_link(hop.forward), "reverse": _link(hop.reverse), "relay": _host(hop.relay)}
-                for hop in self.raw.hops
-            ],
-            "hosts": {side: _host(getattr(self.raw, side)) for side in ("client", "server")},
+            "path": {**_link(self.bottleneck[0]), "reverse": _link(self.bottleneck[1])},
+            "links": {
+                name: {**_link(link.forward), "reverse": _link(link.reverse)}
+                for name, link in self.links.items()
+            },
+            "hosts": {
+                name: _host(host) for name, host in zip(self.host_names, self.hosts, strict=True)
+            },
+            "tunnels": [self._tunnel(number) for number in range(len(self.raw.tunnels))],
             "users": self._groups("user", self._users),
             "carriers": self._groups("carrier", self._carrier_numbers),
             "aggregate": self._aggregate(),
@@ -217,16 +251,18 @@ class Result:
         simulator's affair, not the network's.
         """
         flows = self.raw.flows
-        parts = {
-            **vars(self.raw),
-            "flows": [SimpleNamespace(**{**vars(flow), "messages": None}) for flow in flows],
+        raw, tunnels = self.raw, [(it.forward, it.reverse) for it in self.raw.tunnels]
+        kinds = {
+            "cross_traffic": [raw.cross_traffic],
+            "flows": [[SimpleNamespace(**{**vars(flow), "messages": None}) for flow in flows]],
+            "hosts": raw.hosts,
+            "legs": [raw.legs, raw.path_segments],
+            "links": [way for link in raw.links for way in (link.forward, link.reverse)],
             "messages": [flow.messages for flow in flows if flow.messages.count],
+            "time": [raw.time],
+            "tunnel": [way for ways in tunnels for way in ways if way is not None],
         }
-        kinds: dict[str, list[Any]] = {}
-        for name, part in sorted(parts.items()):
-            if name != "events" and part is not None and np.size(part):
-                kinds.setdefault(_KINDS.get(name, name), []).append(part)
-        return {kind: _digest(measured) for kind, measured in sorted(kinds.items())}
+        return {kind: _digest(parts) for kind, parts in kinds.items() if np.size(parts[:1])}
 
     @cached_property
     def _configured(self) -> list[tuple[Flow, float]]:
@@ -238,7 +274,7 @@ class Result:
 
     @cached_property
     def _carrier_numbers(self) -> list[int]:
-        return derived.carriers(self.experiment)
+        return carriers(self.layout.flows)
 
     def _groups(self, name: str, members: Sequence[Any]) -> list[dict[str, Any]]:
         """What flows of one user, or on one carrier, get together."""
@@ -260,12 +296,21 @@ class Result:
             "packets": counts.sent,
         }
 
-    def _tunnel(self) -> dict[str, Any]:
-        """Both directions of a tunnel that carries packets, for other runs nothing."""
-        forward, reverse = self.raw.tunnel_forward, self.raw.tunnel_reverse
-        if forward is None:
-            return {}
-        return {"tunnel": {**_packet_tunnel(forward), "reverse": _packet_tunnel(reverse)}}
+    def _tunnel(self, number: int) -> dict[str, Any]:
+        """What the flows in a tunnel get together; both directions, if it carries packets."""
+        placed, counts = self.layout.tunnels[number], self.raw.tunnels[number]
+        members = [i for i, flow in enumerate(self.layout.flows) if flow.tunnel == number]
+        table = {
+            "tunnel": placed.name,
+            "from": placed.first.client,
+            "to": placed.first.server,
+            "flows": members,
+            "goodput_bps": float(np.sum(self.measured.goodputs[members])),
+        }
+        if counts.forward is None:
+            return table
+        packets = {**_packet_tunnel(counts.forward), "reverse": _packet_tunnel(counts.reverse)}
+        return {**table, **packets}
 
     def _flow(self, index: int) -> dict[str, Any]:
         flow, legs = self.raw.flows[index], self.legs[index]
@@ -276,14 +321,14 @@ class Result:
             "carrier": self._carrier_numbers[index],
             "cc": config.cc.name,
             "start_s": start,
-            "rtt_s": config.rtt or self.experiment.path.rtt,
+            "rtt_s": self.layout.base_rtt(self.layout.flows[index]),
             "goodput_bps": self.metric("flow_goodput", flow=index),
             "delivered_bytes": flow.delivered_bytes,
             "total_bytes": flow.total_bytes,
             "first_byte_s": _moment(flow.first_byte_time),
             "completion_s": _moment(flow.completion_time),
             # What the application's socket counts, as iperf3 shows it.
-            "retransmits": self._sender_leg(legs).retransmits if legs else None,
+            "retransmits": self._sender_leg(index).retransmits if legs else None,
             "messages": _messages(flow.messages),
             "legs": [self._leg(leg) for leg in legs],
         }
@@ -291,21 +336,21 @@ class Result:
     @property
     def app_retransmits(self) -> list[int]:
         """Retransmissions that the sending application's socket counts, as iperf3's, by flow."""
-        return [self._sender_leg(legs).retransmits for legs in self.legs if legs]
+        return [self._sender_leg(index).retransmits for index in range(len(self.legs))]
 
     @property
     def carrier_retransmits(self) -> int:
         """Retransmissions across the path."""
         return sum(leg.retransmits for leg in self.carriers)
 
-    def socket_rtt(self, legs: list[Any]) -> float:
+    def socket_rtt(self, flow: int) -> float:
         """Return the mean smoothed RTT (s) that the sending application's socket shows."""
-        srtt = self._sender_leg(legs).srtt
+        srtt = self._sender_leg(flow).srtt
         return metrics.mean(metrics.valid(srtt, self.raw.time, self.experiment.warmup))
 
-    def _sender_leg(self, legs: list[Any]) -> Any:
-        is_relayed = legs[-1].name == "target"
-        return legs[-1] if is_relayed and self.experiment.direction == "down" else legs[0]
+    def _sender_leg(self, flow: int) -> Any:
+        legs, sender = self.legs[flow], self.layout.flows[flow].sender
+        return legs[-1] if legs[-1].name == "target" and sender == "server" else legs[0]
 
     def _leg(self, leg: Any) -> dict[str, Any]:
         srtt = metrics.valid(leg.srtt, self.raw.time, self.experiment.warmup)
@@ -367,9 +412,10 @@ def _link(link: Any) -> dict[str, Any]:
 
 
 def _tunnel_series(result: Result) -> dict[str, Any]:
-    directions = (result.raw.tunnel_forward, result.raw.tunnel_reverse)
-    if directions[0] is None:
+    tunnels = [it for it in result.raw.tunnels if it.forward is not None]
+    if not tunnels:
         return {}
+    directions = (tunnels[0].forward, tunnels[0].reverse)
     return {
         name: _variable(
             ("direction", "time"), [getattr(it, attribute) for it in directions], "1", doc
@@ -468,18 +514,25 @@ def _series(result: Result) -> dict[str, Any]:
             "application bytes read by the receiver",
         )
     }
+    count = max(map(len, legs))
+    silence = np.full(len(raw.time), np.nan)  # of the legs that other flows have
     for name, (unit, doc) in LEG_SERIES.items():
         attribute = _SERIES_ATTRIBUTE.get(name, name)
-        series = np.array([[getattr(leg, attribute) for leg in flow] for flow in legs])
+        series = np.array(
+            [
+                [*(getattr(leg, attribute) for leg in flow), *[silence] * (count - len(flow))]
+                for flow in legs
+            ]
+        )
         if name == "srtt":
             series = np.where(series > 0, series, np.nan)
         data[name] = _variable(("flow", "leg", "time"), series, unit, doc)
     for name, (unit, doc) in LINK_SERIES.items():
         attribute = _LINK_ATTRIBUTE[name]
-        links = [getattr(link, attribute) for link in (raw.forward, raw.reverse)]
+        links = [getattr(link, attribute) for link in result.bottleneck]
         data[name] = _variable(("direction", "time"), links, unit, doc)
     data.update(_tunnel_series(result))
-    cpu = [raw.client.cpu, raw.server.cpu]
+    cpu = [host.cpu for host in result.hosts]
     data["cpu"] = _variable(("host", "time"), cpu, "1", "CPU use, of all cores")
     return data
 
@@ -489,10 +542,15 @@ def _coordinates(result: Result) -> dict[str, Any]:
     return {
         "time": ("time", raw.time, {"units": "s", "long_name": "time since the start"}),
         "flow": ("flow", np.arange(len(raw.flows)), {"long_name": "flow"}),
-        "leg": ("leg", [leg.name for leg in legs[0]], {"long_name": "connection of a flow"}),
+        "leg": ("leg", _leg_names(legs), {"long_name": "connection of a flow"}),
         "direction": ("direction", ["forward", "reverse"], {"long_name": "direction of the path"}),
-        "host": ("host", ["client", "server"], {"long_name": "host"}),
+        "host": ("host", result.host_names, {"long_name": "host"}),
         "cc": ("flow", [_cc_name(flow) for flow in legs], {"long_name": "congestion control"}),
+        "path_leg": (
+            "flow",
+            [flow.index(Result.path_leg(flow)) for flow in legs],
+            {"long_name": "number of the leg that crosses the path"},
+        ),
         "user": ("flow", result._users, {"long_name": "to whom the flow belongs"}),
         "limit": ("limit", list(limits.LIMITS), {"long_name": "what a sender is limited by"}),
         "carrier": (
@@ -508,8 +566,8 @@ def _totals(result: Result) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for dim, table, parts in (
         ("flow", FLOW_TOTALS, raw.flows),
-        ("direction", LINK_TOTALS, (raw.forward, raw.reverse)),
-        ("host", HOST_TOTALS, (raw.client, raw.server)),
+        ("direction", LINK_TOTALS, result.bottleneck),
+        ("host", HOST_TOTALS, result.hosts),
     ):
         for name, (attribute, unit, doc) in table.items():
             values = [getattr(part, attribute) for part in parts]
@@ -524,14 +582,19 @@ def _totals(result: Result) -> dict[str, Any]:
     data["completion"] = dims, np.where(completion < 0, np.nan, completion), attributes
     flows = result._configured
     data["start"] = _variable(("flow",), [start for _, start in flows], "s", "time of connecting")
-    rtts = [flow.rtt or experiment.path.rtt for flow, _ in flows]
+    rtts = [result.layout.base_rtt(placed) for placed in result.layout.flows]
     data["base_rtt"] = _variable(("flow",), rtts, "s", "base round-trip time")
     data["socket_rtt"] = _variable(
-        ("flow",), [result.socket_rtt(legs) for legs in result.legs], "s",
+        ("flow",), [result.socket_rtt(index) for index in range(len(flows))], "s",
         "mean smoothed RTT of the application's socket",
     )  # fmt: skip
+    count = max(map(len, result.legs))
+    nothing = [math.nan] * len(limits.LIMITS)  # of the legs that other flows have
     shares = [
-        [list(limits.shares(vars(leg.limits), result.measured_time).values()) for leg in legs]
+        [
+            *(list(limits.shares(vars(leg.limits), result.measured_time).values()) for leg in legs),
+            *[nothing] * (count - len(legs)),
+        ]
         for legs in result.legs
     ]
     data["limit_share"] = _variable(
@@ -554,7 +617,9 @@ def _totals(result: Result) -> dict[str, Any]:
 
 def _inputs(result: Result) -> dict[str, Any]:
     """What metrics read besides the dataset's variables."""
-    experiment, tunnel = result.experiment, result.raw.tunnel_forward
+    experiment = result.layout.view(result.layout.flows[0])
+    tunnels = result.raw.tunnels
+    tunnel = tunnels[0].forward if tunnels else None
     counts = ("outer_packets", "outer_bytes", "fragmented")
     is_datagram = derived.datagram_entry(experiment) is not None
     return {
@@ -569,12 +634,17 @@ def _inputs(result: Result) -> dict[str, Any]:
 
 
 def _capacity(result: Result) -> float:
-    link, tcp = result.raw.forward, result.experiment.tcp
-    mss = derived.path_mss(result.experiment)
+    link, tcp = result.bottleneck[0], result.experiment.tcp
+    mss = derived.path_mss(result.layout.view(result.layout.flows[0]))
     if not link.utilisation:
         return math.nan
     served = 8 * link.bytes_out / result.measured_time
     return float(served / link.utilisation * mss / (mss + tcp.header_bytes))
+
+
+def _leg_names(legs: list[list[Any]]) -> list[str]:
+    """Name the connections of the flow that has most; other flows may have fewer, or others."""
+    return [leg.name for leg in max(legs, key=len)]
 
 
 def _cc_name(legs: list[Any]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import zip_longest
 from typing import Any
@@ -28,18 +28,22 @@ from tunnelcc.catalog import (
 from tunnelcc.catalog.layers import StreamLayer
 from tunnelcc.config import (
     CongestionControl,
+    CrossTraffic,
     Experiment,
     Flow,
     Hosts,
-    Path,
+    LinkDirection,
     derived,
 )
+from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.layout import Placed, PlacedTunnel, layout
+from tunnelcc.config.path import DuplexLink
 from tunnelcc.config.queue import DropTail, Red
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
+from tunnelcc.config.topology import Route, Step
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.schema import Model, keys_of
-from tunnelcc.schema.units import Buffer
 
 #: A struct of ``models/spec/`` as a table.
 Spec = dict[str, Any]
@@ -55,22 +59,166 @@ _IPERF_COOKIE = 37
 
 def experiment_spec(experiment: Experiment) -> Spec:
     """Return the specification of ``experiment``."""
-    return _same(experiment, "experiment") | {
-        "path": _path(experiment, derived.paths(experiment)[0]),
-        "tcp": _path_tcp(experiment, derived.mss(experiment)),
-        "client": _host(experiment, "client"),
-        "server": _host(experiment, "server"),
-        "one_machine": experiment.hosts.one_machine,
-        "flows": [
-            _flow(experiment, flow, start, carrier)
-            for (flow, start), carrier in zip(
-                derived.flows(experiment), derived.carriers(experiment), strict=True
-            )
-        ],
-        "cross_traffic": [_same(source, "datagram") for source in experiment.cross_traffic],
-        "download": experiment.direction == "down",
-        "tunnel": _tunnel(experiment),
-    }
+    return _Builder(experiment).spec()
+
+
+class _Builder:
+    """Collects what flows and tunnels refer to by number: hosts, links, routes, settings of TCP."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        self.layout = layout(experiment)
+        topology = self.layout.topology
+        self.hosts = {name: number for number, name in enumerate(topology.hosts)}
+        self.links = {name: number for number, name in enumerate(topology.links)}
+        self.routes: dict[str, int] = {}
+        self.tcp: dict[str, int] = {}
+
+    def spec(self) -> Spec:
+        """Return the specification."""
+        experiment, topology = self.experiment, self.layout.topology
+        symmetric = self.layout.symmetric_links
+        flows = list(self._flows())
+        tunnels = [
+            self._tunnel(tunnel) | self._tunnel_start(tunnel, number)
+            for number, tunnel in enumerate(self.layout.tunnels)
+        ]
+        cross_traffic = [self._cross_traffic(source) for source in experiment.cross_traffic]
+        lists = {
+            "hosts": [self._host(name) for name in topology.hosts],
+            "links": [
+                _link(experiment, link.path, name in symmetric)
+                for name, link in topology.links.items()
+            ],
+            "routes": [json.loads(text) for text in self.routes],
+            "tcp": [json.loads(text) for text in self.tcp],
+            "tunnels": tunnels,
+            "flows": flows,
+            "cross_traffic": cross_traffic,
+        }
+        rest = _same(experiment, "experiment")
+        return {**lists, **{name: value for name, value in rest.items() if name not in lists}}
+
+    def _host(self, name: str) -> Spec:
+        host = self.layout.host(name)
+        return _same(host, "host") | {
+            "machine": 0 if host.one_machine else self.hosts[name],
+            "tcp_memory": derived.tcp_memory(host),
+            "tcp_reserve": kernels()[host.kernel].tcp_reserve,
+            "switch_cost": round(self._switch_cost(name, host)),
+        }
+
+    def _switch_cost(self, name: str, host: Hosts) -> float:
+        entries = [it.tunnel.entry for it in self.layout.tunnels if name in self.layout.ends(it)]
+        return derived.switch_cost(host, any(entry.IS_COST_WHOLE for entry in entries))
+
+    def _route(self, route: Route) -> int:
+        spec = {
+            "hosts": {"client": self.hosts[route.client], "server": self.hosts[route.server]},
+            "sent": {
+                "client": self._steps(route.to_server),
+                "server": self._steps(route.to_client),
+            },
+        }
+        return _number(self.routes, spec)
+
+    def _steps(self, steps: Sequence[Step]) -> list[Spec]:
+        return [{"link": self.links[step.link], "is_reverse": step.is_reverse} for step in steps]
+
+    def _flows(self) -> Iterator[Spec]:
+        """Single flows; what is the same for those that are alike is worked out once."""
+        known: dict[tuple[Any, ...], Spec] = {}
+        for placed in self.layout.flows:
+            key = (placed.group, placed.client, placed.server, placed.tunnel)
+            if key not in known:
+                known[key] = self._alike(placed)
+            # The jitter shifts the whole flow: data that all began at once would make every seed
+            # alike.
+            flow = placed.flow
+            jitter = placed.start - flow.start
+            yield known[key] | {
+                "carrier": placed.carrier,
+                "start": nanoseconds(placed.start),
+                "data_start": nanoseconds(max(placed.start, (flow.data_start or 0) + jitter)),
+                "stop": 0 if flow.stop is None else nanoseconds(flow.stop + jitter),
+            }
+
+    def _alike(self, placed: Placed) -> Spec:
+        view, flow = self.layout.view(placed), placed.flow
+        carrier = view.tunnel.cc if view.tunnel else None
+        spec = _same(flow, "flow") | {
+            "route": self._route(self.layout.route(placed)),
+            "extra_delay": self._extra_delay(placed),
+            "sender": placed.sender,
+            "tunnel": placed.tunnel,
+            "tcp": _number(self.tcp, _path_tcp(view, derived.mss(view))),
+            "app_per_byte": {side: derived.app_cost(view, side) for side in ("client", "server")},
+            "cc": _congestion(flow.cc),
+            "carrier_cc": _congestion(carrier or flow.cc),
+            "preamble": _preamble(view, flow),
+        }
+        entry = view.tunnel.entry if view.tunnel else None
+        if isinstance(entry, RelayEntry):
+            link, near, far = entry.loopback.link, entry.loopback.sending, entry.loopback.receiving
+            if placed.direction == "down":
+                near, far = far, near
+            spec["app_tcp"] = _number(self.tcp, _loopback_tcp(view, link, near))
+            spec["target_tcp"] = _number(self.tcp, _loopback_tcp(view, link, far))
+        return spec
+
+    def _extra_delay(self, placed: Placed) -> Spec:
+        """What flows.rtt adds to the delay of the links, half of it in each direction."""
+        rtt, (first, *_) = placed.flow.rtt, self.layout.hops(placed)
+        if rtt is None:
+            return {"client": 0, "server": 0}
+        delays = {"client": self._delay(first.to_server), "server": self._delay(first.to_client)}
+        half = nanoseconds(rtt) // 2
+        return {
+            end: (half if end == placed.sender else nanoseconds(rtt) - half) - delay
+            for end, delay in delays.items()
+        }
+
+    def _delay(self, steps: Sequence[Step]) -> int:
+        links = self.layout.topology.links
+        return sum(_delays(links[step.link].path)[step.is_reverse] for step in steps)
+
+    def _cross_traffic(self, source: CrossTraffic) -> Spec:
+        route, sender = self.layout.cross_traffic(source)
+        return _same(source, "datagram") | {"route": self._route(route), "sender": sender}
+
+    def _tunnel_start(self, placed: PlacedTunnel, number: int) -> Spec:
+        """When a tunnel dials that waits for no flow: alone at 0, beside others with a jitter.
+
+        Without one, two equal tunnels would take turns in the same way whatever the seed.
+        """
+        is_alone = len(self.layout.tunnels) == 1
+        if is_alone or isinstance(placed.tunnel.entry, DatagramEntry):
+            return {}
+        seed, jitter = self.experiment.seed, self.experiment.start_jitter
+        return {"start": nanoseconds(jitter * derived.uniform(seed, "tunnel", number))}
+
+    def _tunnel(self, placed: PlacedTunnel) -> Spec:
+        view, hops = self.layout.view(placed.first), self.layout.hops(placed.first)
+        match placed.tunnel.entry:
+            case RelayEntry() as entry:
+                ccs = [None, *(hop.cc for hop in placed.tunnel.chain)]
+                spec = _relay(view, entry)
+                spec["hops"] = [
+                    {"route": self._route(hop)} | ({"cc": _congestion(cc)} if cc else {})
+                    for hop, cc in zip_longest(hops, ccs[: len(hops)])
+                ]
+                return spec
+            case DatagramEntry() as entry:
+                return _datagram_tunnel(view, entry) | {"route": self._route(hops[0])}
+            case StreamEntry() as entry:
+                return _stream_tunnel(view, entry) | {"route": self._route(hops[0])}
+            case entry:
+                raise AssertionError(f"no specification for tunnels of kind {entry.kind}")
+
+
+def _number(numbers: dict[str, int], spec: Spec) -> int:
+    """Return the number of ``spec`` among those there are, perhaps as a new one."""
+    return numbers.setdefault(spec_text(spec), len(numbers))
 
 
 def spec_text(spec: Spec | Sequence[Spec]) -> str:
@@ -99,44 +247,50 @@ def _shared(model: type[Model], struct: str) -> tuple[tuple[str, bool], ...]:
     return tuple((name, name in times) for name in model.model_fields if name in members)
 
 
-def _tunnel(experiment: Experiment) -> Spec | None:
-    if experiment.tunnel is None:
-        return None
-    match experiment.tunnel.entry:
-        case RelayEntry() as entry:
-            return _relay(experiment, entry)
-        case DatagramEntry() as entry:
-            return _datagram_tunnel(experiment, entry)
-        case StreamEntry() as entry:
-            return _stream_tunnel(experiment, entry)
-        case entry:
-            raise AssertionError(f"no specification for tunnels of kind {entry.kind}")
-
-
 def nanoseconds(seconds: float) -> int:
     """Return ``seconds`` in whole nanoseconds."""
     return round(seconds * 1e9)
 
 
-def _path(experiment: Experiment, path: Path) -> Spec:
-    experiment = experiment.model_copy(update={"path": path})
-    forward = _same(path, "link") | _room(path, path.rate, path.buffer) | _rates(path)
-    forward |= {
-        "queue": _queue(experiment),
-        "gilbert_elliott": path.gilbert_elliott and dict(path.gilbert_elliott),
-        "policer": path.policer and _same(path.policer, "policer"),
-        "jitter": _jitter(path),
+def _link(experiment: ExperimentKeys, link: DuplexLink, is_symmetric: bool) -> Spec:
+    """Both directions of a link. ``is_symmetric``: they have one rate unless it says otherwise."""
+    back, (forward_delay, reverse_delay) = link.backward, _delays(link)
+    if back.rate is None and is_symmetric:
+        rates = {name: getattr(link, name) for name in ("rate", "rate_steps", "rate_trace")}
+        back = back.model_copy(update=rates)
+    return {
+        "forward": _direction(experiment, link, link) | {"delay": forward_delay},
+        "reverse": _direction(experiment, link, back) | {"delay": reverse_delay},
     }
-    reverse = _room(path, path.reverse_rate, path.reverse_buffer) | {
-        "loss": path.reverse_loss,
-        "loss_pattern": path.loss_pattern,
-        "loss_position": path.loss_position,
-    }
-    return {"forward": forward, "reverse": reverse, "rtt": nanoseconds(path.rtt)}
 
 
-def _rates(path: Path) -> Spec:
+def _delays(link: DuplexLink) -> tuple[int, int]:
+    """The delay (ns) of each direction."""
+    rtt = nanoseconds(link.rtt)
+    return rtt // 2, rtt - rtt // 2
+
+
+def _direction(experiment: ExperimentKeys, link: DuplexLink, direction: LinkDirection) -> Spec:
+    if direction.rate is not None:
+        link = link.model_copy(update={"rate": direction.rate})
+    there = experiment.model_copy(update={"path": link})
+    return (
+        _same(direction, "link")
+        | _room(link, direction)
+        | _rates(direction)
+        | {
+            "queue": _queue(there, direction),
+            "gilbert_elliott": direction.gilbert_elliott and dict(direction.gilbert_elliott),
+            "policer": direction.policer and _same(direction.policer, "policer"),
+            "jitter": _jitter(direction),
+        }
+    )
+
+
+def _rates(path: LinkDirection) -> Spec:
     """The rate of the link, and when it changes."""
+    if path.rate is None:
+        return {}
     steps, period, rate = path.rate_steps, 0.0, path.rate
     if path.rate_trace is not None:
         (_, rate), *later = path.rate_trace.steps
@@ -149,9 +303,8 @@ def _rates(path: Path) -> Spec:
     }
 
 
-def _queue(experiment: Experiment) -> Spec:
-    path, tcp = experiment.path, experiment.tcp
-    queue = path.queue
+def _queue(experiment: ExperimentKeys, path: LinkDirection) -> Spec:
+    tcp, queue = experiment.tcp, path.queue
     spec: Spec = {"kind": queue.name}
     if isinstance(queue, DropTail):
         threshold = path.ecn_threshold
@@ -166,11 +319,11 @@ def _queue(experiment: Experiment) -> Spec:
             spec[name] = value
     if isinstance(queue, Red):
         packet = tcp.mss + tcp.header_bytes
-        spec["mean_packet_time"] = nanoseconds(packet * 8 / path.rate) or 1
+        spec["mean_packet_time"] = nanoseconds(packet * 8 / experiment.path.rate) or 1
     return spec
 
 
-def _jitter(path: Path) -> Spec | None:
+def _jitter(path: LinkDirection) -> Spec | None:
     if not path.jitter:
         return None
     return {
@@ -180,19 +333,18 @@ def _jitter(path: Path) -> Spec | None:
     }
 
 
-def _room(path: Path, rate: float | None, buffer: Buffer) -> Spec:
-    """The link in one direction, which has no queue unless its rate is limited."""
-    if rate is None:
-        return {}
+def _room(link: DuplexLink, direction: LinkDirection) -> Spec:
+    """The queue of a direction, which has none unless its rate is limited."""
+    if direction.rate is None:
+        return {"framing": 0}
     return {
-        "rate": rate,
-        "buffer_bytes": derived.buffer_bytes(buffer, rate, path.rtt),
-        "buffer_packets": buffer.packets or 0,
-        "framing": path.framing_bytes,
+        "buffer_bytes": derived.buffer_bytes(direction.buffer, direction.rate, link.rtt),
+        "buffer_packets": direction.buffer.packets or 0,
+        "framing": link.framing_bytes,
     }
 
 
-def _tcp(experiment: Experiment) -> Spec:
+def _tcp(experiment: ExperimentKeys) -> Spec:
     """What is the same on the path and on loopbacks; which end it is that a setting counts at."""
     tcp = experiment.tcp
     sender, receiver = (kernels()[host.kernel] for host in derived.sides(experiment))
@@ -209,7 +361,7 @@ def _tcp(experiment: Experiment) -> Spec:
     }
 
 
-def _path_tcp(experiment: Experiment, mss: int) -> Spec:
+def _path_tcp(experiment: ExperimentKeys, mss: int) -> Spec:
     sender, receiver = derived.sides(experiment)
     kernel = kernels()[receiver.kernel]
     spec = _tcp(experiment)
@@ -239,7 +391,7 @@ def _nagle(carrier: relay.Carrier | stream.StreamCarrier, nodelay: bool) -> Spec
     }
 
 
-def _initial_receive_window(experiment: Experiment, mss: int) -> int:
+def _initial_receive_window(experiment: ExperimentKeys, mss: int) -> int:
     """The window of a SYN, which cannot be scaled.
 
     tcp_select_initial_window(): full segments; the client, who sends its SYN first, does not know
@@ -250,54 +402,24 @@ def _initial_receive_window(experiment: Experiment, mss: int) -> int:
     return derived.full_segments(derived.UNSCALED_WINDOW, segment)
 
 
-def _send_buffer_per_segment(experiment: Experiment, mss: int, host: Hosts) -> float:
+def _send_buffer_per_segment(experiment: ExperimentKeys, mss: int, host: Hosts) -> float:
     payload = mss + (TIMESTAMP_BYTES if experiment.tcp.timestamps else 0)
     return kernels()[host.kernel].send_buffer_per_segment(payload)
-
-
-def _host(experiment: Experiment, side: str) -> Spec:
-    host = experiment.hosts.of(side)
-    return _same(host, "host") | {
-        "tcp_memory": derived.tcp_memory(host),
-        "tcp_reserve": kernels()[host.kernel].tcp_reserve,
-        "switch_cost": round(derived.switch_cost(experiment, side)),
-        "app_per_byte": derived.app_cost(experiment, side),
-    }
 
 
 def _congestion(cc: CongestionControl) -> Spec:
     return {"name": cc.name, "parameters": cc.parameters}
 
 
-def _flow(experiment: Experiment, flow: Flow, start: float, carrier_number: int) -> Spec:
-    carrier = experiment.tunnel.cc if experiment.tunnel else None
-    # The jitter shifts the whole flow: data that all began at once would make every seed alike.
-    jitter = start - flow.start
-    return _same(flow, "flow") | {
-        "cc": _congestion(flow.cc),
-        "carrier_cc": _congestion(carrier or flow.cc),
-        "carrier": carrier_number,
-        "start": nanoseconds(start),
-        "data_start": nanoseconds(max(start, (flow.data_start or 0) + jitter)),
-        "stop": 0 if flow.stop is None else nanoseconds(flow.stop + jitter),
-        "preamble": _preamble(experiment, flow),
-        "rtt": nanoseconds(flow.rtt or derived.paths(experiment)[0].rtt),
-    }
-
-
-def _preamble(experiment: Experiment, flow: Flow) -> int:
+def _preamble(experiment: ExperimentKeys, flow: Flow) -> int:
     if flow.preamble is not None:
         return flow.preamble
     return _IPERF_COOKIE if experiment.direction == "down" else 0
 
 
-def _relay(experiment: Experiment, entry: RelayEntry) -> Spec:
-    tunnel, loopback = experiment.tunnel, entry.loopback
+def _relay(experiment: ExperimentKeys, entry: RelayEntry) -> Spec:
+    tunnel = experiment.tunnel
     assert tunnel is not None
-    client, server = loopback.sending, loopback.receiving
-    if experiment.direction == "down":
-        client, server = server, client
-    beyond = derived.paths(experiment)[1:]
     return {
         "kind": "relay",
         "copy_buffer": tunnel.copy_buffer or entry.copy_buffer.bytes,
@@ -307,15 +429,9 @@ def _relay(experiment: Experiment, entry: RelayEntry) -> Spec:
             "client": _relay_direction(experiment, entry, is_up=True),
             "server": _relay_direction(experiment, entry, is_up=False),
         },
-        "app_tcp": _loopback_tcp(experiment, loopback.link, client),
-        "target_tcp": _loopback_tcp(experiment, loopback.link, server),
-        "loopback_rtt": nanoseconds(loopback.link.rtt),
+        "loopback_rtt": nanoseconds(entry.loopback.link.rtt),
         "mux": entry.mux and _mux(entry.mux, tunnel.stream_window),
         "dials_early": entry.mux is not None and entry.carrier.early,
-        "hops": [
-            _hop(experiment, path, hop.cc if hop else None)
-            for path, hop in zip_longest(beyond, tunnel.chain)
-        ],
     }
 
 
@@ -341,12 +457,7 @@ def _mux_direction(windows: relay.Windows, stream_window: int | None) -> Spec:
     return spec
 
 
-def _hop(experiment: Experiment, path: Path, cc: CongestionControl | None) -> Spec:
-    spec: Spec = {"path": _path(experiment, path), "relay": _host(experiment, "server")}
-    return spec if cc is None else spec | {"cc": _congestion(cc)}
-
-
-def _datagram_tunnel(experiment: Experiment, entry: DatagramEntry) -> Spec:
+def _datagram_tunnel(experiment: ExperimentKeys, entry: DatagramEntry) -> Spec:
     return {
         "kind": "datagram",
         "end": {**_tunnel_end(experiment, entry), "socket_queue": entry.socket.queue},
@@ -355,7 +466,7 @@ def _datagram_tunnel(experiment: Experiment, entry: DatagramEntry) -> Spec:
     }
 
 
-def _stream_tunnel(experiment: Experiment, entry: StreamEntry) -> Spec:
+def _stream_tunnel(experiment: ExperimentKeys, entry: StreamEntry) -> Spec:
     assert experiment.tunnel is not None
     carrier_tcp = _path_tcp(experiment, derived.path_mss(experiment))
     carrier_tcp |= _nagle(entry.carrier, nodelay=False)  # the flows' is their own
@@ -373,7 +484,7 @@ def _stream_tunnel(experiment: Experiment, entry: StreamEntry) -> Spec:
     }
 
 
-def _sizes(experiment: Experiment, entry: PacketEntry) -> Sequence[Sequence[int]]:
+def _sizes(experiment: ExperimentKeys, entry: PacketEntry) -> Sequence[Sequence[int]]:
     """What the tunnel makes of packets, up to the largest that there will be."""
     assert experiment.tunnel is not None
     around = derived.surroundings(experiment, entry)
@@ -381,7 +492,7 @@ def _sizes(experiment: Experiment, entry: PacketEntry) -> Sequence[Sequence[int]
     return packets.sizes(entry.layers(experiment.tunnel.mode), around, largest)
 
 
-def _tunnel_end(experiment: Experiment, entry: PacketEntry) -> Spec:
+def _tunnel_end(experiment: ExperimentKeys, entry: PacketEntry) -> Spec:
     assert experiment.tunnel is not None
     return {
         "device_queue": experiment.tunnel.queue or entry.device.queue,
@@ -391,7 +502,7 @@ def _tunnel_end(experiment: Experiment, entry: PacketEntry) -> Spec:
     }
 
 
-def _packet_cost(experiment: Experiment, entry: PacketEntry, encapsulates: bool) -> Spec:
+def _packet_cost(experiment: ExperimentKeys, entry: PacketEntry, encapsulates: bool) -> Spec:
     cost = derived.packet_cost(experiment, entry, encapsulates)
     return {"per_packet": cost.per_call, "per_byte": cost.per_byte}
 
@@ -412,7 +523,9 @@ def layer_wire_bytes(
     return writes
 
 
-def _loopback_tcp(experiment: Experiment, link: relay.LoopbackLink, sockets: relay.Sockets) -> Spec:
+def _loopback_tcp(
+    experiment: ExperimentKeys, link: relay.LoopbackLink, sockets: relay.Sockets
+) -> Spec:
     return _tcp(experiment) | {
         "mss": link.mss,
         "send_buffer_per_segment": _send_buffer_per_segment(experiment, link.mss, experiment.hosts),
@@ -421,7 +534,7 @@ def _loopback_tcp(experiment: Experiment, link: relay.LoopbackLink, sockets: rel
     }
 
 
-def _relay_direction(experiment: Experiment, entry: RelayEntry, is_up: bool) -> Spec:
+def _relay_direction(experiment: ExperimentKeys, entry: RelayEntry, is_up: bool) -> Spec:
     cost = entry.cpu.to_server if is_up else entry.cpu.to_client
     prefix = entry.request if is_up else entry.response
     layers = entry.to_server if is_up else entry.to_client
@@ -446,7 +559,7 @@ def full_message(entry: RelayEntry, is_up: bool) -> list[int]:
 
 
 def _relay_work(
-    experiment: Experiment, cost: relay.Cost, values: Sequence[float], writes: Sequence[int]
+    experiment: ExperimentKeys, cost: relay.Cost, values: Sequence[float], writes: Sequence[int]
 ) -> Spec:
     """What one relay spends on a message, of which full ones take what was measured.
 

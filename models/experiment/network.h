@@ -1,0 +1,110 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_NETWORK_H
+#define TUNNELCC_NETWORK_H
+
+#include "event/random-stream.h"
+#include "host/cpu.h"
+#include "host/tcp-memory.h"
+#include "path/path.h"
+#include "path/route.h"
+#include "spec/experiment-spec.h"
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// A link between two hosts, both directions.
+struct DuplexLink
+{
+    DuplexLink(const DuplexLinkSpec& spec, uint64_t seed, uint32_t number)
+        : forward(spec.forward, PathStreams::Forward(seed, number)),
+          reverse(spec.reverse, PathStreams::Reverse(seed, number))
+    {
+    }
+
+    PathDirection forward;
+    PathDirection reverse;
+};
+
+/// Cores, and a kernel with memory for TCP.
+struct Machine
+{
+    explicit Machine(const HostSpec& spec)
+        : memory(spec.tcpMemory, spec.tcpReserve),
+          cores(spec.cores, spec.switchCost)
+    {
+    }
+
+    TcpMemory memory;
+    Cores cores;
+};
+
+/// What runs on a machine, perhaps beside another host.
+struct Host
+{
+    Host(Machine& machine, const HostSpec& spec)
+        : memory(machine.memory),
+          cpu(machine.cores, spec.speed),
+          application(cpu)
+    {
+    }
+
+    TcpMemory& memory;
+    Cpu cpu;
+    CpuThread application;          //!< of all flows
+    PerEnd<PathDirection> loopback; //!< what both ends of its connections send into, without limits
+};
+
+/// Hosts, the links between them, and the routes across these.
+class Network
+{
+  public:
+    explicit Network(const ExperimentSpec& spec);
+
+    std::deque<Host>& Hosts()
+    {
+        return m_hosts;
+    }
+
+    std::deque<DuplexLink>& Links()
+    {
+        return m_links;
+    }
+
+    /// The hosts at both ends of a route.
+    PerEnd<Host&> HostsOf(uint32_t route);
+
+    /**
+     * Make what one end of a route sends into.
+     * \param route its number
+     * \param sender the end that sends
+     * \param extraDelay behind the last link, ns
+     */
+    Channel ChannelFrom(uint32_t route, End sender, int64_t extraDelay);
+
+    /// The direction of the only link that a route crosses; null: it crosses several.
+    PathDirection* OnlyLink(uint32_t route, End sender);
+
+    /// Delay of the last link that a route crosses, ns.
+    int64_t LastDelay(uint32_t route, End sender) const;
+
+  private:
+    const LinkSpec& SpecOf(const RouteStepSpec& step) const;
+    PathDirection& DirectionOf(const RouteStepSpec& step);
+
+    const ExperimentSpec& m_spec;
+    std::deque<DuplexLink> m_links;
+    std::deque<Machine> m_machines;
+    std::deque<Host> m_hosts;
+    std::deque<RouteHop> m_hops;
+    std::deque<RouteEntry> m_entries;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_NETWORK_H

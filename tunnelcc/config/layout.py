@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where an experiment's flows and tunnels are in the network."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from tunnelcc.config import derived
+from tunnelcc.config.flow import Flow
+from tunnelcc.config.hosts import HostOverrides, Hosts
+from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.path import Path
+from tunnelcc.config.topology import (
+    PlacedLink,
+    Route,
+    Step,
+    Topology,
+    bottleneck,
+    cross_route,
+    topology,
+)
+from tunnelcc.config.traffic import CrossTraffic
+from tunnelcc.config.tunnel import Tunnel
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A single flow in the network.
+
+    ``group``: its number in ``flows``; ``start``: s, jitter included; ``client`` and ``server``:
+    names of its hosts; ``tunnel``: number of its tunnel among those between two hosts, None: it has
+    none; ``carrier``: number of its connection among that tunnel's, or of the flow itself.
+    """
+
+    flow: Flow
+    group: int
+    start: float
+    client: str
+    server: str
+    direction: str
+    tunnel: int | None
+    carrier: int
+
+    @property
+    def sender(self) -> str:
+        """The end that sends the data: client or server."""
+        return "client" if self.direction == "up" else "server"
+
+
+@dataclass(frozen=True)
+class PlacedTunnel:
+    """A tunnel between two hosts.
+
+    ``first``: the first flow in it, which tells where it is; ``flows``: all of them, those that are
+    alike as one with a count.
+    """
+
+    name: str
+    tunnel: Tunnel
+    first: Placed
+    flows: tuple[Flow, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Who is where: the network's hosts and links, flows and tunnels on them."""
+
+    experiment: ExperimentKeys
+    topology: Topology
+    flows: tuple[Placed, ...]
+    tunnels: tuple[PlacedTunnel, ...]
+
+    def view(self, placed: Placed) -> ExperimentKeys:
+        """Return the experiment as one flow sees it.
+
+        One path between a client and a server, and a tunnel with the flows that share it: what else
+        this module tells of an experiment is then true of that flow.
+        """
+        experiment = self.experiment
+        if not _has_parts(experiment):
+            return experiment
+        tunnel = None if placed.tunnel is None else self.tunnels[placed.tunnel]
+        update: dict[str, Any] = {
+            "tunnel": tunnel.tunnel if tunnel else None,
+            "direction": placed.direction,
+            "flows": tunnel.flows if tunnel else (placed.flow,),
+        }
+        if experiment.network is not None:
+            hosts = experiment.network.hosts
+            update |= {
+                "path": self._as_path(self.route(placed)),
+                "hosts": experiment.hosts.model_copy(
+                    update={
+                        "client": hosts.get(placed.client, HostOverrides()),
+                        "server": hosts.get(placed.server, HostOverrides()),
+                    }
+                ),
+            }
+        return experiment.model_copy(update=update)
+
+    @cached_property
+    def distinct_flows(self) -> list[Placed]:
+        """One of each kind of flow: those that differ in more than when they start."""
+        keys = {(it.group, it.client, it.server, it.tunnel): it for it in reversed(self.flows)}
+        return [*reversed(keys.values())]
+
+    def tunnel_key(self, placed: Placed) -> str:
+        """Return the key of the flow's tunnel, for messages."""
+        return "tunnel" if placed.flow.tunnel is None else f"flows.{placed.group}.tunnel"
+
+    def link_key(self, name: str) -> str:
+        """Return the key of a link, for messages."""
+        experiment = self.experiment
+        if experiment.network is not None:
+            return f"network.links.{name}" if name in experiment.network.links else "path"
+        is_first = name == "path" or not (experiment.tunnel and experiment.tunnel.chain)
+        return "path" if is_first else f"tunnel.chain.{int(name.removeprefix('hop')) - 2}"
+
+    @cached_property
+    def bottleneck(self) -> tuple[str, bool]:
+        """The link that path metrics are of, and whether the first flow's data cross it back."""
+        first = self.flows[0]
+        name = "path"
+        if self.experiment.network is not None:
+            name = bottleneck(self.experiment, self.topology)
+        steps = [
+            step
+            for hop in self.hops(first)
+            for step in (hop.to_server if first.sender == "client" else hop.to_client)
+        ]
+        return name, Step(name, True) in steps
+
+    def base_rtt(self, placed: Placed) -> float:
+        """Return the base RTT (s) of a flow's own connection, or of its tunnel's first."""
+        if placed.flow.rtt is not None:
+            return placed.flow.rtt
+        if self.experiment.network is None:
+            return self.experiment.path.rtt
+        return self.view(placed).path.rtt
+
+    def host(self, name: str) -> Hosts:
+        """Return what the host called ``name`` is, without overrides."""
+        hosts, network = self.experiment.hosts, self.experiment.network
+        if network is None:
+            return hosts.of("client" if name == "client" else "server")
+        return network.host(name, hosts)
+
+    def ends(self, tunnel: PlacedTunnel) -> list[str]:
+        """Return the hosts on which a tunnel's programs run, in order from the client."""
+        hops = self.hops(tunnel.first)
+        return [hops[0].client, *(hop.server for hop in hops)]
+
+    def hops(self, placed: Placed) -> list[Route]:
+        """Return the ways from relay to relay, or the only one between a flow's hosts."""
+        tunnel = None if placed.tunnel is None else self.tunnels[placed.tunnel]
+        between = self._relays(tunnel.tunnel, placed) if tunnel else []
+        if not between:
+            return [self.route(placed)]
+        hosts = [placed.client, *between, placed.server]
+        return [self.topology.both_ways(*ends) for ends in pairwise(hosts)]
+
+    def _relays(self, tunnel: Tunnel, placed: Placed) -> list[str]:
+        """Return the hosts of a tunnel's relays between its ends."""
+        if self.experiment.network is None:
+            return [
+                f"relay{number}" for number in range(1, len(tunnel.paths(self.experiment.path)))
+            ]
+        if not tunnel.relays:
+            return [hop.host for hop in tunnel.chain if hop.host is not None]
+        inner = self.inner_hosts(placed)
+        parts = tunnel.relays + 1
+        places = [round(part * (len(inner) + 1) / parts) for part in range(1, parts)]
+        return [inner[place - 1] for place in places]
+
+    def inner_hosts(self, placed: Placed) -> list[str]:
+        """Return the hosts that a flow's route passes between its ends."""
+        route, links = self.route(placed), self.topology.links
+        return [links[name].ends[not is_reverse] for name, is_reverse in route.to_server[:-1]]
+
+    @property
+    def symmetric_links(self) -> set[str]:
+        """Names of the links whose directions have one rate unless they say otherwise.
+
+        Those are all in a network. ``path`` is one where data cross it both ways.
+        """
+        if self.experiment.network is not None:
+            return set(self.topology.links)
+        senders = {flow.sender for flow in self.flows}
+        senders |= {self.cross_traffic(it)[1] for it in self.experiment.cross_traffic}
+        return set(self.topology.links) if len(senders) > 1 else set()
+
+    def cross_traffic(self, source: CrossTraffic) -> tuple[Route, str]:
+        """Return the route of cross traffic, and the end of it that sends."""
+        index = self.experiment.cross_traffic.index(source)
+        route = cross_route(self.experiment, self.topology, index)
+        return route, "client" if self.experiment.direction_of(source) == "up" else "server"
+
+    def _as_path(self, route: Route) -> Path:
+        """Return one path that is like the slowest link of a route, and as long as the route."""
+        there, back = (
+            [self.topology.links[step.link].path for step in steps]
+            for steps in (route.to_server, route.to_client)
+        )
+        rated = [link for link in there if link.rate is not None]
+        slowest = min(rated, key=lambda link: link.rate or 0, default=self.experiment.path)
+        changes = {
+            "rtt": sum(link.rtt for link in there + back) / 2,
+            "mtu": min(link.mtu for link in there + back),
+        }
+        keys = {name: getattr(slowest, name) for name in Path.model_fields}
+        return Path.model_construct(**{**keys, **changes})
+
+    def route(self, placed: Placed) -> Route:
+        """Return the ways between the flow's hosts."""
+        flow = placed.flow
+        return self.topology.both_ways(placed.client, placed.server, flow.route, flow.ack_route)
+
+
+def _has_parts(experiment: ExperimentKeys) -> bool:
+    """Whether flows differ in where they are, in their tunnel or in their direction."""
+    return experiment.network is not None or any(
+        flow.tunnel is not None or flow.direction is not None for flow in experiment.flows
+    )
+
+
+def layout(experiment: ExperimentKeys) -> Layout:
+    """Return where the experiment's flows and tunnels are."""
+    network = _topology(experiment)
+    sharers: dict[tuple[Any, ...], list[int]] = {}
+    where: list[tuple[Flow, int, float, tuple[str, str]]] = []
+    for group, flow, start in derived.single_flows(experiment):
+        ends = network.ends(flow, len(where))
+        name = _tunnel_name(experiment, flow)
+        key = ("", len(where)) if name is None else (name, *ends, flow.route, flow.ack_route)
+        sharers.setdefault(key, []).append(len(where))
+        where.append((flow, group, start, ends))
+    placed: dict[int, Placed] = {}
+    tunnels: list[PlacedTunnel] = []
+    for (name, *_), members in sharers.items():
+        tunnel = experiment.tunnel_of(where[members[0]][0])
+        owners = [where[index][0].user or f"flow {index}" for index in members]
+        numbers = _carriers(tunnel, owners) if tunnel else members
+        for index, carrier in zip(members, numbers, strict=True):
+            flow, group, start, ends = where[index]
+            direction = experiment.direction_of(flow)
+            number = len(tunnels) if tunnel else None
+            placed[index] = Placed(flow, group, start, *ends, direction, number, carrier)
+        if tunnel:
+            groups = Counter(where[index][1] for index in members)
+            alike = tuple(
+                experiment.flows[group].model_copy(update={"count": count})
+                for group, count in groups.items()
+            )
+            tunnels.append(PlacedTunnel(name, tunnel, placed[members[0]], alike))
+    flows = tuple(placed[index] for index in range(len(where)))
+    return Layout(experiment, network, flows, tuple(tunnels))
+
+
+def _topology(experiment: ExperimentKeys) -> Topology:
+    """Return the network; relays that divide path, or stand behind it, are hosts in a row."""
+    paths = derived.paths(experiment)
+    if experiment.network is not None or len(paths) == 1:
+        return topology(experiment.network, experiment.path, experiment.direction)
+    relays = [f"relay{number}" for number in range(1, len(paths))]
+    row = ["client", *relays, "server"]
+    pairs = pairwise(row)
+    ends = pairs if experiment.direction == "up" else ((far, near) for near, far in pairs)
+    names = ["path", *(f"hop{number}" for number in range(2, len(paths) + 1))]
+    links = {
+        name: PlacedLink(pair, path) for name, pair, path in zip(names, ends, paths, strict=True)
+    }
+    return Topology(("client", "server", *relays), links, (("client", "server"),))
+
+
+def _tunnel_name(experiment: ExperimentKeys, flow: Flow) -> str | None:
+    """Return the name of the flow's tunnel; None: it has none."""
+    if experiment.tunnel_of(flow) is None:
+        return None
+    return flow.tunnel or "tunnel"
+
+
+def carriers(placed: Sequence[Placed]) -> list[int]:
+    """Return the number, from 0 without gaps, of the connection of each single flow."""
+    keys = [(flow.tunnel, flow.carrier) for flow in placed]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return [numbers[key] for key in keys]
+
+
+def _carriers(tunnel: Tunnel, owners: Sequence[str]) -> list[int]:
+    """Return the number, from 0 without gaps, of the carrier of each of a tunnel's flows."""
+    shared = tunnel.entry.sharing(tunnel.carriers)
+    keys: Sequence[object] = range(len(owners))
+    if shared == "user":
+        keys = owners
+    elif shared != "flow":
+        most = 1 if shared == "all" else int(shared)
+        keys = [index % most for index in range(len(owners))]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return [numbers[key] for key in keys]
