@@ -176,6 +176,23 @@ def test_the_longest_starts_first(tmp_path):
     with Store(tmp_path) as store, RunsProgress(enabled=False) as progress:
         complete(
             declared.experiments(), len(declared), store, run,
-            progress=progress, on_id=lambda id_: None,
+            progress=progress,
         )  # fmt: skip
     assert started == [3, 2, 1]
+
+
+def test_a_sweep_returns_its_own_results_whatever_else_takes_its_name(tmp_path, monkeypatch):
+    run = sweeps.run
+
+    def run_and_lose_the_name(declared, store, **options):
+        tally = run(declared, store, **options)
+        other = {**BASE, "path": {"rate": "20Mbps"}, "title": "Another"}
+        (tmp_path / "sweeps" / "mine.json").unlink()
+        run(tc.Sweep(other, {"path.loss": [0, "2%", "3%"]}, 1, "mine"), store, progress=False)
+        return tally
+
+    monkeypatch.setattr(sweeps, "run", run_and_lose_the_name)
+    found = tc.sweep(BASE, AXES, 1, name="mine", store=tmp_path, jobs=1, progress=False)
+    assert dict(found.sizes) == {"path.rtt": 2, "path.loss": 2, "seed": 1, "flow": 2}
+    assert (found["goodput"] < 10e6).all()
+    assert tc.open(tmp_path / "mine").attrs["title"] == "Another"

@@ -88,6 +88,30 @@ def test_ranges_on_the_command_line(run, tmp_path):
     assert tc.open(tmp_path)["path.rtt"].values == pytest.approx([0.01, 0.02, 0.04])
 
 
+def test_a_sweep_prints_its_own_results_whatever_else_takes_its_name(run, tmp_path, monkeypatch):
+    from tunnelcc.commands import sweep as module
+
+    real = module.run
+
+    def run_and_lose_the_name(declared, store, **options):
+        tally = real(declared, store, **options)
+        (store / "sweeps" / "sweep.json").unlink()
+        other = {"path": {"rate": "5Mbps"}, "duration": "1s"}
+        real(tc.Sweep(other, {"cc": ["bbr"]}, 1, "sweep"), store, progress=False)
+        return tally
+
+    monkeypatch.setattr(module, "run", run_and_lose_the_name)
+    options = ["--set", "duration=1s", "--set", "path.rate=2Mbps", "--seeds", "1", "--jobs", 1]
+    file = tmp_path / "results.csv"
+    options += ["--store", tmp_path, "--output", file]
+    code, out, err = run("sweep", "--axis", "path.rtt=10ms,20ms", *options)
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()[1:3]] == ["10ms", "20ms"]
+    rows = list(csv.DictReader(file.open()))
+    assert [float(row["path.rtt"]) for row in rows] == [0.01, 0.02]
+    assert all(0 < float(row["goodput"]) < 2e6 for row in rows)
+
+
 def test_failed_runs_are_told_and_count(run, tmp_path):
     options = ["--set", "duration=1s", "--set", "path.rate=1Mbps", "--seeds", "1", "--jobs", 1]
     axis = "path.buffer=100B,1bdp"

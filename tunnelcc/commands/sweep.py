@@ -19,7 +19,7 @@ from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.schema.toml import parse_value
 from tunnelcc.store import Store
-from tunnelcc.sweeps import MANY_RUNS, Sweep, Tally, export, open_results, run
+from tunnelcc.sweeps import MANY_RUNS, Sweep, Tally, export, results_of, run
 from tunnelcc.sweeps.results import Variables, variables
 
 _KEPT = "finished runs are kept, the same command goes on with the rest"
@@ -60,10 +60,10 @@ def sweep(
     with _interruptible():
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
         with Store(store) as runs:
-            data, coordinates = variables(declared, runs.sweep(declared.name)["ids"], runs)
+            data, coordinates = variables(declared, tally.ids, runs)
         _report(data, coordinates, tally, store / declared.name)
         if output is not None:
-            export.write(open_results(store / declared.name), output)
+            export.write(results_of(declared, tally, store), output)
     return not tally.failed
 
 

@@ -77,13 +77,12 @@ class Batch:
             self._simulate(store, jobs)
 
     def _simulate(self, store: Store, jobs: int | None) -> None:
-        ids: list[str] = []
         with RunsProgress() as progress:
-            complete(
+            tally = complete(
                 self._experiments.values(), len(self), store, executor(jobs, None),
-                progress=progress, on_id=ids.append,
+                progress=progress,
             )  # fmt: skip
-        for id_, wanted in zip(ids, self._wanted.values(), strict=True):
+        for id_, wanted in zip(tally.ids, self._wanted.values(), strict=True):
             result = store.load(id_)
             if isinstance(result, RunError):
                 raise result

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     import distributed
     import xarray
 
-__all__ = ["DEFAULT_STORE", "MANY_RUNS", "Sweep", "Tally", "open_results", "run", "sweep"]
+__all__ = [
+    "DEFAULT_STORE",
+    "MANY_RUNS",
+    "Sweep",
+    "Tally",
+    "open_results",
+    "results_of",
+    "run",
+    "sweep",
+]
 
 DEFAULT_STORE = Path("runs")
 #: More runs than this are started only by one who says so.
@@ -55,8 +64,8 @@ def sweep(
     if len(declared) > MANY_RUNS and not many:
         expected = f"at most {MANY_RUNS:,} runs, or many=True"
         raise ConfigError(Problem("sweep", len(declared), expected))
-    run(declared, store, jobs=jobs, client=client, timeout=timeout, progress=progress)
-    return open_results(Path(store) / declared.name, series=series)
+    tally = run(declared, store, jobs=jobs, client=client, timeout=timeout, progress=progress)
+    return results_of(declared, tally, store, series=series)
 
 
 def run(
@@ -75,38 +84,53 @@ def run(
         try:
             return complete(
                 declared.experiments(), len(declared), store, executor(jobs, client),
-                timeout=timeout, progress=shown, on_id=lambda id_: record.add(id_, store),
+                timeout=timeout, progress=shown, on_ids=lambda ids: record.update(ids, store),
             )  # fmt: skip
         finally:
             record.save(store)
 
 
+def results_of(
+    declared: Sweep, tally: Tally, directory: str | Path = DEFAULT_STORE, *, series: bool = False
+) -> xarray.Dataset:
+    """Return the results of a sweep that run() has just run.
+
+    They are of its own runs, whatever other sweeps the store has got under its name meanwhile.
+    """
+    with Store(directory) as store:
+        return _dataset(_table(declared, tally.ids), declared.name, store, series)
+
+
 class _Record:
-    """What a store keeps of a sweep: its declaration, who ran it, and the ids of its runs."""
+    """What a store keeps of a sweep, written now and then while its runs become known."""
 
     def __init__(self, declared: Sweep) -> None:
         self._name = declared.name
-        self._ids: list[str] = []
-        self._table: dict[str, Any] = {
-            "tunnelcc": __version__,
-            "models": model_version(),
-            "scenario": declared.to_toml(),
-            "runs": len(declared),
-            "ids": self._ids,
-        }
+        self._table = _table(declared, [])
         self._saved, self._next = 0, _FIRST_SAVED
 
-    def add(self, id_: str, store: Store) -> None:
-        """Add a run; save when all are there, or twice as many as before."""
-        self._ids.append(id_)
-        if len(self._ids) in (self._next, self._table["runs"]):
+    def update(self, ids: list[str], store: Store) -> None:
+        """Take the ids there are; save when all are there, or twice as many as before."""
+        self._table["ids"] = ids
+        if len(ids) in (self._next, self._table["runs"]):
             self._next *= 2
             self.save(store)
 
     def save(self, store: Store) -> None:
-        if len(self._ids) != self._saved:
+        if len(self._table["ids"]) != self._saved:
             store.save_sweep(self._name, self._table)
-            self._saved = len(self._ids)
+            self._saved = len(self._table["ids"])
+
+
+def _table(declared: Sweep, ids: list[str]) -> dict[str, Any]:
+    """Return what a store keeps of a sweep: its declaration, who ran it, the ids of its runs."""
+    return {
+        "tunnelcc": __version__,
+        "models": model_version(),
+        "scenario": declared.to_toml(),
+        "runs": len(declared),
+        "ids": ids,
+    }
 
 
 def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
@@ -122,10 +146,13 @@ def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
         expected = "STORE/NAME of a sweep that was run, or a .nc file"
         raise ConfigError(Problem("results", str(path), expected))
     with Store(directory) as store:
-        record = store.sweep(name)
-        declared = Sweep(parse_toml(record["scenario"], str(path)), name=name)
-        provenance = {"tunnelcc": record["tunnelcc"], "models": record["models"]}
-        return dataset(declared, record["ids"], store, provenance, series=series)
+        return _dataset(store.sweep(name), name, store, series)
+
+
+def _dataset(record: Mapping[str, Any], name: str, store: Store, series: bool) -> xarray.Dataset:
+    declared = Sweep(parse_toml(record["scenario"], str(store.directory / name)), name=name)
+    provenance = {"tunnelcc": record["tunnelcc"], "models": record["models"]}
+    return dataset(declared, record["ids"], store, provenance, series=series)
 
 
 def _open_netcdf(path: Path) -> xarray.Dataset:

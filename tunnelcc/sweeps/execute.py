@@ -11,7 +11,7 @@ import heapq
 import json
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc.config import Experiment
@@ -38,12 +38,16 @@ Executor = Callable[
 
 @dataclass
 class Tally:
-    """Runs by what became of them; ``cached``: they were in the store."""
+    """Runs by what became of them; ``cached``: they were in the store.
+
+    ``ids``: of those that were looked at, in the order of the experiments; "": it cannot be.
+    """
 
     total: int
     done: int = 0
     failed: int = 0
     cached: int = 0
+    ids: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -80,15 +84,15 @@ def complete(
     *,
     timeout: float | None = None,
     progress: RunsProgress,
-    on_id: Callable[[str], None],
+    on_ids: Callable[[list[str]], None] = lambda ids: None,
 ) -> Tally:
     """Simulate those of ``experiments`` that ``store`` does not have, failed ones included.
 
-    ``on_id``: called with each experiment's id in their order, "" for one that cannot be. Raises
+    ``on_ids``: called with Tally.ids, the same list each time, whenever it has one more. Raises
     StoreError when the store cannot be written; finished runs stay there.
     """
     tally = Tally(total)
-    queue = _Queue(experiments, store, tally, on_id, timeout)
+    queue = _Queue(experiments, store, tally, on_ids, timeout)
     if not queue.has_any():
         return tally
     with contextlib.closing(run(measure, queue)) as outcomes:
@@ -118,13 +122,13 @@ class _Queue:
         experiments: Iterable[Experiment | ConfigError],
         store: Store,
         tally: Tally,
-        on_id: Callable[[str], None],
+        on_ids: Callable[[list[str]], None],
         timeout: float | None,
     ) -> None:
         self._rest = iter(experiments)
         self._store = store
         self._tally = tally
-        self._on_id = on_id
+        self._on_ids = on_ids
         self._timeout = timeout
         self._waiting: list[tuple[float, int, str]] = []  # a heap: −work, order, id
         self._pending: dict[str, Experiment] = {}  # waiting, or running
@@ -171,10 +175,10 @@ class _Queue:
         self._seen += 1
         if isinstance(experiment, ConfigError):
             self._tally.failed += 1
-            self._on_id("")
+            self._add("")
             return True
         id_ = run_id(experiment)
-        self._on_id(id_)
+        self._add(id_)
         row = None if id_ in self._pending else self._store.row(id_)
         if id_ in self._pending or (row is not None and not row.error):
             self._tally.cached += 1
@@ -184,6 +188,10 @@ class _Queue:
             self._pending[id_] = experiment
             heapq.heappush(self._waiting, (-work, self._seen, id_))
         return True
+
+    def _add(self, id_: str) -> None:
+        self._tally.ids.append(id_)
+        self._on_ids(self._tally.ids)
 
 
 def _check_models(measured: Measured) -> None:
