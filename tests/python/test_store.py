@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import json
 import os
+import random
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -18,8 +21,10 @@ import tunnelcc as tc
 from tunnelcc import catalog
 from tunnelcc.config import scenario
 from tunnelcc.store import Store, StoreError, run_id, runfile
+from tunnelcc.store import record as records
 from tunnelcc.store import store as store_module
-from tunnelcc.store.index import Row
+from tunnelcc.store.index import Row, Stamp
+from tunnelcc.store.record import Record
 from tunnelcc.store.summary import summarise
 
 
@@ -105,6 +110,73 @@ def test_a_damaged_index_is_made_anew(filled):
         assert all(store.row(id_) is not None for id_ in ids)
 
 
+def _index_change(directory: Path, *statements: str) -> None:
+    with contextlib.closing(sqlite3.connect(directory / "index.sqlite")) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["UPDATE rows SET metrics = replace(metrics, '\"goodput\": ', '\"goodput\": 9')"],
+        ["UPDATE rows SET metrics = NULL"],
+        ["UPDATE rows SET error = 'no luck'"],
+        ["UPDATE rows SET id = 'x' || id WHERE id > 'a'"],
+        ["ALTER TABLE rows DROP COLUMN checksum"],
+        ["ALTER TABLE rows DROP COLUMN checksum", "PRAGMA user_version = 0"],
+        ["ALTER TABLE rows RENAME COLUMN metrics TO numbers"],
+        ["DROP TABLE rows"],
+        ["DROP TABLE rows", "CREATE TABLE rows (id TEXT PRIMARY KEY, metrics TEXT)"],
+        ["PRAGMA user_version = 99"],
+    ],
+    ids=lambda statements: statements[-1][:40],
+)
+def test_an_index_that_was_changed_is_not_believed(filled, statements):
+    directory, ids = filled
+    with Store(directory) as store:
+        before = store.rows(ids)
+    _index_change(directory, *statements)
+    for _ in range(2):  # the second time from what the first has made
+        with Store(directory) as store:
+            assert store.rows(ids) == before
+            assert dict(store.damaged()) == {}
+
+
+def test_verification_mends_the_index(filled, monkeypatch):
+    directory, ids = filled
+    with Store(directory) as store:
+        before = store.rows(ids)
+        file = _file(directory, ids[0])
+        store._index.put(Row(ids[0], "", '{"goodput": 1}'), Stamp.of(file))
+    with Store(directory) as store:
+        assert store.row(ids[0]).metrics == {"goodput": 1}
+        assert dict(store.damaged()) == {}
+    with Store(directory) as store:
+        assert store.rows(ids) == before
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_byte_of_the_index_changes_a_number(filled, seed):
+    directory, ids = filled
+    draw = random.Random(seed)
+    with Store(directory) as store:
+        before = store.rows(ids)
+    file = directory / "index.sqlite"
+    data = bytearray(file.read_bytes())
+    used = [place for place, byte in enumerate(data) if byte]
+    for _ in range(draw.choice((1, 3, 100))):
+        data[draw.choice(used)] ^= draw.randrange(1, 256)
+    with Store(directory) as opened:
+        if seed % 2:
+            opened.rows(ids)  # it is open when it is changed
+        file.write_bytes(data)
+        assert opened.rows(ids) == before
+        assert opened.rows(ids) == before
+    with Store(directory) as store:
+        assert store.rows(ids) == before
+
+
 def test_rows_of_what_is_there(filled):
     directory, ids = filled
     with Store(directory) as store:
@@ -161,6 +233,43 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(filled, monkeypatch
     assert "is kept" in str(caught.value)
     assert sorted(Store(directory).ids()) == sorted(ids)
     assert not list(directory.glob("**/.*.tmp"))
+
+
+RECORD = Record("0.1.0", "f" * 32, '"path.loss" = ["1%"]', 2, ["ab" * 16, ""])
+
+
+@settings(deadline=None)
+@given(place=st.integers(0, len(records.encode(RECORD)) - 1), byte=st.integers(1, 255))
+def test_no_byte_of_a_sweeps_record_changes_it(place, byte):
+    data = bytearray(records.encode(RECORD))
+    assert records.decode(bytes(data)) == RECORD
+    data[place] ^= byte
+    with contextlib.suppress(runfile.DamagedFileError):
+        assert records.decode(bytes(data)) == RECORD  # a tab for a space
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ids": ["../../precious"]}, {"ids": ["ab"]}, {"ids": [7]}, {"ids": {}}, {"ids": [""] * 3},
+        {"runs": "2"}, {"scenario": None}, {"models": 1}, {"more": 1}, {"tunnelcc": ...},
+        {"checksum": "0" * 32}, {"checksum": None, "runs": -1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_record_that_is_none_is_told(tmp_path, change):
+    table = {**dataclasses.asdict(RECORD), **change}
+    table = {name: value for name, value in table.items() if value is not ...}
+    (tmp_path / "sweeps").mkdir()
+    (tmp_path / "sweeps" / "x.json").write_text(json.dumps(table))
+    with pytest.raises(StoreError, match=r"x\.json is damaged"):
+        Store(tmp_path).sweep("x")
+
+
+def test_a_record_without_checksum_is_read(tmp_path):
+    (tmp_path / "sweeps").mkdir()
+    (tmp_path / "sweeps" / "x.json").write_text(json.dumps(dataclasses.asdict(RECORD)))
+    assert Store(tmp_path).sweep("x") == RECORD
 
 
 def test_two_stores_share_a_directory(filled):

@@ -21,11 +21,11 @@ def list_sweeps(directory: Path) -> None:
     with _existing(directory) as store:
         for name in store.sweep_names():
             record = store.sweep(name)
-            known = store.rows(filter(None, record["ids"]))
-            rows = [known[id_] for id_ in record["ids"] if id_ in known]
+            known = store.rows(filter(None, record.ids))
+            rows = [known[id_] for id_ in record.ids if id_ in known]
             failed = sum(bool(row.error) for row in rows)
-            missing = record["runs"] - len(rows)
-            click.echo(f"{name}: {record['runs']} runs, {failed} failed, {missing} missing")
+            missing = record.runs - len(rows)
+            click.echo(f"{name}: {record.runs} runs, {failed} failed, {missing} missing")
         files, size = store.size()
         click.echo(f"{files} runs in {size / 1e6:.1f} MB")
 
@@ -49,8 +49,8 @@ def show(directory: Path, name: str) -> None:
     with _existing(directory) as store:
         if name in store.sweep_names():
             record = store.sweep(name)
-            click.echo(f"# tunnelcc {record['tunnelcc']}, models {record['models']}")
-            click.echo(record["scenario"], nl=False)
+            click.echo(f"# tunnelcc {record.tunnelcc}, models {record.models}")
+            click.echo(record.scenario, nl=False)
             return
         id_ = store.find(name)
         run = store.load(id_)
@@ -74,8 +74,8 @@ def remove(directory: Path, names: Sequence[str]) -> None:
         sweeps = store.sweep_names()
         runs = {name if name in sweeps else store.find(name) for name in names}
         gone = {name for name in runs if name in sweeps}
-        used = {id_ for name in sweeps if name not in gone for id_ in store.sweep(name)["ids"]}
-        ids = (runs - gone) | {id_ for name in gone for id_ in store.sweep(name)["ids"]} - used
+        used = {id_ for name in sweeps if name not in gone for id_ in store.sweep(name).ids}
+        ids = (runs - gone) | {id_ for name in gone for id_ in store.sweep(name).ids} - used
         for name in gone:
             store.remove_sweep(name)
         store.remove(sorted(ids - {""}))

@@ -21,13 +21,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem, RunError, TunnelccError, nearest
 from tunnelcc.simulation.result import Result
+from tunnelcc.store import record as records
 from tunnelcc.store import runfile
 from tunnelcc.store.index import Index, Row, Stamp
+from tunnelcc.store.record import Record
 from tunnelcc.store.summary import summarise, summary_version
 
 FORMAT = 1
@@ -151,10 +153,16 @@ class Store:
         self._index.remove(todo)
 
     def damaged(self) -> Iterator[tuple[str, str]]:
-        """Read every file; yield (id, what is wrong) of those that are not as written."""
+        """Read every file; yield (id, what is wrong) of those that are not as written.
+
+        What the index says of the others is made to agree with them.
+        """
         for id_ in self.ids():
+            stamp = Stamp.of(self._file(id_))
             try:
-                self._read_row(id_)
+                row = self._read_row(id_)
+                if stamp is not None and self._index.get({id_: stamp}) != {id_: row}:
+                    self._index.put(row, stamp)
             except runfile.DamagedFileError as error:
                 yield id_, str(error)
 
@@ -167,26 +175,27 @@ class Store:
 
     # Sweeps
 
-    def save_sweep(self, name: str, table: dict[str, Any]) -> None:
+    def save_sweep(self, name: str, record: Record) -> None:
         """Keep a sweep under its name. Raises ConfigError, StoreError."""
         if not _NAME.fullmatch(name):
             expected = "a name of letters, digits, '.', '_', '-' and spaces"
             raise ConfigError(Problem("name", name, expected))
-        self._write(self._sweeps / f"{name}.json", json.dumps(table).encode())
+        self._write(self._sweeps / f"{name}.json", records.encode(record))
 
-    def sweep(self, name: str) -> dict[str, Any]:
+    def sweep(self, name: str) -> Record:
         """Return the sweep of that name. Raises ConfigError, StoreError."""
         file = self._sweeps / f"{name}.json"
         try:
-            table: dict[str, Any] = json.loads(file.read_bytes())
+            return records.decode(file.read_bytes())
         except FileNotFoundError:
             names = self.sweep_names()
             expected = "a sweep of this store: " + (", ".join(names) or "it has none")
             where = str(self.directory / name)
             raise ConfigError(Problem("sweep", where, expected, nearest(name, names))) from None
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{file} cannot be read: {error}") from None
-        return table
+        except OSError as error:
+            raise StoreError(f"{file} cannot be read: {error.strerror}") from None
+        except runfile.DamagedFileError as error:
+            raise StoreError(f"{file} is damaged: {error}; run the sweep again") from None
 
     def sweep_names(self) -> list[str]:
         """Return the names of the sweeps."""

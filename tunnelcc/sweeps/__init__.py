@@ -13,6 +13,7 @@ from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.schema.toml import parse_toml
 from tunnelcc.store import Store, model_version
+from tunnelcc.store.record import Record
 from tunnelcc.sweeps.declaration import Sweep
 from tunnelcc.sweeps.execute import Tally, complete, executor
 from tunnelcc.sweeps.results import dataset
@@ -78,16 +79,16 @@ def run(
     progress: bool = True,
 ) -> Tally:
     """Simulate what the store in ``directory`` does not have of a sweep. Raises TunnelccError."""
-    record = _Record(declared)
+    recorder = _Recorder(declared)
     with Store(directory) as store, RunsProgress(enabled=progress) as shown:
         store.clean()
         try:
             return complete(
                 declared.experiments(), len(declared), store, executor(jobs, client),
-                timeout=timeout, progress=shown, on_ids=lambda ids: record.update(ids, store),
+                timeout=timeout, progress=shown, on_ids=lambda ids: recorder.update(ids, store),
             )  # fmt: skip
         finally:
-            record.save(store)
+            recorder.save(store)
 
 
 def results_of(
@@ -98,39 +99,32 @@ def results_of(
     They are of its own runs, whatever other sweeps the store has got under its name meanwhile.
     """
     with Store(directory) as store:
-        return _dataset(_table(declared, tally.ids), declared.name, store, series)
+        return _dataset(_record(declared, tally.ids), declared.name, store, series)
 
 
-class _Record:
-    """What a store keeps of a sweep, written now and then while its runs become known."""
+class _Recorder:
+    """Writes what a store keeps of a sweep, now and then while its runs become known."""
 
     def __init__(self, declared: Sweep) -> None:
         self._name = declared.name
-        self._table = _table(declared, [])
+        self._record = _record(declared, [])
         self._saved, self._next = 0, _FIRST_SAVED
 
     def update(self, ids: list[str], store: Store) -> None:
         """Take the ids there are; save when all are there, or twice as many as before."""
-        self._table["ids"] = ids
-        if len(ids) in (self._next, self._table["runs"]):
+        self._record.ids = ids
+        if len(ids) in (self._next, self._record.runs):
             self._next *= 2
             self.save(store)
 
     def save(self, store: Store) -> None:
-        if len(self._table["ids"]) != self._saved:
-            store.save_sweep(self._name, self._table)
-            self._saved = len(self._table["ids"])
+        if len(self._record.ids) != self._saved:
+            store.save_sweep(self._name, self._record)
+            self._saved = len(self._record.ids)
 
 
-def _table(declared: Sweep, ids: list[str]) -> dict[str, Any]:
-    """Return what a store keeps of a sweep: its declaration, who ran it, the ids of its runs."""
-    return {
-        "tunnelcc": __version__,
-        "models": model_version(),
-        "scenario": declared.to_toml(),
-        "runs": len(declared),
-        "ids": ids,
-    }
+def _record(declared: Sweep, ids: list[str]) -> Record:
+    return Record(__version__, model_version(), declared.to_toml(), len(declared), ids)
 
 
 def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
@@ -149,10 +143,10 @@ def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
         return _dataset(store.sweep(name), name, store, series)
 
 
-def _dataset(record: Mapping[str, Any], name: str, store: Store, series: bool) -> xarray.Dataset:
-    declared = Sweep(parse_toml(record["scenario"], str(store.directory / name)), name=name)
-    provenance = {"tunnelcc": record["tunnelcc"], "models": record["models"]}
-    return dataset(declared, record["ids"], store, provenance, series=series)
+def _dataset(record: Record, name: str, store: Store, series: bool) -> xarray.Dataset:
+    declared = Sweep(parse_toml(record.scenario, str(store.directory / name)), name=name)
+    provenance = {"tunnelcc": record.tunnelcc, "models": record.models}
+    return dataset(declared, record.ids, store, provenance, series=series)
 
 
 def _open_netcdf(path: Path) -> xarray.Dataset:
