@@ -11,7 +11,7 @@ import click
 from tunnelcc.config.reproduction import command
 from tunnelcc.errors import ConfigError, Problem, RunError
 from tunnelcc.metrics import METRICS
-from tunnelcc.store.store import Store
+from tunnelcc.store.store import Store, StoreError
 from tunnelcc.sweeps import export as exports
 from tunnelcc.sweeps import open_results
 
@@ -20,12 +20,21 @@ def list_sweeps(directory: Path) -> None:
     """Print a line per sweep, and what is in the store altogether."""
     with _existing(directory) as store:
         for name in store.sweep_names():
-            record = store.sweep(name)
+            try:
+                record = store.sweep(name)
+            except StoreError as error:
+                click.echo(f"{name}: {error}")
+                continue
             known = store.rows(filter(None, record.ids))
             rows = [known[id_] for id_ in record.ids if id_ in known]
             failed = sum(bool(row.error) for row in rows)
-            missing = record.runs - len(rows)
-            click.echo(f"{name}: {record.runs} runs, {failed} failed, {missing} missing")
+            others = [id_ for id_ in record.ids if id_ and id_ not in known]
+            damaged = sum(bool(store.damage(id_)) for id_ in others)
+            missing = record.runs - len(rows) - damaged
+            counts = [f"{record.runs} runs", f"{failed} failed", f"{missing} missing"]
+            if damaged:
+                counts.append(f"{damaged} damaged, which `tunnelcc store verify` names")
+            click.echo(f"{name}: {', '.join(counts)}")
         files, size = store.size()
         click.echo(f"{files} runs in {size / 1e6:.1f} MB")
 
@@ -55,8 +64,9 @@ def show(directory: Path, name: str) -> None:
         id_ = store.find(name)
         run = store.load(id_)
         row = store.row(id_)
+        if row is None:
+            raise StoreError(f"run {id_} is damaged: {store.damage(id_)}")
         experiment = store.experiment(id_)
-    assert row is not None
     click.echo(f"run {id_}")
     click.echo(command(experiment))
     if isinstance(run, RunError):
@@ -75,7 +85,10 @@ def remove(directory: Path, names: Sequence[str]) -> None:
         runs = {name if name in sweeps else store.find(name) for name in names}
         gone = {name for name in runs if name in sweeps}
         used = {id_ for name in sweeps if name not in gone for id_ in store.sweep(name).ids}
-        ids = (runs - gone) | {id_ for name in gone for id_ in store.sweep(name).ids} - used
+        damaged = dict(store.damaged_sweeps())  # of which nobody knows the runs
+        ids = (runs - gone) | {
+            id_ for name in gone - damaged.keys() for id_ in store.sweep(name).ids
+        } - used
         for name in gone:
             store.remove_sweep(name)
         store.remove(sorted(ids - {""}))
@@ -85,14 +98,17 @@ def remove(directory: Path, names: Sequence[str]) -> None:
 def verify(directory: Path, *, delete: bool) -> bool:
     """Print what is damaged; return whether all is well."""
     with _existing(directory) as store:
-        damaged = dict(store.damaged())
-        for id_, what in damaged.items():
-            click.echo(f"{id_}: {what}")
+        damaged, sweeps = dict(store.damaged()), dict(store.damaged_sweeps())
+        for name, what in {**damaged, **sweeps}.items():
+            click.echo(f"{name}: {what}")
         if delete:
             store.remove(damaged)
+            for name in sweeps:
+                store.remove_sweep(name)
         files, _ = store.size()
-    click.echo(f"{files} runs, {len(damaged)} damaged" + (" and deleted" if delete else ""))
-    return not damaged
+    count = len(damaged) + len(sweeps)
+    click.echo(f"{files} runs, {count} damaged" + (" and deleted" if delete else ""))
+    return not count
 
 
 def export(directory: Path, name: str, file: Path, *, series: bool) -> None:

@@ -64,10 +64,10 @@ class Stamp:
 
     @staticmethod
     def of(file: Path) -> Stamp | None:
-        """Return the stamp of ``file``; None: there is no such file."""
+        """Return the stamp of ``file``; None: it is not there, or out of reach."""
         try:
             status = os.stat(file)
-        except FileNotFoundError:
+        except OSError:
             return None
         return Stamp(status.st_size, status.st_mtime_ns)
 

@@ -33,6 +33,11 @@ class Record:
     ids: list[str]
 
 
+def is_id(text: str) -> bool:
+    """Whether ``text`` can be the id of a run."""
+    return _ID.fullmatch(text) is not None
+
+
 def encode(record: Record) -> bytes:
     """Return the contents of the file of ``record``."""
     table = asdict(record)
@@ -57,13 +62,13 @@ def decode(data: bytes) -> Record:
     for name, kind in kinds.items():
         if not isinstance(table[name], kind):
             raise DamagedFileError(f"its {name} are no {kind.__name__}")
-    if len(table["ids"]) > table["runs"] or not all(map(_is_id, table["ids"])):
+    if len(table["ids"]) > table["runs"] or not all(map(_is_id_or_none, table["ids"])):
         raise DamagedFileError("its ids are not those of its runs")
     return Record(**table)
 
 
-def _is_id(value: object) -> bool:
-    return isinstance(value, str) and (not value or _ID.fullmatch(value) is not None)
+def _is_id_or_none(value: object) -> bool:
+    return isinstance(value, str) and (not value or is_id(value))
 
 
 def _digest(table: dict[str, Any]) -> str:

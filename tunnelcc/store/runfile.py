@@ -8,20 +8,23 @@ Four lines of text and the series::
     {"experiment": …, …}             JSON: the experiment's keys and the totals, or the error
     <float64, little-endian> …       the series, in the order in which the JSON refers to them
 
-In the JSON ``{"series": n}`` stands for the next n numbers. Equal runs give equal files.
+In the JSON ``{"series": n}`` stands for the next n numbers. ``files`` are the SHA-256 of those that
+the experiment names (tunnels, profiles): what they say is part of it. Equal runs give equal files.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from tunnelcc.config import Experiment
-from tunnelcc.errors import RunError, TunnelccError
+from tunnelcc.errors import ConfigError, RunError, TunnelccError
 from tunnelcc.simulation.result import Result
 
 FORMAT = 1
@@ -30,13 +33,15 @@ _DIGEST_BYTES = 16
 
 
 class DamagedFileError(TunnelccError):
-    """A run's file that is not what was written."""
+    """A file of the store that is not what was written, or cannot be used any more."""
 
 
 def encode(experiment: Experiment, outcome: Result | RunError) -> bytes:
     """Return the contents of the file of a run of ``experiment``."""
     series: list[np.ndarray[Any, Any]] = []
     table: dict[str, Any] = {"experiment": experiment.table()}
+    if files := {name: _sha256(name) for name in _files(table)}:
+        table["files"] = files
     if isinstance(outcome, Result):
         table["measured"] = _to_json(outcome.raw, series)
     else:
@@ -51,14 +56,51 @@ def decode(data: bytes) -> Result | RunError:
     table, series = _parts(data)
     if "error" in table:
         return RunError(table["error"])
-    experiment: Experiment = Experiment.parse(table["experiment"])
-    values = np.frombuffer(series, "<f8")
-    return Result(experiment, _from_json(table["measured"], _Reader(values)))
+    found = _experiment(table)
+    try:
+        values = np.frombuffer(series, "<f8")
+        return Result(found, _from_json(table["measured"], _Reader(values)))
+    except (LookupError, TypeError, ValueError) as error:
+        raise DamagedFileError(f"it has not what a run measures: {error!r}") from None
 
 
-def header(data: bytes) -> dict[str, Any]:
-    """Return the JSON of a file's contents. Raises DamagedFileError."""
-    return _parts(data)[0]
+def experiment(data: bytes) -> Experiment:
+    """Return the experiment of a file's contents. Raises DamagedFileError."""
+    return _experiment(_parts(data)[0])
+
+
+def _experiment(table: dict[str, Any]) -> Experiment:
+    """Return the experiment, unless this version, or a file that it names, changed meanwhile."""
+    try:
+        for name, sha256 in table.get("files", {}).items():
+            if _sha256(name) != sha256:
+                raise DamagedFileError(f"{name} is not what it was when the run used it")
+        found: Experiment = Experiment.parse(table["experiment"])
+    except ConfigError as error:
+        problems = "; ".join(map(str, error.problems))
+        raise DamagedFileError(f"its experiment cannot be read: {problems}") from None
+    except KeyError:
+        raise DamagedFileError("it has no experiment") from None
+    return found
+
+
+def _files(value: Any) -> Iterator[str]:
+    """Yield the names of files in an experiment's table."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _files(item)
+    elif isinstance(value, str) and value.endswith(".toml"):
+        yield value
+
+
+def _sha256(file: str) -> str:
+    """Return the hash of a file's contents, "" where it cannot be read."""
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def _parts(data: bytes) -> tuple[dict[str, Any], bytes]:
@@ -67,15 +109,18 @@ def _parts(data: bytes) -> tuple[dict[str, Any], bytes]:
     if not first.startswith(_MAGIC):
         raise DamagedFileError("it is not the file of a run")
     version = first.removeprefix(_MAGIC)
-    if version.isdigit() and int(version) > FORMAT:
-        raise TunnelccError(
-            f"the file of a run has format {int(version)}, written by a newer tunnelcc; "
+    if version.isdigit() and len(version) < 10 and int(version) > FORMAT:
+        raise DamagedFileError(
+            f"it has format {int(version)}, written by a newer tunnelcc; "
             f"this one reads up to {FORMAT}"
         )
     if version != b"%d" % FORMAT or digest != _digest(body):
         raise DamagedFileError("its checksum is wrong")
     text, _, series = body.partition(b"\n")
-    return json.loads(text), series
+    table = json.loads(text)
+    if not isinstance(table, dict):
+        raise DamagedFileError("it is not the file of a run")
+    return table, series
 
 
 def _digest(body: bytes) -> bytes:

@@ -29,12 +29,13 @@ from tunnelcc.simulation.result import Result
 from tunnelcc.store import record as records
 from tunnelcc.store import runfile
 from tunnelcc.store.index import Index, Row, Stamp
-from tunnelcc.store.record import Record
+from tunnelcc.store.record import Record, is_id
 from tunnelcc.store.summary import summarise, summary_version
 
 FORMAT = 1
 _MARKER = "store.json"
 _SUFFIX = ".run"
+_DELETE = "`tunnelcc store verify --delete` removes it, the same sweep makes it anew"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}")
 # A file that is being written is there for milliseconds; an older one is of a killed process.
 _ABANDONED_SECONDS = 3600
@@ -89,20 +90,36 @@ class Store:
             self._index.put(row, stamp)
 
     def row(self, id_: str) -> Row | None:
-        """Return what is known of a run; None: it is not there, or its file is damaged."""
+        """Return what is known of a run; None: it is not there, or damaged."""
         return self.rows([id_]).get(id_)
 
     def rows(self, ids: Iterable[str]) -> dict[str, Row]:
-        """Return id → what is known of the run, of those that are there and whole."""
+        """Return id → what is known of the run, of those that are there and not damaged."""
         stamps = {id_: stamp for id_ in ids if (stamp := Stamp.of(self._file(id_))) is not None}
         if not stamps:
             return {}
         rows = self._index.get(stamps)
         for id_ in stamps.keys() - rows.keys():
-            with contextlib.suppress(runfile.DamagedFileError):
+            with contextlib.suppress(runfile.DamagedFileError, FileNotFoundError):
                 rows[id_] = self._read_row(id_)
                 self._index.put(rows[id_], stamps[id_])
         return rows
+
+    def damage(self, id_: str) -> str:
+        """Read a run's file and return why it cannot be used, "" where it can or is not there.
+
+        What the index says of the run is made to agree with it.
+        """
+        stamp = Stamp.of(self._file(id_))
+        try:
+            row = self._read_row(id_)
+        except FileNotFoundError:
+            return ""
+        except runfile.DamagedFileError as error:
+            return str(error)
+        if stamp is not None and self._index.get({id_: stamp}) != {id_: row}:
+            self._index.put(row, stamp)
+        return ""
 
     def load(self, id_: str) -> Result | RunError:
         """Return a run, or the error that it ended with. Raises StoreError."""
@@ -110,26 +127,26 @@ class Store:
 
     def experiment(self, id_: str) -> Experiment:
         """Return what a run simulated, or failed to. Raises StoreError."""
-        experiment: Experiment = Experiment.parse(self._decoded(id_, runfile.header)["experiment"])
-        return experiment
+        return self._decoded(id_, runfile.experiment)
 
     def _decoded(self, id_: str, decode: Callable[[bytes], _Part]) -> _Part:
         try:
-            return decode(self._file(id_).read_bytes())
+            return decode(self._read(id_))
         except FileNotFoundError:
             raise StoreError(f"{self.directory} has no run {id_}") from None
         except runfile.DamagedFileError as error:
-            raise StoreError(f"{self._file(id_)} is damaged: {error}; run it again") from None
+            raise StoreError(f"{self._file(id_)} is damaged: {error}; {_DELETE}") from None
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of all runs, in order."""
         for file in sorted(self._runs.glob(f"??/*{_SUFFIX}")):
-            yield file.stem
+            if is_id(file.stem) and file == self._file(file.stem):
+                yield file.stem
 
     def size(self) -> tuple[int, int]:
         """Return the number of runs and the bytes that their files have."""
-        sizes = [file.stat().st_size for file in self._runs.glob(f"??/*{_SUFFIX}")]
-        return len(sizes), sum(sizes)
+        stamps = [stamp for id_ in self.ids() if (stamp := Stamp.of(self._file(id_))) is not None]
+        return len(stamps), sum(stamp.size for stamp in stamps)
 
     def find(self, beginning: str) -> str:
         """Return the one id that begins so. Raises ConfigError."""
@@ -153,18 +170,10 @@ class Store:
         self._index.remove(todo)
 
     def damaged(self) -> Iterator[tuple[str, str]]:
-        """Read every file; yield (id, what is wrong) of those that are not as written.
-
-        What the index says of the others is made to agree with them.
-        """
+        """Read every file; yield (id, what is wrong) of the runs that cannot be used."""
         for id_ in self.ids():
-            stamp = Stamp.of(self._file(id_))
-            try:
-                row = self._read_row(id_)
-                if stamp is not None and self._index.get({id_: stamp}) != {id_: row}:
-                    self._index.put(row, stamp)
-            except runfile.DamagedFileError as error:
-                yield id_, str(error)
+            if what := self.damage(id_):
+                yield id_, what
 
     def clean(self) -> None:
         """Delete what killed processes left behind half written."""
@@ -195,11 +204,21 @@ class Store:
         except OSError as error:
             raise StoreError(f"{file} cannot be read: {error.strerror}") from None
         except runfile.DamagedFileError as error:
-            raise StoreError(f"{file} is damaged: {error}; run the sweep again") from None
+            raise StoreError(f"{file} is damaged: {error}; {_DELETE}") from None
 
     def sweep_names(self) -> list[str]:
         """Return the names of the sweeps."""
-        return sorted(file.stem for file in self._sweeps.glob("*.json"))
+        return sorted(
+            file.stem for file in self._sweeps.glob("*.json") if _NAME.fullmatch(file.stem)
+        )
+
+    def damaged_sweeps(self) -> Iterator[tuple[str, str]]:
+        """Yield (name, what is wrong) of the sweeps whose files cannot be used."""
+        for name in self.sweep_names():
+            try:
+                self.sweep(name)
+            except StoreError as error:
+                yield name, str(error)
 
     def remove_sweep(self, name: str) -> None:
         """Forget a sweep; its runs stay. Raises StoreError."""
@@ -217,13 +236,28 @@ class Store:
         return self._opened_index
 
     def _file(self, id_: str) -> Path:
+        assert is_id(id_), id_  # it becomes the name of a file that may be deleted
         return Path(f"{self._runs}/{id_[:2]}/{id_}{_SUFFIX}")
 
     def _read_row(self, id_: str) -> Row:
-        run = runfile.decode(self._file(id_).read_bytes())
+        """Raises DamagedFileError, FileNotFoundError."""
+        run = runfile.decode(self._read(id_))
         if isinstance(run, RunError):
             return Row(id_, str(run))
-        return Row(id_, "", json.dumps(summarise(run)))
+        try:
+            return Row(id_, "", json.dumps(summarise(run)))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # A run of other models need not have measured what this version's metrics read.
+            raise runfile.DamagedFileError(f"it has no metrics: {error!r}") from None
+
+    def _read(self, id_: str) -> bytes:
+        """Raises DamagedFileError, FileNotFoundError."""
+        try:
+            return self._file(id_).read_bytes()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise runfile.DamagedFileError(f"it cannot be read: {error.strerror}") from None
 
     def _check_version(self) -> None:
         file = self.directory / _MARKER

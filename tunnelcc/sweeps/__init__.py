@@ -12,7 +12,7 @@ from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.schema.toml import parse_toml
-from tunnelcc.store import Store, model_version
+from tunnelcc.store import Store, StoreError, model_version
 from tunnelcc.store.record import Record
 from tunnelcc.sweeps.declaration import Sweep
 from tunnelcc.sweeps.execute import Tally, complete, executor
@@ -144,7 +144,11 @@ def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
 
 
 def _dataset(record: Record, name: str, store: Store, series: bool) -> xarray.Dataset:
-    declared = Sweep(parse_toml(record.scenario, str(store.directory / name)), name=name)
+    table = parse_toml(record.scenario, str(store.directory / name))
+    declared = Sweep(table, name=name, is_record=True)
+    if len(declared) != record.runs:
+        file = f"the sweep {name} in {store.directory}"
+        raise StoreError(f"{file} is damaged: it has {len(declared)} runs, not {record.runs}")
     provenance = {"tunnelcc": record.tunnelcc, "models": record.models}
     return dataset(declared, record.ids, store, provenance, series=series)
 

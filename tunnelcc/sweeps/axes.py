@@ -224,11 +224,20 @@ def key_info(key: str) -> KeyInfo | None:
     return _keys().get(listed_as(Experiment, _full(key)))
 
 
-def coordinate(axis: Axis, table: Table, base: Table) -> Coordinate:
+def coordinate(axis: Axis, table: Table, base: Table, *, lenient: bool = False) -> Coordinate:
     """Return what the values of ``axis`` are. Raises ConfigError for one that cannot be.
 
-    ``base``: the scenario alone.
+    ``base``: the scenario alone; ``lenient``: where one cannot be, all are as they are written.
     """
+    try:
+        return _coordinate(axis, table, base)
+    except ConfigError:
+        if not lenient:
+            raise
+        return Coordinate(tuple(map(_label, axis.values)), "", axis.key)
+
+
+def _coordinate(axis: Axis, table: Table, base: Table) -> Coordinate:
     info, parameter = key_info(axis.key), _parameter(axis.key, table)
     doc = info.doc if info else parameter.doc if parameter else ""
     name = _title(doc) or axis.key

@@ -65,7 +65,8 @@ class Sweep:
 
     ``base``: an Experiment, nested tables, or the path of a TOML file (whose ``[sweep]`` is used
     where ``axes`` is None). ``axes``: key → values, a range, ``zip`` or ``sample``, as in TOML.
-    ``seeds``: how many, or which; default: those of the file, or 5. Raises ConfigError.
+    ``seeds``: how many, or which; default: those of the file, or 5. ``is_record``: it was run, and
+    is read whatever has become of the files that it names. Raises ConfigError.
     """
 
     def __init__(
@@ -74,7 +75,10 @@ class Sweep:
         axes: Mapping[str, Any] | None = None,
         seeds: int | Sequence[int] | None = None,
         name: str | None = None,
+        *,
+        is_record: bool = False,
     ) -> None:
+        self._is_record = is_record
         table = _table(base)
         declared = table.pop("sweep", {})
         if not isinstance(declared, Mapping):
@@ -87,7 +91,8 @@ class Sweep:
         self.seeds = _seeds(listed if seeds is None else seeds)
         self.dimensions = _dimensions(declared, table)
         self.name = name or _default_name(base, table)
-        self._check()
+        if not is_record:
+            self._check()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -131,7 +136,7 @@ class Sweep:
         """Axis → its dimension and its values in SI units."""
         first = scenario.apply(self.base, self.settings(0))
         return {
-            axis.key: (dimension.name, coordinate(axis, first, self.base))
+            axis.key: (dimension.name, coordinate(axis, first, self.base, lenient=self._is_record))
             for dimension in self.dimensions
             for axis in dimension.axes
         }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tunnelcc.errors import ConfigError
 from tunnelcc.metrics import STORED
 from tunnelcc.simulation.result import Result
-from tunnelcc.store import Store
+from tunnelcc.store import Store, StoreError
 from tunnelcc.store.index import Row
 from tunnelcc.sweeps.declaration import SEED, Sweep
 
@@ -39,7 +39,7 @@ def dataset(
 
     data, coordinates = variables(sweep, ids, store)
     if series:
-        coordinates |= _add_series(data, sweep, _results(data["run"][1], store))
+        coordinates |= _add_series(data, sweep, _results(data, store))
     attributes = {"title": str(sweep.base.get("title", "")), "scenario": sweep.to_toml()}
     return xarray.Dataset(_for_xarray(data), _for_xarray(coordinates), {**attributes, **provenance})
 
@@ -94,10 +94,15 @@ def variables(sweep: Sweep, ids: Sequence[str], store: Store) -> tuple[Variables
 def _rows(sweep: Sweep, ids: Sequence[str], store: Store) -> list[Row]:
     known = store.rows(filter(None, ids))
     rows = [
-        known.get(id_) or Row(id_, NOT_RUN if id_ else _impossible(sweep, position))
+        known.get(id_) or Row(id_, _why_not(id_, store) if id_ else _impossible(sweep, position))
         for position, id_ in enumerate(ids)
     ]
     return rows + [Row("", NOT_RUN)] * (len(sweep) - len(ids))
+
+
+def _why_not(id_: str, store: Store) -> str:
+    damage = store.damage(id_)
+    return f"damaged: {damage}" if damage else NOT_RUN
 
 
 def _impossible(sweep: Sweep, position: int) -> str:
@@ -135,11 +140,21 @@ def _coordinates(sweep: Sweep) -> Variables:
     return found
 
 
-def _results(ids: NDArray[Any], store: Store) -> list[Result | None]:
-    """Return the runs ``ids``; None for one that failed, or was not run."""
-    rows = store.rows(filter(None, ids.flat))
-    loaded = (store.load(id_) if id_ in rows else None for id_ in ids.flat)
-    return [run if isinstance(run, Result) else None for run in loaded]
+def _results(data: Variables, store: Store) -> list[Result | None]:
+    """Return the runs; None for one that failed, was not run, or proves damaged: tell that."""
+    results: list[Result | None] = []
+    errors = data["error"][1]
+    for position, id_ in enumerate(data["run"][1].flat):
+        results.append(None)
+        if errors.flat[position]:
+            continue
+        try:
+            run = store.load(id_)
+        except StoreError as error:
+            errors.flat[position] = str(error)
+        else:
+            results[-1] = run if isinstance(run, Result) else None
+    return results
 
 
 def _add_series(data: Variables, sweep: Sweep, results: Sequence[Result | None]) -> Variables:
