@@ -21,7 +21,7 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc import cli
-from tunnelcc.config.reproduction import command
+from tunnelcc.commands.reproduction import command
 from tunnelcc.output import progress
 from tunnelcc.store import run_id, runfile
 
@@ -196,11 +196,19 @@ EXPERIMENTS = [
     {"tunnel": {"name": "gost-relay-wss", "cc": {"name": "bbr"}, "copy_buffer": 4096}},
     {"tunnel": "gost-relay-ws", "hosts": {"kernel": "5.10", "client": {"kernel": "6.18"}}},
     {"tcp": {"timestamps": False, "ecn": True}, "direction": "down", "duration": "90s"},
+    {"tcp": {"timestamps": False, "mss": 1448}},
+    {"tcp": {"timestamps": False}},
+    {"path": {"rate": "100Mbps", "rate_trace": "TRACE"}},
+    {"path": {"rate_trace": "TRACE"}},
+    {"path": {"rate": "7Mbps", "rate_trace": "TRACE"}, "flows": [{"start": "3s"}, {"cc": "bbr"}]},
 ]
 
 
 @pytest.mark.parametrize("table", EXPERIMENTS, ids=str)
-def test_the_command_means_the_same_experiment(table, monkeypatch):
+def test_the_command_means_the_same_experiment(table, monkeypatch, tmp_path):
+    trace = tmp_path / "rates.csv"
+    trace.write_text("time_s,rate_Mbps\n0,10\n1,20\n2,5\n")
+    table = json.loads(json.dumps(table).replace("TRACE", str(trace)))
     experiment = tc.Experiment(**table)
     words = shlex.split(command(experiment.model_copy(update={"title": ""})))
     caught = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tunnelcc.config.reproduction import command
+from tunnelcc.commands.reproduction import command
 from tunnelcc.errors import ConfigError, Problem, RunError
 from tunnelcc.metrics import METRICS
 from tunnelcc.store.store import Store, StoreError
