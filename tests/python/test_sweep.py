@@ -181,6 +181,53 @@ def test_the_longest_starts_first(tmp_path):
     assert started == [3, 2, 1]
 
 
+def test_a_sweep_may_get_more_values_and_seeds(tmp_path):
+    base = {**BASE, "path": {"rate": "2Mbps"}}
+    points = [("10ms", 0), ("20ms", "1%"), ("30ms", "2%")]
+
+    def run(count, seeds, **options):
+        rtts, losses = zip(*points[:count], strict=True)
+        axes = {"zip": {"path.rtt": rtts, "path.loss": losses}, "cc": ["bbr", "cubic"][:count]}
+        return tc.sweep(base, axes, seeds, store=tmp_path, jobs=1, progress=False, **options)
+
+    assert run(1, 1).sizes["seed"] == 1
+    assert run(2, 2, name="sweep").sizes == tc.open(tmp_path / "sweep").sizes
+    assert dict(run(3, 2).sizes) == {"cc": 2, "point": 3, "seed": 2, "flow": 2}
+    with pytest.raises(tc.ConfigError, match="another name"):
+        run(2, 2)
+    assert tc.open(tmp_path / "sweep").sizes["point"] == 3
+    assert run(2, 1, name="smaller").sizes["point"] == 2
+
+
+def test_a_name_is_free_again_when_a_sweep_fails_before_it_begins(tmp_path):
+    with pytest.raises(tc.ConfigError, match="scheduler"):
+        tc.sweep(BASE, AXES, 1, store=tmp_path, client="nonsense://", progress=False)
+    assert Store(tmp_path).sweep_names() == []
+
+
+def test_a_sweep_does_not_replace_the_record_of_one_that_has_its_runs(tmp_path, monkeypatch):
+    larger = tc.Sweep(BASE, {"path.rtt": ["10ms", "40ms"]}, 1, "x")
+    run = sweeps.complete
+
+    def complete(*arguments, **options):
+        monkeypatch.setattr(sweeps, "complete", run)
+        sweeps.run(larger, tmp_path, jobs=1, progress=False)
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(sweeps, "complete", complete)
+    found = tc.sweep(BASE, {"path.rtt": ["10ms"]}, 1, name="x", store=tmp_path, progress=False)
+    assert found.sizes["path.rtt"] == 1
+    assert tc.open(tmp_path / "x").sizes["path.rtt"] == 2
+
+
+def test_a_finished_record_is_kept_while_the_same_sweep_runs_again(results, store, monkeypatch):
+    before = (store / "sweeps" / "two by two.json").read_bytes()
+    monkeypatch.setattr(sweeps, "complete", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        tc.sweep(BASE, AXES, 2, name="two by two", store=store, progress=False)
+    assert (store / "sweeps" / "two by two.json").read_bytes() == before
+
+
 def test_a_sweep_returns_its_own_results_whatever_else_takes_its_name(tmp_path, monkeypatch):
     run = sweeps.run
 

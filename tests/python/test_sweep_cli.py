@@ -113,6 +113,33 @@ def test_a_sweep_prints_its_own_results_whatever_else_takes_its_name(run, tmp_pa
     assert all(0 < float(row["goodput"]) < 2e6 for row in rows)
 
 
+AXIS = ["--axis", "path.rtt=10ms,20ms"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "difference"),
+    [
+        ([*AXIS, "--set", "path.rate=5Mbps"], "path.rate is '10Mbps' there and '5Mbps' here"),
+        ([*AXIS, "--set", "hosts.kernel=5.10"], "hosts.kernel is not given there and '5.10' here"),
+        ([*AXIS, "--seeds", "1"], "sweep.seeds has seeds there that are not here: 2"),
+        (
+            ["--axis", "path.rtt=20ms,30ms"],
+            'sweep.path.rtt has values there that are not here: "10',
+        ),
+        (["--axis", "path.loss=0,1%"], "sweep.path.rtt is another axis there"),
+        ([*AXIS, "--axis", "path.loss=0,1%"], "sweep.path.loss is no axis there"),
+        ([*AXIS, "--axis", "cc=bbr"], 'sweep.cc has values there that are not here: "cubic"'),
+    ],
+)
+def test_a_name_is_not_taken_from_another_sweep(run, scenario, swept, arguments, difference):
+    record = (swept / "sweeps" / f"{NAME}.json").read_bytes()
+    code, out, err = run("sweep", scenario, *arguments, "--store", swept)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert err.startswith(f"tunnelcc: name = '{NAME}': expected another name (--name, ")
+    assert difference in err
+    assert (swept / "sweeps" / f"{NAME}.json").read_bytes() == record
+
+
 def test_failed_runs_are_told_and_count(run, tmp_path):
     options = ["--set", "duration=1s", "--set", "path.rate=1Mbps", "--seeds", "1", "--jobs", 1]
     axis = "path.buffer=100B,1bdp"

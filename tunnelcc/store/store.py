@@ -14,6 +14,7 @@ Several processes may use a store at once.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -41,6 +42,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}")
 _ABANDONED_SECONDS = 3600
 
 _Part = TypeVar("_Part")
+
+
+def check_name(name: str) -> None:
+    """Raise ConfigError if no sweep can be called ``name``."""
+    if not _NAME.fullmatch(name):
+        expected = "letters, digits, '.', '_', '-' and spaces, the first a letter or digit"
+        raise ConfigError(Problem("name", name, expected, "--name gives another"))
 
 
 class StoreError(TunnelccError):
@@ -184,12 +192,32 @@ class Store:
 
     # Sweeps
 
-    def save_sweep(self, name: str, record: Record) -> None:
-        """Keep a sweep under its name. Raises ConfigError, StoreError."""
-        if not _NAME.fullmatch(name):
-            expected = "a name of letters, digits, '.', '_', '-' and spaces"
-            raise ConfigError(Problem("name", name, expected))
-        self._write(self._sweeps / f"{name}.json", records.encode(record))
+    def update_sweep(self, name: str, change: Callable[[Record | None], Record | None]) -> None:
+        """Keep the record that ``change`` makes of the sweep of that name, if it makes one.
+
+        It is given the one that is there, None where there is none that can be read; no other
+        process changes it meanwhile. Raises ConfigError, StoreError.
+        """
+        check_name(name)
+        with self._locked_sweeps():
+            try:
+                there = self.sweep(name)
+            except (ConfigError, StoreError):
+                there = None
+            if (record := change(there)) is not None:
+                self._write(self._sweeps / f"{name}.json", records.encode(record))
+
+    @contextlib.contextmanager
+    def _locked_sweeps(self) -> Iterator[None]:
+        try:
+            self._make(self._sweeps)
+            lock = (self._sweeps / ".lock").open("ab")
+        except OSError as error:
+            raise self._cannot_write(error) from error
+        with lock:
+            with contextlib.suppress(OSError):  # some network file systems have no locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def sweep(self, name: str) -> Record:
         """Return the sweep of that name. Raises ConfigError, StoreError."""

@@ -16,6 +16,7 @@ from tunnelcc.store import Store, StoreError, model_version
 from tunnelcc.store.record import Record
 from tunnelcc.sweeps.declaration import Sweep
 from tunnelcc.sweeps.execute import Tally, complete, executor
+from tunnelcc.sweeps.names import Recorder
 from tunnelcc.sweeps.results import dataset
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ __all__ = [
 DEFAULT_STORE = Path("runs")
 #: More runs than this are started only by one who says so.
 MANY_RUNS = 100_000
-_FIRST_SAVED = 1024
 
 
 def sweep(
@@ -78,17 +78,20 @@ def run(
     timeout: float | None = None,
     progress: bool = True,
 ) -> Tally:
-    """Simulate what the store in ``directory`` does not have of a sweep. Raises TunnelccError."""
-    recorder = _Recorder(declared)
+    """Simulate what the store in ``directory`` does not have of a sweep.
+
+    Raises ConfigError where the store has another sweep of its name, TunnelccError.
+    """
     with Store(directory) as store, RunsProgress(enabled=progress) as shown:
         store.clean()
+        recorder = Recorder(_record(declared, []), declared, store)
         try:
             return complete(
                 declared.experiments(), len(declared), store, executor(jobs, client),
-                timeout=timeout, progress=shown, on_ids=lambda ids: recorder.update(ids, store),
+                timeout=timeout, progress=shown, on_ids=recorder.update,
             )  # fmt: skip
         finally:
-            recorder.save(store)
+            recorder.save()
 
 
 def results_of(
@@ -100,27 +103,6 @@ def results_of(
     """
     with Store(directory) as store:
         return _dataset(_record(declared, tally.ids), declared.name, store, series)
-
-
-class _Recorder:
-    """Writes what a store keeps of a sweep, now and then while its runs become known."""
-
-    def __init__(self, declared: Sweep) -> None:
-        self._name = declared.name
-        self._record = _record(declared, [])
-        self._saved, self._next = 0, _FIRST_SAVED
-
-    def update(self, ids: list[str], store: Store) -> None:
-        """Take the ids there are; save when all are there, or twice as many as before."""
-        self._record.ids = ids
-        if len(ids) in (self._next, self._record.runs):
-            self._next *= 2
-            self.save(store)
-
-    def save(self, store: Store) -> None:
-        if len(self._record.ids) != self._saved:
-            store.save_sweep(self._name, self._record)
-            self._saved = len(self._record.ids)
 
 
 def _record(declared: Sweep, ids: list[str]) -> Record:
