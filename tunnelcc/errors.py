@@ -94,5 +94,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _show(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return "(a number that is too long)"
     return text if len(text) <= 200 else f"{text[:197]}..."

@@ -737,3 +737,11 @@ def test_problems_can_be_pickled():
     copy = pickle.loads(pickle.dumps(caught.value))
     assert str(copy) == str(caught.value)
     assert dataclasses.asdict(copy.problems[0])["key"] == "path.rate"
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), 10**5000], ids=["e400", "-e400", "e5000"])
+@pytest.mark.parametrize("key", ["path.rate", "path.loss", "seed", "path.buffer", "cc"])
+def test_whole_numbers_of_any_length_are_refused(key, number):
+    value = {"name": "bbr", "probe_rtt_interval": number} if key == "cc" else number
+    with pytest.raises(tc.ConfigError, match="expected"):
+        scenario.build({}, {key: value})

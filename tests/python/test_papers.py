@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shutil
@@ -428,6 +429,16 @@ def test_formulas(text, value):
     assert got == pytest.approx(value, nan_ok=True)
 
 
+@pytest.mark.parametrize("sign", ["~", "-", "not ", "(", "[", "1+"])
+def test_a_formula_of_signs_is_refused_or_has_a_value(sign):
+    text = sign * (490 // len(sign)) + "1" + ")" * 490 * (sign == "(") + "]" * 490 * (sign == "[")
+    try:
+        expression.names(text)
+    except ValueError:
+        return
+    assert expression.evaluate(text, {}) in (1.0, -1.0, 246.0)
+
+
 @settings(deadline=None)
 @given(strategies.text(max_size=40))
 def test_any_text_is_a_formula_or_refused(text):
@@ -540,6 +551,24 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.words.append(data)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"figures": 3}, {"figures": []}, {"figures": [3], "key": "x", "title": "y"},
+        {"figures": [{"id": "1"}], "key": "x", "title": "y"}, {"figures": {}, "key": 1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_index_leaves_out_what_other_programs_have_in_the_directory(tmp_path, table):
+    from tunnelcc.papers import page
+
+    figure = {"id": "1", "title": "t", "verdict": "v", "numbers": "1", "claims": "2"}
+    ours = {"key": "ours", "title": "Our paper", "figures": [figure]}
+    (tmp_path / "ours.json").write_text(json.dumps(ours))
+    (tmp_path / "foreign.json").write_text(json.dumps(table))
+    assert "Our paper" in page.render_index(tmp_path)
 
 
 def test_pages_are_whole_and_the_index_has_every_paper(folder, tmp_path):

@@ -9,11 +9,12 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import pytest
 
 import tunnelcc as tc
-from tunnelcc.simulation import limits, runner
+from tunnelcc.simulation import limits, runner, worker
 
 SMALL = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "2s"}
 # Long enough that nobody waits for its end.
@@ -154,6 +155,23 @@ def test_workers_that_cannot_start_are_told(monkeypatch):
     assert ["ended with status 1" in str(result) for result in results] == [True] * 3
 
 
+@pytest.mark.parametrize("fails", ["recv", "send"])
+def test_a_worker_whose_parent_was_killed_ends_without_a_word(monkeypatch, fails):
+    def gone(*_):
+        raise ConnectionResetError
+
+    def end(code):
+        raise SystemExit(code)
+
+    pipe = types.SimpleNamespace(fileno=lambda: 0, recv=lambda: (str, 1), send=gone)
+    setattr(pipe, fails, gone)
+    monkeypatch.setattr(worker, "_end_with_parent", lambda _: None)
+    monkeypatch.setattr(os, "_exit", end)
+    with pytest.raises(SystemExit) as caught:
+        worker._serve(pipe)
+    assert caught.value.code == 0
+
+
 def test_an_error_in_the_middle_leaves_no_process_behind():
     started = []
     real = runner._start
@@ -171,9 +189,9 @@ def test_an_error_in_the_middle_leaves_no_process_behind():
         with pytest.raises(ZeroDivisionError):
             tc.run_many(_experiments(4), jobs=2, on_result=fail)
     assert len(started) == 2
-    for worker in started:
+    for process in started:
         with pytest.raises(ProcessLookupError):
-            os.kill(worker, 0)
+            os.kill(process, 0)
 
 
 SCRIPT = """

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import os
 import pty
+import random
 import re
 import shlex
 import shutil
@@ -138,6 +140,27 @@ def test_a_name_is_not_taken_from_another_sweep(run, scenario, swept, arguments,
     assert err.startswith(f"tunnelcc: name = '{NAME}': expected another name (--name, ")
     assert difference in err
     assert (swept / "sweeps" / f"{NAME}.json").read_bytes() == record
+
+
+def test_the_name_alone_of_an_algorithm_is_an_axis(run, tmp_path):
+    options = ["--set", "duration=1s", "--set", "path.rate=2Mbps", "--seeds", "1", "--jobs", 1]
+    code, out, _ = run("sweep", "--axis", "flows.cc.name=bbr,cubic", *options, "--store", tmp_path)
+    assert (code, [line.split()[0] for line in out.splitlines()[1:3]]) == (0, ["bbr", "cubic"])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_damaged_export_is_told_or_read(swept, tmp_path, seed):
+    from tunnelcc.sweeps import export
+
+    draw = random.Random(seed)
+    file = tmp_path / "x.nc"
+    export.write(tc.open(swept / NAME), file)
+    data = bytearray(file.read_bytes())
+    for _ in range(20):
+        data[draw.randrange(300)] = draw.randrange(256)
+    file.write_bytes(data)
+    with contextlib.suppress(tc.ConfigError):
+        tc.open(file)
 
 
 def test_failed_runs_are_told_and_count(run, tmp_path):
@@ -420,6 +443,8 @@ def test_what_is_deleted_is_not_used_elsewhere(run, scenario, tmp_path):
     assert run("store", "ls", "--store", store) == (0, "0 runs in 0.0 MB\n", "")
 
 
+HEX = "0x" + "f" * 5000
+BETA = "flows.0.cc.probe_rtt_interval"
 HUGE = [f"--axis={key}={{from={low}, to={high}, steps=100}}" for key, low, high in (
     ("path.rtt", '"1ms"', '"1s"'), ("path.loss", '"1%"', '"9%"'), ("flows.count", 1, 1000),
 )]  # fmt: skip
@@ -440,6 +465,24 @@ HUGE = [f"--axis={key}={{from={low}, to={high}, steps=100}}" for key, low, high 
         (["sweep", "--axis", "cc=bbr", "--name", "../x"], ["name = '../x'"]),
         (["sweep", "--axis", "cc=bbr", "--output", "x.xlsx"], ["output = 'x.xlsx'", ".nc, .csv"]),
         (["sweep", *HUGE, "--seeds", "100"], ["sweep = 100000000", "at most 100,000", "--yes"]),
+        (["sweep", "--axis", "cc=bbr", "--seeds", "9" * 5000], ["sweep.seeds = '999", "how many"]),
+        (["sweep", "--axis", "cc=bbr", "--seeds", HEX], ["sweep.seeds = '0xfff", "how many"]),
+        (["sweep", "--axis", f"path.loss={{from=0, to=0.1, steps={HEX}}}"], ["sweep.path.loss"]),
+        (
+            ["sweep", f"--axis={BETA}={{from=1, to=1{'0' * 400}, steps=3}}", "--set=cc=bbr"],
+            [f"sweep.{BETA}.to = 1000"],
+        ),
+        (
+            ["sweep", "--axis=flows.5.cc.beta={from=0.1, to=0.5, steps=3}", "--set=cc=cubic"],
+            ["flows.5.cc.beta", "an index from 0 to 0 instead of 5"],
+        ),
+        (
+            ["sweep", "--axis=flows.cc.beta={from=0.1, to=0.5, steps=3}", "--set=flows=[]"],
+            ["sweep.flows.cc.beta"],
+        ),
+        (["run", "--set", f"seed={'9' * 5000}"], ["seed = '999"]),
+        (["run", "--set", f"path.rate={HEX}"], ["path.rate = '0xfff"]),
+        (["run", "--set", "cc=bbr", "--set", f"{BETA}=1{'0' * 400}"], [f"{BETA} = 1000"]),
         (["store"], ["Missing command"]),
         (["store", "list"], ["command = 'list'", "did you mean 'ls'?"]),
         (["store", "ls", "--store", "nowhere"], ["store = 'nowhere'", "that a sweep has made"]),

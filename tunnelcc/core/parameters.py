@@ -8,6 +8,7 @@ parameter's own: times for seconds, rates for bytes per second, percentages for 
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 from tunnelcc.core import Parameter
@@ -49,8 +50,9 @@ def _parse(parameter: Parameter, value: object) -> float:
         if parameter.unit == "bool":
             return float(value)
     elif isinstance(value, (int, float)):
-        if math.isfinite(value):
-            return float(value)
+        with contextlib.suppress(OverflowError):  # an integer beyond all floats
+            if math.isfinite(value):
+                return float(value)
     elif isinstance(value, str):
         return _parse_text(parameter, value)
     raise UnitError(expected(parameter))

@@ -96,7 +96,10 @@ def _parse(text: str) -> ast.expr:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, RecursionError, MemoryError, ValueError):
         raise ValueError("it is no arithmetic") from None
-    _check(tree)
+    try:
+        _check(tree)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     return tree
 
 

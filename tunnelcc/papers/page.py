@@ -21,6 +21,7 @@ from tunnelcc.papers.paper import Paper
 from tunnelcc.report import html
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_COLUMNS = ("id", "title", "verdict", "numbers", "claims")
 
 
 def write(paper: Paper, found: Sequence[Reproduction], seeds: int, directory: Path) -> None:
@@ -89,18 +90,30 @@ def _papers(directory: Path) -> Iterator[Any]:
             table = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
-        if isinstance(table, dict) and "figures" in table:
+        if _is_summary(table):
             yield table
 
 
+def _is_summary(table: Any) -> bool:
+    """Whether ``table`` is what _summary() makes: a directory may have other files in JSON."""
+    if not isinstance(table, dict) or not isinstance(table.get("figures"), list):
+        return False
+    is_named = all(isinstance(table.get(name), str) for name in ("key", "title"))
+    return is_named and all(
+        isinstance(figure, dict)
+        and tuple(figure) == _COLUMNS
+        and all(isinstance(value, (str, int)) for value in figure.values())
+        for figure in table["figures"]
+    )
+
+
 def _summary(paper: Paper, found: Sequence[Reproduction]) -> dict[str, Any]:
-    columns = ("id", "title", "verdict", "numbers", "claims")
     rows = tables.verdicts(found).rows
     return {
         "key": paper.key,
         "title": paper.title,
         "tunnelcc": __version__,
-        "figures": [dict(zip(columns, row, strict=True)) for row in rows],
+        "figures": [dict(zip(_COLUMNS, row, strict=True)) for row in rows],
     }
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,10 @@ else:
 
 #: A zip of a million points on three axes takes half of it.
 MAX_BYTES = 64 << 20
+
+
+_TOO_LONG = "a number has too many digits"
+_LONG_NUMBER = re.compile(r"0[xob][0-9a-fA-F_]{3000,}")
 
 
 def read_toml(path: Path, key: str = "file") -> dict[str, Any]:
@@ -48,8 +53,8 @@ def read_toml(path: Path, key: str = "file") -> dict[str, Any]:
 def parse_toml(text: str, file: str, key: str = "file") -> dict[str, Any]:
     """Return the tables of TOML text that came from ``file``. Raises ConfigError."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return _loads(text)
+    except ValueError as error:
         raise ConfigError(Problem(key, file, "valid TOML", str(error))) from None
     except RecursionError:
         raise ConfigError(Problem(key, file, "valid TOML", "nested too deeply")) from None
@@ -58,10 +63,32 @@ def parse_toml(text: str, file: str, key: str = "file") -> dict[str, Any]:
 def parse_value(text: str) -> object:
     """Return the TOML value that ``text`` spells, or the text itself (``40ms``, ``bbr``)."""
     try:
-        table = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+        table = _loads(f"value = {text}")
+    except (ValueError, RecursionError):
         return text
     return table["value"] if len(table) == 1 else text
+
+
+def _loads(text: str) -> dict[str, Any]:
+    """Return the tables of TOML. Raises ValueError; RecursionError: it is nested too deeply."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:
+        raise ValueError(_TOO_LONG) from None
+    # Python reads and writes decimal numbers up to a length, but reads hexadecimal ones of any.
+    if _LONG_NUMBER.search(text) and not _can_be_written(table):
+        raise ValueError(_TOO_LONG)
+    return table
+
+
+def _can_be_written(table: object) -> bool:
+    try:
+        repr(table)
+    except ValueError:
+        return False
+    return True
 
 
 def write_toml(table: Mapping[str, Any]) -> str:

@@ -193,6 +193,8 @@ def _is_number(value: object) -> bool:
 
 def _split(value: object, expected: str) -> tuple[Decimal, str | None]:
     """Split ``40ms`` into 40 and ``ms``."""
+    if isinstance(value, int) and value.bit_length() > 200:
+        raise UnitError(expected)
     text = repr(value) if _is_number(value) else value
     match = _QUANTITY.fullmatch(text) if isinstance(text, str) and len(text) < 64 else None
     if match is None:

@@ -49,12 +49,12 @@ def main(module: str) -> None:
         workers.append(worker)
     for pipe in pipes:
         pipe.close()
-    with contextlib.suppress(BrokenPipeError):  # where the parent is gone, nobody wants to know
+    with contextlib.suppress(OSError):  # where the parent is gone, nobody wants to know
         ends.send(workers)
     while workers:
         worker, status = os.wait()
         workers.remove(worker)
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(OSError):
             ends.send((worker, os.waitstatus_to_exitcode(status)))
 
 
@@ -67,15 +67,19 @@ def _kill(workers: Iterable[int]) -> None:
 def _serve(pipe: Connection[Any, Any]) -> NoReturn:
     """Do the tasks that come through ``pipe`` until it is closed, and end the process."""
     threading.Thread(target=_end_with_parent, args=(pipe.fileno(),), daemon=True).start()
-    with contextlib.suppress(EOFError, BrokenPipeError):
-        while True:
+    while True:
+        try:
             function, argument = pipe.recv()
-            try:
-                outcome = function(argument)
-            except TunnelccError as error:
-                outcome = RunError(str(error))
+        except (EOFError, OSError):  # closed, or reset by a parent that was killed
+            os._exit(0)
+        try:
+            outcome = function(argument)
+        except TunnelccError as error:
+            outcome = RunError(str(error))
+        try:
             pipe.send(outcome)
-    os._exit(0)
+        except OSError:
+            os._exit(0)
 
 
 def _end_with_parent(pipe: int) -> None:

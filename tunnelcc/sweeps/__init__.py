@@ -140,9 +140,10 @@ def _open_netcdf(path: Path) -> xarray.Dataset:
 
     try:
         return xarray.load_dataset(path, engine="scipy")
-    except (OSError, ValueError, TypeError) as error:
+    except Exception as error:  # whatever scipy meets in a damaged file
         expected = "a file that `tunnelcc store export` wrote"
-        raise ConfigError(Problem("results", str(path), expected, str(error))) from None
+        hint = " ".join(str(error).split()) or type(error).__name__
+        raise ConfigError(Problem("results", str(path), expected, hint)) from None
 
 
 def _named(path: Path) -> tuple[Path, str]:

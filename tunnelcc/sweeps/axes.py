@@ -142,6 +142,7 @@ def _interval(
         raise ConfigError(Problem(f"{where}.scale", scale, expected, nearest(str(scale), SCALES)))
     kind = _kind(key, table)
     if kind is None:
+        scenario.apply(table, {key: 0})  # it may be that there is no such key
         raise ConfigError(Problem(where, MISSING, "a list of values, as the key takes no numbers"))
     ends = []
     for name in ("from", "to"):
@@ -265,10 +266,11 @@ def _read(key: str, value: object, base: Table) -> Any:
             raise error.below(key) from None
     node: Any = scenario.build(base, {key: value})
     for part in key.split("."):
-        if isinstance(node, dict):
-            node = node.get(part)
-        else:
-            node = node[int(part)] if isinstance(node, tuple) else getattr(node, part, None)
+        if isinstance(node, tuple):
+            node = node[int(part) if part.isdecimal() else 0]
+            if part.isdecimal():
+                continue
+        node = node.get(part) if isinstance(node, dict) else getattr(node, part, None)
     return node
 
 
@@ -314,7 +316,10 @@ def _algorithm(parts: Sequence[str], node: Any) -> str:
     """Return the name of the congestion control at a key of nested tables."""
     for part in parts:
         if isinstance(node, list):
-            node = node[int(part)] if part.isdecimal() else node[0]
+            index = int(part) if part.isdecimal() else 0
+            if index >= len(node):
+                return ""
+            node = node[index]
             if part.isdecimal():
                 continue
         node = node.get(part, {}) if isinstance(node, Mapping) else {}
