@@ -22,6 +22,44 @@ def test_a_file_that_is_there_stays_as_it_is(tmp_path):
     assert file.read_text() == "kept"
 
 
+def test_a_link_that_leads_to_no_file_stays_one(tmp_path):
+    link, target = tmp_path / "link.png", tmp_path / "target.png"
+    link.symlink_to(target)
+    files.check_file("--out", link)
+    assert link.is_symlink()
+    assert not target.exists()
+    with files.replacing(link) as new:
+        new.write_text("written")
+    assert link.is_symlink()
+    assert target.read_text() == "written"
+
+
+def _write(file: Path, text: str, error: OSError | None = None) -> None:
+    with files.replacing(file) as new:
+        new.write_text(text)
+        if error is not None:
+            raise error
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    file = tmp_path / "x.csv"
+    for before in (None, "before"):
+        if before is not None:
+            file.write_text(before)
+            file.chmod(0o640)
+        with pytest.raises(OSError, match="full"):
+            _write(file, "half", OSError("full"))
+        assert [it.read_text() for it in tmp_path.iterdir()] == [before] * file.exists()
+    _write(file, "all")
+    assert [it.read_text() for it in tmp_path.iterdir()] == ["all"]
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_device_is_written_as_it_is():
+    with files.replacing(Path("/dev/null")) as new:
+        assert new == Path("/dev/null")
+
+
 @pytest.mark.parametrize("place", ["/proc/file", ".", "nowhere/file"])
 def test_a_file_that_cannot_be_written(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import io
 import json
 import os
@@ -26,6 +27,7 @@ from tunnelcc import cli
 from tunnelcc.commands.reproduction import command
 from tunnelcc.output import progress
 from tunnelcc.store import run_id, runfile
+from tunnelcc.sweeps.axes import Interval
 
 SCENARIO = """
 title = "Two by two"
@@ -113,6 +115,39 @@ def test_a_sweep_prints_its_own_results_whatever_else_takes_its_name(run, tmp_pa
     rows = list(csv.DictReader(file.open()))
     assert [float(row["path.rtt"]) for row in rows] == [0.01, 0.02]
     assert all(0 < float(row["goodput"]) < 2e6 for row in rows)
+
+
+def test_a_full_disk_leaves_no_half_of_the_results(run, swept, tmp_path, monkeypatch):
+    import pandas as pd
+
+    def full(self, file, **options):
+        Path(file).write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    code, _, err = run("store", "export", NAME, tmp_path / "x.csv", "--store", swept)
+    assert code == 2
+    assert err.endswith("expected a file that can be written (No space left on device)\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_sweep_called_as_a_file_is_opened(run, scenario, tmp_path):
+    options = ["--set", "duration=1s", "--set", "path.rate=2Mbps", "--seeds", "1", "--jobs", 1]
+    code, _, err = run("sweep", "--axis", "cc=bbr", *options, "--store", tmp_path, "--name", "a.nc")
+    assert (code, err) == (0, "")
+    assert tc.open(tmp_path / "a.nc")["cc"].values.tolist() == ["bbr"]
+    tc.open(tmp_path / "a.nc").to_netcdf(tmp_path / "b.nc", engine="scipy")
+    assert tc.open(tmp_path / "b.nc")["cc"].values.tolist() == ["bbr"]
+
+
+@pytest.mark.parametrize("name", ["../x", "ü", ".x"])
+def test_a_name_that_cannot_be_is_refused_before_anything_runs(run, tmp_path, monkeypatch, name):
+    monkeypatch.setattr("tunnelcc.sweeps.complete", lambda *_, **__: pytest.fail("it ran"))
+    code, _, err = run("sweep", "--axis", "cc=bbr", "--store", tmp_path / "s", "--name", name)
+    assert (code, err[: len("tunnelcc: name = ")]) == (2, "tunnelcc: name = ")
+    with pytest.raises(tc.ConfigError, match="name = "):
+        tc.sweep({}, {"cc": ["bbr"]}, name=name, store=tmp_path / "s", progress=False)
+    assert not list(tmp_path.glob("s/runs/*"))
 
 
 AXIS = ["--axis", "path.rtt=10ms,20ms"]
@@ -550,6 +585,31 @@ def test_python_refuses_a_hundred_million_runs_unless_told(tmp_path):
     axes = {"path.rtt": {"from": "1ms", "to": "1s", "steps": 1000}}
     with pytest.raises(tc.ConfigError, match="sweep = 1000000: expected at most 100,000 runs"):
         tc.sweep({}, axes, 1000, store=tmp_path)
+
+
+def test_runs_are_counted_before_they_are_made(monkeypatch):
+    made = []
+    at = Interval.at
+    monkeypatch.setattr(Interval, "at", lambda self, part: made.append(part) or at(self, part))
+    axes = {"path.rtt": {"from": "1ms", "to": "1s", "steps": 1_000_000}}
+    with pytest.raises(tc.ConfigError, match="sweep = 5000000: "):
+        tc.sweep({}, axes)
+    sample = {"sample": {"points": 1_000_000, "path.rtt": {"from": "1ms", "to": "1s"}}}
+    with pytest.raises(tc.ConfigError, match="sweep = 2000000: "):
+        tc.sweep({}, sample, 2)
+    assert not made
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+@pytest.mark.parametrize(("low", "high", "steps"), [(1, 4, 10), (1, 1000, 7), (3, 40, 38)])
+def test_the_count_is_that_of_the_runs(scale, low, high, steps):
+    counted = []
+    axes = {
+        "flows.count": {"from": low, "to": high, "steps": steps, "scale": scale},
+        "path.rtt": {"from": "1ms", "to": "1s", "steps": 3, "scale": scale},
+        "zip": {"path.loss": [0, "1%"], "cc": ["bbr", "cubic"]},
+    }
+    assert [len(tc.Sweep({}, axes, 3, on_count=counted.append))] == counted
 
 
 def test_a_scheduler_that_is_not_there_is_told(run, tmp_path, monkeypatch):

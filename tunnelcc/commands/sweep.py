@@ -6,7 +6,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +19,7 @@ from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem, TunnelccError
 from tunnelcc.schema.toml import parse_value
 from tunnelcc.store import Store
+from tunnelcc.store.store import check_name
 from tunnelcc.sweeps import MANY_RUNS, Sweep, Tally, export, results_of, run
 from tunnelcc.sweeps.results import Variables, variables
 
@@ -54,8 +55,9 @@ def sweep(
     """Run a sweep and print its results; return whether every run succeeded."""
     if output is not None:
         export.check_file(output)
-    declared = declare(file, axes, settings, seeds, name)
-    _confirm(len(declared), yes)
+    if name is not None:
+        check_name(name)
+    declared = declare(file, axes, settings, seeds, name, lambda runs: _confirm(runs, yes))
     threading.Thread(target=_import_table).start()
     with _interruptible():
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
@@ -79,8 +81,12 @@ def declare(
     settings: Sequence[str],
     seeds: str | None,
     name: str | None,
+    on_count: Callable[[int], None],
 ) -> Sweep:
-    """Return the sweep of a file, changed by options. Raises ConfigError."""
+    """Return the sweep of a file, changed by options; ``on_count``: see there.
+
+    Raises ConfigError.
+    """
     table = scenarios.read_scenario(file) if file is not None else {}
     declared = table.pop("sweep", {})
     table = scenarios.apply(
@@ -93,7 +99,8 @@ def declare(
         expected = "KEY=VALUE,VALUE,… at least once, or a scenario with a table [sweep]"
         raise ConfigError(Problem("--axis", "", expected))
     name = name or (file.stem if file is not None else None)
-    return Sweep({**table, "sweep": declared}, seeds=_seeds(seeds), name=name)
+    table = {**table, "sweep": declared}
+    return Sweep(table, seeds=_seeds(seeds), name=name, on_count=on_count)
 
 
 def _axis(text: str) -> tuple[str, Any]:

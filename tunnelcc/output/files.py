@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether results can be written where a command is told to, asked before anything is simulated."""
+"""Whether results can be written where a command is told to, asked before anything is simulated.
+
+And writing them: whole, or not at all.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from tunnelcc.errors import ConfigError, Problem
@@ -18,7 +25,7 @@ def check_file(option: str, file: Path) -> None:
         with file.open("ab"):
             pass
         if is_new:
-            file.unlink()
+            file.resolve().unlink()  # a link that leads to no file stays one
     except OSError as error:
         expected = "a file that can be written"
         raise ConfigError(Problem(option, str(file), expected, error.strerror or "")) from None
@@ -33,3 +40,28 @@ def make_directory(option: str, directory: Path) -> None:
     except OSError as error:
         expected = "a directory that can be written"
         raise ConfigError(Problem(option, str(directory), expected, error.strerror or "")) from None
+
+
+@contextlib.contextmanager
+def replacing(file: Path) -> Iterator[Path]:
+    """Give a new file to write, which takes the place of ``file`` when all went well.
+
+    ``file`` itself is given where it is a pipe or a device, or its directory takes no new files.
+    """
+    target = file.resolve()  # a link stays one
+    temporary = target.with_name(f".{os.urandom(4).hex()}.{target.name}")
+    try:
+        if target.exists() and not target.is_file():
+            raise OSError
+        with temporary.open("xb"):
+            pass
+    except OSError:
+        yield file
+        return
+    try:
+        if target.exists():
+            shutil.copymode(target, temporary)
+        yield temporary
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)

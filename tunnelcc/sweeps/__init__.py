@@ -61,10 +61,13 @@ def sweep(
     ``series``: with the series over time; ``many``: also if there are more than 100,000 runs.
     The Dataset is that of results.dataset(). Raises ConfigError, TunnelccError.
     """
-    declared = Sweep(base, axes, seeds, name)
-    if len(declared) > MANY_RUNS and not many:
-        expected = f"at most {MANY_RUNS:,} runs, or many=True"
-        raise ConfigError(Problem("sweep", len(declared), expected))
+
+    def check(runs: int) -> None:
+        if runs > MANY_RUNS and not many:
+            expected = f"at most {MANY_RUNS:,} runs, or many=True"
+            raise ConfigError(Problem("sweep", runs, expected))
+
+    declared = Sweep(base, axes, seeds, name, on_count=check)
     tally = run(declared, store, jobs=jobs, client=client, timeout=timeout, progress=progress)
     return results_of(declared, tally, store, series=series)
 
@@ -115,7 +118,8 @@ def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
     ``series``: with the series over time. Raises ConfigError, TunnelccError.
     """
     path = Path(path)
-    if path.suffix == ".nc":
+    is_sweep = Store.is_at(path.parent) and path.name in Store(path.parent).sweep_names()
+    if path.suffix == ".nc" and not is_sweep:
         return _open_netcdf(path)
     directory, name = _named(path)
     if not Store.is_at(directory):

@@ -64,6 +64,18 @@ def parse_axis(key: str, values: object, table: Table) -> Axis:
     return Axis(key, tuple(values))
 
 
+def axis_length(key: str, values: object, table: Table) -> int:
+    """Return how many values the axis ``key`` will have. Raises ConfigError."""
+    if not isinstance(values, Mapping):
+        return len(values) if isinstance(values, list) else 1
+    interval, steps = _steps(key, values, table)
+    if not interval.is_whole:
+        return steps
+    if interval.scale == "log":  # how many coincide, only they tell
+        return len(_range(key, values, table))
+    return min(steps, round(interval.high) - round(interval.low) + 1)
+
+
 def parse_interval(key: str, values: object, table: Table) -> Interval:
     """Return the interval ``{ from, to, scale }`` of a sampled axis. Raises ConfigError."""
     if not isinstance(values, Mapping):
@@ -117,15 +129,20 @@ class Interval:
 
 
 def _range(key: str, values: Mapping[str, Any], table: Table) -> tuple[Any, ...]:
+    interval, steps = _steps(key, values, table)
+    points = [interval.at(step / (steps - 1)) for step in range(steps)]
+    # Whole numbers may coincide: 1 to 4 in ten steps are four values.
+    return tuple(dict.fromkeys(points)) if interval.is_whole else tuple(points)
+
+
+def _steps(key: str, values: Mapping[str, Any], table: Table) -> tuple[Interval, int]:
     where = f"sweep.{key}"
     interval = _interval(key, where, values, table, ("from", "to", "steps", "scale"))
     steps = values.get("steps", MISSING)
     if isinstance(steps, bool) or not isinstance(steps, int) or not 2 <= steps <= _MAX_STEPS:
         expected = f"a whole number from 2 to {_MAX_STEPS}"
         raise ConfigError(Problem(f"{where}.steps", steps, expected))
-    points = [interval.at(step / (steps - 1)) for step in range(steps)]
-    # Whole numbers may coincide: 1 to 4 in ten steps are four values.
-    return tuple(dict.fromkeys(points)) if interval.is_whole else tuple(points)
+    return interval, steps
 
 
 def _interval(

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +34,7 @@ from tunnelcc.sweeps.axes import (
     Axis,
     Coordinate,
     Table,
+    axis_length,
     coordinate,
     parse_axis,
     parse_interval,
@@ -65,8 +66,9 @@ class Sweep:
 
     ``base``: an Experiment, nested tables, or the path of a TOML file (whose ``[sweep]`` is used
     where ``axes`` is None). ``axes``: key → values, a range, ``zip`` or ``sample``, as in TOML.
-    ``seeds``: how many, or which; default: those of the file, or 5. ``is_record``: it was run, and
-    is read whatever has become of the files that it names. Raises ConfigError.
+    ``seeds``: how many, or which; default: those of the file, or 5. ``on_count``: called with the
+    number of runs before their values are made, which takes long for millions. ``is_record``: it
+    was run, and is read whatever has become of the files that it names. Raises ConfigError.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Sweep:
         seeds: int | Sequence[int] | None = None,
         name: str | None = None,
         *,
+        on_count: Callable[[int], None] = lambda runs: None,
         is_record: bool = False,
     ) -> None:
         self._is_record = is_record
@@ -89,6 +92,7 @@ class Sweep:
             declared = _flat(axes)
         self.base: dict[str, Any] = table
         self.seeds = _seeds(listed if seeds is None else seeds)
+        on_count(_count(declared, table) * len(self.seeds))
         self.dimensions = _dimensions(declared, table)
         self.name = name or _default_name(base, table)
         if not is_record:
@@ -206,11 +210,38 @@ def _seeds(seeds: int | Sequence[int] | object) -> tuple[int, ...]:
     raise ConfigError(Problem("sweep.seeds", seeds, expected))
 
 
+def _count(declared: Mapping[str, Any], table: Mapping[str, Any]) -> int:
+    """Return how many points there will be; what is wrong is told when they are made."""
+    first = scenario.apply(table, _first_values(declared))
+    sizes = []
+    for key, values in declared.items():
+        if key == "zip":
+            axes = values.values() if isinstance(values, Mapping) else ()
+            sizes.append(max((len(it) for it in axes if isinstance(it, list)), default=1))
+        elif key == "sample":
+            sizes.append(_points(values))
+        elif key not in (SEED, "title"):
+            sizes.append(axis_length(key, values, first))
+    return math.prod(sizes)
+
+
+def _points(table: object) -> int:
+    """Return how many points ``[sweep.sample]`` asks for. Raises ConfigError."""
+    if not isinstance(table, Mapping):
+        raise ConfigError(Problem("sweep.sample", table, "a table of points and intervals"))
+    points = table.get("points", MISSING)
+    if isinstance(points, bool) or not isinstance(points, int) or not 1 <= points <= _MAX_POINTS:
+        expected = f"a whole number from 1 to {_MAX_POINTS}"
+        raise ConfigError(Problem("sweep.sample.points", points, expected))
+    return points
+
+
 def _dimensions(declared: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[Dimension, ...]:
     first = scenario.apply(table, _first_values(declared))
     dimensions = []
     for key, values in declared.items():
         if key in ("zip", "sample"):
+            read: Callable[[Any, Table], tuple[Axis, ...]]
             read = _zipped if key == "zip" else _sampled
             dimensions.append(Dimension(POINT, read(values, first)))
         elif key in (SEED, "title"):
@@ -250,13 +281,8 @@ def _zipped(table: object, first: Table) -> tuple[Axis, ...]:
     return axes
 
 
-def _sampled(table: object, first: Table) -> tuple[Axis, ...]:
-    if not isinstance(table, Mapping):
-        raise ConfigError(Problem("sweep.sample", table, "a table of points and intervals"))
-    points = table.get("points", MISSING)
-    if isinstance(points, bool) or not isinstance(points, int) or not 1 <= points <= _MAX_POINTS:
-        expected = f"a whole number from 1 to {_MAX_POINTS}"
-        raise ConfigError(Problem("sweep.sample.points", points, expected))
+def _sampled(table: Mapping[str, Any], first: Table) -> tuple[Axis, ...]:
+    points = _points(table)
     method = table.get("method", _METHODS[0])
     if method not in _METHODS:
         expected = "one of " + ", ".join(_METHODS)

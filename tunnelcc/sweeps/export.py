@@ -28,10 +28,15 @@ def check_file(file: Path) -> None:
 def write(results: xarray.Dataset, file: Path) -> None:
     """Write ``results`` to a .nc file, or to a .csv file with a row per run."""
     check_file(file)
-    if file.suffix == ".nc":
-        _writable(results).to_netcdf(file, engine="scipy")
-    else:
-        _flat(results).to_dataframe().reset_index().to_csv(file, index=False)
+    try:
+        with files.replacing(file) as new:
+            if file.suffix == ".nc":
+                _writable(results).to_netcdf(new, engine="scipy")
+            else:
+                _flat(results).to_dataframe().reset_index().to_csv(new, index=False)
+    except OSError as error:
+        expected = "a file that can be written"
+        raise ConfigError(Problem("output", str(file), expected, error.strerror or "")) from None
 
 
 def _writable(results: xarray.Dataset) -> xarray.Dataset:
