@@ -87,6 +87,8 @@ class Sweep:
         if not isinstance(declared, Mapping):
             raise ConfigError(Problem("sweep", declared, "a table of axes"))
         declared = _flat(declared)
+        if "" in declared:
+            raise ConfigError(Problem('sweep.""', declared[""], "a key such as path.rtt"))
         listed = declared.pop("seeds", DEFAULT_SEEDS)
         if axes is not None:
             declared = _flat(axes)
