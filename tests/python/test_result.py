@@ -117,7 +117,7 @@ def test_every_variable_has_a_unit_and_a_name(result):
         assert variable.attrs["units"], name
         assert len(variable.attrs["long_name"]) > 5, name
     assert dataset.time.attrs["units"] == "s"
-    assert set(dataset.dims) == {"time", "flow", "leg", "limit", "direction", "host"}
+    assert set(dataset.dims) == {"time", "flow", "leg", "limit", "direction", "host", "link"}
     assert Experiment.parse(json.loads(dataset.attrs["experiment"])) == result.experiment
 
 

@@ -82,6 +82,11 @@ def _fair_convergence_time(run: RunData) -> float:
     return convergence.fair_convergence_time(run["flow_goodput"], run["time"], last)
 
 
+def _tunnel_share(run: RunData) -> Any:
+    whole = samples.total(run.goodputs)
+    return run.tunnel_goodputs / (whole if whole > 0 else counts.NAN)
+
+
 def _settling_time(run: RunData) -> float:
     within = run.selection.within or convergence.WITHIN
     return convergence.settling_time(
@@ -173,6 +178,11 @@ METRICS: dict[str, Metric] = {
         "get together; 1 where all share one, as through a tunnel of packets",
         lambda run: run.jain_of("carrier"),
     ),
+    "jain_tunnels": Metric(
+        "1", "Jain's index of the tunnels",
+        "the same of n tunnels between two hosts: what the flows in each get together; NaN: none",
+        lambda run: run.jain_of_tunnels,
+    ),
     "max_min_share": Metric(
         "1", "least max-min share of a flow", _MAX_MIN, lambda run: np.min(run.max_min_shares)
     ),
@@ -224,6 +234,15 @@ METRICS: dict[str, Metric] = {
     "flow_share": Metric(
         "1", "share of the goodput", "x / Σx", lambda run: fairness.shares(run.goodputs),
         per_flow=True,
+    ),
+    "flow_tunnel_goodput": Metric(
+        "bit/s", "goodput of the flow's tunnel",
+        "Σx of the flows in the same tunnel between two hosts; its own x where it is in none",
+        lambda run: run.tunnel_goodputs, per_flow=True,
+    ),
+    "flow_tunnel_share": Metric(
+        "1", "share of the flow's tunnel in the goodput", "flow_tunnel_goodput / goodput",
+        _tunnel_share, per_flow=True,
     ),
     "flow_max_min_share": Metric(
         "1", "max-min share", _MAX_MIN, lambda run: run.max_min_shares, per_flow=True

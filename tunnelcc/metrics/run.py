@@ -99,6 +99,25 @@ class RunData:
         return fairness.jain_index([*totals.values()])
 
     @property
+    def jain_of_tunnels(self) -> float:
+        """Return Jain's index of what the flows in each tunnel get together; NaN without one."""
+        totals = fairness.group_totals(self["delivered_bytes"], list(self["tunnel"]))
+        totals.pop("none", None)
+        return fairness.jain_index([*totals.values()])
+
+    @property
+    def tunnel_goodputs(self) -> Series:
+        """Of each flow what all flows in its tunnel get, bit/s; its own where it has no tunnel."""
+        own, tunnels = self.goodputs, list(self["tunnel"])
+        totals = fairness.group_totals(own, tunnels)
+        return np.array(
+            [
+                float(goodput) if name == "none" else totals[name]
+                for name, goodput in zip(tunnels, own, strict=True)
+            ]
+        )
+
+    @property
     def max_min_shares(self) -> Series:
         """Of each flow."""
         return fairness.max_min_shares(self.goodputs, float(self["capacity"]), self["demand"])

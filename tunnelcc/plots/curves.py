@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 _TIMES = ("convergence_time", "completion_time")
 # Metrics that are parts of one whole or indices.
 _UNIT_RANGE = (
-    "jain", "jain_users", "jain_carriers", "flow_share", "efficiency", "utilisation",
+    "jain", "jain_users", "jain_carriers", "jain_tunnels", "flow_share", "flow_tunnel_share",
+    "efficiency", "utilisation",
 )  # fmt: skip
 # A theory line far above every run would only flatten them.
 _MOST_ABOVE = 1.6

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Axes over which throughput, and over which fairness is looked at; other numbers come after them.
 _THROUGHPUT = ("path.rtt", "path.loss", "path.buffer", "flows.count")
 _FAIRNESS = ("path.buffer", "flows.count", RTT_RATIO)
-_GROUPED = ("jain_users", "jain_carriers")
+_GROUPED = ("jain_users", "jain_carriers", "jain_tunnels")
 _FAIRNESS_METRICS = ("flow_share", "jain", *_GROUPED, "flow_harm")
 _LATENCY = "flow_message_latency_p99"
 # Axes over which the bytes around the application's change.

@@ -80,6 +80,11 @@ LINK_TOTALS = {
     "queue_delay_p95": ("queue_delay_p95", "s", "95th percentile of the waiting time"),
     "queue_delay_p99": ("queue_delay_p99", "s", "99th percentile of the waiting time"),
 }
+#: Totals of a direction of every link of a network; in ``dataset`` their names begin with link_.
+EVERY_LINK_TOTALS = (
+    "mean_utilisation", "bytes_served", "packets", "queue_drops", "marks", "queue_delay_mean",
+    "queue_delay_p95",
+)  # fmt: skip
 HOST_TOTALS = {
     "cpu_seconds": ("cpu_seconds", "s", "CPU time used"),
     "mean_cpu": ("utilisation", "1", "CPU use, of all cores"),
@@ -194,10 +199,12 @@ class Result:
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
-        """Series and totals, with units; dimensions time, flow, leg, direction, host.
+        """Series and totals, with units; dimensions time, flow, leg, direction, host, link.
 
         Totals of links and hosts leave out the warm-up, as ``delivered_bytes`` does; those of
-        flows and of the path count from the start.
+        flows and of the path count from the start. Over ``direction`` alone, variables are of the
+        bottleneck, and forward is the way of the data; over ``link`` too, forward is from the host
+        ``link_from`` to ``link_to``.
         """
         import xarray
 
@@ -209,11 +216,16 @@ class Result:
         }
         coordinates = _coordinates(self)
         data = {name: value for name, value in self.variables.items() if name not in coordinates}
-        return xarray.Dataset(data, coordinates, attributes)
+        return xarray.Dataset(
+            {**data, **_links(self)}, {**coordinates, **_link_coordinates(self)}, attributes
+        )
 
     @cached_property
     def variables(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
-        """What ``dataset`` holds, coordinates too: name → (dimensions, values, attributes)."""
+        """What ``dataset`` holds of all but ``link``: name → (dimensions, values, attributes).
+
+        Coordinates too.
+        """
         return {**_coordinates(self), **_series(self), **_totals(self)}
 
     def to_dict(self) -> dict[str, Any]:
@@ -275,6 +287,28 @@ class Result:
     @cached_property
     def _carrier_numbers(self) -> list[int]:
         return carriers(self.layout.flows)
+
+    @cached_property
+    def tunnel_names(self) -> list[str]:
+        """The tunnels between two hosts; those of one name with their hosts, and a number."""
+        tunnels = self.layout.tunnels
+        plain_names = [it.name for it in tunnels]
+        names: list[str] = []
+        for it in tunnels:
+            name = it.name
+            if plain_names.count(name) > 1:
+                name += f" {it.first.client}-{it.first.server}"
+            alike = sum(other == name or other.startswith(f"{name} #") for other in names)
+            names.append(f"{name} #{alike + 1}" if alike else name)
+        return names
+
+    @cached_property
+    def _tunnels(self) -> list[str]:
+        """Of each flow the name of its tunnel, or none."""
+        return [
+            "none" if flow.tunnel is None else self.tunnel_names[flow.tunnel]
+            for flow in self.layout.flows
+        ]
 
     def _groups(self, name: str, members: Sequence[Any]) -> list[dict[str, Any]]:
         """What flows of one user, or on one carrier, get together."""
@@ -552,12 +586,43 @@ def _coordinates(result: Result) -> dict[str, Any]:
             {"long_name": "number of the leg that crosses the path"},
         ),
         "user": ("flow", result._users, {"long_name": "to whom the flow belongs"}),
+        "tunnel": (
+            "flow",
+            result._tunnels,
+            {"long_name": "tunnel between two hosts that the flow is in"},
+        ),
         "limit": ("limit", list(limits.LIMITS), {"long_name": "what a sender is limited by"}),
         "carrier": (
             "flow",
             result._carrier_numbers,
             {"long_name": "number of the tunnel's connection"},
         ),
+    }
+
+
+def _links(result: Result) -> dict[str, Any]:
+    """Series and totals of every link, in both directions."""
+    ways = [(link.forward, link.reverse) for link in result.links.values()]
+    data: dict[str, Any] = {}
+    for name, (unit, doc) in LINK_SERIES.items():
+        values = [[getattr(way, _LINK_ATTRIBUTE[name]) for way in link] for link in ways]
+        doc = doc.replace("at the bottleneck", "at the link")
+        doc += ", 0: not limited" * (name == "utilisation")
+        data[f"link_{name}"] = _variable(("link", "direction", "time"), values, unit, doc)
+    for name in EVERY_LINK_TOTALS:
+        attribute, unit, doc = LINK_TOTALS[name]
+        doc += ", 0: not limited" * (name == "mean_utilisation")
+        values = [[getattr(way, attribute) for way in link] for link in ways]
+        data[f"link_{name}"] = _variable(("link", "direction"), values, unit, doc)
+    return data
+
+
+def _link_coordinates(result: Result) -> dict[str, Any]:
+    ends = [link.ends for link in result.layout.topology.links.values()]
+    return {
+        "link": ("link", list(result.links), {"long_name": "link"}),
+        "link_from": ("link", [one for one, _ in ends], {"long_name": "first host of the link"}),
+        "link_to": ("link", [other for _, other in ends], {"long_name": "second host of the link"}),
     }
 
 
