@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tunnelcc.errors import RunError as RunError
     from tunnelcc.errors import TunnelccError as TunnelccError
     from tunnelcc.plots import plot_run as plot_run
+    from tunnelcc.simulation.harm import harm as harm
     from tunnelcc.simulation.result import Result as Result
     from tunnelcc.simulation.runner import run as run
     from tunnelcc.simulation.runner import run_many as run_many
@@ -60,6 +61,7 @@ _HOME = {
     "TunnelccError": "errors",
     "plot_run": "plots",
     "Result": "simulation.result",
+    "harm": "simulation.harm",
     "run": "simulation.runner",
     "run_many": "simulation.runner",
     "load": "config.scenario",

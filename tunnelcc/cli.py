@@ -72,6 +72,12 @@ def cli() -> None:
     help="Any other key, such as hosts.kernel=5.10; `tunnelcc show experiment` lists them.",
 )
 @click.option("--plot", type=_PATH, help="Save a figure (.png, .svg, .pdf).")
+@click.option(
+    "--harm",
+    is_flag=True,
+    help="Run each flow alone too, and the flows outside each tunnel without it; tell what they "
+    "lose to each other.",
+)
 @_json_option
 @click.option(
     "--write-spec",
@@ -83,13 +89,14 @@ def run(
     scenario: Path | None,
     settings: tuple[str, ...],
     plot: Path | None,
+    harm: bool,
     as_json: bool,
     write_spec: Path | None,
     **options: str | None,
 ) -> None:
     """Simulate one experiment: a SCENARIO file, changed by the options, or the defaults."""
     from tunnelcc.report import tables
-    from tunnelcc.simulation.runner import run as simulate
+    from tunnelcc.simulation.harm import Harm
 
     experiment = _experiment(scenario, options, settings)
     if write_spec is not None:
@@ -103,15 +110,18 @@ def run(
         from tunnelcc.plots import check_file
 
         check_file(plot)
-    result = simulate(experiment)
+    runs = Harm(experiment)
+    result = runs.result
     if plot is not None:
         from tunnelcc.plots import plot_run
 
         plot_run(result, plot)
     if as_json:
-        click.echo(result.to_json())
-    else:
-        tables.print_result(result)
+        click.echo(runs.to_json() if harm else result.to_json())
+        return
+    tables.print_result(result)
+    if harm:
+        tables.print_harm(runs.dataset)
 
 
 def _experiment(

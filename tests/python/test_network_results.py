@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import tunnelcc as tc
 from tunnelcc import metrics
+from tunnelcc.simulation.harm import part
 
 PATH = {"rate": "10Mbps", "rtt": "20ms", "buffer": "1bdp"}
 
@@ -121,3 +124,98 @@ def test_flows_in_the_tunnel_of_the_whole_experiment_share_it(relay_result):
     assert set(relay_result.dataset.tunnel.values) == {"tunnel"}
     assert float(table.jain_tunnels) == 1
     np.testing.assert_allclose(table.flow_tunnel_share, 1)
+
+
+# A fair queue gives each of those behind it the same part, whatever they do.
+FAIR = {
+    "path": {**PATH, "queue": "fq-codel", "buffer": "200p"},
+    "tunnels": {"vpn": "wireguard"},
+    "duration": "8s",
+    "warmup": "3s",
+}
+
+
+def test_harm_behind_a_fair_queue_is_what_equal_parts_make_it():
+    flows = [{"cc": "reno", "count": 2}, {"cc": "reno", "tunnel": "vpn"}]
+    found = tc.harm(tc.Experiment(**FAIR, flows=flows))
+    # Each has the link alone, and a third of it in company.
+    np.testing.assert_allclose(found.flow_harm, 2 / 3, atol=0.03)
+    # The two others have all of it without the tunnel, and two thirds with it.
+    assert list(found.tunnel.values) == ["vpn"]
+    np.testing.assert_allclose(found.tunnel_harm, 1 / 3, atol=0.03)
+    assert float(found.others_goodput[0]) == float(found.flow_goodput[:2].sum())
+    assert float(found.others_goodput_without[0]) > 9e6
+
+
+def test_those_who_want_less_than_their_part_are_not_harmed():
+    flows = [{"rate": "1Mbps", "write_size": "1kB"}, {"count": 2, "tunnel": "vpn"}]
+    found = tc.harm(tc.Experiment(**FAIR, flows=flows))
+    assert float(found.flow_harm[0]) == pytest.approx(0, abs=0.02)
+    assert float(found.tunnel_harm[0]) == pytest.approx(0, abs=0.02)
+    assert float(found.flow_harm[1]) == pytest.approx(1 / 2, abs=0.1)
+
+
+def test_a_tunnel_that_has_no_flows_beside_it_harms_nobody():
+    found = tc.harm(tc.Experiment(path=PATH, tunnel="wireguard", duration="2s"))
+    assert list(found.flow_harm.values) == [0]
+    assert np.isnan(found.tunnel_harm).all()
+    assert np.isnan(found.others_goodput).all()
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {
+            "network": {"shape": "star", "size": 4},
+            "tunnels": {"vpn": "wireguard"},
+            "flows": [{"count": 3, "tunnel": "vpn"}, {"cc": "bbr", "start": "0.5s"}],
+        },
+        {
+            "flows": [
+                {"count": 2, "data_start": "0.2s", "stop": "1s"},
+                {"direction": "down"},
+            ],
+        },
+    ],
+    ids=["star", "both directions"],
+)
+def test_all_flows_one_by_one_are_the_same_run(keys):
+    experiment = tc.Experiment(path=PATH, **keys, duration="1.5s", seed=7)
+    whole = tc.run(experiment, progress=False)
+    again = tc.run(part(experiment, range(len(whole.raw.flows))), progress=False)
+    assert again.digests() == whole.digests()
+
+
+def test_a_flow_alone_keeps_its_hosts_its_tunnel_and_its_start():
+    experiment = tc.Experiment(
+        path=PATH,
+        network={"shape": "dumbbell", "size": 3},
+        tunnels={"vpn": "wireguard"},
+        flows={"count": 3, "tunnel": "vpn"},
+    )
+    whole = tc.run(experiment.model_copy(update={"duration": 0.5}), progress=False)
+    alone = tc.run(part(whole.experiment, [2]), progress=False)
+    (flow,), third = alone.layout.flows, whole.layout.flows[2]
+    assert (flow.client, flow.server) == ("client3", "server3")
+    assert flow.start == third.start
+    assert alone.layout.tunnels[0].name == "vpn"
+
+
+def test_the_command_tells_of_harm(run, tmp_path):
+    file = tmp_path / "scenario.toml"
+    file.write_text(
+        """duration = "2s"
+path = { rate = "10Mbps", rtt = "20ms" }
+tunnels.vpn = "wireguard"
+flows = [{ cc = "cubic" }, { cc = "bbr", tunnel = "vpn" }]
+"""
+    )
+    code, out, _ = run("run", file, "--harm")
+    assert code == 0
+    assert "Harm to flows" in out
+    code, out, _ = run("run", file, "--harm", "--json")
+    table, found = json.loads(out), tc.harm(tc.load(file))
+    assert [flow["harm"] for flow in table["flows"]] == list(found.flow_harm.values)
+    assert table["tunnels"][0]["harm"] == float(found.tunnel_harm[0])
+    code, out, _ = run("run", file, "--json")
+    assert "harm" not in out

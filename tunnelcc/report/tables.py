@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ from tunnelcc.schema import keys_of
 from tunnelcc.schema.units import format_size, format_time
 
 if TYPE_CHECKING:
+    import xarray
+
     from tunnelcc.hosts.costs import Profile
     from tunnelcc.simulation.result import Result
 
@@ -83,6 +86,33 @@ def print_result(result: Result) -> None:
         out.print(sentence, markup=False)
 
 
+def print_harm(found: xarray.Dataset) -> None:
+    """Print what flows lose to each other and to tunnels; ``found``: of simulation.harm.harm()."""
+    rates = found.flow_goodput.values, found.flow_goodput_alone.values, found.flow_harm.values
+    labels = [*zip(found.cc.values, found.flow_tunnel.values, strict=True)]
+    groups: dict[Any, list[int]] = {}
+    for index, label in enumerate(labels):
+        groups.setdefault(label if len(labels) > _MOST_ROWS else index, []).append(index)
+    rows = []
+    for members in groups.values():
+        here, alone, harm = (float(values[members].mean()) for values in rates)
+        name = str(members[0]) if len(members) == 1 else f"{len(members)} flows, mean"
+        rows.append((name, *labels[members[0]], _mbps(here), _mbps(alone), _part(harm)))
+    columns = ("flow", "path cc", "tunnel", "goodput Mbit/s", "alone", "harm")
+    title = "Harm to flows: the part of the goodput alone that others take"
+    Table(title, columns, rows, (3, 4, 5)).print(console())
+    if found.sizes["tunnel"]:
+        names = ("others_goodput", "others_goodput_without", "tunnel_harm")
+        numbers = zip(*(found[name].values for name in names), strict=True)
+        of_tunnels = [
+            (name, _mbps(here), _mbps(without), _part(harm))
+            for name, (here, without, harm) in zip(found.tunnel.values, numbers, strict=True)
+        ]
+        titles = ("tunnel", "others Mbit/s", "without it", "harm")
+        title = "Harm of tunnels to the flows outside them"
+        Table(title, titles, of_tunnels, (1, 2, 3)).print(console())
+
+
 def _limit_sentences(totals: dict[str, Any]) -> Iterator[str]:
     """Say what limited a flow where congestion control did not, and the path was not full."""
     if (totals["path"]["utilisation"] or 0) >= _FULL:
@@ -119,10 +149,11 @@ def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _flow_table(totals: dict[str, Any]) -> Table:
-    flows = totals["flows"]
+    flows, tunnels = totals["flows"], _tunnels_of_flows(totals)
+    differ = len(set(tunnels.values())) > 1
     tunnelled = any(len(flow["legs"]) > 1 for flow in flows)
     has_messages = any(flow["messages"] for flow in flows)
-    columns = ["flow", "cc", "goodput Mbit/s", "Retr"]
+    columns = ["flow", "cc", *(["tunnel"] if differ else []), "goodput Mbit/s", "Retr"]
     columns += ["carrier cc", "carrier retr"] if tunnelled else []
     columns += ["RTOs", "srtt ms", "p95 ms", "limited by"]
     columns += ["messages: mean ms", "p99 ms"] if has_messages else []
@@ -133,6 +164,7 @@ def _flow_table(totals: dict[str, Any]) -> Table:
         row = [
             label,
             members[0]["cc"],
+            *([_some(tunnels[flow["flow"]] for flow in members)] if differ else []),
             _mbps(sum(flow["goodput_bps"] for flow in members)),
             str(sum(flow["retransmits"] for flow in members)),
         ]
@@ -154,9 +186,22 @@ def _flow_table(totals: dict[str, Any]) -> Table:
     numbers = [
         index
         for index, name in enumerate(columns)
-        if name not in ("flow", "cc", "carrier cc", "limited by")
+        if name not in ("flow", "cc", "tunnel", "carrier cc", "limited by")
     ]
     return Table("", columns, rows, numbers)
+
+
+def _tunnels_of_flows(totals: dict[str, Any]) -> dict[int, str]:
+    """Return the name of each flow's tunnel, by the flow's number."""
+    names = dict.fromkeys((flow["flow"] for flow in totals["flows"]), "none")
+    for tunnel in totals["tunnels"]:
+        names |= dict.fromkeys(tunnel["flows"], tunnel["tunnel"])
+    return names
+
+
+def _some(names: Iterable[str]) -> str:
+    different = list(dict.fromkeys(names))
+    return different[0] if len(different) == 1 else f"{len(different)} tunnels"
 
 
 def _limit(members: list[dict[str, Any]]) -> str:
@@ -399,11 +444,15 @@ def _number(value: float | None, digits: int) -> str:
 
 
 def _mbps(rate: float | None) -> str:
-    return "–" if rate is None else f"{rate / 1e6:.2f}"
+    return "–" if rate is None or isnan(rate) else f"{rate / 1e6:.2f}"
 
 
 def _ms(seconds: float | None) -> str:
     return "–" if seconds is None else f"{seconds * 1e3:.1f}"
+
+
+def _part(value: float) -> str:
+    return "–" if isnan(value) else f"{value:.3f}"
 
 
 def _percent(part: float | None) -> str:
