@@ -209,7 +209,8 @@ ELSEWHERE = {"title", "flows.user", "hosts.tcp_adv_win_scale", "path.rate_trace"
 #: Keys that say who is where: test_network.py.
 OF_NETWORKS = (
     "path.reverse.", "tunnels.", "network.", "flows.from", "flows.to", "flows.direction",
-    "flows.route", "tunnel.chain.host", "flows.ack_route", "flows.tunnel", "cross_traffic.from", "cross_traffic.to",
+    "flows.route", "tunnel.chain.host", "flows.ack_route", "flows.tunnel",
+    "cross_traffic.from", "cross_traffic.to",
     "cross_traffic.direction", "cross_traffic.route",
 )  # fmt: skip
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tunnelcc.config import Experiment, derived
+from tunnelcc.config import Experiment, Tcp, derived
+from tunnelcc.config.layout import Layout, layout
+from tunnelcc.config.path import DuplexLink
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema.units import format_time
 
@@ -14,6 +16,8 @@ from tunnelcc.schema.units import format_time
 _BYTES_PER_SEGMENT = 128
 # Series kept per leg and probe, in float64.
 _SERIES_PER_LEG = 8
+# Of both directions.
+_SERIES_PER_LINK = 6
 
 
 def check(experiment: Experiment) -> None:
@@ -35,28 +39,44 @@ def check(experiment: Experiment) -> None:
 
 def window_memory(experiment: Experiment) -> float:
     """Return an upper estimate (bytes) of what packets in flight need."""
-    path, tcp = experiment.path, experiment.tcp
-    flows = sum(flow.count for flow in experiment.flows)
-    windows = flows * derived.receive_window(experiment)
-    rtt = max(flow.rtt or path.rtt for flow in experiment.flows)
-    room = derived.buffer_bytes(path.buffer, path.rate, path.rtt)
-    room += (path.buffer.packets or 0) * (tcp.mss + tcp.header_bytes)
-    # Slow start sends up to twice what the path holds, and what it lost stays on the scoreboard.
-    path_holds = 4 * (path.rate * rtt / 8 + room) + flows * 64 * tcp.mss
-    return min(windows, path_holds) / tcp.mss * _BYTES_PER_SEGMENT * _legs(experiment)
+    found, tcp = layout(experiment), experiment.tcp
+    views = [found.view(placed) for placed in found.distinct_flows]
+    flows = len(found.flows)
+    windows = flows * max(map(derived.receive_window, views))
+    rtt = max(found.base_rtt(placed) for placed in found.distinct_flows)
+    links = (link.path for link in found.topology.links.values())
+    holds = sum(_holds(link, max(rtt, link.rtt), tcp) for link in links)
+    # Slow start sends up to twice what the links hold, and what it lost stays on the scoreboard.
+    held = 4 * holds + flows * 64 * tcp.mss
+    return min(windows, held) / tcp.mss * _BYTES_PER_SEGMENT * _legs(found)
+
+
+def _holds(link: DuplexLink, rtt: float, tcp: Tcp) -> float:
+    """Return the bytes that are under way on a link, or wait for it, in both directions."""
+    total = 0.0
+    for direction in (link, link.backward):
+        if direction.rate is not None:
+            room = derived.buffer_bytes(direction.buffer, direction.rate, link.rtt)
+            room += (direction.buffer.packets or 0) * (tcp.mss + tcp.header_bytes)
+            total += direction.rate * rtt / 8 + room
+    return total
 
 
 def series_memory(experiment: Experiment) -> float:
     """Return the bytes that the probes' series need, in the module and in the result."""
-    flows = sum(flow.count for flow in experiment.flows)
-    legs = flows * _legs(experiment)
+    found = layout(experiment)
+    flows, links = len(found.flows), len(found.topology.links)
     probes = experiment.duration / experiment.probe_interval
-    return 2 * 8 * probes * (legs * _SERIES_PER_LEG + flows + 16)
+    series = flows * (_legs(found) * _SERIES_PER_LEG + 1)
+    series += links * _SERIES_PER_LINK + len(found.topology.hosts)
+    return 2 * 8 * probes * series
 
 
-def _legs(experiment: Experiment) -> int:
+def _legs(found: Layout) -> int:
     """Connections of a flow at most."""
-    return 2 + len(derived.paths(experiment)) if experiment.tunnel else 1
+    return max(
+        1 if flow.tunnel is None else 2 + len(found.hops(flow)) for flow in found.distinct_flows
+    )
 
 
 def available_memory() -> float:
