@@ -88,8 +88,8 @@ HyStart::IsDelayed(int64_t rtt, int64_t minRtt)
         ++m_samples;
         return false;
     }
-    const int64_t rise =
-        std::clamp(minRtt / RISE_DIVISOR, m_parameters.minDelayRise, m_parameters.maxDelayRise);
+    const int64_t rise = std::min(std::max(minRtt / RISE_DIVISOR, m_parameters.minDelayRise),
+                                  m_parameters.maxDelayRise);
     return m_roundMinRtt > minRtt + rise;
 }
 

@@ -71,8 +71,7 @@ class Link final : public Bottleneck
         int64_t end = m_waiting.IsEmpty() ? m_freeAt : m_waiting.Front().serviceStart;
         if (end > now)
         {
-            left = m_inService.bytes * static_cast<double>(end - now) /
-                   static_cast<double>(end - m_inService.serviceStart);
+            left = m_rate.BytesLeft(m_inService.bytes, now, m_inService.serviceStart, end);
         }
         return static_cast<double>(m_acceptedBytes - m_waitingBytes) - left;
     }

@@ -51,8 +51,7 @@ QueuedLink::ServedBytes(int64_t now)
     double left = 0;
     if (m_freeAt > now)
     {
-        left = m_servedLast * static_cast<double>(m_freeAt - now) /
-               static_cast<double>(m_freeAt - m_serviceStart);
+        left = m_rate.BytesLeft(m_servedLast, now, m_serviceStart, m_freeAt);
     }
     return static_cast<double>(m_servedBytes) - left;
 }

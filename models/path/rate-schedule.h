@@ -89,6 +89,18 @@ class RateSchedule
         return (bits + Bits(last->rate, now - last->time)) / 8;
     }
 
+    /// Bytes of a packet that are still to be served at `now`, where its service takes from `start`
+    /// to `end`, ns.
+    double BytesLeft(uint32_t bytes, int64_t now, int64_t start, int64_t end) const
+    {
+        if (m_changes.empty())
+        {
+            return bytes * static_cast<double>(end - now) / static_cast<double>(end - start);
+        }
+        double all = OfferedBytes(end) - OfferedBytes(start);
+        return all > 0 ? bytes * (OfferedBytes(end) - OfferedBytes(now)) / all : 0;
+    }
+
   private:
     /// Bits in `time` ns at `rate` bit/s.
     static double Bits(double rate, int64_t time)

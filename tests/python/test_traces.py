@@ -178,3 +178,17 @@ def test_steps_and_a_trace_exclude_each_other(write):
     file = write("time_s,rate_Mbps\n0,10\n")
     with pytest.raises(tc.ConfigError, match=r"rate_steps.*no steps with rate_trace"):
         tc.Path(rate_trace=file, rate_steps=[("1s", "5Mbps")])
+
+
+@pytest.mark.parametrize("queue", ["drop-tail", "codel"])
+def test_a_link_serves_no_more_than_its_rate_allows_before_a_change(queue):
+    """A packet takes from one rate into the next: most of it is served at the faster one."""
+    experiment = tc.Experiment.parse(
+        {
+            "path": {"rate": "1kbps", "rate_steps": [["5s", "20Mbps"]], "queue": queue,
+                     "buffer": "100kB"},
+            "duration": "4s",
+        }
+    )  # fmt: skip
+    result = tc.run(experiment, progress=False)
+    assert 0 < result.links["path"].forward.utilisation <= 1 + 1e-9

@@ -15,8 +15,8 @@ from tunnelcc import metrics
 from tunnelcc.config import Experiment, Path
 from tunnelcc.config.layout import layout
 from tunnelcc.config.path import DuplexLink
+from tunnelcc.simulation import runner
 from tunnelcc.simulation.result import Result
-from tunnelcc.simulation.runner import run, run_many
 
 if TYPE_CHECKING:
     import xarray
@@ -65,7 +65,7 @@ class Harm:
     @cached_property
     def result(self) -> Result:
         """The run with all flows."""
-        return run(self.experiment)
+        return runner.run(self.experiment)
 
     def to_json(self) -> str:
         """Return the totals of the run with all flows, and the harm, as JSON text."""
@@ -98,7 +98,9 @@ class Harm:
         wanted = dict.fromkeys([*((index,) for index in alike), *outside])
         runs = [members for members in wanted if members and members not in found]
         experiments = [part(self.experiment, members) for members in runs]
-        for members, part_of in zip(runs, run_many(experiments, jobs=self.jobs), strict=True):
+        for members, part_of in zip(
+            runs, runner.run_many(experiments, jobs=self.jobs), strict=True
+        ):
             if not isinstance(part_of, Result):
                 raise part_of
             found[members] = np.asarray(part_of.measured.goodputs)
