@@ -6,6 +6,7 @@ Every function returns a matplotlib Figure; ``save()`` writes it as PNG, SVG or 
 
 from tunnelcc.plots.curves import curves
 from tunnelcc.plots.heat_map import heat_map
+from tunnelcc.plots.network import plot_network
 from tunnelcc.plots.pairs import pairs
 from tunnelcc.plots.run import describe, plot_run
 from tunnelcc.plots.scatter import scatter
@@ -32,6 +33,7 @@ __all__ = [
     "describe",
     "heat_map",
     "pairs",
+    "plot_network",
     "plot_run",
     "save",
     "scatter",

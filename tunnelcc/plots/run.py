@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc.config import derived
+from tunnelcc.plots.network import draw_network, has_network, network_height
 from tunnelcc.plots.style import STYLE, algorithm_style, check_file, save
 from tunnelcc.schema.units import format_rate, format_time
 
@@ -28,8 +29,9 @@ _LEAST_OF_CAPACITY = 0.3
 def plot_run(result: Result, file: str | Path | None = None) -> Figure:
     """Draw goodput, data in flight and queueing delay of a run over time.
 
-    ``file``: where to save it as well, as PNG, SVG or PDF. Raises ConfigError for other formats
-    and for a file that cannot be written.
+    Above them, if there are several links or tunnels, the network. ``file``: where to save it as
+    well, as PNG, SVG or PDF. Raises ConfigError for other formats and for a file that cannot be
+    written.
     """
     if file is not None:
         check_file(Path(file))
@@ -37,8 +39,17 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
     from matplotlib.figure import Figure
 
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 7.0))
-        top, middle, bottom = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2, 2))
+        extra = network_height(result) if has_network(result) else 0.0
+        figure = Figure(figsize=(7.2, 7.0 + extra))
+        if extra:
+            panels = figure.subplots(4, 1, height_ratios=(extra, 2.8, 1.9, 1.9))
+            draw_network(panels[0], result)
+        else:
+            panels = figure.subplots(3, 1, height_ratios=(3, 2, 2))
+        top, middle, bottom = panels[-3:]
+        for axes in (top, middle):
+            axes.sharex(bottom)
+            axes.tick_params(labelbottom=False)
         _plot_goodput(top, result)
         _plot_in_flight(middle, result)
         _plot_queue_delay(bottom, result)
@@ -57,7 +68,11 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
 def describe(result: Result) -> str:
     """Return a heading such as ``4 × bbr through gost-relay-wss, 100Mbps × 100ms``."""
     experiment = result.experiment
-    flows = ", ".join(f"{flow.count} × {flow.cc.name}" for flow in experiment.flows)
+    flows = ", ".join(
+        f"{flow.count} × {flow.cc.name}"
+        + (f" in {flow.tunnel}" if flow.tunnel not in (None, "none") else "")
+        for flow in experiment.flows
+    )
     tunnel = f" through {experiment.tunnel.name}" if experiment.tunnel else ""
     path = f"{format_rate(experiment.path.rate)} × {format_time(experiment.path.rtt)}"
     loss = f", loss {100 * experiment.path.loss:g} %" if experiment.path.loss else ""

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The figure of a run's network: hosts, links in both directions, and the ways of flows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from matplotlib.image import imread
+from matplotlib.patches import FancyArrowPatch
+
+import tunnelcc as tc
+from tunnelcc.plots import plot_network, plot_run
+from tunnelcc.plots.network import has_network, place_hosts
+
+PATH = {"rate": "10Mbps", "rtt": "20ms"}
+SHAPES = ("dumbbell", "parking-lot", "line", "star", "ring", "mesh")
+
+
+def simulate(**keys) -> tc.Result:
+    return tc.run(tc.Experiment(path=PATH, duration="0.3s", **keys), progress=False)
+
+
+def arrows(figure) -> list[FancyArrowPatch]:
+    return [patch for patch in figure.axes[0].patches if isinstance(patch, FancyArrowPatch)]
+
+
+def texts(figure) -> list[str]:
+    axes = figure.axes[0]
+    legend = [text.get_text() for text in axes.get_legend().get_texts()]
+    return [text.get_text() for text in axes.texts] + legend + [axes.get_title(loc="left")]
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def shaped(request) -> tc.Result:
+    return simulate(network={"shape": request.param, "size": 4})
+
+
+def test_every_host_has_a_place_of_its_own(shaped):
+    places = place_hosts(shaped)
+    assert set(places) == set(shaped.layout.topology.hosts)
+    for one, other in itertools.combinations(places.values(), 2):
+        assert math.hypot(one.x - other.x, one.y - other.y) > 0.4
+
+
+def test_clients_are_on_the_left_of_their_servers(shaped):
+    places, first = place_hosts(shaped), shaped.layout.flows[0]
+    if shaped.experiment.network.shape in ("dumbbell", "parking-lot", "line"):
+        assert places[first.client].x < places[first.server].x
+
+
+def test_links_have_an_arrow_each_way_and_flows_one_on_each_link(shaped):
+    flow = shaped.layout.route(shaped.layout.flows[0]).to_server
+    count = 2 * len(shaped.layout.topology.links) + len(flow)
+    assert len(arrows(plot_network(shaped))) == count
+
+
+def test_limited_links_have_a_colour_that_tells_how_busy_they_were():
+    figure = plot_network(simulate(network={"shape": "dumbbell", "size": 1}))
+    colours = [arrow.get_edgecolor() for arrow in arrows(figure)]
+    # Two directions of two access links are alike; those of the bottleneck are not.
+    assert len(set(colours[:2])) == 1
+    assert len(set(colours[2:5])) == 3
+
+
+def test_what_links_are_is_told_once_or_on_each():
+    ring = {"shape": "ring", "size": 3}
+    once = texts(plot_network(simulate(network=ring)))
+    assert "each link: 10 Mbit/s, RTT 20ms" in once
+    network = {**ring, "links": {"ring1": {"rate": "50Mbps", "reverse_rate": "5Mbps"}}}
+    each = texts(plot_network(simulate(network=network)))
+    assert sum("RTT 20ms" in text for text in each) == 3
+    (uneven,) = (text for text in each if "50 Mbit/s" in text)
+    assert "5 Mbit/s" in uneven.splitlines()[1] or "5 Mbit/s" in uneven.splitlines()[0]
+
+
+def test_flows_and_tunnels_are_in_the_legend():
+    result = simulate(
+        tunnels={"vpn": {"name": "gost-relay-wss", "cc": "bbr"}},
+        flows=[{"count": 2, "tunnel": "vpn"}, {"cc": "reno", "direction": "down"}],
+        cross_traffic={"rate": "1Mbps"},
+    )
+    assert has_network(result)
+    lines = [text for text in texts(plot_network(result)) if "Mbit/s" in text or "UDP" in text]
+    assert any(text.startswith("2 × cubic in vpn (gost-relay-wss with bbr): ") for text in lines)
+    assert any(text.startswith("reno: ") for text in lines)
+    assert "UDP, 1Mbps" in lines
+
+
+def test_many_hosts_have_few_names():
+    figure = plot_network(simulate(network={"shape": "star", "size": 40}))
+    assert {"host1", "host40", "hub"} <= set(texts(figure))
+    assert sum(text.startswith("host") for text in texts(figure)) == 2
+
+
+def test_other_networks_are_laid_out_by_distance():
+    links = {"around": {"between": ["host1", "relay"]}, "back": {"between": ["relay", "host2"]}}
+    places = place_hosts(simulate(network={"shape": "line", "size": 2, "links": links}))
+    assert set(places) == {"host0", "host1", "host2", "relay"}
+    assert places["host0"].x < places["host2"].x
+
+    def apart(one: str, other: str) -> float:
+        return math.dist((places[one].x, places[one].y), (places[other].x, places[other].y))
+
+    assert apart("host0", "relay") > apart("host1", "relay")
+
+
+def test_a_single_path_with_flows_alike_has_no_network(plain_result, shaped):
+    assert not has_network(plain_result)
+    assert has_network(shaped)
+    assert len(plot_run(shaped).axes) == len(plot_run(plain_result).axes) + 2  # and its colours
+
+
+def test_the_command_draws_it(run, tmp_path):
+    heights = []
+    for name, network in (("plain", ""), ("ring", 'network = { shape = "ring", size = 4 }')):
+        scenario, file = tmp_path / f"{name}.toml", tmp_path / f"{name}.png"
+        scenario.write_text(f'duration = "0.3s"\n{network}\n')
+        assert run("run", scenario, "--plot", file)[0] == 0
+        heights.append(imread(file).shape[0])
+    assert heights[1] > 1.3 * heights[0]

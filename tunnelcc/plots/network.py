@@ -1,0 +1,455 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Figure of a run's network: hosts, how busy each link was, and where flows and tunnels go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tunnelcc.config.topology import PlacedLink, Step, Topology
+from tunnelcc.plots.style import STYLE, category_style, check_file, save
+from tunnelcc.schema.units import format_rate, format_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tunnelcc.simulation.result import Result
+
+# With more hosts than this, names of the first and last of each kind have to do.
+_MOST_NAMES = 16
+# With more limited links than this, what each is has no room.
+_MOST_LINK_NAMES = 8
+# With more groups of flows than this, the rest have one line in the legend, and no arrows.
+_MOST_GROUPS = 6
+# With more hosts than this, lines get thinner.
+_MOST_WIDE = 16
+# In points: half the distance of a link's two directions, of lanes of flows, sizes of hosts.
+_APART, _FIRST_LANE, _LANE, _HOST = 2.4, 8.0, 4.6, 9.0
+# Inches that a network has: what is around it comes on top.
+_WIDTH, _HEIGHT = 4.2, 2.7
+_NOT_LIMITED = "#C4C4C4"
+_OTHER = "#999999"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a host is drawn, and to which side of it its name is.
+
+    ``is_beside_lanes``: flows pass between the host and its name.
+    """
+
+    x: float
+    y: float
+    side: tuple[float, float]
+    is_beside_lanes: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """Flows that are alike: the ways of their data, and what the legend says of them."""
+
+    label: str
+    is_tunnelled: bool
+    steps: frozenset[Step]
+
+
+def has_network(result: Result) -> bool:
+    """Return whether there is more to show than flows side by side on one path."""
+    layout = result.layout
+    differ = {(it.tunnel is None, it.tunnel and it.flow.tunnel, it.sender) for it in layout.flows}
+    return len(layout.topology.links) > 1 or len(differ) > 1
+
+
+def plot_network(result: Result, file: str | Path | None = None) -> Figure:
+    """Draw a run's hosts and links, how busy each direction of a link was, and who crossed it.
+
+    ``file``: where to save it as well, as PNG, SVG or PDF. Raises ConfigError for other formats
+    and for a file that cannot be written.
+    """
+    if file is not None:
+        check_file(Path(file))
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(4.4, 0.8 + network_height(result)))
+        draw_network(figure.subplots(), result)
+        if file is not None:
+            save(figure, Path(file))
+    return figure
+
+
+def network_height(result: Result) -> float:
+    """Return how high (inches) the panel of a run's network should be."""
+    left, right, low, high = _extent(place_hosts(result), result)
+    rows = min(len(result.experiment.flows) + len(result.experiment.cross_traffic), _MOST_GROUPS)
+    return 0.75 + min(_HEIGHT, _WIDTH * (high - low) / (right - left)) + 0.17 * rows
+
+
+def draw_network(axes: Axes, result: Result) -> None:
+    """Draw a run's network into ``axes``."""
+    import matplotlib as mpl
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+
+    places, topology = place_hosts(result), result.layout.topology
+    reds = mpl.colormaps["YlOrRd"]
+    colours = LinearSegmentedColormap.from_list("busy", [reds(0.12 + 0.08 * i) for i in range(11)])
+    lanes = _lanes(_groups(result)[:_MOST_GROUPS])
+    for name, link in topology.links.items():
+        _draw_link(axes, places, link, result, name, colours)
+        for is_reverse in (False, True):
+            for lane, (number, group) in enumerate(lanes.get(Step(name, is_reverse), ())):
+                _draw_lane(axes, places, link.ends, is_reverse, lane, number, group)
+    _draw_hosts(axes, places, topology, _aside(result))
+    _name_links(axes, places, result)
+    _fit(axes, places, result)
+    _legend(axes, result)
+    bar = axes.figure.colorbar(
+        ScalarMappable(Normalize(0, 1), colours), ax=axes, orientation="horizontal", shrink=0.42,
+        aspect=24, pad=0.02, ticks=[0, 0.5, 1], format=lambda part, _: f"{100 * part:g} %",
+    )  # fmt: skip
+    bar.ax.tick_params(labelsize=8, length=2)
+    bar.outline.set_visible(False)
+    bar.set_label("how busy a direction of a link was (grey: not limited)", fontsize=8)
+
+
+def place_hosts(result: Result) -> dict[str, Place]:
+    """Return where each host is drawn: in the order of its shape."""
+    network, topology = result.experiment.network, result.layout.topology
+    hosts = topology.hosts
+    shape = network.shape if network is not None else None
+    if network is not None and set(network.layout.links) == set(topology.links):
+        own = [name for name, link in network.links.items() if link.between is not None]
+        if shape is not None and not own:
+            size = network.size or 1
+            match shape:
+                case "dumbbell":
+                    return _dumbbell(size)
+                case "parking-lot":
+                    return _parking_lot(size)
+                case "star":
+                    return {"hub": Place(0, 0, (0, 1), is_beside_lanes=True)} | _circle(
+                        [h for h in hosts if h != "hub"]
+                    )
+                case "ring" | "mesh":
+                    return _circle([f"host{i}" for i in range(1, size + 1)])
+    row = _as_row(topology)
+    if row is not None:
+        if result.layout.flows[0].client == row[-1]:
+            row.reverse()
+        return {host: Place(2.0 * i, 0, (0, -1), True) for i, host in enumerate(row)}
+    first = result.layout.flows[0]
+    return _by_distance(topology, first.client, first.server)
+
+
+def _dumbbell(size: int) -> dict[str, Place]:
+    height = 1.6 if size > 1 else 0.0
+    places = {"left": Place(1.4, 0, (0, -1), True), "right": Place(3.6, 0, (0, -1), True)}
+    for i in range(size):
+        y = height / 2 - height * i / max(size - 1, 1)
+        places[f"client{i + 1}"] = Place(0, y, (-1, 0))
+        places[f"server{i + 1}"] = Place(5, y, (1, 0))
+    return places
+
+
+def _parking_lot(size: int) -> dict[str, Place]:
+    """The long way in a row; clients above the router where they join, servers below theirs."""
+    places = {"client0": Place(-1.1, 0, (-1, 0)), "server0": Place(size * 1.6 + 1.1, 0, (1, 0))}
+    for i in range(size + 1):
+        places[f"router{i}"] = Place(1.6 * i, 0, (0.55, -1), True)
+    for i in range(1, size + 1):
+        places[f"client{i}"] = Place(1.6 * (i - 1) + 0.2, 1.2, (0, 1))
+        places[f"server{i}"] = Place(1.6 * i - 0.2, -1.4, (0, -1))
+    return places
+
+
+def _circle(hosts: Sequence[str]) -> dict[str, Place]:
+    """Return places around 0, the first at the top left, clockwise."""
+    places = {}
+    for i, host in enumerate(hosts):
+        turn = math.pi * (0.5 + 1 / len(hosts) - 2 * i / len(hosts))
+        x, y = math.cos(turn), math.sin(turn)
+        places[host] = Place(1.3 * x, y, (x, y))
+    return places
+
+
+def _as_row(topology: Topology) -> list[str] | None:
+    """Return the hosts in a row, if links join each only to the next."""
+    neighbours: dict[str, list[str]] = {host: [] for host in topology.hosts}
+    for (one, other), _ in topology.links.values():
+        neighbours[one].append(other)
+        neighbours[other].append(one)
+    ends = [host for host, near in neighbours.items() if len(near) == 1]
+    if len(ends) != 2 or any(len(near) > 2 for near in neighbours.values()):
+        return None
+    row = [ends[0]]
+    while len(following := [it for it in neighbours[row[-1]] if it not in row[-2:]]) == 1:
+        row += following
+    return row if len(row) == len(topology.hosts) else None
+
+
+def _by_distance(topology: Topology, client: str, server: str) -> dict[str, Place]:
+    """Return places of hosts of any network, near to each other where few links are between."""
+    import networkx
+
+    graph = networkx.Graph([link.ends for link in topology.links.values()])
+    if not networkx.is_connected(graph):
+        return _circle(topology.hosts)
+    positions = networkx.kamada_kawai_layout(graph, pos=networkx.circular_layout(graph))
+    if positions[client][0] > positions[server][0]:
+        positions = {host: (-x, y) for host, (x, y) in positions.items()}
+    places = {}
+    for host, (x, y) in positions.items():
+        # The name is on the side where the neighbours are not.
+        away = [(x - positions[near][0], y - positions[near][1]) for near in graph[host]]
+        side_x = sum(dx / math.hypot(dx, dy) for dx, dy in away)
+        side_y = sum(dy / math.hypot(dx, dy) for dx, dy in away)
+        length = math.hypot(side_x, side_y) or 1
+        places[host] = Place(
+            2 * float(x), 1.3 * float(y), (float(side_x / length), float(side_y / length))
+        )
+    return places
+
+
+def _groups(result: Result) -> list[Group]:
+    """Return groups of flows that the experiment tells of as one, and cross traffic."""
+    layout, experiment = result.layout, result.experiment
+    goodputs = result.measured.goodputs
+    members: dict[int, list[int]] = {}
+    for index, placed in enumerate(layout.flows):
+        members.setdefault(placed.group, []).append(index)
+    groups = []
+    for flows in members.values():
+        first = layout.flows[flows[0]]
+        steps = {
+            step
+            for index in flows
+            for hop in layout.hops(layout.flows[index])
+            for step in (hop.to_server if layout.flows[index].sender == "client" else hop.to_client)
+        }
+        tunnel = None if first.tunnel is None else layout.tunnels[first.tunnel]
+        count = f"{len(flows)} × " if len(flows) > 1 else ""
+        inside = f" in {_tunnel_name(tunnel)}" if tunnel else ""
+        rate = float(sum(goodputs[flows])) / 1e6
+        label = f"{count}{first.flow.cc.name}{inside}: {rate:.3g} Mbit/s"
+        groups.append(Group(label, tunnel is not None, frozenset(steps)))
+    for source in experiment.cross_traffic:
+        route, sender = layout.cross_traffic(source)
+        steps = set(route.to_server if sender == "client" else route.to_client)
+        groups.append(Group(f"UDP, {format_rate(source.rate)}", False, frozenset(steps)))
+    return groups
+
+
+def _tunnel_name(tunnel: Any) -> str:
+    kind = tunnel.tunnel.name
+    carrier = f" with {tunnel.tunnel.cc.name}" if tunnel.tunnel.cc is not None else ""
+    named = tunnel.name not in ("tunnel", kind)
+    return f"{tunnel.name} ({kind}{carrier})" if named else f"{kind}{carrier}"
+
+
+def _lanes(groups: Iterable[Group]) -> dict[Step, list[tuple[int, Group]]]:
+    """Return the groups that cross each direction of a link, with their numbers."""
+    lanes: dict[Step, list[tuple[int, Group]]] = {}
+    for number, group in enumerate(groups):
+        for step in group.steps:
+            lanes.setdefault(step, []).append((number, group))
+    return lanes
+
+
+def _draw_link(
+    axes: Axes, places: dict[str, Place], link: PlacedLink, result: Result, name: str, colours: Any
+) -> None:
+    rates = _rates(result, name, link)
+    counted = result.links[name]
+    for is_reverse, way in ((False, counted.forward), (True, counted.reverse)):
+        is_limited = rates[is_reverse] is not None
+        _arrow(
+            axes, places, link.ends[::-1] if is_reverse else link.ends, _APART,
+            color=colours(min(way.utilisation, 1.0)) if is_limited else _NOT_LIMITED,
+            linewidth=3.2 if is_limited else 1.2, head=7.0 if is_limited else 5.0, zorder=2,
+        )  # fmt: skip
+
+
+def _draw_lane(
+    axes: Axes, places: dict[str, Place], ends: tuple[str, str], is_reverse: bool, lane: int,
+    number: int, group: Group,
+) -> None:  # fmt: skip
+    ends = ends[::-1] if is_reverse else ends
+    colour, aside = _colour(number), _FIRST_LANE + lane * _LANE
+    if group.is_tunnelled:
+        _arrow(axes, places, ends, aside, color=colour, linewidth=5.4, alpha=0.25, head=0, zorder=1)
+    _arrow(axes, places, ends, aside, color=colour, linewidth=1.3, head=7.0, zorder=1.5)
+
+
+def _arrow(
+    axes: Axes, places: dict[str, Place], ends: tuple[str, str], aside: float, *, head: float,
+    **style: Any,
+) -> None:  # fmt: skip
+    """Draw an arrow from a host to another, ``aside`` points to the right of the way there."""
+    thin = _thin(len(places))
+    aside, head = aside * thin, head * thin
+    style["linewidth"] *= thin
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.transforms import ScaledTranslation
+
+    start, end = (places[host] for host in ends)
+    dx, dy = end.x - start.x, end.y - start.y
+    length = math.hypot(dx, dy)
+    inches = axes.figure.dpi_scale_trans
+    shift = ScaledTranslation(aside * dy / length / 72, -aside * dx / length / 72, inches)
+    axes.add_patch(
+        FancyArrowPatch(
+            (start.x, start.y), (end.x, end.y), transform=axes.transData + shift,
+            arrowstyle="-|>" if head else "-", mutation_scale=head or 1, shrinkA=_HOST * 0.75,
+            shrinkB=_HOST * 0.75, joinstyle="miter", capstyle="butt", clip_on=False, **style,
+        )
+    )  # fmt: skip
+
+
+def _thin(hosts: int) -> float:
+    """Return by how much lines are thinner because of many hosts."""
+    return min(1.0, max(0.35, math.pow(_MOST_WIDE / hosts, 1.2)))
+
+
+def _colour(number: int) -> str:
+    return str(category_style(number + 2)["color"]) if number < _MOST_GROUPS else _OTHER
+
+
+def _draw_hosts(axes: Axes, places: dict[str, Place], topology: Topology, aside: float) -> None:
+    count = len(topology.hosts)
+    size = _HOST if count <= _MOST_NAMES else 0.6 * _HOST
+    named = set(_named(list(topology.hosts)))
+    for host, place in places.items():
+        axes.plot(
+            place.x, place.y, marker="o", markersize=size, markerfacecolor="white",
+            markeredgecolor="black", markeredgewidth=1.1, zorder=4, clip_on=False,
+        )  # fmt: skip
+        if host in named:
+            x, y = place.side
+            far = aside + 2 if place.is_beside_lanes else 9
+            axes.annotate(
+                host, (place.x, place.y), (x * 9, y * far), textcoords="offset points", fontsize=8,
+                ha="center" if abs(x) < 0.4 else "left" if x > 0 else "right",
+                va="center" if abs(y) < 0.5 else "bottom" if y > 0 else "top",
+                zorder=5, annotation_clip=False,
+            )  # fmt: skip
+
+
+def _named(hosts: list[str]) -> Iterator[str]:
+    """Yield the hosts whose names there is room for: of many, the first and last of each kind."""
+    if len(hosts) <= _MOST_NAMES:
+        yield from hosts
+        return
+    kinds: dict[str, list[str]] = {}
+    for host in hosts:
+        kinds.setdefault(host.rstrip("0123456789"), []).append(host)
+    for members in kinds.values():
+        yield members[0]
+        yield members[-1]
+
+
+def _rates(result: Result, name: str, link: PlacedLink) -> tuple[float | None, float | None]:
+    """Return the rates of a link's two directions; None: not limited."""
+    back = link.path.backward.rate
+    if back is None and name in result.layout.symmetric_links:
+        back = link.path.rate
+    return link.path.rate, back
+
+
+def _name_links(axes: Axes, places: dict[str, Place], result: Result) -> None:
+    """Say what links are: once if all are alike, else on each, if there is room."""
+    texts: dict[str, str] = {}
+    alike: set[tuple[Any, ...]] = set()
+    links = result.layout.topology.links
+    for name, link in links.items():
+        rates = _rates(result, name, link)
+        if rates == (None, None):
+            continue
+        alike.add((*rates, link.path.rtt))
+        texts[name] = _link_text(places, link, rates)
+    if len(alike) == 1 and len(texts) > 1:
+        (one, other, rtt), *_ = alike
+        if one == other:
+            text = f"each{'' if len(texts) == len(links) else ' coloured'} link: "
+            axes.set_title(f"{text}{_rate(one)}, RTT {format_time(rtt)}", fontsize=9)
+            return
+    if len(texts) > _MOST_LINK_NAMES:
+        axes.set_title(f"{len(texts)} links of {len(alike)} kinds", fontsize=9)
+        return
+    for name, text in texts.items():
+        start, end = (places[host] for host in links[name].ends)
+        axes.annotate(
+            text, ((start.x + end.x) / 2, (start.y + end.y) / 2), fontsize=7.5, ha="center",
+            va="center", zorder=6, annotation_clip=False, linespacing=1.15,
+            bbox={"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "#CCCCCC"},
+        )  # fmt: skip
+
+
+def _link_text(
+    places: dict[str, Place], link: PlacedLink, rates: tuple[float | None, float | None]
+) -> str:
+    rtt = f"RTT {format_time(link.path.rtt)}"
+    if rates[0] is not None and rates[0] == rates[1]:
+        return f"{_rate(rates[0])}\n{rtt}"
+    start, end = (places[host] for host in link.ends)
+    if abs(end.x - start.x) >= abs(end.y - start.y):
+        signs = "→←" if end.x >= start.x else "←→"
+    else:
+        signs = "↑↓" if end.y >= start.y else "↓↑"
+    lines = (f"{sign} {_rate(rate)}" for sign, rate in zip(signs, rates, strict=True) if rate)
+    return "\n".join((*sorted(lines, reverse=True), rtt))
+
+
+def _rate(rate: float) -> str:
+    return f"{rate / 1e9:g} Gbit/s" if rate >= 1e9 else f"{rate / 1e6:g} Mbit/s"
+
+
+def _extent(places: dict[str, Place], result: Result) -> tuple[float, float, float, float]:
+    """Return left, right, lower and upper end of the axes, with room for lanes and names."""
+    xs, ys = ([getattr(it, name) for it in places.values()] for name in "xy")
+    width, height = max(xs) - min(xs), max(ys) - min(ys)
+    inch = max(width / (_WIDTH - 1.1), height / (_HEIGHT - 0.7))
+    room = _aside(result) / 72 + 0.2 if height == 0 else 0.3
+    return (
+        min(xs) - 0.55 * inch, max(xs) + 0.55 * inch, min(ys) - room * inch, max(ys) + room * inch,
+    )  # fmt: skip
+
+
+def _aside(result: Result) -> float:
+    """Return the points that lanes of flows need beside a link."""
+    lanes = _lanes(_groups(result)[:_MOST_GROUPS])
+    return _FIRST_LANE + _LANE * max((len(it) for it in lanes.values()), default=0)
+
+
+def _fit(axes: Axes, places: dict[str, Place], result: Result) -> None:
+    left, right, low, high = _extent(places, result)
+    axes.set_aspect("equal")
+    axes.set_xlim(left, right)
+    axes.set_ylim(low, high)
+    axes.set_axis_off()
+    axes.grid(visible=False)
+
+
+def _legend(axes: Axes, result: Result) -> None:
+    """Say below what the arrows beside links are."""
+    from matplotlib.lines import Line2D
+
+    groups = _groups(result)
+    handles: list[Any] = []
+    for number, group in enumerate(groups[:_MOST_GROUPS]):
+        line = Line2D([], [], color=_colour(number), linewidth=1.5)
+        band = Line2D([], [], color=_colour(number), linewidth=6, alpha=0.25)
+        handles.append((band, line) if group.is_tunnelled else line)
+    labels = [group.label for group in groups[:_MOST_GROUPS]]
+    if len(groups) > _MOST_GROUPS:
+        handles.append(Line2D([], [], linestyle=""))
+        labels.append(f"and {len(groups) - _MOST_GROUPS} more")
+    axes.legend(
+        handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.02), fontsize=8,
+        handlelength=2.2, labelspacing=0.35, borderaxespad=0.2,
+    )  # fmt: skip
