@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,12 @@ def describe(result: Result) -> str:
     tunnel = f" through {experiment.tunnel.name}" if experiment.tunnel else ""
     path = f"{format_rate(experiment.path.rate)} × {format_time(experiment.path.rtt)}"
     loss = f", loss {100 * experiment.path.loss:g} %" if experiment.path.loss else ""
-    return f"{flows}{tunnel}, {path}{loss}"
+    network = ""
+    if experiment.network is not None:
+        shape, size = experiment.network.shape, experiment.network.size
+        network = f"{shape} of {size}" if shape else f"{len(result.links)} links"
+        network = f"{network}, each " if not experiment.network.links else f"{network}, "
+    return f"{flows}{tunnel}, {network}{path}{loss}"
 
 
 def _plot_goodput(axes: Axes, result: Result) -> None:
@@ -86,7 +92,7 @@ def _plot_goodput(axes: Axes, result: Result) -> None:
     if len(series) > 1:
         series = _smooth(series, time)
     _plot_flows(axes, time, series, names)
-    capacity, label = experiment.path.rate / 1e6, "bottleneck rate"
+    capacity, label = _bottleneck_rate(result) / 1e6, "bottleneck rate"
     if len(series) > _MOST_LINES:
         capacity, label = capacity / len(series), f"bottleneck rate / {len(series)}"
     elif len(series) > 1:
@@ -118,9 +124,16 @@ def _plot_in_flight(axes: Axes, result: Result) -> None:
     axes.set_title(f"In flight across the path{lines}")
 
 
+def _bottleneck_rate(result: Result) -> float:
+    """Return the rate (bit/s) of the bottleneck in the direction of the data."""
+    name, is_reverse = result.layout.bottleneck
+    link = result.layout.topology.links[name].path
+    return (link.backward.rate if is_reverse else None) or link.rate or math.nan
+
+
 def _plot_queue_delay(axes: Axes, result: Result) -> None:
-    experiment, link = result.experiment, result.bottleneck[0]
-    delay = 8 * np.asarray(link.queue_bytes) / experiment.path.rate * 1e3
+    link = result.bottleneck[0]
+    delay = 8 * np.asarray(link.queue_bytes) / _bottleneck_rate(result) * 1e3
     axes.plot(result.raw.time, delay, color="#555555")
     axes.set_ylabel("ms")
     axes.set_title(f"Queueing delay at the bottleneck ({link.drops} packets dropped)")
