@@ -86,7 +86,7 @@ def describe(result: Result) -> str:
 
 
 def _plot_goodput(axes: Axes, result: Result) -> None:
-    experiment, time = result.experiment, result.raw.time
+    time = result.raw.time
     names = [flow["cc"] for flow in result.to_dict()["flows"]]
     series = np.array([flow.goodput for flow in result.raw.flows]) / 1e6
     if len(series) > 1:
