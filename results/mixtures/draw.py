@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Draw mixtures of tunnels and networks of several links, one figure for each sweep.
+
+``.venv/bin/python results/mixtures/draw.py`` runs the sweeps that the store (``runs``) does not
+have and writes the SVG files beside this one; names of figures draw those alone. Values are means
+over seeds, bands and whiskers their 95 % confidence intervals.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+import tunnelcc as tc
+from tunnelcc.metrics import harm, mean_and_half_width
+from tunnelcc.plots import STYLE, algorithm_style, save
+from tunnelcc.schema.toml import parse_toml
+
+HERE = Path(__file__).parent
+SWEEPS = HERE.parents[1] / "scenarios/sweeps"
+BLACK, GREY, GREEN, PINK = "#000000", "#777777", "#009E73", "#CC79A7"
+BLUE, ORANGE = (algorithm_style(name)["color"] for name in ("bbr", "cubic"))
+
+NEIGHBOURS = {
+    "gost-relay-wss cc=bbr": ("relay, BBR carrier", BLUE, "D"),
+    "gost-relay-wss cc=cubic": ("relay, CUBIC carrier", ORANGE, "s"),
+    "wireguard": ("WireGuard", GREEN, "^"),
+    "openvpn-tcp": ("OpenVPN over TCP", PINK, "v"),
+    "none": ("no tunnel", BLACK, "o"),
+}
+TUNNELS = {
+    "none": "no tunnel",
+    "wireguard": "WireGuard",
+    "openvpn-udp": "OpenVPN over UDP",
+    "gost-relay-wss": "GOST relay, CUBIC",
+    "gost-relay-wss cc=bbr": "GOST relay, BBR",
+    "gost-relay-mwss": "GOST relay with smux, CUBIC",
+    "gost-relay-mwss cc=bbr": "GOST relay with smux, BBR",
+    "ssh-forward": "SSH forwarding",
+    "openvpn-tcp": "OpenVPN over TCP, CUBIC",
+    "openvpn-tcp cc=bbr": "OpenVPN over TCP, BBR",
+}
+
+#: Opens the results of a sweep: of a scenario's name, or of its table.
+Open = Callable[[Any, str], Any]
+
+
+def _intervals(values: Any, dim: str | None = None) -> tuple[Any, Any]:
+    dims = ("seed",) if dim is None else (dim, "seed")
+    return mean_and_half_width(values.transpose(*dims).values)
+
+
+def neighbours_tunnel(results: Open) -> Figure:
+    """What a neighbour gets, and what he takes, by his tunnel."""
+    name = "neighbours-tunnel"
+    sweep = results(SWEEPS / f"{name}.toml", name)
+    table = parse_toml((SWEEPS / f"{name}.toml").read_text(), name)
+    # The others without him.
+    table["flows"] = table["flows"][:1]
+    del table["tunnels"], table["sweep"]["tunnels.neighbour"]
+    alone = results(table, f"{name}-away")
+    figure = Figure(figsize=(7.2, 6.2))
+    panels = figure.subplots(2, 2, sharex=True, sharey="row")
+    for column, count in zip(panels.T, (1, 8), strict=True):
+        at = {"flows.0.count": count}
+        for tunnel, (label, colour, marker) in NEIGHBOURS.items():
+            run = sweep.sel(at | {"tunnels.neighbour": tunnel})
+            mine = run["flow_goodput"].isel(flow=count)
+            others = run["goodput"] - mine
+            lost = harm(alone["goodput"].sel(at).mean("seed"), others)
+            for axes, values in zip(column, (100 * mine / run["goodput"], lost), strict=True):
+                mean, half = _intervals(values, "path.buffer")
+                x = np.arange(len(mean))
+                axes.plot(x, mean, color=colour, marker=marker, markersize=4, label=label)
+                axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.15, lw=0)
+        share, lost_axes = column
+        fair = 1 / (count + 1)
+        share.axhline(100 * fair, color=GREY, linestyle=":", linewidth=1)
+        lost_axes.axhline(fair, color=GREY, linestyle=":", linewidth=1)
+        flows = "one plain CUBIC flow" if count == 1 else f"{count} plain CUBIC flows"
+        share.set_title(f"beside {flows}")
+        share.set_ylim(0, 100)
+        lost_axes.set_ylim(0, 1)
+        labels = [f"{value:g}".lstrip() for value in (0.25, 0.6, 1.4, 3.4, 8)]
+        lost_axes.set_xticks(range(5), labels)
+        lost_axes.set_xlabel("buffer (BDP)")
+    panels[0, 0].set_ylabel("neighbour's share (%)")
+    panels[1, 0].set_ylabel("harm to the plain flows")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)
+    figure.suptitle("A neighbour's tunnel (dotted: an equal part for each flow)", fontsize=10)
+    return figure
+
+
+def vpn_of_eight(results: Open) -> Figure:
+    """The share of a user of eight flows, by his tunnel."""
+    name = "vpn-of-eight"
+    sweep = results(SWEEPS / f"{name}.toml", name)
+    share = 100 * sweep["flow_goodput"].isel(flow=slice(8, 16)).sum("flow") / sweep["goodput"]
+    figure = Figure(figsize=(5.4, 3.6))
+    axes = figure.subplots()
+    names = [name for name in TUNNELS if name in sweep["tunnels.vpn"].values][::-1]
+    for y, tunnel in enumerate(names):
+        mean, half = _intervals(share.sel({"tunnels.vpn": tunnel}))
+        colour = BLACK if tunnel == "none" else BLUE if "bbr" in tunnel else ORANGE
+        axes.barh(y, mean, xerr=half, color=colour, height=0.62, error_kw={"linewidth": 1})
+        axes.text(float(mean + half) + 1.5, y, f"{float(mean):.0f} %", va="center", fontsize=9)
+    axes.set_yticks(range(len(names)), [TUNNELS[name] for name in names], fontsize=9)
+    for part in (50, 100 / 9):
+        axes.axvline(part, color=GREY, linestyle=":", linewidth=1)
+    axes.set_xlim(0, 112)
+    axes.set_xticks([0, 25, 50, 75, 100])
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("share of the user with the tunnel (%)")
+    axes.set_title("8 flows in one tunnel beside 8 plain users\n(dotted: 1/9 and 8/16)")
+    return figure
+
+
+def upload_beside_download(results: Open) -> Figure:
+    """What each way gets, with two queues at the way up."""
+    name = "upload-beside-download"
+    sweep = results(SWEEPS / f"{name}.toml", name)
+    figure = Figure(figsize=(7.2, 3.8))
+    queues = {"drop-tail": "100 packets, drop-tail", "fq-codel": "up: FQ-CoDel"}
+    names = [name for name in TUNNELS if name in sweep["tunnel"].values][::-1]
+    for axes, (queue, title) in zip(
+        figure.subplots(1, 2, sharey=True), queues.items(), strict=True
+    ):
+        for y, tunnel in enumerate(names):
+            run = sweep.sel({"path.reverse.queue": queue, "tunnel": tunnel})
+            for flow, colour, label in ((0, BLUE, "down"), (1, ORANGE, "up")):
+                mean, half = _intervals(run["flow_goodput"].isel(flow=flow) / 1e6)
+                axes.barh(
+                    y + 0.2 - 0.4 * flow, mean, xerr=half, color=colour, height=0.36,
+                    label=None if y else label, error_kw={"linewidth": 1},
+                )  # fmt: skip
+        for rate in (10, 50):
+            axes.axvline(rate, color=GREY, linestyle=":", linewidth=1)
+        axes.set_yticks(range(len(names)), [TUNNELS[name] for name in names])
+        axes.set_xlim(0, 55)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel("goodput (Mbit/s)")
+        axes.set_title(title)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9)
+    figure.suptitle("A download and an upload at once, 50 Mbit/s down and 10 up", fontsize=10)
+    return figure
+
+
+def shapes(results: Open) -> Figure:
+    """What each flow gets in networks of equal links."""
+    sweep = results(SWEEPS / "shapes.toml", "shapes")
+    figure = Figure(figsize=(7.2, 3.0))
+    names = list(sweep["network.shape"].values)
+    for index, (axes, name) in enumerate(
+        zip(figure.subplots(1, len(names), sharey=True), names, strict=True)
+    ):
+        for cc, colour, aside in (("cubic", ORANGE, -0.19), ("bbr", BLUE, 0.19)):
+            rates = sweep["flow_goodput"].isel(point=index).sel(cc=cc) / 1e6
+            mean, half = _intervals(rates, "flow")
+            x = np.arange(len(mean))
+            axes.bar(
+                x + aside, mean, yerr=half, width=0.36, color=colour, label=cc.upper(),
+                error_kw={"linewidth": 1},
+            )  # fmt: skip
+        crossed = {"star": 2, "ring": 2, "mesh": 1}.get(name)
+        long = "flow 0 crosses 4 links,\nothers 1 of them"
+        each = f"each flow crosses\n{crossed} link{'s' * (crossed != 1)}"
+        axes.set_title(f"{name}\n{each if crossed else long}", fontsize=8.5)
+        axes.set_xticks(range(5))
+        axes.set_xlabel("flow")
+        axes.grid(visible=False, axis="x")
+    figure.axes[0].set_ylabel("goodput (Mbit/s)")
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9)
+    figure.suptitle("Links of 20 Mbit/s, flows through GOST's relay", fontsize=10)
+    return figure
+
+
+FIGURES: dict[str, Callable[[Open], Figure]] = {
+    "neighbours-tunnel": neighbours_tunnel,
+    "vpn-of-eight": vpn_of_eight,
+    "upload-beside-download": upload_beside_download,
+    "shapes": shapes,
+}
+
+
+def main() -> None:
+    """Draw the figures named on the command line, or all."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help=", ".join(FIGURES))
+    parser.add_argument("--store", type=Path, default=Path("runs"), help="where runs are kept")
+    parser.add_argument("--output", type=Path, default=HERE, help="where figures are written")
+    options = parser.parse_args()
+    for name in options.figures or FIGURES:
+        if name not in FIGURES:
+            parser.error(f"{name} is none of {', '.join(FIGURES)}")
+        with mpl.rc_context(STYLE):
+            figure = FIGURES[name](
+                lambda base, name: tc.sweep(base, name=name, store=options.store)
+            )
+        save(figure, options.output / f"{name}.svg")
+
+
+if __name__ == "__main__":
+    main()
