@@ -175,6 +175,19 @@ def test_every_shape_carries_every_kind_of_tunnel(shape, tunnel):
     assert first.digests() == second.digests()
 
 
+def test_hosts_of_a_network_are_on_machines_of_their_own_or_on_one():
+    def machines(**keys):
+        spec = experiment_spec(tc.Experiment.parse(keys))
+        return [host["machine"] for host in spec["hosts"]]
+
+    line = {"network": {"shape": "line", "size": 2}}
+    chain = {"tunnel": {"name": "gost-relay-ws", "relays": 1}}
+    together = {"hosts": {"one_machine": True}}
+    assert machines(**line) == [0, 1, 2]
+    assert machines(**line, **together) == [0, 0, 0]
+    assert machines(**chain, **together) == [0, 0, 2], "a relay between them is apart"
+
+
 def test_a_flows_own_rtt_is_behind_its_routes_last_link():
     links = {"near": {"between": ["a", "b"]}, "far": {"between": ["b", "c"]}}
     flows = [{"from": "a", "to": "c"}, {"from": "a", "to": "c", "rtt": "200ms"}]
@@ -236,6 +249,13 @@ def test_a_flows_own_rtt_is_behind_its_routes_last_link():
         (
             {"tunnel": "gost-http2", "flows": [{}, {"rtt": "100ms"}]},
             "flows.1.rtt = '100ms': expected the same value for all flows on one carrier",
+        ),
+        (
+            {
+                "network": {"shape": "line", "size": 2, "hosts": {"host1": {"cores": 1}}},
+                "hosts": {"one_machine": True},
+            },
+            "network.hosts.host1.cores = 1: expected no value with hosts.one_machine",
         ),
         (
             {"network": {"shape": "ring", "size": 4, "links": {"ring2": {"buffer": "100B"}}}},

@@ -40,6 +40,10 @@ def _parse_profile(value: object) -> str:
 Profile = Annotated[str, Kind(_parse_profile, str, "a cost profile of `tunnelcc list`, or a file")]
 
 
+#: Keys that hosts on one machine have in common.
+OF_MACHINES = ("cores", "speed", "memory", "tcp_memory", "switch_cost")
+
+
 class HostOverrides(Model):
     """What differs on one of the two hosts; the keys mean what they mean in ``hosts``."""
 
@@ -100,7 +104,7 @@ class Hosts(Model):
         "relays none, whose measured CPU time contains it",
     )
     one_machine: Switch = Field(
-        False, description="both hosts are on one machine, say in network namespaces, and share it"
+        False, description="all hosts are on one machine, say in network namespaces, and share it"
     )
     client: HostOverrides = Field(default_factory=HostOverrides)
     server: HostOverrides = Field(default_factory=HostOverrides)
@@ -136,7 +140,7 @@ class Hosts(Model):
                     )
                 )
         client, server = self.of("client"), self.of("server")
-        for key in ("cores", "speed", "memory", "tcp_memory", "switch_cost"):
+        for key in OF_MACHINES:
             if self.one_machine and getattr(client, key) != getattr(server, key):
                 expected = "equal values on client and server, which are on one machine"
                 raise ConfigError(Problem(key, getattr(server, key), expected))

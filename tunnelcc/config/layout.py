@@ -150,6 +150,11 @@ class Layout:
             return hosts.of("client" if name == "client" else "server")
         return network.host(name, hosts)
 
+    def is_on_first_machine(self, name: str) -> bool:
+        """Whether a host shares the machine of the first one: a relay of a chain never does."""
+        is_relay = self.experiment.network is None and name not in ("client", "server")
+        return self.experiment.hosts.one_machine and not is_relay
+
     def ends(self, tunnel: PlacedTunnel) -> list[str]:
         """Return the hosts on which a tunnel's programs run, in order from the client."""
         hops = self.hops(tunnel.first)

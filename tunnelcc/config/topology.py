@@ -11,6 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from tunnelcc.config.ends import Ends
+from tunnelcc.config.hosts import OF_MACHINES
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.network import Network, some
 from tunnelcc.config.path import DuplexLink, Path
@@ -324,6 +325,11 @@ def problems_of_network(experiment: ExperimentKeys) -> Iterator[Problem]:
 def _problems_of_hosts(experiment: ExperimentKeys, network: Network) -> Iterator[Problem]:
     for problem in network.problems_of_hosts(experiment.hosts):
         yield problem.below("network")
+    for name, overrides in network.hosts.items() if experiment.hosts.one_machine else ():
+        for key in OF_MACHINES:
+            if getattr(overrides, key) is not None:
+                expected = "no value with hosts.one_machine, as all hosts share one"
+                yield Problem(f"network.hosts.{name}.{key}", getattr(overrides, key), expected)
     for side in ("client", "server"):
         if getattr(experiment.hosts, side).model_fields_set:
             expected = "no value with network, where network.hosts says what differs on a host"

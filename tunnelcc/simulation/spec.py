@@ -102,7 +102,7 @@ class _Builder:
     def _host(self, name: str) -> Spec:
         host = self.layout.host(name)
         return _same(host, "host") | {
-            "machine": 0 if host.one_machine else self.hosts[name],
+            "machine": 0 if self.layout.is_on_first_machine(name) else self.hosts[name],
             "tcp_memory": derived.tcp_memory(host),
             "tcp_reserve": kernels()[host.kernel].tcp_reserve,
             "switch_cost": round(self._switch_cost(name, host)),
