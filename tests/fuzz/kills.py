@@ -17,7 +17,7 @@ import tunnelcc as tc
 from tunnelcc.store import Store
 
 _SCENARIO = """
-duration = "10s"
+duration = "3s"
 path.rate = "50Mbps"
 [sweep]
 seeds = 4

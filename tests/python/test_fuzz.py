@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The fuzzers run, and tell of what they find."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def _fuzz(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    code = f"import sys; from tests.fuzz import __main__ as fuzz; {before}; sys.exit(fuzz.main())"
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["inputs", "store", "kills"])
+def test_a_case_is_tried(name):
+    done = _fuzz("--only", name, "--case", "3")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{name}: 1 cases, 0 finds (")
+
+
+@pytest.mark.slow
+def test_what_is_wrong_is_found_and_can_be_repeated():
+    careless = "from tunnelcc.store import runfile; runfile._digest = lambda body: b'same'"
+    done = _fuzz("--only", "store", "--seconds", "30", before=careless)
+    assert done.returncode == 1
+    assert "repeat: python -m tests.fuzz --seed 1 --only store --case " in done.stdout
