@@ -25,9 +25,16 @@ BulkReceiver::BulkReceiver(TcpEndpoint& endpoint,
 void
 BulkReceiver::OnConnected(int64_t now)
 {
-    if (m_isClient && m_flow.preamble)
+    m_preambleLeft = m_isClient ? m_flow.preamble : 0;
+    OnWritable(now);
+}
+
+void
+BulkReceiver::OnWritable(int64_t now)
+{
+    if (m_preambleLeft > 0)
     {
-        m_endpoint.Write(now, m_flow.preamble);
+        m_preambleLeft -= m_endpoint.Write(now, m_preambleLeft);
     }
 }
 

@@ -59,6 +59,7 @@ class BulkReceiver final : public SocketUser, private CpuUser
 
     void OnConnected(int64_t now) override;
     void OnReadable(int64_t now) override;
+    void OnWritable(int64_t now) override;
 
   private:
     void RecordMessages(int64_t now);
@@ -71,7 +72,8 @@ class BulkReceiver final : public SocketUser, private CpuUser
     bool m_isClient;
     CpuThread& m_thread;
     double m_costPerByte;
-    uint64_t m_reading{0}; //!< bytes of the read under way
+    uint64_t m_preambleLeft{0}; //!< bytes of it still to write
+    uint64_t m_reading{0};      //!< bytes of the read under way
     int64_t m_firstByteTime{-1};
     int64_t m_completionTime{-1};
     const BulkSender* m_sender{nullptr}; //!< whose messages are timed

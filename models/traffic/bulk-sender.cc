@@ -38,11 +38,21 @@ BulkSender::OnConnected(int64_t now)
     {
         return;
     }
-    if (m_flow.preamble)
+    m_preambleLeft = m_flow.preamble;
+    WritePreamble(now);
+}
+
+void
+BulkSender::WritePreamble(int64_t now)
+{
+    if (m_preambleLeft > 0)
     {
-        m_endpoint.Write(now, m_flow.preamble);
+        m_preambleLeft -= m_endpoint.Write(now, m_preambleLeft);
     }
-    m_timer.Set(std::max(now, m_flow.dataStart));
+    if (m_preambleLeft == 0)
+    {
+        m_timer.Set(std::max(now, m_flow.dataStart));
+    }
 }
 
 void
@@ -58,7 +68,11 @@ BulkSender::OnReadable(int64_t now)
 void
 BulkSender::OnWritable(int64_t now)
 {
-    if (m_hasBegun)
+    if (m_preambleLeft > 0)
+    {
+        WritePreamble(now);
+    }
+    else if (m_hasBegun)
     {
         ContinueWriting(now);
     }

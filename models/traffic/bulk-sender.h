@@ -56,6 +56,7 @@ class BulkSender final : public SocketUser, private CpuUser
   private:
     void OnTimer(int64_t now);
     void OnStop(int64_t now);
+    void WritePreamble(int64_t now);
     void ContinueWriting(int64_t now);
     bool PrepareNext(int64_t now);
     void OnComputed(int64_t now) override;
@@ -65,11 +66,12 @@ class BulkSender final : public SocketUser, private CpuUser
     bool m_isClient;
     CpuThread& m_thread;
     double m_costPerByte;
-    int64_t m_interval;     //!< between writes, ns; 0: as fast as possible
-    int64_t m_begin{0};     //!< when the first write was due, ns
-    int64_t m_nextWrite{0}; //!< when the next one is, ns
-    uint64_t m_left;        //!< bytes still to write
-    uint64_t m_prepared{0}; //!< of these, bytes that the CPU has already handled
+    int64_t m_interval;         //!< between writes, ns; 0: as fast as possible
+    int64_t m_begin{0};         //!< when the first write was due, ns
+    int64_t m_nextWrite{0};     //!< when the next one is, ns
+    uint64_t m_preambleLeft{0}; //!< bytes of it still to write
+    uint64_t m_left;            //!< bytes still to write
+    uint64_t m_prepared{0};     //!< of these, bytes that the CPU has already handled
     bool m_hasBegun{false};
     bool m_isWriting{false}; //!< the CPU is at it
     bool m_isBlocked{false}; //!< the latest write waits for room

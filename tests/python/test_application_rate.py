@@ -39,3 +39,20 @@ def test_bbr_keeps_its_estimate_while_the_application_is_slow():
     )
     pacing = tc.run(experiment, progress=False).dataset.pacing_rate.sel(time=slice(5, None))
     assert float(pacing.min()) > 8e6
+
+
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_a_preamble_larger_than_the_send_buffer_is_written_whole(direction):
+    result = tc.run(
+        tc.Experiment.parse(
+            {
+                "direction": direction,
+                "flows": [{"preamble": "1MiB", "bytes": 40}],
+                "hosts": {"tcp_wmem": "100kB"},
+            }
+        ),
+        progress=False,
+    )
+    preamble = 2**20 if direction == "up" else 0  # downwards it is the request
+    assert result.raw.flows[0].total_bytes == preamble + 40
+    assert result.raw.flows[0].completion_time > 0
