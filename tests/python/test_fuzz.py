@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def _fuzz(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
+def _fuzz(*arguments: str, before: str = "pass") -> subprocess.CompletedProcess[str]:
     code = f"import sys; from tests.fuzz import __main__ as fuzz; {before}; sys.exit(fuzz.main())"
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)

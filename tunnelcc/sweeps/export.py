@@ -31,7 +31,8 @@ def write(results: xarray.Dataset, file: Path) -> None:
     try:
         with files.replacing(file) as new:
             if file.suffix == ".nc":
-                _writable(results).to_netcdf(new, engine="scipy")
+                # Not to a file: xarray would ask a Dask scheduler for a lock if there ever was one.
+                new.write_bytes(_writable(results).to_netcdf(engine="scipy"))
             else:
                 _flat(results).to_dataframe().reset_index().to_csv(new, index=False)
     except OSError as error:
