@@ -59,7 +59,7 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
         for axes in (top, middle, bottom):
             axes.set_ylim(bottom=0)
             if result.experiment.warmup:
-                axes.axvspan(0, result.experiment.warmup, color="#EEEEEE", linewidth=0)
+                axes.axvspan(0, result.experiment.warmup, color="#EEEEEE", linewidth=0, zorder=0)
         figure.suptitle(result.experiment.title or describe(result), fontsize=10)
         if file is not None:
             save(figure, Path(file))
