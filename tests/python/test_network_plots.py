@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
 from matplotlib.image import imread
 from matplotlib.patches import FancyArrowPatch
@@ -13,6 +14,8 @@ from matplotlib.patches import FancyArrowPatch
 import tunnelcc as tc
 from tunnelcc.plots import plot_network, plot_run
 from tunnelcc.plots.network import has_network, place_hosts
+from tunnelcc.plots.selection import Selection
+from tunnelcc.plots.theory import capacity, theory_lines
 
 PATH = {"rate": "10Mbps", "rtt": "20ms"}
 SHAPES = ("dumbbell", "parking-lot", "line", "star", "ring", "mesh")
@@ -120,3 +123,23 @@ def test_the_command_draws_it(run, tmp_path):
         assert run("run", scenario, "--plot", file)[0] == 0
         heights.append(imread(file).shape[0])
     assert heights[1] > 1.3 * heights[0]
+
+
+def test_lines_of_theory_are_for_one_path_and_one_direction(tmp_path):
+    """Flows of a ring get more together than one link carries: its rate is no limit of theirs."""
+
+    def drawn(**keys):
+        store = tmp_path / str(len(list(tmp_path.iterdir())))
+        axes = {"path.loss": ["0.1%", "1%"]}
+        base = {**keys, "duration": "1s"}
+        selection = Selection(tc.sweep(base, axes, [1], store=store, progress=False))
+        span = np.array([0.001, 0.01])
+        lines = list(theory_lines(selection, "path.loss", "goodput", span, {"cubic"}))
+        return len(lines), capacity(selection, "path.loss", "goodput", span)
+
+    lines, limit = drawn()
+    assert lines > 0
+    assert limit is not None
+    ring = {"network": {"shape": "ring", "size": 4}}
+    for keys in (ring, {"flows": [{}, {"direction": "down"}]}, {"flows": [{}, {"tunnel": "vtun"}]}):
+        assert drawn(**keys) == (0, None)

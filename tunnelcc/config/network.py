@@ -104,7 +104,8 @@ class Network(Model):
     )
     size: Annotated[int, whole(1, MAX_LINKS)] | None = Field(
         None,
-        description="of the shape: pairs of hosts in a dumbbell, bottlenecks in a parking-lot or a "
+        description="size of the shape: pairs of hosts in a dumbbell, bottlenecks in a "
+        "parking-lot or a "
         "line, hosts in a star (without its hub), a ring or a mesh",
     )
     access: Link | None = None

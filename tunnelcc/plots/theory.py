@@ -66,6 +66,8 @@ def capacity(selection: Selection, x: str, y: str, span: Values) -> TheoryLine |
     """Return the bottleneck's rate over the axis, for goodputs."""
     if y not in _GOODPUTS or "scenario" not in selection.results.attrs or _rate_varies(selection):
         return None
+    if not _is_one_way(selection.base):
+        return None
     rates = span if x == "path.rate" else np.full(span.shape, _number(selection, "path.rate"))
     per_flow = y == "flow_goodput"
     count = _count(selection, x, span) if per_flow else 1
@@ -155,12 +157,20 @@ def _flow_count(base: Experiment) -> int:
     return sum(flow.count for flow in base.flows)
 
 
+def _is_one_way(base: Experiment) -> bool:
+    """Return whether all flows meet at one link, with the same tunnel and in the same direction."""
+    return base.network is None and all(
+        flow.tunnel is flow.direction is None for flow in base.flows
+    )
+
+
 def _is_plain(selection: Selection) -> bool:
     """Return whether the path is one that formulas speak of, and flows send all the time."""
     base, axes = selection.base, selection.results.coords
     path, default = base.path.model_dump(), Path().model_dump()
     return (
         not _has_tunnel(selection)
+        and _is_one_way(base)
         and all(path[key] == default[key] for key in path if key not in _FORMULA_KEYS)
         and not any(
             str(key).startswith("path.") and str(key).partition(".")[2] not in _FORMULA_KEYS
