@@ -126,6 +126,17 @@ def test_flows_in_the_tunnel_of_the_whole_experiment_share_it(relay_result):
     np.testing.assert_allclose(table.flow_tunnel_share, 1)
 
 
+def test_flows_that_never_started_have_results():
+    # All three of its legs counted nothing.
+    experiment = tc.Experiment(
+        path=PATH, tunnel="gost-relay-wss", start_jitter="60s", duration="0.1s", seed=3
+    )
+    result = tc.run(experiment, progress=False)
+    assert result.layout.flows[0].start > 0.1
+    assert result.dataset.path_leg.item() == [leg.name for leg in result.legs[0]].index("carrier")
+    assert float(metrics.of_run(result.dataset).goodput) == 0
+
+
 # A fair queue gives each of those behind it the same part, whatever they do.
 FAIR = {
     "path": {**PATH, "queue": "fq-codel", "buffer": "200p"},

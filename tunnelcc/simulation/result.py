@@ -582,7 +582,8 @@ def _coordinates(result: Result) -> dict[str, Any]:
         "cc": ("flow", [_cc_name(flow) for flow in legs], {"long_name": "congestion control"}),
         "path_leg": (
             "flow",
-            [flow.index(Result.path_leg(flow)) for flow in legs],
+            # Legs that did nothing are alike: the same one is sought, not one that is equal.
+            [list(map(id, flow)).index(id(Result.path_leg(flow))) for flow in legs],
             {"long_name": "number of the leg that crosses the path"},
         ),
         "user": ("flow", result._users, {"long_name": "to whom the flow belongs"}),
