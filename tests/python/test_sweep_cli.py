@@ -136,7 +136,7 @@ def test_a_sweep_called_as_a_file_is_opened(run, scenario, tmp_path):
     code, _, err = run("sweep", "--axis", "cc=bbr", *options, "--store", tmp_path, "--name", "a.nc")
     assert (code, err) == (0, "")
     assert tc.open(tmp_path / "a.nc")["cc"].values.tolist() == ["bbr"]
-    tc.open(tmp_path / "a.nc").to_netcdf(tmp_path / "b.nc", engine="scipy")
+    (tmp_path / "b.nc").write_bytes(tc.open(tmp_path / "a.nc").to_netcdf(engine="scipy"))
     assert tc.open(tmp_path / "b.nc")["cc"].values.tolist() == ["bbr"]
 
 
