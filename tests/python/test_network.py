@@ -267,3 +267,20 @@ def test_what_cannot_be_is_told_with_its_key(keys, message):
     with pytest.raises(tc.ConfigError) as refusal:
         tc.Experiment.parse(keys)
     assert message in str(refusal.value)
+
+
+def test_equal_sources_of_cross_traffic_have_pairs_of_their_own():
+    source = {"rate": "1Mbps"}
+    keys = {"network": {"shape": "dumbbell", "size": 2}, "cross_traffic": [source, source]}
+    spec = experiment_spec(tc.Experiment.parse(keys))
+    first, second = (spec["routes"][it["route"]]["hosts"] for it in spec["cross_traffic"])
+    assert first != second
+
+
+def test_the_bottleneck_is_the_slowest_link_whichever_way_it_is_crossed():
+    """Both links are crossed from their second host to their first."""
+    fast = {"between": ["b", "a"], "rate": "100Mbps"}
+    slow = {"between": ["c", "b"], "rate": "10Mbps"}
+    keys = {"network": {"links": {"fast": fast, "slow": slow}}, "flows": [{"from": "a", "to": "c"}]}
+    result = _run(**keys, duration="2s")
+    assert result.layout.bottleneck == ("slow", True)

@@ -166,10 +166,9 @@ class Experiment(ExperimentKeys):
             view = found.view(placed)
             packets = derived.outer_packets(view)
             for hop in found.hops(placed):
-                ways = {"client": hop.to_server, "server": hop.to_client}
-                for end, steps in ways.items():
+                for end in ("client", "server"):
                     sizes = packets if end == placed.sender else [self.tcp.syn_bytes]
-                    for step in steps:
+                    for step in hop.sent_by(end):
                         if (step, *sizes) not in seen:
                             seen.add((step, *sizes))
                             yield from self._queue_problems(found, step, sizes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -24,7 +24,6 @@ from tunnelcc.config.topology import (
     cross_route,
     topology,
 )
-from tunnelcc.config.traffic import CrossTraffic
 from tunnelcc.config.tunnel import Tunnel
 
 
@@ -45,6 +44,11 @@ class Placed:
     direction: str
     tunnel: int | None
     carrier: int
+
+    @property
+    def kind(self) -> tuple[int, str, str, int | None]:
+        """What flows have in common that differ in nothing but when they start."""
+        return self.group, self.client, self.server, self.tunnel
 
     @property
     def sender(self) -> str:
@@ -106,8 +110,7 @@ class Layout:
     @cached_property
     def distinct_flows(self) -> list[Placed]:
         """One of each kind of flow: those that differ in more than when they start."""
-        keys = {(it.group, it.client, it.server, it.tunnel): it for it in reversed(self.flows)}
-        return [*reversed(keys.values())]
+        return [*{it.kind: it for it in reversed(self.flows)}.values()][::-1]
 
     def tunnel_key(self, placed: Placed) -> str:
         """Return the key of the flow's tunnel, for messages."""
@@ -128,11 +131,7 @@ class Layout:
         name = "path"
         if self.experiment.network is not None:
             name = bottleneck(self.experiment, self.topology)
-        steps = [
-            step
-            for hop in self.hops(first)
-            for step in (hop.to_server if first.sender == "client" else hop.to_client)
-        ]
+        steps = [step for hop in self.hops(first) for step in hop.sent_by(first.sender)]
         return name, Step(name, True) in steps
 
     def base_rtt(self, placed: Placed) -> float:
@@ -187,22 +186,10 @@ class Layout:
         route, links = self.route(placed), self.topology.links
         return [links[name].ends[not is_reverse] for name, is_reverse in route.to_server[:-1]]
 
-    @property
-    def symmetric_links(self) -> set[str]:
-        """Names of the links whose directions have one rate unless they say otherwise.
-
-        Those are all in a network. ``path`` is one where data cross it both ways.
-        """
-        if self.experiment.network is not None:
-            return set(self.topology.links)
-        senders = {flow.sender for flow in self.flows}
-        senders |= {self.cross_traffic(it)[1] for it in self.experiment.cross_traffic}
-        return set(self.topology.links) if len(senders) > 1 else set()
-
-    def cross_traffic(self, source: CrossTraffic) -> tuple[Route, str]:
-        """Return the route of cross traffic, and the end of it that sends."""
-        index = self.experiment.cross_traffic.index(source)
+    def cross_traffic(self, index: int) -> tuple[Route, str]:
+        """Return the route of a source of cross traffic, and the end of it that sends."""
         route = cross_route(self.experiment, self.topology, index)
+        source = self.experiment.cross_traffic[index]
         return route, "client" if self.experiment.direction_of(source) == "up" else "server"
 
     def _as_path(self, route: Route) -> Path:
@@ -266,7 +253,25 @@ def layout(experiment: ExperimentKeys) -> Layout:
     return Layout(experiment, network, flows, tuple(tunnels))
 
 
+def goes_both_ways(experiment: ExperimentKeys) -> bool:
+    """Whether data go up and down."""
+    sources = (*experiment.flows, *experiment.cross_traffic)
+    return len({experiment.direction_of(source) for source in sources}) > 1
+
+
 def _topology(experiment: ExperimentKeys) -> Topology:
+    """Return the network, where links have one rate both ways unless they say otherwise.
+
+    Without a network, the path has where data cross it both ways.
+    """
+    found = _as_declared(experiment)
+    if experiment.network is None and not goes_both_ways(experiment):
+        return found
+    links = {name: PlacedLink(it.ends, it.path.symmetric()) for name, it in found.links.items()}
+    return replace(found, links=links)
+
+
+def _as_declared(experiment: ExperimentKeys) -> Topology:
     """Return the network; relays that divide path, or stand behind it, are hosts in a row."""
     paths = derived.paths(experiment)
     if experiment.network is not None or len(paths) == 1:
@@ -291,9 +296,7 @@ def _tunnel_name(experiment: ExperimentKeys, flow: Flow) -> str | None:
 
 def carriers(placed: Sequence[Placed]) -> list[int]:
     """Return the number, from 0 without gaps, of the connection of each single flow."""
-    keys = [(flow.tunnel, flow.carrier) for flow in placed]
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    return [numbers[key] for key in keys]
+    return _numbered([(flow.tunnel, flow.carrier) for flow in placed])
 
 
 def _carriers(tunnel: Tunnel, owners: Sequence[str]) -> list[int]:
@@ -305,5 +308,10 @@ def _carriers(tunnel: Tunnel, owners: Sequence[str]) -> list[int]:
     elif shared != "flow":
         most = 1 if shared == "all" else int(shared)
         keys = [index % most for index in range(len(owners))]
+    return _numbered(keys)
+
+
+def _numbered(keys: Sequence[object]) -> list[int]:
+    """Return a number for each key, from 0 without gaps in the order in which they come."""
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return [numbers[key] for key in keys]

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
 from tunnelcc.config.hosts import HostOverrides, Hosts
-from tunnelcc.config.path import DuplexLink, LinkDirection
+from tunnelcc.config.path import SHORT_FORMS, DuplexLink, LinkDirection
 from tunnelcc.config.shapes import SHAPES, Layout, Pair, lay_out
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.hosts.kernels import kernels
@@ -49,7 +49,7 @@ class Link(DuplexLink):
 
     def over(self, base: DuplexLink) -> DuplexLink:
         """Return ``base`` with what differs on this link."""
-        short = {name: name.removeprefix("reverse_") for name in _SHORT_FORMS}
+        short = {name: name.removeprefix("reverse_") for name in SHORT_FORMS}
         given = {
             name: value
             for name in type(self).model_fields
@@ -66,7 +66,7 @@ class Link(DuplexLink):
                 short_forms[name] = getattr(changed, name)
         default = DuplexLink.model_fields
         return changed.model_copy(
-            update={name: default[name].default for name in _SHORT_FORMS}
+            update={name: default[name].default for name in SHORT_FORMS}
             | {"reverse": base.backward.with_keys({**short_forms, **reverse})}
         )
 
@@ -80,9 +80,6 @@ class Link(DuplexLink):
             given = self.reverse.model_fields_set
             table["reverse"] = {key: it for key, it in table["reverse"].items() if key in given}
         return table
-
-
-_SHORT_FORMS = ("reverse_rate", "reverse_buffer", "reverse_loss")
 
 
 def _given(direction: LinkDirection | None) -> dict[str, Any]:

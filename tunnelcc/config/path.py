@@ -24,6 +24,9 @@ _ETHERNET_FRAMING = 38
 
 _WHOLE_BDP = Buffer(bdp=1.0)
 
+#: Keys of a link that mean the same as those of its reverse.
+SHORT_FORMS = ("reverse_rate", "reverse_buffer", "reverse_loss")
+
 
 class GilbertElliott(Model):
     """Loss in bursts, by two states: good and bad. The letters are those of netem's gemodel."""
@@ -227,6 +230,18 @@ class DuplexLink(LinkDirection):
                 if getattr(direction, key) == getattr(default, key)
             }
         return direction.model_copy(update=changes)
+
+    def symmetric(self) -> Self:
+        """Return the same with its rate in the other direction, too, unless that has its own."""
+        back = self.backward
+        if back.rate is not None or self.rate is None:
+            return self
+        rates = {name: getattr(self, name) for name in ("rate", "rate_steps", "rate_trace")}
+        default = DuplexLink.model_fields
+        return self.model_copy(
+            update={name: default[name].default for name in SHORT_FORMS}
+            | {"reverse": back.model_copy(update=rates)}
+        )
 
     def problems(self) -> Iterator[Problem]:
         """Tell of keys that exclude each other in one direction or the other."""

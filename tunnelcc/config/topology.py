@@ -47,6 +47,10 @@ class Route(NamedTuple):
     to_server: tuple[Step, ...]
     to_client: tuple[Step, ...]
 
+    def sent_by(self, end: str) -> tuple[Step, ...]:
+        """Return the links that packets of one end cross: ``client`` or ``server``."""
+        return self.to_server if end == "client" else self.to_client
+
 
 @dataclass(frozen=True)
 class Topology:
@@ -285,9 +289,9 @@ def bottleneck(experiment: ExperimentKeys, network: Topology) -> str:
         return keys.bottleneck
     if keys is not None and keys.shape == "dumbbell":
         return "bottleneck"
-    route = flow_routes(experiment, network)[0]
-    is_up = experiment.direction_of(experiment.flows[0]) == "up"
-    steps = route.to_server if is_up else route.to_client
+    first = experiment.flows[0]
+    route = _both_ways(network, _ends(network, first, 0, "flows.0"), first, "flows.0")
+    steps = route.sent_by("client" if experiment.direction_of(first) == "up" else "server")
     return min(steps, key=lambda step: _rate(network, step)).link
 
 

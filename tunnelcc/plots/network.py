@@ -230,7 +230,7 @@ def _groups(result: Result) -> list[Group]:
             step
             for index in flows
             for hop in layout.hops(layout.flows[index])
-            for step in (hop.to_server if layout.flows[index].sender == "client" else hop.to_client)
+            for step in hop.sent_by(layout.flows[index].sender)
         }
         tunnel = None if first.tunnel is None else layout.tunnels[first.tunnel]
         count = f"{len(flows)} × " if len(flows) > 1 else ""
@@ -238,9 +238,9 @@ def _groups(result: Result) -> list[Group]:
         rate = float(sum(goodputs[flows])) / 1e6
         label = f"{count}{first.flow.cc.name}{inside}: {rate:.3g} Mbit/s"
         groups.append(Group(label, tunnel is not None, frozenset(steps)))
-    for source in experiment.cross_traffic:
-        route, sender = layout.cross_traffic(source)
-        steps = set(route.to_server if sender == "client" else route.to_client)
+    for index, source in enumerate(experiment.cross_traffic):
+        route, sender = layout.cross_traffic(index)
+        steps = set(route.sent_by(sender))
         groups.append(Group(f"UDP, {format_rate(source.rate)}", False, frozenset(steps)))
     return groups
 
@@ -264,7 +264,7 @@ def _lanes(groups: Iterable[Group]) -> dict[Step, list[tuple[int, Group]]]:
 def _draw_link(
     axes: Axes, places: dict[str, Place], link: PlacedLink, result: Result, name: str, colours: Any
 ) -> None:
-    rates = _rates(result, name, link)
+    rates = link.path.rate, link.path.backward.rate  # None: not limited
     counted = result.links[name]
     for is_reverse, way in ((False, counted.forward), (True, counted.reverse)):
         is_limited = rates[is_reverse] is not None
@@ -353,21 +353,13 @@ def _named(hosts: list[str]) -> Iterator[str]:
         yield members[-1]
 
 
-def _rates(result: Result, name: str, link: PlacedLink) -> tuple[float | None, float | None]:
-    """Return the rates of a link's two directions; None: not limited."""
-    back = link.path.backward.rate
-    if back is None and name in result.layout.symmetric_links:
-        back = link.path.rate
-    return link.path.rate, back
-
-
 def _name_links(axes: Axes, places: dict[str, Place], result: Result) -> None:
     """Say what links are: once if all are alike, else on each, if there is room."""
     texts: dict[str, str] = {}
     alike: set[tuple[Any, ...]] = set()
     links = result.layout.topology.links
     for name, link in links.items():
-        rates = _rates(result, name, link)
+        rates = link.path.rate, link.path.backward.rate  # None: not limited
         if rates == (None, None):
             continue
         alike.add((*rates, link.path.rtt))

@@ -12,17 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc import metrics
-from tunnelcc.config import Experiment, Path
-from tunnelcc.config.layout import layout
-from tunnelcc.config.path import DuplexLink
+from tunnelcc.config import Experiment
+from tunnelcc.config.layout import goes_both_ways, layout
 from tunnelcc.simulation import runner
 from tunnelcc.simulation.result import Result
 
 if TYPE_CHECKING:
     import xarray
-
-# Keys of a path that mean the same as those of path.reverse.
-_SHORT_FORMS = ("reverse_rate", "reverse_buffer", "reverse_loss")
 
 # Keys of the JSON: name → variable of the dataset.
 _OF_FLOW = {"goodput_alone_bps": "flow_goodput_alone", "harm": "flow_harm"}
@@ -149,10 +145,7 @@ def _harm(without: Any, company: Any) -> Any:
 def _alike(result: Result) -> list[int]:
     """Return for each flow the first one that differs from it in nothing but its start's jitter."""
     first: dict[Any, int] = {}
-    return [
-        first.setdefault((it.group, it.client, it.server, it.tunnel), index)
-        for index, it in enumerate(result.layout.flows)
-    ]
+    return [first.setdefault(it.kind, index) for index, it in enumerate(result.layout.flows)]
 
 
 def part(experiment: Experiment, members: Sequence[int]) -> Experiment:
@@ -173,19 +166,6 @@ def part(experiment: Experiment, members: Sequence[int]) -> Experiment:
         user = flow.user or f"flow {index}"
         flows.append(flow.model_copy(update={**changes, **ends, "user": user}))
     changed: dict[str, Any] = {"flows": tuple(flows), "start_jitter": 0.0}
-    if experiment.network is None and "path" in found.symmetric_links:
-        changed["path"] = _symmetric(experiment.path)
+    if goes_both_ways(experiment):
+        changed["path"] = experiment.path.symmetric()
     return experiment.model_copy(update=changed)
-
-
-def _symmetric(path: Path) -> Path:
-    """Return ``path`` with the rate that data sent against it make its other direction have."""
-    back = path.backward
-    if back.rate is not None:
-        return path
-    rates = {name: getattr(path, name) for name in ("rate", "rate_steps", "rate_trace")}
-    default = DuplexLink.model_fields
-    return path.model_copy(
-        update={name: default[name].default for name in _SHORT_FORMS}
-        | {"reverse": back.model_copy(update=rates)}
-    )

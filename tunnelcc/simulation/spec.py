@@ -28,7 +28,6 @@ from tunnelcc.catalog import (
 from tunnelcc.catalog.layers import StreamLayer
 from tunnelcc.config import (
     CongestionControl,
-    CrossTraffic,
     Experiment,
     Flow,
     Hosts,
@@ -77,19 +76,15 @@ class _Builder:
     def spec(self) -> Spec:
         """Return the specification."""
         experiment, topology = self.experiment, self.layout.topology
-        symmetric = self.layout.symmetric_links
         flows = list(self._flows())
         tunnels = [
             self._tunnel(tunnel) | self._tunnel_start(tunnel, number)
             for number, tunnel in enumerate(self.layout.tunnels)
         ]
-        cross_traffic = [self._cross_traffic(source) for source in experiment.cross_traffic]
+        cross_traffic = [self._cross_traffic(i) for i in range(len(experiment.cross_traffic))]
         lists = {
             "hosts": [self._host(name) for name in topology.hosts],
-            "links": [
-                _link(experiment, link.path, name in symmetric)
-                for name, link in topology.links.items()
-            ],
+            "links": [_link(experiment, link.path) for link in topology.links.values()],
             "routes": [json.loads(text) for text in self.routes],
             "tcp": [json.loads(text) for text in self.tcp],
             "tunnels": tunnels,
@@ -129,14 +124,13 @@ class _Builder:
         """Single flows; what is the same for those that are alike is worked out once."""
         known: dict[tuple[Any, ...], Spec] = {}
         for placed in self.layout.flows:
-            key = (placed.group, placed.client, placed.server, placed.tunnel)
-            if key not in known:
-                known[key] = self._alike(placed)
+            if placed.kind not in known:
+                known[placed.kind] = self._alike(placed)
             # The jitter shifts the whole flow: data that all began at once would make every seed
             # alike.
             flow = placed.flow
             jitter = placed.start - flow.start
-            yield known[key] | {
+            yield known[placed.kind] | {
                 "carrier": placed.carrier,
                 "start": nanoseconds(placed.start),
                 "data_start": nanoseconds(max(placed.start, (flow.data_start or 0) + jitter)),
@@ -182,8 +176,9 @@ class _Builder:
         links = self.layout.topology.links
         return sum(_delays(links[step.link].path)[step.is_reverse] for step in steps)
 
-    def _cross_traffic(self, source: CrossTraffic) -> Spec:
-        route, sender = self.layout.cross_traffic(source)
+    def _cross_traffic(self, index: int) -> Spec:
+        source = self.experiment.cross_traffic[index]
+        route, sender = self.layout.cross_traffic(index)
         return _same(source, "datagram") | {"route": self._route(route), "sender": sender}
 
     def _tunnel_start(self, placed: PlacedTunnel, number: int) -> Spec:
@@ -252,15 +247,12 @@ def nanoseconds(seconds: float) -> int:
     return round(seconds * 1e9)
 
 
-def _link(experiment: ExperimentKeys, link: DuplexLink, is_symmetric: bool) -> Spec:
-    """Both directions of a link. ``is_symmetric``: they have one rate unless it says otherwise."""
-    back, (forward_delay, reverse_delay) = link.backward, _delays(link)
-    if back.rate is None and is_symmetric:
-        rates = {name: getattr(link, name) for name in ("rate", "rate_steps", "rate_trace")}
-        back = back.model_copy(update=rates)
+def _link(experiment: ExperimentKeys, link: DuplexLink) -> Spec:
+    """Both directions of a link."""
+    forward_delay, reverse_delay = _delays(link)
     return {
         "forward": _direction(experiment, link, link) | {"delay": forward_delay},
-        "reverse": _direction(experiment, link, back) | {"delay": reverse_delay},
+        "reverse": _direction(experiment, link, link.backward) | {"delay": reverse_delay},
     }
 
 
