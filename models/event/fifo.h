@@ -36,6 +36,11 @@ class Fifo
         return m_ring[(m_head + index) & (m_ring.size() - 1)];
     }
 
+    T& operator[](size_t index)
+    {
+        return m_ring[(m_head + index) & (m_ring.size() - 1)];
+    }
+
     /// Append an element. \returns a reference that holds until the next is appended
     T& Push(const T& value)
     {
@@ -60,6 +65,13 @@ class Fifo
     {
         m_head = (m_head + 1) & (m_ring.size() - 1);
         --m_size;
+    }
+
+    /// Pop so many.
+    void Drop(size_t count)
+    {
+        m_head = (m_head + count) & (m_ring.size() - 1);
+        m_size -= count;
     }
 
     void Clear()

@@ -140,8 +140,9 @@ World::LookaheadOf(uint32_t number, End sender)
         }
         extraDelay = flow.extraDelay[sender];
     }
-    bool isPrompt = HasCores(m_spec, route.hosts.client) && HasCores(m_spec, route.hosts.server) &&
-                    !tunnel.end.sharesThread;
+    bool waits = tunnel.fec && (tunnel.fec->timeout > 0 || tunnel.fec->packing == FecPacking::BLOB);
+    bool isPrompt = !waits && HasCores(m_spec, route.hosts.client) &&
+                    HasCores(m_spec, route.hosts.server) && !tunnel.end.sharesThread;
     if (!link || !link->IsClocked() || !isPrompt ||
         !IsAlone(m_spec, number, sender, route.sent[sender].front()))
     {

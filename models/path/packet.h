@@ -20,7 +20,9 @@ enum class PacketKind : uint8_t
     ACK,
     WINDOW_PROBE,
     DATAGRAM,
-    FRAGMENT //!< of a tunnel's packet that did not fit; the packet itself stands for the last one
+    FRAGMENT,  //!< of a tunnel's packet that did not fit; the packet itself stands for the last one
+    FEC_DATA,  //!< a shard of a group of packets
+    FEC_PARITY //!< and one that was computed from others
 };
 
 /// Selective acknowledgement: runs of segment numbers [begin, end), most recent first (RFC 2018).
@@ -61,20 +63,21 @@ struct Packet
     PacketSink* sink; //!< who receives it
 
     union {
-        uint32_t segment;   //!< DATA: its number, modulo 2^32
+        uint32_t segment;   //!< DATA, FEC_*: its number, modulo 2^32
         uint32_t ackNumber; //!< ACK: next segment expected, modulo 2^32
         uint32_t synWindow; //!< SYN, SYN-ACK: receive window, bytes
     };
 
     union {
-        uint32_t tsVal;  //!< SYN, SYN-ACK, DATA: sender's clock
+        uint32_t tsVal;  //!< SYN, SYN-ACK, DATA: sender's clock; FEC_*: its group, modulo 2^32
         uint32_t window; //!< ACK: receive window, bytes
     };
 
-    uint32_t tsEcr; //!< ACK, SYN-ACK: clock of what it acknowledges; DATA: of the latest ACK
+    uint32_t tsEcr; //!< ACK, SYN-ACK: clock of what it acknowledges; DATA: of the latest ACK;
+                    //!< FEC_*: bytes of the shard
 
     union {
-        uint16_t length;   //!< DATA: payload bytes
+        uint16_t length;   //!< DATA: payload bytes; FEC_*: place in its group
         uint16_t tsValLow; //!< ACK: low half of TSval
     };
 

@@ -172,16 +172,38 @@ struct DatagramResult
     TUNNELCC_FIELDS(sent, received)
 };
 
+/// What FEC did in one direction of a tunnel, measured part of the run unless said otherwise.
+struct FecResult
+{
+    uint64_t packets{0};         //!< of the hosts, of groups whose shards had time to arrive
+    uint64_t recovered{0};       //!< of them, arrived because of parity
+    uint64_t lost{0};            //!< of them, never arrived
+    uint64_t parityPackets{0};   //!< IP packets of parity sent on the path, whole run
+    uint64_t parityBytes{0};     //!< their IP bytes
+    double recoveryDelayMean{0}; //!< s, how much later than a packet the shard left that brought it
+                                 //!< back, whole run
+    double recoveryDelayP95{0};
+
+    TUNNELCC_FIELDS(packets,
+                    recovered,
+                    lost,
+                    parityPackets,
+                    parityBytes,
+                    recoveryDelayMean,
+                    recoveryDelayP95)
+};
+
 /// One direction of a tunnel that carries packets, measured part of the run unless said otherwise.
 struct PacketTunnelResult
 {
-    uint64_t packetsIn{0};       //!< offered to the device
-    uint64_t drops{0};           //!< of them, by the device's full queue
-    uint64_t socketDrops{0};     //!< packets dropped by the far end's full socket
-    uint64_t outerPackets{0};    //!< IP packets sent on the path, fragments included, whole run
-    uint64_t outerBytes{0};      //!< their IP bytes
-    uint64_t fragmented{0};      //!< inner packets that left in more than one, whole run
-    uint32_t queuePacketsMax{0}; //!< that waited at the device, whole run
+    uint64_t packetsIn{0};        //!< offered to the device
+    uint64_t drops{0};            //!< of them, by the device's full queue
+    uint64_t socketDrops{0};      //!< packets dropped by the far end's full socket
+    uint64_t outerPackets{0};     //!< IP packets sent on the path, fragments included, whole run
+    uint64_t outerBytes{0};       //!< their IP bytes
+    uint64_t fragmented{0};       //!< inner packets that left in more than one, whole run
+    uint32_t queuePacketsMax{0};  //!< that waited at the device, whole run
+    std::optional<FecResult> fec; //!< where there is FEC
     std::vector<double> queuePackets; //!< waiting, at each probe
     std::vector<double> dropsSeries;  //!< by the device's queue, count so far
 
@@ -192,6 +214,7 @@ struct PacketTunnelResult
                     outerBytes,
                     fragmented,
                     queuePacketsMax,
+                    fec,
                     queuePackets,
                     dropsSeries)
 };

@@ -32,6 +32,10 @@ class PacketTunnelProbe
     {
         m_deviceAtStart = m_device.Counters();
         m_socketDropsAtStart = m_tunnel.SocketDrops(m_sender);
+        if (std::optional<FecReport> fec = m_tunnel.Fec(m_sender))
+        {
+            m_fecAtStart = fec->packets;
+        }
     }
 
     /// Append one value to each series.
@@ -52,15 +56,31 @@ class PacketTunnelProbe
         m_result.outerBytes = outer.bytes;
         m_result.fragmented = outer.fragmented;
         m_result.queuePacketsMax = m_device.Counters().maxWaiting;
+        if (std::optional<FecReport> fec = m_tunnel.Fec(m_sender))
+        {
+            FinishFec(*fec, m_result.fec.emplace());
+        }
     }
 
   private:
+    void FinishFec(const FecReport& fec, FecResult& result) const
+    {
+        result.packets = fec.packets.packets - m_fecAtStart.packets;
+        result.recovered = fec.packets.recovered - m_fecAtStart.recovered;
+        result.lost = fec.packets.lost - m_fecAtStart.lost;
+        result.parityPackets = fec.parity.packets;
+        result.parityBytes = fec.parity.bytes;
+        result.recoveryDelayMean = fec.recoveryDelay.Mean() * 1e-9;
+        result.recoveryDelayP95 = fec.recoveryDelay.Quantile(0.95) * 1e-9;
+    }
+
     const PacketTunnel& m_tunnel;
     const End m_sender;
     const ProgramQueue& m_device;
     PacketTunnelResult& m_result;
     ProgramQueueCounters m_deviceAtStart;
     uint64_t m_socketDropsAtStart{0};
+    FecCounters m_fecAtStart;
 };
 
 } // namespace tunnelcc

@@ -130,6 +130,7 @@ BindResult(nb::module_& m)
     Bind<FlowResult>(m, "FlowResult");
     Bind<LinkResult>(m, "LinkResult");
     Bind<DatagramResult>(m, "DatagramResult");
+    Bind<FecResult>(m, "FecResult");
     Bind<PacketTunnelResult>(m, "PacketTunnelResult");
     Bind<HostResult>(m, "HostResult");
     Bind<DuplexLinkResult>(m, "DuplexLinkResult");

@@ -5,6 +5,7 @@
 #define TUNNELCC_TUNNEL_SPEC_H
 
 #include "end.h"
+#include "fec-spec.h"
 #include "fields.h"
 #include "layer-spec.h"
 #include "tcp-spec.h"
@@ -146,10 +147,12 @@ struct DatagramTunnelSpec
     uint32_t route{0}; //!< number of it in the experiment's list
     TunnelEndSpec end;
     /// IP bytes of the packets in which an inner packet leaves: by its own IP bytes, up to the MTU.
+    /// With FEC: in which a shard leaves, by its bytes.
     std::vector<std::vector<uint32_t>> outer;
     bool copiesEcn{false}; //!< marks pass between inner and outer headers (RFC 6040)
+    std::optional<FecSpec> fec;
 
-    TUNNELCC_FIELDS(route, end, outer, copiesEcn)
+    TUNNELCC_FIELDS(route, end, outer, copiesEcn, fec)
 };
 
 /// A tunnel that writes packets into one TCP connection, the carrier of all flows.

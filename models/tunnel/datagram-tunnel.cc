@@ -60,14 +60,16 @@ DatagramChannel::DatagramChannel(const OuterSizes& sizes,
                                  TunnelEnd& near,
                                  TunnelEnd& far,
                                  const Channel& path,
-                                 OuterCounters& counters)
+                                 OuterCounters& counters,
+                                 FecDirection* fec)
     : m_sizes(sizes),
       m_tcp(tcp),
       m_copiesEcn(copiesEcn),
       m_near(near),
       m_far(far),
       m_path(path),
-      m_counters(counters)
+      m_counters(counters),
+      m_fec(fec)
 {
 }
 
@@ -95,15 +97,20 @@ DatagramChannel::Ingress::OnHandled(int64_t now,
 void
 DatagramChannel::Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const PacketExtras* extras)
 {
-    packet.sink = &m_egress;
     packet.isEct &= m_copiesEcn;
+    if (m_fec)
+    {
+        packet.sink = m_receiver;
+        m_fec->Send(now, packet, ipBytes, extras, m_path);
+        return;
+    }
+    packet.sink = &m_egress;
     const std::vector<uint32_t>& outer = m_sizes[ipBytes];
     if (outer.size() > 1)
     {
         SendFragments(now, packet, outer);
     }
-    ++m_counters.packets;
-    m_counters.bytes += outer.back();
+    m_counters.Count(outer);
     m_path.Send(now, packet, outer.back(), extras);
 }
 
@@ -119,10 +126,7 @@ DatagramChannel::SendFragments(int64_t now,
     for (size_t i = 0; i + 1 < outer.size(); ++i)
     {
         m_path.Send(now, fragment, outer[i]);
-        ++m_counters.packets;
-        m_counters.bytes += outer[i];
     }
-    ++m_counters.fragmented;
 }
 
 // The far host ---------------------------------------------------------------------------------
@@ -165,6 +169,15 @@ DatagramTunnel::DatagramTunnel(const DatagramTunnelSpec& spec,
       m_ends{TunnelEnd(spec.end, client, lookaheads.client, lookaheads.server),
              TunnelEnd(spec.end, server, lookaheads.server, lookaheads.client)}
 {
+    for (End sender : ENDS)
+    {
+        if (m_spec.fec)
+        {
+            ProgramQueue& socket = m_ends[Other(sender)].Socket();
+            m_fec[sender] =
+                std::make_unique<FecDirection>(*m_spec.fec, m_spec.outer, socket, m_outer[sender]);
+        }
+    }
 }
 
 void
@@ -189,7 +202,8 @@ DatagramTunnel::AddChannel(End sender, const Channel& path, const TcpSpec& tcp)
                                                                       m_ends[sender],
                                                                       m_ends[Other(sender)],
                                                                       path,
-                                                                      m_outer[sender]));
+                                                                      m_outer[sender],
+                                                                      m_fec[sender].get()));
 }
 
 } // namespace tunnelcc

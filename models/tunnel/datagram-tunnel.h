@@ -5,6 +5,7 @@
 #define TUNNELCC_DATAGRAM_TUNNEL_H
 
 #include "clocked-server.h"
+#include "fec-direction.h"
 #include "packet-server.h"
 #include "packet-tunnel.h"
 #include "path/packet-device.h"
@@ -85,9 +86,6 @@ class TunnelEnd
     HostDelivery m_host;
 };
 
-/// IP bytes of the packets in which an inner packet leaves, by its own IP bytes.
-using OuterSizes = std::vector<std::vector<uint32_t>>;
-
 /**
  * What one end of a connection sends into where a datagram tunnel is: host → device → program →
  * outer datagrams on the path → program → host.
@@ -106,6 +104,7 @@ class DatagramChannel final : public PacketDevice
      * \param far where they come out
      * \param path between the two
      * \param counters of the direction
+     * \param fec of the direction, or null
      */
     DatagramChannel(const OuterSizes& sizes,
                     const TcpSpec& tcp,
@@ -113,7 +112,8 @@ class DatagramChannel final : public PacketDevice
                     TunnelEnd& near,
                     TunnelEnd& far,
                     const Channel& path,
-                    OuterCounters& counters);
+                    OuterCounters& counters,
+                    FecDirection* fec);
 
     void Send(int64_t now,
               const Packet& packet,
@@ -168,6 +168,7 @@ class DatagramChannel final : public PacketDevice
     TunnelEnd& m_far;
     Channel m_path;
     OuterCounters& m_counters;
+    FecDirection* const m_fec;
     PacketSink* m_receiver{nullptr}; //!< on the far host
     Ingress m_ingress{*this};
     Egress m_egress{*this};
@@ -214,10 +215,16 @@ class DatagramTunnel final : public PacketTunnel
         return m_outer[sender];
     }
 
+    std::optional<FecReport> Fec(End sender) const override
+    {
+        return m_fec[sender] ? std::optional(m_fec[sender]->Report()) : std::nullopt;
+    }
+
   private:
     const DatagramTunnelSpec m_spec;
     PerEnd<TunnelEnd> m_ends;
     PerEnd<OuterCounters> m_outer; //!< of what each end sent
+    PerEnd<std::unique_ptr<FecDirection>> m_fec;
     std::vector<std::unique_ptr<DatagramChannel>> m_channels;
 };
 

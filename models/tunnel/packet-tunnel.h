@@ -4,10 +4,13 @@
 #ifndef TUNNELCC_PACKET_TUNNEL_H
 #define TUNNELCC_PACKET_TUNNEL_H
 
+#include "fec/fec-log.h"
 #include "program-queue.h"
 #include "spec/end.h"
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace tunnelcc
 {
@@ -17,7 +20,27 @@ struct OuterCounters
 {
     uint64_t packets{0};    //!< IP packets, fragments included
     uint64_t bytes{0};      //!< IP bytes
-    uint64_t fragmented{0}; //!< inner packets that left in more than one datagram
+    uint64_t fragmented{0}; //!< inner packets, or shards, that left in more than one datagram
+
+    /// A datagram left in packets of these IP bytes.
+    void Count(const std::vector<uint32_t>& outer)
+    {
+        packets += outer.size();
+        for (uint32_t ipBytes : outer)
+        {
+            bytes += ipBytes;
+        }
+        fragmented += outer.size() > 1;
+    }
+};
+
+/// What FEC did in one direction since the simulation began.
+struct FecReport
+{
+    OuterCounters parity; //!< of the packets on the path
+    FecCounters packets;
+    const Histogram& recoveryDelay; //!< how much later than a packet the shard left that brought it
+                                    //!< back, ns
 };
 
 /// What can be watched of a tunnel that carries packets, as datagrams or in a stream.
@@ -37,6 +60,12 @@ class PacketTunnel
 
     /// What one end sent over the path.
     virtual OuterCounters Outer(End sender) const = 0;
+
+    /// What FEC did for what one end sent; none: there is no FEC.
+    virtual std::optional<FecReport> Fec(End /* sender */) const
+    {
+        return std::nullopt;
+    }
 };
 
 } // namespace tunnelcc

@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "fec-decoder.h"
+
+#include <algorithm>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+/// Groups whose packets are kept for data shards that come later than the decoder's memory reaches.
+constexpr uint64_t KEPT = 256;
+
+} // namespace
+
+void
+FecDecoder::Receive(int64_t now, const Packet& shard)
+{
+    uint64_t number = 0;
+    FecGroup* group = m_log.Find(shard.tsVal, number);
+    if (!group)
+    {
+        return; // as if lost
+    }
+    ++group->arrived;
+    bool isData = shard.kind == PacketKind::FEC_DATA;
+    group->dataArrived += isData;
+    if (isData && m_spec.packing == FecPacking::PACKETS)
+    {
+        FecPacket& packet = m_log.PacketOf(*group, shard.length);
+        if (!packet.isDelivered)
+        {
+            Deliver(now, *group, packet, shard.isCe);
+        }
+    }
+    bool isEnough = group->dataShards > 0 && group->arrived >= group->dataShards;
+    if (isEnough && !group->isDecoded && number + m_spec.memory >= m_newest)
+    {
+        Decode(now, shard, *group);
+    }
+    if (number > m_newest)
+    {
+        m_newest = number;
+        uint64_t kept = m_spec.memory + KEPT;
+        m_log.ForgetBefore(number - std::min(number, kept));
+    }
+}
+
+void
+FecDecoder::Decode(int64_t now, const Packet& shard, FecGroup& group)
+{
+    group.isDecoded = true;
+    bool needsParity = group.dataArrived < group.dataShards;
+    if (!needsParity && m_spec.packing == FecPacking::PACKETS)
+    {
+        return;
+    }
+    bool leftAtClose = shard.kind == PacketKind::FEC_PARITY || m_spec.packing == FecPacking::BLOB;
+    int64_t left = leftAtClose ? group.closed : m_log.PacketOf(group, shard.length).packet.time;
+    for (uint32_t i = 0; i < group.packets; ++i)
+    {
+        FecPacket& packet = m_log.PacketOf(group, i);
+        if (packet.isDelivered)
+        {
+            continue;
+        }
+        if (needsParity)
+        {
+            ++group.recovered;
+            m_recoveryDelay.Record(std::max<int64_t>(left - packet.packet.time, 0));
+        }
+        Deliver(now, group, packet, false);
+    }
+}
+
+void
+FecDecoder::Deliver(int64_t now, FecGroup& group, FecPacket& packet, bool isCe)
+{
+    packet.isDelivered = true;
+    ++group.delivered;
+    // What the packet is answered with goes into the other direction's log: this one stays in
+    // place.
+    Packet delivered = packet.packet;
+    delivered.isCe |= isCe;
+    delivered.sink->Receive(now, delivered, &packet.extras);
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,142 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "fec-encoder.h"
+
+#include <algorithm>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+uint32_t
+DivideUp(uint32_t a, uint32_t b)
+{
+    return (a + b - 1) / b;
+}
+
+} // namespace
+
+void
+FecEncoder::Send(int64_t now, const Packet& packet, uint32_t ipBytes, const PacketExtras* extras)
+{
+    uint32_t bytes = m_spec.inner[ipBytes];
+    if (m_spec.packing == FecPacking::BLOB)
+    {
+        AddToBlob(now, packet, bytes + m_spec.packetHeader, extras);
+    }
+    else
+    {
+        SendPacket(now, packet, bytes, extras);
+    }
+}
+
+FecGroup&
+FecEncoder::CurrentGroup(int64_t now)
+{
+    if (!m_group)
+    {
+        m_group = &m_log.Open();
+        m_bytes = 0;
+        if (m_spec.timeout > 0)
+        {
+            m_timeout.Set(now + m_spec.timeout);
+        }
+    }
+    return *m_group;
+}
+
+void
+FecEncoder::SendPacket(int64_t now,
+                       const Packet& packet,
+                       uint32_t bytes,
+                       const PacketExtras* extras)
+{
+    FecGroup& group = CurrentGroup(now);
+    m_log.Add(group, now, packet, extras);
+    m_bytes = std::max(m_bytes, bytes);
+    SendShards(now, PacketKind::FEC_DATA, group.packets - 1, 1, bytes, packet.isEct);
+    if (group.packets == m_spec.data)
+    {
+        Close(now);
+    }
+}
+
+void
+FecEncoder::AddToBlob(int64_t now, const Packet& packet, uint32_t bytes, const PacketExtras* extras)
+{
+    if (m_group && m_spec.blobHeader + m_bytes + bytes > m_spec.data * m_spec.maxShard)
+    {
+        Close(now);
+    }
+    FecGroup& group = CurrentGroup(now);
+    m_log.Add(group, now, packet, extras);
+    m_bytes += bytes;
+    if (group.packets == m_spec.maxPackets)
+    {
+        Close(now);
+    }
+}
+
+uint32_t
+FecEncoder::DataShards(const FecSpec& spec, uint32_t blobBytes)
+{
+    uint32_t best = spec.data;
+    uint32_t least = UINT32_MAX;
+    for (uint32_t data = 1; data <= spec.data; ++data)
+    {
+        uint32_t bytes = DivideUp(blobBytes, data);
+        uint32_t all = (bytes + spec.shardCost) * (data + spec.parity[data - 1]);
+        if (bytes <= spec.maxShard && all < least)
+        {
+            least = all;
+            best = data;
+        }
+    }
+    return best;
+}
+
+void
+FecEncoder::Close(int64_t now)
+{
+    FecGroup& group = *m_group;
+    uint32_t bytes = m_bytes;
+    group.closed = now;
+    group.dataShards = group.packets;
+    if (m_spec.packing == FecPacking::BLOB)
+    {
+        uint32_t blob = m_spec.blobHeader + m_bytes;
+        group.dataShards = DataShards(m_spec, blob);
+        bytes = DivideUp(blob, group.dataShards);
+        SendShards(now, PacketKind::FEC_DATA, 0, group.dataShards, bytes);
+    }
+    uint32_t parity = m_spec.parity[group.dataShards - 1];
+    SendShards(now, PacketKind::FEC_PARITY, group.dataShards, parity, bytes);
+    m_group = nullptr;
+    m_timeout.Cancel();
+}
+
+void
+FecEncoder::SendShards(int64_t now,
+                       PacketKind kind,
+                       uint32_t first,
+                       uint32_t count,
+                       uint32_t bytes,
+                       bool isEct)
+{
+    Packet shard{};
+    shard.kind = kind;
+    shard.isEct = isEct;
+    shard.tsVal = static_cast<uint32_t>(m_log.Newest());
+    shard.tsEcr = bytes;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        shard.segment = m_nextShard++;
+        shard.length = static_cast<uint16_t>(first + i);
+        m_sender.SendShard(now, shard, bytes);
+    }
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,93 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_FEC_DIRECTION_H
+#define TUNNELCC_FEC_DIRECTION_H
+
+#include "fec/fec-decoder.h"
+#include "fec/fec-encoder.h"
+#include "packet-tunnel.h"
+#include "path/path.h"
+#include "reassembler.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// IP bytes of the packets in which something leaves, by its own bytes.
+using OuterSizes = std::vector<std::vector<uint32_t>>;
+
+/**
+ * FEC in one direction of a datagram tunnel: encoder → shards on the path → socket → decoder. Its
+ * groups hold packets of all connections.
+ *
+ * A shard that does not fit leaves in fragments, and arrives if all of them do.
+ */
+class FecDirection final : private ShardSender, private PacketSink, private PacketHandler
+{
+  public:
+    /**
+     * \param spec of the code; outlives the direction
+     * \param sizes of the packets in which shards leave
+     * \param socket of the far end's program
+     * \param counters of the direction
+     */
+    FecDirection(const FecSpec& spec,
+                 const OuterSizes& sizes,
+                 ProgramQueue& socket,
+                 OuterCounters& counters)
+        : m_sizes(sizes),
+          m_socket(socket),
+          m_counters(counters),
+          m_encoder(spec, m_log, *this),
+          m_decoder(spec, m_log)
+    {
+    }
+
+    /**
+     * Protect and send a packet.
+     * \param now ns
+     * \param packet the packet; its sink takes it at the far end
+     * \param ipBytes its size
+     * \param extras what goes with it, if Packet::HasExtras()
+     * \param path that it takes
+     */
+    void Send(int64_t now,
+              const Packet& packet,
+              uint32_t ipBytes,
+              const PacketExtras* extras,
+              Channel& path)
+    {
+        m_path = &path;
+        m_encoder.Send(now, packet, ipBytes, extras);
+    }
+
+    FecReport Report() const
+    {
+        return {m_parity, m_decoder.Counters(), m_decoder.RecoveryDelay()};
+    }
+
+  private:
+    void SendShard(int64_t now, Packet& shard, uint32_t bytes) override;
+    void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
+    void OnHandled(int64_t now,
+                   Packet& packet,
+                   uint32_t ipBytes,
+                   const PacketExtras* extras) override;
+
+    const OuterSizes& m_sizes;
+    ProgramQueue& m_socket;
+    OuterCounters& m_counters; //!< of all shards
+    OuterCounters m_parity;
+    Channel* m_path{nullptr}; //!< that of the latest packet
+    FecLog m_log;
+    FecEncoder m_encoder;
+    FecDecoder m_decoder;
+    Reassembler m_reassembler;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_FEC_DIRECTION_H
