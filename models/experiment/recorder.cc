@@ -19,6 +19,20 @@ namespace
 /// Simulated time between looks at the wall clock, ns.
 constexpr int64_t PROGRESS_INTERVAL = 100'000'000;
 
+/// Whether a flow goes through a tunnel, or its carriers do.
+bool
+IsIn(const ExperimentSpec& spec, const FlowSpec& flow, uint32_t tunnel)
+{
+    if (!flow.tunnel || flow.tunnel == tunnel)
+    {
+        return flow.tunnel.has_value();
+    }
+    const auto* relay = std::get_if<RelaySpec>(&spec.tunnels[*flow.tunnel]);
+    return relay && std::any_of(relay->hops.begin(), relay->hops.end(), [=](const auto& hop) {
+               return hop.under == tunnel;
+           });
+}
+
 } // namespace
 
 Recorder::Recorder(const ExperimentSpec& spec, World& world, const ProgressCallback& progress)
@@ -103,8 +117,8 @@ Recorder::AddTunnels()
     for (uint32_t number = 0; number < tunnels.size(); ++number)
     {
         const PacketTunnel* tunnel = tunnels[number].CarriesPackets();
-        auto first = std::find_if(m_spec.flows.begin(), m_spec.flows.end(), [=](const auto& flow) {
-            return flow.tunnel == number;
+        auto first = std::find_if(m_spec.flows.begin(), m_spec.flows.end(), [&](const auto& flow) {
+            return IsIn(m_spec, flow, number);
         });
         if (tunnel && first != m_spec.flows.end())
         {

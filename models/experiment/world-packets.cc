@@ -188,24 +188,31 @@ World::TunnelChannels(Tunnel& tunnel, uint32_t route, const FlowSpec& flow)
     return channels->second;
 }
 
+/// What both ends of a connection through a datagram tunnel send into.
+PerEnd<Channel>
+World::DatagramChannels(uint32_t number, const FlowSpec& flow)
+{
+    Tunnel& tunnel = m_tunnels[number];
+    const auto& spec = std::get<DatagramTunnelSpec>(m_spec.tunnels[number]);
+    const TcpSpec& tcp = m_spec.tcp.at(flow.tcp);
+    const PerEnd<Channel>& path = TunnelChannels(tunnel, spec.route, flow);
+    return MakePerEnd(End::CLIENT, [&](End sender) {
+        return Channel(tunnel.datagram->AddChannel(sender, path[sender], tcp));
+    });
+}
+
 void
 World::AddDatagramLeg(uint32_t index, Flow& flow)
 {
     const FlowSpec& spec = m_spec.flows[index];
-    Tunnel& tunnel = m_tunnels[*spec.tunnel];
-    const auto& tunnelSpec = std::get<DatagramTunnelSpec>(m_spec.tunnels[*spec.tunnel]);
-    const TcpSpec& tcp = m_spec.tcp.at(spec.tcp);
-    const PerEnd<Channel>& path = TunnelChannels(tunnel, tunnelSpec.route, spec);
-    auto makeChannel = [&](End sender) {
-        return Channel(tunnel.datagram->AddChannel(sender, path[sender], tcp));
-    };
+    const auto& tunnel = std::get<DatagramTunnelSpec>(m_spec.tunnels[*spec.tunnel]);
     flow.legs.push_back(&AddLeg({LegRole::APP,
                                  0,
                                  index,
-                                 tcp,
+                                 m_spec.tcp.at(spec.tcp),
                                  spec.cc,
-                                 MakePerEnd(End::CLIENT, makeChannel),
-                                 m_network.HostsOf(tunnelSpec.route)}));
+                                 DatagramChannels(*spec.tunnel, spec),
+                                 m_network.HostsOf(tunnel.route)}));
 }
 
 void

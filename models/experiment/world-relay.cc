@@ -46,6 +46,12 @@ World::AddLoopbackLeg(LegRole role, uint32_t index, const TcpSpec& tcp, End end)
                    {host, host}});
 }
 
+PerEnd<Channel>
+World::CarrierChannels(const HopSpec& hop, const FlowSpec& flow)
+{
+    return hop.under ? DatagramChannels(*hop.under, flow) : ChannelsOf(hop.route, flow);
+}
+
 World::Carrier&
 World::AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index)
 {
@@ -65,7 +71,7 @@ World::AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index)
                  static_cast<uint32_t>(hop) * MAX_CARRIERS + tunnel.firstCarrier + flow.carrier,
                  m_spec.tcp.at(flow.tcp),
                  hopSpec.cc.name.empty() ? flow.carrierCc : hopSpec.cc,
-                 ChannelsOf(hopSpec.route, crossing),
+                 CarrierChannels(hopSpec, crossing),
                  hosts});
     if (spec.mux)
     {

@@ -127,12 +127,14 @@ class World
     const PerEnd<Channel>& TunnelChannels(Tunnel& tunnel, uint32_t route, const FlowSpec& flow);
     void AddDatagramTunnel(uint32_t number, const DatagramTunnelSpec& spec);
     void AddStreamTunnel(uint32_t number, const StreamTunnelSpec& spec);
+    PerEnd<Channel> DatagramChannels(uint32_t tunnel, const FlowSpec& flow);
     void AddDatagramLeg(uint32_t index, Flow& flow);
     void AddLegInStream(uint32_t index, Flow& flow);
 
     void AddRelayedLegs(uint32_t index, Flow& flow);
     void AddRelays(uint32_t index, Flow& flow);
     Leg& AddLoopbackLeg(LegRole role, uint32_t index, const TcpSpec& tcp, End end);
+    PerEnd<Channel> CarrierChannels(const HopSpec& hop, const FlowSpec& flow);
     Carrier& AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index);
 
     const ExperimentSpec m_spec;

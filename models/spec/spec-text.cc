@@ -78,8 +78,18 @@ CheckTunnel(const TunnelSpec& tunnel, const ExperimentSpec& spec, const std::str
     }
     for (size_t i = 0; i < relay->hops.size(); ++i)
     {
-        const std::string key = where + ".hops." + std::to_string(i) + ".route";
-        CheckNumber(relay->hops[i].route, spec.routes, key);
+        const HopSpec& hop = relay->hops[i];
+        const std::string key = where + ".hops." + std::to_string(i);
+        CheckNumber(hop.route, spec.routes, key + ".route");
+        if (hop.under)
+        {
+            CheckNumber(*hop.under, spec.tunnels, key + ".under");
+            if (!std::holds_alternative<DatagramTunnelSpec>(spec.tunnels[*hop.under]))
+            {
+                throw std::invalid_argument(key +
+                                            ".under: expected the number of a datagram tunnel");
+            }
+        }
     }
 }
 

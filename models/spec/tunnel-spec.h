@@ -88,10 +88,12 @@ struct MuxSpec
 /// From one relay to the next one.
 struct HopSpec
 {
-    uint32_t route{0}; //!< number of it in the experiment's list
-    CongestionSpec cc; //!< of the carriers across it; no name: FlowSpec::carrierCc
+    uint32_t route{0};             //!< number of it in the experiment's list
+    CongestionSpec cc;             //!< of the carriers across it; no name: FlowSpec::carrierCc
+    std::optional<uint32_t> under; //!< number of a datagram tunnel on the same route that carriers
+                                   //!< go through
 
-    TUNNELCC_FIELDS(route, cc)
+    TUNNELCC_FIELDS(route, cc, under)
 };
 
 /// A tunnel that terminates TCP: relays, and carriers between them.

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar
 
 from tunnelcc.catalog.cited import Cited
-from tunnelcc.catalog.layers import Place
+from tunnelcc.catalog.layers import Fec, PacketLayers, Place
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
+from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import SWITCH
 
 
@@ -26,7 +28,7 @@ class Ecn(Cited):
 class DatagramEntry(PacketEntry):
     """A tunnel that sends each packet in a datagram of its own."""
 
-    OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "mtu", "mss", "queue")
+    OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "mtu", "mss", "queue", "fec", "fec_timeout")
     PLACES: ClassVar[tuple[Place, ...]] = (
         Place.PACKET,
         Place.DATAGRAM,
@@ -36,3 +38,37 @@ class DatagramEntry(PacketEntry):
 
     socket: Socket
     ecn: Ecn
+
+    def check(self, changes: Mapping[str, Any]) -> None:
+        """Raise ConfigError also for FEC that the mode does not have, or cannot have."""
+        super().check(changes)
+        mode = changes.get("mode")
+        fec = self.fec(mode)
+        for key in ("fec", "fec_timeout"):
+            if key in changes and fec is None:
+                expected = f"no value with mode {mode or self.mode} of {self.name}: it has no FEC"
+                raise ConfigError(Problem(key, changes[key], expected))
+        if fec and "fec" in changes:
+            fec.check_parity("fec", changes["fec"])
+
+    def fec(
+        self, mode: str | None = None, parity: str | None = None, timeout: float | None = None
+    ) -> Fec | None:
+        """Return the FEC of ``mode``, with other ``parity`` and ``timeout`` (s). None: no FEC."""
+        given = {"parity": parity, "timeout": timeout}
+        update = {key: value for key, value in given.items() if value is not None}
+        for layer in self.layers(mode):
+            if isinstance(layer, Fec):
+                return layer.model_copy(update=update)
+        return None
+
+    def around_fec(self, mode: str | None = None) -> tuple[PacketLayers, PacketLayers]:
+        """Return the layers inside of the FEC, and those around it."""
+        layers = self.layers(mode)
+        place = next(i for i, layer in enumerate(layers) if isinstance(layer, Fec))
+        return layers[:place], layers[place + 1 :]
+
+    def _misplaced(self, layers: PacketLayers) -> Iterator[Problem]:
+        yield from super()._misplaced(layers)
+        for second in [i for i, layer in enumerate(layers) if isinstance(layer, Fec)][1:]:
+            yield Problem(str(second), "fec", "one layer of FEC at most")

@@ -63,6 +63,8 @@ class Carrier(Cited):
     server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
     early: Annotated[bool, SWITCH] = False  # dialled when the tunnel starts, not by the first flow
     confirms: Annotated[bool, SWITCH] = False  # servers end the handshake once they have dialled on
+    cc: Prose | None = None  # congestion control, else that of the flow
+    under: Prose | None = None  # the datagram tunnel that it goes through
 
 
 class Frames(Cited):
@@ -172,6 +174,7 @@ class RelayEntry(Entry):
         "copy_buffer",
         "carriers",
         "stream_window",
+        "under",
         "chain",
         "relays",
     )

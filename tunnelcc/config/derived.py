@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tunnelcc.catalog.datagram import DatagramEntry
@@ -16,6 +15,7 @@ from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.path import Path
+from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.schema.units import Buffer
@@ -63,24 +63,33 @@ def carried_mss(experiment: ExperimentKeys) -> int:
 
     Those are the flows', or the carriers' of a tunnel that has any.
     """
-    return mss(experiment) if datagram_entry(experiment) else path_mss(experiment)
+    return mss(experiment) if datagram_tunnel(experiment) else path_mss(experiment)
 
 
 def mss(experiment: ExperimentKeys) -> int:
-    """Return the payload (bytes) of the flows' full segments, which a tunnel may make smaller."""
-    tcp, tunnel = experiment.tcp, experiment.tunnel
-    limit = None
-    if tunnel is not None:
+    """Return the payload (bytes) of full segments of the flows, or of the carriers of a relay.
+
+    A tunnel that they go through may make them smaller.
+    """
+    tcp, limit = experiment.tcp, None
+    if experiment.tunnel is not None:
+        tunnel = experiment.tunnel.below or experiment.tunnel
         limit = tunnel.entry.clamped_mss(experiment.path.mtu, tunnel.mode, tunnel.mtu, tunnel.mss)
     if limit is None:
         return path_mss(experiment)
     return min(tcp.mss, limit - (tcp.header_bytes - PLAIN_HEADERS))
 
 
-def datagram_entry(experiment: ExperimentKeys) -> DatagramEntry | None:
-    """Return the tunnel in whose datagrams the flows' packets cross the path, if there is one."""
-    entry = experiment.tunnel.entry if experiment.tunnel else None
-    return entry if isinstance(entry, DatagramEntry) else None
+def datagram_tunnel(experiment: ExperimentKeys) -> tuple[Tunnel, DatagramEntry] | None:
+    """Return the tunnel in whose datagrams connections cross the path, if there is one.
+
+    Those are the flows', or the carriers of a relay.
+    """
+    if experiment.tunnel is not None:
+        tunnel = experiment.tunnel.below or experiment.tunnel
+        if isinstance(tunnel.entry, DatagramEntry):
+            return tunnel, tunnel.entry
+    return None
 
 
 def outer_packets(experiment: ExperimentKeys) -> list[int]:
@@ -107,10 +116,11 @@ def full_packets(experiment: ExperimentKeys) -> list[int]:
 
 def _across_path(experiment: ExperimentKeys, size: int, payload: str) -> list[int]:
     """Return the IP bytes of what crosses the path for a packet of ``size`` IP bytes."""
-    tunnel, entry = experiment.tunnel, datagram_entry(experiment)
-    if tunnel is None or entry is None:
+    found = datagram_tunnel(experiment)
+    if found is None:
         return [size]
-    around = replace(surroundings(experiment, entry), payload=payload)
+    tunnel, entry = found
+    around = Surroundings(entry.mtu(experiment.path.mtu, tunnel.mtu), experiment.path.mtu, payload)
     return wrap(entry.layers(tunnel.mode), size, around)
 
 
@@ -178,8 +188,9 @@ def packet_cost(experiment: ExperimentKeys, entry: PacketEntry, encapsulates: bo
     """
     assert experiment.tunnel is not None
     mode, full = experiment.tunnel.mode, mss(experiment) + experiment.tcp.header_bytes
+    profile = costs.load(experiment.hosts.profile or costs.REFERENCE)
     return costs.of(
-        costs.load(experiment.hosts.profile or costs.REFERENCE),
+        profile,
         entry.operations(mode, encapsulates),
         *compression(entry.layers(mode), full, surroundings(experiment, entry), not encapsulates),
     )

@@ -66,7 +66,7 @@ class Experiment(ExperimentKeys):
     def _problems_of_layout(self) -> Iterator[Problem]:
         """Tell of what does not fit together on the network."""
         found = layout(self)
-        relays = list(self._problems_of_relays(found))
+        relays = list(self._problems_of_declared_tunnels(found))
         if relays:
             yield from relays
             return
@@ -123,12 +123,16 @@ class Experiment(ExperimentKeys):
                 yield Problem(f"flows.{placed.group}.rtt", format_time(given or 0), expected)
                 return
 
-    def _problems_of_relays(self, found: Layout) -> Iterator[Problem]:
-        """Tell of relays between the ends of tunnels that are on no host."""
+    def _problems_of_declared_tunnels(self, found: Layout) -> Iterator[Problem]:
+        """Tell of relays on no host, and of what takes longer than the run."""
         tunnels = {"tunnel": self.tunnel} | {f"tunnels.{n}": it for n, it in self.tunnels.items()}
         for key, tunnel in tunnels.items():
             if tunnel is None:
                 continue
+            for where, it in ((key, tunnel), (f"{key}.under", tunnel.under)):
+                if it is not None and (it.fec_timeout or 0) > self.duration:
+                    given, most = format_time(it.fec_timeout or 0), format_time(self.duration)
+                    yield Problem(f"{where}.fec_timeout", given, f"at most {most}, the duration")
             if self.network is None:
                 if key != "tunnel" and (tunnel.chain or tunnel.relays):
                     name = "chain" if tunnel.chain else "relays"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -61,13 +61,15 @@ class PlacedTunnel:
     """A tunnel between two hosts.
 
     ``first``: the first flow in it, which tells where it is; ``flows``: all of them, those that are
-    alike as one with a count.
+    alike as one with a count. ``hop``: what goes through it are not flows but the carriers of their
+    relays across this hop, from 0.
     """
 
     name: str
     tunnel: Tunnel
     first: Placed
     flows: tuple[Flow, ...]
+    hop: int | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,13 @@ class Layout:
                 ),
             }
         return experiment.model_copy(update=update)
+
+    def under(self, relays: PlacedTunnel, hop: int) -> int | None:
+        """Return the number of the tunnel that carriers of ``relays`` cross a hop through."""
+        for number, it in enumerate(self.tunnels):
+            if it.hop == hop and it.first == relays.first:
+                return number
+        return None
 
     @cached_property
     def distinct_flows(self) -> list[Placed]:
@@ -250,7 +259,18 @@ def layout(experiment: ExperimentKeys) -> Layout:
             )
             tunnels.append(PlacedTunnel(name, tunnel, placed[members[0]], alike))
     flows = tuple(placed[index] for index in range(len(where)))
-    return Layout(experiment, network, flows, tuple(tunnels))
+    found = Layout(experiment, network, flows, tuple(tunnels))
+    return replace(found, tunnels=(*tunnels, *_below(found)))
+
+
+def _below(found: Layout) -> Iterator[PlacedTunnel]:
+    """Yield the tunnels that carriers of relays go through, one for each hop."""
+    for relays in found.tunnels:
+        below = relays.tunnel.below
+        if below is not None:
+            for hop in range(len(found.hops(relays.first))):
+                name = f"{relays.name}.under{hop + 1 if hop else ''}"
+                yield PlacedTunnel(name, below, relays.first, relays.flows, hop)
 
 
 def goes_both_ways(experiment: ExperimentKeys) -> bool:

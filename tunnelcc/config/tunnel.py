@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, field_validator, model_serializer, model_validator
 
 from tunnelcc import catalog
+from tunnelcc.catalog.layers import PARITY
 from tunnelcc.catalog.packets import LEAST_MTU, MOST_DEVICE_MTU, MOST_MTU
 from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.path import Path
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import CARRIERS, NAME, TEXT, Model, size, whole
+from tunnelcc.schema import CARRIERS, NAME, TEXT, Model, size, time, whole
+from tunnelcc.schema.units import format_time
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Hop(Model):
@@ -48,17 +53,11 @@ class Hop(Model):
         return first.with_keys({key: it for key, it in changes.items() if it is not None})
 
 
-class Tunnel(Model):
+class PacketTunnel(Model):
     """A catalogue entry by name or by the path of a TOML file, and what differs from it."""
 
     name: str = Field(
         description="`tunnelcc list` shows the names; none: no tunnel; or the path of a .toml file"
-    )
-    cc: CongestionControl | None = Field(
-        None, description="congestion control of the carrier, else that of the flow"
-    )
-    copy_buffer: Annotated[int, size(1024, 2**24)] | None = Field(
-        None, description="bytes that a relay reads and forwards at once, else the entry's"
     )
     mode: Annotated[str, TEXT] | None = Field(
         None, description="how a tunnel of packets is run, such as its cipher, else the entry's"
@@ -74,6 +73,81 @@ class Tunnel(Model):
     )
     queue: Annotated[int, whole(1, 2**20)] | None = Field(
         None, description="packets that wait at the tunnel's device at most, else the entry's"
+    )
+    fec: Annotated[str, PARITY] | None = Field(
+        None,
+        description="data and parity shards of a group of a tunnel with FEC, such as 20:10, or a "
+        "list for groups of other sizes, such as 2:4,20:10, else the entry's",
+    )
+    fec_timeout: Annotated[float, time(1e-6, 3600)] | None = Field(
+        None,
+        description="how long after its first packet a group of a tunnel with FEC is closed that "
+        "is not full, else the entry's",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            _check_tunnel("", data)
+            return {"name": data}
+        if isinstance(data, dict):
+            if "name" not in data:
+                raise ConfigError(Problem("name", MISSING, "a tunnel, for its other keys to hold"))
+            _check_tunnel("name", data["name"])
+        return data
+
+    @model_validator(mode="after")
+    def _check_entry(self) -> Self:
+        self.entry.check(self._changes())
+        return self
+
+    @property
+    def entry(self) -> catalog.Entry:
+        """The catalogue's entry."""
+        return catalog.load(self.name)
+
+    @model_serializer
+    def _write(self) -> Any:
+        changes = self._changes()
+        return {"name": self.name, **changes} if changes else self.name
+
+    def _changes(self) -> dict[str, Any]:
+        """Return the keys that differ from the entry, as in TOML."""
+        given = {key: getattr(self, key) for key in type(self).model_fields if key != "name"}
+        changes = {key: value for key, value in given.items() if value is not None}
+        if self.fec_timeout is not None:
+            changes["fec_timeout"] = format_time(self.fec_timeout)
+        return changes
+
+
+class Under(PacketTunnel):
+    """The datagram tunnel that carriers of a relay go through."""
+
+    @model_validator(mode="after")
+    def _check_kind(self) -> Self:
+        if not isinstance(self.entry, catalog.DatagramEntry):
+            entries = ((name, catalog.load(name)) for name in catalog.names())
+            fitting = [name for name, it in entries if isinstance(it, catalog.DatagramEntry)]
+            raise ConfigError(
+                Problem("", self.name, "a datagram tunnel: one of " + ", ".join(fitting))
+            )
+        return self
+
+
+class Tunnel(PacketTunnel):
+    """A tunnel, and what differs from its catalogue entry."""
+
+    cc: CongestionControl | None = Field(
+        None, description="congestion control of the carrier, else that of the flow"
+    )
+    copy_buffer: Annotated[int, size(1024, 2**24)] | None = Field(
+        None, description="bytes that a relay reads and forwards at once, else the entry's"
+    )
+    under: Under | None = Field(
+        None,
+        description="the datagram tunnel that a relay's carriers go through, such as wireguard, "
+        "else the entry's",
     )
     carriers: Annotated[str | int, CARRIERS] | None = Field(
         None,
@@ -94,34 +168,39 @@ class Tunnel(Model):
         "RTT and of the random loss, and with a queue like path's; instead of chain",
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, data: Any) -> Any:
-        if isinstance(data, str):
-            _check_tunnel("", data)
-            return {"name": data}
-        if isinstance(data, dict):
-            if "name" not in data:
-                raise ConfigError(Problem("name", MISSING, "a tunnel, for its other keys to hold"))
-            _check_tunnel("name", data["name"])
-        return data
-
     @field_validator("chain", mode="before")
     @classmethod
     def _any_number_of_hops(cls, chain: Any) -> Any:
         return (chain,) if isinstance(chain, (Hop, dict)) else chain
 
     @model_validator(mode="after")
-    def _check(self) -> Tunnel:
-        self.entry.check(self._changes())
+    def _check_relays(self) -> Tunnel:
         if self.relays and self.chain:
             raise ConfigError(Problem("relays", self.relays, "no value beside chain"))
+        under = self._entry_under()
+        if under is not None:
+            try:
+                Under.parse(under)
+            except ConfigError as error:
+                raise error.below("carrier.under").located_in(catalog.path_of(self.name)) from None
         return self
 
     @property
-    def entry(self) -> catalog.Entry:
-        """The catalogue's entry."""
-        return catalog.load(self.name)
+    def below(self) -> Tunnel | None:
+        """The datagram tunnel that carries the relays' connections, if there is one."""
+        under = self.under.model_dump() if self.under else self._entry_under()
+        return None if under is None else Tunnel.model_validate(under)
+
+    def _entry_under(self) -> str | None:
+        return self.entry.carrier.under if isinstance(self.entry, catalog.RelayEntry) else None
+
+    @property
+    def carrier_cc(self) -> CongestionControl | None:
+        """The congestion control of the carriers; None: that of the flow."""
+        entry = self.entry
+        if isinstance(entry, catalog.RelayEntry) and entry.carrier.cc and self.cc is None:
+            return CongestionControl(name=entry.carrier.cc)
+        return self.cc
 
     def paths(self, path: Path) -> tuple[Path, ...]:
         """Return what lies between the ends of each carrier, in order from the client."""
@@ -130,22 +209,15 @@ class Tunnel(Model):
             return (path.part(parts),) * parts
         return (path, *(hop.path(path) for hop in self.chain))
 
-    @model_serializer
-    def _write(self) -> Any:
-        changes = self._changes()
-        return {"name": self.name, **changes} if changes else self.name
-
     def _changes(self) -> dict[str, Any]:
-        """Return the keys that differ from the entry, as in TOML."""
-        table: dict[str, Any] = {}
-        if self.cc is not None:
-            table["cc"] = self.cc.model_dump()
-        for key in type(self).model_fields:
-            if key not in ("name", "cc", "chain") and getattr(self, key) is not None:
-                table[key] = getattr(self, key)
-        if self.chain:
-            table["chain"] = [hop.table() for hop in self.chain]
-        return table
+        changes = super()._changes()
+        for key in ("cc", "under"):
+            if key in changes:
+                changes[key] = changes[key].model_dump()
+        changes["chain"] = [hop.table() for hop in self.chain]
+        if not self.chain:
+            del changes["chain"]
+        return changes
 
 
 def _check_tunnel(key: str, name: object) -> None:

@@ -309,6 +309,27 @@ METRICS: dict[str, Metric] = {
         "the start; NaN without such a tunnel",
         _interface_efficiency, is_stored=False,
     ),
+    "residual_loss": Metric(
+        "1", "loss that FEC leaves",
+        "packets that never left the far end of a tunnel with FEC / packets that entered it, in "
+        "the direction of the data; NaN without FEC",
+        lambda run: counts.ratio(run["fec_lost"], run["fec_packets"]),
+    ),
+    "recovered_share": Metric(
+        "1", "packets that FEC recovers",
+        "packets that arrived because of parity / packets that entered the tunnel",
+        lambda run: counts.ratio(run["fec_recovered"], run["fec_packets"]),
+    ),
+    "parity_share": Metric(
+        "1", "parity's share of the bytes",
+        "IP bytes of parity / all that a tunnel with FEC sent, from the start",
+        lambda run: counts.ratio(run["fec_parity_bytes"], run["outer_bytes"]),
+    ),
+    "recovery_delay": Metric(
+        "s", "mean delay of recovery",
+        "how much later than a lost packet the shard left that brought it back, from the start",
+        lambda run: float(run["fec_recovery_delay_mean"]) if run["fec_recovered"] else counts.NAN,
+    ),
     "settling_time": Metric(
         "s", "time until the goodput has settled",
         f"from since until means over {convergence.STEADY:g} s come within reach of the level, the "

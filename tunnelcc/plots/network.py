@@ -247,7 +247,8 @@ def _groups(result: Result) -> list[Group]:
 
 def _tunnel_name(tunnel: Any) -> str:
     kind = tunnel.tunnel.name
-    carrier = f" with {tunnel.tunnel.cc.name}" if tunnel.tunnel.cc is not None else ""
+    cc = tunnel.tunnel.carrier_cc
+    carrier = f" with {cc.name}" if cc is not None else ""
     named = tunnel.name not in ("tunnel", kind)
     return f"{tunnel.name} ({kind}{carrier})" if named else f"{kind}{carrier}"
 

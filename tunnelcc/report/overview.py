@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from tunnelcc.catalog import RelayEntry
+from tunnelcc import catalog
+from tunnelcc.catalog import DatagramEntry, RelayEntry
 from tunnelcc.catalog.entry import Entry
 from tunnelcc.catalog.layers import PacketLayer, StreamLayer, Surroundings, wrap
 from tunnelcc.catalog.packets import MOST_MTU, PacketEntry
@@ -101,7 +102,20 @@ def _relay_stack(entry: RelayEntry) -> tuple[StackLayer, ...]:
         )
     for up, down in zip_longest(entry.to_server, entry.to_client):
         layers.append(_stream_layer(up, down))
-    return (*layers, *_transport(_MSS))
+    below = _below(entry)
+    if below is None:
+        return (*layers, *_transport(_MSS))
+    mss = _through(below, below.mode)
+    return (*layers, *_transport(mss), *_packet_layers(below, below.mode, mss))
+
+
+def _below(entry: RelayEntry) -> DatagramEntry | None:
+    """The datagram tunnel that the carriers go through."""
+    if entry.carrier.under is None:
+        return None
+    below = catalog.load(entry.carrier.under)
+    assert isinstance(below, DatagramEntry)
+    return below
 
 
 def _stream_layer(up: StreamLayer | None, down: StreamLayer | None) -> StackLayer:
@@ -132,6 +146,10 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
     writes = [
         write for piece in pieces for write in layer_wire_bytes(layers, header + piece, _STEADY)
     ]
+    below = _below(entry)
+    if below is not None:
+        mss = _through(below, below.mode)
+        return sum(_packets_bytes(below, below.mode, it, mss, is_up) * it for it in writes) / size
     return float(sum(write + _HEADERS * -(-write // _MSS) for write in writes)) / size
 
 
@@ -139,17 +157,11 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
 
 
 def _packets(entry: PacketEntry, mode: str) -> Overview:
-    layers_of_mode = entry.layers(mode)
-    mss = entry.clamped_mss(_PATH_MTU, mode) + 40 - _HEADERS
-    around = Surroundings(entry.mtu(_PATH_MTU), MOST_MTU)
+    mss = _through(entry, mode)
     layers = [
         *_same("application", "its own TCP connection across the tunnel"),
         *_transport(mss),
-        *(
-            layer
-            for index, it in enumerate(layers_of_mode)
-            for layer in _same(it.layer, _adds(layers_of_mode[: index + 1], mss, around))
-        ),
+        *_packet_layers(entry, mode, mss),
     ]
     if isinstance(entry, StreamEntry):
         for up, down in zip_longest(entry.to_server, entry.to_client):
@@ -170,6 +182,17 @@ def _packets(entry: PacketEntry, mode: str) -> Overview:
     )
 
 
+def _through(entry: PacketEntry, mode: str) -> int:
+    """Payload (bytes) of full segments through a tunnel."""
+    return entry.clamped_mss(_PATH_MTU, mode) + 40 - _HEADERS
+
+
+def _packet_layers(entry: PacketEntry, mode: str, mss: int) -> Iterator[StackLayer]:
+    around, layers = Surroundings(entry.mtu(_PATH_MTU), MOST_MTU), entry.layers(mode)
+    for index, layer in enumerate(layers):
+        yield from _same(layer.layer, _adds(layers[: index + 1], mss, around))
+
+
 def _adds(layers: Sequence[PacketLayer], mss: int, around: Surroundings) -> str:
     """What the last of ``layers`` adds to packets of 1 byte to full segments, and what it is."""
     added = set()
@@ -182,11 +205,16 @@ def _adds(layers: Sequence[PacketLayer], mss: int, around: Surroundings) -> str:
 
 
 def _packets_bytes(entry: PacketEntry, mode: str, size: int, mss: int, is_up: bool) -> float:
-    """IP bytes per application byte of a write, each packet of which leaves at once."""
+    """IP bytes per application byte of a write, each packet of which leaves at once.
+
+    With FEC, parity is that of full groups.
+    """
     pieces = [mss] * (size // mss) + ([size % mss] if size % mss else [])
     writes = [write for piece in pieces for write in entry.outer(piece + _HEADERS, _PATH_MTU, mode)]
-    if not isinstance(entry, StreamEntry):
-        return sum(writes) / size
+    if isinstance(entry, DatagramEntry):
+        fec = entry.fec(mode)
+        return sum(writes) * (1 + fec.redundancy if fec else 1) / size
+    assert isinstance(entry, StreamEntry)
     from tunnelcc.simulation.spec import layer_wire_bytes
 
     layers = entry.to_server if is_up else entry.to_client

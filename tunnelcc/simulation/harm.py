@@ -86,9 +86,10 @@ class Harm:
         goodput = np.asarray(result.measured.goodputs)
         everyone = tuple(range(len(flows)))
         alike = _alike(result)
+        tunnels = [i for i, tunnel in enumerate(result.layout.tunnels) if tunnel.hop is None]
         outside = [
             tuple(index for index in everyone if flows[index].tunnel != number)
-            for number in range(len(result.layout.tunnels))
+            for number in tunnels
         ]
         found = {everyone: goodput}
         wanted = dict.fromkeys([*((index,) for index in alike), *outside])
@@ -116,7 +117,7 @@ class Harm:
                 "tunnel", _harm(without, company), "1", "harm to the flows outside it",
             ),
         }  # fmt: skip
-        coordinates = result.variables
+        coordinates, names = result.variables, [result.tunnel_names[it] for it in tunnels]
         return xarray.Dataset(
             {
                 name: (dim, values, {"units": unit, "long_name": doc})
@@ -127,7 +128,7 @@ class Harm:
                 "cc": coordinates["cc"],
                 "user": coordinates["user"],
                 "flow_tunnel": coordinates["tunnel"],
-                "tunnel": ("tunnel", result.tunnel_names, {"long_name": "tunnel"}),
+                "tunnel": ("tunnel", names, {"long_name": "tunnel"}),
             },
             {"title": self.experiment.title},
         )

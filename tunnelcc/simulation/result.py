@@ -90,6 +90,12 @@ HOST_TOTALS = {
     "mean_cpu": ("utilisation", "1", "CPU use, of all cores"),
 }
 
+#: What FEC did in one direction of a tunnel: attributes.
+FEC_COUNTS = (
+    "packets", "recovered", "lost", "parity_packets", "parity_bytes", "recovery_delay_mean",
+    "recovery_delay_p95",
+)  # fmt: skip
+
 #: Latency of messages, from when one is due until its last byte is read, warm-up left out.
 MESSAGE_TOTALS = {
     "message_latency_mean": ("latency_mean", "mean latency of messages"),
@@ -188,7 +194,7 @@ class Result:
         total, counted = 0, set()
         for placed, legs in zip(self.layout.flows, self.legs, strict=True):
             leg = self.path_leg(legs)
-            tunnel = None if placed.tunnel is None else self.raw.tunnels[placed.tunnel]
+            tunnel = None if placed.tunnel is None else self._on_path(placed.tunnel)
             if tunnel is not None and tunnel.forward is not None:
                 first = self.layout.tunnels[placed.tunnel or 0].first
                 leg = tunnel.forward if placed.sender == first.sender else tunnel.reverse
@@ -196,6 +202,11 @@ class Result:
                 counted.add(id(leg))
                 total += int(getattr(leg, "outer_bytes", 0) or getattr(leg, "wire_bytes", 0))
         return total
+
+    def _on_path(self, number: int) -> Any:
+        """What a tunnel did across the path, or the one that its carriers go through."""
+        under = self.layout.under(self.layout.tunnels[number], hop=0)
+        return self.raw.tunnels[number if under is None else under]
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
@@ -333,7 +344,8 @@ class Result:
     def _tunnel(self, number: int) -> dict[str, Any]:
         """What the flows in a tunnel get together; both directions, if it carries packets."""
         placed, counts = self.layout.tunnels[number], self.raw.tunnels[number]
-        members = [i for i, flow in enumerate(self.layout.flows) if flow.tunnel == number]
+        owner = number if placed.hop is None else placed.first.tunnel
+        members = [i for i, flow in enumerate(self.layout.flows) if flow.tunnel == owner]
         table = {
             "tunnel": placed.name,
             "from": placed.first.client,
@@ -467,6 +479,14 @@ def _packet_tunnel(direction: Any) -> dict[str, Any]:
         "outer_bytes": direction.outer_bytes,
         "fragmented": direction.fragmented,
         "socket_drops": direction.socket_drops,
+        "fec": direction.fec and _fec(direction.fec),
+    }
+
+
+def _fec(fec: Any) -> dict[str, Any]:
+    return {
+        name + ("_s" if name.startswith("recovery_delay") else ""): getattr(fec, name)
+        for name in FEC_COUNTS
     }
 
 
@@ -684,10 +704,11 @@ def _totals(result: Result) -> dict[str, Any]:
 def _inputs(result: Result) -> dict[str, Any]:
     """What metrics read besides the dataset's variables."""
     experiment = result.layout.view(result.layout.flows[0])
-    tunnels = result.raw.tunnels
-    tunnel = tunnels[0].forward if tunnels else None
+    first = result.layout.flows[0].tunnel
+    tunnel = None if first is None else result._on_path(first).forward
     counts = ("outer_packets", "outer_bytes", "fragmented")
-    is_datagram = derived.datagram_entry(experiment) is not None
+    is_datagram = derived.datagram_tunnel(experiment) is not None
+    fec = getattr(tunnel, "fec", None)
     return {
         "duration": experiment.duration,
         "probe_interval": experiment.probe_interval,
@@ -696,6 +717,7 @@ def _inputs(result: Result) -> dict[str, Any]:
         "app_retransmits": result.app_retransmits,
         "carrier_retransmits": result.carrier_retransmits,
         **{name: getattr(tunnel, name) if is_datagram else math.nan for name in counts},
+        **{f"fec_{name}": getattr(fec, name) if fec else math.nan for name in FEC_COUNTS},
     }
 
 

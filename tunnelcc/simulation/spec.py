@@ -25,7 +25,7 @@ from tunnelcc.catalog import (
     relay,
     stream,
 )
-from tunnelcc.catalog.layers import StreamLayer
+from tunnelcc.catalog.layers import Fec, PacketLayers, StreamLayer
 from tunnelcc.config import (
     CongestionControl,
     Experiment,
@@ -139,7 +139,7 @@ class _Builder:
 
     def _alike(self, placed: Placed) -> Spec:
         view, flow = self.layout.view(placed), placed.flow
-        carrier = view.tunnel.cc if view.tunnel else None
+        carrier = view.tunnel.carrier_cc if view.tunnel else None
         spec = _same(flow, "flow") | {
             "route": self._route(self.layout.route(placed)),
             "extra_delay": self._extra_delay(placed),
@@ -186,7 +186,7 @@ class _Builder:
 
         Without one, two equal tunnels would take turns in the same way whatever the seed.
         """
-        is_alone = len(self.layout.tunnels) == 1
+        is_alone = sum(it.hop is None for it in self.layout.tunnels) == 1
         if is_alone or isinstance(placed.tunnel.entry, DatagramEntry):
             return {}
         seed, jitter = self.experiment.seed, self.experiment.start_jitter
@@ -199,12 +199,14 @@ class _Builder:
                 ccs = [None, *(hop.cc for hop in placed.tunnel.chain)]
                 spec = _relay(view, entry)
                 spec["hops"] = [
-                    {"route": self._route(hop)} | ({"cc": _congestion(cc)} if cc else {})
-                    for hop, cc in zip_longest(hops, ccs[: len(hops)])
+                    {"route": self._route(hop), "under": self.layout.under(placed, number)}
+                    | ({"cc": _congestion(cc)} if cc else {})
+                    for number, (hop, cc) in enumerate(zip_longest(hops, ccs[: len(hops)]))
                 ]
                 return spec
             case DatagramEntry() as entry:
-                return _datagram_tunnel(view, entry) | {"route": self._route(hops[0])}
+                view = view.model_copy(update={"tunnel": placed.tunnel})
+                return _datagram_tunnel(view, entry) | {"route": self._route(hops[placed.hop or 0])}
             case StreamEntry() as entry:
                 return _stream_tunnel(view, entry) | {"route": self._route(hops[0])}
             case entry:
@@ -450,11 +452,42 @@ def _mux_direction(windows: relay.Windows, stream_window: int | None) -> Spec:
 
 
 def _datagram_tunnel(experiment: ExperimentKeys, entry: DatagramEntry) -> Spec:
-    return {
+    tunnel = experiment.tunnel
+    assert tunnel is not None
+    spec = {
         "kind": "datagram",
         "end": {**_tunnel_end(experiment, entry), "socket_queue": entry.socket.queue},
-        "outer": _sizes(experiment, entry),
         "copies_ecn": entry.ecn.copied,
+    }
+    fec = entry.fec(tunnel.mode, tunnel.fec, tunnel.fec_timeout)
+    if fec is None:
+        return spec | {"outer": _sizes(experiment, entry, entry.layers(tunnel.mode))}
+    inside, outside = entry.around_fec(tunnel.mode)
+    inner = [sum(parts) for parts in _sizes(experiment, entry, inside)]
+    largest = fec.header + (fec.blob.mtu if fec.blob else inner[-1])
+    around = derived.surroundings(experiment, entry)
+    outer = packets.sizes(outside, around, largest)[fec.header :]
+    return spec | {"outer": outer, "fec": _fec(fec, inner)}
+
+
+def _fec(fec: Fec, inner: list[int]) -> Spec:
+    parity = fec.parity_counts
+    spec: Spec = {
+        "data": len(parity),
+        "parity": parity,
+        "timeout": nanoseconds(fec.timeout or 0),
+        "memory": fec.memory,
+        "inner": inner,
+    }
+    if fec.blob is None:
+        return spec | {"packing": "packets"}
+    return spec | {
+        "packing": "blob",
+        "max_packets": fec.blob.packets,
+        "max_shard": fec.blob.mtu,
+        "blob_header": fec.blob.header,
+        "packet_header": fec.blob.packet_header,
+        "shard_cost": fec.blob.cost,
     }
 
 
@@ -465,23 +498,24 @@ def _stream_tunnel(experiment: ExperimentKeys, entry: StreamEntry) -> Spec:
     return {
         "kind": "stream",
         "end": _tunnel_end(experiment, entry),
-        "writes": _sizes(experiment, entry),
+        "writes": _sizes(experiment, entry, entry.layers(experiment.tunnel.mode)),
         "handshake": [_turn(turn) for turn in entry.handshake],
         "layers": {
             "client": [layer.spec() for layer in entry.to_server],
             "server": [layer.spec() for layer in entry.to_client],
         },
         "carrier_tcp": carrier_tcp,
-        "carrier_cc": _congestion(experiment.tunnel.cc or experiment.flows[0].cc),
+        "carrier_cc": _congestion(experiment.tunnel.carrier_cc or experiment.flows[0].cc),
     }
 
 
-def _sizes(experiment: ExperimentKeys, entry: PacketEntry) -> Sequence[Sequence[int]]:
-    """What the tunnel makes of packets, up to the largest that there will be."""
-    assert experiment.tunnel is not None
+def _sizes(
+    experiment: ExperimentKeys, entry: PacketEntry, layers: PacketLayers
+) -> Sequence[Sequence[int]]:
+    """What layers of the tunnel make of packets, up to the largest that there will be."""
     around = derived.surroundings(experiment, entry)
     largest = derived.mss(experiment) + experiment.tcp.header_bytes
-    return packets.sizes(entry.layers(experiment.tunnel.mode), around, largest)
+    return packets.sizes(layers, around, largest)
 
 
 def _tunnel_end(experiment: ExperimentKeys, entry: PacketEntry) -> Spec:

@@ -20,6 +20,7 @@ from tunnelcc.catalog.layers.compression import Compression, Lz4, Lzo, Zlib
 from tunnelcc.catalog.layers.esp import Esp
 from tunnelcc.catalog.layers.ethernet import Ethernet
 from tunnelcc.catalog.layers.ethudp import EthUdpFragments
+from tunnelcc.catalog.layers.fec import PARITY, Fec
 from tunnelcc.catalog.layers.gost import GostDatagram
 from tunnelcc.catalog.layers.header import Header
 from tunnelcc.catalog.layers.hmac import Hmac
@@ -38,7 +39,9 @@ from tunnelcc.catalog.layers.wireguard import WireGuard
 
 __all__ = [
     "PACKET_LAYERS",
+    "PARITY",
     "STREAM_LAYERS",
+    "Fec",
     "PacketLayer",
     "PacketLayers",
     "Place",
@@ -50,7 +53,7 @@ __all__ = [
 ]
 
 PACKET_LAYERS: tuple[type[PacketLayer], ...] = (
-    Aead, Cbc, Esp, EthUdpFragments, Ethernet, GostDatagram, Header, Hmac, Ipv4, Lz4, Lzo,
+    Aead, Cbc, Esp, EthUdpFragments, Ethernet, Fec, GostDatagram, Header, Hmac, Ipv4, Lz4, Lzo,
     OpenVpn, SshTun, Tinc, TincTcp, Udp, Vtun, Vxlan, WireGuard, Zlib,
 )  # fmt: skip
 
