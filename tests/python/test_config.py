@@ -129,6 +129,15 @@ BAD_VALUES = {
     "tunnel.mtu": [575, 65536, "1500B", 1400.5, True],
     "tunnel.mss": [127, 65536, "1448", 1400.5],
     "tunnel.queue": [0, -1, 2**21, "500p"],
+    "tunnel.fec": ["20", "20:10,10:5", "250:6", "a:b", "", 5, "4:2"],
+    "tunnel.fec_timeout": [*NOT_A_TIME, "0s", "2h", "31s"],
+    "tunnel.under.name": ["gost", "gost-relay-ws", "ssh-tun", 5, "nofile.toml", ""],
+    "tunnel.under.mode": ["aes", "", 5, "two\nlines"],
+    "tunnel.under.mtu": [575, 65536, "1500B", 1400.5, True],
+    "tunnel.under.mss": [127, 65536, "1448", 1400.5],
+    "tunnel.under.queue": [0, -1, 2**21, "500p"],
+    "tunnel.under.fec": ["20", "250:6", "4:2"],
+    "tunnel.under.fec_timeout": [*NOT_A_TIME, "0s", "31s"],
     "tunnel.carriers": ["flows", 0, 4097, 1.5, True, "all", "user", 2],
     "tunnel.stream_window": [*NOT_A_SIZE, 0, "2GiB", "64KiB"],
     "tunnel.chain.host": [5, "", "no host"],
@@ -217,6 +226,8 @@ COMMAND_LINE_CASES = [
 def _tunnel_with(key: str) -> str:
     """A tunnel that knows the key."""
     name = key.removeprefix("tunnel.").removeprefix("tunnels.NAME.")
+    if name in ("fec", "fec_timeout"):
+        return "sdwan-fec"
     return "ethudp" if name in DatagramEntry.OVERRIDES else "gost-relay-ws"
 
 
@@ -239,6 +250,8 @@ def _settings_around(key: str) -> dict[str, object]:
         "policer": {"rate": "50Mbps"},
     }
     around |= {f"{group}.{other}": value for other, value in needs.get(table, {}).items()}
+    if ".under." in key:
+        around = {f"{group}.name": "sdwan-fec" if name.startswith("fec") else "ethudp"}
     if key == "path.reverse_buffer":
         around = {"path.reverse_rate": "10Mbps"}
     if key.startswith("path.reverse."):
@@ -271,7 +284,7 @@ def test_every_key_is_documented():
         assert info.expected, info.key
 
 
-_CC_AND_NAME = ("name", "cc", "chain.cc")
+_CC_AND_NAME = ("name", "cc", "chain.cc", "under.name")
 
 
 def test_every_key_says_itself_what_it_expects():

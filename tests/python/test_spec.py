@@ -41,6 +41,11 @@ def _parsed(experiment):
     return spec
 
 
+def _under(spec):
+    """The datagram tunnel that the carriers go through."""
+    return spec.tunnels[spec.tunnel.hops[0].under]
+
+
 def _beyond(spec):
     """The hops behind the first relay."""
     return spec.tunnel.hops[1:]
@@ -143,6 +148,15 @@ ARRIVALS = {
         ),
         (65536, 32768),
     ),
+    "tunnel.fec": ("8:1", lambda spec: spec.tunnel.fec.parity, [1] * 8),
+    "tunnel.fec_timeout": ("7ms", lambda spec: spec.tunnel.fec.timeout, 7_000_000),
+    "tunnel.under.name": ("wireguard", lambda spec: _under(spec).outer[96], [156]),
+    "tunnel.under.mode": ("aes-128-cbc", lambda spec: _under(spec).outer[100], [156]),
+    "tunnel.under.mtu": (1400, lambda spec: spec.tcp.mss, 1348),
+    "tunnel.under.mss": (1400, lambda spec: spec.tcp.mss, 1388),
+    "tunnel.under.queue": (7, lambda spec: _under(spec).end.device_queue, 7),
+    "tunnel.under.fec": ("8:1", lambda spec: _under(spec).fec.data, 8),
+    "tunnel.under.fec_timeout": ("7ms", lambda spec: _under(spec).fec.timeout, 7_000_000),
     "tunnel.carriers": (2, lambda spec: [flow.carrier for flow in spec.flows], [0, 1, 0]),
     "tunnel.chain.rate": (
         "7Mbps",
@@ -249,6 +263,11 @@ def test_each_key_arrives(key):
     table = {"path": AROUND.get(key) or AROUND.get(key.rpartition(".")[0], {})}
     if key.startswith("tunnel."):
         table = DATAGRAM if key.partition(".")[2] in DatagramEntry.OVERRIDES else RELAY
+    if key in ("tunnel.fec", "tunnel.fec_timeout"):
+        table = {"tunnel": "sdwan-fec"}
+    if key.startswith("tunnel.under."):
+        under = "sdwan-fec" if "fec" in key else "ethudp"
+        table = {"tunnel": {"name": "gost-relay-ws", "under": {"name": under}}}
     if key == "tunnel.relays":
         table = {"tunnel": "gost-relay-ws"}  # RELAY has a chain
     table = DATAGRAM if key == "path.mtu" else table

@@ -130,7 +130,7 @@ class Under(PacketTunnel):
             entries = ((name, catalog.load(name)) for name in catalog.names())
             fitting = [name for name, it in entries if isinstance(it, catalog.DatagramEntry)]
             raise ConfigError(
-                Problem("", self.name, "a datagram tunnel: one of " + ", ".join(fitting))
+                Problem("name", self.name, "a datagram tunnel: one of " + ", ".join(fitting))
             )
         return self
 
@@ -177,12 +177,15 @@ class Tunnel(PacketTunnel):
     def _check_relays(self) -> Tunnel:
         if self.relays and self.chain:
             raise ConfigError(Problem("relays", self.relays, "no value beside chain"))
-        under = self._entry_under()
-        if under is not None:
+        carrier = self.entry.carrier if isinstance(self.entry, catalog.RelayEntry) else None
+        for key, model in (("under", Under), ("cc", CongestionControl)):
+            name = getattr(carrier, key, None)
             try:
-                Under.parse(under)
+                if name is not None:
+                    model.parse(name)
             except ConfigError as error:
-                raise error.below("carrier.under").located_in(catalog.path_of(self.name)) from None
+                where = catalog.path_of(self.name)
+                raise error.below(f"carrier.{key}").located_in(where) from None
         return self
 
     @property

@@ -87,6 +87,10 @@ def _tunnel_share(run: RunData) -> Any:
     return run.tunnel_goodputs / (whole if whole > 0 else counts.NAN)
 
 
+def _recovery_delay(run: RunData) -> float:
+    return float(run["fec_recovery_delay_mean"]) if run["fec_recovered"] > 0 else counts.NAN
+
+
 def _settling_time(run: RunData) -> float:
     within = run.selection.within or convergence.WITHIN
     return convergence.settling_time(
@@ -313,22 +317,22 @@ METRICS: dict[str, Metric] = {
         "1", "loss that FEC leaves",
         "packets that never left the far end of a tunnel with FEC / packets that entered it, in "
         "the direction of the data; NaN without FEC",
-        lambda run: counts.ratio(run["fec_lost"], run["fec_packets"]),
+        lambda run: counts.ratio(float(run["fec_lost"]), float(run["fec_packets"])),
     ),
     "recovered_share": Metric(
         "1", "packets that FEC recovers",
         "packets that arrived because of parity / packets that entered the tunnel",
-        lambda run: counts.ratio(run["fec_recovered"], run["fec_packets"]),
+        lambda run: counts.ratio(float(run["fec_recovered"]), float(run["fec_packets"])),
     ),
     "parity_share": Metric(
         "1", "parity's share of the bytes",
-        "IP bytes of parity / all that a tunnel with FEC sent, from the start",
-        lambda run: counts.ratio(run["fec_parity_bytes"], run["outer_bytes"]),
+        "IP bytes of parity / all that was sent across the path, from the start",
+        lambda run: counts.ratio(float(run["fec_parity_bytes"]), float(run["wire_bytes"])),
     ),
     "recovery_delay": Metric(
         "s", "mean delay of recovery",
         "how much later than a lost packet the shard left that brought it back, from the start",
-        lambda run: float(run["fec_recovery_delay_mean"]) if run["fec_recovered"] else counts.NAN,
+        _recovery_delay,
     ),
     "settling_time": Metric(
         "s", "time until the goodput has settled",

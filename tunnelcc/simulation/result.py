@@ -90,11 +90,16 @@ HOST_TOTALS = {
     "mean_cpu": ("utilisation", "1", "CPU use, of all cores"),
 }
 
-#: What FEC did in one direction of a tunnel: attributes.
-FEC_COUNTS = (
-    "packets", "recovered", "lost", "parity_packets", "parity_bytes", "recovery_delay_mean",
-    "recovery_delay_p95",
-)  # fmt: skip
+#: What FEC did in one direction of a tunnel: attribute → (unit, long name).
+FEC_TOTALS = {
+    "packets": ("1", "packets that entered a tunnel with FEC"),
+    "recovered": ("1", "of them, arrived because of parity"),
+    "lost": ("1", "of them, never arrived"),
+    "parity_packets": ("1", "IP packets of parity that a tunnel with FEC sent"),
+    "parity_bytes": ("byte", "their IP bytes"),
+    "recovery_delay_mean": ("s", "mean time that recovery took"),
+    "recovery_delay_p95": ("s", "95th percentile of the time that recovery took"),
+}
 
 #: Latency of messages, from when one is due until its last byte is read, warm-up left out.
 MESSAGE_TOTALS = {
@@ -207,6 +212,14 @@ class Result:
         """What a tunnel did across the path, or the one that its carriers go through."""
         under = self.layout.under(self.layout.tunnels[number], hop=0)
         return self.raw.tunnels[number if under is None else under]
+
+    @cached_property
+    def _first_tunnel(self) -> Any:
+        """The packets of the first flow's tunnel across the path; None: it carries none."""
+        first = self.layout.flows[0]
+        if first.tunnel is None:
+            return None
+        return self._on_path(first.tunnel).forward
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
@@ -486,7 +499,7 @@ def _packet_tunnel(direction: Any) -> dict[str, Any]:
 def _fec(fec: Any) -> dict[str, Any]:
     return {
         name + ("_s" if name.startswith("recovery_delay") else ""): getattr(fec, name)
-        for name in FEC_COUNTS
+        for name in FEC_TOTALS
     }
 
 
@@ -698,17 +711,19 @@ def _totals(result: Result) -> dict[str, Any]:
         ("wire_bytes", result.wire_bytes, "byte", "IP bytes sent across the path with the data"),
     ):
         data[name] = _variable((), value, unit, doc)
+    fec = getattr(result._first_tunnel, "fec", None)
+    for name, (unit, doc) in FEC_TOTALS.items():
+        value = getattr(fec, name) if fec else math.nan
+        data[f"fec_{name}"] = _variable((), value, unit, f"{doc}, NaN: no FEC")
     return data
 
 
 def _inputs(result: Result) -> dict[str, Any]:
     """What metrics read besides the dataset's variables."""
     experiment = result.layout.view(result.layout.flows[0])
-    first = result.layout.flows[0].tunnel
-    tunnel = None if first is None else result._on_path(first).forward
+    tunnel = result._first_tunnel
     counts = ("outer_packets", "outer_bytes", "fragmented")
     is_datagram = derived.datagram_tunnel(experiment) is not None
-    fec = getattr(tunnel, "fec", None)
     return {
         "duration": experiment.duration,
         "probe_interval": experiment.probe_interval,
@@ -717,7 +732,6 @@ def _inputs(result: Result) -> dict[str, Any]:
         "app_retransmits": result.app_retransmits,
         "carrier_retransmits": result.carrier_retransmits,
         **{name: getattr(tunnel, name) if is_datagram else math.nan for name in counts},
-        **{f"fec_{name}": getattr(fec, name) if fec else math.nan for name in FEC_COUNTS},
     }
 
 
