@@ -98,8 +98,8 @@ class Ends(AlongAxis):
 
     PLACES: ClassVar[tuple[str, ...]] = ("over", "under")
 
-    over: Name
-    under: Name
+    over: Prose
+    under: Prose
 
     def ratio(self, curve: Curve, values: Mapping[int, float]) -> float:
         """Return the ratio of the values at both points; ``values``: by id of the point."""
@@ -198,7 +198,7 @@ class Knee(AlongAxis):
     PLACES: ClassVar[tuple[str, ...]] = ("at",)
 
     kind: Literal["knee"]
-    at: Name
+    at: Prose
     within: Fraction
 
     def judge_curve(self, curve: Curve) -> Verdict:

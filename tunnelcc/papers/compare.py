@@ -80,6 +80,9 @@ class Cell:
 
         Bounds and ranges are taken as they stand; a margin is in the published unit.
         """
+        if self.compared.within_runs:
+            least, most = self.spread
+            return least <= self.published <= most
         if self.compared.margin is not None:
             return self.row.published.distance(self.mean) <= self.compared.margin * UNITS[self.unit]
         if not self.row.published.is_number:

@@ -244,16 +244,22 @@ def _plot_published(
 ) -> None:
     figure, drawn = simulated.figure, set()
     assert figure.x is not None
-    for cell in simulated.judged:
+    for cell in simulated.cells:
         if cell.compared.quantity not in shown or cell.row.line in drawn:
             continue
         drawn.add(cell.row.line)
         value = cell.published / scale
-        label = f"published: {_title(shown[cell.compared.quantity], cell)} {cell.row.published}"
+        name = _title(shown[cell.compared.quantity], cell)
         if cell.row.columns.get(figure.x):
             x = axis_number(cell.row.columns[figure.x])
-            axes.plot([x], [value], "*", color="black", markersize=9, label=label, zorder=5)
-        else:
+            label = ": ".join(part for part in ("published", name) if part)
+            label += "" if cell.compared.is_judged else ", without a verdict"
+            if label in axes.get_legend_handles_labels()[1]:
+                label = "_"
+            style = {"color": "black", "fillstyle": "full" if cell.compared.is_judged else "none"}
+            axes.plot([x], [value], "*", markersize=9, label=label, zorder=5, **style)
+        elif cell.compared.is_judged:
+            label = f"published: {name} {cell.row.published}"
             axes.axhline(value, color="black", linestyle="-.", linewidth=1, label=label)
 
 

@@ -26,7 +26,7 @@ from tunnelcc.papers.values import (
     Values,
     Where,
 )
-from tunnelcc.schema import Model, choice, number, whole
+from tunnelcc.schema import SWITCH, Model, choice, number, whole
 from tunnelcc.schema.units import format_time
 
 LABELS = ("stated", "inferred", "calibrated", "choice")
@@ -138,8 +138,9 @@ class Quantity(Model):
 class Compared(Model):
     """Published numbers and the quantity that stands beside them.
 
-    With ``tolerance`` (of |simulated / published − 1|) or ``margin`` (of the difference, in the
-    published unit) they are judged; without, they are only shown, and ``reason`` says why.
+    With ``tolerance`` (of |simulated / published − 1|), ``margin`` (of the difference, in the
+    published unit) or ``within_runs`` (between the least and the largest run) they are judged;
+    without, they are only shown, and ``reason`` says why.
     """
 
     published: Prose  # a metric of published.csv
@@ -147,12 +148,13 @@ class Compared(Model):
     where: Where = Field(default_factory=dict)
     tolerance: Fraction | None = None
     margin: Annotated[float, number(0, 1e12, above=True)] | None = None
+    within_runs: Annotated[bool, SWITCH] = False
     reason: Prose
 
     @property
     def is_judged(self) -> bool:
         """Whether there is a verdict."""
-        return self.tolerance is not None or self.margin is not None
+        return self.tolerance is not None or self.margin is not None or self.within_runs
 
     def where_points(self, axes: Iterable[str]) -> dict[str, str]:
         """Return the part of ``where`` that chooses points of a figure with these axes."""
@@ -209,6 +211,7 @@ class Figure(Model):
     text: Prose | None = None
     scenario: Prose
     settings: Settings | None = None
+    seeds: Annotated[int, whole(1, 1000)] = 1  # runs of each point at least
     axes: dict[str, Axis] = Field(default_factory=dict)
     quantities: dict[str, Quantity] = Field(min_length=1)
     values: tuple[Compared, ...] = ()

@@ -58,7 +58,7 @@ class Batch:
             if not figure.needs_runs:
                 point.runs.append(compute(point.experiment, figure.quantities))
                 continue
-            for seed in range(1, seeds + 1):
+            for seed in range(1, max(seeds, figure.seeds) + 1):
                 experiment = point.experiment.model_copy(update={"seed": seed, "title": ""})
                 key = json.dumps(experiment.table(), sort_keys=True)
                 self._experiments.setdefault(key, experiment)

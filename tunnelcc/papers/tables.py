@@ -102,12 +102,18 @@ def _numbers(reproduction: Reproduction) -> Table:
         if others:
             row += [others[index].show(others[index].mean), _ratio(others[index].ratio)]
         rows.append(row)
-    items = {item.published: item for item in simulated.figure.values}.values()
-    notes = [f"{it.published.replace('_', ' ')}: {_tolerance(it)}: {it.reason}" for it in items]
+    notes = [f"{_rows_of(it)}: {_tolerance(it)}: {it.reason}" for it in simulated.figure.values]
     return Table("Published and simulated", columns, rows, (1, 2, 3, 4, 7, 8), notes)
 
 
+def _rows_of(item: Compared) -> str:
+    where = ", ".join(f"{name} {value}" for name, value in item.where.items())
+    return item.published.replace("_", " ") + (f" ({where})" if where else "")
+
+
 def _tolerance(item: Compared) -> str:
+    if item.within_runs:
+        return "between the least and the largest run"
     if item.margin is not None:
         return f"± {item.margin:g} in its unit"
     return f"± {100 * item.tolerance:g} %" if item.tolerance else "no verdict"
