@@ -370,7 +370,7 @@ def show(what: str, name: str | None, mode: str | None) -> None:
 @click.option(
     "--report",
     type=_PATH,
-    help="Directory for pages with figures and verdicts.",
+    help="Directory for pages with tables, figures and what was missed.",
 )
 @click.option(
     "--calibrate", is_flag=True, help="Sweep the parameters that are calibrated, instead."

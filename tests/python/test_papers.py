@@ -17,10 +17,11 @@ import tunnelcc as tc
 from tunnelcc import papers
 from tunnelcc.cli import main
 from tunnelcc.errors import Problem
-from tunnelcc.papers import compare, expression, published
+from tunnelcc.papers import compare, expression, published, tables
 from tunnelcc.papers.claims import Claims, Order, judge
-from tunnelcc.papers.compare import Cell, Simulated
-from tunnelcc.papers.format import Compared
+from tunnelcc.papers.compare import Cell, Reproduction, Simulated
+from tunnelcc.papers.format import Compared, Miss
+from tunnelcc.papers.page import write
 from tunnelcc.papers.points import Observation, Point
 from tunnelcc.papers.reproduce import calibrate, reproduce
 from tunnelcc.papers.simulate import with_ns3_congestion
@@ -261,7 +262,7 @@ def test_empty_and_binary_data_are_refused(tmp_path):
 
 
 def point(simulated=(100.0,), axes=None, **values):
-    defaults = {"drops": 0.0, "window_share": 0.0, **values}
+    defaults = {"drops": 0.0, "window_share": 0.0, "utilisation": 0.0, **values}
     runs = [
         Observation(seed, {**defaults, "goodput": value}) for seed, value in enumerate(simulated, 1)
     ]
@@ -388,28 +389,54 @@ def test_claims_on_two_quantities(kind, keys, held):
     assert judge(read(kind=kind, **keys), [point((150,), other=100.0)], {}).holds is held
 
 
-def test_figures_have_one_of_four_verdicts(folder):
+def made(folder, factors, *, holds=True, **changed):
+    """Return the folder's figure as if simulated values were published ones × ``factors``."""
     paper = papers.find(str(folder))
-    figure = paper.file.figures[0].model_copy(update={"calibration": None})
+    ends = {"over": "bbr", "under": "cubic"} if holds else {"over": "cubic", "under": "bbr"}
+    claim = Order(kind="order", text="they are", quantity="goodput", axis="cc", **ends)
+    figure = paper.file.figures[0]
+    kept = {"claims": (claim,), "values": figure.values[:1], "variants": ()}
+    kept["quantities"] = {"goodput": figure.quantities["goodput"]}
+    figure = figure.model_copy(update={**kept, **changed})
+    rows = {(row.columns["cc"], row.columns["count"]): row for row in paper.rows[:4]}
+    places = paper.points(figure)
+    points = [
+        point((factor * rows[axes["cc"], axes["count"]].value,), axes)
+        for factor, axes in zip(factors, places, strict=True)
+    ]
+    return Simulated(paper, figure, points)
 
-    def verdict(claims, factor, holds):
-        ends = {"over": "bbr", "under": "cubic"} if holds else {"over": "cubic", "under": "bbr"}
-        kept = Order(kind="order", text="they are", quantity="goodput", axis="cc", **ends)
-        it = figure.model_copy(update={"claims": (kept,) if claims else ()})
-        rows = {(row.columns["cc"], row.columns["count"]): row for row in paper.rows[:4]}
-        points = [
-            point((factor * rows[axes["cc"], axes["count"]].value,), axes)
-            for axes in paper.points(it)
-        ]
-        return Simulated(paper, it, points).verdict
 
-    assert verdict(claims=True, factor=1, holds=True) == "reproduced"
-    assert verdict(claims=False, factor=1, holds=True) == "reproduced"
-    assert verdict(claims=True, factor=2, holds=True) == "reproduced in shape"
-    assert verdict(claims=True, factor=1, holds=False) == "not reproduced"
-    assert verdict(claims=False, factor=2, holds=True) == "not reproduced"
-    bare = figure.model_copy(update={"claims": (), "values": ()})
-    assert Simulated(paper, bare, [point()]).verdict == "not testable"
+def test_a_figure_is_told_in_one_line(folder):
+    it = made(folder, (1.05, 1, 2, 1), calibration=None)
+    assert compare.told(it) == "3 of 4 rows within 10 %. 1 of 1 claims hold"
+    assert compare.told(made(folder, (1,) * 4, holds=False)).endswith("0 of 1 claims hold")
+    calibrated = compare.told(made(folder, (1, 1, 1, 1), claims=()))
+    assert calibrated == "4 of 4 rows within 10 %; 2 of them calibrated"
+    unjudged = Compared(published="rate", quantity="goodput", reason="x")
+    shown = made(folder, (1,) * 4, values=(unjudged,))
+    assert compare.rows_told(shown.cells) == "4 rows shown, none judged"
+    bare = it.figure.model_copy(update={"claims": (), "values": ()})
+    assert compare.told(Simulated(it.paper, bare, [])) == "nothing to hold a simulation against"
+
+
+def test_whatever_was_missed_is_told_with_what_is_known_of_why(folder):
+    misses = (Miss(where={"cc": "bbr"}, reason="a fast one"), Miss(reason="anything else"))
+    it = made(folder, (2,) * 4, calibration=None, misses=misses[:1], holds=False)
+    assert [it.reason(miss) for miss in it.missed] == reasons(it, "a fast one", "")
+    both = made(folder, (2,) * 4, misses=misses, holds=False)
+    assert [both.reason(miss) for miss in both.missed] == reasons(both, *(m.reason for m in misses))
+    table = tables.missed([Reproduction(both)])
+    assert {row[2] for row in table.rows} == {"a fast one", "anything else"}
+    assert sum(row[1].count("2.000") for row in table.rows) == 4
+    assert sum("they are" in row[1] for row in table.rows) == 1
+    assert not tables.missed([Reproduction(made(folder, (1,) * 4))]).rows
+
+
+def reasons(simulated, of_bbr, of_others):
+    """Return what is to be told of each point, and of a claim on all of them."""
+    places = (cell.point.axes["cc"] for cell in simulated.judged)
+    return [*(of_bbr if cc == "bbr" else of_others for cc in places), of_others]
 
 
 @pytest.mark.parametrize(
@@ -501,7 +528,10 @@ def test_reproduce_stores_tables_and_figures(folder, tmp_path, capsys):
     (found,) = reproduce(str(folder), seeds=2, jobs=2, with_ns3=True, output=output)
     names = {file.name for file in output.iterdir()}
     assert names == {"rates.csv", "rates.json", "rates.svg"}
-    assert "not reproduced" in capsys.readouterr().out  # CUBIC alone does not get 5 Mbit/s of 8
+    printed = capsys.readouterr().out
+    assert "not reproduced" in printed  # CUBIC alone does not get 5 Mbit/s of 8
+    end = printed[printed.index("side by side") :]
+    assert end.index("published") < end.index("claims hold") < end.index("Missed")
     assert [len(it.runs) for it in found.simulated.points] == [2] * 4
     assert [len(it.runs) for it in found.ns3.points] == [2] * 4
     cause, half = next(it for it in found.variants if it[0].id == "half")
@@ -561,14 +591,13 @@ class Page(HTMLParser):
     ],
     ids=str,
 )  # fmt: skip
-def test_the_index_leaves_out_what_other_programs_have_in_the_directory(tmp_path, table):
-    from tunnelcc.papers import page
-
-    figure = {"id": "1", "title": "t", "verdict": "v", "numbers": "1", "claims": "2"}
-    ours = {"key": "ours", "title": "Our paper", "figures": [figure]}
-    (tmp_path / "ours.json").write_text(json.dumps(ours))
+def test_the_index_leaves_out_what_other_programs_have_in_the_directory(folder, tmp_path, table):
     (tmp_path / "foreign.json").write_text(json.dumps(table))
-    assert "Our paper" in page.render_index(tmp_path)
+    paper = papers.find(str(folder))
+    write(paper, [Reproduction(made(folder, (1, 2, 1, 1)))], 1, tmp_path)
+    index = (tmp_path / "index.html").read_text()
+    assert "A paper" in index
+    assert index.count("<h2>") == 1
 
 
 def test_pages_are_whole_and_the_index_has_every_paper(folder, tmp_path):
@@ -593,6 +622,8 @@ def test_pages_are_whole_and_the_index_has_every_paper(folder, tmp_path):
     index = "".join(pages["index.html"].words)
     assert "A paper" in index
     assert "not reproduced" in index
+    assert "claims hold" in index
+    assert index.index("published") < index.index("claims hold") < index.index("Missed")
 
 
 def test_finished_runs_are_not_run_again(folder, tmp_path, monkeypatch):

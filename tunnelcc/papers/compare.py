@@ -7,23 +7,19 @@ A row that served to calibrate a parameter is never called reproduced.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tunnelcc.papers.claims import Ends, Judged, Ratio, judge
+from tunnelcc.papers.claims import Ends, Judged, judge
 from tunnelcc.papers.format import Compared, Evidence, Figure, Question, Reading, Variant
 from tunnelcc.papers.paper import Paper, matches
 from tunnelcc.papers.points import Point
 from tunnelcc.papers.published import UNITS, Row
 
 REPRODUCED = "reproduced"
-IN_SHAPE = "reproduced in shape"
 NOT_REPRODUCED = "not reproduced"
-NOT_TESTABLE = "not testable"
-#: Of figures.
-VERDICTS = (REPRODUCED, IN_SHAPE, NOT_REPRODUCED, NOT_TESTABLE)
 FITTED = "calibrated: fits"
 NOT_FITTED = "calibrated: no fit"
 
@@ -138,24 +134,16 @@ class Simulated:
         ]
 
     @property
-    def verdict(self) -> str:
-        """Reproduced: all numbers and claims; in shape: all claims that are of shape alone."""
-        numbers = [cell.fits for cell in self.judged if not cell.is_calibrated]
-        numbers += [it.holds for it in self.claims if isinstance(it.claim, Ratio)]
-        shapes = [it.holds for it in self.claims if not isinstance(it.claim, Ratio)]
-        if not numbers and not shapes:
-            return NOT_TESTABLE
-        if all(numbers) and all(shapes):
-            return REPRODUCED if numbers else IN_SHAPE
-        return IN_SHAPE if shapes and all(shapes) else NOT_REPRODUCED
+    def missed(self) -> list[Cell | Judged]:
+        """Numbers that do not fit and claims that do not hold."""
+        cells = [cell for cell in self.judged if not cell.fits]
+        return [*cells, *(it for it in self.claims if not it.holds)]
 
-    @property
-    def counts(self) -> tuple[str, str]:
-        """How many numbers fit, calibrated ones left out, and how many claims hold."""
-        free = [cell.fits for cell in self.judged if not cell.is_calibrated]
-        held = [it.holds for it in self.claims]
-        numbers, claims = (f"{sum(it)} of {len(it)}" if it else "–" for it in (free, held))
-        return numbers, claims
+    def reason(self, missed: Cell | Judged) -> str:
+        """Return what is known of why it was missed, empty: nothing."""
+        where = missed.point.axes if isinstance(missed, Cell) else missed.claim.where
+        known = (it.reason for it in self.figure.misses if matches(where, it.where))
+        return next(known, "")
 
     def select(self, where: Mapping[str, str]) -> list[Point]:
         """Return the points with all the values of ``where``."""
@@ -311,6 +299,35 @@ def weigh(evidence: Evidence, reproduction: Reproduction) -> Weighed:
     else:
         verdict = "the simulation is nearer" if model < paper else "the paper is nearer"
     return Weighed(evidence, value, verdict)
+
+
+def rows_told(cells: Collection[Cell]) -> str:
+    """Return how many rows are met, and how many of those were calibrated, in words."""
+    judged = [cell for cell in cells if cell.compared.is_judged]
+    if not judged:
+        return f"{len(cells)} rows shown, none judged" if cells else ""
+    tolerances = {
+        cell.compared.tolerance if cell.row.published.is_number else None for cell in judged
+    }
+    same = next(iter(tolerances)) if len(tolerances) == 1 else None
+    within = f"within {100 * same:g} %" if same else "within tolerance"
+    met = [cell.is_calibrated for cell in judged if cell.fits]
+    text = f"{len(met)} of {len(judged)} rows {within}"
+    if any(cell.is_calibrated for cell in judged):
+        text += f"; {sum(met)} of them calibrated"
+    left = len(cells) - len(judged)
+    return text + (f"; {left} more shown, not judged" if left else "")
+
+
+def claims_told(claims: Collection[Judged]) -> str:
+    """Return how many claims hold, in words."""
+    return f"{sum(it.holds for it in claims)} of {len(claims)} claims hold" if claims else ""
+
+
+def told(simulated: Simulated) -> str:
+    """Return what became of a figure's rows and claims, in one line."""
+    parts = (rows_told(simulated.cells), claims_told(simulated.claims))
+    return ". ".join(filter(None, parts)) or "nothing to hold a simulation against"
 
 
 def misfit(ratios: Iterable[float]) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tunnelcc.metrics import METRICS
-from tunnelcc.papers.compare import Cell, Reproduction, Simulated, weigh
+from tunnelcc.papers.compare import Cell, Reproduction, Simulated, told, weigh
 from tunnelcc.papers.format import Figure
 from tunnelcc.papers.points import DIAGNOSTICS, Point
 from tunnelcc.papers.published import SI
@@ -96,7 +96,7 @@ def as_dict(reproduction: Reproduction) -> dict[str, Any]:
 
 def _simulated(simulated: Simulated) -> dict[str, Any]:
     return {
-        "verdict": simulated.verdict,
+        "summary": told(simulated),
         "rows": [_row(cell) for cell in simulated.cells],
         "claims": [
             {"text": it.claim.text, "kind": it.claim.kind, "holds": it.holds, "got": it.got}

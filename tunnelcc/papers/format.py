@@ -193,6 +193,13 @@ class Evidence(Model):
     reason: Prose
 
 
+class Miss(Model):
+    """What is known of why rows and claims with the values of ``where`` are missed."""
+
+    where: Where = Field(default_factory=dict)
+    reason: Prose
+
+
 class Untestable(Model):
     """What the paper says or shows and no simulation can be held against."""
 
@@ -221,6 +228,7 @@ class Figure(Model):
     evidence: tuple[Evidence, ...] = ()
     untestable: tuple[Untestable, ...] = ()
     limits: tuple[Prose, ...] = ()
+    misses: tuple[Miss, ...] = ()  # the first that speaks of a place tells why
     x: Name | None = None
 
     @model_validator(mode="after")

@@ -1,27 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The report of a reproduction: a page for each paper and an index over all of a directory.
 
-``KEY.html`` shows a paper's figures; ``KEY.json`` has their verdicts, from which ``index.html`` is
-made anew, so that papers may be reproduced one after the other.
+``KEY.html`` shows a paper's figures; ``KEY.json`` sums them up, from which ``index.html`` is made
+anew, so that papers may be reproduced one after the other.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from tunnelcc._version import __version__
+from tunnelcc.output.tables import Table
 from tunnelcc.papers import figures, tables
-from tunnelcc.papers.compare import VERDICTS, Reproduction
+from tunnelcc.papers.compare import Reproduction, told
 from tunnelcc.papers.paper import Paper
 from tunnelcc.report import html
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_COLUMNS = ("id", "title", "verdict", "numbers", "claims")
+#: Tells the files of a report from others in JSON, and from those of an older report.
+_FORMAT = "tunnelcc papers 2"
 
 
 def write(paper: Paper, found: Sequence[Reproduction], seeds: int, directory: Path) -> None:
@@ -42,7 +45,8 @@ def render(paper: Paper, found: Sequence[Reproduction], seeds: int) -> str:
         seeds=seeds,
         kinds=tables.KINDS,
         columns=tables.FIGURE_COLUMNS,
-        overview=[_linked(it) for it in _summary(paper, found)["figures"]],
+        overview=[_linked(row) for row in tables.summary(found).rows],
+        missed=tables.missed(found),
         figures=[_figure(it) for it in found],
         questions=list(tables.questions(paper, found)),
         parameters=tables.parameters(paper),
@@ -55,7 +59,7 @@ def _figure(reproduction: Reproduction) -> dict[str, Any]:
         "id": figure.id,
         "title": figure.title,
         "text": figure.text,
-        "verdict": reproduction.simulated.verdict,
+        "told": told(reproduction.simulated),
         "svg": html.inline_svg(drawing) if drawing else None,
         "tables": list(tables.of_figure(reproduction)),
         "points": tables.points(reproduction),
@@ -66,20 +70,22 @@ def _figure(reproduction: Reproduction) -> dict[str, Any]:
 
 def render_index(directory: Path) -> str:
     """Return the index over the papers that have a page in ``directory``."""
-    counts, papers = [], []
+    papers = []
     for paper in _papers(directory):
         page = f"{paper['key']}.html"
-        verdicts = [figure["verdict"] for figure in paper["figures"]]
-        counts.append((_link(page, paper["title"]), *(verdicts.count(it) for it in VERDICTS)))
-        rows = [_linked(figure, page) for figure in paper["figures"]]
-        papers.append({"title": paper["title"], "rows": rows})
+        papers.append(
+            {
+                "heading": _link(page, paper["title"]),
+                "tables": [Table(**table) for table in paper["tables"]],
+                "figures": [_linked(row, page) for row in paper["figures"]],
+                "missed": Table(**paper["missed"]),
+            }
+        )
     return html.render(
         _TEMPLATES / "index.html",
         title="Papers reproduced with tunnelcc",
-        paper_columns=("paper", *VERDICTS),
         figure_columns=tables.FIGURE_COLUMNS,
         kinds=tables.KINDS,
-        counts=counts,
         papers=papers,
     )
 
@@ -90,35 +96,25 @@ def _papers(directory: Path) -> Iterator[Any]:
             table = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
-        if _is_summary(table):
+        if isinstance(table, dict) and table.get("report") == _FORMAT:
             yield table
 
 
-def _is_summary(table: Any) -> bool:
-    """Whether ``table`` is what _summary() makes: a directory may have other files in JSON."""
-    if not isinstance(table, dict) or not isinstance(table.get("figures"), list):
-        return False
-    is_named = all(isinstance(table.get(name), str) for name in ("key", "title"))
-    return is_named and all(
-        isinstance(figure, dict)
-        and tuple(figure) == _COLUMNS
-        and all(isinstance(value, (str, int)) for value in figure.values())
-        for figure in table["figures"]
-    )
-
-
 def _summary(paper: Paper, found: Sequence[Reproduction]) -> dict[str, Any]:
-    rows = tables.verdicts(found).rows
+    rows = [tables.side_by_side(it) for it in found]
     return {
+        "report": _FORMAT,
         "key": paper.key,
         "title": paper.title,
         "tunnelcc": __version__,
-        "figures": [dict(zip(_COLUMNS, row, strict=True)) for row in rows],
+        "tables": [asdict(table) for table in rows if table.rows],
+        "figures": tables.summary(found).rows,
+        "missed": asdict(tables.missed(found)),
     }
 
 
-def _linked(figure: Mapping[str, str], page: str = "") -> tuple[str, ...]:
-    id_, *others = figure.values()
+def _linked(row: Sequence[str], page: str = "") -> tuple[str, ...]:
+    id_, *others = row
     return (_link(f"{page}#figure-{id_}", id_), *others)
 
 

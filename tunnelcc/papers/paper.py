@@ -183,6 +183,8 @@ class Paper:
             self._check_where(f"variants.{index}", variant.where, figure)
             for point in self.points(figure, variant.where):
                 self.experiment(figure, point, variant.settings)
+        for index, miss in enumerate(figure.misses):
+            self._check_where(f"misses.{index}", miss.where, figure)
         for index, claim in enumerate(figure.claims):
             self._check_claim(f"claims.{index}", claim, figure)
         if figure.calibration:

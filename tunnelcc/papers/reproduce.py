@@ -52,8 +52,9 @@ def reproduce(
         _print(out, reproduction)
         if output is not None:
             _store(reproduction, output)
-    for table in (*tables.questions(it, found), tables.verdicts(found)):
+    for table in tables.questions(it, found):
         table.print(out, tables.KINDS)
+    _print_summary(out, found)
     if report is not None:
         page.write(it, found, seeds, report)
     written = [str(directory) for directory in (output, report) if directory is not None]
@@ -65,12 +66,25 @@ def reproduce(
 
 def _print(out: Console, reproduction: Reproduction) -> None:
     figure = reproduction.figure
-    heading = f"\n{figure.id}: {figure.title}: {reproduction.simulated.verdict}"
+    heading = f"\n{figure.id}: {figure.title}"
     out.print(heading, style="bold", markup=False)
     for table in (*tables.of_figure(reproduction), tables.points(reproduction)):
         table.print(out, tables.KINDS)
     for limit in tables.limits(figure):
         out.print(f"- {limit}", markup=False)
+
+
+def _print_summary(out: Console, found: Sequence[Reproduction]) -> None:
+    """Print what a reader came for, last, so that it is what the terminal shows."""
+    out.print("\n\nPublished and simulated, side by side", style="bold underline", markup=False)
+    for reproduction in found:
+        if (table := tables.side_by_side(reproduction)).rows:
+            table.print(out, tables.KINDS)
+    out.print("\nFigures", style="bold")
+    for name, _, line in tables.summary(found).rows:
+        out.print(f"{name}: {line}", markup=False)
+    if (missed := tables.missed(found)).rows:
+        missed.print(out)
 
 
 def _store(reproduction: Reproduction, output: Path) -> None:

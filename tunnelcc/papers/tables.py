@@ -7,18 +7,20 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from tunnelcc.output.tables import Table
+from tunnelcc.papers.claims import Judged
 from tunnelcc.papers.compare import (
     FITTED,
-    IN_SHAPE,
     NOT_FITTED,
     NOT_REPRODUCED,
-    NOT_TESTABLE,
     REPRODUCED,
     Cell,
     Reproduction,
     Simulated,
     changes,
+    claims_told,
     misfit,
+    rows_told,
+    told,
     weigh,
 )
 from tunnelcc.papers.format import Compared, Figure, Reading
@@ -30,16 +32,14 @@ HOLDS, FAILS = "holds", "does not hold"
 #: How a verdict is to be seen.
 KINDS = {
     REPRODUCED: "good",
-    IN_SHAPE: "fair",
     NOT_REPRODUCED: "bad",
-    NOT_TESTABLE: "note",
     FITTED: "note",
     NOT_FITTED: "note",
     HOLDS: "good",
     FAILS: "bad",
 }
 #: Of a table with a line for each figure.
-FIGURE_COLUMNS = ("figure", "", "verdict", "numbers", "claims")
+FIGURE_COLUMNS = ("figure", "", "what became of it")
 
 
 def parameters(paper: Paper) -> Table:
@@ -47,12 +47,44 @@ def parameters(paper: Paper) -> Table:
     return Table("", ("parameter", "value", "label", "why"), paper.parameters())
 
 
-def verdicts(found: Iterable[Reproduction]) -> Table:
-    """Return one line for each figure."""
+def side_by_side(reproduction: Reproduction) -> Table:
+    """Return the rows with a verdict: published, simulated, ratio."""
+    figure, cells = reproduction.figure, reproduction.simulated.judged
     rows = [
-        (it.figure.id, it.figure.title, it.simulated.verdict, *it.simulated.counts) for it in found
-    ]
-    return Table("Verdicts", FIGURE_COLUMNS, rows)
+        (
+            _at(cell.name, cell.point), _with_unit(str(cell.row.published), cell.unit),
+            cell.show(cell.mean), _ratio(cell.ratio), cell.verdict,
+        )
+        for cell in cells
+    ]  # fmt: skip
+    columns = ("", "published", "simulated", "ratio", "verdict")
+    return Table(f"{figure.id}: {figure.title}", columns, rows, (1, 2, 3))
+
+
+def summary(found: Iterable[Reproduction]) -> Table:
+    """Return one line for each figure."""
+    rows = [(it.figure.id, it.figure.title, told(it.simulated)) for it in found]
+    return Table("Figures", FIGURE_COLUMNS, rows)
+
+
+def missed(found: Iterable[Reproduction]) -> Table:
+    """Return all rows and claims that were missed, with what is known of why."""
+    rows = []
+    for it in found:
+        simulated, reasons = it.simulated, dict[str, list[str]]()
+        for miss in simulated.missed:
+            reasons.setdefault(simulated.reason(miss), []).append(_missed(miss))
+        rows += [
+            (it.figure.id, "; ".join(misses), reason or "not known")
+            for reason, misses in reasons.items()
+        ]
+    return Table("Missed", ("figure", "simulated / published", "why"), rows)
+
+
+def _missed(miss: Cell | Judged) -> str:
+    if isinstance(miss, Judged):
+        return f"“{miss.claim.text}”: {miss.got}"
+    return f"{', '.join(miss.point.axes.values()) or miss.name}: {_ratio(miss.ratio)}"
 
 
 def questions(paper: Paper, found: Sequence[Reproduction]) -> Iterator[Table]:
@@ -60,7 +92,7 @@ def questions(paper: Paper, found: Sequence[Reproduction]) -> Iterator[Table]:
     for question in paper.file.questions:
         rows = []
         for it in found:
-            others = [other.verdict for asked, _, other in it.readings if asked is question]
+            others = [told(other) for asked, _, other in it.readings if asked is question]
             if others:
                 rows.append((it.figure.id, *others))
         if rows:
@@ -129,17 +161,18 @@ def _claims(reproduction: Reproduction) -> Table:
 
 
 def _readings(reproduction: Reproduction) -> Table:
-    """Each with its verdict, and the numbers and claims behind it."""
+    """Each with the numbers and claims that it gives."""
     rows = []
     for question, reading, other in reproduction.readings:
-        told = [
+        got = [
             f"{it.name} {_with_unit(it.show(it.mean), it.unit)} ({it.row.published})"
             for it in other.judged
         ]
-        told += [f"{it.got} ({HOLDS if it.holds else FAILS})" for it in other.claims]
-        row = (question.id, _called(reading), other.verdict, *other.counts, "; ".join(told))
+        got += [f"{it.got} ({HOLDS if it.holds else FAILS})" for it in other.claims]
+        counts = (rows_told(other.cells), claims_told(other.claims))
+        row = (question.id, _called(reading), *counts, "; ".join(got))
         rows.append(row)
-    columns = ("question", "reading", "verdict", "numbers", "claims", "simulated (published)")
+    columns = ("question", "reading", "rows", "claims", "simulated (published)")
     return Table("Readings", columns, rows)
 
 
