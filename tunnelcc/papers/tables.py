@@ -72,8 +72,9 @@ def missed(found: Iterable[Reproduction]) -> Table:
     rows = []
     for it in found:
         simulated, reasons = it.simulated, dict[str, list[str]]()
+        is_named = len({cell.name for cell in simulated.judged}) > 1
         for miss in simulated.missed:
-            reasons.setdefault(simulated.reason(miss), []).append(_missed(miss))
+            reasons.setdefault(simulated.reason(miss), []).append(_missed(miss, is_named))
         rows += [
             (it.figure.id, "; ".join(misses), reason or "not known")
             for reason, misses in reasons.items()
@@ -81,10 +82,12 @@ def missed(found: Iterable[Reproduction]) -> Table:
     return Table("Missed", ("figure", "simulated / published", "why"), rows)
 
 
-def _missed(miss: Cell | Judged) -> str:
+def _missed(miss: Cell | Judged, is_named: bool) -> str:
     if isinstance(miss, Judged):
         return f"“{miss.claim.text}”: {miss.got}"
-    return f"{', '.join(miss.point.axes.values()) or miss.name}: {_ratio(miss.ratio)}"
+    places = ", ".join(miss.point.axes.values())
+    name = _at(miss.name, miss.point) if is_named or not places else places
+    return f"{name}: {_ratio(miss.ratio)}"
 
 
 def questions(paper: Paper, found: Sequence[Reproduction]) -> Iterator[Table]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs on the workers of a Dask cluster (``pip install 'tunnelcc[cluster]'``).
+"""Runs on the workers of a Dask cluster (``pip install '.[cluster]'`` in the clone).
 
 One run at a time per worker process, as the simulator is one per process: start workers with
 ``--nthreads 1`` and as many of them as there are cores. A run whose worker dies goes to another.
@@ -73,7 +73,7 @@ def _connect(address: str) -> distributed.Client:
         import distributed
     except ImportError:
         raise TunnelccError(
-            "Dask distributed is not installed; `pip install 'tunnelcc[cluster]'` does that"
+            "Dask distributed is not installed; `pip install '.[cluster]'` in the clone does that"
         ) from None
     try:
         return distributed.Client(address, timeout=_CONNECT_SECONDS)
