@@ -14,15 +14,12 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tunnelcc._version import __version__
 from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, nearest
-
-if TYPE_CHECKING:
-    from tunnelcc.config import Experiment
 
 _STORE = "runs"
 _PATH = click.Path(path_type=Path)
@@ -30,6 +27,27 @@ _jobs_option = click.option(
     "--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core."
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+
+
+_EXPERIMENT_OPTIONS = {
+    "rate": "Bottleneck rate, such as 100Mbps.",
+    "rtt": "Base round-trip time, such as 100ms.",
+    "loss": "Random loss in the direction of the data, such as 1%.",
+    "buffer": "Room at the bottleneck: 1bdp, 200p or 64KiB.",
+    "cc": "Congestion control of the applications, and of the carrier.",
+    "carrier-cc": "Congestion control of the tunnel's connections.",
+    "flows": "Number of flows.",
+    "tunnel": "Tunnel of all flows; `tunnelcc list` shows them.",
+    "duration": "Simulated time, warm-up included.",
+    "warmup": "Time before measurements begin.",
+    "seed": "Seed of every random draw.",
+}
+
+
+def _experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for name, text in reversed(_EXPERIMENT_OPTIONS.items()):
+        command = click.option(f"--{name}", help=text)(command)
+    return command
 
 
 class _Commands(click.Group):
@@ -53,17 +71,7 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("scenario", required=False, type=_PATH)
-@click.option("--rate", help="Bottleneck rate, such as 100Mbps.")
-@click.option("--rtt", help="Base round-trip time, such as 100ms.")
-@click.option("--loss", help="Random loss in the direction of the data, such as 1%.")
-@click.option("--buffer", help="Room at the bottleneck: 1bdp, 200p or 64KiB.")
-@click.option("--cc", help="Congestion control of the applications, and of the carrier.")
-@click.option("--carrier-cc", help="Congestion control of the tunnel's connections.")
-@click.option("--flows", help="Number of flows.")
-@click.option("--tunnel", help="Tunnel of all flows; `tunnelcc list` shows them.")
-@click.option("--duration", help="Simulated time, warm-up included.")
-@click.option("--warmup", help="Time before measurements begin.")
-@click.option("--seed", help="Seed of every random draw.")
+@_experiment_options
 @click.option(
     "--set",
     "settings",
@@ -71,6 +79,10 @@ def cli() -> None:
     metavar="KEY=VALUE",
     help="Any other key, such as hosts.kernel=5.10; `tunnelcc show experiment` lists them.",
 )
+@click.option(
+    "--flow", "groups", multiple=True, metavar="KEY=VALUE,…",
+    help="One flow, or count=… of them: cc, count, rtt, tunnel, …; again for others.",
+)  # fmt: skip
 @click.option("--plot", type=_PATH, help="Save a figure (.png, .svg, .pdf).")
 @click.option(
     "--harm",
@@ -88,17 +100,22 @@ def cli() -> None:
 def run(
     scenario: Path | None,
     settings: tuple[str, ...],
+    groups: tuple[str, ...],
     plot: Path | None,
     harm: bool,
     as_json: bool,
     write_spec: Path | None,
     **options: str | None,
 ) -> None:
-    """Simulate one experiment: a SCENARIO file, changed by the options, or the defaults."""
+    """Simulate one experiment: a SCENARIO file, changed by the options, or the defaults.
+
+    --cc bbr,cubic has a flow of each (with --flows 4 four of each) beside each other.
+    """
+    from tunnelcc.commands.options import experiment_of
     from tunnelcc.report import tables
     from tunnelcc.simulation.harm import Harm
 
-    experiment = _experiment(scenario, options, settings)
+    experiment = experiment_of(scenario, options, groups, settings)
     if write_spec is not None:
         from tunnelcc.output import files
         from tunnelcc.simulation.spec import experiment_spec, spec_text
@@ -124,41 +141,46 @@ def run(
         tables.print_harm(runs.dataset)
 
 
-def _experiment(
-    scenario: Path | None, options: dict[str, str | None], settings: Sequence[str]
-) -> Experiment:
-    from tunnelcc.config import scenario as scenarios
-    from tunnelcc.schema.toml import parse_value
+@cli.command()
+@click.argument("scenario", required=False, type=_PATH)
+@_experiment_options
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the scenario; repeatable."
+)
+@click.option("--seeds", help="How many repeats, or which seeds (1,2,7). [default: 5]")
+@_jobs_option
+@click.option(
+    "--store", type=_PATH, default=_STORE, show_default=True,
+    help="Directory of finished runs; what is there does not run again.",
+)  # fmt: skip
+@click.option("--name", help="Of the results in the store; by default one of their own.")
+@click.option("--metric", default="goodput", show_default=True, help="What the bars show.")
+@click.option(
+    "--output", "-o", type=_PATH, default="compare.png", show_default=True, help="The bar chart."
+)
+def compare(
+    scenario: Path | None,
+    settings: tuple[str, ...],
+    seeds: str | None,
+    jobs: int | None,
+    store: Path,
+    name: str | None,
+    metric: str,
+    output: Path,
+    **options: str | None,
+) -> None:
+    """Compare tunnels, congestion controls, or any options given several values: a,b,c.
 
-    table = scenarios.read_scenario(scenario) if scenario is not None else {}
-    changes: dict[str, Any] = {}
-    for name, key in _OPTION_KEYS.items():
-        text = options[name]
-        if text is not None:
-            changes[key] = parse_value(text)
-    groups = table.get("flows", [{}])
-    if options["flows"] is not None and isinstance(groups, list) and len(groups) > 1:
-        expected = "one group of flows in the scenario; use --set flows.0.count=…"
-        raise ConfigError(Problem("--flows", options["flows"], expected))
-    for setting in settings:
-        key, value = scenarios.parse_setting("--set", setting)
-        changes[key] = value
-    return scenarios.build(table, changes)
+    Simulates all combinations with several seeds, prints a table and draws a bar chart, both with
+    95 % confidence intervals. Exits with 1 if a run failed.
+    """
+    from tunnelcc.commands.compare import compare as run_all
 
-
-_OPTION_KEYS = {
-    "rate": "path.rate",
-    "rtt": "path.rtt",
-    "loss": "path.loss",
-    "buffer": "path.buffer",
-    "cc": "cc",
-    "flows": "flows.0.count",
-    "tunnel": "tunnel.name",
-    "carrier_cc": "tunnel.cc",
-    "duration": "duration",
-    "warmup": "warmup",
-    "seed": "seed",
-}
+    if not run_all(
+        scenario, options, settings,
+        seeds=seeds, jobs=jobs, store=store, name=name, metric=metric, output=output,
+    ):  # fmt: skip
+        sys.exit(1)
 
 
 @cli.command()

@@ -290,8 +290,7 @@ def test_equal_results_give_equal_files(duel, tmp_path, suffix):
     ("draw", "message"),
     [
         (lambda s: plots.curves(s, "path.los", "goodput"), "did you mean 'path.loss'"),
-        (lambda s: plots.curves(s, "path.buffer", "goodput"), "one of the axes with numbers"),
-        (lambda s: plots.curves(s, "cc", "goodput"), "axes with numbers path.loss, path.rtt"),
+        (lambda s: plots.curves(s, "path.buffer", "goodput"), "one of the axes path.loss"),
         (lambda s: plots.curves(s, "path.loss", "godput"), "did you mean 'goodput'"),
         (lambda s: plots.curves(s, "path.loss", "goodput", by="c"), "--by = 'c'"),
         (lambda s: plots.curves(s, "path.loss", "goodput", facet="rtt"), "did you mean"),
@@ -329,8 +328,46 @@ def test_an_overview_needs_no_choice(loss_sweep, make_sweep):
     figure = overview(loss_sweep, "goodput")
     assert figure.axes[0].get_title(loc="left") == "base RTT 10 ms"
     assert labels(figure)[:2] == ["bbr", "cubic"]
-    with pytest.raises(tc.ConfigError, match="no axis has numbers"):
-        overview(make_sweep({"cc": ["bbr", "cubic"]}), "goodput")
+    with pytest.raises(tc.ConfigError, match="axis of names"):
+        overview(make_sweep({}), "goodput")
+
+
+def test_bars_stand_over_names_with_their_confidence_intervals(make_sweep):
+    rates = {"none": 40e6, "wireguard": 30e6, "ssh": 2e6}
+
+    def goodput(cc, tunnel, seed):
+        return rates[tunnel] * (1 if cc == "bbr" else 0.5) + 1e6 * seed
+
+    axes = {"cc": ["bbr", "cubic"], "tunnel": list(rates)}
+    results = make_sweep(axes, goodput=goodput)
+    figure = overview(results, "goodput")
+    (panel,) = figure.axes
+    assert [text.get_text() for text in panel.get_xticklabels()] == list(rates)
+    assert labels(figure) == ["bbr", "cubic"]
+    bbr, cubic = (box for box in panel.containers if hasattr(box, "patches"))
+    interval = metrics.confidence_interval(results["goodput"])
+    for bars, cc in ((bbr, "bbr"), (cubic, "cubic")):
+        means = interval["mean"].sel(cc=cc).values / 1e6
+        assert [bar.get_height() for bar in bars] == pytest.approx(means)
+        (whiskers,) = bars.errorbar.lines[2]
+        tops = [line[1][1] for line in whiskers.get_segments()]
+        assert tops == pytest.approx(interval["high"].sel(cc=cc).values / 1e6)
+    assert panel.get_ylim()[0] == 0
+    assert panel.get_ylim()[1] > 42
+
+
+def test_a_sweep_over_names_alone_has_standard_figures(make_sweep):
+    results = make_sweep({"tunnel": ["none", "ssh"]}, flows=("bbr", "cubic"))
+    names = [name for name, _ in plots.standard(results)]
+    assert {"goodput-over-tunnel", "jain-over-tunnel", "flow-share-over-tunnel"} <= set(names)
+
+
+def test_bars_of_flows_are_grouped_by_their_algorithms(make_sweep):
+    results = make_sweep({"tunnel": ["none", "ssh"]}, ("bbr", "cubic"), lambda **_: (3e6, 1e6))
+    figure = plots.curves(results, "tunnel", "flow_goodput")
+    heights = [bar.get_height() for bar in figure.axes[0].patches]
+    assert labels(figure) == ["bbr", "cubic"]
+    assert heights == pytest.approx([3, 3, 1, 1])
 
 
 def test_flows_that_differ_in_nothing_need_no_figure_of_their_shares(make_sweep):

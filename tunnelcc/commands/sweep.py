@@ -23,14 +23,14 @@ from tunnelcc.store.store import check_name
 from tunnelcc.sweeps import MANY_RUNS, Sweep, Tally, export, results_of, run
 from tunnelcc.sweeps.results import Variables, variables
 
-_KEPT = "finished runs are kept, the same command goes on with the rest"
+KEPT = "finished runs are kept, the same command goes on with the rest"
 
 
 class SignalError(TunnelccError):
-    """A sweep that a signal ended."""
+    """A command that a signal ended; ``kept``: what of its work is not lost."""
 
-    def __init__(self, signal_: int) -> None:
-        super().__init__(f"{'interrupted' if signal_ == signal.SIGINT else 'terminated'}; {_KEPT}")
+    def __init__(self, signal_: int, kept: str) -> None:
+        super().__init__(f"{'interrupted' if signal_ == signal.SIGINT else 'terminated'}; {kept}")
         self.exit_code = 128 + signal_
 
 
@@ -58,15 +58,28 @@ def sweep(
     if name is not None:
         check_name(name)
     declared = declare(file, axes, settings, seeds, name, lambda runs: _confirm(runs, yes))
+    tally = run_and_print(declared, store, jobs, dask, timeout, output)
+    return not tally.failed
+
+
+def run_and_print(
+    declared: Sweep,
+    store: Path,
+    jobs: int | None = None,
+    dask: str | None = None,
+    timeout: float | None = None,
+    output: Path | None = None,
+) -> Tally:
+    """Run a sweep and print its results; ``output``: write them, too."""
     threading.Thread(target=_import_table).start()
-    with _interruptible():
+    with interruptible(KEPT):
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
         with Store(store) as runs:
             data, coordinates = variables(declared, tally.ids, runs)
         _report(data, coordinates, tally, store / declared.name)
         if output is not None:
             export.write(results_of(declared, tally, store), output)
-    return not tally.failed
+    return tally
 
 
 def _import_table() -> None:
@@ -100,7 +113,7 @@ def declare(
         raise ConfigError(Problem("--axis", "", expected))
     name = name or (file.stem if file is not None else None)
     table = {**table, "sweep": declared}
-    return Sweep(table, seeds=_seeds(seeds), name=name, on_count=on_count)
+    return Sweep(table, seeds=parse_seeds(seeds), name=name, on_count=on_count)
 
 
 def _axis(text: str) -> tuple[str, Any]:
@@ -113,7 +126,7 @@ def _axis(text: str) -> tuple[str, Any]:
     return key, [value for value in listed if value != ""]
 
 
-def _seeds(text: str | None) -> Any:
+def parse_seeds(text: str | None) -> Any:
     """Return a number of seeds, or with commas a list of them."""
     if text is None:
         return None
@@ -130,7 +143,7 @@ def _confirm(runs: int, yes: bool) -> None:
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible(kept: str) -> Iterator[None]:
     """Turn SIGINT and SIGTERM into SignalError, after what runs was stopped."""
 
     received: list[int] = []
@@ -150,7 +163,7 @@ def _interruptible() -> Iterator[None]:
             signal.signal(name, handler)
     # Whatever became of the exception: a library may wrap or swallow it.
     if received:
-        raise SignalError(received[0])
+        raise SignalError(received[0], kept)
 
 
 def _report(data: Variables, coordinates: Variables, tally: Tally, name: Path) -> None:

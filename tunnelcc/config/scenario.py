@@ -141,7 +141,10 @@ def _set_in_list(elements: list[Any], key: str, value: object, full: str) -> Non
             _set(element, key, value, full)
     elif int(first) >= len(elements):
         last = len(elements) - 1
-        raise ConfigError(Problem(full, MISSING, f"an index from 0 to {last} instead of {first}"))
+        is_flow = full.startswith("flows.")
+        hint = "a further flow: --flow cc=bbr on the command line, [[flows]] in a file" * is_flow
+        expected = f"an index from 0 to {last} instead of {first}"
+        raise ConfigError(Problem(full, MISSING, expected, hint))
     elif not rest:
         raise ConfigError(Problem(full, value, f"a key of one element, such as {full}.cc"))
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A metric over an axis: one line per group, one panel per value of another axis."""
+"""A metric over an axis: one line or bar per group, one panel per value of another axis."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from tunnelcc.metrics import confidence_interval
 from tunnelcc.plots import scales
+from tunnelcc.plots.bars import draw_bars
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.scales import Positions, Scale
 from tunnelcc.plots.selection import BY_FLOW, Line, Selection
@@ -44,12 +45,13 @@ def curves(
 ) -> Figure:
     """Draw the metric ``y`` over the axis ``x``; mean and 95 % confidence interval over seeds.
 
+    Over an axis of numbers lines, over one of names (tunnels, algorithms) bars.
     ``by``: the axis that has a line per value; for metrics of one flow also ``cc`` (the default)
     or ``flow``; ``facet``: the axis that has a panel per value; ``at``: axis → its only value;
     ``theory``: with capacity and theory lines where they apply. Raises ConfigError.
     """
     selection = Selection(results, at)
-    selection.axis(x, "--x", numeric=True)
+    has_numbers = scales.is_number(selection.axis(x, "--x"))
     per_flow = "flow" in selection.metric(y, "--y").dims
     if by is not None and not (per_flow and by in BY_FLOW):
         selection.axis(by, "--by")
@@ -60,11 +62,14 @@ def curves(
     scale = scales.scale_of(selection.results[y])
     parts = list(selection.points(facet))
     with panels(len(parts)) as (figure, axes):
-        drawn = [
-            _panel(ax, part, heading, x, y, by, scale, theory)
-            for ax, (heading, part) in zip(axes, parts, strict=False)
-        ]
-        _set_limits(axes, drawn, y)
+        drawn = []
+        for ax, (heading, part) in zip(axes, parts, strict=True):
+            ax.set_title(heading)
+            if has_numbers:
+                drawn.append(_panel(ax, part, x, y, by, scale, theory))
+            else:
+                drawn.append(np.array([draw_bars(ax, part, x, y, by, scale)]))
+        _set_limits(axes, drawn, y, is_log=has_numbers)
         for ax in axes[: len(parts)]:
             ax.set_ylabel(scale.label(scales.name_of(selection.results[y])))
         finish(figure, axes, selection.title())
@@ -74,7 +79,6 @@ def curves(
 def _panel(
     axes: Axes,
     part: Selection,
-    heading: str,
     x: str,
     y: str,
     by: str | None,
@@ -95,7 +99,6 @@ def _panel(
             highest = np.concatenate([[0.0], *means])
             _draw_capacity(axes, limit, positions, scale, float(np.nanmax(highest)))
     positions.draw(axes, scales.name_of(coordinate))
-    axes.set_title(heading)
     return np.concatenate(means) if means else np.empty(0)
 
 
@@ -163,13 +166,13 @@ def _draw_capacity(
         )  # fmt: skip
 
 
-def _set_limits(axes: list[Axes], drawn: list[Any], y: str) -> None:
+def _set_limits(axes: list[Axes], drawn: list[Any], y: str, *, is_log: bool) -> None:
     """Let the means decide what is seen: a confidence interval of two runs may be huge."""
     means = np.concatenate(drawn)
     means = means[np.isfinite(means)]
     if not means.size:
         return
-    if y in ("goodput", "flow_goodput") and scales.is_wide(means):
+    if is_log and y in ("goodput", "flow_goodput") and scales.is_wide(means):
         axes[0].set_yscale("log")
         axes[0].set_ylim(means.min() / 1.6, means.max() * 1.6)
         axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")

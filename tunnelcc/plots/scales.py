@@ -27,6 +27,7 @@ _NAMES = {
     "cc": "congestion control",
     "flows.cc": "congestion control",
     "tunnel": "tunnel",
+    "tunnel.name": "tunnel",
     "tunnel.cc": "carrier's congestion control",
 }
 _LONGEST_NAME = 60

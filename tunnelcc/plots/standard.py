@@ -67,6 +67,11 @@ def _figures(selection: Selection) -> Iterator[tuple[str, Callable[[], Figure]]]
     numbers, groups = _axes(selection)
     by = next(iter(groups), None)
     several = results.sizes.get("flow", 1) > 1
+    if not numbers and groups:
+        x, by = _names(groups)
+        yield f"goodput-over-{_slug(x)}", partial(_curves, selection, x, "goodput", by)
+        if several:
+            yield from _fairness(selection, x, by)
     for x in numbers:
         if x == RTT_RATIO:
             continue
@@ -103,14 +108,32 @@ def _figures(selection: Selection) -> Iterator[tuple[str, Callable[[], Figure]]]
 def overview(results: xarray.Dataset, y: str) -> Figure:
     """Return the metric ``y`` over the first axis of numbers, with as many others as there is room.
 
-    Raises ConfigError if no axis has numbers.
+    Where none has numbers over one of names. Raises ConfigError if there are no axes.
     """
     selection = Selection(results)
     numbers, groups = _axes(selection)
     if not numbers:
-        expected = "--kind pairs or scatter, as no axis has numbers"
-        raise ConfigError(Problem("--kind", "curves", expected))
+        return comparison(results, y)
     return _curves(selection, numbers[0], y, next(iter(groups), None))
+
+
+def comparison(results: xarray.Dataset, y: str) -> Figure:
+    """Return bars of the metric ``y`` over the tunnels, or another axis of names; panels: others.
+
+    Raises ConfigError if no axis has names.
+    """
+    selection = Selection(results)
+    _, groups = _axes(selection)
+    if not groups:
+        raise ConfigError(Problem("--x", MISSING, "a sweep with an axis of names, such as tunnel"))
+    x, by = _names(groups)
+    return _curves(selection, x, y, by)
+
+
+def _names(groups: list[str]) -> tuple[str, str | None]:
+    """Return which axis of names bars stand over, the algorithms last, and whose colours differ."""
+    ordered = sorted(groups, key=lambda key: key.endswith("cc"))
+    return ordered[0], ordered[1] if len(ordered) > 1 else None
 
 
 def wants_series(results: xarray.Dataset) -> bool:

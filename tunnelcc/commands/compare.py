@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``tunnelcc compare``: options with several values are the axes of a sweep, drawn as bars."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from tunnelcc.commands.options import KEYS, changes, listed
+from tunnelcc.commands.sweep import parse_seeds, run_and_print
+from tunnelcc.config import scenario as scenarios
+from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.plots import check_file, save
+from tunnelcc.plots.standard import comparison
+from tunnelcc.store.store import check_name
+from tunnelcc.sweeps import Sweep, results_of
+
+
+def compare(
+    file: Path | None,
+    options: Mapping[str, str | None],
+    settings: Sequence[str],
+    *,
+    seeds: str | None,
+    jobs: int | None,
+    store: Path,
+    name: str | None,
+    metric: str,
+    output: Path,
+) -> bool:
+    """Run all combinations, print a table, save a figure; return whether every run succeeded."""
+    check_file(output)
+    if name is not None:
+        check_name(name)
+    declared = declare(file, options, settings, seeds, name)
+    tally = run_and_print(declared, store, jobs)
+    save(comparison(results_of(declared, tally, store), metric), output)
+    click.echo(output)
+    return not tally.failed
+
+
+def declare(
+    file: Path | None,
+    options: Mapping[str, str | None],
+    settings: Sequence[str],
+    seeds: str | None,
+    name: str | None,
+) -> Sweep:
+    """Return the sweep over all options with several values. Raises ConfigError.
+
+    Its name, unless given, tells it from other comparisons, so that none takes another's place.
+    """
+    table = scenarios.read_scenario(file) if file is not None else {}
+    table.pop("sweep", None)
+    values = {option: listed(text) for option, text in options.items() if text is not None}
+    axes = {
+        KEYS[option]: [scenarios.parse_text(KEYS[option], text) for text in texts]
+        for option, texts in values.items()
+        if len(texts) > 1
+    }
+    if not {"cc", "tunnel.name", "tunnel.cc"} & axes.keys():
+        expected = "--tunnel, --cc or --carrier-cc with several values: --tunnel none,wireguard"
+        raise ConfigError(Problem("compare", MISSING, expected))
+    first = {option: texts[0] for option, texts in values.items() if texts}
+    single = {option: first.get(option) for option in options}
+    table = scenarios.apply(table, changes(table, single, settings))
+    declared = Sweep({**table, "sweep": axes}, seeds=parse_seeds(seeds), name=name or "compare")
+    if name is None:
+        declared.name += f"-{hashlib.sha256(declared.to_toml().encode()).hexdigest()[:8]}"
+    return declared

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The options of commands that make an experiment: ``--rate``, ``--cc``, ``--flow`` …"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tunnelcc.config import Experiment
+from tunnelcc.config import scenario as scenarios
+from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.schema.toml import parse_value
+
+#: Option → the key that it sets.
+KEYS = {
+    "rate": "path.rate",
+    "rtt": "path.rtt",
+    "loss": "path.loss",
+    "buffer": "path.buffer",
+    "cc": "cc",
+    "flows": "flows.0.count",
+    "tunnel": "tunnel.name",
+    "carrier_cc": "tunnel.cc",
+    "duration": "duration",
+    "warmup": "warmup",
+    "seed": "seed",
+}
+# A comma that is in no brackets and no quotes.
+_COMMA = re.compile(r""",(?=(?:[^\[\]{}"']|\[[^]]*\]|\{[^}]*\}|"[^"]*"|'[^']*')*$)""")
+
+
+def experiment_of(
+    file: Path | None,
+    options: Mapping[str, str | None],
+    groups: Sequence[str],
+    settings: Sequence[str],
+) -> Experiment:
+    """Return the experiment of a file, changed by ``options`` (see KEYS) and ``settings``.
+
+    ``groups``: those of flows, each as ``cc=bbr,rtt=20ms``. Raises ConfigError.
+    """
+    table = scenarios.read_scenario(file) if file is not None else {}
+    algorithms = listed(options["cc"])
+    if groups or len(algorithms) > 1:
+        table["flows"] = _flows(table, options, groups, algorithms)
+        options = {**options, "cc": None, "flows": None}
+    return scenarios.build(table, changes(table, options, settings))
+
+
+def changes(
+    table: Mapping[str, Any], options: Mapping[str, str | None], settings: Sequence[str]
+) -> dict[str, Any]:
+    """Return key → value of the options that are given, and of ``settings``. Raises ConfigError."""
+    groups = table.get("flows", [{}])
+    if options["flows"] is not None and isinstance(groups, list) and len(groups) > 1:
+        expected = "one group of flows in the scenario; use --set flows.0.count=…"
+        raise ConfigError(Problem("--flows", options["flows"], expected))
+    given = {KEYS[name]: parse_value(text) for name, text in options.items() if text is not None}
+    return given | dict(scenarios.parse_setting("--set", setting) for setting in settings)
+
+
+def listed(text: str | None) -> list[str]:
+    """Return the values of an option that may have several: ``bbr,cubic``."""
+    return [part.strip() for part in _COMMA.split(text or "") if part.strip()]
+
+
+def _flows(
+    table: Mapping[str, Any],
+    options: Mapping[str, str | None],
+    groups: Sequence[str],
+    algorithms: Sequence[str],
+) -> list[Any]:
+    if len(algorithms) > 1:
+        if groups or len(table.get("flows", [])) > 1:
+            expected = "one algorithm, where --flow or the scenario tells of several flows"
+            raise ConfigError(Problem("--cc", options["cc"], expected))
+        one = {"flows": list(table.get("flows", [{}]))}
+        count = {} if options["flows"] is None else {"flows.count": parse_value(options["flows"])}
+        return [scenarios.apply(one, {"cc": name, **count})["flows"][0] for name in algorithms]
+    if options["flows"] is not None:
+        expected = "none beside --flow, which takes count=…"
+        raise ConfigError(Problem("--flows", options["flows"], expected))
+    common = {"cc": algorithms[0]} if algorithms else {}
+    return [_flow(text, common) for text in groups]
+
+
+def _flow(text: str, common: Mapping[str, Any]) -> Any:
+    pairs = dict(scenarios.parse_setting("--flow", part) for part in listed(text))
+    if not pairs:
+        raise ConfigError(Problem("--flow", text, "KEY=VALUE,KEY=VALUE such as cc=bbr,rtt=20ms"))
+    settings = {f"flows.0.{key}": value for key, value in pairs.items()}
+    return scenarios.apply({"flows": [dict(common)]}, settings)["flows"][0]
