@@ -24,6 +24,11 @@
  *     ./linux-link --rtt 100 --period 1000 --rmem 1024 --wmem 1024 --warmup 30 --duration 180
  *                  --flow cubic,write=262144
  *
+ * Other programs across the same link, here a tunnel over UDP; the run ends when both have ended:
+ *
+ *     ./linux-link --header --rate 100 --queue 1000 --rtt 40 --loss 0.05
+ *                  --sender "COMMAND" --receiver "COMMAND"
+ *
  * Options (times in s but for RTTs, rates in Mbit/s; packets are counted from one):
  *
  *     --flow CC[,KEY[=VALUE]]...  a flow; its keys:
@@ -33,6 +38,10 @@
  *         app=RATE     what the application writes at most
  *         nodelay      TCP_NODELAY
  *         rcvbuf=BYTES SO_RCVBUF of the receiver
+ *     --sender COMMAND, --receiver COMMAND
+ *                        instead of flows: what a shell runs at 10.9.0.1, and where its packets go,
+ *                        at 10.9.0.2. The link carries their UDP over IPv4; --trace, --series and
+ *                        --duration mean nothing
  *     --rate R[,S:R]...  of the server; from time S on another one
  *     --queue N          packets that may wait
  *     --loss P           each packet is lost with probability P
@@ -51,11 +60,12 @@
  *     --name NAME        of the run, for the first column
  *     --header           print the names of the columns first
  *
- * Prints a row of CSV per flow. Goodput is what the receiving application read; the steady one and
- * the RTT (samples of the smoothed RTT) leave out the flow's first seconds, soj_mean_ms the run's.
- * max_outq is the most that was in the send queue (SIOCOUTQ) after a write. How late packets left,
- * both ways, is in the last columns: more than a few hundredths of a millisecond in the 99th
- * percentile may change what is measured.
+ * Prints a row of CSV per flow, or one for two commands: what the link had of theirs toward the
+ * receiver and back, and how late it was. Goodput is what the receiving application read; the
+ * steady one and the RTT (samples of the smoothed RTT) leave out the flow's first seconds,
+ * soj_mean_ms the run's. max_outq is the most that was in the send queue (SIOCOUTQ) after a write.
+ * How late packets left, both ways, is in the last columns: more than a few hundredths of a
+ * millisecond in the 99th percentile may change what is measured.
  *
  * The namespaces have no names and go with the program, which aborts its connections at the end. So
  * runs share nothing, and several may go at once. The emulator's thread is real-time (SCHED_FIFO),
@@ -92,6 +102,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <thread>
 #include <time.h>
 #include <unistd.h>
@@ -133,7 +144,9 @@ struct LinkOptions
 
 struct Options
 {
-    std::vector<FlowOptions> flows;
+    std::vector<FlowOptions> flows; //!< with commands: one, which nothing sends
+    std::string sender;
+    std::string receiver; //!< commands
     LinkOptions data;
     LinkOptions acks;
     double rtt{0}; //!< ms
@@ -146,6 +159,11 @@ struct Options
     std::string trace;
     std::string name{"run"};
     bool hasHeader{false};
+
+    bool RunsCommands() const
+    {
+        return !sender.empty();
+    }
 };
 
 [[noreturn]] void
@@ -291,6 +309,7 @@ class Direction
           m_to(to),
           m_isData(isData),
           m_isTraced(!options.trace.empty()),
+          m_protocol(options.RunsCommands() ? IPPROTO_UDP : IPPROTO_TCP),
           m_options(isData ? options.data : options.acks),
           m_steady(g_begin + static_cast<int64_t>(options.warmup * SECOND)),
           m_random(m_options.seed * 0x9E3779B97F4A7C15),
@@ -316,7 +335,7 @@ class Direction
             {
                 return;
             }
-            if (buffer[0] >> 4 == 4 && buffer[9] == IPPROTO_TCP)
+            if (buffer[0] >> 4 == 4 && buffer[9] == m_protocol)
             {
                 Arrive({{buffer, buffer + size}, 0, Now()});
             }
@@ -376,11 +395,14 @@ class Direction
   private:
     void Arrive(Packet packet)
     {
-        const uint8_t* tcp = &packet.bytes[(packet.bytes[0] & 15) * 4];
-        packet.flow = static_cast<size_t>(Half(tcp + (m_isData ? 2 : 0)) - FIRST_PORT);
-        if (packet.flow >= m_delays.size())
+        if (m_protocol == IPPROTO_TCP)
         {
-            return;
+            const uint8_t* tcp = &packet.bytes[(packet.bytes[0] & 15) * 4];
+            packet.flow = static_cast<size_t>(Half(tcp + (m_isData ? 2 : 0)) - FIRST_PORT);
+            if (packet.flow >= m_delays.size())
+            {
+                return;
+            }
         }
         if (m_isTraced)
         {
@@ -448,6 +470,7 @@ class Direction
             ++m_served;
         }
         ++packets;
+        bytes += packet.bytes.size();
         if (packet.record)
         {
             packet.record->number = packets;
@@ -487,6 +510,7 @@ class Direction
     int m_to;
     bool m_isData;
     bool m_isTraced;
+    int m_protocol;
     const LinkOptions& m_options;
     int64_t m_steady;
     std::mt19937_64 m_random;
@@ -501,6 +525,7 @@ class Direction
 
   public:
     uint64_t packets{0}; //!< behind the queue
+    uint64_t bytes{0};   //!< of these, with their IP headers
     std::vector<uint64_t> queueDrops;
     std::vector<uint64_t> randomDrops;
     std::vector<float> lateness; //!< ms
@@ -581,6 +606,35 @@ OpenTun(const std::string& address, const std::string& peer, const Options& opti
     SetMaximum("/proc/sys/net/ipv4/tcp_rmem", options.rmem);
     SetMaximum("/proc/sys/net/ipv4/tcp_wmem", options.wmem);
     return fd;
+}
+
+/// Start a command in the thread's namespace.
+pid_t
+Start(const std::string& command)
+{
+    Run("ip link set lo up");
+    const pid_t pid = fork();
+    if (pid < 0)
+    {
+        Die("fork");
+    }
+    if (pid == 0)
+    {
+        execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+        Die("sh");
+    }
+    return pid;
+}
+
+void
+WaitFor(pid_t pid, const std::string& command)
+{
+    int status = 0;
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+    {
+        fprintf(stderr, "failed: %s\n", command.c_str());
+        exit(1);
+    }
 }
 
 sockaddr_in
@@ -884,15 +938,59 @@ Quantile(const std::vector<float>& values, double share)
                            static_cast<size_t>(share * static_cast<double>(values.size())))];
 }
 
-void
-PrintRows(const Options& options,
-          const std::vector<std::unique_ptr<Flow>>& flows,
-          Direction& data,
-          Direction& acks)
+/// Of both directions, sorted.
+std::vector<float>
+Lateness(const Direction& data, const Direction& acks)
 {
     std::vector<float> late = data.lateness;
     late.insert(late.end(), acks.lateness.begin(), acks.lateness.end());
     std::sort(late.begin(), late.end());
+    return late;
+}
+
+/// What the link had of the commands.
+void
+PrintLink(const Options& options, const Direction& data, const Direction& acks)
+{
+    const std::vector<float> late = Lateness(data, acks);
+    if (options.hasHeader)
+    {
+        printf("run,rate_mbps,rtt_ms,loss,buffer_pkts,seed,packets,ip_bytes,random_drops,"
+               "queue_drops,back_packets,back_ip_bytes,soj_mean_ms,late_p50_ms,late_p99_ms,"
+               "late_p999_ms,late_max_ms\n");
+    }
+    const auto& rates = options.data.rates;
+    printf("%s,%g,%g,%g,%zu,%llu,",
+           options.name.c_str(),
+           rates.empty() ? 0 : rates[0].second * 1e3,
+           options.rtt,
+           options.data.loss,
+           options.data.queue,
+           static_cast<unsigned long long>(options.data.seed));
+    for (uint64_t count : {data.packets,
+                           data.bytes,
+                           data.randomDrops[0],
+                           data.queueDrops[0],
+                           acks.packets,
+                           acks.bytes})
+    {
+        printf("%llu,", static_cast<unsigned long long>(count));
+    }
+    printf("%.4f,%.3f,%.3f,%.3f,%.3f\n",
+           data.Sojourn(),
+           Quantile(late, 0.5),
+           Quantile(late, 0.99),
+           Quantile(late, 0.999),
+           Quantile(late, 1));
+}
+
+void
+PrintRows(const Options& options,
+          const std::vector<std::unique_ptr<Flow>>& flows,
+          const Direction& data,
+          const Direction& acks)
+{
+    const std::vector<float> late = Lateness(data, acks);
     if (options.hasHeader)
     {
         printf("run,rate_mbps,rtt_ms,loss,buffer_pkts,duration,seed,flow,cc,flow_rtt_ms,start_s,"
@@ -1089,6 +1187,8 @@ ParseOptions(int argc, char** argv)
     using Text = const std::string&;
     const std::map<std::string, std::function<void(Text)>> setters{
         {"--flow", [&](Text text) { options.flows.push_back(ParseFlow(text)); }},
+        {"--sender", [&](Text text) { options.sender = text; }},
+        {"--receiver", [&](Text text) { options.receiver = text; }},
         {"--rate", [&](Text text) { options.data.rates = ParseRates(text); }},
         {"--queue", [&](Text text) { options.data.queue = Whole(text); }},
         {"--loss", [&](Text text) { options.data.loss = Number(text); }},
@@ -1121,11 +1221,45 @@ ParseOptions(int argc, char** argv)
         }
         setter->second(argv[++i]);
     }
-    if (options.flows.empty())
+    if (options.sender.empty() != options.receiver.empty())
     {
-        Refuse("a run without --flow");
+        Refuse("--sender without --receiver, or the reverse");
+    }
+    if (options.flows.empty() != options.RunsCommands())
+    {
+        Refuse("a run takes --flow, or else --sender and --receiver");
+    }
+    if (options.RunsCommands())
+    {
+        if (!options.trace.empty() || !options.series.empty())
+        {
+            Refuse("--trace and --series are for --flow");
+        }
+        options.flows.emplace_back();
+        options.warmup = 0;
     }
     return options;
+}
+
+/// Carry what two commands send until both have ended.
+void
+RunCommands(const Options& options)
+{
+    const int b = OpenTun("10.9.0.2", "10.9.0.1", options);
+    const pid_t receiver = Start(options.receiver);
+    const int a = OpenTun("10.9.0.1", "10.9.0.2", options);
+    const pid_t sender = Start(options.sender);
+    mlockall(MCL_CURRENT | MCL_FUTURE);
+
+    g_begin = Now();
+    Direction data(a, b, true, options);
+    Direction acks(b, a, false, options);
+    std::thread emulator([&] { Emulate(data, acks, a, b); });
+    WaitFor(sender, options.sender);
+    WaitFor(receiver, options.receiver);
+    g_isOver = true;
+    emulator.join();
+    PrintLink(options, data, acks);
 }
 
 } // namespace
@@ -1134,6 +1268,11 @@ int
 main(int argc, char** argv)
 {
     const Options options = ParseOptions(argc, argv);
+    if (options.RunsCommands())
+    {
+        RunCommands(options);
+        return 0;
+    }
     std::vector<std::unique_ptr<Flow>> flows;
     for (const FlowOptions& flow : options.flows)
     {
