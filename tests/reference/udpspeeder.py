@@ -30,7 +30,7 @@ import tempfile
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -417,6 +417,16 @@ def sizes(datagrams: Sequence[Datagram]) -> str:
     return " ".join(str(size) for size in sorted({item.ip_bytes for item in datagrams}))
 
 
+def spread(name: str, unit: str, values: Sequence[float]) -> dict[str, object]:
+    """Return columns of the least, the mean and the most."""
+    functions: dict[str, Callable[[Sequence[float]], float]]
+    functions = {"min": min, "mean": statistics.fmean, "max": max}
+    return {
+        f"{name}_{key}{unit}": function(values) if values else ""
+        for key, function in functions.items()
+    }
+
+
 def wire_rows(program: Program, traffic: Traffic, outcome: Outcome) -> list[dict[str, object]]:
     """Return a row per shape of group."""
     shapes: dict[tuple[object, ...], list[float]] = defaultdict(list)
@@ -440,6 +450,8 @@ def wire_rows(program: Program, traffic: Traffic, outcome: Outcome) -> list[dict
             closed = min((item.at for item in parity), default=group[-1].at)
             shapes[shape].append(closed / 1e6)
             random[shape] += [item.random_bytes for item in group]
+    if not shapes:  # the program took nothing
+        shapes[0, 0, 0, "", "", 0] = []
     rows: list[dict[str, object]] = []
     for shape, closed_ms in sorted(shapes.items(), key=lambda item: -len(item[1])):
         names = ("packets", "data", "parity", "data_ip_bytes", "parity_ip_bytes", "ip_packets")
@@ -455,12 +467,8 @@ def wire_rows(program: Program, traffic: Traffic, outcome: Outcome) -> list[dict
                 "received": outcome.receiver["received"],
                 "groups": len(closed_ms),
                 **dict(zip(names, shape, strict=True)),
-                "random_min": min(random[shape]),
-                "random_mean": statistics.fmean(random[shape]),
-                "random_max": max(random[shape]),
-                "closed_min_ms": min(closed_ms),
-                "closed_median_ms": statistics.median(closed_ms),
-                "closed_max_ms": max(closed_ms),
+                **spread("random", "", random[shape]),
+                **spread("closed", "_ms", closed_ms),
             }
         )
     return rows
