@@ -96,6 +96,7 @@ class Traffic:
     per_second: float  # bursts
     duration: float
     burst: int = 1
+    second_size: int = 0  # of every second packet, if it has another one
 
     @property
     def bursts(self) -> int:
@@ -142,22 +143,19 @@ class Running:
         time.sleep(START)
         self._first = self._look()
 
-    def stop(self) -> dict[str, float]:
-        """Return the CPU seconds it took since it was ready, and how many of them were its own."""
-        cpu, user, system = (
-            now - then for now, then in zip(self._look(), self._first, strict=True)
-        )
+    def stop(self) -> float:
+        """Return the CPU seconds, its own and the kernel's for it, since it was ready."""
+        cpu = self._look() - self._first
         if self._process.poll() is not None:
             raise RuntimeError(f"the program ended with {self._process.returncode}")
         self._process.send_signal(signal.SIGTERM)
         self._process.wait()
-        return {"cpu_s": cpu, "user_share": user / max(user + system, 1)}
+        return cpu
 
-    def _look(self) -> tuple[float, float, float]:
-        process = Path("/proc", str(self._process.pid))
-        stat = (process / "stat").read_text().rpartition(")")[2].split()
-        nanoseconds = float((process / "schedstat").read_text().split()[0])
-        return nanoseconds / SECOND, float(stat[11]), float(stat[12])
+    def _look(self) -> float:
+        # In ns; the parts that /proc/PID/stat tells apart are counted in ticks, too coarse here.
+        schedstat = Path("/proc", str(self._process.pid), "schedstat")
+        return float(schedstat.read_text().split()[0]) / SECOND
 
 
 def be_real_time(priority: int) -> None:
@@ -205,7 +203,9 @@ def send(task: Task) -> dict[str, Any]:
     capture = Capture() if task.captures else None
     out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     out.connect(target)
-    padding = bytes(traffic.size - HEAD.size)
+    paddings = [
+        bytes(size - HEAD.size) for size in (traffic.size, traffic.second_size or traffic.size)
+    ]
     interval = SECOND / traffic.per_second
     late = []
     bursts = []
@@ -219,7 +219,7 @@ def send(task: Task) -> dict[str, Any]:
         late.append((time.monotonic_ns() - due) / 1e6)
         started = time.time_ns()
         for number in range(burst * traffic.burst, (burst + 1) * traffic.burst):
-            out.send(HEAD.pack(number, time.monotonic_ns()) + padding)
+            out.send(HEAD.pack(number, time.monotonic_ns()) + paddings[number % 2])
         if capture:
             time.sleep(interval / 2 / SECOND)
             packets = [(at - started, packet.hex()) for at, packet in capture.read()]
@@ -231,7 +231,7 @@ def send(task: Task) -> dict[str, Any]:
         "late_p99_ms": late[int(0.99 * len(late))],
         "bursts": bursts,
     }
-    return result | ({"client": client.stop()} if client else {})
+    return result | {"cpu_s": client.stop() if client else 0.0}
 
 
 def receive(task: Task) -> dict[str, Any]:
@@ -255,7 +255,7 @@ def receive(task: Task) -> dict[str, Any]:
             break
         arrivals.append((packet[: HEAD.size], time.monotonic_ns()))
     result = summarize([(*HEAD.unpack(head), at) for head, at in arrivals])
-    return result | ({"server": server.stop()} if server else {})
+    return result | {"cpu_s": server.stop() if server else 0.0}
 
 
 def summarize(arrivals: Iterable[tuple[int, int, int]]) -> dict[str, Any]:
@@ -462,6 +462,7 @@ def wire_rows(program: Program, traffic: Traffic, outcome: Outcome) -> list[dict
                 "obscure": int(program.is_obscure),
                 "key": int(bool(program.key)),
                 "size": traffic.size,
+                "second_size": traffic.second_size or traffic.size,
                 "burst": traffic.burst,
                 "bursts": traffic.bursts,
                 "received": outcome.receiver["received"],
@@ -479,8 +480,8 @@ def wire(link: Path, program: Program) -> list[dict[str, object]]:
     plain = replace(program, is_obscure=False)
     cases: list[tuple[Program, Traffic]] = []
 
-    def add(variant: Program, size: int, burst: int, count: int) -> None:
-        cases.append((variant, Traffic(size, 20, count / 20, burst)))
+    def add(variant: Program, size: int, burst: int, count: int, second: int = 0) -> None:
+        cases.append((variant, Traffic(size, 20, count / 20, burst, second)))
 
     for mode in MODES:
         for fec in FECS:
@@ -500,10 +501,17 @@ def wire(link: Path, program: Program) -> list[dict[str, object]]:
         # Parity by the size of the group, between two given.
         add(replace(plain, mode=mode, fec="1:3,5:5,20:10"), 1000, 3, 5)
         add(replace(plain, mode=mode, fec="1:3,5:5,20:10"), 1000, 12, 5)
-    # Shards longer than the program's mtu.
+        # Packets of two sizes.
+        add(replace(plain, mode=mode, fec="20:10"), 100, 60, 5, 1200)
+        add(replace(plain, mode=mode, fec="20:10"), 1200, 2, 5, 100)
+        # As many shards as the program takes, and one more.
+        add(replace(plain, mode=mode, fec="20:234"), 1000, 60, 5)
+        add(replace(plain, mode=mode, fec="20:235"), 1000, 60, 5)
+    # Shards longer than the program's mtu, alone and behind a shorter packet.
     for burst in (1, 3):
         add(replace(plain, mode=0, fec="1:1"), 1300, burst, 5)
         add(replace(plain, mode=0, fec="2:1"), 2600, burst, 5)
+    add(replace(plain, mode=0, fec="1:1"), 500, 4, 5, 1300)
     rows = []
     for variant, traffic in cases:
         rows += wire_rows(variant, traffic, across(link, variant, traffic, captures=True))
@@ -533,8 +541,8 @@ def loss_row(
         "lost": link["random_drops"],
         "dropped": link["queue_drops"],
         **{key: value for key, value in received.items() if key.startswith("delay_")},
-        "client_cpu_s": sent["client"]["cpu_s"] if program.runs else 0.0,
-        "server_cpu_s": received["server"]["cpu_s"] if program.runs else 0.0,
+        "client_cpu_s": sent["cpu_s"],
+        "server_cpu_s": received["cpu_s"],
         "sender_late_p99_ms": sent["late_p99_ms"],
         **{key: link[key] for key in ("late_p50_ms", "late_p99_ms", "late_p999_ms", "late_max_ms")},
     }
@@ -582,10 +590,8 @@ def cpu(folder: Path, program: Program) -> Iterator[dict[str, object]]:
                     "sent": sent,
                     "received": outcome.receiver["received"],
                 }
-                for end in (outcome.sender["client"], outcome.receiver["server"]):
-                    name = "client" if end is outcome.sender["client"] else "server"
+                for name, end in (("client", outcome.sender), ("server", outcome.receiver)):
                     row[f"{name}_us_a_packet"] = 1e6 * end["cpu_s"] / sent
-                    row[f"{name}_user_share"] = end["user_share"]
                 print(row, flush=True)
                 yield row
 
