@@ -40,8 +40,8 @@
  *         rcvbuf=BYTES SO_RCVBUF of the receiver
  *     --sender COMMAND, --receiver COMMAND
  *                        instead of flows: what a shell runs at 10.9.0.1, and where its packets go,
- *                        at 10.9.0.2. The link carries their UDP over IPv4; --trace, --series and
- *                        --duration mean nothing
+ *                        at 10.9.0.2. The link carries their UDP over IPv4; --duration means
+ *                        nothing then, --trace and --series are refused
  *     --rate R[,S:R]...  of the server; from time S on another one
  *     --queue N          packets that may wait
  *     --loss P           each packet is lost with probability P
