@@ -83,15 +83,17 @@ FecEncoder::AddToBlob(int64_t now, const Packet& packet, uint32_t bytes, const P
 uint32_t
 FecEncoder::DataShards(const FecSpec& spec, uint32_t blobBytes)
 {
+    // UDPspeeder: as if one more packet of no bytes were in the blob; the largest number if none is
+    // better.
+    uint32_t bytes = blobBytes + spec.packetHeader;
+    auto cost = [&](uint32_t data) {
+        return (DivideUp(bytes, data) + spec.shardCost) * (data + spec.parity[data - 1]);
+    };
     uint32_t best = spec.data;
-    uint32_t least = UINT32_MAX;
-    for (uint32_t data = 1; data <= spec.data; ++data)
+    for (uint32_t data = 1; data < spec.data; ++data)
     {
-        uint32_t bytes = DivideUp(blobBytes, data);
-        uint32_t all = (bytes + spec.shardCost) * (data + spec.parity[data - 1]);
-        if (bytes <= spec.maxShard && all < least)
+        if (DivideUp(bytes, data) <= spec.maxShard && cost(data) < cost(best))
         {
-            least = all;
             best = data;
         }
     }

@@ -15,7 +15,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <functional>
+#include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -88,6 +91,29 @@ class Coder final : private ShardSender, private PacketSink
         m_encoder.Send(now, MakePacket(m_sent++, *this), ipBytes, nullptr);
     }
 
+    /// What a group was sent as.
+    struct Group
+    {
+        uint32_t packets;
+        uint32_t data; //!< shards
+        uint32_t parity;
+        uint32_t dataBytes; //!< of the longest
+        uint32_t parityBytes;
+    };
+
+    /// The groups so far, in order.
+    std::vector<Group> Groups()
+    {
+        std::vector<Group> groups;
+        for (auto& [low, group] : m_groups)
+        {
+            uint64_t number = 0;
+            group.packets = m_log.Find(low, number)->packets;
+            groups.push_back(group);
+        }
+        return groups;
+    }
+
     /// Take a shard that was held back.
     void Release(int64_t now, size_t index)
     {
@@ -106,6 +132,11 @@ class Coder final : private ShardSender, private PacketSink
         if (isNoting)
         {
             shards.push_back({shard.kind, bytes});
+            bool isParity = shard.kind == PacketKind::FEC_PARITY;
+            Group& group = m_groups[shard.tsVal];
+            (isParity ? group.parity : group.data) += 1;
+            uint32_t& most = isParity ? group.parityBytes : group.dataBytes;
+            most = std::max(most, bytes);
         }
         if (isHolding)
         {
@@ -130,6 +161,7 @@ class Coder final : private ShardSender, private PacketSink
     FecLog m_log;
     FecEncoder m_encoder{m_spec, m_log, *this};
     uint32_t m_sent{0};
+    std::map<uint32_t, Group> m_groups;
 
   public:
     FecDecoder decoder{m_spec, m_log};
@@ -362,8 +394,8 @@ class BlobTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ((coder.shards == expected), true, "⌈2710 / 3⌉ bytes each");
         const std::vector<uint32_t> delivered{0, 1, 2};
         NS_TEST_EXPECT_MSG_EQ((coder.delivered == delivered), true, "in order");
-        // 100 bytes: (100 + 40)·2, (50 + 40)·3 or (34 + 40)·4.
-        NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 100), 2, "270 is less than 280 and 296");
+        // 100 bytes, 2 more counted: (102 + 40)·2, (51 + 40)·3 or (34 + 40)·4.
+        NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 100), 2, "273 is less than 284 and 296");
         NS_TEST_EXPECT_MSG_EQ(FecEncoder::DataShards(spec, 2001), 3, "no shard above 1000 bytes");
     }
 };
@@ -428,6 +460,150 @@ class MemoryTest : public SimulationTestCase
     }
 };
 
+/// Groups of one shape in a burst of packets.
+struct Shape
+{
+    uint32_t packets;
+    uint32_t data;
+    uint32_t parity;
+    uint32_t dataBytes; //!< IP bytes of a datagram; 0: it left in fragments
+    uint32_t parityBytes;
+    auto operator<=>(const Shape&) const = default;
+};
+
+/// A burst, and what UDPspeeder made of it.
+struct Burst
+{
+    uint32_t mode;
+    uint32_t data; //!< -f data:parity
+    uint32_t parity;
+    std::vector<uint32_t> sizes; //!< UDP payload of its packets
+    std::map<Shape, uint32_t> shapes;
+};
+
+/// The captured bursts, but for those of which something was dropped or whose parity is a list.
+std::map<std::string, Burst>
+ReadBursts()
+{
+    std::ifstream file(std::string(TUNNELCC_TEST_DATA) + "/udpspeeder-wire.csv");
+    std::map<std::string, Burst> bursts;
+    std::string line;
+    std::getline(file, line); // the names of the columns
+    while (std::getline(file, line))
+    {
+        if (line.find('"') != std::string::npos)
+        {
+            continue;
+        }
+        std::replace(line.begin(), line.end(), ',', ' ');
+        std::replace(line.begin(), line.end(), ':', ' ');
+        std::istringstream fields(line);
+        uint32_t mode, data, parity, obscure, key, size, secondSize, burst, repeated, received,
+            groups, packets, dataShards, parityShards, dataBytes, parityBytes, ipPackets;
+        fields >> mode >> data >> parity >> obscure >> key >> size >> secondSize >> burst >>
+            repeated >> received >> groups >> packets >> dataShards >> parityShards >> dataBytes >>
+            parityBytes >> ipPackets;
+        if (groups == 0 || parity > 200)
+        {
+            continue;
+        }
+        std::ostringstream name;
+        name << "mode " << mode << ", " << data << ":" << parity << ", obscured " << obscure
+             << ", key " << key << ", " << burst << " of " << size << " and " << secondSize
+             << " bytes, " << repeated << " times";
+        Burst& known = bursts[name.str()];
+        known.mode = mode;
+        known.data = data;
+        known.parity = parity;
+        known.sizes.resize(burst);
+        for (uint32_t i = 0; i < burst; ++i)
+        {
+            known.sizes[i] = i % 2 == 0 ? size : secondSize;
+        }
+        bool isWhole = ipPackets == 1;
+        known.shapes[{packets,
+                      dataShards,
+                      parityShards,
+                      isWhole ? dataBytes : 0,
+                      isWhole ? parityBytes : 0}] += groups / repeated;
+    }
+    return bursts;
+}
+
+class UdpSpeederTest : public SimulationTestCase
+{
+  public:
+    UdpSpeederTest()
+        : SimulationTestCase("Groups and bytes are those that UDPspeeder sends")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::map<std::string, Burst> bursts = ReadBursts();
+        NS_TEST_ASSERT_MSG_GT(bursts.size(), 50, "there are captures");
+        int64_t now = 0;
+        for (const auto& [name, burst] : bursts)
+        {
+            now += SECOND;
+            std::map<Shape, uint32_t> shapes = ShapesOf(burst, now);
+            NS_TEST_EXPECT_MSG_EQ((shapes == burst.shapes), true, name << Text(shapes, burst));
+        }
+    }
+
+    static std::string Text(const std::map<Shape, uint32_t>& shapes, const Burst& burst)
+    {
+        std::ostringstream text;
+        for (const auto* them : {&shapes, &burst.shapes})
+        {
+            text << (them == &shapes ? "; simulated" : "; captured");
+            for (const auto& [shape, count] : *them)
+            {
+                text << ' ' << count << " × " << shape.packets << " packets in " << shape.data
+                     << '+' << shape.parity << " of " << shape.dataBytes << ", "
+                     << shape.parityBytes;
+            }
+        }
+        return text.str();
+    }
+
+    std::map<Shape, uint32_t> ShapesOf(const Burst& burst, int64_t now)
+    {
+        constexpr uint32_t CONVERSATION = 4;
+        constexpr uint32_t AROUND = 28 + 8 + 4; // IP and UDP, FEC's header, CRC
+        bool isBlob = burst.mode == 0;
+        FecSpec spec =
+            MakeCode(isBlob ? FecPacking::BLOB : FecPacking::PACKETS, burst.data, burst.parity);
+        spec.timeout = 8 * MS;
+        spec.maxPackets = 200;
+        spec.maxShard = 1250;
+        spec.blobHeader = 4;
+        spec.packetHeader = 2;
+        spec.shardCost = 40;
+        spec.inner = Identity(4000);
+        Coder coder(spec);
+        At(now, [&] {
+            for (uint32_t size : burst.sizes)
+            {
+                coder.Send(now, size + CONVERSATION + (isBlob ? 0 : 2));
+            }
+        });
+        RunUntil(now + SECOND / 2);
+        bool isWhole = burst.shapes.begin()->first.dataBytes > 0;
+        std::map<Shape, uint32_t> shapes;
+        for (const Coder::Group& group : coder.Groups())
+        {
+            ++shapes[{group.packets,
+                      group.data,
+                      group.parity,
+                      isWhole ? group.dataBytes + AROUND : 0,
+                      isWhole ? group.parityBytes + AROUND : 0}];
+        }
+        return shapes;
+    }
+};
+
 class FecTestSuite : public ns3::TestSuite
 {
   public:
@@ -474,6 +650,7 @@ class FecTestSuite : public ns3::TestSuite
         AddTestCase(new BlobTest, Duration::QUICK);
         AddTestCase(new DeliveryTest, Duration::QUICK);
         AddTestCase(new MemoryTest, Duration::QUICK);
+        AddTestCase(new UdpSpeederTest, Duration::QUICK);
     }
 };
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import model_validator
 
+from tunnelcc.catalog import DatagramEntry
 from tunnelcc.config import derived
 from tunnelcc.config.derived import buffer_bytes
 from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
@@ -116,6 +117,8 @@ class Experiment(ExperimentKeys):
         for placed in found.flows:
             if placed.tunnel is None:
                 continue
+            if isinstance(found.tunnels[placed.tunnel].tunnel.entry, DatagramEntry):
+                continue  # connections of their own, which only share a device
             first = firsts.setdefault((placed.tunnel, placed.carrier), placed.flow)
             if placed.flow.rtt != first.rtt:
                 given = placed.flow.rtt if placed.flow.rtt is not None else first.rtt
