@@ -129,7 +129,8 @@ PATHS = {
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("path", PATHS)
 def test_every_byte_arrives_once(tmp_path, code, path):
-    flows = [{"cc": "cubic", "bytes": "400kB"}, {"cc": "bbr", "bytes": "300kB", "rtt": "35ms"}]
+    own = {} if code == "blob" else {"rtt": "35ms"}
+    flows = [{"cc": "cubic", "bytes": "400kB"}, {"cc": "bbr", "bytes": "300kB", **own}]
     keys = {"duration": "60s", "flows": flows}
     result = _run(_tunnel(tmp_path, CODES[code]), PATHS[path], **keys)
     assert [flow.total_bytes for flow in result.raw.flows] == [400_000, 300_000]
@@ -141,6 +142,12 @@ def test_every_byte_arrives_once(tmp_path, code, path):
         assert result.raw.tunnels[0].forward.fec.lost == 0
         assert sum(leg.retransmits for leg in result.raw.legs) == 0
     assert result.digests() == _run(_tunnel(tmp_path, CODES[code]), PATHS[path], **keys).digests()
+
+
+def test_flows_in_one_blob_have_one_rtt(tmp_path):
+    tunnel = _tunnel(tmp_path, CODES["blob"])
+    with pytest.raises(tc.ConfigError, match=r"flows\.1\.rtt.*all flows cross path\.rtt in it"):
+        _run(tunnel, flows=[{"cc": "bbr"}, {"cc": "bbr", "rtt": "30ms"}])
 
 
 def test_a_blob_that_is_not_full_waits_for_its_time(tmp_path):

@@ -189,11 +189,16 @@ def packet_cost(experiment: ExperimentKeys, entry: PacketEntry, encapsulates: bo
     assert experiment.tunnel is not None
     mode, full = experiment.tunnel.mode, mss(experiment) + experiment.tcp.header_bytes
     profile = costs.load(experiment.hosts.profile or costs.REFERENCE)
-    return costs.of(
+    cost = costs.of(
         profile,
         entry.operations(mode, encapsulates),
         *compression(entry.layers(mode), full, surroundings(experiment, entry), not encapsulates),
     )
+    fec = entry.fec(mode, experiment.tunnel.fec) if isinstance(entry, DatagramEntry) else None
+    if fec is None or not encapsulates:
+        return cost  # parity is handled as other datagrams where it arrives
+    parity = costs.of(profile, entry.cpu.encapsulate[-1:])
+    return costs.Cost(*(a + fec.redundancy * b for a, b in zip(cost, parity, strict=True)))
 
 
 class RelayCalls(NamedTuple):

@@ -111,7 +111,7 @@ class Experiment(ExperimentKeys):
                 group = tunnel.first.group
                 expected = f"the payload of flows.{group}, as a tunnel compresses alike for all"
                 yield Problem(f"flows.{placed.group}.payload", flow.payload, expected)
-            if flow.rtt is not None and tunnel.tunnel.entry.HAS_ONE_PATH:
+            if flow.rtt is not None and tunnel.tunnel.has_one_path:
                 expected = f"no value with {tunnel.tunnel.name}: all flows cross path.rtt in it"
                 yield Problem(f"flows.{placed.group}.rtt", format_time(flow.rtt), expected)
         for placed in found.flows:

@@ -198,6 +198,13 @@ class Tunnel(PacketTunnel):
         return self.entry.carrier.under if isinstance(self.entry, catalog.RelayEntry) else None
 
     @property
+    def has_one_path(self) -> bool:
+        """Whether flows cannot have RTTs of their own: packets of all are in what crosses it."""
+        entry = self.entry
+        fec = entry.fec(self.mode) if isinstance(entry, catalog.DatagramEntry) else None
+        return entry.HAS_ONE_PATH or (fec is not None and fec.blob is not None)
+
+    @property
     def carrier_cc(self) -> CongestionControl | None:
         """The congestion control of the carriers; None: that of the flow."""
         entry = self.entry
