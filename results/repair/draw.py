@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Draw who repairs loss, and at what price.
+
+``.venv/bin/python results/repair/draw.py`` runs the sweeps that the store (``runs``) does not have
+and writes the SVG files beside this one; names of figures draw those alone. Values are means over
+seeds, bands and whiskers their 95 % confidence intervals.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+import tunnelcc as tc
+from tunnelcc.metrics import mean_and_half_width
+from tunnelcc.plots import STYLE, algorithm_style, save
+from tunnelcc.schema.toml import parse_toml
+
+HERE = Path(__file__).parent
+SWEEP = HERE.parents[1] / "scenarios/sweeps/loss-repair.toml"
+LATENCY = "flow_message_latency_p95"
+GREY = "#777777"
+BLUE, ORANGE = (algorithm_style(name)["color"] for name in ("bbr", "cubic"))
+
+#: Tunnel and algorithm → label, colour, marker.
+SYSTEMS = {
+    ("none", "cubic"): ("CUBIC", ORANGE, "s"),
+    ("none", "bbr"): ("BBR", BLUE, "o"),
+    ("sdwan-tcp-opt", "cubic"): ("CUBIC, split with BBR between", "#56B4E9", "D"),
+    ("sdwan-fec", "cubic"): ("CUBIC in XOR 4 + 1", "#009E73", "^"),
+    ("udpspeeder mode=mode-1 fec=10:3", "cubic"): ("CUBIC in RS 10 + 3", "#CC79A7", "v"),
+    ("udpspeeder", "cubic"): ("CUBIC in UDPspeeder, 20:10", "#000000", "P"),
+}
+#: Mean burst of losses, packets; 1: each by itself.
+PATTERNS = {1: "random loss", 4: "bursts of 4 in the mean"}
+
+#: Opens the results of a sweep: its table, and what it is called.
+Open = Callable[[dict[str, Any], str], Any]
+
+
+def _table(burst: int, cc: str) -> dict[str, Any]:
+    """The sweep, with losses in bursts, or with another algorithm and no tunnel."""
+    table = parse_toml(SWEEP.read_text(), SWEEP.name)
+    if burst > 1:
+        losses = table["sweep"].pop("path.loss")
+        shares = [max(1e-9, float(loss.rstrip("%")) / 100) for loss in losses]  # 0: as good as none
+        table["sweep"]["path.gilbert_elliott"] = [
+            {"p": share / (burst * (1 - share)), "r": 1 / burst} for share in shares
+        ]
+    if cc != "cubic":
+        table["flows"][0]["cc"] = cc
+        table["sweep"]["tunnel"] = ["none"]
+    return table
+
+
+def _losses() -> list[str]:
+    losses: list[str] = parse_toml(SWEEP.read_text(), SWEEP.name)["sweep"]["path.loss"]
+    return losses
+
+
+def _runs(results: Open, burst: int, name: str, change: Callable[[dict[str, Any]], None]) -> Any:
+    """Return system → its runs over loss."""
+    sweeps = {}
+    for cc in ("cubic", "bbr"):
+        table = _table(burst, cc)
+        change(table)
+        sweeps[cc] = results(table, f"{name}-{'random' if burst == 1 else 'bursts'}-{cc}")
+    return {
+        (tunnel, cc): sweeps[cc].sel({"tunnel": tunnel}) if cc == "cubic" else sweeps[cc]
+        for tunnel, cc in SYSTEMS
+    }
+
+
+def _messages(table: dict[str, Any]) -> None:
+    """An application that needs a tenth of the link."""
+    table["flows"][0] |= {"rate": "5Mbps", "write_size": 1250}
+
+
+def _keep(table: dict[str, Any]) -> None:
+    """Nothing changes."""
+
+
+def _plot(axes: Any, runs: Any, values: Callable[[Any], Any], is_log: bool = False) -> None:
+    """Draw means over seeds, or geometric ones, which bands on a logarithmic axis need."""
+    for system, (label, colour, marker) in SYSTEMS.items():
+        run = values(runs[system]).squeeze(drop=True)
+        rows = run.transpose("seed", ...).values.reshape(run.sizes["seed"], -1).T
+        mean, half = mean_and_half_width(np.log10(rows) if is_log else rows)
+        lines = (mean, mean - half, mean + half)
+        middle, low, high = (10.0**line for line in lines) if is_log else lines
+        x = np.arange(len(mean))
+        axes.plot(x, middle, color=colour, marker=marker, markersize=4, label=label)
+        axes.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
+
+
+def loss_repair(results: Open) -> Figure:
+    """Goodput and bytes of a flow that fills the link, and delay of one that does not."""
+    figure = Figure(figsize=(7.2, 6.0))
+    panels = figure.subplots(2, 3, sharex=True, sharey="col")
+    for row, (burst, title) in zip(panels, PATTERNS.items(), strict=True):
+        bulk = _runs(results, burst, "loss-repair", _keep)
+        messages = _runs(results, burst, "loss-repair-messages", _messages)
+        goodput, wire, delay = row
+        _plot(goodput, bulk, lambda run: run["goodput"] / 1e6)
+        _plot(wire, bulk, lambda run: 1 / run["efficiency"])
+        _plot(delay, messages, lambda run: 1e3 * run[LATENCY].isel(flow=0), is_log=True)
+        goodput.set_ylabel(f"{title}\n\ngoodput (Mbit/s)")
+        wire.set_ylabel("IP bytes sent / byte")
+        delay.set_ylabel("95 % of messages within (ms)")
+    goodput, wire, delay = panels[0]
+    goodput.set_title("one flow that fills the link", fontsize=9)
+    wire.set_title("what it costs", fontsize=9)
+    delay.set_title("messages at 5 Mbit/s", fontsize=9)
+    goodput.set_ylim(0, 50)
+    wire.set_ylim(1, 2.5)
+    delay.set_yscale("log")
+    labels = [loss.rstrip("%") for loss in _losses()]
+    for axes in panels[1]:
+        axes.set_xticks(range(len(labels)), labels)
+        axes.set_xlabel("loss (%)")
+    handles, names = goodput.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=3, fontsize=8.5)
+    figure.suptitle("Who repairs loss: 50 Mbit/s, 60 ms", fontsize=10)
+    return figure
+
+
+def beside_a_plain_flow(results: Open) -> Figure:
+    """What a plain CUBIC flow keeps beside each system on a full link."""
+
+    def neighbours(table: dict[str, Any]) -> None:
+        own = table["flows"][0]
+        table["flows"] = [{"cc": "cubic", "tunnel": "none"}, own]
+        table |= {"start_jitter": "1s", "duration": "180s"}
+        table["sweep"]["path.loss"] = ["0%", "1%"]
+
+    runs = _runs(results, 1, "loss-repair-neighbour", neighbours)
+    figure = Figure(figsize=(7.2, 3.4))
+    names = list(SYSTEMS)[::-1]
+    for axes, (index, title) in zip(
+        figure.subplots(1, 2, sharey=True), enumerate(("no loss", "1 % loss")), strict=True
+    ):
+        for y, system in enumerate(names):
+            for flow, colour, label in ((0, GREY, "plain CUBIC"), (1, SYSTEMS[system][1], "")):
+                rates = runs[system]["flow_goodput"].isel(flow=flow) / 1e6
+                rates = rates.isel({"path.loss": index}).squeeze(drop=True)
+                mean, half = mean_and_half_width(rates.values)
+                axes.barh(
+                    y + 0.2 - 0.4 * flow, mean, xerr=half, color=colour, height=0.36,
+                    label=label if y == 0 and label else None, error_kw={"linewidth": 1},
+                )  # fmt: skip
+        axes.set_yticks(range(len(names)), [SYSTEMS[system][0] for system in names], fontsize=8.5)
+        axes.set_xlim(0, 50)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel("goodput (Mbit/s)")
+        axes.set_title(title)
+    figure.suptitle("Each beside one plain CUBIC flow (grey)", fontsize=10)
+    return figure
+
+
+FIGURES: dict[str, Callable[[Open], Figure]] = {
+    "loss-repair": loss_repair,
+    "beside-a-plain-flow": beside_a_plain_flow,
+}
+
+
+def main() -> None:
+    """Draw the figures named on the command line, or all."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help=", ".join(FIGURES))
+    parser.add_argument("--store", type=Path, default=Path("runs"), help="where runs are kept")
+    parser.add_argument("--output", type=Path, default=HERE, help="where figures are written")
+    options = parser.parse_args()
+    for name in options.figures or FIGURES:
+        if name not in FIGURES:
+            parser.error(f"{name} is none of {', '.join(FIGURES)}")
+        with mpl.rc_context(STYLE):
+            figure = FIGURES[name](
+                lambda table, name: tc.sweep(table, name=name, store=options.store)
+            )
+        save(figure, options.output / f"{name}.svg")
+
+
+if __name__ == "__main__":
+    main()
