@@ -79,6 +79,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'tunnelcc' has no attribute {name!r}")
     module, _, attribute = _HOME[name].partition(":")
     value = getattr(importlib.import_module(f"tunnelcc.{module}"), attribute or name)
+    if module == "config":
+        importlib.import_module("tunnelcc.schema").document(value)
     globals()[name] = value
     return value
 

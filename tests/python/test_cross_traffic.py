@@ -39,7 +39,7 @@ def test_on_without_off_is_an_error():
 def test_flows_give_way_and_come_back(cc):
     source = tc.CrossTraffic(rate="50Mbps", start="5s", stop="15s")
     result = run(source, cc, duration="25s", hosts=tc.Hosts(tcp_rmem="64MiB", tcp_wmem="64MiB"))
-    goodput = result.dataset.goodput.isel(flow=0).sel(leg="app") / 1e6
+    goodput = result.dataset.goodput_series.isel(flow=0).sel(leg="app") / 1e6
     beside = float(goodput.sel(time=slice(8, 15)).mean())
     after = float(goodput.sel(time=slice(20, 25)).mean())
     assert 35 < beside < 55

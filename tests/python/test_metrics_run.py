@@ -135,7 +135,7 @@ def test_a_metric_is_looked_up_by_name(result):
 
 
 def test_a_metric_of_a_part_of_the_time_is_that_of_the_series(plain_result):
-    rates = plain_result.dataset.flow_goodput
+    rates = plain_result.dataset.flow_goodput_series
     late = rates.sel(time=rates.time > 3 + 1e-9)
     assert plain_result.metric("goodput", flow=0, since=3) == pytest.approx(
         float(late.sel(flow=0).mean())

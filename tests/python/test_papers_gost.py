@@ -64,7 +64,7 @@ def test_the_send_buffer_holds_one_stream_of_bbr_back(tunnel):
 
 def carried_bytes(tunnel: str) -> float:
     """Bytes of the carrier's stream for each of the application's."""
-    goodput = steady(tunnel, "cubic").dataset.goodput.sel(flow=0)
+    goodput = steady(tunnel, "cubic").dataset.goodput_series.sel(flow=0)
     measured = goodput.where(goodput.time > 7, drop=True).sum("time")
     return float(measured.sel(leg="carrier") / measured.sel(leg="target"))
 

@@ -86,7 +86,7 @@ def test_jitter_lengthens_the_rtt_and_reorders_only_where_it_may():
 def test_flows_start_and_stop():
     flows = [tc.Flow(cc="cubic"), tc.Flow(cc="cubic", start="5s", stop="10s")]
     result = run({"buffer": "1bdp"}, flows=flows, warmup="0s")
-    first, second = result.dataset.flow_goodput.values / 1e6
+    first, second = result.dataset.flow_goodput_series.values / 1e6
     time = result.dataset.time.values
     assert second[time <= 5].max() == 0
     assert second[(time > 6) & (time < 10)].mean() > 5

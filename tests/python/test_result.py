@@ -100,7 +100,7 @@ def test_a_finite_flow_completes(plain_result):
 def test_goodput_counts_what_was_read_after_the_warm_up(plain_result):
     flow = plain_result.to_dict()["flows"][0]
     assert flow["goodput_bps"] == pytest.approx(8 * flow["delivered_bytes"] / 4)
-    series = plain_result.dataset.flow_goodput.sel(flow=0)
+    series = plain_result.dataset.flow_goodput_series.sel(flow=0)
     assert series[series.time > 1].mean() == pytest.approx(flow["goodput_bps"], rel=1e-9)
 
 

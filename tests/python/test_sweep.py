@@ -91,12 +91,12 @@ def test_opening_results_leaves_dask_alone(results, store):
 def test_series_on_request(results, store):
     opened = tc.open(store / "two by two", series=True)
     dims = ("path.rtt", "path.loss", "seed", "flow", "leg", "time")
-    assert opened["cwnd_series"].dims == dims
-    assert opened["cwnd_series"].attrs["units"] == "segments"
+    assert opened["cwnd"].dims == dims
+    assert opened["cwnd"].attrs["units"] == "segments"
     position = {"path.rtt": 0.04, "path.loss": 0.01, "seed": 2}
     run = tc.run(tc.Sweep(BASE, AXES, seeds=2).experiment(7)).dataset
-    for name in ("flow_goodput", "cwnd", "srtt", "queue"):
-        found = opened[f"{name}_series"].sel(position)
+    for name in ("flow_goodput_series", "cwnd", "srtt", "queue"):
+        found = opened[name].sel(position)
         np.testing.assert_array_equal(found.values, run[name].values)
 
 
@@ -112,7 +112,7 @@ def test_runs_of_different_shape_share_a_dataset(tmp_path):
     assert one.isel(flow=0).notnull().all()
     assert one.isel(flow=slice(1, None)).isnull().all()
     assert three.notnull().all()
-    plain = found["cwnd_series"].sel({"tunnel": "none", "flows.count": 1}).isel(seed=0, flow=0)
+    plain = found["cwnd"].sel({"tunnel": "none", "flows.count": 1}).isel(seed=0, flow=0)
     assert plain.sel(leg="app", duration=2.0).notnull().all()
     assert plain.sel(leg="app", duration=1.0, time=slice(1.05, None)).isnull().all()
     assert plain.sel(leg="carrier").isnull().all()

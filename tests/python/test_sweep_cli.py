@@ -419,7 +419,7 @@ def test_one_run_that_cannot_be_read_stops_nothing_else(run, with_files, tmp_pat
         assert run("store", "export", "x", tmp_path / "x.csv", "--store", store)[0] == 0
         rows = list(csv.DictReader((tmp_path / "x.csv").open()))
         assert [row["goodput"] == "" for row in rows] == [i == position for i in range(3)]
-        assert "cwnd_series" in tc.open(store / "x", series=True)
+        assert "cwnd" in tc.open(store / "x", series=True)
         options = ["--set", "duration=1s", "--set", "path.rate=10Mbps", "--seeds", "1", "--jobs", 1]
         assert run("sweep", "--axis", "cc=bbr", *options, "--store", store)[0] == 0
 
@@ -444,7 +444,7 @@ def test_a_run_that_proves_damaged_when_its_series_are_read_is_told(with_files, 
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
     found = tc.open(store / "x", series=True)
     assert "is damaged: its checksum is wrong" in found["error"].values[0, 0]
-    assert found["cwnd_series"].isel(point=0).isnull().all()
+    assert found["cwnd"].isel(point=0).isnull().all()
     assert found["error"].values[1, 0] == ""
     assert found["goodput"].identical(whole["goodput"])
 

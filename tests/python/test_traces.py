@@ -62,7 +62,7 @@ def test_goodput_follows_the_trace(write):
     result = tc.run(
         tc.Experiment(path=tc.Path(rate_trace=file, rtt="20ms"), duration="20s"), progress=False
     )
-    goodput = result.dataset.flow_goodput.isel(flow=0) / 1e6
+    goodput = result.dataset.flow_goodput_series.isel(flow=0) / 1e6
     assert 34 < float(goodput.sel(time=slice(5, 9.9)).mean()) < 40
     assert 8.5 < float(goodput.sel(time=slice(12, 20)).mean()) < 10
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.layout import Layout, Placed, layout
 from tunnelcc.config.path import LinkDirection
+from tunnelcc.config.settings import apply
 from tunnelcc.config.topology import Step, problems_of_network
 from tunnelcc.config.tunnel import Hop
 from tunnelcc.errors import MISSING, ConfigError, Problem
@@ -25,6 +26,16 @@ from tunnelcc.schema.units import Buffer, format_time
 
 class Experiment(ExperimentKeys):
     """A network, its flows, the tunnels they go through: one simulation."""
+
+    def with_(self, settings: Mapping[str, Any]) -> Experiment:
+        """Return this experiment with other values of some keys, checked as any experiment is.
+
+        ``settings``: dotted key → value, as ``--set`` takes them: ``{"path.loss": "1%", "cc":
+        "bbr"}``. Raises ConfigError.
+        """
+        given = self.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
+        changed: Experiment = Experiment.parse(apply(given, settings))
+        return changed
 
     @model_validator(mode="after")
     def _check(self) -> Experiment:

@@ -79,7 +79,7 @@ def _interface_efficiency(run: RunData) -> float:
 
 def _fair_convergence_time(run: RunData) -> float:
     last = float(np.max(run["start"]))
-    return convergence.fair_convergence_time(run["flow_goodput"], run["time"], last)
+    return convergence.fair_convergence_time(run["flow_goodput_series"], run["time"], last)
 
 
 def _tunnel_share(run: RunData) -> Any:
@@ -111,9 +111,10 @@ def _dip_interval(run: RunData) -> float:
 
 def _rate_convergence_times(run: RunData) -> list[float]:
     targets = fairness.max_min_allocation(float(run["capacity"]), run["demand"])
+    rates = run["flow_goodput_series"]
     return [
         convergence.rate_convergence_time(rate, run["time"], float(start), target)
-        for rate, start, target in zip(run["flow_goodput"], run["start"], targets, strict=True)
+        for rate, start, target in zip(rates, run["start"], targets, strict=True)
     ]
 
 

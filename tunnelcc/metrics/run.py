@@ -64,13 +64,13 @@ class RunData:
         """Of each flow, bit/s."""
         if self.selection.is_timed:
             measured = self.measured
-            return np.array([samples.mean(rate[measured]) for rate in self["flow_goodput"]])
+            return np.array([samples.mean(rate[measured]) for rate in self["flow_goodput_series"]])
         return counts.goodput(self["delivered_bytes"], float(self["measured_time"]))
 
     @property
     def rate(self) -> Series:
         """Goodput over time of the flow asked for, or of all together, bit/s; shape (time,)."""
-        flow, rates = self.selection.flow, self["flow_goodput"]
+        flow, rates = self.selection.flow, self["flow_goodput_series"]
         series: Series = rates.sum(axis=0) if flow is None else rates[flow]
         return series
 

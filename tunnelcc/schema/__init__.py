@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What keys are made of: units, kinds of values, models with their errors, TOML."""
 
-from tunnelcc.schema.keys import KeyInfo, keys_of, listed_as
+from tunnelcc.schema.keys import KeyInfo, document, keys_of, listed_as
 from tunnelcc.schema.kinds import (
     BUFFER,
     CARRIERS,
@@ -45,6 +45,7 @@ __all__ = [
     "choice",
     "choice_of",
     "config_error",
+    "document",
     "fields_of",
     "keys_of",
     "listed_as",

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from inspect import Parameter, Signature, cleandoc
+from keyword import iskeyword
+from textwrap import wrap
 from typing import get_args, get_origin
 
 from pydantic import BaseModel
@@ -63,6 +66,29 @@ def listed_as(model: type[BaseModel], key: str) -> str:
             field = next((it for it in fields if it is not None), None)
             models = list(models_in(field.annotation)) if field is not None else []
     return ".".join(parts)
+
+
+def document(model: type[BaseModel]) -> None:
+    """Let help() tell of a model's keys: what they mean, their defaults, what they accept."""
+    lines, parameters = [], []
+    for name, field in fields_of(model).items():
+        inner = " or ".join(f"tc.{it.__name__}" for it in models_in(field.annotation))
+        info = _key(name, field)
+        attribute = f"{name}_" if iskeyword(name) else name
+        default = info.default if not inner or info.default is None else _name_of(info.default)
+        parameters.append(Parameter(attribute, Parameter.KEYWORD_ONLY, default=default))
+        shown = "" if default is ... or default is None else f", default {default!r}"
+        kind = inner or info.expected
+        lines.append(f"{attribute}: {kind}{shown}")
+        if info.doc:
+            lines += wrap(info.doc, 76, initial_indent="    ", subsequent_indent="    ")
+    model.__doc__ = f"{cleandoc(model.__doc__ or '')}\n\nKeys:\n\n" + "\n".join(lines)
+    model.__signature__ = Signature(parameters)
+
+
+def _name_of(default: object) -> object:
+    """Return the name that stands for a table where it has one, else ``...``."""
+    return default if isinstance(default, str) else ...
 
 
 def _is_table(field: FieldInfo) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cache, cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -20,14 +20,16 @@ from tunnelcc import metrics
 from tunnelcc._version import __version__
 from tunnelcc.config import Experiment, Flow, derived
 from tunnelcc.config.layout import Layout, carriers, layout
+from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.metrics import limits
+from tunnelcc.metrics.run import RunData
 
 if TYPE_CHECKING:
     import xarray
 
-#: Series of a leg: attribute → (unit, long name).
+#: Series of a leg: name → (unit, long name). One with the name of a metric ends in _series.
 LEG_SERIES = {
-    "goodput": ("bit/s", "payload read by the receiver"),
+    "goodput_series": ("bit/s", "payload read by the receiver"),
     "throughput": ("bit/s", "IP bytes sent"),
     "cwnd": ("segments", "congestion window"),
     "in_flight": ("byte", "data in flight"),
@@ -36,20 +38,20 @@ LEG_SERIES = {
     "retransmits": ("1", "segments retransmitted so far"),
     "rtos": ("1", "retransmission time-outs so far"),
 }
-#: Attributes whose series has another name in the module's result than its total.
-_SERIES_ATTRIBUTE = {"retransmits": "retransmits_series", "rtos": "rtos_series"}
+#: Series that have another name in the module's result.
+_SERIES_ATTRIBUTE = {
+    "goodput_series": "goodput",
+    "retransmits": "retransmits_series",
+    "rtos": "rtos_series",
+}
 
 #: Series of a direction of the path.
 LINK_SERIES = {
     "queue": ("byte", "bytes waiting at the bottleneck"),
-    "drops": ("1", "packets dropped by the queue so far"),
-    "utilisation": ("1", "bytes served / bytes the link could serve"),
+    "drops_series": ("1", "packets dropped by the queue so far"),
+    "utilisation_series": ("1", "bytes served / bytes the link could serve"),
 }
-_LINK_ATTRIBUTE = {
-    "queue": "queue_bytes",
-    "drops": "drops_series",
-    "utilisation": "utilisation_series",
-}
+_LINK_ATTRIBUTE = {"queue": "queue_bytes"}
 
 #: Series of a direction of a tunnel that carries packets: name → (attribute, long name).
 TUNNEL_SERIES = {
@@ -163,8 +165,26 @@ class Result:
         """Goodput of all flows together, bit/s."""
         return self.metric("goodput")
 
+    @property
+    def jain(self) -> float:
+        """Jain's index of the flows' goodputs."""
+        return self.metric("jain")
+
+    def flow_goodput(self, flow: int) -> float:
+        """Return the goodput of one flow (from 0), bit/s."""
+        return self.metric("flow_goodput", flow=flow)
+
     @cached_property
-    def measured(self) -> metrics.RunData:
+    def metrics(self) -> Mapping[str, float]:
+        """Name → value in SI units of every metric that is one number, NaN where it has none.
+
+        Those of each flow are in ``dataset``, and metric() gives them one by one.
+        """
+        names = (name for name, metric in metrics.METRICS.items() if not metric.per_flow)
+        return {name: self.metric(name) for name in names}
+
+    @cached_property
+    def measured(self) -> RunData:
         """What metrics read: the variables of ``dataset``, and what it has not."""
         arrays = {name: values for name, (_, values, _) in self.variables.items()}
         return metrics.RunData({**arrays, **_inputs(self)})
@@ -175,6 +195,9 @@ class Result:
         ``selection``: ``flow``, ``since``, ``until`` (s) and ``within``, where the metric heeds
         them; of a metric per flow, that of the first one if none is chosen.
         """
+        flow, last = selection.get("flow"), len(self.raw.flows) - 1
+        if flow is not None and flow not in range(last + 1):
+            raise ConfigError(Problem("flow", flow, f"a flow from 0 to {last}"))
         return metrics.value(self.measured, name, metrics.Selection(**selection))
 
     @property
@@ -224,6 +247,9 @@ class Result:
     @cached_property
     def dataset(self) -> xarray.Dataset:
         """Series and totals, with units; dimensions time, flow, leg, direction, host, link.
+
+        A series has the same name in the results of a sweep; one that shares its name with a
+        metric, which is one number, ends in ``_series``.
 
         Totals of links and hosts leave out the warm-up, as ``delivered_bytes`` does; those of
         flows and of the path count from the start. Over ``direction`` alone, variables are of the
@@ -574,7 +600,7 @@ def _update(digest: Any, value: Any) -> None:
 def _series(result: Result) -> dict[str, Any]:
     raw, legs = result.raw, result.legs
     data: dict[str, Any] = {
-        "flow_goodput": _variable(
+        "flow_goodput_series": _variable(
             ("flow", "time"),
             [flow.goodput for flow in raw.flows],
             "bit/s",
@@ -595,12 +621,12 @@ def _series(result: Result) -> dict[str, Any]:
             series = np.where(series > 0, series, np.nan)
         data[name] = _variable(("flow", "leg", "time"), series, unit, doc)
     for name, (unit, doc) in LINK_SERIES.items():
-        attribute = _LINK_ATTRIBUTE[name]
+        attribute = _LINK_ATTRIBUTE.get(name, name)
         links = [getattr(link, attribute) for link in result.bottleneck]
         data[name] = _variable(("direction", "time"), links, unit, doc)
     data.update(_tunnel_series(result))
     cpu = [host.cpu for host in result.hosts]
-    data["cpu"] = _variable(("host", "time"), cpu, "1", "CPU use, of all cores")
+    data["cpu_series"] = _variable(("host", "time"), cpu, "1", "CPU use, of all cores")
     return data
 
 
@@ -639,9 +665,9 @@ def _links(result: Result) -> dict[str, Any]:
     ways = [(link.forward, link.reverse) for link in result.links.values()]
     data: dict[str, Any] = {}
     for name, (unit, doc) in LINK_SERIES.items():
-        values = [[getattr(way, _LINK_ATTRIBUTE[name]) for way in link] for link in ways]
+        values = [[getattr(way, _LINK_ATTRIBUTE.get(name, name)) for way in link] for link in ways]
         doc = doc.replace("at the bottleneck", "at the link")
-        doc += ", 0: not limited" * (name == "utilisation")
+        doc += ", 0: not limited" * (name == "utilisation_series")
         data[f"link_{name}"] = _variable(("link", "direction", "time"), values, unit, doc)
     for name in EVERY_LINK_TOTALS:
         attribute, unit, doc = LINK_TOTALS[name]

@@ -17,14 +17,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
 from typing import Any, TypeVar
 
 from tunnelcc import core
 from tunnelcc.config import Experiment
+from tunnelcc.config.scenario import experiment_of
 from tunnelcc.errors import RunError
 from tunnelcc.output.progress import Progress
 from tunnelcc.simulation import limits
@@ -37,15 +39,18 @@ _running = threading.Lock()
 
 
 def run(
-    experiment: Experiment, *, progress: Callable[[float], None] | bool | None = None
+    experiment: Experiment | Mapping[str, Any] | str | Path,
+    *,
+    progress: Callable[[float], None] | bool | None = None,
 ) -> Result:
-    """Simulate ``experiment`` and return what it measured.
+    """Simulate ``experiment`` (or nested tables, or a TOML file) and return what it measured.
 
     ``progress``: called with the simulated seconds a few times a second; False: none; None: a bar
     on a terminal's standard error for runs of more than two seconds. An exception that it raises
     (KeyboardInterrupt too) ends the run. Raises ConfigError if the run would need more memory than
     there is, RunError if another run is going on in this process or the simulator fails.
     """
+    experiment = experiment_of(experiment)
     limits.check(experiment)
     spec = spec_text(experiment_spec(experiment))
     if not _running.acquire(blocking=False):
@@ -64,7 +69,7 @@ def run(
 
 
 def run_many(
-    experiments: Iterable[Experiment],
+    experiments: Iterable[Experiment | Mapping[str, Any] | str | Path],
     *,
     jobs: int | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
@@ -77,7 +82,7 @@ def run_many(
     runs in all, or as in run(); ``on_result``: called with index and result as each run ends.
     Raises ConfigError before anything runs if one of them would need more memory than there is.
     """
-    todo = list(experiments)
+    todo = list(map(experiment_of, experiments))
     for experiment in todo:
         limits.check(experiment)
     order = sorted(range(len(todo)), key=lambda index: -estimated_work(todo[index]))

@@ -33,7 +33,7 @@ def dataset(
 
     Dimensions: the axes, ``seed``, and ``flow`` for the metrics of flows, NaN where a run has
     fewer. ``run`` is each run's id, ``error`` why it has no numbers ("": it has). ``series``:
-    besides, the series of Result.dataset as ``NAME_series`` over time, legs, directions and hosts.
+    besides, the series of Result.dataset, over time, legs, directions and hosts.
     """
     import xarray
 
@@ -178,7 +178,7 @@ def _add_series(data: Variables, sweep: Sweep, results: Sequence[Result | None])
                 places = [_places(known[dim], result.variables[dim][1]) for dim in dims]
                 full[index][np.ix_(*places)] = result.variables[name][1]
         shaped = full.reshape(*sweep.shape, *full.shape[1:])
-        data[f"{name}_series"] = ((*sweep.dims, *dims), shaped, docs[name])
+        data[name] = ((*sweep.dims, *dims), shaped, docs[name])
     return {
         dim: (
             (dim,),

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Changes of an experiment by dotted keys: ``path.rtt``, ``flows.0.count``, ``tunnel.cc``."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.schema import keys_of, listed_as
+
+#: Tables that may be given as their name alone: ``tunnel = "gost-relay-ws"``, ``cc = "bbr"``.
+_SHORT_FORMS = ("tunnel", "cc", "queue")
+
+
+def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``table`` with dotted keys set: ``path.rtt``, ``flows.0.count``, ``tunnel.cc``.
+
+    A key below ``flows`` or ``cross_traffic`` without a number is set in each of them; ``cc`` is
+    short for ``flows.cc``. A key is set before those below it, whatever their order. The
+    name none takes a table's tunnel away with all its keys. Raises ConfigError for a key that
+    cannot be reached.
+    """
+    changed = copy.deepcopy(dict(table))
+    full_keys = {("flows.cc" if key == "cc" else key): value for key, value in settings.items()}
+    for key, value in full_keys.items():
+        if value == "none" and listed_as(ExperimentKeys, key) in (
+            "tunnel.name",
+            "tunnels.NAME.name",
+        ):
+            _set(changed, key.removesuffix(".name"), {}, key)
+    for full in sorted(full_keys, key=lambda key: key.count(".")):
+        value = full_keys[full]
+        group = full.partition(".")[0]
+        if group in ("flows", "cross_traffic") and group != full:
+            changed.setdefault(group, [{}])
+        _set(changed, full, value, full)
+    return changed
+
+
+def _set(node: Any, key: str, value: object, full: str) -> None:
+    first, _, rest = key.partition(".")
+    if isinstance(node, list):
+        _set_in_list(node, key, value, full)
+    elif not isinstance(node, dict) and _is_table(table := full[: -len(key) - 1]):
+        raise ConfigError(Problem(table, node, f"a table, for {full} to be set in"))
+    elif not isinstance(node, dict) or not first:
+        raise ConfigError(Problem(full, value, "a key such as path.rtt or flows.0.cc"))
+    elif not rest:
+        node[first] = value
+    else:
+        child = node.setdefault(first, {})
+        if isinstance(child, str) and _has_short_form(full[: -len(rest) - 1]):
+            child = node[first] = {"name": child}
+        _set(child, rest, value, full)
+
+
+def _is_table(key: str) -> bool:
+    """Whether there are keys below ``key`` (``path``, ``flows.0``)."""
+    table = _listed(key)
+    return any(info.key.startswith(f"{table}.") for info in keys_of(ExperimentKeys))
+
+
+def _has_short_form(key: str) -> bool:
+    """Whether the table ``key`` may be given as its name alone."""
+    return key.rpartition(".")[2] in _SHORT_FORMS or _listed(key) == "tunnels.NAME"
+
+
+def _listed(key: str) -> str:
+    return listed_as(ExperimentKeys, key)
+
+
+def _set_in_list(elements: list[Any], key: str, value: object, full: str) -> None:
+    first, _, rest = key.partition(".")
+    if not first.isdecimal():
+        for element in elements:
+            _set(element, key, value, full)
+    elif int(first) >= len(elements):
+        last = len(elements) - 1
+        is_flow = full.startswith("flows.")
+        hint = "a further flow: --flow cc=bbr on the command line, [[flows]] in a file" * is_flow
+        expected = f"an index from 0 to {last} instead of {first}"
+        raise ConfigError(Problem(full, MISSING, expected, hint))
+    elif not rest:
+        raise ConfigError(Problem(full, value, f"a key of one element, such as {full}.cc"))
+    else:
+        _set(elements[int(first)], rest, value, full)
