@@ -411,6 +411,7 @@ def reproduce(
 ) -> None:
     """Reproduce the paper KEY (or a folder like it) and show both results side by side."""
     from tunnelcc import papers
+    from tunnelcc.commands.interrupt import interruptible
     from tunnelcc.output import files
 
     if (key is None) != all_:
@@ -418,23 +419,24 @@ def reproduce(
         raise ConfigError(Problem("KEY", key or MISSING, expected))
     if all_ and figures:
         raise ConfigError(Problem("--figure", figures[0], "one paper whose figure it is"))
-    if calibrate and key is not None:
-        papers.calibrate(key, seeds=seeds, jobs=jobs, store=store, output=output)
-        return
     if output is not None and all_:
         for name in papers.names():
             files.make_directory("--output", output / name)
-    for name in papers.names() if key is None else [key]:
-        papers.reproduce(
-            name,
-            only=figures,
-            seeds=seeds,
-            jobs=jobs,
-            store=store,
-            with_ns3=cc_set == "ns3",
-            output=output / name if output is not None and all_ else output,
-            report=report,
-        )
+    with interruptible():
+        if calibrate and key is not None:
+            papers.calibrate(key, seeds=seeds, jobs=jobs, store=store, output=output)
+            return
+        for name in papers.names() if key is None else [key]:
+            papers.reproduce(
+                name,
+                only=figures,
+                seeds=seeds,
+                jobs=jobs,
+                store=store,
+                with_ns3=cc_set == "ns3",
+                output=output / name if output is not None and all_ else output,
+                report=report,
+            )
 
 
 @cli.command("papers")
@@ -489,6 +491,7 @@ def calibrate_host(output: Path | None) -> None:
         if output.suffix != ".toml":
             raise ConfigError(Problem("--output", str(output), "a file name that ends in .toml"))
         files.check_file("--output", output)
+    click.echo("measuring, which takes about 15 seconds", err=True)
     profile, spreads = calibrate.run()
     tables.print_measured_profile(profile, spreads)
     if output is not None:

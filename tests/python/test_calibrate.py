@@ -229,7 +229,8 @@ def test_unsteady_costs_are_told_in_the_file_and_in_the_output(tmp_path, monkeyp
     spreads = {name: it.spread for name, it in found.items()}
     monkeypatch.setattr(calibrate, "run", lambda: (calibrate.profile(found), spreads))
     path = tmp_path / "mine.toml"
-    _, out, _ = run("calibrate-host", "--output", path)
+    _, out, err = run("calibrate-host", "--output", path)
+    assert err.startswith("measuring")
     operations = costs.load(str(path)).operations
     assert "unsteady: the median batch took 91% longer" in operations["tcp-send"].source
     assert "unsteady" not in operations["tcp-receive"].source

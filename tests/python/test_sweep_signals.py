@@ -148,3 +148,17 @@ def test_two_processes_share_a_store(tmp_path, whole):
         assert process.returncode == 0, errors
     _check_rest(tmp_path, whole)
     assert set(tc.open(tmp_path / "runs")["error"].values.ravel()) == {""}
+
+
+def test_an_interrupted_reproduction_says_what_it_kept(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tunnelcc", "reproduce", "ethudp", "--figure", "5", "--jobs", "2"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    _wait(lambda: _files(tmp_path / "runs"), 120)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.endswith("finished runs are kept, the same command goes on with the rest\n")
+    assert _files(tmp_path / "runs")

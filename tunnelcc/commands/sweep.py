@@ -3,39 +3,23 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import click
 
+from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.config import scenario as scenarios
-from tunnelcc.errors import ConfigError, Problem, TunnelccError
+from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema.toml import parse_value
 from tunnelcc.store import Store
 from tunnelcc.store.store import check_name
 from tunnelcc.sweeps import MANY_RUNS, Sweep, Tally, export, results_of, run
 from tunnelcc.sweeps.results import Variables, variables
-
-KEPT = "finished runs are kept, the same command goes on with the rest"
-
-
-class SignalError(TunnelccError):
-    """A command that a signal ended; ``kept``: what of its work is not lost."""
-
-    def __init__(self, signal_: int, kept: str) -> None:
-        super().__init__(f"{'interrupted' if signal_ == signal.SIGINT else 'terminated'}; {kept}")
-        self.exit_code = 128 + signal_
-
-
-class _Signal(BaseException):
-    """Not an Exception, as KeyboardInterrupt is not: few handlers catch it."""
 
 
 def sweep(
@@ -72,7 +56,7 @@ def run_and_print(
 ) -> Tally:
     """Run a sweep and print its results; ``output``: write them, too."""
     threading.Thread(target=_import_table).start()
-    with interruptible(KEPT):
+    with interruptible():
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
         with Store(store) as runs:
             data, coordinates = variables(declared, tally.ids, runs)
@@ -140,30 +124,6 @@ def _confirm(runs: int, yes: bool) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ConfigError(Problem("sweep", runs, f"at most {MANY_RUNS:,} runs, or --yes"))
     click.confirm(f"These are {runs:,} runs. Start?", abort=True, err=True)
-
-
-@contextmanager
-def interruptible(kept: str) -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into SignalError, after what runs was stopped."""
-
-    received: list[int] = []
-
-    def stop(signal_: int, frame: FrameType | None) -> None:
-        received.append(signal_)
-        raise _Signal(signal_)
-
-    before = {name: signal.signal(name, stop) for name in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    except BaseException:
-        if not received:
-            raise
-    finally:
-        for name, handler in before.items():
-            signal.signal(name, handler)
-    # Whatever became of the exception: a library may wrap or swallow it.
-    if received:
-        raise SignalError(received[0], kept)
 
 
 def _report(data: Variables, coordinates: Variables, tally: Tally, name: Path) -> None:
