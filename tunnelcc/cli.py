@@ -85,6 +85,14 @@ def cli() -> None:
 )  # fmt: skip
 @click.option("--plot", type=_PATH, help="Save a figure (.png, .svg, .pdf).")
 @click.option(
+    "--output", "-o", type=_PATH,
+    help="Write the series: .nc, .csv, .flent.gz (flent's format) or .json (iperf3's).",
+)  # fmt: skip
+@click.option(
+    "--measured", type=_PATH, metavar="FILE",
+    help="iperf3's JSON or a log of `ss -ti`, to be drawn (--plot) and told beside the simulation.",
+)  # fmt: skip
+@click.option(
     "--harm",
     is_flag=True,
     help="Run each flow alone too, and the flows outside each tunnel without it; tell what they "
@@ -102,6 +110,8 @@ def run(
     settings: tuple[str, ...],
     groups: tuple[str, ...],
     plot: Path | None,
+    output: Path | None,
+    measured: Path | None,
     harm: bool,
     as_json: bool,
     write_spec: Path | None,
@@ -127,16 +137,29 @@ def run(
         from tunnelcc.plots import check_file
 
         check_file(plot)
+    if output is not None:
+        from tunnelcc.commands import run_files
+
+        run_files.check(output)
+    other = None
+    if measured is not None:
+        from tunnelcc.formats.read import read
+
+        other = read(measured)
     runs = Harm(experiment)
     result = runs.result
+    if output is not None:
+        run_files.write(result, output)
     if plot is not None:
-        from tunnelcc.plots import plot_run
+        from tunnelcc.plots import plot_beside, plot_run
 
-        plot_run(result, plot)
+        plot_run(result, plot) if other is None else plot_beside(result, other, plot)
     if as_json:
         click.echo(runs.to_json() if harm else result.to_json())
         return
     tables.print_result(result)
+    if other is not None:
+        tables.print_measured(result, other)
     if harm:
         tables.print_harm(runs.dataset)
 

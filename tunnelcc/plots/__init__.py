@@ -4,6 +4,7 @@
 Every function returns a matplotlib Figure; ``save()`` writes it as PNG, SVG or PDF.
 """
 
+from tunnelcc.plots.beside import plot_beside
 from tunnelcc.plots.curves import curves
 from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.network import plot_network
@@ -33,6 +34,7 @@ __all__ = [
     "describe",
     "heat_map",
     "pairs",
+    "plot_beside",
     "plot_network",
     "plot_run",
     "save",

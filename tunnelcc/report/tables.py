@@ -25,6 +25,7 @@ from tunnelcc.schema.units import format_size, format_time
 if TYPE_CHECKING:
     import xarray
 
+    from tunnelcc.formats.measurement import Measurement
     from tunnelcc.hosts.costs import Profile
     from tunnelcc.simulation.result import Result
 
@@ -84,6 +85,17 @@ def print_result(result: Result) -> None:
     out.print(_grid([*lines, *_packet_tunnel_lines(totals)]))
     for sentence in _limit_sentences(totals):
         out.print(sentence, markup=False)
+
+
+def print_measured(result: Result, measured: Measurement) -> None:
+    """Print the goodput of a measurement beside the simulated one, both after the warm-up."""
+    theirs = measured.mean_goodput(result.experiment.warmup)
+    ratio = f"{result.goodput / theirs:.2f}" if theirs else "–"
+    console().print(
+        f"measured: {_mbps(theirs)} Mbit/s, {len(measured.streams)} streams "
+        f"({measured.source}); simulated / measured {ratio}",
+        markup=False, soft_wrap=True,
+    )  # fmt: skip
 
 
 def print_harm(found: xarray.Dataset) -> None:

@@ -413,7 +413,7 @@ class Result:
             "first_byte_s": _moment(flow.first_byte_time),
             "completion_s": _moment(flow.completion_time),
             # What the application's socket counts, as iperf3 shows it.
-            "retransmits": self._sender_leg(index).retransmits if legs else None,
+            "retransmits": self.sender_leg(index).retransmits if legs else None,
             "messages": _messages(flow.messages),
             "legs": [self._leg(leg) for leg in legs],
         }
@@ -421,7 +421,7 @@ class Result:
     @property
     def app_retransmits(self) -> list[int]:
         """Retransmissions that the sending application's socket counts, as iperf3's, by flow."""
-        return [self._sender_leg(index).retransmits for index in range(len(self.legs))]
+        return [self.sender_leg(index).retransmits for index in range(len(self.legs))]
 
     @property
     def carrier_retransmits(self) -> int:
@@ -430,10 +430,11 @@ class Result:
 
     def socket_rtt(self, flow: int) -> float:
         """Return the mean smoothed RTT (s) that the sending application's socket shows."""
-        srtt = self._sender_leg(flow).srtt
+        srtt = self.sender_leg(flow).srtt
         return metrics.mean(metrics.valid(srtt, self.raw.time, self.experiment.warmup))
 
-    def _sender_leg(self, flow: int) -> Any:
+    def sender_leg(self, flow: int) -> Any:
+        """Return the connection of the application that sends."""
         legs, sender = self.legs[flow], self.layout.flows[flow].sender
         return legs[-1] if legs[-1].name == "target" and sender == "server" else legs[0]
 

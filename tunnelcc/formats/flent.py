@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""flent's data files (``.flent.gz``): a run as one of its tests tcp_nup or tcp_ndown.
+
+What flent plots is there: rates of the flows (Mbit/s), their sum and mean, and what sockets tell
+(``tcp_cwnd``, ``tcp_rtt``). Nothing is pinged: in the place of its ping (ms) stands the smoothed
+RTT across the path, the mean over flows.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tunnelcc._version import __version__
+
+if TYPE_CHECKING:
+    from tunnelcc.simulation.result import Result
+
+_VERSION = 4  # of the format, since flent 1.3
+_BEGIN = "1970-01-01T00:00:00.000000Z"  # equal runs give equal files
+_PING = "Ping (ms) ICMP"
+
+
+def write(result: Result) -> bytes:
+    """Return a run as the contents of a ``.flent.gz``."""
+    is_down = result.layout.flows[0].sender == "server"
+    kind = "TCP download" if is_down else "TCP upload"
+    time, step = result.raw.time, result.experiment.probe_interval
+    rates = np.array([flow.goodput for flow in result.raw.flows]) / 1e6
+    rtts = np.where(result.measured.across_path("srtt") > 0, result.measured.across_path("srtt"), 0)
+    known = rtts > 0
+    counts = known.sum(axis=0)
+    rtt = np.where(counts > 0, 1e3 * (rtts * known).sum(axis=0) / np.maximum(counts, 1), np.nan)
+    series = {f"{kind}::{flow}": rate for flow, rate in enumerate(rates, 1)}
+    results = {
+        **series,
+        f"{kind} sum": rates.sum(axis=0),
+        f"{kind} avg": rates.mean(axis=0),
+        _PING: rtt,
+    }
+    units = {name: {"UNITS": "ms" if name == _PING else "Mbits/s"} for name in results}
+    metadata = {
+        "NAME": "tcp_ndown" if is_down else "tcp_nup",
+        "TITLE": result.experiment.title or "simulated",
+        "TIME": _BEGIN,
+        "T0": _BEGIN,
+        "LENGTH": result.experiment.duration,
+        "TOTAL_LENGTH": result.experiment.duration,
+        "STEP_SIZE": step,
+        "DATA_FILENAME": "tunnelcc.flent.gz",
+        "FLENT_VERSION": f"tunnelcc {__version__}",
+        "NOTE": f"simulated; {_PING} is the smoothed RTT across the path",
+        "TEST_PARAMETERS": {f"{'down' if is_down else 'up'}load_streams": str(len(rates))},
+        "SERIES_META": units,
+    }
+    table = {
+        "version": _VERSION,
+        "metadata": metadata,
+        "x_values": [float(moment) for moment in time],
+        "results": {name: _plain(values) for name, values in results.items()},
+        "raw_values": {
+            **{name: _raw(result, flow) for flow, name in enumerate(series)},
+            _PING: [
+                {"t": float(moment), "val": float(value)}
+                for moment, value in zip(time, rtt, strict=True)
+                if np.isfinite(value)
+            ],
+        },
+    }
+    return gzip.compress(json.dumps(table, indent=1, sort_keys=True).encode(), mtime=0)
+
+
+def _raw(result: Result, flow: int) -> list[dict[str, float]]:
+    leg, rates = result.sender_leg(flow), result.raw.flows[flow].goodput
+    step = result.experiment.probe_interval
+    rows = zip(result.raw.time, rates, leg.cwnd, leg.srtt, leg.pacing_rate, strict=True)
+    return [
+        {
+            "t": float(moment), "dur": step, "val": float(rate) / 1e6, "tcp_cwnd": float(cwnd),
+            "tcp_rtt": 1e3 * max(0.0, float(srtt)), "tcp_pacing_rate": float(pacing) / 1e6,
+        }
+        for moment, rate, cwnd, srtt, pacing in rows
+    ]  # fmt: skip
+
+
+def _plain(values: Any) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""iperf3's JSON (``iperf3 -J``): a run written as the client would, and measurements read.
+
+An interval of a run is a second. Its rates are those at which the receiver's application reads,
+where iperf3's client tells what it wrote; RTT, window and retransmissions are the sender's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tunnelcc._version import __version__
+from tunnelcc.formats.measurement import Stream
+
+if TYPE_CHECKING:
+    from tunnelcc.simulation.result import Result
+
+_INTERVAL = 1.0  # s
+_MSS = 1448  # bytes, where iperf3 tells of none
+
+
+def write(result: Result) -> dict[str, Any]:
+    """Return a run as iperf3's JSON; sockets are numbered by flow, from 1."""
+    sampled = [_intervals(result, flow) for flow in range(len(result.raw.flows))]
+    end = result.experiment.duration
+    totals = [_total(part, 0.0, end, end) for part in sampled]
+    flows = result.to_dict()["flows"]
+    mss = int(result.measured["full_packet"]) - result.experiment.tcp.header_bytes
+    return {
+        "start": {
+            "connected": [{"socket": flow + 1} for flow in range(len(sampled))],
+            "version": f"tunnelcc {__version__}",
+            "system_info": "simulated",
+            "tcp_mss": mss,
+            "test_start": {
+                "protocol": "TCP", "num_streams": len(sampled), "omit": 0, "duration": end,
+                "blksize": flows and result.experiment.flows[0].write_size,
+                "reverse": int(result.layout.flows[0].sender == "server"),
+            },
+        },
+        "intervals": [
+            {"streams": list(streams), "sum": _sum(list(streams))}
+            for streams in zip(*sampled, strict=True)
+        ],
+        "end": {
+            "streams": [
+                {"sender": {**it, "sender": True}, "receiver": {**it, "sender": False}}
+                for it in totals
+            ],
+            "sum_sent": _sum(totals),
+            "sum_received": _sum(totals),
+            "sender_tcp_congestion": ", ".join(dict.fromkeys(flow["cc"] for flow in flows)),
+        },
+    }  # fmt: skip
+
+
+def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:
+    time, step = result.raw.time, result.experiment.probe_interval
+    leg, rate = result.sender_leg(flow), result.raw.flows[flow].goodput
+    mss = float(result.measured["full_packet"]) - result.experiment.tcp.header_bytes
+    found, before = [], 0.0
+    bounds = np.arange(0.0, float(time[-1]) + step / 2, _INTERVAL)
+    for start, end in zip(bounds, [*bounds[1:], float(time[-1])], strict=True):
+        inside = (time > start + step / 2) & (time <= end + step / 2)
+        if not inside.any():
+            continue
+        last = int(np.flatnonzero(inside)[-1])
+        retransmits = float(leg.retransmits_series[last])
+        seconds = step * int(inside.sum())
+        found.append(
+            {
+                "socket": flow + 1,
+                "start": float(start),
+                "end": float(start) + seconds,
+                "seconds": seconds,
+                "bytes": round(float(rate[inside].sum()) * step / 8),
+                "bits_per_second": float(rate[inside].mean()),
+                "retransmits": round(retransmits - before),
+                "snd_cwnd": round(float(leg.cwnd[last]) * mss),
+                "rtt": round(max(0.0, float(leg.srtt[last])) * 1e6),
+                "omitted": False,
+                "sender": True,
+            }
+        )
+        before = retransmits
+    return found
+
+
+def _total(parts: list[dict[str, Any]], start: float, end: float, seconds: float) -> dict[str, Any]:
+    size = sum(part["bytes"] for part in parts)
+    return {
+        "socket": parts[0]["socket"] if parts else 0,
+        "start": start,
+        "end": end,
+        "seconds": seconds,
+        "bytes": size,
+        "bits_per_second": 8 * size / seconds,
+        "retransmits": sum(part["retransmits"] for part in parts),
+    }
+
+
+def _sum(streams: list[dict[str, Any]]) -> dict[str, Any]:
+    first = streams[0] if streams else {"start": 0.0, "end": 0.0, "seconds": 0.0}
+    return {
+        **{key: first[key] for key in ("start", "end", "seconds")},
+        **{key: sum(it[key] for it in streams) for key in ("bytes", "bits_per_second")},
+        "retransmits": sum(it["retransmits"] for it in streams),
+        "omitted": False,
+        "sender": True,
+    }
+
+
+def read(table: Any) -> list[Stream]:
+    """Return the streams of iperf3's JSON; none if it is something else."""
+    intervals = table.get("intervals") if isinstance(table, dict) else None
+    if not isinstance(intervals, list):
+        return []
+    parts: dict[Any, list[dict[str, Any]]] = {}
+    for interval in intervals:
+        for stream in interval.get("streams", ()) if isinstance(interval, dict) else ():
+            is_whole = {"socket", "end", "bits_per_second"} <= stream.keys()
+            if is_whole and not stream.get("omitted"):
+                parts.setdefault(stream["socket"], []).append(stream)
+    mss = float(table.get("start", {}).get("tcp_mss_default") or 0) or _MSS
+    mss = float(table.get("start", {}).get("tcp_mss") or mss)
+    return [
+        _stream(str(number), samples, mss)
+        for number, samples in enumerate(parts.values(), 1)
+        if len(samples) > 1
+    ]
+
+
+def _stream(name: str, samples: list[dict[str, Any]], mss: float) -> Stream:
+    def column(key: str, scale: float = 1.0) -> Any:
+        return np.array([scale * float(it.get(key) or np.nan) for it in samples])
+
+    retransmits = np.cumsum([float(it.get("retransmits") or 0) for it in samples])
+    rates = np.array([float(it["bits_per_second"]) for it in samples])
+    return Stream(
+        name, column("end"), rates, column("rtt", 1e-6), column("snd_cwnd", 1 / mss), retransmits
+    )
