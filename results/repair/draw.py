@@ -92,7 +92,8 @@ def _plot(axes: Any, runs: Any, values: Callable[[Any], Any], is_log: bool = Fal
         run = values(runs[system]).squeeze(drop=True)
         rows = run.transpose("seed", ...).values.reshape(run.sizes["seed"], -1).T
         mean, half = mean_and_half_width(np.log10(rows) if is_log else rows)
-        lines = (mean, mean - half, mean + half)
+        with np.errstate(invalid="ignore"):  # where there is but one value, half is infinite
+            lines = (mean, mean - half, mean + half)
         middle, low, high = (10.0**line for line in lines) if is_log else lines
         x = np.arange(len(mean))
         axes.plot(x, middle, color=colour, marker=marker, markersize=4, label=label)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -256,8 +256,11 @@ def _plot_published(
             label += "" if cell.compared.is_judged else ", without a verdict"
             if label in axes.get_legend_handles_labels()[1]:
                 label = "_"
-            style = {"color": "black", "fillstyle": "full" if cell.compared.is_judged else "none"}
-            axes.plot([x], [value], "*", markersize=9, label=label, zorder=5, **style)
+            fill: Literal["full", "none"] = "full" if cell.compared.is_judged else "none"
+            axes.plot(
+                [x], [value], "*", color="black", markersize=9, fillstyle=fill, label=label,
+                zorder=5,
+            )  # fmt: skip
         elif cell.compared.is_judged:
             label = f"published: {name} {cell.row.published}"
             axes.axhline(value, color="black", linestyle="-.", linewidth=1, label=label)
