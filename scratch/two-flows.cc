@@ -109,7 +109,7 @@ class Dumbbell
 
     uint64_t Drops()
     {
-        return m_forward.GetLink()->Drops();
+        return m_forward.GetLink()->Drops().all;
     }
 
   private:

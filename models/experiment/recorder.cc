@@ -177,7 +177,10 @@ Recorder::OnWarmupEnd(int64_t now)
     {
         tunnel.StartMeasuring();
     }
-    m_datagramsAtStart = CountDatagrams();
+    for (const auto& source : m_world.CrossTraffic())
+    {
+        source->StartMeasuring();
+    }
     for (LinkProbe& link : m_links)
     {
         link.StartMeasuring(now);
@@ -265,11 +268,9 @@ Recorder::OnEnd(int64_t now)
     {
         m_result.pathSegments += m_crossesPath[i] ? m_result.legs[i].segments : 0;
     }
-    m_result.crossTraffic = CountDatagrams();
-    for (size_t i = 0; i < m_datagramsAtStart.size(); ++i)
+    for (const auto& source : m_world.CrossTraffic())
     {
-        m_result.crossTraffic[i].sent -= m_datagramsAtStart[i].sent;
-        m_result.crossTraffic[i].received -= m_datagramsAtStart[i].received;
+        m_result.crossTraffic.push_back({source->Sent(), source->Received()});
     }
     m_result.events = ns3::Simulator::GetEventCount();
     ns3::Simulator::Stop();
@@ -293,17 +294,6 @@ Recorder::FinishFlow(size_t index)
                            latency->Quantile(0.95) * NS,
                            latency->Quantile(0.99) * NS};
     }
-}
-
-std::vector<DatagramResult>
-Recorder::CountDatagrams() const
-{
-    std::vector<DatagramResult> counts;
-    for (const auto& source : m_world.CrossTraffic())
-    {
-        counts.push_back({source->Sent(), source->Received()});
-    }
-    return counts;
 }
 
 } // namespace tunnelcc

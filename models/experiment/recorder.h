@@ -51,7 +51,6 @@ class Recorder
     void OnProgress(int64_t now);
     void OnEnd(int64_t now);
     void FinishFlow(size_t index);
-    std::vector<DatagramResult> CountDatagrams() const;
 
     const ExperimentSpec& m_spec;
     World& m_world;
@@ -61,8 +60,7 @@ class Recorder
     std::vector<HostProbe> m_hosts;
     std::vector<PacketTunnelProbe> m_tunnels; //!< both directions of each that carries packets
     std::vector<LegProbe> m_legs;
-    std::vector<bool> m_crossesPath; //!< of each leg, whether pathSegments counts it
-    std::vector<DatagramResult> m_datagramsAtStart;
+    std::vector<bool> m_crossesPath;     //!< of each leg, whether pathSegments counts it
     std::vector<uint64_t> m_readAtStart; //!< application bytes read by each flow before measuring
     std::vector<uint64_t> m_lastRead;    //!< … before the latest sample
     std::chrono::steady_clock::time_point m_lastProgress{std::chrono::steady_clock::now()};

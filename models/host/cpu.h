@@ -25,19 +25,13 @@ namespace tunnelcc
  *
  * Urgent work waits for urgent work only, and puts off the rest. It stands for a program with a
  * thread of its own beside one that has many tasks but no more threads than cores: the fair
- * scheduler lets it wait for a turn of those threads, not for one of each task. Left out: time
- * slices, priorities, caches.
+ * scheduler lets it wait for a turn of those threads, not for one of each task. What it puts off
+ * is done when it was said to be, if that was said before; CPU time is counted as a core spends it,
+ * which does one thing at a time. Left out: time slices, priorities, caches.
  */
 class Cores
 {
   public:
-    /// When a core works, ns.
-    struct Slot
-    {
-        int64_t begin;
-        int64_t end;
-    };
-
     /// \param count number of cores  \param switchCost of going over to another thread, ns
     Cores(uint32_t count, int64_t switchCost)
         : m_cores(count),
@@ -49,22 +43,35 @@ class Cores
      * Let a core work for `duration` ns, not before `now`.
      * \param thread whose work it is
      * \param isUrgent whether it goes before work that is not
+     * \param spent CPU time, ns, to add to as the core spends it
+     * \returns when it is done, ns
      */
-    Slot Run(int64_t now, int64_t duration, const void* thread, bool isUrgent)
+    int64_t Run(int64_t now, int64_t duration, const void* thread, bool isUrgent, int64_t& spent)
     {
         Core& core = Choose(now, thread, isUrgent);
+        core.SpendUntil(now);
         if (core.thread != thread)
         {
             duration += core.thread ? m_switchCost : 0;
             core.thread = thread;
         }
-        int64_t begin = core.Begin(now, isUrgent);
+        int64_t end = core.Begin(now, isUrgent) + duration;
         core.freeAt = std::max(core.freeAt, now) + duration;
         if (isUrgent)
         {
-            core.urgentUntil = begin + duration;
+            core.urgentUntil = end;
         }
-        return {begin, begin + duration};
+        (isUrgent ? core.urgent : core.rest).Push({duration, &spent});
+        return end;
+    }
+
+    /// Count CPU time until `now`.
+    void SpendUntil(int64_t now)
+    {
+        for (Core& core : m_cores)
+        {
+            core.SpendUntil(now);
+        }
     }
 
     uint32_t Count() const
@@ -73,8 +80,32 @@ class Cores
     }
 
   private:
+    struct Work
+    {
+        int64_t left;   //!< ns
+        int64_t* spent; //!< of its host
+    };
+
     struct Core
     {
+        void SpendUntil(int64_t now)
+        {
+            while (spentUntil < now && !(urgent.IsEmpty() && rest.IsEmpty()))
+            {
+                Fifo<Work>& works = urgent.IsEmpty() ? rest : urgent;
+                Work& work = works.Front();
+                int64_t part = std::min(work.left, now - spentUntil);
+                *work.spent += part;
+                work.left -= part;
+                spentUntil += part;
+                if (work.left == 0)
+                {
+                    works.Pop();
+                }
+            }
+            spentUntil = std::max(spentUntil, now);
+        }
+
         int64_t Begin(int64_t now, bool isUrgent) const
         {
             return std::max(isUrgent ? urgentUntil : freeAt, now);
@@ -83,6 +114,9 @@ class Cores
         int64_t freeAt{0};           //!< when all its work is done
         int64_t urgentUntil{0};      //!< when all its urgent work is
         const void* thread{nullptr}; //!< that ran last
+        int64_t spentUntil{0};       //!< when CPU time was last counted
+        Fifo<Work> urgent;           //!< not done by then
+        Fifo<Work> rest;             //!< likewise, behind it
     };
 
     Core& Choose(int64_t now, const void* thread, bool isUrgent)
@@ -129,20 +163,16 @@ class Cpu
     {
     }
 
+    Cpu(const Cpu&) = delete;
+    Cpu& operator=(const Cpu&) = delete;
+
     /**
      * Do `cost` ns worth of work of `thread`, not before `now`, urgently or in turn.
      * \returns when it is done, ns
      */
     int64_t Run(int64_t now, double cost, const void* thread, bool isUrgent = false)
     {
-        Cores::Slot slot = m_cores.Run(now, Duration(cost), thread, isUrgent);
-        while (!m_pending.IsEmpty() && m_pending.Front().end <= now)
-        {
-            m_pending.Pop();
-        }
-        m_pending.Push(slot);
-        m_submitted += slot.end - slot.begin;
-        return slot.end;
+        return m_cores.Run(now, Duration(cost), thread, isUrgent, m_spent);
     }
 
     /// How long `cost` ns worth of work takes, ns.
@@ -158,17 +188,13 @@ class Cpu
     }
 
     /// CPU time spent until `now`, ns, summed over cores.
-    int64_t Busy(int64_t now) const
+    int64_t Busy(int64_t now)
     {
-        int64_t busy = m_submitted;
+        m_cores.SpendUntil(now);
+        int64_t busy = m_spent;
         for (const CpuLoad* load : m_loads)
         {
             busy += load->Busy(now);
-        }
-        for (size_t i = 0; i < m_pending.Size(); ++i)
-        {
-            const Cores::Slot& slot = m_pending[i];
-            busy -= std::max<int64_t>(0, slot.end - std::max(slot.begin, now));
         }
         return busy;
     }
@@ -181,8 +207,7 @@ class Cpu
   private:
     Cores& m_cores;
     const double m_speed;
-    int64_t m_submitted{0};
-    Fifo<Cores::Slot> m_pending; //!< all that is not done, and some that is
+    int64_t m_spent{0}; //!< on the cores, as far as it was counted, ns
     std::vector<const CpuLoad*> m_loads;
 };
 

@@ -5,6 +5,7 @@
 #define TUNNELCC_BOTTLENECK_H
 
 #include "histogram.h"
+#include "packet-count.h"
 #include "packet-sampler.h"
 #include "policer.h"
 #include "rate-schedule.h"
@@ -33,10 +34,10 @@ class Bottleneck
     virtual double ServedBytes(int64_t now) = 0;
 
     /// Packets that the queue dropped.
-    virtual uint64_t Drops() const = 0;
+    virtual PacketCount Drops() const = 0;
 
     /// Packets that the queue marked; none where it never marks.
-    virtual std::optional<uint64_t> Marks() const = 0;
+    virtual std::optional<PacketCount> Marks() const = 0;
 
     virtual uint64_t MaxWaitingBytes() const = 0;
 
@@ -46,7 +47,7 @@ class Bottleneck
         return m_rate.OfferedBytes(now);
     }
 
-    /// Record waiting times from now on.
+    /// Record waiting times, and measure packets offered, from now on.
     void StartMeasuring()
     {
         m_isMeasuring = true;
@@ -58,18 +59,19 @@ class Bottleneck
         return m_queueDelay;
     }
 
-    uint64_t PacketsIn() const
+    /// Packets offered.
+    PacketCount PacketsIn() const
     {
         return m_packetsIn;
     }
 
-    uint64_t RandomLosses() const
+    PacketCount RandomLosses() const
     {
         return m_randomLosses;
     }
 
     /// Packets that the policer dropped; none without a policer.
-    std::optional<uint64_t> PolicerDrops() const
+    std::optional<PacketCount> PolicerDrops() const
     {
         return m_policer ? std::optional(m_policerDrops) : std::nullopt;
     }
@@ -92,14 +94,16 @@ class Bottleneck
     /// Whether a packet gets as far as the queue.
     bool Admit(int64_t now, uint32_t bytes)
     {
-        ++m_packetsIn;
-        return !(m_policesBefore && !Police(now, bytes)) && !(m_lossBefore && Lose());
+        m_packetsIn.Add(m_isMeasuring);
+        return !(m_policesBefore && !Police(now, bytes, m_isMeasuring)) &&
+               !(m_lossBefore && Lose(m_isMeasuring));
     }
 
     /// Whether a packet that leaves the link at `departure` gets on its way.
-    bool Release(int64_t departure, uint32_t bytes)
+    bool Release(int64_t departure, uint32_t bytes, bool isMeasured)
     {
-        return !(m_policesAfter && !Police(departure, bytes)) && !(!m_lossBefore && Lose());
+        return !(m_policesAfter && !Police(departure, bytes, isMeasured)) &&
+               !(!m_lossBefore && Lose(isMeasured));
     }
 
     RateSchedule m_rate;
@@ -108,17 +112,23 @@ class Bottleneck
     Histogram m_queueDelay;
 
   private:
-    bool Lose()
+    bool Lose(bool isMeasured)
     {
         bool isLost = m_loss.PicksNext();
-        m_randomLosses += isLost;
+        if (isLost)
+        {
+            m_randomLosses.Add(isMeasured);
+        }
         return isLost;
     }
 
-    bool Police(int64_t now, uint32_t bytes)
+    bool Police(int64_t now, uint32_t bytes, bool isMeasured)
     {
         bool passes = m_policer->Passes(now, bytes);
-        m_policerDrops += !passes;
+        if (!passes)
+        {
+            m_policerDrops.Add(isMeasured);
+        }
         return passes;
     }
 
@@ -127,9 +137,9 @@ class Bottleneck
     bool m_policesAfter;
     PacketSampler m_loss;
     std::optional<Policer> m_policer;
-    uint64_t m_packetsIn{0};
-    uint64_t m_randomLosses{0};
-    uint64_t m_policerDrops{0};
+    PacketCount m_packetsIn;
+    PacketCount m_randomLosses;
+    PacketCount m_policerDrops;
 };
 
 } // namespace tunnelcc

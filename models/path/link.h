@@ -47,14 +47,18 @@ class Link final : public Bottleneck
             return DROPPED;
         }
         int64_t departure = Queue(now, bytes);
-        return departure != DROPPED && Release(departure, bytes) ? departure : DROPPED;
+        return departure != DROPPED && Release(departure, bytes, m_isMeasuring) ? departure
+                                                                                : DROPPED;
     }
 
     /// Whether to mark the packet just accepted, which is ECN-capable: it found more bytes waiting
     /// than the ECN threshold.
     bool MarksLatest()
     {
-        m_marks += m_isCongested;
+        if (m_isCongested)
+        {
+            m_marks.Add(m_isMeasuring);
+        }
         return m_isCongested;
     }
 
@@ -76,12 +80,12 @@ class Link final : public Bottleneck
         return static_cast<double>(m_acceptedBytes - m_waitingBytes) - left;
     }
 
-    uint64_t Drops() const override
+    PacketCount Drops() const override
     {
         return m_drops;
     }
 
-    std::optional<uint64_t> Marks() const override
+    std::optional<PacketCount> Marks() const override
     {
         return m_ecnThreshold < UINT64_MAX ? std::optional(m_marks) : std::nullopt;
     }
@@ -129,7 +133,7 @@ class Link final : public Bottleneck
         {
             if (m_waitingBytes + bytes > m_bufferBytes || m_waiting.Size() >= m_bufferPackets)
             {
-                ++m_drops;
+                m_drops.Add(m_isMeasuring);
                 return DROPPED;
             }
             m_waiting.Push({start, bytes});
@@ -160,8 +164,8 @@ class Link final : public Bottleneck
 
     bool m_isCongested{false};
     uint64_t m_acceptedBytes{0};
-    uint64_t m_drops{0};
-    uint64_t m_marks{0};
+    PacketCount m_drops;
+    PacketCount m_marks;
     uint64_t m_maxWaitingBytes{0};
 };
 

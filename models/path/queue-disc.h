@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_QUEUE_DISC_H
 #define TUNNELCC_QUEUE_DISC_H
 
+#include "packet-count.h"
 #include "packet.h"
 #include "spec/path-spec.h"
 
@@ -30,6 +31,7 @@ struct QueuedPacket
     QueuedPacket* behind; //!< next in the same queue
     uint32_t bytes;       //!< framing included
     uint32_t flow;        //!< number of the connection's end that sent it
+    bool isMeasured;      //!< see PacketCount
 };
 
 /// Memory for packets that wait; used again and again.
@@ -148,13 +150,13 @@ class QueueDisc
         return m_maxBytes;
     }
 
-    uint64_t Drops() const
+    PacketCount Drops() const
     {
         return m_drops;
     }
 
     /// Packets marked; none where packets are never marked.
-    std::optional<uint64_t> Marks() const
+    std::optional<PacketCount> Marks() const
     {
         return m_marksEct ? std::optional(m_marks) : std::nullopt;
     }
@@ -210,7 +212,7 @@ class QueueDisc
 
     void Drop(QueuedPacket* packet)
     {
-        ++m_drops;
+        m_drops.Add(packet->isMeasured);
         m_store.Return(packet);
     }
 
@@ -219,7 +221,10 @@ class QueueDisc
     {
         bool isMarked = m_marksEct && packet.packet.isEct;
         packet.packet.isCe |= isMarked;
-        m_marks += isMarked;
+        if (isMarked)
+        {
+            m_marks.Add(packet.isMeasured);
+        }
         return isMarked;
     }
 
@@ -237,8 +242,8 @@ class QueueDisc
     uint64_t m_bytes{0};
     uint64_t m_packets{0};
     uint64_t m_maxBytes{0};
-    uint64_t m_drops{0};
-    uint64_t m_marks{0};
+    PacketCount m_drops;
+    PacketCount m_marks;
     uint32_t m_largest{0};
 };
 

@@ -30,6 +30,7 @@ QueuedLink::Enqueue(int64_t now,
     queued->exit = &exit;
     queued->bytes = bytes;
     queued->flow = flow;
+    queued->isMeasured = m_isMeasuring;
     if (!m_disc->Enqueue(now, queued))
     {
         return;
@@ -82,7 +83,7 @@ QueuedLink::ServeNext(int64_t start)
     {
         m_queueDelay.Record(start - packet->arrival);
     }
-    if (Release(m_freeAt, packet->bytes))
+    if (Release(m_freeAt, packet->bytes, packet->isMeasured))
     {
         packet->exit->Push(m_freeAt, packet->packet, &packet->extras);
     }

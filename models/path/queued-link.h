@@ -71,12 +71,12 @@ class QueuedLink final : public Bottleneck, private EventSource
 
     double ServedBytes(int64_t now) override;
 
-    uint64_t Drops() const override
+    PacketCount Drops() const override
     {
         return m_disc->Drops();
     }
 
-    std::optional<uint64_t> Marks() const override
+    std::optional<PacketCount> Marks() const override
     {
         return m_disc->Marks();
     }

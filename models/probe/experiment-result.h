@@ -127,7 +127,8 @@ struct FlowResult
                     goodput)
 };
 
-/// One direction of a link, measured part of the run unless said otherwise.
+/// One direction of a link, measured part of the run unless said otherwise. Counts of packets are
+/// of those offered in it, so that none was lost that was not offered.
 struct LinkResult
 {
     uint64_t packetsIn{0};
@@ -163,7 +164,8 @@ struct LinkResult
                     utilisationSeries)
 };
 
-/// One source of cross traffic, measured part of the run.
+/// One source of cross traffic: what was sent in the measured part of the run, and what of that
+/// arrived.
 struct DatagramResult
 {
     uint64_t sent{0};     //!< datagrams

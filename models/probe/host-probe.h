@@ -7,6 +7,9 @@
 #include "experiment-result.h"
 #include "host/cpu.h"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace tunnelcc
 {
 
@@ -14,7 +17,7 @@ namespace tunnelcc
 class HostProbe
 {
   public:
-    HostProbe(const Cpu& cpu, HostResult& result)
+    HostProbe(Cpu& cpu, HostResult& result)
         : m_cpu(cpu),
           m_result(result)
     {
@@ -46,10 +49,11 @@ class HostProbe
   private:
     double Share(int64_t busy, double seconds) const
     {
-        return seconds > 0 ? static_cast<double>(busy) * 1e-9 / (seconds * m_cpu.CoreCount()) : 0;
+        double share = static_cast<double>(busy) * 1e-9 / (seconds * m_cpu.CoreCount());
+        return seconds > 0 ? std::min(share, 1.0) : 0; // what is rounded may be beyond
     }
 
-    const Cpu& m_cpu;
+    Cpu& m_cpu;
     HostResult& m_result;
     int64_t m_start{0};
     int64_t m_busyAtStart{0};

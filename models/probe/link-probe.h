@@ -33,11 +33,6 @@ class LinkProbe
         m_link.StartMeasuring();
         m_servedAtStart = m_link.ServedBytes(now);
         m_offeredAtStart = m_link.OfferedBytes(now);
-        m_packetsAtStart = m_link.PacketsIn();
-        m_dropsAtStart = m_link.Drops();
-        m_lossesAtStart = m_link.RandomLosses();
-        m_marksAtStart = m_link.Marks().value_or(0);
-        m_policerDropsAtStart = m_link.PolicerDrops().value_or(0);
     }
 
     /// Append one value to each series.
@@ -46,7 +41,7 @@ class LinkProbe
         double served = m_link.ServedBytes(now);
         double offered = m_link.OfferedBytes(now);
         m_result.queueBytes.push_back(static_cast<double>(m_link.WaitingBytes(now)));
-        m_result.dropsSeries.push_back(static_cast<double>(m_link.Drops()));
+        m_result.dropsSeries.push_back(static_cast<double>(m_link.Drops().all));
         m_result.utilisationSeries.push_back(
             Utilisation(served - m_lastServed, offered - m_lastOffered));
         m_lastServed = served;
@@ -60,12 +55,12 @@ class LinkProbe
         const Histogram& delay = m_link.QueueDelay();
         double served = m_link.ServedBytes(now) - m_servedAtStart;
         double offered = m_link.OfferedBytes(now) - m_offeredAtStart;
-        m_result.packetsIn = m_link.PacketsIn() - m_packetsAtStart;
+        m_result.packetsIn = m_link.PacketsIn().measured;
         m_result.bytesOut = static_cast<uint64_t>(served);
-        m_result.drops = m_link.Drops() - m_dropsAtStart;
-        m_result.randomLosses = m_link.RandomLosses() - m_lossesAtStart;
-        m_result.marks = Since(m_link.Marks(), m_marksAtStart);
-        m_result.policerDrops = Since(m_link.PolicerDrops(), m_policerDropsAtStart);
+        m_result.drops = m_link.Drops().measured;
+        m_result.randomLosses = m_link.RandomLosses().measured;
+        m_result.marks = Measured(m_link.Marks());
+        m_result.policerDrops = Measured(m_link.PolicerDrops());
         m_result.utilisation = Utilisation(served, offered);
         m_result.queueDelayMean = delay.Mean() * NS;
         m_result.queueDelayP50 = delay.Quantile(0.50) * NS;
@@ -75,10 +70,9 @@ class LinkProbe
     }
 
   private:
-    /// A count since an earlier one, where there is such a count.
-    static std::optional<uint64_t> Since(std::optional<uint64_t> count, uint64_t atStart)
+    static std::optional<uint64_t> Measured(const std::optional<PacketCount>& count)
     {
-        return count ? std::optional(*count - atStart) : std::nullopt;
+        return count ? std::optional(count->measured) : std::nullopt;
     }
 
     static double Utilisation(double served, double offered)
@@ -92,11 +86,6 @@ class LinkProbe
     double m_lastServed{0};
     double m_offeredAtStart{0};
     double m_lastOffered{0};
-    uint64_t m_packetsAtStart{0};
-    uint64_t m_dropsAtStart{0};
-    uint64_t m_lossesAtStart{0};
-    uint64_t m_marksAtStart{0};
-    uint64_t m_policerDropsAtStart{0};
 };
 
 } // namespace tunnelcc

@@ -32,8 +32,8 @@ DatagramSource::Fire(int64_t now)
     Packet packet{};
     packet.kind = PacketKind::DATAGRAM;
     packet.sink = &m_sink;
+    packet.segment = static_cast<uint32_t>(m_sent++);
     m_channel.Send(now, packet, m_spec.packet);
-    ++m_sent;
     m_loop.Insert(TimeOf(m_sent), m_rank, this);
 }
 

@@ -13,15 +13,20 @@
 namespace tunnelcc
 {
 
-/// Counts the datagrams that arrive.
+/// Counts the datagrams that arrive, of those sent since it was told to.
 class DatagramSink final : public PacketSink
 {
   public:
-    void Receive(int64_t /* now */,
-                 const Packet& /* packet */,
-                 const PacketExtras* /* extras */) override
+    void Receive(int64_t /* now */, const Packet& packet, const PacketExtras* /* extras */) override
     {
-        ++m_packets;
+        m_packets += packet.segment >= m_first;
+    }
+
+    /// Count anew, from the datagram of this number on.
+    void CountFrom(uint64_t first)
+    {
+        m_first = first;
+        m_packets = 0;
     }
 
     uint64_t Packets() const
@@ -30,6 +35,7 @@ class DatagramSink final : public PacketSink
     }
 
   private:
+    uint64_t m_first{0};
     uint64_t m_packets{0};
 };
 
@@ -48,13 +54,18 @@ class DatagramSource final : public EventSource
 
     void Fire(int64_t now) override;
 
-    /// Datagrams sent so far.
-    uint64_t Sent() const
+    /// Count from now on: datagrams sent, and those of them that arrive.
+    void StartMeasuring()
     {
-        return m_sent;
+        m_sentBefore = m_sent;
+        m_sink.CountFrom(m_sent);
     }
 
-    /// Datagrams that arrived so far.
+    uint64_t Sent() const
+    {
+        return m_sent - m_sentBefore;
+    }
+
     uint64_t Received() const
     {
         return m_sink.Packets();
@@ -66,7 +77,8 @@ class DatagramSource final : public EventSource
     DatagramSpec m_spec;
     Channel m_channel;
     DatagramSink m_sink;
-    uint64_t m_sent{0};
+    uint64_t m_sent{0};       //!< so far
+    uint64_t m_sentBefore{0}; //!< measuring began
 };
 
 } // namespace tunnelcc

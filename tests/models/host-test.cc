@@ -145,6 +145,30 @@ class UrgentTest : public SimulationTestCase
     }
 };
 
+class OneThingAtATimeTest : public SimulationTestCase
+{
+  public:
+    OneThingAtATimeTest()
+        : SimulationTestCase("A core spends no more CPU time than passes, whatever it puts off")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Cores cores(1, 0);
+        Cpu relay(cores, 1);
+        Cpu application(cores, 1);
+        NS_TEST_EXPECT_MSG_EQ(relay.Run(0, 100, &relay), 100, "long work");
+        NS_TEST_EXPECT_MSG_EQ(application.Run(10, 60, this, true), 70, "before it is done");
+        NS_TEST_EXPECT_MSG_EQ(relay.Busy(50), 10, "it is put off");
+        NS_TEST_EXPECT_MSG_EQ(application.Busy(50), 40, "meanwhile");
+        NS_TEST_EXPECT_MSG_EQ(relay.Busy(100) + application.Busy(100), 100, "not 160");
+        NS_TEST_EXPECT_MSG_EQ(relay.Busy(200), 100, "the rest later");
+        NS_TEST_EXPECT_MSG_EQ(application.Busy(200), 60, "all");
+    }
+};
+
 class OneMachineTest : public SimulationTestCase
 {
   public:
@@ -218,6 +242,7 @@ class HostTestSuite : public ns3::TestSuite
         AddTestCase(new SwitchTest, Duration::QUICK);
         AddTestCase(new ManyThreadsTest, Duration::QUICK);
         AddTestCase(new UrgentTest, Duration::QUICK);
+        AddTestCase(new OneThingAtATimeTest, Duration::QUICK);
         AddTestCase(new OneMachineTest, Duration::QUICK);
         AddTestCase(new ThreadTest, Duration::QUICK);
     }

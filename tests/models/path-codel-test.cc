@@ -74,7 +74,7 @@ class CodelCalmTest : public SimulationTestCase
         }
         OurSubject subject(MakeSpec(CODEL));
         RunOurs(subject, offers);
-        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops(), 0, "drops");
+        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 0, "drops");
         // One packet may stay behind, however slow the link (RFC 8289, MAXPACKET), but not two.
         NS_TEST_EXPECT_MSG_EQ(DropsWithBacklog(1), 0, "one packet may always wait");
         NS_TEST_EXPECT_MSG_EQ(DropsWithBacklog(2), 1, "of two, one is dropped");
@@ -92,7 +92,7 @@ class CodelCalmTest : public SimulationTestCase
         std::get<CodelSpec>(spec.queue).target = 500 * US;
         OurSubject subject(spec);
         RunOurs(subject, offers);
-        return subject.disc->Drops();
+        return subject.disc->Drops().all;
     }
 };
 
@@ -117,16 +117,16 @@ class CodelMarkTest : public SimulationTestCase
         RunOurs(dropping, offers);
         OurSubject marking(MakeSpec(CODEL));
         RunOurs(marking, capable);
-        NS_TEST_EXPECT_MSG_EQ(marking.disc->Drops(), 0, "nothing is dropped");
-        NS_TEST_EXPECT_MSG_EQ(dropping.disc->Marks().value(), 0, "nothing is marked");
-        const auto drops = static_cast<double>(dropping.disc->Drops());
-        const auto marks = static_cast<double>(marking.disc->Marks().value());
+        NS_TEST_EXPECT_MSG_EQ(marking.disc->Drops().all, 0, "nothing is dropped");
+        NS_TEST_EXPECT_MSG_EQ(dropping.disc->Marks().value().all, 0, "nothing is marked");
+        const auto drops = static_cast<double>(dropping.disc->Drops().all);
+        const auto marks = static_cast<double>(marking.disc->Marks().value().all);
         NS_TEST_EXPECT_MSG_EQ_TOL(marks, drops, 0.05 * drops, "as often");
         LinkSpec spec = MakeSpec(CODEL);
         std::get<CodelSpec>(spec.queue).ecn = false;
         OurSubject without(spec);
         RunOurs(without, capable);
-        NS_TEST_EXPECT_MSG_EQ(without.disc->Drops(), dropping.disc->Drops(), "without ECN");
+        NS_TEST_EXPECT_MSG_EQ(without.disc->Drops().all, dropping.disc->Drops().all, "without ECN");
         NS_TEST_EXPECT_MSG_EQ(without.disc->Marks().has_value(), false, "nothing to count");
     }
 };

@@ -145,9 +145,9 @@ class FqCodelOverloadTest : public SimulationTestCase
         {
             subject.Enqueue(0, number++, {0, PACKET, 2}); // 20 to 99
         }
-        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops(), 0, "at the limit");
+        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 0, "at the limit");
         subject.Enqueue(0, number++, {0, PACKET, 1});
-        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops(), 40, "half of 80");
+        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 40, "half of 80");
         NS_TEST_EXPECT_MSG_EQ(subject.disc->WaitingPackets(), 61, "the rest waits");
         bool isMarked;
         std::vector<int64_t> order;

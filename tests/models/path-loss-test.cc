@@ -169,7 +169,7 @@ class PeriodicLossTest : public SimulationTestCase
                     const bool isLost = link.Enqueue(0, 1'000) == Link::DROPPED;
                     NS_TEST_EXPECT_MSG_EQ(isLost, (packet % period == 0), "packet " << packet);
                 }
-                NS_TEST_EXPECT_MSG_EQ(link.RandomLosses(), 10, "counted");
+                NS_TEST_EXPECT_MSG_EQ(link.RandomLosses().all, 10, "counted");
             }
         }
         LinkSpec none;

@@ -83,7 +83,7 @@ class PieTargetTest : public SimulationTestCase
             }
         }
         NS_TEST_EXPECT_MSG_EQ_TOL(sum / served, 15.0 * MS, 2.0 * MS, "mean waiting time");
-        const auto drops = static_cast<double>(subject.disc->Drops());
+        const auto drops = static_cast<double>(subject.disc->Drops().all);
         NS_TEST_EXPECT_MSG_EQ_TOL(drops / static_cast<double>(offers.size()),
                                   1 - 1 / load,
                                   0.01,
@@ -98,7 +98,7 @@ class PieTargetTest : public SimulationTestCase
         offers.push_back({2 * SECOND});
         OurSubject subject(spec);
         RunOurs(subject, offers);
-        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops(), 0, "a burst shorter than 150 ms");
+        NS_TEST_EXPECT_MSG_EQ(subject.disc->Drops().all, 0, "a burst shorter than 150 ms");
     }
 };
 

@@ -182,13 +182,58 @@ class SameAsDropTailTest : public QueuedLinkTestCase
         NS_TEST_EXPECT_MSG_EQ((queued.served == plain.served), true, "bytes served");
         Bottleneck& ours = *queued.direction.GetBottleneck();
         Bottleneck& theirs = *plain.direction.GetBottleneck();
-        NS_TEST_EXPECT_MSG_EQ(ours.Drops(), theirs.Drops(), "drops");
-        NS_TEST_EXPECT_MSG_GT(theirs.Drops(), 100, "overload drops");
-        NS_TEST_EXPECT_MSG_EQ(ours.RandomLosses(), theirs.RandomLosses(), "losses");
+        NS_TEST_EXPECT_MSG_EQ(ours.Drops().all, theirs.Drops().all, "drops");
+        NS_TEST_EXPECT_MSG_GT(theirs.Drops().all, 100, "overload drops");
+        NS_TEST_EXPECT_MSG_EQ(ours.RandomLosses().all, theirs.RandomLosses().all, "losses");
         NS_TEST_EXPECT_MSG_EQ(ours.QueueDelay().Mean(), theirs.QueueDelay().Mean(), "mean wait");
         NS_TEST_EXPECT_MSG_EQ(ours.QueueDelay().Count(), theirs.QueueDelay().Count(), "packets");
         NS_TEST_EXPECT_MSG_EQ(ours.OfferedBytes(SECOND), theirs.OfferedBytes(SECOND), "offered");
     }
+};
+
+class MeasuredPacketsTest : public QueuedLinkTestCase
+{
+  public:
+    explicit MeasuredPacketsTest(const QueueSpec& queue)
+        : QueuedLinkTestCase("Packets on their way when measuring begins do not count"),
+          m_queue(queue)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr int64_t BEGIN = 75 * MS; // under overload
+        LinkSpec spec = MakeSpec(m_queue);
+        spec.loss = 0.5; // of those that leave
+        Outcome outcome(spec);
+        Bottleneck& link = *outcome.direction.GetBottleneck();
+        uint64_t before = 0;
+        uint64_t lostBefore = 0;
+        At(BEGIN, [&] {
+            NS_TEST_EXPECT_MSG_GT(link.WaitingBytes(BEGIN), 0, "some are on their way");
+            link.StartMeasuring();
+            before = outcome.sent;
+            lostBefore = link.Drops().all + link.RandomLosses().all;
+        });
+        Send(outcome, 1'000, 3);
+        uint64_t arrived = 0;
+        for (const Destination& sink : outcome.sinks)
+        {
+            for (const auto& [time, number] : sink.arrivals)
+            {
+                arrived += number > before;
+            }
+        }
+        const uint64_t lost = link.Drops().measured + link.RandomLosses().measured;
+        NS_TEST_EXPECT_MSG_EQ(link.PacketsIn().measured, outcome.sent - before, "offered since");
+        NS_TEST_EXPECT_MSG_EQ(lost, link.PacketsIn().measured - arrived, "lost of those");
+        NS_TEST_EXPECT_MSG_LT(lost,
+                              link.Drops().all + link.RandomLosses().all - lostBefore,
+                              "of the others some were lost, too");
+    }
+
+    const QueueSpec m_queue;
 };
 
 std::string
@@ -229,10 +274,10 @@ class ConservationTest : public QueuedLinkTestCase
             CheckOrder(sink);
         }
         NS_TEST_EXPECT_MSG_EQ(outcome.waiting.back(), 0, "nothing waits in the end");
-        NS_TEST_EXPECT_MSG_EQ(outcome.sent, arrived + link.Drops(), "packets");
+        NS_TEST_EXPECT_MSG_EQ(outcome.sent, arrived + link.Drops().all, "packets");
         NS_TEST_EXPECT_MSG_EQ(outcome.served.back(), arrivedBytes, "bytes served have arrived");
         NS_TEST_EXPECT_MSG_LT(arrivedBytes, outcome.sentBytes, "some were dropped");
-        NS_TEST_EXPECT_MSG_EQ((marks > 0 && link.Marks().value() >= marks), true, "marks");
+        NS_TEST_EXPECT_MSG_EQ((marks > 0 && link.Marks().value().all >= marks), true, "marks");
         if (m_spec.bufferBytes)
         {
             NS_TEST_EXPECT_MSG_LT_OR_EQ(outcome.mostWaiting, m_spec.bufferBytes, "limit");
@@ -281,6 +326,8 @@ class PathQueuedLinkTestSuite : public ns3::TestSuite
         : ns3::TestSuite("tunnelcc-path-queued-link", Type::UNIT)
     {
         AddTestCase(new SameAsDropTailTest, Duration::QUICK);
+        AddTestCase(new MeasuredPacketsTest(CODEL), Duration::QUICK);
+        AddTestCase(new MeasuredPacketsTest(FQ_CODEL), Duration::QUICK);
         for (const QueueSpec& discipline :
              {QueueSpec(CODEL), QueueSpec(FQ_CODEL), QueueSpec(PIE), QueueSpec(RED)})
         {

@@ -46,14 +46,14 @@ class RedTest : public SimulationTestCase
         }
         std::vector<int> gaps;
         int gap = 0;
-        uint64_t drops = subject.disc->Drops();
+        uint64_t drops = subject.disc->Drops().all;
         for (int i = 0; i < 200'000; ++i)
         {
             subject.Enqueue(0, ++number, offer);
             ++gap;
-            if (subject.disc->Drops() > drops)
+            if (subject.disc->Drops().all > drops)
             {
-                drops = subject.disc->Drops();
+                drops = subject.disc->Drops().all;
                 gaps.push_back(gap);
                 gap = 0;
             }
@@ -123,7 +123,7 @@ class RedTest : public SimulationTestCase
         const auto marks =
             std::count_if(fates.begin(), fates.end(), [](auto& fate) { return fate.isMarked; });
         NS_TEST_EXPECT_MSG_GT(marks, 100, "marks");
-        NS_TEST_EXPECT_MSG_EQ(subject.disc->Marks().value(), marks, "are counted");
+        NS_TEST_EXPECT_MSG_EQ(subject.disc->Marks().value().all, marks, "are counted");
     }
 };
 

@@ -136,7 +136,7 @@ class LinkReferenceTest : public SimulationTestCase
         }
         queue.RunUntil(INT64_MAX / 2);
         NS_TEST_EXPECT_MSG_EQ((departures == queue.departures), true, "departures");
-        NS_TEST_EXPECT_MSG_EQ(link.Drops(), drops, "drops");
+        NS_TEST_EXPECT_MSG_EQ(link.Drops().all, drops, "drops");
         NS_TEST_EXPECT_MSG_EQ(link.ServedBytes(INT64_MAX / 2), queue.servedBytes, "bytes served");
         const bool hasLimit = m_spec.bufferBytes || m_spec.bufferPackets;
         NS_TEST_EXPECT_MSG_EQ((drops > 100), hasLimit, "overload drops");
@@ -277,9 +277,9 @@ class LossPositionTest : public SimulationTestCase
                 arrived += link.Enqueue(0, 1'000) != Link::DROPPED;
             }
             const uint64_t served = isBefore ? arrived : PACKETS;
-            NS_TEST_EXPECT_MSG_EQ(link.RandomLosses(), PACKETS - arrived, "losses");
-            NS_TEST_EXPECT_MSG_EQ(link.Drops(), 0, "not the queue's");
-            NS_TEST_EXPECT_MSG_EQ(link.PacketsIn(), PACKETS, "all were offered");
+            NS_TEST_EXPECT_MSG_EQ(link.RandomLosses().all, PACKETS - arrived, "losses");
+            NS_TEST_EXPECT_MSG_EQ(link.Drops().all, 0, "not the queue's");
+            NS_TEST_EXPECT_MSG_EQ(link.PacketsIn().all, PACKETS, "all were offered");
             NS_TEST_EXPECT_MSG_EQ(link.ServedBytes(3'000 * SECOND),
                                   1'000 * served,
                                   "what took up the link");

@@ -221,7 +221,7 @@ class PolicerPlaceTest : public SimulationTestCase
             passedBehind += behind.Enqueue(0, 1'000) != Link::DROPPED;
         }
         NS_TEST_EXPECT_MSG_EQ(passedBefore, 2, "the burst alone");
-        NS_TEST_EXPECT_MSG_EQ(before.PolicerDrops().value(), 8, "the rest");
+        NS_TEST_EXPECT_MSG_EQ(before.PolicerDrops().value().all, 8, "the rest");
         NS_TEST_EXPECT_MSG_EQ(before.WaitingBytes(0), 1'000, "one waits");
         NS_TEST_EXPECT_MSG_EQ(passedBehind, 10, "a millisecond apart");
         NS_TEST_EXPECT_MSG_EQ(behind.WaitingBytes(0), 9'000, "all wait");

@@ -1,0 +1,28 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_PACKET_COUNT_H
+#define TUNNELCC_PACKET_COUNT_H
+
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/// Counts packets to which something happened, and those of them that are measured: offered to the
+/// link since measuring began, not on their way through it by then.
+struct PacketCount
+{
+    void Add(bool isMeasured)
+    {
+        ++all;
+        measured += isMeasured;
+    }
+
+    uint64_t all{0};
+    uint64_t measured{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_PACKET_COUNT_H
