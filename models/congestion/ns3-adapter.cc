@@ -22,6 +22,9 @@ using Tcb = ns3::TcpSocketState;
 /// Value of TcpSocketState::m_ssThresh before the first loss.
 constexpr uint32_t NS3_INFINITE_SSTHRESH = std::numeric_limits<uint32_t>::max();
 
+/// Where there is no RTT yet, what ns-3 takes for it (ns3::RttEstimator::InitialEstimation), ns.
+constexpr int64_t INITIAL_RTT = 1'000'000'000;
+
 /// Upper bound of the pacing rate, bit/s: none in effect.
 constexpr uint64_t MAX_PACING_RATE = 100'000'000'000'000ULL;
 
@@ -44,6 +47,12 @@ uint32_t
 ToWrappedBytes(uint64_t segments, uint32_t mss)
 {
     return static_cast<uint32_t>(segments * mss);
+}
+
+int64_t
+GetSrtt(const TcpState& state)
+{
+    return state.srtt > 0 ? state.srtt : INITIAL_RTT;
 }
 
 /// At ns-3's default resolution, which this program never changes, a time step is a nanosecond.
@@ -141,7 +150,9 @@ Ns3Adapter::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
     m_deliveredBefore = state.delivered;
     if (event.ackedSacked > 0)
     {
-        m_ops->PktsAcked(m_tcb, event.ackedSacked, ToTime(event.rtt >= 0 ? event.rtt : state.srtt));
+        m_ops->PktsAcked(m_tcb,
+                         event.ackedSacked,
+                         ToTime(event.rtt >= 0 ? event.rtt : GetSrtt(state)));
     }
     if (m_hasCongControl)
     {
@@ -215,15 +226,12 @@ Ns3Adapter::ImportPath(const TcpState& state)
 {
     m_tcb->m_bytesInFlight = ToBytes(state.inFlight, state.mss);
     m_tcb->m_isCwndLimited = state.isCwndLimited;
-    m_tcb->m_srtt = ToTime(state.srtt);
+    m_tcb->m_srtt = ToTime(GetSrtt(state));
     m_tcb->m_minRtt = ToTime(state.minRtt);
     m_tcb->m_lastAckedSeq = ns3::SequenceNumber32(ToWrappedBytes(state.sndUna, state.mss));
     m_tcb->m_nextTxSequence = ns3::SequenceNumber32(ToWrappedBytes(state.sndNxt, state.mss));
     m_tcb->m_highTxMark = ns3::SequenceNumber32(ToWrappedBytes(state.sndNxt, state.mss));
-    if (state.lastRtt >= 0)
-    {
-        m_tcb->m_lastRtt = ToTime(state.lastRtt);
-    }
+    m_tcb->m_lastRtt = ToTime(state.lastRtt >= 0 ? state.lastRtt : INITIAL_RTT);
 }
 
 void

@@ -94,9 +94,9 @@ TcpEndpoint::Establish(int64_t now, const Packet& packet)
 {
     m_handshake.Establish(now);
     m_receiver.OnEstablished(now);
-    bool hasEcho = packet.kind != PacketKind::DATA && m_spec.HasTimestamps();
-    int64_t rtt = m_handshake.Rtt(now, hasEcho ? std::optional(packet.tsEcr) : std::nullopt);
-    m_sender.OnEstablished(now, rtt, m_peerWindow);
+    bool hasEcho = packet.kind != PacketKind::WINDOW_PROBE && m_spec.HasTimestamps();
+    std::optional<uint32_t> echo = hasEcho ? std::optional(packet.tsEcr) : std::nullopt;
+    m_sender.OnEstablished(now, m_handshake.Rtt(now, echo), m_peerWindow);
     if (m_sender.NeedsEcn())
     {
         m_ecnEcho.MirrorMarks();

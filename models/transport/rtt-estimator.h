@@ -67,8 +67,14 @@ class RttEstimator
     /// Retransmission time-out with back-off, ns (at most 120 s, as Linux).
     int64_t Rto() const
     {
-        int64_t rto = m_srtt ? m_srtt + m_variance : INITIAL_RTO;
+        int64_t rto = m_srtt ? m_srtt + m_variance : m_firstRto;
         return std::min(rto << m_backoff, MAX_RTO);
+    }
+
+    /// The handshake gave no sample: the first time-out is longer (RFC 6298, rule 5.7).
+    void FallBack()
+    {
+        m_firstRto = FALLBACK_RTO;
     }
 
     /// Double the time-out (RFC 6298, rule 5.5).
@@ -87,9 +93,11 @@ class RttEstimator
     static constexpr int64_t MAX_RTO = 120'000'000'000;   //!< Linux TCP_RTO_MAX
 
   private:
-    static constexpr int MAX_BACKOFF = 10; //!< reaches MAX_RTO from any RTO
+    static constexpr int64_t FALLBACK_RTO = 3'000'000'000; //!< Linux TCP_TIMEOUT_FALLBACK
+    static constexpr int MAX_BACKOFF = 10;                 //!< reaches MAX_RTO from any RTO
 
     int64_t m_minRto;
+    int64_t m_firstRto{INITIAL_RTO}; //!< before the first sample
     int64_t m_srtt{0};
     int64_t m_deviation{0}; //!< mean, of samples from m_srtt (Linux mdev_us / 4)
     int64_t m_largest;      //!< four deviations, largest of the round trip (mdev_max_us)

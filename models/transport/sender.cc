@@ -50,15 +50,22 @@ Sender::Counters() const
 // The application ------------------------------------------------------------------------------
 
 void
-Sender::OnEstablished(int64_t now, int64_t rtt, uint32_t window)
+Sender::OnEstablished(int64_t now, std::optional<int64_t> rtt, uint32_t window)
 {
     m_isEstablished = true;
     m_transmitter.PeerWindow().OnWindow(0, window);
-    m_rtt.Sample(rtt, m_board.Una(), m_board.Nxt());
     TcpState& state = m_window.State();
-    state.srtt = m_rtt.Srtt();
-    state.minRtt = rtt;
-    state.lastRtt = rtt;
+    if (rtt)
+    {
+        m_rtt.Sample(*rtt, m_board.Una(), m_board.Nxt());
+        state.srtt = m_rtt.Srtt();
+        state.minRtt = *rtt;
+        state.lastRtt = *rtt;
+    }
+    else
+    {
+        m_rtt.FallBack();
+    }
     state.deliveredTime = now;
     m_transmitter.RestartIdle(now);
     m_window.Init(now);
@@ -403,7 +410,8 @@ Sender::ScheduleProbe(int64_t now)
         return;
     }
     const int64_t margin = out == 1 ? m_spec.minRto : TIMEOUT_MARGIN;
-    m_retransmission.SetProbe(now, now + 2 * State().srtt + margin);
+    const int64_t srtt = State().srtt;
+    m_retransmission.SetProbe(now, now + (srtt ? 2 * srtt + margin : RttEstimator::INITIAL_RTO));
 }
 
 SendLimit

@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace tunnelcc
 {
@@ -64,8 +65,9 @@ class Sender
         m_limits.Set(now, SendLimit::HANDSHAKE, 0);
     }
 
-    /// The handshake is done. \param rtt its round trip, ns  \param window of the peer, bytes
-    void OnEstablished(int64_t now, int64_t rtt, uint32_t window);
+    /// The handshake is done. \param rtt its round trip, ns; none: it cannot be told
+    /// \param window of the peer, bytes
+    void OnEstablished(int64_t now, std::optional<int64_t> rtt, uint32_t window);
 
     /// Let the host's memory bound the send buffer. \param memory outlives the sender
     void SetMemory(const TcpMemory* memory)

@@ -42,13 +42,18 @@ TcpHandshake::Establish(int64_t now)
     m_timer.Cancel();
 }
 
-int64_t
+std::optional<int64_t>
 TcpHandshake::Rtt(int64_t now, std::optional<uint32_t> echo) const
 {
-    // Karn's rule: if the SYN was sent more than once, only its echo tells which one was answered.
-    if (m_sent == 1 || !echo)
+    // Linux tcp_synack_rtt_meas(), tcp_clean_rtx_queue(); Karn's rule: if the SYN was sent more
+    // than once, only its echo tells which one was answered.
+    if (m_sent == 1)
     {
         return now - m_sendTime;
+    }
+    if (!echo)
+    {
+        return std::nullopt;
     }
     constexpr int64_t MS = 1'000'000;
     return std::max<int64_t>(TimestampClock(now) - *echo, 1) * MS;

@@ -59,9 +59,9 @@ class TcpHandshake
     /// The other end has answered.
     void Establish(int64_t now);
 
-    /// Round-trip time of the handshake, ns. \param now ns \param echo of our clock in the answer,
-    /// ms; none: without timestamps
-    int64_t Rtt(int64_t now, std::optional<uint32_t> echo) const;
+    /// Round-trip time of the handshake, ns; none: it cannot be told. \param now ns \param echo of
+    /// our clock in the answer, ms; none: without timestamps
+    std::optional<int64_t> Rtt(int64_t now, std::optional<uint32_t> echo) const;
 
     /// When the connection was established, ns; −1: not yet.
     int64_t EstablishedTime() const

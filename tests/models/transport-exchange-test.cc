@@ -100,6 +100,50 @@ class LostHandshakeTest : public SimulationTestCase
     }
 };
 
+class UnmeasuredHandshakeTest : public SimulationTestCase
+{
+  public:
+    UnmeasuredHandshakeTest()
+        : SimulationTestCase(
+              "What was sent twice is answered, without timestamps -> no RTT; data is"
+              " sent again after 3 s, its probe after 1 s (RFC 6298, 3 and 5.7)")
+    {
+    }
+
+  private:
+    static Exchange MakeExchange()
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.headerBytes = 40;
+        return Exchange(100 * MS, spec, spec);
+    }
+
+    void DoRun() override
+    {
+        {
+            Exchange exchange = MakeExchange();
+            exchange.toServer.LoseNext(PacketKind::ACK);
+            exchange.Connect();
+            RunUntil(2'000 * MS);
+            NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Show(PacketKind::SYN_ACK), "@50 @1050", "");
+            NS_TEST_EXPECT_MSG_EQ(exchange.client.State().srtt, 100 * MS, "its SYN was sent once");
+            NS_TEST_EXPECT_MSG_EQ(exchange.server.State().srtt, 0, "which one was answered?");
+            NS_TEST_EXPECT_MSG_EQ(exchange.server.State().minRtt, NEVER, "none");
+        }
+        ns3::Simulator::Destroy();
+        {
+            Exchange exchange = MakeExchange();
+            exchange.toServer.LoseNext(PacketKind::SYN);
+            exchange.toServer.LoseSegment(0, 3);
+            exchange.Write(0, 1'448);
+            exchange.Connect();
+            RunUntil(12'000 * MS);
+            NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(), "0@1100 0@2100 0@5100 0@11100", "");
+            NS_TEST_EXPECT_MSG_EQ(exchange.client.State().srtt, 0, "still none");
+        }
+    }
+};
+
 /// An exchange with a receiver that pays no heed to PSH on full segments, as Linux before 6.6.
 Exchange
 MakeExchangeWithoutPush()
@@ -948,6 +992,7 @@ class TransportExchangeTestSuite : public ns3::TestSuite
     {
         AddTestCase(new HandshakeTest, Duration::QUICK);
         AddTestCase(new LostHandshakeTest, Duration::QUICK);
+        AddTestCase(new UnmeasuredHandshakeTest, Duration::QUICK);
         AddTestCase(new DelayedAckTest, Duration::QUICK);
         AddTestCase(new CompressedAckTest, Duration::QUICK);
         AddTestCase(new ManyCompressedAcksTest, Duration::QUICK);

@@ -84,10 +84,11 @@ class HandshakeRttTest : public SimulationTestCase
     {
         Opener opener(0);
         opener.handshake.Connect(0);
-        NS_TEST_EXPECT_MSG_EQ(opener.handshake.Rtt(300 * MS, {}), 300 * MS, "sent once");
+        NS_TEST_EXPECT_MSG_EQ(*opener.handshake.Rtt(300 * MS, {}), 300 * MS, "sent once");
         RunUntil(SECOND);
-        NS_TEST_EXPECT_MSG_EQ(opener.handshake.Rtt(1'300 * MS, 0), 1'300 * MS, "of the first");
-        NS_TEST_EXPECT_MSG_EQ(opener.handshake.Rtt(1'300 * MS, 1'000), 300 * MS, "of the second");
+        NS_TEST_EXPECT_MSG_EQ(*opener.handshake.Rtt(1'300 * MS, 0), 1'300 * MS, "of the first");
+        NS_TEST_EXPECT_MSG_EQ(*opener.handshake.Rtt(1'300 * MS, 1'000), 300 * MS, "of the second");
+        NS_TEST_EXPECT_MSG_EQ(opener.handshake.Rtt(1'300 * MS, {}).has_value(), false, "none");
         opener.handshake.Establish(1'300 * MS);
         RunUntil(100 * SECOND);
         NS_TEST_EXPECT_MSG_EQ(opener.syns.str(), "S0 S1 ", "no more");
