@@ -13,6 +13,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -368,3 +369,29 @@ def test_other_models_are_other_runs(monkeypatch):
     before = run_id(experiment)
     monkeypatch.setattr(identity, "model_version", lambda: "0" * 32)
     assert run_id(experiment) != before
+
+
+def test_a_sweep_is_good_from_any_directory(tmp_path, monkeypatch, run):
+    work, elsewhere = tmp_path / "work", tmp_path / "elsewhere"
+    work.mkdir()
+    elsewhere.mkdir()
+    shutil.copy(catalog.path_of("wireguard"), work / "mine.toml")
+    (work / "rates.csv").write_text("time_s,rate_Mbps\n0,5\n0.5,4\n")
+    monkeypatch.chdir(work)
+    base = {"path": {"rate_trace": "rates.csv", "rtt": "20ms"}, "duration": "1s"}
+    axes = {"tunnel": ["mine.toml", "none"]}
+    done = tc.sweep(base, axes, 1, name="mine", store="runs", jobs=1, progress=False)
+    assert tc.open("runs/mine", series=True).identical(tc.open(work / "runs/mine", series=True))
+    monkeypatch.chdir(elsewhere)
+    for arguments in (["verify"], ["verify", "--delete"], ["ls"], ["ls", "mine"]):
+        code, _, err = run("store", *arguments, "--store", work / "runs")
+        assert (code, err) == (0, "")
+    (work / "runs/index.sqlite").unlink()
+    again = tc.open(work / "runs/mine", series=True)
+    assert (again["error"] == "").all()
+    np.testing.assert_array_equal(again["goodput"], done["goodput"])
+    with Store(work / "runs") as store:
+        loaded = store.load(str(done["run"].values.flat[0]))
+        assert run_id(loaded.experiment) == done["run"].values.flat[0]
+    (work / "rates.csv").write_text("time_s,rate_Mbps\n0,6\n")
+    assert run("store", "verify", "--store", work / "runs")[0] == 1

@@ -9,7 +9,9 @@ Four lines of text and the series::
     <float64, little-endian> …       the series, in the order in which the JSON refers to them
 
 In the JSON ``{"series": n}`` stands for the next n numbers. ``files`` are the SHA-256 of those that
-the experiment names (tunnels, profiles): what they say is part of it. Equal runs give equal files.
+the experiment names (tunnels, profiles): what they say is part of it. ``directory`` is where such
+names and those of traces begin, if there are any that do not say it themselves; read from another
+directory, the experiment names them in full. Equal runs give equal files.
 """
 
 from __future__ import annotations
@@ -42,6 +44,8 @@ def encode(experiment: Experiment, outcome: Result | RunError) -> bytes:
     table: dict[str, Any] = {"experiment": experiment.table()}
     if files := {name: _sha256(name) for name in _files(table)}:
         table["files"] = files
+    if any(not Path(name).is_absolute() for name in (*files, *_traces(table))):
+        table["directory"] = str(Path.cwd())
     if isinstance(outcome, Result):
         table["measured"] = _to_json(outcome.raw, series)
     else:
@@ -72,10 +76,13 @@ def experiment(data: bytes) -> Experiment:
 def _experiment(table: dict[str, Any]) -> Experiment:
     """Return the experiment, unless this version, or a file that it names, changed meanwhile."""
     try:
+        directory = Path(table.get("directory", ""))
+        directory = Path() if directory == Path.cwd() else directory
+        files = {name: str(directory / name) for name in table.get("files", {})}
         for name, sha256 in table.get("files", {}).items():
-            if _sha256(name) != sha256:
-                raise DamagedFileError(f"{name} is not what it was when the run used it")
-        found: Experiment = Experiment.parse(table["experiment"])
+            if _sha256(files[name]) != sha256:
+                raise DamagedFileError(f"{files[name]} is not what it was when the run used it")
+        found: Experiment = Experiment.parse(_located(table["experiment"], files, directory))
     except ConfigError as error:
         problems = "; ".join(map(str, error.problems))
         raise DamagedFileError(f"its experiment cannot be read: {problems}") from None
@@ -93,6 +100,30 @@ def _files(value: Any) -> Iterator[str]:
             yield from _files(item)
     elif isinstance(value, str) and value.endswith(".toml"):
         yield value
+
+
+def _traces(value: Any) -> Iterator[str]:
+    """Yield the names of traces in an experiment's table."""
+    if _is_trace(value):
+        yield value["file"]
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _traces(item)
+
+
+def _is_trace(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"file", "sha256"}
+
+
+def _located(value: Any, files: dict[str, str], directory: Path) -> Any:
+    """Return an experiment's table with the names of its files as they are from here."""
+    if _is_trace(value):
+        return {**value, "file": str(directory / value["file"])}
+    if isinstance(value, dict):
+        return {key: _located(item, files, directory) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_located(item, files, directory) for item in value]
+    return files.get(value, value) if isinstance(value, str) else value
 
 
 def _sha256(file: str) -> str:
