@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -165,6 +167,15 @@ def test_a_file_that_changed_is_noticed(write):
     write("time_s,rate_Mbps\n0,20\n0.5,3\n")
     with pytest.raises(tc.ConfigError, match="is not what it was"):
         tc.Experiment.parse(table)
+
+
+def test_a_file_that_changed_unseen_is_read_again(write):
+    file = write("time_s,rate_Mbps\n0,5\n")
+    before, status = tc.Path(rate_trace=file), Path(file).stat()
+    Path(file).write_text("time_s,rate_Mbps\n0,7\n")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert tc.Path(rate_trace=file).rate_trace != before.rate_trace
+    assert tc.Path(rate_trace=file).rate == 7e6
 
 
 def test_a_trace_lies_beside_its_scenario(write, tmp_path, monkeypatch):

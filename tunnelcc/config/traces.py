@@ -97,27 +97,28 @@ def _load(file: str) -> RateTrace:
             raise UnitError(
                 EXPECTED, f"it has {status.st_size} bytes, more than {MAX_BYTES // 2**20} MiB"
             )
-        return _read(file, status.st_size, status.st_mtime_ns)
+        contents = path.read_bytes()
     except OSError as error:
         raise UnitError(EXPECTED, f"it cannot be read: {error.strerror}") from None
+    digest, steps, period = _parsed(contents, is_csv=path.suffix.lower() == ".csv")
+    return RateTrace(file, digest, steps, period)
 
 
 @lru_cache(maxsize=16)
-def _read(file: str, _size: int, _changed: int) -> RateTrace:
-    """Read a file, again only when its size or time of change differ."""
-    contents = Path(file).read_bytes()
+def _parsed(contents: bytes, *, is_csv: bool) -> tuple[str, tuple[tuple[float, float], ...], float]:
+    """Return SHA-256, steps and period of what is in a file, worked out once."""
     try:
         lines = contents.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise UnitError(EXPECTED, "it is not UTF-8 text") from None
     if not any(line.strip() for line in lines):
         raise UnitError(EXPECTED, "it is empty")
-    if Path(file).suffix.lower() == ".csv":
+    if is_csv:
         steps, period = _parse_csv(lines), 0.0
     else:
         steps, period = _parse_mahimahi(lines)
     digest = hashlib.sha256(contents).hexdigest()
-    return RateTrace(file, digest, tuple(_without_repeats(steps)), period)
+    return digest, tuple(_without_repeats(steps)), period
 
 
 def _parse_csv(lines: list[str]) -> list[tuple[float, float]]:
