@@ -7,6 +7,7 @@
 #include "experiment-result.h"
 #include "path/bottleneck.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -77,7 +78,8 @@ class LinkProbe
 
     static double Utilisation(double served, double offered)
     {
-        return offered > 0 ? served / offered : 0;
+        // Services end at whole nanoseconds: within a time as short as one, more may be served.
+        return offered > 0 ? std::min(served / offered, 1.0) : 0;
     }
 
     Bottleneck& m_link;

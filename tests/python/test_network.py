@@ -236,6 +236,28 @@ def test_a_flows_own_rtt_is_behind_its_routes_last_link():
             "tunnel.chain.0.host: expected a host",
         ),
         (
+            {
+                "network": {"shape": "line", "size": 2},
+                "tunnel": {"name": "gost-relay-ws", "chain": [{"host": "host2"}]},
+            },
+            "tunnel.chain.0.host = 'host2': expected another host",
+        ),
+        (
+            {
+                "network": {"shape": "line", "size": 2},
+                "tunnels": {"a": {"name": "gost-relay-ws", "chain": [{"host": "host0"}]}},
+                "flows": [{"tunnel": "a"}],
+            },
+            "tunnels.a.chain.0.host = 'host0': expected another host",
+        ),
+        (
+            {
+                "network": {"shape": "line", "size": 3},
+                "tunnel": {"name": "gost-relay-ws", "chain": [{"host": "host1"}] * 2},
+            },
+            "tunnel.chain.0.host = 'host1': expected another host",
+        ),
+        (
             {"tunnel": {"name": "gost-relay-ws", "chain": [{"host": "h1"}]}},
             "tunnel.chain.0.host = 'h1': expected no value without network",
         ),

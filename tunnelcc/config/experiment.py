@@ -164,6 +164,8 @@ class Experiment(ExperimentKeys):
                 count = len(found.inner_hosts(placed))
                 expected = f"at most {count}, the hosts between {placed.client} and {placed.server}"
                 yield Problem(f"{found.tunnel_key(placed)}.relays", tunnel.relays, expected)
+            elif tunnel is not None and tunnel.chain:
+                yield from _problems_of_chain(tunnel, placed)
 
     def _problems_of_parts(self) -> Iterator[Problem]:
         """What cannot be divided among the parts of a path."""
@@ -215,6 +217,17 @@ class Experiment(ExperimentKeys):
         yield from _too_small(
             direction.buffer, direction.rate, link.rtt, framed, f"{prefix}{alias}"
         )
+
+
+def _problems_of_chain(tunnel: Tunnel, placed: Placed) -> Iterator[Problem]:
+    """Tell of a carrier between a host and itself."""
+    key = "tunnel" if placed.flow.tunnel is None else f"tunnels.{placed.flow.tunnel}"
+    hosts = [placed.client, *(hop.host for hop in tunnel.chain), placed.server]
+    for index, (before, host, after) in enumerate(zip(hosts, hosts[1:], hosts[2:], strict=False)):
+        if host is not None and host in (before, after):
+            expected = f"another host than {host}, which a carrier has at its other end already"
+            yield Problem(f"{key}.chain.{index}.host", host, expected)
+            return
 
 
 def _problems_of_hop(hop: Hop, found: Layout, key: str) -> Iterator[Problem]:

@@ -80,12 +80,12 @@ def settling_time(
     shape (time,), any unit; ``time``: s, of each sample. NaN if it never comes there.
     """
     series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
-    interval = times[1] - times[0]
+    interval = times[1] - times[0] if times.size > 1 else STEADY
     width = max(1, round(STEADY / interval))
     after = series[(times > since) & (times <= until)]
     if len(after) < width:
         return NAN
-    level = np.median(series[(times > (since + until) / 2) & (times <= until)])
+    level = _median(series[(times > (since + until) / 2) & (times <= until)])
     means = np.convolve(after, np.ones(width) / width, "valid")
     reached = np.abs(means - level) <= within * level
     return float(np.argmax(reached) * interval) if reached.any() else NAN
@@ -98,7 +98,7 @@ def rise_time(rate: ArrayLike, time: ArrayLike, start: float, within: float = WI
     (time,), any unit; ``time``: s, of each sample. NaN if it never comes there.
     """
     series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
-    level = np.median(series[times > (start + times[-1]) / 2])
+    level = _median(series[times > (start + times[-1]) / 2])
     reached = (times > start) & (series >= (1 - within) * level)
     return float(times[np.argmax(reached)] - start) if reached.any() else NAN
 
@@ -109,9 +109,14 @@ def dip_interval(rate: ArrayLike, time: ArrayLike, within: float = WITHIN) -> fl
     ``rate``: shape (time,), any unit; ``time``: s, of each sample. NaN for fewer than two dips.
     """
     series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
-    low = series < (1 - within) * np.median(series)
+    low = series < (1 - within) * _median(series)
     begins = times[1:][low[1:] & ~low[:-1]]
     return float(np.median(np.diff(begins))) if len(begins) > 1 else NAN
+
+
+def _median(values: NDArray[np.float64]) -> float:
+    """Return the median, NaN of no values."""
+    return float(np.median(values)) if values.size else NAN
 
 
 def _means_ahead(
