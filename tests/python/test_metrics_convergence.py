@@ -105,3 +105,11 @@ def test_dips_are_told_apart_by_their_beginnings():
     rate = np.where(TIME % 10 < 0.55, 1, 10)
     assert metrics.dip_interval(rate, TIME) == pytest.approx(10)
     assert math.isnan(metrics.dip_interval(np.ones(600), TIME))
+
+
+def test_one_sample_tells_no_time():
+    rate, time = [5.0], [1.0]
+    assert math.isnan(metrics.settling_time(rate, time, since=0.8, until=0.9))
+    assert metrics.settling_time(rate, time, since=0, until=1) == 0
+    assert math.isnan(metrics.rise_time(rate, time, start=2))
+    assert math.isnan(metrics.dip_interval([], []))
