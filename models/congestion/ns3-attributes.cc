@@ -40,7 +40,14 @@ constexpr double MAX_EXACT = 9007199254740992.;
 /// Longest time, s: as long as a run may be.
 constexpr double MAX_TIME = 100'000;
 
-/// A range that ns-3 does not check, beyond which it aborts or never returns.
+/// Greatest number of 32 bits.
+constexpr double MAX_UINT32 = 4294967295.;
+
+/// Largest window, segments: of any size, they have fewer than 2^32 bytes.
+constexpr double MAX_SEGMENTS = 65535;
+
+/// A range that ns-3 does not check, beyond which it aborts, never returns, or does what C++ leaves
+/// undefined, such as to take a number that is negative or too large for an unsigned one.
 struct SafeRange
 {
     std::string_view typeId;
@@ -50,17 +57,49 @@ struct SafeRange
 };
 
 constexpr SafeRange SAFE_RANGES[] = {
+    // SetPacingRate() and InFlight() take times of it for unsigned, EnterDrain() its inverse. Ours.
+    {"ns3::TcpBbr", "HighGain", 1, 16},
+    // GetSsThresh() takes the product with the window for 32 bits.
+    {"ns3::TcpBic", "Beta", 0, 1},
     // Update() counts the ACKs of the Reno-friendly window down by 8 (1 + Beta) / (3 - 3 Beta)
     // eighths of cwnd, for ever if that is no segment, as it is below 0.5 with a window of one.
     {"ns3::TcpCubic", "Beta", 0.5, 0.99},
-    // RecalcParam() divides by it in whole milliseconds.
-    {"ns3::TcpHybla", "RRTT", 0.001, MAX_TIME},
+    // Update() divides by it, and takes its product with the cube of the time for 32 bits.
+    {"ns3::TcpCubic", "C", 1e-6, 1000},
+    // RecalcParam() divides by it in whole milliseconds, SlowStart() takes 2^(RTT / RRTT) segments.
+    {"ns3::TcpHybla", "RRTT", 0.01, MAX_TIME},
+    // CalculateAlpha() divides by AlphaMin, and where AlphaMax is none, 0 by 0; IncreaseWindow()
+    // takes the product of alpha and what was acknowledged for 32 bits.
+    {"ns3::TcpIllinois", "AlphaMin", 0.01, 1000},
+    {"ns3::TcpIllinois", "AlphaMax", 0.01, 1000},
+    {"ns3::TcpIllinois", "AlphaBase", 0, 1000},
+    // GetSsThresh() takes this part off the window.
+    {"ns3::TcpIllinois", "BetaMin", 0, 1},
+    {"ns3::TcpIllinois", "BetaMax", 0, 1},
+    {"ns3::TcpIllinois", "BetaBase", 0, 1},
+    // AddDelay() looks at one sample fewer than so many.
+    {"ns3::TcpLedbat", "BaseHistoryLen", 1, MAX_UINT32},
     // CurrentDelay() reads the first of so many samples.
-    {"ns3::TcpLedbat", "NoiseFilterLen", 1, 4294967295.},
+    {"ns3::TcpLedbat", "NoiseFilterLen", 1, MAX_UINT32},
+    // CongestionAvoidance() divides by the target in whole milliseconds and by the window, and
+    // takes
+    // Gain times the milliseconds left times the bytes acknowledged for 32 bits.
+    {"ns3::TcpLedbat", "TargetDelay", 0.001, 10},
+    {"ns3::TcpLedbat", "Gain", 0, 10},
+    {"ns3::TcpLedbat", "MinCwnd", 1, MAX_SEGMENTS},
     // IncreaseWindow() divides by it.
-    {"ns3::TcpScalable", "AIFactor", 1, 4294967295.},
+    {"ns3::TcpScalable", "AIFactor", 1, MAX_UINT32},
     // GetSsThresh() takes this part off the window, and asserts what is left.
     {"ns3::TcpScalable", "MDFactor", 0, 1},
+    // IncreaseWindow() would take the last segment off the window, and then divide by what is left.
+    {"ns3::TcpVegas", "Beta", 1, MAX_UINT32},
+    // IncreaseWindow() divides by them, TcpScalable's by the last.
+    {"ns3::TcpYeah", "Gamma", 1, MAX_UINT32},
+    {"ns3::TcpYeah", "Phy", 1, MAX_UINT32},
+    {"ns3::TcpYeah", "StcpAiFactor", 1, MAX_UINT32},
+    // GetSsThresh() and IncreaseWindow() shift 32 bits by as many.
+    {"ns3::TcpYeah", "Delta", 0, 31},
+    {"ns3::TcpYeah", "Epsilon", 0, 31},
 };
 
 /// Name of the attribute that selects a random stream.
