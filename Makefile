@@ -57,12 +57,26 @@ check-report: setup ## Look at the pages of a report in Chromium (needs chromium
 	@$(BIN)/tunnelcc reproduce --all --report runs/report $(REPORT_ARGS)
 	@$(BIN)/python tests/browser/check_report.py runs/report runs/report/screenshots
 
-.PHONY: asan
-asan: $(VENV)/ready ## Run the models' suites under AddressSanitizer and UBSan
+.PHONY: asan-tree
+asan-tree: $(VENV)/ready
 	@cd waf-config && ../$(BIN)/cmake --preset asan -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
 	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja --log-level=WARNING
+
+.PHONY: asan
+asan: asan-tree ## Run the models' suites under AddressSanitizer and UBSan
 	@$(BIN)/cmake --build build/asan
 	@$(BIN)/ctest --test-dir build/asan --output-on-failure --no-tests=error
+
+.PHONY: fuzz
+fuzz: setup ## Run the fuzzers for two hours (FUZZ_ARGS; see tests/fuzz)
+	@$(BIN)/python -m tests.fuzz --seconds 7200 $(FUZZ_ARGS)
+
+.PHONY: fuzz-asan
+fuzz-asan: asan-tree ## Run random experiments under the sanitizers (FUZZ_ARGS)
+	@$(BIN)/cmake --build build/asan --target _core
+	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 $(BIN)/python -m tests.fuzz \
+	    --only experiments --core build/asan/_core.*.so --seconds 1200 $(FUZZ_ARGS)
 
 .PHONY: lint
 lint: setup ## Check formatting, style, types, and which room uses which

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import itertools
+import math
 import random
 import signal
 import sys
@@ -12,42 +14,60 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz import inputs, kills, store
+from tests.fuzz import experiments, inputs, kills, store
+from tunnelcc.core import ns3
 
-_FUZZERS: dict[str, Any] = {"inputs": inputs.Fuzzer, "store": store.Fuzzer, "kills": kills.Fuzzer}
-_MOST_SECONDS = 300  # for one case; other programs may have the cores
+_FUZZERS: dict[str, Any] = {
+    "experiments": experiments.Fuzzer,
+    "inputs": inputs.Fuzzer,
+    "store": store.Fuzzer,
+    "kills": kills.Fuzzer,
+}
+_MOST_SECONDS = 1800  # for one case; other programs may have the cores
 
 
 def main() -> int:
     """Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("--seconds", type=float, default=120, help="for all fuzzers together")
+    parser.add_argument("--cases", type=int, help="of each fuzzer, at most; then for any time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=_FUZZERS, action="append")
     parser.add_argument("--case", type=int, help="only this one, of --only")
+    parser.add_argument("--core", type=Path, help="the compiled module, of another build")
     given = parser.parse_args()
     names = given.only or list(_FUZZERS)
     signal.signal(signal.SIGALRM, _too_slow)
-    finds = sum(_run(name, given.seed, given.seconds / len(names), given.case) for name in names)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if given.core is not None:
+        _use(given.core)
+    seconds = given.seconds / len(names) if given.cases is None else math.inf
+    numbers = range(given.cases) if given.cases is not None else itertools.count()
+    if given.case is not None:
+        seconds, numbers = math.inf, [given.case]
+    finds = sum(_run(name, given.seed, numbers, seconds) for name in names)
     return 1 if finds else 0
 
 
-def _run(name: str, seed: int, seconds: float, case: int | None) -> int:
+def _run(name: str, seed: int, numbers: Iterable[int], seconds: float) -> int:
     """Return the number of finds."""
     counts: Counter[str] = Counter()
     finds = 0
     with tempfile.TemporaryDirectory() as directory:
         fuzzer = _FUZZERS[name](Path(directory))
         until = time.monotonic() + seconds
-        for number in itertools.count() if case is None else [case]:
-            if case is None and time.monotonic() > until:
+        for number in numbers:
+            if time.monotonic() > until:
                 break
             signal.alarm(_MOST_SECONDS)
             try:
                 counts[fuzzer.attempt(random.Random(f"{seed} {name} {number}"))] += 1
+            except KeyboardInterrupt:
+                break
             except Exception:
                 finds += 1
                 traceback.print_exc()
@@ -56,6 +76,17 @@ def _run(name: str, seed: int, seconds: float, case: int | None) -> int:
     listed = ", ".join(f"{what} {count}" for what, count in sorted(counts.items()))
     print(f"{name}: {counts.total() + finds} cases, {finds} finds ({listed})", flush=True)
     return finds
+
+
+def _use(core: Path) -> None:
+    """Let this process, and its forks, use the module in the file ``core``."""
+    name = "tunnelcc._core"
+    spec = importlib.util.spec_from_file_location(name, core.resolve())
+    assert spec is not None
+    assert spec.loader is not None
+    ns3.preload()
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
 
 
 def _too_slow(*_: object) -> None:

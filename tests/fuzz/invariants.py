@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What must hold of every run, whatever its experiment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+import tunnelcc as tc
+from tunnelcc.config import derived
+from tunnelcc.metrics import METRICS, STORED
+
+_ROUNDING = 1e-9
+_TIMESTAMP = 1.1e-3  # s, an RTT from timestamps may be less by as much
+_BUCKET = 1.01  # of a histogram; a quantile may be off by as much
+# Beyond these values is what is not: no byte came, a flow did not end, a connection is not there.
+_NEVER = ("first_byte_time", "completion_time", "established_time", "finished_time")
+_COUNTS_SO_FAR = ("drops_series", "retransmits_series", "rtos_series")
+_SHARES = ("loss_rate", "retransmission_ratio", "cpu_client", "cpu_server", "cpu", "max_min_share")
+
+
+def check(result: tc.Result) -> None:
+    """Raise AssertionError for what is wrong in a run's results."""
+    for name, value in _numbers(result.raw, ""):
+        least = -1 if name.rsplit(".", 1)[-1] in _NEVER else 0
+        array = np.asarray(value, dtype=float)
+        assert not np.isnan(array).any(), f"{name} is not a number"
+        assert np.isfinite(array).all(), f"{name} is infinite"
+        assert (array >= least).all(), f"{name} is negative: {array.min()}"
+        if name.endswith(_COUNTS_SO_FAR):
+            assert (np.diff(array) >= 0).all(), f"{name} falls"
+    _check_links(result)
+    _check_hosts(result)
+    _check_flows(result)
+    _check_conservation(result)
+    _check_metrics(result)
+
+
+def _numbers(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, SimpleNamespace):
+        for key, part in vars(value).items():
+            yield from _numbers(part, f"{name}.{key}")
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from _numbers(part, f"{name}.{index}")
+    elif isinstance(value, (int, float, np.ndarray)):
+        yield name, value
+
+
+def _at_most(value: Any, most: float, what: str) -> None:
+    largest = float(np.max(value, initial=0))
+    assert largest <= most * (1 + _ROUNDING), f"{what}: {largest!r} > {most!r}"
+
+
+def _check_links(result: tc.Result) -> None:
+    for name, link in result.links.items():
+        for way in (link.forward, link.reverse):
+            lost = way.drops + way.random_losses + (way.policer_drops or 0)
+            assert lost <= way.packets_in, f"{name} lost {lost} of {way.packets_in} packets"
+            _at_most(way.utilisation, 1, f"utilisation of {name}")
+            _at_most(way.utilisation_series, 1, f"utilisation of {name} at some time")
+            assert not (way.marks or 0) > way.packets_in, f"{name} marks more than it gets"
+            _check_quantiles(way, "queue_delay", name)
+        for way, config in _directions(result, name):
+            if config.rate is not None and not config.rate_steps and config.rate_trace is None:
+                most = config.rate / 8 * (result.measured_time + 1e-6) + 1
+                _at_most(way.bytes_out, most, f"bytes served by {name}")
+
+
+def _directions(result: tc.Result, name: str) -> Iterator[tuple[Any, Any]]:
+    link, config = result.links[name], result.layout.topology.links[name].path
+    yield link.forward, config
+    yield link.reverse, config.backward
+
+
+def _check_quantiles(counts: Any, prefix: str, where: str) -> None:
+    quantiles = [getattr(counts, f"{prefix}_{part}") for part in ("p50", "p95", "p99")]
+    for low, high in pairwise(quantiles):
+        assert low <= high, f"quantiles of {prefix} of {where} fall: {quantiles}"
+
+
+def _check_hosts(result: tc.Result) -> None:
+    experiment = result.experiment
+    for name, host in zip(result.host_names, result.hosts, strict=True):
+        _at_most(host.utilisation, 1, f"CPU use of {name}")
+        _at_most(host.cpu, 1, f"CPU use of {name} at some time")
+    if experiment.hosts.one_machine:
+        _at_most(sum(host.utilisation for host in result.hosts), 1, "CPU use of the machine")
+
+
+def _check_flows(result: tc.Result) -> None:
+    experiment = result.experiment
+    for index, (flow, legs) in enumerate(zip(result.raw.flows, result.legs, strict=True)):
+        config, start = result.layout.flows[index].flow, result.layout.flows[index].start
+        assert flow.delivered_bytes <= flow.total_bytes
+        if config.bytes is not None:
+            # The client's preamble goes the same way where the client sends.
+            most = config.bytes + (config.preamble or 0) * (
+                result.layout.flows[index].direction == "up"
+            )
+            assert flow.total_bytes <= most, f"flow {index} got {flow.total_bytes} of {most} bytes"
+            if flow.completion_time >= 0:
+                assert flow.total_bytes == most, f"flow {index} ended after {flow.total_bytes}"
+        if config.rate is not None:
+            most = config.rate * max(0.0, experiment.duration - start) / 8 + config.write_size
+            _at_most(flow.total_bytes, most, f"bytes of flow {index}, which has a rate")
+        if flow.total_bytes and flow.first_byte_time >= 0:
+            assert flow.first_byte_time >= start, f"flow {index} gets bytes before it starts"
+        _check_quantiles(flow.messages, "latency", f"flow {index}")
+        for leg in legs:
+            measured = sum(vars(leg.limits).values())
+            _at_most(measured, result.measured_time + 1e-6, f"time limited of flow {index}")
+            assert leg.retransmits <= leg.segments
+    for index, counts in enumerate(result.raw.cross_traffic):
+        assert counts.received <= counts.sent, f"cross traffic {index}: more came than was sent"
+
+
+def _check_conservation(result: tc.Result) -> None:
+    """What crosses a path comes out of it, waits there, or was lost."""
+    experiment = result.experiment
+    if experiment.network is not None or experiment.warmup > 0 or len(result.links) > 1:
+        return
+    path, found = experiment.path, result.layout
+    sent = {"up": 0, "down": 0}
+    legs: dict[int, tuple[Any, str]] = {}
+    for placed, flow_legs in zip(found.flows, result.legs, strict=True):
+        if flow_legs and (placed.tunnel is None or not _carries_packets(result, placed.tunnel)):
+            leg = result.path_leg(flow_legs)
+            legs[id(leg)] = (leg, placed.direction)
+    other = {"up": "down", "down": "up"}
+    for leg, direction in legs.values():
+        sent[direction] += leg.wire_bytes
+        sent[other[direction]] += leg.ack_wire_bytes
+    for placed_tunnel, counts in zip(found.tunnels, result.raw.tunnels, strict=True):
+        if counts.forward is not None:
+            sent[placed_tunnel.first.direction] += counts.forward.outer_bytes
+            sent[other[placed_tunnel.first.direction]] += counts.reverse.outer_bytes
+    for source, counts in zip(experiment.cross_traffic, result.raw.cross_traffic, strict=True):
+        sent[experiment.direction_of(source)] += counts.sent * source.packet
+    if len({direction for _, direction in legs.values()}) > 1 or _shares_legs(result):
+        return  # a connection of both directions counts what either sends twice
+    (link,) = result.links.values()
+    rates = {id(way): config.rate for way, config in _directions(result, *result.links)}
+    for direction, way in _ways(result, link):
+        framing = path.framing_bytes if rates[id(way)] else 0  # without a rate, none counts it
+        framed = sent[direction] + way.packets_in * framing
+        assert way.bytes_out <= framed, f"{direction}: {way.bytes_out} bytes out of {framed}"
+        lost = way.drops + way.random_losses + (way.policer_drops or 0)
+        if lost == 0:
+            left = framed - way.bytes_out
+            most = way.queue_bytes_max + path.mtu + path.framing_bytes + 65536
+            assert left <= most, f"{direction}: {left} of {framed} bytes are nowhere"
+
+
+def _ways(result: tc.Result, link: Any) -> Iterator[tuple[str, Any]]:
+    first = result.layout.flows[0].direction
+    data, back = result.bottleneck
+    assert {id(data), id(back)} == {id(link.forward), id(link.reverse)}
+    yield first, data
+    yield ("down" if first == "up" else "up"), back
+
+
+def _carries_packets(result: tc.Result, tunnel: int) -> bool:
+    return result.raw.tunnels[tunnel].forward is not None
+
+
+def _shares_legs(result: tc.Result) -> bool:
+    return any(
+        placed.tunnel is not None and _carries_packets(result, placed.tunnel) and len(legs) > 1
+        for placed, legs in zip(result.layout.flows, result.legs, strict=True)
+    )
+
+
+def _check_metrics(result: tc.Result) -> None:
+    experiment, run = result.experiment, result.measured
+    for name, metric in METRICS.items():
+        values = np.atleast_1d(np.asarray(metric.of(run), dtype=float))
+        known = values[~np.isnan(values)]
+        assert np.isfinite(known).all() or metric.is_event, f"{name} is infinite"
+        assert (known >= 0).all(), f"{name} is negative"
+        if name.startswith("jain"):
+            flows = len(result.raw.flows)
+            _at_most(known, 1, name)
+            assert (known * flows >= 1 - _ROUNDING).all(), f"{name} = {known} of {flows} flows"
+        if name in _SHARES[:-1] or name in ("flow_share", "flow_tunnel_share", "utilisation"):
+            _at_most(known, 1, name)
+        if name.startswith("flow_limit"):
+            _at_most(known, 1 + 1e-6, name)
+    if all(flow.payload == "random" for flow in experiment.flows):
+        value = result.metric("efficiency")
+        assert math.isnan(value) or value <= 1, f"efficiency: {value}"
+    result.dataset.load()
+    result.to_json()
+    tc.metrics.of_run(result.dataset)
+    assert set(STORED) <= set(METRICS)
+    derived.numbers(experiment)
+    _check_rtts(result)
+
+
+def _check_rtts(result: tc.Result) -> None:
+    """Where flows cross the path at once, their RTT is not below that of the path."""
+    for placed, legs in zip(result.layout.flows, result.legs, strict=True):
+        tunnel = None if placed.tunnel is None else result.layout.tunnels[placed.tunnel].tunnel
+        if not legs or (tunnel is not None and (tunnel.chain or tunnel.relays)):
+            continue
+        srtt = result.path_leg(legs).srtt
+        least = result.layout.base_rtt(placed) - _TIMESTAMP
+        known = srtt[srtt > 0]
+        if len(known):
+            assert known.min() >= least, f"SRTT {known.min()} of a path of {least}"
