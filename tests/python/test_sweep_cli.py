@@ -239,6 +239,38 @@ def test_large_seeds_are_exported(tmp_path):
     assert tc.open(tmp_path / "x.nc")["seed"].values.tolist() == [str(2**40)]
 
 
+@pytest.mark.slow
+def test_files_are_written_and_read_when_a_dask_scheduler_has_died(swept, tmp_path):
+    # In a process of its own, as a client that has lost its scheduler stays for good.
+    program = f"""
+import faulthandler, os, subprocess, sys, time
+import distributed
+import tunnelcc as tc
+from pathlib import Path
+from tunnelcc.sweeps import export
+
+faulthandler.dump_traceback_later(240, exit=True)
+options = ["--port", "0", "--no-dashboard", "--scheduler-file", "scheduler.json"]
+command = [sys.executable, "-m", "dask", "scheduler", *options]
+scheduler = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+client = distributed.Client(scheduler_file="scheduler.json", timeout=120)
+results = tc.open({str(swept / NAME)!r})
+export.write(results, Path("before.nc"))
+scheduler.kill()
+scheduler.wait()
+assert tc.open("before.nc").equals(tc.open("before.nc"))
+export.write(results, Path("after.nc"))
+assert Path("after.nc").read_bytes() == Path("before.nc").read_bytes()
+print(tc.open("after.nc")["run"].size, flush=True)
+os._exit(0)  # the client would wait for its scheduler
+"""
+    pytest.importorskip("distributed")
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "8\n"), done.stderr
+
+
 def test_the_store_lists_sweeps_and_runs(run, swept):
     code, out, _ = run("store", "ls", "--store", swept)
     lines = out.splitlines()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,7 +144,8 @@ def _open_netcdf(path: Path) -> xarray.Dataset:
     import xarray
 
     try:
-        return xarray.load_dataset(path, engine="scipy")
+        # Not from the file itself, whose locks may be the affair of a Dask scheduler that is gone.
+        return xarray.load_dataset(io.BytesIO(path.read_bytes()), engine="scipy")
     except Exception as error:  # whatever scipy meets in a damaged file
         expected = "a file that `tunnelcc store export` wrote"
         hint = " ".join(str(error).split()) or type(error).__name__
