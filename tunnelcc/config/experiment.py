@@ -18,7 +18,7 @@ from tunnelcc.config.layout import Layout, Placed, layout
 from tunnelcc.config.path import LinkDirection
 from tunnelcc.config.settings import apply
 from tunnelcc.config.topology import Step, problems_of_network
-from tunnelcc.config.tunnel import Hop
+from tunnelcc.config.tunnel import Hop, Tunnel
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.hosts import costs
 from tunnelcc.schema.units import Buffer, format_time
