@@ -101,18 +101,22 @@ def _check_hosts(result: tc.Result) -> None:
 def _check_flows(result: tc.Result) -> None:
     experiment = result.experiment
     for index, (flow, legs) in enumerate(zip(result.raw.flows, result.legs, strict=True)):
-        config, start = result.layout.flows[index].flow, result.layout.flows[index].start
+        placed = result.layout.flows[index]
+        config, start = placed.flow, placed.start
+        # The client's preamble goes the same way where the client sends.
+        preamble = (config.preamble or 0) if placed.direction == "up" else 0
         assert flow.delivered_bytes <= flow.total_bytes
         if config.bytes is not None:
-            # The client's preamble goes the same way where the client sends.
-            most = config.bytes + (config.preamble or 0) * (
-                result.layout.flows[index].direction == "up"
-            )
+            most = config.bytes + preamble
             assert flow.total_bytes <= most, f"flow {index} got {flow.total_bytes} of {most} bytes"
-            if flow.completion_time >= 0:
+            if flow.completion_time >= 0 and config.stop is None:
                 assert flow.total_bytes == most, f"flow {index} ended after {flow.total_bytes}"
         if config.rate is not None:
-            most = config.rate * max(0.0, experiment.duration - start) / 8 + config.write_size
+            most = (
+                config.rate * max(0.0, experiment.duration - start) / 8
+                + config.write_size
+                + preamble
+            )
             _at_most(flow.total_bytes, most, f"bytes of flow {index}, which has a rate")
         if flow.total_bytes and flow.first_byte_time >= 0:
             assert flow.first_byte_time >= start, f"flow {index} gets bytes before it starts"

@@ -92,3 +92,8 @@ def test_confidence_covers_the_true_mean_as_often_as_it_says():
     interval = metrics.confidence_interval(xr.DataArray(draws, dims=("run", "seed")), level=0.9)
     covered = (interval["low"] < 5) & (interval["high"] > 5)
     assert float(covered.mean()) == pytest.approx(0.9, abs=0.015)
+
+
+@pytest.mark.filterwarnings("error")
+def test_shares_of_a_link_that_carries_nothing_are_not_numbers():
+    assert np.isnan(metrics.max_min_shares([0, 0], 0, [math.inf, 1])).all()

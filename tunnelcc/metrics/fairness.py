@@ -62,12 +62,13 @@ def max_min_allocation(capacity: float, demands: ArrayLike) -> NDArray[np.float6
 def max_min_shares(
     allocations: ArrayLike, capacity: float, demands: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return what each flow got of what max-min fairness would give it; 1: just that.
+    """Return what each flow got of what max-min fairness would give it; 1: just that; NaN: nothing.
 
     The "MmF share" of Philip et al., Prudentia: Findings of an Internet Fairness Watchdog, SIGCOMM
     2024. All three in one unit; result: the shape of ``allocations``.
     """
-    return np.asarray(allocations, dtype=float) / max_min_allocation(capacity, demands)
+    granted = max_min_allocation(capacity, demands)
+    return np.asarray(allocations, dtype=float) / np.where(granted > 0, granted, NAN)
 
 
 def harm(solo: Any, competing: Any, *, less_is_better: bool = False) -> Any:
