@@ -507,7 +507,7 @@ class AttributeTest : public SimulationTestCase
         CheckRefused("ns3::TcpVegas", {{"Alpha", -3}}, "Alpha");
         CheckRefused("ns3::TcpVegas", {{"Alpha", 2.5}}, "whole");
         CheckRefused("ns3::TcpVegas", {{"Alpha", 1e12}}, "4.29497e+09"); // 32 bits
-        CheckRefused("ns3::TcpHybla", {{"RRTT", 0}}, "0.001");
+        CheckRefused("ns3::TcpHybla", {{"RRTT", 0}}, "0.01");
         CheckRefused("ns3::TcpVega", {}, "ns3::TcpVegas");
         CheckRefused("ns3::UdpClient", {}, "ns3::TcpVegas");
         CheckRefused("ns3::TcpCongestionOps", {}, "ns3::TcpVegas");
