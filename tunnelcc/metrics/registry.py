@@ -210,7 +210,8 @@ METRICS: dict[str, Metric] = {
         lambda run: run.path("queue_delay_p99"),
     ),
     "loss_rate": Metric(
-        "1", "loss rate of the path", "packets dropped or lost / offered; RFC 7680", _loss_rate
+        "1", "loss rate of the path",
+        "packets offered after the warm-up: dropped or lost / all; RFC 7680", _loss_rate,
     ),
     "retransmission_ratio": Metric(
         "1", "retransmission ratio",

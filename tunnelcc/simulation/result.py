@@ -73,7 +73,7 @@ LINK_TOTALS = {
     "mean_utilisation": ("utilisation", "1", "bytes served / bytes the link could serve"),
     "bytes_served": ("bytes_out", "byte", "bytes served, framing included"),
     "packets": ("packets_in", "1", "packets offered"),
-    "queue_drops": ("drops", "1", "packets dropped by the queue"),
+    "queue_drops": ("drops", "1", "of these, packets dropped by the queue"),
     "marks": ("marks", "1", "packets marked by the queue, NaN: it never marks"),
     "policer_drops": ("policer_drops", "1", "packets dropped by the policer, NaN: there is none"),
     "random_losses": ("random_losses", "1", "packets lost at random"),
