@@ -393,5 +393,8 @@ def test_a_sweep_is_good_from_any_directory(tmp_path, monkeypatch, run):
     with Store(work / "runs") as store:
         loaded = store.load(str(done["run"].values.flat[0]))
         assert run_id(loaded.experiment) == done["run"].values.flat[0]
-    (work / "rates.csv").write_text("time_s,rate_Mbps\n0,6\n")
-    assert run("store", "verify", "--store", work / "runs")[0] == 1
+    moved = work.rename(tmp_path / "moved")
+    monkeypatch.chdir(moved)
+    assert run("store", "verify", "--delete", "--store", "runs")[0] == 0
+    (moved / "rates.csv").write_text("time_s,rate_Mbps\n0,6\n")
+    assert run("store", "verify", "--store", moved / "runs")[0] == 1

@@ -11,7 +11,8 @@ Four lines of text and the series::
 In the JSON ``{"series": n}`` stands for the next n numbers. ``files`` are the SHA-256 of those that
 the experiment names (tunnels, profiles): what they say is part of it. ``directory`` is where such
 names and those of traces begin, if there are any that do not say it themselves; read from another
-directory, the experiment names them in full. Equal runs give equal files.
+directory, the experiment names them in full, unless they have come along. Equal runs give equal
+files.
 """
 
 from __future__ import annotations
@@ -76,10 +77,10 @@ def experiment(data: bytes) -> Experiment:
 def _experiment(table: dict[str, Any]) -> Experiment:
     """Return the experiment, unless this version, or a file that it names, changed meanwhile."""
     try:
-        directory = Path(table.get("directory", ""))
-        directory = Path() if directory == Path.cwd() else directory
-        files = {name: str(directory / name) for name in table.get("files", {})}
-        for name, sha256 in table.get("files", {}).items():
+        directory = table.get("directory", "")
+        hashes = table.get("files", {})
+        files = {name: _locate(name, sha256, directory) for name, sha256 in hashes.items()}
+        for name, sha256 in hashes.items():
             if _sha256(files[name]) != sha256:
                 raise DamagedFileError(f"{files[name]} is not what it was when the run used it")
         found: Experiment = Experiment.parse(_located(table["experiment"], files, directory))
@@ -115,10 +116,15 @@ def _is_trace(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {"file", "sha256"}
 
 
-def _located(value: Any, files: dict[str, str], directory: Path) -> Any:
+def _locate(name: str, sha256: str, directory: str) -> str:
+    """Return a file's name from here: its own where that says the same, else in ``directory``."""
+    return name if _sha256(name) == sha256 else str(Path(directory) / name)
+
+
+def _located(value: Any, files: dict[str, str], directory: str) -> Any:
     """Return an experiment's table with the names of its files as they are from here."""
     if _is_trace(value):
-        return {**value, "file": str(directory / value["file"])}
+        return {**value, "file": _locate(value["file"], value["sha256"], directory)}
     if isinstance(value, dict):
         return {key: _located(item, files, directory) for key, item in value.items()}
     if isinstance(value, list):
