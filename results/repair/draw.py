@@ -8,18 +8,16 @@ seeds, bands and whiskers their 95 % confidence intervals.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
 import tunnelcc as tc
 from tunnelcc.metrics import mean_and_half_width
-from tunnelcc.plots import STYLE, algorithm_style, save
+from tunnelcc.plots import algorithm_style, gallery
 from tunnelcc.schema.toml import parse_toml
 
 HERE = Path(__file__).parent
@@ -170,22 +168,9 @@ FIGURES: dict[str, Callable[[Open], Figure]] = {
 }
 
 
-def main() -> None:
-    """Draw the figures named on the command line, or all."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help=", ".join(FIGURES))
-    parser.add_argument("--store", type=Path, default=Path("runs"), help="where runs are kept")
-    parser.add_argument("--output", type=Path, default=HERE, help="where figures are written")
-    options = parser.parse_args()
-    for name in options.figures or FIGURES:
-        if name not in FIGURES:
-            parser.error(f"{name} is none of {', '.join(FIGURES)}")
-        with mpl.rc_context(STYLE):
-            figure = FIGURES[name](
-                lambda table, name: tc.sweep(table, name=name, store=options.store)
-            )
-        save(figure, options.output / f"{name}.svg")
+def _opener(store: Path) -> Open:
+    return lambda table, name: tc.sweep(table, name=name, store=store)
 
 
 if __name__ == "__main__":
-    main()
+    gallery.main(FIGURES, _opener, HERE, __doc__ or "")
