@@ -452,7 +452,7 @@ class NetworkSource
         if (kind == 1)
         {
             RelaySpec relay = MakeRelay(Between(0, 1));
-            relay.hops.push_back({flow.route, {}});
+            relay.hops.emplace_back().route = flow.route;
             spec.tunnels.emplace_back(relay);
             flow.appTcp = APP_TCP;
             flow.targetTcp = TARGET_TCP;

@@ -226,7 +226,7 @@ MakeRelaySpec(bool isTls)
 {
     ExperimentSpec spec = MakePlainSpec();
     RelaySpec relay = MakeRelay(isTls);
-    relay.hops.push_back({AddRoute(spec, 0, 1, {0}), {}});
+    relay.hops.emplace_back().route = AddRoute(spec, 0, 1, {0});
     spec.tunnels.emplace_back(relay);
     spec.flows[0].tunnel = 0;
     spec.tcp[CARRIER_TCP].nodelay = true;
@@ -261,7 +261,7 @@ AddHop(ExperimentSpec& spec, int64_t rtt)
     uint32_t relay = last = AddHost(spec);
     SetRtt(spec.links.emplace_back(spec.links[0]), rtt);
     auto link = static_cast<uint32_t>(spec.links.size() - 1);
-    hops.push_back({AddRoute(spec, relay, server, {link}), {}});
+    hops.emplace_back().route = AddRoute(spec, relay, server, {link});
 }
 
 } // namespace tunnelcc
