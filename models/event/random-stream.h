@@ -25,6 +25,7 @@ enum class RandomComponent : uint32_t
     REVERSE_JITTER = 9,
     FORWARD_QUEUE = 10,
     REVERSE_QUEUE = 11,
+    ARQ_CLOCK = 12,
 };
 
 /// Number of the stream of one component of one flow; no other flow's draws depend on it.

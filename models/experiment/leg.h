@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_LEG_H
 #define TUNNELCC_LEG_H
 
+#include "arq/kcp-endpoint.h"
 #include "spec/end.h"
 #include "transport/endpoint.h"
 
@@ -15,7 +16,7 @@
 namespace tunnelcc
 {
 
-/// What a TCP connection is to the flows that use it.
+/// What a connection is to the flows that use it.
 enum class LegRole : uint8_t
 {
     APP,     //!< from the client's application to the server's, or to the first relay
@@ -23,14 +24,21 @@ enum class LegRole : uint8_t
     TARGET   //!< from the last relay to the server's application
 };
 
-/// One TCP connection.
+/// One connection: TCP's, but for carriers that have a protocol of their own.
 struct Leg
 {
     LegRole role;
     std::optional<uint32_t> hop; //!< that its segments cross, each as a packet or a datagram; none:
                                  //!< they cross a loopback, or go into a carrier's stream
     std::string cc;              //!< name of its congestion control
-    PerEnd<std::unique_ptr<TcpEndpoint>> ends;
+    PerEnd<std::unique_ptr<TcpEndpoint>> ends; //!< of TCP, or none
+    PerEnd<std::unique_ptr<KcpEndpoint>> kcp;  //!< of KCP, or none
+
+    /// What a program at one end reads and writes.
+    ByteStream& Stream(End end) const
+    {
+        return kcp[end] ? static_cast<ByteStream&>(*kcp[end]) : *ends[end];
+    }
 
     /// "app", "target", or "carrier", "carrier2", … by hop.
     std::string Name() const

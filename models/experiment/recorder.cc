@@ -105,7 +105,17 @@ Recorder::AddLeg(const Leg& leg, End sender)
     LegResult& result = m_result.legs.emplace_back();
     result.name = leg.Name();
     result.cc = leg.cc;
-    m_legs.emplace_back(*leg.ends[sender], *leg.ends[Other(sender)], result);
+    End receiver = Other(sender);
+    if (leg.kcp[sender])
+    {
+        m_legs.push_back(
+            std::make_unique<KcpLegProbe>(*leg.kcp[sender], *leg.kcp[receiver], result));
+    }
+    else
+    {
+        m_legs.push_back(
+            std::make_unique<TcpLegProbe>(*leg.ends[sender], *leg.ends[receiver], result));
+    }
     m_crossesPath.push_back(leg.hop == 0);
 }
 
@@ -163,9 +173,9 @@ void
 Recorder::OnWarmupEnd(int64_t now)
 {
     CatchUp(now);
-    for (LegProbe& leg : m_legs)
+    for (auto& leg : m_legs)
     {
-        leg.StartMeasuring(now);
+        leg->StartMeasuring(now);
     }
     for (size_t i = 0; i < m_readAtStart.size(); ++i)
     {
@@ -197,9 +207,9 @@ Recorder::OnSample(int64_t now)
     CatchUp(now);
     double interval = Seconds(m_spec.probeInterval);
     m_result.time.push_back(Seconds(now));
-    for (LegProbe& leg : m_legs)
+    for (auto& leg : m_legs)
     {
-        leg.Sample(interval);
+        leg->Sample(interval);
     }
     for (size_t i = 0; i < m_lastRead.size(); ++i)
     {
@@ -244,9 +254,9 @@ void
 Recorder::OnEnd(int64_t now)
 {
     CatchUp(now);
-    for (LegProbe& leg : m_legs)
+    for (auto& leg : m_legs)
     {
-        leg.Finish(now);
+        leg->Finish(now);
     }
     for (size_t index = 0; index < m_result.flows.size(); ++index)
     {

@@ -7,6 +7,7 @@
 #include "event/timer.h"
 #include "probe/experiment-result.h"
 #include "probe/host-probe.h"
+#include "probe/kcp-leg-probe.h"
 #include "probe/leg-probe.h"
 #include "probe/link-probe.h"
 #include "probe/packet-tunnel-probe.h"
@@ -15,6 +16,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace tunnelcc
@@ -59,7 +61,7 @@ class Recorder
     std::vector<LinkProbe> m_links; //!< both directions of each
     std::vector<HostProbe> m_hosts;
     std::vector<PacketTunnelProbe> m_tunnels; //!< both directions of each that carries packets
-    std::vector<LegProbe> m_legs;
+    std::vector<std::unique_ptr<LegProbe>> m_legs;
     std::vector<bool> m_crossesPath;     //!< of each leg, whether pathSegments counts it
     std::vector<uint64_t> m_readAtStart; //!< application bytes read by each flow before measuring
     std::vector<uint64_t> m_lastRead;    //!< … before the latest sample

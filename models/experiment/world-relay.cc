@@ -25,7 +25,7 @@ MakeSide(const RelaySpec& spec, World::Carrier& carrier, End end)
     {
         return carrier.sessions[end]->AddStream();
     }
-    return std::make_unique<CarrierSide>(spec, end, *carrier.leg->ends[end], carrier.logs);
+    return std::make_unique<CarrierSide>(spec, end, carrier.leg->Stream(end), carrier.logs);
 }
 
 } // namespace
@@ -52,6 +52,26 @@ World::CarrierChannels(const HopSpec& hop, const FlowSpec& flow)
     return hop.under ? DatagramChannels(*hop.under, flow) : ChannelsOf(hop.route, flow);
 }
 
+Leg&
+World::AddKcpLeg(const LegParts& parts, const KcpSpec& kcp)
+{
+    auto makeEndpoint = [&](End end) {
+        // Two ends in step would see less delay than real ones do.
+        ns3::RngStream draws = MakeRandomStream(m_spec.seed,
+                                                RandomComponent::ARQ_CLOCK,
+                                                2 * parts.number + (end == End::SERVER));
+        constexpr double MS = 1e6;
+        KcpPhase phase;
+        phase.clock = static_cast<int64_t>(draws.RandU01() * MS);
+        phase.flush = static_cast<int64_t>(draws.RandU01() * static_cast<double>(kcp.interval));
+        return std::make_unique<KcpEndpoint>(kcp, end, parts.channels[end], phase);
+    };
+    Leg& leg = m_legs.emplace_back(
+        Leg{parts.role, parts.hop, "kcp", {}, MakePerEnd(End::CLIENT, makeEndpoint)});
+    KcpEndpoint::Join(*leg.kcp.client, *leg.kcp.server);
+    return leg;
+}
+
 World::Carrier&
 World::AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index)
 {
@@ -65,21 +85,22 @@ World::AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index)
     }
     PerEnd<Host&> hosts = m_network.HostsOf(hopSpec.route);
     Carrier& carrier = tunnel.carriers[hop].emplace_back();
-    carrier.leg =
-        &AddLeg({LegRole::CARRIER,
-                 static_cast<uint32_t>(hop),
-                 static_cast<uint32_t>(hop) * MAX_CARRIERS + tunnel.firstCarrier + flow.carrier,
-                 m_spec.tcp.at(flow.tcp),
-                 hopSpec.cc.name.empty() ? flow.carrierCc : hopSpec.cc,
-                 CarrierChannels(hopSpec, crossing),
-                 hosts});
+    const LegParts parts{LegRole::CARRIER,
+                         static_cast<uint32_t>(hop),
+                         static_cast<uint32_t>(hop) * MAX_CARRIERS + tunnel.firstCarrier +
+                             flow.carrier,
+                         m_spec.tcp.at(flow.tcp),
+                         hopSpec.cc.name.empty() ? flow.carrierCc : hopSpec.cc,
+                         CarrierChannels(hopSpec, crossing),
+                         hosts};
+    carrier.leg = spec.kcp ? &AddKcpLeg(parts, *spec.kcp) : &AddLeg(parts);
     if (spec.mux)
     {
         for (End end : ENDS)
         {
             carrier.sessions[end] = std::make_unique<MuxSession>(spec,
                                                                  end,
-                                                                 *carrier.leg->ends[end],
+                                                                 carrier.leg->Stream(end),
                                                                  hosts[end].cpu,
                                                                  carrier.muxLogs);
         }

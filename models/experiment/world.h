@@ -119,6 +119,7 @@ class World
     void AddTunnel(uint32_t number);
     void AddFlow(uint32_t index);
     Leg& AddLeg(const LegParts& parts);
+    Leg& AddKcpLeg(const LegParts& parts, const KcpSpec& kcp);
     std::unique_ptr<TcpEndpoint> MakeEndpoint(const LegParts& parts, End end) const;
     PerEnd<Channel> ChannelsOf(uint32_t route, const FlowSpec& flow);
 

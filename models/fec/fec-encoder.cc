@@ -22,7 +22,7 @@ DivideUp(uint32_t a, uint32_t b)
 void
 FecEncoder::Send(int64_t now, const Packet& packet, uint32_t ipBytes, const PacketExtras* extras)
 {
-    uint32_t bytes = m_spec.inner[ipBytes];
+    uint32_t bytes = m_spec.inner.empty() ? ipBytes : m_spec.inner[ipBytes];
     if (m_spec.packing == FecPacking::BLOB)
     {
         AddToBlob(now, packet, bytes + m_spec.packetHeader, extras);
@@ -58,6 +58,8 @@ FecEncoder::SendPacket(int64_t now,
     m_log.Add(group, now, packet, extras);
     m_bytes = std::max(m_bytes, bytes);
     SendShards(now, PacketKind::FEC_DATA, group.packets - 1, 1, bytes, packet.isEct);
+    m_isLate = m_spec.gap > 0 && now - m_latest >= m_spec.gap;
+    m_latest = now;
     if (group.packets == m_spec.data)
     {
         Close(now);
@@ -115,7 +117,14 @@ FecEncoder::Close(int64_t now)
         SendShards(now, PacketKind::FEC_DATA, 0, group.dataShards, bytes);
     }
     uint32_t parity = m_spec.parity[group.dataShards - 1];
-    SendShards(now, PacketKind::FEC_PARITY, group.dataShards, parity, bytes);
+    if (m_isLate)
+    {
+        m_nextShard += parity; // left out, but for their numbers
+    }
+    else
+    {
+        SendShards(now, PacketKind::FEC_PARITY, group.dataShards, parity, bytes);
+    }
     m_group = nullptr;
     m_timeout.Cancel();
 }

@@ -76,6 +76,8 @@ class FecEncoder
     FecGroup* m_group{nullptr}; //!< the open one
     uint32_t m_bytes{0};        //!< PACKETS: of its longest shard; BLOB: of its packets
     uint32_t m_nextShard{0};    //!< number of the next shard of all
+    int64_t m_latest{0};        //!< PACKETS: when the latest packet came
+    bool m_isLate{false};       //!< it came FecSpec::gap after the one before
 };
 
 } // namespace tunnelcc

@@ -20,9 +20,10 @@ enum class PacketKind : uint8_t
     ACK,
     WINDOW_PROBE,
     DATAGRAM,
-    FRAGMENT,  //!< of a tunnel's packet that did not fit; the packet itself stands for the last one
-    FEC_DATA,  //!< a shard of a group of packets
-    FEC_PARITY //!< and one that was computed from others
+    FRAGMENT, //!< of a tunnel's packet that did not fit; the packet itself stands for the last one
+    FEC_DATA, //!< a shard of a group of packets
+    FEC_PARITY, //!< and one that was computed from others
+    ARQ         //!< a datagram of a session that repairs loss itself
 };
 
 /// Selective acknowledgement: runs of segment numbers [begin, end), most recent first (RFC 2018).
@@ -63,7 +64,7 @@ struct Packet
     PacketSink* sink; //!< who receives it
 
     union {
-        uint32_t segment;   //!< DATA, FEC_*: its number, modulo 2^32
+        uint32_t segment;   //!< DATA, FEC_*, ARQ: its number, modulo 2^32
         uint32_t ackNumber; //!< ACK: next segment expected, modulo 2^32
         uint32_t synWindow; //!< SYN, SYN-ACK: receive window, bytes
     };

@@ -45,7 +45,28 @@ struct LimitTimes
                     pacing)
 };
 
-/// What one end of a TCP connection sent. Series have one value per probe time.
+/// How a session that repairs loss itself (KCP) did so, in the direction of its data, measured part
+/// of the run unless said otherwise.
+struct ArqResult
+{
+    uint64_t fastRetransmits{0};  //!< segments resent because of ACKs of higher numbers
+    uint64_t earlyRetransmits{0}; //!< after fewer of those, as there was nothing new to send
+    uint64_t timeouts{0};         //!< resent because time ran out
+    uint64_t parityDatagrams{0};  //!< of FEC sent, whole run
+    uint64_t parityBytes{0};      //!< their IP bytes
+    uint64_t recovered{0};        //!< datagrams that FEC brought back, whole run
+    uint64_t unrecovered{0};      //!< datagrams lost in spite of FEC, whole run
+
+    TUNNELCC_FIELDS(fastRetransmits,
+                    earlyRetransmits,
+                    timeouts,
+                    parityDatagrams,
+                    parityBytes,
+                    recovered,
+                    unrecovered)
+};
+
+/// What one end of a connection sent. Series have one value per probe time.
 struct LegResult
 {
     std::string name; //!< "app", "carrier" ("carrier2" and so on beyond relays) or "target"
@@ -61,10 +82,11 @@ struct LegResult
     std::optional<double> connectFailedTime; //!< s, no answer to the last SYN; none: not so
     double finishedTime{-1};                 //!< s, FIN acknowledged; −1: never
     LimitTimes limits;
+    std::optional<ArqResult> arq; //!< where the connection is not TCP
 
     std::vector<double> goodput;           //!< bit/s of payload read, since the previous probe
     std::vector<double> throughput;        //!< bit/s of IP bytes sent, since the previous probe
-    std::vector<double> cwnd;              //!< segments
+    std::vector<double> cwnd;              //!< segments; KCP: that may be under way
     std::vector<double> inFlight;          //!< bytes
     std::vector<double> pacingRate;        //!< bit/s of payload; 0: not paced
     std::vector<double> srtt;              //!< s
@@ -84,6 +106,7 @@ struct LegResult
                     connectFailedTime,
                     finishedTime,
                     limits,
+                    arq,
                     goodput,
                     throughput,
                     cwnd,

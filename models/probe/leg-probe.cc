@@ -8,7 +8,7 @@
 namespace tunnelcc
 {
 
-LegProbe::LegProbe(const TcpEndpoint& sender, const TcpEndpoint& receiver, LegResult& result)
+TcpLegProbe::TcpLegProbe(const TcpEndpoint& sender, const TcpEndpoint& receiver, LegResult& result)
     : m_sender(sender),
       m_receiver(receiver),
       m_result(result)
@@ -16,7 +16,7 @@ LegProbe::LegProbe(const TcpEndpoint& sender, const TcpEndpoint& receiver, LegRe
 }
 
 void
-LegProbe::StartMeasuring(int64_t now)
+TcpLegProbe::StartMeasuring(int64_t now)
 {
     m_limitsAtStart = m_sender.GetSender().Limits().Until(now);
     m_atStart = m_sender.GetSender().Counters();
@@ -24,7 +24,7 @@ LegProbe::StartMeasuring(int64_t now)
 }
 
 void
-LegProbe::Sample(double interval)
+TcpLegProbe::Sample(double interval)
 {
     const Sender& sender = m_sender.GetSender();
     const TcpState& state = sender.State();
@@ -43,7 +43,7 @@ LegProbe::Sample(double interval)
 }
 
 void
-LegProbe::Finish(int64_t now)
+TcpLegProbe::Finish(int64_t now)
 {
     const SendLimits::Times limits = m_sender.GetSender().Limits().Until(now);
     auto time = [&](SendLimit limit) {

@@ -10,8 +10,24 @@
 namespace tunnelcc
 {
 
-/// Samples one TCP connection, in the direction of its data.
+/// Samples one connection, in the direction of its data.
 class LegProbe
+{
+  public:
+    virtual ~LegProbe() = default;
+
+    /// The warm-up is over.
+    virtual void StartMeasuring(int64_t now) = 0;
+
+    /// Append one value to each series. \param interval time since the last sample, s
+    virtual void Sample(double interval) = 0;
+
+    /// The run is over: fill in the counts.
+    virtual void Finish(int64_t now) = 0;
+};
+
+/// Samples a TCP connection.
+class TcpLegProbe final : public LegProbe
 {
   public:
     /**
@@ -19,16 +35,11 @@ class LegProbe
      * \param receiver the other end
      * \param result where series and counts go; must outlive the probe
      */
-    LegProbe(const TcpEndpoint& sender, const TcpEndpoint& receiver, LegResult& result);
+    TcpLegProbe(const TcpEndpoint& sender, const TcpEndpoint& receiver, LegResult& result);
 
-    /// The warm-up is over.
-    void StartMeasuring(int64_t now);
-
-    /// Append one value to each series. \param interval time since the last sample, s
-    void Sample(double interval);
-
-    /// The run is over: fill in the counts.
-    void Finish(int64_t now);
+    void StartMeasuring(int64_t now) override;
+    void Sample(double interval) override;
+    void Finish(int64_t now) override;
 
   private:
     const TcpEndpoint& m_sender;

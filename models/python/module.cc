@@ -125,6 +125,7 @@ void
 BindResult(nb::module_& m)
 {
     Bind<LimitTimes>(m, "LimitTimes");
+    Bind<ArqResult>(m, "ArqResult");
     Bind<LegResult>(m, "LegResult");
     Bind<MessageResult>(m, "MessageResult");
     Bind<FlowResult>(m, "FlowResult");

@@ -36,18 +36,22 @@ struct FecSpec
     uint32_t data{0};             //!< most data shards of a group
     std::vector<uint32_t> parity; //!< parity shards of a group of 1, 2, … data shards
     int64_t timeout{0};           //!< a group is closed so long after its first packet; 0: never
-    uint32_t memory{0};           //!< groups before the newest that can still be decoded
-    uint32_t maxPackets{0};       //!< BLOB: of a group
-    uint32_t maxShard{0};         //!< BLOB: of a shard
-    uint32_t blobHeader{0};       //!< BLOB: before the packets of a group
-    uint32_t packetHeader{0};     //!< BLOB: before each packet
-    uint32_t shardCost{0};       //!< BLOB: of a shard beside its bytes, when their number is chosen
-    std::vector<uint32_t> inner; //!< of what a packet is when it comes to FEC, by its IP bytes
+    int64_t gap{0};           //!< PACKETS: no parity where the last packet of a group comes so long
+                              //!< after the one before; 0: always
+    uint32_t memory{0};       //!< groups before the newest that can still be decoded
+    uint32_t maxPackets{0};   //!< BLOB: of a group
+    uint32_t maxShard{0};     //!< BLOB: of a shard
+    uint32_t blobHeader{0};   //!< BLOB: before the packets of a group
+    uint32_t packetHeader{0}; //!< BLOB: before each packet
+    uint32_t shardCost{0};    //!< BLOB: of a shard beside its bytes, when their number is chosen
+    std::vector<uint32_t> inner; //!< of what a packet is when it comes to FEC, by its IP bytes;
+                                 //!< empty: these
 
     TUNNELCC_FIELDS(packing,
                     data,
                     parity,
                     timeout,
+                    gap,
                     memory,
                     maxPackets,
                     maxShard,

@@ -63,7 +63,20 @@ struct SshLayerSpec
     TUNNELCC_FIELDS(block, overhead)
 };
 
-using LayerSpec = std::variant<FrameLayerSpec, WebSocketLayerSpec, TlsLayerSpec, SshLayerSpec>;
+/// Chunks of the snappy framing format, as golang/snappy writes them after every write from above.
+struct SnappyLayerSpec
+{
+    static constexpr const char* KIND = "snappy";
+    uint32_t maxPayload{0};   //!< of a chunk
+    uint32_t header{0};       //!< of a chunk
+    uint32_t streamHeader{0}; //!< before the first chunk, in its first write
+    double ratio{1};          //!< bytes left of a payload by compression
+
+    TUNNELCC_FIELDS(maxPayload, header, streamHeader, ratio)
+};
+
+using LayerSpec =
+    std::variant<FrameLayerSpec, WebSocketLayerSpec, TlsLayerSpec, SshLayerSpec, SnappyLayerSpec>;
 
 } // namespace tunnelcc
 

@@ -7,6 +7,7 @@
 #include "end.h"
 #include "fec-spec.h"
 #include "fields.h"
+#include "kcp-spec.h"
 #include "layer-spec.h"
 #include "tcp-spec.h"
 
@@ -22,7 +23,7 @@
 namespace tunnelcc
 {
 
-/// One turn of a tunnel's handshake on its carrier: sizes of the writes, in TCP payload bytes.
+/// One turn of a tunnel's handshake on its carrier: sizes of the writes, in bytes.
 using HandshakeTurn = PerEnd<std::vector<uint32_t>>;
 
 /// CPU time that one relay spends on a message.
@@ -63,13 +64,15 @@ struct MuxDirectionSpec
     uint64_t sessionWindow{0};     //!< bytes that all streams may; 0: no limit
     uint64_t creditStep{0};        //!< bytes that a stream's reader takes, or those of all streams,
                                    //!< before that window is credited
+    bool creditsFirstRead{false};  //!< of a stream, also what its reader takes first
 
     TUNNELCC_FIELDS(maxFrame,
                     sessionBuffer,
                     streamWindow,
                     firstStreamWindow,
                     sessionWindow,
-                    creditStep)
+                    creditStep,
+                    creditsFirstRead)
 };
 
 /// How streams share a carrier. Sizes in bytes, without layers.
@@ -101,7 +104,7 @@ struct RelaySpec
 {
     static constexpr const char* KIND = "relay";
     uint32_t copyBuffer{32768};           //!< bytes read at once and forwarded as one message
-    std::vector<HandshakeTurn> handshake; //!< after the carrier's TCP handshake
+    std::vector<HandshakeTurn> handshake; //!< after the carrier's own
     bool confirms{false};                 //!< servers end it when what lies behind them is open
     PerEnd<RelayDirectionSpec> sent;
     int64_t loopbackRtt{0};
@@ -109,6 +112,7 @@ struct RelaySpec
     bool dialsEarly{false};     //!< shared carriers are dialled at `start`, not by the first flow
     int64_t start{0};           //!< of the program, if that dials early
     std::vector<HopSpec> hops;  //!< from the client on
+    std::optional<KcpSpec> kcp; //!< carriers are sessions of it; none: TCP connections
 
     TUNNELCC_FIELDS(copyBuffer,
                     handshake,
@@ -118,7 +122,8 @@ struct RelaySpec
                     mux,
                     dialsEarly,
                     start,
-                    hops)
+                    hops,
+                    kcp)
 };
 
 /// CPU time of handling one packet.

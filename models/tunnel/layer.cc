@@ -4,6 +4,7 @@
 #include "layer.h"
 
 #include "frame-layer.h"
+#include "snappy-layer.h"
 #include "ssh-layer.h"
 #include "tls-layer.h"
 #include "websocket-layer.h"
@@ -38,6 +39,12 @@ std::unique_ptr<Layer>
 Make(const SshLayerSpec& spec)
 {
     return std::make_unique<SshLayer>(spec);
+}
+
+std::unique_ptr<Layer>
+Make(const SnappyLayerSpec& spec)
+{
+    return std::make_unique<SnappyLayer>(spec);
 }
 
 } // namespace

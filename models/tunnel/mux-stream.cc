@@ -104,7 +104,9 @@ void
 MuxStream::Credit(int64_t now, uint32_t bytes)
 {
     const MuxDirectionSpec& in = m_session.m_in;
-    uint32_t own = in.streamWindow > 0 ? m_account.Take(bytes, in.creditStep) : 0;
+    bool isFirst = !std::exchange(m_hasRead, true);
+    uint64_t step = isFirst && in.creditsFirstRead ? 0 : in.creditStep;
+    uint32_t own = in.streamWindow > 0 ? m_account.Take(bytes, step) : 0;
     uint32_t ofAll = in.sessionWindow > 0 ? m_session.m_account.Take(bytes, in.creditStep) : 0;
     uint32_t updates = (own > 0) + (ofAll > 0);
     if (updates > 0)

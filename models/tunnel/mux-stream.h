@@ -86,6 +86,7 @@ class MuxStream final : public RelaySide
     uint64_t m_credited{0};  //!< of those, bytes that the peer's reader took, as far as we know
     uint64_t m_window;       //!< how far m_sent may be ahead of that
     uint64_t m_unread{0};    //!< received
+    bool m_hasRead{false};   //!< the reader took something
     CreditAccount m_account; //!< of what the reader took
     bool m_hasPeerClosed{false};
 };

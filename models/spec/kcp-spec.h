@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_KCP_SPEC_H
+#define TUNNELCC_KCP_SPEC_H
+
+#include "end.h"
+#include "fec-spec.h"
+#include "fields.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+/**
+ * \file
+ * KCP. Times in ns, sizes in bytes, windows in segments.
+ */
+namespace tunnelcc
+{
+
+/// Which kcp-go, by the year from which it behaved so: see KcpBehaviour.
+enum class KcpGeneration : uint8_t
+{
+    OF_2017,
+    OF_2020,
+    OF_2025
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<KcpGeneration> =
+    std::to_array<std::string_view>({"2017", "2020", "2025"});
+
+/// A KCP session, as kcp-go has it.
+struct KcpSpec
+{
+    KcpGeneration generation{KcpGeneration::OF_2025};
+    uint32_t mtu{0};     //!< of the segments in a datagram, their headers included
+    uint32_t header{0};  //!< IP bytes of a datagram around them
+    bool nodelay{false}; //!< time-outs from 30 ms on, which grow by half
+    int64_t interval{0}; //!< between flushes by the clock
+    uint32_t resend{0};  //!< higher numbers acknowledged after which a segment counts as lost; 0:
+                         //!< never
+    bool congestion{false}; //!< a congestion window on top of the others (nc = 0)
+    PerEnd<uint32_t> sendWindow{0, 0};
+    PerEnd<uint32_t> receiveWindow{0, 0};
+    std::optional<FecSpec> fec; //!< of datagrams; a shard is what KCP puts into one
+
+    TUNNELCC_FIELDS(generation,
+                    mtu,
+                    header,
+                    nodelay,
+                    interval,
+                    resend,
+                    congestion,
+                    sendWindow,
+                    receiveWindow,
+                    fec)
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_KCP_SPEC_H
