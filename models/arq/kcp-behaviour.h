@@ -27,6 +27,7 @@ struct KcpBehaviour
     bool timeoutFirst;    //!< a segment that timed out is no resend, whatever its count
     bool keepsAcked;      //!< what was acknowledged occupies the window until all before it is, too
     bool peerGatesWrites; //!< a write also waits for room in the peer's window (2019 to 2025)
+    bool roundsWindowUp;  //!< a congestion window of whole segments has room for all of its bytes
     uint32_t firstProbe;  //!< time without a window before the first probe, ms
 
     static constexpr KcpBehaviour Of(KcpGeneration generation)
@@ -45,6 +46,7 @@ struct KcpBehaviour
                 .timeoutFirst = is2017,
                 .keepsAcked = !is2017,
                 .peerGatesWrites = is2020,
+                .roundsWindowUp = !is2017,
                 .firstProbe = is2025 ? 500U : 7000U};
     }
 };

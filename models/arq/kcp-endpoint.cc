@@ -218,7 +218,7 @@ KcpEndpoint::TellUser(int64_t now)
 void
 KcpEndpoint::WakeWriter(int64_t now)
 {
-    if (m_isBlocked && m_sender.HasRoom())
+    if (m_isBlocked && m_user && m_sender.HasRoom())
     {
         m_isBlocked = false;
         m_user->OnWritable(now);

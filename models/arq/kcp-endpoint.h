@@ -94,6 +94,12 @@ class KcpEndpoint final : public ByteStream, public PacketSink, private ShardSen
         return m_limits;
     }
 
+    /// Datagrams sent here, as far as they can still arrive.
+    const KcpLog& Log() const
+    {
+        return m_log;
+    }
+
     const KcpWireCounters& Wire() const
     {
         return m_wire;

@@ -424,8 +424,7 @@ KcpSender::GrowWindow()
         m_increase += m_mss * m_mss / m_increase + m_mss / 16;
         if ((m_cwnd + 1) * m_mss <= m_increase)
         {
-            // Since 2020; before, one segment more, which is the same: less than two are added.
-            m_cwnd = (m_increase + m_mss - 1) / m_mss;
+            m_cwnd = m_behaviour.roundsWindowUp ? (m_increase + m_mss - 1) / m_mss : m_cwnd + 1;
         }
     }
     if (m_cwnd > m_peerWindow)

@@ -368,6 +368,39 @@ class GroupTest : public SimulationTestCase
     }
 };
 
+class GapTest : public SimulationTestCase
+{
+  public:
+    GapTest()
+        : SimulationTestCase("A group whose last packet comes late has no parity, but its numbers")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        FecSpec spec = MakeCode(FecPacking::PACKETS, 10, 3);
+        spec.gap = 500 * MS;
+        spec.inner.clear(); // packets are what they are
+        for (int64_t wait : {500 * MS - 1, 500 * MS})
+        {
+            Coder coder(spec);
+            coder.isHolding = true;
+            int64_t now = 10 * SECOND;
+            for (uint32_t i = 0; i < 11; ++i)
+            {
+                now += i == 9 ? wait : i == 5 ? SECOND : MS;
+                coder.Send(now);
+            }
+            bool isLate = wait == 500 * MS;
+            NS_TEST_ASSERT_MSG_EQ(coder.held.size(), isLate ? 11 : 14, "shards");
+            NS_TEST_EXPECT_MSG_EQ(coder.held[9].segment, 9, "the tenth of a group");
+            NS_TEST_EXPECT_MSG_EQ(coder.held.back().segment, 13, "the first of the next one");
+            NS_TEST_EXPECT_MSG_EQ(coder.shards[9].bytes, IP_BYTES, "its size");
+        }
+    }
+};
+
 class BlobTest : public SimulationTestCase
 {
   public:
@@ -880,6 +913,7 @@ class FecTestSuite : public ns3::TestSuite
         }
         AddTestCase(new PublishedResidualTest, Duration::QUICK);
         AddTestCase(new GroupTest, Duration::QUICK);
+        AddTestCase(new GapTest, Duration::QUICK);
         AddTestCase(new BlobTest, Duration::QUICK);
         AddTestCase(new DeliveryTest, Duration::QUICK);
         AddTestCase(new MemoryTest, Duration::QUICK);

@@ -282,6 +282,41 @@ class StreamWindowTest : public SimulationTestCase
     }
 };
 
+class FirstReadTest : public SimulationTestCase
+{
+  public:
+    explicit FirstReadTest(bool isCredited)
+        : SimulationTestCase(std::string("A stream whose first window is below the step ") +
+                             (isCredited ? "goes on where the first read is credited" : "stops")),
+          m_isCredited(isCredited)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        ExperimentSpec spec = MakeMuxSpec(1, MakeSmux(2 << 20));
+        MuxDirectionSpec& window = RelayOf(spec).mux->sent.client;
+        window.firstStreamWindow = 256 << 10;
+        window.creditStep = 1 << 20;
+        window.creditsFirstRead = m_isCredited;
+        World world(spec);
+        world.Start();
+        RunUntil(5 * SECOND);
+        uint64_t read = world.Flows()[0]->receiver->Total();
+        if (m_isCredited)
+        {
+            NS_TEST_EXPECT_MSG_GT(read, 4 << 20, "more than two windows");
+        }
+        else
+        {
+            NS_TEST_EXPECT_MSG_EQ(read, 256 << 10, "the first window");
+        }
+    }
+
+    const bool m_isCredited;
+};
+
 class ManyShortStreamsTest : public SimulationTestCase
 {
   public:
@@ -473,6 +508,8 @@ class TunnelMuxTestSuite : public ns3::TestSuite
         AddTestCase(new MuxTurnsTest, Duration::QUICK);
         AddTestCase(new MuxBackPressureTest(SMUX_1, true), Duration::QUICK);
         AddTestCase(new MuxBackPressureTest(SMUX_2, false), Duration::QUICK);
+        AddTestCase(new FirstReadTest(false), Duration::QUICK);
+        AddTestCase(new FirstReadTest(true), Duration::QUICK);
         AddTestCase(new StreamWindowTest, Duration::QUICK);
         AddTestCase(new CreditTest, Duration::QUICK);
         for (const Protocol& protocol : {SMUX_1, SMUX_2, WINDOWED, CHANNELS})

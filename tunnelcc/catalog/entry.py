@@ -14,7 +14,7 @@ from tunnelcc.schema import Model
 class Entry(Model):
     """A tunnel of the catalogue."""
 
-    #: Keys of an experiment's tunnel that override the entry.
+    #: Keys of an experiment's tunnel that override entries of the kind.
     OVERRIDES: ClassVar[tuple[str, ...]] = ()
     #: Whether all flows are in one connection, and so have one path.
     HAS_ONE_PATH: ClassVar[bool] = False
@@ -26,11 +26,16 @@ class Entry(Model):
     summary: Prose
     software: Prose
 
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """Keys of an experiment's tunnel that override this entry."""
+        return self.OVERRIDES
+
     def check(self, changes: Mapping[str, Any]) -> None:
         """Raise ConfigError for a key of an experiment's tunnel that the entry does not have."""
         for key, value in changes.items():
-            if key not in self.OVERRIDES:
-                expected = f"no value with {self.name}, whose keys are " + ", ".join(self.OVERRIDES)
+            if key not in self.overrides:
+                expected = f"no value with {self.name}, whose keys are " + ", ".join(self.overrides)
                 raise ConfigError(Problem(key, value, expected))
 
     def clamped_mss(

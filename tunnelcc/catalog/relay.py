@@ -10,9 +10,10 @@ from pydantic import field_validator, model_validator
 
 from tunnelcc.catalog.cited import Bytes, Cited, Prose, Size
 from tunnelcc.catalog.entry import Entry
+from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, Kcp
 from tunnelcc.catalog.layers import StreamLayers
-from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.schema import SWITCH, Kind, Model, size, time, whole
+from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.schema import SWITCH, Kind, Model, choice, size, time, whole
 from tunnelcc.schema.units import UnitError
 
 
@@ -59,7 +60,8 @@ class Turn(Cited):
 class Carrier(Cited):
     """The connection across the path."""
 
-    nodelay: Annotated[bool, SWITCH]
+    protocol: Annotated[str, choice("tcp", "kcp")] = "tcp"
+    nodelay: Annotated[bool, SWITCH] = True
     server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
     early: Annotated[bool, SWITCH] = False  # dialled when the tunnel starts, not by the first flow
     confirms: Annotated[bool, SWITCH] = False  # servers end the handshake once they have dialled on
@@ -86,22 +88,25 @@ class Windows(Cited):
     first_stream_window: Size = 0  # … and before its first credit, if that differs
     session_window: Size = 0  # what all streams together may
     credit_step: Size = 0  # what readers take before a window is credited
+    credits_first_read: Annotated[bool, SWITCH] = False  # and what a stream's reader takes first
 
     @model_validator(mode="after")
     def _check(self) -> Windows:
         if self.session_window and not self.stream_window:
             expected = "no value without stream_window: credit goes to both"
             raise ConfigError(Problem("session_window", self.session_window, expected))
-        if self.first_stream_window and not self.stream_window:
-            expected = "no value without stream_window"
-            raise ConfigError(Problem("first_stream_window", self.first_stream_window, expected))
+        for key in ("first_stream_window", "credits_first_read"):
+            if getattr(self, key) and not self.stream_window:
+                expected = "no value without stream_window"
+                raise ConfigError(Problem(key, getattr(self, key), expected))
         if self.stream_window:
             self._check_step()
         return self
 
     def _check_step(self) -> None:
-        # A window below the step is used up before anything is credited.
-        keys = ("stream_window", "first_stream_window", "session_window")
+        # A window below the step is used up before anything is credited, but for the first read.
+        first = () if self.credits_first_read else ("first_stream_window",)
+        keys = ("stream_window", *first, "session_window")
         given = {key: getattr(self, key) for key in keys if getattr(self, key)}
         least = min(given, key=lambda key: given[key])
         if not 0 < self.credit_step <= given[least]:
@@ -178,9 +183,12 @@ class RelayEntry(Entry):
         "chain",
         "relays",
     )
+    #: Those of entries whose carriers are KCP sessions.
+    KCP_OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "fec", "kcp")
     IS_COST_WHOLE: ClassVar[bool] = True
 
     carrier: Carrier
+    kcp: Kcp | None = None
     handshake: tuple[Turn, ...] = ()
     request: Bytes
     response: Bytes
@@ -190,6 +198,23 @@ class RelayEntry(Entry):
     mux: Mux | None = None
     loopback: Loopback
     cpu: Cpu
+
+    @model_validator(mode="after")
+    def _has_its_protocol(self) -> RelayEntry:
+        is_kcp = self.carrier.protocol == "kcp"
+        if is_kcp and self.kcp is None:
+            raise ConfigError(Problem("kcp", MISSING, "a table, as carrier.protocol is kcp"))
+        if self.kcp is not None and not is_kcp:
+            expected = "kcp, as there is a table kcp"
+            raise ConfigError(Problem("carrier.protocol", self.carrier.protocol, expected))
+        if is_kcp and self.mux is None:
+            expected = "a table, as carrier.protocol is kcp: nothing else ends a stream on it"
+            raise ConfigError(Problem("mux", MISSING, expected))
+        for key in ("cc", "under") if is_kcp else ():
+            if getattr(self.carrier, key) is not None:
+                expected = "no value where carrier.protocol is kcp"
+                raise ConfigError(Problem(f"carrier.{key}", getattr(self.carrier, key), expected))
+        return self
 
     @model_validator(mode="after")
     def _confirms_what_it_is_told(self) -> RelayEntry:
@@ -206,8 +231,10 @@ class RelayEntry(Entry):
         return buffer
 
     def check(self, changes: Mapping[str, Any]) -> None:
-        """Raise ConfigError also for what only shared carriers have."""
+        """Raise ConfigError also for what only shared carriers, or only KCP's, have."""
         super().check(changes)
+        if self.kcp is not None:
+            self._check_kcp(self.kcp, changes)
         if self.mux is not None:
             return
         expected = f"no value with {self.name}, which has a carrier for each flow"
@@ -215,6 +242,35 @@ class RelayEntry(Entry):
             raise ConfigError(Problem("stream_window", changes["stream_window"], expected))
         if changes.get("carriers", "flow") != "flow":
             raise ConfigError(Problem("carriers", changes["carriers"], expected))
+
+    def _check_kcp(self, kcp: Kcp, changes: Mapping[str, Any]) -> None:
+        kcp.check(changes, self.name)
+        for index, hop in enumerate(changes.get("chain", ())):
+            if "cc" in hop:
+                expected = f"no value with {self.name}, whose carriers are KCP's"
+                raise ConfigError(Problem(f"chain.{index}.cc", hop["cc"], expected))
+
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """Keys of an experiment's tunnel that override the entry."""
+        if self.kcp is None:
+            return self.OVERRIDES
+        kept = tuple(key for key in self.OVERRIDES if key not in ("cc", "under"))
+        return (*kept, *self.KCP_OVERRIDES)
+
+    def clamped_mss(
+        self,
+        path_mtu: int,
+        mode: str | None = None,
+        mtu: int | None = None,
+        mss: int | None = None,
+    ) -> int | None:
+        """Raise ConfigError where KCP's datagrams, which nothing fragments, do not fit."""
+        if self.kcp is not None and self.kcp.session.mtu + DATAGRAM_HEADERS > path_mtu:
+            least = self.kcp.session.mtu + DATAGRAM_HEADERS
+            expected = f"a path.mtu of at least {least}, the bytes of its datagrams"
+            raise ConfigError(Problem("name", self.name, expected))
+        return None
 
     def host_mss(self, mss: int) -> int:
         """Return that of the loopback interface, between application and relay."""
@@ -230,7 +286,8 @@ class RelayEntry(Entry):
 
     def round_trips(self) -> dict[str, int]:
         """Return those of the handshake, and of streams on a shared carrier."""
-        handshake = 1 + sum(1 for turn in self.handshake if turn.server)
+        opening = 0 if self.kcp else 1
+        handshake = opening + sum(1 for turn in self.handshake if turn.server)
         if self.mux is None:
             return {"each flow": handshake}
         stream = 1 if self.mux.frames.accept else 0

@@ -15,7 +15,7 @@ from tunnelcc.schema import SWITCH
 class StreamCarrier(Cited):
     """The connection across the path, which carries all flows."""
 
-    nodelay: Annotated[bool, SWITCH]
+    nodelay: Annotated[bool, SWITCH] = True
     server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
 
 

@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, field_validator, model_serializer, model_validator
 
 from tunnelcc import catalog
+from tunnelcc.catalog.kcp import NO_FEC, Interval, Resend, WindowSize
 from tunnelcc.catalog.layers import PARITY
 from tunnelcc.catalog.packets import LEAST_MTU, MOST_DEVICE_MTU, MOST_MTU
 from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.path import Path
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import CARRIERS, NAME, TEXT, Model, size, time, whole
+from tunnelcc.schema import CARRIERS, NAME, SWITCH, TEXT, Kind, Model, size, time, whole
 from tunnelcc.schema.units import format_time
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+FEC = Kind(
+    lambda value: value if value == NO_FEC else PARITY.parse(value),
+    str,
+    f"{PARITY.expected}, or {NO_FEC} with KCP",
+)
 
 
 class Hop(Model):
@@ -74,10 +82,10 @@ class PacketTunnel(Model):
     queue: Annotated[int, whole(1, 2**20)] | None = Field(
         None, description="packets that wait at the tunnel's device at most, else the entry's"
     )
-    fec: Annotated[str, PARITY] | None = Field(
+    fec: Annotated[str, FEC] | None = Field(
         None,
         description="data and parity shards of a group of a tunnel with FEC, such as 20:10, or a "
-        "list for groups of other sizes, such as 2:4,20:10, else the entry's",
+        "list for groups of other sizes, such as 2:4,20:10, else the entry's; none: no FEC (KCP)",
     )
     fec_timeout: Annotated[float, time(1e-6, 3600)] | None = Field(
         None,
@@ -135,6 +143,37 @@ class Under(PacketTunnel):
         return self
 
 
+class KcpKeys(Model):
+    """What differs from the KCP of a catalogue entry."""
+
+    nodelay: Annotated[bool, SWITCH] | None = Field(
+        None, description="time-outs from 30 ms on, which grow by half; with mode manual"
+    )
+    interval: Interval | None = Field(
+        None, description="time between flushes by the clock; with mode manual"
+    )
+    resend: Resend | None = Field(
+        None,
+        description="ACKs of higher numbers before a segment is sent again, 0: never; with mode "
+        "manual",
+    )
+    congestion: Annotated[bool, SWITCH] | None = Field(
+        None, description="a congestion window, too (nc = 0); with mode manual"
+    )
+    client_send_window: WindowSize | None = Field(
+        None, description="segments that the client sends without an ACK, else the entry's"
+    )
+    client_receive_window: WindowSize | None = Field(
+        None, description="segments that wait for the client's reader, else the entry's"
+    )
+    server_send_window: WindowSize | None = Field(
+        None, description="segments that the server sends without an ACK, else the entry's"
+    )
+    server_receive_window: WindowSize | None = Field(
+        None, description="segments that wait for the server's reader, else the entry's"
+    )
+
+
 class Tunnel(PacketTunnel):
     """A tunnel, and what differs from its catalogue entry."""
 
@@ -159,6 +198,7 @@ class Tunnel(PacketTunnel):
         description="bytes that a stream on a shared carrier may have under way unread, as with "
         "smux version 2, else the entry's",
     )
+    kcp: KcpKeys | None = Field(None, description="what differs from the entry's KCP")
     chain: tuple[Hop, ...] = Field(
         (), description="further relays, in order from the client, each with a path beyond it"
     )
@@ -224,6 +264,8 @@ class Tunnel(PacketTunnel):
         for key in ("cc", "under"):
             if key in changes:
                 changes[key] = changes[key].model_dump()
+        if self.kcp is not None:
+            changes["kcp"] = self.kcp.table()
         changes["chain"] = [hop.table() for hop in self.chain]
         if not self.chain:
             del changes["chain"]

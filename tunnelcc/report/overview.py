@@ -10,7 +10,9 @@ from itertools import zip_longest
 from tunnelcc import catalog
 from tunnelcc.catalog import DatagramEntry, RelayEntry
 from tunnelcc.catalog.entry import Entry
+from tunnelcc.catalog.kcp import SEGMENT_HEADER, Kcp
 from tunnelcc.catalog.layers import PacketLayer, StreamLayer, Surroundings, wrap
+from tunnelcc.catalog.layers.fec import parity_counts
 from tunnelcc.catalog.packets import MOST_MTU, PacketEntry
 from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.errors import ConfigError, Problem
@@ -59,9 +61,11 @@ def overview(entry: Entry, mode: str | None = None) -> Overview:
     Raises ConfigError for a mode that it does not have.
     """
     if isinstance(entry, RelayEntry):
-        if mode is not None:
+        if entry.kcp is not None:
+            entry.check({} if mode is None else {"mode": mode})
+        elif mode is not None:
             raise ConfigError(Problem("mode", mode, f"no value with {entry.name}, which has none"))
-        return _relay(entry)
+        return _relay(entry, mode)
     assert isinstance(entry, PacketEntry)
     return _packets(entry, entry.mode if mode is None else mode)
 
@@ -69,18 +73,20 @@ def overview(entry: Entry, mode: str | None = None) -> Overview:
 # Relays -----------------------------------------------------------------------------------------
 
 
-def _relay(entry: RelayEntry) -> Overview:
+def _relay(entry: RelayEntry, mode: str | None) -> Overview:
     return Overview(
-        _relay_stack(entry),
+        _relay_stack(entry, mode),
         entry.round_trips(),
         {
             size: (_relay_bytes(entry, size, True), _relay_bytes(entry, size, False))
             for size in WRITE_SIZES
         },
+        (mode or entry.kcp.mode) if entry.kcp else "",
+        tuple(entry.kcp.modes) if entry.kcp else (),
     )
 
 
-def _relay_stack(entry: RelayEntry) -> tuple[StackLayer, ...]:
+def _relay_stack(entry: RelayEntry, mode: str | None) -> tuple[StackLayer, ...]:
     chunk = f"≤ {entry.copy_buffer.bytes} B at once"
     layers = [*_same("application", chunk)]
     if entry.request.bytes:
@@ -102,11 +108,33 @@ def _relay_stack(entry: RelayEntry) -> tuple[StackLayer, ...]:
         )
     for up, down in zip_longest(entry.to_server, entry.to_client):
         layers.append(_stream_layer(up, down))
+    if entry.kcp is not None:
+        return (*layers, *_kcp_stack(entry.kcp, mode))
     below = _below(entry)
     if below is None:
         return (*layers, *_transport(_MSS))
     mss = _through(below, below.mode)
     return (*layers, *_transport(mss), *_packet_layers(below, below.mode, mss))
+
+
+def _kcp_stack(kcp: Kcp, mode: str | None) -> Iterator[StackLayer]:
+    how, windows = kcp.modes[mode or kcp.mode], kcp.windows
+    text = f"{SEGMENT_HEADER} B a segment of ≤ {kcp.payload(kcp.fec)} B, window "
+    yield StackLayer(
+        f"KCP of {kcp.session.generation}",
+        f"{text}{min(windows.client_send, windows.server_receive)}",
+        f"{text}{min(windows.server_send, windows.client_receive)}",
+    )
+    resend = f"resend after {how.resend} ACKs" if how.resend else "resend after time-outs alone"
+    control = ", congestion window" if how.congestion else ""
+    delay = ", nodelay" if how.nodelay else ""
+    yield from _same("", f"clock {how.interval * 1e3:g} ms, {resend}{delay}{control}")
+    if kcp.fec is not None:
+        data, parity = kcp.fec.parity.split(":")
+        added = f"{kcp.fec.header} B a datagram, {parity} of parity after {data}"
+        yield from _same("Reed–Solomon", added)
+    yield from _same("cipher", f"{kcp.session.cipher} B a datagram")
+    yield from (*_same("UDP", "8 B"), *_same("IPv4", "20 B"))
 
 
 def _below(entry: RelayEntry) -> DatagramEntry | None:
@@ -146,11 +174,27 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
     writes = [
         write for piece in pieces for write in layer_wire_bytes(layers, header + piece, _STEADY)
     ]
+    if entry.kcp is not None:
+        return _kcp_bytes(entry.kcp, writes) / size
     below = _below(entry)
     if below is not None:
         mss = _through(below, below.mode)
         return sum(_packets_bytes(below, below.mode, it, mss, is_up) * it for it in writes) / size
     return float(sum(write + _HEADERS * -(-write // _MSS) for write in writes)) / size
+
+
+def _kcp_bytes(kcp: Kcp, writes: Sequence[int]) -> float:
+    """IP bytes of writes whose segments each leave at once, with their share of parity.
+
+    Parity is as long as the longest datagram of its group: of such writes over and over.
+    """
+    most, header = kcp.payload(kcp.fec), kcp.header(kcp.fec) + SEGMENT_HEADER
+    segments = [min(most, write - at) for write in writes for at in range(0, write, most)]
+    data = sum(segments) + header * len(segments)
+    if kcp.fec is None:
+        return data
+    parity = parity_counts(kcp.fec.parity)
+    return data + (max(segments) + header) * len(segments) * parity[-1] / len(parity)
 
 
 # Packets ----------------------------------------------------------------------------------------

@@ -457,6 +457,7 @@ class Result:
             "connect_failed_s": leg.connect_failed_time,
             "finished_s": _moment(leg.finished_time),
             "limits": limits.shares(vars(leg.limits), self.measured_time),
+            **({"arq": vars(leg.arq)} if leg.arq else {}),
         }
 
     def _aggregate(self) -> dict[str, Any]:

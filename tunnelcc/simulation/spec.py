@@ -25,13 +25,16 @@ from tunnelcc.catalog import (
     relay,
     stream,
 )
+from tunnelcc.catalog.kcp import Kcp, SessionFec
 from tunnelcc.catalog.layers import Fec, PacketLayers, StreamLayer
+from tunnelcc.catalog.layers.fec import parity_counts
 from tunnelcc.config import (
     CongestionControl,
     Experiment,
     Flow,
     Hosts,
     LinkDirection,
+    Tunnel,
     derived,
 )
 from tunnelcc.config.keys import ExperimentKeys
@@ -40,6 +43,7 @@ from tunnelcc.config.path import DuplexLink
 from tunnelcc.config.queue import DropTail, Red
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.config.topology import Route, Step
+from tunnelcc.config.tunnel import KcpKeys
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.schema import Model, keys_of
@@ -426,6 +430,44 @@ def _relay(experiment: ExperimentKeys, entry: RelayEntry) -> Spec:
         "loopback_rtt": nanoseconds(entry.loopback.link.rtt),
         "mux": entry.mux and _mux(entry.mux, tunnel.stream_window),
         "dials_early": entry.mux is not None and entry.carrier.early,
+        "kcp": entry.kcp and _kcp(tunnel, entry.kcp),
+    }
+
+
+def _kcp(tunnel: Tunnel, kcp: Kcp) -> Spec:
+    keys = tunnel.kcp or KcpKeys()
+    given = {key: getattr(keys, key) for key in KcpKeys.model_fields}
+    changes = {key: value for key, value in given.items() if value is not None}
+    mode, fec = kcp.mode_with(tunnel.mode, changes), kcp.fec_with(tunnel.fec)
+
+    def windows(what: str) -> Spec:
+        return {
+            end: changes.get(f"{end}_{what}_window", getattr(kcp.windows, f"{end}_{what}"))
+            for end in ("client", "server")
+        }
+
+    return {
+        "generation": kcp.session.generation,
+        "mtu": kcp.room(fec),
+        "header": kcp.header(fec),
+        "nodelay": mode.nodelay,
+        "interval": nanoseconds(mode.interval),
+        "resend": mode.resend,
+        "congestion": mode.congestion,
+        "send_window": windows("send"),
+        "receive_window": windows("receive"),
+        "fec": fec and _session_fec(fec),
+    }
+
+
+def _session_fec(fec: SessionFec) -> Spec:
+    parity = parity_counts(fec.parity)
+    return {
+        "packing": "packets",
+        "data": len(parity),
+        "parity": parity,
+        "gap": nanoseconds(fec.gap or 0),
+        "memory": fec.memory,
     }
 
 
@@ -444,6 +486,7 @@ def _mux_direction(windows: relay.Windows, stream_window: int | None) -> Spec:
     names = ("max_frame", "session_buffer", "stream_window", "session_window", "credit_step")
     spec: Spec = {name: getattr(windows, name) for name in names}
     spec["first_stream_window"] = windows.first_stream_window or windows.stream_window
+    spec["credits_first_read"] = windows.credits_first_read
     if stream_window is not None:
         spec["stream_window"] = spec["first_stream_window"] = stream_window
         # smux version 2: when half of the buffer was read.

@@ -27,6 +27,7 @@ from tunnelcc.catalog.layers.hmac import Hmac
 from tunnelcc.catalog.layers.ipv4 import Ipv4
 from tunnelcc.catalog.layers.layer import FramedLayer, PacketLayer, Place, Surroundings
 from tunnelcc.catalog.layers.openvpn import OpenVpn
+from tunnelcc.catalog.layers.snappy import Snappy
 from tunnelcc.catalog.layers.ssh import SshPackets, SshTun
 from tunnelcc.catalog.layers.stream import StreamLayer, in_streams
 from tunnelcc.catalog.layers.tinc import Tinc, TincTcp
@@ -62,6 +63,7 @@ STREAM_LAYERS: tuple[type[StreamLayer], ...] = (
     WebSocket,
     Tls,
     SshPackets,
+    Snappy,
     *(
         in_streams(layer)
         for layer in PACKET_LAYERS

@@ -1,0 +1,953 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Checks KCP: scripted exchanges whose outcome follows from kcp-go's source, its generations, and
+ * what holds whatever is lost. The sender's lists are compared with a sender that walks through its
+ * window for every ACK and every flush, as kcp-go does.
+ */
+#include "arq/kcp-endpoint.h"
+#include "event/random-stream.h"
+#include "simulation-test-case.h"
+#include "tunnel/layer.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace
+{
+
+using namespace tunnelcc;
+using enum KcpCommand;
+
+constexpr uint32_t MSS = 1298;
+constexpr uint32_t ROOM = MSS + KcpSegment::HEADER_BYTES;
+constexpr uint32_t HEADER = 56; // IP 20, UDP 8, cipher 20, FEC 8
+constexpr uint32_t WINDOW = 128;
+
+const std::vector<KcpGeneration> GENERATIONS{KcpGeneration::OF_2017,
+                                             KcpGeneration::OF_2020,
+                                             KcpGeneration::OF_2025};
+
+std::string
+NameOf(KcpGeneration generation)
+{
+    return std::string(ENUM_NAMES<KcpGeneration>[static_cast<size_t>(generation)]);
+}
+
+/// kcptun's mode "fast".
+KcpSpec
+MakeKcp(KcpGeneration generation = KcpGeneration::OF_2025)
+{
+    KcpSpec spec;
+    spec.generation = generation;
+    spec.mtu = ROOM;
+    spec.header = HEADER;
+    spec.interval = 30 * MS;
+    spec.resend = 2;
+    spec.sendWindow = spec.receiveWindow = {WINDOW, WINDOW};
+    return spec;
+}
+
+FecSpec
+MakeFec(uint32_t data, uint32_t parity)
+{
+    FecSpec spec;
+    spec.data = data;
+    spec.parity.assign(data, parity);
+    spec.memory = 3;
+    return spec;
+}
+
+/// Both ends of a session; the test carries their datagrams, or a path does after a delay.
+class Session
+{
+  public:
+    /// What waits to be carried from one end.
+    struct Way final : PacketDevice
+    {
+        void Send(int64_t now,
+                  const Packet& packet,
+                  uint32_t ipBytes,
+                  const PacketExtras* /* extras */) override
+        {
+            packets.push_back(packet);
+            packets.back().time = now;
+            largest = std::max(largest, ipBytes);
+        }
+
+        std::deque<Packet> packets;
+        uint32_t largest{0};
+    };
+
+    explicit Session(const KcpSpec& spec)
+        : client(spec, End::CLIENT, Channel(up), {0, 10 * MS}),
+          server(spec, End::SERVER, Channel(down), {0, 20 * MS})
+    {
+        KcpEndpoint::Join(client, server);
+    }
+
+    /// Carry the first datagram of a way.
+    static void Deliver(int64_t now, Way& way)
+    {
+        Packet packet = way.packets.front();
+        way.packets.pop_front();
+        packet.sink->Receive(now, packet, nullptr);
+    }
+
+    static void DeliverAll(int64_t now, Way& way)
+    {
+        for (size_t count = way.packets.size(); count > 0; --count)
+        {
+            Deliver(now, way);
+        }
+    }
+
+    /// The segments of a datagram under way.
+    static std::vector<KcpSegment> Contents(const KcpEndpoint& sender, const Packet& packet)
+    {
+        const KcpDatagram* datagram = sender.Log().Find(packet.segment);
+        std::vector<KcpSegment> segments;
+        for (uint32_t i = 0; datagram && i < datagram->segments; ++i)
+        {
+            segments.push_back(sender.Log().SegmentOf(*datagram, i));
+        }
+        return segments;
+    }
+
+    Way up;
+    Way down;
+    KcpEndpoint client;
+    KcpEndpoint server;
+};
+
+class RtoTest : public ns3::TestCase
+{
+  public:
+    RtoTest()
+        : ns3::TestCase("The time-out after samples is kcp-go's, in whole ms")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        KcpRto rto(false, 30);
+        NS_TEST_EXPECT_MSG_EQ(rto.Timeout(), 200, "before any sample");
+        const std::vector<std::pair<uint32_t, uint32_t>> samples{{100, 300},
+                                                                 {100, 248},
+                                                                 {180, 298}};
+        for (auto [sample, timeout] : samples)
+        {
+            rto.Sample(sample);
+            NS_TEST_EXPECT_MSG_EQ(rto.Timeout(), timeout, "after " << sample);
+        }
+        NS_TEST_EXPECT_MSG_EQ(rto.Srtt(), 110, "an eighth of 80 more");
+
+        KcpRto slow(false, 40);
+        KcpRto fast(true, 10);
+        slow.Sample(2);
+        fast.Sample(2);
+        NS_TEST_EXPECT_MSG_EQ(slow.Timeout(), 100, "at least");
+        NS_TEST_EXPECT_MSG_EQ(fast.Timeout(), 30, "at least, with nodelay");
+        fast.Sample(100'000);
+        NS_TEST_EXPECT_MSG_EQ(fast.Timeout(), 60'000, "at most");
+    }
+};
+
+class WriteTest : public ns3::TestCase
+{
+  public:
+    WriteTest()
+        : ns3::TestCase("A write is taken whole below the window, and segments are filled up")
+    {
+    }
+
+  private:
+    std::vector<uint16_t> Lengths(KcpSender& sender)
+    {
+        std::vector<uint16_t> lengths;
+        for (const auto& sent : sender.Flush(0))
+        {
+            lengths.push_back(sent.length);
+        }
+        return lengths;
+    }
+
+    void DoRun() override
+    {
+        KcpSender sender(MakeKcp(), 8, MSS);
+        sender.SetPeerWindow(8);
+        // A frame through snappy, while the window is open: two writes, each of which flushes.
+        const auto writes = LayerStack({SnappyLayerSpec{65'536, 8, 10, 1}}).Wrap(8200);
+        NS_TEST_ASSERT_MSG_EQ(writes.size(), 2, "what does not compress");
+        NS_TEST_EXPECT_MSG_EQ(writes[0], 18, "header of the stream, header of the chunk");
+        sender.Write(8);
+        NS_TEST_EXPECT_MSG_EQ((Lengths(sender) == std::vector<uint16_t>{8}), true, "header");
+        NS_TEST_EXPECT_MSG_EQ(sender.HasRoom(), true, "one of eight");
+        sender.Write(8200);
+        const std::vector<uint16_t> frame{MSS, MSS, MSS, MSS, MSS, MSS, 412};
+        NS_TEST_EXPECT_MSG_EQ((Lengths(sender) == frame), true, "eight segments for a frame");
+        NS_TEST_EXPECT_MSG_EQ(sender.HasRoom(), false, "as many as the window");
+
+        // What waits behind a closed window is filled up.
+        KcpSender waiting(MakeKcp(), 8, MSS);
+        waiting.SetPeerWindow(0);
+        waiting.Write(8);
+        waiting.Flush(0);
+        waiting.Write(8200);
+        NS_TEST_EXPECT_MSG_EQ(waiting.Waiting(), 7, "8208 bytes in seven segments");
+        NS_TEST_EXPECT_MSG_EQ(waiting.HasRoom(), true, "window − 1");
+        waiting.Write(8200);
+        NS_TEST_EXPECT_MSG_EQ(waiting.Waiting(), 13, "taken as a whole");
+        NS_TEST_EXPECT_MSG_EQ(waiting.HasRoom(), false, "and no more");
+
+        KcpSender of2020(MakeKcp(KcpGeneration::OF_2020), 8, MSS);
+        of2020.SetPeerWindow(2);
+        of2020.Write(2 * MSS);
+        NS_TEST_EXPECT_MSG_EQ(of2020.HasRoom(), false, "the peer's window stops the writer, too");
+    }
+};
+
+class ResendTest : public ns3::TestCase
+{
+  public:
+    ResendTest()
+        : ns3::TestCase("A segment is resent by count, again only before 2025, and by time-out")
+    {
+    }
+
+  private:
+    static std::vector<uint32_t> Numbers(const std::vector<KcpSender::Transmission>& sent)
+    {
+        std::vector<uint32_t> numbers;
+        for (const auto& it : sent)
+        {
+            numbers.push_back(it.number);
+        }
+        return numbers;
+    }
+
+    void DoRun() override
+    {
+        using Expected = std::vector<uint32_t>;
+        for (KcpGeneration generation : {KcpGeneration::OF_2020, KcpGeneration::OF_2025})
+        {
+            bool isOnce = generation == KcpGeneration::OF_2025;
+            KcpSender sender(MakeKcp(generation), WINDOW, MSS);
+            sender.SetPeerWindow(WINDOW);
+            sender.Write(4 * MSS);
+            NS_TEST_EXPECT_MSG_EQ(sender.Flush(0).size(), 4, "all");
+            sender.OnAck(1);
+            NS_TEST_EXPECT_MSG_EQ(sender.CountFor(1, 0), false, "one");
+            sender.OnAck(2);
+            NS_TEST_EXPECT_MSG_EQ(sender.CountFor(2, 0), true, "two");
+            NS_TEST_EXPECT_MSG_EQ((Numbers(sender.Flush(100)) == Expected{0}), true, "fast");
+            // ACKs of what left before it was sent again do not count …
+            sender.OnAck(3);
+            sender.CountFor(3, 0);
+            NS_TEST_EXPECT_MSG_EQ(sender.Flush(110).size(), 0, "left at 0, resent at 100");
+            // … those of what left after it do, but for 2025.
+            sender.Write(2 * MSS);
+            sender.Flush(120);
+            sender.OnAck(4);
+            sender.CountFor(4, 120);
+            sender.OnAck(5);
+            NS_TEST_EXPECT_MSG_EQ(sender.CountFor(5, 120), !isOnce, "two of later ones");
+            NS_TEST_EXPECT_MSG_EQ(sender.Flush(220).size(), !isOnce, "again");
+            uint32_t due = (isOnce ? 100 : 220) + 200;
+            NS_TEST_EXPECT_MSG_EQ(sender.Flush(due - 1).size(), 0, "not yet");
+            NS_TEST_EXPECT_MSG_EQ((Numbers(sender.Flush(due)) == Expected{0}), true, "time-out");
+            NS_TEST_EXPECT_MSG_EQ(sender.TimeToTimeout(due, 1000), 400, "twice the time-out");
+            NS_TEST_EXPECT_MSG_EQ(sender.Counters().fast, 1 + !isOnce, "fast");
+            NS_TEST_EXPECT_MSG_EQ(sender.Counters().timeouts, 1, "time-outs");
+            // After the time-out it is counted for in 2025, too.
+            sender.Write(2 * MSS);
+            sender.Flush(due + 10);
+            sender.OnAck(6);
+            sender.CountFor(6, due + 10);
+            NS_TEST_EXPECT_MSG_EQ((Numbers(sender.Flush(due + 110)) == Expected{0}),
+                                  true,
+                                  "early, with one ACK and nothing new");
+            NS_TEST_EXPECT_MSG_EQ(sender.Counters().early, 1, "early");
+        }
+        KcpSpec nodelay = MakeKcp();
+        nodelay.nodelay = true;
+        KcpSender sender(nodelay, WINDOW, MSS);
+        sender.SetPeerWindow(WINDOW);
+        sender.Write(1);
+        sender.Flush(0);
+        NS_TEST_EXPECT_MSG_EQ(sender.Flush(200).size(), 1, "time-out");
+        NS_TEST_EXPECT_MSG_EQ(sender.TimeToTimeout(200, 1000), 300, "half as much more");
+    }
+};
+
+class AckListTest : public SimulationTestCase
+{
+  public:
+    AckListTest()
+        : SimulationTestCase("ACKs fill a datagram, and those below UNA are left out")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Session session(MakeKcp());
+        session.client.Connect(0);
+        // So that the client knows the window.
+        session.client.Write(0, 100);
+        Session::DeliverAll(0, session.up);
+        At(40 * MS, [&] {
+            NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 1, "the ACK, by the clock");
+            Session::DeliverAll(40 * MS, session.down);
+            session.client.Write(40 * MS, 61 * MSS);
+            NS_TEST_ASSERT_MSG_EQ(session.up.packets.size(), 61, "full ones");
+            Packet first = session.up.packets.front();
+            session.up.packets.pop_front();
+            Session::DeliverAll(40 * MS, session.up);
+            NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 1, "55 are enough");
+            auto acks = Session::Contents(session.server, session.down.packets.front());
+            NS_TEST_EXPECT_MSG_EQ(acks.size(), 55, "of a datagram");
+            NS_TEST_EXPECT_MSG_EQ(acks.back().number, 56, "in order of arrival");
+            session.down.packets.clear();
+            session.up.packets.push_back(first);
+        });
+        At(55 * MS, [&] { // after the server's flush of 50 ms
+            NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 1, "by the clock");
+            auto acks = Session::Contents(session.server, session.down.packets.front());
+            NS_TEST_EXPECT_MSG_EQ(acks.size(), 5, "the rest");
+            session.down.packets.clear();
+            Session::DeliverAll(55 * MS, session.up);
+        });
+        At(85 * MS, [&] {
+            NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 1, "by the clock");
+            auto acks = Session::Contents(session.server, session.down.packets.front());
+            NS_TEST_ASSERT_MSG_EQ(acks.size(), 1, "all lies below UNA: the last one");
+            NS_TEST_EXPECT_MSG_EQ(acks.front().number, 1, "which came last");
+            const Packet& packet = session.down.packets.front();
+            NS_TEST_EXPECT_MSG_EQ(session.server.Log().Find(packet.segment)->una, 62, "UNA");
+        });
+        RunUntil(90 * MS);
+    }
+};
+
+class RecoveredTest : public SimulationTestCase
+{
+  public:
+    RecoveredTest()
+        : SimulationTestCase("An ACK that parity brought back frees the window, but tells neither "
+                             "round-trip time nor window")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        KcpSpec spec = MakeKcp();
+        spec.fec = MakeFec(1, 1); // each datagram twice
+        Session session(spec);
+        session.client.Connect(0);
+        session.client.Write(0, MSS);
+        Session::DeliverAll(0, session.up);
+        At(40 * MS, [&] {
+            NS_TEST_ASSERT_MSG_EQ(session.down.packets.size(), 2, "ACK and parity");
+            session.down.packets.pop_front();
+            Session::DeliverAll(40 * MS, session.down);
+            const KcpSender& sender = session.client.GetSender();
+            NS_TEST_EXPECT_MSG_EQ(sender.Waiting(), 0, "window");
+            NS_TEST_EXPECT_MSG_EQ(sender.Rto().Srtt(), 0, "no sample");
+            NS_TEST_EXPECT_MSG_EQ(sender.PeerWindow(), 32, "as at first");
+            session.client.Write(40 * MS, MSS);
+            Session::DeliverAll(40 * MS, session.up);
+        });
+        At(75 * MS, [&] {
+            Session::Deliver(75 * MS, session.down);
+            const KcpSender& sender = session.client.GetSender();
+            NS_TEST_EXPECT_MSG_EQ(sender.Rto().Srtt(), 35, "a sample");
+            NS_TEST_EXPECT_MSG_EQ(sender.PeerWindow(), WINDOW, "that of the server");
+        });
+        RunUntil(80 * MS);
+        NS_TEST_EXPECT_MSG_EQ(session.client.ReceivedFec().recovered, 1, "one datagram");
+        NS_TEST_EXPECT_MSG_EQ(session.client.Wire().parity, 2, "of two");
+    }
+};
+
+class ProbeTest : public SimulationTestCase
+{
+  public:
+    ProbeTest(KcpGeneration generation, int64_t first)
+        : SimulationTestCase("A closed window is probed, and reopens, " + NameOf(generation)),
+          m_generation(generation),
+          m_first(first)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        KcpSpec spec = MakeKcp(m_generation);
+        spec.receiveWindow.server = 4;
+        Session session(spec);
+        session.client.Connect(0);
+        session.client.Write(0, 4 * MSS);
+        int64_t closed = -1;
+        int64_t asked = -1;
+        for (int64_t now = 5 * MS; now < 25 * SECOND; now += 10 * MS)
+        {
+            At(now, [&, now] {
+                for (const Packet& packet : session.up.packets)
+                {
+                    for (const KcpSegment& it : Session::Contents(session.client, packet))
+                    {
+                        asked = it.command == WINDOW_ASK && asked < 0 ? now : asked;
+                    }
+                }
+                Session::DeliverAll(now, session.up);
+                Session::DeliverAll(now, session.down);
+                if (closed < 0 && session.client.GetSender().PeerWindow() == 0)
+                {
+                    closed = now;
+                }
+                if (asked >= 0 && session.server.Readable() > 0)
+                {
+                    session.server.Read(now, session.server.Readable());
+                }
+            });
+        }
+        RunUntil(25 * SECOND);
+        NS_TEST_ASSERT_MSG_GT(closed, 0, "the reader took nothing");
+        NS_TEST_EXPECT_MSG_GT(asked - closed, m_first - 1, "after");
+        NS_TEST_EXPECT_MSG_LT(asked - closed, m_first + 100 * MS, "within some flushes");
+        NS_TEST_EXPECT_MSG_EQ(session.client.GetSender().PeerWindow(), 4, "told unasked");
+    }
+
+    const KcpGeneration m_generation;
+    const int64_t m_first;
+};
+
+/// A sender that walks through all of its window, for comparison: straight from the rules.
+class NaiveSender
+{
+  public:
+    NaiveSender(const KcpSpec& spec, uint32_t window)
+        : m_spec(spec),
+          m_behaviour(KcpBehaviour::Of(spec.generation)),
+          m_window(window),
+          m_rto(spec.nodelay, static_cast<uint32_t>(spec.interval / MS))
+    {
+    }
+
+    struct Segment
+    {
+        uint32_t number;
+        uint32_t sent{0};
+        uint32_t due{0};
+        uint32_t rto{0};
+        uint32_t count{0};
+        bool isSent{false};
+        bool isAcked{false};
+        bool countsNoMore{false};
+    };
+
+    bool OnUna(uint32_t una)
+    {
+        size_t before = m_segments.size();
+        std::erase_if(m_segments, [=](const Segment& it) { return it.number < una; });
+        return m_segments.size() < before;
+    }
+
+    void OnAck(uint32_t number)
+    {
+        for (Segment& it : m_segments)
+        {
+            it.isAcked |= it.number == number;
+        }
+        if (!m_behaviour.keepsAcked)
+        {
+            std::erase_if(m_segments, [](const Segment& it) { return it.isAcked; });
+        }
+    }
+
+    bool CountFor(uint32_t number, uint32_t time)
+    {
+        bool isEnough = false;
+        uint32_t una = m_segments.empty() ? m_next : m_segments.front().number;
+        for (Segment& it : m_segments)
+        {
+            bool isOlder = !m_behaviour.countsEachAck || it.sent <= time;
+            if (number >= una && it.number < number && !it.isAcked && isOlder && !it.countsNoMore)
+            {
+                isEnough |= ++it.count >= m_spec.resend;
+            }
+        }
+        return isEnough;
+    }
+
+    void OnSample(uint32_t rtt)
+    {
+        m_rto.Sample(rtt);
+    }
+
+    std::vector<uint32_t> Flush(uint32_t now, uint32_t& queued)
+    {
+        uint32_t una = m_segments.empty() ? m_next : m_segments.front().number;
+        bool hasNew = false;
+        for (; queued > 0 && m_next < una + m_window; --queued, hasNew = true)
+        {
+            m_segments.push_back({m_next++});
+        }
+        std::vector<uint32_t> sent;
+        for (Segment& it : m_segments)
+        {
+            if (!it.isAcked && IsDue(it, now, hasNew))
+            {
+                it.sent = now;
+                it.due = now + it.rto;
+                it.isSent = true;
+                sent.push_back(it.number);
+            }
+        }
+        return sent;
+    }
+
+  private:
+    bool IsDue(Segment& it, uint32_t now, bool hasNew)
+    {
+        bool isLate = it.isSent && now >= it.due;
+        bool isCounted = !it.countsNoMore && it.count > 0 &&
+                         ((m_spec.resend > 0 && it.count >= m_spec.resend) || !hasNew);
+        if (!it.isSent)
+        {
+            it.rto = m_rto.Timeout();
+            return true;
+        }
+        if (isCounted && !(m_behaviour.timeoutFirst && isLate))
+        {
+            it.rto = m_rto.Timeout();
+            it.count = 0;
+            it.countsNoMore = m_behaviour.resendsOnce;
+            return true;
+        }
+        if (isLate)
+        {
+            it.rto += m_spec.nodelay ? m_rto.Timeout() / 2 : m_rto.Timeout();
+            it.count = m_behaviour.timeoutFirst ? it.count : 0;
+            it.countsNoMore = false;
+        }
+        return isLate;
+    }
+
+    const KcpSpec m_spec;
+    const KcpBehaviour m_behaviour;
+    const uint32_t m_window;
+    KcpRto m_rto;
+    std::vector<Segment> m_segments;
+    uint32_t m_next{0};
+};
+
+class SenderListsTest : public ns3::TestCase
+{
+  public:
+    SenderListsTest(KcpGeneration generation, bool nodelay, uint32_t resend, double loss)
+        : ns3::TestCase("The sender's lists find what a walk through its window finds, " +
+                        NameOf(generation) + (nodelay ? ", nodelay" : "") + ", resend " +
+                        std::to_string(resend) + ", loss " + std::to_string(loss)),
+          m_loss(loss)
+    {
+        m_spec = MakeKcp(generation);
+        m_spec.nodelay = nodelay;
+        m_spec.resend = resend;
+    }
+
+  private:
+    struct UnderWay
+    {
+        uint32_t arrival;
+        uint32_t number;
+        uint32_t time;
+    };
+
+    void DoRun() override
+    {
+        constexpr uint32_t MEMBERS = 64;
+        KcpSender sender(m_spec, MEMBERS, MSS);
+        NaiveSender naive(m_spec, MEMBERS);
+        sender.SetPeerWindow(MEMBERS);
+        ns3::RngStream draws = MakeRandomStream(7, RandomComponent::FORWARD_LOSS);
+        std::vector<UnderWay> data;
+        std::vector<bool> arrived(200'000);
+        uint32_t una = 0;
+        uint32_t queued = 0;
+        uint64_t flushes = 0;
+        for (uint32_t now = 1; now < 20'000; ++now)
+        {
+            // The receiver acknowledges what arrives, in a few ACKs at once, some of them lost.
+            bool isFlushed = now % 30 == 0;
+            std::vector<UnderWay> acks;
+            std::erase_if(data, [&](const UnderWay& it) {
+                if (it.arrival <= now)
+                {
+                    arrived[it.number] = true;
+                    acks.push_back(it);
+                }
+                return it.arrival <= now;
+            });
+            while (arrived[una])
+            {
+                ++una;
+            }
+            bool isRegular = draws.RandU01() >= m_loss;
+            if (!acks.empty() && isRegular)
+            {
+                isFlushed |= Acknowledge(sender, naive, acks, una, now);
+            }
+            if (draws.RandU01() < 0.7)
+            {
+                auto count = static_cast<uint32_t>(draws.RandU01() * 6);
+                queued += count;
+                sender.Write(count * MSS);
+                isFlushed |= count > 0;
+            }
+            if (isFlushed)
+            {
+                ++flushes;
+                uint32_t timeout = now;
+                std::vector<uint32_t> sent;
+                for (const auto& it : sender.Flush(now))
+                {
+                    sent.push_back(it.number);
+                }
+                NS_TEST_ASSERT_MSG_EQ((sent == naive.Flush(timeout, queued)), true, "at " << now);
+                for (uint32_t number : sent)
+                {
+                    if (draws.RandU01() >= m_loss)
+                    {
+                        auto jitter = static_cast<uint32_t>(draws.RandU01() * 5);
+                        data.push_back({now + 40 + jitter, number, now});
+                    }
+                }
+            }
+        }
+        NS_TEST_EXPECT_MSG_GT(flushes, 5'000, "flushes");
+        NS_TEST_EXPECT_MSG_GT(una, 2'000, "segments");
+        const KcpCounters& counters = sender.Counters();
+        NS_TEST_EXPECT_MSG_EQ((counters.Retransmits() > 100), (m_loss > 0), "sent again");
+    }
+
+    bool Acknowledge(KcpSender& sender,
+                     NaiveSender& naive,
+                     const std::vector<UnderWay>& acks,
+                     uint32_t una,
+                     uint32_t now)
+    {
+        bool hasAdvanced = sender.OnUna(una);
+        NS_TEST_EXPECT_MSG_EQ(naive.OnUna(una), hasAdvanced, "UNA");
+        bool hasResend = false;
+        UnderWay highest = acks.front();
+        for (const UnderWay& ack : acks)
+        {
+            sender.OnAck(ack.number);
+            naive.OnAck(ack.number);
+            highest = ack.number > highest.number ? ack : highest;
+            if (KcpBehaviour::Of(m_spec.generation).countsEachAck)
+            {
+                bool isEnough = sender.CountFor(ack.number, ack.time);
+                naive.CountFor(ack.number, ack.time);
+                hasResend |= isEnough;
+            }
+        }
+        if (!KcpBehaviour::Of(m_spec.generation).countsEachAck)
+        {
+            sender.CountFor(highest.number, highest.time);
+            naive.CountFor(highest.number, highest.time);
+        }
+        sender.OnSample(now - acks.back().time);
+        naive.OnSample(now - acks.back().time);
+        return hasAdvanced || hasResend;
+    }
+
+    KcpSpec m_spec;
+    const double m_loss;
+};
+
+/// Writes as fast as it can, and reads at once.
+class Program final : public SocketUser
+{
+  public:
+    /// \param left bytes to write
+    Program(KcpEndpoint& socket, uint64_t left)
+        : m_socket(socket),
+          m_left(left)
+    {
+        socket.SetUser(this);
+    }
+
+    void OnConnected(int64_t now) override
+    {
+        OnWritable(now);
+    }
+
+    void OnReadable(int64_t now) override
+    {
+        m_read += m_socket.Readable();
+        m_socket.Read(now, m_socket.Readable());
+    }
+
+    void OnWritable(int64_t now) override
+    {
+        while (m_left > 0)
+        {
+            uint64_t bytes = std::min<uint64_t>(m_left, 8200);
+            if (m_socket.Write(now, bytes) == 0)
+            {
+                return;
+            }
+            m_left -= bytes;
+        }
+    }
+
+    uint64_t Read() const
+    {
+        return m_read;
+    }
+
+  private:
+    KcpEndpoint& m_socket;
+    uint64_t m_left;
+    uint64_t m_read{0};
+};
+
+/// A path for both ends of a session.
+struct SessionOnPath
+{
+    SessionOnPath(const KcpSpec& spec, const LinkSpec& link, int64_t delay)
+        : forward(link, PathStreams::Forward(1)),
+          reverse(link, PathStreams::Reverse(1)),
+          client(spec, End::CLIENT, Channel(forward, delay), {300'000, 7 * MS}),
+          server(spec, End::SERVER, Channel(reverse, delay), {800'000, 13 * MS})
+    {
+        KcpEndpoint::Join(client, server);
+    }
+
+    PathDirection forward;
+    PathDirection reverse;
+    KcpEndpoint client;
+    KcpEndpoint server;
+};
+
+class ConservationTest : public SimulationTestCase
+{
+  public:
+    ConservationTest(KcpGeneration generation, bool hasFec, double loss, bool reorders)
+        : SimulationTestCase("Every byte arrives once, both ways, " + NameOf(generation) +
+                             (hasFec ? ", FEC" : "") + ", loss " + std::to_string(loss) +
+                             (reorders ? ", reordering" : "")),
+          m_loss(loss)
+    {
+        m_spec = MakeKcp(generation);
+        if (hasFec)
+        {
+            m_spec.fec = MakeFec(10, 3);
+        }
+        m_reorders = reorders;
+    }
+
+  private:
+    void DoRun() override
+    {
+        LinkSpec link;
+        link.rate = 20e6;
+        link.bufferBytes = 1'000'000;
+        link.loss = m_loss;
+        if (m_reorders)
+        {
+            link.reorder = 0.1;
+            link.reorderDelay = 30 * MS;
+            link.jitter = JitterSpec{2 * MS};
+            link.jitter->reorders = true;
+        }
+        SessionOnPath path(m_spec, link, 20 * MS);
+        constexpr uint64_t UP = 2'345'678;
+        constexpr uint64_t DOWN = 1'234'567;
+        Program client(path.client, UP);
+        Program server(path.server, DOWN);
+        path.client.Connect(0);
+        RunUntil(120 * SECOND);
+        NS_TEST_EXPECT_MSG_EQ(server.Read(), UP, "up");
+        NS_TEST_EXPECT_MSG_EQ(client.Read(), DOWN, "down");
+        for (const KcpEndpoint* end : {&path.client, &path.server})
+        {
+            NS_TEST_EXPECT_MSG_EQ(end->GetSender().Waiting(), 0, "all is acknowledged");
+            NS_TEST_EXPECT_MSG_EQ(end->GetSender().BytesInFlight(), 0, "nothing is under way");
+            uint64_t resent = end->GetSender().Counters().Retransmits();
+            if (m_loss > 0)
+            {
+                NS_TEST_EXPECT_MSG_GT(resent, 0, "sent again");
+            }
+            else if (!m_reorders)
+            {
+                NS_TEST_EXPECT_MSG_LT(resent, 60, "at the start, before there is a sample");
+            }
+        }
+    }
+
+    KcpSpec m_spec;
+    const double m_loss;
+    bool m_reorders;
+};
+
+class NoParityTest : public SimulationTestCase
+{
+  public:
+    NoParityTest()
+        : SimulationTestCase("FEC without parity changes nothing, and no datagram is too large")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::vector<std::vector<uint64_t>> outcomes;
+        std::deque<Session> sessions; // whose timers go on
+        for (bool hasFec : {false, true})
+        {
+            KcpSpec spec = MakeKcp();
+            if (hasFec)
+            {
+                spec.fec = MakeFec(10, 0);
+            }
+            Session& session = sessions.emplace_back(spec);
+            Program client(session.client, 300'000);
+            Program server(session.server, 200'000);
+            int64_t begin = ns3::Simulator::Now().GetNanoSeconds();
+            session.client.Connect(begin);
+            uint64_t number = 0;
+            for (int64_t now = begin + MS; now < begin + 4 * SECOND; now += MS)
+            {
+                RunUntil(now);
+                for (auto* way : {&session.up, &session.down})
+                {
+                    while (!way->packets.empty() && way->packets.front().time + 20 * MS <= now)
+                    {
+                        if (++number % 17 == 0)
+                        {
+                            way->packets.pop_front();
+                        }
+                        else
+                        {
+                            Session::Deliver(now, *way);
+                        }
+                    }
+                }
+            }
+            const KcpCounters& up = session.client.GetSender().Counters();
+            const KcpCounters& down = session.server.GetSender().Counters();
+            outcomes.push_back({client.Read(),
+                                server.Read(),
+                                number,
+                                up.fast,
+                                up.early,
+                                up.timeouts,
+                                down.segments,
+                                session.client.Wire().bytes,
+                                session.server.Wire().bytes});
+            NS_TEST_EXPECT_MSG_EQ(server.Read(), 300'000, "all");
+            NS_TEST_EXPECT_MSG_EQ(session.up.largest, HEADER + ROOM, "full datagrams, no larger");
+            session.client.SetUser(nullptr);
+            session.server.SetUser(nullptr);
+        }
+        NS_TEST_EXPECT_MSG_EQ((outcomes[0] == outcomes[1]), true, "the same");
+    }
+};
+
+class CongestionTest : public ns3::TestCase
+{
+  public:
+    CongestionTest()
+        : ns3::TestCase("With nc = 0 the congestion window is kcp-go's")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        KcpSpec spec = MakeKcp();
+        spec.congestion = true;
+        KcpSender sender(spec, WINDOW, MSS);
+        sender.SetPeerWindow(WINDOW);
+        sender.Write(100 * MSS);
+        NS_TEST_EXPECT_MSG_EQ(sender.Flush(0).size(), 0, "there is none before the first flush");
+        NS_TEST_EXPECT_MSG_EQ(sender.Flush(10).size(), 1, "one segment");
+        sender.OnUna(1);
+        sender.GrowWindow();
+        NS_TEST_EXPECT_MSG_EQ(sender.Window(), 2, "the threshold");
+        NS_TEST_EXPECT_MSG_EQ(sender.Flush(110).size(), 2, "two");
+        uint32_t una = 1;
+        uint32_t grown = 0;
+        for (; sender.Window() == 2; ++grown)
+        {
+            sender.OnUna(++una);
+            sender.GrowWindow();
+            sender.Flush(111);
+        }
+        // Bytes: 2596, + mss²/incr + mss/16 each time until three segments are reached.
+        NS_TEST_EXPECT_MSG_EQ(grown, 2, "ACKs for the next one");
+        NS_TEST_EXPECT_MSG_EQ(sender.Window(), 4, "3913 bytes, rounded up");
+        sender.Flush(112);
+        sender.Flush(800);
+        NS_TEST_EXPECT_MSG_EQ(sender.Window(), 1, "a time-out");
+    }
+};
+
+class KcpTestSuite : public ns3::TestSuite
+{
+  public:
+    KcpTestSuite()
+        : TestSuite("tunnelcc-arq-kcp", Type::UNIT)
+    {
+        AddTestCase(new RtoTest, Duration::QUICK);
+        AddTestCase(new WriteTest, Duration::QUICK);
+        AddTestCase(new ResendTest, Duration::QUICK);
+        AddTestCase(new AckListTest, Duration::QUICK);
+        AddTestCase(new RecoveredTest, Duration::QUICK);
+        AddTestCase(new ProbeTest(KcpGeneration::OF_2020, 7 * SECOND), Duration::QUICK);
+        AddTestCase(new ProbeTest(KcpGeneration::OF_2025, 500 * MS), Duration::QUICK);
+        AddTestCase(new CongestionTest, Duration::QUICK);
+        AddTestCase(new NoParityTest, Duration::QUICK);
+        for (KcpGeneration generation : GENERATIONS)
+        {
+            for (uint32_t resend : {0, 1, 2, 5})
+            {
+                for (bool nodelay : {false, true})
+                {
+                    for (double loss : {0.0, 0.05, 0.3})
+                    {
+                        AddTestCase(new SenderListsTest(generation, nodelay, resend, loss),
+                                    Duration::QUICK);
+                    }
+                }
+            }
+            for (bool hasFec : {false, true})
+            {
+                for (bool reorders : {false, true})
+                {
+                    for (double loss : {0.0, 0.1, 0.4})
+                    {
+                        AddTestCase(new ConservationTest(generation, hasFec, loss, reorders),
+                                    Duration::QUICK);
+                    }
+                }
+            }
+        }
+    }
+};
+
+const KcpTestSuite g_kcpTestSuite;
+
+} // namespace

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Snappy."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from tunnelcc.catalog.layers.stream import LEAST_PAYLOAD, MOST_PAYLOAD, Bytes, StreamLayer
+from tunnelcc.schema import number, whole
+
+
+class Snappy(StreamLayer):
+    """Snappy's framing format (google/snappy, framing_format.txt), as golang/snappy writes it.
+
+    A chunk of at most ``max_payload`` bytes has ``header`` bytes in front. Where compression does
+    not make it shorter by an eighth, that header is a write of its own, and the data follow as they
+    are. ``stream_header``: bytes before the first chunk. ``ratio``: bytes that compression leaves
+    of a payload; 1: nothing to compress.
+    """
+
+    title: ClassVar[str] = "snappy"
+
+    layer: Literal["snappy"]
+    max_payload: Annotated[int, whole(LEAST_PAYLOAD, MOST_PAYLOAD)] = 65536
+    header: Bytes = 8
+    stream_header: Bytes = 10
+    ratio: Annotated[float, number(0, 1, above=True)] = 1.0
+
+    def adds(self) -> str:
+        """Return the header of a chunk, and how it is written."""
+        kind = "a write of its own" if self.ratio == 1 else f"{self.ratio:g} of the data are left"
+        return f"{self.header} B a chunk of ≤ {self.max_payload} B, {kind}"
