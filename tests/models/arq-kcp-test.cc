@@ -370,7 +370,7 @@ class RecoveredTest : public SimulationTestCase
             Session::Deliver(75 * MS, session.down);
             const KcpSender& sender = session.client.GetSender();
             NS_TEST_EXPECT_MSG_EQ(sender.Rto().Srtt(), 35, "a sample");
-            NS_TEST_EXPECT_MSG_EQ(sender.PeerWindow(), WINDOW, "that of the server");
+            NS_TEST_EXPECT_MSG_EQ(sender.PeerWindow(), WINDOW - 2, "but what nobody has read");
         });
         RunUntil(80 * MS);
         NS_TEST_EXPECT_MSG_EQ(session.client.ReceivedFec().recovered, 1, "one datagram");
@@ -636,8 +636,10 @@ class SenderListsTest : public ns3::TestCase
         }
         NS_TEST_EXPECT_MSG_GT(flushes, 5'000, "flushes");
         NS_TEST_EXPECT_MSG_GT(una, 2'000, "segments");
-        const KcpCounters& counters = sender.Counters();
-        NS_TEST_EXPECT_MSG_EQ((counters.Retransmits() > 100), (m_loss > 0), "sent again");
+        if (m_loss > 0)
+        {
+            NS_TEST_EXPECT_MSG_GT(sender.Counters().Retransmits(), 100, "sent again");
+        }
     }
 
     bool Acknowledge(KcpSender& sender,

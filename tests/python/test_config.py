@@ -34,6 +34,7 @@ NOT_A_TIME = ["-1s", "30", "30Mbps", "later", "1e9s", True]
 NOT_A_TIMER = ["0ms", "-1ms", "61s", "40", "40Mbps"]
 NOT_A_SIZE = ["-1B", "4ms", "1.5B", "big", True]
 NOT_A_SOCKET_BUFFER = [*NOT_A_SIZE, 0, "1KiB", "4GiB"]
+NOT_A_WINDOW = [0, -1, 65536, "128", 1.5, True]
 NOT_A_SWITCH = [0, 1, "yes", "1ms"]
 NOT_A_NAME = ["", "bbrr", "ns3::TcpBogus", 5, True, "{ gain = 2 }"]
 NOT_A_COST = [-1, "1ms", "nan", "inf", 1e7, True]
@@ -129,7 +130,15 @@ BAD_VALUES = {
     "tunnel.mtu": [575, 65536, "1500B", 1400.5, True],
     "tunnel.mss": [127, 65536, "1448", 1400.5],
     "tunnel.queue": [0, -1, 2**21, "500p"],
-    "tunnel.fec": ["20", "20:10,10:5", "250:6", "a:b", "", 5, "4:2"],
+    "tunnel.fec": ["20", "20:10,10:5", "250:6", "a:b", "", 5, "4:2", "none"],
+    "tunnel.kcp.nodelay": NOT_A_SWITCH,
+    "tunnel.kcp.interval": [*NOT_A_TIME, "9ms", "6s"],
+    "tunnel.kcp.resend": [-1, 256, "2", 1.5],
+    "tunnel.kcp.congestion": NOT_A_SWITCH,
+    "tunnel.kcp.client_send_window": NOT_A_WINDOW,
+    "tunnel.kcp.client_receive_window": NOT_A_WINDOW,
+    "tunnel.kcp.server_send_window": NOT_A_WINDOW,
+    "tunnel.kcp.server_receive_window": NOT_A_WINDOW,
     "tunnel.fec_timeout": [*NOT_A_TIME, "0s", "2h", "31s"],
     "tunnel.under.name": ["gost", "gost-relay-ws", "ssh-tun", 5, "nofile.toml", ""],
     "tunnel.under.mode": ["aes", "", 5, "two\nlines"],
@@ -228,6 +237,8 @@ def _tunnel_with(key: str) -> str:
     name = key.removeprefix("tunnel.").removeprefix("tunnels.NAME.")
     if name in ("fec", "fec_timeout"):
         return "sdwan-fec"
+    if name.startswith("kcp."):
+        return "kcptun"
     return "ethudp" if name in DatagramEntry.OVERRIDES else "gost-relay-ws"
 
 
@@ -254,6 +265,8 @@ def _settings_around(key: str) -> dict[str, object]:
         around = {f"{group}.name": "sdwan-fec" if name.startswith("fec") else "ethudp"}
     if key == "path.reverse_buffer":
         around = {"path.reverse_rate": "10Mbps"}
+    if table == "kcp":
+        around |= {f"{where}.mode": "manual"}
     if key.startswith("path.reverse."):
         around |= {"path.reverse.rate": "10Mbps"}
     if key.startswith(("network.shape", "network.size", "network.bottleneck", "network.access.")):

@@ -150,6 +150,14 @@ ARRIVALS = {
     ),
     "tunnel.fec": ("8:1", lambda spec: spec.tunnel.fec.parity, [1] * 8),
     "tunnel.fec_timeout": ("7ms", lambda spec: spec.tunnel.fec.timeout, 7_000_000),
+    "tunnel.kcp.nodelay": (True, lambda spec: spec.tunnel.kcp.nodelay, True),
+    "tunnel.kcp.interval": ("15ms", lambda spec: spec.tunnel.kcp.interval, 15_000_000),
+    "tunnel.kcp.resend": (5, lambda spec: spec.tunnel.kcp.resend, 5),
+    "tunnel.kcp.congestion": (False, lambda spec: spec.tunnel.kcp.congestion, False),
+    "tunnel.kcp.client_send_window": (7, lambda spec: spec.tunnel.kcp.send_window.client, 7),
+    "tunnel.kcp.client_receive_window": (7, lambda spec: spec.tunnel.kcp.receive_window.client, 7),
+    "tunnel.kcp.server_send_window": (7, lambda spec: spec.tunnel.kcp.send_window.server, 7),
+    "tunnel.kcp.server_receive_window": (7, lambda spec: spec.tunnel.kcp.receive_window.server, 7),
     "tunnel.under.name": ("wireguard", lambda spec: _under(spec).outer[96], [156]),
     "tunnel.under.mode": ("aes-128-cbc", lambda spec: _under(spec).outer[100], [156]),
     "tunnel.under.mtu": (1400, lambda spec: spec.tcp.mss, 1348),
@@ -265,6 +273,8 @@ def test_each_key_arrives(key):
         table = DATAGRAM if key.partition(".")[2] in DatagramEntry.OVERRIDES else RELAY
     if key in ("tunnel.fec", "tunnel.fec_timeout"):
         table = {"tunnel": "sdwan-fec"}
+    if key.startswith("tunnel.kcp."):
+        table = {"tunnel": {"name": "kcptun", "mode": "manual"}}
     if key.startswith("tunnel.under."):
         under = "sdwan-fec" if "fec" in key else "ethudp"
         table = {"tunnel": {"name": "gost-relay-ws", "under": {"name": under}}}

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from tunnelcc.catalog.cited import Cited
 from tunnelcc.catalog.layers import Fec, PacketLayers, Place
+from tunnelcc.catalog.layers.fec import NO_FEC
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import SWITCH
@@ -48,6 +49,9 @@ class DatagramEntry(PacketEntry):
             if key in changes and fec is None:
                 expected = f"no value with mode {mode or self.mode} of {self.name}: it has no FEC"
                 raise ConfigError(Problem(key, changes[key], expected))
+        if changes.get("fec") == NO_FEC:
+            expected = f"shards, such as 20:10: {self.name} without FEC is no mode of it"
+            raise ConfigError(Problem("fec", NO_FEC, expected))
         if fec and "fec" in changes:
             fec.check_parity("fec", changes["fec"])
 

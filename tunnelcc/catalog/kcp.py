@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from tunnelcc.catalog.cited import Cited, Prose
 from tunnelcc.catalog.layers import PARITY
-from tunnelcc.catalog.layers.fec import parity_counts
+from tunnelcc.catalog.layers.fec import NO_FEC, parity_counts
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.schema import SWITCH, Model, choice, time, whole
 
@@ -18,8 +18,6 @@ from tunnelcc.schema import SWITCH, Model, choice, time, whole
 DATAGRAM_HEADERS = 28
 #: IKCP_OVERHEAD, kcp-go's kcp.go: the header of a segment.
 SEGMENT_HEADER = 24
-#: What leaves FEC out, in place of shards.
-NO_FEC = "none"
 
 #: Segments; the window field of a header has 16 bits.
 WindowSize = Annotated[int, whole(1, 65535)]

@@ -61,7 +61,7 @@ class Carrier(Cited):
     """The connection across the path."""
 
     protocol: Annotated[str, choice("tcp", "kcp")] = "tcp"
-    nodelay: Annotated[bool, SWITCH] = True
+    nodelay: Annotated[bool, SWITCH] | None = None  # of TCP, which needs it
     server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
     early: Annotated[bool, SWITCH] = False  # dialled when the tunnel starts, not by the first flow
     confirms: Annotated[bool, SWITCH] = False  # servers end the handshake once they have dialled on
@@ -210,7 +210,9 @@ class RelayEntry(Entry):
         if is_kcp and self.mux is None:
             expected = "a table, as carrier.protocol is kcp: nothing else ends a stream on it"
             raise ConfigError(Problem("mux", MISSING, expected))
-        for key in ("cc", "under") if is_kcp else ():
+        if not is_kcp and self.carrier.nodelay is None:
+            raise ConfigError(Problem("carrier.nodelay", MISSING, "a value"))
+        for key in ("nodelay", "cc", "under") if is_kcp else ():
             if getattr(self.carrier, key) is not None:
                 expected = "no value where carrier.protocol is kcp"
                 raise ConfigError(Problem(f"carrier.{key}", getattr(self.carrier, key), expected))

@@ -15,7 +15,7 @@ from tunnelcc.schema import SWITCH
 class StreamCarrier(Cited):
     """The connection across the path, which carries all flows."""
 
-    nodelay: Annotated[bool, SWITCH] = True
+    nodelay: Annotated[bool, SWITCH]
     server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
 
 

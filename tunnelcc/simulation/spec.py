@@ -385,7 +385,7 @@ def _path_tcp(experiment: ExperimentKeys, mss: int) -> Spec:
 def _nagle(carrier: relay.Carrier | stream.StreamCarrier, nodelay: bool) -> Spec:
     return {
         "listener_delays": not (nodelay or carrier.server_nodelay),
-        "nodelay": nodelay or carrier.nodelay,
+        "nodelay": nodelay or bool(carrier.nodelay),
     }
 
 

@@ -16,6 +16,8 @@ from tunnelcc.schema.units import UnitError
 
 #: Shards of a group that a Reed–Solomon code over GF(2^8) can tell apart.
 MOST_SHARDS = 255
+#: What leaves FEC out, in place of shards.
+NO_FEC = "none"
 _PAIR = re.compile(r"(\d{1,3}):(\d{1,3})")
 
 
