@@ -128,7 +128,9 @@ def _kcp_stack(kcp: Kcp, mode: str | None) -> Iterator[StackLayer]:
     resend = f"resend after {how.resend} ACKs" if how.resend else "resend after time-outs alone"
     control = ", congestion window" if how.congestion else ""
     delay = ", nodelay" if how.nodelay else ""
-    yield from _same("", f"clock {how.interval * 1e3:g} ms, {resend}{delay}{control}")
+    yield from _same(
+        f"mode {mode or kcp.mode}", f"clock {how.interval * 1e3:g} ms, {resend}{delay}{control}"
+    )
     if kcp.fec is not None:
         data, parity = kcp.fec.parity.split(":")
         added = f"{kcp.fec.header} B a datagram, {parity} of parity after {data}"
