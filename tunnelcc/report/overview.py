@@ -188,8 +188,10 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
 def _kcp_bytes(kcp: Kcp, writes: Sequence[int]) -> float:
     """IP bytes of writes whose segments each leave at once, with their share of parity.
 
-    Parity is as long as the longest datagram of its group: of such writes over and over.
+    Parity is as long as the longest datagram of its group: of such writes over and over. In 2017
+    writes waited for the clock, and shared segments.
     """
+    writes = [sum(writes)] if kcp.session.generation == "2017" else writes
     most, header = kcp.payload(kcp.fec), kcp.header(kcp.fec) + SEGMENT_HEADER
     segments = [min(most, write - at) for write in writes for at in range(0, write, most)]
     data = sum(segments) + header * len(segments)
