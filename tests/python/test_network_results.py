@@ -48,9 +48,9 @@ def test_every_link_is_in_the_dataset(ring):
             assert float(found.link_queue_drops) == counted["drops"]
             assert float(found.link_queue_delay_p95) == counted["queue_delay_p95_s"]
             # Drops count from the start, the total leaves out the warm-up.
-            assert float(found.link_drops[-1]) >= counted["drops"]
-    assert run.link_utilisation.dims == run.link_queue.dims == ("link", "direction", "time")
-    measured = run.link_utilisation.sel(time=slice(1.05, None)).mean("time")
+            assert float(found.link_drops_series[-1]) >= counted["drops"]
+    assert run.link_utilisation_series.dims == run.link_queue.dims == ("link", "direction", "time")
+    measured = run.link_utilisation_series.sel(time=slice(1.05, None)).mean("time")
     np.testing.assert_allclose(measured, run.link_mean_utilisation, atol=0.01)
 
 
