@@ -254,8 +254,7 @@ def test_unknown_papers_are_named():
 def test_empty_and_binary_data_are_refused(tmp_path):
     file = tmp_path / "published.csv"
     file.write_text("metric,value,unit\n")
-    with pytest.raises(tc.ConfigError, match="at least one published value"):
-        published.read(file)
+    assert published.read(file) == ()  # claims alone may be compared
     file.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(tc.ConfigError, match="UTF-8"):
         published.read(file)

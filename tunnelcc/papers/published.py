@@ -133,8 +133,6 @@ def read(file: Path) -> tuple[Row, ...]:
         rows = tuple(_row(file, reader.line_num, line) for line in reader)
     except csv.Error as error:
         raise ConfigError(Problem("file", str(file), "valid CSV", str(error))) from None
-    if not rows:
-        raise ConfigError(Problem("file", str(file), "at least one published value"))
     return rows
 
 
