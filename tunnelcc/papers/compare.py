@@ -263,6 +263,8 @@ def changes(reproduction: Reproduction, variant: Variant, varied: Simulated) -> 
         )  # fmt: skip
     for point in () if varied.judged else varied.points:
         for name, quantity in simulated.figure.quantities.items():
+            if not quantity.plot:
+                continue
             without = simulated.like(point).mean(name)
             title = simulated.figure.title_of(name)
             yield Change(point, title, quantity.shown_in, "", point.mean(name), without)
