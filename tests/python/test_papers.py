@@ -17,8 +17,8 @@ import tunnelcc as tc
 from tunnelcc import papers
 from tunnelcc.cli import main
 from tunnelcc.errors import Problem
-from tunnelcc.papers import compare, expression, published, tables
-from tunnelcc.papers.claims import Claims, Order, judge
+from tunnelcc.papers import compare, expression, figures, published, tables
+from tunnelcc.papers.claims import Claims, Order, Power, judge
 from tunnelcc.papers.compare import Cell, Reproduction, Simulated
 from tunnelcc.papers.format import Compared, Miss
 from tunnelcc.papers.page import write
@@ -417,6 +417,42 @@ def test_a_figure_is_told_in_one_line(folder):
     assert compare.rows_told(shown.cells) == "4 rows shown, none judged"
     bare = it.figure.model_copy(update={"claims": (), "values": ()})
     assert compare.told(Simulated(it.paper, bare, [])) == "nothing to hold a simulation against"
+
+
+def drawn(folder, factors=(1,) * 4, **changed):
+    """Return the folder's figure as it is drawn."""
+    return figures.draw(Reproduction(made(folder, factors, calibration=None, **changed)))
+
+
+def test_bounds_are_lines_and_ranges_bars_between_their_ends(folder):
+    change(folder, "published.csv", "1,cubic,1,rate,5.0", "1,cubic,1,rate,>5.0")
+    change(folder, "published.csv", "1,bbr,1,rate,7.2", "1,bbr,1,rate,7.2-7.4")
+    drawing = drawn(folder)
+    bars = [bar for axes in drawing.axes for bar in axes.patches if hasattr(bar, "get_height")]
+    ends = sorted((bar.get_y(), bar.get_y() + bar.get_height()) for bar in bars)
+    assert ends == pytest.approx([(0, 7.0), (0, 7.1), (7.2, 7.4)])
+    texts = [text.get_text() for axes in drawing.axes for text in axes.texts]
+    assert ">5.0" in texts
+    assert sorted(text for text in texts if text == "1.00") == ["1.00", "1.00"]
+
+
+def test_bars_have_axes_in_words_and_panels_that_a_phone_can_show(folder):
+    drawing = drawn(folder)
+    assert drawing.get_size_inches()[0] < 6
+    assert drawing.axes[-1].get_xlabel() == "flows"
+    assert drawing.axes[0].get_ylabel() == "goodput (Mbit/s)"
+
+
+def test_proportions_are_straight_lines(folder):
+    claim = Power(
+        kind="power", text="so it is", quantity="goodput", axis="count", exponent=1, within=0.1
+    )
+    it = made(folder, (1,) * 4, calibration=None, x="count")
+    it.figure = it.figure.model_copy(update={"claims": (claim,)})
+    (axes,) = figures.draw(Reproduction(it)).axes
+    assert axes.get_yscale() == "log"
+    lines = [line for line in axes.get_lines() if line.get_label() == "in proportion"]
+    assert [line.get_ydata()[1] / line.get_ydata()[0] for line in lines] == pytest.approx([2, 2])
 
 
 def test_whatever_was_missed_is_told_with_what_is_known_of_why(folder):

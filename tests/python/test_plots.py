@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 
 import pytest
@@ -21,16 +22,19 @@ def test_figures_are_deterministic(plain_result, tmp_path, suffix):
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+def labels(axes):
+    return axes.get_legend_handles_labels()[1]
+
+
 def test_a_figure_shows_goodput_flight_and_queue(relay_result):
     top, middle, bottom = tc.plot_run(relay_result).axes
     assert "Goodput" in top.get_title(loc="left")
     assert "In flight" in middle.get_title(loc="left")
     assert "Queueing delay" in bottom.get_title(loc="left")
-    assert [text.get_text() for text in top.get_legend().get_texts()] == [
-        "cubic (3)",
-        "all flows",
-        "bottleneck rate",
-    ]
+    flows = [f"flow {flow}, cubic" for flow in range(3)]
+    assert labels(top) == [*flows, "all flows together", "bottleneck rate"]
+    assert len({line.get_color() for line in top.lines[:3]}) == 3
+    assert all("(" in axes.get_ylabel() for axes in (top, middle, bottom))  # a unit
     assert bottom.get_xlim() == (0, 4)
 
 
@@ -45,7 +49,15 @@ def test_a_rate_far_above_the_goodput_does_not_flatten_it():
     experiment = tc.Experiment(path={"rate": "1Gbps", "rtt": "1s"}, duration="2s")
     top = tc.plot_run(tc.run(experiment)).axes[0]
     assert top.get_ylim()[1] < 500
-    assert "not shown" in top.get_legend().get_texts()[1].get_text()
+    assert "not shown" in labels(top)[1]
+
+
+def test_a_goodput_above_the_bottlenecks_rate_is_explained(relay_result):
+    raw = copy.deepcopy(relay_result.raw)
+    burst = tc.Result(relay_result.experiment, raw)
+    burst.raw.flows[0].goodput[20:30] *= 100
+    titles = [tc.plot_run(it).axes[0].get_title(loc="left") for it in (relay_result, burst)]
+    assert ["waiting" in title for title in titles] == [False, True]
 
 
 def test_one_algorithm_looks_the_same_everywhere_and_unlike_the_others():

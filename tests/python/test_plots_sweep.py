@@ -324,6 +324,24 @@ def test_theory_of_reno_agrees_where_losses_are_rare():
     assert formulas.pftk_window(0.05, 0.1, 0.2) < 0.85 * formulas.reno_window(0.05)
 
 
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("path.rtt", "base RTT"), ("flows.1.rtt", "base RTT of flow 1"),
+        ("flows.0.cc", "congestion control of flow 0"), ("tcp.mss", "segment size (MSS)"),
+        ("flows.2.write_size", "write size of flow 2"), ("hosts.cores", "otherwise"),
+    ],
+)  # fmt: skip
+def test_axes_are_named_in_words(key, name):
+    assert scales.name_of_key(key, "otherwise") == name
+
+
+def test_a_figure_says_what_its_bands_are(loss_sweep, make_sweep):
+    assert "95 %" in overview(loss_sweep, "goodput").get_suptitle()
+    alone = make_sweep({"path.loss": LOSS}, seeds=1)
+    assert "95 %" not in overview(alone, "goodput").get_suptitle()
+
+
 def test_an_overview_needs_no_choice(loss_sweep, make_sweep):
     figure = overview(loss_sweep, "goodput")
     assert figure.axes[0].get_title(loc="left") == "base RTT 10 ms"

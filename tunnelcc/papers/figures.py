@@ -8,19 +8,20 @@ dotted lines are formulas, black stars and dash-dotted lines are published.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tunnelcc.papers.claims import Knee, axis_number, curves
+from tunnelcc.papers.claims import Equal, Knee, Power, axis_number, curves
 from tunnelcc.papers.compare import Cell, Reproduction, Simulated
 from tunnelcc.papers.format import Figure, Quantity
-from tunnelcc.papers.paper import matches
 from tunnelcc.papers.points import Point
 from tunnelcc.papers.published import UNITS
 from tunnelcc.papers.simulate import NS3
-from tunnelcc.plots import STYLE, algorithm_style, category_style
+from tunnelcc.plots import STYLE, algorithm_style, category_style, scales
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +34,8 @@ _LINES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)))
 _SECOND = "#CC79A7"  # the second of two flows with one congestion control
 # Values of an axis that differ by more than this factor are drawn on a logarithmic one.
 _LOGARITHMIC = 8
+# A value of an axis with its unit, which are written apart.
+_UNIT = re.compile(r"^([\d.]+)([A-Za-z%]+)$")
 # More readings than these are not drawn beside the scenario's.
 _MOST_READINGS = 3
 
@@ -75,6 +78,10 @@ def _over_time(axes: Axes, reproduction: Reproduction) -> None:
             axes.fill_between(time, low, high, color=colour, alpha=0.25, linewidth=0)
             label = ", ".join((label, *others))
             axes.plot(time, mean, color=colour, label=f"{label}, simulated")
+        if len(flows) > 1 and _has_sum(simulated):
+            rates = [_binned(point, index) for index in range(len(flows))]
+            total = np.sum([mean for _, _, mean, _ in rates], axis=0)
+            axes.plot(rates[0][0], total, color="#555555", lw=1, label="both together, simulated")
     _plot_capacity(axes, simulated.points[0])
     drawn = set()
     for cell in simulated.judged:
@@ -88,6 +95,12 @@ def _over_time(axes: Axes, reproduction: Reproduction) -> None:
         axes.plot(ends, [cell.published / 1e6] * 2, "-.", color="black", lw=1.2, label=label)
     axes.set(xlabel="time (s)", ylabel="goodput (Mbit/s)", ylim=(0, None))
     axes.set_xlim(0, simulated.points[0].experiment.duration)
+
+
+def _has_sum(simulated: Simulated) -> bool:
+    """Return whether something is published of all flows together."""
+    quantities = (simulated.figure.quantities[it.compared.quantity] for it in simulated.judged)
+    return any(it.measure == "goodput" and it.flow is None for it in quantities)
 
 
 def _plot_capacity(axes: Axes, point: Point) -> None:
@@ -133,7 +146,13 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
         for name, quantity in shown.items():
             _plot_curve(axes, curve, name, quantity, figure, number)
     others = [(reading, it) for _, reading, it in reproduction.readings if it is not simulated]
-    for reading, other in others if len(others) <= _MOST_READINGS else ():
+    others = others if len(others) <= _MOST_READINGS else []
+    if others:
+        taken = next(it.title for _, it, other in reproduction.readings if other is simulated)
+        for line in axes.get_lines():
+            label = str(line.get_label())
+            line.set_label(label.replace(", simulated", f", {taken} (as simulated)"))
+    for reading, other in others:
         _plot_reading(axes, reading.title, other, shown, reproduction)
     _plot_published(axes, simulated, shown, scale)
     _plot_knees(axes, figure)
@@ -141,16 +160,46 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
     values = list(dict.fromkeys(point.axes[figure.x] for point in simulated.points))
     if min(x) > 0 and max(x) / min(x) > _LOGARITHMIC:
         axes.set_xscale("log")
-    axes.set_xticks([axis_number(value) for value in values], values, rotation=_turn(values))
+    texts = [_UNIT.sub(r"\1 \2", value) for value in values]
+    turn = _turn(values)
+    axes.set_xticks(
+        [axis_number(value) for value in values], texts, rotation=turn,
+        rotation_mode="anchor", horizontalalignment="right" if turn else "center",
+    )  # fmt: skip
     axes.minorticks_off()
-    axes.set(xlabel=figure.axes[figure.x].key or figure.x, ylim=(0, None))
+    key = figure.axes[figure.x].key or figure.x
+    axes.set(xlabel=scales.name_of_key(key, figure.x, first=1), ylim=(0, None))
+    if _is_of_powers(figure):  # a proportion is then a line of one slope
+        positive = [point.mean(name) / scale for point in simulated.points for name in shown]
+        axes.set_yscale("log")
+        axes.set_ylim(min(positive) / 1.5, max(positive) * 1.5)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        _plot_proportions(axes, simulated, scale)
     measures = {it.measure for it in shown.values() if it.measure is not None}
     names = measures if len(shown) > 1 and measures else {first.title or next(iter(shown))}
     axes.set_ylabel(f"{' or '.join(sorted(names)).replace('_', ' ')} ({first.shown_in})")
 
 
-def _turn(values: Sequence[str]) -> int:
-    return 45 if sum(len(value) + 2 for value in values) > 50 else 0
+def _is_of_powers(figure: Figure) -> bool:
+    """Return whether its claims are on proportions, and on none that logarithms would hide."""
+    return any(isinstance(it, Power) for it in figure.claims) and all(
+        isinstance(it, Power | Equal) for it in figure.claims
+    )
+
+
+def _plot_proportions(axes: Axes, simulated: Simulated, scale: float) -> None:
+    """Draw what the claimed power would be, through the first point of each curve."""
+    for claim in simulated.figure.claims:
+        if not isinstance(claim, Power):
+            continue
+        for curve in curves(simulated.select(claim.where), claim.axis):
+            x = np.array([axis_number(point.axes[claim.axis]) for point in curve])
+            y = curve[0].mean(claim.quantity) / scale * (x / x[0]) ** claim.exponent
+            axes.plot(x, y, color="#999999", lw=0.8, label="in proportion")
+
+
+def _turn(values: Sequence[str], most: int = 50) -> int:
+    return 30 if sum(len(value) + 2 for value in values) > most else 0
 
 
 def _plot_curve(
@@ -256,9 +305,9 @@ def _plot_published(
             label += "" if cell.compared.is_judged else ", without a verdict"
             if label in axes.get_legend_handles_labels()[1]:
                 label = "_"
-            fill: Literal["full", "none"] = "full" if cell.compared.is_judged else "none"
+            filled: Literal["full", "none"] = "full" if cell.compared.is_judged else "none"
             axes.plot(
-                [x], [value], "*", color="black", markersize=9, fillstyle=fill, label=label,
+                [x], [value], "*", color="black", markersize=9, fillstyle=filled, label=label,
                 zorder=5,
             )  # fmt: skip
         elif cell.compared.is_judged:
@@ -291,24 +340,34 @@ def _bars(reproduction: Reproduction) -> Drawing:
     from matplotlib.figure import Figure as Drawing
 
     simulated = reproduction.simulated
-    panel, series, across = _layout(simulated.figure)
     cells = simulated.judged
+    panel, series, across = _layout(simulated.figure, cells)
     others = reproduction.ns3.judged if reproduction.ns3 else []
     panels = _values(cells, panel)
     with mpl.rc_context(STYLE):
-        drawing = Drawing(figsize=(3.6 * max(len(panels), 1), 3.4))
-        row = drawing.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-        for axes, value in zip(row, panels, strict=True):
-            inside = _select(cells, {panel: value})
-            _plot_panel(axes, inside, _select(others, {panel: value}), series, across)
+        columns = 1 if len(panels) < 3 else 2  # a phone shows no more beside each other
+        lines = math.ceil(len(panels) / columns)
+        drawing = Drawing(figsize=(5.4, 0.8 + (3.2 if lines == 1 else 2.6 * lines)))
+        row = list(drawing.subplots(lines, columns, sharey=True, squeeze=False).flat)
+        for unused in row[len(panels) :]:
+            unused.remove()
+        for axes, value in zip(row, panels, strict=False):
+            inside = _select(cells, panel, value)
+            _plot_panel(axes, inside, _select(others, panel, value), series, across)
             axes.set_title(value)
-            axes.set_xlabel(across)
+        key = simulated.figure.axes[across].key or across
+        for axes in row[len(panels) - columns : len(panels)]:
+            axes.set_xlabel(scales.name_of_key(key, across, first=1))
         name = simulated.figure.title_of(cells[0].compared.quantity)
-        row[0].set_ylabel(f"{name} ({cells[0].unit})")
+        unit = "" if cells[0].unit == "1" else f" ({cells[0].unit})"
+        for axes in row[: len(panels) : columns]:
+            axes.set_ylabel(fill(f"{name}{unit}", 34))
         row[0].set_ylim(0, 1.08 * row[0].get_ylim()[1])  # room for the ratios
-        handles, labels = row[0].get_legend_handles_labels()
-        drawing.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
-        title = f"{simulated.figure.title}\nnumbers: simulated / published"
+        known: dict[str, Any] = {}
+        for axes in row[: len(panels)]:
+            known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        drawing.legend(known.values(), known, loc="outside lower center", ncols=2, fontsize=8)
+        title = f"{fill(simulated.figure.title, 62)}\nnumbers: simulated / published"
         drawing.suptitle(title, fontsize=10)
     return drawing
 
@@ -320,31 +379,29 @@ def _plot_panel(
     scale = UNITS[cells[0].unit]
     for index, name in enumerate(names):
         shift = (index - (len(names) - 1) / 2) * (_BAR + 0.04)
-        members = {cell.point.axes[across]: cell for cell in _select(cells, {series: name})}
+        members = {cell.point.axes[across]: cell for cell in _select(cells, series, name)}
         x = [place + shift for place, value in enumerate(positions) if value in members]
         row = [members[value] for value in positions if value in members]
         if series == "cc" or len(names) > 1:
             style, prefix = algorithm_style(name), f"{name}, "
         else:
             style, prefix = category_style(2), ""  # the panel's title says what they are of
-        axes.bar(
-            x, [cell.published / scale for cell in row], _BAR,
-            facecolor=style["color"], alpha=0.25, edgecolor=style["color"],
-            label=f"{prefix}published",
-        )  # fmt: skip
+        _plot_numbers(axes, x, row, style["color"], prefix)
         _points(axes, x, row, style, f"{prefix}simulated")
         if others:
-            twins = {cell.point.axes[across]: cell for cell in _select(others, {series: name})}
+            twins = {cell.point.axes[across]: cell for cell in _select(others, series, name)}
             beside = [twins[cell.point.axes[across]] for cell in row]
             label = NS3.get(name, name)
             _points(axes, [it + _BAR / 4 for it in x], beside, algorithm_style(label), label)
         for place, cell in zip(x, row, strict=True):
             top = max(cell.published, cell.spread[1]) / scale
+            if not cell.row.published.is_number:
+                continue
             axes.annotate(
                 f"{cell.ratio:.2f}", (place, top), xytext=(0, 5), textcoords="offset points",
                 ha="center", fontsize=7, color=style["color"],
             )  # fmt: skip
-    turn = _turn(positions)
+    turn = _turn(positions, 30)
     gap = " " if turn else "\n"
     ticks = [_tick(cells, across, name, gap) for name in positions]
     axes.set_xticks(range(len(ticks)), ticks, rotation=turn, rotation_mode="anchor")
@@ -352,8 +409,38 @@ def _plot_panel(
         text.set(horizontalalignment="right", fontsize=8)
 
 
+def _plot_numbers(
+    axes: Axes, x: Sequence[float], row: Sequence[Cell], colour: str, prefix: str
+) -> None:
+    """Draw published numbers and ranges as bars, bounds as a line that an arrow leaves."""
+    scale = UNITS[row[0].unit]
+    bars = [(at, cell.row.published) for at, cell in zip(x, row, strict=True)]
+    whole = [(at, it) for at, it in bars if math.isfinite(it.high) and not it.text.startswith("<")]
+    if whole:
+        bottoms = [0.0 if it.is_number else it.low / scale for _, it in whole]
+        axes.bar(
+            [at for at, _ in whole],
+            [it.high / scale - low for (_, it), low in zip(whole, bottoms, strict=True)],
+            _BAR, bottoms, facecolor=colour, alpha=0.25, edgecolor=colour,
+            label=f"{prefix}published",
+        )  # fmt: skip
+    for at, it in bars:
+        if (at, it) in whole:
+            continue
+        is_least, value = math.isinf(it.high), it.middle / scale
+        axes.plot([at - _BAR / 2, at + _BAR / 2], [value] * 2, color=colour, lw=1.5)
+        axes.annotate(
+            it.text, (at, value), xytext=(0, -3 if is_least else 3), textcoords="offset points",
+            ha="center", va="top" if is_least else "bottom", fontsize=7, color=colour,
+        )  # fmt: skip
+        axes.annotate(
+            "", (at, value), xytext=(0, 12 if is_least else -12), textcoords="offset points",
+            arrowprops={"arrowstyle": "<-", "color": colour, "shrinkA": 0, "shrinkB": 0},
+        )  # fmt: skip
+
+
 def _tick(cells: Sequence[Cell], across: str, value: str, gap: str) -> str:
-    calibrated = any(cell.is_calibrated for cell in _select(cells, {across: value}))
+    calibrated = any(cell.is_calibrated for cell in _select(cells, across, value))
     return f"{value}{gap}(calibrated)" if calibrated else value
 
 
@@ -369,15 +456,20 @@ def _points(axes: Axes, x: Sequence[float], row: Sequence[Cell], style: Any, lab
     )  # fmt: skip
 
 
-def _layout(figure: Figure) -> tuple[str, str, str]:
-    """Return panel, series and horizontal axis; the last one is always there."""
-    names = list(figure.axes)
-    return (names[0], names[0], names[0]) if len(names) == 1 else (names[0], names[-2], names[-1])
+def _layout(figure: Figure, cells: Sequence[Cell]) -> tuple[str, str, str]:
+    """Return the axes of panels, series and of the horizontal; "" stands for no axis.
+
+    An axis with one value needs no room.
+    """
+    varied = [name for name in figure.axes if len(_values(cells, name)) > 1]
+    names = varied or list(figure.axes)[-1:]
+    return ("", "", names[0]) if len(names) == 1 else (names[0], names[-2], names[-1])
 
 
 def _values(cells: Sequence[Cell], axis: str) -> list[str]:
-    return list(dict.fromkeys(cell.point.axes[axis] for cell in cells))
+    return list(dict.fromkeys(cell.point.axes.get(axis, "") for cell in cells))
 
 
-def _select(cells: Sequence[Cell], where: dict[str, str]) -> list[Cell]:
-    return [cell for cell in cells if matches(cell.point.axes, where)]
+def _select(cells: Sequence[Cell], axis: str, value: str) -> list[Cell]:
+    """Return the cells with that value of the axis; all where it is none."""
+    return [cell for cell in cells if cell.point.axes.get(axis, "") == value]

@@ -72,8 +72,15 @@ def curves(
         _set_limits(axes, drawn, y, is_log=has_numbers)
         for ax in axes[: len(parts)]:
             ax.set_ylabel(scale.label(scales.name_of(selection.results[y])))
-        finish(figure, axes, selection.title())
+        finish(figure, axes, selection.title(), _note(selection, has_numbers))
     return figure
+
+
+def _note(selection: Selection, has_numbers: bool) -> str:
+    seeds = selection.results.sizes["seed"]
+    if seeds < 2:
+        return ""
+    return f"means of {seeds} runs, {'bands' if has_numbers else 'whiskers'}: 95 % confidence"
 
 
 def _panel(

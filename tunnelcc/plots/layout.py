@@ -38,8 +38,11 @@ def panels(count: int, *, shared: bool = True) -> Iterator[tuple[Figure, list[Ax
         yield figure, axes[:count]
 
 
-def finish(figure: Figure, axes: list[Axes], title: str) -> None:
-    """Label the outer axes only; add one legend for all panels, and a title."""
+def finish(figure: Figure, axes: list[Axes], title: str, note: str = "") -> None:
+    """Label the outer axes only; add one legend for all panels, and a title.
+
+    ``note``: what lines and bands are.
+    """
     for index, ax in enumerate(axes):
         spec = ax.get_subplotspec()
         assert spec is not None
@@ -58,5 +61,5 @@ def finish(figure: Figure, axes: list[Axes], title: str) -> None:
             list(handles.values()), list(handles),
             loc="outside lower center", ncols=min(len(handles), 3), fontsize=8,
         )  # fmt: skip
-    if title:
-        figure.suptitle(title, fontsize=10)
+    if text := "\n".join(filter(None, (title, note))):
+        figure.suptitle(text, fontsize=10 if title else 9)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,10 @@ if TYPE_CHECKING:
 _MOST_LINES = 8
 # With less goodput than this part of the bottleneck's rate, its line would only flatten the rest.
 _LEAST_OF_CAPACITY = 0.3
+# From here on above the bottleneck's rate a goodput is explained.
+_MOST_OF_CAPACITY = 1.1
+# How much of its colour the last of several flows of an algorithm keeps.
+_PALEST = 0.35
 
 
 def plot_run(result: Result, file: str | Path | None = None) -> Figure:
@@ -97,14 +100,20 @@ def _plot_goodput(axes: Axes, result: Result) -> None:
         capacity, label = capacity / len(series), f"bottleneck rate / {len(series)}"
     elif len(series) > 1:
         series = series.sum(axis=0, keepdims=True)
-        axes.plot(time, series[0], color="#777777", linewidth=1, label="all flows")
+        axes.plot(time, series[0], color="#777777", linewidth=1, label="all flows together")
     if np.max(series, initial=0) > _LEAST_OF_CAPACITY * capacity:
         axes.axhline(capacity, color="black", linewidth=1, linestyle=":", label=label)
     else:
         axes.plot([], [], " ", label=f"{label} {capacity:.4g} Mbit/s, not shown")
-    axes.set_ylabel("Mbit/s")
-    axes.set_title("Goodput per flow")
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, fontsize=8)
+    axes.set_ylabel("goodput (Mbit/s)")
+    is_above = np.max(series, initial=0) > _MOST_OF_CAPACITY * capacity
+    note = " (above the bottleneck's rate: read at once after waiting for a lost packet)"
+    axes.set_title("Goodput of each flow" + note * bool(is_above), fontsize=9)
+    figure = axes.get_figure()
+    assert figure is not None
+    figure.legend(
+        *axes.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8
+    )
 
 
 def _plot_in_flight(axes: Axes, result: Result) -> None:
@@ -115,11 +124,11 @@ def _plot_in_flight(axes: Axes, result: Result) -> None:
     _plot_flows(axes, result.raw.time, flights, [leg.cc for leg in legs])
     if len(legs) <= _MOST_LINES:
         # A window far above what is in flight (limited by a buffer) is cut off, not squeezed in.
-        for window, leg in zip(windows, legs, strict=True):
-            style = algorithm_style(leg.cc)
-            axes.plot(result.raw.time, window, color=style["color"], linewidth=0.7, linestyle=":")
+        colours = _colours([leg.cc for leg in legs])
+        for index, window in enumerate(windows):
+            axes.plot(result.raw.time, window, color=colours[index], linewidth=0.7, linestyle=":")
         axes.set_ylim(0, 2 * max(float(flights.max(initial=0)), mss / 1e6))
-    axes.set_ylabel("MB")
+    axes.set_ylabel("data in flight (MB)")
     lines = " (dotted: congestion window)" if len(legs) <= _MOST_LINES else ""
     axes.set_title(f"In flight across the path{lines}")
 
@@ -135,29 +144,41 @@ def _plot_queue_delay(axes: Axes, result: Result) -> None:
     link = result.bottleneck[0]
     delay = 8 * np.asarray(link.queue_bytes) / _bottleneck_rate(result) * 1e3
     axes.plot(result.raw.time, delay, color="#555555")
-    axes.set_ylabel("ms")
+    axes.set_ylabel("queueing delay (ms)")
     axes.set_title(f"Queueing delay at the bottleneck ({link.drops} packets dropped)")
 
 
 def _plot_flows(axes: Axes, time: Any, series: Any, names: list[str]) -> None:
-    for name, rows in _by_algorithm(series, names):
+    """Draw a line for each flow, or mean and range of those of an algorithm if there are many."""
+    colours = _colours(names)
+    for name in dict.fromkeys(names):
+        members = [index for index, other in enumerate(names) if other == name]
         style = algorithm_style(name)
         style["markevery"] = (0.05, 0.1)
         style["markersize"] = 3.5
-        if len(rows) <= _MOST_LINES:
-            for index, row in enumerate(rows):
-                label = f"{name} ({len(rows)})" if len(rows) > 1 else name
-                axes.plot(time, row, label=None if index else label, alpha=0.85, **style)
+        if len(names) <= _MOST_LINES:
+            for index in members:
+                label = f"flow {index}, {name}" if len(names) > 1 else name
+                axes.plot(time, series[index], label=label, **{**style, "color": colours[index]})
             continue
+        rows = series[members]
         low, high = np.min(rows, axis=0), np.max(rows, axis=0)
         axes.fill_between(time, low, high, color=style["color"], alpha=0.2, linewidth=0)
-        label = f"{name} ({len(rows)}: mean, least, most)"
+        label = f"{name} ({len(rows)}: mean; band: least to most)"
         axes.plot(time, np.mean(rows, axis=0), label=label, **style)
 
 
-def _by_algorithm(series: Any, names: list[str]) -> Iterator[tuple[str, Any]]:
-    for name in dict.fromkeys(names):
-        yield name, series[[index for index, other in enumerate(names) if other == name]]
+def _colours(names: list[str]) -> list[Any]:
+    """Return the algorithm's colour for each flow, paler for each further one of the same."""
+    from matplotlib.colors import to_rgb
+
+    found = []
+    for index, name in enumerate(names):
+        before, count = names[:index].count(name), names.count(name)
+        kept = 1 - (1 - _PALEST) * before / max(count - 1, 1)
+        colour = np.array(to_rgb(algorithm_style(name)["color"]))
+        found.append(tuple(kept * colour + (1 - kept)))
+    return found
 
 
 def _smooth(series: Any, time: Any) -> Any:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,15 @@ _NAMES = {
     "tunnel": "tunnel",
     "tunnel.name": "tunnel",
     "tunnel.cc": "carrier's congestion control",
+    "tunnel.carriers": "connections across the path",
+    "tunnel.relays": "relays on the way",
+    "tcp.mss": "segment size (MSS)",
+    "hosts.tcp_rmem": "largest receive buffer (tcp_rmem)",
+    "hosts.tcp_wmem": "largest send buffer (tcp_wmem)",
+    "rtt": "base RTT",
+    "loss": "random loss",
 }
+_OF_FLOW = re.compile(r"flows\.(\d+)\.(\w+)")
 _LONGEST_NAME = 60
 # Numbers with a range of more than this are shown on a logarithmic axis if they are goodputs.
 _WIDE = 30
@@ -86,8 +95,20 @@ def is_percentage(name: str) -> bool:
 def name_of(variable: xarray.DataArray) -> str:
     """Return what figures call a metric or an axis."""
     key = str(variable.name)
-    name = _NAMES.get(key, str(variable.attrs.get("long_name", key)))
-    return name if len(name) <= _LONGEST_NAME else key
+    name = str(variable.attrs.get("long_name", key))
+    return name_of_key(key, name if len(name) <= _LONGEST_NAME else key)
+
+
+def name_of_key(key: str, otherwise: str, first: int = 0) -> str:
+    """Return what figures call a key: ``flows.1.rtt`` is the base RTT of flow 1.
+
+    ``first``: the number of the first flow.
+    """
+    if match := _OF_FLOW.fullmatch(key):
+        number, name = match.groups()
+        words = _NAMES.get(f"flows.{name}") or _NAMES.get(name)
+        return f"{words or name.replace('_', ' ')} of flow {int(number) + first}"
+    return _NAMES.get(key, otherwise)
 
 
 def is_number(variable: xarray.DataArray) -> bool:

@@ -72,5 +72,5 @@ def scatter(
             axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         else:
             axes[0].set_ylim(0, 1.08 * scale_y.factor * float(vertical.max()) or 1.0)
-        finish(figure, axes, selection.title())
+        finish(figure, axes, selection.title(), "small: runs, large: means of them")
     return figure
