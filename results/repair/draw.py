@@ -34,6 +34,7 @@ SYSTEMS = {
     ("sdwan-fec", "cubic"): ("CUBIC in XOR 4 + 1", "#009E73", "^"),
     ("udpspeeder mode=mode-1 fec=10:3", "cubic"): ("CUBIC in RS 10 + 3", "#CC79A7", "v"),
     ("udpspeeder", "cubic"): ("CUBIC in UDPspeeder, 20:10", "#000000", "P"),
+    ("gost-kcp", "cubic"): ("GOST relay over KCP, 10 + 3", "#8B4513", "X"),
 }
 #: Mean burst of losses, packets; 1: each by itself.
 PATTERNS = {1: "random loss", 4: "bursts of 4 in the mean"}
@@ -117,7 +118,7 @@ def loss_repair(results: Open) -> Figure:
     wire.set_title("what it costs", fontsize=9)
     delay.set_title("messages at 5 Mbit/s", fontsize=9)
     goodput.set_ylim(0, 50)
-    wire.set_ylim(1, 2.5)
+    wire.set_ylim(1, 3.1)
     delay.set_yscale("log")
     labels = [loss.rstrip("%") for loss in _losses()]
     for axes in panels[1]:
