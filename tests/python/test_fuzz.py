@@ -67,7 +67,7 @@ _RESULT = "import os; from tunnelcc import Result; made = Result.__init__; Resul
     ],
 )
 def test_a_wrong_experiment_is_found(careless, told):
-    done = _fuzz("--only", "experiments", "--cases", "12", before=_RESULT + careless)
+    done = _fuzz("--only", "experiments", "--cases", "40", before=_RESULT + careless)
     assert done.returncode == 1
     assert told in done.stderr
     assert "repeat: python -m tests.fuzz --seed 1 --only experiments --case " in done.stdout
