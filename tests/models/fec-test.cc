@@ -570,7 +570,9 @@ class UdpSpeederTest : public SimulationTestCase
 {
   public:
     UdpSpeederTest()
-        : SimulationTestCase("Groups and bytes are those that UDPspeeder sends")
+        : SimulationTestCase(
+              "bursts of packets as captured -> the groups that it makes of them, to "
+              "the byte (UDPspeeder 17694ec)")
     {
     }
 
@@ -737,7 +739,10 @@ class UdpSpeederStreamTest : public SimulationTestCase
 {
   public:
     UdpSpeederStreamTest()
-        : SimulationTestCase("Loss, bytes, order and delay are those measured with UDPspeeder")
+        : SimulationTestCase(
+              "packets at a constant rate, 0 to 30 % loss -> packets lost and out of "
+              "order within 4 sigma, bytes within 3 %, delay within 0.6 ms "
+              "(UDPspeeder 17694ec)")
     {
     }
 
@@ -917,11 +922,22 @@ class FecTestSuite : public ns3::TestSuite
         AddTestCase(new BlobTest, Duration::QUICK);
         AddTestCase(new DeliveryTest, Duration::QUICK);
         AddTestCase(new MemoryTest, Duration::QUICK);
+    }
+};
+
+/// What real programs were measured to do, which `make validate` reports, too.
+class FecProgramsTestSuite : public ns3::TestSuite
+{
+  public:
+    FecProgramsTestSuite()
+        : TestSuite("tunnelcc-programs-fec", Type::SYSTEM)
+    {
         AddTestCase(new UdpSpeederTest, Duration::QUICK);
         AddTestCase(new UdpSpeederStreamTest, Duration::QUICK);
     }
 };
 
 const FecTestSuite g_fecTestSuite;
+const FecProgramsTestSuite g_fecProgramsTestSuite;
 
 } // namespace

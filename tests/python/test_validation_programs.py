@@ -86,7 +86,7 @@ CASES = """<Test>
 def test_exchanges_are_read_from_the_program(tmp_path):
     program = _runner(tmp_path, CASES)
     exchanges.check_program(program)
-    report = suite.validate([exchanges.group(program)])
+    report = suite.validate([exchanges.group("exchanges", program)])
     assert [(it.check.name, it.check.condition, it.verdict) for it in report.outcomes] == [
         ("exchanges/recovery/prr-its-in-time", "PRR: it's in time", Verdict.PASS),
         ("exchanges/recovery/of-late", "Of late", Verdict.FAIL),
@@ -111,18 +111,18 @@ def test_exchanges_are_read_from_the_program(tmp_path):
 def test_an_exchange_without_source_or_expectation_is_an_error(tmp_path, description):
     report = CASES.replace("PRR: it&quot;s in time -&gt; 2 at 200 ms (RFC 9937)", description)
     with pytest.raises(RunError, match="expected 'what happens -> what is expected"):
-        exchanges.group(_runner(tmp_path, report.replace("->", "-&gt;")))
+        exchanges.group("exchanges", _runner(tmp_path, report.replace("->", "-&gt;")))
 
 
 @pytest.mark.parametrize("said", ["", "<Test>", "Segmentation fault"])
 def test_a_program_that_breaks_off_is_told(tmp_path, said):
     with pytest.raises(RunError, match="ended amid tunnelcc-transport-recovery"):
-        exchanges.group(_runner(tmp_path, said))
+        exchanges.group("exchanges", _runner(tmp_path, said))
 
 
 @pytest.mark.skipif(not TESTS.exists(), reason="needs the models' suites: make models")
 def test_scripted_exchanges():
-    report = suite.validate([exchanges.group(TESTS)])
+    report = suite.validate([exchanges.group("exchanges", TESTS)])
     assert report.passed
     listed = subprocess.run([TESTS, "--list"], capture_output=True, text=True, check=True).stdout
     suites = {name for name in listed.split() if name.startswith("tunnelcc-transport-")}

@@ -28,7 +28,7 @@ def validate(
     exchanges.check_program(tests)
     every: dict[str, Callable[[], Group]] = {
         "linux": GROUPS["linux"],
-        "exchanges": partial(exchanges.group, tests),
+        **{name: partial(exchanges.group, name, tests) for name in exchanges.GROUPS},
         **GROUPS,
         "ns3": partial(stock.group, stock_ns3),
     }

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks of the endpoint against exchanges scripted by hand from RFCs and Linux's code.
+"""Checks that are test cases of the program ``tunnelcc-tests``.
 
-Packets are lost and delayed one by one, and what is sent in answer, and when, is known. The
-scripts are test cases in tests/models/transport-*-test.cc, in the program ``tunnelcc-tests``. Which
-cases there are, and what became of each, is read from ns-3's test runner in it.
+``exchanges`` of the endpoint are scripted by hand from RFCs and Linux's code: packets are lost and
+delayed one by one, and what is sent in answer, and when, is known; the scripts are in
+tests/models/transport-*-test.cc. ``programs`` compare with what real programs were captured and
+measured to do (tests/models/fec-test.cc). Which cases there are, and what became of each, is read
+from ns-3's test runner.
 """
 
 from __future__ import annotations
@@ -19,13 +21,17 @@ from tunnelcc.errors import ConfigError, Problem, RunError
 from tunnelcc.validation.check import Check, Group
 from tunnelcc.validation.compare import Judgement
 
-_SUITES = "tunnelcc-transport-"
+#: Group → what it is called, and how the names of its suites begin.
+GROUPS = {
+    "exchanges": ("exchanges scripted by hand", "tunnelcc-transport-"),
+    "programs": ("real programs, as captured and measured", "tunnelcc-programs-"),
+}
 _TIME_LIMIT = 300  # s, for a suite
 _NAME_WORDS = 6
 #: A case's description: what happens -> what is expected, when (source).
 _DESCRIPTION = re.compile(
     r"(?P<condition>.+?) -> (?P<expected>.+?) "
-    r"\((?P<source>(?:unlike )?(?:RFC \d|Linux |draft-).*)\)"
+    r"\((?P<source>(?:unlike )?(?:RFC \d|Linux |draft-|UDPspeeder ).*)\)"
 )
 
 
@@ -48,29 +54,32 @@ class AsScripted:
         return Judgement(got, not self.failures, values[0])
 
 
-def group(program: Path) -> Group:
-    """Return the exchanges that ``program`` has, which is run for what became of them."""
-    return Group("exchanges", "exchanges scripted by hand", tuple(_checks(program)))
+def group(name: str, program: Path) -> Group:
+    """Return the cases of one of GROUPS that ``program`` has, which is run for their outcome."""
+    title, suites = GROUPS[name]
+    return Group(name, title, tuple(_checks(name, program, suites)))
 
 
 def check_program(program: Path) -> None:
-    """Raise ConfigError if there is no such program, or it has no scripted exchanges."""
-    if not program.is_file() or not _suites(program):
+    """Raise ConfigError if there is no such program, or it has no such cases."""
+    if not program.is_file() or not any(_suites(program, it) for _, it in GROUPS.values()):
         expected = "the program tunnelcc-tests, which `make models` builds"
         raise ConfigError(Problem("--tests", str(program), expected))
 
 
-def _checks(program: Path) -> Iterator[Check]:
+def _checks(group: str, program: Path, suites: str) -> Iterator[Check]:
     taken: set[str] = set()
-    for suite in _suites(program):
+    for suite in _suites(program, suites):
         for case in _cases(program, suite):
-            yield _check(suite.removeprefix(_SUITES), *case, taken)
+            yield _check(group, suite.removeprefix(suites), *case, taken)
 
 
-def _check(suite: str, description: str, failures: tuple[str, ...], taken: set[str]) -> Check:
+def _check(
+    group: str, suite: str, description: str, failures: tuple[str, ...], taken: set[str]
+) -> Check:
     condition, expected, source = described(description)
     words = re.findall(r"\w+(?:-\w+)*", condition.replace("'", "").lower())
-    name = short = f"exchanges/{suite}/{'-'.join(words[:_NAME_WORDS])}"
+    name = short = f"{group}/{suite}/{'-'.join(words[:_NAME_WORDS])}"
     number = 1
     while name in taken:
         number += 1
@@ -93,8 +102,8 @@ def described(description: str) -> tuple[str, str, str]:
     return match["condition"], match["expected"], match["source"]
 
 
-def _suites(program: Path) -> list[str]:
-    return sorted(name for name in _run(program, "--list").split() if name.startswith(_SUITES))
+def _suites(program: Path, start: str) -> list[str]:
+    return sorted(name for name in _run(program, "--list").split() if name.startswith(start))
 
 
 def _cases(program: Path, suite: str) -> Iterator[tuple[str, tuple[str, ...]]]:
