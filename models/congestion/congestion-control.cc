@@ -11,6 +11,7 @@
 #include "congestion/ns3-adapter.h"
 #include "congestion/ns3-attributes.h"
 #include "congestion/reno.h"
+#include "congestion/unlimited.h"
 #include "congestion/vegas.h"
 #include "congestion/westwood.h"
 
@@ -69,6 +70,13 @@ MakeReno(const CongestionParameters& parameters, int64_t /* stream */)
 }
 
 std::unique_ptr<CongestionControl>
+MakeUnlimited(const CongestionParameters& parameters, int64_t /* stream */)
+{
+    return std::make_unique<Unlimited>(
+        ParseParameters("unlimited", Unlimited::GetParameterTable(), parameters));
+}
+
+std::unique_ptr<CongestionControl>
 MakeVegas(const CongestionParameters& parameters, int64_t /* stream */)
 {
     return std::make_unique<Vegas>(
@@ -103,6 +111,11 @@ const std::array ALGORITHMS{
               "RFC 5681, RFC 6582; Linux 5.10-6.18 tcp_cong.c",
               MakeReno,
               [] { return DescribeParameters(Reno::GetParameterTable()); }},
+    Algorithm{"unlimited",
+              "CUBIC with a window beyond all limits, as giltu/KernelPCC, which is no PCC",
+              "giltu/KernelPCC a19a4ec, tcp_TA.c",
+              MakeUnlimited,
+              [] { return DescribeParameters(Unlimited::GetParameterTable()); }},
     Algorithm{"vegas",
               "Vegas: keeps a few segments in the queue, judged by the delay",
               "Brakmo et al., SIGCOMM 1994; Linux 5.10-6.18 tcp_vegas.c",
