@@ -5,6 +5,7 @@
 
 #include "congestion/bbr.h"
 #include "congestion/bbr3/bbr3.h"
+#include "congestion/brutal.h"
 #include "congestion/congestion-parameters.h"
 #include "congestion/congestion-registry.h"
 #include "congestion/cubic.h"
@@ -57,6 +58,13 @@ MakeBbr3(const CongestionParameters& parameters, int64_t stream)
 }
 
 std::unique_ptr<CongestionControl>
+MakeBrutal(const CongestionParameters& parameters, int64_t /* stream */)
+{
+    return std::make_unique<Brutal>(
+        ParseParameters("brutal", Brutal::GetParameterTable(), parameters));
+}
+
+std::unique_ptr<CongestionControl>
 MakeCubic(const CongestionParameters& parameters, int64_t /* stream */)
 {
     return std::make_unique<Cubic>(
@@ -101,6 +109,11 @@ const std::array ALGORITHMS{
               "draft-ietf-ccwg-bbr (August 2026); Google's Linux v3 branch, tcp_bbr.c",
               MakeBbr3,
               [] { return DescribeParameters(GetBbr3ParameterTable()); }},
+    Algorithm{"brutal",
+              "Brutal: a fixed rate, raised by what is lost; no other reaction to losses",
+              "apernet/tcp-brutal 204aeea, brutal.c",
+              MakeBrutal,
+              [] { return DescribeParameters(Brutal::GetParameterTable()); }},
     Algorithm{"cubic",
               "CUBIC with HyStart: window grows by a cubic function of time since the last loss",
               "RFC 9438; Linux 5.10-6.18 tcp_cubic.c",
@@ -238,6 +251,14 @@ DescribeUnknownParameter(std::string_view algorithm,
     }
     message.pop_back();
     return message;
+}
+
+std::string
+DescribeMissingParameter(std::string_view algorithm, const CongestionParameterInfo& info)
+{
+    return std::string(algorithm) + ": parameter '" + info.name + "' is missing; it is " +
+           info.doc + " (" + info.unit + "), from " + FormatParameterValue(info.minimum) + " to " +
+           FormatParameterValue(info.maximum);
 }
 
 void

@@ -207,13 +207,13 @@ class CongestionControl
 using CongestionParameters = std::vector<std::pair<std::string, double>>;
 
 /**
- * Make an algorithm by name: "bbr", "bbr3", "cubic", "reno", "vegas", "westwood", or an ns-3 TypeId
- * such as "ns3::TcpBbr".
+ * Make an algorithm by name: one of ListCongestionControls(), such as "bbr", or an ns-3 TypeId such
+ * as "ns3::TcpBbr".
  *
  * \param name the algorithm
  * \param parameters values that differ from the defaults
  * \param stream random stream of this sender, for algorithms that draw random numbers
- * \throws std::invalid_argument on an unknown name or parameter
+ * \throws std::invalid_argument on an unknown name or parameter, or on one that is missing
  */
 std::unique_ptr<CongestionControl> MakeCongestionControl(std::string_view name,
                                                          const CongestionParameters& parameters,

@@ -17,7 +17,8 @@
 /**
  * \file
  * Parameters by name: an algorithm keeps its constants in a struct of doubles, each with its
- * default as initialiser, and one table that names, bounds and sources the fields.
+ * default as initialiser (not a number: there is none), and one table that names, bounds and
+ * sources the fields.
  */
 
 namespace tunnelcc
@@ -55,6 +56,10 @@ void CheckParameterRange(std::string_view algorithm,
                          const CongestionParameterInfo& info,
                          double value);
 
+/// Message of the exception for a parameter that has no default and was not given.
+std::string DescribeMissingParameter(std::string_view algorithm,
+                                     const CongestionParameterInfo& info);
+
 /// Descriptions of the fields, with the defaults that the struct initialises them to.
 template <typename P>
 std::vector<CongestionParameterInfo>
@@ -73,7 +78,7 @@ DescribeParameters(const CongestionParameterTable<P>& table)
 /**
  * The struct with the given values in place of the defaults.
  *
- * \throws std::invalid_argument on an unknown name or a value out of range
+ * \throws std::invalid_argument on an unknown name, a value out of range, or one that is missing
  */
 template <typename P>
 P
@@ -98,6 +103,13 @@ ParseParameters(std::string_view algorithm,
         {
             throw std::invalid_argument(
                 DescribeUnknownParameter(algorithm, name, DescribeParameters(table)));
+        }
+    }
+    for (const auto& entry : table)
+    {
+        if (std::isnan(parameters.*entry.field))
+        {
+            throw std::invalid_argument(DescribeMissingParameter(algorithm, entry.info));
         }
     }
     return parameters;

@@ -21,7 +21,7 @@ namespace tunnelcc
 struct CongestionParameterInfo
 {
     std::string name;
-    double defaultValue{0};
+    double defaultValue{0}; //!< not a number: there is none, the parameter must be given
     /// "s", "bytes/s", "segments/s^3"; whole numbers: "segments", "rounds", "samples", "integer";
     /// "bool": 0 or 1; empty: a ratio.
     std::string unit;

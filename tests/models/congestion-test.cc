@@ -60,7 +60,7 @@ class RegistryTest : public SimulationTestCase
     void DoRun() override
     {
         const auto algorithms = ListCongestionControls();
-        NS_TEST_ASSERT_MSG_EQ(algorithms.size(), 7, "algorithms");
+        NS_TEST_ASSERT_MSG_EQ(algorithms.size(), 8, "algorithms");
         for (const auto& algorithm : algorithms)
         {
             NS_TEST_EXPECT_MSG_EQ(HasCongestionControl(algorithm.name), true, algorithm.name);
@@ -75,19 +75,46 @@ class RegistryTest : public SimulationTestCase
         CheckMessages();
     }
 
+    /// The message of the exception that making an algorithm with one value throws, in which the
+    /// others without default have their least; empty: none.
+    static std::string GetRefusalOf(const std::string& algorithm,
+                                    const std::string& parameter,
+                                    double value)
+    {
+        CongestionParameters values{{parameter, value}};
+        for (const auto& info : GetCongestionParameters(algorithm))
+        {
+            if (std::isnan(info.defaultValue) && info.name != parameter)
+            {
+                values.emplace_back(info.name, info.minimum);
+            }
+        }
+        return GetRefusal(algorithm, values);
+    }
+
     void CheckParameter(const std::string& algorithm, const CongestionParameterInfo& info)
     {
         const std::string name = algorithm + "." + info.name;
         NS_TEST_EXPECT_MSG_EQ(info.source.empty(), false, name + " has a source");
         NS_TEST_EXPECT_MSG_EQ(info.doc.empty(), false, name + " is described");
-        NS_TEST_EXPECT_MSG_EQ(GetRefusal(algorithm, {{info.name, info.defaultValue}}),
-                              "",
-                              name + " accepts its default");
-        NS_TEST_EXPECT_MSG_EQ(GetRefusal(algorithm, {{info.name, info.minimum}}), "", name);
-        NS_TEST_EXPECT_MSG_EQ(GetRefusal(algorithm, {{info.name, info.maximum}}), "", name);
-        const std::string refusal = GetRefusal(algorithm, {{info.name, info.maximum + 1}});
+        if (std::isnan(info.defaultValue))
+        {
+            const std::string missing = GetRefusal(algorithm, {});
+            NS_TEST_EXPECT_MSG_EQ(Contains(missing, "'" + info.name + "' is missing"),
+                                  true,
+                                  missing);
+        }
+        else
+        {
+            NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, info.defaultValue),
+                                  "",
+                                  name + " accepts its default");
+        }
+        NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, info.minimum), "", name);
+        NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, info.maximum), "", name);
+        const std::string refusal = GetRefusalOf(algorithm, info.name, info.maximum * 2 + 1);
         NS_TEST_EXPECT_MSG_EQ(Contains(refusal, info.name), true, name + " names itself");
-        NS_TEST_EXPECT_MSG_EQ(GetRefusal(algorithm, {{info.name, std::nan("")}}).empty(),
+        NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, std::nan("")).empty(),
                               false,
                               name + " is a number");
     }

@@ -531,12 +531,13 @@ def test_parameters_have_units(name, key, value, number):
 
 def test_every_parameter_can_be_set_from_a_scenario():
     for name in core.congestion_controls():
-        for parameter in core.congestion_parameters(name):
-            value = {"s": f"{parameter.default}s", "bool": bool(parameter.default)}.get(
-                parameter.unit, parameter.default
-            )
-            flow = tc.Flow(cc={"name": name, parameter.name: value})
-            assert flow.cc.parameters == {parameter.name: parameter.default}
+        parameters = core.congestion_parameters(name)
+        required = {item.name: item.minimum for item in parameters if item.is_required}
+        for parameter in parameters:
+            number = required.get(parameter.name, parameter.default)
+            value = {"s": f"{number}s", "bool": bool(number)}.get(parameter.unit, number)
+            flow = tc.Flow(cc={"name": name, **required, parameter.name: value})
+            assert flow.cc.parameters == {**required, parameter.name: number}
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 
+import pytest
+
 import tunnelcc as tc
+from tunnelcc import core
 
 CAPACITY = 50e6 * 1448 / 1500
 SEEDS = (1, 2, 3)
@@ -25,6 +29,10 @@ def run(
     return tc.run(experiment, progress=False)
 
 
+def goodputs(result: tc.Result) -> list[float]:
+    return [flow["goodput_bps"] for flow in result.to_dict()["flows"]]
+
+
 def mean_goodput(cc: object, **keys: object) -> float:
     return statistics.mean(run(cc, seed=seed, **keys).goodput for seed in SEEDS)
 
@@ -37,3 +45,65 @@ def test_unlimited_fills_a_lossy_link_whose_buffer_holds_all_that_it_sends():
     for loss, part in (("0%", 0.99), ("1%", 0.9), ("5%", 0.75)):
         assert mean_goodput("unlimited", loss=loss, buffer="5MB") > part * CAPACITY
     assert mean_goodput("cubic", loss="1%", buffer="5MB") < 0.2 * CAPACITY
+
+
+# Brutal -----------------------------------------------------------------------------------------
+
+BRUTAL = {"name": "brutal", "rate": "20Mbps"}
+
+
+@pytest.mark.parametrize(("loss", "gain"), [(0, 2), (5, 2), (10, 2), (20, 2), (30, 2), (50, 4)])
+def test_brutal_keeps_its_rate_as_its_arithmetic_says(loss, gain):
+    # Sends rate / max(0.8, 1 - p), in payload: of it (1 - p) arrives.
+    part = 1 - loss / 100
+    cc = {**BRUTAL, "cwnd_gain": gain}
+    result = run(cc, rate="100Mbps", loss=f"{loss}%", duration="60s")
+    assert result.goodput == pytest.approx(20e6 * part / max(0.8, part), rel=0.03)
+    sent = statistics.median(result.dataset["pacing_rate"].values.reshape(-1)[100:])
+    assert sent == pytest.approx(20e6 / max(0.8, part), rel=0.02)
+
+
+def test_brutal_is_held_back_at_half_of_all_lost_by_the_send_buffer():
+    # Twice the window, twice the rate times the RTT: too little for a segment's sixth repair.
+    result = run(BRUTAL, rate="100Mbps", loss="50%", duration="60s")
+    assert 0.88 < result.goodput / (20e6 * 0.5 / 0.8) < 0.99
+    limits = result.to_dict()["flows"][0]["legs"][0]["limits"]
+    assert limits["send_buffer"] > 0.05
+    assert limits["congestion_window"] < 0.05
+
+
+def test_brutal_takes_the_link_from_cubic():
+    own, cubic = goodputs(run({"name": "brutal", "rate": "60Mbps"}, "cubic"))
+    assert own > 0.9 * CAPACITY
+    assert cubic < 0.05 * CAPACITY
+
+
+@pytest.mark.parametrize("cc", ["brutal", {"name": "brutal"}, {"name": "brutal", "slots": 3}])
+def test_brutal_needs_a_rate(cc):
+    with pytest.raises(tc.ConfigError) as error:
+        tc.Experiment.parse({"path": {"rate": "50Mbps", "rtt": "40ms"}, "flows": {"cc": cc}})
+    (problem,) = error.value.problems
+    assert problem.key == "flows.0.cc.rate"
+    assert "no default" in problem.expected
+
+
+def test_only_brutal_needs_anything():
+    required = [
+        (name, parameter.name)
+        for name in core.congestion_controls()
+        for parameter in core.congestion_parameters(name)
+        if parameter.is_required
+    ]
+    assert required == [("brutal", "rate")]
+    assert math.isnan(
+        next(item for item in core.congestion_parameters("brutal") if item.name == "rate").default
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("rate", "100kbps"), ("cwnd_gain", 9), ("min_ack_rate", "120%"), ("gain", 2)]
+)
+def test_bad_parameters_of_brutal_are_told(key, value):
+    with pytest.raises(tc.ConfigError) as error:
+        tc.Flow(cc={**BRUTAL, key: value})
+    assert error.value.problems[0].key == f"cc.{key}"

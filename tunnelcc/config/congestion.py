@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field, model_serializer, model_validator
 
 from tunnelcc import core
-from tunnelcc.core.parameters import parse_parameter
+from tunnelcc.core.parameters import expected, parse_parameter
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.schema import Model
 from tunnelcc.schema.units import UnitError
@@ -56,16 +56,18 @@ class CongestionControl(Model):
 
 
 def _read_parameters(name: str, parameters: dict[str, Any]) -> dict[str, float]:
-    if not parameters:
-        return {}
     known = {parameter.name: parameter for parameter in core.congestion_parameters(name)}
     values = {}
     for key, value in parameters.items():
         if key not in known:
-            expected = f"a parameter of {name}: " + (", ".join(known) or "it has none")
-            raise ConfigError(Problem(key, value, expected, nearest(key, known)))
+            text = f"a parameter of {name}: " + (", ".join(known) or "it has none")
+            raise ConfigError(Problem(key, value, text, nearest(key, known)))
         try:
             values[key] = parse_parameter(known[key], value)
         except UnitError as error:
             raise ConfigError(Problem(key, value, error.expected, error.hint)) from None
+    for parameter in known.values():
+        if parameter.is_required and parameter.name not in values:
+            text = f"{expected(parameter)}: {parameter.doc}; {name} has no default for it"
+            raise ConfigError(Problem(parameter.name, MISSING, text))
     return values

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -48,13 +49,18 @@ class Parameter:
     """A number that can be set on a congestion control."""
 
     name: str
-    default: float
+    default: float  # NaN: there is none, the parameter must be given
     unit: str
     minimum: float
     maximum: float
     doc: str
     source: str
     choices: Sequence[str] = ()  # names of the values, from 0 on; none: it is a number
+
+    @property
+    def is_required(self) -> bool:
+        """Whether there is no default."""
+        return math.isnan(self.default)
 
 
 @cache

@@ -181,7 +181,10 @@ def _flow_table(totals: dict[str, Any]) -> Table:
             str(sum(flow["retransmits"] for flow in members)),
         ]
         if tunnelled:
-            row += [legs[0]["cc"], str(sum(leg["retransmits"] for leg in legs))]
+            row += [
+                legs[0]["cc"],
+                str(sum(leg["retransmits"] for leg in legs)),
+            ]
         row += [
             str(sum(leg["rtos"] for leg in legs)),
             _ms(_mean(leg["srtt_mean_s"] for leg in legs)),
@@ -426,7 +429,7 @@ def print_congestion_control(name: str) -> None:
     rows = [
         (
             item.name,
-            item.choices[int(item.default)] if item.choices else f"{item.default:g}",
+            _default(item),
             "one of " + ", ".join(item.choices) if item.choices else item.unit,
             f"{item.minimum:g}",
             f"{item.maximum:g}",
@@ -437,6 +440,14 @@ def print_congestion_control(name: str) -> None:
     ]
     columns = ("parameter", "default", "unit", "from", "to", "meaning", "source")
     Table("", columns, rows, (1,)).print(out)
+
+
+def _default(parameter: core.Parameter) -> str:
+    if parameter.is_required:
+        return "none: required"
+    if parameter.choices:
+        return parameter.choices[int(parameter.default)]
+    return f"{parameter.default:g}"
 
 
 def _grid(rows: Iterable[tuple[str, str]]) -> Grid:

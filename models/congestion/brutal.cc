@@ -1,0 +1,143 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "congestion/brutal.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+/// Least window, segments (MIN_CWND).
+constexpr uint64_t MIN_WINDOW = 4;
+
+/// Bound that keeps window arithmetic inside 32 bits, segments.
+constexpr uint64_t MAX_WINDOW = 1'000'000'000;
+
+constexpr int64_t SECOND = 1'000'000'000;  // ns
+constexpr int64_t MILLISECOND = 1'000'000; // ns
+constexpr uint64_t MILLISECONDS = 1000;    // a second
+constexpr uint32_t ALL = 100;              // percent
+
+} // namespace
+
+const CongestionParameterTable<BrutalParameters>&
+Brutal::GetParameterTable()
+{
+    using P = BrutalParameters;
+    static const CongestionParameterTable<P> table{
+        {&P::rate,
+         {"rate", 0, "bytes/s", 62500, 1.25e12, "payload a second", "brutal.c MIN_PACING_RATE"}},
+        {&P::cwndGain,
+         {"cwnd_gain", 0, "", 0.5, 8, "window, times rate · RTT", "brutal.c INIT_CWND_GAIN"}},
+        {&P::minAckRate,
+         {"min_ack_rate",
+          0,
+          "",
+          0.01,
+          1,
+          "least share of arrivals that the rate is divided by",
+          "brutal.c MIN_ACK_RATE_PERCENT"}},
+        {&P::slots,
+         {"slots",
+          0,
+          "integer",
+          1,
+          MAX_SLOTS,
+          "seconds over which arrivals and losses count",
+          "brutal.c PKT_INFO_SLOTS"}},
+        {&P::minSamples,
+         {"min_samples",
+          0,
+          "segments",
+          0,
+          1e9,
+          "with fewer in these seconds, losses do not count",
+          "brutal.c MIN_PKT_INFO_SAMPLES"}},
+    };
+    return table;
+}
+
+Brutal::Brutal(const BrutalParameters& parameters)
+    : m_parameters(parameters),
+      m_slotCount(static_cast<uint32_t>(parameters.slots)),
+      m_minAckRate(static_cast<uint32_t>(std::lround(parameters.minAckRate * ALL)))
+{
+}
+
+bool
+Brutal::HasCongControl() const
+{
+    return true;
+}
+
+void
+Brutal::Init(TcpState& state, int64_t /* now */)
+{
+    state.ssthresh = INFINITE_SSTHRESH;
+}
+
+uint32_t
+Brutal::GetSsThresh(TcpState& state, int64_t /* now */)
+{
+    return state.ssthresh;
+}
+
+void
+Brutal::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
+{
+    if (!event.rate.IsValid())
+    {
+        return;
+    }
+    const int64_t second = event.now / SECOND;
+    Slot& slot = m_slots[second % m_slotCount];
+    if (slot.second != second)
+    {
+        slot = {second, 0, 0};
+    }
+    slot.acked += event.ackedSacked;
+    slot.lost += event.newlyLost;
+
+    const auto rate = static_cast<uint64_t>(m_parameters.rate) * ALL / GetAckRate(event.now);
+    const auto rtt = static_cast<uint64_t>(std::max<int64_t>(state.srtt / MILLISECOND, 1));
+    const uint64_t inFlight = rate / MILLISECONDS * rtt / state.mss;
+    const auto window =
+        static_cast<uint64_t>(static_cast<double>(inFlight) * m_parameters.cwndGain);
+    state.cwnd = static_cast<uint32_t>(std::clamp(window, MIN_WINDOW, MAX_WINDOW));
+    state.pacingRate = static_cast<double>(rate);
+}
+
+uint32_t
+Brutal::GetAckRate(int64_t now) const
+{
+    const int64_t oldest = now / SECOND - m_slotCount;
+    uint64_t acked = 0;
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < m_slotCount; ++i)
+    {
+        if (m_slots[i].second >= oldest)
+        {
+            acked += m_slots[i].acked;
+            lost += m_slots[i].lost;
+        }
+    }
+    const uint64_t samples = acked + lost;
+    if (samples == 0 || static_cast<double>(samples) < m_parameters.minSamples)
+    {
+        return ALL;
+    }
+    return std::max(static_cast<uint32_t>(acked * ALL / samples), m_minAckRate);
+}
+
+uint32_t
+Brutal::GetUndoCwnd(TcpState& state, uint32_t /* priorCwnd */)
+{
+    return state.cwnd;
+}
+
+} // namespace tunnelcc
