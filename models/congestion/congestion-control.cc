@@ -11,6 +11,7 @@
 #include "congestion/cubic.h"
 #include "congestion/ns3-adapter.h"
 #include "congestion/ns3-attributes.h"
+#include "congestion/qvegas.h"
 #include "congestion/reno.h"
 #include "congestion/unlimited.h"
 #include "congestion/vegas.h"
@@ -72,6 +73,13 @@ MakeCubic(const CongestionParameters& parameters, int64_t /* stream */)
 }
 
 std::unique_ptr<CongestionControl>
+MakeQVegas(const CongestionParameters& parameters, int64_t /* stream */)
+{
+    return std::make_unique<QVegas>(
+        ParseParameters("qvegas", QVegas::GetParameterTable(), parameters));
+}
+
+std::unique_ptr<CongestionControl>
 MakeReno(const CongestionParameters& parameters, int64_t /* stream */)
 {
     return std::make_unique<Reno>(ParseParameters("reno", Reno::GetParameterTable(), parameters));
@@ -119,6 +127,11 @@ const std::array ALGORITHMS{
               "RFC 9438; Linux 5.10-6.18 tcp_cubic.c",
               MakeCubic,
               [] { return DescribeParameters(Cubic::GetParameterTable()); }},
+    Algorithm{"qvegas",
+              "Vegas whose window is put back after each recovery from losses",
+              "marywangran/qvegas a767fe0, tcp_qvegas.c",
+              MakeQVegas,
+              [] { return DescribeParameters(QVegas::GetParameterTable()); }},
     Algorithm{"reno",
               "NewReno: one segment more per round trip, half the window after a loss",
               "RFC 5681, RFC 6582; Linux 5.10-6.18 tcp_cong.c",

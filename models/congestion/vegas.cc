@@ -14,9 +14,6 @@ namespace
 /// Least slow start threshold and window, segments.
 constexpr uint32_t MIN_WINDOW = 2;
 
-/// With no more RTT samples in a round, all may be of delayed ACKs (Linux tcp_vegas.c).
-constexpr uint32_t FEW_SAMPLES = 2;
-
 } // namespace
 
 const CongestionParameterTable<VegasParameters>&
@@ -43,17 +40,8 @@ void
 Vegas::Init(TcpState& state, int64_t /* now */)
 {
     m_increase.Reset();
-    m_baseRtt = NEVER;
     m_isOn = true;
-    StartRound(state);
-}
-
-void
-Vegas::StartRound(const TcpState& state)
-{
-    m_roundEnd = state.sndNxt;
-    m_roundSamples = 0;
-    m_roundRtt = NEVER;
+    m_round.Reset(state);
 }
 
 uint32_t
@@ -67,9 +55,7 @@ Vegas::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
 {
     if (event.rtt >= 0)
     {
-        m_baseRtt = std::min(m_baseRtt, event.rtt);
-        m_roundRtt = std::min(m_roundRtt, event.rtt);
-        ++m_roundSamples;
+        m_round.OnRtt(event.rtt);
     }
     if (!mayGrow)
     {
@@ -79,9 +65,9 @@ Vegas::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
     {
         GrowAsReno(state, event.ackedSacked);
     }
-    else if (state.sndUna > m_roundEnd)
+    else if (m_round.IsOver(state))
     {
-        if (m_roundSamples <= FEW_SAMPLES)
+        if (m_round.HasFewSamples())
         {
             GrowAsReno(state, event.ackedSacked);
         }
@@ -89,7 +75,7 @@ Vegas::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
         {
             AdjustWindow(state, event.ackedSacked);
         }
-        StartRound(state);
+        m_round.Begin(state);
     }
     else if (state.InSlowStart())
     {
@@ -117,15 +103,12 @@ Vegas::GrowAsReno(TcpState& state, uint32_t acked)
 void
 Vegas::AdjustWindow(TcpState& state, uint32_t acked)
 {
-    // The kernel adds a microsecond to each RTT so that none is 0; here it cannot be.
-    const auto cwnd = static_cast<int64_t>(state.cwnd);
-    const int64_t waiting = cwnd * (m_roundRtt - m_baseRtt) / m_baseRtt;
-    const int64_t target = cwnd * m_baseRtt / m_roundRtt;
+    const int64_t waiting = m_round.Waiting(state.cwnd);
     if (state.InSlowStart())
     {
         if (waiting > m_parameters.gamma)
         {
-            state.cwnd = std::min(state.cwnd, static_cast<uint32_t>(target) + 1);
+            state.cwnd = std::min(state.cwnd, m_round.Target(state.cwnd) + 1);
             state.ssthresh = std::min(state.ssthresh, state.cwnd);
         }
         else
@@ -157,7 +140,7 @@ Vegas::OnCaState(TcpState& state, CaState next, int64_t /* now */)
     m_isOn = next == CaState::OPEN;
     if (m_isOn)
     {
-        StartRound(state);
+        m_round.Begin(state);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "congestion/congestion-control.h"
 #include "congestion/congestion-parameters.h"
 #include "congestion/slow-start.h"
+#include "congestion/vegas-round.h"
 
 #include <cstdint>
 
@@ -17,8 +18,7 @@
  * window moves by one segment so that between alpha and beta segments wait in the queue. Losses are
  * answered as by Reno.
  *
- * As in Linux, the segments that wait are reckoned with the least RTT as divisor rather than the
- * round's. Left out: the microseconds that the kernel counts in.
+ * Left out: the microseconds that the kernel counts in.
  */
 
 namespace tunnelcc
@@ -50,21 +50,17 @@ class Vegas : public CongestionControl
     /// Least RTT since the connection was last idle (baseRTT), ns; NEVER before a sample.
     int64_t GetBaseRtt() const
     {
-        return m_baseRtt;
+        return m_round.GetBaseRtt();
     }
 
   private:
-    void StartRound(const TcpState& state);
     void GrowAsReno(TcpState& state, uint32_t acked);
     void AdjustWindow(TcpState& state, uint32_t acked);
 
     VegasParameters m_parameters;
     AdditiveIncrease m_increase;
-    bool m_isOn{true};         //!< only in the open state
-    uint64_t m_roundEnd{0};    //!< segment whose ACK ends the round
-    int64_t m_baseRtt{NEVER};  //!< ns
-    int64_t m_roundRtt{NEVER}; //!< least RTT of the round, ns
-    uint32_t m_roundSamples{0};
+    VegasRound m_round;
+    bool m_isOn{true}; //!< only in the open state
 };
 
 } // namespace tunnelcc

@@ -4,14 +4,19 @@
 
 /**
  * \file
- * Checks the senders that hide losses rather than yield to them: unlimited and Brutal.
+ * Checks the senders that hide losses rather than yield to them: unlimited, Brutal and
+ * QVegas.
  */
 #include "congestion/brutal.h"
+#include "congestion/qvegas.h"
 #include "congestion/unlimited.h"
 #include "fake-transport.h"
 #include "simulation-test-case.h"
 
 #include "ns3/test.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace
 {
@@ -19,6 +24,17 @@ namespace
 using namespace tunnelcc;
 
 constexpr int64_t RTT = 100 * MS;
+
+void
+AckRound(FakeTransport& transport)
+{
+    const uint64_t end = transport.state.sndNxt;
+    while (transport.state.sndUna <= end)
+    {
+        transport.TimePasses(MS);
+        transport.AckSegments(1);
+    }
+}
 
 // Unlimited ------------------------------------------------------------------------------------
 
@@ -167,6 +183,109 @@ class BrutalTest : public SimulationTestCase
     }
 };
 
+// QVegas ---------------------------------------------------------------------------------------
+
+class QVegasTest : public SimulationTestCase
+{
+  public:
+    QVegasTest()
+        : SimulationTestCase("QVegas goes by Vegas's rule and puts its window back after losses")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        QVegas qvegas(QVegasParameters{});
+        FakeTransport transport(qvegas, RTT, 80);
+        transport.state.ssthresh = 5;
+        AckRound(transport);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 11, "Vegas's window is ten at first");
+        for (int i = 0; i < 100; ++i)
+        {
+            AckRound(transport);
+        }
+        NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.cwnd, 111, 4, "one more a round trip");
+        transport.SetRtt(RTT * 11 / 10);
+        AckRound(transport); // which began before
+        const uint32_t before = qvegas.GetVegasWindow();
+        AckRound(transport);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, before - 1, "eleven wait: one less");
+
+        const uint32_t own = qvegas.GetVegasWindow();
+        transport.EnterRecovery();
+        NS_TEST_EXPECT_MSG_EQ(transport.state.ssthresh, own / 2, "a loss halves for Reno");
+        transport.state.cwnd = transport.state.ssthresh;
+        transport.LeaveRecovery();
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, own, "but Vegas's window comes back");
+        transport.TimeOut();
+        transport.AckSegments(1);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 2, "slow start after a time-out");
+        transport.Become(CaState::DISORDER);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 2, "not before all is in order");
+        transport.Become(CaState::OPEN);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, own, "again");
+        NS_TEST_EXPECT_MSG_EQ(qvegas.GetUndoCwnd(transport.state, 7), own, "or by an undo");
+        CheckSlowStart();
+    }
+
+    void CheckSlowStart()
+    {
+        QVegas qvegas(QVegasParameters{});
+        FakeTransport transport(qvegas, RTT);
+        uint32_t most = 0;
+        for (int i = 0; i < 1000; ++i)
+        {
+            transport.TimePasses(MS);
+            transport.AckSegments(1);
+            most = std::max(most, transport.state.cwnd);
+        }
+        NS_TEST_EXPECT_MSG_EQ(transport.state.InSlowStart(), true, "nothing waits");
+        NS_TEST_EXPECT_MSG_GT(most, 40, "the window grows during a round trip");
+        NS_TEST_EXPECT_MSG_GT(qvegas.GetVegasWindow(), 12, "Vegas's by one");
+        NS_TEST_EXPECT_MSG_LT(qvegas.GetVegasWindow(), 40, "and no more");
+    }
+};
+
+class QVegasQueueTest : public SimulationTestCase
+{
+  public:
+    QVegasQueueTest()
+        : SimulationTestCase("QVegas keeps alpha to beta segments in the queue, with losses too")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const auto [least, most] = FindRange(0);
+        // The least RTT holds a BDP of 101; see VegasQueueTest.
+        NS_TEST_EXPECT_MSG_GT(least, 101, "not below alpha");
+        NS_TEST_EXPECT_MSG_LT(most, 101 + 4 + 2, "not above beta");
+        const auto [leastLossy, mostLossy] = FindRange(2000);
+        NS_TEST_EXPECT_MSG_GT(leastLossy, 101, "with losses");
+        NS_TEST_EXPECT_MSG_LT(mostLossy, 101 + 4 + 2, "with losses");
+    }
+
+    /// Least and greatest of Vegas's window once it has settled, with a loss every so many
+    /// segments.
+    static std::pair<uint32_t, uint32_t> FindRange(uint64_t lossEvery)
+    {
+        ns3::Simulator::Destroy();
+        QVegas qvegas(QVegasParameters{});
+        FakePipe pipe(qvegas, 1000, RTT);
+        pipe.Run(60 * SECOND);
+        pipe.SetLossEvery(lossEvery);
+        uint32_t least = UINT32_MAX;
+        uint32_t most = 0;
+        pipe.Run(20 * SECOND, [&] {
+            least = std::min(least, qvegas.GetVegasWindow());
+            most = std::max(most, qvegas.GetVegasWindow());
+        });
+        return {least, most};
+    }
+};
+
 class AcceleratorTestSuite : public ns3::TestSuite
 {
   public:
@@ -175,6 +294,8 @@ class AcceleratorTestSuite : public ns3::TestSuite
     {
         AddTestCase(new UnlimitedTest, Duration::QUICK);
         AddTestCase(new BrutalTest, Duration::QUICK);
+        AddTestCase(new QVegasTest, Duration::QUICK);
+        AddTestCase(new QVegasQueueTest, Duration::QUICK);
     }
 };
 

@@ -107,3 +107,13 @@ def test_bad_parameters_of_brutal_are_told(key, value):
     with pytest.raises(tc.ConfigError) as error:
         tc.Flow(cc={**BRUTAL, key: value})
     assert error.value.problems[0].key == f"cc.{key}"
+
+
+# QVegas -----------------------------------------------------------------------------------------
+
+
+def test_qvegas_keeps_its_rate_at_a_loss_at_which_vegas_does_not():
+    keys = {"duration": "120s", "warmup": "60s"}
+    assert mean_goodput("qvegas", **keys) > 0.95 * CAPACITY
+    assert mean_goodput("qvegas", loss="1%", **keys) > 0.75 * CAPACITY
+    assert mean_goodput("vegas", loss="1%", **keys) < 0.1 * CAPACITY

@@ -24,6 +24,7 @@ ALGORITHMS = {
     "bbr3": ("#56B4E9", "D", "-"),
     "vegas": ("#CC79A7", "v", "-"),
     "westwood": ("#E69F00", "P", "-"),
+    "qvegas": ("#CC79A7", "<", "-."),
     "brutal": ("#E69F00", "*", ":"),
     "unlimited": ("#D55E00", "h", ":"),
     "ns3::TcpBbr": ("#0072B2", "o", "--"),
