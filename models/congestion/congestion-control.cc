@@ -11,6 +11,8 @@
 #include "congestion/cubic.h"
 #include "congestion/ns3-adapter.h"
 #include "congestion/ns3-attributes.h"
+#include "congestion/pcc-allegro.h"
+#include "congestion/pcc-vivace.h"
 #include "congestion/qvegas.h"
 #include "congestion/reno.h"
 #include "congestion/unlimited.h"
@@ -73,6 +75,14 @@ MakeCubic(const CongestionParameters& parameters, int64_t /* stream */)
 }
 
 std::unique_ptr<CongestionControl>
+MakePccAllegro(const CongestionParameters& parameters, int64_t stream)
+{
+    return std::make_unique<PccAllegro>(
+        ParseParameters("pcc", PccAllegro::GetParameterTable(), parameters),
+        stream);
+}
+
+std::unique_ptr<CongestionControl>
 MakeQVegas(const CongestionParameters& parameters, int64_t /* stream */)
 {
     return std::make_unique<QVegas>(
@@ -97,6 +107,14 @@ MakeVegas(const CongestionParameters& parameters, int64_t /* stream */)
 {
     return std::make_unique<Vegas>(
         ParseParameters("vegas", Vegas::GetParameterTable(), parameters));
+}
+
+std::unique_ptr<CongestionControl>
+MakePccVivace(const CongestionParameters& parameters, int64_t stream)
+{
+    return std::make_unique<PccVivace>(
+        ParseParameters("vivace", PccVivace::GetParameterTable(), parameters),
+        stream);
 }
 
 std::unique_ptr<CongestionControl>
@@ -127,6 +145,11 @@ const std::array ALGORITHMS{
               "RFC 9438; Linux 5.10-6.18 tcp_cubic.c",
               MakeCubic,
               [] { return DescribeParameters(Cubic::GetParameterTable()); }},
+    Algorithm{"pcc",
+              "PCC Allegro: seeks by experiments the rate of most utility, which 5 % loss ends",
+              "PCCproject/PCC-Kernel 2eeadf0, tcp_pcc.c; Dong et al., NSDI 2015",
+              MakePccAllegro,
+              [] { return DescribeParameters(PccAllegro::GetParameterTable()); }},
     Algorithm{"qvegas",
               "Vegas whose window is put back after each recovery from losses",
               "marywangran/qvegas a767fe0, tcp_qvegas.c",
@@ -147,6 +170,11 @@ const std::array ALGORITHMS{
               "Brakmo et al., SIGCOMM 1994; Linux 5.10-6.18 tcp_vegas.c",
               MakeVegas,
               [] { return DescribeParameters(Vegas::GetParameterTable()); }},
+    Algorithm{"vivace",
+              "PCC Vivace: follows the gradient of a utility of rate, growth of the RTT and losses",
+              "PCCproject/PCC-Kernel ed39d0f (branch vivace), tcp_pcc.c; Dong et al., NSDI 2018",
+              MakePccVivace,
+              [] { return DescribeParameters(PccVivace::GetParameterTable()); }},
     Algorithm{"westwood",
               "Westwood+: as Reno, but a loss leaves the bandwidth measured times the least RTT",
               "Grieco and Mascolo, CCR 2004; Linux 5.10-6.18 tcp_westwood.c",

@@ -53,6 +53,7 @@ struct TcpState
     bool isCwndLimited{false};      //!< the window, not the application, limited the last round;
                                     //!< in slow start, for those without HasCongControl(): half of
                                     //!< it was used
+    uint64_t segmentsSent{0};       //!< transmissions, repeated ones included
     uint64_t delivered{0};          //!< segments delivered since the connection began
     int64_t deliveredTime{0};       //!< when `delivered` last grew, ns
     uint64_t appLimitedUntil{0};    //!< `delivered` count that ends the application-limited phase

@@ -187,7 +187,7 @@ Transmitter::Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdl
     m_rate.OnSent(now, segment, isIdle);
     m_window.NoteFlight(number);
     m_recovery.OnTransmit();
-    ++m_segments;
+    ++m_window.State().segmentsSent;
     m_lastSendTime = now;
     m_output.SendSegment(now, number, segment);
 }

@@ -130,7 +130,7 @@ class Transmitter
     /// Segments sent, retransmissions included.
     uint64_t Segments() const
     {
-        return m_segments;
+        return m_window.State().segmentsSent;
     }
 
     uint64_t Retransmits() const
@@ -173,7 +173,6 @@ class Transmitter
     bool m_isFinSent{false};
     bool m_isHeadSent{false};
     int64_t m_lastSendTime{0};
-    uint64_t m_segments{0};
     uint64_t m_retransmits{0};
 };
 

@@ -151,6 +151,7 @@ class FakeTransport
     {
         state.inFlight = state.cwnd;
         state.sndNxt = state.sndUna + state.cwnd;
+        state.segmentsSent = state.sndNxt;
         state.maxPacketsOut = state.cwnd;
     }
 
@@ -277,6 +278,7 @@ class FakePipe
         }
         ++state.inFlight;
         ++state.sndNxt;
+        ++state.segmentsSent;
         m_inPipe.push_back({m_linkFree + m_rtt,
                             now,
                             m_firstSentTime,

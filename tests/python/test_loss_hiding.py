@@ -117,3 +117,32 @@ def test_qvegas_keeps_its_rate_at_a_loss_at_which_vegas_does_not():
     assert mean_goodput("qvegas", **keys) > 0.95 * CAPACITY
     assert mean_goodput("qvegas", loss="1%", **keys) > 0.75 * CAPACITY
     assert mean_goodput("vegas", loss="1%", **keys) < 0.1 * CAPACITY
+
+
+# PCC --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cc", "loss", "warmup"),
+    [
+        ("pcc", 0, 20),
+        ("pcc", 1, 40),
+        ("pcc", 2, 100),
+        *(("vivace", loss, 20) for loss in (0, 1, 2)),
+    ],
+)
+def test_pcc_fills_a_link_with_little_random_loss(cc, loss, warmup):
+    keys = {"loss": f"{loss}%", "duration": f"{warmup + 40}s", "warmup": f"{warmup}s"}
+    assert mean_goodput(cc, **keys) > 0.85 * CAPACITY
+
+
+def test_pcc_gives_up_where_more_than_it_tolerates_is_lost():
+    for cc in ("pcc", "vivace"):
+        assert run(cc, loss="10%").goodput < 0.15 * CAPACITY
+
+
+@pytest.mark.parametrize("cc", ["pcc", "vivace"])
+def test_two_flows_of_pcc_come_near_each_other(cc):
+    first, second = goodputs(run(cc, cc, duration="90s", warmup="30s"))
+    assert first + second > 0.85 * CAPACITY
+    assert first == pytest.approx(second, rel=0.2)

@@ -1,0 +1,107 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_PCC_ALLEGRO_H
+#define TUNNELCC_PCC_ALLEGRO_H
+
+#include "congestion/congestion-parameters.h"
+#include "congestion/pcc-sender.h"
+
+#include <cstdint>
+#include <string_view>
+
+/**
+ * \file
+ * PCC Allegro (Dong et al., "PCC: Re-architecting Congestion Control for Consistent High
+ * Performance", NSDI 2015) as in its Linux module (PCCproject/PCC-Kernel 2eeadf0, src/tcp_pcc.c):
+ * the rate goes where the utility is higher, T(L) · (1 − L) − L times the rate, with L the share of
+ * losses and T a sigmoid that falls at 5 % loss. Four intervals decide on a direction; then the
+ * rate moves on, interval by interval, while the utility rises.
+ *
+ * As in the module, utilities are whole numbers, and slow start compares utilities per rate, which
+ * without loss are the same at any rate: it ends with the second interval, near the first rate of
+ * 524 kB/s. Its steps are the bytes that an interval delivered, not a doubling. So the way to a
+ * fast link is by steps of 1 to 5 %.
+ *
+ * Left out: a socket's greatest pacing rate. Rates in bytes of payload a second.
+ */
+
+namespace tunnelcc
+{
+
+/// Constants of PCC Allegro.
+struct PccAllegroParameters
+{
+    double initialRate{524288};  //!< bytes/s
+    double intervalSegments{40}; //!< least segments of an interval
+    double ignoredSegments{5};   //!< not counted at its start and at its end
+    double minEpsilon{0.01};     //!< least step of the rate
+    double maxEpsilon{0.05};     //!< largest step of the rate
+    double lossMargin{0.05};     //!< loss at which the sigmoid has fallen to a half
+};
+
+/// Rate by experiments and a utility of losses.
+class PccAllegro : public PccSender
+{
+  public:
+    /// What the intervals are for.
+    enum class Mode : uint8_t
+    {
+        SLOW_START,
+        DECISION, //!< two pairs of intervals seek a direction
+        ADJUSTMENT
+    };
+
+    /**
+     * \param parameters constants
+     * \param stream seeds the order of the intervals
+     */
+    PccAllegro(const PccAllegroParameters& parameters, int64_t stream);
+
+    /// Names, ranges and sources of PccAllegroParameters.
+    static const CongestionParameterTable<PccAllegroParameters>& GetParameterTable();
+
+    std::string_view GetPhase() const override;
+
+    /// Utility of a rate. \param rate bytes/s \param lost,delivered segments
+    int64_t GetUtility(int64_t rate, int64_t lost, int64_t delivered) const;
+
+    Mode GetMode() const
+    {
+        return m_mode;
+    }
+
+  private:
+    /// Where the last experiment went.
+    enum class Direction : uint8_t
+    {
+        UP,
+        DOWN,
+        STAY
+    };
+
+    bool IsExperimenting() const override;
+    uint32_t LeastSegments() const override;
+    void Begin() override;
+    bool Decide(const TcpState& state) override;
+    void Resume() override;
+    void SetUp();
+    void Judge(Interval& interval) const;
+    void LeaveSlowStart(const TcpState& state);
+    void FindDirection();
+    void Adjust();
+    void WidenStep();
+    int64_t GetStep(int64_t rate) const;
+
+    const int64_t m_minEpsilon; //!< percent
+    const int64_t m_maxEpsilon; //!< percent
+    const int64_t m_lossMargin; //!< thousandths of a percent
+    const uint32_t m_ignoredSegments;
+    Mode m_mode{Mode::SLOW_START};
+    Direction m_direction{Direction::UP};
+    int64_t m_epsilon; //!< percent
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_PCC_ALLEGRO_H

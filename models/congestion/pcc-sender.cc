@@ -1,0 +1,226 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "congestion/pcc-sender.h"
+
+#include <algorithm>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+/// Least rate, bytes/s (pcc_rate_minimum, PCC_RATE_MIN).
+constexpr int64_t MIN_RATE = 1024;
+
+/// Least window, segments.
+constexpr int64_t MIN_WINDOW = 4;
+
+/// Bound that keeps window arithmetic inside 32 bits, segments.
+constexpr int64_t MAX_WINDOW = 1'000'000'000;
+
+constexpr int64_t MICROSECOND = 1000;       // ns
+constexpr int64_t MICROSECONDS = 1'000'000; // a second
+constexpr int64_t NOMINAL_RTT = 1000;       // µs; before there is a sample
+constexpr int64_t ALL = 100;                // percent
+
+} // namespace
+
+PccSender::PccSender(const Counts& counts, int64_t initialRate, int64_t stream)
+    : m_rate(initialRate),
+      m_lastRate(initialRate),
+      m_counts(counts),
+      m_random(stream)
+{
+}
+
+bool
+PccSender::HasCongControl() const
+{
+    return true;
+}
+
+uint32_t
+PccSender::GetSsThresh(TcpState& /* state */, int64_t /* now */)
+{
+    return INFINITE_SSTHRESH;
+}
+
+uint32_t
+PccSender::GetUndoCwnd(TcpState& state, uint32_t /* priorCwnd */)
+{
+    return state.cwnd;
+}
+
+uint32_t
+PccSender::LeastSegments() const
+{
+    return m_counts.segments;
+}
+
+// Intervals ------------------------------------------------------------------------------------
+
+void
+PccSender::Init(TcpState& state, int64_t now)
+{
+    state.ssthresh = INFINITE_SSTHRESH;
+    Begin();
+    StartInterval(state, now);
+}
+
+void
+PccSender::Rewind()
+{
+    m_sendIndex = 0;
+    m_countIndex = 0;
+    m_waits = false;
+}
+
+void
+PccSender::SetUpExperiment(int64_t percent)
+{
+    const int64_t high = m_rate * (ALL + percent) / ALL;
+    const int64_t low = m_rate * (ALL - percent) / ALL;
+    for (uint32_t i = 0; i < INTERVALS; i += 2)
+    {
+        const bool isLowFirst = m_random.DrawBelow(2) == 1;
+        m_intervals[i].rate = isLowFirst ? low : high;
+        m_intervals[i + 1].rate = isLowFirst ? high : low;
+        m_intervals[i].sentBefore = m_intervals[i + 1].sentBefore = 0;
+    }
+    Rewind();
+}
+
+void
+PccSender::SetUpSingle(int64_t rate)
+{
+    m_intervals[0].rate = rate;
+    Rewind();
+}
+
+uint32_t
+PccSender::FindAgreement() const
+{
+    const auto& it = m_intervals;
+    const bool isFirstBetter = it[0].utility > it[1].utility;
+    const bool isThirdBetter = it[2].utility > it[3].utility;
+    const bool isSameOrder = it[0].rate == it[2].rate;
+    if ((isFirstBetter == isThirdBetter) != isSameOrder)
+    {
+        return INTERVALS;
+    }
+    return isThirdBetter ? 2 : 3;
+}
+
+void
+PccSender::StartInterval(TcpState& state, int64_t now)
+{
+    int64_t rate = m_rate;
+    if (!m_waits)
+    {
+        Interval& interval = m_intervals[m_sendIndex];
+        interval.sentBefore = std::max<uint64_t>(state.segmentsSent, 1);
+        interval.sentUntil = 0;
+        interval.sendBegin = now;
+        interval.lost = interval.delivered = 0;
+        rate = interval.rate;
+    }
+    state.pacingRate = static_cast<double>(std::max(rate, MIN_RATE));
+    SetWindow(state);
+}
+
+bool
+PccSender::IsSent(const TcpState& state, const Interval& interval) const
+{
+    return state.segmentsSent >= interval.sentBefore + LeastSegments() &&
+           m_counted > interval.sentBefore;
+}
+
+void
+PccSender::Count(const TcpState& state, int64_t now, Interval& interval) const
+{
+    if (interval.lost + interval.delivered == 0)
+    {
+        interval.countBegin = now;
+        interval.beginRtt = state.srtt;
+    }
+    interval.countEnd = now;
+    interval.endRtt = state.srtt;
+    interval.lost += static_cast<int64_t>(state.lost - m_lost);
+    interval.delivered += static_cast<int64_t>(state.delivered - m_delivered);
+}
+
+void
+PccSender::SetWindow(TcpState& state)
+{
+    const int64_t rtt =
+        state.srtt > 0 ? std::max<int64_t>(state.srtt / MICROSECOND, 1) : NOMINAL_RTT;
+    const int64_t inFlight =
+        static_cast<int64_t>(state.pacingRate) * rtt / state.mss / MICROSECONDS;
+    state.cwnd = static_cast<uint32_t>(std::clamp(2 * inFlight, MIN_WINDOW, MAX_WINDOW));
+}
+
+// Events ---------------------------------------------------------------------------------------
+
+void
+PccSender::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
+{
+    SetWindow(state);
+    if (state.caState != CaState::LOSS)
+    {
+        if (!m_waits && IsSent(state, m_intervals[m_sendIndex]))
+        {
+            m_intervals[m_sendIndex].sentUntil = state.segmentsSent;
+            m_intervals[m_sendIndex].sendEnd = event.now;
+            ++m_sendIndex;
+            m_waits = m_sendIndex == INTERVALS || !IsExperimenting();
+            StartInterval(state, event.now);
+        }
+        const uint64_t before = m_counted;
+        m_counted = static_cast<uint64_t>(static_cast<int64_t>(state.delivered + state.lost) -
+                                          m_miscounted);
+        Interval& interval = m_intervals[m_countIndex];
+        if (interval.sentBefore > 0)
+        {
+            if (before > interval.sentBefore + m_counts.ignored)
+            {
+                Count(state, event.now, interval);
+            }
+            if (interval.sentUntil > 0 && interval.sentUntil < m_counted + m_counts.ignored)
+            {
+                ++m_countIndex;
+                if (Decide(state))
+                {
+                    StartInterval(state, event.now);
+                }
+            }
+        }
+    }
+    m_lost = state.lost;
+    m_delivered = state.delivered;
+}
+
+void
+PccSender::OnCaState(TcpState& state, CaState next, int64_t now)
+{
+    const bool wasLoss = state.caState == CaState::LOSS;
+    if (wasLoss && next != CaState::LOSS)
+    {
+        m_miscounted = static_cast<int64_t>(state.delivered + state.lost + state.inFlight) -
+                       static_cast<int64_t>(state.segmentsSent);
+        Resume();
+        StartInterval(state, now);
+    }
+    else if (!wasLoss && next == CaState::LOSS)
+    {
+        m_waits = true;
+        StartInterval(state, now);
+    }
+    else
+    {
+        SetWindow(state);
+    }
+}
+
+} // namespace tunnelcc

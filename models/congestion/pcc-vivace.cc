@@ -1,0 +1,382 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "congestion/pcc-vivace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+constexpr double PERCENT = 100;
+constexpr int64_t SCALE = 1000;             // fractions are whole thousandths
+constexpr int64_t MICROSECOND = 1000;       // ns
+constexpr int64_t MICROSECONDS = 1'000'000; // a second
+
+/// Slow start does not heed losses below this, thousandths.
+constexpr int64_t SLOW_START_LOSS = 100;
+
+/// A change of the RTT by less than this many segments at the measured rate is none.
+constexpr int64_t FEW_SEGMENTS = 2;
+
+/// Least rate while moving, segments per round trip (PCC_RATE_MIN_PACKETS_PER_RTT).
+constexpr int64_t MIN_SEGMENTS_PER_RTT = 2;
+
+/// The least step is above the least difference of two rates by this, percent.
+constexpr int64_t LEAST_STEP = 110;
+
+int64_t
+ToThousandths(double ratio)
+{
+    return std::lround(ratio * static_cast<double>(SCALE));
+}
+
+} // namespace
+
+const CongestionParameterTable<PccVivaceParameters>&
+PccVivace::GetParameterTable()
+{
+    using P = PccVivaceParameters;
+    static const CongestionParameterTable<P> table{
+        {&P::initialRate,
+         {"initial_rate", 0, "bytes/s", 1024, 1e9, "rate at the start", "tcp_pcc.c pcc_init()"}},
+        {&P::intervalSegments,
+         {"interval_segments",
+          0,
+          "segments",
+          1,
+          1e6,
+          "least segments of an interval",
+          "tcp_pcc.c PCC_INTERVAL_MIN_PACKETS"}},
+        {&P::ignoredSegments,
+         {"ignored_segments",
+          0,
+          "segments",
+          0,
+          1e6,
+          "segments of an interval that do not count, at its start and at its end",
+          "tcp_pcc.c PCC_IGNORE_PACKETS"}},
+        {&P::epsilon,
+         {"epsilon",
+          0,
+          "",
+          0.01,
+          0.5,
+          "distance of an experiment's rates, whole percent",
+          "tcp_pcc.c PCC_PROBING_EPS"}},
+        {&P::delayCoefficient,
+         {"delay_coefficient",
+          0,
+          "",
+          0,
+          1e6,
+          "weight of the growth of the RTT (s/s) in the utility",
+          "tcp_pcc.c pcc_calc_utility_vivace()"}},
+        {&P::lossCoefficient,
+         {"loss_coefficient",
+          0,
+          "",
+          0,
+          1e6,
+          "weight of the share of losses in the utility",
+          "tcp_pcc.c pcc_calc_utility_vivace()"}},
+        {&P::delayFilter,
+         {"delay_filter",
+          0,
+          "",
+          0,
+          10,
+          "growth of the RTT (s/s) that is ignored",
+          "tcp_pcc.c PCC_LAT_INFL_FILTER"}},
+        {&P::gradientStep,
+         {"gradient_step",
+          0,
+          "",
+          0,
+          1e6,
+          "step for a gradient and an amplifier of 1, kB/s",
+          "tcp_pcc.c PCC_GRAD_STEP_SIZE"}},
+        {&P::minDifference,
+         {"min_difference",
+          0,
+          "",
+          0.001,
+          0.5,
+          "least difference of two rates that have a gradient, relative",
+          "tcp_pcc.c PCC_MIN_RATE_DIFF_RATIO_FOR_GRAD"}},
+        {&P::changeBound,
+         {"change_bound",
+          0,
+          "",
+          0.001,
+          1,
+          "largest first step, part of the rate",
+          "tcp_pcc.c PCC_MIN_CHANGE_BOUND"}},
+        {&P::changeBoundStep,
+         {"change_bound_step",
+          0,
+          "",
+          0,
+          1,
+          "more of it for each step that reached it",
+          "tcp_pcc.c PCC_CHANGE_BOUND_STEP"}},
+        {&P::minAmplifier,
+         {"min_amplifier",
+          0,
+          "integer",
+          1,
+          1000,
+          "least factor of steps",
+          "tcp_pcc.c PCC_AMP_MIN"}},
+        {&P::maxSwing,
+         {"max_swing",
+          0,
+          "integer",
+          0,
+          1000,
+          "most steps after changes of direction that do not raise that factor",
+          "tcp_pcc.c PCC_MAX_SWING_BUFFER"}},
+    };
+    return table;
+}
+
+PccVivace::PccVivace(const PccVivaceParameters& parameters, int64_t stream)
+    : PccSender({static_cast<uint32_t>(parameters.intervalSegments),
+                 static_cast<uint32_t>(parameters.ignoredSegments)},
+                static_cast<int64_t>(parameters.initialRate),
+                stream),
+      m_parameters(parameters),
+      m_epsilon(std::lround(parameters.epsilon * PERCENT)),
+      m_delayFilter(ToThousandths(parameters.delayFilter)),
+      m_minDifference(ToThousandths(parameters.minDifference)),
+      m_minChangeBound(ToThousandths(parameters.changeBound)),
+      m_changeBoundStep(ToThousandths(parameters.changeBoundStep)),
+      m_amplifier(static_cast<int64_t>(parameters.minAmplifier)),
+      m_changeBound(m_minChangeBound)
+{
+}
+
+std::string_view
+PccVivace::GetPhase() const
+{
+    switch (m_mode)
+    {
+    case Mode::SLOW_START:
+        return "slow_start";
+    case Mode::EXPERIMENT:
+        return "experiment";
+    case Mode::MOVING:
+        break;
+    }
+    return "moving";
+}
+
+// Intervals ------------------------------------------------------------------------------------
+
+bool
+PccVivace::IsExperimenting() const
+{
+    return m_mode == Mode::EXPERIMENT;
+}
+
+void
+PccVivace::Begin()
+{
+    SetUpExperiment(m_epsilon); // of which slow start uses the first interval
+}
+
+void
+PccVivace::Resume()
+{
+    SetUpExperiment(m_epsilon); // the mode stays what it was
+}
+
+// Utility --------------------------------------------------------------------------------------
+
+int64_t
+PccVivace::GetDelayGrowth(const TcpState& state, const Interval& interval) const
+{
+    const int64_t sending = (interval.sendEnd - interval.sendBegin) / MICROSECOND;
+    const int64_t counting = (interval.countEnd - interval.countBegin) / MICROSECOND;
+    const int64_t growth = interval.endRtt / MICROSECOND - interval.beginRtt / MICROSECOND;
+    const int64_t throughput =
+        counting > 0 ? MICROSECONDS * interval.delivered * state.mss / counting : 0;
+    const int64_t least = throughput > 0 ? FEW_SEGMENTS * MICROSECONDS * state.mss / throughput : 0;
+    if (sending <= 0 || std::abs(growth) < least)
+    {
+        return 0;
+    }
+    const int64_t ratio = SCALE * growth / sending;
+    const bool isIgnored =
+        std::abs(ratio) < m_delayFilter || (ratio < 0 && m_mode == Mode::SLOW_START);
+    return isIgnored ? 0 : ratio;
+}
+
+void
+PccVivace::Judge(const TcpState& state, Interval& interval) const
+{
+    if (interval.delivered == 0)
+    {
+        interval.utility = 0;
+        return;
+    }
+    int64_t loss = interval.lost * SCALE / (interval.lost + interval.delivered);
+    if (m_mode == Mode::SLOW_START && loss < SLOW_START_LOSS)
+    {
+        loss = 0;
+    }
+    const double penalty =
+        m_parameters.delayCoefficient * static_cast<double>(GetDelayGrowth(state, interval)) +
+        m_parameters.lossCoefficient * static_cast<double>(loss);
+    const double cost = static_cast<double>(interval.rate) * penalty / static_cast<double>(SCALE);
+    interval.utility = interval.rate - static_cast<int64_t>(cost);
+}
+
+// Decisions ------------------------------------------------------------------------------------
+
+bool
+PccVivace::Decide(const TcpState& state)
+{
+    switch (m_mode)
+    {
+    case Mode::SLOW_START:
+        GrowInSlowStart(state);
+        break;
+    case Mode::MOVING:
+        Move(state);
+        break;
+    case Mode::EXPERIMENT:
+        if (m_countIndex < INTERVALS)
+        {
+            return false;
+        }
+        FindDirection(state);
+        break;
+    }
+    return true;
+}
+
+void
+PccVivace::GrowInSlowStart(const TcpState& state)
+{
+    Interval& interval = m_intervals[0];
+    const int64_t before = interval.utility;
+    Judge(state, interval);
+    if (interval.utility > before)
+    {
+        m_lastRate = m_rate;
+        m_rate += m_rate / 2;
+        SetUpSingle(m_rate);
+    }
+    else
+    {
+        std::swap(m_rate, m_lastRate);
+        m_mode = Mode::EXPERIMENT;
+        SetUpExperiment(m_epsilon);
+    }
+}
+
+void
+PccVivace::FindDirection(const TcpState& state)
+{
+    for (Interval& interval : m_intervals)
+    {
+        Judge(state, interval);
+    }
+    const uint32_t better = FindAgreement();
+    if (better == INTERVALS)
+    {
+        SetUpExperiment(m_epsilon);
+        return;
+    }
+    m_lastRate = m_intervals[better].rate;
+    m_intervals[0].utility = m_intervals[better].utility;
+    m_mode = Mode::MOVING;
+    SetUpSingle(m_rate); // as the module: still at the rate before
+    m_rate = m_lastRate;
+}
+
+void
+PccVivace::Move(const TcpState& state)
+{
+    const int64_t lastUtility = m_intervals[0].utility;
+    Judge(state, m_intervals[0]);
+    const int64_t step = GetStep(lastUtility);
+    const int64_t rtt = std::max<int64_t>(state.srtt / MICROSECOND, 1);
+    m_lastRate = m_rate;
+    m_rate = std::max(m_rate + step, MICROSECONDS * MIN_SEGMENTS_PER_RTT * state.mss / rtt);
+    if (step > 0)
+    {
+        SetUpSingle(m_rate);
+    }
+    else
+    {
+        m_mode = Mode::EXPERIMENT;
+        SetUpExperiment(m_epsilon);
+    }
+}
+
+int64_t
+PccVivace::GetStep(int64_t lastUtility)
+{
+    const double thousandths =
+        static_cast<double>(GetGradient(lastUtility)) * m_parameters.gradientStep;
+    auto step = static_cast<int64_t>(thousandths);
+    UpdateAmplifier(step);
+    step = BoundStep(step * m_amplifier / SCALE);
+    const int64_t least = m_rate * m_minDifference / SCALE * LEAST_STEP / 100;
+    return step >= 0 ? std::max(step, least) : std::min(step, -least);
+}
+
+int64_t
+PccVivace::GetGradient(int64_t lastUtility) const
+{
+    const int64_t difference = m_lastRate - m_rate;
+    if (std::abs(SCALE * difference / m_rate) < m_minDifference)
+    {
+        return 0;
+    }
+    const auto rise = static_cast<double>(lastUtility - m_intervals[0].utility);
+    constexpr double UNIT = SCALE * SCALE;
+    return static_cast<int64_t>(UNIT * rise / static_cast<double>(difference));
+}
+
+void
+PccVivace::UpdateAmplifier(int64_t step)
+{
+    if ((step > 0) != (m_rate > m_lastRate))
+    {
+        m_swing = std::min(m_swing + 1, static_cast<int64_t>(m_parameters.maxSwing));
+        m_amplifier = static_cast<int64_t>(m_parameters.minAmplifier);
+        m_changeBound = m_minChangeBound;
+    }
+    else if (m_swing > 0)
+    {
+        --m_swing;
+    }
+    else
+    {
+        ++m_amplifier;
+    }
+}
+
+int64_t
+PccVivace::BoundStep(int64_t step)
+{
+    if (std::abs(step) * SCALE / m_rate <= m_changeBound)
+    {
+        m_changeBound = m_minChangeBound;
+        return step;
+    }
+    const int64_t bounded = m_rate * m_changeBound / SCALE;
+    m_changeBound += m_changeBoundStep;
+    return step > 0 ? bounded : -bounded;
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_PCC_VIVACE_H
+#define TUNNELCC_PCC_VIVACE_H
+
+#include "congestion/congestion-parameters.h"
+#include "congestion/pcc-sender.h"
+
+#include <cstdint>
+#include <string_view>
+
+/**
+ * \file
+ * PCC Vivace (Dong et al., "PCC Vivace: Online-Learning Congestion Control", NSDI 2018) as in its
+ * Linux module (PCCproject/PCC-Kernel, branch vivace, ed39d0f, src/tcp_pcc.c): the rate follows the
+ * gradient of a utility, the rate less 900 times it times the growth of the RTT (s/s), less 11
+ * times it times the share of losses. The authors' program in user space (PCCproject/PCC-Uspace)
+ * has the rate to the power of 0.9 instead, and 11.35.
+ *
+ * As in the module: the rate grows by half a step in slow start, which ends when the utility falls
+ * and heeds losses from 10 % on only; four intervals at ±5 % decide whether to move; the first step
+ * after that is one of 2.2 % upwards, whatever they decided, because both rates that it compares
+ * are the same; later ones follow the gradient; a step downwards begins a new experiment.
+ *
+ * Left out: a socket's greatest pacing rate. Rates in bytes of payload a second; fractions are
+ * whole thousandths, as in the module.
+ */
+
+namespace tunnelcc
+{
+
+/// Constants of PCC Vivace.
+struct PccVivaceParameters
+{
+    double initialRate{524288};   //!< bytes/s
+    double intervalSegments{50};  //!< least segments of an interval
+    double ignoredSegments{10};   //!< not counted at its start and at its end
+    double epsilon{0.05};         //!< experiments: relative distance from the rate
+    double delayCoefficient{900}; //!< weight of the RTT's growth, s/s
+    double lossCoefficient{11};   //!< weight of the share of losses
+    double delayFilter{0.03};     //!< growth of the RTT that is ignored, s/s
+    double gradientStep{25};      //!< step, thousandths of bytes/s per thousandth of the gradient
+    double minDifference{0.02};   //!< least relative difference of two rates for a gradient
+    double changeBound{0.1};      //!< largest first step, part of the rate
+    double changeBoundStep{0.07}; //!< more of it for each step that reached it
+    double minAmplifier{2};       //!< least factor of the step
+    double maxSwing{2}; //!< steps that do not raise the factor, after changes of direction
+};
+
+/// Rate by the gradient of a utility of delay and losses.
+class PccVivace : public PccSender
+{
+  public:
+    /// What the intervals are for.
+    enum class Mode : uint8_t
+    {
+        SLOW_START,
+        EXPERIMENT, //!< two pairs of intervals seek a direction
+        MOVING
+    };
+
+    /**
+     * \param parameters constants
+     * \param stream seeds the order of the intervals
+     */
+    PccVivace(const PccVivaceParameters& parameters, int64_t stream);
+
+    /// Names, ranges and sources of PccVivaceParameters.
+    static const CongestionParameterTable<PccVivaceParameters>& GetParameterTable();
+
+    std::string_view GetPhase() const override;
+
+    Mode GetMode() const
+    {
+        return m_mode;
+    }
+
+  private:
+    bool IsExperimenting() const override;
+    void Begin() override;
+    bool Decide(const TcpState& state) override;
+    void Resume() override;
+    void Judge(const TcpState& state, Interval& interval) const;
+    int64_t GetDelayGrowth(const TcpState& state, const Interval& interval) const;
+    void GrowInSlowStart(const TcpState& state);
+    void FindDirection(const TcpState& state);
+    void Move(const TcpState& state);
+    int64_t GetStep(int64_t lastUtility);
+    int64_t GetGradient(int64_t lastUtility) const;
+    void UpdateAmplifier(int64_t step);
+    int64_t BoundStep(int64_t step);
+
+    PccVivaceParameters m_parameters;
+    const int64_t m_epsilon;         //!< percent
+    const int64_t m_delayFilter;     //!< thousandths
+    const int64_t m_minDifference;   //!< thousandths
+    const int64_t m_minChangeBound;  //!< thousandths of the rate
+    const int64_t m_changeBoundStep; //!< thousandths of the rate
+    Mode m_mode{Mode::SLOW_START};
+    int64_t m_amplifier;
+    int64_t m_swing{0};
+    int64_t m_changeBound; //!< thousandths of the rate
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_PCC_VIVACE_H
