@@ -18,6 +18,7 @@
 #include "congestion/unlimited.h"
 #include "congestion/vegas.h"
 #include "congestion/westwood.h"
+#include "congestion/zeta-like.h"
 
 #include <array>
 #include <cmath>
@@ -44,6 +45,7 @@ struct Algorithm
     std::unique_ptr<CongestionControl> (*make)(const CongestionParameters& parameters,
                                                int64_t stream);
     std::vector<CongestionParameterInfo> (*describe)();
+    std::string_view note{}; //!< stands beside the name wherever that is shown
 };
 
 std::unique_ptr<CongestionControl>
@@ -124,6 +126,13 @@ MakeWestwood(const CongestionParameters& parameters, int64_t /* stream */)
         ParseParameters("westwood", Westwood::GetParameterTable(), parameters));
 }
 
+std::unique_ptr<CongestionControl>
+MakeZetaLike(const CongestionParameters& parameters, int64_t /* stream */)
+{
+    return std::make_unique<ZetaLike>(
+        ParseParameters("zeta-like", ZetaLike::GetParameterTable(), parameters));
+}
+
 const std::array ALGORITHMS{
     Algorithm{"bbr",
               "BBRv1: paces at the measured bottleneck bandwidth, window from the least RTT",
@@ -180,6 +189,12 @@ const std::array ALGORITHMS{
               "Grieco and Mascolo, CCR 2004; Linux 5.10-6.18 tcp_westwood.c",
               MakeWestwood,
               [] { return DescribeParameters(Westwood::GetParameterTable()); }},
+    Algorithm{"zeta-like",
+              "An illustration of ZetaTCP, not the product: backs off by signs of delay and loss",
+              "none: no formula is published; choices of this project",
+              MakeZetaLike,
+              [] { return DescribeParameters(ZetaLike::GetParameterTable()); },
+              "not the product"},
 };
 
 const Algorithm*
@@ -235,7 +250,8 @@ ListCongestionControls()
     {
         infos.push_back({std::string(algorithm.name),
                          std::string(algorithm.summary),
-                         std::string(algorithm.source)});
+                         std::string(algorithm.source),
+                         std::string(algorithm.note)});
     }
     return infos;
 }

@@ -32,12 +32,14 @@ struct CongestionParameterInfo
     std::vector<std::string> choices{}; //!< names of the values, from 0 on; empty: it is a number
 };
 
-/// An algorithm: its name, what it is, and the documents it is written from.
+/// An algorithm: its name, what it is, and the documents it is written from. A note, where there is
+/// one, is to stand beside the name wherever that is shown.
 struct CongestionAlgorithmInfo
 {
     std::string name;
     std::string summary;
     std::string source;
+    std::string note;
 };
 
 /// The algorithms of this project.

@@ -145,7 +145,8 @@ BindCongestion(nb::module_& m)
     nb::class_<CongestionAlgorithmInfo>(m, "CongestionAlgorithmInfo")
         .def_ro("name", &CongestionAlgorithmInfo::name)
         .def_ro("summary", &CongestionAlgorithmInfo::summary)
-        .def_ro("source", &CongestionAlgorithmInfo::source);
+        .def_ro("source", &CongestionAlgorithmInfo::source)
+        .def_ro("note", &CongestionAlgorithmInfo::note);
     nb::class_<CongestionParameterInfo>(m, "CongestionParameterInfo")
         .def_ro("name", &CongestionParameterInfo::name)
         .def_ro("default", &CongestionParameterInfo::defaultValue)

@@ -4,12 +4,13 @@
 
 /**
  * \file
- * Checks the senders that hide losses rather than yield to them: unlimited, Brutal and
- * QVegas.
+ * Checks the senders that hide losses rather than yield to them: Brutal, unlimited, QVegas and
+ * zeta-like.
  */
 #include "congestion/brutal.h"
 #include "congestion/qvegas.h"
 #include "congestion/unlimited.h"
+#include "congestion/zeta-like.h"
 #include "fake-transport.h"
 #include "simulation-test-case.h"
 
@@ -286,6 +287,68 @@ class QVegasQueueTest : public SimulationTestCase
     }
 };
 
+// Zeta-like ------------------------------------------------------------------------------------
+
+class ZetaLikeTest : public SimulationTestCase
+{
+  public:
+    ZetaLikeTest()
+        : SimulationTestCase("Zeta-like backs off by the number of signs of congestion")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // More than RTT / 8 in the queue is a sign; so is a first loss, but not one of many.
+        CheckBackOff(RTT, true, 1);
+        CheckBackOff(RTT + 12 * MS, true, 1);
+        CheckBackOff(RTT + 13 * MS, true, 0.875);
+        CheckBackOff(RTT, false, 0.875);
+        CheckBackOff(RTT + 13 * MS, false, 0.5);
+        CheckKeptThreshold();
+        CheckStart();
+    }
+
+    /// \param wasLossy of the segments before, one in six was lost
+    void CheckBackOff(int64_t rtt, bool wasLossy, double beta)
+    {
+        ZetaLike zeta(ZetaLikeParameters{});
+        FakeTransport transport(zeta, RTT);
+        for (uint32_t i = 0; i < 5000; ++i)
+        {
+            transport.state.lost += wasLossy ? 1 : 0;
+            transport.AckSegments(5);
+        }
+        transport.state.cwnd = 800;
+        transport.state.srtt = rtt;
+        ++transport.state.lost;
+        const uint32_t threshold = zeta.GetSsThresh(transport.state, transport.now);
+        NS_TEST_EXPECT_MSG_EQ(threshold, 800 * beta, rtt << " ns, lossy " << wasLossy);
+    }
+
+    void CheckKeptThreshold()
+    {
+        ZetaLikeParameters parameters;
+        parameters.lossRise = 1000;
+        ZetaLike zeta(parameters);
+        FakeTransport transport(zeta, RTT);
+        transport.Lose();
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 44, "no sign: the window stays");
+        NS_TEST_EXPECT_MSG_EQ(transport.state.ssthresh, INFINITE_SSTHRESH, "slow start goes on");
+    }
+
+    void CheckStart()
+    {
+        ZetaLike zeta(ZetaLikeParameters{});
+        FakeTransport transport(zeta, RTT);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 44, "first window");
+        transport.state.cwnd = 1'000'000;
+        transport.AckSegments(1);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.pacingRate, 125e6, "paced at 1 Gbit/s at most");
+    }
+};
+
 class AcceleratorTestSuite : public ns3::TestSuite
 {
   public:
@@ -296,6 +359,7 @@ class AcceleratorTestSuite : public ns3::TestSuite
         AddTestCase(new BrutalTest, Duration::QUICK);
         AddTestCase(new QVegasTest, Duration::QUICK);
         AddTestCase(new QVegasQueueTest, Duration::QUICK);
+        AddTestCase(new ZetaLikeTest, Duration::QUICK);
     }
 };
 

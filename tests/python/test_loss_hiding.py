@@ -10,6 +10,7 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc import core
+from tunnelcc.plots import run as run_plots
 
 CAPACITY = 50e6 * 1448 / 1500
 SEEDS = (1, 2, 3)
@@ -146,3 +147,28 @@ def test_two_flows_of_pcc_come_near_each_other(cc):
     first, second = goodputs(run(cc, cc, duration="90s", warmup="30s"))
     assert first + second > 0.85 * CAPACITY
     assert first == pytest.approx(second, rel=0.2)
+
+
+# Zeta-like --------------------------------------------------------------------------------------
+
+
+def test_zeta_like_yields_less_to_random_loss_than_reno():
+    ours, reno = (mean_goodput(cc, loss="1%") for cc in ("zeta-like", "reno"))
+    assert ours > 1.5 * reno
+
+
+def test_zeta_like_is_told_apart_from_the_product_wherever_it_is_shown(capsys):
+    from tunnelcc.report import tables
+
+    tables.print_list()
+    tables.print_congestion_control("zeta-like")
+    result = run("zeta-like", "cubic", duration="2s", warmup="0s")
+    tables.print_result(result)
+    shown = capsys.readouterr().out
+    for line in shown.splitlines():
+        if "zeta-like" in line:
+            assert "not the product" in line
+    figure = run_plots.plot_run(result)
+    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert "flow 0, zeta-like (not the product)" in legend
+    assert "zeta-like (not the product)" in figure.get_suptitle()

@@ -42,6 +42,7 @@ class Algorithm:
     name: str
     summary: str
     source: str
+    note: str  # stands beside the name wherever that is shown; "": none
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,16 @@ def congestion_controls() -> tuple[str, ...]:
 def ns3_congestion_controls() -> tuple[str, ...]:
     """Return the names of ns-3's congestion controls (``ns3::TcpBbr``)."""
     return tuple(load().ns3_congestion_controls())
+
+
+def congestion_label(text: str) -> str:
+    """Return a congestion control as tables and figures show it: its name, and its note.
+
+    ``text``: the name, with or without parameters behind it.
+    """
+    name = text.partition(" ")[0]
+    notes = [algorithm.note for algorithm in algorithms() if algorithm.name == name]
+    return f"{text} ({notes[0]})" if notes and notes[0] else text
 
 
 def congestion_name(name: str) -> str:

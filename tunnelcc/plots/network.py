@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tunnelcc import core
 from tunnelcc.config.topology import PlacedLink, Step, Topology
 from tunnelcc.plots.style import STYLE, category_style, check_file, save
 from tunnelcc.schema.units import format_rate, format_time
@@ -236,7 +237,8 @@ def _groups(result: Result) -> list[Group]:
         count = f"{len(flows)} × " if len(flows) > 1 else ""
         inside = f" in {_tunnel_name(tunnel)}" if tunnel else ""
         rate = float(sum(goodputs[flows])) / 1e6
-        label = f"{count}{first.flow.cc.name}{inside}: {rate:.3g} Mbit/s"
+        name = core.congestion_label(first.flow.cc.name)
+        label = f"{count}{name}{inside}: {rate:.3g} Mbit/s"
         groups.append(Group(label, tunnel is not None, frozenset(steps)))
     for index, source in enumerate(experiment.cross_traffic):
         route, sender = layout.cross_traffic(index)

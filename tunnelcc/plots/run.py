@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunnelcc import core
 from tunnelcc.config import derived
 from tunnelcc.plots.network import draw_network, has_network, network_height
 from tunnelcc.plots.style import STYLE, algorithm_style, check_file, save
@@ -73,7 +74,7 @@ def describe(result: Result) -> str:
     """Return a heading such as ``4 × bbr through gost-relay-wss, 100Mbps × 100ms``."""
     experiment = result.experiment
     flows = ", ".join(
-        f"{flow.count} × {flow.cc.name}"
+        f"{flow.count} × {core.congestion_label(flow.cc.name)}"
         + (f" in {flow.tunnel}" if flow.tunnel not in (None, "none") else "")
         for flow in experiment.flows
     )
@@ -156,15 +157,16 @@ def _plot_flows(axes: Axes, time: Any, series: Any, names: list[str]) -> None:
         style = algorithm_style(name)
         style["markevery"] = (0.05, 0.1)
         style["markersize"] = 3.5
+        shown = core.congestion_label(name)
         if len(names) <= _MOST_LINES:
             for index in members:
-                label = f"flow {index}, {name}" if len(names) > 1 else name
+                label = f"flow {index}, {shown}" if len(names) > 1 else shown
                 axes.plot(time, series[index], label=label, **{**style, "color": colours[index]})
             continue
         rows = series[members]
         low, high = np.min(rows, axis=0), np.max(rows, axis=0)
         axes.fill_between(time, low, high, color=style["color"], alpha=0.2, linewidth=0)
-        label = f"{name} ({len(rows)}: mean; band: least to most)"
+        label = f"{shown} ({len(rows)}: mean; band: least to most)"
         axes.plot(time, np.mean(rows, axis=0), label=label, **style)
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tunnelcc import core
+
 if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
@@ -197,7 +199,9 @@ def _thinned(
 def texts(coordinate: xarray.DataArray) -> list[str]:
     """Return the values of an axis as texts with units."""
     if not is_number(coordinate):
-        return [str(value) for value in coordinate.values]
+        names = [str(value) for value in coordinate.values]
+        is_cc = str(coordinate.name).rpartition(".")[2] == "cc"
+        return [core.congestion_label(name) for name in names] if is_cc else names
     scale = scale_of(coordinate)
     return [scale.text(float(value)) for value in np.atleast_1d(coordinate.values)]
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunnelcc import core
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.plots import scales
 from tunnelcc.plots.style import ALGORITHMS, algorithm_style, category_style, member_style
@@ -232,7 +233,8 @@ class Selection:
         if not each and (len(names) > 1 or metric.sizes["flow"] == 1):
             for name in ordered:
                 count = int((owners == name).any(_others(owners)).sum())
-                label = f"{name}, mean of {count}" if count > 1 else name
+                label = core.congestion_label(name)
+                label = f"{label}, mean of {count}" if count > 1 else label
                 values = metric.where(owners == name).mean("flow")
                 yield Line(label, algorithm_style(name), values, name)
             return
@@ -244,7 +246,8 @@ class Selection:
             label, style, name = f"flow {index}", category_style(index), ""
             if len(owner) == 1:
                 name = owner.pop()
-                label, style = f"{label}, {name}", member_style(name, index)
+                label = f"{label}, {core.congestion_label(name)}"
+                style = member_style(name, index)
             rtt = self.results["flow_base_rtt"].isel(flow=index)
             if float(rtt.min()) == float(rtt.max()):
                 label += f", {scales.scale_of(rtt).text(float(rtt.max()))}"

@@ -29,6 +29,7 @@ ALGORITHMS = {
     "vivace": ("#000000", ">", "-."),
     "brutal": ("#E69F00", "*", ":"),
     "unlimited": ("#D55E00", "h", ":"),
+    "zeta-like": ("#56B4E9", "p", ":"),
     "ns3::TcpBbr": ("#0072B2", "o", "--"),
     "ns3::TcpCubic": ("#D55E00", "s", "--"),
     "ns3::TcpLinuxReno": ("#009E73", "^", "--"),
@@ -65,7 +66,11 @@ FORMATS = ("png", "svg", "pdf")
 
 
 def algorithm_style(name: str) -> dict[str, Any]:
-    """Return matplotlib's colour, marker and line style of a congestion control."""
+    """Return matplotlib's colour, marker and line style of a congestion control.
+
+    ``name``: as it is, or as core.congestion_label() shows it.
+    """
+    name = name.partition(" (")[0]
     if name in ALGORITHMS:
         colour, marker, line = ALGORITHMS[name]
     else:

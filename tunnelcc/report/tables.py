@@ -101,7 +101,8 @@ def print_measured(result: Result, measured: Measurement) -> None:
 def print_harm(found: xarray.Dataset) -> None:
     """Print what flows lose to each other and to tunnels; ``found``: of simulation.harm.harm()."""
     rates = found.flow_goodput.values, found.flow_goodput_alone.values, found.flow_harm.values
-    labels = [*zip(found.cc.values, found.flow_tunnel.values, strict=True)]
+    ccs = [core.congestion_label(str(name)) for name in found.cc.values]
+    labels = [*zip(ccs, found.flow_tunnel.values, strict=True)]
     groups: dict[Any, list[int]] = {}
     for index, label in enumerate(labels):
         groups.setdefault(label if len(labels) > _MOST_ROWS else index, []).append(index)
@@ -175,14 +176,14 @@ def _flow_table(totals: dict[str, Any]) -> Table:
         legs = list({flow["carrier"]: _path_leg(flow) for flow in members}.values())
         row = [
             label,
-            members[0]["cc"],
+            core.congestion_label(members[0]["cc"]),
             *([_some(tunnels[flow["flow"]] for flow in members)] if differ else []),
             _mbps(sum(flow["goodput_bps"] for flow in members)),
             str(sum(flow["retransmits"] for flow in members)),
         ]
         if tunnelled:
             row += [
-                legs[0]["cc"],
+                core.congestion_label(legs[0]["cc"]),
                 str(sum(leg["retransmits"] for leg in legs)),
             ]
         row += [
@@ -254,7 +255,7 @@ def print_list() -> None:
     entries = [catalog.load(name) for name in catalog.names()]
     out.print(_grid((entry.name, entry.summary) for entry in entries))
     out.print("\nCongestion controls", style="bold")
-    algorithms = [(item.name, item.summary) for item in core.algorithms()]
+    algorithms = [(core.congestion_label(item.name), item.summary) for item in core.algorithms()]
     algorithms += [(name, "ns-3's own, unchanged") for name in core.ns3_congestion_controls()]
     out.print(_grid(algorithms))
     out.print("\nCost profiles of hosts", style="bold")
@@ -419,7 +420,7 @@ def print_congestion_control(name: str) -> None:
         names = (*core.congestion_controls(), *core.ns3_congestion_controls())
         raise ConfigError(Problem("cc", name, "one of " + ", ".join(names), nearest(name, names)))
     out = console()
-    out.print(name, style="bold", markup=False)
+    out.print(core.congestion_label(name), style="bold", markup=False)
     own = {item.name: item for item in core.algorithms()}
     if name in own:
         out.print(_grid([("summary", own[name].summary), ("source", own[name].source)]))
