@@ -13,7 +13,7 @@
 
 /**
  * \file
- * QVegas (marywangran/qvegas a767fe0, tcp_qvegas.c, for Linux 4.9): Vegas with a window of its own.
+ * QVegas (marywangran/qvegas a767fe0, tcp_qvegas.c): Vegas with a window of its own.
  * It changes once a round trip by Vegas's rule, and it is put back whenever the connection is in
  * order again (state Open), so that a loss costs no more than the round trips of its recovery.
  * Meanwhile the window is Reno's: half of it after a loss, and grown by Reno wherever Vegas pauses.
