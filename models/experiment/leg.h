@@ -5,6 +5,7 @@
 #define TUNNELCC_LEG_H
 
 #include "arq/kcp-endpoint.h"
+#include "arq/rudp-endpoint.h"
 #include "spec/end.h"
 #include "transport/endpoint.h"
 
@@ -31,12 +32,17 @@ struct Leg
     std::optional<uint32_t> hop; //!< that its segments cross, each as a packet or a datagram; none:
                                  //!< they cross a loopback, or go into a carrier's stream
     std::string cc;              //!< name of its congestion control
-    PerEnd<std::unique_ptr<TcpEndpoint>> ends; //!< of TCP, or none
-    PerEnd<std::unique_ptr<KcpEndpoint>> kcp;  //!< of KCP, or none
+    PerEnd<std::unique_ptr<TcpEndpoint>> ends;  //!< of TCP, or none
+    PerEnd<std::unique_ptr<KcpEndpoint>> kcp;   //!< of KCP, or none
+    PerEnd<std::unique_ptr<RudpEndpoint>> rudp; //!< of RUDP, or none
 
     /// What a program at one end reads and writes.
     ByteStream& Stream(End end) const
     {
+        if (rudp[end])
+        {
+            return *rudp[end];
+        }
         return kcp[end] ? static_cast<ByteStream&>(*kcp[end]) : *ends[end];
     }
 

@@ -111,6 +111,11 @@ Recorder::AddLeg(const Leg& leg, End sender)
         m_legs.push_back(
             std::make_unique<KcpLegProbe>(*leg.kcp[sender], *leg.kcp[receiver], result));
     }
+    else if (leg.rudp[sender])
+    {
+        m_legs.push_back(
+            std::make_unique<RudpLegProbe>(*leg.rudp[sender], *leg.rudp[receiver], result));
+    }
     else
     {
         m_legs.push_back(

@@ -11,6 +11,7 @@
 #include "probe/leg-probe.h"
 #include "probe/link-probe.h"
 #include "probe/packet-tunnel-probe.h"
+#include "probe/rudp-leg-probe.h"
 #include "spec/experiment-spec.h"
 #include "world.h"
 

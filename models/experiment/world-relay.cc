@@ -67,8 +67,41 @@ World::AddKcpLeg(const LegParts& parts, const KcpSpec& kcp)
         return std::make_unique<KcpEndpoint>(kcp, end, parts.channels[end], phase);
     };
     Leg& leg = m_legs.emplace_back(
-        Leg{parts.role, parts.hop, "kcp", {}, MakePerEnd(End::CLIENT, makeEndpoint)});
+        Leg{parts.role, parts.hop, "kcp", {}, MakePerEnd(End::CLIENT, makeEndpoint), {}});
     KcpEndpoint::Join(*leg.kcp.client, *leg.kcp.server);
+    return leg;
+}
+
+Leg&
+World::AddRudpLeg(const LegParts& parts,
+                  const RudpSpec& rudp,
+                  PerEnd<std::unique_ptr<RudpSession>>& sessions)
+{
+    auto makeSession = [&](End end) {
+        ns3::RngStream draws = MakeRandomStream(m_spec.seed,
+                                                RandomComponent::ARQ_CLOCK,
+                                                2 * parts.number + (end == End::SERVER));
+        auto draw = [&](int64_t most) {
+            return static_cast<int64_t>(draws.RandU01() * static_cast<double>(most));
+        };
+        constexpr int64_t MS = 1'000'000;
+        RudpPhase phase;
+        phase.clock = draw(MS);
+        phase.pings = draw(rudp.ping.interval);
+        phase.acks = draw(rudp.ackInterval);
+        return std::make_unique<RudpSession>(rudp, end, parts.channels[end], phase, draws);
+    };
+    if (!sessions.client)
+    {
+        sessions = MakePerEnd(End::CLIENT, makeSession);
+        RudpSession::Join(*sessions.client, *sessions.server);
+    }
+    auto makeEndpoint = [&](End end) {
+        return std::make_unique<RudpEndpoint>(rudp, *sessions[end], parts.channels[end]);
+    };
+    Leg& leg = m_legs.emplace_back(
+        Leg{parts.role, parts.hop, "rudp", {}, {}, MakePerEnd(End::CLIENT, makeEndpoint)});
+    RudpEndpoint::Join(*leg.rudp.client, *leg.rudp.server);
     return leg;
 }
 
@@ -93,7 +126,9 @@ World::AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index)
                          hopSpec.cc.name.empty() ? flow.carrierCc : hopSpec.cc,
                          CarrierChannels(hopSpec, crossing),
                          hosts};
-    carrier.leg = spec.kcp ? &AddKcpLeg(parts, *spec.kcp) : &AddLeg(parts);
+    carrier.leg = spec.kcp    ? &AddKcpLeg(parts, *spec.kcp)
+                  : spec.rudp ? &AddRudpLeg(parts, *spec.rudp, tunnel.rudp[hop])
+                              : &AddLeg(parts);
     if (spec.mux)
     {
         for (End end : ENDS)

@@ -153,7 +153,7 @@ World::AddLeg(const LegParts& parts)
 {
     auto makeEndpoint = [&](End end) { return MakeEndpoint(parts, end); };
     Leg& leg = m_legs.emplace_back(
-        Leg{parts.role, parts.hop, parts.cc.name, MakePerEnd(End::CLIENT, makeEndpoint), {}});
+        Leg{parts.role, parts.hop, parts.cc.name, MakePerEnd(End::CLIENT, makeEndpoint), {}, {}});
     TcpEndpoint::Join(*leg.ends.client, *leg.ends.server);
     for (End end : ENDS)
     {
@@ -182,6 +182,7 @@ World::AddTunnel(uint32_t number)
     if (const auto* relay = std::get_if<RelaySpec>(&spec))
     {
         tunnel.carriers.resize(relay->hops.size());
+        tunnel.rudp.resize(relay->hops.size());
     }
     else if (const auto* datagram = std::get_if<DatagramTunnelSpec>(&spec))
     {

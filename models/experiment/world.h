@@ -62,6 +62,8 @@ class World
 
         uint32_t firstCarrier{0};                  //!< carriers of the tunnels before it
         std::vector<std::deque<Carrier>> carriers; //!< of relays, by hop
+        std::vector<PerEnd<std::unique_ptr<RudpSession>>>
+            rudp; //!< what carriers of RUDP share, by hop
         std::optional<DatagramTunnel> datagram;
         PerEnd<Lookahead> lookaheads; //!< of it
         std::map<std::pair<int64_t, int64_t>, PerEnd<Channel>>
@@ -120,6 +122,9 @@ class World
     void AddFlow(uint32_t index);
     Leg& AddLeg(const LegParts& parts);
     Leg& AddKcpLeg(const LegParts& parts, const KcpSpec& kcp);
+    Leg& AddRudpLeg(const LegParts& parts,
+                    const RudpSpec& rudp,
+                    PerEnd<std::unique_ptr<RudpSession>>& sessions);
     std::unique_ptr<TcpEndpoint> MakeEndpoint(const LegParts& parts, End end) const;
     PerEnd<Channel> ChannelsOf(uint32_t route, const FlowSpec& flow);
 

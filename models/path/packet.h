@@ -78,7 +78,7 @@ struct Packet
                     //!< FEC_*: bytes of the shard
 
     union {
-        uint16_t length;   //!< DATA: payload bytes; FEC_*: place in its group
+        uint16_t length;   //!< DATA: payload bytes; FEC_*: place in its group; ARQ: what it is
         uint16_t tsValLow; //!< ACK: low half of TSval
     };
 

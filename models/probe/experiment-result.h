@@ -45,8 +45,8 @@ struct LimitTimes
                     pacing)
 };
 
-/// How a session that repairs loss itself (KCP) did so, in the direction of its data, measured part
-/// of the run unless said otherwise.
+/// How a session that repairs loss itself (KCP, RUDP) did so, in the direction of its data,
+/// measured part of the run unless said otherwise.
 struct ArqResult
 {
     uint64_t fastRetransmits{0};  //!< segments resent because of ACKs of higher numbers
@@ -56,6 +56,10 @@ struct ArqResult
     uint64_t parityBytes{0};      //!< their IP bytes
     uint64_t recovered{0};        //!< datagrams that FEC brought back, whole run
     uint64_t unrecovered{0};      //!< datagrams lost in spite of FEC, whole run
+    uint64_t givenUp{0}; //!< packets that will not be sent again and that the receiver does
+                         //!< not have, whole run: what follows them is never read
+    std::optional<double> closedTime; //!< s, an end closed the session, for its pings were not
+                                      //!< answered; none: not so
 
     TUNNELCC_FIELDS(fastRetransmits,
                     earlyRetransmits,
@@ -63,7 +67,9 @@ struct ArqResult
                     parityDatagrams,
                     parityBytes,
                     recovered,
-                    unrecovered)
+                    unrecovered,
+                    givenUp,
+                    closedTime)
 };
 
 /// What one end of a connection sent. Series have one value per probe time.

@@ -9,6 +9,7 @@
 #include "fields.h"
 #include "kcp-spec.h"
 #include "layer-spec.h"
+#include "rudp-spec.h"
 #include "tcp-spec.h"
 
 #include <cstdint>
@@ -108,11 +109,12 @@ struct RelaySpec
     bool confirms{false};                 //!< servers end it when what lies behind them is open
     PerEnd<RelayDirectionSpec> sent;
     int64_t loopbackRtt{0};
-    std::optional<MuxSpec> mux; //!< flows with the same FlowSpec::carrier share one
-    bool dialsEarly{false};     //!< shared carriers are dialled at `start`, not by the first flow
-    int64_t start{0};           //!< of the program, if that dials early
-    std::vector<HopSpec> hops;  //!< from the client on
-    std::optional<KcpSpec> kcp; //!< carriers are sessions of it; none: TCP connections
+    std::optional<MuxSpec> mux;   //!< flows with the same FlowSpec::carrier share one
+    bool dialsEarly{false};       //!< shared carriers are dialled at `start`, not by the first flow
+    int64_t start{0};             //!< of the program, if that dials early
+    std::vector<HopSpec> hops;    //!< from the client on
+    std::optional<KcpSpec> kcp;   //!< carriers are sessions of it; none: TCP connections
+    std::optional<RudpSpec> rudp; //!< carriers are connections of it
 
     TUNNELCC_FIELDS(copyBuffer,
                     handshake,
@@ -123,7 +125,8 @@ struct RelaySpec
                     dialsEarly,
                     start,
                     hops,
-                    kcp)
+                    kcp,
+                    rudp)
 };
 
 /// CPU time of handling one packet.

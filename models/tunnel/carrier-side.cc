@@ -3,6 +3,7 @@
  */
 #include "carrier-side.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tunnelcc
@@ -12,7 +13,8 @@ CarrierSide::CarrierSide(const RelaySpec& spec, End end, ByteStream& carrier, Lo
     : m_stream(*this, carrier, end, {spec.handshake, spec.sent[end].layers, spec.confirms}, logs),
       m_sending(spec.sent[end].send),
       m_receiving(spec.sent[Other(end)].receive),
-      m_prefix(spec.sent[end].prefix)
+      m_prefix(spec.sent[end].prefix),
+      m_most(spec.rudp ? spec.rudp->packet : 0)
 {
 }
 
@@ -50,9 +52,16 @@ CarrierSide::IsFinished() const
 double
 CarrierSide::Prepare(uint32_t bytes)
 {
-    uint32_t prefix = std::exchange(m_prefix, 0);
-    const auto& message = m_stream.Append({.payload = bytes}, prefix + bytes);
-    return m_sending.Of(message.wire, message.writes);
+    double cost = 0;
+    do
+    {
+        uint32_t prefix = std::exchange(m_prefix, 0);
+        uint32_t payload = m_most > 0 ? std::min(bytes, m_most) : bytes;
+        const auto& message = m_stream.Append({.payload = payload}, prefix + payload);
+        cost += m_sending.Of(message.wire, message.writes);
+        bytes -= payload;
+    } while (bytes > 0);
+    return cost;
 }
 
 bool

@@ -17,8 +17,9 @@ struct RelayMessage
 };
 
 /**
- * One end of a carrier that a flow has to itself. Each chunk is a message, wrapped by layers and
- * written piece by piece; a message is taken only when it is whole.
+ * One end of a carrier that a flow has to itself. Each chunk is a message, or with RUDP one for
+ * each packet, wrapped by layers and written piece by piece; a message is taken only when it is
+ * whole.
  */
 class CarrierSide final : public RelaySide, private MessageStreamUser
 {
@@ -56,7 +57,8 @@ class CarrierSide final : public RelaySide, private MessageStreamUser
     MessageStream<RelayMessage> m_stream;
     const RelayWorkSpec m_sending;
     const RelayWorkSpec m_receiving;
-    uint32_t m_prefix; //!< bytes before the next message's payload
+    uint32_t m_prefix;     //!< bytes before the next message's payload
+    const uint32_t m_most; //!< bytes of a message; 0: as many as a chunk has
 };
 
 } // namespace tunnelcc
