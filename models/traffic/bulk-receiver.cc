@@ -87,10 +87,21 @@ BulkReceiver::Read(int64_t now, uint64_t bytes)
     {
         RecordMessages(now);
     }
-    if (m_completionTime < 0 && m_endpoint.IsAtEof())
+    if (m_lastByteTime < 0 && m_flow.bytes > 0 && HasAll())
     {
-        m_completionTime = now;
+        m_lastByteTime = now;
     }
+    if (m_endTime < 0 && m_endpoint.IsAtEof() && HasAll())
+    {
+        m_endTime = now;
+    }
+}
+
+/// Whether as many bytes were read as the sender writes; of a flow without end, always.
+bool
+BulkReceiver::HasAll() const
+{
+    return Total() >= m_flow.bytes + (m_isClient ? 0 : m_flow.preamble);
 }
 
 void

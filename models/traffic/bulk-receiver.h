@@ -41,10 +41,11 @@ class BulkReceiver final : public SocketUser, private CpuUser
         return m_firstByteTime;
     }
 
-    /// When the stream's end was read, ns; −1: not yet.
+    /// When a stream's end was read that has all bytes; where that end was lost on the way, when
+    /// the last byte of a finite flow was, ns; −1: not yet.
     int64_t CompletionTime() const
     {
-        return m_completionTime;
+        return m_endTime >= 0 ? m_endTime : m_lastByteTime;
     }
 
     /// From now on, time the messages of `sender`, if it writes any: from when they are due until
@@ -65,6 +66,7 @@ class BulkReceiver final : public SocketUser, private CpuUser
     void RecordMessages(int64_t now);
     void ReadNext(int64_t now);
     void Read(int64_t now, uint64_t bytes);
+    bool HasAll() const;
     void OnComputed(int64_t now) override;
 
     TcpEndpoint& m_endpoint;
@@ -75,7 +77,8 @@ class BulkReceiver final : public SocketUser, private CpuUser
     uint64_t m_preambleLeft{0}; //!< bytes of it still to write
     uint64_t m_reading{0};      //!< bytes of the read under way
     int64_t m_firstByteTime{-1};
-    int64_t m_completionTime{-1};
+    int64_t m_lastByteTime{-1}; //!< of a finite flow
+    int64_t m_endTime{-1};
     const BulkSender* m_sender{nullptr}; //!< whose messages are timed
     int64_t m_timedSince{0};
     uint64_t m_messages{0}; //!< that arrived whole, timed or not
