@@ -11,6 +11,8 @@ from types import ModuleType
 
 from markdown_it import MarkdownIt
 
+from tunnelcc import catalog
+
 
 def load_script(file: Path) -> ModuleType:
     """Return a Python file as a module, named after its folder and itself."""
@@ -27,6 +29,13 @@ def make_program(file: Path, script: str) -> Path:
     file.write_text(f"#!/bin/sh\n{script}\n")
     file.chmod(0o755)
     return file
+
+
+def tunnel_named(name: str) -> dict[str, str]:
+    """Return a tunnel of the catalogue, with the keys that an experiment cannot leave out."""
+    entry = catalog.load(name)
+    needs_rate = isinstance(entry, catalog.RelayEntry) and entry.rudp is not None
+    return {"name": name, "rate": "20Mbps"} if needs_rate else {"name": name}
 
 
 def tables(markdown: str) -> list[list[dict[str, str]]]:

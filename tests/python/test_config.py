@@ -131,6 +131,7 @@ BAD_VALUES = {
     "tunnel.mss": [127, 65536, "1448", 1400.5],
     "tunnel.queue": [0, -1, 2**21, "500p"],
     "tunnel.fec": ["20", "20:10,10:5", "250:6", "a:b", "", 5, "4:2", "none"],
+    "tunnel.rate": [*NOT_A_RATE, "9kbps", "269Mbps"],
     "tunnel.kcp.nodelay": NOT_A_SWITCH,
     "tunnel.kcp.interval": [*NOT_A_TIME, "9ms", "6s"],
     "tunnel.kcp.resend": [-1, 256, "2", 1.5],
@@ -239,6 +240,8 @@ def _tunnel_with(key: str) -> str:
         return "sdwan-fec"
     if name.startswith("kcp."):
         return "kcptun"
+    if name == "rate":
+        return "finalspeed"
     return "ethudp" if name in DatagramEntry.OVERRIDES else "gost-relay-ws"
 
 

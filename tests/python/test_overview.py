@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
+from helpers import tunnel_named
 from tunnelcc import catalog
 from tunnelcc.report.overview import WRITE_SIZES, overview
 
@@ -31,6 +32,7 @@ def test_round_trips_are_those_of_the_protocols():
     assert _view("gost-relay-wss").round_trips == {"each flow": 3}
     assert _view("gost-relay-mwss").round_trips == {"the first flow": 3, "later ones": 0}
     assert _view("gost-socks5").round_trips == {"each flow": 4}
+    assert _view("finalspeed").round_trips == {"each flow": 1}
     assert _view("kcptun").round_trips == {"the first flow": 0, "later ones": 0}
     assert _view("gost-http2").round_trips == {"the first flow": 3, "later ones": 1}
     assert _view("ssh-forward").round_trips["each flow"] == 1
@@ -55,7 +57,7 @@ def test_round_trips_are_those_of_a_run(name):
     result = tc.run(
         tc.Experiment(
             path={"rate": "100Gbps", "rtt": "1s"},
-            tunnel=name,
+            tunnel=tunnel_named(name),
             flows=[{"bytes": 1}, {"bytes": 1, "start": "30s"}],
             hosts={"speed": 1000},
             duration="60s",

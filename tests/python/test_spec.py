@@ -158,6 +158,12 @@ ARRIVALS = {
     "tunnel.kcp.client_receive_window": (7, lambda spec: spec.tunnel.kcp.receive_window.client, 7),
     "tunnel.kcp.server_send_window": (7, lambda spec: spec.tunnel.kcp.send_window.server, 7),
     "tunnel.kcp.server_receive_window": (7, lambda spec: spec.tunnel.kcp.receive_window.server, 7),
+    # Of the client; the server is told whole KiB/s.
+    "tunnel.rate": (
+        "100Mbps",
+        lambda spec: (spec.tunnel.rudp.rate.client, spec.tunnel.rudp.rate.server),
+        (12.5e6, 12207 * 1024),
+    ),
     "tunnel.under.name": ("wireguard", lambda spec: _under(spec).outer[96], [156]),
     "tunnel.under.mode": ("aes-128-cbc", lambda spec: _under(spec).outer[100], [156]),
     "tunnel.under.mtu": (1400, lambda spec: spec.tcp.mss, 1348),
@@ -275,6 +281,8 @@ def test_each_key_arrives(key):
         table = {"tunnel": "sdwan-fec"}
     if key.startswith("tunnel.kcp."):
         table = {"tunnel": {"name": "kcptun", "mode": "manual"}}
+    if key == "tunnel.rate":
+        table = {"tunnel": {"name": "finalspeed", "rate": "20Mbps"}}
     if key.startswith("tunnel.under."):
         under = "sdwan-fec" if "fec" in key else "ethudp"
         table = {"tunnel": {"name": "gost-relay-ws", "under": {"name": under}}}

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tunnelcc as tc
+from helpers import tunnel_named
 from tunnelcc import catalog
 from tunnelcc.config import scenario
 from tunnelcc.store import Store, StoreError, run_id, runfile
@@ -341,7 +342,7 @@ def test_what_changes_the_run_changes_its_id():
 
 
 def test_every_tunnel_of_the_catalogue_is_another_run():
-    tunnels = [None, *catalog.names()]
+    tunnels = [None, *(tunnel_named(name) for name in catalog.names())]
     assert len({run_id(tc.Experiment(tunnel=tunnel)) for tunnel in tunnels}) == len(tunnels)
 
 

@@ -12,6 +12,7 @@ from tunnelcc.catalog.cited import Bytes, Cited, Prose, Size
 from tunnelcc.catalog.entry import Entry
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, Kcp
 from tunnelcc.catalog.layers import StreamLayers
+from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import SWITCH, Kind, Model, choice, size, time, whole
 from tunnelcc.schema.units import UnitError
@@ -60,7 +61,7 @@ class Turn(Cited):
 class Carrier(Cited):
     """The connection across the path."""
 
-    protocol: Annotated[str, choice("tcp", "kcp")] = "tcp"
+    protocol: Annotated[str, choice("tcp", "kcp", "rudp")] = "tcp"
     nodelay: Annotated[bool, SWITCH] | None = None  # of TCP, which needs it
     server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
     early: Annotated[bool, SWITCH] = False  # dialled when the tunnel starts, not by the first flow
@@ -185,10 +186,13 @@ class RelayEntry(Entry):
     )
     #: Those of entries whose carriers are KCP sessions.
     KCP_OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "fec", "kcp")
+    #: Those of entries whose carriers are connections of RUDP.
+    RUDP_OVERRIDES: ClassVar[tuple[str, ...]] = ("rate",)
     IS_COST_WHOLE: ClassVar[bool] = True
 
     carrier: Carrier
     kcp: Kcp | None = None
+    rudp: Rudp | None = None
     handshake: tuple[Turn, ...] = ()
     request: Bytes
     response: Bytes
@@ -201,21 +205,26 @@ class RelayEntry(Entry):
 
     @model_validator(mode="after")
     def _has_its_protocol(self) -> RelayEntry:
-        is_kcp = self.carrier.protocol == "kcp"
-        if is_kcp and self.kcp is None:
-            raise ConfigError(Problem("kcp", MISSING, "a table, as carrier.protocol is kcp"))
-        if self.kcp is not None and not is_kcp:
-            expected = "kcp, as there is a table kcp"
-            raise ConfigError(Problem("carrier.protocol", self.carrier.protocol, expected))
-        if is_kcp and self.mux is None:
+        protocol = self.carrier.protocol
+        for name in ("kcp", "rudp"):
+            table = getattr(self, name)
+            if table is None and protocol == name:
+                raise ConfigError(Problem(name, MISSING, f"a table, as carrier.protocol is {name}"))
+            if table is not None and protocol != name:
+                expected = f"{name}, as there is a table {name}"
+                raise ConfigError(Problem("carrier.protocol", protocol, expected))
+        if protocol == "kcp" and self.mux is None:
             expected = "a table, as carrier.protocol is kcp: nothing else ends a stream on it"
             raise ConfigError(Problem("mux", MISSING, expected))
-        if not is_kcp and self.carrier.nodelay is None:
+        if protocol == "tcp" and self.carrier.nodelay is None:
             raise ConfigError(Problem("carrier.nodelay", MISSING, "a value"))
-        for key in ("nodelay", "cc", "under") if is_kcp else ():
+        expected = f"no value where carrier.protocol is {protocol}"
+        for key in ("nodelay", "cc", "under") if protocol != "tcp" else ():
             if getattr(self.carrier, key) is not None:
-                expected = "no value where carrier.protocol is kcp"
                 raise ConfigError(Problem(f"carrier.{key}", getattr(self.carrier, key), expected))
+        for key in ("mux", "to_server", "to_client") if protocol == "rudp" else ():
+            if getattr(self, key):
+                raise ConfigError(Problem(key, "a table", expected))
         return self
 
     @model_validator(mode="after")
@@ -233,10 +242,15 @@ class RelayEntry(Entry):
         return buffer
 
     def check(self, changes: Mapping[str, Any]) -> None:
-        """Raise ConfigError also for what only shared carriers, or only KCP's, have."""
+        """Raise ConfigError also for what only shared carriers, or those of a protocol, have."""
         super().check(changes)
         if self.kcp is not None:
-            self._check_kcp(self.kcp, changes)
+            self.kcp.check(changes, self.name)
+        if self.rudp is not None and "rate" not in changes:
+            expected = f"a rate such as '20Mbps': {self.name} sends at the one that its user sets"
+            raise ConfigError(Problem("rate", MISSING, expected))
+        if self.carrier.protocol != "tcp":
+            self._check_chain(changes)
         if self.mux is not None:
             return
         expected = f"no value with {self.name}, which has a carrier for each flow"
@@ -245,20 +259,19 @@ class RelayEntry(Entry):
         if changes.get("carriers", "flow") != "flow":
             raise ConfigError(Problem("carriers", changes["carriers"], expected))
 
-    def _check_kcp(self, kcp: Kcp, changes: Mapping[str, Any]) -> None:
-        kcp.check(changes, self.name)
+    def _check_chain(self, changes: Mapping[str, Any]) -> None:
         for index, hop in enumerate(changes.get("chain", ())):
             if "cc" in hop:
-                expected = f"no value with {self.name}, whose carriers are KCP's"
+                expected = f"no value with {self.name}, whose carriers are no TCP connections"
                 raise ConfigError(Problem(f"chain.{index}.cc", hop["cc"], expected))
 
     @property
     def overrides(self) -> tuple[str, ...]:
         """Keys of an experiment's tunnel that override the entry."""
-        if self.kcp is None:
+        if self.carrier.protocol == "tcp":
             return self.OVERRIDES
         kept = tuple(key for key in self.OVERRIDES if key not in ("cc", "under"))
-        return (*kept, *self.KCP_OVERRIDES)
+        return (*kept, *(self.KCP_OVERRIDES if self.kcp else self.RUDP_OVERRIDES))
 
     def clamped_mss(
         self,
@@ -267,9 +280,10 @@ class RelayEntry(Entry):
         mtu: int | None = None,
         mss: int | None = None,
     ) -> int | None:
-        """Raise ConfigError where KCP's datagrams, which nothing fragments, do not fit."""
-        if self.kcp is not None and self.kcp.session.mtu + DATAGRAM_HEADERS > path_mtu:
-            least = self.kcp.session.mtu + DATAGRAM_HEADERS
+        """Raise ConfigError where datagrams, which nothing fragments, do not fit."""
+        largest = self.kcp.session.mtu if self.kcp else self.rudp.largest if self.rudp else 0
+        least = largest + DATAGRAM_HEADERS
+        if largest and least > path_mtu:
             expected = f"a path.mtu of at least {least}, the bytes of its datagrams"
             raise ConfigError(Problem("name", self.name, expected))
         return None
@@ -288,7 +302,7 @@ class RelayEntry(Entry):
 
     def round_trips(self) -> dict[str, int]:
         """Return those of the handshake, and of streams on a shared carrier."""
-        opening = 0 if self.kcp else 1
+        opening = 1 if self.carrier.protocol == "tcp" else 0
         handshake = opening + sum(1 for turn in self.handshake if turn.server)
         if self.mux is None:
             return {"each flow": handshake}

@@ -12,12 +12,13 @@ from tunnelcc.catalog.kcp import Interval, Resend, WindowSize
 from tunnelcc.catalog.layers import PARITY
 from tunnelcc.catalog.layers.fec import NO_FEC
 from tunnelcc.catalog.packets import LEAST_MTU, MOST_DEVICE_MTU, MOST_MTU
+from tunnelcc.catalog.rudp import Rate
 from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.path import Path
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import CARRIERS, NAME, SWITCH, TEXT, Kind, Model, size, time, whole
-from tunnelcc.schema.units import format_time
+from tunnelcc.schema.units import format_rate, format_time
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -200,6 +201,11 @@ class Tunnel(PacketTunnel):
         "smux version 2, else the entry's",
     )
     kcp: KcpKeys | None = Field(None, description="what differs from the entry's KCP")
+    rate: Rate | None = Field(
+        None,
+        description="data that each end of a tunnel with a fixed rate sends at most, what is sent "
+        "again too, without headers; finalspeed needs it",
+    )
     chain: tuple[Hop, ...] = Field(
         (), description="further relays, in order from the client, each with a path beyond it"
     )
@@ -267,6 +273,8 @@ class Tunnel(PacketTunnel):
                 changes[key] = changes[key].model_dump()
         if self.kcp is not None:
             changes["kcp"] = self.kcp.table()
+        if self.rate is not None:
+            changes["rate"] = format_rate(self.rate)
         changes["chain"] = [hop.table() for hop in self.chain]
         if not self.chain:
             del changes["chain"]

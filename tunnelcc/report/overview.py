@@ -10,10 +10,11 @@ from itertools import zip_longest
 from tunnelcc import catalog
 from tunnelcc.catalog import DatagramEntry, RelayEntry
 from tunnelcc.catalog.entry import Entry
-from tunnelcc.catalog.kcp import SEGMENT_HEADER, Kcp
+from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, SEGMENT_HEADER, Kcp
 from tunnelcc.catalog.layers import PacketLayer, StreamLayer, Surroundings, wrap
 from tunnelcc.catalog.layers.fec import parity_counts
 from tunnelcc.catalog.packets import MOST_MTU, PacketEntry
+from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.errors import ConfigError, Problem
 
@@ -110,6 +111,8 @@ def _relay_stack(entry: RelayEntry, mode: str | None) -> tuple[StackLayer, ...]:
         layers.append(_stream_layer(up, down))
     if entry.kcp is not None:
         return (*layers, *_kcp_stack(entry.kcp, mode))
+    if entry.rudp is not None:
+        return (*layers, *_rudp_stack(entry.rudp))
     below = _below(entry)
     if below is None:
         return (*layers, *_transport(_MSS))
@@ -136,6 +139,16 @@ def _kcp_stack(kcp: Kcp, mode: str | None) -> Iterator[StackLayer]:
         added = f"{kcp.fec.header} B a datagram, {parity} of parity after {data}"
         yield from _same("Reed–Solomon", added)
     yield from _same("cipher", f"{kcp.session.cipher} B a datagram")
+    yield from (*_same("UDP", "8 B"), *_same("IPv4", "20 B"))
+
+
+def _rudp_stack(rudp: Rudp) -> Iterator[StackLayer]:
+    packets, resends = rudp.packets, rudp.resends
+    yield from _same(
+        "RUDP", f"{packets.header} B a packet of ≤ {packets.data} B, window {packets.window}"
+    )
+    wait = f"{1 + resends.extra:g} pings, at least {resends.least * 1e3:g} ms"
+    yield from _same("resend", f"after {wait}, at most {resends.most} times")
     yield from (*_same("UDP", "8 B"), *_same("IPv4", "20 B"))
 
 
@@ -178,6 +191,10 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
     ]
     if entry.kcp is not None:
         return _kcp_bytes(entry.kcp, writes) / size
+    if entry.rudp is not None:
+        packets = sum(-(-write // entry.rudp.packets.data) for write in writes)
+        header = entry.rudp.packets.header + DATAGRAM_HEADERS
+        return (sum(writes) + header * packets) / size
     below = _below(entry)
     if below is not None:
         mss = _through(below, below.mode)

@@ -82,6 +82,11 @@ def print_result(result: Result) -> None:
     ]
     if failed := sum(_path_leg(flow)["connect_failed_s"] is not None for flow in totals["flows"]):
         lines.append(("not connected", f"{failed} flows: no answer to the last SYN"))
+    arqs = [_path_leg(flow).get("arq", {}) for flow in totals["flows"]]
+    if closed := sum(arq.get("closed_s") is not None for arq in arqs):
+        lines.append(("broken off", f"{closed} flows: the tunnel closed, its pings unanswered"))
+    if stuck := sum(arq.get("given_up", 0) > 0 and arq["closed_s"] is None for arq in arqs):
+        lines.append(("stuck", f"{stuck} flows: a packet is not sent again any more"))
     out.print(_grid([*lines, *_packet_tunnel_lines(totals)]))
     for sentence in _limit_sentences(totals):
         out.print(sentence, markup=False)

@@ -457,7 +457,7 @@ class Result:
             "connect_failed_s": leg.connect_failed_time,
             "finished_s": _moment(leg.finished_time),
             "limits": limits.shares(vars(leg.limits), self.measured_time),
-            **({"arq": vars(leg.arq)} if leg.arq else {}),
+            **({"arq": _arq(leg.arq)} if leg.arq else {}),
         }
 
     def _aggregate(self) -> dict[str, Any]:
@@ -546,6 +546,11 @@ def _messages(messages: Any) -> dict[str, Any] | None:
         "latency_p95_s": messages.latency_p95,
         "latency_p99_s": messages.latency_p99,
     }
+
+
+def _arq(arq: Any) -> dict[str, Any]:
+    counts = {name: value for name, value in vars(arq).items() if name != "closed_time"}
+    return counts | {"closed_s": arq.closed_time}
 
 
 def _moment(time: float) -> float | None:

@@ -25,9 +25,10 @@ from tunnelcc.catalog import (
     relay,
     stream,
 )
-from tunnelcc.catalog.kcp import Kcp, SessionFec
+from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, Kcp, SessionFec
 from tunnelcc.catalog.layers import Fec, PacketLayers, StreamLayer
 from tunnelcc.catalog.layers.fec import parity_counts
+from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.config import (
     CongestionControl,
     Experiment,
@@ -431,6 +432,7 @@ def _relay(experiment: ExperimentKeys, entry: RelayEntry) -> Spec:
         "mux": entry.mux and _mux(entry.mux, tunnel.stream_window),
         "dials_early": entry.mux is not None and entry.carrier.early,
         "kcp": entry.kcp and _kcp(tunnel, entry.kcp),
+        "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp),
     }
 
 
@@ -457,6 +459,36 @@ def _kcp(tunnel: Tunnel, kcp: Kcp) -> Spec:
         "send_window": windows("send"),
         "receive_window": windows("receive"),
         "fec": fec and _session_fec(fec),
+    }
+
+
+def _rudp(rate: float, rudp: Rudp) -> Spec:
+    return {
+        "packet": rudp.packets.data,
+        "header": rudp.packets.header + DATAGRAM_HEADERS,
+        "window": rudp.packets.window,
+        "doubled": rudp.packets.doubled,
+        "close_bytes": rudp.packets.close + DATAGRAM_HEADERS,
+        "ack_interval": nanoseconds(rudp.acks.interval),
+        "acks": rudp.acks.most,
+        "ack_header": rudp.acks.header + DATAGRAM_HEADERS,
+        "ack_bytes": rudp.acks.number,
+        "rate": {"client": rate / 8, "server": rudp.server_rate(rate) / 8},
+        "first_rate": {"client": 0.0, "server": rudp.pacing.first / 8},
+        "burst": rudp.pacing.burst,
+        "resend": {
+            "extra": rudp.resends.extra,
+            "least": nanoseconds(rudp.resends.least),
+            "most": rudp.resends.most,
+        },
+        "ping": {
+            "bytes": rudp.pings.bytes + DATAGRAM_HEADERS,
+            "reply_bytes": rudp.pings.reply + DATAGRAM_HEADERS,
+            "interval": nanoseconds(rudp.pings.interval),
+            "limit": nanoseconds(rudp.pings.limit),
+            "first": nanoseconds(rudp.pings.first),
+        },
+        "wake_delay": nanoseconds(rudp.threads.wake_delay),
     }
 
 
@@ -618,8 +650,11 @@ def _relay_direction(experiment: ExperimentKeys, entry: RelayEntry, is_up: bool)
 
 
 def full_message(entry: RelayEntry, is_up: bool) -> list[int]:
-    """Return the writes on the carrier (bytes) that a full copy buffer of the entry becomes."""
-    payload = entry.copy_buffer.bytes
+    """Return the writes on the carrier (bytes) that a full message of the entry becomes.
+
+    That is a copy buffer, a frame of a shared carrier, or a packet of RUDP.
+    """
+    payload = min(entry.copy_buffer.bytes, entry.rudp.packets.data if entry.rudp else 2**31)
     if entry.mux is not None:
         windows = entry.mux.to_server if is_up else entry.mux.to_client
         payload = entry.mux.frames.header + min(payload, windows.max_frame)
