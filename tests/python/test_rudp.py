@@ -238,3 +238,18 @@ def test_show_tells_the_layers(run):
     assert code == 0
     for text in ("≤ 1000 B, window 5120", "after 1.6 pings, at least 100 ms, at most 10 times"):
         assert text in " ".join(out.split())
+
+
+def test_a_run_tells_that_it_broke_off(run, tmp_path):
+    file = tmp_path / "half.toml"
+    file.write_text(
+        'duration = "20s"\ndirection = "down"\n'
+        '[path]\nrate = "1Gbps"\nrtt = "17ms"\nloss = "50%"\nreverse_loss = "50%"\n'
+        '[tunnel]\nname = "finalspeed"\nrate = "100Mbps"\n'
+    )
+    code, out, _ = run("run", str(file))
+    assert code == 0
+    text = " ".join(out.split())
+    assert "broken off 1 flows" in text
+    # The window is a matter of RUDP, not of TCP's sockets.
+    assert "because of the receive window." in text

@@ -140,9 +140,13 @@ def _limit_sentences(totals: dict[str, Any]) -> Iterator[str]:
         if name not in limits.CONGESTION_CONTROL and share > 1 / 2:
             connection = "The carrier of flow" if len(members[0]["legs"]) > 1 else "Flow"
             subject = f"{connection} {label}" if len(members) == 1 else f"The {label}"
+            reason = _REASONS[name]
+            if "arq" in _path_leg(members[0]):
+                # Sockets of TCP have no part in it.
+                reason = reason.partition(",")[0].rstrip(".") + "."
             yield (
                 f"{subject} could not send faster for {_percent(share)} of the time because of "
-                f"{_REASONS[name]}"
+                f"{reason}"
             )
 
 
