@@ -88,6 +88,12 @@ class Bbr : public CongestionControl
     uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd) override;
     uint32_t GetSendBufferFactor() const override;
     std::string_view GetPhase() const override;
+
+    PathEstimate GetPathEstimate() const override
+    {
+        return {GetBandwidth(), GetMinRtt()};
+    }
+
     uint32_t MinTsoSegments(const TcpState& state) const override;
 
     Mode GetMode() const

@@ -105,6 +105,13 @@ struct AckEvent
     RateSample rate;
 };
 
+/// What an algorithm believes of its path, for probes.
+struct PathEstimate
+{
+    double bandwidth{std::numeric_limits<double>::quiet_NaN()}; //!< segments/s; NaN: it has none
+    int64_t minRtt{NEVER};                                      //!< ns; NEVER: it has none
+};
+
 /// A segment that was just marked lost, as it was when it was sent.
 struct LostSegment
 {
@@ -193,6 +200,12 @@ class CongestionControl
 
     /// Name of the phase the algorithm is in, for probes and tests; empty: it has none.
     virtual std::string_view GetPhase() const
+    {
+        return {};
+    }
+
+    /// What the algorithm believes of the path, for probes.
+    virtual PathEstimate GetPathEstimate() const
     {
         return {};
     }

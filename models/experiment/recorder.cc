@@ -118,8 +118,10 @@ Recorder::AddLeg(const Leg& leg, End sender)
     }
     else
     {
-        m_legs.push_back(
-            std::make_unique<TcpLegProbe>(*leg.ends[sender], *leg.ends[receiver], result));
+        m_legs.push_back(std::make_unique<TcpLegProbe>(*leg.ends[sender],
+                                                       *leg.ends[receiver],
+                                                       m_spec.probeCongestion,
+                                                       result));
     }
     m_crossesPath.push_back(leg.hop == 0);
 }

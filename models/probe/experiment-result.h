@@ -72,6 +72,17 @@ struct ArqResult
                     closedTime)
 };
 
+/// State of a congestion control, one value per probe time.
+struct CongestionSeries
+{
+    std::vector<double> ssthresh;   //!< segments; NaN before the first reduction
+    std::vector<std::string> phase; //!< the algorithm's name of it, else RFC 5681's
+    std::vector<double> bandwidth;  //!< bit/s of payload; NaN: the algorithm estimates none
+    std::vector<double> minRtt;     //!< s, by the algorithm, else by TCP; NaN before a sample
+
+    TUNNELCC_FIELDS(ssthresh, phase, bandwidth, minRtt)
+};
+
 /// What one end of a connection sent. Series have one value per probe time.
 struct LegResult
 {
@@ -88,7 +99,8 @@ struct LegResult
     std::optional<double> connectFailedTime; //!< s, no answer to the last SYN; none: not so
     double finishedTime{-1};                 //!< s, FIN acknowledged; −1: never
     LimitTimes limits;
-    std::optional<ArqResult> arq; //!< where the connection is not TCP
+    std::optional<ArqResult> arq;               //!< where the connection is not TCP
+    std::optional<CongestionSeries> congestion; //!< of TCP, if ExperimentSpec::probeCongestion
 
     std::vector<double> goodput;           //!< bit/s of payload read, since the previous probe
     std::vector<double> throughput;        //!< bit/s of IP bytes sent, since the previous probe
@@ -113,6 +125,7 @@ struct LegResult
                     finishedTime,
                     limits,
                     arq,
+                    congestion,
                     goodput,
                     throughput,
                     cwnd,

@@ -4,15 +4,62 @@
 #include "leg-probe.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tunnelcc
 {
 
-TcpLegProbe::TcpLegProbe(const TcpEndpoint& sender, const TcpEndpoint& receiver, LegResult& result)
+namespace
+{
+
+/// Phase of an algorithm that has no names of its own for its phases (RFC 5681, section 3).
+std::string_view
+GetPhase(const TcpState& state)
+{
+    switch (state.caState)
+    {
+    case CaState::RECOVERY:
+        return "fast recovery";
+    case CaState::LOSS:
+        return "loss recovery";
+    case CaState::CWR:
+        return "window reduction";
+    case CaState::OPEN:
+    case CaState::DISORDER:
+        break;
+    }
+    return state.InSlowStart() ? "slow start" : "congestion avoidance";
+}
+
+void
+SampleCongestion(const Sender& sender, CongestionSeries& series)
+{
+    constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
+    const TcpState& state = sender.State();
+    const CongestionControl& algorithm = sender.Congestion();
+    const PathEstimate estimate = algorithm.GetPathEstimate();
+    const std::string_view phase = algorithm.GetPhase();
+    const int64_t minRtt = estimate.minRtt == NEVER ? state.minRtt : estimate.minRtt;
+    series.ssthresh.push_back(state.ssthresh == INFINITE_SSTHRESH ? NONE : state.ssthresh);
+    series.phase.emplace_back(phase.empty() ? GetPhase(state) : phase);
+    series.bandwidth.push_back(estimate.bandwidth * state.mss * 8);
+    series.minRtt.push_back(minRtt == NEVER ? NONE : static_cast<double>(minRtt) * 1e-9);
+}
+
+} // namespace
+
+TcpLegProbe::TcpLegProbe(const TcpEndpoint& sender,
+                         const TcpEndpoint& receiver,
+                         bool probesCongestion,
+                         LegResult& result)
     : m_sender(sender),
       m_receiver(receiver),
       m_result(result)
 {
+    if (probesCongestion)
+    {
+        m_result.congestion.emplace();
+    }
 }
 
 void
@@ -38,6 +85,10 @@ TcpLegProbe::Sample(double interval)
     m_result.srtt.push_back(static_cast<double>(state.srtt) * 1e-9);
     m_result.retransmitsSeries.push_back(static_cast<double>(sender.Counters().retransmits));
     m_result.rtosSeries.push_back(static_cast<double>(sender.Counters().rtos));
+    if (m_result.congestion)
+    {
+        SampleCongestion(sender, *m_result.congestion);
+    }
     m_lastRead = read;
     m_lastWire = wire;
 }

@@ -33,9 +33,13 @@ class TcpLegProbe final : public LegProbe
     /**
      * \param sender end that sends the data
      * \param receiver the other end
+     * \param probesCongestion sample the state of the congestion control, too
      * \param result where series and counts go; must outlive the probe
      */
-    TcpLegProbe(const TcpEndpoint& sender, const TcpEndpoint& receiver, LegResult& result);
+    TcpLegProbe(const TcpEndpoint& sender,
+                const TcpEndpoint& receiver,
+                bool probesCongestion,
+                LegResult& result);
 
     void StartMeasuring(int64_t now) override;
     void Sample(double interval) override;

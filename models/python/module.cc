@@ -126,6 +126,7 @@ BindResult(nb::module_& m)
 {
     Bind<LimitTimes>(m, "LimitTimes");
     Bind<ArqResult>(m, "ArqResult");
+    Bind<CongestionSeries>(m, "CongestionSeries");
     Bind<LegResult>(m, "LegResult");
     Bind<MessageResult>(m, "MessageResult");
     Bind<FlowResult>(m, "FlowResult");

@@ -35,6 +35,7 @@ struct ExperimentSpec
     int64_t duration{0}; //!< warm-up included
     int64_t warmup{0};
     int64_t probeInterval{100'000'000};
+    bool probeCongestion{false}; //!< sample each congestion control's state, too
     uint64_t seed{1};
 
     TUNNELCC_FIELDS(hosts,
@@ -47,6 +48,7 @@ struct ExperimentSpec
                     duration,
                     warmup,
                     probeInterval,
+                    probeCongestion,
                     seed)
 };
 

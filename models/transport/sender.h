@@ -109,6 +109,11 @@ class Sender
         return m_window.State();
     }
 
+    const CongestionControl& Congestion() const
+    {
+        return m_window.Algorithm();
+    }
+
     SenderCounters Counters() const;
 
     const Scoreboard& Board() const

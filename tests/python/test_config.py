@@ -183,6 +183,7 @@ BAD_VALUES = {
     "hosts.one_machine": NOT_A_SWITCH,
     "duration": ["0s", "-1s", "30", "1e6s", "long"],
     "warmup": [*NOT_A_TIME, "30s", "31s"],
+    "probe_congestion": [1, "yes", "cwnd"],
     "probe_interval": ["0s", "31s", "1us", "1"],
     "start_jitter": ["-1ms", "61s", "5"],
     "seed": [-1, 2**63, 1.5, "one"],

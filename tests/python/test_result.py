@@ -164,3 +164,67 @@ def test_nothing_of_this_machine_is_in_a_result(result):
     text = result.to_json() + str(result.dataset.attrs)
     assert platform.node() not in text or len(platform.node()) < 4
     assert "/" not in json.dumps(result.experiment.table())
+
+
+@pytest.fixture(scope="module")
+def probed():
+    """BBR, CUBIC through a relay, and KCP, with the state of their congestion controls."""
+    return tc.run(
+        {
+            "path": {"rate": "50Mbps", "rtt": "40ms", "buffer": "1bdp"},
+            "flows": [
+                {"cc": "bbr", "tunnel": "none"},
+                {"cc": "cubic", "start": "8s"},
+                {"start": "20s", "tunnel": "kcp"},
+            ],
+            "tunnel": "gost-relay-ws",
+            "tunnels": {"kcp": "gost-kcp"},
+            "duration": "25s",
+            "probe_interval": "10ms",
+            "probe_congestion": True,
+        },
+        progress=False,
+    ).dataset
+
+
+def test_bbr_shows_its_cycle(probed):
+    phase = probed["phase"].sel(flow=0, leg="app").values
+    changes = [index for index in range(1, len(phase)) if phase[index] != phase[index - 1]]
+    order = [phase[0], *(phase[index] for index in changes)]
+    assert order[:5] == ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT", "PROBE_BW"]
+    probes = [i for i in changes if phase[i] == "PROBE_RTT"]
+    ends = [i for i in changes if phase[i - 1] == "PROBE_RTT"]
+    # Ten seconds after the last least RTT, and at least 200 ms long (bbr_min_rtt_win_sec,
+    # bbr_probe_rtt_mode_ms).
+    assert 9.5 < probed["time"].values[probes[0]] < 10.7
+    assert all(0.2 <= (end - begin) * 0.01 < 0.35 for begin, end in zip(probes, ends, strict=False))
+
+
+def test_bbr_shows_what_it_believes_of_the_path(probed):
+    alone = probed.sel(flow=0, leg="app").isel(time=slice(300, 700))
+    payload = 50e6 * 1448 / 1500
+    assert alone["bandwidth_estimate"].values == pytest.approx(payload, rel=0.04)
+    assert alone["min_rtt_estimate"].values == pytest.approx(0.0402, abs=0.0003)
+    gain = (alone["pacing_rate"] / alone["bandwidth_estimate"]).values
+    # The cycle of PROBE_BW, below it by Linux's pacing margin of 1 %.
+    assert {round(float(it), 2) for it in gain} == {0.74, 0.99, 1.24}
+
+
+def test_cubic_shows_the_phases_of_rfc_5681(probed):
+    carrier = probed.sel(flow=1, leg="carrier").isel(time=slice(790, None))
+    phases = set(carrier["phase"].values.tolist())
+    assert {"slow start", "congestion avoidance", "fast recovery"} <= phases
+    grows = carrier["cwnd"] < carrier["ssthresh"]
+    assert (carrier["phase"].values[grows.values] != "congestion avoidance").all()
+    assert np.isnan(carrier["bandwidth_estimate"]).all()
+
+
+def test_what_is_not_tcp_has_no_state_of_congestion(probed):
+    carrier = probed.sel(flow=2, leg="carrier")
+    assert set(carrier["phase"].values.tolist()) == {""}
+    assert np.isnan(carrier["ssthresh"]).all()
+    assert np.isnan(carrier["min_rtt_estimate"]).all()
+
+
+def test_state_of_congestion_is_sampled_on_request_alone(plain_result):
+    assert not {"ssthresh", "phase", "bandwidth_estimate"} & set(plain_result.dataset)

@@ -227,6 +227,7 @@ ARRIVALS = {
     "hosts.one_machine": (True, lambda spec: [host.machine for host in spec.hosts], [0, 0]),
     "duration": ("12s", lambda spec: spec.duration, 12 * 10**9),
     "warmup": ("2s", lambda spec: spec.warmup, 2 * 10**9),
+    "probe_congestion": (True, lambda spec: spec.probe_congestion, True),
     "probe_interval": ("50ms", lambda spec: spec.probe_interval, 50_000_000),
     "start_jitter": ("0s", lambda spec: spec.flows[0].start, 0),
     "seed": (7, lambda spec: spec.seed, 7),

@@ -18,7 +18,7 @@ from tunnelcc.config.traffic import CrossTraffic
 from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.config.values import Moment
 from tunnelcc.errors import ConfigError, Problem, nearest
-from tunnelcc.schema import TEXT, Model, by_name, choice, time, whole
+from tunnelcc.schema import SWITCH, TEXT, Model, by_name, choice, time, whole
 
 RunTime = Annotated[float, time(1e-3, 100_000)]
 
@@ -46,6 +46,11 @@ class ExperimentKeys(Model):
     warmup: Moment = Field(0.0, description="time before measurements begin")
     probe_interval: Annotated[float, time(1e-4, 3600)] = Field(
         0.1, description="time between samples of the series"
+    )
+    probe_congestion: Annotated[bool, SWITCH] = Field(
+        False,
+        description="sample each congestion control's slow start threshold, phase and estimates of "
+        "bandwidth and minimum RTT, too",
     )
     start_jitter: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
         0.005, description="each flow starts up to this much later, drawn from the seed"

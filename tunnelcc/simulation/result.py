@@ -45,6 +45,18 @@ _SERIES_ATTRIBUTE = {
     "rtos": "rtos_series",
 }
 
+#: Series of a leg's congestion control, with ``probe_congestion``: name → (attribute, unit, doc).
+CONGESTION_SERIES = {
+    "ssthresh": ("ssthresh", "segments", "slow start threshold, NaN before the first reduction"),
+    "phase": ("phase", "", "phase of the congestion control, empty: it is not TCP's"),
+    "bandwidth_estimate": (
+        "bandwidth", "bit/s", "bandwidth of payload that the algorithm estimates, NaN: none",
+    ),
+    "min_rtt_estimate": (
+        "min_rtt", "s", "minimum RTT, by the algorithm's estimate or else of the connection",
+    ),
+}  # fmt: skip
+
 #: Series of a direction of the path.
 LINK_SERIES = {
     "queue": ("byte", "bytes waiting at the bottleneck"),
@@ -627,6 +639,8 @@ def _series(result: Result) -> dict[str, Any]:
         if name == "srtt":
             series = np.where(series > 0, series, np.nan)
         data[name] = _variable(("flow", "leg", "time"), series, unit, doc)
+    if result.experiment.probe_congestion:
+        data.update(_congestion_series(legs, silence))
     for name, (unit, doc) in LINK_SERIES.items():
         attribute = _LINK_ATTRIBUTE.get(name, name)
         links = [getattr(link, attribute) for link in result.bottleneck]
@@ -634,6 +648,21 @@ def _series(result: Result) -> dict[str, Any]:
     data.update(_tunnel_series(result))
     cpu = [host.cpu for host in result.hosts]
     data["cpu_series"] = _variable(("host", "time"), cpu, "1", "CPU use, of all cores")
+    return data
+
+
+def _congestion_series(legs: list[list[Any]], silence: Any) -> dict[str, Any]:
+    count = max(map(len, legs))
+    data: dict[str, Any] = {}
+    for name, (attribute, unit, doc) in CONGESTION_SERIES.items():
+        none = np.full(len(silence), "") if name == "phase" else silence
+        series = [
+            [*(getattr(leg.congestion, attribute, none) for leg in flow)]
+            + [none] * (count - len(flow))
+            for flow in legs
+        ]
+        attributes = {"units": unit, "long_name": doc} if unit else {"long_name": doc}
+        data[name] = ("flow", "leg", "time"), np.array(series), attributes
     return data
 
 

@@ -68,6 +68,11 @@ class Bbr3 : public CongestionControl
     uint32_t GetSendBufferFactor() const override;
     std::string_view GetPhase() const override;
 
+    PathEstimate GetPathEstimate() const override
+    {
+        return {GetBandwidth(), GetMinRtt()};
+    }
+
     Mode GetMode() const
     {
         return m_mode;
