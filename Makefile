@@ -32,17 +32,17 @@ bench: models ## Measure speed and memory against stock ns-3, and what sweeps co
 	@$(BIN)/python tests/bench/sweep.py
 
 .PHONY: notebooks
-notebooks: setup ## Execute the notebooks
+notebooks: setup $(VENV)/ready-dev ## Execute the notebooks
 	@$(BIN)/python notebooks/execute.py $(NOTEBOOKS)
 
 ##@ Check
 .PHONY: test
-test: models ## Run the models' suites and the Python tests, but for the slow ones
+test: models $(VENV)/ready-dev ## Run the models' suites and the Python tests, but for the slow ones
 	@$(BIN)/ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
 	@$(BIN)/python -m pytest -n auto -m "not slow" $(PYTEST_ARGS)
 
 .PHONY: test-slow
-test-slow: models ## Run the slow Python tests
+test-slow: models $(VENV)/ready-dev ## Run the slow Python tests
 	@$(BIN)/python -m pytest -n auto -m slow $(PYTEST_ARGS)
 
 .PHONY: validate
@@ -79,7 +79,7 @@ fuzz-asan: asan-tree ## Run random experiments under the sanitizers (FUZZ_ARGS)
 	    --only experiments --core build/asan/_core.*.so --seconds 1200 $(FUZZ_ARGS)
 
 .PHONY: lint
-lint: setup ## Check formatting, style, types, and which room uses which
+lint: setup $(VENV)/ready-dev ## Check formatting, style, types, and which room uses which
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -88,7 +88,7 @@ lint: setup ## Check formatting, style, types, and which room uses which
 	@$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
 
 .PHONY: format
-format: $(VENV)/ready ## Format Python and C++
+format: $(VENV)/ready-dev ## Format Python and C++
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(CXX_FILES)
@@ -125,6 +125,12 @@ $(VENV)/ready: pyproject.toml waf-config/requirements.py | $(BIN)/python
 	@$(PIP) install --no-deps ns3==3.44.post0
 	@$(BIN)/python waf-config/requirements.py > $(VENV)/requirements.txt
 	@$(PIP) install --requirement $(VENV)/requirements.txt
+	@touch $@
+
+$(VENV)/ready-dev: $(VENV)/ready
+	@echo "Installing what tests, checks and notebooks need"
+	@$(BIN)/python waf-config/requirements.py dev > $(VENV)/requirements-dev.txt
+	@$(PIP) install --requirement $(VENV)/requirements-dev.txt
 	@touch $@
 
 # An editable installation knows each module's file: it is made anew when one came, went or moved.

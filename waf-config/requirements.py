@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Print what the development environment needs, one requirement a line, from pyproject.toml.
+"""Print what is to be installed, one requirement a line, from pyproject.toml.
+
+Without an argument: what builds and runs tunnelcc. With ``dev``: what tests, checks and notebooks
+need besides.
 
 `ns3` is left out: it is installed without its own dependency cppyy, which takes more than a
 minute to compile and serves ns-3's Python bindings only. tunnelcc never imports those.
@@ -15,11 +18,14 @@ else:
 
 pyproject = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))
 project = pyproject["project"]
-requirements = [
-    *pyproject["build-system"]["requires"],
-    *project["dependencies"],
-    *project["optional-dependencies"]["dev"],
-    "cmake>=3.21",
-    "ninja",
-]
+if sys.argv[1:] == ["dev"]:
+    requirements = project["optional-dependencies"]["dev"]
+else:
+    requirements = [
+        *pyproject["build-system"]["requires"],
+        *project["dependencies"],
+        *project["optional-dependencies"]["calibrate"],
+        "cmake>=3.21",
+        "ninja",
+    ]
 print(*(line for line in requirements if not line.startswith("ns3")), sep="\n")
