@@ -96,6 +96,10 @@ TcpEndpoint::Establish(int64_t now, const Packet& packet)
     m_receiver.OnEstablished(now);
     bool hasEcho = packet.kind != PacketKind::WINDOW_PROBE && m_spec.HasTimestamps();
     std::optional<uint32_t> echo = hasEcho ? std::optional(packet.tsEcr) : std::nullopt;
+    if (m_handshake.LostSyns(echo))
+    {
+        m_sender.BeginWithOneSegment();
+    }
     m_sender.OnEstablished(now, m_handshake.Rtt(now, echo), m_peerWindow);
     if (m_sender.NeedsEcn())
     {

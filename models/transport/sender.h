@@ -65,6 +65,12 @@ class Sender
         m_limits.Set(now, SendLimit::HANDSHAKE, 0);
     }
 
+    /// The handshake lost SYNs (RFC 5681, section 3.1). Comes before OnEstablished().
+    void BeginWithOneSegment()
+    {
+        m_window.State().cwnd = 1;
+    }
+
     /// The handshake is done. \param rtt its round trip, ns; none: it cannot be told
     /// \param window of the peer, bytes
     void OnEstablished(int64_t now, std::optional<int64_t> rtt, uint32_t window);

@@ -59,9 +59,20 @@ TcpHandshake::Rtt(int64_t now, std::optional<uint32_t> echo) const
     return std::max<int64_t>(TimestampClock(now) - *echo, 1) * MS;
 }
 
+bool
+TcpHandshake::LostSyns(std::optional<uint32_t> echo) const
+{
+    // Linux tcp_init_transfer(): more than one retransmission, unless the first SYN was answered
+    // (tcp_try_undo_spurious_syn()). A listener's answers to repeated SYNs count there, too, not
+    // here: whether they come beside its own depends on how late both hosts' timers are.
+    const bool isFirstAnswered = echo && *echo == TimestampClock(m_firstTime);
+    return m_retries > 1 && !isFirstAnswered;
+}
+
 void
 TcpHandshake::Send(int64_t now)
 {
+    m_firstTime = m_sent == 0 ? now : m_firstTime;
     m_sendTime = now;
     ++m_sent;
     m_output.SendSyn(now, m_state == State::SYN_RECEIVED);

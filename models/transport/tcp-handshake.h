@@ -63,6 +63,10 @@ class TcpHandshake
     /// our clock in the answer, ms; none: without timestamps
     std::optional<int64_t> Rtt(int64_t now, std::optional<uint32_t> echo) const;
 
+    /// Whether so many SYNs were lost that the window begins with one segment.
+    /// \param echo of our clock in the answer, ms; none: without timestamps
+    bool LostSyns(std::optional<uint32_t> echo) const;
+
     /// When the connection was established, ns; −1: not yet.
     int64_t EstablishedTime() const
     {
@@ -83,9 +87,10 @@ class TcpHandshake
     const uint32_t m_linearTimeouts;
     SynOutput& m_output;
     State m_state{State::CLOSED};
-    int64_t m_sendTime{0}; //!< of the latest SYN or SYN-ACK, ns
-    uint32_t m_retries{0}; //!< by time-out
-    uint32_t m_sent{0};    //!< SYNs or SYN-ACKs, answers to repeated SYNs included
+    int64_t m_firstTime{0}; //!< of the first SYN or SYN-ACK, ns
+    int64_t m_sendTime{0};  //!< of the latest one, ns
+    uint32_t m_retries{0};  //!< by time-out
+    uint32_t m_sent{0};     //!< SYNs or SYN-ACKs, answers to repeated SYNs included
     int64_t m_establishedTime{-1};
     int64_t m_failedTime{-1};
     Timer<TcpHandshake, &TcpHandshake::OnTimer> m_timer;

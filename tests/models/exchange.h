@@ -211,6 +211,7 @@ class ScriptedControl final : public CongestionControl
     void Init(TcpState& state, int64_t) override
     {
         m_state = &state;
+        windowAtInit = state.cwnd;
         state.cwnd = cwnd;
         state.pacingRate = pacingRate;
     }
@@ -252,6 +253,7 @@ class ScriptedControl final : public CongestionControl
         m_state->cwnd = segments;
     }
 
+    uint32_t windowAtInit{0}; //!< that the transport began with, segments
     uint32_t cwnd{10};
     uint32_t ssthresh{5};
     double pacingRate{0};

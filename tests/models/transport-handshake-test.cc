@@ -6,6 +6,7 @@
  * \file
  * The handshake alone, and the tail loss probe alone.
  */
+#include "exchange.h"
 #include "simulation-test-case.h"
 #include "transport/tail-loss-probe.h"
 #include "transport/tcp-handshake.h"
@@ -96,6 +97,54 @@ class HandshakeRttTest : public SimulationTestCase
     }
 };
 
+class LostSynsTest : public SimulationTestCase
+{
+  public:
+    LostSynsTest()
+        : SimulationTestCase("The third SYN is answered -> the window begins with one segment, with"
+                             " ten where the answer is the first one's (Linux tcp_init_transfer())")
+    {
+    }
+
+  private:
+    /// The window after \p lost SYNs or, if \p isServer, SYN-ACKs.
+    uint32_t WindowAfter(uint32_t lost, bool isServer)
+    {
+        TcpSpec spec = Exchange::Spec();
+        Exchange exchange(100 * MS, spec);
+        exchange.toServer.LoseNext(PacketKind::SYN, isServer ? 0 : lost);
+        exchange.toClient.LoseNext(PacketKind::SYN_ACK, isServer ? lost : 0);
+        exchange.Connect();
+        RunUntil(60 * SECOND);
+        NS_TEST_EXPECT_MSG_GT(exchange.client.connectedTime, 0, "connected");
+        uint32_t window = (isServer ? exchange.server : exchange.client).control.windowAtInit;
+        ns3::Simulator::Destroy();
+        return window;
+    }
+
+    void DoRun() override
+    {
+        Opener opener(0);
+        opener.handshake.Connect(0);
+        NS_TEST_EXPECT_MSG_EQ(opener.handshake.LostSyns({}), false, "none");
+        RunUntil(SECOND);
+        NS_TEST_EXPECT_MSG_EQ(opener.handshake.LostSyns({}), false, "one");
+        RunUntil(3 * SECOND);
+        NS_TEST_EXPECT_MSG_EQ(opener.handshake.LostSyns({}), true, "two, without timestamps");
+        NS_TEST_EXPECT_MSG_EQ(opener.handshake.LostSyns(3'000), true, "the third was answered");
+        NS_TEST_EXPECT_MSG_EQ(opener.handshake.LostSyns(1'000), true, "the second was");
+        NS_TEST_EXPECT_MSG_EQ(opener.handshake.LostSyns(0), false, "the first one was only late");
+        ns3::Simulator::Destroy();
+        for (bool isServer : {false, true})
+        {
+            NS_TEST_EXPECT_MSG_EQ(WindowAfter(0, isServer), 10, "nothing was lost");
+            NS_TEST_EXPECT_MSG_EQ(WindowAfter(1, isServer), 10, "one was");
+            // A listener sends twice a second: its timer and the repeated SYN make it.
+            NS_TEST_EXPECT_MSG_EQ(WindowAfter(isServer ? 4 : 2, isServer), 1, "two were");
+        }
+    }
+};
+
 class ProbeTest : public ns3::TestCase
 {
   public:
@@ -133,6 +182,7 @@ class TransportHandshakeTestSuite : public ns3::TestSuite
     {
         AddTestCase(new UnansweredTest, Duration::QUICK);
         AddTestCase(new HandshakeRttTest, Duration::QUICK);
+        AddTestCase(new LostSynsTest, Duration::QUICK);
         AddTestCase(new ProbeTest, Duration::QUICK);
     }
 };
