@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Congestion control across tunnels, simulated on ns-3.
+"""Simulate congestion control across tunnels, on ns-3.
 
-::
+Describe an experiment, run it and read its metrics::
 
     import tunnelcc as tc
 
     path = tc.Path(rate="100Mbps", rtt="100ms", loss="1%", buffer="1bdp")
     flows = [tc.Flow(cc="bbr", count=4)]
     result = tc.run(tc.Experiment(path=path, flows=flows, tunnel="gost-relay-wss"))
+    result.metric("goodput")  # bit/s
 
-Everything is imported when it is first used, so that importing the package takes no time.
+``help(tc.Path)``, ``help(tc.Flow)`` and so on list the keys with units, defaults and ranges.
+Modules are imported at first use, so ``import tunnelcc`` is fast.
 """
 
 from __future__ import annotations

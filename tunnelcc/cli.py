@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command ``tunnelcc``: one subcommand per verb.
+"""The command ``tunnelcc`` with one subcommand for each task.
 
-Results go to standard output, progress and complaints to standard error. Exit codes: 0 done,
-1 failed, 2 wrong input, 130 interrupted.
+Results go to standard output; progress and errors go to standard error. Exit codes: 0 success, 1
+failure, 2 wrong input, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, neares
 _STORE = "runs"
 _PATH = click.Path(path_type=Path)
 _jobs_option = click.option(
-    "--jobs", type=click.IntRange(1, 1024), help="Processes; by default one per core."
+    "--jobs", type=click.IntRange(1, 1024), help="Number of processes (default: one for each core)."
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 
 
 _EXPERIMENT_OPTIONS = {
     "rate": "Bottleneck rate, such as 100Mbps.",
-    "rtt": "Base round-trip time, such as 100ms.",
+    "rtt": "Base round-trip time without queueing, such as 100ms.",
     "loss": "Random loss in the direction of the data, such as 1%.",
-    "buffer": "Room at the bottleneck: 1bdp, 200p or 64KiB.",
-    "cc": "Congestion control of the applications, and of the carrier.",
-    "carrier-cc": "Congestion control of the tunnel's connections.",
+    "buffer": "Buffer at the bottleneck, such as 1bdp, 200p or 64KiB.",
+    "cc": "Congestion control of the applications and of the carriers.",
+    "carrier-cc": "Congestion control of the tunnel's own connections (carriers).",
     "flows": "Number of flows.",
-    "tunnel": "Tunnel of all flows; `tunnelcc list` shows them.",
-    "duration": "Simulated time, warm-up included.",
-    "warmup": "Time before measurements begin.",
-    "seed": "Seed of every random draw.",
+    "tunnel": "Tunnel of all flows: a name of `tunnelcc list`.",
+    "duration": "Simulated time, including the warm-up.",
+    "warmup": "Time before measurements start.",
+    "seed": "Seed of all random draws.",
 }
 
 
@@ -51,7 +51,7 @@ def _experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Commands(click.Group):
-    """Subcommands, with the nearest name for one that does not exist."""
+    """Subcommands. An unknown one is an error with the nearest name."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -66,7 +66,10 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tunnelcc", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Simulate congestion control across tunnels, on ns-3."""
+    """Simulate congestion control across tunnels, on ns-3.
+
+    Start with `tunnelcc run`, then `tunnelcc list` and `tunnelcc show experiment`.
+    """
 
 
 @cli.command()
@@ -77,33 +80,34 @@ def cli() -> None:
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Any other key, such as hosts.kernel=5.10; `tunnelcc show experiment` lists them.",
+    help="Set any key, such as hosts.kernel=5.10. `tunnelcc show experiment` lists the keys.",
 )
 @click.option(
     "--flow", "groups", multiple=True, metavar="KEY=VALUE,…",
-    help="One flow, or count=… of them: cc, count, rtt, tunnel, …; again for others.",
+    help="Add a flow with these keys (cc, count, rtt, tunnel, …). Repeatable.",
 )  # fmt: skip
-@click.option("--plot", type=_PATH, help="Save a figure (.png, .svg, .pdf).")
+@click.option("--plot", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
 @click.option(
     "--output", "-o", type=_PATH,
-    help="Write the series: .nc, .csv, .flent.gz (flent's format) or .json (iperf3's).",
+    help="Save the series: .nc, .csv, .flent.gz (flent) or .json (iperf3).",
 )  # fmt: skip
 @click.option(
     "--measured", type=_PATH, metavar="FILE",
-    help="iperf3's JSON or a log of `ss -ti`, to be drawn (--plot) and told beside the simulation.",
+    help="A measurement to compare with: iperf3 JSON, or a log of `ss -ti`. --plot draws "
+        "both.",
 )  # fmt: skip
 @click.option(
     "--harm",
     is_flag=True,
-    help="Run each flow alone too, and the flows outside each tunnel without it; tell what they "
-    "lose to each other.",
+    help="Also run each flow alone, and the flows outside each tunnel without it. Print how "
+    "much goodput they take from each other.",
 )
 @_json_option
 @click.option(
     "--write-spec",
     type=_PATH,
     metavar="FILE",
-    help="Write what the models would be given, for scratch/run-spec.cc, and do not simulate it.",
+    help="Do not simulate. Write the input of the models, for scratch/run-spec.cc.",
 )
 def run(
     scenario: Path | None,
@@ -117,9 +121,11 @@ def run(
     write_spec: Path | None,
     **options: str | None,
 ) -> None:
-    """Simulate one experiment: a SCENARIO file, changed by the options, or the defaults.
+    """Simulate one experiment.
 
-    --cc bbr,cubic has a flow of each (with --flows 4 four of each) beside each other.
+    The options change the SCENARIO file. Without a file they change the defaults.
+
+    --cc bbr,cubic runs one flow of each; with --flows 4, four of each.
     """
     from tunnelcc.commands.options import experiment_of
     from tunnelcc.report import tables
@@ -168,18 +174,27 @@ def run(
 @click.argument("scenario", required=False, type=_PATH)
 @_experiment_options
 @click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the scenario; repeatable."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set a key of the scenario. Repeatable.",
 )
-@click.option("--seeds", help="How many repeats, or which seeds (1,2,7). [default: 5]")
+@click.option("--seeds", help="Number of repeats, or the seeds (1,2,7). [default: 5]")
 @_jobs_option
 @click.option(
     "--store", type=_PATH, default=_STORE, show_default=True,
-    help="Directory of finished runs; what is there does not run again.",
+    help="Directory of finished runs, which are not run again.",
 )  # fmt: skip
-@click.option("--name", help="Of the results in the store; by default one of their own.")
-@click.option("--metric", default="goodput", show_default=True, help="What the bars show.")
+@click.option("--name", help="Name of the results in the store (default: one for each comparison).")
+@click.option("--metric", default="goodput", show_default=True, help="Metric of the bar chart.")
 @click.option(
-    "--output", "-o", type=_PATH, default="compare.png", show_default=True, help="The bar chart."
+    "--output",
+    "-o",
+    type=_PATH,
+    default="compare.png",
+    show_default=True,
+    help="File of the bar chart.",
 )
 def compare(
     scenario: Path | None,
@@ -192,10 +207,11 @@ def compare(
     output: Path,
     **options: str | None,
 ) -> None:
-    """Compare tunnels, congestion controls, or any options given several values: a,b,c.
+    """Compare tunnels or congestion controls.
 
-    Simulates all combinations with several seeds, prints a table and draws a bar chart, both with
-    95 % confidence intervals. Exits with 1 if a run failed.
+    Give any option several values (a,b,c). The command simulates all combinations with several
+    seeds. It prints a table and draws a bar chart with 95 % confidence intervals. Exits with 1 if a
+    run fails.
     """
     from tunnelcc.commands.compare import compare as run_all
 
@@ -211,29 +227,40 @@ def compare(
 @click.option(
     "--axis", "axes", multiple=True, metavar="KEY=VALUES",
     help="A key and its values, such as path.loss=0,0.1%,1% or "
-    "'path.rtt={from=\"1ms\", to=\"300ms\", steps=12, scale=\"log\"}'; repeatable.",
+        "'path.rtt={from=\"1ms\", to=\"300ms\", steps=12, scale=\"log\"}'. Repeatable.",
 )  # fmt: skip
 @click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the scenario; repeatable."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set a key of the scenario. Repeatable.",
 )
-@click.option("--seeds", help="How many repeats, or which seeds (1,2,7). [default: 5]")
+@click.option("--seeds", help="Number of repeats, or the seeds (1,2,7). [default: 5]")
 @_jobs_option
-@click.option("--dask", metavar="ADDRESS", help="Run on this Dask scheduler (tcp://host:8786).")
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Address of a Dask scheduler that runs the simulations (tcp://host:8786).",
+)
 @click.option(
     "--store", type=_PATH, default=_STORE, show_default=True,
-    help="Directory of finished runs; what is there does not run again.",
+    help="Directory of finished runs, which are not run again.",
 )  # fmt: skip
-@click.option("--name", help="Of the results in the store; by default that of the scenario.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Seconds for one run.")
-@click.option("--output", type=_PATH, help="Write the results, too (.nc, .csv).")
-@click.option("--yes", is_flag=True, help="Start however many runs there are.")
+@click.option("--name", help="Name of the results in the store (default: the scenario's name).")
+@click.option(
+    "--timeout", type=click.FloatRange(0, min_open=True), help="Time limit of one run in seconds."
+)
+@click.option("--output", type=_PATH, help="Save the results (.nc or .csv).")
+@click.option("--yes", is_flag=True, help="Start any number of runs without a question.")
 def sweep(
     scenario: Path | None, axes: tuple[str, ...], settings: tuple[str, ...], **options: Any
 ) -> None:
-    """Simulate a SCENARIO over all values of the axes, and several seeds.
+    """Simulate all combinations of several values.
 
-    The axes are those of the scenario's table [sweep] and those of --axis. Finished runs are kept:
-    the same command goes on where it was interrupted. Exits with 1 if a run failed.
+    The axes come from the table [sweep] of the SCENARIO and from --axis. Each combination runs with
+    several seeds. Finished runs are kept: repeat an interrupted command to continue. Exits with 1
+    if a run fails.
     """
     from tunnelcc.commands import sweep as command
 
@@ -243,7 +270,7 @@ def sweep(
 
 @cli.group(cls=_Commands)
 def store() -> None:
-    """Look at, check, export and delete finished runs."""
+    """List, check, export and delete finished runs."""
 
 
 _store_option = click.option("--store", "directory", type=_PATH, default=_STORE, show_default=True)
@@ -263,7 +290,10 @@ def store_ls(name: str | None, directory: Path) -> None:
 @click.argument("name", metavar="RUN|SWEEP")
 @_store_option
 def store_show(name: str, directory: Path) -> None:
-    """Show a run (its id, or the beginning) with the command that repeats it, or a sweep."""
+    """Show a run with the command that repeats it, or a sweep.
+
+    A run is named by its id or the start of its id.
+    """
     from tunnelcc.commands import store as command
 
     command.show(directory, name)
@@ -273,17 +303,23 @@ def store_show(name: str, directory: Path) -> None:
 @click.argument("names", metavar="RUN|SWEEP...", nargs=-1, required=True)
 @_store_option
 def store_rm(names: tuple[str, ...], directory: Path) -> None:
-    """Delete runs, or sweeps with those of their runs that no other sweep has."""
+    """Delete runs, or sweeps.
+
+    A sweep is deleted with its runs, except runs that belong to other sweeps.
+    """
     from tunnelcc.commands import store as command
 
     command.remove(directory, names)
 
 
 @store.command("verify")
-@click.option("--delete", is_flag=True, help="Delete damaged files; a sweep runs them again.")
+@click.option("--delete", is_flag=True, help="Delete damaged files. A sweep runs them again.")
 @_store_option
 def store_verify(delete: bool, directory: Path) -> None:
-    """Read every file and compare it with its checksum. Exits with 1 if one is damaged."""
+    """Compare every file with its checksum.
+
+    Exits with 1 if a file is damaged.
+    """
     from tunnelcc.commands import store as command
 
     if not command.verify(directory, delete=delete):
@@ -293,10 +329,10 @@ def store_verify(delete: bool, directory: Path) -> None:
 @store.command("export")
 @click.argument("name", metavar="RUN|SWEEP")
 @click.argument("file", type=_PATH)
-@click.option("--series", is_flag=True, help="Of a sweep: with the series over time (.nc).")
+@click.option("--series", is_flag=True, help="For a sweep: include the series over time (.nc).")
 @_store_option
 def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
-    """Write a sweep's results (.nc, .csv), or a run's series (.nc)."""
+    """Save a sweep's results (.nc, .csv) or a run's series (.nc)."""
     from tunnelcc.commands import store as command
 
     command.export(directory, name, file, series=series)
@@ -304,24 +340,28 @@ def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
 
 @cli.command()
 @click.argument("results", type=_PATH)
-@click.option("--x", help="Axis to draw over, such as path.loss (of scatter: a metric).")
-@click.option("--y", help="Metric to draw; goodput if not given (of heat-map: an axis).")
-@click.option("--by", help="Axis with a line per value; for metrics of flows also cc or flow.")
-@click.option("--facet", help="Axis with a panel per value.")
-@click.option("--at", multiple=True, metavar="KEY=VALUE", help="Fix another axis at a value.")
+@click.option("--x", help="Axis for the x-axis, such as path.loss (scatter: a metric).")
+@click.option("--y", help="Metric for the y-axis; default: goodput (heat-map: an axis).")
+@click.option(
+    "--by", help="Axis with one line for each value; for metrics of flows also cc or flow."
+)
+@click.option("--facet", help="Axis with one panel for each value.")
+@click.option(
+    "--at", multiple=True, metavar="KEY=VALUE", help="Fix another axis at one value. Repeatable."
+)
 @click.option(
     "--kind",
     default="curves",
     show_default=True,
-    help="curves, scatter, heat-map, pairs (who beats whom) or series.",
+    help="curves, scatter, heat-map, pairs (algorithms against each other) or series.",
 )
-@click.option("--value", help="Metric that a heat map shows; goodput if not given.")
+@click.option("--value", help="Metric of a heat map (default: goodput).")
 @click.option(
     "--baseline",
     type=_PATH,
-    help="Results of single flows: adds the metric flow_harm.",
+    help="Results of single flows; they add the metric flow_harm.",
 )
-@click.option("--theory/--no-theory", default=True, help="With capacity and theory lines.")
+@click.option("--theory/--no-theory", default=True, help="Draw lines for capacity and theory.")
 @click.option("--standard", is_flag=True, help="Draw every figure that the axes allow.")
 @click.option(
     "--output",
@@ -329,7 +369,13 @@ def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
     type=_PATH,
     help="File to write; with --standard a directory.",
 )
-@click.option("--format", "suffix", default="png", show_default=True, help="png, svg or pdf.")
+@click.option(
+    "--format",
+    "suffix",
+    default="png",
+    show_default=True,
+    help="File format with --standard: png, svg or pdf.",
+)
 def plot(
     results: Path,
     at: tuple[str, ...],
@@ -339,9 +385,10 @@ def plot(
     suffix: str,
     **options: Any,
 ) -> None:
-    """Draw the RESULTS of a sweep: STORE/NAME, a store with one sweep, or a .nc file.
+    """Draw the results of a sweep.
 
-    Lines are means over the seeds, bands their 95 % confidence intervals.
+    RESULTS is STORE/NAME, a store with one sweep, or a .nc file. Lines are means over the seeds,
+    and bands are their 95 % confidence intervals.
     """
     from tunnelcc.commands.plot import Options, draw
 
@@ -355,7 +402,10 @@ def plot(
 
 @cli.command("list")
 def list_() -> None:
-    """Show the tunnels, congestion controls, cost profiles and payloads there are."""
+    """List tunnels, algorithms, profiles and payloads.
+
+    These are the names that experiments accept.
+    """
     from tunnelcc.report import tables
 
     tables.print_list()
@@ -364,9 +414,13 @@ def list_() -> None:
 @cli.command()
 @click.argument("what", metavar="experiment|metrics|tunnel|cc|profile")
 @click.argument("name", required=False)
-@click.option("--mode", help="Of a tunnel that has modes, else its default one.")
+@click.option("--mode", help="Mode of a tunnel that has modes (default: the first).")
 def show(what: str, name: str | None, mode: str | None) -> None:
-    """Show all keys of an experiment, all metrics, or one tunnel, cc or profile."""
+    """Show keys, metrics, or one catalogue entry.
+
+    `show experiment` lists all keys, and `show metrics` lists all metrics. The others need a name
+    of `tunnelcc list`.
+    """
     from tunnelcc.report import tables
 
     named: dict[str, Callable[[str], None]] = {
@@ -376,11 +430,13 @@ def show(what: str, name: str | None, mode: str | None) -> None:
     }
     lists = {"experiment": tables.print_experiment, "metrics": tables.print_metrics}
     if mode is not None and what != "tunnel":
-        raise ConfigError(Problem("--mode", mode, "nothing but with show tunnel"))
+        raise ConfigError(
+            Problem("--mode", mode, "no --mode, because only `show tunnel` has modes")
+        )
     if what in lists and name is None:
         lists[what]()
     elif what in lists:
-        raise ConfigError(Problem(f"show {what}", name, "nothing more"))
+        raise ConfigError(Problem(f"show {what}", name, "no name"))
     elif what not in named:
         kinds = (*lists, *named)
         expected = "one of " + ", ".join(kinds)
@@ -393,8 +449,10 @@ def show(what: str, name: str | None, mode: str | None) -> None:
 
 @cli.command()
 @click.argument("key", required=False)
-@click.option("--all", "all_", is_flag=True, help="Every paper that comes along.")
-@click.option("--figure", "figures", multiple=True, help="Only this one; may be given repeatedly.")
+@click.option(
+    "--all", "all_", is_flag=True, help="Reproduce every paper that `tunnelcc papers` lists."
+)
+@click.option("--figure", "figures", multiple=True, help="Only this figure. Repeatable.")
 @click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, 1000))
 @_jobs_option
 @click.option(
@@ -402,7 +460,7 @@ def show(what: str, name: str | None, mode: str | None) -> None:
     default="tunnelcc",
     show_default=True,
     type=click.Choice(["tunnelcc", "ns3"]),
-    help="ns3: with ns-3's own algorithms as further columns.",
+    help="ns3 adds columns for ns-3's own algorithms.",
 )
 @click.option(
     "--store",
@@ -415,11 +473,9 @@ def show(what: str, name: str | None, mode: str | None) -> None:
 @click.option(
     "--report",
     type=_PATH,
-    help="Directory for pages with tables, figures and what was missed.",
+    help="Directory for pages with tables, figures and deviations.",
 )
-@click.option(
-    "--calibrate", is_flag=True, help="Sweep the parameters that are calibrated, instead."
-)
+@click.option("--calibrate", is_flag=True, help="Sweep the calibrated parameters instead.")
 def reproduce(
     key: str | None,
     all_: bool,
@@ -432,16 +488,28 @@ def reproduce(
     report: Path | None,
     calibrate: bool,
 ) -> None:
-    """Reproduce the paper KEY (or a folder like it) and show both results side by side."""
+    """Reproduce a paper's figures.
+
+    KEY is a paper of `tunnelcc papers` or a folder of the same format. The command prints published
+    and simulated results side by side.
+    """
     from tunnelcc import papers
     from tunnelcc.commands.interrupt import interruptible
     from tunnelcc.output import files
 
     if (key is None) != all_:
-        expected = "a paper, or --all for every one" if key is None else "no paper beside --all"
+        expected = (
+            "a paper, or --all for every paper"
+            if key is None
+            else "no paper, because --all is given"
+        )
         raise ConfigError(Problem("KEY", key or MISSING, expected))
     if all_ and figures:
-        raise ConfigError(Problem("--figure", figures[0], "one paper whose figure it is"))
+        raise ConfigError(
+            Problem(
+                "--figure", figures[0], "one paper (not --all), because figures belong to a paper"
+            )
+        )
     if output is not None and all_:
         for name in papers.names():
             files.make_directory("--output", output / name)
@@ -464,18 +532,18 @@ def reproduce(
 
 @cli.command("papers")
 def papers_() -> None:
-    """List the papers that `reproduce` knows, with their figures."""
+    """List the papers and figures that `reproduce` knows."""
     from tunnelcc import papers
 
     papers.print_papers()
 
 
 @cli.command()
-@click.option("--group", "groups", multiple=True, help="Only this part; may be given repeatedly.")
-@click.option("--quick", is_flag=True, help="Leave out long runs; fewer seeds.")
-@click.option("--seeds", type=click.IntRange(1, 1000), help="Runs per condition.")
+@click.option("--group", "groups", multiple=True, help="Only this group of checks. Repeatable.")
+@click.option("--quick", is_flag=True, help="Skip long runs and use fewer seeds.")
+@click.option("--seeds", type=click.IntRange(1, 1000), help="Runs for each condition.")
 @_jobs_option
-@click.option("--report", type=_PATH, help="Write a page with plots (.html).")
+@click.option("--report", type=_PATH, help="Save a page with plots (.html).")
 @_json_option
 def validate(
     groups: tuple[str, ...],
@@ -485,9 +553,9 @@ def validate(
     report: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare simulations with measured Linux and theory.
+    """Compare simulations with Linux and theory.
 
-    Exits with 1 if a check that must pass fails, or too few cells of a metric pass.
+    Exits with 1 if a mandatory check fails, or if too few cells of a metric pass.
     """
     from tunnelcc.commands.validate import run as compare
 
@@ -499,12 +567,13 @@ def validate(
 @click.option(
     "--output",
     type=_PATH,
-    help="Write a profile (.toml), for --set hosts.profile=FILE.",
+    help="Save a profile (.toml) for --set hosts.profile=FILE.",
 )
 def calibrate_host(output: Path | None) -> None:
-    """Measure what operations of tunnels cost on this machine: ciphers, compression, system calls.
+    """Measure the CPU costs of this machine.
 
-    Takes about 15 seconds. Packet sockets and TUN devices are measured by root alone.
+    Measures ciphers, compression and system calls that tunnels use. Takes about 15 seconds. Only
+    root can measure packet sockets and TUN devices.
     """
     from tunnelcc import calibrate
     from tunnelcc.output import files
@@ -514,7 +583,7 @@ def calibrate_host(output: Path | None) -> None:
         if output.suffix != ".toml":
             raise ConfigError(Problem("--output", str(output), "a file name that ends in .toml"))
         files.check_file("--output", output)
-    click.echo("measuring, which takes about 15 seconds", err=True)
+    click.echo("measuring for about 15 seconds", err=True)
     profile, spreads = calibrate.run()
     tables.print_measured_profile(profile, spreads)
     if output is not None:
@@ -523,7 +592,10 @@ def calibrate_host(output: Path | None) -> None:
 
 @cli.command()
 def doctor() -> None:
-    """Check what tunnelcc needs, and that a simulation runs."""
+    """Check the installation.
+
+    Checks what tunnelcc needs, and runs a simulation.
+    """
     from tunnelcc.commands.doctor import print_checks
 
     if not print_checks():
@@ -564,5 +636,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _drop_output() -> None:
-    """Let nothing more be written on exit."""
+    """Discard further output at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Errors that are a user's to mend, each told in one message."""
+"""Errors that a user can correct, each with one message."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 
 class TunnelccError(Exception):
-    """Anything that tunnelcc tells its user instead of showing a traceback."""
+    """An error that tunnelcc shows as a message instead of a traceback."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One wrong value: the key's path (``path.rate``), the value, and what was expected there."""
+    """One wrong value: the key (``path.rate``), the value, and what was expected."""
 
     key: str
     value: object
@@ -30,12 +30,12 @@ class Problem:
         return f"{self.key}{got}: expected {self.expected}{hint}"
 
     def below(self, prefix: str) -> Problem:
-        """Return the same problem seen from the object that holds this one at ``prefix``."""
+        """Return this problem as seen from the object that holds it at ``prefix``."""
         key = ".".join(part for part in (prefix, self.key) if part)
         return replace(self, key=key)
 
     def located_in(self, file: Path) -> Problem:
-        """Return the same problem with the name of the file that has it."""
+        """Return this problem with the name of its file."""
         where = f"in {file}"
         if where in self.hint:
             return self
@@ -54,7 +54,10 @@ MISSING = _Missing()
 
 
 class ConfigError(TunnelccError, ValueError):
-    """An experiment that cannot be: unknown key, wrong unit, impossible value."""
+    """An invalid experiment: an unknown key, a wrong unit or an impossible value.
+
+    ``problems`` lists every wrong value with its key, and what was expected.
+    """
 
     exit_code = 2
 
@@ -66,11 +69,11 @@ class ConfigError(TunnelccError, ValueError):
         return "\n".join(str(problem) for problem in self.problems)
 
     def below(self, prefix: str) -> ConfigError:
-        """Return the same problems seen from the object that holds these at ``prefix``."""
+        """Return these problems as seen from the object that holds them at ``prefix``."""
         return ConfigError(*(problem.below(prefix) for problem in self.problems))
 
     def located_in(self, file: Path) -> ConfigError:
-        """Return the same problems with the name of the file that has them."""
+        """Return these problems with the name of their file."""
         return ConfigError(*(problem.located_in(file) for problem in self.problems))
 
 
@@ -79,9 +82,9 @@ class RunError(TunnelccError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``did you mean …?`` for the known name most like ``name``, or an empty string.
+    """Return ``did you mean …?`` with the known name that is most similar, or an empty string.
 
-    A dotted name is like its end, too: ``rtt`` and ``path.rtt``.
+    The end of a dotted name is similar to it: ``rtt`` and ``path.rtt``.
     """
     choices: dict[str, str] = {}
     for choice in known:

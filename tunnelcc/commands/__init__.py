@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the commands of the command line do, beyond one call of the library."""
+"""Commands of the command line that need more than one call of the library."""

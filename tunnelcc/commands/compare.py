@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``tunnelcc compare``: options with several values are the axes of a sweep, drawn as bars."""
+"""``tunnelcc compare``: a sweep over the options with several values, drawn as bars."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def compare(
     metric: str,
     output: Path,
 ) -> bool:
-    """Run all combinations, print a table, save a figure; return whether every run succeeded."""
+    """Run all combinations, print a table, save a figure. Return whether every run succeeded."""
     check_file(output)
     if name is not None:
         check_name(name)
@@ -51,7 +51,7 @@ def declare(
 ) -> Sweep:
     """Return the sweep over all options with several values. Raises ConfigError.
 
-    Its name, unless given, tells it from other comparisons, so that none takes another's place.
+    The default name is unique for each comparison, so that none replaces another.
     """
     table = scenarios.read_scenario(file) if file is not None else {}
     table.pop("sweep", None)
@@ -62,7 +62,9 @@ def declare(
         if len(texts) > 1
     }
     if not {"cc", "tunnel.name", "tunnel.cc"} & axes.keys():
-        expected = "--tunnel, --cc or --carrier-cc with several values: --tunnel none,wireguard"
+        expected = (
+            "--tunnel, --cc or --carrier-cc with several values, such as --tunnel none,wireguard"
+        )
         raise ConfigError(Problem("compare", MISSING, expected))
     first = {option: texts[0] for option, texts in values.items() if texts}
     single = {option: first.get(option) for option in options}

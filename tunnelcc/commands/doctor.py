@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is installed and whether it works: ``tunnelcc doctor``."""
+"""``tunnelcc doctor``: check the installation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tunnelcc._version import __version__
 
 @dataclass(frozen=True)
 class Check:
-    """One finding; ``advice`` says how to mend it where it is not good."""
+    """One result. ``advice`` says how to correct it if it is not good."""
 
     name: str
     good: bool
@@ -22,7 +22,7 @@ class Check:
 
 
 def checks() -> Iterator[Check]:
-    """Yield one finding after the other."""
+    """Yield one check after the other."""
     for name, look in _CHECKS.items():
         try:
             yield Check(name, True, look())
@@ -31,7 +31,7 @@ def checks() -> Iterator[Check]:
 
 
 def print_checks() -> bool:
-    """Print all findings; return whether all are good."""
+    """Print all checks. Return whether all are good."""
     from rich.console import Console
 
     console, good = Console(highlight=False), True
@@ -119,5 +119,5 @@ _ADVICE = {
     "tunnel catalogue": "install tunnelcc again: a file of its catalogue is missing or damaged",
     "libraries": "install tunnelcc with its dependencies: pip install .",
     "machine": "free some memory",
-    "simulation": "the models do not work here; run `make test` in the source tree",
+    "simulation": "the models do not work here: run `make test` in the source tree",
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands that run many simulations, and say what is kept when a signal ends them."""
+"""Commands with many simulations: what they keep when a signal ends them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from types import FrameType
 
 from tunnelcc.errors import TunnelccError
 
-_KEPT = "finished runs are kept, the same command goes on with the rest"
+_KEPT = "finished runs are kept; repeat the command to continue"
 
 
 class SignalError(TunnelccError):
-    """A command that a signal ended."""
+    """A signal ended the command."""
 
     def __init__(self, signal_: int) -> None:
         super().__init__(f"{'interrupted' if signal_ == signal.SIGINT else 'terminated'}; {_KEPT}")
@@ -22,12 +22,12 @@ class SignalError(TunnelccError):
 
 
 class _Signal(BaseException):
-    """Not an Exception, as KeyboardInterrupt is not: few handlers catch it."""
+    """This is not an Exception, like KeyboardInterrupt: few handlers catch it."""
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into SignalError, after what runs was stopped."""
+    """Turn SIGINT and SIGTERM into SignalError, after running work is stopped."""
 
     received: list[int] = []
 

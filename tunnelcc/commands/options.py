@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The options of commands that make an experiment: ``--rate``, ``--cc``, ``--flow`` …"""
+"""Options of commands that make an experiment: ``--rate``, ``--cc``, ``--flow`` …"""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def experiment_of(
 ) -> Experiment:
     """Return the experiment of a file, changed by ``options`` (see KEYS) and ``settings``.
 
-    ``groups``: those of flows, each as ``cc=bbr,rtt=20ms``. Raises ConfigError.
+    ``groups``: flows, each as ``cc=bbr,rtt=20ms``. Raises ConfigError.
     """
     table = scenarios.read_scenario(file) if file is not None else {}
     algorithms = listed(options["cc"])
@@ -52,17 +52,17 @@ def experiment_of(
 def changes(
     table: Mapping[str, Any], options: Mapping[str, str | None], settings: Sequence[str]
 ) -> dict[str, Any]:
-    """Return key → value of the options that are given, and of ``settings``. Raises ConfigError."""
+    """Return key → value of the given options, and of ``settings``. Raises ConfigError."""
     groups = table.get("flows", [{}])
     if options["flows"] is not None and isinstance(groups, list) and len(groups) > 1:
-        expected = "one group of flows in the scenario; use --set flows.0.count=…"
+        expected = "one group of flows in the scenario; otherwise use --set flows.0.count=…"
         raise ConfigError(Problem("--flows", options["flows"], expected))
     given = {KEYS[name]: parse_value(text) for name, text in options.items() if text is not None}
     return given | dict(scenarios.parse_setting("--set", setting) for setting in settings)
 
 
 def listed(text: str | None) -> list[str]:
-    """Return the values of an option that may have several: ``bbr,cubic``."""
+    """Return the values of an option that accepts several: ``bbr,cubic``."""
     return [part.strip() for part in _COMMA.split(text or "") if part.strip()]
 
 
@@ -74,13 +74,13 @@ def _flows(
 ) -> list[Any]:
     if len(algorithms) > 1:
         if groups or len(table.get("flows", [])) > 1:
-            expected = "one algorithm, where --flow or the scenario tells of several flows"
+            expected = "one algorithm, because --flow or the scenario defines several flows"
             raise ConfigError(Problem("--cc", options["cc"], expected))
         one = {"flows": list(table.get("flows", [{}]))}
         count = {} if options["flows"] is None else {"flows.count": parse_value(options["flows"])}
         return [scenarios.apply(one, {"cc": name, **count})["flows"][0] for name in algorithms]
     if options["flows"] is not None:
-        expected = "none beside --flow, which takes count=…"
+        expected = "no --flows with --flow; use count=… in --flow"
         raise ConfigError(Problem("--flows", options["flows"], expected))
     common = {"cc": algorithms[0]} if algorithms else {}
     return [_flow(text, common) for text in groups]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ``tunnelcc plot`` does."""
+"""``tunnelcc plot``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DEFAULT_DIRECTORY = "figures"
 
 @dataclass(frozen=True)
 class Options:
-    """Those of the command, by name; ``at``: KEY=VALUE each."""
+    """The command's options by name. ``at``: each is KEY=VALUE."""
 
     x: str | None = None
     y: str | None = None
@@ -52,9 +52,9 @@ def draw(
     output: Path | None = None,
     suffix: str = FORMATS[0],
 ) -> list[Path]:
-    """Save one figure of the results in ``path``, or the standard set; return the files.
+    """Save one figure of the results in ``path``, or the standard set. Return the files.
 
-    ``output``: the file, or for the standard set a directory, which is made. Raises ConfigError.
+    ``output``: the file, or the directory for the standard set. Raises ConfigError.
     """
     _check_choice("--kind", options.kind, KINDS)
     _check_choice("--format", suffix, FORMATS)

@@ -13,16 +13,16 @@ from tunnelcc.schema.toml import write_value
 
 
 def command(experiment: Experiment) -> str:
-    """Return the ``tunnelcc run`` that simulates ``experiment``, for a shell."""
+    """Return the ``tunnelcc run`` command that simulates ``experiment``, quoted for a shell."""
     settings = (f"--set {shlex.quote(f'{key}={text}')}" for key, text in _settings(experiment))
     return " ".join(("tunnelcc run", *settings))
 
 
 def _settings(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Yield the keys that make ``experiment``, with their values as a command line has them.
+    """Yield the keys that define ``experiment``, with their values as on a command line.
 
-    A key is left out where the others make its value: not all have one default whatever the
-    others are (``tcp.mss`` without timestamps, ``path.rate`` beside a trace of rates).
+    A key is left out if the other keys imply its value. Some defaults depend on other keys
+    (``tcp.mss`` without timestamps, ``path.rate`` with a trace of rates).
     """
     given = experiment.table()
     settings: dict[str, str] = {}
@@ -61,7 +61,7 @@ def _changed(
 
 
 def _text(value: Any, *, whole: bool) -> str:
-    """Return ``value`` as a command line has it; ``whole``: with the defaults of flows."""
+    """Return ``value`` as on a command line. ``whole``: with the defaults of flows."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and not whole:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ``tunnelcc run --output`` writes, by the end of the file's name."""
+"""``tunnelcc run --output``: the file's suffix selects the format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _netcdf(result: Result) -> bytes:
 
 
 def _csv(result: Result) -> bytes:
-    """One row per sample; columns of several flows, legs, directions: ``cwnd.flow=0.leg=app``."""
+    """One row per sample. Columns name flow, leg and direction: ``cwnd.flow=0.leg=app``."""
     series = result.dataset
     series = series[[name for name, values in series.data_vars.items() if "time" in values.dims]]
     columns = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``tunnelcc store``: what the runs on disk are, and what they came from."""
+"""``tunnelcc store``: finished runs on disk, and how to repeat them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tunnelcc.sweeps import open_results
 
 
 def list_sweeps(directory: Path) -> None:
-    """Print a line per sweep, and what is in the store altogether."""
+    """Print a line for each sweep, and the totals of the store."""
     with _existing(directory) as store:
         for name in store.sweep_names():
             try:
@@ -33,14 +33,14 @@ def list_sweeps(directory: Path) -> None:
             missing = record.runs - len(rows) - damaged
             counts = [f"{record.runs} runs", f"{failed} failed", f"{missing} missing"]
             if damaged:
-                counts.append(f"{damaged} damaged, which `tunnelcc store verify` names")
+                counts.append(f"{damaged} damaged (`tunnelcc store verify` names them)")
             click.echo(f"{name}: {', '.join(counts)}")
         files, size = store.size()
         click.echo(f"{files} runs in {size / 1e6:.1f} MB")
 
 
 def list_runs(directory: Path, name: str) -> None:
-    """Print a line per run of a sweep: id, the axes' values and the seed, goodput or error."""
+    """Print a line for each run of a sweep: id, axes, seed, and goodput or error."""
     results = open_results(directory / name)
     dims = results["goodput"].dims
     frame = results[["run", "goodput", "error"]].to_dataframe().reset_index()
@@ -54,7 +54,7 @@ def list_runs(directory: Path, name: str) -> None:
 
 
 def show(directory: Path, name: str) -> None:
-    """Print the command that repeats a run, and its metrics, or a sweep's declaration."""
+    """Print the command that repeats a run and its metrics, or a sweep's declaration."""
     with _existing(directory) as store:
         if name in store.sweep_names():
             record = store.sweep(name)
@@ -96,7 +96,7 @@ def remove(directory: Path, names: Sequence[str]) -> None:
 
 
 def verify(directory: Path, *, delete: bool) -> bool:
-    """Print what is damaged; return whether all is well."""
+    """Print what is damaged. Return whether everything is intact."""
     with _existing(directory) as store:
         damaged, sweeps = dict(store.damaged()), dict(store.damaged_sweeps())
         for name, what in {**damaged, **sweeps}.items():
@@ -121,13 +121,13 @@ def export(directory: Path, name: str, file: Path, *, series: bool) -> None:
         id_ = store.find(name)
         run = store.load(id_)
     if isinstance(run, RunError):
-        raise ConfigError(Problem("run", id_, "a run that did not fail", str(run)))
+        raise ConfigError(Problem("run", id_, "a run that succeeded", str(run)))
     if file.suffix != ".nc":
-        raise ConfigError(Problem("output", str(file), "a file ending in .nc, for one run"))
+        raise ConfigError(Problem("output", str(file), "a file that ends in .nc, for one run"))
     exports.write(run.dataset, file)
 
 
 def _existing(directory: Path) -> Store:
     if not Store.is_at(directory):
-        raise ConfigError(Problem("store", str(directory), "a directory that a sweep has made"))
+        raise ConfigError(Problem("store", str(directory), "a directory of `tunnelcc sweep`"))
     return Store(directory)

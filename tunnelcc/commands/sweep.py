@@ -36,7 +36,7 @@ def sweep(
     output: Path | None,
     yes: bool,
 ) -> bool:
-    """Run a sweep and print its results; return whether every run succeeded."""
+    """Run a sweep and print its results. Return whether every run succeeded."""
     if output is not None:
         export.check_file(output)
     if name is not None:
@@ -54,7 +54,7 @@ def run_and_print(
     timeout: float | None = None,
     output: Path | None = None,
 ) -> Tally:
-    """Run a sweep and print its results; ``output``: write them, too."""
+    """Run a sweep and print its results. ``output``: also write them there."""
     threading.Thread(target=_import_table).start()
     with interruptible():
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
@@ -80,7 +80,7 @@ def declare(
     name: str | None,
     on_count: Callable[[int], None],
 ) -> Sweep:
-    """Return the sweep of a file, changed by options; ``on_count``: see there.
+    """Return the sweep of a file, changed by options. See there for ``on_count``.
 
     Raises ConfigError.
     """
@@ -111,7 +111,7 @@ def _axis(text: str) -> tuple[str, Any]:
 
 
 def parse_seeds(text: str | None) -> Any:
-    """Return a number of seeds, or with commas a list of them."""
+    """Return a number of seeds, or a list of them if there are commas."""
     if text is None:
         return None
     values = [parse_value(part.strip()) for part in text.split(",")]
@@ -122,7 +122,9 @@ def _confirm(runs: int, yes: bool) -> None:
     if runs <= MANY_RUNS or yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise ConfigError(Problem("sweep", runs, f"at most {MANY_RUNS:,} runs, or --yes"))
+        raise ConfigError(
+            Problem("sweep", runs, f"at most {MANY_RUNS:,} runs, or the option --yes")
+        )
     click.confirm(f"These are {runs:,} runs. Start?", abort=True, err=True)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the command ``tunnelcc validate`` does."""
+"""``tunnelcc validate``."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def run(
     page: Path | None,
     as_json: bool,
 ) -> bool:
-    """Validate, print the report, write it to ``page``, and return whether it passed.
+    """Validate, print the report, write it to ``page``. Return whether it passed.
 
-    ``names``: those of ``groups`` that are wanted, none for all. Raises ConfigError for unknown
-    groups and for a page that cannot be written.
+    ``names``: the wanted ``groups``; none means all. Raises ConfigError for unknown groups and for
+    a page that cannot be written.
     """
     for name in names:
         if name not in groups:

@@ -15,9 +15,9 @@ from tunnelcc.schema.units import UnitError
 
 
 class CongestionControl(Model):
-    """An algorithm by name, with the parameters that differ from its defaults.
+    """A congestion control: its name, and the parameters that differ from their defaults.
 
-    Written as the name alone or as a table ``{ name = "bbr", probe_rtt_interval = "5s" }``.
+    Write the name alone (``"bbr"``) or a table: ``{ name = "bbr", probe_rtt_interval = "5s" }``.
     """
 
     IS_ONE_KEY: ClassVar[bool] = True
@@ -34,7 +34,7 @@ class CongestionControl(Model):
             raise ConfigError(Problem("", data, "the name of a congestion control, such as 'bbr'"))
         table = dict(data)
         if "name" not in table:
-            expected = "a congestion control, for its parameters to belong to"
+            expected = "the name of the congestion control that has these parameters"
             raise ConfigError(Problem("name", MISSING, expected))
         name = table.pop("name")
         if isinstance(name, str):
@@ -68,6 +68,6 @@ def _read_parameters(name: str, parameters: dict[str, Any]) -> dict[str, float]:
             raise ConfigError(Problem(key, value, error.expected, error.hint)) from None
     for parameter in known.values():
         if parameter.is_required and parameter.name not in values:
-            text = f"{expected(parameter)}: {parameter.doc}; {name} has no default for it"
+            text = f"{expected(parameter)} ({parameter.doc}); {name} has no default for it"
             raise ConfigError(Problem(parameter.name, MISSING, text))
     return values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What follows from an experiment's keys: bytes of a BDP, windows, start times."""
+"""Values that follow from an experiment's keys: bytes of a BDP, windows, start times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNSCALED_WINDOW = 65535
 
 
 def paths(experiment: ExperimentKeys) -> tuple[Path, ...]:
-    """Return the path, or its parts in order from the client where relays divide it."""
+    """Return the path, or its parts in order from the client if relays divide it."""
     return experiment.tunnel.paths(experiment.path) if experiment.tunnel else (experiment.path,)
 
 
@@ -51,25 +51,26 @@ def sides(experiment: ExperimentKeys) -> tuple[Hosts, Hosts]:
 
 
 def path_mss(experiment: ExperimentKeys) -> int:
-    """Return the payload (bytes) of full segments straight on the path.
+    """Return the payload (bytes) of a full segment directly on the path.
 
-    That is ``tcp.mss`` where such packets fit, as Linux's path MTU discovery sees to (RFC 1191).
+    That is ``tcp.mss``, or less if such packets exceed the MTU: Linux's path MTU discovery (RFC
+    1191).
     """
     return min(experiment.tcp.mss, experiment.path.mtu - experiment.tcp.header_bytes)
 
 
 def carried_mss(experiment: ExperimentKeys) -> int:
-    """Return the payload (bytes) of full segments of those connections that cross the path.
+    """Return the payload (bytes) of a full segment of the connections that cross the path.
 
-    Those are the flows', or the carriers' of a tunnel that has any.
+    Those are the flows, or the carriers if the tunnel has any.
     """
     return mss(experiment) if datagram_tunnel(experiment) else path_mss(experiment)
 
 
 def mss(experiment: ExperimentKeys) -> int:
-    """Return the payload (bytes) of full segments of the flows, or of the carriers of a relay.
+    """Return the payload (bytes) of a full segment of the flows, or of a relay's carriers.
 
-    A tunnel that they go through may make them smaller.
+    A tunnel may reduce it.
     """
     tcp, limit = experiment.tcp, None
     if experiment.tunnel is not None:
@@ -81,10 +82,7 @@ def mss(experiment: ExperimentKeys) -> int:
 
 
 def datagram_tunnel(experiment: ExperimentKeys) -> tuple[Tunnel, DatagramEntry] | None:
-    """Return the tunnel in whose datagrams connections cross the path, if there is one.
-
-    Those are the flows', or the carriers of a relay.
-    """
+    """Return the datagram tunnel that the flows, or a relay's carriers, go through, if any."""
     if experiment.tunnel is not None:
         tunnel = experiment.tunnel.below or experiment.tunnel
         if isinstance(tunnel.entry, DatagramEntry):
@@ -93,7 +91,7 @@ def datagram_tunnel(experiment: ExperimentKeys) -> tuple[Tunnel, DatagramEntry] 
 
 
 def outer_packets(experiment: ExperimentKeys) -> list[int]:
-    """Return the IP bytes of what crosses the path for a full segment that nothing compresses."""
+    """Return the IP bytes that cross the path for a full segment of incompressible data."""
     size = carried_mss(experiment) + experiment.tcp.header_bytes
     return _across_path(experiment, size, "random")
 
@@ -106,16 +104,16 @@ def surroundings(experiment: ExperimentKeys, entry: PacketEntry) -> Surroundings
 
 
 def full_packets(experiment: ExperimentKeys) -> list[int]:
-    """Return the IP bytes of the packets in which a flow's full segment crosses the path.
+    """Return the IP bytes of the packets that carry a flow's full segment across the path.
 
-    Without a datagram tunnel, those are the segment's own.
+    Without a datagram tunnel, this is the segment's own packet.
     """
     size = mss(experiment) + experiment.tcp.header_bytes
     return _across_path(experiment, size, experiment.flows[0].payload)
 
 
 def _across_path(experiment: ExperimentKeys, size: int, payload: str) -> list[int]:
-    """Return the IP bytes of what crosses the path for a packet of ``size`` IP bytes."""
+    """Return the IP bytes that cross the path for a packet of ``size`` IP bytes."""
     found = datagram_tunnel(experiment)
     if found is None:
         return [size]
@@ -127,7 +125,7 @@ def _across_path(experiment: ExperimentKeys, size: int, payload: str) -> list[in
 def tcp_rmem(host: Hosts) -> int:
     """Return the largest receive buffer (bytes) of the host's sockets.
 
-    Linux's tcp_init(): unless set, no more than a 128th of the memory, or 128 KiB.
+    As Linux's tcp_init(): by default at most 1/128 of the memory, but at least 128 KiB.
     """
     if host.tcp_rmem is not None:
         return host.tcp_rmem
@@ -136,7 +134,7 @@ def tcp_rmem(host: Hosts) -> int:
 
 
 def window_scale(experiment: ExperimentKeys) -> int:
-    """Return by how many bits the receiver's windows are shifted in a header (RFC 7323)."""
+    """Return the shift (bits) of the receiver's window in TCP headers (RFC 7323)."""
     _, receiver = sides(experiment)
     if not experiment.tcp.window_scaling:
         return 0
@@ -146,7 +144,7 @@ def window_scale(experiment: ExperimentKeys) -> int:
 def receive_window(experiment: ExperimentKeys) -> int:
     """Return the largest window (bytes) that the receiver's sockets advertise.
 
-    Linux's __tcp_select_window(): one that is not scaled is a multiple of the segment size.
+    As Linux's __tcp_select_window(): an unscaled window is a multiple of the segment size.
     """
     _, host = sides(experiment)
     window = kernels()[host.kernel].receive_window(tcp_rmem(host), host.tcp_adv_win_scale)
@@ -156,7 +154,7 @@ def receive_window(experiment: ExperimentKeys) -> int:
 
 
 def full_segments(window: int, segment: int) -> int:
-    """Return the bytes of the full segments that fit into ``window``, or all where none does."""
+    """Return the bytes of the full segments that fit into ``window``; ``window`` if none fits."""
     return window - window % segment if window > segment else window
 
 
@@ -166,9 +164,9 @@ def send_buffer(host: Hosts) -> int:
 
 
 def app_cost(experiment: ExperimentKeys, side: str) -> float:
-    """Return the CPU time (ns per byte) of the applications on the host called ``side``.
+    """Return the CPU time (ns per byte) of the applications on the host ``side``.
 
-    With a profile, each segment takes a system call. On the loopback segments are larger.
+    With a profile, each segment costs a system call. Segments are larger on the loopback.
     """
     host = experiment.hosts.of(side)
     if host.profile is None:
@@ -182,9 +180,9 @@ def app_cost(experiment: ExperimentKeys, side: str) -> float:
 
 
 def packet_cost(experiment: ExperimentKeys, entry: PacketEntry, encapsulates: bool) -> costs.Cost:
-    """Return what the tunnel ``entry`` spends on a packet where it enters, or where it leaves.
+    """Return the CPU cost of a packet where it enters the tunnel ``entry``, or where it leaves.
 
-    ns per packet and inner IP byte; where packets are compressed, with the ratio of full ones.
+    The cost is in ns per packet and per inner IP byte. Compression has the ratio of full packets.
     """
     assert experiment.tunnel is not None
     mode, full = experiment.tunnel.mode, mss(experiment) + experiment.tcp.header_bytes
@@ -209,15 +207,15 @@ class RelayCalls(NamedTuple):
 
 
 def relay_calls(profile: str) -> RelayCalls:
-    """Return what a relay's system calls for a message cost."""
+    """Return the CPU cost of a relay's system calls for one message."""
     host = costs.load(profile)
     return RelayCalls(costs.of(host, MESSAGE_CALLS).per_call, costs.of(host, WRITE_CALLS).per_call)
 
 
 def switch_cost(host: Hosts, is_contained: bool) -> float:
-    """Return the CPU time (ns) of a core's change to another thread.
+    """Return the CPU time (ns) of a context switch.
 
-    Without a profile there is none, nor where what was measured on real programs contains it.
+    It is 0 without a profile, and 0 if a measured cost already contains it.
     """
     if host.switch_cost is not None or host.profile is None or is_contained:
         return host.switch_cost or 0.0
@@ -246,7 +244,7 @@ def single_flows(experiment: ExperimentKeys) -> Iterator[tuple[int, Flow, float]
 
 
 def users(experiment: ExperimentKeys) -> list[str]:
-    """Return the user of each single flow; where none is given, one named after the flow."""
+    """Return the user of each single flow. A flow without a user gets its own."""
     singles = enumerate(single_flows(experiment))
     return [flow.user or f"flow {index}" for index, (_, flow, _) in singles]
 
@@ -254,7 +252,7 @@ def users(experiment: ExperimentKeys) -> list[str]:
 def uniform(seed: int, component: str, *index: int) -> float:
     """Return a number in [0, 1) that depends on its arguments alone.
 
-    Counter-based, so that one more flow or component changes nobody else's draw.
+    It is counter-based: one more flow or component does not change the draws of the others.
     """
     text = "/".join(map(str, (seed, component, *index)))
     digest = hashlib.blake2b(text.encode(), digest_size=8).digest()

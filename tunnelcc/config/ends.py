@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Between which hosts traffic goes, in which direction, and through which others."""
+"""The hosts between which traffic goes, its direction and its route."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ Route = Annotated[tuple[str, ...], ROUTE]
 
 
 class Ends(Model):
-    """Where a client and its server are, and how packets go from one to the other."""
+    """The hosts of a client and its server, and the route between them."""
 
     from_: HostName | None = Field(
         None,
         alias="from",
-        description="host where the client is; not given: client, and in a network what network "
-        "says of its shape. In Python: from_",
+        description="client's host; default: client, or as the shape defines (in Python: from_)",
     )
-    to: HostName | None = Field(None, description="host where the server is; goes with from")
+    to: HostName | None = Field(None, description="server's host; give it together with from")
     direction: Annotated[str, choice("up", "down")] | None = Field(
-        None, description="up: the client sends; down: the server does; not given: as direction"
+        None,
+        description="up: the client sends; down: the server sends; default: the experiment's "
+        "direction",
     )
     route: Route | None = Field(
         None,
-        description="hosts that packets to the server pass, from the client's to the server's; "
-        "not given: the route of least delay",
+        description="hosts that packets to the server pass, listed from the client's host to the "
+        "server's; default: the route of least delay",
     )
 
     @model_validator(mode="after")
     def _check_ends(self) -> Ends:
         if (self.from_ is None) != (self.to is None):
             given, missing = ("from", "to") if self.to is None else ("to", "from")
-            raise ConfigError(Problem(missing, MISSING, f"a host, as {given} is given"))
+            raise ConfigError(Problem(missing, MISSING, f"a host, because {given} is given"))
         if self.from_ is not None and self.from_ == self.to:
-            raise ConfigError(Problem("to", self.to, "another host than from"))
+            raise ConfigError(Problem("to", self.to, "another host than the one in from"))
         return self

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One simulation: its keys, which must agree with each other."""
+"""One simulation: its keys, and the checks that they agree with each other."""
 
 from __future__ import annotations
 
@@ -25,13 +25,18 @@ from tunnelcc.schema.units import Buffer, format_time
 
 
 class Experiment(ExperimentKeys):
-    """A network, its flows, the tunnels they go through: one simulation."""
+    """One simulation: a network, its flows and the tunnels they go through.
+
+    Values are text with units, as in a scenario file. A table may be written as a dict. Attributes
+    hold SI units (bit/s, seconds, bytes). A wrong key or value raises ConfigError.
+    """
 
     def with_(self, settings: Mapping[str, Any]) -> Experiment:
-        """Return this experiment with other values of some keys, checked as any experiment is.
+        """Return a copy of this experiment with other values for some keys.
 
-        ``settings``: dotted key → value, as ``--set`` takes them: ``{"path.loss": "1%", "cc":
-        "bbr"}``. Raises ConfigError.
+        ``settings`` maps dotted keys to values, as ``--set`` does: ``{"path.loss": "1%", "cc":
+        "bbr"}``.
+        The copy is checked. Raises ConfigError.
         """
         given = self.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
         changed: Experiment = Experiment.parse(apply(given, settings))
@@ -47,7 +52,7 @@ class Experiment(ExperimentKeys):
     def _problems(self) -> Iterator[Problem]:
         count = sum(flow.count for flow in self.flows)
         if count > MAX_FLOWS:
-            yield Problem("flows", count, f"at most {MAX_FLOWS} flows in all")
+            yield Problem("flows", count, f"at most {MAX_FLOWS} flows in total")
             return
         if self.warmup >= self.duration:
             expected = f"a time before the end (duration = {format_time(self.duration)!r})"
@@ -72,11 +77,13 @@ class Experiment(ExperimentKeys):
                 expected = "a time before the end of the run"
                 yield Problem(f"flows.{index}.{key}", format_time(moment), expected)
         if flow.preamble == 0 and (flow.direction or self.direction) == "down":
-            expected = "at least 1 byte where direction is down: the server waits for a request"
+            expected = (
+                "at least 1 byte if direction is down, because the server waits for a request"
+            )
             yield Problem(f"flows.{index}.preamble", 0, expected)
 
     def _problems_of_layout(self) -> Iterator[Problem]:
-        """Tell of what does not fit together on the network."""
+        """Yield problems of the keys on the network."""
         found = layout(self)
         relays = list(self._problems_of_declared_tunnels(found))
         if relays:
@@ -100,18 +107,18 @@ class Experiment(ExperimentKeys):
             yield from dict.fromkeys(self._buffer_problems(found))
 
     def _problems_of_rtt(self, found: Layout, placed: Placed) -> Iterator[Problem]:
-        """Tell of a flow that wants less delay than the links on its way have."""
+        """Yield a problem if a flow's RTT is below the delay of the links on its route."""
         rtt = placed.flow.rtt
         if self.network is None or rtt is None:
             return
         route = found.hops(placed)[0]
         least = found.topology.delay(route.to_server + route.to_client)
         if rtt < least:
-            expected = f"{format_time(least)} or more, the RTT of the links on its way"
+            expected = f"{format_time(least)} or more, the RTT of the links on its route"
             yield Problem(f"flows.{placed.group}.rtt", format_time(rtt), expected)
 
     def _problems_of_tunnels(self, found: Layout) -> Iterator[Problem]:
-        """Tell of flows in one tunnel that differ in what they must have alike."""
+        """Yield problems of flows in one tunnel that differ where they must be equal."""
         firsts: dict[tuple[int, int], Flow] = {}
         for placed in found.distinct_flows:
             if placed.tunnel is None:
@@ -120,10 +127,14 @@ class Experiment(ExperimentKeys):
             first = tunnel.first.flow
             if flow.payload != first.payload:
                 group = tunnel.first.group
-                expected = f"the payload of flows.{group}, as a tunnel compresses alike for all"
+                expected = (
+                    f"the payload of flows.{group}: all flows in a tunnel have the same payload"
+                )
                 yield Problem(f"flows.{placed.group}.payload", flow.payload, expected)
             if flow.rtt is not None and tunnel.tunnel.has_one_path:
-                expected = f"no value with {tunnel.tunnel.name}: all flows cross path.rtt in it"
+                expected = (
+                    f"no value with {tunnel.tunnel.name}: all its flows have the RTT path.rtt"
+                )
                 yield Problem(f"flows.{placed.group}.rtt", format_time(flow.rtt), expected)
         for placed in found.flows:
             if placed.tunnel is None:
@@ -133,12 +144,12 @@ class Experiment(ExperimentKeys):
             first = firsts.setdefault((placed.tunnel, placed.carrier), placed.flow)
             if placed.flow.rtt != first.rtt:
                 given = placed.flow.rtt if placed.flow.rtt is not None else first.rtt
-                expected = "the same value for all flows on one carrier (tunnel.carriers)"
+                expected = "the same value for all flows on one carrier (see tunnel.carriers)"
                 yield Problem(f"flows.{placed.group}.rtt", format_time(given or 0), expected)
                 return
 
     def _problems_of_declared_tunnels(self, found: Layout) -> Iterator[Problem]:
-        """Tell of relays on no host, and of what takes longer than the run."""
+        """Yield problems of relays without a host, and of durations longer than the run."""
         tunnels = {"tunnel": self.tunnel} | {f"tunnels.{n}": it for n, it in self.tunnels.items()}
         for key, tunnel in tunnels.items():
             if tunnel is None:
@@ -150,11 +161,11 @@ class Experiment(ExperimentKeys):
             if self.network is None:
                 if key != "tunnel" and (tunnel.chain or tunnel.relays):
                     name = "chain" if tunnel.chain else "relays"
-                    yield Problem(f"{key}.{name}", MISSING, "no value without network")
+                    yield Problem(f"{key}.{name}", MISSING, "no value: it needs network")
                 for index, hop in enumerate(tunnel.chain):
                     if hop.host is not None:
                         where = f"{key}.chain.{index}.host"
-                        yield Problem(where, hop.host, "no value without network")
+                        yield Problem(where, hop.host, "no value: it needs network")
                 continue
             for index, hop in enumerate(tunnel.chain):
                 yield from _problems_of_hop(hop, found, f"{key}.chain.{index}")
@@ -162,16 +173,21 @@ class Experiment(ExperimentKeys):
             tunnel = self.tunnel_of(placed.flow)
             if tunnel is not None and (tunnel.relays or 0) > len(found.inner_hosts(placed)):
                 count = len(found.inner_hosts(placed))
-                expected = f"at most {count}, the hosts between {placed.client} and {placed.server}"
+                expected = (
+                    f"at most {count}, the number of hosts between {placed.client} and "
+                    f"{placed.server}"
+                )
                 yield Problem(f"{found.tunnel_key(placed)}.relays", tunnel.relays, expected)
             elif tunnel is not None and tunnel.chain:
                 yield from _problems_of_chain(tunnel, placed)
 
     def _problems_of_parts(self) -> Iterator[Problem]:
-        """What cannot be divided among the parts of a path."""
+        """Yield problems of keys that cannot be divided among the parts of a path."""
         if self.tunnel is None or not self.tunnel.relays or self.network is not None:
             return
-        expected = "no value with tunnel.relays, which divide RTT and random loss; or tunnel.chain"
+        expected = (
+            "no value with tunnel.relays, which divides RTT and random loss (use tunnel.chain)"
+        )
         for key in ("gilbert_elliott", "policer", "reorder", "jitter", "reverse"):
             if getattr(self.path, key):
                 yield Problem(f"path.{key}", str(self.path.model_dump()[key]), expected)
@@ -180,7 +196,7 @@ class Experiment(ExperimentKeys):
                 yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
 
     def _buffer_problems(self, found: Layout) -> Iterator[Problem]:
-        """Tell of queues that some packets could never pass."""
+        """Yield problems of queues that are too short for some packets."""
         seen: set[tuple[Any, ...]] = set()
         for placed in found.distinct_flows:
             view = found.view(placed)
@@ -196,7 +212,7 @@ class Experiment(ExperimentKeys):
     def _queue_problems(
         self, found: Layout, step: Step, packets: Sequence[int]
     ) -> Iterator[Problem]:
-        """``packets``: IP bytes of those that come at once."""
+        """``packets``: IP bytes of the packets that arrive at once."""
         link, key = found.topology.links[step.link].path, found.link_key(step.link)
         direction: LinkDirection = link
         prefix, alias = f"{key}.", "buffer"
@@ -205,7 +221,7 @@ class Experiment(ExperimentKeys):
             if link.reverse is None or link.reverse.rate is None:
                 prefix, alias = f"{key}.", "reverse_buffer"
         if direction.policer is not None and direction.policer.burst < max(packets):
-            expected = f"room for one packet, {max(packets)} bytes"
+            expected = f"room for one packet of {max(packets)} bytes"
             yield Problem(f"{prefix}policer.burst", direction.policer.burst, expected)
         if direction.rate is None:
             return
@@ -220,20 +236,20 @@ class Experiment(ExperimentKeys):
 
 
 def _problems_of_chain(tunnel: Tunnel, placed: Placed) -> Iterator[Problem]:
-    """Tell of a carrier between a host and itself."""
+    """Yield a problem if a carrier starts and ends on the same host."""
     key = "tunnel" if placed.flow.tunnel is None else f"tunnels.{placed.flow.tunnel}"
     hosts = [placed.client, *(hop.host for hop in tunnel.chain), placed.server]
     for index, (before, host, after) in enumerate(zip(hosts, hosts[1:], hosts[2:], strict=False)):
         if host is not None and host in (before, after):
-            expected = f"another host than {host}, which a carrier has at its other end already"
+            expected = f"another host than {host}, where the carrier starts"
             yield Problem(f"{key}.chain.{index}.host", host, expected)
             return
 
 
 def _problems_of_hop(hop: Hop, found: Layout, key: str) -> Iterator[Problem]:
-    """Tell of a relay of a network that is on no host of it, or has links of its own."""
+    """Yield a problem if a relay has no host of the network, or has its own links."""
     if hop.host is None:
-        yield Problem(f"{key}.host", MISSING, "a host, where there is a network")
+        yield Problem(f"{key}.host", MISSING, "a host, because there is a network")
         return
     try:
         found.topology.check_host(f"{key}.host", hop.host)
@@ -245,7 +261,7 @@ def _problems_of_hop(hop: Hop, found: Layout, key: str) -> Iterator[Problem]:
 
 
 def _segment_problems(view: ExperimentKeys, key: str) -> Iterator[Problem]:
-    """Tell of a path too narrow for the tunnel at ``key``."""
+    """Yield a problem if the path is too narrow for the tunnel at ``key``."""
     try:
         derived.mss(view)
     except ConfigError as error:
@@ -253,7 +269,7 @@ def _segment_problems(view: ExperimentKeys, key: str) -> Iterator[Problem]:
 
 
 def _missing_costs(view: ExperimentKeys) -> Iterator[Problem]:
-    """Tell of an operation whose cost hosts.profile does not know."""
+    """Yield a problem if hosts.profile lacks the cost of an operation."""
     try:
         for side in ("client", "server"):
             derived.app_cost(view, side)
@@ -270,8 +286,8 @@ def _small_writes(view: ExperimentKeys, placed: Placed) -> Iterator[Problem]:
         per_byte = derived.app_cost(view, side) / view.hosts.of(side).speed
         if 0 < placed.flow.write_size * per_byte < LEAST_WRITE_COST:
             expected = (
-                "writes that occupy the CPU for 1us or more (hosts.app_cost, hosts.speed), "
-                "as a system call does"
+                "writes that take 1us of CPU time or more (see hosts.app_cost, "
+                "hosts.speed), as a system call does"
             )
             yield Problem(f"flows.{placed.group}.write_size", placed.flow.write_size, expected)
 
@@ -279,15 +295,18 @@ def _small_writes(view: ExperimentKeys, placed: Placed) -> Iterator[Problem]:
 def _too_small(
     buffer: Buffer, rate: float, rtt: float, packets: Sequence[int], key: str
 ) -> Iterator[Problem]:
-    """Tell of a queue that ``packets`` (bytes), which come at once, never pass: one is served."""
+    """Yield a problem if a queue is too short for ``packets`` (bytes) that arrive at once.
+
+    The link sends one of them; the others must fit into the queue.
+    """
     waiting = packets[1:]
     if buffer.packets is not None:
         if buffer.packets < len(waiting):
-            expected = f"room for all but one of a packet's {len(packets)} fragments"
+            expected = f"room for all fragments of a packet but one ({len(packets)} fragments)"
             yield Problem(key, str(buffer), expected)
         return
     room, needed = buffer_bytes(buffer, rate, rtt), max([*packets, sum(waiting)])
     what = "one packet" if needed == max(packets) else "all fragments of a packet but one"
     if room < needed:
-        expected = f"room for {what}, {needed} bytes"
-        yield Problem(key, str(buffer), expected, f"it is {room} bytes")
+        expected = f"room for {what} ({needed} bytes)"
+        yield Problem(key, str(buffer), expected, f"this buffer is {room} bytes")

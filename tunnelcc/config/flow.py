@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Applications' byte streams."""
+"""Byte streams of applications."""
 
 from __future__ import annotations
 
@@ -22,71 +22,77 @@ LEAST_WRITE_COST = 1000  # ns
 
 
 class Flow(Ends):
-    """One application's byte stream, or ``count`` equal ones."""
+    """One application's byte stream, or ``count`` equal ones.
+
+    Each flow is a TCP connection from a client to a server, through a tunnel if it has one.
+    """
 
     cc: CongestionControl = Field(
         default_factory=lambda: CongestionControl(name="cubic"),
-        description="congestion control of the applications' sockets",
+        description="congestion control of the application's socket; also of the carrier, unless "
+        "tunnel.cc is given",
     )
-    count: Annotated[int, whole(1, MAX_FLOWS)] = Field(1, description="number of such flows")
-    start: Moment = Field(0.0, description="when the flow connects; start_jitter comes on top")
+    count: Annotated[int, whole(1, MAX_FLOWS)] = Field(1, description="number of equal flows")
+    start: Moment = Field(0.0, description="time when the flow connects; start_jitter is added")
     stop: Moment | None = Field(
         None,
-        description="when the application writes no more and closes; start_jitter comes on top; "
-        "not given: at the end of the run",
+        description="time when the application stops writing and closes; start_jitter is added; "
+        "default: the end of the run",
     )
-    rtt: Rtt | None = Field(None, description="base round-trip time of the flow, else path.rtt")
+    rtt: Rtt | None = Field(
+        None, description="base round-trip time of this flow; default: path.rtt"
+    )
     bytes: Annotated[int, size(1, 2**50)] | None = Field(
-        None, description="bytes to send, then the connection closes; not given: until the end"
+        None, description="bytes to send before the connection closes; default: send until the end"
     )
     rate: LinkRate | None = Field(
         None,
-        description="rate at which the application writes, write_size at a time; not given: as "
-        "fast as its socket takes",
+        description="rate at which the application writes, write_size at a time; default: as fast "
+        "as the socket accepts",
     )
     preamble: Annotated[int, size(0, 2**20)] | None = Field(
         None,
-        description="bytes that the client writes on connecting; else 0, and 37 (iperf3's cookie) "
-        "where direction is down: the server sends when it has read some",
+        description="bytes that the client writes after it connects; the server sends once it has "
+        "read some; default: 0, or 37 (iperf3's cookie) if direction is down",
     )
     data_start: Moment | None = Field(
         None,
-        description="when the data begin, if later than the connection; start_jitter comes on top",
+        description="time when the data start, if later than the connection; start_jitter is added",
     )
     payload: Annotated[str, choice(*payloads.CORPORA)] = Field(
         "random",
-        description="what the data are, for tunnels that compress: a payload of `tunnelcc list`, "
-        "the same for all flows",
+        description="contents of the data, for tunnels that compress: a payload of `tunnelcc "
+        "list`; the same for all flows",
     )
     write_size: Annotated[int, size(1, 2**24)] = Field(
         131072,
-        description="bytes per application write (iperf3: 128 KiB); with rate, each write is a "
-        "message whose latency is measured",
+        description="bytes per write (iperf3: 128 KiB); with rate, each write is a message with a "
+        "measured latency",
     )
     user: Annotated[str, TEXT] | None = Field(
-        None, description="to whom the flow belongs; not given: to a user of its own"
+        None, description="user that the flow belongs to; default: a separate user for each flow"
     )
 
     tunnel: Annotated[str, TEXT] | None = Field(
         None,
-        description="tunnel of the flow: a name below tunnels, or one of the catalogue, which all "
-        "flows that say so share; none: no tunnel; not given: as tunnel",
+        description="the flow's tunnel: a name from tunnels, a catalogue name (flows with the same "
+        "name share the tunnel) or none; default: the experiment's tunnel",
     )
     ack_route: Route | None = Field(
         None,
-        description="hosts that packets to the client pass, from the server's to the client's; "
-        "not given: those of the way to the server",
+        description="hosts that packets to the client pass, listed from the server's host to the "
+        "client's; default: the reverse of the route",
     )
 
     @model_validator(mode="after")
     def _check(self) -> Flow:
         if self.data_start is not None and self.data_start < self.start:
-            raise ConfigError(Problem("data_start", self.data_start, "a time not before start"))
+            raise ConfigError(Problem("data_start", self.data_start, "a time at or after start"))
         begin = self.start if self.data_start is None else self.data_start
         if self.stop is not None and self.stop <= begin:
-            expected = f"a time after the data begin, {format_time(begin)}"
+            expected = f"a time after the data start ({format_time(begin)})"
             raise ConfigError(Problem("stop", format_time(self.stop), expected))
         if self.rate is not None and self.write_size * 8e9 < self.rate * LEAST_WRITE_COST:
-            expected = "writes that are 1us or more apart at flows.rate"
+            expected = "writes at intervals of 1us or more (write_size / flows.rate)"
             raise ConfigError(Problem("write_size", self.write_size, expected))
         return self

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The two hosts: kernel, socket buffers, memory, CPUs."""
+"""The two hosts: kernel, socket buffers, memory and CPUs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VERSION = choice(*kernels())
 
 def _parse_version(value: object) -> str:
     if isinstance(value, float):  # TOML reads 5.10 as 5.1
-        raise UnitError(_VERSION.expected, "a version needs quotes")
+        raise UnitError(_VERSION.expected, "put a version in quotes")
     version: str = _VERSION.parse(value)
     return version
 
@@ -45,7 +45,7 @@ OF_MACHINES = ("cores", "speed", "memory", "tcp_memory", "switch_cost")
 
 
 class HostOverrides(Model):
-    """What differs on one of the two hosts; the keys mean what they mean in ``hosts``."""
+    """Keys that differ on one of the two hosts. They mean the same as in ``hosts``."""
 
     kernel: KernelVersion | None = None
     tcp_rmem: SocketBuffer | None = None
@@ -61,56 +61,61 @@ class HostOverrides(Model):
 
 
 class Hosts(Model):
-    """The two hosts, equal unless ``client`` or ``server`` says otherwise."""
+    """The two hosts. They are equal unless ``client`` or ``server`` overrides a key."""
 
-    kernel: KernelVersion = Field("6.18", description="Linux version, for buffers and their use")
+    kernel: KernelVersion = Field(
+        "6.18", description="Linux version; sets the socket buffers and how they are used"
+    )
     tcp_rmem: SocketBuffer | None = Field(
         None,
-        description="net.ipv4.tcp_rmem, the maximum; not given: the kernel's own, for this memory",
+        description="maximum of net.ipv4.tcp_rmem; default: the kernel's default for this memory",
     )
-    tcp_wmem: SocketBuffer = Field(4 * 2**20, description="net.ipv4.tcp_wmem, the maximum")
+    tcp_wmem: SocketBuffer = Field(4 * 2**20, description="maximum of net.ipv4.tcp_wmem")
     tcp_adv_win_scale: Annotated[int, whole(-31, 31)] | None = Field(
-        None, description="net.ipv4.tcp_adv_win_scale, 1 on kernel 5.10; later kernels ignore it"
+        None,
+        description="net.ipv4.tcp_adv_win_scale; kernel 5.10 uses it (default there: 1), later "
+        "kernels ignore it",
     )
     tcp_moderate_rcvbuf: Switch = Field(
         True,
-        description="net.ipv4.tcp_moderate_rcvbuf: windows grow with what is read; false: "
-        "they have their full size at once",
+        description="net.ipv4.tcp_moderate_rcvbuf; true: the window grows with what the "
+        "application reads; false: it has its full size at once",
     )
     cores: Annotated[int, whole(1, 1024)] = Field(2, description="CPU cores")
     speed: Annotated[float, number(0, 1000, above=True)] = Field(
-        1.0, description="of a core, relative to the host where the tunnel's costs were measured"
+        1.0,
+        description="speed of a core, relative to the host where the tunnel's costs were measured",
     )
     memory: Memory | None = Field(
-        None, description="RAM; sets tcp_memory as Linux does (tcp_mem); not given: not limited"
+        None, description="RAM; sets tcp_memory as Linux does (tcp_mem); default: no limit"
     )
     tcp_memory: Memory | None = Field(
-        None, description="bytes all sockets may hold together, else from memory"
+        None, description="bytes that all sockets together may hold; default: derived from memory"
     )
     profile: Profile | None = Field(
         None,
-        description="what operations cost: a profile of `tunnelcc list`, or a file written by "
-        "`tunnelcc calibrate-host`; not given: reference-host for tunnels, and the applications' "
-        "system calls and switches between threads cost nothing",
+        description="costs of operations: a profile of `tunnelcc list`, or a file from `tunnelcc "
+        "calibrate-host`; default: tunnels use reference-host, and the applications' "
+        "system calls and context switches are free",
     )
     app_cost: CpuCost = Field(
         0.0,
-        description="CPU time of the application, ns per byte, one thread for all flows; with a "
-        "profile, its system calls come on top",
+        description="the application's CPU time in ns per byte, in one thread for all flows; a "
+        "profile adds its system calls",
     )
     switch_cost: CpuCost | None = Field(
         None,
-        description="CPU time of a core's change to another thread, ns, else the profile's; at "
-        "relays none, whose measured CPU time contains it",
+        description="CPU time of a context switch in ns; default: the profile's; 0 at relays, "
+        "whose measured CPU time already contains it",
     )
     one_machine: Switch = Field(
-        False, description="all hosts are on one machine, say in network namespaces, and share it"
+        False, description="whether all hosts share one machine, for example as network namespaces"
     )
     client: HostOverrides = Field(default_factory=HostOverrides)
     server: HostOverrides = Field(default_factory=HostOverrides)
 
     def of(self, side: str) -> Hosts:
-        """Return the host called ``side`` (client or server), without overrides."""
+        """Return the host ``side`` (client or server), with its overrides applied."""
         if not (self.client.model_fields_set or self.server.model_fields_set):
             return self
         overrides: HostOverrides = getattr(self, side)
@@ -136,12 +141,12 @@ class Hosts(Model):
                     Problem(
                         f"{prefix}tcp_adv_win_scale",
                         side.tcp_adv_win_scale,
-                        f"no value with kernel {side.kernel}, where it has no effect",
+                        f"no value with kernel {side.kernel}, which ignores it",
                     )
                 )
         client, server = self.of("client"), self.of("server")
         for key in OF_MACHINES:
             if self.one_machine and getattr(client, key) != getattr(server, key):
-                expected = "equal values on client and server, which are on one machine"
+                expected = "equal values on client and server, because they are on one machine"
                 raise ConfigError(Problem(key, getattr(server, key), expected))
         return self

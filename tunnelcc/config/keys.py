@@ -24,28 +24,28 @@ RunTime = Annotated[float, time(1e-3, 100_000)]
 
 
 class ExperimentKeys(Model):
-    """The keys of an experiment, each right by itself."""
+    """The keys of an experiment. Each value is checked alone."""
 
-    title: Annotated[str, TEXT] = Field("", description="heading of tables and plots")
+    title: Annotated[str, TEXT] = Field("", description="title of tables and plots")
     path: Path = Field(default_factory=Path)
     network: Network | None = Field(
-        None, description="links and their hosts; not given: path, between client and server"
+        None, description="links and their hosts; default: one path between client and server"
     )
     flows: tuple[Flow, ...] = Field(default_factory=lambda: (Flow(),))
     cross_traffic: tuple[CrossTraffic, ...] = ()
-    tunnel: Tunnel | None = Field(None, description="tunnel of flows that name no other")
+    tunnel: Tunnel | None = Field(None, description="tunnel of all flows that do not name another")
     tunnels: dict[str, Tunnel | None] = Field(
-        default_factory=dict, description="further tunnels by name, for flows.tunnel"
+        default_factory=dict, description="more tunnels by name, which flows.tunnel selects"
     )
     direction: Annotated[str, choice("up", "down")] = Field(
-        "up", description="up: the client sends; down: the server does; flows may differ"
+        "up", description="up: the client sends; down: the server sends; flows may override it"
     )
     tcp: Tcp = Field(default_factory=Tcp)
     hosts: Hosts = Field(default_factory=Hosts)
-    duration: RunTime = Field(30.0, description="simulated time, warm-up included")
-    warmup: Moment = Field(0.0, description="time before measurements begin")
+    duration: RunTime = Field(30.0, description="simulated time, including the warm-up")
+    warmup: Moment = Field(0.0, description="time before measurements start")
     probe_interval: Annotated[float, time(1e-4, 3600)] = Field(
-        0.1, description="time between samples of the series"
+        0.1, description="interval between samples of the series"
     )
     probe_congestion: Annotated[bool, SWITCH] = Field(
         False,
@@ -53,10 +53,10 @@ class ExperimentKeys(Model):
         "bandwidth and minimum RTT, too",
     )
     start_jitter: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
-        0.005, description="each flow starts up to this much later, drawn from the seed"
+        0.005, description="each flow starts up to this much later; drawn from the seed"
     )
     seed: Annotated[int, whole(0, 2**63 - 1)] = Field(
-        1, description="of every random draw; equal seeds give equal results"
+        1, description="seed of all random draws; the same seed gives the same results"
     )
 
     @field_validator("flows", mode="before")
@@ -83,7 +83,7 @@ class ExperimentKeys(Model):
         read = {}
         for name, tunnel in by_name(tunnels).items():
             if name == "none":
-                raise ConfigError(Problem("", name, "another name, as none is no tunnel"))
+                raise ConfigError(Problem("", name, "another name, because none means no tunnel"))
             try:
                 read[name] = _none_of(tunnel)
             except ConfigError as error:
@@ -97,7 +97,7 @@ class ExperimentKeys(Model):
 
     @model_serializer(mode="wrap")
     def _write(self, write: Any) -> Any:
-        """Leave out tables by name that are empty."""
+        """Leave out empty tables that are keyed by name."""
         return {key: value for key, value in write(self).items() if key != "tunnels" or value}
 
     def direction_of(self, ends: Ends) -> str:
@@ -105,7 +105,7 @@ class ExperimentKeys(Model):
         return ends.direction or self.direction
 
     def tunnel_of(self, flow: Flow) -> Tunnel | None:
-        """Return the tunnel of ``flow``. Raises ConfigError for a name that no tunnel has.
+        """Return the tunnel of ``flow``. Raises ConfigError if no tunnel has that name.
 
         Flows that name the same tunnel share it.
         """
@@ -116,19 +116,19 @@ class ExperimentKeys(Model):
         known = (*self.tunnels, *catalog.names(), "none")
         if flow.tunnel not in known and not flow.tunnel.endswith(".toml"):
             named = f" ({', '.join(self.tunnels)})" if self.tunnels else ""
-            expected = f"a name below tunnels{named}, a tunnel of the catalogue, or none"
+            expected = f"a name from tunnels{named}, a tunnel of the catalogue, or none"
             raise ConfigError(Problem("", flow.tunnel, expected, nearest(flow.tunnel, known)))
         tunnel: Tunnel | None = None if flow.tunnel == "none" else Tunnel.parse(flow.tunnel)
         return tunnel
 
 
 def _none_of(tunnel: Any) -> Any:
-    """Return ``tunnel``, or None if it is called none. Raises ConfigError if that has keys."""
+    """Return ``tunnel``, or None if its name is none. Raises ConfigError if none has keys."""
     if not isinstance(tunnel, dict):
         return None if tunnel == "none" else tunnel
     if tunnel.get("name") != "none":
         return tunnel
-    expected = "no value with tunnel none, which has no keys"
+    expected = "no value, because tunnel none has no keys"
     problems = [
         Problem(key, value, expected)
         for key, value in tunnel.items()

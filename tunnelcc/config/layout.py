@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where an experiment's flows and tunnels are in the network."""
+"""The places of an experiment's flows and tunnels in the network."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Placed:
 
     @property
     def kind(self) -> tuple[int, str, str, int | None]:
-        """What flows have in common that differ in nothing but when they start."""
+        """Return the properties that equal flows share: all but their start."""
         return self.group, self.client, self.server, self.tunnel
 
     @property
     def sender(self) -> str:
-        """The end that sends the data: client or server."""
+        """Return the end that sends the data: client or server."""
         return "client" if self.direction == "up" else "server"
 
 
@@ -60,9 +60,11 @@ class Placed:
 class PlacedTunnel:
     """A tunnel between two hosts.
 
-    ``first``: the first flow in it, which tells where it is; ``flows``: all of them, those that are
-    alike as one with a count. ``hop``: what goes through it are not flows but the carriers of their
-    relays across this hop, from 0.
+    ``first``: the first flow in it, which defines its place. ``flows``: all flows in it; equal ones
+    are
+    one item with a count. ``hop``: if set, the tunnel carries the relays' connections across this
+    hop
+    (from 0) instead of flows.
     """
 
     name: str
@@ -74,7 +76,7 @@ class PlacedTunnel:
 
 @dataclass(frozen=True)
 class Layout:
-    """Who is where: the network's hosts and links, flows and tunnels on them."""
+    """The network's hosts and links, and the flows and tunnels on them."""
 
     experiment: ExperimentKeys
     topology: Topology
@@ -84,8 +86,9 @@ class Layout:
     def view(self, placed: Placed) -> ExperimentKeys:
         """Return the experiment as one flow sees it.
 
-        One path between a client and a server, and a tunnel with the flows that share it: what else
-        this module tells of an experiment is then true of that flow.
+        That is one path between a client and a server, and a tunnel with the flows that share it.
+        Other
+        functions then apply to this flow.
         """
         experiment = self.experiment
         if not _has_parts(experiment):
@@ -110,7 +113,7 @@ class Layout:
         return experiment.model_copy(update=update)
 
     def under(self, relays: PlacedTunnel, hop: int) -> int | None:
-        """Return the number of the tunnel that carriers of ``relays`` cross a hop through."""
+        """Return the number of the tunnel below ``relays`` on a hop, or None."""
         for number, it in enumerate(self.tunnels):
             if it.hop == hop and it.first == relays.first:
                 return number
@@ -118,7 +121,7 @@ class Layout:
 
     @cached_property
     def distinct_flows(self) -> list[Placed]:
-        """One of each kind of flow: those that differ in more than when they start."""
+        """One flow of each kind. Flows that differ only in their start are of the same kind."""
         return [*{it.kind: it for it in reversed(self.flows)}.values()][::-1]
 
     def tunnel_key(self, placed: Placed) -> str:
@@ -135,7 +138,9 @@ class Layout:
 
     @cached_property
     def bottleneck(self) -> tuple[str, bool]:
-        """The link that path metrics are of, and whether the first flow's data cross it back."""
+        """The link that the path metrics measure, and whether the first flow's data cross it in
+        reverse.
+        """
         first = self.flows[0]
         name = "path"
         if self.experiment.network is not None:
@@ -144,7 +149,7 @@ class Layout:
         return name, Step(name, True) in steps
 
     def base_rtt(self, placed: Placed) -> float:
-        """Return the base RTT (s) of a flow's own connection, or of its tunnel's first."""
+        """Return the base RTT (s) of a flow's own connection, or of its tunnel's first one."""
         if placed.flow.rtt is not None:
             return placed.flow.rtt
         if self.experiment.network is None:
@@ -152,24 +157,24 @@ class Layout:
         return self.view(placed).path.rtt
 
     def host(self, name: str) -> Hosts:
-        """Return what the host called ``name`` is, without overrides."""
+        """Return the host ``name``, with its overrides applied."""
         hosts, network = self.experiment.hosts, self.experiment.network
         if network is None:
             return hosts.of("client" if name == "client" else "server")
         return network.host(name, hosts)
 
     def is_on_first_machine(self, name: str) -> bool:
-        """Whether a host shares the machine of the first one: a relay of a chain never does."""
+        """Whether a host shares the first one's machine. A relay of a chain never does."""
         is_relay = self.experiment.network is None and name not in ("client", "server")
         return self.experiment.hosts.one_machine and not is_relay
 
     def ends(self, tunnel: PlacedTunnel) -> list[str]:
-        """Return the hosts on which a tunnel's programs run, in order from the client."""
+        """Return the hosts that run the tunnel's programs, in order from the client."""
         hops = self.hops(tunnel.first)
         return [hops[0].client, *(hop.server for hop in hops)]
 
     def hops(self, placed: Placed) -> list[Route]:
-        """Return the ways from relay to relay, or the only one between a flow's hosts."""
+        """Return the routes between neighbouring relays, or the route between a flow's hosts."""
         tunnel = None if placed.tunnel is None else self.tunnels[placed.tunnel]
         between = self._relays(tunnel.tunnel, placed) if tunnel else []
         if not between:
@@ -178,7 +183,7 @@ class Layout:
         return [self.topology.both_ways(*ends) for ends in pairwise(hosts)]
 
     def _relays(self, tunnel: Tunnel, placed: Placed) -> list[str]:
-        """Return the hosts of a tunnel's relays between its ends."""
+        """Return the hosts of the tunnel's inner relays."""
         if self.experiment.network is None:
             return [
                 f"relay{number}" for number in range(1, len(tunnel.paths(self.experiment.path)))
@@ -191,18 +196,18 @@ class Layout:
         return [inner[place - 1] for place in places]
 
     def inner_hosts(self, placed: Placed) -> list[str]:
-        """Return the hosts that a flow's route passes between its ends."""
+        """Return the hosts on a flow's route, without its ends."""
         route, links = self.route(placed), self.topology.links
         return [links[name].ends[not is_reverse] for name, is_reverse in route.to_server[:-1]]
 
     def cross_traffic(self, index: int) -> tuple[Route, str]:
-        """Return the route of a source of cross traffic, and the end of it that sends."""
+        """Return the route of a source of cross traffic, and which end sends."""
         route = cross_route(self.experiment, self.topology, index)
         source = self.experiment.cross_traffic[index]
         return route, "client" if self.experiment.direction_of(source) == "up" else "server"
 
     def _as_path(self, route: Route) -> Path:
-        """Return one path that is like the slowest link of a route, and as long as the route."""
+        """Return one path with the slowest link of a route and the length of the whole route."""
         there, back = (
             [self.topology.links[step.link].path for step in steps]
             for steps in (route.to_server, route.to_client)
@@ -217,20 +222,20 @@ class Layout:
         return Path.model_construct(**{**keys, **changes})
 
     def route(self, placed: Placed) -> Route:
-        """Return the ways between the flow's hosts."""
+        """Return the routes between the flow's hosts."""
         flow = placed.flow
         return self.topology.both_ways(placed.client, placed.server, flow.route, flow.ack_route)
 
 
 def _has_parts(experiment: ExperimentKeys) -> bool:
-    """Whether flows differ in where they are, in their tunnel or in their direction."""
+    """Whether flows differ in their hosts, tunnel or direction."""
     return experiment.network is not None or any(
         flow.tunnel is not None or flow.direction is not None for flow in experiment.flows
     )
 
 
 def layout(experiment: ExperimentKeys) -> Layout:
-    """Return where the experiment's flows and tunnels are."""
+    """Return the places of the experiment's flows and tunnels."""
     network = _topology(experiment)
     sharers: dict[tuple[Any, ...], list[int]] = {}
     where: list[tuple[Flow, int, float, tuple[str, str]]] = []
@@ -264,7 +269,7 @@ def layout(experiment: ExperimentKeys) -> Layout:
 
 
 def _below(found: Layout) -> Iterator[PlacedTunnel]:
-    """Yield the tunnels that carriers of relays go through, one for each hop."""
+    """Yield the tunnels that carry the connections of relays, one for each hop."""
     for relays in found.tunnels:
         below = relays.tunnel.below
         if below is not None:
@@ -280,9 +285,9 @@ def goes_both_ways(experiment: ExperimentKeys) -> bool:
 
 
 def _topology(experiment: ExperimentKeys) -> Topology:
-    """Return the network, where links have one rate both ways unless they say otherwise.
+    """Return the network. Links have the same rate both ways unless they give another.
 
-    Without a network, the path has where data cross it both ways.
+    Without a network this applies only if data cross the path both ways.
     """
     found = _as_declared(experiment)
     if experiment.network is None and not goes_both_ways(experiment):
@@ -292,7 +297,7 @@ def _topology(experiment: ExperimentKeys) -> Topology:
 
 
 def _as_declared(experiment: ExperimentKeys) -> Topology:
-    """Return the network; relays that divide path, or stand behind it, are hosts in a row."""
+    """Return the network. Relays that divide the path, or follow it, are hosts in a row."""
     paths = derived.paths(experiment)
     if experiment.network is not None or len(paths) == 1:
         return topology(experiment.network, experiment.path, experiment.direction)
@@ -308,19 +313,19 @@ def _as_declared(experiment: ExperimentKeys) -> Topology:
 
 
 def _tunnel_name(experiment: ExperimentKeys, flow: Flow) -> str | None:
-    """Return the name of the flow's tunnel; None: it has none."""
+    """Return the name of the flow's tunnel, or None."""
     if experiment.tunnel_of(flow) is None:
         return None
     return flow.tunnel or "tunnel"
 
 
 def carriers(placed: Sequence[Placed]) -> list[int]:
-    """Return the number, from 0 without gaps, of the connection of each single flow."""
+    """Return the connection number of each single flow, from 0 without gaps."""
     return _numbered([(flow.tunnel, flow.carrier) for flow in placed])
 
 
 def _carriers(tunnel: Tunnel, owners: Sequence[str]) -> list[int]:
-    """Return the number, from 0 without gaps, of the carrier of each of a tunnel's flows."""
+    """Return the carrier number of each flow in a tunnel, from 0 without gaps."""
     shared = tunnel.entry.sharing(tunnel.carriers)
     keys: Sequence[object] = range(len(owners))
     if shared == "user":
@@ -332,6 +337,6 @@ def _carriers(tunnel: Tunnel, owners: Sequence[str]) -> list[int]:
 
 
 def _numbered(keys: Sequence[object]) -> list[int]:
-    """Return a number for each key, from 0 without gaps in the order in which they come."""
+    """Return a number for each key, from 0 without gaps, in order of first appearance."""
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return [numbers[key] for key in keys]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Several links instead of one path: the keys of ``network``."""
+"""A network of several links instead of one path: the keys of ``network``."""
 
 from __future__ import annotations
 
@@ -35,20 +35,21 @@ BETWEEN = Kind(_parse_between, list, _BETWEEN)
 
 
 class Link(DuplexLink):
-    """A link of a network, and what differs on it.
+    """A link of a network: its two hosts, and the keys that differ from ``path``.
 
-    What is not given is as in ``path``, or for access links as they are: not limited, without
-    delay or loss. Only what is given is written.
+    Keys that are not given have the values of ``path``. Access links differ: by default they have
+    no
+    rate limit, no delay and no loss. Only given keys are written.
     """
 
     between: Annotated[Pair, BETWEEN] | None = Field(
         None,
-        description="the two hosts that it joins; the link's own keys are those of the direction "
-        "from the first to the second",
+        description="the two hosts of the link; the link's own keys describe the direction from "
+        "the first host to the second",
     )
 
     def over(self, base: DuplexLink) -> DuplexLink:
-        """Return ``base`` with what differs on this link."""
+        """Return ``base`` with the keys that differ on this link."""
         short = {name: name.removeprefix("reverse_") for name in SHORT_FORMS}
         given = {
             name: value
@@ -92,18 +93,17 @@ def _given(direction: LinkDirection | None) -> dict[str, Any]:
 
 
 class Network(Model):
-    """Links between hosts, given one by one, or as a shape of equal ones."""
+    """Links between hosts, given one by one or as a regular shape."""
 
     shape: Annotated[str, choice(*SHAPES)] | None = Field(
         None,
-        description="a regular network, whose links other than access links are as path; not "
-        "given: the links below links",
+        description="a regular network; all its links except access links have the keys of path; "
+        "default: the links in links",
     )
     size: Annotated[int, whole(1, MAX_LINKS)] | None = Field(
         None,
-        description="size of the shape: pairs of hosts in a dumbbell, bottlenecks in a "
-        "parking-lot or a "
-        "line, hosts in a star (without its hub), a ring or a mesh",
+        description="size of the shape; dumbbell: pairs of hosts; parking-lot, line: bottlenecks; "
+        "star: hosts without the hub; ring, mesh: hosts",
     )
     access: Link | None = None
     links: Annotated[dict[str, Link], BeforeValidator(by_name)] = Field(default_factory=dict)
@@ -112,13 +112,14 @@ class Network(Model):
     )
     bottleneck: Annotated[str, NAME] | None = Field(
         None,
-        description="link that utilisation, queueing delay and loss of a run are of; not given: "
-        "that of a dumbbell, else the slowest on the way of the first flow's data",
+        description="link that the run's utilisation, queueing delay and loss describe; default: a "
+        "dumbbell's bottleneck, otherwise the slowest link on the route of the first "
+        "flow's data",
     )
 
     @property
     def layout(self) -> Layout:
-        """Links with the hosts that they join, those of the shape first, and pairs of hosts."""
+        """Return the links with their hosts (those of the shape first), and the pairs of hosts."""
         if self.shape is None or self.size is None:
             links = self._own_links()
             is_one = len(links) == 1
@@ -127,12 +128,12 @@ class Network(Model):
         return Layout({**shape.links, **self._own_links()}, shape.pairs, shape.access)
 
     def host(self, name: str, hosts: Hosts) -> Hosts:
-        """Return the host ``name``, where ``hosts`` says what all of them are."""
+        """Return the host ``name``. ``hosts`` has the values that all hosts share."""
         overrides = self.hosts.get(name, HostOverrides())
         return hosts.model_copy(update={"client": overrides}).of("client")
 
     def problems_of_hosts(self, hosts: Hosts) -> Iterator[Problem]:
-        """Tell of what does not fit ``hosts``."""
+        """Yield problems of host overrides that do not fit ``hosts``."""
         for name in self.hosts:
             host = self.host(name, hosts)
             kernel = kernels()[host.kernel]
@@ -140,7 +141,7 @@ class Network(Model):
                 yield Problem(
                     f"hosts.{name}.tcp_adv_win_scale",
                     host.tcp_adv_win_scale,
-                    f"no value with kernel {host.kernel}, where it has no effect",
+                    f"no value with kernel {host.kernel}, which ignores it",
                 )
 
     def _own_links(self) -> dict[str, Pair]:
@@ -156,48 +157,50 @@ class Network(Model):
 
     @model_serializer(mode="wrap")
     def _write(self, write: Any) -> Any:
-        """Leave out tables by name that are empty."""
+        """Leave out empty tables that are keyed by name."""
         return {key: value for key, value in write(self).items() if value not in ({}, None)}
 
     def _problems_of_shape(self) -> Iterator[Problem]:
         if self.access is not None and self.access.between is not None:
-            expected = "no value, as network.shape says what access links join"
+            expected = "no value, because network.shape defines which hosts access links join"
             yield Problem("access.between", list(self.access.between), expected)
         if self.shape is None:
             if self.size is not None:
-                yield Problem("size", self.size, "no value without network.shape")
+                yield Problem("size", self.size, "no value: it needs network.shape")
             if self.access is not None:
-                yield Problem("access", MISSING, "no value without network.shape")
+                yield Problem("access", MISSING, "no value: it needs network.shape")
             return
         shape = SHAPES[self.shape]
         if self.access is not None and not shape.has_access:
-            yield Problem("access", MISSING, f"no value, as a {self.shape} has no access links")
+            yield Problem(
+                "access", MISSING, f"no value, because a {self.shape} has no access links"
+            )
         if self.size is None:
-            yield Problem("size", MISSING, f"the number of {shape.size} of a {self.shape}")
+            yield Problem("size", MISSING, f"the number of {shape.size} in a {self.shape}")
         elif self.size < shape.least:
             yield Problem(
-                "size", self.size, f"{shape.least} or more {shape.size} of a {self.shape}"
+                "size", self.size, f"at least {shape.least} {shape.size} in a {self.shape}"
             )
         elif (count := shape.links(self.size)) > MAX_LINKS:
-            expected = f"a {self.shape} of at most {MAX_LINKS} links"
-            yield Problem("size", self.size, expected, f"it has {count}")
+            expected = f"a {self.shape} with at most {MAX_LINKS} links"
+            yield Problem("size", self.size, expected, f"this one has {count}")
 
     def _problems_of_links(self) -> Iterator[Problem]:
         known: dict[str, Pair] = {}
         if self.shape is None or self.size is None:
             if not self.links:
-                yield Problem("links", MISSING, "one link or more, or network.shape")
+                yield Problem("links", MISSING, "at least one link, or network.shape")
         else:
             known = lay_out(self.shape, self.size).links
         count = len({*known, *self.links})
         if count > MAX_LINKS:
-            yield Problem("links", count, f"at most {MAX_LINKS} links in all")
+            yield Problem("links", count, f"at most {MAX_LINKS} links in total")
         joined = {frozenset(ends): name for name, ends in known.items()}
         for name, link in self.links.items():
             key, ends = f"links.{name}.between", link.between
             if name in known:
                 if ends is not None:
-                    expected = f"no value, as network.shape says what {name} joins"
+                    expected = f"no value, because network.shape defines which hosts {name} joins"
                     yield Problem(key, list(ends), expected)
             elif ends is None:
                 hint = nearest(name, known)
@@ -207,16 +210,16 @@ class Network(Model):
                 yield Problem(key, MISSING, expected, hint)
             elif (other := joined.setdefault(frozenset(ends), name)) != name:
                 yield Problem(
-                    key, list(ends), f"two hosts that no other link joins, as {other} does"
+                    key, list(ends), f"two hosts that no other link joins ({other} joins these)"
                 )
 
     def _problems_of_names(self) -> Iterator[Problem]:
-        """Tell of hosts and of a bottleneck that the links do not have."""
+        """Yield problems of hosts and of a bottleneck that no link has."""
         links = self.layout.links
         hosts = dict.fromkeys(host for ends in links.values() for host in ends)
         for name in self.hosts:
             if name not in hosts:
-                expected = f"a host that a link joins: {some(hosts)}"
+                expected = f"a host of a link: {some(hosts)}"
                 yield Problem(f"hosts.{name}", MISSING, expected, nearest(name, hosts))
         if self.bottleneck is not None and self.bottleneck not in links:
             hint = nearest(self.bottleneck, links)
@@ -224,6 +227,6 @@ class Network(Model):
 
 
 def some(names: Any, most: int = 12) -> str:
-    """Return the first of ``names`` as one text."""
+    """Return up to some of ``names`` as one text."""
     listed = list(names)
     return ", ".join(listed[:most]) + (f", … ({len(listed)})" if len(listed) > most else "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What lies between the two hosts, and what a link does to packets in either direction."""
+"""The path between the two hosts: what a link does to packets in each direction."""
 
 from __future__ import annotations
 
@@ -29,40 +29,42 @@ SHORT_FORMS = ("reverse_rate", "reverse_buffer", "reverse_loss")
 
 
 class GilbertElliott(Model):
-    """Loss in bursts, by two states: good and bad. The letters are those of netem's gemodel."""
+    """Loss in bursts: a good and a bad state. The letters are those of netem's ``gemodel``."""
 
     p: Annotated[float, POSITIVE_SHARE] = Field(
-        description="probability that a packet in the good state is the last before the bad one"
+        description="probability per packet of a change from the good state to the bad state"
     )
     r: Annotated[float, POSITIVE_SHARE] = Field(
-        description="probability that a packet in the bad state is the last before the good one: "
-        "bad states last 1/r packets in the mean"
+        description="probability per packet of a change from the bad state to the good state; the "
+        "mean bad state lasts 1/r packets"
     )
     h: Annotated[float, SHARE] = Field(
-        0.0, description="share of the packets in the bad state that arrive"
+        0.0, description="share of packets that arrive in the bad state"
     )
     k: Annotated[float, SHARE] = Field(
-        1.0, description="share of the packets in the good state that arrive"
+        1.0, description="share of packets that arrive in the good state"
     )
 
     @model_validator(mode="after")
     def _check(self) -> GilbertElliott:
         if self.h == self.k == 1:
             raise ConfigError(
-                Problem("h", "100%", "less than 100% where k is 100%: nothing is lost")
+                Problem(
+                    "h", "100%", "less than 100% if k is 100%, because otherwise nothing is lost"
+                )
             )
         return self
 
 
 class Policer(Model):
-    """A token bucket in one direction: it drops what exceeds it and delays nothing."""
+    """A token bucket in one direction. It drops packets that exceed it, and delays none."""
 
-    rate: LinkRate = Field(description="rate at which tokens come, in bytes as path.rate counts")
+    rate: LinkRate = Field(description="rate of the tokens, in the same bytes as path.rate")
     burst: Annotated[int, size(64, 2**30)] = Field(
-        65536, description="bytes that pass at once when nothing did before"
+        65536, description="bytes that may pass at once after an idle time"
     )
     position: Annotated[str, choice("before", "after")] = Field(
-        "before", description="in front of the bottleneck's queue, or behind the bottleneck"
+        "before", description="before the bottleneck's queue, or after the bottleneck"
     )
 
 
@@ -71,54 +73,57 @@ class LinkDirection(Model):
 
     rate: LinkRate | None = Field(
         None,
-        description="rate of the link; not given: not limited, and nothing waits; with rate_trace, "
-        "what 1bdp is measured with, else the trace's mean",
+        description="rate of the link; default: no limit and no queue; with rate_trace: used only "
+        "to size 1bdp (default: the trace's mean rate)",
     )
     rate_steps: Annotated[tuple[tuple[float, float], ...], RATE_STEPS] = Field(
-        (), description="later rates: when, and what"
+        (), description="later rates: a list of times and rates"
     )
     rate_trace: Annotated[RateTrace, TRACE] | None = Field(
-        None, description="rates from a file: .csv, or a mahimahi trace, which repeats"
+        None, description="file of rates over time: .csv, or a mahimahi trace, which repeats"
     )
-    loss: Probability = Field(0.0, description="random loss of packets, independent")
+    loss: Probability = Field(
+        0.0, description="random loss: independent probability for each packet"
+    )
     buffer: QueueRoom = Field(
         Buffer(bdp=1.0),
-        description="most that waits before the bottleneck, packet in service not counted; "
-        "1bdp = rate * rtt",
+        description="most data that wait at the bottleneck, without the packet in service; 1bdp = "
+        "rate * rtt",
     )
-    queue: Queue = Field(
-        default_factory=DropTail, description="queue discipline before the bottleneck"
-    )
+    queue: Queue = Field(default_factory=DropTail, description="queue discipline at the bottleneck")
     ecn_threshold: QueueRoom | None = Field(
         None,
-        description="drop-tail queue above which packets of tcp.ecn and of ns3::TcpDctcp are "
-        "marked; not given: never",
+        description="ECN threshold of a drop-tail queue: above it, packets of tcp.ecn and of "
+        "ns3::TcpDctcp are marked; default: never",
     )
     loss_pattern: Annotated[str, choice("random", "periodic")] = Field(
         "random",
-        description="random: packets are lost independently of each other; periodic: one in every "
-        "1/loss is, as response functions assume",
+        description="random: each packet is lost independently; periodic: one packet in every "
+        "1/loss is lost, as response functions assume",
     )
     loss_position: Annotated[str, choice("after", "before")] = Field(
-        "after", description="whether random loss acts after the bottleneck or before its queue"
+        "after", description="where random loss happens: after the bottleneck, or before its queue"
     )
     gilbert_elliott: GilbertElliott | None = Field(
-        None, description="loss in bursts, in place of loss"
+        None, description="loss in bursts, instead of loss"
     )
-    policer: Policer | None = Field(None, description="token bucket")
-    reorder: Probability = Field(0.0, description="packets that come reorder_delay late")
+    policer: Policer | None = Field(
+        None, description="token bucket that drops what exceeds its rate"
+    )
+    reorder: Probability = Field(0.0, description="share of packets that arrive reorder_delay late")
     reorder_delay: Timer = Field(
-        0.01, description="how late they are; packets sent within that time overtake them"
+        0.01,
+        description="extra delay of these packets; packets sent within this time overtake them",
     )
     jitter: Annotated[float, time(1e-6, 10, at_zero=True)] = Field(
-        0.0, description="mean of a random delay of each packet, on top of the constant one"
+        0.0, description="mean of a random extra delay of each packet"
     )
     jitter_distribution: Annotated[str, choice("uniform", "exponential", "half-normal")] = Field(
-        "uniform", description="of that delay; uniform: from 0 to twice the mean"
+        "uniform", description="distribution of this delay; uniform: from 0 to twice the mean"
     )
     jitter_reorders: Switch = Field(
         False,
-        description="whether packets overtake each other; false: they wait for those before them",
+        description="whether packets may overtake each other; false: they wait for earlier packets",
     )
 
     @model_validator(mode="before")
@@ -140,7 +145,7 @@ class LinkDirection(Model):
         return self
 
     def with_keys(self, given: Mapping[str, Any]) -> Self:
-        """Return the same with ``given`` keys, and without those that they exclude."""
+        """Return a copy with the ``given`` keys, and without keys that they exclude."""
         changes: dict[str, Any] = {}
         if "rate" in given or "rate_trace" in given:
             changes |= {"rate_steps": (), "rate_trace": None}
@@ -153,24 +158,28 @@ class LinkDirection(Model):
         return self.model_copy(update={**changes, **given})
 
     def _conflicts(self) -> Iterator[Problem]:
-        """Tell of keys that exclude each other, whatever the rate."""
+        """Yield problems of keys that exclude each other, with or without a rate."""
         if self.rate_trace is not None and self.rate_steps:
-            yield Problem("rate_steps", len(self.rate_steps), "no steps with rate_trace")
+            yield Problem(
+                "rate_steps", len(self.rate_steps), "no steps, because rate_trace is given"
+            )
         if self.gilbert_elliott is not None and self.loss > 0:
             loss = format_probability(self.loss)
-            yield Problem("loss", loss, "no independent loss with gilbert_elliott")
+            yield Problem("loss", loss, "0, because gilbert_elliott is given")
         if self.ecn_threshold is not None and not isinstance(self.queue, DropTail):
-            expected = f"no threshold with {self.queue.name}, which marks by itself"
+            expected = f"no threshold with {self.queue.name}, which marks packets itself"
             yield Problem("ecn_threshold", str(self.ecn_threshold), expected)
 
     def problems(self) -> Iterator[Problem]:
-        """Tell of keys that exclude each other, or that need a rate where there is none."""
+        """Yield problems of keys that exclude each other, or that need a rate."""
         yield from self._conflicts()
         if self.rate is not None:
             return
-        expected = "no value without a rate, as nothing waits there"
+        expected = "no value without a rate, because nothing waits there"
         if self.rate_steps:
-            yield Problem("rate_steps", len(self.rate_steps), "a rate, which they change")
+            yield Problem(
+                "rate_steps", len(self.rate_steps), "a rate, because rate_steps change it"
+            )
         if not isinstance(self.queue, DropTail):
             yield Problem("queue", self.queue.name, expected)
         if self.ecn_threshold is not None:
@@ -178,48 +187,48 @@ class LinkDirection(Model):
 
 
 class DuplexLink(LinkDirection):
-    """A link: its keys are those of its first direction, ``reverse`` has those of the other.
+    """A link. Its keys describe its first direction; ``reverse`` describes the other.
 
-    ``reverse_rate``, ``reverse_buffer`` and ``reverse_loss`` mean what reverse.rate, .buffer and
-    .loss do. The loss that ``reverse_loss`` sets is in the pattern and at the position of ``loss``.
+    ``reverse_rate``, ``reverse_buffer`` and ``reverse_loss`` are short for the keys of ``reverse``.
+    The
+    loss of ``reverse_loss`` has the pattern and the position of ``loss``.
     """
 
     rtt: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
-        0.0, description="base round-trip time, half of it in each direction"
+        0.0, description="base round-trip time; each direction has half of it"
     )
-    reverse: LinkDirection | None = Field(None, description="the other direction")
+    reverse: LinkDirection | None = Field(None, description="keys of the other direction")
     reverse_rate: LinkRate | None = Field(
-        None, description="rate in the other direction, short for reverse.rate"
+        None, description="rate of the other direction; short for reverse.rate"
     )
     reverse_buffer: QueueRoom = Field(
         _WHOLE_BDP,
-        description="queue before reverse_rate, 1bdp = reverse_rate * rtt; not used without it; "
-        "short for reverse.buffer",
+        description="queue of the other direction, if reverse_rate is given; 1bdp = reverse_rate * "
+        "rtt; short for reverse.buffer",
     )
     reverse_loss: Probability = Field(
         0.0,
-        description="random loss of packets in the other direction, independent; short for "
-        "reverse.loss",
+        description="random loss in the other direction; short for reverse.loss",
     )
     mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] = Field(
         1500,
-        description="most IP bytes of a packet: those of datagram tunnels are fragmented above it, "
-        "those of TCP have no more than tcp.mss that fits",
+        description="largest IP packet in bytes; datagram tunnels fragment larger ones, and TCP "
+        "reduces tcp.mss to fit",
     )
     framing: Annotated[str, choice("ip", "ethernet")] = Field(
         "ip",
-        description="bytes the rate counts: ip packets, or ethernet frames with preamble and gap "
-        "(38 bytes more each)",
+        description="bytes that the rate counts; ip: IP packets; ethernet: frames with preamble "
+        "and gap, 38 bytes more for each packet",
     )
 
     @property
     def framing_bytes(self) -> int:
-        """Bytes of a packet beyond IP that the rate and the queue count."""
+        """Bytes of a packet outside IP that the rate and the queue count."""
         return _ETHERNET_FRAMING if self.framing == "ethernet" else 0
 
     @property
     def backward(self) -> LinkDirection:
-        """What happens in the other direction, whether ``reverse`` says it or its short forms."""
+        """The keys of the other direction, from ``reverse`` or from its short forms."""
         default = LinkDirection()
         direction = default if self.reverse is None else self.reverse
         changes = self._short_forms()
@@ -232,7 +241,7 @@ class DuplexLink(LinkDirection):
         return direction.model_copy(update=changes)
 
     def symmetric(self) -> Self:
-        """Return the same with its rate in the other direction, too, unless that has its own."""
+        """Return a copy with the same rate in the other direction, unless that has its own."""
         back = self.backward
         if back.rate is not None or self.rate is None:
             return self
@@ -244,7 +253,7 @@ class DuplexLink(LinkDirection):
         )
 
     def problems(self) -> Iterator[Problem]:
-        """Tell of keys that exclude each other in one direction or the other."""
+        """Yield problems of keys that exclude each other in one of the directions."""
         yield from super().problems()
         for problem in self.backward.problems():
             yield problem.below("reverse")
@@ -254,17 +263,17 @@ class DuplexLink(LinkDirection):
         yield from self._conflicts_in_reverse()
 
     def _conflicts_in_reverse(self) -> Iterator[Problem]:
-        """Tell of what both ``reverse`` and a short form give."""
+        """Yield problems of keys that both ``reverse`` and a short form give."""
         if self.reverse is None:
             return
         table, default = self.table(), LinkDirection()
         for key in self._short_forms():
             if getattr(self.reverse, key) != getattr(default, key):
                 short = f"reverse_{key}"
-                yield Problem(short, table[short], f"no value beside reverse.{key}")
+                yield Problem(short, table[short], f"no value, because reverse.{key} is given")
 
     def _short_forms(self) -> dict[str, Any]:
-        """Return what reverse_rate, reverse_buffer and reverse_loss say, if anything."""
+        """Return the values of reverse_rate, reverse_buffer and reverse_loss, if any."""
         given = {
             "rate": self.reverse_rate,
             "buffer": None if self.reverse_buffer == _WHOLE_BDP else self.reverse_buffer,
@@ -274,17 +283,17 @@ class DuplexLink(LinkDirection):
 
 
 class Path(DuplexLink):
-    """What lies between the two hosts, seen from the sender of the data.
+    """The path between the two hosts, seen from the sender of the data.
 
-    The keys of ``path`` itself are those of the direction of the data.
+    The keys of ``path`` describe the direction of the data; ``reverse`` describes the other.
     """
 
     rate: LinkRate = Field(
         100e6,
-        description="bottleneck rate in the direction of the data; with rate_trace, what 1bdp is "
-        "measured with, else the trace's mean",
+        description="bottleneck rate in the direction of the data; with rate_trace: used only to "
+        "size 1bdp (default: the trace's mean rate)",
     )
-    rtt: Rtt = Field(0.04, description="base round-trip time, half of it in each direction")
+    rtt: Rtt = Field(0.04, description="base round-trip time; each direction has half of it")
 
     @model_validator(mode="after")
     def _check_both(self) -> Path:
@@ -294,7 +303,7 @@ class Path(DuplexLink):
         return self
 
     def part(self, count: int) -> Path:
-        """Return one of ``count`` equal parts in a row that lose as much together."""
+        """Return one of ``count`` equal parts in a row that together lose as much."""
         changes: dict[str, Any] = {"rtt": self.rtt / count}
         for key in ("loss", "reverse_loss"):
             changes[key] = _part_of_loss(getattr(self, key), count)
@@ -305,5 +314,5 @@ class Path(DuplexLink):
 
 
 def _part_of_loss(loss: float, count: int) -> float:
-    """Return the loss of each of ``count`` parts in a row that lose ``loss`` together."""
+    """Return the loss of each of ``count`` parts in a row that together lose ``loss``."""
     return 1.0 - float((1 - loss) ** (1 / count))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Queue disciplines: a class for each, with its parameters and their defaults."""
+"""Queue disciplines: one class for each, with its parameters and their defaults."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Target = Annotated[float, time(1e-6, 60)]
 Threshold = Annotated[Buffer, BUFFER]
 Weight = Annotated[float, number(0, 100)]
 
-_ECN = "packets of tcp.ecn are marked instead of dropped"
-_TARGET = "waiting time to aim at"
+_ECN = "whether packets of tcp.ecn are marked instead of dropped"
+_TARGET = "target of the waiting time"
 
 
 class Discipline(Model):
-    """What lets packets into a queue, and which leaves next."""
+    """A queue discipline: it accepts or drops packets, and selects the next one to send."""
 
     name: str
 
     @model_serializer(mode="wrap")
     def _write(self, write: Any) -> Any:
-        """Return the name, with the parameters that differ from their defaults."""
+        """Return the name, or a table with the parameters that differ from their defaults."""
         fields = type(self).model_fields
         changed = {
             key: value
@@ -38,16 +38,17 @@ class Discipline(Model):
         return {"name": self.name, **changed} if changed else self.name
 
     def problems(self, bytes_of: Callable[[Buffer], int]) -> Iterator[Problem]:
-        """Tell of parameters that disagree; ``bytes_of``: those of a length of the queue."""
+        """Yield problems of parameters that disagree. ``bytes_of``: queue length to bytes."""
         yield from ()
 
 
 class DropTail(Discipline):
-    """First in, first out; what finds it full is dropped."""
+    """First in, first out. A full queue drops arriving packets."""
 
     name: Literal["drop-tail"] = Field(
         "drop-tail",
-        description="drop-tail, or a discipline that keeps the queue short within path.buffer",
+        description="drop-tail, or an active queue management that keeps the queue short "
+        "within path.buffer",
     )
 
 
@@ -56,7 +57,9 @@ class Codel(Discipline):
 
     name: Literal["codel"] = "codel"
     target: Target = Field(0.005, description=_TARGET)
-    interval: Interval = Field(0.1, description="how long target may be exceeded")
+    interval: Interval = Field(
+        0.1, description="time for which the delay may exceed target before drops start"
+    )
     ecn: Annotated[bool, SWITCH] = Field(True, description=_ECN)
 
 
@@ -65,12 +68,14 @@ class FqCodel(Discipline):
 
     name: Literal["fq-codel"] = "fq-codel"
     target: Target = Field(0.005, description=_TARGET)
-    interval: Interval = Field(0.1, description="how long target may be exceeded")
+    interval: Interval = Field(
+        0.1, description="time for which the delay may exceed target before drops start"
+    )
     quantum: Annotated[int, size(64, 2**20)] = Field(
-        1514, description="bytes that each queue sends in its turn"
+        1514, description="bytes that a queue sends in each round"
     )
     queues: Annotated[int, whole(1, 65536)] = Field(
-        1024, description="queues, onto which flows are hashed"
+        1024, description="number of queues; flows are hashed to them"
     )
     ecn: Annotated[bool, SWITCH] = Field(True, description=_ECN)
 
@@ -80,11 +85,13 @@ class Pie(Discipline):
 
     name: Literal["pie"] = "pie"
     target: Target = Field(0.015, description=_TARGET)
-    interval: Interval = Field(0.015, description="time between updates of its probability")
+    interval: Interval = Field(
+        0.015, description="interval between updates of the drop probability"
+    )
     alpha: Weight = Field(0.125, description="weight of the distance from target, per second")
-    beta: Weight = Field(1.25, description="weight of the change of the waiting time, per second")
+    beta: Weight = Field(1.25, description="weight of the change of the delay, per second")
     burst: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
-        0.15, description="how long a burst after calm goes without drops"
+        0.15, description="length of a burst after an idle time that passes without drops"
     )
     ecn: Annotated[bool, SWITCH] = Field(True, description=_ECN)
 
@@ -92,31 +99,34 @@ class Pie(Discipline):
 class Red(Discipline):
     """RED; defaults of Floyd, "RED: Discussions of Setting Parameters" (1997).
 
-    ``gentle``: Floyd, "Recommendation on using the gentle_ variant of RED" (2000).
+    ``gentle`` is from Floyd, "Recommendation on using the gentle_ variant of RED" (2000).
     """
 
     name: Literal["red"] = "red"
     min_threshold: Threshold = Field(
-        Buffer(packets=5), description="average queue from which packets are dropped"
+        Buffer(packets=5), description="average queue length at which drops start"
     )
     max_threshold: Threshold = Field(
-        Buffer(packets=15), description="average queue at which max_probability is reached"
+        Buffer(packets=15),
+        description="average queue length at which the drop probability is max_probability",
     )
     max_probability: Annotated[float, POSITIVE_SHARE] = Field(
-        0.1, description="probability of a drop at max_threshold"
+        0.1, description="drop probability at max_threshold"
     )
     weight: Annotated[float, number(0, 1, above=True)] = Field(
-        0.002, description="weight of each arrival in the average queue"
+        0.002, description="weight of each arrival in the average queue length"
     )
     gentle: Annotated[bool, SWITCH] = Field(
-        True, description="drops become certain at twice max_threshold, not at it"
+        True,
+        description="true: the drop probability rises to 1 between max_threshold and "
+        "twice max_threshold; false: it is 1 above max_threshold",
     )
     ecn: Annotated[bool, SWITCH] = Field(True, description=_ECN)
 
     def problems(self, bytes_of: Callable[[Buffer], int]) -> Iterator[Problem]:
-        """Tell of thresholds in the wrong order."""
+        """Yield a problem if the thresholds are in the wrong order."""
         if not 0 < bytes_of(self.min_threshold) < bytes_of(self.max_threshold):
-            expected = f"less than max_threshold, {self.max_threshold}"
+            expected = f"less than max_threshold ({self.max_threshold})"
             yield Problem("min_threshold", str(self.min_threshold), expected)
 
 

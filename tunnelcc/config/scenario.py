@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Experiments from TOML files and from ``key=value`` settings on top of them."""
+"""Experiments from TOML files, and ``key=value`` settings that change them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TEXTS = ("kernel", "title", "from", "to")
 
 
 def experiment_of(source: Experiment | Mapping[str, Any] | str | Path) -> Experiment:
-    """Return an experiment given as such, as nested tables or as the path of a TOML file.
+    """Return an experiment from an Experiment, nested tables or the path of a TOML file.
 
     Raises ConfigError.
     """
@@ -31,17 +31,21 @@ def experiment_of(source: Experiment | Mapping[str, Any] | str | Path) -> Experi
 
 
 def load(path: str | Path, settings: Mapping[str, Any] | None = None) -> Experiment:
-    """Return the experiment of a TOML file, changed by ``settings`` (see apply()).
+    """Return the experiment in the TOML file ``file``, with ``settings`` applied.
 
-    Raises ConfigError.
+    ``settings`` maps dotted keys to values, such as ``{"path.rtt": "50ms"}``. Raises ConfigError.
     """
     return build(read_scenario(Path(path)), settings or {})
 
 
 def build(table: Mapping[str, Any], settings: Mapping[str, Any]) -> Experiment:
-    """Return the experiment of nested tables, changed by ``settings``. Raises ConfigError."""
+    """Return the experiment of nested tables, with ``settings`` applied. Raises ConfigError."""
     if "sweep" in table:
-        raise ConfigError(Problem("sweep", MISSING, "one experiment; `tunnelcc sweep` runs these"))
+        raise ConfigError(
+            Problem(
+                "sweep", MISSING, "one experiment; use `tunnelcc sweep` for a file with [sweep]"
+            )
+        )
     experiment: Experiment = Experiment.parse(apply(table, settings))
     return experiment
 
@@ -49,7 +53,7 @@ def build(table: Mapping[str, Any], settings: Mapping[str, Any]) -> Experiment:
 def read_scenario(path: Path) -> dict[str, Any]:
     """Return the tables of a scenario file. Raises ConfigError.
 
-    A tunnel that is a file is looked for beside the scenario, and so is a trace of rates.
+    Files that it names (tunnels, traces of rates) are searched in its folder.
     """
     table = read_toml(path)
     sweep = table.pop("sweep", None)
@@ -63,7 +67,7 @@ def read_scenario(path: Path) -> dict[str, Any]:
 
 
 def _beside(path: Path, key: str, value: Any) -> Any:
-    """Return ``value`` with the files that it names looked for beside ``path``."""
+    """Return ``value``; file names in it are searched in the folder of ``path``."""
     if isinstance(value, dict):
         return {name: _beside(path, f"{key}.{name}", item) for name, item in value.items()}
     if isinstance(value, list):
@@ -76,7 +80,7 @@ def _beside(path: Path, key: str, value: Any) -> Any:
 
 
 def parse_setting(option: str, text: str) -> tuple[str, Any]:
-    """Return key and value of ``KEY=VALUE``, given to ``option``. Raises ConfigError."""
+    """Return key and value of ``KEY=VALUE``, the argument of ``option``. Raises ConfigError."""
     key, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not key:
         raise ConfigError(Problem(option, text, "KEY=VALUE, such as hosts.kernel=5.10"))
@@ -84,8 +88,8 @@ def parse_setting(option: str, text: str) -> tuple[str, Any]:
 
 
 def parse_text(key: str, text: str) -> Any:
-    """Return what ``text`` means as the value of ``key``.
+    """Return the value that ``text`` means for ``key``.
 
-    Kernel versions, titles and hosts are text even where they look like numbers.
+    Kernel versions, titles and hosts stay text even if they look like numbers.
     """
     return text if key.rpartition(".")[2] in _TEXTS else parse_value(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Changes of an experiment by dotted keys: ``path.rtt``, ``flows.0.count``, ``tunnel.cc``."""
+"""Changes of an experiment by dotted key: ``path.rtt``, ``flows.0.count``, ``tunnel.cc``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ _SHORT_FORMS = ("tunnel", "cc", "queue")
 def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``table`` with dotted keys set: ``path.rtt``, ``flows.0.count``, ``tunnel.cc``.
 
-    A key below ``flows`` or ``cross_traffic`` without a number is set in each of them; ``cc`` is
-    short for ``flows.cc``. A key is set before those below it, whatever their order. The
-    name none takes a table's tunnel away with all its keys. Raises ConfigError for a key that
-    cannot be reached.
+    A key below ``flows`` or ``cross_traffic`` without an index is set in every item. ``cc`` is
+    short for ``flows.cc``. A key is set before the keys below it, in any order of ``settings``. The
+    value none removes a tunnel with all its keys. Raises ConfigError for a key that cannot be set.
     """
     changed = copy.deepcopy(dict(table))
     full_keys = {("flows.cc" if key == "cc" else key): value for key, value in settings.items()}
@@ -45,7 +44,7 @@ def _set(node: Any, key: str, value: object, full: str) -> None:
     if isinstance(node, list):
         _set_in_list(node, key, value, full)
     elif not isinstance(node, dict) and _is_table(table := full[: -len(key) - 1]):
-        raise ConfigError(Problem(table, node, f"a table, for {full} to be set in"))
+        raise ConfigError(Problem(table, node, f"a table, so that {full} can be set in it"))
     elif not isinstance(node, dict) or not first:
         raise ConfigError(Problem(full, value, "a key such as path.rtt or flows.0.cc"))
     elif not rest:
@@ -64,7 +63,7 @@ def _is_table(key: str) -> bool:
 
 
 def _has_short_form(key: str) -> bool:
-    """Whether the table ``key`` may be given as its name alone."""
+    """Whether the name alone may replace the table ``key``."""
     return key.rpartition(".")[2] in _SHORT_FORMS or _listed(key) == "tunnels.NAME"
 
 
@@ -78,12 +77,14 @@ def _set_in_list(elements: list[Any], key: str, value: object, full: str) -> Non
         for element in elements:
             _set(element, key, value, full)
     elif int(first) >= len(elements):
-        last = len(elements) - 1
-        is_flow = full.startswith("flows.")
-        hint = "a further flow: --flow cc=bbr on the command line, [[flows]] in a file" * is_flow
-        expected = f"an index from 0 to {last} instead of {first}"
+        count = len(elements)
+        expected = "index 0, because there is only one" if count == 1 else f"an index below {count}"
+        if full.startswith("flows."):
+            expected += " flow" if count == 1 else ", the number of flows in the list"
+        hint = "for one more flow, use --flow cc=bbr on the command line or [[flows]] in a file"
+        hint *= full.startswith("flows.")
         raise ConfigError(Problem(full, MISSING, expected, hint))
     elif not rest:
-        raise ConfigError(Problem(full, value, f"a key of one element, such as {full}.cc"))
+        raise ConfigError(Problem(full, value, f"a key of one item, such as {full}.cc"))
     else:
         _set(elements[int(first)], rest, value, full)

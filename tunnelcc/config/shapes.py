@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Networks of a regular shape: their hosts, their links, and between whom flows go."""
+"""Regular networks: their hosts, their links, and the hosts of their flows."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Layout:
-    """Links by name, each with the hosts that it joins, and the ends of flows in their order.
+    """Links by name, each with its two hosts, and the hosts of the flows in order.
 
-    ``access``: the links that join a host to a router, and nothing else.
+    ``access``: the links that join a host to a router.
     """
 
     links: dict[str, Pair]
@@ -25,7 +25,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Shape:
-    """``size`` says what the size counts, ``least`` is the smallest; ``links`` counts links."""
+    """``size``: what the size counts. ``least``: its minimum. ``links``: the number of links."""
 
     size: str
     least: int
@@ -46,7 +46,7 @@ def _dumbbell(size: int) -> Layout:
 
 
 def _parking_lot(size: int) -> Layout:
-    """The long way crosses every hop, and each other pair one hop."""
+    """The long route crosses every hop; each other pair of hosts crosses one hop."""
     hops = range(1, size + 1)
     links: dict[str, Pair] = {f"hop{i}": (f"router{i - 1}", f"router{i}") for i in hops}
     access: dict[str, Pair] = {
@@ -80,7 +80,7 @@ def _mesh(size: int) -> Layout:
 
 
 def _across(size: int) -> tuple[Pair, ...]:
-    """Return pairs of each host and the one half the way round."""
+    """Return pairs of each host and the host on the opposite side of the ring."""
     return tuple((f"host{i + 1}", f"host{(i + size // 2) % size + 1}") for i in range(size))
 
 

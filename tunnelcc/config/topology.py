@@ -23,9 +23,9 @@ _ROUTE_LINKS = 2**20
 
 
 class PlacedLink(NamedTuple):
-    """A link between two hosts; the keys of ``path`` are of the direction to the second host.
+    """A link between two hosts. ``path`` describes the direction to the second host.
 
-    Access links may have no rate: they are not limited.
+    An access link may have no rate limit.
     """
 
     ends: Pair
@@ -33,7 +33,7 @@ class PlacedLink(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A link on a route, passed from its first host to its second, or in reverse."""
+    """A link on a route, crossed from its first host to its second, or in reverse."""
 
     link: str
     is_reverse: bool
@@ -54,7 +54,7 @@ class Route(NamedTuple):
 
 @dataclass(frozen=True)
 class Topology:
-    """Hosts and links in their order of declaration; ``pairs``: ends of flows that name none."""
+    """Hosts and links in order of declaration. ``pairs``: hosts of flows that name none."""
 
     hosts: tuple[str, ...]
     links: dict[str, PlacedLink]
@@ -65,10 +65,10 @@ class Topology:
     def pair(self, index: int) -> Pair:
         """Return the hosts of the client and the server of single flow ``index``.
 
-        Raises ConfigError where flows need to name them.
+        Raises ConfigError if the flow must name them.
         """
         if not self.pairs:
-            expected = f"a host, and another as to, among {some(self.hosts)}"
+            expected = f"a host here and another in to, from {some(self.hosts)}"
             raise ConfigError(Problem("from", MISSING, expected))
         return self.pairs[index % len(self.pairs)]
 
@@ -86,8 +86,8 @@ class Topology:
     def route(self, start: str, end: str, via: Sequence[str] = ()) -> tuple[Step, ...]:
         """Return the links from ``start`` to ``end``.
 
-        ``via``: all hosts on the way, both ends included. Without them, the route has the least
-        delay, then the fewest links, then the links that are declared first. Raises ConfigError.
+        ``via``: all hosts on the route, both ends included. Default: the route with the least
+        delay, then the fewest links, then the links declared first. Raises ConfigError.
         """
         for host in (start, end):
             self.check_host("", host)
@@ -103,10 +103,10 @@ class Topology:
         via: Sequence[str] | None = None,
         back: Sequence[str] | None = None,
     ) -> Route:
-        """Return the links from one host to the other, and those of the way back.
+        """Return the links from one host to the other, and the links of the way back.
 
-        Those are the same unless ``back`` names hosts. ``via``, ``back``: as of route(). Raises
-        ConfigError, whose key is ack_route or route.
+        They are the same links unless ``back`` names hosts. ``via`` and ``back`` are as in route().
+        Raises ConfigError with the key ack_route or route.
         """
         try:
             there = self.route(client, server, via or ())
@@ -121,7 +121,7 @@ class Topology:
             raise error.below("ack_route") from None
 
     def check_host(self, key: str, host: str) -> None:
-        """Raise ConfigError unless ``host``, which ``key`` names, is one."""
+        """Raise ConfigError unless ``host``, the value of ``key``, is a host."""
         if host not in self._neighbours:
             hint = nearest(host, self.hosts)
             raise ConfigError(Problem(key, host, f"a host: {some(self.hosts)}", hint))
@@ -140,7 +140,7 @@ class Topology:
 
     @cached_property
     def _weights(self) -> dict[str, int]:
-        """Delay of each link in ns both ways, as whole numbers so that equal sums are equal."""
+        """Return each link's delay both ways in ns, as whole numbers: equal sums are equal."""
         return {
             name: round(path.rtt * 1e9) * _ROUTE_LINKS + 1 for name, (_, path) in self.links.items()
         }
@@ -162,12 +162,12 @@ class Topology:
             None,
         )
         if unknown is not None:
-            expected = f"hosts among {some(self.hosts)}"
+            expected = f"hosts from {some(self.hosts)}"
             hint = f"unknown host {unknown!r}, {nearest(unknown, self.hosts)}".rstrip(", ")
         elif (hosts[0], hosts[-1]) != (start, end):
             expected = f"a route from {start} to {end}"
         elif twice is not None:
-            expected, hint = "a route that passes no host twice", f"{twice} is there twice"
+            expected, hint = "a route that visits each host once", f"{twice} is in it twice"
         elif gap is not None:
             expected = "a route along links"
             hint = f"no link joins {gap[0]} and {gap[1]}"
@@ -227,7 +227,7 @@ class Topology:
 
 
 def topology(network: Network | None, path: Path, direction: str) -> Topology:
-    """Return the hosts and links of ``network``, or ``path`` between client and server.
+    """Return the hosts and links of ``network``, or of ``path`` between client and server.
 
     Without a network, ``path`` describes the direction of the data. Raises ConfigError.
     """
@@ -247,7 +247,7 @@ def topology(network: Network | None, path: Path, direction: str) -> Topology:
 
 
 def _changed(key: str, base: DuplexLink, network: Network) -> DuplexLink:
-    """Return ``base`` with what the link at ``key`` of ``network`` says. Raises ConfigError."""
+    """Return ``base`` with the keys of the link at ``key`` of ``network``. Raises ConfigError."""
     _, _, name = key.partition(".")
     link = network.links.get(name) if name else network.access
     if link is None:
@@ -283,7 +283,7 @@ def _both_ways(network: Topology, ends: Pair, keys: Ends, key: str) -> Route:
 
 
 def bottleneck(experiment: ExperimentKeys, network: Topology) -> str:
-    """Return the name of the link that the run's utilisation, queue and loss are of."""
+    """Return the name of the link that the run's utilisation, queue and loss describe."""
     keys = experiment.network
     if keys is not None and keys.bottleneck is not None:
         return keys.bottleneck
@@ -310,7 +310,7 @@ def _ends(network: Topology, ends: Ends, index: int, key: str) -> Pair:
 
 
 def problems_of_network(experiment: ExperimentKeys) -> Iterator[Problem]:
-    """Tell of tunnels, hosts and routes that flows name and that there are not."""
+    """Yield problems of tunnels, hosts and routes that flows name but that do not exist."""
     for index, flow in enumerate(experiment.flows):
         try:
             experiment.tunnel_of(flow)
@@ -332,16 +332,16 @@ def _problems_of_hosts(experiment: ExperimentKeys, network: Network) -> Iterator
     for name, overrides in network.hosts.items() if experiment.hosts.one_machine else ():
         for key in OF_MACHINES:
             if getattr(overrides, key) is not None:
-                expected = "no value with hosts.one_machine, as all hosts share one"
+                expected = "no value, because all hosts share one machine (hosts.one_machine)"
                 yield Problem(f"network.hosts.{name}.{key}", getattr(overrides, key), expected)
     for side in ("client", "server"):
         if getattr(experiment.hosts, side).model_fields_set:
-            expected = "no value with network, where network.hosts says what differs on a host"
+            expected = "no value with network; use network.hosts"
             yield Problem(f"hosts.{side}", MISSING, expected)
 
 
 def _problems_of_routes(experiment: ExperimentKeys, network: Topology) -> Iterator[Problem]:
-    """Tell of the first wrong member of each group of flows, and of each source."""
+    """Yield a problem for the first wrong member of each group of flows, and of each source."""
     first = 0
     for index, flow in enumerate(experiment.flows):
         key = f"flows.{index}"
@@ -354,7 +354,7 @@ def _problems_of_routes(experiment: ExperimentKeys, network: Topology) -> Iterat
                 both = route.to_server + route.to_client
                 if not network.delay(both):
                     links = ", ".join(dict.fromkeys(step.link for step in both))
-                    expected = f"links with an rtt above 0: {links} have none"
+                    expected = f"a route with an rtt above 0 ({links} have none)"
                     yield Problem(f"{key}.route", MISSING, expected)
                     break
         except ConfigError as error:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Rates of a link over time, read from files.
 
-Two formats. A ``.csv`` file has a header of two columns with units, such as ``time_s,rate_Mbps``,
-times that rise from 0, and rates that hold until the next time, the last one for ever. Any other
-file is a mahimahi trace (Netravali et al., USENIX ATC 2015): one whole number per line, the
-millisecond in which one packet of 1500 bytes can be delivered; the trace repeats from its last
-millisecond on. Here those packets make up the rate of the millisecond that ends then, where
-mahimahi delivers them at once at its end.
+There are two formats:
+
+- A ``.csv`` file. Its header has two columns with units, such as ``time_s,rate_Mbps``. Times rise
+  from 0. A rate holds until the next time, and the last rate holds for ever.
+- Any other file is a mahimahi trace (Netravali et al., USENIX ATC 2015). Each line is a whole
+  number: the millisecond in which one packet of 1500 bytes can be delivered. The trace repeats
+  after its last millisecond. Here the packets give the rate during that millisecond; mahimahi
+  delivers them at its end.
 """
 
 from __future__ import annotations
@@ -37,10 +39,10 @@ _RATE_UNITS = {"rate_bps": 1.0, "rate_kbps": 1e3, "rate_Mbps": 1e6, "rate_Gbps":
 
 @dataclass(frozen=True)
 class RateTrace:
-    """The rates in a file, which is known by its name and its contents.
+    """The rates in a file, identified by its name and its contents.
 
-    ``steps`` are (time in s, rate in bit/s from then on), the first at 0. With a ``period`` (s)
-    they repeat; without one (0) the last rate stays.
+    ``steps`` are (time in s, rate in bit/s from then on); the first time is 0. They repeat after
+    ``period`` (s). If ``period`` is 0, the last rate stays.
     """
 
     file: str
@@ -75,12 +77,12 @@ def parse_trace(value: Any) -> RateTrace:
         raise UnitError(EXPECTED)
     trace = _load(value)
     if known not in (None, trace.sha256):
-        raise UnitError(EXPECTED, f"{value} is not what it was: its SHA-256 is {trace.sha256}")
+        raise UnitError(EXPECTED, f"{value} has changed: its SHA-256 is {trace.sha256}")
     return trace
 
 
 def format_trace(trace: RateTrace) -> dict[str, str]:
-    """Write ``trace`` so that parse_trace() gives it back, or notices that the file changed."""
+    """Write ``trace`` so that parse_trace() returns it, or notices that the file has changed."""
     return {"file": trace.file, "sha256": trace.sha256}
 
 
@@ -91,11 +93,11 @@ def _load(file: str) -> RateTrace:
     path = Path(file)
     try:
         if not path.is_file():
-            raise UnitError(EXPECTED, f"there is no file {file}")
+            raise UnitError(EXPECTED, f"the file {file} does not exist")
         status = path.stat()
         if status.st_size > MAX_BYTES:
             raise UnitError(
-                EXPECTED, f"it has {status.st_size} bytes, more than {MAX_BYTES // 2**20} MiB"
+                EXPECTED, f"it has {status.st_size} bytes; the limit is {MAX_BYTES // 2**20} MiB"
             )
         contents = path.read_bytes()
     except OSError as error:
@@ -106,7 +108,7 @@ def _load(file: str) -> RateTrace:
 
 @lru_cache(maxsize=16)
 def _parsed(contents: bytes, *, is_csv: bool) -> tuple[str, tuple[tuple[float, float], ...], float]:
-    """Return SHA-256, steps and period of what is in a file, worked out once."""
+    """Return SHA-256, steps and period of a file's contents (cached)."""
     try:
         lines = contents.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
@@ -141,7 +143,7 @@ def _parse_csv(lines: list[str]) -> list[tuple[float, float]]:
     if not steps:
         raise UnitError(EXPECTED, "it has no rows")
     if steps[-1][1] == 0:
-        raise UnitError(EXPECTED, f"line {rows.line_num}: the last rate, which stays, is 0")
+        raise UnitError(EXPECTED, f"line {rows.line_num}: the last rate stays, so it must not be 0")
     return steps
 
 
@@ -169,9 +171,9 @@ def _number(where: str, text: str) -> float:
 
 def _check(where: str, time: float, rate: float, latest: float | None) -> None:
     if latest is None and time != 0:
-        raise UnitError(EXPECTED, f"{where}: the first time is {time:g} s instead of 0")
+        raise UnitError(EXPECTED, f"{where}: the first time is {time:g} s; it must be 0")
     if latest is not None and round(time * 1e9) <= round(latest * 1e9):
-        raise UnitError(EXPECTED, f"{where}: {time:g} s does not come after {latest:g} s")
+        raise UnitError(EXPECTED, f"{where}: {time:g} s is not later than {latest:g} s")
     if time > _MAX_TIME:
         raise UnitError(EXPECTED, f"{where}: {time:g} s is later than {_MAX_TIME:g} s")
     if rate != 0 and not _RATES[0] <= rate <= _RATES[1]:
@@ -192,7 +194,7 @@ def _parse_mahimahi(lines: list[str]) -> tuple[list[tuple[float, float]], float]
             raise UnitError(EXPECTED, f"{where}: {text[:40]!r} is not a whole number of ms")
         moment = int(text)
         if moment < latest:
-            raise UnitError(EXPECTED, f"{where}: {moment} ms comes before {latest} ms")
+            raise UnitError(EXPECTED, f"{where}: {moment} ms is earlier than {latest} ms")
         if moment > _MAX_TIME * 1e3:
             raise UnitError(EXPECTED, f"{where}: {moment} ms is later than {_MAX_TIME:g} s")
         latest = moment
@@ -200,21 +202,19 @@ def _parse_mahimahi(lines: list[str]) -> tuple[list[tuple[float, float]], float]
         begin = max(moment - 1, 0)
         packets[begin] = packets.get(begin, 0) + 1
     if latest == 0:
-        raise UnitError(EXPECTED, "its last time, after which it repeats, is 0 ms")
+        raise UnitError(EXPECTED, "its last time is 0 ms, so it has no period to repeat")
     return list(_rates(packets, latest)), latest * 1e-3
 
 
 def _rates(packets: dict[int, int], end: int) -> Iterator[tuple[float, float]]:
-    """Yield the rate from each millisecond on in which it changes."""
+    """Yield each millisecond in which the rate changes, and the new rate."""
     moment = 0
     for begin in sorted(packets):
         if begin > moment:
             yield moment * 1e-3, 0.0
         rate = packets[begin] * _MAHIMAHI_PACKET * 1e3
         if rate > _RATES[1]:
-            raise UnitError(
-                EXPECTED, f"{packets[begin]} packets in one ms are more than 400 Gbit/s"
-            )
+            raise UnitError(EXPECTED, f"{packets[begin]} packets in one ms exceed 400 Gbit/s")
         yield begin * 1e-3, rate
         moment = begin + 1
     if moment < end:

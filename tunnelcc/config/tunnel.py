@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A tunnel of the catalogue, and what differs from it."""
+"""A tunnel of the catalogue, and the keys that differ from its entry."""
 
 from __future__ import annotations
 
@@ -32,67 +32,70 @@ FEC = Kind(
 
 
 class Hop(Model):
-    """A relay of a chain.
+    """One more relay in a chain, and the path after it.
 
-    It is a host like the server, and a path beyond it, which is as ``path`` where nothing else is
-    given; or ``host``, one of a network.
+    The relay is a host like the server. Path keys that are not given have the values of ``path``.
+    In a network, the relay is a ``host`` of it instead.
     """
 
     host: Annotated[str, NAME] | None = Field(
-        None, description="host of network on which the relay runs; goes with network"
+        None, description="host of the network that runs the relay; needs network"
     )
 
     rate: LinkRate | None = Field(
         None,
-        description="bottleneck rate beyond a relay, constant; not given: as in path, with its "
+        description="constant bottleneck rate after the relay; default: as in path, with its "
         "rate_steps or rate_trace",
     )
-    rtt: Rtt | None = Field(None, description="base round-trip time beyond it")
+    rtt: Rtt | None = Field(None, description="base round-trip time after the relay")
     loss: Probability | None = Field(
         None,
-        description="random loss beyond it; not given: as in path, with its gilbert_elliott",
+        description="random loss after the relay; default: as in path, with its gilbert_elliott",
     )
-    buffer: QueueRoom | None = Field(None, description="queue beyond it")
+    buffer: QueueRoom | None = Field(None, description="queue after the relay")
     cc: CongestionControl | None = Field(
-        None, description="congestion control of the carriers beyond it, else the first carrier's"
+        None,
+        description="congestion control of the carriers after the relay; default: the "
+        "first carrier's",
     )
 
     def path(self, first: Path) -> Path:
-        """Return the path beyond the relay."""
+        """Return the path after the relay."""
         changes = {name: getattr(self, name) for name in ("rate", "rtt", "loss", "buffer")}
         return first.with_keys({key: it for key, it in changes.items() if it is not None})
 
 
 class PacketTunnel(Model):
-    """A catalogue entry by name or by the path of a TOML file, and what differs from it."""
+    """A catalogue entry by name or as a TOML file, and the keys that differ from it."""
 
     name: str = Field(
-        description="`tunnelcc list` shows the names; none: no tunnel; or the path of a .toml file"
+        description="a name of `tunnelcc list`, none (no tunnel), or the path of a .toml file"
     )
     mode: Annotated[str, TEXT] | None = Field(
-        None, description="how a tunnel of packets is run, such as its cipher, else the entry's"
+        None, description="mode of a packet tunnel, such as its cipher; default: the entry's"
     )
     mtu: Annotated[int, whole(LEAST_MTU, MOST_DEVICE_MTU)] | None = Field(
         None,
-        description="largest packet (IP bytes) that a tunnel's device takes, else the entry's",
+        description="MTU of the tunnel's device in IP bytes; default: the entry's",
     )
     mss: Annotated[int, whole(128, MOST_MTU)] | None = Field(
         None,
-        description="MSS (bytes, TCP options included) to which the tunnel clamps connections "
-        "through it, else the entry's",
+        description="MSS to which the tunnel clamps connections, in bytes with TCP options; "
+        "default: the entry's",
     )
     queue: Annotated[int, whole(1, 2**20)] | None = Field(
-        None, description="packets that wait at the tunnel's device at most, else the entry's"
+        None, description="most packets that wait at the tunnel's device; default: the entry's"
     )
     fec: Annotated[str, FEC] | None = Field(
         None,
-        description="data and parity shards of a group of a tunnel with FEC, such as 20:10, or a "
-        "list for groups of other sizes, such as 2:4,20:10, else the entry's; none: no FEC (KCP)",
+        description="FEC group: data and parity shards, such as 20:10, or a list for several "
+        "group sizes, such as 2:4,20:10; none: no FEC (KCP only); default: the "
+        "entry's",
     )
     fec_timeout: Annotated[float, time(1e-6, 3600)] | None = Field(
         None,
-        description="how long after its first packet a group of a tunnel with FEC is closed that "
-        "is not full, else the entry's",
+        description="FEC time-out: an incomplete group is closed this long after its first "
+        "packet; default: the entry's",
     )
 
     @model_validator(mode="before")
@@ -103,7 +106,9 @@ class PacketTunnel(Model):
             return {"name": data}
         if isinstance(data, dict):
             if "name" not in data:
-                raise ConfigError(Problem("name", MISSING, "a tunnel, for its other keys to hold"))
+                raise ConfigError(
+                    Problem("name", MISSING, "the name of a tunnel, because other keys are given")
+                )
             _check_tunnel("name", data["name"])
         return data
 
@@ -114,7 +119,7 @@ class PacketTunnel(Model):
 
     @property
     def entry(self) -> catalog.Entry:
-        """The catalogue's entry."""
+        """The entry of the catalogue."""
         return catalog.load(self.name)
 
     @model_serializer
@@ -132,7 +137,7 @@ class PacketTunnel(Model):
 
 
 class Under(PacketTunnel):
-    """The datagram tunnel that carriers of a relay go through."""
+    """The datagram tunnel that a relay's carriers go through."""
 
     @model_validator(mode="after")
     def _check_kind(self) -> Self:
@@ -140,79 +145,82 @@ class Under(PacketTunnel):
             entries = ((name, catalog.load(name)) for name in catalog.names())
             fitting = [name for name, it in entries if isinstance(it, catalog.DatagramEntry)]
             raise ConfigError(
-                Problem("name", self.name, "a datagram tunnel: one of " + ", ".join(fitting))
+                Problem("name", self.name, "a datagram tunnel, one of" + ", ".join(fitting))
             )
         return self
 
 
 class KcpKeys(Model):
-    """What differs from the KCP of a catalogue entry."""
+    """Keys that differ from the KCP of a catalogue entry."""
 
     nodelay: Annotated[bool, SWITCH] | None = Field(
-        None, description="time-outs from 30 ms on, which grow by half; with mode manual"
+        None,
+        description="true: the time-out is at least 30 ms and grows by half; needs mode manual",
     )
     interval: Interval | None = Field(
-        None, description="time between flushes by the clock; with mode manual"
+        None, description="interval between flushes; needs mode manual"
     )
     resend: Resend | None = Field(
         None,
-        description="ACKs of higher numbers before a segment is sent again, 0: never; with mode "
+        description="number of later ACKs that trigger a retransmission; 0: never; needs mode "
         "manual",
     )
     congestion: Annotated[bool, SWITCH] | None = Field(
-        None, description="a congestion window, too (nc = 0); with mode manual"
+        None, description="true: also use a congestion window (nc = 0); needs mode manual"
     )
     client_send_window: WindowSize | None = Field(
-        None, description="segments that the client sends without an ACK, else the entry's"
+        None, description="segments that the client sends without an ACK; default: the entry's"
     )
     client_receive_window: WindowSize | None = Field(
-        None, description="segments that wait for the client's reader, else the entry's"
+        None, description="segments that wait for the client's application; default: the entry's"
     )
     server_send_window: WindowSize | None = Field(
-        None, description="segments that the server sends without an ACK, else the entry's"
+        None, description="segments that the server sends without an ACK; default: the entry's"
     )
     server_receive_window: WindowSize | None = Field(
-        None, description="segments that wait for the server's reader, else the entry's"
+        None, description="segments that wait for the server's application; default: the entry's"
     )
 
 
 class Tunnel(PacketTunnel):
-    """A tunnel, and what differs from its catalogue entry."""
+    """A tunnel: its catalogue entry, and the keys that differ from it."""
 
     cc: CongestionControl | None = Field(
-        None, description="congestion control of the carrier, else that of the flow"
+        None, description="congestion control of the carrier; default: the flow's"
     )
     copy_buffer: Annotated[int, size(1024, 2**24)] | None = Field(
-        None, description="bytes that a relay reads and forwards at once, else the entry's"
+        None, description="bytes that a relay reads and forwards at once; default: the entry's"
     )
     under: Under | None = Field(
         None,
-        description="the datagram tunnel that a relay's carriers go through, such as wireguard, "
-        "else the entry's",
+        description="datagram tunnel that the relay's carriers go through, such as wireguard; "
+        "default: the entry's",
     )
     carriers: Annotated[str | int, CARRIERS] | None = Field(
         None,
-        description="who shares a carrier: all flows, those of a user, none (flow), or a number of "
-        "carriers that flows take in turn; not given: all where the tunnel multiplexes, else flow",
+        description="flows that share a carrier; all; user: flows of one user; flow: none; a "
+        "number: flows take so many carriers in turn; default: all if the tunnel "
+        "multiplexes, otherwise flow",
     )
     stream_window: Annotated[int, size(1024, 2**30)] | None = Field(
         None,
-        description="bytes that a stream on a shared carrier may have under way unread, as with "
-        "smux version 2, else the entry's",
+        description="bytes that a stream on a shared carrier may have sent but unread, as in "
+        "smux version 2; default: the entry's",
     )
-    kcp: KcpKeys | None = Field(None, description="what differs from the entry's KCP")
+    kcp: KcpKeys | None = Field(None, description="keys that differ from the entry's KCP")
     rate: Rate | None = Field(
         None,
-        description="data that each end of a tunnel with a fixed rate sends at most, what is sent "
-        "again too, without headers; finalspeed needs it",
+        description="fixed rate at which each end of the tunnel sends data, retransmissions "
+        "included, headers not; finalspeed needs it",
     )
     chain: tuple[Hop, ...] = Field(
-        (), description="further relays, in order from the client, each with a path beyond it"
+        (), description="more relays, in order from the client, each with the path after it"
     )
     relays: Annotated[int, whole(0, 64)] | None = Field(
         None,
-        description="further relays that divide path into equal parts, each with its share of the "
-        "RTT and of the random loss, and with a queue like path's; instead of chain",
+        description="number of more relays that divide path into equal parts; each part has "
+        "its share of the RTT and of the random loss, and a queue like path's; "
+        "alternative to chain",
     )
 
     @field_validator("chain", mode="before")
@@ -223,7 +231,7 @@ class Tunnel(PacketTunnel):
     @model_validator(mode="after")
     def _check_relays(self) -> Tunnel:
         if self.relays and self.chain:
-            raise ConfigError(Problem("relays", self.relays, "no value beside chain"))
+            raise ConfigError(Problem("relays", self.relays, "no value, because chain is given"))
         carrier = self.entry.carrier if isinstance(self.entry, catalog.RelayEntry) else None
         for key, model in (("under", Under), ("cc", CongestionControl)):
             name = getattr(carrier, key, None)
@@ -237,7 +245,7 @@ class Tunnel(PacketTunnel):
 
     @property
     def below(self) -> Tunnel | None:
-        """The datagram tunnel that carries the relays' connections, if there is one."""
+        """The datagram tunnel that carries the relays' connections, if any."""
         under = self.under.model_dump() if self.under else self._entry_under()
         return None if under is None else Tunnel.model_validate(under)
 
@@ -246,21 +254,21 @@ class Tunnel(PacketTunnel):
 
     @property
     def has_one_path(self) -> bool:
-        """Whether flows cannot have RTTs of their own: packets of all are in what crosses it."""
+        """Whether flows cannot have their own RTT: one datagram has packets of several flows."""
         entry = self.entry
         fec = entry.fec(self.mode) if isinstance(entry, catalog.DatagramEntry) else None
         return entry.HAS_ONE_PATH or (fec is not None and fec.blob is not None)
 
     @property
     def carrier_cc(self) -> CongestionControl | None:
-        """The congestion control of the carriers; None: that of the flow."""
+        """The congestion control of the carriers; None: the flow's."""
         entry = self.entry
         if isinstance(entry, catalog.RelayEntry) and entry.carrier.cc and self.cc is None:
             return CongestionControl(name=entry.carrier.cc)
         return self.cc
 
     def paths(self, path: Path) -> tuple[Path, ...]:
-        """Return what lies between the ends of each carrier, in order from the client."""
+        """Return the path of each carrier, in order from the client."""
         if self.relays:
             parts = 1 + self.relays
             return (path.part(parts),) * parts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds of values that several tables have: units, range, and what is stored."""
+"""Kinds of values that several tables use: units, range and stored type."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The compiled module, loaded when first needed."""
+"""The compiled module, loaded at first use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OTHER_NAMES = {"newreno": "reno"}
 
 @cache
 def load() -> ModuleType:
-    """Return ``tunnelcc._core``. Raises TunnelccError when it or ns-3 cannot be loaded."""
+    """Return ``tunnelcc._core``. Raises TunnelccError if it or ns-3 cannot be loaded."""
     from tunnelcc.core import ns3
 
     try:
@@ -27,8 +27,8 @@ def load() -> ModuleType:
         return importlib.import_module("tunnelcc._core")
     except (ImportError, OSError) as error:
         raise TunnelccError(
-            f"the compiled module cannot be loaded: {error}; `tunnelcc doctor` tells more, "
-            "`pip install .` in the source tree builds it"
+            f"the compiled module cannot be loaded: {error}; `tunnelcc doctor` shows "
+            "details, and `pip install .` in the source tree builds it"
         ) from error
 
 
@@ -47,7 +47,7 @@ class Algorithm:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that can be set on a congestion control."""
+    """A parameter of a congestion control (a number)."""
 
     name: str
     default: float  # NaN: there is none, the parameter must be given
@@ -60,19 +60,19 @@ class Parameter:
 
     @property
     def is_required(self) -> bool:
-        """Whether there is no default."""
+        """Whether it has no default."""
         return math.isnan(self.default)
 
 
 @cache
 def algorithms() -> tuple[Algorithm, ...]:
-    """Return the built-in congestion controls."""
+    """Return the congestion controls of this project."""
     return tuple(_copy(Algorithm, info) for info in load().congestion_algorithms())
 
 
 @cache
 def congestion_controls() -> tuple[str, ...]:
-    """Return the names of the built-in congestion controls."""
+    """Return the names of this project's congestion controls."""
     return tuple(algorithm.name for algorithm in algorithms())
 
 
@@ -83,9 +83,9 @@ def ns3_congestion_controls() -> tuple[str, ...]:
 
 
 def congestion_label(text: str) -> str:
-    """Return a congestion control as tables and figures show it: its name, and its note.
+    """Return a congestion control's name and note, as tables and figures show it.
 
-    ``text``: the name, with or without parameters behind it.
+    ``text``: the name, with or without parameters.
     """
     name = text.partition(" ")[0]
     notes = [algorithm.note for algorithm in algorithms() if algorithm.name == name]
@@ -93,7 +93,7 @@ def congestion_label(text: str) -> str:
 
 
 def congestion_name(name: str) -> str:
-    """Return what a congestion control is called here: ``newreno`` is ``reno``."""
+    """Return the name used here: ``newreno`` is ``reno``."""
     return _OTHER_NAMES.get(name, name)
 
 
@@ -105,7 +105,7 @@ def has_congestion_control(name: str) -> bool:
 
 @cache
 def congestion_parameters(name: str) -> tuple[Parameter, ...]:
-    """Return the parameters of a congestion control, ns-3's attributes included."""
+    """Return the parameters of a congestion control, including ns-3's attributes."""
     return tuple(_copy(Parameter, info) for info in load().congestion_parameters(name))
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where ns-3's shared libraries are, and loading them before the compiled module.
+"""Find and load ns-3's shared libraries before the compiled module.
 
-The compiled module looks for them in ``ns3/lib64`` beside the package, where the ``ns3`` wheel
-puts them in the same environment. They are elsewhere when the two are in different directories
-(``PYTHONPATH``, ``pip install --target``, a system package with a user's package on top); then
-they are loaded here first, and the dynamic linker takes the loaded ones by name.
+The compiled module searches them in ``ns3/lib64`` next to the package, where the ``ns3`` wheel
+installs them. They are elsewhere if the two packages are in different directories (``PYTHONPATH``,
+``pip install --target``, a system package with a user's package). Then they are loaded here first,
+and the dynamic linker uses the loaded libraries by name.
 
-Neither ``ns3`` nor its Python bindings ``ns`` are imported: those start a C++ interpreter, which
+Neither ``ns3`` nor its Python bindings ``ns`` are imported: they start a C++ interpreter, which
 takes seconds and hundreds of megabytes.
 """
 
@@ -23,9 +23,9 @@ _MODULES = ("core", "stats", "network", "bridge", "traffic-control", "internet",
 
 
 def library_directory() -> Path:
-    """Return the directory that holds ns-3's shared libraries.
+    """Return the directory of ns-3's shared libraries.
 
-    Raises ImportError if the ``ns3`` package is not installed or is another version.
+    Raises ImportError if the ``ns3`` package is not installed or has another version.
     """
     spec = importlib.util.find_spec("ns3")
     if spec is None or not spec.submodule_search_locations:
@@ -38,15 +38,15 @@ def library_directory() -> Path:
         if _library(directory, "core").is_file():
             return directory
     raise ImportError(
-        f"tunnelcc needs ns-3 {NS3_VERSION}, and {directories[0]} does not hold it: "
+        f"tunnelcc needs ns-3 {NS3_VERSION}, but {directories[0]} has another version: "
         "install it with `pip install ns3==3.44.post0`"
     )
 
 
 def preload() -> None:
-    """Load ns-3's shared libraries unless the compiled module finds them by itself.
+    """Load ns-3's shared libraries unless the compiled module finds them.
 
-    Raises ImportError if ns-3 is missing, OSError if one of its libraries cannot be loaded.
+    Raises ImportError if ns-3 is missing, OSError if a library cannot be loaded.
     """
     directory = library_directory()
     core = importlib.util.find_spec("tunnelcc._core")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Parameters of congestion controls as users write them: numbers, or text with a unit.
 
-``probe_rtt_interval = 5`` and ``"5s"`` are the same; what units there are depends on the
-parameter's own: times for seconds, rates for bytes per second, percentages for ratios, and
-``true`` and ``false`` for what is on or off, names for what is one of several.
+``probe_rtt_interval = 5`` and ``"5s"`` are the same. The parameter's own unit decides which units
+are valid: times for seconds, rates for bytes per second, percentages for ratios. Switches take
+``true`` and ``false``, and choices take names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def parse_parameter(parameter: Parameter, value: object) -> float:
 
 
 def expected(parameter: Parameter) -> str:
-    """Return what a value of the parameter has to be."""
+    """Return a description of valid values of the parameter."""
     if parameter.unit == "bool":
         return "true or false"
     if parameter.choices:

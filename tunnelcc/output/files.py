@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether results can be written where a command is told to, asked before anything is simulated.
-
-And writing them: whole, or not at all.
-"""
+"""Check that results can be written before anything is simulated, and write files completely."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from tunnelcc.errors import ConfigError, Problem
 
 
 def check_file(option: str, file: Path) -> None:
-    """Raise ConfigError if ``file`` cannot be written; one that exists is left as it is."""
+    """Raise ConfigError if ``file`` cannot be written. An existing file is not changed."""
     is_new = not file.exists()
     if not is_new and not file.is_file() and not file.is_dir():
         return  # a pipe or a device, which opening would change
@@ -32,7 +29,7 @@ def check_file(option: str, file: Path) -> None:
 
 
 def make_directory(option: str, directory: Path) -> None:
-    """Make ``directory`` where it is not. Raises ConfigError if files cannot be written to it."""
+    """Create ``directory`` if needed. Raises ConfigError if files cannot be written to it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
@@ -44,9 +41,10 @@ def make_directory(option: str, directory: Path) -> None:
 
 @contextlib.contextmanager
 def replacing(file: Path) -> Iterator[Path]:
-    """Give a new file to write, which takes the place of ``file`` when all went well.
+    """Give a new file to write; it replaces ``file`` on success.
 
-    ``file`` itself is given where it is a pipe or a device, or its directory takes no new files.
+    If ``file`` is a pipe or a device, or its directory takes no new files, ``file`` itself is
+    given.
     """
     target = file.resolve()  # a link stays one
     temporary = target.with_name(f".{os.urandom(4).hex()}.{target.name}")

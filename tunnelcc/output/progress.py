@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Progress with the time that is left, of what takes more than two seconds.
+"""Progress and remaining time of work that takes more than two seconds.
 
 One run shows a bar on a terminal. Many runs show a bar on a terminal or in a notebook, and plain
 lines elsewhere.
@@ -21,7 +21,7 @@ _Own = TypeVar("_Own", bound="_Shown")
 
 
 class _Shown:
-    """What is shown until its context ends."""
+    """A display that ends with its context."""
 
     _bar: Any = None
 
@@ -39,7 +39,7 @@ class _Shown:
 
 
 class Progress(_Shown):
-    """Shows a bar on standard error if that is a terminal, once two seconds have passed."""
+    """Shows a bar on standard error after two seconds, if that is a terminal."""
 
     def __init__(self, total: float, enabled: bool = True, label: str = "simulating") -> None:
         if enabled and sys.stderr.isatty():
@@ -53,7 +53,7 @@ class Progress(_Shown):
 
 
 class Counts(Protocol):
-    """Runs by what became of them."""
+    """Numbers of runs by outcome."""
 
     total: int
     done: int
@@ -62,7 +62,7 @@ class Counts(Protocol):
 
 
 class RunsProgress(_Shown):
-    """Shows runs done, failed and cached, runs per second and the time that is left."""
+    """Shows finished, failed and cached runs, runs per second and the remaining time."""
 
     def __init__(self, enabled: bool = True) -> None:
         self._enabled = enabled
@@ -70,7 +70,7 @@ class RunsProgress(_Shown):
         self._next_line = _QUIET_SECONDS
 
     def update(self, counts: Counts, share: float) -> None:
-        """Tell what there is now, after a run ended; ``share``: of all work that is done."""
+        """Show the state after a run ended. ``share``: finished share of all work."""
         elapsed = time.monotonic() - self._started
         if not self._enabled or elapsed < _QUIET_SECONDS:
             return
@@ -103,7 +103,7 @@ def _bar(total: float, form: str, **options: Any) -> Any:
 
 
 def _in_notebook() -> bool:
-    """Whether IPython's kernel runs this process; its terminal is a terminal."""
+    """Whether IPython's kernel runs this process (not a terminal)."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return type(shell).__name__ == "ZMQInteractiveShell"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables of text, which a terminal and a page show alike."""
+"""Tables of text for terminals and pages."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _STYLES = {"good": "green", "fair": "yellow", "bad": "bold red", "note": "dim"}
 
 
 def console(width: int = 120) -> Console:
-    """Return standard output; where it is no terminal, lines have ``width`` characters."""
+    """Return standard output. If it is not a terminal, lines have ``width`` characters."""
     return Console(width=None if sys.stdout.isatty() else width, highlight=False)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under a title. ``numbers``: columns of them, set to the right."""
+    """Rows of text under a title. ``numbers``: columns that are right-aligned."""
 
     title: str
     columns: Sequence[str]
@@ -30,7 +30,7 @@ class Table:
     notes: Sequence[str] = ()
 
     def print(self, console: Console, kinds: Mapping[str, str] | None = None) -> None:
-        """Print it. ``kinds``: text of a cell that is a verdict → good, fair, bad or note."""
+        """Print it. ``kinds``: text of a verdict cell → good, fair, bad or note."""
         if self.title:
             console.print(f"\n{self.title}", style="bold", markup=False)
         printed = Printed(box=None, pad_edge=False, header_style="dim")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What commands print, and the pages that they write."""
+"""Output of commands, and the pages that they write."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pages that need nothing else: one style for screens, phones, print, light and dark."""
+"""Self-contained pages with one style for screens, phones, print, light and dark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def render(template: Path, **variables: object) -> str:
-    """Return the page that a template makes; it may extend base.html and use parts.html."""
+    """Return the page of a template, which may extend base.html and use parts.html."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -28,7 +28,7 @@ def render(template: Path, **variables: object) -> str:
 
 
 def inline_svg(drawing: Figure) -> str:
-    """Return a drawing as SVG text to stand within a page; equal drawings give equal text."""
+    """Return a figure as SVG text for a page. Equal figures give equal text."""
     import matplotlib as mpl
 
     from tunnelcc.plots import STYLE
@@ -41,7 +41,7 @@ def inline_svg(drawing: Figure) -> str:
 
 
 def write(file: Path, text: str) -> None:
-    """Write a page. Raises ConfigError if that cannot be done."""
+    """Write a page. Raises ConfigError if that fails."""
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a tunnel of the catalogue does to an application's bytes, without running anything."""
+"""What a tunnel of the catalogue does to an application's bytes, without a simulation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STEADY = 2**20
 
 @dataclass(frozen=True)
 class StackLayer:
-    """One layer: its name and what it adds, to the server and to the client."""
+    """One layer: its name, and what it adds to the server and to the client."""
 
     name: str
     to_server: str
@@ -42,11 +42,10 @@ class StackLayer:
 class Overview:
     """``stack``: from the application's bytes out to the wire.
 
-    ``round_trips``: what for → round trips before its first byte leaves the client; how many of the
-    tunnel's own are simulated, where not all are.
-    ``wire_bytes``: size of a write (bytes) → IP bytes per application byte, to the server and to
-    the client, where the connection idles before and after it; random bytes, where they are
-    compressed. ``mode``: the one shown, of ``modes``.
+    ``round_trips``: cause → round trips before the first byte leaves the client; also how many of
+    the tunnel's own are simulated, if not all. ``wire_bytes``: size of a write (bytes) → IP bytes
+    per application byte, to the server and to the client; the connection is idle before and after
+    the write, and compressed data are random bytes. ``mode``: the shown one of ``modes``.
     """
 
     stack: tuple[StackLayer, ...]
@@ -59,13 +58,13 @@ class Overview:
 def overview(entry: Entry, mode: str | None = None) -> Overview:
     """Return the overview of a catalogue entry, in ``mode`` or its default one.
 
-    Raises ConfigError for a mode that it does not have.
+    Raises ConfigError for an unknown mode.
     """
     if isinstance(entry, RelayEntry):
         if entry.kcp is not None:
             entry.check({} if mode is None else {"mode": mode})
         elif mode is not None:
-            raise ConfigError(Problem("mode", mode, f"no value with {entry.name}, which has none"))
+            raise ConfigError(Problem("mode", mode, f"no value, because {entry.name} has no modes"))
         return _relay(entry, mode)
     assert isinstance(entry, PacketEntry)
     return _packets(entry, entry.mode if mode is None else mode)
@@ -128,7 +127,7 @@ def _kcp_stack(kcp: Kcp, mode: str | None) -> Iterator[StackLayer]:
         f"{text}{min(windows.client_send, windows.server_receive)}",
         f"{text}{min(windows.server_send, windows.client_receive)}",
     )
-    resend = f"resend after {how.resend} ACKs" if how.resend else "resend after time-outs alone"
+    resend = f"resend after {how.resend} ACKs" if how.resend else "resend only after time-outs"
     control = ", congestion window" if how.congestion else ""
     delay = ", nodelay" if how.nodelay else ""
     yield from _same(
@@ -162,7 +161,7 @@ def _below(entry: RelayEntry) -> DatagramEntry | None:
 
 
 def _stream_layer(up: StreamLayer | None, down: StreamLayer | None) -> StackLayer:
-    """``up``, ``down``: in the direction to the server, and to the client; not both are None."""
+    """``up``, ``down``: direction to the server, and to the client; at least one is not None."""
     title = next(layer.title for layer in (up, down) if layer)
     return StackLayer(title, *(layer.adds() if layer else "–" for layer in (up, down)))
 
@@ -205,8 +204,8 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
 def _kcp_bytes(kcp: Kcp, writes: Sequence[int]) -> float:
     """IP bytes of writes whose segments each leave at once, with their share of parity.
 
-    Parity is as long as the longest datagram of its group: of such writes over and over. In 2017
-    writes waited for the clock, and shared segments.
+    Parity is as long as the longest datagram of its group; here all writes are equal. The KCP of
+    2017 delayed writes until the next clock tick, and writes shared segments.
     """
     writes = [sum(writes)] if kcp.session.generation == "2017" else writes
     most, header = kcp.payload(kcp.fec), kcp.header(kcp.fec) + SEGMENT_HEADER
@@ -224,7 +223,7 @@ def _kcp_bytes(kcp: Kcp, writes: Sequence[int]) -> float:
 def _packets(entry: PacketEntry, mode: str) -> Overview:
     mss = _through(entry, mode)
     layers = [
-        *_same("application", "its own TCP connection across the tunnel"),
+        *_same("application", "a TCP connection across the tunnel"),
         *_transport(mss),
         *_packet_layers(entry, mode, mss),
     ]
@@ -248,7 +247,7 @@ def _packets(entry: PacketEntry, mode: str) -> Overview:
 
 
 def _through(entry: PacketEntry, mode: str) -> int:
-    """Payload (bytes) of full segments through a tunnel."""
+    """Return the payload (bytes) of a full segment through a tunnel."""
     return entry.clamped_mss(_PATH_MTU, mode) + 40 - _HEADERS
 
 
@@ -259,7 +258,7 @@ def _packet_layers(entry: PacketEntry, mode: str, mss: int) -> Iterator[StackLay
 
 
 def _adds(layers: Sequence[PacketLayer], mss: int, around: Surroundings) -> str:
-    """What the last of ``layers`` adds to packets of 1 byte to full segments, and what it is."""
+    """Return what the last of ``layers`` adds to packets of 1 byte to a full segment."""
     added = set()
     for inner in range(_HEADERS + 1, _HEADERS + mss + 1):
         inside, outside = (sum(wrap(it, inner, around)) for it in (layers[:-1], layers))
@@ -270,9 +269,9 @@ def _adds(layers: Sequence[PacketLayer], mss: int, around: Surroundings) -> str:
 
 
 def _packets_bytes(entry: PacketEntry, mode: str, size: int, mss: int, is_up: bool) -> float:
-    """IP bytes per application byte of a write, each packet of which leaves at once.
+    """IP bytes per application byte of a write, if each packet leaves at once.
 
-    With FEC, parity is that of full groups.
+    With FEC, groups are full.
     """
     pieces = [mss] * (size // mss) + ([size % mss] if size % mss else [])
     writes = [write for piece in pieces for write in entry.outer(piece + _HEADERS, _PATH_MTU, mode)]

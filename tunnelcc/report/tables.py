@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables for the terminal: results of a run, and what can be simulated."""
+"""Tables for the terminal: results of a run, and the catalogue."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _FULL = 0.95
 # What one may change where congestion control is not the limit.
 _REASONS = {
     "handshake": "the handshake.",
-    "application": "its application, which had nothing to send.",
-    "cpu": "its application's CPU; hosts.speed, hosts.cores and hosts.app_cost set it.",
-    "send_buffer": "its send buffer, which hosts.tcp_wmem makes larger.",
-    "receive_window": "the receive window, which hosts.tcp_rmem makes larger.",
+    "application": "the application, which had no data to send.",
+    "cpu": "the application's CPU (see hosts.speed, hosts.cores and hosts.app_cost).",
+    "send_buffer": "the send buffer (hosts.tcp_wmem increases it).",
+    "receive_window": "the receive window (hosts.tcp_rmem increases it).",
 }
 
 
@@ -81,19 +81,26 @@ def print_result(result: Result) -> None:
         ),
     ]
     if failed := sum(_path_leg(flow)["connect_failed_s"] is not None for flow in totals["flows"]):
-        lines.append(("not connected", f"{failed} flows: no answer to the last SYN"))
+        lines.append(("not connected", f"{failed} flows: the last SYN got no answer"))
     arqs = [_path_leg(flow).get("arq", {}) for flow in totals["flows"]]
     if closed := sum(arq.get("closed_s") is not None for arq in arqs):
-        lines.append(("broken off", f"{closed} flows: the tunnel closed, its pings unanswered"))
+        lines.append(
+            ("broken off", f"{closed} flows: the tunnel closed because its pings got no answer")
+        )
     if stuck := sum(arq.get("given_up", 0) > 0 and arq["closed_s"] is None for arq in arqs):
-        lines.append(("stuck", f"{stuck} flows: a packet is not sent again any more"))
+        lines.append(
+            (
+                "stuck",
+                f"{stuck} flows: the tunnel gave up on a packet after its last retransmission",
+            )
+        )
     out.print(_grid([*lines, *_packet_tunnel_lines(totals)]))
     for sentence in _limit_sentences(totals):
         out.print(sentence, markup=False)
 
 
 def print_measured(result: Result, measured: Measurement) -> None:
-    """Print the goodput of a measurement beside the simulated one, both after the warm-up."""
+    """Print measured and simulated goodput, both after the warm-up."""
     theirs = measured.mean_goodput(result.experiment.warmup)
     ratio = f"{result.goodput / theirs:.2f}" if theirs else "–"
     console().print(
@@ -104,7 +111,7 @@ def print_measured(result: Result, measured: Measurement) -> None:
 
 
 def print_harm(found: xarray.Dataset) -> None:
-    """Print what flows lose to each other and to tunnels; ``found``: of simulation.harm.harm()."""
+    """Print the harm between flows, and of tunnels. ``found``: from simulation.harm.harm()."""
     rates = found.flow_goodput.values, found.flow_goodput_alone.values, found.flow_harm.values
     ccs = [core.congestion_label(str(name)) for name in found.cc.values]
     labels = [*zip(ccs, found.flow_tunnel.values, strict=True)]
@@ -116,8 +123,8 @@ def print_harm(found: xarray.Dataset) -> None:
         here, alone, harm = (float(values[members].mean()) for values in rates)
         name = str(members[0]) if len(members) == 1 else f"{len(members)} flows, mean"
         rows.append((name, *labels[members[0]], _mbps(here), _mbps(alone), _part(harm)))
-    columns = ("flow", "path cc", "tunnel", "goodput Mbit/s", "alone", "harm")
-    title = "Harm to flows: the part of the goodput alone that others take"
+    columns = ("flow", "goodput Mbit/s", "tunnel", "goodput Mbit/s", "alone", "harm")
+    title = "Harm to flows: share of the flow's goodput alone that the others take"
     Table(title, columns, rows, (3, 4, 5)).print(console())
     if found.sizes["tunnel"]:
         names = ("others_goodput", "others_goodput_without", "tunnel_harm")
@@ -132,7 +139,7 @@ def print_harm(found: xarray.Dataset) -> None:
 
 
 def _limit_sentences(totals: dict[str, Any]) -> Iterator[str]:
-    """Say what limited a flow where congestion control did not, and the path was not full."""
+    """Name what limited a flow if it was neither congestion control nor a full path."""
     if (totals["path"]["utilisation"] or 0) >= _FULL:
         return
     for label, members in _rows(totals["flows"]):
@@ -144,14 +151,11 @@ def _limit_sentences(totals: dict[str, Any]) -> Iterator[str]:
             if "arq" in _path_leg(members[0]):
                 # Sockets of TCP have no part in it.
                 reason = reason.partition(",")[0].rstrip(".") + "."
-            yield (
-                f"{subject} could not send faster for {_percent(share)} of the time because of "
-                f"{reason}"
-            )
+            yield (f"{subject} was limited for {_percent(share)} of the time by {reason}")
 
 
 def _limits(members: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the shares of time of what limited the flows across the path, their means."""
+    """Return the mean shares of time in each limit, of the flows across the path."""
     of_each = [_path_leg(flow)["limits"] for flow in members]
     return {name: fmean(each[name] for each in of_each) for name in limits.LIMITS}
 
@@ -161,9 +165,9 @@ def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         (
             "tunnel" if len(tunnels) == 1 else f"tunnel {tunnel['tunnel']}",
-            f"{tunnel['device_drops']} of {tunnel['packets']} packets dropped by its device "
-            f"(most waiting: {tunnel['device_queue_max_packets']}), {tunnel['fragmented']} "
-            f"fragmented, {tunnel['socket_drops']} dropped by the far socket",
+            f"device dropped {tunnel['device_drops']} of {tunnel['packets']} packets "
+            f"(longest queue: {tunnel['device_queue_max_packets']}), fragmented "
+            f"{tunnel['fragmented']}, far socket dropped {tunnel['socket_drops']}",
         )
         for tunnel in tunnels
         if "packets" in tunnel
@@ -217,7 +221,7 @@ def _flow_table(totals: dict[str, Any]) -> Table:
 
 
 def _tunnels_of_flows(totals: dict[str, Any]) -> dict[int, str]:
-    """Return the name of each flow's tunnel, by the flow's number."""
+    """Return the tunnel's name of each flow, by the flow's number."""
     names = dict.fromkeys((flow["flow"] for flow in totals["flows"]), "none")
     for tunnel in totals["tunnels"]:
         names |= dict.fromkeys(tunnel["flows"], tunnel["tunnel"])
@@ -258,7 +262,7 @@ def _path_leg(flow: dict[str, Any]) -> dict[str, Any]:
 
 
 def print_list() -> None:
-    """Print tunnels, congestion controls, cost profiles and payloads, a line each."""
+    """Print tunnels, congestion controls, cost profiles and payloads, one per line."""
     out = console()
     out.print("Tunnels", style="bold")
     entries = [catalog.load(name) for name in catalog.names()]
@@ -274,7 +278,7 @@ def print_list() -> None:
 
 
 def print_metrics() -> None:
-    """Print every metric of a run: unit, meaning, formula and source, and what it can be of."""
+    """Print every metric of a run: unit, meaning, formula with source, and arguments."""
     from tunnelcc.metrics import METRICS
 
     rows = []
@@ -286,26 +290,28 @@ def print_metrics() -> None:
 
 
 def _abbreviated() -> dict[str, str]:
-    """Return the groups of keys that are those of another group, and what they mean."""
+    """Return the groups of keys that repeat another group, and their meaning."""
     from tunnelcc.config import HostOverrides, Hosts, LinkDirection, Path
 
     sides = ("client", "server")
     common = [key for key in Hosts.model_fields if key not in HostOverrides.model_fields]
     but = " and ".join(key for key in common if key not in sides)
     both = [key for key in Path.model_fields if key not in LinkDirection.model_fields]
-    other = f"any key of path but {', '.join(both)}, for the direction opposite to that of the data"
+    other = f"any key of path except {', '.join(both)}, for the other direction"
     return {
-        "tunnels.NAME": "any key of tunnel, for a tunnel that flows.tunnel names",
-        "network.access": "any key of path, for access links; they are not limited unless given",
-        "network.links.NAME": "between = ['HOST', 'HOST'], and any key of path that differs",
-        "network.hosts.NAME": f"any key of hosts but {but}, for this host alone",
-        "path.reverse": f"{other}; its rate is not limited unless given",
-        **{f"hosts.{side}": f"any key of hosts but {but}, for the {side} alone" for side in sides},
+        "tunnels.NAME": "any key of tunnel; flows.tunnel selects it by NAME",
+        "network.access": "any key of path, for access links; default: no rate limit, delay or loss",
+        "network.links.NAME": "between = ['HOST', 'HOST'], and any key that differs from path",
+        "network.hosts.NAME": f"any key of hosts except {but}, for this host only",
+        "path.reverse": f"{other}; default rate: no limit",
+        **{
+            f"hosts.{side}": f"any key of hosts except {but}, for the {side} only" for side in sides
+        },
     }
 
 
 def print_experiment() -> None:
-    """Print every key of an experiment: default, meaning, what is accepted."""
+    """Print every key of an experiment: default, meaning and accepted values."""
     from tunnelcc.config import Experiment
 
     out, rows, told = console(), [], set()
@@ -319,7 +325,7 @@ def print_experiment() -> None:
             told.add(group)
             rows.append((f"{group}.*", "–", abbreviated[group], ""))
     Table("", ("key", "default", "meaning", "accepts"), rows).print(out)
-    out.print("\nWhat hosts.kernel makes of tcp_rmem, tcp_wmem, memory, SYNs", style="bold")
+    out.print("Defaults of each hosts.kernel", style="bold")
     for kernel in kernels().values():
         out.print(f"\n{kernel.version}: {kernel.summary}", markup=False)
         rows = [
@@ -358,7 +364,7 @@ def print_tunnel(name: str, mode: str | None = None) -> None:
 
 
 def _stack(view: Overview) -> Grid:
-    """The layers from the application's bytes out to the wire, one under the other."""
+    """Print the layers from the application's bytes to the wire."""
     table = Grid(box=box.SQUARE, show_lines=True, header_style="dim")
     is_alike = all(layer.to_server == layer.to_client for layer in view.stack)
     for heading in ("layer", "either way") if is_alike else ("layer", "to server", "to client"):
@@ -370,7 +376,7 @@ def _stack(view: Overview) -> Grid:
 
 
 def _wire_bytes(view: Overview) -> Table:
-    """IP bytes per application byte, by size of a write on an idle connection."""
+    """Print the IP bytes per application byte by size of a write on an idle connection."""
     sizes = [format_size(size) for size in view.wire_bytes]
     rows = [
         (heading, *(f"{ratio[index]:.3f}" for ratio in view.wire_bytes.values()))
@@ -398,7 +404,7 @@ def print_profile(name: str) -> None:
 
 
 def print_measured_profile(profile: Profile, spreads: Mapping[str, float]) -> None:
-    """Print what was measured on this machine, beside the reference; spreads are ratios."""
+    """Print the costs of this machine next to the reference. Spreads are ratios."""
     out = console()
     out.print(profile.summary, style="bold", markup=False)
     reference = costs.load(costs.REFERENCE)
@@ -415,11 +421,13 @@ def print_measured_profile(profile: Profile, spreads: Mapping[str, float]) -> No
     Table("", columns, rows, range(1, len(columns))).print(out)
     for name, spread in spreads.items():
         if spread > calibrate.UNSTEADY:
-            text = f"Warning: {name} is {calibrate.unsteady(spread)}; measure on an idle machine"
+            text = (
+                f"Warning: {name} is {calibrate.unsteady(spread)}; measure again on an idle machine"
+            )
             out.print(text, markup=False)
     missing = [name for name in costs.OPERATIONS if name not in profile.operations]
     if missing:
-        out.print(f"Not measured, as in {costs.REFERENCE}: {', '.join(missing)}", markup=False)
+        out.print(f"Not measured; values of {costs.REFERENCE}: {', '.join(missing)}", markup=False)
 
 
 def print_congestion_control(name: str) -> None:

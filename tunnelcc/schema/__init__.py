@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What keys are made of: units, kinds of values, models with their errors, TOML."""
+"""The parts of keys: units, kinds of values, models with their errors, and TOML."""
 
 from tunnelcc.schema.keys import KeyInfo, document, keys_of, listed_as
 from tunnelcc.schema.kinds import (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The keys of a model with their defaults, for lists of them."""
+"""Lists of a model's keys with their defaults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAME = "NAME"
 
 @dataclass(frozen=True)
 class KeyInfo:
-    """What `tunnelcc show experiment` tells of a key; ``kind``: of its value, if it has one."""
+    """One row of `tunnelcc show experiment`. ``kind``: of the key's value, if it has one."""
 
     key: str
     default: object
@@ -34,8 +34,8 @@ class KeyInfo:
 def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[KeyInfo]:
     """Yield every key of ``model`` and of the models in it, in order of declaration.
 
-    Of a union of models, the key that tells which is meant, and then those of each. In a table of
-    models by name, ``NAME`` is that name.
+    For a union of models, this yields the key that selects one, then the keys of each. For a table
+    of models by name, ``NAME`` stands for the name.
     """
     for name, field in fields_of(model).items():
         key = f"{prefix}{name}.{NAME}" if _is_table(field) else f"{prefix}{name}"
@@ -49,9 +49,9 @@ def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[KeyInfo]:
 
 
 def listed_as(model: type[BaseModel], key: str) -> str:
-    """Return how keys_of() calls ``key`` of a scenario, whether it lists it or not.
+    """Return the name that keys_of() has for ``key`` of a scenario.
 
-    Without numbers of elements (``flows.0.rtt``), and with ``NAME`` for names of tables.
+    Indices are left out (``flows.0.rtt``), and ``NAME`` stands for names of tables.
     """
     parts: list[str] = []
     models: list[type[BaseModel]] = [model]
@@ -69,7 +69,7 @@ def listed_as(model: type[BaseModel], key: str) -> str:
 
 
 def document(model: type[BaseModel]) -> None:
-    """Let help() tell of a model's keys: what they mean, their defaults, what they accept."""
+    """Add a model's keys to its help(): meaning, default and accepted values."""
     lines, parameters = [], []
     for name, field in fields_of(model).items():
         inner = " or ".join(f"tc.{it.__name__}" for it in models_in(field.annotation))
@@ -87,12 +87,12 @@ def document(model: type[BaseModel]) -> None:
 
 
 def _name_of(default: object) -> object:
-    """Return the name that stands for a table where it has one, else ``...``."""
+    """Return the name that stands for a table, or ``...`` if it has none."""
     return default if isinstance(default, str) else ...
 
 
 def _is_table(field: FieldInfo) -> bool:
-    """Whether ``field`` holds models by names that the user gives."""
+    """Whether ``field`` holds models under names that the user chooses."""
     annotation = field.annotation
     return get_origin(annotation) is dict and next(models_in(annotation), None) is not None
 

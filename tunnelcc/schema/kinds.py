@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds of values: how one is read, checked and written.
+"""Kinds of values: how to read, check and write each one.
 
-Text or number in, SI value stored, text out, with a sentence on what is expected. A key's type is
-an ``Annotated`` of its Kind.
+A user gives text or a number. The model stores an SI value, and writes text. Each Kind describes
+what it expects. The type of a key is ``Annotated`` with its Kind.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tunnelcc.schema.units import UnitError
 
 @dataclass(frozen=True)
 class Kind:
-    """A key's quantity: ``parse`` raises UnitError, ``format`` writes what ``parse`` reads.
+    """The quantity of a key. ``parse`` raises UnitError; ``format`` writes what ``parse`` reads.
 
-    ``unit``: of the stored value; "": it has none, or it depends on the value.
+    ``unit``: unit of the stored value; "" if it has none or depends on the value.
     """
 
     parse: Callable[[Any], Any]
@@ -84,7 +84,7 @@ def whole(least: int, most: int, at_zero: bool = False) -> Kind:
 
 
 def number(least: float, most: float, above: bool = False, unit: str = "") -> Kind:
-    """Return the Kind of numbers from (``above``: more than) ``least`` to ``most``."""
+    """Return the Kind of numbers from ``least`` (``above``: excluded) to ``most``."""
     expected = f"a number {'above' if above else 'from'} {least:g} to {most:g}{unit}"
 
     def parse(value: object) -> float:
@@ -97,7 +97,7 @@ def number(least: float, most: float, above: bool = False, unit: str = "") -> Ki
 
 
 def choice(*names: str) -> Kind:
-    """Return the Kind of one name out of several."""
+    """Return the Kind of one name from a list."""
     expected = "one of " + ", ".join(repr(name) for name in names)
 
     def parse(value: object) -> str:
@@ -109,7 +109,7 @@ def choice(*names: str) -> Kind:
 
 
 def choice_of(*values: int) -> Kind:
-    """Return the Kind of one whole number out of several."""
+    """Return the Kind of one whole number from a list."""
     expected = "one of " + ", ".join(map(str, values))
 
     def parse(value: object) -> int:
@@ -201,11 +201,11 @@ CARRIERS = Kind(
 RATE_STEPS = Kind(
     _parse_rate_steps,
     _format_rate_steps,
-    "a list of [time, rate] such as [['10s', '20Mbps'], ['20s', '5Mbps']], "
-    "times in rising order from more than 0s, rates from 1kbps to 400Gbps",
+    "a list of [time, rate] such as [['10s', '20Mbps'], ['20s', '5Mbps']] with rising "
+    "times above 0s and rates from 1kbps to 400Gbps",
 )
-NAME = Kind(_parse_name, str, "a name of letters, digits, '-' and '_', 64 at most")
-ROUTE = Kind(_parse_route, list, "a list of names of hosts, two or more")
+NAME = Kind(_parse_name, str, "a name of at most 64 letters, digits, '-' and '_'")
+ROUTE = Kind(_parse_route, list, "a list of at least two host names")
 SWITCH = Kind(_parse_switch, bool, "true or false")
 TEXT = Kind(_parse_text, str, "one line of text")
 PROSE = Kind(_parse_prose, str, "some text")
@@ -239,14 +239,14 @@ def rate(least: float, most: float) -> Kind:
 
 
 def time(least: float, most: float, at_zero: bool = False) -> Kind:
-    """Return the Kind of times, in seconds. ``at_zero``: 0 is allowed besides."""
+    """Return the Kind of times, in seconds. ``at_zero``: 0 is also allowed."""
     return quantity(
         units.parse_time, units.format_time, units.TIME_EXPECTED, least, most, at_zero, "s"
     )
 
 
 def size(least: int, most: int, at_zero: bool = False) -> Kind:
-    """Return the Kind of sizes, in bytes. ``at_zero``: 0 is allowed besides."""
+    """Return the Kind of sizes, in bytes. ``at_zero``: 0 is also allowed."""
     return quantity(
         units.parse_size, lambda value: units.format_size(int(value)), units.SIZE_EXPECTED,
         least, most, at_zero, "byte",

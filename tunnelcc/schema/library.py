@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Things as TOML files: the package's own by name, a user's by its path."""
+"""Items in TOML files: those of the package by name, a user's by path."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ Item = TypeVar("Item")
 
 
 class Library(Generic[Item]):
-    """The ``*.toml`` files in ``directory``, and others by their path.
+    """The ``*.toml`` files in ``directory``, and other files by path.
 
-    ``parse``: makes an item of a file's tables, which have its name unless they give one. What is
-    in ``directory`` is read once. ``others``: what else stands for an item, told in errors.
+    ``parse`` makes an item from a file's tables. The item has the file's name unless the tables
+    name it. Files in ``directory`` are read once. ``others``: further valid names, for error
+    messages.
     """
 
     def __init__(
@@ -36,13 +37,13 @@ class Library(Generic[Item]):
         return self._names
 
     def path_of(self, name: str) -> Path:
-        """Return the file of the item ``name``, which load() knows."""
+        """Return the file of the item ``name``, which must exist."""
         return self._directory / f"{name}.toml" if name in self.names() else Path(name)
 
     def load(self, name: str) -> Item:
         """Return the item ``name``, or the one in the file ``name`` if it ends in .toml.
 
-        Raises ConfigError; its keys are relative to the item.
+        Raises ConfigError. Its keys are relative to the item.
         """
         if name in self._read:
             return self._read[name]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Groups of keys, and their errors.
 
-pydantic does the structure; its complaints become ConfigErrors that name the key's path, the value,
-what was expected and the nearest valid name.
+pydantic checks the structure. Its errors become ConfigErrors with the key's path, the value, what
+was expected and the nearest valid name.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from tunnelcc.schema.units import UnitError
 
 
 class Model(BaseModel):
-    """A group of keys: immutable, and an error for every key it does not have.
+    """A group of keys. It is immutable, and an unknown key is an error.
 
-    A key that is a keyword of Python (``from``) is the alias of an attribute with an underscore
-    behind it (``from_``), which is its name as an argument, too.
+    If a key is a Python keyword (``from``), its attribute and its argument end in an underscore
+    (``from_``).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,9 +62,9 @@ def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def by_name(table: Any) -> dict[str, Any]:
-    """Return a table of models by name as it is. Raises ConfigError for what is no name."""
+    """Return a table of models by name unchanged. Raises ConfigError for an invalid name."""
     if not isinstance(table, dict):
-        raise ConfigError(Problem("", table, "a table, with a name for each"))
+        raise ConfigError(Problem("", table, "a table with one entry for each name"))
     for name in table:
         try:
             NAME.parse(name)
@@ -74,7 +74,7 @@ def by_name(table: Any) -> dict[str, Any]:
 
 
 def config_error(model: type[BaseModel], error: ValidationError) -> ConfigError:
-    """Return what pydantic complains of, in the words of tunnelcc."""
+    """Return pydantic's errors as Problems."""
     problems: list[Problem] = []
     for details in error.errors():
         cause = details.get("ctx", {}).get("error")
@@ -112,14 +112,14 @@ def _problem(model: type[BaseModel], details: ErrorDetails, cause: object) -> Pr
         names = _names(models or [model])
         return Problem(key, value, "a table with the keys " + ", ".join(names))
     if type_ == "too_short":
-        return Problem(key, value, "a list of at least one")
+        return Problem(key, value, "a list with at least one item")
     if type_.startswith(("tuple", "list")):
         return Problem(key, value, "a list")
-    return Problem(key, value, "another value")
+    return Problem(key, value, "a different value")
 
 
 def _holds_tables(value: object) -> bool:
-    """Whether it is a table, or a list with one: too long to be shown."""
+    """Whether ``value`` is or contains a table, and is too long to show."""
     if isinstance(value, (list, tuple)):
         return any(map(_holds_tables, value))
     return isinstance(value, (dict, BaseModel))
@@ -130,7 +130,7 @@ def _at(
 ) -> tuple[list[str], list[type[BaseModel]]]:
     """Return the path of the key at pydantic's ``location``, and the models that it may hold.
 
-    Of a union, pydantic's location tells which of its models was meant, which is no part of a key.
+    In a union, pydantic's location also names the selected model, which is not part of a key.
     """
     path: list[str] = []
     models = [model]
@@ -154,11 +154,11 @@ def _names(models: Sequence[type[BaseModel]]) -> list[str]:
 
 
 def tag_of(model: type[BaseModel]) -> tuple[str, str]:
-    """Return the key that tells this model from the others of a union, and its value."""
+    """Return the key that selects this model in a union, and its value."""
     for name, field in model.model_fields.items():
         if get_origin(field.annotation) is Literal:
             return name, get_args(field.annotation)[0]
-    raise AssertionError(f"{model.__name__} has no key that tells it from others")
+    raise AssertionError(f"{model.__name__} has no key that selects it")
 
 
 def models_in(annotation: object) -> Iterator[type[BaseModel]]:

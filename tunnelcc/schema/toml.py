@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reading TOML files with errors that name the file and line, and writing small ones."""
+"""Read TOML files, with errors that name file and line, and write small ones."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ _LONG_NUMBER = re.compile(r"0[xob][0-9a-fA-F_]{3000,}")
 
 
 def read_toml(path: Path, key: str = "file") -> dict[str, Any]:
-    """Return the tables of a TOML file. Raises ConfigError when it cannot be read or parsed.
+    """Return the tables of a TOML file. Raises ConfigError if it cannot be read or parsed.
 
-    ``key``: in errors, what named the file.
-
-    It may be a pipe; of what has no end, no more than MAX_BYTES are read.
+    ``key``: the key that names the file, for errors. The file may be a pipe; at most MAX_BYTES are
+    read.
     """
     expected = "a readable TOML file"
     try:
@@ -41,7 +40,7 @@ def read_toml(path: Path, key: str = "file") -> dict[str, Any]:
             contents = file.read(MAX_BYTES + 1)
         if len(contents) > MAX_BYTES:
             most = f"at most {MAX_BYTES >> 20} MiB of TOML"
-            raise ConfigError(Problem(key, str(path), most, "it has more"))
+            raise ConfigError(Problem(key, str(path), most, "it is larger"))
         text = contents.decode()
     except OSError as error:
         raise ConfigError(Problem(key, str(path), expected, error.strerror or "")) from None
@@ -61,7 +60,7 @@ def parse_toml(text: str, file: str, key: str = "file") -> dict[str, Any]:
 
 
 def parse_value(text: str) -> object:
-    """Return the TOML value that ``text`` spells, or the text itself (``40ms``, ``bbr``)."""
+    """Return the TOML value of ``text``, or the text itself (``40ms``, ``bbr``)."""
     try:
         table = _loads(f"value = {text}")
     except (ValueError, RecursionError):
@@ -70,7 +69,7 @@ def parse_value(text: str) -> object:
 
 
 def _loads(text: str) -> dict[str, Any]:
-    """Return the tables of TOML. Raises ValueError; RecursionError: it is nested too deeply."""
+    """Return the tables of TOML. Raises ValueError; RecursionError if nested too deeply."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Quantities with units, written as in ns-3 (``100Mbps``, ``40ms``) plus what networks need.
+"""Quantities with units, written as in ns-3 (``100Mbps``, ``40ms``), with more units for networks.
 
-Parsed values are in SI units: bit/s, seconds, bytes, probabilities in [0, 1). Decimal prefixes
-are powers of 1000 (``k``, ``M``, ``G``), binary ones of 1024 (``Ki``, ``Mi``, ``Gi``); ``b`` is a
-bit and ``B`` a byte, also in rates. Parsing what was formatted gives the same value back.
+Parsed values are in SI units: bit/s, seconds, bytes, probabilities in [0, 1). Decimal prefixes are
+powers of 1000 (``k``, ``M``, ``G``), binary prefixes are powers of 1024 (``Ki``, ``Mi``, ``Gi``).
+``b`` is a bit and ``B`` a byte, also in rates. A formatted value parses to the same value.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ BUFFER_EXPECTED = "a buffer such as '1bdp', '200p' (packets) or '64KiB'"
 
 
 class UnitError(ValueError):
-    """Text that is not the quantity it should be. ``expected`` says what is."""
+    """The text is not a valid quantity. ``expected`` describes a valid one."""
 
     def __init__(self, expected: str, hint: str = "") -> None:
         super().__init__(f"expected {expected}" + (f" ({hint})" if hint else ""))
@@ -73,7 +73,7 @@ def parse_rate(value: object) -> float:
 
 
 def format_rate(rate: float) -> str:
-    """Write ``rate`` (bit/s) so that parse_rate() gives it back."""
+    """Write ``rate`` (bit/s) so that parse_rate() returns it."""
     return _format(rate, _WRITTEN_RATES, "bps")
 
 
@@ -88,7 +88,7 @@ def parse_time(value: object) -> float:
 
 
 def format_time(seconds: float) -> str:
-    """Write ``seconds`` so that parse_time() gives them back."""
+    """Write ``seconds`` so that parse_time() returns them."""
     return _format(seconds, _WRITTEN_TIMES, "s")
 
 
@@ -108,7 +108,7 @@ def parse_size(value: object) -> int:
 
 
 def format_size(size: int) -> str:
-    """Write ``size`` (bytes) so that parse_size() gives it back."""
+    """Write ``size`` (bytes) so that parse_size() returns it."""
     if size:
         for unit, scale in _WRITTEN_SIZES.items():
             if size % scale == 0:
@@ -149,13 +149,13 @@ def parse_percentage(value: object) -> float:
 
 
 def format_probability(probability: float) -> str:
-    """Write ``probability`` so that parse_probability() gives it back."""
+    """Write ``probability`` so that parse_probability() returns it."""
     return _plain(Decimal(repr(probability)) * 100) + "%"
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """The room of a queue: so many BDP, packets or bytes. Exactly one of them is set."""
+    """The size of a queue in BDP, packets or bytes. Exactly one is set."""
 
     bdp: float | None = None
     packets: int | None = None
@@ -227,7 +227,7 @@ def _format(value: float, units: dict[str, Decimal], zero: str) -> str:
 
 
 def _plain(number: Decimal) -> str:
-    """Write without trailing zeros, and without exponent unless the number is tiny."""
+    """Write without trailing zeros, and without an exponent unless the number is tiny."""
     if number and number.adjusted() < -9:
         return str(number.normalize())
     text = format(number, "f")
