@@ -67,7 +67,7 @@ def run_and_print(
 
 
 def _import_table() -> None:
-    """Import what prints the results, which takes as long as tens of runs, while they run."""
+    """Import the printing code while runs are active: it takes as long as tens of runs."""
     for module in ("scipy.special", "tunnelcc.sweeps.table"):
         import_module(module)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """flent's data files (``.flent.gz``): a run as one of its tests tcp_nup or tcp_ndown.
 
-What flent plots is there: rates of the flows (Mbit/s), their sum and mean, and what sockets tell
-(``tcp_cwnd``, ``tcp_rtt``). Nothing is pinged: in the place of its ping (ms) stands the smoothed
-RTT across the path, the mean over flows.
+The file has what flent plots: rates of the flows (Mbit/s), their sum and mean, and socket values
+(``tcp_cwnd``, ``tcp_rtt``). There is no ping. Instead of its times (ms), the file has the smoothed
+RTT across the path, as a mean over flows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""iperf3's JSON (``iperf3 -J``): a run written as the client would, and measurements read.
+"""iperf3's JSON (``iperf3 -J``): write a run as its client does, and read measurements.
 
-An interval of a run is a second. Its rates are those at which the receiver's application reads,
-where iperf3's client tells what it wrote; RTT, window and retransmissions are the sender's.
+An interval of a run is one second. Its rates are those of the receiving application, while iperf3's
+client reports what it wrote. RTT, window and retransmissions are the sender's.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _sum(streams: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def read(table: Any) -> list[Stream]:
-    """Return the streams of iperf3's JSON; none if it is something else."""
+    """Return the streams of iperf3's JSON, or none if the text is something else."""
     intervals = table.get("intervals") if isinstance(table, dict) else None
     if not isinstance(intervals, list):
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What was measured elsewhere, to stand beside a simulation: iperf3's JSON, logs of ``ss -ti``."""
+"""Measurements to compare with a simulation: iperf3's JSON, logs of ``ss -ti``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Series = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Stream:
-    """One connection over time, SI; each array as long as ``time``, NaN where nothing is known.
+    """One connection over time in SI units; arrays are as long as ``time``, NaN if unknown.
 
-    ``goodput``: mean since the sample before, bit/s; ``cwnd``: segments.
+    ``goodput``: mean since the previous sample, bit/s. ``cwnd``: segments.
     """
 
     name: str
@@ -28,26 +28,26 @@ class Stream:
 
 @dataclass(frozen=True)
 class Measurement:
-    """All connections of a measurement; time begins with it."""
+    """All connections of a measurement. Time starts with it."""
 
     source: str
     streams: list[Stream] = field(default_factory=list)
 
     @property
     def time(self) -> Series:
-        """When there are samples of any stream."""
+        """The times of all samples."""
         return np.unique(np.concatenate([it.time for it in self.streams]))
 
     @property
     def goodput(self) -> Series:
-        """Of all streams together over ``time``, bit/s; streams that are not there get nothing."""
+        """Goodput of all streams together over ``time``, bit/s; an absent stream counts as 0."""
         time = self.time
         rates = [np.interp(time, it.time, it.goodput, 0, 0) for it in self.streams]
         total: Series = np.sum(rates, axis=0)
         return total
 
     def mean_goodput(self, since: float = 0.0) -> float:
-        """Return the mean goodput of all streams together from ``since`` (s) on, bit/s."""
+        """Return the mean goodput of all streams together after ``since`` (s), bit/s."""
         total = 0.0
         for it in self.streams:
             spans = np.diff(it.time, prepend=0.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A measurement's file, whichever program wrote it."""
+"""Read a measurement's file of any supported program."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tunnelcc.formats.measurement import Measurement
 
 
 def read(file: Path) -> Measurement:
-    """Return what a file holds: iperf3's JSON (``iperf3 -J``) or a log of ``ss -ti``.
+    """Return the measurement in a file: iperf3's JSON (``iperf3 -J``) or a log of ``ss -ti``.
 
     Raises ConfigError.
     """
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        expected = "a file of text that can be read"
-        hint = getattr(error, "strerror", None) or "it is no text"
+        expected = "a text file that can be read"
+        hint = getattr(error, "strerror", None) or "it is not text"
         raise ConfigError(Problem("measured", str(file), expected, hint)) from None
     try:
         table = json.loads(text)
@@ -30,8 +30,8 @@ def read(file: Path) -> Measurement:
         streams = iperf3.read(table)
     if not streams:
         expected = (
-            "iperf3's JSON (iperf3 -J), or a log of `date +%s.%N; ss -ti`, again and again, with "
-            "two samples or more of a connection that sends"
+            "iperf3's JSON (iperf3 -J), or a log of repeated `date +%s.%N; ss -ti` with "
+            "at least two samples of a sending connection"
         )
         raise ConfigError(Problem("measured", str(file), expected))
     return Measurement(str(file), streams)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Logs of ``ss -ti``: a line with the time (seconds, ``date +%s.%N``), then what ss printed."""
+"""Logs of ``ss -ti``: a line with the time (seconds, ``date +%s.%N``), then the output of ss."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Sample = tuple[float, float, float, float, float]
 
 
 def read(text: str) -> list[Stream]:
-    """Return the connections that send, each with samples of what was acknowledged since the last.
+    """Return the connections that send, each with samples of the acknowledged bytes since the last.
 
-    Text that is no such log gives none.
+    Other text gives none.
     """
     samples: dict[str, list[Sample]] = {}
     moment, name = None, ""
@@ -44,7 +44,7 @@ def read(text: str) -> list[Stream]:
 
 
 def _details(line: str) -> tuple[float, float, float]:
-    """Return RTT (s), window (segments) and retransmissions so far; what is not there is NaN, 0."""
+    """Return RTT (s), window (segments) and retransmissions so far; NaN and 0 if missing."""
     rtt, cwnd, retransmits = (it.search(line) for it in (_RTT, _CWND, _RETRANSMITS))
     return (
         float(rtt[1]) / 1e3 if rtt else float("nan"),

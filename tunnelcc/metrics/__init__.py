@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Metrics as the field defines them, in SI units: of plain numbers, of a run, of a sweep.
+"""Metrics as the field defines them, in SI units: functions of numbers, of a run, of a sweep.
 
-``METRICS`` declares each of them once; ``Result.metric()`` looks one up, ``of_run()`` turns a run
-into all that a sweep stores. A metric of nothing (no flow, no sample, a duration of
-0, a flow that never converges) is NaN, never 0 or an error.
+``METRICS`` declares each metric once. ``Result.metric()`` looks one up, and ``of_run()`` computes
+all that a sweep stores. A metric without a value (no flow, no sample, a duration of 0, a flow that
+never converges) is NaN, never 0 or an error.
 """
 
 from tunnelcc.metrics.baseline import flow_harm

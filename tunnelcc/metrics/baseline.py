@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Metrics of a sweep that need another one to compare with."""
+"""Metrics of a sweep that need another sweep as a baseline."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ALGORITHM = ("cc", "flows.cc", "flows.0.cc")
 def flow_harm(results: xarray.Dataset, solo: xarray.Dataset) -> xarray.DataArray:
     """Return the harm() to each flow's goodput, over the axes of ``results``.
 
-    ``solo``: the same flows alone, with one flow per run. Its axes are among those of ``results``
-    with the same values, and it may have an axis of algorithms besides: each flow is compared with
-    its own. Means over the seeds of ``solo``. Raises ConfigError for results that do not match.
+    ``solo``: the same flows alone, one flow per run. Its axes are axes of ``results`` with the same
+    values. One more axis, of algorithms, is allowed: each flow is compared with its own algorithm.
+    Means are over the seeds of ``solo``. Raises ConfigError if the results do not match.
     """
     if solo.sizes.get("flow") != 1:
-        expected = "a baseline of one flow per run"
+        expected = "a baseline with one flow in each run"
         raise ConfigError(Problem("--baseline", solo.sizes.get("flow", 0), expected))
     alone = solo["goodput"].mean("seed")
     goodput, owners = results["flow_goodput"], results["flow_cc"]
@@ -34,7 +34,7 @@ def flow_harm(results: xarray.Dataset, solo: xarray.Dataset) -> xarray.DataArray
         if dim != key and (
             dim not in results.dims or not np.isin(results[dim].values, solo[dim].values).all()
         ):
-            expected = f"a baseline with the values of the axis {dim} that the results have"
+            expected = f"a baseline with the results' values on the axis {dim}"
             raise ConfigError(Problem("--baseline", str(dim), expected))
     alone = alone.sel({dim: results[dim] for dim in alone.dims if dim != key})
     if key is None:

@@ -17,7 +17,7 @@ def confidence_interval(
 ) -> xarray.Dataset:
     """Return ``mean``, ``low`` and ``high``: the mean over ``dim`` and its confidence interval.
 
-    That of mean_and_half_width(). Shape: that of ``data`` without ``dim``; its unit.
+    See mean_and_half_width(). The shape is that of ``data`` without ``dim``; the unit is the same.
     """
     import xarray
 
@@ -35,8 +35,8 @@ def mean_and_half_width(
     """Return the mean over the last dimension, and half the width of its confidence interval.
 
     Student's t: mean ± t·s/√n with n − 1 degrees of freedom (Student, The Probable Error of a Mean,
-    1908), as for independent, about normally distributed runs. Runs that are NaN do not count; the
-    width is NaN where fewer than two remain. Units of ``values``.
+    1908). This assumes independent runs with about a normal distribution. NaN runs do not count.
+    The width is NaN if fewer than two runs remain. Units of ``values``.
     """
     from scipy.special import stdtrit
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How long flows take to find their rates, from series of equidistant samples.
+"""Convergence times of flows, from series of equidistant samples.
 
-A sample at time t is the mean since the one before. Times look ahead: a flow has converged at t if
-what follows t is as it should be, so that no start-up is averaged into the answer.
+A sample at time t is the mean since the previous sample. Times look ahead: a flow has converged at
+t if the condition holds after t. The start-up is therefore not averaged into the result.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def fair_convergence_time(
     """Return seconds from ``start`` until n flows have shares between (1 − δ)/n and (1 + δ)/n.
 
     δ-fair convergence (RFC 5166, section 2.3; Bansal et al., Dynamic Behavior of Slowly-Responsive
-    Congestion Control Algorithms, SIGCOMM 2001), of the shares in the ``hold`` seconds that follow.
-    ``rates``: shape (flow, time), any unit; ``time``: s, of each sample; ``start``: s, of the last
-    flow. NaN for fewer than two flows, or if it never comes to that.
+    Congestion Control Algorithms, SIGCOMM 2001) of the shares in the next ``hold`` seconds.
+    ``rates``: shape (flow, time), any unit. ``time``: s, of each sample. ``start``: s, of the last
+    flow. NaN for fewer than two flows, or if they never converge.
     """
     series, times = np.atleast_2d(np.asarray(rates, dtype=float)), np.asarray(time, dtype=float)
     flows = len(series)
@@ -59,10 +59,10 @@ def rate_convergence_time(
 ) -> float:
     """Return seconds from ``start`` until the rate stays near ``target`` for ``hold`` seconds.
 
-    Near: every mean over ``window`` seconds lies within ``tolerance`` · ``target`` of it (Dong et
+    Near: every mean over ``window`` seconds is within ``tolerance`` · ``target`` of it (Dong et
     al., PCC: Re-architecting Congestion Control for Consistent High Performance, NSDI 2015,
-    section 4.2.2: the ideal fair share, ±25 %, 5 s). ``rate``: shape (time,), unit of ``target``;
-    ``time``: s, of each sample. NaN if it never comes to that.
+    section 4.2.2: the ideal fair share, ±25 %, 5 s). ``rate``: shape (time,), unit of ``target``.
+    ``time``: s, of each sample. NaN if this never happens.
     """
     series, times = np.atleast_2d(np.asarray(rate, dtype=float)), np.asarray(time, dtype=float)
     means, begins = _means_ahead(series, times, window)
@@ -74,10 +74,10 @@ def rate_convergence_time(
 def settling_time(
     rate: ArrayLike, time: ArrayLike, since: float, until: float, within: float = WITHIN
 ) -> float:
-    """Return seconds from ``since`` until means over STEADY come ``within`` reach of the level.
+    """Return seconds from ``since`` until means over STEADY are ``within`` of the level.
 
-    The level: the median of the second half of the time from ``since`` to ``until`` (s). ``rate``:
-    shape (time,), any unit; ``time``: s, of each sample. NaN if it never comes there.
+    The level is the median of the second half of the time from ``since`` to ``until`` (s).
+    ``rate``: shape (time,), any unit. ``time``: s, of each sample. NaN if this never happens.
     """
     series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
     interval = times[1] - times[0] if times.size > 1 else STEADY
@@ -94,8 +94,8 @@ def settling_time(
 def rise_time(rate: ArrayLike, time: ArrayLike, start: float, within: float = WITHIN) -> float:
     """Return seconds from ``start`` until the rate first reaches (1 − ``within``) of its level.
 
-    The level: the median of the second half of the time from ``start`` to the end. ``rate``: shape
-    (time,), any unit; ``time``: s, of each sample. NaN if it never comes there.
+    The level is the median of the second half of the time from ``start`` to the end. ``rate``:
+    shape (time,), any unit. ``time``: s, of each sample. NaN if this never happens.
     """
     series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
     level = _median(series[times > (start + times[-1]) / 2])
@@ -104,9 +104,9 @@ def rise_time(rate: ArrayLike, time: ArrayLike, start: float, within: float = WI
 
 
 def dip_interval(rate: ArrayLike, time: ArrayLike, within: float = WITHIN) -> float:
-    """Return the median time (s) between the beginnings of dips below (1 − ``within``) of median.
+    """Return the median time (s) between the starts of dips below (1 − ``within``) of the median.
 
-    ``rate``: shape (time,), any unit; ``time``: s, of each sample. NaN for fewer than two dips.
+    ``rate``: shape (time,), any unit. ``time``: s, of each sample. NaN for fewer than two dips.
     """
     series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
     low = series < (1 - within) * _median(series)
@@ -115,7 +115,7 @@ def dip_interval(rate: ArrayLike, time: ArrayLike, within: float = WITHIN) -> fl
 
 
 def _median(values: NDArray[np.float64]) -> float:
-    """Return the median, NaN of no values."""
+    """Return the median, or NaN without values."""
     return float(np.median(values)) if values.size else NAN
 
 

@@ -7,15 +7,15 @@ NAN = float("nan")
 
 
 def goodput(delivered_bytes: float, seconds: float) -> float:
-    """Return application bytes read by the receiver per time, 8·B/t, in bit/s.
+    """Return application bytes that the receiver read per time, 8·B/t, in bit/s.
 
-    RFC 2647, section 3.17: bits forwarded to the right destination, retransmissions not counted.
+    RFC 2647, section 3.17: bits forwarded to the correct destination, without retransmissions.
     """
     return 8 * delivered_bytes / seconds if seconds > 0 else NAN
 
 
 def ratio(part: float, whole: float) -> float:
-    """Return part / whole, NaN of nothing."""
+    """Return part / whole, or NaN if the whole is 0."""
     return part / whole if whole > 0 else NAN
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How flows divide a bottleneck."""
+"""Fairness of shares at a bottleneck."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tunnelcc.metrics.counts import NAN
 
 
 def jain_index(allocations: ArrayLike) -> float:
-    """Return Jain's fairness index (Σx)² / (n·Σx²), 1/n for one hog to 1 for equal parts.
+    """Return Jain's fairness index (Σx)² / (n·Σx²): 1/n if one flow has all, 1 for equal shares.
 
-    Jain, Chiu, Hawe: A Quantitative Measure of Fairness and Discrimination for Resource
-    Allocation in Shared Computer Systems, DEC TR-301, 1984. ``allocations``: any unit, at least 0.
+    Jain, Chiu, Hawe: A Quantitative Measure of Fairness and Discrimination for Resource Allocation
+    in Shared Computer Systems, DEC TR-301, 1984. ``allocations``: any unit, at least 0.
     """
     x = np.asarray(allocations, dtype=float)
     if x.size == 0 or not np.any(x):
@@ -28,7 +28,7 @@ def jain_index(allocations: ArrayLike) -> float:
 def group_totals(values: ArrayLike, groups: Sequence[Any]) -> dict[Any, float]:
     """Return the sum of ``values`` (any unit) for each of ``groups``, in order of appearance.
 
-    Of goodputs by user or by carrier it makes what fairness between those is measured on.
+    It adds the goodputs of a user or a carrier, for the fairness between users or carriers.
     """
     sums: dict[Any, float] = {}
     for group, value in zip(groups, np.asarray(values, dtype=float), strict=True):
@@ -37,18 +37,19 @@ def group_totals(values: ArrayLike, groups: Sequence[Any]) -> dict[Any, float]:
 
 
 def shares(allocations: ArrayLike) -> NDArray[np.float64]:
-    """Return each part of the whole, xᵢ / Σx; shape as ``allocations``, any unit."""
+    """Return each share of the total, xᵢ / Σx. Shape as ``allocations``, any unit."""
     x = np.asarray(allocations, dtype=float)
     whole = np.sum(x)
     return x / whole if whole > 0 else np.full(x.shape, NAN)
 
 
 def max_min_allocation(capacity: float, demands: ArrayLike) -> NDArray[np.float64]:
-    """Return what each flow gets of one link if the least is made as large as can be.
+    """Return the max-min fair allocation of each flow on one link.
 
-    Whoever wants less than an equal part gets what it wants; the others divide the rest equally,
-    and so on (Bertsekas and Gallager, Data Networks, 2nd ed. 1992, section 6.5.2). ``demands``:
-    unit of ``capacity``, infinite for a flow that takes what it gets; result: the same shape.
+    A flow that demands less than an equal share gets its demand. The others divide the rest
+    equally, and so on (Bertsekas and Gallager, Data Networks, 2nd ed. 1992, section 6.5.2).
+    ``demands``: unit of ``capacity``, infinite for a flow without a limit. The result has the same
+    shape.
     """
     wanted = np.asarray(demands, dtype=float)
     granted = np.empty_like(wanted)
@@ -62,22 +63,23 @@ def max_min_allocation(capacity: float, demands: ArrayLike) -> NDArray[np.float6
 def max_min_shares(
     allocations: ArrayLike, capacity: float, demands: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return what each flow got of what max-min fairness would give it; 1: just that; NaN: nothing.
+    """Return each flow's allocation divided by its max-min fair one: 1 is exactly fair.
 
-    The "MmF share" of Philip et al., Prudentia: Findings of an Internet Fairness Watchdog, SIGCOMM
-    2024. All three in one unit; result: the shape of ``allocations``.
+    This is the "MmF share" of Philip et al., Prudentia: Findings of an Internet Fairness Watchdog,
+    SIGCOMM 2024. It is NaN if the fair allocation is 0. All three arguments have one unit, and the
+    result has the shape of ``allocations``.
     """
     granted = max_min_allocation(capacity, demands)
     return np.asarray(allocations, dtype=float) / np.where(granted > 0, granted, NAN)
 
 
 def harm(solo: Any, competing: Any, *, less_is_better: bool = False) -> Any:
-    """Return how much worse off a flow is beside others than alone; 1: it gets nothing.
+    """Return the harm to a flow by its competitors: 0 is none, 1 means the flow gets nothing.
 
-    (solo − competing) / solo where more is better (goodput), (competing − solo) / competing where
-    less is (delay, completion time): Ware et al., Beyond Jain's Fairness Index: Setting the Bar
-    for the Deployment of Congestion Control Algorithms, HotNets 2019, section 3. Below 0, company
-    helped. Numbers, arrays or DataArrays of one unit and shape.
+    (solo − competing) / solo if more is better (goodput), (competing − solo) / competing if less is
+    better (delay, completion time): Ware et al., Beyond Jain's Fairness Index: Setting the Bar for
+    the Deployment of Congestion Control Algorithms, HotNets 2019, section 3. Below 0 the
+    competitors help. Arguments: numbers, arrays or DataArrays of one unit and shape.
     """
     if less_is_better:
         return (competing - solo) / competing

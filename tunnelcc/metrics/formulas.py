@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Closed forms of throughput and shares, each with its source. Windows are in segments."""
+"""Formulas for throughput and shares, each with its source. Windows are in segments."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _BETA = 0.7
 def reno_window(loss: float) -> float:
     """Return Reno's average window √(3 / 2p) (RFC 9438, section 5.1, for β 0.5).
 
-    Segments; one loss in every 1/``loss`` of them, one segment of growth per round trip. The same
-    as Mathis et al., The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm, CCR 1997,
-    for an ACK per segment; Linux counts the bytes that are acknowledged, which has that effect.
+    In segments, with one loss per 1/``loss`` segments and a growth of one segment per round trip.
+    It equals Mathis et al., The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm, CCR
+    1997, for one ACK per segment. Linux counts acknowledged bytes, which has the same effect.
     """
     return math.sqrt(1.5 / loss)
 
@@ -31,23 +31,24 @@ def cubic_window(loss: float, rtt: float) -> float:
 
 
 def bbr_share_of_capacity(loss: float, before_bottleneck: bool) -> float:
-    """Return what part of the bottleneck's payload rate one BBRv1 flow delivers.
+    """Return the share of the bottleneck's payload rate that one BBRv1 flow delivers.
 
-    BBR paces at the delivered rate it has measured (Cardwell et al., BBR: Congestion-Based
-    Congestion Control, 2016). Behind a loss it probes the capacity back: 1 − p reaches the
-    bottleneck. Before a loss it measures (1 − p) of the capacity, sends that, and of it 1 − p
-    arrives; 0.99 is what ProbeRTT, 0.2 s of every 10 s at 4 segments, costs beside.
+    BBR paces at its measured delivery rate (Cardwell et al., BBR: Congestion-Based Congestion
+    Control, 2016). If the loss is before the bottleneck, BBR measures the full capacity and 1 − p
+    of its packets reach the bottleneck. If the loss is after it, BBR measures (1 − p) of the
+    capacity, sends at this rate, and 1 − p of that arrives. The factor 0.99 is the cost of
+    ProbeRTT: 0.2 s in every 10 s at 4 segments.
     """
     return 1 - loss if before_bottleneck else 0.99 * (1 - loss) ** 2
 
 
 def ware_share(buffer_bdp: float, rate: float, rtt: float, bbr_flows: int = 1) -> float:
-    """Return BBRv1's share beside loss-based flows in a deep drop-tail buffer.
+    """Return BBRv1's share against loss-based flows in a deep drop-tail buffer.
 
-    Ware et al., Modeling BBR's Interactions with Loss-Based Congestion Control, IMC 2019,
-    equations 3 to 5: the loss-based flows hold 1/2 − 1/(2X) − 4N/q of the link while BBR's cap of
-    2 BDP in flight, taken while the queue is never empty, holds the rest, but for ProbeRTT.
-    ``rate``: bit/s, ``rtt``: s, ``buffer_bdp``: X.
+    Ware et al., Modeling BBR's Interactions with Loss-Based Congestion Control, IMC 2019, equations
+    3 to 5: the loss-based flows get 1/2 − 1/(2X) − 4N/q of the link. BBR gets the rest, except for
+    ProbeRTT: the queue is never empty, and BBR's limit of 2 BDP in flight applies. ``rate``: bit/s,
+    ``rtt``: s, ``buffer_bdp``: X.
     """
     packets = buffer_bdp * rate * rtt / 8 / 1500
     others = 0.5 - 1 / (2 * buffer_bdp) - 4 * bbr_flows / packets
@@ -59,9 +60,9 @@ def pftk_window(loss: float, rtt: float, rto: float) -> float:
     """Return the window, rate · RTT, of Padhye et al.'s model of Reno, in segments.
 
     Padhye et al., Modeling TCP Throughput: A Simple Model and its Empirical Validation, SIGCOMM
-    1998, its approximation (RFC 5348, section 3.1, has it too) for b = 1:
-    RTT / (RTT √(2p/3) + T₀ min(1, 3 √(3p/8)) p (1 + 32 p²)). ``rtt``, ``rto`` (T₀, the first
-    time-out): s. All that follows a loss in a round is lost there, too, and there is no SACK.
+    1998, its approximation (also RFC 5348, section 3.1) for b = 1: RTT / (RTT √(2p/3) + T₀ min(1, 3
+    √(3p/8)) p (1 + 32 p²)). ``rtt``, ``rto`` (T₀, the first time-out): s. The model assumes that a
+    loss also loses the rest of its round, and that there is no SACK.
     """
     recovery = rto * min(1, 3 * math.sqrt(3 * loss / 8)) * loss * (1 + 32 * loss**2)
     return rtt / (rtt * math.sqrt(2 * loss / 3) + recovery)

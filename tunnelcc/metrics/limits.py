@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What keeps a sender from sending more: shares of time, after Linux's tcpi_*_limited."""
+"""What limits a sender: shares of time, like Linux's tcpi_*_limited."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CONGESTION_CONTROL = frozenset({"congestion_window", "pacing"})
 
 
 def shares(times: Mapping[str, float], measured_time: float) -> dict[str, float]:
-    """Return the share of ``measured_time`` (s) that each limit held for (``times``, s)."""
+    """Return the share of ``measured_time`` (s) of each limit (``times``, s)."""
     return {name: times[name] / measured_time for name in LIMITS}
 
 
 def largest(shares: Mapping[str, float]) -> tuple[str, float]:
-    """Return the limit that held longest, and its share."""
+    """Return the limit with the longest time, and its share."""
     name = max(LIMITS, key=lambda name: shares[name])
     return name, shares[name]

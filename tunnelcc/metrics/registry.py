@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every metric of a run: declared once, and looked up by name."""
+"""Every metric of a run, declared once and looked up by name."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ _FRAME_HEADER = 14
 
 @dataclass(frozen=True)
 class Metric:
-    """``definition``: formula and source; ``of``: its value in SI units, of a run.
+    """A metric. ``definition``: formula and source. ``of``: its value in SI units, for a run.
 
-    ``per_flow``: one value for each flow. ``heeds``: the keys of a selection that it does.
-    ``is_stored``: of every run of a sweep. ``is_event``: the time until something happens, NaN if
-    it does not in the run.
+    ``per_flow``: one value for each flow. ``heeds``: the arguments that it accepts. ``is_stored``:
+    part of every run of a sweep. ``is_event``: the time until an event; NaN if it does not happen.
     """
 
     units: str
@@ -46,7 +45,7 @@ class Metric:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of a selection that value() takes."""
+        """The arguments that value() accepts."""
         return ("flow", *self.heeds) if self.per_flow else self.heeds
 
 
@@ -70,7 +69,7 @@ def _window_share(run: RunData) -> float:
 
 
 def _interface_efficiency(run: RunData) -> float:
-    """Packets are taken for full ones: the few smaller ones are those of connecting."""
+    """All packets count as full ones. Only packets of the handshake are smaller."""
     packets = float(run["outer_packets"])
     sent = float(run["outer_bytes"]) + _FRAME_HEADER * packets
     entered = packets - float(run["fragmented"])
@@ -120,7 +119,8 @@ def _rate_convergence_times(run: RunData) -> list[float]:
 
 def _latency(part: str, long_name: str) -> Metric:
     definition = (
-        "of writes at flows.rate: from when each is due until its last byte is read; NaN: no rate"
+        "time from the due time of a write at flows.rate until its last byte is read; NaN "
+        "without flows.rate"
     )
     name = f"message_latency_{part}"
     return Metric("s", long_name, definition, lambda run: run[name], per_flow=True)
@@ -128,8 +128,9 @@ def _latency(part: str, long_name: str) -> Metric:
 
 def _limit(name: str, words: str) -> Metric:
     definition = (
-        "time in which it kept the carrier's sender, or the flow's, from sending more / measured "
-        "time; pacing within a round trip of another limit counts for that"
+        "time that this limit stopped the sender of the carrier (or of the flow) / "
+        "measured time; pacing within one round trip of another limit counts as that "
+        "limit"
     )
     index = list(limits.LIMITS).index(name)
     return Metric(
@@ -141,19 +142,19 @@ def _limit(name: str, words: str) -> Metric:
 
 _JAIN = "(Σx)² / (n Σx²) of goodputs x; Jain, Chiu, Hawe, DEC TR-301, 1984"
 _MAX_MIN = (
-    "goodput / what max-min fairness gives of the payload that fits; Bertsekas and Gallager, Data "
-    "Networks, section 6.5.2; Philip et al., SIGCOMM 2024"
+    "goodput / the flow's max-min fair rate; Bertsekas and Gallager, Data Networks, "
+    "section 6.5.2; Philip et al., SIGCOMM 2024"
 )
 _FAIR_TIME = (
-    f"from the last flow's start until shares of the next {convergence.HOLD:g} s are within "
-    f"(1 ± {convergence.DELTA:g}) / n; RFC 5166, section 2.3"
+    f"time from the last flow's start until all shares of the next {convergence.HOLD:g} s "
+    f"are within (1 ± {convergence.DELTA:g}) / n; RFC 5166, section 2.3"
 )
 _RATE_TIME = (
-    f"from the flow's start until rates over {convergence.WINDOW:g} s stay within "
-    f"{100 * convergence.TOLERANCE:g} % of the max-min fair one for {convergence.HOLD:g} s; "
-    "Dong et al., PCC, NSDI 2015, section 4.2.2"
+    f"time from the flow's start until its means over {convergence.WINDOW:g} s stay within "
+    f"{100 * convergence.TOLERANCE:g} % of the max-min fair rate for {convergence.HOLD:g} "
+    "s; Dong et al., PCC, NSDI 2015, section 4.2.2"
 )
-_QUEUE = "waiting time of packets that were not dropped, at the bottleneck"
+_QUEUE = "waiting time at the bottleneck of packets that were not dropped"
 
 _WHEN = ("flow", "since", "until")
 
@@ -165,7 +166,7 @@ METRICS: dict[str, Metric] = {
         _goodput, heeds=_WHEN,
     ),
     "utilisation": Metric(
-        "1", "utilisation of the bottleneck", "bytes served / bytes it could serve",
+        "1", "utilisation of the bottleneck", "bytes sent / bytes that it could send",
         lambda run: run.path("mean_utilisation"),
     ),
     "jain": Metric(
@@ -173,26 +174,27 @@ METRICS: dict[str, Metric] = {
         lambda run: fairness.jain_index(run["delivered_bytes"]),
     ),
     "jain_users": Metric(
-        "1", "Jain's index of the users",
-        "the same of n users: what the flows of each (flows.user) get together",
+        "1", "Jain's index of users",
+        "the same for n users: x is the sum over a user's flows (flows.user)",
         lambda run: run.jain_of("user"),
     ),
     "jain_carriers": Metric(
-        "1", "Jain's index of the carriers",
-        "the same of n carriers, a tunnel's connections across the path: what the flows on each "
-        "get together; 1 where all share one, as through a tunnel of packets",
+        "1", "Jain's index of carriers",
+        "the same for n carriers (a tunnel's connections across the path): x is the sum "
+            "over a carrier's flows; 1 if all flows share one, as in a packet tunnel",
         lambda run: run.jain_of("carrier"),
     ),
     "jain_tunnels": Metric(
-        "1", "Jain's index of the tunnels",
-        "the same of n tunnels between two hosts: what the flows in each get together; NaN: none",
+        "1", "Jain's index of tunnels",
+        "the same for n tunnels between two hosts: x is the sum over a tunnel's flows; "
+            "NaN without tunnels",
         lambda run: run.jain_of_tunnels,
     ),
     "max_min_share": Metric(
-        "1", "least max-min share of a flow", _MAX_MIN, lambda run: np.min(run.max_min_shares)
+        "1", "smallest max-min share of a flow", _MAX_MIN, lambda run: np.min(run.max_min_shares)
     ),
     "fair_convergence_time": Metric(
-        "s", f"time to shares within {100 * convergence.DELTA:g} % of equal", _FAIR_TIME,
+        "s", f"time until shares are within {100 * convergence.DELTA:g} % of equal", _FAIR_TIME,
         _fair_convergence_time, is_event=True,
     ),
     "queue_delay_mean": Metric(
@@ -211,18 +213,18 @@ METRICS: dict[str, Metric] = {
     ),
     "loss_rate": Metric(
         "1", "loss rate of the path",
-        "packets offered after the warm-up: dropped or lost / all; RFC 7680", _loss_rate,
+        "packets dropped or lost / packets offered, after the warm-up; RFC 7680", _loss_rate,
     ),
     "retransmission_ratio": Metric(
         "1", "retransmission ratio",
-        "retransmissions / data segments sent across the path, from the start",
+        "retransmissions / data segments sent across the path, since the start",
         lambda run: counts.retransmission_ratio(
             float(run["path_retransmits"]), float(run["path_segments"])
         ),
     ),
     "efficiency": Metric(
         "1", "application bytes per byte on the wire",
-        "application bytes read / IP bytes sent across the path, from the start",
+        "application bytes read / IP bytes sent across the path, since the start",
         lambda run: counts.efficiency(np.sum(run["total_bytes"]), float(run["wire_bytes"])),
     ),
     "cpu_client": Metric(
@@ -243,11 +245,11 @@ METRICS: dict[str, Metric] = {
     ),
     "flow_tunnel_goodput": Metric(
         "bit/s", "goodput of the flow's tunnel",
-        "Σx of the flows in the same tunnel between two hosts; its own x where it is in none",
+        "sum of x over the flows in the same tunnel; the flow's own x without a tunnel",
         lambda run: run.tunnel_goodputs, per_flow=True,
     ),
     "flow_tunnel_share": Metric(
-        "1", "share of the flow's tunnel in the goodput", "flow_tunnel_goodput / goodput",
+        "1", "share of the flow's tunnel in the total goodput", "flow_tunnel_goodput / goodput",
         _tunnel_share, per_flow=True,
     ),
     "flow_max_min_share": Metric(
@@ -259,16 +261,18 @@ METRICS: dict[str, Metric] = {
     ),
     "flow_completion_time": Metric(
         "s", "flow completion time",
-        "from connecting until the last byte was read; Dukkipati and McKeown, CCR 2006",
+        "from the start of the connection until the last byte is read; Dukkipati and "
+            "McKeown, CCR 2006",
         lambda run: run["completion"] - run["start"], per_flow=True, is_event=True,
     ),
     "flow_rtt": Metric(
-        "s", "mean smoothed RTT across the path", "RFC 6298's SRTT of the carrier, or of the flow",
+        "s", "mean smoothed RTT across the path",
+        "RFC 6298's SRTT of the carrier, or of the flow without one",
         lambda run: [samples.mean(srtt) for srtt in run.srtts], per_flow=True, heeds=("since",),
     ),
     "flow_socket_rtt": Metric(
         "s", "mean smoothed RTT of the application's socket",
-        "RFC 6298's SRTT of the application that sends", lambda run: run["socket_rtt"],
+        "RFC 6298's SRTT of the sending application", lambda run: run["socket_rtt"],
         per_flow=True,
     ),
     "flow_message_latency_mean": _latency("mean", "mean latency of messages"),
@@ -279,7 +283,8 @@ METRICS: dict[str, Metric] = {
         "s", "base RTT", "as configured", lambda run: run["base_rtt"], per_flow=True
     ),
     "flow_start": Metric(
-        "s", "start", "when it connects, jitter included", lambda run: run["start"], per_flow=True
+        "s", "start", "time when it connects, jitter included", lambda run: run["start"],
+        per_flow=True,
     ),
     "flow_rtt_p95": Metric(
         "s", "95th percentile of the smoothed RTT across the path", "as flow_rtt",
@@ -288,21 +293,23 @@ METRICS: dict[str, Metric] = {
     ),
     **{f"flow_limit_{name}": _limit(name, words) for name, words in limits.LIMITS.items()},
     "drops": Metric(
-        "packets", "drops at the bottleneck", "packets dropped by its full queue",
+        "packets", "drops at the bottleneck", "packets that the full queue dropped",
         lambda run: run.path("queue_drops"), is_stored=False,
     ),
     "window_share": Metric(
-        "1", "data in flight per receive window",
-        "mean over flows of the median of data in flight, while there is any / receive window",
+        "1", "share of the receive window in flight",
+        "mean over flows of (median of data in flight while there is any / receive "
+            "window)",
         _window_share, is_stored=False,
     ),
     "app_retransmits": Metric(
         "segments", "retransmissions of the applications' connections",
-        "what iperf3 shows; in a relay, those of the loopback",
+        "as iperf3 shows; with a relay, those of the loopback",
         lambda run: float(np.sum(run["app_retransmits"])), is_stored=False,
     ),
     "carrier_retransmits": Metric(
-        "segments", "retransmissions across the path", "of the carriers, or the flows",
+        "segments", "retransmissions across the path",
+        "of the carriers, or of the flows without one",
         lambda run: float(run["carrier_retransmits"]), is_stored=False,
     ),
     "cpu": Metric(
@@ -311,45 +318,47 @@ METRICS: dict[str, Metric] = {
     ),
     "interface_efficiency": Metric(
         "1", "Ethernet bytes into a datagram tunnel per byte that it sends",
-        "as interfaces count them, 14 bytes of header a packet, in the direction of the data, from "
-        "the start; NaN without such a tunnel",
+        "as interfaces count, with 14 header bytes per packet, in the direction of the "
+            "data, since the start; NaN without a datagram tunnel",
         _interface_efficiency, is_stored=False,
     ),
     "residual_loss": Metric(
-        "1", "loss that FEC leaves",
-        "packets that never left the far end of a tunnel with FEC / packets that entered it, in "
-        "the direction of the data; NaN without FEC",
+        "1", "loss that FEC did not repair",
+        "packets that a tunnel with FEC did not deliver / packets that entered it, in the "
+            "direction of the data; NaN without FEC",
         lambda run: counts.ratio(float(run["fec_lost"]), float(run["fec_packets"])),
     ),
     "recovered_share": Metric(
-        "1", "packets that FEC recovers",
-        "packets that arrived because of parity / packets that entered the tunnel",
+        "1", "packets that FEC repaired",
+        "packets recovered from parity / packets that entered the tunnel",
         lambda run: counts.ratio(float(run["fec_recovered"]), float(run["fec_packets"])),
     ),
     "parity_share": Metric(
-        "1", "parity's share of the bytes",
-        "IP bytes of parity / all that was sent across the path, from the start",
+        "1", "share of parity in the bytes",
+        "IP bytes of parity / IP bytes sent across the path, since the start",
         lambda run: counts.ratio(float(run["fec_parity_bytes"]), float(run["wire_bytes"])),
     ),
     "recovery_delay": Metric(
-        "s", "mean delay of recovery",
-        "how much later than a lost packet the shard left that brought it back, from the start",
+        "s", "mean delay of FEC recovery",
+        "time between a lost packet and the shard that recovered it, at the sender, since "
+            "the start",
         _recovery_delay,
     ),
     "settling_time": Metric(
-        "s", "time until the goodput has settled",
-        f"from since until means over {convergence.STEADY:g} s come within reach of the level, the "
-        "median of the second half of the time",
+        "s", "settling time of the goodput",
+        f"time from since until means over {convergence.STEADY:g} s are within reach of "
+            "the median of the second half of the time",
         _settling_time, heeds=(*_WHEN, "within"), is_stored=False, is_event=True,
     ),
     "rise_time": Metric(
-        "s", "time to the level of the goodput",
-        "from connecting until the goodput first reaches 1 − within of its later median",
+        "s", "rise time of the goodput",
+        "time from the start of the connection until the goodput first reaches 1 − within "
+            "of its later median",
         _rise_time, heeds=("flow", "within"), is_stored=False, is_event=True,
     ),
     "dip_interval": Metric(
-        "s", "time between dips of the goodput",
-        "median of the times between dips below 1 − within of the goodput's median",
+        "s", "interval between dips of the goodput",
+        "median time between dips below 1 − within of the goodput's median",
         _dip_interval, heeds=(*_WHEN, "within"), is_stored=False, is_event=True,
     ),
 }  # fmt: skip
@@ -359,19 +368,19 @@ STORED = {name: metric for name, metric in METRICS.items() if metric.is_stored}
 
 
 def value(run: RunData, name: str, selection: Selection | None = None) -> float:
-    """Return a metric of a run as one number: of those per flow, that of the flow asked for.
+    """Return a metric of a run as one number. A metric per flow needs the flow.
 
-    Raises ConfigError for a name that is none, and for a selection that the metric does not heed.
+    Raises ConfigError for an unknown metric, and for arguments that the metric does not accept.
     """
     if name not in METRICS:
-        expected = "one of `tunnelcc show metrics`"
+        expected = "a metric of `tunnelcc show metrics`"
         raise ConfigError(Problem("metric", name, expected, nearest(name, METRICS)))
     metric, selection = METRICS[name], selection or Selection()
     for key in SELECTION:
         asked = getattr(selection, key)
         if asked is not None and key not in metric.keys:
             heeded = ", ".join(metric.keys) or "nothing"
-            raise ConfigError(Problem(key, asked, f"nothing: of these, {name} takes {heeded}"))
+            raise ConfigError(Problem(key, asked, f"no argument except: {name} accepts {heeded}"))
     found = metric.of(run.select(selection))
     return float(found[selection.flow or 0] if metric.per_flow else found)
 
@@ -379,11 +388,8 @@ def value(run: RunData, name: str, selection: Selection | None = None) -> float:
 def of_run(run: xarray.Dataset) -> xarray.Dataset:
     """Return the STORED metrics of a run, ``Result.dataset``: scalars, and others over ``flow``.
 
-    ``flow_cc`` names each flow's congestion control across the path. The functions of this package
-    define each metric; queueing delay is the waiting time of packets that were not dropped, CPU use
-    is of the measured time, flow completion time begins with connecting (Dukkipati and McKeown, Why
-    Flow-Completion Time is the Right Metric for Congestion Control, CCR 2006). All have ``units``
-    and ``long_name``.
+    ``flow_cc`` is each flow's congestion control across the path. Each metric has ``units`` and
+    ``long_name``; `tunnelcc show metrics` prints the definitions.
     """
     import xarray
 
@@ -397,7 +403,7 @@ def of_run(run: xarray.Dataset) -> xarray.Dataset:
 
 
 def values(variables: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Return what of_run() does as plain arrays, of the arrays of a run, which takes less time."""
+    """Return of_run() as plain arrays, computed from the arrays of a run, which is faster."""
     run = RunData(variables)
     found = {name: np.asarray(metric.of(run), dtype=float) for name, metric in STORED.items()}
     return {**found, "flow_cc": np.asarray(run["cc"])}

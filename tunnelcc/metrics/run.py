@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run as metrics read it, and what of it they may be asked for."""
+"""A run as metrics read it, and the part of it that they measure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Series = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Selection:
-    """What of a run a metric is of.
+    """The part of a run that a metric measures.
 
-    ``flow``: from 0, else all together; ``since`` and ``until``: s, else from the end of the
-    warm-up to the end; ``within``: how near to a level counts as having reached it, a part of it.
+    ``flow``: from 0; default: all flows. ``since`` and ``until``: s; default: the end of the
+    warm-up and the end of the run. ``within``: relative distance to a level that counts as reached.
     """
 
     flow: int | None = None
@@ -30,7 +30,7 @@ class Selection:
 
     @property
     def is_timed(self) -> bool:
-        """Whether a part of the time is asked for."""
+        """Whether only a part of the time is selected."""
         return self.since is not None or self.until is not None
 
 
@@ -39,9 +39,9 @@ SELECTION = tuple(field.name for field in fields(Selection))
 
 
 class RunData:
-    """A run's variables as arrays, those of ``Result.dataset``, and what several metrics need.
+    """A run's variables as arrays (those of ``Result.dataset``), and values that metrics share.
 
-    Metrics that heed a selection read a few besides: ``Result.measured`` has all.
+    Metrics with arguments read a few more variables, which ``Result.measured`` has.
     """
 
     def __init__(self, variables: Mapping[str, Any], selection: Selection | None = None) -> None:
@@ -52,16 +52,16 @@ class RunData:
         return self._variables[name]
 
     def select(self, selection: Selection) -> RunData:
-        """Return the same run, of which another part is asked for."""
+        """Return the same run with another selection."""
         return RunData(self._variables, selection)
 
     def path(self, name: str) -> float:
-        """Return a total of the direction of the data."""
+        """Return a total in the direction of the data."""
         return float(self[name][0])
 
     @property
     def goodputs(self) -> Any:
-        """Of each flow, bit/s."""
+        """Goodput of each flow, bit/s."""
         if self.selection.is_timed:
             measured = self.measured
             return np.array([samples.mean(rate[measured]) for rate in self["flow_goodput_series"]])
@@ -69,45 +69,45 @@ class RunData:
 
     @property
     def rate(self) -> Series:
-        """Goodput over time of the flow asked for, or of all together, bit/s; shape (time,)."""
+        """Goodput over time of the selected flow, or of all, bit/s; shape (time,)."""
         flow, rates = self.selection.flow, self["flow_goodput_series"]
         series: Series = rates.sum(axis=0) if flow is None else rates[flow]
         return series
 
     @property
     def since(self) -> float:
-        """From when on it is asked for, s."""
+        """Start of the selected time, s."""
         since = self.selection.since
         return float(self["warmup"]) if since is None else since
 
     @property
     def until(self) -> float:
-        """Until when it is asked for, s."""
+        """End of the selected time, s."""
         until = self.selection.until
         return float(self["duration"]) if until is None else until
 
     @property
     def measured(self) -> NDArray[np.bool_]:
-        """Which samples are means over times that are asked for; shape (time,)."""
+        """Samples in the selected time; shape (time,)."""
         time, half = self["time"], float(self["probe_interval"]) / 2
         measured: NDArray[np.bool_] = (time > self.since + half) & (time <= self.until + half)
         return measured
 
     def jain_of(self, owner: str) -> float:
-        """Return Jain's index of what flows with the same ``owner`` get together."""
+        """Return Jain's index of the sums over flows with the same ``owner``."""
         totals = fairness.group_totals(self["delivered_bytes"], list(self[owner]))
         return fairness.jain_index([*totals.values()])
 
     @property
     def jain_of_tunnels(self) -> float:
-        """Return Jain's index of what the flows in each tunnel get together; NaN without one."""
+        """Return Jain's index of the sums over each tunnel's flows; NaN without a tunnel."""
         totals = fairness.group_totals(self["delivered_bytes"], list(self["tunnel"]))
         totals.pop("none", None)
         return fairness.jain_index([*totals.values()])
 
     @property
     def tunnel_goodputs(self) -> Series:
-        """Of each flow what all flows in its tunnel get, bit/s; its own where it has no tunnel."""
+        """For each flow the goodput of its tunnel, bit/s; its own without a tunnel."""
         own, tunnels = self.goodputs, list(self["tunnel"])
         totals = fairness.group_totals(own, tunnels)
         return np.array(
@@ -123,12 +123,12 @@ class RunData:
         return fairness.max_min_shares(self.goodputs, float(self["capacity"]), self["demand"])
 
     def across_path(self, name: str) -> Any:
-        """Return a series of the legs that cross the path; shape (flow, time)."""
+        """Return a series of the connections that cross the path; shape (flow, time)."""
         legs = np.asarray(self["path_leg"], dtype=int)
         return self[name][np.arange(len(legs)), legs]
 
     @property
     def srtts(self) -> list[Series]:
-        """Of each flow, samples (s) of the SRTT across the path from when it is asked for."""
+        """For each flow the SRTT samples (s) across the path since the selected start."""
         found = np.nan_to_num(self.across_path("srtt"))
         return [samples.valid(srtt, self["time"], self.since) for srtt in found]

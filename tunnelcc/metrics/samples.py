@@ -13,7 +13,7 @@ from tunnelcc.metrics.counts import NAN
 
 
 def valid(samples: ArrayLike, time: ArrayLike, since: float) -> NDArray[np.float64]:
-    """Return the samples taken after ``since`` (s) that are more than 0 (0: not measured yet)."""
+    """Return the samples after ``since`` (s) that are above 0 (0: not measured yet)."""
     values, times = np.asarray(samples, dtype=float), np.asarray(time, dtype=float)
     kept: NDArray[np.float64] = values[(times > since) & (values > 0)]
     return kept
@@ -26,11 +26,11 @@ def mean(samples: ArrayLike) -> float:
 
 
 def percentile(samples: ArrayLike, percent: float) -> float:
-    """Return the value that ``percent`` of the samples do not exceed, between samples linear."""
+    """Return the percentile ``percent`` of the samples, with linear interpolation."""
     values = np.asarray(samples, dtype=float)
     return float(np.percentile(values, percent)) if values.size else NAN
 
 
 def total(values: Sequence[float]) -> float:
-    """Return the sum without rounding errors that depend on the order."""
+    """Return the sum, with rounding that does not depend on the order."""
     return math.fsum(values)

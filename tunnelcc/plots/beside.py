@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run over time beside what was measured elsewhere."""
+"""A run over time next to a measurement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MEASURED = {"color": "#D55E00", "linewidth": 1.0, "marker": ".", "markersize": 
 def plot_beside(result: Result, measured: Measurement, file: Path | None = None) -> Figure:
     """Draw goodput of all flows, RTT and window of each over time, simulated and measured.
 
-    Simulated rates are averaged over the time between two measured samples.
+    Simulated rates are averaged over the interval between two measured samples.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -63,7 +63,7 @@ def plot_beside(result: Result, measured: Measurement, file: Path | None = None)
 
 
 def _averaged(time: Any, values: Any, width: float) -> tuple[Any, Any]:
-    """Return means over about ``width`` seconds, at the ends of the times they are of."""
+    """Return means over about ``width`` seconds, and the ends of these intervals."""
     count = max(1, round(width / (time[1] - time[0]))) if len(time) > 1 else 1
     whole = len(time) // count * count
     return time[count - 1 : whole : count], values[:whole].reshape(-1, count).mean(axis=1)

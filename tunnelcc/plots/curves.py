@@ -43,12 +43,17 @@ def curves(
     at: Mapping[str, object] | None = None,
     theory: bool = True,
 ) -> Figure:
-    """Draw the metric ``y`` over the axis ``x``; mean and 95 % confidence interval over seeds.
+    """Draw the metric ``y`` over the axis ``x``: mean and 95 % confidence interval over seeds.
 
-    Over an axis of numbers lines, over one of names (tunnels, algorithms) bars.
-    ``by``: the axis that has a line per value; for metrics of one flow also ``cc`` (the default)
-    or ``flow``; ``facet``: the axis that has a panel per value; ``at``: axis → its only value;
-    ``theory``: with capacity and theory lines where they apply. Raises ConfigError.
+    An axis of numbers gives lines; an axis of names (tunnels, algorithms) gives bars.
+
+    - ``by``: axis with one line per value; for metrics of one flow also ``cc`` (default) or
+      ``flow``.
+    - ``facet``: axis with one panel per value.
+    - ``at``: axis → its only value.
+    - ``theory``: draw lines for capacity and theory if they apply.
+
+    Raises ConfigError.
     """
     selection = Selection(results, at)
     has_numbers = scales.is_number(selection.axis(x, "--x"))
@@ -138,7 +143,7 @@ def _draw(
 
 
 def _draw_unfinished(axes: Axes, values: Any, at: Any, mean: Any, style: dict[str, Any]) -> None:
-    """Tell means over all runs from those over the runs in which it happened at all."""
+    """Distinguish means over all runs from means over the runs in which the event happened."""
     finished = np.isfinite(values)
     some, none = finished.any(axis=1) & ~finished.all(axis=1), ~finished.any(axis=1)
     plain = {"color": style["color"], "linestyle": "none", "zorder": 3}
@@ -174,7 +179,7 @@ def _draw_capacity(
 
 
 def _set_limits(axes: list[Axes], drawn: list[Any], y: str, *, is_log: bool) -> None:
-    """Let the means decide what is seen: a confidence interval of two runs may be huge."""
+    """Scale the axis by the means: a confidence interval of two runs may be huge."""
     means = np.concatenate(drawn)
     means = means[np.isfinite(means)]
     if not means.size:

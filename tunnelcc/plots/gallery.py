@@ -22,14 +22,16 @@ def main(
 ) -> None:
     """Draw the figures named on the command line, or all, as SVG files in ``directory``.
 
-    ``figures``: name → function that draws it, from what ``opener`` returns for a store of runs.
+    ``figures``: name → function that draws the figure from the result of ``opener`` for a store.
     """
     import matplotlib as mpl
 
     parser = argparse.ArgumentParser(description=description.partition("\n")[0])
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help=", ".join(figures))
-    parser.add_argument("--store", type=Path, default=Path("runs"), help="where runs are kept")
-    parser.add_argument("--output", type=Path, default=directory, help="where figures are written")
+    parser.add_argument(
+        "--store", type=Path, default=Path("runs"), help="directory of finished runs"
+    )
+    parser.add_argument("--output", type=Path, default=directory, help="directory for figures")
     options = parser.parse_args()
     for name in options.figures or figures:
         if name not in figures:

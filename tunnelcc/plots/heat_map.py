@@ -33,7 +33,7 @@ def heat_map(
     facet: str | None = None,
     at: Mapping[str, object] | None = None,
 ) -> Figure:
-    """Draw the metric ``value``, mean over seeds (and flows), for each pair of two axes' values.
+    """Draw the metric ``value`` for each pair of two axes' values: mean over seeds and flows.
 
     ``x``, ``y``: axes; ``facet``: the axis that has a panel per value; ``at``: axis → its only
     value. Raises ConfigError.

@@ -39,9 +39,9 @@ def panels(count: int, *, shared: bool = True) -> Iterator[tuple[Figure, list[Ax
 
 
 def finish(figure: Figure, axes: list[Axes], title: str, note: str = "") -> None:
-    """Label the outer axes only; add one legend for all panels, and a title.
+    """Label the outer axes only. Add one legend for all panels, and a title.
 
-    ``note``: what lines and bands are.
+    ``note``: explains lines and bands.
     """
     for index, ax in enumerate(axes):
         spec = ax.get_subplotspec()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figure of a run's network: hosts, how busy each link was, and where flows and tunnels go."""
+"""Figure of a run's network: hosts, the utilisation of each link, flows and tunnels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OTHER = "#999999"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a host is drawn, and to which side of it its name is.
+    """The position of a host, and the side of its name.
 
     ``is_beside_lanes``: flows pass between the host and its name.
     """
@@ -51,7 +51,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Group:
-    """Flows that are alike: the ways of their data, and what the legend says of them."""
+    """Equal flows: the routes of their data, and their text in the legend."""
 
     label: str
     is_tunnelled: bool
@@ -59,17 +59,17 @@ class Group:
 
 
 def has_network(result: Result) -> bool:
-    """Return whether there is more to show than flows side by side on one path."""
+    """Return whether there is more to show than flows in parallel on one path."""
     layout = result.layout
     differ = {(it.tunnel is None, it.tunnel and it.flow.tunnel, it.sender) for it in layout.flows}
     return len(layout.topology.links) > 1 or len(differ) > 1
 
 
 def plot_network(result: Result, file: str | Path | None = None) -> Figure:
-    """Draw a run's hosts and links, how busy each direction of a link was, and who crossed it.
+    """Draw a run's hosts and links, the utilisation of each direction, and the flows on them.
 
-    ``file``: where to save it as well, as PNG, SVG or PDF. Raises ConfigError for other formats
-    and for a file that cannot be written.
+    ``file``: also save it as PNG, SVG or PDF. Raises ConfigError for other formats and for a file
+    that cannot be written.
     """
     if file is not None:
         check_file(Path(file))
@@ -85,7 +85,7 @@ def plot_network(result: Result, file: str | Path | None = None) -> Figure:
 
 
 def network_height(result: Result) -> float:
-    """Return how high (inches) the panel of a run's network should be."""
+    """Return the height (inches) of the panel of a run's network."""
     left, right, low, high = _extent(place_hosts(result), result)
     rows = min(len(result.experiment.flows) + len(result.experiment.cross_traffic), _MOST_GROUPS)
     return 0.75 + min(_HEIGHT, _WIDTH * (high - low) / (right - left)) + 0.17 * rows
@@ -120,7 +120,7 @@ def draw_network(axes: Axes, result: Result) -> None:
 
 
 def place_hosts(result: Result) -> dict[str, Place]:
-    """Return where each host is drawn: in the order of its shape."""
+    """Return the position of each host, in the order of its shape."""
     network, topology = result.experiment.network, result.layout.topology
     hosts = topology.hosts
     shape = network.shape if network is not None else None
@@ -159,7 +159,7 @@ def _dumbbell(size: int) -> dict[str, Place]:
 
 
 def _parking_lot(size: int) -> dict[str, Place]:
-    """The long way in a row; clients above the router where they join, servers below theirs."""
+    """The long route in a row; clients above the router that they join, servers below theirs."""
     places = {"client0": Place(-1.1, 0, (-1, 0)), "server0": Place(size * 1.6 + 1.1, 0, (1, 0))}
     for i in range(size + 1):
         places[f"router{i}"] = Place(1.6 * i, 0, (0.55, -1), True)
@@ -195,7 +195,7 @@ def _as_row(topology: Topology) -> list[str] | None:
 
 
 def _by_distance(topology: Topology, client: str, server: str) -> dict[str, Place]:
-    """Return places of hosts of any network, near to each other where few links are between."""
+    """Return positions of hosts of any network; hosts with few links between them are close."""
     import networkx
 
     graph = networkx.Graph([link.ends for link in topology.links.values()])
@@ -218,7 +218,7 @@ def _by_distance(topology: Topology, client: str, server: str) -> dict[str, Plac
 
 
 def _groups(result: Result) -> list[Group]:
-    """Return groups of flows that the experiment tells of as one, and cross traffic."""
+    """Return groups of flows as the experiment declares them, and cross traffic."""
     layout, experiment = result.layout, result.experiment
     goodputs = result.measured.goodputs
     members: dict[int, list[int]] = {}
@@ -315,7 +315,7 @@ def _arrow(
 
 
 def _thin(hosts: int) -> float:
-    """Return by how much lines are thinner because of many hosts."""
+    """Return the factor by which lines are thinner if there are many hosts."""
     return min(1.0, max(0.35, math.pow(_MOST_WIDE / hosts, 1.2)))
 
 
@@ -344,7 +344,7 @@ def _draw_hosts(axes: Axes, places: dict[str, Place], topology: Topology, aside:
 
 
 def _named(hosts: list[str]) -> Iterator[str]:
-    """Yield the hosts whose names there is room for: of many, the first and last of each kind."""
+    """Yield the hosts whose names fit: of many, the first and last of each kind."""
     if len(hosts) <= _MOST_NAMES:
         yield from hosts
         return
@@ -357,7 +357,7 @@ def _named(hosts: list[str]) -> Iterator[str]:
 
 
 def _name_links(axes: Axes, places: dict[str, Place], result: Result) -> None:
-    """Say what links are: once if all are alike, else on each, if there is room."""
+    """Label the links: once if all are equal, otherwise each one, if there is room."""
     texts: dict[str, str] = {}
     alike: set[tuple[Any, ...]] = set()
     links = result.layout.topology.links
@@ -431,7 +431,7 @@ def _fit(axes: Axes, places: dict[str, Place], result: Result) -> None:
 
 
 def _legend(axes: Axes, result: Result) -> None:
-    """Say below what the arrows beside links are."""
+    """Explain below what the arrows next to links are."""
     from matplotlib.lines import Line2D
 
     groups = _groups(result)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Who beats whom: the share of one algorithm beside another, for all pairs."""
+"""One algorithm against another: its share, for all pairs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def pair_axes(selection: Selection) -> tuple[str, str] | None:
 def pairs(
     results: xarray.Dataset, facet: str | None = None, at: Mapping[str, object] | None = None
 ) -> Figure:
-    """Draw what part of both groups' goodput the row's algorithm has beside the column's.
+    """Draw the share of both groups' goodput that the row's algorithm gets against the column's.
 
-    The axes are ``flows.0.cc`` and ``flows.1.cc`` or those of two other groups; more than 0.5: the
-    row wins. Mean over seeds. ``facet``, ``at``: as for curves(). Raises ConfigError.
+    The axes are ``flows.0.cc`` and ``flows.1.cc``, or those of two other groups. Above 0.5 the row
+    wins. The share is a mean over seeds. ``facet``, ``at``: as for curves(). Raises ConfigError.
     """
     selection = Selection(results, at)
     keys = pair_axes(selection)
@@ -59,7 +59,7 @@ def pairs(
 
 
 def _flows_of(selection: Selection, key: str) -> list[int]:
-    """Return the indices of the flows of the group whose algorithm ``key`` is."""
+    """Return the indices of the flows of the group whose algorithm ``key`` sets."""
     match = _GROUP.fullmatch(key)
     assert match is not None
     group, counts = int(match[1]), [flow.count for flow in selection.base.flows]

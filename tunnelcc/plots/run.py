@@ -34,9 +34,8 @@ _PALEST = 0.35
 def plot_run(result: Result, file: str | Path | None = None) -> Figure:
     """Draw goodput, data in flight and queueing delay of a run over time.
 
-    Above them, if there are several links or tunnels, the network. ``file``: where to save it as
-    well, as PNG, SVG or PDF. Raises ConfigError for other formats and for a file that cannot be
-    written.
+    With several links or tunnels, the network is above them. ``file``: also save the figure as PNG,
+    SVG or PDF. Raises ConfigError for other formats and for a file that cannot be written.
     """
     if file is not None:
         check_file(Path(file))
@@ -150,7 +149,7 @@ def _plot_queue_delay(axes: Axes, result: Result) -> None:
 
 
 def _plot_flows(axes: Axes, time: Any, series: Any, names: list[str]) -> None:
-    """Draw a line for each flow, or mean and range of those of an algorithm if there are many."""
+    """Draw a line for each flow, or mean and range of an algorithm's flows if there are many."""
     colours = _colours(names)
     for name in dict.fromkeys(names):
         members = [index for index, other in enumerate(names) if other == name]
@@ -171,7 +170,7 @@ def _plot_flows(axes: Axes, time: Any, series: Any, names: list[str]) -> None:
 
 
 def _colours(names: list[str]) -> list[Any]:
-    """Return the algorithm's colour for each flow, paler for each further one of the same."""
+    """Return the algorithm's colour for each flow, paler for each further flow."""
     from matplotlib.colors import to_rgb
 
     found = []
@@ -184,7 +183,7 @@ def _colours(names: list[str]) -> list[Any]:
 
 
 def _smooth(series: Any, time: Any) -> Any:
-    """Mean over half a second, so that single flows can be told apart."""
+    """Mean over half a second, so that single flows are distinguishable."""
     width = int(0.5 / (time[1] - time[0])) if len(time) > 1 else 1
     if width < 2 or series.shape[1] < 2 * width:
         return series

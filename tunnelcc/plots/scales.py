@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""From SI values to axes: units a reader expects, logarithms where values are geometric, ticks."""
+"""From SI values to axes: common units, logarithms for geometric values, ticks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _MOST_TICKS = 9
 
 @dataclass(frozen=True)
 class Scale:
-    """``factor``: from SI to what is shown; ``unit``: its name."""
+    """``factor``: from SI to the shown unit. ``unit``: its name."""
 
     factor: float
     unit: str
@@ -89,20 +89,20 @@ def scale_of(variable: xarray.DataArray) -> Scale:
 
 
 def is_percentage(name: str) -> bool:
-    """Return whether a ratio of that name is shown in percent."""
+    """Return whether the ratio of that name is shown in percent."""
     last = name.rpartition(".")[2]
     return any(last.endswith(word) or last.startswith(f"{word}_") for word in _PERCENTAGES)
 
 
 def name_of(variable: xarray.DataArray) -> str:
-    """Return what figures call a metric or an axis."""
+    """Return the name of a metric or an axis in figures."""
     key = str(variable.name)
     name = str(variable.attrs.get("long_name", key))
     return name_of_key(key, name if len(name) <= _LONGEST_NAME else key)
 
 
 def name_of_key(key: str, otherwise: str, first: int = 0) -> str:
-    """Return what figures call a key: ``flows.1.rtt`` is the base RTT of flow 1.
+    """Return the name of a key in figures: ``flows.1.rtt`` is the base RTT of flow 1.
 
     ``first``: the number of the first flow.
     """
@@ -114,12 +114,12 @@ def name_of_key(key: str, otherwise: str, first: int = 0) -> str:
 
 
 def is_number(variable: xarray.DataArray) -> bool:
-    """Return whether its values are numbers rather than names."""
+    """Return whether its values are numbers."""
     return bool(np.issubdtype(variable.dtype, np.number))
 
 
 def is_geometric(values: ArrayLike) -> bool:
-    """Return whether the values (0 aside) are spaced more evenly as logarithms."""
+    """Return whether the values (without 0) are spaced more evenly as logarithms."""
     numbers = np.unique(np.asarray(values, dtype=float))
     positive = numbers[numbers > 0]
     if positive.size < 3 or numbers[0] < 0 or positive[-1] < _LEAST_GEOMETRIC * positive[0]:
@@ -131,16 +131,16 @@ def is_geometric(values: ArrayLike) -> bool:
 
 
 def is_wide(values: ArrayLike) -> bool:
-    """Return whether positive values differ so much that only a logarithm shows the least."""
+    """Return whether positive values need a logarithm to show the smallest."""
     numbers = np.asarray(values, dtype=float)
     numbers = numbers[np.isfinite(numbers)]
     return bool(numbers.size) and 0 < numbers.min() * _WIDE < numbers.max()
 
 
 class Positions:
-    """Where the values of a numeric axis are drawn, in the unit shown.
+    """The positions of the values of a numeric axis, in the shown unit.
 
-    0 has no place on a logarithmic axis: it stands one step to the left of the least value.
+    A logarithmic axis has no place for 0, so 0 is one step left of the smallest value.
     """
 
     def __init__(self, coordinate: xarray.DataArray) -> None:
@@ -178,7 +178,7 @@ class Positions:
 
 
 def short(number: float) -> str:
-    """Write a number with three digits, or all of a large one."""
+    """Write a number with three digits, or all digits of a large one."""
     return f"{number:.3g}" if abs(number) < 1000 else f"{number:.0f}"
 
 

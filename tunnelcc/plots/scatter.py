@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One metric against another: each run a point, each group's means joined along an axis."""
+"""One metric against another: a point per run, and lines through each group's means."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ def scatter(
 ) -> Figure:
     """Draw the metric ``y`` against the metric ``x``: small points are runs, large ones means.
 
-    ``by``: the axis that has a colour and a marker per value; ``facet``: the axis that has a panel
-    per value; ``at``: axis → its only value. Points of all other axes are shown.
-
-    Raises ConfigError.
+    ``by``: axis with one colour and marker per value. ``facet``: axis with one panel per value.
+    ``at``: axis → its only value. Points of all other axes are shown. Raises ConfigError.
     """
     selection = Selection(results, at)
     horizontal, vertical = (

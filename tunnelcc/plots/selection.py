@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep's results as figures need them: axes, chosen points, one line per group.
+"""A sweep's results as figures need them: axes, selected points, one line per group.
 
-The Dataset has a dimension per axis (or ``point`` for axes that vary together) and ``seed``, with
-coordinates in SI units; variables are metrics, those of one flow with the dimension ``flow``.
-Axes that vary together are told apart where a figure uses several of them: what has a value for
-each pair of theirs then is a grid with gaps.
+The Dataset has a dimension for each axis (or ``point`` for axes that vary together) and ``seed``.
+Coordinates are in SI units. Variables are metrics; those of flows have the dimension ``flow``. If a
+figure uses several axes that vary together, they become a grid with gaps.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _PARSERS = {"s": units.parse_time, "bit/s": units.parse_rate, "byte": units.pars
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a figure: ``values`` over axes and seed; ``algorithm``: what it is of, if one."""
+    """One line of a figure: ``values`` over axes and seed. ``algorithm``: its own, if any."""
 
     label: str
     style: dict[str, Any]
@@ -49,7 +48,7 @@ class Line:
 
 
 class Selection:
-    """The ``results`` of a sweep, at some points if ``at`` gives values of axes.
+    """The ``results`` of a sweep, at selected points if ``at`` gives values of axes.
 
     Raises ConfigError.
     """
@@ -69,7 +68,7 @@ class Selection:
 
     @property
     def axes(self) -> dict[str, xarray.DataArray]:
-        """Key → coordinate of each axis that has several values left."""
+        """Key → coordinate of each axis that still has several values."""
         dims = set(self.results["goodput"].dims) - {"seed"}
         return {
             str(key): coordinate
@@ -88,7 +87,7 @@ class Selection:
         return experiment
 
     def metric(self, name: str, option: str) -> xarray.DataArray:
-        """Return a metric by name. ``option`` is what the error calls it. Raises ConfigError."""
+        """Return a metric by name. ``option``: its name in the error. Raises ConfigError."""
         known = [
             str(key)
             for key, variable in self.results.data_vars.items()
@@ -100,14 +99,16 @@ class Selection:
         return self.results[name]
 
     def metric_with_values(self, name: str, option: str) -> xarray.DataArray:
-        """Return a metric by name. Raises ConfigError, also if no run has a value of it."""
+        """Return a metric by name. Raises ConfigError, also if no run has a value."""
         metric = self.metric(name, option)
         if not np.isfinite(metric.values).any():
-            raise ConfigError(Problem(option, name, "a metric of which some run has a value"))
+            raise ConfigError(
+                Problem(option, name, "a metric that at least one run has a value of")
+            )
         return metric
 
     def axis(self, name: str, option: str, *, numeric: bool = False) -> xarray.DataArray:
-        """Return an axis by key. Raises ConfigError if it is none, or ``numeric`` and of names."""
+        """Return an axis by key. Raises ConfigError if unknown, or ``numeric`` but of names."""
         known = [
             key for key, values in self.axes.items() if not numeric or scales.is_number(values)
         ]
@@ -118,14 +119,14 @@ class Selection:
         return self.axes[name]
 
     def use(self, x: str | None, *others: str | None) -> None:
-        """Give each axis that a figure uses a dimension; raise ConfigError if others are left.
+        """Give each axis of a figure a dimension. Raise ConfigError if other axes are left.
 
-        ``x``: may have several points with one value where no other axis in use varies with it.
+        ``x`` may have several points with one value if no other used axis varies with it.
         """
         given = [key for key in (x, *others) if key is not None]
         for key in given:
             if given.count(key) > 1:
-                raise ConfigError(Problem("results", key, "each axis once in a figure"))
+                raise ConfigError(Problem("results", key, "each axis only once in a figure"))
         undecided = self.undecided(x, *others)
         for left in undecided.values():
             self._complain(left)
@@ -139,7 +140,7 @@ class Selection:
                 self.gaps = True
 
     def undecided(self, x: str | None, *others: str | None) -> dict[str, list[str]]:
-        """Return dimension → the axes along it of which a figure that uses some has to use more."""
+        """Return dimension → axes along it, of which a figure that uses some must use more."""
         found = {}
         for dim in self._dims():
             together = [key for key, axis in self.axes.items() if axis.dims[0] == dim]
@@ -158,14 +159,14 @@ class Selection:
 
     def _complain(self, left: Sequence[str]) -> None:
         if not left:
-            raise ConfigError(Problem("results", "points that are alike", "each point once"))
+            raise ConfigError(Problem("results", "equal points", "each point only once"))
         key = left[0]
         choices = ", ".join(dict.fromkeys(scales.texts(self.axes[key])))
         expected = f"--by, --facet or --at {key}=…, with one of {choices}"
         raise ConfigError(Problem(key, f"{self.distinct(key)} values", expected))
 
     def _are_distinct(self, keys: Sequence[str], dim: str) -> bool:
-        """Return whether no two points along ``dim`` have the same values of the axes ``keys``."""
+        """Return whether no two points along ``dim`` have equal values of the axes ``keys``."""
         size = self.results.sizes[dim]
         points = zip(*(self.axes[key].values.tolist() for key in keys), strict=True)
         return size <= 1 if not keys else len(set(points)) == size
@@ -180,7 +181,7 @@ class Selection:
             yield Line("", category_style(0), metric, self._only_algorithm())
 
     def points(self, key: str | None) -> Iterator[tuple[str, Selection]]:
-        """Yield heading and part of the results for each value of the axis ``key``."""
+        """Yield title and part of the results for each value of the axis ``key``."""
         if key is None:
             yield "", self
             return
@@ -191,13 +192,13 @@ class Selection:
             yield (f"{name} {text}" if scales.is_number(coordinate) else text), part
 
     def number(self, key: str, default: float) -> Any:
-        """Return the axis ``key`` as numbers in SI units, or the value that it is fixed at."""
+        """Return the axis ``key`` as numbers in SI units, or its fixed value."""
         if key in self.results.coords:
             return self.results.coords[key]
         return default
 
     def title(self) -> str:
-        """Return the scenario's title, and what was fixed."""
+        """Return the scenario's title, and the fixed values."""
         title = str(self.results.attrs.get("title", "")) or self._title_of_scenario()
         return ", ".join(part for part in (title, *self.fixed) if part)
 
@@ -283,7 +284,7 @@ def _others(values: xarray.DataArray) -> list[Any]:
 
 
 def _groups(coordinate: xarray.DataArray) -> Iterator[tuple[str, Any]]:
-    """Yield each value of an axis as text, and its place, or places if several points have it."""
+    """Yield each value of an axis as text, and its position (several if several points have it)."""
     places: dict[Any, list[int]] = {}
     for index, value in enumerate(coordinate.values.tolist()):
         places.setdefault(value, []).append(index)
@@ -323,7 +324,7 @@ def _as_grid(results: xarray.Dataset, dim: str, keys: Sequence[str]) -> xarray.D
 
 
 def _find(coordinate: xarray.DataArray, value: object) -> list[int]:
-    """Return where a value is, given as in a scenario (``40ms``) or in SI units."""
+    """Return the position of a value, given as in a scenario (``40ms``) or in SI units."""
     text = str(value)
     if not scales.is_number(coordinate):
         found = np.flatnonzero(coordinate.values.astype(str) == text)
@@ -348,7 +349,7 @@ def _parse(text: str, unit: str) -> float:
 
 
 def _with_rtt_ratio(results: xarray.Dataset) -> xarray.Dataset:
-    """Return the results with RTT_RATIO as a coordinate of the axis that alone changes it."""
+    """Return the results with RTT_RATIO as a coordinate of the only axis that changes it."""
     if not results.sizes.get("flow") or RTT_RATIO in results.coords:
         return results
     rtts = results["flow_base_rtt"]

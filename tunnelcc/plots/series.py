@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Competing flows over time: how they converge, or do not."""
+"""Competing flows over time: whether they converge."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _SMOOTHED = 1.0
 def series(
     results: xarray.Dataset, facet: str | None = None, at: Mapping[str, object] | None = None
 ) -> Figure:
-    """Draw each flow's goodput over time, averaged over a second; mean and range over seeds.
+    """Draw each flow's goodput over time, averaged over one second; mean and range over seeds.
 
-    ``results``: with series; ``facet``, ``at``: as for curves(). Raises ConfigError.
+    ``results``: with series. ``facet``, ``at``: as for curves(). Raises ConfigError.
     """
     selection = Selection(results, at)
     if GOODPUT not in selection.results:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures that a sweep allows, in one go."""
+"""All figures that a sweep allows."""
 
 from __future__ import annotations
 
@@ -43,11 +43,14 @@ _MOST_PANELS = 6
 def standard(results: xarray.Dataset) -> Iterator[tuple[str, Figure]]:
     """Yield (name, figure) of every figure that the axes of ``results`` allow.
 
-    Throughput over RTT, loss, buffer and number of flows; efficiency over sizes; latency of
-    messages; fairness (shares, Jain's indices, harm if results have it) and time to it over buffer,
-    number of flows and ratio of RTTs; queueing delay against throughput; heat maps of two axes; who
-    beats whom; flows over time if there are series. Axes that a figure has no room for are fixed in
-    the middle, and its title says so. Raises ConfigError if there is nothing to draw.
+    - Throughput over RTT, loss, buffer and number of flows; efficiency over sizes; message latency.
+    - Fairness (shares, Jain's indices, harm if available) and convergence time over buffer, number
+      of flows and ratio of RTTs.
+    - Queueing delay against throughput, heat maps of two axes, pairs of algorithms, flows over time
+      if there are series.
+
+    Axes that do not fit in a figure are fixed at their middle value, which the title names. Raises
+    ConfigError if there is nothing to draw.
     """
     problem, drawn = ConfigError(Problem("--standard", MISSING, "a sweep with axes")), False
     for name, draw in _figures(Selection(results)):
@@ -106,9 +109,9 @@ def _figures(selection: Selection) -> Iterator[tuple[str, Callable[[], Figure]]]
 
 
 def overview(results: xarray.Dataset, y: str) -> Figure:
-    """Return the metric ``y`` over the first axis of numbers, with as many others as there is room.
+    """Return the metric ``y`` over the first axis of numbers, with as many other axes as fit.
 
-    Where none has numbers over one of names. Raises ConfigError if there are no axes.
+    Without an axis of numbers, one of names is used. Raises ConfigError if there are no axes.
     """
     selection = Selection(results)
     numbers, groups = _axes(selection)
@@ -118,9 +121,9 @@ def overview(results: xarray.Dataset, y: str) -> Figure:
 
 
 def comparison(results: xarray.Dataset, y: str) -> Figure:
-    """Return bars of the metric ``y`` over the tunnels, or another axis of names; panels: others.
+    """Return bars of the metric ``y`` over the tunnels, or another axis of names.
 
-    Raises ConfigError if no axis has names.
+    Other axes become panels. Raises ConfigError if no axis has names.
     """
     selection = Selection(results)
     _, groups = _axes(selection)
@@ -131,13 +134,13 @@ def comparison(results: xarray.Dataset, y: str) -> Figure:
 
 
 def _names(groups: list[str]) -> tuple[str, str | None]:
-    """Return which axis of names bars stand over, the algorithms last, and whose colours differ."""
+    """Return the axis of names for the bars (algorithms last), and the axis for their colours."""
     ordered = sorted(groups, key=lambda key: key.endswith("cc"))
     return ordered[0], ordered[1] if len(ordered) > 1 else None
 
 
 def wants_series(results: xarray.Dataset) -> bool:
-    """Return whether there are flows to compare over time, and not too many runs to read."""
+    """Return whether there are flows to compare over time, and few enough runs to read."""
     runs = results["goodput"].size
     return 1 < results.sizes["flow"] <= MOST_FLOWS and runs <= _MOST_RUNS_READ
 
@@ -177,7 +180,7 @@ def _says_nothing(grouped: xarray.DataArray, jain: xarray.DataArray) -> bool:
 
 
 def _is_flat(goodput: xarray.DataArray) -> bool:
-    """Return whether all runs have what the applications offered."""
+    """Return whether all runs carried the full offered load."""
     return float(goodput.max() - goodput.min()) < _FLAT * float(goodput.max())
 
 
@@ -201,7 +204,7 @@ def _curves(
 def _room(
     selection: Selection, x: str | None, used: tuple[str, ...], may_facet: bool = True
 ) -> tuple[str | None, dict[str, object]]:
-    """Return the axis to make panels of, and what the other unused axes are fixed at."""
+    """Return the axis for panels, and the fixed values of the other unused axes."""
     left = selection.undecided(x, *used)
     facet = None
     if may_facet:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One style for all figures: a colour and a marker per congestion control everywhere.
+"""One style for all figures: the same colour and marker for a congestion control everywhere.
 
-Colours are Okabe and Ito's set for colour-blind readers (Color Universal Design, 2008); line
-styles and markers tell algorithms apart in grey as well.
+Colours are Okabe and Ito's set for colour-blind readers (Color Universal Design, 2008). Line styles
+and markers also distinguish algorithms in grey.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def category_style(position: int) -> dict[str, Any]:
 
 
 def member_style(name: str, position: int) -> dict[str, Any]:
-    """Return the style of one of several flows of an algorithm: its colour and marker, other lines.
+    """Return the style of one of several flows of an algorithm: same colour, other lines.
 
-    ``position``: 0 the first.
+    ``position``: 0 is the first.
     """
     style = algorithm_style(name)
     if position:
@@ -106,7 +106,7 @@ def check_file(file: Path) -> None:
         expected = "a file name ending in " + ", ".join(f".{name}" for name in FORMATS)
         raise ConfigError(Problem("plot", str(file), expected, nearest(suffix, FORMATS)))
     if not file.parent.is_dir():
-        raise ConfigError(Problem("plot", str(file), "a file in a directory that exists"))
+        raise ConfigError(Problem("plot", str(file), "a file in an existing directory"))
     files.check_file("plot", file)
 
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Lines that theory gives for a metric over an axis, where its assumptions hold.
+"""Lines that theory gives for a metric over an axis, if its assumptions hold.
 
-Response functions: long flows that only random loss p limits, at their base RTT; of what they send,
-1 − p arrives. BBR under loss: an estimate that follows from its pacing. Ware et al.: BBRv1 against
-loss-based flows whose queue never empties. What a scenario adds (start-up, queueing delay, windows
-of hosts) is in the runs and not in the lines; through a tunnel none are drawn.
+- Response functions: long flows that only random loss p limits, at their base RTT; 1 − p of what
+  they send arrives.
+- BBR under loss: an estimate from its pacing.
+- Ware et al.: BBRv1 against loss-based flows whose queue never empties.
+
+The lines leave out start-up, queueing delay and the hosts' windows, which the runs contain. There
+are no lines for tunnels.
 """
 
 from __future__ import annotations
@@ -38,9 +41,9 @@ _FLOW_KEY = re.compile(r"flows\.(\d+\.)?(rtt|bytes|rate)")
 
 @dataclass(frozen=True)
 class TheoryLine:
-    """``y`` (SI) over ``x`` (SI); ``algorithm`` is whose colour it has, '' for none.
+    """``y`` (SI) over ``x`` (SI). ``algorithm``: the one whose colour it has, '' for none.
 
-    ``dashes``: matplotlib's line style, another one for each theory.
+    ``dashes``: matplotlib's line style, a different one for each theory.
     """
 
     label: str
@@ -53,7 +56,7 @@ class TheoryLine:
 def theory_lines(
     selection: Selection, x: str, y: str, span: Values, names: set[str]
 ) -> Iterator[TheoryLine]:
-    """Yield the lines for metric ``y`` over axis ``x``, of the algorithms ``names``."""
+    """Yield the lines for metric ``y`` over axis ``x``, for the algorithms ``names``."""
     if "scenario" not in selection.results.attrs or not _is_plain(selection):
         return
     if y in _GOODPUTS and x in ("path.loss", "path.rtt", "flows.count", "path.rate"):
@@ -128,9 +131,9 @@ def _ware(selection: Selection, span: Values) -> Iterator[TheoryLine]:
 
 
 def _fillable(base: Experiment, rate: float, rtt: float) -> float:
-    """Return how deep a queue (BDP) the windows of the loss-based flows fill.
+    """Return the depth (BDP) of the queue that the windows of the loss-based flows fill.
 
-    A writer that found its send buffer full comes back when that is two thirds full.
+    A writer that found its send buffer full continues when it is two thirds full.
     """
     sender, _ = derived.sides(base)
     window = min(2 / 3 * derived.send_buffer(sender), derived.receive_window(base))
@@ -158,14 +161,14 @@ def _flow_count(base: Experiment) -> int:
 
 
 def _is_one_way(base: Experiment) -> bool:
-    """Return whether all flows meet at one link, with the same tunnel and in the same direction."""
+    """Return whether all flows share one link, one tunnel and one direction."""
     return base.network is None and all(
         flow.tunnel is flow.direction is None for flow in base.flows
     )
 
 
 def _is_plain(selection: Selection) -> bool:
-    """Return whether the path is one that formulas speak of, and flows send all the time."""
+    """Return whether the formulas apply to the path, and flows send all the time."""
     base, axes = selection.base, selection.results.coords
     path, default = base.path.model_dump(), Path().model_dump()
     return (

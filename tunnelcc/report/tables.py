@@ -123,7 +123,7 @@ def print_harm(found: xarray.Dataset) -> None:
         here, alone, harm = (float(values[members].mean()) for values in rates)
         name = str(members[0]) if len(members) == 1 else f"{len(members)} flows, mean"
         rows.append((name, *labels[members[0]], _mbps(here), _mbps(alone), _part(harm)))
-    columns = ("flow", "goodput Mbit/s", "tunnel", "goodput Mbit/s", "alone", "harm")
+    columns = ("flow", "path cc", "tunnel", "goodput Mbit/s", "alone", "harm")
     title = "Harm to flows: share of the flow's goodput alone that the others take"
     Table(title, columns, rows, (3, 4, 5)).print(console())
     if found.sizes["tunnel"]:
@@ -300,7 +300,7 @@ def _abbreviated() -> dict[str, str]:
     other = f"any key of path except {', '.join(both)}, for the other direction"
     return {
         "tunnels.NAME": "any key of tunnel; flows.tunnel selects it by NAME",
-        "network.access": "any key of path, for access links; default: no rate limit, delay or loss",
+        "network.access": "any key of path, for access links; default: no limit, delay or loss",
         "network.links.NAME": "between = ['HOST', 'HOST'], and any key that differs from path",
         "network.hosts.NAME": f"any key of hosts except {but}, for this host only",
         "path.reverse": f"{other}; default rate: no limit",

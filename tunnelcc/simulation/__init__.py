@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One experiment simulated, or many in parallel, and what they measured."""
+"""Run one experiment, or many in parallel, and collect their results."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What flows lose to each other, and to a tunnel beside them: runs with and without the others."""
+"""Harm: goodput that flows take from each other, and tunnels from flows outside them."""
 
 from __future__ import annotations
 
@@ -33,27 +33,33 @@ Members = tuple[int, ...]
 
 
 def harm(experiment: Experiment, jobs: int | None = None) -> xarray.Dataset:
-    """Simulate ``experiment``, and its flows without others; return the harm to their goodput.
+    """Measure the harm that flows do to each other, and that tunnels do to other flows.
 
-    Harm is (x − y) / x, where x is a goodput alone and y the one in company: Ware, Mukerjee, Seshan
-    and Sherry, Beyond Jain's Fairness Index, HotNets 2019, section 3. 0: company does not matter;
-    1: it leaves nothing; below 0: it helps.
+    Harm is (x − y) / x, where x is the goodput alone and y the goodput with competitors (Ware,
+    Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index, HotNets 2019, section 3). 0 is no
+    harm, 1 means that nothing is left, and below 0 the competitors help.
 
-    Over ``flow``: ``flow_goodput`` in company, ``flow_goodput_alone`` of a run of this flow and its
-    tunnel, and nothing else but cross traffic; ``flow_harm``. Flows that differ in nothing but
-    their start have one such run. Over ``tunnel``: ``others_goodput``, of all flows outside this
-    tunnel together; ``others_goodput_without``, the same in a run without the tunnel and its flows;
-    ``tunnel_harm``, the harm that they do to the others, NaN where there are none. What flows lose
-    to each other in any case is in ``flow_harm``, but not in ``tunnel_harm``.
+    The function runs ``experiment``, each flow alone (with its tunnel and cross traffic), and all
+    flows outside each tunnel without that tunnel. Flows that differ only in their start share one
+    run.
 
-    ``jobs``: processes, by default one per core. Raises ConfigError, RunError.
+    Returns a Dataset:
+
+    - over ``flow``: ``flow_goodput`` with all flows and ``flow_goodput_alone`` (bit/s),
+      ``flow_harm``;
+    - over ``tunnel``: ``others_goodput`` of all flows outside the tunnel together, and
+      ``others_goodput_without`` without the tunnel and its flows (bit/s); ``tunnel_harm``, which is
+      NaN if there are no other flows. It does not contain the harm that the other flows do to each
+      other.
+
+    ``jobs``: number of processes; default: one per core. Raises ConfigError, RunError.
     """
     return Harm(experiment, jobs).dataset
 
 
 @dataclass(frozen=True)
 class Harm:
-    """The runs that harm() compares, and what it returns."""
+    """The runs that harm() compares, and its result."""
 
     experiment: Experiment
     jobs: int | None = None
@@ -79,7 +85,7 @@ class Harm:
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
-        """What harm() returns."""
+        """The result of harm()."""
         import xarray
 
         result, flows = self.result, self.result.layout.flows
@@ -109,12 +115,14 @@ class Harm:
             "flow_goodput": ("flow", goodput, "bit/s", "goodput"),
             "flow_goodput_alone": ("flow", alone, "bit/s", "goodput alone"),
             "flow_harm": ("flow", _harm(alone, goodput), "1", "harm to the goodput"),
-            "others_goodput": ("tunnel", company, "bit/s", "goodput of the flows outside it"),
+            "others_goodput": (
+                "tunnel", company, "bit/s", "goodput of the flows outside the tunnel",
+            ),
             "others_goodput_without": (
-                "tunnel", without, "bit/s", "goodput of those flows without it",
+                "tunnel", without, "bit/s", "goodput of the flows outside the tunnel, without it",
             ),
             "tunnel_harm": (
-                "tunnel", _harm(without, company), "1", "harm to the flows outside it",
+                "tunnel", _harm(without, company), "1", "harm to the flows outside the tunnel",
             ),
         }  # fmt: skip
         coordinates, names = result.variables, [result.tunnel_names[it] for it in tunnels]
@@ -144,13 +152,13 @@ def _harm(without: Any, company: Any) -> Any:
 
 
 def _alike(result: Result) -> list[int]:
-    """Return for each flow the first one that differs from it in nothing but its start's jitter."""
+    """Return for each flow the first one that differs only in the jitter of its start."""
     first: dict[Any, int] = {}
     return [first.setdefault(it.kind, index) for index, it in enumerate(result.layout.flows)]
 
 
 def part(experiment: Experiment, members: Sequence[int]) -> Experiment:
-    """Return the experiment with no flows but ``members``, each where and when it was."""
+    """Return the experiment with only the flows ``members``, at the same places and times."""
     found = layout(experiment)
     flows = []
     for index in members:

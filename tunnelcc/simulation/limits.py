@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Refusing an experiment that this machine has not the memory for, before it starts."""
+"""Refuse an experiment that needs more memory than this machine has, before it starts."""
 
 from __future__ import annotations
 
@@ -21,24 +21,26 @@ _SERIES_PER_LINK = 6
 
 
 def check(experiment: Experiment) -> None:
-    """Raise ConfigError if the run would need more memory than there is."""
+    """Raise ConfigError if the run needs more memory than is available."""
     available = available_memory()
     in_flight, series = window_memory(experiment), series_memory(experiment)
     if in_flight + series <= available:
         return
     room = f"{available / 1e9:.1f} GB of memory are available"
     if series > in_flight:
-        expected = f"a longer interval: the series need {series / 1e9:.1f} GB, {room}"
+        expected = f"a longer interval: the series need {series / 1000000000.0:.1f} GB, but {room}"
         raise ConfigError(
             Problem("probe_interval", format_time(experiment.probe_interval), expected)
         )
     flows = sum(flow.count for flow in experiment.flows)
-    expected = f"fewer flows or smaller windows: they need {in_flight / 1e9:.1f} GB, {room}"
+    expected = (
+        f"fewer flows or smaller windows: they need {in_flight / 1000000000.0:.1f} GB, but {room}"
+    )
     raise ConfigError(Problem("flows", flows, expected))
 
 
 def window_memory(experiment: Experiment) -> float:
-    """Return an upper estimate (bytes) of what packets in flight need."""
+    """Return an upper estimate of the memory (bytes) for packets in flight."""
     found, tcp = layout(experiment), experiment.tcp
     views = [found.view(placed) for placed in found.distinct_flows]
     flows = len(found.flows)
@@ -52,7 +54,7 @@ def window_memory(experiment: Experiment) -> float:
 
 
 def _holds(link: DuplexLink, rtt: float, tcp: Tcp) -> float:
-    """Return the bytes that are under way on a link, or wait for it, in both directions."""
+    """Return the bytes that are in flight on a link or in its queues, in both directions."""
     total = 0.0
     for direction in (link, link.backward):
         if direction.rate is not None:
@@ -63,7 +65,7 @@ def _holds(link: DuplexLink, rtt: float, tcp: Tcp) -> float:
 
 
 def series_memory(experiment: Experiment) -> float:
-    """Return the bytes that the probes' series need, in the module and in the result."""
+    """Return the bytes of the probes' series, in the module and in the result."""
     found = layout(experiment)
     flows, links = len(found.flows), len(found.topology.links)
     probes = experiment.duration / experiment.probe_interval
@@ -73,14 +75,14 @@ def series_memory(experiment: Experiment) -> float:
 
 
 def _legs(found: Layout) -> int:
-    """Connections of a flow at most."""
+    """Upper limit of the connections of a flow."""
     return max(
         1 if flow.tunnel is None else 2 + len(found.hops(flow)) for flow in found.distinct_flows
     )
 
 
 def available_memory() -> float:
-    """Return the bytes of memory that can be had without swapping."""
+    """Return the bytes of memory that are available without swapping."""
     return min(_host_memory(), _group_memory())
 
 
@@ -95,7 +97,7 @@ def _host_memory() -> float:
 
 
 def _group_memory() -> float:
-    """What a container's control group (version 2) still allows."""
+    """Return what a container's control group (version 2) still allows."""
     group = Path("/sys/fs/cgroup")
     try:
         limit = float((group / "memory.max").read_text())

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What one run measured: series, totals and JSON, all of it a function of the experiment alone.
+"""The result of one run: series, totals and JSON.
 
-No wall time, no host name: equal experiments give equal results, byte for byte.
+A result depends on the experiment alone. It has no wall time and no host name, so equal experiments
+give equal results, byte for byte.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
 
 #: Series of a leg: name → (unit, long name). One with the name of a metric ends in _series.
 LEG_SERIES = {
-    "goodput_series": ("bit/s", "payload read by the receiver"),
+    "goodput_series": ("bit/s", "payload that the receiver read"),
     "throughput": ("bit/s", "IP bytes sent"),
     "cwnd": ("segments", "congestion window"),
     "in_flight": ("byte", "data in flight"),
-    "pacing_rate": ("bit/s", "pacing rate of payload, 0: not paced"),
-    "srtt": ("s", "smoothed round-trip time, NaN before the first sample"),
-    "retransmits": ("1", "segments retransmitted so far"),
-    "rtos": ("1", "retransmission time-outs so far"),
+    "pacing_rate": ("bit/s", "pacing rate of payload (0: not paced)"),
+    "srtt": ("s", "smoothed round-trip time (NaN before the first sample)"),
+    "retransmits": ("1", "retransmitted segments since the start"),
+    "rtos": ("1", "retransmission time-outs since the start"),
 }
 #: Series that have another name in the module's result.
 _SERIES_ATTRIBUTE = {
@@ -60,34 +61,41 @@ CONGESTION_SERIES = {
 #: Series of a direction of the path.
 LINK_SERIES = {
     "queue": ("byte", "bytes waiting at the bottleneck"),
-    "drops_series": ("1", "packets dropped by the queue so far"),
-    "utilisation_series": ("1", "bytes served / bytes the link could serve"),
+    "drops_series": ("1", "packets that the queue dropped since the start"),
+    "utilisation_series": ("1", "bytes sent / bytes that the link could send"),
 }
 _LINK_ATTRIBUTE = {"queue": "queue_bytes"}
 
 #: Series of a direction of a tunnel that carries packets: name → (attribute, long name).
 TUNNEL_SERIES = {
-    "tunnel_queue": ("queue_packets", "packets waiting at the tunnel's device"),
-    "tunnel_drops": ("drops_series", "packets dropped by the device's full queue so far"),
+    "tunnel_queue": ("queue_packets", "packets that wait at the tunnel's device"),
+    "tunnel_drops": (
+        "drops_series",
+        "packets that the device's full queue dropped since the start",
+    ),
 }
 
 #: Totals of a flow, a direction, a host: name → (attribute, unit, long name).
 FLOW_TOTALS = {
     "delivered_bytes": (
-        "delivered_bytes", "byte", "application bytes read by the receiver after the warm-up",
+        "delivered_bytes", "byte", "application bytes that the receiver read after the warm-up",
     ),
-    "total_bytes": ("total_bytes", "byte", "application bytes read by the receiver"),
+    "total_bytes": ("total_bytes", "byte", "application bytes that the receiver read"),
     "completion": (
-        "completion_time", "s", "when the last byte of a finite flow was read, NaN: not in the run",
+        "completion_time", "s", "time when a finite flow's last byte was read (NaN: never)",
     ),
 }  # fmt: skip
 LINK_TOTALS = {
-    "mean_utilisation": ("utilisation", "1", "bytes served / bytes the link could serve"),
-    "bytes_served": ("bytes_out", "byte", "bytes served, framing included"),
+    "mean_utilisation": ("utilisation", "1", "bytes sent / bytes that the link could send"),
+    "bytes_served": ("bytes_out", "byte", "bytes sent, framing included"),
     "packets": ("packets_in", "1", "packets offered"),
-    "queue_drops": ("drops", "1", "of these, packets dropped by the queue"),
-    "marks": ("marks", "1", "packets marked by the queue, NaN: it never marks"),
-    "policer_drops": ("policer_drops", "1", "packets dropped by the policer, NaN: there is none"),
+    "queue_drops": ("drops", "1", "packets that the queue dropped"),
+    "marks": ("marks", "1", "packets that the queue marked (NaN: it never marks)"),
+    "policer_drops": (
+        "policer_drops",
+        "1",
+        "packets that the policer dropped (NaN: there is none)",
+    ),
     "random_losses": ("random_losses", "1", "packets lost at random"),
     "queue_delay_mean": ("queue_delay_mean", "s", "mean waiting time in the queue"),
     "queue_delay_p50": ("queue_delay_p50", "s", "median of the waiting time"),
@@ -107,12 +115,12 @@ HOST_TOTALS = {
 #: What FEC did in one direction of a tunnel: attribute → (unit, long name).
 FEC_TOTALS = {
     "packets": ("1", "packets that entered a tunnel with FEC"),
-    "recovered": ("1", "of them, arrived because of parity"),
-    "lost": ("1", "of them, never arrived"),
+    "recovered": ("1", "packets recovered from parity"),
+    "lost": ("1", "packets that never arrived"),
     "parity_packets": ("1", "IP packets of parity that a tunnel with FEC sent"),
-    "parity_bytes": ("byte", "their IP bytes"),
-    "recovery_delay_mean": ("s", "mean time that recovery took"),
-    "recovery_delay_p95": ("s", "95th percentile of the time that recovery took"),
+    "parity_bytes": ("byte", "IP bytes of parity"),
+    "recovery_delay_mean": ("s", "mean time until recovery"),
+    "recovery_delay_p95": ("s", "95th percentile of the time until recovery"),
 }
 
 #: Latency of messages, from when one is due until its last byte is read, warm-up left out.
@@ -125,10 +133,13 @@ MESSAGE_TOTALS = {
 
 
 class Result:
-    """A finished run.
+    """The result of a finished run.
 
-    ``experiment``: what was run; ``raw``: the compiled module's result, as plain attributes and
-    arrays; ``dataset``: the series; ``to_dict()`` and ``to_json()``: the totals.
+    - ``metric(name)``: one metric in SI units; `tunnelcc show metrics` lists them.
+    - ``metrics``: all metrics that are one number; ``goodput`` (bit/s) and ``jain_index`` directly.
+    - ``dataset``: series and totals as an xarray Dataset with units.
+    - ``to_dict()``, ``to_json()``: the totals.
+    - ``experiment``: the experiment; ``raw``: the compiled module's result as plain attributes.
     """
 
     def __init__(self, experiment: Experiment, raw: Any) -> None:
@@ -145,18 +156,18 @@ class Result:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where flows and tunnels are in the network."""
+        """The places of flows and tunnels in the network."""
         return layout(self.experiment)
 
     @cached_property
     def host_names(self) -> list[str]:
-        """The hosts: those of the first flow, then the others."""
+        """The names of the hosts: those of the first flow, then the others."""
         first = self.layout.flows[0]
         return [*dict.fromkeys((first.client, first.server, *self.layout.topology.hosts))]
 
     @cached_property
     def hosts(self) -> list[Any]:
-        """What each of ``host_names`` did."""
+        """The measurements of each of ``host_names``."""
         order = self.layout.topology.hosts
         return [self.raw.hosts[order.index(name)] for name in self.host_names]
 
@@ -167,7 +178,7 @@ class Result:
 
     @cached_property
     def bottleneck(self) -> tuple[Any, Any]:
-        """What the bottleneck did, in the direction of the data and in the other one."""
+        """The measurements of the bottleneck, in the direction of the data and in the other one."""
         name, is_reverse = self.layout.bottleneck
         link = self.links[name]
         return (link.reverse, link.forward) if is_reverse else (link.forward, link.reverse)
@@ -188,24 +199,25 @@ class Result:
 
     @cached_property
     def metrics(self) -> Mapping[str, float]:
-        """Name → value in SI units of every metric that is one number, NaN where it has none.
+        """Name → value in SI units of every metric that is one number; NaN if it has no value.
 
-        Those of each flow are in ``dataset``, and metric() gives them one by one.
+        ``dataset`` has the metrics of each flow, and metric() returns one of them.
         """
         names = (name for name, metric in metrics.METRICS.items() if not metric.per_flow)
         return {name: self.metric(name) for name in names}
 
     @cached_property
     def measured(self) -> RunData:
-        """What metrics read: the variables of ``dataset``, and what it has not."""
+        """The values that metrics read: the variables of ``dataset``, and a few more."""
         arrays = {name: values for name, (_, values, _) in self.variables.items()}
         return metrics.RunData({**arrays, **_inputs(self)})
 
     def metric(self, name: str, **selection: Any) -> float:
-        """Return one of metrics.METRICS, in SI units.
+        """Return one metric in SI units; `tunnelcc show metrics` lists names and definitions.
 
-        ``selection``: ``flow``, ``since``, ``until`` (s) and ``within``, where the metric heeds
-        them; of a metric per flow, that of the first one if none is chosen.
+        ``selection``: ``flow`` (from 0), ``since`` and ``until`` (s) and ``within``, if the metric
+        accepts them. Default of ``flow``: the first flow. Raises ConfigError. Example:
+        ``metric("flow_goodput", flow=1, since=5)``.
         """
         flow, last = selection.get("flow"), len(self.raw.flows) - 1
         if flow is not None and flow not in range(last + 1):
@@ -214,23 +226,23 @@ class Result:
 
     @property
     def path_segments(self) -> int:
-        """Data segments that were sent across the path, in the whole run."""
+        """Data segments sent across the path in the whole run."""
         return int(self.raw.path_segments)
 
     @cached_property
     def legs(self) -> list[list[Any]]:
-        """``raw.legs`` by flow; several flows may share one."""
+        """``raw.legs`` by flow. Several flows may share one."""
         return [[self.raw.legs[index] for index in flow.legs] for flow in self.raw.flows]
 
     @cached_property
     def carriers(self) -> list[Any]:
-        """The legs that cross the path, each once; beyond relays: see ``raw.hops``."""
+        """The connections that cross the path, each once; beyond relays see ``raw.hops``."""
         carriers = (self.path_leg(legs) for legs in self.legs if legs)
         return list({id(leg): leg for leg in carriers}.values())
 
     @property
     def wire_bytes(self) -> int:
-        """IP bytes sent across the path in the direction of the data, in the whole run."""
+        """IP bytes sent across the path in the direction of the data in the whole run."""
         total, counted = 0, set()
         for placed, legs in zip(self.layout.flows, self.legs, strict=True):
             leg = self.path_leg(legs)
@@ -244,13 +256,13 @@ class Result:
         return total
 
     def _on_path(self, number: int) -> Any:
-        """What a tunnel did across the path, or the one that its carriers go through."""
+        """The tunnel across the path, or the one that its carriers go through."""
         under = self.layout.under(self.layout.tunnels[number], hop=0)
         return self.raw.tunnels[number if under is None else under]
 
     @cached_property
     def _first_tunnel(self) -> Any:
-        """The packets of the first flow's tunnel across the path; None: it carries none."""
+        """The packets of the first flow's tunnel across the path; None if it carries no packets."""
         first = self.layout.flows[0]
         if first.tunnel is None:
             return None
@@ -258,15 +270,15 @@ class Result:
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
-        """Series and totals, with units; dimensions time, flow, leg, direction, host, link.
+        """Series and totals with units, as an xarray Dataset.
 
-        A series has the same name in the results of a sweep; one that shares its name with a
-        metric, which is one number, ends in ``_series``.
+        Dimensions are time, flow, leg, direction, host and link. Series have the same names in the
+        results of a sweep. A series with the name of a metric ends in ``_series``.
 
-        Totals of links and hosts leave out the warm-up, as ``delivered_bytes`` does; those of
-        flows and of the path count from the start. Over ``direction`` alone, variables are of the
-        bottleneck, and forward is the way of the data; over ``link`` too, forward is from the host
-        ``link_from`` to ``link_to``.
+        Totals of links and hosts exclude the warm-up, like ``delivered_bytes``. Totals of flows and
+        of the path count from the start. Variables over ``direction`` alone describe the
+        bottleneck, where forward is the direction of the data. Variables over ``link`` describe
+        each link, where forward is from the host ``link_from`` to ``link_to``.
         """
         import xarray
 
@@ -284,14 +296,14 @@ class Result:
 
     @cached_property
     def variables(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
-        """What ``dataset`` holds of all but ``link``: name → (dimensions, values, attributes).
+        """The contents of ``dataset`` except ``link``: name → (dimensions, values, attributes).
 
-        Coordinates too.
+        Includes coordinates.
         """
         return {**_coordinates(self), **_series(self), **_totals(self)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the totals in SI units, as in the JSON. What was not measured is None."""
+        """Return the totals in SI units, as in the JSON. Values that were not measured are None."""
         table = {
             "tunnelcc": __version__,
             "experiment": self.experiment.table(),
@@ -319,10 +331,10 @@ class Result:
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def digests(self) -> dict[str, str]:
-        """Return a hash of each kind of what was measured: equal where every bit of it is.
+        """Return a hash of each kind of measurement. Equal hashes mean equal bits.
 
-        Kinds that a run does not have are left out, as is the number of events, which is the
-        simulator's affair, not the network's.
+        Kinds that a run does not have are left out. So is the number of events, which describes the
+        simulator and not the network.
         """
         flows = self.raw.flows
         raw, tunnels = self.raw, [(it.forward, it.reverse) for it in self.raw.tunnels]
@@ -352,7 +364,7 @@ class Result:
 
     @cached_property
     def tunnel_names(self) -> list[str]:
-        """The tunnels between two hosts; those of one name with their hosts, and a number."""
+        """The tunnels between two hosts. Equal names get their hosts, and a number."""
         tunnels = self.layout.tunnels
         plain_names = [it.name for it in tunnels]
         names: list[str] = []
@@ -366,14 +378,14 @@ class Result:
 
     @cached_property
     def _tunnels(self) -> list[str]:
-        """Of each flow the name of its tunnel, or none."""
+        """The name of each flow's tunnel, or none."""
         return [
             "none" if flow.tunnel is None else self.tunnel_names[flow.tunnel]
             for flow in self.layout.flows
         ]
 
     def _groups(self, name: str, members: Sequence[Any]) -> list[dict[str, Any]]:
-        """What flows of one user, or on one carrier, get together."""
+        """Sums over the flows of one user, or on one carrier."""
         flows: dict[Any, list[int]] = {}
         for index, member in enumerate(members):
             flows.setdefault(member, []).append(index)
@@ -393,7 +405,7 @@ class Result:
         }
 
     def _tunnel(self, number: int) -> dict[str, Any]:
-        """What the flows in a tunnel get together; both directions, if it carries packets."""
+        """Sums over the flows in a tunnel; in both directions if it carries packets."""
         placed, counts = self.layout.tunnels[number], self.raw.tunnels[number]
         owner = number if placed.hop is None else placed.first.tunnel
         members = [i for i, flow in enumerate(self.layout.flows) if flow.tunnel == owner]
@@ -432,7 +444,7 @@ class Result:
 
     @property
     def app_retransmits(self) -> list[int]:
-        """Retransmissions that the sending application's socket counts, as iperf3's, by flow."""
+        """Retransmissions of the sending application's socket by flow, as in iperf3."""
         return [self.sender_leg(index).retransmits for index in range(len(self.legs))]
 
     @property
@@ -441,12 +453,12 @@ class Result:
         return sum(leg.retransmits for leg in self.carriers)
 
     def socket_rtt(self, flow: int) -> float:
-        """Return the mean smoothed RTT (s) that the sending application's socket shows."""
+        """Return the mean smoothed RTT (s) of the sending application's socket."""
         srtt = self.sender_leg(flow).srtt
         return metrics.mean(metrics.valid(srtt, self.raw.time, self.experiment.warmup))
 
     def sender_leg(self, flow: int) -> Any:
-        """Return the connection of the application that sends."""
+        """Return the connection of the sending application."""
         legs, sender = self.legs[flow], self.layout.flows[flow].sender
         return legs[-1] if legs[-1].name == "target" and sender == "server" else legs[0]
 
@@ -486,7 +498,7 @@ class Result:
 
     @staticmethod
     def path_leg(legs: list[Any]) -> Any:
-        """Return the leg that crosses the path: the carrier, or a plain flow's only one."""
+        """Return the connection that crosses the path: the carrier, or a plain flow's only one."""
         return next((leg for leg in legs if leg.name == "carrier"), legs[0])
 
 
@@ -548,7 +560,7 @@ def _host(host: Any) -> dict[str, Any]:
 
 
 def _messages(messages: Any) -> dict[str, Any] | None:
-    """Latency of an application's messages; None where it writes none."""
+    """Latency of an application's messages; None if it writes none."""
     if messages.count == 0:
         return None
     return {
@@ -570,7 +582,7 @@ def _moment(time: float) -> float | None:
 
 
 def _without_nan(value: Any) -> Any:
-    """Replace NaN, which JSON has not, by None."""
+    """Replace NaN by None, because JSON has no NaN."""
     if isinstance(value, dict):
         return {key: _without_nan(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -623,7 +635,7 @@ def _series(result: Result) -> dict[str, Any]:
             ("flow", "time"),
             [flow.goodput for flow in raw.flows],
             "bit/s",
-            "application bytes read by the receiver",
+            "application bytes that the receiver read",
         )
     }
     count = max(map(len, legs))
@@ -679,15 +691,15 @@ def _coordinates(result: Result) -> dict[str, Any]:
             "flow",
             # Legs that did nothing are alike: the same one is sought, not one that is equal.
             [list(map(id, flow)).index(id(Result.path_leg(flow))) for flow in legs],
-            {"long_name": "number of the leg that crosses the path"},
+            {"long_name": "number of the connection that crosses the path"},
         ),
-        "user": ("flow", result._users, {"long_name": "to whom the flow belongs"}),
+        "user": ("flow", result._users, {"long_name": "user that the flow belongs to"}),
         "tunnel": (
             "flow",
             result._tunnels,
-            {"long_name": "tunnel between two hosts that the flow is in"},
+            {"long_name": "tunnel of the flow between two hosts"},
         ),
-        "limit": ("limit", list(limits.LIMITS), {"long_name": "what a sender is limited by"}),
+        "limit": ("limit", list(limits.LIMITS), {"long_name": "limit of a sender"}),
         "carrier": (
             "flow",
             result._carrier_numbers,
@@ -738,7 +750,7 @@ def _totals(result: Result) -> dict[str, Any]:
             getattr(flow.messages, attribute) if flow.messages.count else math.nan
             for flow in raw.flows
         ]
-        data[name] = _variable(("flow",), values, "s", f"{doc}, NaN: no messages")
+        data[name] = _variable(("flow",), values, "s", f"{doc} (NaN: no messages)")
     dims, completion, attributes = data["completion"]
     data["completion"] = dims, np.where(completion < 0, np.nan, completion), attributes
     flows = result._configured
@@ -759,29 +771,39 @@ def _totals(result: Result) -> dict[str, Any]:
         for legs in result.legs
     ]
     data["limit_share"] = _variable(
-        ("flow", "leg", "limit"), shares, "1", "share of the time that the limit held"
+        ("flow", "leg", "limit"), shares, "1", "share of the time with this limit"
     )
     demands = [flow.rate or math.inf for flow, _ in flows]
     data["demand"] = _variable(("flow",), demands, "bit/s", "rate of the application's writes")
     retransmits = sum(leg.retransmits_series[-1] for leg in result.carriers)
     for name, value, unit, doc in (
-        ("warmup", experiment.warmup, "s", "time before measurements begin"),
+        ("warmup", experiment.warmup, "s", "time before measurements start"),
         ("measured_time", result.measured_time, "s", "time after the warm-up"),
-        ("capacity", _capacity(result), "bit/s", "payload that the bottleneck could carry, mean"),
+        (
+            "capacity",
+            _capacity(result),
+            "bit/s",
+            "mean payload rate that the bottleneck could carry",
+        ),
         ("path_segments", result.path_segments, "1", "data segments sent across the path"),
-        ("path_retransmits", retransmits, "1", "those that were retransmissions"),
-        ("wire_bytes", result.wire_bytes, "byte", "IP bytes sent across the path with the data"),
+        ("path_retransmits", retransmits, "1", "retransmitted data segments"),
+        (
+            "wire_bytes",
+            result.wire_bytes,
+            "byte",
+            "IP bytes sent across the path in the direction of the data",
+        ),
     ):
         data[name] = _variable((), value, unit, doc)
     fec = getattr(result._first_tunnel, "fec", None)
     for name, (unit, doc) in FEC_TOTALS.items():
         value = getattr(fec, name) if fec else math.nan
-        data[f"fec_{name}"] = _variable((), value, unit, f"{doc}, NaN: no FEC")
+        data[f"fec_{name}"] = _variable((), value, unit, f"{doc} (NaN: no FEC)")
     return data
 
 
 def _inputs(result: Result) -> dict[str, Any]:
-    """What metrics read besides the dataset's variables."""
+    """Values that metrics read besides the dataset's variables."""
     experiment = result.layout.view(result.layout.flows[0])
     tunnel = result._first_tunnel
     counts = ("outer_packets", "outer_bytes", "fragmented")
@@ -807,7 +829,7 @@ def _capacity(result: Result) -> float:
 
 
 def _leg_names(legs: list[list[Any]]) -> list[str]:
-    """Name the connections of the flow that has most; other flows may have fewer, or others."""
+    """Name the connections of the flow that has most. Other flows may have fewer, or others."""
     return [leg.name for leg in max(legs, key=len)]
 
 

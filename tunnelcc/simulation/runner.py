@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Running experiments: one in this process, or many in worker processes.
+"""Run experiments: one in this process, or many in worker processes.
 
-ns-3's simulator is one per process, so parallel runs need processes. They are forked by a fresh
-interpreter, with a pipe each, rather than started through ``concurrent.futures``: when a worker
-dies, a process pool gives up every pending run, here only its own run fails; a running worker can
-be stopped; and the user's main script is not imported again.
+ns-3's simulator exists once per process, so parallel runs need processes. A fresh interpreter forks
+them, with one pipe each. ``concurrent.futures`` is not used for three reasons: if one of its
+workers dies, it drops every pending run; it cannot stop a running worker; and it imports the user's
+main script again.
 """
 
 from __future__ import annotations
@@ -43,18 +43,22 @@ def run(
     *,
     progress: Callable[[float], None] | bool | None = None,
 ) -> Result:
-    """Simulate ``experiment`` (or nested tables, or a TOML file) and return what it measured.
+    """Simulate one experiment and return its Result.
 
-    ``progress``: called with the simulated seconds a few times a second; False: none; None: a bar
-    on a terminal's standard error for runs of more than two seconds. An exception that it raises
-    (KeyboardInterrupt too) ends the run. Raises ConfigError if the run would need more memory than
-    there is, RunError if another run is going on in this process or the simulator fails.
+    ``experiment``: an Experiment, nested tables (dict), or the path of a TOML file.
+
+    ``progress``: None (default) shows a bar on a terminal for runs of more than two seconds; False
+    shows nothing; a function is called a few times per second with the simulated seconds. An
+    exception that it raises (KeyboardInterrupt too) ends the run.
+
+    Raises ConfigError for a wrong experiment or one that needs more memory than is available.
+    Raises RunError if another simulation is running in this process, or if the simulator fails.
     """
     experiment = experiment_of(experiment)
     limits.check(experiment)
     spec = spec_text(experiment_spec(experiment))
     if not _running.acquire(blocking=False):
-        raise RunError("a simulation is running in this process already; use run_many()")
+        raise RunError("no other simulation may run in this process; use run_many()")
     try:
         with Progress(experiment.duration, enabled=progress is None) as bar:
             report = progress if callable(progress) else bar.update
@@ -62,7 +66,7 @@ def run(
     except (RuntimeError, ValueError) as error:
         raise RunError(f"the simulator failed: {error}") from error
     except MemoryError:
-        raise RunError("the simulator failed: there was not enough memory") from None
+        raise RunError("the simulator failed: not enough memory") from None
     finally:
         _running.release()
     return Result(experiment, raw)
@@ -75,12 +79,14 @@ def run_many(
     progress: Callable[[int, int], None] | bool | None = None,
     on_result: Callable[[int, Result | RunError], None] | None = None,
 ) -> list[Result | RunError]:
-    """Simulate ``experiments`` in parallel; return their results in the same order.
+    """Simulate ``experiments`` in parallel and return their Results in the same order.
 
-    The longest start first. A run that fails, or whose process dies, gives a RunError in its
-    place. ``jobs``: processes, by default one per core; ``progress``: called with runs done and
-    runs in all, or as in run(); ``on_result``: called with index and result as each run ends.
-    Raises ConfigError before anything runs if one of them would need more memory than there is.
+    The longest runs start first. If a run fails, or its process dies, its place has a RunError.
+
+    ``jobs``: number of processes; default: one per core. ``progress``: as in run(), or a function
+    that is called with the finished runs and all runs. ``on_result``: a function that is called
+    with index and result when a run ends. Raises ConfigError before any run starts if one of them
+    needs more memory than is available.
     """
     todo = list(map(experiment_of, experiments))
     for experiment in todo:
@@ -103,7 +109,7 @@ def run_many(
 
 
 def estimated_work(experiment: Experiment) -> float:
-    """Return about how much there is to simulate: packets that the path can carry."""
+    """Return an estimate of the work: packets that the path can carry."""
     flows = sum(flow.count for flow in experiment.flows)
     legs = 3 if experiment.tunnel else 1
     return experiment.duration * (experiment.path.rate / 12e3 * (1 + legs) / 2 + flows)
@@ -115,7 +121,7 @@ def cores() -> int:
 
 
 def simulate(experiment: Experiment, timeout: float | None = None) -> Result:
-    """Run ``experiment`` without a bar; raise RunError after ``timeout`` seconds of real time."""
+    """Run ``experiment`` without a bar. Raise RunError after ``timeout`` seconds of real time."""
     started = time.monotonic()
 
     def watch(seconds: float) -> None:
@@ -126,7 +132,7 @@ def simulate(experiment: Experiment, timeout: float | None = None) -> Result:
 
 
 class _Family:
-    """A process that has forked workers, and tells how they end."""
+    """A process that has forked workers, and reports how they end."""
 
     def __init__(self, process: subprocess.Popen[bytes], ends: Connection[Any, Any]) -> None:
         self._process = process
@@ -135,12 +141,12 @@ class _Family:
 
     @cached_property
     def members(self) -> list[int]:
-        """The workers' process ids; waits until they are there. Raises EOFError if none will."""
+        """The workers' process ids; waits for them. Raises EOFError if they do not start."""
         members: list[int] = self._ends.recv()
         return members
 
     def exit_code(self, number: int) -> int:
-        """Return the exit code of a worker that ends, as of subprocess: −n by the signal n."""
+        """Return the exit code of the next worker that ends; −n for signal n, as in subprocess."""
         try:
             member = self.members[number]
             while member not in self._codes:
@@ -151,7 +157,7 @@ class _Family:
             return self._process.wait()
 
     def kill(self) -> None:
-        """Kill the workers, and wait until they are gone."""
+        """Kill the workers and wait for their end."""
         self._process.terminate()  # which it passes on
         self._process.wait()
         self._ends.close()
@@ -170,10 +176,10 @@ def parallel(
 ) -> Generator[tuple[Key, Any], None, None]:
     """Call ``function`` with each task's argument in worker processes; yield (key, outcome).
 
-    Tasks start in their order and are yielded as they end. What ``function`` raises of tunnelcc's
-    own errors, and the death of its process, are the outcome of that task alone: a RunError.
-    Closing the generator kills the processes. ``jobs``: processes, by default one per core; no
-    more than the length (or length hint) of ``tasks``. They start while the first tasks are made.
+    Tasks start in order and are yielded as they end. If ``function`` raises an error of tunnelcc,
+    or its process dies, only this task's outcome is a RunError. Closing the generator kills the
+    processes. ``jobs``: number of processes; default: one per core, and at most the length (or
+    length hint) of ``tasks``. The processes start while the first tasks are made.
     """
     count = min(jobs or cores(), operator.length_hint(tasks, sys.maxsize))
     if not count:
@@ -237,7 +243,7 @@ def _assign(worker: _Worker, function: Callable[[Any], Any], key: Key, argument:
 
 
 def _receive(worker: _Worker) -> Any:
-    """Return the outcome of the worker's task; where it has died, close its pipe."""
+    """Return the outcome of the worker's task. If the worker has died, close its pipe."""
     try:
         return worker.pipe.recv()
     except (EOFError, OSError):

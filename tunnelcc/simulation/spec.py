@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Translation of an experiment into the numbers that the compiled module takes.
+"""Translate an experiment into the input of the compiled module.
 
-Those are tables with the members of the structs in ``models/spec/``, and what is left out keeps
-its default there. Times become nanoseconds; nothing is decided here that an experiment or the
-catalogue does not say.
+The input is tables with the members of the structs in ``models/spec/``. A member that is left out
+has its default there. Times become nanoseconds. Nothing is decided here that the experiment or the
+catalogue does not define.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def experiment_spec(experiment: Experiment) -> Spec:
 
 
 class _Builder:
-    """Collects what flows and tunnels refer to by number: hosts, links, routes, settings of TCP."""
+    """Collects what flows and tunnels refer to by number: hosts, links, routes, TCP settings."""
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
@@ -126,7 +126,7 @@ class _Builder:
         return [{"link": self.links[step.link], "is_reverse": step.is_reverse} for step in steps]
 
     def _flows(self) -> Iterator[Spec]:
-        """Single flows; what is the same for those that are alike is worked out once."""
+        """Single flows. Values that equal flows share are computed once."""
         known: dict[tuple[Any, ...], Spec] = {}
         for placed in self.layout.flows:
             if placed.kind not in known:
@@ -166,7 +166,7 @@ class _Builder:
         return spec
 
     def _extra_delay(self, placed: Placed) -> Spec:
-        """What flows.rtt adds to the delay of the links, half of it in each direction."""
+        """The delay that flows.rtt adds to the links' delay, half of it in each direction."""
         rtt, (first, *_) = placed.flow.rtt, self.layout.hops(placed)
         if rtt is None:
             return {"client": 0, "server": 0}
@@ -187,7 +187,7 @@ class _Builder:
         return _same(source, "datagram") | {"route": self._route(route), "sender": sender}
 
     def _tunnel_start(self, placed: PlacedTunnel, number: int) -> Spec:
-        """When a tunnel dials that waits for no flow: alone at 0, beside others with a jitter.
+        """Time when a tunnel connects without waiting for a flow: 0, or jittered beside others.
 
         Without one, two equal tunnels would take turns in the same way whatever the seed.
         """
@@ -219,19 +219,19 @@ class _Builder:
 
 
 def _number(numbers: dict[str, int], spec: Spec) -> int:
-    """Return the number of ``spec`` among those there are, perhaps as a new one."""
+    """Return the number of ``spec`` in the list, after adding it if it is new."""
     return numbers.setdefault(spec_text(spec), len(numbers))
 
 
 def spec_text(spec: Spec | Sequence[Spec]) -> str:
-    """Return ``spec`` as the text (JSON) that the compiled module reads."""
+    """Return ``spec`` as the JSON text that the compiled module reads."""
     return json.dumps(spec, separators=(",", ":"), allow_nan=False)
 
 
 def _same(model: Model, struct: str) -> Spec:
     """Return the keys of ``model`` that ``struct`` has under the same names, times in ns.
 
-    What is not set keeps its default there.
+    Keys that are not set keep their default in the struct.
     """
     spec: Spec = {}
     for name, is_time in _shared(type(model), struct):
@@ -287,7 +287,7 @@ def _direction(experiment: ExperimentKeys, link: DuplexLink, direction: LinkDire
 
 
 def _rates(path: LinkDirection) -> Spec:
-    """The rate of the link, and when it changes."""
+    """The rate of the link, and its changes."""
     if path.rate is None:
         return {}
     steps, period, rate = path.rate_steps, 0.0, path.rate
@@ -333,7 +333,7 @@ def _jitter(path: LinkDirection) -> Spec | None:
 
 
 def _room(link: DuplexLink, direction: LinkDirection) -> Spec:
-    """The queue of a direction, which has none unless its rate is limited."""
+    """The queue of a direction; it has none if its rate is not limited."""
     if direction.rate is None:
         return {"framing": 0}
     return {
@@ -344,7 +344,7 @@ def _room(link: DuplexLink, direction: LinkDirection) -> Spec:
 
 
 def _tcp(experiment: ExperimentKeys) -> Spec:
-    """What is the same on the path and on loopbacks; which end it is that a setting counts at."""
+    """Settings that the path and loopbacks share, and the end that each setting belongs to."""
     tcp = experiment.tcp
     sender, receiver = (kernels()[host.kernel] for host in derived.sides(experiment))
     client = kernels()[experiment.hosts.of("client").kernel]
@@ -391,10 +391,10 @@ def _nagle(carrier: relay.Carrier | stream.StreamCarrier, nodelay: bool) -> Spec
 
 
 def _initial_receive_window(experiment: ExperimentKeys, mss: int) -> int:
-    """The window of a SYN, which cannot be scaled.
+    """The window of a SYN, which is never scaled.
 
-    tcp_select_initial_window(): full segments; the client, who sends its SYN first, does not know
-    yet that there will be timestamps in them.
+    As tcp_select_initial_window(): full segments. The client sends its SYN first and does not know
+    yet that segments will have timestamps.
     """
     knows_timestamps = experiment.direction == "up" or not experiment.tcp.timestamps
     segment = mss if knows_timestamps else mss + TIMESTAMP_BYTES
@@ -587,7 +587,7 @@ def _stream_tunnel(experiment: ExperimentKeys, entry: StreamEntry) -> Spec:
 def _sizes(
     experiment: ExperimentKeys, entry: PacketEntry, layers: PacketLayers
 ) -> Sequence[Sequence[int]]:
-    """What layers of the tunnel make of packets, up to the largest that there will be."""
+    """What the tunnel's layers do to packets of every size up to the largest one."""
     around = derived.surroundings(experiment, entry)
     largest = derived.mss(experiment) + experiment.tcp.header_bytes
     return packets.sizes(layers, around, largest)
@@ -617,7 +617,7 @@ def layer_wire_bytes(
 ) -> list[int]:
     """Return the writes (bytes) that a message becomes in ``layers``, innermost first.
 
-    ``already_sent``: bytes that have gone through them before.
+    ``already_sent``: bytes that passed the layers before.
     """
     text = spec_text([layer.spec() for layer in layers])
     writes: list[int] = core.load().layer_wire_bytes(text, message, already_sent)
@@ -650,9 +650,9 @@ def _relay_direction(experiment: ExperimentKeys, entry: RelayEntry, is_up: bool)
 
 
 def full_message(entry: RelayEntry, is_up: bool) -> list[int]:
-    """Return the writes on the carrier (bytes) that a full message of the entry becomes.
+    """Return the writes on the carrier (bytes) for a full message of the entry.
 
-    That is a copy buffer, a frame of a shared carrier, or a packet of RUDP.
+    A full message is a copy buffer, a frame of a shared carrier, or a packet of RUDP.
     """
     payload = min(entry.copy_buffer.bytes, entry.rudp.packets.data if entry.rudp else 2**31)
     if entry.mux is not None:
@@ -665,11 +665,11 @@ def full_message(entry: RelayEntry, is_up: bool) -> list[int]:
 def _relay_work(
     experiment: ExperimentKeys, cost: relay.Cost, values: Sequence[float], writes: Sequence[int]
 ) -> Spec:
-    """What one relay spends on a message, of which full ones take what was measured.
+    """What one relay spends on a message; full messages take the measured time.
 
-    Measured is the CPU time per IP byte, by streams, with messages of so many ``writes``. What
-    their system calls take of it by the reference profile goes by message and call, and by the
-    profile of the experiment; the rest by byte.
+    Streams measured the CPU time per IP byte, with so many ``writes`` per message. The reference
+    profile gives the part of its system calls: it counts per message and call, with the costs of
+    the experiment's profile. The rest counts per byte.
     """
     streams, tcp = sum(flow.count for flow in experiment.flows), experiment.tcp
     per_ip_byte = _interpolate(streams, cost.streams, values)
@@ -686,7 +686,7 @@ def _relay_work(
 
 
 def _interpolate(x: int, known: Sequence[int], values: Sequence[float]) -> float:
-    """Interpolate linearly over log x; constant outside of what is known."""
+    """Interpolate linearly over log x. The ends are constant."""
     x = min(max(x, known[0]), known[-1])
     for low, high, at_low, at_high in zip(known, known[1:], values, values[1:], strict=False):
         if low <= x <= high:

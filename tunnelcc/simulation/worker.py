@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Processes that do the tasks they are sent over a pipe each, until the pipe is closed.
+"""Worker processes: each receives tasks over a pipe until the pipe is closed.
 
-One fresh interpreter imports what they need and forks them: importing takes as long as tens of
-runs, and what was imported takes memory once. It has one thread then, so that forking is safe.
+One fresh interpreter imports the modules and forks the workers. An import takes as long as tens of
+runs, and its memory is shared this way. The interpreter has one thread then, so the fork is safe.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from tunnelcc.errors import RunError, TunnelccError
 
 
 def main(module: str) -> None:
-    """Fork a worker, with functions of ``module``, for each pipe whose file descriptor is given.
+    """Fork one worker, with functions of ``module``, for each pipe's file descriptor.
 
-    Arguments of the process: the file descriptor of a pipe to which the workers' process ids go
-    and then, of each that has ended, its process id and exit code; and those of the workers' pipes.
+    Arguments of the process: first the file descriptor of a pipe for the workers' process ids, and
+    later for the process id and exit code of each worker that ends; then the workers' pipes.
     """
     # Ctrl-C reaches the whole group of processes; the parent decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -65,7 +65,7 @@ def _kill(workers: Iterable[int]) -> None:
 
 
 def _serve(pipe: Connection[Any, Any]) -> NoReturn:
-    """Do the tasks that come through ``pipe`` until it is closed, and end the process."""
+    """Do the tasks that arrive through ``pipe`` until it is closed, then end the process."""
     threading.Thread(target=_end_with_parent, args=(pipe.fileno(),), daemon=True).start()
     while True:
         try:
@@ -83,7 +83,7 @@ def _serve(pipe: Connection[Any, Any]) -> NoReturn:
 
 
 def _end_with_parent(pipe: int) -> None:
-    """Wait until the other end of ``pipe`` is closed, and end the process in whatever it does."""
+    """Wait until the other end of ``pipe`` is closed, then end the process at once."""
     hang_up = select.poll()
     hang_up.register(pipe, 0)
     hang_up.poll()

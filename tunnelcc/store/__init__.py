@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finished runs on disk: found again by what they depend on, never simulated twice."""
+"""Finished runs on disk. A run is found by everything that it depends on, and never repeated."""
 
 from tunnelcc.store.identity import model_version, run_id
 from tunnelcc.store.store import Store, StoreError

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which run a run is: a hash of everything that its results depend on.
+"""The identity of a run: a hash of everything that its results depend on.
 
-That is the text that the compiled module is given, the specification (every number of the
-scenario, of the tunnel's catalogue entry and of the kernel, and the seed), and what the module does
-with it, the version of the models. The latter is a hash of the compiled module itself: a change of
-the models that changes no compiled code keeps the results there are, any other makes new runs of
-everything. A result's title, and how a number was written, do not count.
+The hash covers the input of the compiled module and the version of the models. The input contains
+every number of the scenario, of the tunnel's catalogue entry and of the kernel, and the seed. The
+version is a hash of the compiled module: a change of the compiled code makes all runs new. The
+title, and how a number was written, do not count.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a store knows of its runs without reading their files: a cache in SQLite.
+"""A cache of the runs' metrics in SQLite, so that the run files need not be read.
 
-Each row says of which file (size, time of change) and by which version of the metrics it was made;
-a row that no longer fits its file, or its own checksum, counts as missing. Nothing is in it that is
-not in the files: where anything about the database is wrong, it is made anew.
+Each row names the file (size, time of change) and the version of the metrics that it comes from. A
+row that does not match its file or its own checksum counts as missing. The cache has nothing that
+the files do not have. If the database is damaged, it is built again.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ class Row:
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """Name → number, or list with one value per flow; of a run that failed none."""
+        """Name → number, or list with one value per flow. A failed run has none."""
         table: dict[str, Any] = json.loads(self.summary)
         return table
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """By what a file is known to be unchanged."""
+    """The stamp that shows whether a file has changed."""
 
     size: int
     changed: int  # ns
 
     @staticmethod
     def of(file: Path) -> Stamp | None:
-        """Return the stamp of ``file``; None: it is not there, or out of reach."""
+        """Return the stamp of ``file``; None if it does not exist or cannot be read."""
         try:
             status = os.stat(file)
         except OSError:
@@ -73,7 +73,7 @@ class Stamp:
 
 
 class Index:
-    """The rows, in ``file``; in memory where that cannot be written."""
+    """The rows in ``file``, or in memory if that cannot be written."""
 
     def __init__(self, file: Path, version: str) -> None:
         self._file = file
@@ -97,7 +97,7 @@ class Index:
         self._connection.commit()
 
     def _mend(self, error: Exception) -> None:
-        """Go on without what the database had, in a new one; in memory where there can be none."""
+        """Continue with a new, empty database; in memory if a file is not possible."""
         if hasattr(self, "_connection"):
             self._connection.close()
         # A damaged one is of no use to anybody; another process may wait for a locked one.
@@ -112,7 +112,7 @@ class Index:
         self._open(":memory:")
 
     def close(self) -> None:
-        """Write what is not written yet."""
+        """Write pending rows."""
         self.flush()
         self._connection.close()
 
@@ -124,14 +124,14 @@ class Index:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is not written yet; where that fails, the files will be read again."""
+        """Write pending rows. If that fails, the files will be read again."""
         with contextlib.suppress(*_ERRORS), self._connection:
             query = "REPLACE INTO rows VALUES (?,?,?,?,?,?,?)"
             self._connection.executemany(query, self._unwritten)
         self._unwritten.clear()
 
     def get(self, stamps: Mapping[str, Stamp]) -> dict[str, Row]:
-        """Return id → row of those runs that are known by the file that has that stamp."""
+        """Return id → row of the runs whose files have that stamp."""
         if self._unwritten:
             self.flush()
         ids, rows = list(stamps), {}
@@ -149,7 +149,7 @@ class Index:
         return rows
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Forget these runs."""
+        """Delete these runs from the cache."""
         with contextlib.suppress(*_ERRORS), self._connection:
             self._connection.executemany("DELETE FROM rows WHERE id=?", ((id_,) for id_ in ids))
 

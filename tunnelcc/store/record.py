@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The file of a sweep: a JSON table of what was declared, who ran it, and the ids of its runs.
+"""The file of a sweep: a JSON table of the declaration, the versions, and the ids of its runs.
 
-Its ``checksum`` is of all the rest. Older files have none, and are read without it.
+Its ``checksum`` covers the rest. Older files have none and are read without it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ _ID = re.compile(r"[0-9a-f]{32}")
 
 @dataclass
 class Record:
-    """A sweep. ``tunnelcc`` and ``models``: the versions that ran it; ``scenario``: its TOML.
+    """A sweep. ``tunnelcc`` and ``models``: the versions that ran it. ``scenario``: its TOML.
 
-    ``runs``: how many it has; ``ids``: of those that are known so far, in order, "" for one that
-    cannot be.
+    ``runs``: the number of runs. ``ids``: those known so far, in order; "" for an impossible run.
     """
 
     tunnelcc: str
@@ -49,21 +48,21 @@ def decode(data: bytes) -> Record:
     try:
         table = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise DamagedFileError(f"it is no JSON: {error}") from None
+        raise DamagedFileError(f"it is not JSON: {error}") from None
     if not isinstance(table, dict):
         raise DamagedFileError("it is not the file of a sweep")
     known = table.pop("checksum", None)
     kinds = {"tunnelcc": str, "models": str, "scenario": str, "runs": int, "ids": list}
     if table.keys() != kinds.keys():
         names = ", ".join(sorted(table.keys() ^ kinds.keys()))
-        raise DamagedFileError(f"it has not the keys of a sweep: {names[:100]}")
+        raise DamagedFileError(f"it lacks the keys of a sweep: {names[:100]}")
     if known is not None and known != _digest(table):
         raise DamagedFileError("its checksum is wrong")
     for name, kind in kinds.items():
         if not isinstance(table[name], kind):
-            raise DamagedFileError(f"its {name} are no {kind.__name__}")
+            raise DamagedFileError(f"its {name} are not {kind.__name__}")
     if len(table["ids"]) > table["runs"] or not all(map(_is_id_or_none, table["ids"])):
-        raise DamagedFileError("its ids are not those of its runs")
+        raise DamagedFileError("its ids do not match its runs")
     return Record(**table)
 
 

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The file of one run: everything that was measured, or why the run failed.
+"""The file of one run: all measurements, or why the run failed.
 
-Four lines of text and the series::
+It has four lines of text and the series::
 
     tunnelcc run 1                   name and version of the format
     <blake2b, 128 bits, hexadecimal>  of all that follows this line
     {"experiment": …, …}             JSON: the experiment's keys and the totals, or the error
     <float64, little-endian> …       the series, in the order in which the JSON refers to them
 
-In the JSON ``{"series": n}`` stands for the next n numbers. ``files`` are the SHA-256 of those that
-the experiment names (tunnels, profiles): what they say is part of it. ``directory`` is where such
-names and those of traces begin, if there are any that do not say it themselves; read from another
-directory, the experiment names them in full, unless they have come along. Equal runs give equal
-files.
+In the JSON, ``{"series": n}`` stands for the next n numbers. ``files`` has the SHA-256 of the files
+that the experiment names (tunnels, profiles), because their contents are part of it. ``directory``
+is the folder of relative file names. Read from another folder, the experiment has full names,
+unless the files were copied too. Equal runs give equal files.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _DIGEST_BYTES = 16
 
 
 class DamagedFileError(TunnelccError):
-    """A file of the store that is not what was written, or cannot be used any more."""
+    """A file of the store is damaged, or cannot be used any more."""
 
 
 def encode(experiment: Experiment, outcome: Result | RunError) -> bytes:
@@ -66,7 +65,7 @@ def decode(data: bytes) -> Result | RunError:
         values = np.frombuffer(series, "<f8")
         return Result(found, _from_json(table["measured"], _Reader(values)))
     except (LookupError, TypeError, ValueError) as error:
-        raise DamagedFileError(f"it has not what a run measures: {error!r}") from None
+        raise DamagedFileError(f"it lacks measurements of a run: {error!r}") from None
 
 
 def experiment(data: bytes) -> Experiment:
@@ -75,14 +74,14 @@ def experiment(data: bytes) -> Experiment:
 
 
 def _experiment(table: dict[str, Any]) -> Experiment:
-    """Return the experiment, unless this version, or a file that it names, changed meanwhile."""
+    """Return the experiment, unless this version or one of its files has changed it."""
     try:
         directory = table.get("directory", "")
         hashes = table.get("files", {})
         files = {name: _locate(name, sha256, directory) for name, sha256 in hashes.items()}
         for name, sha256 in hashes.items():
             if _sha256(files[name]) != sha256:
-                raise DamagedFileError(f"{files[name]} is not what it was when the run used it")
+                raise DamagedFileError(f"{files[name]} has changed since the run used it")
         found: Experiment = Experiment.parse(_located(table["experiment"], files, directory))
     except ConfigError as error:
         problems = "; ".join(map(str, error.problems))
@@ -117,12 +116,12 @@ def _is_trace(value: Any) -> bool:
 
 
 def _locate(name: str, sha256: str, directory: str) -> str:
-    """Return a file's name from here: its own where that says the same, else in ``directory``."""
+    """Return a file's name as seen from here, if needed with ``directory``."""
     return name if _sha256(name) == sha256 else str(Path(directory) / name)
 
 
 def _located(value: Any, files: dict[str, str], directory: str) -> Any:
-    """Return an experiment's table with the names of its files as they are from here."""
+    """Return an experiment's table with file names as seen from here."""
     if _is_trace(value):
         return {**value, "file": _locate(value["file"], value["sha256"], directory)}
     if isinstance(value, dict):
@@ -133,7 +132,7 @@ def _located(value: Any, files: dict[str, str], directory: str) -> Any:
 
 
 def _sha256(file: str) -> str:
-    """Return the hash of a file's contents, "" where it cannot be read."""
+    """Return the hash of a file's contents, or "" if it cannot be read."""
     try:
         return hashlib.sha256(Path(file).read_bytes()).hexdigest()
     except OSError:
@@ -144,19 +143,19 @@ def _parts(data: bytes) -> tuple[dict[str, Any], bytes]:
     first, _, rest = data.partition(b"\n")
     digest, _, body = rest.partition(b"\n")
     if not first.startswith(_MAGIC):
-        raise DamagedFileError("it is not the file of a run")
+        raise DamagedFileError("it is not a run file")
     version = first.removeprefix(_MAGIC)
     if version.isdigit() and len(version) < 10 and int(version) > FORMAT:
         raise DamagedFileError(
-            f"it has format {int(version)}, written by a newer tunnelcc; "
-            f"this one reads up to {FORMAT}"
+            f"it has format {int(version)} of a newer tunnelcc; this version reads formats "
+            f"up to {FORMAT}"
         )
     if version != b"%d" % FORMAT or digest != _digest(body):
         raise DamagedFileError("its checksum is wrong")
     text, _, series = body.partition(b"\n")
     table = json.loads(text)
     if not isinstance(table, dict):
-        raise DamagedFileError("it is not the file of a run")
+        raise DamagedFileError("it is not a run file")
     return table, series
 
 
@@ -176,7 +175,7 @@ def _to_json(value: Any, series: list[np.ndarray[Any, Any]]) -> Any:
 
 
 class _Reader:
-    """Hands out the series one after the other."""
+    """Returns the series one after the other."""
 
     def __init__(self, values: np.ndarray[Any, Any]) -> None:
         self._values = values

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A directory of finished runs, one file each, and of the sweeps that wanted them.
+"""A directory with finished runs, one file each, and the sweeps that use them.
 
 ::
 
     store.json          version of the layout
-    runs/ab/abcd….run   one run, see ``runfile``; whole or absent, also after a kill
-    sweeps/NAME.json    a sweep: what was declared, and the ids of its runs
-    index.sqlite        cache of the runs' metrics, rebuilt from the files when it is lost
+    runs/ab/abcd….run   one run, see ``runfile``; complete or absent, also after a kill
+    sweeps/NAME.json    a sweep: its declaration, and the ids of its runs
+    index.sqlite        cache of the runs' metrics, rebuilt from the files if it is lost
 
-Several processes may use a store at once.
+Several processes may use a store at the same time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tunnelcc.store.summary import summarise, summary_version
 FORMAT = 1
 _MARKER = "store.json"
 _SUFFIX = ".run"
-_DELETE = "`tunnelcc store verify --delete` removes it, the same sweep makes it anew"
+_DELETE = "`tunnelcc store verify --delete` removes it, and the same sweep runs it again"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}")
 # A file that is being written is there for milliseconds; an older one is of a killed process.
 _ABANDONED_SECONDS = 3600
@@ -45,18 +45,22 @@ _Part = TypeVar("_Part")
 
 
 def check_name(name: str) -> None:
-    """Raise ConfigError if no sweep can be called ``name``."""
+    """Raise ConfigError if ``name`` is not a valid name of a sweep."""
     if not _NAME.fullmatch(name):
-        expected = "letters, digits, '.', '_', '-' and spaces, the first a letter or digit"
-        raise ConfigError(Problem("name", name, expected, "--name gives another"))
+        expected = "letters, digits, '.', '_', '-' and spaces, starting with a letter or digit"
+        raise ConfigError(Problem("name", name, expected, "--name sets another name"))
 
 
 class StoreError(TunnelccError):
-    """A store that cannot be read or written."""
+    """A store cannot be read or written."""
 
 
 class Store:
-    """The runs in ``directory``, which is made when the first one is written."""
+    """Finished runs in ``directory``, which is created with the first run.
+
+    ``get(id)`` returns a run, and ``ids()`` yields all ids. Several processes may use a store at
+    once.
+    """
 
     def __init__(self, directory: str | Path) -> None:
         self.directory = Path(directory)
@@ -90,7 +94,7 @@ class Store:
     # Runs
 
     def add(self, row: Row, data: bytes) -> None:
-        """Keep the file ``data`` of a run that ``row`` describes. Raises StoreError."""
+        """Save the file ``data`` of the run that ``row`` describes. Raises StoreError."""
         file = self._file(row.id)
         self._write(file, data)
         stamp = Stamp.of(file)
@@ -98,11 +102,11 @@ class Store:
             self._index.put(row, stamp)
 
     def row(self, id_: str) -> Row | None:
-        """Return what is known of a run; None: it is not there, or damaged."""
+        """Return the index row of a run; None if the run is absent or damaged."""
         return self.rows([id_]).get(id_)
 
     def rows(self, ids: Iterable[str]) -> dict[str, Row]:
-        """Return id → what is known of the run, of those that are there and not damaged."""
+        """Return id → index row, for runs that exist and are intact."""
         stamps = {id_: stamp for id_ in ids if (stamp := Stamp.of(self._file(id_))) is not None}
         if not stamps:
             return {}
@@ -114,9 +118,9 @@ class Store:
         return rows
 
     def damage(self, id_: str) -> str:
-        """Read a run's file and return why it cannot be used, "" where it can or is not there.
+        """Read a run's file and return why it cannot be used; "" if it can, or is absent.
 
-        What the index says of the run is made to agree with it.
+        The index is updated to match the file.
         """
         stamp = Stamp.of(self._file(id_))
         try:
@@ -134,7 +138,7 @@ class Store:
         return self._decoded(id_, runfile.decode)
 
     def experiment(self, id_: str) -> Experiment:
-        """Return what a run simulated, or failed to. Raises StoreError."""
+        """Return what a run simulated, or should have simulated. Raises StoreError."""
         return self._decoded(id_, runfile.experiment)
 
     def _decoded(self, id_: str, decode: Callable[[bytes], _Part]) -> _Part:
@@ -152,18 +156,18 @@ class Store:
                 yield file.stem
 
     def size(self) -> tuple[int, int]:
-        """Return the number of runs and the bytes that their files have."""
+        """Return the number of runs and the total size of their files in bytes."""
         stamps = [stamp for id_ in self.ids() if (stamp := Stamp.of(self._file(id_))) is not None]
         return len(stamps), sum(stamp.size for stamp in stamps)
 
     def find(self, beginning: str) -> str:
-        """Return the one id that begins so. Raises ConfigError."""
+        """Return the one id that starts with ``beginning``. Raises ConfigError."""
         hexadecimal = re.fullmatch(r"[0-9a-f]{2,32}", beginning) is not None
         files = self._runs.glob(f"{beginning[:2]}/{beginning}*{_SUFFIX}") if hexadecimal else ()
         found = sorted(file.stem for file in files)
         if len(found) != 1:
-            several = f"{len(found)} runs begin so" if found else ""
-            expected = f"the id of a run in {self.directory}, or what only one begins with"
+            several = f"{len(found)} runs start with it" if found else ""
+            expected = f"the id of a run in {self.directory}, or the unique start of one"
             raise ConfigError(Problem("run", beginning, expected, several))
         return found[0]
 
@@ -178,13 +182,13 @@ class Store:
         self._index.remove(todo)
 
     def damaged(self) -> Iterator[tuple[str, str]]:
-        """Read every file; yield (id, what is wrong) of the runs that cannot be used."""
+        """Read every file. Yield (id, problem) of the runs that cannot be used."""
         for id_ in self.ids():
             if what := self.damage(id_):
                 yield id_, what
 
     def clean(self) -> None:
-        """Delete what killed processes left behind half written."""
+        """Delete incomplete files of killed processes."""
         for file in self.directory.glob("**/.*.tmp"):
             with contextlib.suppress(OSError):
                 if time.time() - file.stat().st_mtime > _ABANDONED_SECONDS:
@@ -193,10 +197,10 @@ class Store:
     # Sweeps
 
     def update_sweep(self, name: str, change: Callable[[Record | None], Record | None]) -> None:
-        """Keep the record that ``change`` makes of the sweep of that name, if it makes one.
+        """Save the record that ``change`` returns for the sweep of that name, if it returns one.
 
-        It is given the one that is there, None where there is none that can be read; no other
-        process changes it meanwhile. Raises ConfigError, StoreError.
+        ``change`` gets the existing record, or None. No other process changes the record meanwhile.
+        Raises ConfigError, StoreError.
         """
         check_name(name)
         with self._locked_sweeps():
@@ -241,7 +245,7 @@ class Store:
         )
 
     def damaged_sweeps(self) -> Iterator[tuple[str, str]]:
-        """Yield (name, what is wrong) of the sweeps whose files cannot be used."""
+        """Yield (name, problem) of the sweeps whose files cannot be used."""
         for name in self.sweep_names():
             try:
                 self.sweep(name)
@@ -249,7 +253,7 @@ class Store:
                 yield name, str(error)
 
     def remove_sweep(self, name: str) -> None:
-        """Forget a sweep; its runs stay. Raises StoreError."""
+        """Delete a sweep. Its runs stay. Raises StoreError."""
         try:
             (self._sweeps / f"{name}.json").unlink(missing_ok=True)
         except OSError as error:
@@ -297,12 +301,12 @@ class Store:
             raise StoreError(f"{file} cannot be read: {error}") from None
         if version != FORMAT:
             raise StoreError(
-                f"the store {self.directory} has format {version}, written by a newer tunnelcc; "
-                f"this one reads format {FORMAT}"
+                f"the store {self.directory} has format {version} of a newer tunnelcc; "
+                f"this version reads format {FORMAT}"
             )
 
     def _write(self, file: Path, data: bytes) -> None:
-        """Write ``file`` whole or not at all. Raises StoreError."""
+        """Write ``file`` completely or not at all. Raises StoreError."""
         temporary = file.with_name(f".{file.name}.{os.urandom(4).hex()}.tmp")
         try:
             try:
@@ -326,6 +330,6 @@ class Store:
 
     def _cannot_write(self, error: OSError) -> StoreError:
         return StoreError(
-            f"the store {self.directory} cannot be written: {error.strerror}; "
-            "what was finished before is kept"
+            f"the store {self.directory} cannot be written: {error.strerror}; finished "
+            "runs are kept"
         )

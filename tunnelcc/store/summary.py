@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The metrics of a run as plain numbers, as the index keeps them.
+"""The metrics of a run as plain numbers, for the index.
 
-They follow from the run's file, so that a change of a definition needs no new runs.
+They are computed from the run's file, so a changed definition needs no new runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def summarise(result: Result) -> dict[str, Any]:
 
 @cache
 def summary_version() -> str:
-    """Return a hash of the code that makes metrics of results."""
+    """Return a hash of the code that computes metrics."""
     package = Path(__file__).parents[1]
     files = [package / "simulation" / "result.py", *sorted(package.glob("metrics/*.py"))]
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Sweeps: many experiments over axes and seeds, run once, kept, and opened as one Dataset."""
+"""Sweeps: many experiments over axes and seeds, stored, and opened as one Dataset."""
 
 from __future__ import annotations
 
@@ -54,13 +54,22 @@ def sweep(
     series: bool = False,
     many: bool = False,
 ) -> xarray.Dataset:
-    """Simulate a sweep (see Sweep), but for the runs that ``store`` has, and return its results.
+    """Simulate all combinations of a Sweep and return the results as an xarray Dataset.
 
-    ``name``: under which ``store`` keeps it for open(), else from the file or title; ``jobs``:
-    processes, by default one per core; ``client``: a ``distributed.Client`` or the address of a
-    scheduler, to run there instead; ``timeout``: seconds after which a run is given up;
-    ``series``: with the series over time; ``many``: also if there are more than 100,000 runs.
-    The Dataset is that of results.dataset(). Raises ConfigError, TunnelccError.
+    Runs that ``store`` already has are not repeated. Arguments:
+
+    - ``store``: directory of finished runs.
+    - ``name``: name of the sweep in the store; default: the file's name or the title.
+    - ``jobs``: number of processes; default: one per core.
+    - ``client``: a ``distributed.Client``, or the address of a Dask scheduler that runs the
+      simulations.
+    - ``timeout``: time limit of one run in seconds; default: none.
+    - ``series``: also return the series over time.
+    - ``many``: allow more than 100,000 runs.
+
+    Dimensions of the Dataset are the axes, ``seed`` and, for metrics of flows, ``flow``; values are
+    in SI units. A failed run has NaN, and ``error`` has the reason. Raises ConfigError,
+    TunnelccError.
     """
 
     def check(runs: int) -> None:
@@ -82,9 +91,9 @@ def run(
     timeout: float | None = None,
     progress: bool = True,
 ) -> Tally:
-    """Simulate what the store in ``directory`` does not have of a sweep.
+    """Simulate the runs of a sweep that the store in ``directory`` does not have.
 
-    Raises ConfigError where the store has another sweep of its name, TunnelccError.
+    Raises ConfigError if the store has another sweep with this name, TunnelccError.
     """
     with Store(directory) as store, RunsProgress(enabled=progress) as shown:
         store.clean()
@@ -103,7 +112,7 @@ def results_of(
 ) -> xarray.Dataset:
     """Return the results of a sweep that run() has just run.
 
-    They are of its own runs, whatever other sweeps the store has got under its name meanwhile.
+    They are of its own runs, even if another sweep took its name meanwhile.
     """
     with Store(directory) as store:
         return _dataset(_record(declared, tally.ids), declared.name, store, series)
@@ -114,9 +123,9 @@ def _record(declared: Sweep, ids: list[str]) -> Record:
 
 
 def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
-    """Return the results of a sweep: ``STORE/NAME``, a store with one sweep, or a .nc file.
+    """Open the results of a sweep: ``STORE/NAME``, a store with one sweep, or a .nc file.
 
-    ``series``: with the series over time. Raises ConfigError, TunnelccError.
+    ``series``: also read the series over time. Raises ConfigError, TunnelccError.
     """
     path = Path(path)
     is_sweep = Store.is_at(path.parent) and path.name in Store(path.parent).sweep_names()
@@ -124,7 +133,7 @@ def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
         return _open_netcdf(path)
     directory, name = _named(path)
     if not Store.is_at(directory):
-        expected = "STORE/NAME of a sweep that was run, or a .nc file"
+        expected = "STORE/NAME of a finished sweep, or a .nc file"
         raise ConfigError(Problem("results", str(path), expected))
     with Store(directory) as store:
         return _dataset(store.sweep(name), name, store, series)
@@ -135,7 +144,7 @@ def _dataset(record: Record, name: str, store: Store, series: bool) -> xarray.Da
     declared = Sweep(table, name=name, is_record=True)
     if len(declared) != record.runs:
         file = f"the sweep {name} in {store.directory}"
-        raise StoreError(f"{file} is damaged: it has {len(declared)} runs, not {record.runs}")
+        raise StoreError(f"{file} is damaged: it has {len(declared)} runs instead of {record.runs}")
     provenance = {"tunnelcc": record.tunnelcc, "models": record.models}
     return dataset(declared, record.ids, store, provenance, series=series)
 
@@ -147,17 +156,19 @@ def _open_netcdf(path: Path) -> xarray.Dataset:
         # Not from the file itself, whose locks may be the affair of a Dask scheduler that is gone.
         return xarray.load_dataset(io.BytesIO(path.read_bytes()), engine="scipy")
     except Exception as error:  # whatever scipy meets in a damaged file
-        expected = "a file that `tunnelcc store export` wrote"
+        expected = "a file written by `tunnelcc store export`"
         hint = " ".join(str(error).split()) or type(error).__name__
         raise ConfigError(Problem("results", str(path), expected, hint)) from None
 
 
 def _named(path: Path) -> tuple[Path, str]:
-    """Return the store and the name of the sweep that ``path`` means. Raises ConfigError."""
+    """Return the store and the name of the sweep at ``path``. Raises ConfigError."""
     if not Store.is_at(path):
         return path.parent, path.name
     names = Store(path).sweep_names()
     if len(names) == 1:
         return path, names[0]
     expected = "one of its sweeps: " + ", ".join(str(path / name) for name in names)
-    raise ConfigError(Problem("results", str(path), expected if names else "a store with a sweep"))
+    raise ConfigError(
+        Problem("results", str(path), expected if names else "a store that contains a sweep")
+    )

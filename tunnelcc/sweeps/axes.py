@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Axes of a sweep: a key of the scenario, and the values that it takes.
+"""Axes of a sweep: a key of the scenario, and its values.
 
-Values are listed, or given as a range: ``{ from = "1ms", to = "1s", steps = 7, scale = "log" }``.
+Values are a list or a range: ``{ from = "1ms", to = "1s", steps = 7, scale = "log" }``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RANGE_EXPECTED = (
 
 @dataclass(frozen=True)
 class Axis:
-    """A key by its dotted path, and the values that are set there, as in TOML."""
+    """A key by its dotted path, and its values, as in TOML."""
 
     key: str
     values: tuple[Any, ...]
@@ -43,7 +43,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """The values of an axis as numbers with a unit, or as texts where they are no numbers."""
+    """The values of an axis as numbers with a unit, or as texts if they are not numbers."""
 
     values: tuple[float, ...] | tuple[int, ...] | tuple[str, ...]
     units: str
@@ -53,7 +53,7 @@ class Coordinate:
 def parse_axis(key: str, values: object, table: Table) -> Axis:
     """Return the axis ``key`` of a declaration. Raises ConfigError.
 
-    ``table``: the scenario, whose algorithms tell what a parameter's range means.
+    ``table``: the scenario; its algorithms define the unit of a parameter's range.
     """
     if isinstance(values, Mapping):
         return Axis(key, _range(key, values, table))
@@ -65,7 +65,7 @@ def parse_axis(key: str, values: object, table: Table) -> Axis:
 
 
 def axis_length(key: str, values: object, table: Table) -> int:
-    """Return how many values the axis ``key`` will have. Raises ConfigError."""
+    """Return the number of values that the axis ``key`` will have. Raises ConfigError."""
     if not isinstance(values, Mapping):
         return len(values) if isinstance(values, list) else 1
     interval, steps = _steps(key, values, table)
@@ -89,8 +89,9 @@ def sample(
 ) -> tuple[Axis, ...]:
     """Return zipped axes of ``points`` values in ``intervals``.
 
-    ``method``: random, or latin-hypercube, where each of ``points`` equal parts of each interval
-    holds one value (McKay, Beckman, Conover, Technometrics 21, 1979). Each axis draws for itself.
+    ``method``: random, or latin-hypercube: each interval has ``points`` equal parts, and each part
+    holds one value (McKay, Beckman, Conover, Technometrics 21, 1979). Each axis is drawn
+    independently.
     """
     axes = []
     for key, interval in intervals.items():
@@ -104,7 +105,7 @@ def sample(
 
 @dataclass(frozen=True)
 class Interval:
-    """Values between two of one kind, in its unit."""
+    """Values between two limits of one kind, in its unit."""
 
     kind: Kind
     low: float
@@ -114,7 +115,7 @@ class Interval:
 
     @property
     def is_whole(self) -> bool:
-        """Whether there are only whole numbers between low and high."""
+        """Whether the values between low and high are whole numbers."""
         return isinstance(_like(self.like, self.low), int)
 
     def at(self, part: float) -> Any:
@@ -160,7 +161,9 @@ def _interval(
     kind = _kind(key, table)
     if kind is None:
         scenario.apply(table, {key: 0})  # it may be that there is no such key
-        raise ConfigError(Problem(where, MISSING, "a list of values, as the key takes no numbers"))
+        raise ConfigError(
+            Problem(where, MISSING, "a list of values, because this key takes no numbers")
+        )
     ends = []
     for name in ("from", "to"):
         if name not in values:
@@ -171,14 +174,14 @@ def _interval(
         raise ConfigError(Problem(f"{where}.to", values["to"], expected))
     low, high = (_number(end) for end in ends)
     if not low < high:
-        raise ConfigError(Problem(f"{where}.to", values["to"], "more than 'from'"))
+        raise ConfigError(Problem(f"{where}.to", values["to"], "more than the value of 'from'"))
     if scale == "log" and low <= 0:
         raise ConfigError(Problem(f"{where}.from", values["from"], "more than 0 on a log scale"))
     return Interval(kind, low, high, scale, ends[0])
 
 
 def _kind(key: str, table: Table) -> Kind | None:
-    """Return how numbers at ``key`` are read and written; None: the key takes none."""
+    """Return how to read and write numbers at ``key``; None if the key takes none."""
     info = key_info(key)
     if info is not None and info.kind is not None:
         return info.kind if info.kind.unit or info.kind is BUFFER else None
@@ -217,7 +220,7 @@ def _like(example: object, value: float) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value from Python (a model, an array or number of numpy) as TOML has it."""
+    """Return a value from Python (a model, a numpy array or number) as in TOML."""
     if isinstance(value, Model):
         return value.table()
     if isinstance(value, Mapping):
@@ -238,14 +241,14 @@ def _keys() -> dict[str, KeyInfo]:
 
 
 def key_info(key: str) -> KeyInfo | None:
-    """Return what is known of a key (``flows.0.rtt``, ``tunnels.fast.mtu``)."""
+    """Return the description of a key (``flows.0.rtt``, ``tunnels.fast.mtu``)."""
     return _keys().get(listed_as(Experiment, _full(key)))
 
 
 def coordinate(axis: Axis, table: Table, base: Table, *, lenient: bool = False) -> Coordinate:
-    """Return what the values of ``axis`` are. Raises ConfigError for one that cannot be.
+    """Return the values of ``axis``. Raises ConfigError for an impossible one.
 
-    ``base``: the scenario alone; ``lenient``: where one cannot be, all are as they are written.
+    ``base``: the scenario alone. ``lenient``: if one value is impossible, return all as written.
     """
     try:
         return _coordinate(axis, table, base)
@@ -272,7 +275,7 @@ def _coordinate(axis: Axis, table: Table, base: Table) -> Coordinate:
 
 
 def _read(key: str, value: object, base: Table) -> Any:
-    """Return what ``value`` is at a key that takes no numbers. Raises ConfigError."""
+    """Return ``value`` at a key that takes no numbers. Raises ConfigError."""
     info = key_info(key)
     if info is not None and info.kind is not None:
         return _parsed(info.kind, key, value)
@@ -292,7 +295,7 @@ def _read(key: str, value: object, base: Table) -> Any:
 
 
 def _title(doc: str) -> str:
-    """Return the beginning of a description, as a plot's axis can carry it."""
+    """Return the start of a description, short enough for a plot's axis."""
     for mark in (";", ":", ",", "("):
         doc = doc.partition(mark)[0]
     return doc.strip()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs on the workers of a Dask cluster (``pip install '.[cluster]'`` in the clone).
 
-One run at a time per worker process, as the simulator is one per process: start workers with
-``--nthreads 1`` and as many of them as there are cores. A run whose worker dies goes to another.
+The simulator exists once per process, so a worker process does one run at a time. Start workers
+with ``--nthreads 1``, as many as there are cores. If a worker dies, another one repeats its run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Cluster:
     def parallel(
         self, function: Callable[[Any], Any], tasks: Iterable[tuple[str, Any]]
     ) -> Generator[tuple[str, Any], None, None]:
-        """Do what runner.parallel() does, on the cluster."""
+        """Do the same as runner.parallel(), on the cluster."""
         from distributed import as_completed
 
         pending = iter(tasks)
@@ -60,7 +60,7 @@ class Cluster:
                 self._client.close()
 
     def _window(self) -> int:
-        """Return how many tasks the scheduler should have; workers come and go."""
+        """Return the number of tasks for the scheduler. Workers may join and leave."""
         now = time.monotonic()
         if now - self._counted > _COUNT_SECONDS:
             self._counted = now
@@ -73,17 +73,17 @@ def _connect(address: str) -> distributed.Client:
         import distributed
     except ImportError:
         raise TunnelccError(
-            "Dask distributed is not installed; `pip install '.[cluster]'` in the clone does that"
+            "Dask distributed is not installed; run `pip install '.[cluster]'` in the clone"
         ) from None
     try:
         return distributed.Client(address, timeout=_CONNECT_SECONDS)
     except (OSError, ValueError) as error:
-        expected = "the address of a Dask scheduler that runs, such as tcp://host:8786"
+        expected = "the address of a running Dask scheduler, such as tcp://host:8786"
         raise ConfigError(Problem("dask", address, expected, _first_line(error))) from None
 
 
 def _do(function: Callable[[Any], Any], argument: object) -> Any:
-    """Call ``function`` in a thread of a worker; errors that are a task's own are its outcome."""
+    """Call ``function`` in a thread of a worker. A task's own errors are its outcome."""
     with _one_at_a_time:
         try:
             return function(argument)
@@ -101,7 +101,8 @@ def _outcome(future: distributed.Future) -> Any:
         return RunError(_first_line(error))
     except (CancelledError, OSError) as error:
         raise TunnelccError(
-            f"the Dask scheduler is gone: {_first_line(error)}; finished runs are kept"
+            f"lost the connection to the Dask scheduler: {_first_line(error)}; finished "
+            "runs are kept"
         ) from None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep as declared: a scenario, axes over its keys, and seeds.
+"""The declaration of a sweep: a scenario, axes over its keys, and seeds.
 
 In TOML it is a scenario with a table ``[sweep]``::
 
@@ -9,12 +9,12 @@ In TOML it is a scenario with a table ``[sweep]``::
     "path.loss" = { from = "0.01%", to = "5%", steps = 6, scale = "log" }
     cc = ["bbr", "cubic"]
 
-    [sweep.zip]          # axes that go together, along one dimension "point"; or:
+    [sweep.zip]          # axes that vary together, along one dimension "point"; or:
     [sweep.sample]       # points drawn from intervals
     points = 100
 
-In Python the axes are the same table as a dict. Runs are counted, and made one at a time: a grid of
-any size takes no memory.
+In Python the axes are the same table as a dict. Runs are counted first, and then created one at a
+time, so a grid of any size needs no memory.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _MAX_SEED = 2**63 - 1
 
 @dataclass(frozen=True)
 class Dimension:
-    """One dimension of the results: one axis, or several that go together."""
+    """One dimension of the results: one axis, or several that vary together."""
 
     name: str
     axes: tuple[Axis, ...]
@@ -62,13 +62,18 @@ class Dimension:
 
 
 class Sweep:
-    """Experiments over all combinations of the axes' values and seeds.
+    """All combinations of the axes' values and the seeds, as experiments.
 
-    ``base``: an Experiment, nested tables, or the path of a TOML file (whose ``[sweep]`` is used
-    where ``axes`` is None). ``axes``: key → values, a range, ``zip`` or ``sample``, as in TOML.
-    ``seeds``: how many, or which; default: those of the file, or 5. ``on_count``: called with the
-    number of runs before their values are made, which takes long for millions. ``is_record``: it
-    was run, and is read whatever has become of the files that it names. Raises ConfigError.
+    - ``base``: an Experiment, nested tables, or the path of a TOML file. If ``axes`` is None, the
+      file's table ``[sweep]`` defines them.
+    - ``axes``: key → values or range, ``zip`` or ``sample``, as in TOML: ``{"path.rtt": ["10ms",
+      "40ms"], "cc": ["bbr", "cubic"]}``.
+    - ``seeds``: how many (from seed 1), or a list; default: those of the file, or 5.
+    - ``on_count``: a function that is called with the number of runs before their values are made,
+      which takes long for millions.
+    - ``is_record``: the sweep was run; it is read even if files that it names have changed.
+
+    Raises ConfigError.
     """
 
     def __init__(
@@ -114,7 +119,7 @@ class Sweep:
         return math.prod(self.shape)
 
     def settings(self, position: int) -> dict[str, Any]:
-        """Return key → value of the run at ``position`` (row-major, the seed fastest)."""
+        """Return key → value of the run at ``position`` (row-major, the seed varies fastest)."""
         position, seed = divmod(position, len(self.seeds))
         chosen: dict[str, Any] = {}
         for dimension in reversed(self.dimensions):
@@ -123,11 +128,11 @@ class Sweep:
         return {**chosen, SEED: self.seeds[seed]}
 
     def experiment(self, position: int) -> Experiment:
-        """Return the experiment at ``position``. Raises ConfigError if it cannot be."""
+        """Return the experiment at ``position``. Raises ConfigError if it is impossible."""
         return scenario.build(self.base, {**self.settings(position), "title": ""})
 
     def experiments(self) -> Iterator[Experiment | ConfigError]:
-        """Yield every experiment, in order of position, or why there can be none."""
+        """Yield every experiment in order, or why it is impossible."""
         for position in range(0, len(self), len(self.seeds)):
             try:
                 first = self.experiment(position)
@@ -148,7 +153,7 @@ class Sweep:
         }
 
     def to_toml(self) -> str:
-        """Return the scenario with its sweep, ranges and samples as the values they gave."""
+        """Return the scenario with its sweep; ranges and samples are replaced by their values."""
         declared: dict[str, Any] = {"seeds": list(self.seeds)}
         for dimension in self.dimensions:
             values = {axis.key: list(axis.values) for axis in dimension.axes}
@@ -156,12 +161,12 @@ class Sweep:
         return write_toml({**self.base, "sweep": declared})
 
     def _check(self) -> None:
-        """Refuse what is wrong with a single value, before anything runs. Raises ConfigError."""
+        """Check every single value before anything runs. Raises ConfigError."""
         for name, (dimension, values) in self.coordinates.items():
             unique = set(values.values)
             if dimension != POINT and len(unique) < len(values.values):
                 twice = next(v for v in values.values if values.values.count(v) > 1)
-                raise ConfigError(Problem(f"sweep.{name}", twice, "each value once"))
+                raise ConfigError(Problem(f"sweep.{name}", twice, "each value only once"))
 
 
 def _table(base: Experiment | Mapping[str, Any] | str | Path) -> dict[str, Any]:
@@ -197,7 +202,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _seeds(seeds: int | Sequence[int] | object) -> tuple[int, ...]:
-    expected = "how many seeds, from 1 to 1000000, or a list of different whole numbers"
+    expected = "the number of seeds, from 1 to 1000000, or a list of different whole numbers"
     if isinstance(seeds, int) and not isinstance(seeds, bool) and 1 <= seeds <= 1_000_000:
         return tuple(range(1, seeds + 1))
     if isinstance(seeds, Iterable) and not isinstance(seeds, (str, bytes, Mapping)):
@@ -213,7 +218,7 @@ def _seeds(seeds: int | Sequence[int] | object) -> tuple[int, ...]:
 
 
 def _count(declared: Mapping[str, Any], table: Mapping[str, Any]) -> int:
-    """Return how many points there will be; what is wrong is told when they are made."""
+    """Return the number of points. They are checked when they are made."""
     first = scenario.apply(table, _first_values(declared))
     sizes = []
     for key, values in declared.items():
@@ -228,9 +233,9 @@ def _count(declared: Mapping[str, Any], table: Mapping[str, Any]) -> int:
 
 
 def _points(table: object) -> int:
-    """Return how many points ``[sweep.sample]`` asks for. Raises ConfigError."""
+    """Return the number of points that ``[sweep.sample]`` asks for. Raises ConfigError."""
     if not isinstance(table, Mapping):
-        raise ConfigError(Problem("sweep.sample", table, "a table of points and intervals"))
+        raise ConfigError(Problem("sweep.sample", table, "a table with points and intervals"))
     points = table.get("points", MISSING)
     if isinstance(points, bool) or not isinstance(points, int) or not 1 <= points <= _MAX_POINTS:
         expected = f"a whole number from 1 to {_MAX_POINTS}"
@@ -247,7 +252,11 @@ def _dimensions(declared: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[
             read = _zipped if key == "zip" else _sampled
             dimensions.append(Dimension(POINT, read(values, first)))
         elif key in (SEED, "title"):
-            expected = "seeds = …, for repeats" if key == SEED else "no axis: it changes no result"
+            expected = (
+                "seeds = …, to repeat runs"
+                if key == SEED
+                else "no axis, because this key changes no result"
+            )
             raise ConfigError(Problem(f"sweep.{key}", values, expected))
         else:
             dimensions.append(Dimension(key, (parse_axis(key, values, first),)))
@@ -255,14 +264,14 @@ def _dimensions(declared: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[
     keys = [axis.key for dimension in dimensions for axis in dimension.axes]
     for key in keys:
         if keys.count(key) > 1:
-            raise ConfigError(Problem(f"sweep.{key}", MISSING, "one axis, not two"))
+            raise ConfigError(Problem(f"sweep.{key}", MISSING, "one axis only"))
     if "zip" in declared and "sample" in declared:
-        raise ConfigError(Problem("sweep.sample", MISSING, "no sample beside sweep.zip"))
+        raise ConfigError(Problem("sweep.sample", MISSING, "no sample, because sweep.zip is given"))
     return tuple(dimensions)
 
 
 def _first_values(declared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a value of each listed axis: what a range means may depend on them (its algorithm)."""
+    """Return one value of each listed axis. A range may depend on them (its algorithm)."""
     listed = dict(declared)
     listed |= listed.pop("zip", {}) if isinstance(listed.get("zip", {}), Mapping) else {}
     return {
@@ -278,7 +287,7 @@ def _zipped(table: object, first: Table) -> tuple[Axis, ...]:
     axes = tuple(parse_axis(key, values, first) for key, values in table.items())
     for axis in axes:
         if len(axis.values) != len(axes[0].values):
-            expected = f"as many values as {axes[0].key} has, {len(axes[0].values)}"
+            expected = f"as many values as {axes[0].key} has ({len(axes[0].values)})"
             raise ConfigError(Problem(f"sweep.zip.{axis.key}", len(axis.values), expected))
     return axes
 

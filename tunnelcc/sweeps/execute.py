@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Running what a store has not yet: in processes of this machine, or on a Dask cluster.
+"""Run what a store lacks: in processes of this machine, or on a Dask cluster.
 
-Experiments come one at a time, and few of them wait, so that a grid of any size takes no memory.
+Experiments are made one at a time, and few of them wait, so a grid of any size needs no memory.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ Executor = Callable[
 
 @dataclass
 class Tally:
-    """Runs by what became of them; ``cached``: they were in the store.
+    """Numbers of runs by outcome. ``cached``: the store had them.
 
-    ``ids``: of those that were looked at, in the order of the experiments; "": it cannot be.
+    ``ids``: ids of the runs so far, in the order of the experiments; "" for an impossible one.
     """
 
     total: int
@@ -52,7 +52,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a worker returns: whose models it ran, the file of the run, and its metrics as JSON."""
+    """A worker's result: the version of its models, the run's file, and its metrics as JSON."""
 
     models: str
     file: bytes
@@ -68,7 +68,7 @@ def measure(task: tuple[Experiment, float | None]) -> Measured:
 
 
 def executor(jobs: int | None, client: distributed.Client | str | None) -> Executor:
-    """Return what runs tasks: ``client`` or the scheduler at that address, else processes here."""
+    """Return what runs tasks: ``client``, the scheduler at that address, or processes here."""
     if client is not None:
         from tunnelcc.sweeps.cluster import Cluster
 
@@ -86,10 +86,10 @@ def complete(
     progress: RunsProgress,
     on_ids: Callable[[list[str]], None] = lambda ids: None,
 ) -> Tally:
-    """Simulate those of ``experiments`` that ``store`` does not have, failed ones included.
+    """Simulate those of ``experiments`` that ``store`` lacks, and those that failed.
 
-    ``on_ids``: called with Tally.ids, the same list each time, whenever it has one more. Raises
-    StoreError when the store cannot be written; finished runs stay there.
+    ``on_ids``: called with Tally.ids (always the same list) when it grows. Raises StoreError if the
+    store cannot be written; finished runs stay in it.
     """
     tally = Tally(total)
     queue = _Queue(experiments, store, tally, on_ids, timeout)
@@ -111,10 +111,10 @@ def complete(
 
 
 class _Queue:
-    """Yields (id, task) of what is to run, the longest of those that were looked at first.
+    """Yields (id, task) of the runs to do, the longest known ones first.
 
-    It looks at experiments for a moment, and then at a few more for each that it hands out: the
-    first runs start soon however many there are, and the rest is looked at while they run.
+    It examines experiments for a moment, and then a few more for each task that it yields. The
+    first runs therefore start soon, and the rest is examined while they run.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class _Queue:
         self._work = self._work_done = 0.0
 
     def has_any(self) -> bool:
-        """Look until there is something to run; return whether there is."""
+        """Examine experiments until one must run. Return whether there is one."""
         while not self._waiting:
             if not self._look():
                 return False
@@ -164,11 +164,11 @@ class _Queue:
 
     @property
     def share_done(self) -> float:
-        """The part of all work that is done, were all that was not looked at like the rest."""
+        """The finished share of all work, if the unknown rest is like the known part."""
         return self._work_done / self._work * self._seen / self._tally.total
 
     def _look(self) -> bool:
-        """Look at one experiment more; return whether there was one."""
+        """Examine one more experiment. Return whether there was one."""
         experiment = next(self._rest, None)
         if experiment is None:
             return False
@@ -198,5 +198,5 @@ def _check_models(measured: Measured) -> None:
     if measured.models != model_version():
         raise TunnelccError(
             f"a worker has other models ({measured.models}) than this machine "
-            f"({model_version()}); install the same build of tunnelcc on all of them"
+            f"({model_version()}); install the same build of tunnelcc on all machines"
         )

@@ -21,12 +21,12 @@ def check_file(file: Path) -> None:
     if file.suffix not in _SUFFIXES:
         raise ConfigError(Problem("output", str(file), "a file ending in " + ", ".join(_SUFFIXES)))
     if not file.parent.is_dir():
-        raise ConfigError(Problem("output", str(file), "a file in a directory that exists"))
+        raise ConfigError(Problem("output", str(file), "a file in an existing directory"))
     files.check_file("output", file)
 
 
 def write(results: xarray.Dataset, file: Path) -> None:
-    """Write ``results`` to a .nc file, or to a .csv file with a row per run."""
+    """Write ``results`` to a .nc file, or to a .csv file with one row per run."""
     check_file(file)
     try:
         with files.replacing(file) as new:
@@ -41,7 +41,7 @@ def write(results: xarray.Dataset, file: Path) -> None:
 
 
 def _writable(results: xarray.Dataset) -> xarray.Dataset:
-    """Return the results in the types of netCDF 3: large seeds become text."""
+    """Return the results in the types of netCDF 3. Large seeds become text."""
     large = [
         name
         for name, values in results.variables.items()
@@ -53,7 +53,7 @@ def _writable(results: xarray.Dataset) -> xarray.Dataset:
 
 
 def _flat(results: xarray.Dataset) -> xarray.Dataset:
-    """Return one column per metric: ``flow_goodput.0``, ``flow_goodput.1``, …; no series."""
+    """Return one column per metric: ``flow_goodput.0``, ``flow_goodput.1``, …; without series."""
     dims = results["goodput"].dims
     flat = results[[name for name, values in results.items() if values.dims == dims]]
     columns = {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whose a name in a store is: one sweep's, which may get more values on its axes, and more seeds.
+"""Names of sweeps in a store.
 
-Whatever else it was called for would take the results of the first away, or be taken for them.
+A name belongs to one sweep. The sweep may get more values on its axes, and more seeds. Any other
+change needs another name, because it would hide the first results or be confused with them.
 """
 
 from __future__ import annotations
@@ -21,24 +22,24 @@ _MOST_DIFFERENCES = 3
 
 
 class Recorder:
-    """Keeps the record of a sweep in a store, while the ids of its runs become known."""
+    """Saves the record of a sweep in a store while the ids of its runs become known."""
 
     def __init__(self, record: Record, declared: Sweep, store: Store) -> None:
-        """Take the name, if it is free. Raises ConfigError where it is another sweep's."""
+        """Take the name if it is free. Raises ConfigError if another sweep has it."""
         self._record, self._declared, self._store = record, declared, store
         self._saved, self._next = 0, _FIRST_SAVED
         self._has_claimed = False
         store.update_sweep(declared.name, self._claimed)
 
     def update(self, ids: list[str]) -> None:
-        """Take the ids there are; save when all are there, or twice as many as before."""
+        """Take the ids. Save them when all are known, or when their number has doubled."""
         self._record.ids = ids
         if len(ids) in (self._next, self._record.runs):
             self._next *= 2
             self.save()
 
     def save(self) -> None:
-        """Write what is not written yet."""
+        """Write pending ids."""
         if len(self._record.ids) != self._saved:
             self._store.update_sweep(self._declared.name, self._best)
             self._saved = len(self._record.ids)
@@ -55,7 +56,7 @@ class Recorder:
         return None  # until there is more to write than is there
 
     def _best(self, there: Record | None) -> Record | None:
-        """Return what to write in place of the record that is there; None: nothing."""
+        """Return the record that replaces the existing one; None if nothing changes."""
         mine = self._record
         if there is None:
             return mine
@@ -76,8 +77,8 @@ class Recorder:
         name = self._declared.name
         where = self._store.directory / name
         expected = (
-            f"another name (--name, in Python name=), as {where} is another sweep, "
-            f"or that one deleted first (tunnelcc store rm)"
+            f"another name (--name, in Python name=) because {where} is another sweep; or "
+            "delete that one (tunnelcc store rm)"
         )
         more = len(differences) - _MOST_DIFFERENCES
         hint = "; ".join(differences[:_MOST_DIFFERENCES]) + (f"; {more} more" * (more > 0))
@@ -92,22 +93,24 @@ def _declared(record: Record) -> Sweep | None:
 
 
 def _lost(old: Sweep, new: Sweep) -> Iterator[str]:
-    """Yield what of ``old`` is not in ``new``, and so would be lost with its record."""
+    """Yield the parts of ``old`` that are not in ``new`` and would be lost."""
     was, now = _flat(old.base), _flat(new.base)
     for key in sorted({*was, *now} - {"title"}):
         if was.get(key, MISSING) != now.get(key, MISSING):
-            yield f"{key} is {_written(was, key)} there and {_written(now, key)} here"
+            yield f"{key} is {_written(was, key)} in the store and {_written(now, key)} here"
     axes = {dimension.name: dimension for dimension in new.dimensions}
     for dimension in old.dimensions:
         other = axes.pop(dimension.name, None)
         if other is None or {it.key for it in other.axes} != {it.key for it in dimension.axes}:
-            yield f"sweep.{dimension.name} is another axis there"
+            yield f"sweep.{dimension.name} is another axis in the store"
         elif left := _points(dimension) - _points(other):
-            yield f"sweep.{dimension.name} has values there that are not here: {min(left)}"
+            yield (
+                f"sweep.{dimension.name} has values in the store that are missing here: {min(left)}"
+            )
     for name in axes:
-        yield f"sweep.{name} is no axis there"
+        yield f"sweep.{name} is not an axis in the store"
     if seeds := set(old.seeds) - set(new.seeds):
-        yield f"sweep.seeds has seeds there that are not here: {min(seeds)}"
+        yield f"sweep.seeds has seeds in the store that are missing here: {min(seeds)}"
 
 
 def _points(dimension: Dimension) -> set[str]:

@@ -31,9 +31,9 @@ def dataset(
 ) -> xarray.Dataset:
     """Return all metrics of the runs ``ids``, by position in ``sweep``.
 
-    Dimensions: the axes, ``seed``, and ``flow`` for the metrics of flows, NaN where a run has
-    fewer. ``run`` is each run's id, ``error`` why it has no numbers ("": it has). ``series``:
-    besides, the series of Result.dataset, over time, legs, directions and hosts.
+    Dimensions: the axes, ``seed``, and ``flow`` for the metrics of flows (NaN if a run has fewer).
+    ``run`` is the id of each run. ``error`` is the reason for missing numbers ("": none).
+    ``series``: also include the series of Result.dataset, over time, legs, directions and hosts.
     """
     import xarray
 
@@ -45,10 +45,10 @@ def dataset(
 
 
 def _for_xarray(variables: Variables) -> dict[str, xarray.Variable]:
-    """Return the variables in the form that xarray takes as it is.
+    """Return the variables in the form that xarray takes directly.
 
-    To see whether anything else is an array of Dask, it imports Dask, which takes longer than all
-    the rest of opening results.
+    Otherwise xarray imports Dask to look for its arrays, which takes longer than opening the
+    results.
     """
     import pandas  # type: ignore[import-untyped]
     import xarray
@@ -116,7 +116,7 @@ def _impossible(sweep: Sweep, position: int) -> str:
 def _filled(
     metrics: Sequence[dict[str, Any]], name: str, sizes: tuple[int, ...]
 ) -> NDArray[np.float64]:
-    """Return the metric of each run; NaN where one has none, or fewer flows than others."""
+    """Return the metric of each run; NaN if a run has none, or fewer flows than others."""
     if not sizes:
         return np.array([found.get(name, np.nan) for found in metrics], dtype=float)
     values = np.full((len(metrics), *sizes), np.nan)
@@ -136,12 +136,12 @@ def _coordinates(sweep: Sweep) -> Variables:
         if coordinate.units:
             attributes["units"] = coordinate.units
         found[key] = ((dimension,), values, attributes)
-    found[SEED] = ((SEED,), np.array(sweep.seeds), {"long_name": "seed of every random draw"})
+    found[SEED] = ((SEED,), np.array(sweep.seeds), {"long_name": "seed of all random draws"})
     return found
 
 
 def _results(data: Variables, store: Store) -> list[Result | None]:
-    """Return the runs; None for one that failed, was not run, or proves damaged: tell that."""
+    """Return the runs; None and a note for one that failed, was not run, or is damaged."""
     results: list[Result | None] = []
     errors = data["error"][1]
     for position, id_ in enumerate(data["run"][1].flat):
@@ -158,7 +158,7 @@ def _results(data: Variables, store: Store) -> list[Result | None]:
 
 
 def _add_series(data: Variables, sweep: Sweep, results: Sequence[Result | None]) -> Variables:
-    """Add all series to ``data``, NaN where a run has none, and return their coordinates."""
+    """Add all series to ``data`` (NaN if a run has none), and return their coordinates."""
     labels: dict[str, list[Any]] = {}  # dimension → the coordinates that any run has
     docs: dict[str, dict[str, str]] = {}
     series: dict[str, tuple[str, ...]] = {}
@@ -190,12 +190,12 @@ def _add_series(data: Variables, sweep: Sweep, results: Sequence[Result | None])
 
 
 def _union(labels: Sequence[Any]) -> list[Any]:
-    """Return the different labels: times and flows in order, names as they first come."""
+    """Return the different labels: times and flows sorted, names in order of appearance."""
     different = dict.fromkeys(label for array in labels for label in np.asarray(array).tolist())
     return list(different) if isinstance(next(iter(different)), str) else sorted(different)
 
 
 def _places(known: list[Any], labels: Any) -> list[int]:
-    """Return where ``labels`` are in the list of all that are known."""
+    """Return the positions of ``labels`` in the list of all labels."""
     place = {label: index for index, label in enumerate(known)}
     return [place[label] for label in np.asarray(labels).tolist()]

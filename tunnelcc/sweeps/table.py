@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep's results in a terminal: the mean over seeds at each point, and how sure it is."""
+"""A sweep's results in a terminal: mean and confidence interval over seeds at each point."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLUMNS = {
 
 
 def print_results(data: Variables, coordinates: Variables) -> None:
-    """Print a row per point: the mean over seeds ± half of its 95 % confidence interval."""
+    """Print one row per point: the mean over seeds ± half of its 95 % confidence interval."""
     dims, goodputs, _ = data["goodput"]
     points, shape = dims[:-1], goodputs.shape[:-1]
     keys = [key for key, (along, _, _) in coordinates.items() if set(along) & set(points)]
