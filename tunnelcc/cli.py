@@ -414,7 +414,7 @@ def list_() -> None:
 @cli.command()
 @click.argument("what", metavar="experiment|metrics|tunnel|cc|profile")
 @click.argument("name", required=False)
-@click.option("--mode", help="Mode of a tunnel that has modes (default: the first).")
+@click.option("--mode", help="Mode of a tunnel that has modes (default: the entry's).")
 def show(what: str, name: str | None, mode: str | None) -> None:
     """Show keys, metrics, or one catalogue entry.
 

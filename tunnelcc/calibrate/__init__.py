@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`tunnelcc calibrate-host`: a cost profile of the machine it runs on."""
+"""`tunnelcc calibrate-host`: measure a cost profile of this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tunnelcc.schema.toml import write_toml
 
 
 def run() -> tuple[Profile, dict[str, float]]:
-    """Measure this machine; return its profile and the spread of each operation's batches.
+    """Measure this machine. Return its profile and the spread of each operation's batches.
 
     Raises TunnelccError without the packages lz4 and cryptography.
     """
@@ -37,8 +37,7 @@ UNSTEADY = 0.25
 
 
 def profile(measurements: Mapping[str, Measurement]) -> Profile:
-    """Return the cost profile that ``measurements`` make. Other operations are the
-    reference's."""
+    """Return the cost profile of ``measurements``; other operations are the reference's."""
     when = f"measured on {datetime.date.today().isoformat()}"
     source = f"tunnelcc calibrate-host, {when}"
     operations = {
@@ -63,12 +62,12 @@ def _warning(measurement: Measurement) -> str:
 
 
 def unsteady(spread: float) -> str:
-    """Return what a ``spread`` beyond ``UNSTEADY`` means, in words."""
-    return f"unsteady: the median batch took {spread:.0%} longer than the least, which counts"
+    """Return the meaning of a ``spread`` above ``UNSTEADY``, in words."""
+    return f"unsteady: the median batch took {spread:.0%} longer than the fastest, which counts"
 
 
 def write(profile: Profile, path: Path) -> None:
-    """Write a profile for ``hosts.profile``. Raises TunnelccError where that cannot be done."""
+    """Write a profile for ``hosts.profile``. Raises TunnelccError if that fails."""
     table = profile.table()
     del table["name"]
     try:
@@ -86,7 +85,7 @@ def processor() -> str:
 
 
 def measurements() -> Iterator[tuple[str, Measurement]]:
-    """Yield operations and what they cost on this machine."""
+    """Yield operations and their costs on this machine."""
     libraries.load()
     yield "syscall", measure_call(kernel.system_call())
     yield "context-switch", measure_call(*kernel.switches())
@@ -98,7 +97,7 @@ def measurements() -> Iterator[tuple[str, Measurement]]:
 
 
 def _devices() -> list[tuple[str, Measurement]]:
-    """Measure in a thread of its own, which takes the network namespace with it."""
+    """Measure in a separate thread, which ends its network namespace."""
     found: list[tuple[str, Measurement]] = []
 
     def run() -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The compressing functions that tunnel programs call, called as they do: packet by packet.
+"""Compression functions of tunnel programs, called in the same way: packet by packet.
 
-Python's bindings of LZ4 and LZO call others (LZ4's streaming function finds fewer short matches) or
-allocate memory for each packet. So ctypes calls the libraries' own: LZ4's is inside the package
-``lz4``, LZO is the system's liblzo2, if it has one.
+Python's bindings of LZ4 and LZO call other functions (LZ4's streaming function finds fewer short
+matches) or allocate memory for each packet. Therefore ctypes calls the libraries directly: LZ4 from
+the package ``lz4``, LZO from the system's liblzo2 if it is installed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Compressor:
         return ctypes.string_at(self.room, self.run(data))
 
     def expand(self, data: bytes) -> bytes:
-        """Return what was compressed to ``data``."""
+        """Return the expanded ``data``."""
         return ctypes.string_at(self.room, self.run_back(data))
 
 
@@ -45,8 +45,8 @@ class Compressor:
 def load() -> dict[str, Compressor]:
     """Return the compressors by their names in ``tunnelcc.payloads.ALGORITHMS``.
 
-    Those of LZO, and ``lzo-1-15``, which is vtun's fast one, only where liblzo2 is installed.
-    Raises ImportError without the package ``lz4``.
+    LZO, and ``lzo-1-15`` (vtun's fast one), are included only if liblzo2 is installed. Raises
+    ImportError without the package ``lz4``.
     """
     return {"lz4": _lz4(), "zlib-1": _zlib(1), "zlib-9": _zlib(9), **_lzo()}
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""System calls to time: sockets, packet sockets, a TUN device, switches between processes.
+"""Time system calls: sockets, packet sockets, a TUN device, context switches.
 
-Packets go over the loopback interface or end in the TUN device, so what sending costs includes the
-receiving half of the network stack, up to the queue of a socket. Packet sockets and the TUN device
-need root; they live in a network namespace of their own, which ends with the thread.
+Packets cross the loopback interface or end in the TUN device. The cost of sending therefore
+includes the receiving half of the network stack, up to the socket's queue. Packet sockets and the
+TUN device need root. They are in a separate network namespace, which ends with the thread.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CLONE_NEWNET = 0x40000000
 
 @contextmanager
 def sockets() -> Iterator[dict[str, Sized]]:
-    """Yield what sends and receives datagrams and segments over the loopback interface."""
+    """Yield the costs of datagrams and segments over the loopback interface."""
     with ExitStack() as stack:
         datagrams = stack.enter_context(_udp("127.0.0.1"))
         sender = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
@@ -48,7 +48,7 @@ def sockets() -> Iterator[dict[str, Sized]]:
 
 @contextmanager
 def devices() -> Iterator[dict[str, Sized]]:
-    """Yield what packet sockets and a TUN device do. Raises OSError where that is not permitted."""
+    """Yield the costs of packet sockets and a TUN device. Raises OSError without permission."""
     with ExitStack() as stack:
         _enter_namespace()
         control = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
@@ -129,7 +129,7 @@ def _frame(size: int) -> bytes:
 
 
 def _datagram(size: int, port: int) -> bytes:
-    """Return an IPv4 packet from there to here with a UDP datagram without checksum."""
+    """Return an IPv4 packet to this host with a UDP datagram without checksum."""
     ends = socket.inet_aton(_THERE) + socket.inet_aton(_HERE)
     header = struct.pack("!BBHHHBBH", 0x45, 0, size, 0, 0, 64, socket.IPPROTO_UDP, 0) + ends
     total = sum(struct.unpack("!10H", header))
@@ -163,9 +163,9 @@ def system_call() -> Calls:
 
 
 def switches() -> tuple[Calls, Calls]:
-    """Return a byte to and fro between two processes on one core, and within one process.
+    """Return a byte's round trip between two processes on one core, and within one process.
 
-    Each call is one byte written and one read; the first costs one change of process more.
+    Each call writes and reads one byte. The first also has one context switch.
     """
     core = min(os.sched_getaffinity(0))
 
@@ -201,7 +201,7 @@ def switches() -> tuple[Calls, Calls]:
 
 
 def _echo(core: int, count: int, out: int, in_: int) -> None:
-    """Echo ``count`` bytes, tell the CPU time (ns) that took, and end the process."""
+    """Echo ``count`` bytes, report the CPU time (ns), and end the process."""
     os.sched_setaffinity(0, {core})
     start = time.thread_time_ns()
     for _ in range(count):

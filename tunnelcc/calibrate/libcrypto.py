@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tunnel programs have OpenSSL's libcrypto do for each packet, called through ctypes.
+"""OpenSSL operations of tunnel programs on each packet, called through ctypes.
 
-They keep a cipher's context and its key; each packet has a new IV and, with AEAD, a tag. That is up
-to four calls of C functions, and ctypes takes as long for one as they do. So as many calls with the
-same arguments of a function that returns at once are subtracted. What is left is more than in a C
-program that does nothing else (AES-GCM 6 %, ChaCha20-Poly1305 46 %), as caches are colder, and less
-than in one that sends and receives a datagram between packets. The system's libcrypto is the one
-that programs are linked with. Contexts made here live as long as the process.
+Programs keep a cipher's context and key. Each packet has a new IV and, with AEAD, a tag. That takes
+up to four C calls, and ctypes takes as long for one as they do. Therefore the time of equally many
+calls of an empty function is subtracted. The result is more than in a C program that does nothing
+else (AES-GCM 6 %, ChaCha20-Poly1305 46 %), because caches are colder, and less than in one that
+sends and receives a datagram between packets. The system's libcrypto is used, as programs are
+linked with it. Contexts made here live as long as the process.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Libcrypto:
         self.version: str = self._returned("OpenSSL_version", ctypes.c_char_p, 0).decode()
 
     def run(self, steps: Sequence[Step]) -> None:
-        """Take ``steps`` once. Raises OSError where one fails, which all say by returning 0."""
+        """Take ``steps`` once. Raises OSError if one fails (returns 0)."""
         for name, arguments in steps:
             if not self._library[name](*arguments):
                 raise OSError(f"{name}() of {self.version} fails")
 
     def encrypting(self, name: str, data: bytes) -> Work:
-        """Return how to encrypt ``data`` with a kept context; the tag, if any, follows them."""
+        """Return how to encrypt ``data`` with a kept context. A tag follows the data."""
         context, whole = self._cipher_context(name, "Encrypt"), len(data) // _BLOCK * _BLOCK
         aead = not name.endswith("cbc")
         room = ctypes.create_string_buffer((len(data) if aead else whole) + _TAG)
@@ -71,7 +71,7 @@ class Libcrypto:
         return (first, update, last, _control(context, _GET_TAG, tag)), room
 
     def decrypting(self, name: str, data: bytes) -> Work:
-        """Return how to decrypt what ``encrypting`` has made, with a kept context."""
+        """Return how to decrypt the output of ``encrypting``, with a kept context."""
         context, size = self._cipher_context(name, "Decrypt"), len(data) - _TAG
         room = ctypes.create_string_buffer(len(data))
         if name.endswith("cbc"):
@@ -91,7 +91,7 @@ class Libcrypto:
     def rekeying(self, digest: str, data: bytes, key: bytes = _KEY) -> Work:
         """Return how to compute an HMAC with a kept context that gets digest and key again.
 
-        So do programs with OpenSSL 3 (OpenVPN 2.6, crypto_openssl.c hmac_ctx_reset()).
+        Programs with OpenSSL 3 do this (OpenVPN 2.6, crypto_openssl.c hmac_ctx_reset()).
         """
         context = self._pointer(
             "EVP_MAC_CTX_new", self._pointer("EVP_MAC_fetch", None, b"HMAC", None)
@@ -118,13 +118,13 @@ class Libcrypto:
         return (start, update, last), room
 
     def authenticating_once(self, digest: str, data: bytes, key: bytes = _KEY) -> Work:
-        """Return how to compute an HMAC by one call, which makes a context (tinc 1.0 does)."""
+        """Return how to compute an HMAC by one call, which makes a context (as tinc 1.0 does)."""
         room = ctypes.create_string_buffer(_DIGEST)
         size = ctypes.c_size_t(len(data))
         return [("HMAC", (self._method(digest), key, len(key), data, size, room, None))], room
 
     def calls(self, steps: Sequence[Step]) -> Calls:
-        """Return what times ``steps``. Raises OSError where they do not work."""
+        """Return a function that times ``steps``. Raises OSError if they do not work."""
         self.run(steps)
         turns = [partial(self._library[name], *arguments) for name, arguments in steps]
 
@@ -139,7 +139,7 @@ class Libcrypto:
         return hasattr(self._library, name)
 
     def new_context(self) -> tuple[Sequence[Step], Sequence[Step]]:
-        """Return a context's making and its end, and the same of a kept context."""
+        """Return how to make and free a context, and the same for a kept one."""
         (first, _, last), _ = self.encrypting(_INITIALIZED, b"")
         context = first[1][0]
         new = (first[0], (context, self._method(_INITIALIZED), None, _KEY, _IV))
@@ -164,7 +164,7 @@ class Libcrypto:
 
 @cache
 def load() -> Libcrypto | None:
-    """Return the system's libcrypto, or None where there is none that does what is timed."""
+    """Return the system's libcrypto, or None if it lacks the timed functions."""
     name = ctypes.util.find_library("crypto")
     if name is None:
         return None
@@ -181,7 +181,7 @@ def load() -> Libcrypto | None:
 
 
 def measurements(library: Libcrypto) -> Iterator[tuple[str, Measurement]]:
-    """Yield operations and what they cost."""
+    """Yield operations and their costs."""
     for name in CIPHERS:
         yield f"{name}-encrypt", _measure(library, partial(library.encrypting, name))
 
@@ -208,7 +208,7 @@ def _measure(library: Libcrypto, work: Callable[[bytes], Work]) -> Measurement:
 
 
 def _difference(library: Libcrypto, more: Sequence[Step], less: Sequence[Step]) -> Measurement:
-    """Return what ``more`` costs beyond ``less``, with equally many calls of either kind."""
+    """Return the extra cost of ``more`` over ``less``, with equally many calls of both."""
     return measure_call(library.calls((*more, *_idle(less))), library.calls((*less, *_idle(more))))
 
 
@@ -220,7 +220,7 @@ def _idle(steps: Sequence[Step]) -> Sequence[Step]:
 def _cipher_steps(
     context: ctypes.c_void_p, verb: str, data: bytes, room: ctypes.Array[ctypes.c_char], end: int
 ) -> tuple[Step, Step, Step]:
-    """Return a new IV, the data, and what is left of them at ``end``."""
+    """Return a new IV, the data, and the remaining data at ``end``."""
     return (
         (f"EVP_{verb}Init_ex", (context, None, None, None, _IV)),
         (f"EVP_{verb}Update", (context, room, ctypes.byref(ctypes.c_int()), data, len(data))),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ciphers and compression to time, in the libraries that tunnels use."""
+"""Time ciphers and compression in the libraries that tunnels use."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def load() -> ModuleType:
 
 
 def measurements() -> Iterator[tuple[str, Measurement]]:
-    """Yield operations and what they cost."""
+    """Yield operations and their costs."""
     yield from _ciphers()
     found = compressors.load()
     for name in payloads.ALGORITHMS:
@@ -64,7 +64,7 @@ def measurements() -> Iterator[tuple[str, Measurement]]:
 
 
 def over_packets(corpus: str, run: Run, before: Callable[[bytes], bytes] | None = None) -> Sized:
-    """Run on packets of ``corpus`` in turn, as they are or as ``before`` leaves them."""
+    """Run on packets of ``corpus`` in turn, unchanged or after ``before``."""
 
     def sized(size: int) -> Calls:
         packets = payloads.packets(corpus, size, _PACKETS)
@@ -84,20 +84,20 @@ def over_packets(corpus: str, run: Run, before: Callable[[bytes], bytes] | None 
 
 
 def _ciphers() -> Iterator[tuple[str, Measurement]]:
-    """Yield what ciphers and codes cost in the system's libcrypto or, without one, the binding."""
+    """Yield the costs of ciphers and codes in libcrypto or, without it, in the binding."""
     library, binding = libcrypto.load(), load()
     if library is not None:
         found, means = libcrypto.measurements(library), f"{library.version}, context kept"
     else:
         version = importlib.import_module("cryptography").__version__
         found = _by_binding(binding)
-        means = f"no libcrypto: cryptography {version} and hmac, less what no bytes take"
+        means = f"no libcrypto: cryptography {version} and hmac, minus the cost of zero bytes"
     for name, it in found:
         yield name, replace(it, means=means)
 
 
 def _by_binding(ciphers: Any) -> Iterator[tuple[str, Measurement]]:
-    """Yield what bytes cost; what a call costs beside them cannot be told from Python's share."""
+    """Yield the costs per byte. Python's overhead hides the cost per call."""
     aead = importlib.import_module("cryptography.hazmat.primitives.ciphers.aead")
     for key, size in _KEYS.items():
         cipher = ciphers.Cipher(ciphers.algorithms.AES(bytes(size)), ciphers.modes.CBC(bytes(16)))

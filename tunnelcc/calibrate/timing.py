@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Timing of single operations in CPU time of the thread.
+"""Time single operations in CPU time of the thread.
 
-Each operation runs on a small and on a large packet, in many short batches. The least time of a
-batch counts, because whatever else the machine does only adds. The slope between the two sizes is
-the cost per byte. From the cost per call, the same call doing nothing is subtracted, so that
-Python's share is not counted; what its methods of sockets and files do beyond that stays in.
+Each operation runs on a small and on a large packet, in many short batches. The fastest batch
+counts, because other activity of the machine only adds time. The slope between the two sizes is the
+cost per byte. The cost per call excludes the same call doing nothing, which removes most of
+Python's overhead; the overhead of its socket and file methods remains.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Sized = Callable[[int], Calls]
 
 @dataclass(frozen=True)
 class Measurement:
-    """What an operation took, and by how much the median batch exceeds the least."""
+    """The time of an operation, and how much the median batch exceeds the fastest."""
 
     per_call: float  # ns
     per_byte: float  # ns
@@ -37,7 +37,7 @@ class Measurement:
 
 
 def repeated(call: Callable[[], object], prepare: Callable[[], object] | None = None) -> Calls:
-    """Return what times ``call``; ``prepare`` runs before each 128 calls and does not count."""
+    """Return a function that times ``call``; ``prepare`` runs before each 128 calls, untimed."""
 
     def run(count: int) -> float:
         taken = 0
@@ -71,14 +71,14 @@ def measure(sized: Sized, nothing: Calls | None = None) -> Measurement:
 
 
 def measure_call(calls: Calls, nothing: Calls | None = None) -> Measurement:
-    """Return what ``calls``, which handle no bytes, cost more than those of ``nothing``."""
+    """Return the extra cost of ``calls``, which handle no bytes, over those of ``nothing``."""
     base, _ = _least_and_median(nothing or _nothing())
     least, median = _least_and_median(calls)
     return Measurement(max(0.0, least - base), 0.0, median / least - 1)
 
 
 def _least_and_median(calls: Calls) -> tuple[float, float]:
-    """Return the least and the median time (ns) of one call."""
+    """Return the smallest and the median time (ns) of one call."""
     count = 1
     # One may be disturbed, and a batch of too few calls would time its own beginning and end.
     while (taken := min(calls(count) for _ in range(3))) < _BATCH / 4:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tunnels as data: one TOML file each, with a label and a source for every number.
 
-``tunnels/*.toml`` are the built-in ones; a user's own file may be given by its path. A new kind of
-tunnel has a module of its own here and adds its class to ``KINDS``.
+``tunnels/*.toml`` are the built-in tunnels. A user's own file may be given by its path. A new kind
+of tunnel needs its own module here and its class in ``KINDS``.
 """
 
 from __future__ import annotations

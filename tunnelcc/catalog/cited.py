@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What entries are made of: text, sizes, and numbers that cite their source."""
+"""Parts of entries: text, sizes, and numbers with their source."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Size = Annotated[int, size(0, 2**31 - 1)]
 
 
 class Cited(Model):
-    """Numbers with what kind of evidence they have, and which."""
+    """Numbers with the kind of their evidence, and its source."""
 
     label: Annotated[str, choice(*LABELS)]
     source: Prose

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tunnels in which each packet becomes a datagram."""
+"""Tunnels that send each packet in a datagram."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tunnelcc.schema import SWITCH
 
 
 class Socket(Cited):
-    """How many packets wait at the far end's UDP socket for the program."""
+    """Queue of the program's UDP socket at the far end, in packets."""
 
     queue: QueuePackets  # 0: no limit
 
 
 class Ecn(Cited):
-    """Whether marks pass between inner and outer headers (RFC 6040)."""
+    """Whether ECN marks pass between inner and outer headers (RFC 6040)."""
 
     copied: Annotated[bool, SWITCH]
 
 
 class DatagramEntry(PacketEntry):
-    """A tunnel that sends each packet in a datagram of its own."""
+    """A tunnel that sends each packet in its own datagram."""
 
     OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "mtu", "mss", "queue", "fec", "fec_timeout")
     PLACES: ClassVar[tuple[Place, ...]] = (
@@ -41,16 +41,18 @@ class DatagramEntry(PacketEntry):
     ecn: Ecn
 
     def check(self, changes: Mapping[str, Any]) -> None:
-        """Raise ConfigError also for FEC that the mode does not have, or cannot have."""
+        """Also raise ConfigError for FEC that the mode does not have, or cannot have."""
         super().check(changes)
         mode = changes.get("mode")
         fec = self.fec(mode)
         for key in ("fec", "fec_timeout"):
             if key in changes and fec is None:
-                expected = f"no value with mode {mode or self.mode} of {self.name}: it has no FEC"
+                expected = (
+                    f"no value with mode {mode or self.mode} of {self.name}, which has no FEC"
+                )
                 raise ConfigError(Problem(key, changes[key], expected))
         if changes.get("fec") == NO_FEC:
-            expected = f"shards, such as 20:10: {self.name} without FEC is no mode of it"
+            expected = f"shards such as 20:10, because {self.name} always has FEC"
             raise ConfigError(Problem("fec", NO_FEC, expected))
         if fec and "fec" in changes:
             fec.check_parity("fec", changes["fec"])
@@ -67,7 +69,7 @@ class DatagramEntry(PacketEntry):
         return None
 
     def around_fec(self, mode: str | None = None) -> tuple[PacketLayers, PacketLayers]:
-        """Return the layers inside of the FEC, and those around it."""
+        """Return the layers inside the FEC, and those around it."""
         layers = self.layers(mode)
         place = next(i for i, layer in enumerate(layers) if isinstance(layer, Fec))
         return layers[:place], layers[place + 1 :]

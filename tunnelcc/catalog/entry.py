@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What entries of every kind tell."""
+"""Properties of all entries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ class Entry(Model):
         """Raise ConfigError for a key of an experiment's tunnel that the entry does not have."""
         for key, value in changes.items():
             if key not in self.overrides:
-                expected = f"no value with {self.name}, whose keys are " + ", ".join(self.overrides)
+                expected = f"no value with {self.name}, which accepts only " + ", ".join(
+                    self.overrides
+                )
                 raise ConfigError(Problem(key, value, expected))
 
     def clamped_mss(
@@ -47,8 +49,8 @@ class Entry(Model):
     ) -> int | None:
         """Return the MSS (bytes, without TCP options) of connections through the tunnel.
 
-        None: that of the path. ``mode``, ``mtu`` of the device and ``mss`` of the clamp: else the
-        entry's. Raises ConfigError where no segment fits.
+        None: the path's MSS. Defaults of ``mode``, ``mtu`` of the device and ``mss`` of the clamp
+        are the entry's. Raises ConfigError if no segment fits.
         """
         return None
 
@@ -57,16 +59,16 @@ class Entry(Model):
         return mss
 
     def sharing(self, carriers: str | int | None) -> str | int:
-        """Return who shares a carrier (``tunnel.carriers``), also where that is not given."""
+        """Return which flows share a carrier (``tunnel.carriers`` or its default)."""
         return "all"
 
     def all_operations(self, mode: str | None) -> tuple[str, ...]:
-        """Return what a profile must know the cost of (``tunnelcc.hosts.costs.OPERATIONS``)."""
+        """Return the operations that a profile must have (``tunnelcc.hosts.costs.OPERATIONS``)."""
         return ()
 
     def round_trips(self) -> dict[str, int]:
-        """Return what for → round trips before its first byte leaves the client.
+        """Return cause → round trips before the first byte leaves the client.
 
-        Where not all of the tunnel's own are simulated, also how many are.
+        Also how many of the tunnel's own are simulated, if not all are.
         """
         return {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""KCP, as kcp-go has it: a carrier over UDP that repairs loss itself."""
+"""KCP of kcp-go: a carrier over UDP that repairs loss itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Resend = Annotated[int, whole(0, 255)]
 
 
 class Session(Cited):
-    """What both ends have alike."""
+    """Settings that both ends share."""
 
     generation: Annotated[str, choice("2017", "2020", "2025")]
     mtu: Annotated[int, whole(128, 9000)]  # bytes of UDP payload at most
@@ -35,7 +35,7 @@ class Session(Cited):
 
 
 class SessionWindows(Cited):
-    """Segments that each end sends without an ACK, and receives without a reader."""
+    """Segments that each end sends without an ACK, and receives before they are read."""
 
     client_send: WindowSize
     client_receive: WindowSize
@@ -53,7 +53,7 @@ class SessionFec(Cited):
 
 
 class SessionMode(Cited):
-    """How eagerly it sends again."""
+    """How fast it sends again."""
 
     nodelay: Annotated[bool, SWITCH]  # time-outs from 30 ms on, which grow by half
     interval: Interval  # between flushes by the clock
@@ -67,7 +67,7 @@ MANUAL = "manual"
 
 
 class Kcp(Model):
-    """A KCP session, and the modes in which its program runs it."""
+    """A KCP session, and the modes of its program."""
 
     mode: Prose
     session: Session
@@ -82,52 +82,54 @@ class Kcp(Model):
         if self.fec is not None:
             check_shards("fec.parity", self.fec.parity)
         if self.payload(self.fec) < 1:
-            expected = f"more than {self.session.mtu - self.payload(self.fec)}, the headers in it"
+            expected = (
+                f"more than {self.session.mtu - self.payload(self.fec)}, the bytes of its headers"
+            )
             raise ConfigError(Problem("session.mtu", self.session.mtu, expected))
         return self
 
     def check(self, changes: Mapping[str, Any], name: str) -> None:
-        """Raise ConfigError for keys of an experiment's tunnel that do not fit."""
+        """Raise ConfigError for wrong keys of an experiment's tunnel."""
         mode = changes.get("mode", self.mode)
         if mode not in self.modes:
             expected = "one of " + ", ".join(self.modes)
             raise ConfigError(Problem("mode", mode, expected, nearest(mode, self.modes)))
         for key in MODE_KEYS:
             if key in changes.get("kcp", {}) and mode != MANUAL:
-                expected = f"no value with mode {mode}, which sets it; mode {MANUAL} takes it"
+                expected = f"no value with mode {mode}, which sets it; use mode {MANUAL}"
                 raise ConfigError(Problem(f"kcp.{key}", changes["kcp"][key], expected))
         parity = changes.get("fec", NO_FEC)
         if parity != NO_FEC:
             if self.fec is None:
-                raise ConfigError(Problem("fec", parity, f"no value with {name}: it has no FEC"))
+                raise ConfigError(Problem("fec", parity, f"no value with {name}, which has no FEC"))
             check_shards("fec", parity)
 
     def mode_with(self, mode: str | None, changes: Mapping[str, Any]) -> SessionMode:
-        """Return a mode (None: the default one), and what an experiment changes of it."""
+        """Return a mode (None: the default) with the changes of an experiment."""
         found = self.modes[mode or self.mode]
         return found.model_copy(update={key: changes[key] for key in MODE_KEYS if key in changes})
 
     def fec_with(self, parity: str | None) -> SessionFec | None:
-        """Return the FEC with other shards; None: there is none."""
+        """Return the FEC with other shards, or None."""
         if self.fec is None or parity == NO_FEC:
             return None
         return self.fec.model_copy(update={"parity": parity} if parity else {})
 
     def header(self, fec: SessionFec | None) -> int:
-        """Return the IP bytes of a datagram beside its segments."""
+        """Return the IP bytes of a datagram outside its segments."""
         return DATAGRAM_HEADERS + self.session.cipher + (fec.header if fec else 0)
 
     def room(self, fec: SessionFec | None) -> int:
-        """Return the bytes of segments in a datagram at most, their headers included."""
+        """Return the most bytes of segments in a datagram, with their headers."""
         return self.session.mtu + DATAGRAM_HEADERS - self.header(fec)
 
     def payload(self, fec: SessionFec | None) -> int:
-        """Return the bytes of data in a segment at most."""
+        """Return the most bytes of data in a segment."""
         return self.room(fec) - SEGMENT_HEADER
 
 
 def check_shards(key: str, parity: str) -> None:
-    """Raise ConfigError unless groups are of one size, as kcp-go's are."""
+    """Raise ConfigError unless all groups have one size, as in kcp-go."""
     if "," in parity or parity_counts(parity)[-1] == 0:
         expected = f"data and parity shards of every group, such as 10:3, or {NO_FEC}"
         raise ConfigError(Problem(key, parity, expected))

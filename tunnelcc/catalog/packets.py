@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tunnels have in common that carry packets, as datagrams or in a stream."""
+"""Properties of tunnels that carry packets, as datagrams or in a stream."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _parse_operations(value: object) -> tuple[str, ...]:
         isinstance(name, str) and name in costs.OPERATIONS for name in value
     ):
         return tuple(value)
-    raise UnitError("a list of operations out of " + ", ".join(costs.OPERATIONS))
+    raise UnitError("a list of operations from " + ", ".join(costs.OPERATIONS))
 
 
 #: RFC 791: what every host takes whole.
@@ -46,7 +46,7 @@ QueuePackets = Annotated[int, whole(0, 2**20)]
 
 
 class Device(Cited):
-    """The tunnel's network interface, and how many packets wait at it for the program."""
+    """The tunnel's network interface, and its queue in packets."""
 
     device: Annotated[str, choice("tun", "tap", "kernel")]
     mtu: Annotated[int, whole(LEAST_MTU, MOST_DEVICE_MTU)] | None = None  # else the path's
@@ -54,7 +54,7 @@ class Device(Cited):
 
 
 class MssClamp(Cited):
-    """The MSS that the tunnel writes into the SYNs that pass it, if theirs is larger."""
+    """The MSS that the tunnel writes into SYNs with a larger one."""
 
     mss: Mss | None = None  # bytes, without TCP options …
     fit: Mtu | None = None  # … or such that outer packets have at most so many bytes …
@@ -74,16 +74,16 @@ class Threads(Cited):
 
 
 class Setup(Cited):
-    """What precedes the first packet: login and key exchange, TCP's handshake included.
+    """The start of the tunnel: login and key exchange, with TCP's handshake.
 
-    Told, not simulated: flows start when the tunnel is up.
+    It is shown but not simulated: flows start when the tunnel is up.
     """
 
     round_trips: Annotated[int, whole(0, 100)]
 
 
 class Cpu(Cited):
-    """What the program does with each packet, as ``tunnelcc.hosts.costs.OPERATIONS``.
+    """The program's operations on each packet (``tunnelcc.hosts.costs.OPERATIONS``).
 
     The layers' own operations come between the first of these and the rest.
     """
@@ -93,7 +93,7 @@ class Cpu(Cited):
 
 
 class Mode(Cited):
-    """One way to run the program: the layers around a packet, innermost first."""
+    """One mode of the program: its layers around a packet, innermost first."""
 
     summary: Prose
     layers: PacketLayers
@@ -101,11 +101,11 @@ class Mode(Cited):
     @field_validator("layers")
     @classmethod
     def _check_order(cls, layers: PacketLayers) -> PacketLayers:
-        """Refuse what no program does: compression of ciphertext, anything around an IP packet."""
+        """Reject what no program does: compression of ciphertext, anything around an IP packet."""
         for index, layer in enumerate(layers):
             inside = layers[:index]
             if isinstance(layer, Compression) and not all(it.is_plain for it in inside):
-                expected = "compression of the packet itself, with headers at most in front"
+                expected = "compression of the packet itself, after headers at most"
                 raise ConfigError(Problem(str(index), layer.layer, expected))
             if any(isinstance(it, Ipv4) for it in inside):
                 raise ConfigError(Problem(str(index), layer.layer, "no layer around ipv4"))
@@ -117,7 +117,7 @@ class Mode(Cited):
 
 
 class PacketEntry(Entry):
-    """A tunnel with a network interface, whose packets it carries."""
+    """A tunnel with a network interface that carries its packets."""
 
     #: What the layers of its modes may be.
     PLACES: ClassVar[tuple[Place, ...]]
@@ -145,26 +145,26 @@ class PacketEntry(Entry):
         return self
 
     def _misplaced(self, layers: PacketLayers) -> Iterator[Problem]:
-        """Tell of layers that this kind of tunnel does not have, or not there."""
+        """Yield problems of layers that this kind of tunnel does not have, or not at that place."""
         for index, layer in enumerate(layers):
             if layer.place not in self.PLACES:
                 own = (tag_of(it)[1] for it in PACKET_LAYERS if it.place in self.PLACES)
                 expected = f"a layer of a {self.kind} tunnel: " + ", ".join(own)
                 yield Problem(str(index), layer.layer, expected)
             elif layer.place is Place.TRANSPORT and index != len(layers) - 2:
-                yield Problem(str(index), layer.layer, "a place as the last layer but one")
+                yield Problem(str(index), layer.layer, "a place before the last layer")
         if Place.NETWORK in self.PLACES and (not layers or layers[-1].place is not Place.NETWORK):
             outermost = (tag_of(it)[1] for it in PACKET_LAYERS if it.place is Place.NETWORK)
             expected = "a last layer that is a network's: " + ", ".join(outermost)
             yield Problem("", [layer.layer for layer in layers], expected)
 
     def check(self, changes: Mapping[str, Any]) -> None:
-        """Raise ConfigError also for a mode that there is not."""
+        """Also raise ConfigError for an unknown mode."""
         super().check(changes)
         self.layers(changes.get("mode"))
 
     def layers(self, mode: str | None = None) -> PacketLayers:
-        """Return the layers of ``mode``, else of the default one. Raises ConfigError."""
+        """Return the layers of ``mode`` (default: the entry's). Raises ConfigError."""
         mode = self.mode if mode is None else mode
         if mode not in self.modes:
             expected = f"a mode of {self.name}: " + ", ".join(self.modes)
@@ -172,7 +172,7 @@ class PacketEntry(Entry):
         return self.modes[mode].layers
 
     def operations(self, mode: str | None, encapsulates: bool) -> tuple[str, ...]:
-        """Return what is done with a packet, in order, at the end where it enters or leaves."""
+        """Return the operations on a packet, in order, at the end where it enters or leaves."""
         layers = self.layers(mode)
         if encapsulates:
             own = self.cpu.encapsulate
@@ -183,7 +183,7 @@ class PacketEntry(Entry):
         return (*own[:1], *inside, *own[1:])
 
     def all_operations(self, mode: str | None) -> tuple[str, ...]:
-        """Return what is done with a packet at either end."""
+        """Return the operations on a packet at either end."""
         return (*self.operations(mode, True), *self.operations(mode, False))
 
     def outer(
@@ -193,15 +193,16 @@ class PacketEntry(Entry):
         mode: str | None = None,
         mtu: int | None = None,
     ) -> list[int]:
-        """Return the bytes of what ``inner`` IP bytes become that nothing compresses.
+        """Return the bytes on the path for ``inner`` IP bytes of incompressible data.
 
-        ``path_mtu``: of the path, bytes; ``mode`` and ``mtu`` of the device: else the entry's.
+        ``path_mtu``: of the path, bytes. Defaults of ``mode`` and ``mtu`` of the device are the
+        entry's.
         """
         around = Surroundings(self.mtu(path_mtu, mtu), path_mtu)
         return wrap(self.layers(mode), inner, around)
 
     def mtu(self, path_mtu: int, mtu: int | None = None) -> int:
-        """Return the MTU of the device: ``mtu``, else the entry's, else that of the path."""
+        """Return the MTU of the device: ``mtu``, the entry's, or the path's."""
         return mtu or self.device.mtu or path_mtu
 
     def clamped_mss(
@@ -211,7 +212,7 @@ class PacketEntry(Entry):
         mtu: int | None = None,
         mss: int | None = None,
     ) -> int:
-        """Return the MSS that fits into the device, or into the clamp if that is less."""
+        """Return the MSS that fits into the device, or the clamp's if that is smaller."""
         mtu = self.mtu(path_mtu, mtu)
         if mss is None and self.clamp is not None:
             mss = self.clamp.mss or self._fitting(self.clamp.fit or path_mtu, mode, mtu)
@@ -225,17 +226,17 @@ class PacketEntry(Entry):
         return {**told, "each flow": 1}
 
     def _fitting(self, fit: int, mode: str | None, mtu: int) -> int:
-        """Largest MSS whose outer packets, unfragmented, have at most ``fit`` bytes."""
+        """Largest MSS whose outer packets have at most ``fit`` bytes without fragments."""
         # No layer makes less of a larger packet.
         inner = range(PLAIN_HEADERS + LEAST_MSS, mtu + 1)
         fitting = bisect_right(inner, fit, key=lambda it: sum(self.outer(it, MOST_MTU, mode, mtu)))
         if fitting:
             return inner[fitting - 1] - PLAIN_HEADERS
-        expected = f"room for an MSS of {LEAST_MSS} beside the layers of mode {mode or self.mode}"
+        expected = f"room for an MSS of {LEAST_MSS} with the layers of mode {mode or self.mode}"
         raise ConfigError(Problem("clamp", fit, expected))
 
 
 @cache
 def sizes(layers: PacketLayers, around: Surroundings, largest: int) -> tuple[tuple[int, ...], ...]:
-    """Return what each inner IP packet of 0 to ``largest`` bytes becomes, in bytes."""
+    """Return the outer bytes of each inner IP packet of 0 to ``largest`` bytes."""
     return tuple(tuple(wrap(layers, inner, around)) for inner in range(largest + 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tunnels that terminate TCP on both hosts and carry its bytes on a connection of their own."""
+"""Tunnels that terminate TCP on both hosts and carry its bytes on their own connection."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LEAST_COPY_BUFFER, MOST_COPY_BUFFER = 2**10, 2**24
 
 
 class Turn(Cited):
-    """One turn of the handshake: writes of the client, then of the server, in bytes."""
+    """One exchange of the handshake: writes of the client, then of the server, in bytes."""
 
     client: Writes
     server: Writes = ()
@@ -81,7 +81,7 @@ class Frames(Cited):
 
 
 class Windows(Cited):
-    """What flows in one direction of a shared carrier; bytes of data, 0: not limited."""
+    """Flow control in one direction of a shared carrier; bytes of data, 0: no limit."""
 
     max_frame: Annotated[int, whole(1, 2**24)]
     session_buffer: Size = 0  # unread data of all streams at which the receiver stops reading
@@ -94,7 +94,7 @@ class Windows(Cited):
     @model_validator(mode="after")
     def _check(self) -> Windows:
         if self.session_window and not self.stream_window:
-            expected = "no value without stream_window: credit goes to both"
+            expected = "no value without stream_window, because credit goes to both"
             raise ConfigError(Problem("session_window", self.session_window, expected))
         for key in ("first_stream_window", "credits_first_read"):
             if getattr(self, key) and not self.stream_window:
@@ -125,7 +125,7 @@ class Mux(Model):
 
 
 class Sockets(Cited):
-    """What the two sockets of a loopback connection hold, as payload."""
+    """Payload that the two sockets of a loopback connection hold."""
 
     send_buffer: Annotated[int, size(4096, 2**31 - 1)]
     receive_window: Annotated[int, size(4096, 2**31 - 1)]
@@ -139,7 +139,7 @@ class LoopbackLink(Cited):
 
 
 class Loopback(Model):
-    """Connections between an application and the relay on its own host."""
+    """Connections between an application and the relay on the same host."""
 
     link: LoopbackLink
     sending: Sockets  # where the data come from
@@ -160,7 +160,7 @@ class Cost(Cited):
             raise ConfigError(Problem("streams", self.streams, "rising numbers of streams"))
         for key in ("client", "server"):
             if len(getattr(self, key)) != len(self.streams):
-                expected = f"as many values as streams, {len(self.streams)}"
+                expected = f"as many values as streams ({len(self.streams)})"
                 raise ConfigError(Problem(key, getattr(self, key), expected))
         return self
 
@@ -173,7 +173,7 @@ class Cpu(Model):
 
 
 class RelayEntry(Entry):
-    """A tunnel that terminates TCP on both hosts; without ``mux``, a carrier for each flow."""
+    """A tunnel that terminates TCP on both hosts. Without ``mux``, each flow has a carrier."""
 
     OVERRIDES: ClassVar[tuple[str, ...]] = (
         "cc",
@@ -209,16 +209,18 @@ class RelayEntry(Entry):
         for name in ("kcp", "rudp"):
             table = getattr(self, name)
             if table is None and protocol == name:
-                raise ConfigError(Problem(name, MISSING, f"a table, as carrier.protocol is {name}"))
+                raise ConfigError(
+                    Problem(name, MISSING, f"a table, because carrier.protocol is {name}")
+                )
             if table is not None and protocol != name:
-                expected = f"{name}, as there is a table {name}"
+                expected = f"{name}, because there is a table {name}"
                 raise ConfigError(Problem("carrier.protocol", protocol, expected))
         if protocol == "kcp" and self.mux is None:
-            expected = "a table, as carrier.protocol is kcp: nothing else ends a stream on it"
+            expected = "a table, because carrier.protocol is kcp: nothing else ends a stream on it"
             raise ConfigError(Problem("mux", MISSING, expected))
         if protocol == "tcp" and self.carrier.nodelay is None:
             raise ConfigError(Problem("carrier.nodelay", MISSING, "a value"))
-        expected = f"no value where carrier.protocol is {protocol}"
+        expected = f"no value, because carrier.protocol is {protocol}"
         for key in ("nodelay", "cc", "under") if protocol != "tcp" else ():
             if getattr(self.carrier, key) is not None:
                 raise ConfigError(Problem(f"carrier.{key}", getattr(self.carrier, key), expected))
@@ -242,12 +244,14 @@ class RelayEntry(Entry):
         return buffer
 
     def check(self, changes: Mapping[str, Any]) -> None:
-        """Raise ConfigError also for what only shared carriers, or those of a protocol, have."""
+        """Also raise ConfigError for keys that need shared carriers, or a certain protocol."""
         super().check(changes)
         if self.kcp is not None:
             self.kcp.check(changes, self.name)
         if self.rudp is not None and "rate" not in changes:
-            expected = f"a rate such as '20Mbps': {self.name} sends at the one that its user sets"
+            expected = (
+                f"a rate such as '20Mbps', because {self.name} sends at a rate that the user sets"
+            )
             raise ConfigError(Problem("rate", MISSING, expected))
         if self.carrier.protocol != "tcp":
             self._check_chain(changes)
@@ -262,7 +266,7 @@ class RelayEntry(Entry):
     def _check_chain(self, changes: Mapping[str, Any]) -> None:
         for index, hop in enumerate(changes.get("chain", ())):
             if "cc" in hop:
-                expected = f"no value with {self.name}, whose carriers are no TCP connections"
+                expected = f"no value with {self.name}, whose carriers are not TCP connections"
                 raise ConfigError(Problem(f"chain.{index}.cc", hop["cc"], expected))
 
     @property
@@ -280,20 +284,20 @@ class RelayEntry(Entry):
         mtu: int | None = None,
         mss: int | None = None,
     ) -> int | None:
-        """Raise ConfigError where datagrams, which nothing fragments, do not fit."""
+        """Raise ConfigError if datagrams do not fit, because nothing fragments them."""
         largest = self.kcp.session.mtu if self.kcp else self.rudp.largest if self.rudp else 0
         least = largest + DATAGRAM_HEADERS
         if largest and least > path_mtu:
-            expected = f"a path.mtu of at least {least}, the bytes of its datagrams"
+            expected = f"a path.mtu of at least {least}, the size of its datagrams"
             raise ConfigError(Problem("name", self.name, expected))
         return None
 
     def host_mss(self, mss: int) -> int:
-        """Return that of the loopback interface, between application and relay."""
+        """Return the MSS of the loopback interface, between application and relay."""
         return self.loopback.link.mss
 
     def sharing(self, carriers: str | int | None) -> str | int:
-        """Return who shares a carrier: all, where streams can."""
+        """Return which flows share a carrier: all, if streams can."""
         return carriers or ("flow" if self.mux is None else "all")
 
     def all_operations(self, mode: str | None) -> tuple[str, ...]:

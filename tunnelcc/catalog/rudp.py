@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""RUDP, FinalSpeed's: a carrier over UDP that repairs loss itself, at a rate that its user sets."""
+"""RUDP of FinalSpeed: a carrier over UDP that repairs loss itself, at a rate that the user sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Bytes = Annotated[int, whole(1, 9000)]
 
 
 class Packets(Cited):
-    """What data are cut into."""
+    """How data are cut into packets."""
 
     data: _Bytes  # bytes at most
     header: Annotated[int, whole(0, 1000)]  # bytes beside the data, without UDP and IP
@@ -25,7 +25,7 @@ class Packets(Cited):
 
 
 class Acks(Cited):
-    """Lists of what arrived."""
+    """Lists of received packets."""
 
     interval: Annotated[float, time(1e-3, 60)]
     most: Annotated[int, whole(1, 2**16)]  # numbers in a list
@@ -50,7 +50,7 @@ class Pacing(Cited):
 
 
 class Pings(Cited):
-    """How each end knows that there is another."""
+    """How each end notices that the other is alive."""
 
     bytes: _Bytes
     reply: _Bytes  # bytes
@@ -66,7 +66,7 @@ class Threads(Cited):
 
 
 class Rudp(Model):
-    """Connections of RUDP, one for each flow, and what those of a client share."""
+    """Connections of RUDP, one for each flow, and what a client's connections share."""
 
     packets: Packets
     acks: Acks
@@ -82,5 +82,5 @@ class Rudp(Model):
         return max(self.packets.header + self.packets.data, lists)
 
     def server_rate(self, rate: float) -> float:
-        """Return the rate (bit/s) of the server, to which the client tells ``rate``."""
+        """Return the rate (bit/s) of the server; the client tells it ``rate``."""
         return rate // (8 * self.pacing.unit) * 8 * self.pacing.unit

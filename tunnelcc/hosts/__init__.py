@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Hosts: what their kernels do, and what their CPUs spend."""
+"""Hosts: their kernels and their CPU costs."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What operations on packets and records cost a host's CPU: profiles, and sums over operations.
+"""CPU costs of operations on packets and records: profiles, and sums over operations.
 
-``profiles/*.toml`` are the built-in ones, a user's own (``tunnelcc calibrate-host`` writes one) is
-given by its path. A cost has two parts, ns per call and ns per byte, on one core of the machine
-where it was measured; ``hosts.speed`` scales both.
+``profiles/*.toml`` are the built-in profiles. A user's own profile (from ``tunnelcc
+calibrate-host``) is given by its path. A cost has two parts, ns per call and ns per byte, on one
+core of the measured machine. ``hosts.speed`` scales both.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ LABELS = ("measured", "stated", "inferred", "calibrated")
 
 #: Every operation that a profile may price, and what one call of it is.
 OPERATIONS = {
-    "syscall": "entering the kernel and coming back",
-    "context-switch": "a core's change from one thread to another",
+    "syscall": "a system call without work",
+    "context-switch": "a context switch between threads",
     "tun-read": "read() of a packet from a TUN or TAP device",
     "tun-write": "write() of a packet to a TUN or TAP device",
     "raw-receive": "recvmsg() of a frame from a packet socket",
@@ -36,7 +36,7 @@ OPERATIONS = {
     "udp-receive": "recvfrom() of a datagram",
     "tcp-send": "send() on a TCP connection, down to the device",
     "tcp-receive": "recv() on a TCP connection",
-    "cipher-init": "a new cipher context and its key schedule, beyond what a kept one takes",
+    "cipher-init": "a new cipher context and its key schedule, in addition to a kept one's cost",
     **{
         f"{cipher}-{verb}": f"{verb}ing one packet or record with a new IV, context and key kept"
         for cipher in (
@@ -44,12 +44,12 @@ OPERATIONS = {
         )
         for verb in ("encrypt", "decrypt")
     },
-    "hmac-key": "giving a MAC's kept context its digest and key again, beyond its own start",
-    "hmac-init": "a new MAC context with digest and key, beyond what a kept one takes",
+    "hmac-key": "setting digest and key of a kept MAC context again, in addition to its start",
+    "hmac-init": "a new MAC context with digest and key, in addition to the cost of a kept one",
     "hmac-sha1": "message authentication code with SHA-1",
     "hmac-sha256": "message authentication code with SHA-256",
     **{
-        f"{algorithm}-compress": "compressing one packet by itself; bytes before compression"
+        f"{algorithm}-compress": "compressing one packet alone; bytes before compression"
         for algorithm in ("lz4", "zlib-1", "zlib-9", "lzo-1", "lzo-999")
     },
     **{
@@ -74,7 +74,7 @@ class Cost(NamedTuple):
 
 
 class Operation(Model):
-    """What one operation costs, with what kind of evidence, and which."""
+    """The cost of one operation, with the kind of its evidence and its source."""
 
     per_call: Nanoseconds
     per_byte: Nanoseconds
@@ -93,7 +93,7 @@ class Profile(Model):
     name: Prose
     summary: Prose
     base: Annotated[str, choice(REFERENCE)] | None = Field(
-        None, description="profile that has the operations which are not listed"
+        None, description="profile for operations that are not listed"
     )
     operations: dict[str, Operation] = Field(default_factory=dict)
 
@@ -109,7 +109,7 @@ class Profile(Model):
         return self
 
     def operation(self, name: str) -> Operation:
-        """Return what ``name`` costs. Raises ConfigError for one that the profile lacks."""
+        """Return the cost of ``name``. Raises ConfigError if the profile lacks it."""
         if name in self.operations:
             return self.operations[name]
         if self.base is not None:
@@ -118,7 +118,7 @@ class Profile(Model):
             Problem(
                 "",
                 self.name,
-                f"a profile that knows what {name} costs",
+                f"a profile with the cost of {name}",
                 nearest(name, self.operations),
             )
         )
@@ -127,12 +127,12 @@ class Profile(Model):
 def of(
     profile: Profile, operations: Iterable[str], compressed: float = 1.0, effort: float = 1.0
 ) -> Cost:
-    """Return the cost of doing ``operations``, in their order, once per packet or record.
+    """Return the cost of ``operations`` in this order, once per packet or record.
 
-    Bytes are those of the packet before compression: operations behind one that compresses handle
-    ``compressed`` times as many, and so do those before one that expands. ``effort``: how many
-    times as long as profiles say full packets take to compress or expand; packets of headers alone
-    take as long as they say, whatever the payload of others is.
+    Bytes are those of the packet before compression. Operations after a compressing one handle
+    ``compressed`` times as many bytes, and so do operations before an expanding one. ``effort``:
+    factor on the profile's time to compress or expand full packets. Packets with headers only take
+    the profile's time, for any payload.
     """
     names = tuple(operations)
     share = compressed if any(name.endswith("-decompress") for name in names) else 1.0
@@ -151,7 +151,7 @@ def of(
 
 
 def _with_effort(cost: Cost, effort: float) -> Cost:
-    """Return the line from the cost of headers alone to ``effort`` times that of a full packet."""
+    """Return the line from the cost of headers only to ``effort`` times that of a full packet."""
     headers, full = cost(HEADER_BYTES), effort * cost(FULL_BYTES)
     per_byte = max(0.0, (full - headers) / (FULL_BYTES - HEADER_BYTES))
     return Cost(max(0.0, headers - per_byte * HEADER_BYTES), per_byte)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a Linux kernel makes of ``tcp_rmem``, ``tcp_wmem`` and memory, per version.
+"""How each Linux version uses ``tcp_rmem``, ``tcp_wmem`` and memory.
 
-The numbers and where each comes from are in ``kernels.toml``.
+``kernels.toml`` has the numbers and the source of each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SK_BUFF = 256
 
 @dataclass(frozen=True)
 class Kernel:
-    """What a host's TCP takes from its kernel; every number has a source in ``kernels.toml``."""
+    """TCP properties of a kernel. ``kernels.toml`` has a source for every number."""
 
     version: str
     summary: str
@@ -50,22 +50,22 @@ class Kernel:
         return self.receive_fraction is None
 
     def receive_window(self, tcp_rmem: int, adv_win_scale: int | None) -> int:
-        """Return the window (bytes) that a receiver would offer of ``tcp_rmem`` bytes of buffer."""
+        """Return the window (bytes) that a receiver offers with a buffer of ``tcp_rmem`` bytes."""
         if self.receive_fraction is not None:
             return int(tcp_rmem * self.receive_fraction)
         scale = 1 if adv_win_scale is None else adv_win_scale
         return tcp_rmem - (tcp_rmem >> scale) if scale > 0 else tcp_rmem >> -scale
 
     def window_scale(self, tcp_rmem: int) -> int:
-        """Return by how many bits a window is shifted to fit into its 16 in a header."""
+        """Return the shift (bits) with which a window fits into the 16 bits of a header."""
         largest = min(max(tcp_rmem, self.rmem_max), _LARGEST_WINDOW)
         return min(max(largest.bit_length() - 16, 0), _MOST_SCALE)
 
     def send_buffer_per_segment(self, payload: int) -> float:
-        """Return the payload (bytes) by which a send buffer grows with each segment of the window.
+        """Return the payload (bytes) that the send buffer gains with each segment of the window.
 
-        ``payload``: of a segment without options, bytes. tcp_sndbuf_expand(): twice for most
-        algorithms, three times for BBR.
+        ``payload``: of a segment without options, bytes. tcp_sndbuf_expand(): two segments for most
+        algorithms, three for BBR.
         """
         head = 1 << (payload + self.send_overhead - 1).bit_length()
         return (head + _SK_BUFF) * self.send_fraction
@@ -83,7 +83,7 @@ def kernels() -> dict[str, Kernel]:
 
 
 def _settings(table: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
-    """Return what the entry lists, and of its base what it does not."""
+    """Return the values of the entry; missing ones come from its base."""
     base = table[entry["base"]] if "base" in entry else {}
     return base | {name: value for name, value in entry.items() if name != "base"}
 

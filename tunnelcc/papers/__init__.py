@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Published results beside simulated ones: a paper is a folder of data, see ``paper``."""
+"""Published and simulated results side by side. A paper is a folder of data, see ``paper``."""
 
 from __future__ import annotations
 

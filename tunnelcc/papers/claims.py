@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Claims that a paper makes without a number, judged on the means of the runs.
+"""Claims of a paper without a number, judged on the means of the runs.
 
-A claim along an axis is judged for each combination of the other axes, and holds if it holds in
-all of them.
+A claim along an axis is judged for each combination of the other axes. It holds if it holds in all
+of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Verdict = tuple[bool, str]
 
 
 class Claim(Model):
-    """What the paper shows or says without printing a number, as something that can be false."""
+    """A statement of the paper that can be false, but has no printed number."""
 
     kind: str
     text: Prose
@@ -42,7 +42,7 @@ class Claim(Model):
 
     @abstractmethod
     def judge(self, points: Curve, published: Published) -> Verdict:
-        """Return what the simulated points say of it."""
+        """Return the judgement from the simulated points."""
 
 
 class Larger(Claim):
@@ -58,7 +58,7 @@ class Larger(Claim):
 
 
 class Equal(Claim):
-    """The quantity is another one at every point, ± ``within`` of it."""
+    """The quantity equals another one at every point, ± ``within``."""
 
     kind: Literal["equal"]
     to: Name
@@ -79,13 +79,13 @@ class AlongAxis(Claim):
     axis: Name
 
     def judge(self, points: Curve, published: Published) -> Verdict:
-        """Return what there is to say of any curve."""
+        """Return the findings for every curve."""
         results = [self.judge_curve(curve) for curve in curves(points, self.axis)]
         got = "; ".join(dict.fromkeys(text for _, text in results))
         return all(held for held, _ in results), got
 
     def judge_curve(self, curve: Curve) -> Verdict:
-        """Return what one curve says of it."""
+        """Return the finding for one curve."""
         raise AssertionError(f"{self.kind} judges all curves at once")
 
     def means(self, curve: Curve) -> list[float]:
@@ -140,7 +140,7 @@ class Ratio(Ends):
 
 
 class Rises(AlongAxis):
-    """The quantity rises along the axis, but for noise."""
+    """The quantity rises along the axis, except for noise."""
 
     SIGN: ClassVar[int] = 1
 
@@ -156,7 +156,7 @@ class Rises(AlongAxis):
 
 
 class Falls(Rises):
-    """The quantity falls along the axis, but for noise."""
+    """The quantity falls along the axis, except for noise."""
 
     SIGN: ClassVar[int] = -1
 
@@ -164,7 +164,7 @@ class Falls(Rises):
 
 
 class Flat(AlongAxis):
-    """The least is not below the largest by more than ``within`` of it."""
+    """The smallest value is less than ``within`` below the largest."""
 
     kind: Literal["flat"]
     within: Fraction
@@ -177,7 +177,7 @@ class Flat(AlongAxis):
 
 
 class Power(AlongAxis):
-    """The slope of the quantity's logarithm on the axis's is ``exponent`` ± ``within``."""
+    """The logarithmic slope of the quantity over the axis is ``exponent`` ± ``within``."""
 
     kind: Literal["power"]
     exponent: float
@@ -193,7 +193,7 @@ class Power(AlongAxis):
 
 
 class Knee(AlongAxis):
-    """The quantity stays ``within`` of the largest up to ``at``, and no further."""
+    """The quantity stays ``within`` of the largest up to ``at``, but not beyond."""
 
     PLACES: ClassVar[tuple[str, ...]] = ("at",)
 
@@ -202,7 +202,7 @@ class Knee(AlongAxis):
     within: Fraction
 
     def judge_curve(self, curve: Curve) -> Verdict:
-        """Find the last value of the axis up to which all stay near the largest."""
+        """Find the last value of the axis up to which all values stay near the largest."""
         means = self.means(curve)
         enough = (1 - self.within) * max(means)
         places = [point.axes[self.axis] for point in curve]
@@ -224,7 +224,7 @@ else:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim, whether it holds, and what the simulation has instead of words."""
+    """A claim, whether it holds, and the simulated numbers behind this."""
 
     claim: Claim
     holds: bool
@@ -247,7 +247,7 @@ def curves(points: Sequence[Point], axis: str) -> list[list[Point]]:
 
 
 def axis_number(text: str) -> float:
-    """Return the number (SI) that a value of an axis stands for, NaN if it is a word."""
+    """Return the number (SI) of an axis value, NaN if it is a word."""
     for parse in (units.parse_time, units.parse_rate, units.parse_size, units.parse_probability):
         try:
             return float(parse(text))
@@ -260,7 +260,7 @@ def axis_number(text: str) -> float:
 
 
 def span(values: Sequence[float]) -> str:
-    """Write the least and the largest of some ratios."""
+    """Write the smallest and the largest ratio."""
     low, high = (f"{bound:.2f}" for bound in (min(values), max(values)))
     return low if low == high else f"{low}–{high}"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Published against simulated: numbers, claims, verdicts. All of it computed from the runs.
+"""Compare published and simulated results: numbers, claims, verdicts, all computed from the runs.
 
-A row that served to calibrate a parameter is never called reproduced.
+A row that a parameter was calibrated on is never called reproduced.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LABELS = ("inferred", "choice", "calibrated")  # weaker than stated
 
 @dataclass(frozen=True)
 class Cell:
-    """One published number and the point that stands for it."""
+    """One published number, and its simulated point."""
 
     point: Point
     row: Row
@@ -38,7 +38,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """What was published, in words."""
+        """The published value, in words."""
         return self.row.metric.replace("_", " ")
 
     @property
@@ -48,12 +48,12 @@ class Cell:
 
     @property
     def unit(self) -> str:
-        """In which tables show it: the published one."""
+        """The unit in tables: the published one."""
         return self.row.unit
 
     @property
     def mean(self) -> float:
-        """Of the simulated quantity over runs, SI."""
+        """Relative spread of the simulated quantity over runs, SI."""
         return self.point.mean(self.compared.quantity)
 
     @property
@@ -72,9 +72,9 @@ class Cell:
 
     @property
     def fits(self) -> bool:
-        """Whether the mean is what was published, within tolerance or margin.
+        """Whether the mean matches the published value, within tolerance or margin.
 
-        Bounds and ranges are taken as they stand; a margin is in the published unit.
+        Bounds and ranges have no tolerance. A margin is in the published unit.
         """
         if self.compared.within_runs:
             least, most = self.spread
@@ -96,13 +96,13 @@ class Cell:
 
     @property
     def rests_on(self) -> str:
-        """What the row rests on, in words."""
+        """What the row depends on, in words."""
         return "calibrated" if self.is_calibrated else ", ".join(self.labels) or "stated"
 
 
 @dataclass
 class Simulated:
-    """A figure's points, or some of them, under one set of settings."""
+    """A figure's points, or some of them, with one set of settings."""
 
     paper: Paper
     figure: Figure
@@ -111,7 +111,7 @@ class Simulated:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """Every published row at every point that it speaks of, in order."""
+        """Every published row at every point that it describes, in order."""
         return [
             Cell(point, row, item, self._is_calibrated(point, item), self._labels(point))
             for item in self.figure.values
@@ -127,7 +127,7 @@ class Simulated:
 
     @cached_property
     def claims(self) -> list[Judged]:
-        """Every claim with what the simulation says of it."""
+        """Every claim with the simulated finding."""
         return [
             judge(claim, self.select(claim.where), self._published(claim.quantity))
             for claim in self.figure.claims
@@ -135,22 +135,22 @@ class Simulated:
 
     @property
     def missed(self) -> list[Cell | Judged]:
-        """Numbers that do not fit and claims that do not hold."""
+        """Numbers that do not fit, and claims that do not hold."""
         cells = [cell for cell in self.judged if not cell.fits]
         return [*cells, *(it for it in self.claims if not it.holds)]
 
     def reason(self, missed: Cell | Judged) -> str:
-        """Return what is known of why it was missed, empty: nothing."""
+        """Return the known cause of a miss, or an empty text."""
         where = missed.point.axes if isinstance(missed, Cell) else missed.claim.where
         known = (it.reason for it in self.figure.misses if matches(where, it.where))
         return next(known, "")
 
     def select(self, where: Mapping[str, str]) -> list[Point]:
-        """Return the points with all the values of ``where``."""
+        """Return the points with all values of ``where``."""
         return [point for point in self.points if matches(point.axes, where)]
 
     def like(self, point: Point) -> Point:
-        """Return the point that stands for the same place as one of other settings."""
+        """Return the point at the same place as a point of other settings."""
         return next(it for it in self.points if it.axes == point.axes)
 
     def standing(self, judged: Judged) -> str:
@@ -186,7 +186,7 @@ class Simulated:
         return matches(point.axes, calibration.where)
 
     def _labels(self, point: Point) -> tuple[str, ...]:
-        """Labels of what the figure rests on; the depth of a queue that dropped nothing is none."""
+        """Labels of what the figure depends on. A queue that dropped nothing does not count."""
         drops = [run.values["drops"] for run in point.runs if "drops" in run.values]
         dropped_nothing = bool(drops) and max(drops) == 0
         found = {
@@ -200,7 +200,7 @@ class Simulated:
 
 @dataclass
 class Reproduction:
-    """A figure as the scenarios have it, under other readings, and with other settings."""
+    """A figure as the scenarios define it, with other readings, and with other settings."""
 
     simulated: Simulated
     readings: list[tuple[Question, Reading, Simulated]] = field(default_factory=list)
@@ -213,7 +213,7 @@ class Reproduction:
         return self.simulated.figure
 
     def sets(self) -> Iterator[tuple[str, Simulated]]:
-        """Yield all that was simulated, each with a name."""
+        """Yield everything that was simulated, each with a name."""
         yield "scenario", self.simulated
         if self.ns3:
             yield "ns3", self.ns3
@@ -226,7 +226,7 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class Change:
-    """A number of a variant and what it is without; SI. ``closes``: of a cause, else NaN."""
+    """A number of a variant and its normal value, SI. ``closes``: of a cause, otherwise NaN."""
 
     point: Point
     name: str
@@ -242,7 +242,7 @@ class Change:
 
 
 def changes(reproduction: Reproduction, variant: Variant, varied: Simulated) -> Iterator[Change]:
-    """Yield what a variant changes: the judged numbers, else every quantity."""
+    """Yield what a variant changes: the judged numbers, or every quantity."""
     simulated = reproduction.simulated
     baselines = [
         cell
@@ -273,7 +273,7 @@ def changes(reproduction: Reproduction, variant: Variant, varied: Simulated) -> 
 def explained(without: float, with_cause: float, published: float) -> float:
     """Return the share of the gap (without the cause − published) that the cause closes.
 
-    1: the cause alone gives the published value; above 1: less than it; NaN: there is no gap.
+    At 1 the cause explains the gap exactly, above 1 it explains more than the gap. NaN: no gap.
     """
     gap = without - published
     return (without - with_cause) / gap if gap else math.nan
@@ -281,7 +281,7 @@ def explained(without: float, with_cause: float, published: float) -> float:
 
 @dataclass(frozen=True)
 class Weighed:
-    """Whether published or simulated value stands nearer to what others measured."""
+    """Whether the paper or the simulation is closer to independent measurements."""
 
     evidence: Evidence
     simulated: float  # mean over the figure's points
@@ -289,7 +289,7 @@ class Weighed:
 
 
 def weigh(evidence: Evidence, reproduction: Reproduction) -> Weighed:
-    """Return which of the two is nearer to the evidence."""
+    """Return which of the two is closer to the evidence."""
     variants = {variant.id: varied for variant, varied in reproduction.variants}
     chosen = variants[evidence.variant] if evidence.variant else reproduction.simulated
     means = [point.mean(evidence.quantity) for point in chosen.points]
@@ -304,10 +304,10 @@ def weigh(evidence: Evidence, reproduction: Reproduction) -> Weighed:
 
 
 def rows_told(cells: Collection[Cell]) -> str:
-    """Return how many rows are met, and how many of those were calibrated, in words."""
+    """Return how many rows match, and how many of those were calibrated, in words."""
     judged = [cell for cell in cells if cell.compared.is_judged]
     if not judged:
-        return f"{len(cells)} rows shown, none judged" if cells else ""
+        return f"{len(cells)} rows shown without a verdict" if cells else ""
     tolerances = {
         cell.compared.tolerance if cell.row.published.is_number else None for cell in judged
     }
@@ -318,7 +318,7 @@ def rows_told(cells: Collection[Cell]) -> str:
     if any(cell.is_calibrated for cell in judged):
         text += f"; {sum(met)} of them calibrated"
     left = len(cells) - len(judged)
-    return text + (f"; {left} more shown, not judged" if left else "")
+    return text + (f"; {left} more shown without a verdict" if left else "")
 
 
 def claims_told(claims: Collection[Judged]) -> str:
@@ -327,9 +327,9 @@ def claims_told(claims: Collection[Judged]) -> str:
 
 
 def told(simulated: Simulated) -> str:
-    """Return what became of a figure's rows and claims, in one line."""
+    """Return the result of a figure's rows and claims, in one line."""
     parts = (rows_told(simulated.cells), claims_told(simulated.claims))
-    return ". ".join(filter(None, parts)) or "nothing to hold a simulation against"
+    return ". ".join(filter(None, parts)) or "nothing to compare a simulation with"
 
 
 def misfit(ratios: Iterable[float]) -> float:
@@ -338,6 +338,6 @@ def misfit(ratios: Iterable[float]) -> float:
 
 
 def best(candidates: Sequence[tuple[str, float]]) -> str:
-    """Return the candidate of the least misfit, of equal ones (within 1e-4) the first."""
+    """Return the candidate with the smallest misfit; of equal ones (within 1e-4), the first."""
     least = min(value for _, value in candidates)
     return next(name for name, value in candidates if value <= least + 1e-4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ``--output`` stores of a reproduction: CSV with a line a number, and JSON; SI units."""
+"""Files of ``reproduce --output``: CSV with one number per line, and JSON; SI units."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tunnelcc.papers.tables import score
 
 
 def figure_csv(reproduction: Reproduction) -> str:
-    """Return all points, readings and variants included, as CSV."""
+    """Return all points, including readings and variants, as CSV."""
     figure = reproduction.figure
     head = ["set", *figure.axes, "quantity", "unit", "seeds", "simulated", "least", "most"]
     lines = [[*head, "published", "ratio", "verdict", "rests_on"]]
@@ -136,7 +136,7 @@ def _units(figure: Figure) -> dict[str, str]:
 
 
 def _number(value: float) -> float | None:
-    """Infinity and NaN, which JSON has not, are null."""
+    """Infinity and NaN become null, because JSON has neither."""
     return float(value) if math.isfinite(value) else None
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Formulas of papers as text: arithmetic on the experiment's numbers, in SI units.
 
-Python's own parser reads them, and only numbers, names, + − * / ** and a few functions are let
-through: a paper is data, not a program.
+Python's parser reads them. Only numbers, names, + − * / ** and a few functions are allowed, because
+a paper is data and not a program.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ EXPERIMENT = {
     "rmem": "hosts.tcp_rmem of the receiver, bytes",
     "mss": "payload of a full segment, bytes",
     "packet": "IP bytes of a full segment",
-    "outer": "IP bytes that a full segment has on the path, in a datagram tunnel or without",
-    "outer_packets": "IP packets in which it crosses the path",
+    "outer": "IP bytes of a full segment on the path, with its datagram tunnel",
+    "outer_packets": "IP packets that carry it across the path",
     "initial_window": "tcp.initial_window, segments",
     "flows": "number of flows",
 }
@@ -52,7 +52,7 @@ RESERVED = frozenset({*FUNCTIONS, *EXPERIMENT})
 
 @cache
 def names(text: str) -> tuple[str, ...]:
-    """Return the names that a formula uses. Raises ValueError if it is none."""
+    """Return the names in a formula. Raises ValueError if it is not one."""
     found: dict[str, None] = {}
     for node in ast.walk(_parse(text)):
         if isinstance(node, ast.Name) and node.id not in FUNCTIONS:
@@ -61,7 +61,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def evaluate(text: str, values: Mapping[str, float]) -> float:
-    """Return the value of a formula; NaN where it has none (division by zero, root of −1)."""
+    """Return the value of a formula, or NaN (division by zero, root of −1)."""
     try:
         return float(_evaluate(_parse(text), values))
     except (ArithmeticError, ValueError, TypeError):  # a complex power is a TypeError
@@ -69,7 +69,7 @@ def evaluate(text: str, values: Mapping[str, float]) -> float:
 
 
 def variables(experiment: Experiment) -> dict[str, float]:
-    """Return what EXPERIMENT lists, in SI units."""
+    """Return the values of the names in EXPERIMENT, in SI units."""
     path, (_, receiver) = experiment.path, derived.sides(experiment)
     mss, outer = derived.mss(experiment), derived.full_packets(experiment)
     return {
@@ -95,7 +95,7 @@ def _parse(text: str) -> ast.expr:
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, RecursionError, MemoryError, ValueError):
-        raise ValueError("it is no arithmetic") from None
+        raise ValueError("it is not arithmetic") from None
     try:
         _check(tree)
     except RecursionError:

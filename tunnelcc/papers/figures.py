@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figures of a reproduction: published and simulated over an axis, over time or as bars.
+"""Figures of a reproduction: published and simulated values over an axis, over time or as bars.
 
-Lines and points are means over seeds, bands and bars reach from the least to the largest run;
-dotted lines are formulas, black stars and dash-dotted lines are published.
+Lines and points are means over seeds. Bands and bars reach from the smallest to the largest run.
+Dotted lines are formulas; black stars and dash-dotted lines are published.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MOST_READINGS = 3
 
 
 def draw(reproduction: Reproduction) -> Drawing | None:
-    """Return the drawing of a figure, if there is anything to draw."""
+    """Return the drawing of a figure, or None if there is nothing to draw."""
     figure = reproduction.figure
     if figure.x == "time":
         return _panel(_over_time, reproduction)
@@ -98,13 +98,13 @@ def _over_time(axes: Axes, reproduction: Reproduction) -> None:
 
 
 def _has_sum(simulated: Simulated) -> bool:
-    """Return whether something is published of all flows together."""
+    """Return whether a published value is of all flows together."""
     quantities = (simulated.figure.quantities[it.compared.quantity] for it in simulated.judged)
     return any(it.measure == "goodput" and it.flow is None for it in quantities)
 
 
 def _plot_capacity(axes: Axes, point: Point) -> None:
-    """Draw what the path leaves to TCP: its rate less the UDP traffic."""
+    """Draw the rate that the path leaves to TCP: its rate minus the UDP traffic."""
     experiment = point.experiment
     path, end = experiment.path, experiment.duration
     sources = experiment.cross_traffic
@@ -122,7 +122,7 @@ def _plot_capacity(axes: Axes, point: Point) -> None:
 
 
 def _binned(point: Point, flow: int) -> tuple[Any, Any, Any, Any]:
-    """Return time, least, mean and most over seeds (s, Mbit/s) in bins."""
+    """Return time, minimum, mean and maximum over seeds (s, Mbit/s) in bins."""
     time = point.runs[0].time
     assert time is not None
     width = max(1, round(_BIN / point.experiment.probe_interval))
@@ -181,14 +181,14 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
 
 
 def _is_of_powers(figure: Figure) -> bool:
-    """Return whether its claims are on proportions, and on none that logarithms would hide."""
+    """Return whether its claims are about proportions, and none needs a linear axis."""
     return any(isinstance(it, Power) for it in figure.claims) and all(
         isinstance(it, Power | Equal) for it in figure.claims
     )
 
 
 def _plot_proportions(axes: Axes, simulated: Simulated, scale: float) -> None:
-    """Draw what the claimed power would be, through the first point of each curve."""
+    """Draw the claimed power law through the first point of each curve."""
     for claim in simulated.figure.claims:
         if not isinstance(claim, Power):
             continue
@@ -224,7 +224,7 @@ def _plot_curve(
 
 
 def _others(figure: Figure) -> list[str]:
-    """Return the axes with a curve for each value, but for that of algorithms."""
+    """Return the axes with one curve per value, except the algorithms."""
     return [axis for axis in figure.axes if axis not in (figure.x, "cc")]
 
 
@@ -242,8 +242,8 @@ def _look(
 ) -> tuple[dict[str, Any], str]:
     """Return the style and label of a curve.
 
-    Colours and markers tell algorithms apart and dashes the values of another axis; where there is
-    only that one, all three do.
+    Colours and markers distinguish algorithms, and dashes the values of another axis. If there is
+    only that axis, all three do.
     """
     label = figure.title_of(name)
     rank = _rank(figure, point, number)
@@ -267,7 +267,7 @@ def _plot_reading(
     shown: dict[str, Quantity],
     reproduction: Reproduction,
 ) -> None:
-    """Draw another reading where it differs from the scenario's, thin."""
+    """Draw another reading as thin lines where it differs from the scenario's."""
     figure = simulated.figure
     assert figure.x is not None
     base = curves(reproduction.simulated.points, figure.x)
@@ -332,7 +332,7 @@ def _flow_names(point: Point) -> list[str]:
 
 
 def _bars(reproduction: Reproduction) -> Drawing:
-    """Draw published values as bars, simulated ones as points with spread and ratio.
+    """Draw published values as bars, and simulated ones as points with spread and ratio.
 
     The axes in order: panels, series, horizontal axis.
     """
@@ -412,7 +412,7 @@ def _plot_panel(
 def _plot_numbers(
     axes: Axes, x: Sequence[float], row: Sequence[Cell], colour: str, prefix: str
 ) -> None:
-    """Draw published numbers and ranges as bars, bounds as a line that an arrow leaves."""
+    """Draw published numbers and ranges as bars, bounds as a line with an arrow."""
     scale = UNITS[row[0].unit]
     bars = [(at, cell.row.published) for at, cell in zip(x, row, strict=True)]
     whole = [(at, it) for at, it in bars if math.isfinite(it.high) and not it.text.startswith("<")]
@@ -457,9 +457,9 @@ def _points(axes: Axes, x: Sequence[float], row: Sequence[Cell], style: Any, lab
 
 
 def _layout(figure: Figure, cells: Sequence[Cell]) -> tuple[str, str, str]:
-    """Return the axes of panels, series and of the horizontal; "" stands for no axis.
+    """Return the axes for panels, series and the horizontal axis; "" means none.
 
-    An axis with one value needs no room.
+    An axis with one value needs no place.
     """
     varied = [name for name in figure.axes if len(_values(cells, name)) > 1]
     names = varied or list(figure.axes)[-1:]
@@ -471,5 +471,5 @@ def _values(cells: Sequence[Cell], axis: str) -> list[str]:
 
 
 def _select(cells: Sequence[Cell], axis: str, value: str) -> list[Cell]:
-    """Return the cells with that value of the axis; all where it is none."""
+    """Return the cells with that value of the axis, or all without an axis."""
     return [cell for cell in cells if cell.point.axes.get(axis, "") == value]

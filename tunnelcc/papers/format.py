@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The keys of ``paper.toml``; ``scenarios/papers/README.md`` explains them to users."""
+"""The keys of ``paper.toml``. ``scenarios/papers/README.md`` explains them to users."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROLES = ("baseline", "cause", "counterfactual")
 
 
 class Parameter(Model):
-    """What is known of the experiment, and how: a key of the scenario, or a fact in words."""
+    """A known parameter of the experiment and its evidence: a key of the scenario, or a fact."""
 
     key: Prose | None = None
     name: Prose | None = None
@@ -49,18 +49,20 @@ class Parameter(Model):
             raise ConfigError(Problem("key", MISSING, "a key of the scenario, or name and value"))
         if self.key is not None and (self.name is not None or self.value is not None):
             given = self.value or self.name
-            raise ConfigError(Problem("value", given, "none beside key: the scenario has it"))
+            raise ConfigError(
+                Problem("value", given, "no value with key, because the scenario has it")
+            )
         return self
 
     def concerns(self, figure: str) -> bool:
-        """Whether it speaks of the figure with this id."""
+        """Whether it applies to the figure with this id."""
         return self.figures is None or figure in self.figures
 
 
 class Axis(Model):
-    """What is varied: a key over values, or values with settings of their own.
+    """A varied quantity: a key with values, or values with their own settings.
 
-    Without ``values`` they are those of the column of published.csv with the axis's name.
+    Without ``values``, it takes those of the column in published.csv with the axis's name.
     """
 
     key: Prose | None = None
@@ -72,14 +74,16 @@ class Axis(Model):
     def _check(self) -> Axis:
         own_settings = self.values is not None and None not in self.values.values()
         if (self.key is None) != own_settings:
-            expected = "a key, or values with settings of their own"
+            expected = "a key, or values with their own settings"
             raise ConfigError(Problem("key", self.key or MISSING, expected))
         if self.label != "stated" and self.reason is None:
-            raise ConfigError(Problem("reason", MISSING, f"why the values are {self.label}"))
+            raise ConfigError(
+                Problem("reason", MISSING, f"a reason why the values are {self.label}")
+            )
         return self
 
     def settings(self, value: str) -> dict[str, Any] | None:
-        """Return the settings of one value, None if the axis does not have it."""
+        """Return the settings of one value, or None if the axis does not have it."""
         if self.values is not None and value not in self.values:
             return None
         if self.key is None:
@@ -90,10 +94,11 @@ class Axis(Model):
 
 
 class Quantity(Model):
-    """A number taken of each run: a measure, or a formula of the experiment and other quantities.
+    """A number from each run: a measure, or a formula of the experiment and other quantities.
 
-    ``flow``: of this flow (from 0), else of all together; ``since`` and ``until``: when, else from
-    the end of the warm-up to the end; ``within``: what counts as arrived or as a dip.
+    ``flow``: the flow (from 0); default: all together. ``since`` and ``until``: the time range;
+    default: the end of the warm-up and the end of the run. ``within``: tolerance for an arrival or
+    a dip.
     """
 
     measure: Annotated[str, choice(*METRICS)] | None = None
@@ -116,10 +121,10 @@ class Quantity(Model):
             needs = self.metric is not None and key in self.metric.keys
             if getattr(self, key) is not None and not needs:
                 takers = [name for name, it in METRICS.items() if key in it.keys]
-                expected = f"none but for {', '.join(takers)}"
+                expected = f"no value except for {', '.join(takers)}"
                 raise ConfigError(Problem(key, getattr(self, key), expected))
         if self.since is not None and self.until is not None and self.until <= self.since:
-            expected = f"a time after since = {format_time(self.since)}"
+            expected = f"a time after since ({format_time(self.since)})"
             raise ConfigError(Problem("until", format_time(self.until), expected))
         return self
 
@@ -130,17 +135,17 @@ class Quantity(Model):
 
     @property
     def shown_in(self) -> str:
-        """The unit in which it is shown; rates in Mbit/s."""
+        """The unit in tables; rates are in Mbit/s."""
         unit = self.unit or (self.metric.units if self.metric else "1")
         return "Mbit/s" if unit == "bit/s" and self.unit is None else unit
 
 
 class Compared(Model):
-    """Published numbers and the quantity that stands beside them.
+    """Published numbers, and the quantity to compare them with.
 
-    With ``tolerance`` (of |simulated / published − 1|), ``margin`` (of the difference, in the
-    published unit) or ``within_runs`` (between the least and the largest run) they are judged;
-    without, they are only shown, and ``reason`` says why.
+    Rows are judged if there is a ``tolerance`` (of |simulated / published − 1|), a ``margin`` (of
+    the difference, in the published unit) or ``within_runs`` (between the smallest and the largest
+    run). Otherwise they are only shown, and ``reason`` says why.
     """
 
     published: Prose  # a metric of published.csv
@@ -157,12 +162,12 @@ class Compared(Model):
         return self.tolerance is not None or self.margin is not None or self.within_runs
 
     def where_points(self, axes: Iterable[str]) -> dict[str, str]:
-        """Return the part of ``where`` that chooses points of a figure with these axes."""
+        """Return the part of ``where`` that selects points of a figure with these axes."""
         return {name: value for name, value in self.where.items() if name in axes}
 
 
 class Calibration(Model):
-    """A parameter that is fitted to some of the published rows, once."""
+    """A parameter that is fitted once to some of the published rows."""
 
     key: Prose
     where: Where
@@ -172,7 +177,7 @@ class Calibration(Model):
 
 
 class Variant(Model):
-    """Another experiment on some points: the scenario with other settings."""
+    """Another experiment at some points: the scenario with other settings."""
 
     id: Prose
     title: Prose
@@ -183,7 +188,7 @@ class Variant(Model):
 
 
 class Evidence(Model):
-    """What others measured where paper and simulation may differ, in comparable numbers."""
+    """Independent measurements of a quantity on which paper and simulation differ."""
 
     quantity: Name
     variant: Prose | None = None  # in which the simulation is comparable, else the scenario's
@@ -194,23 +199,23 @@ class Evidence(Model):
 
 
 class Miss(Model):
-    """What is known of why rows and claims with the values of ``where`` are missed."""
+    """The known cause why rows and claims with the values of ``where`` are missed."""
 
     where: Where = Field(default_factory=dict)
     reason: Prose
 
 
 class Untestable(Model):
-    """What the paper says or shows and no simulation can be held against."""
+    """A statement of the paper that no simulation can test."""
 
     text: Prose
     reason: Prose
 
 
 class Figure(Model):
-    """A figure, table or equation of the paper: experiments, and how they are compared.
+    """A figure, table or equation of the paper: experiments, and how to compare them.
 
-    ``x``: what is drawn over: ``time``, or the name of an axis; else bars by the last axis.
+    ``x``: the horizontal axis: ``time``, or the name of an axis; default: bars over the last axis.
     """
 
     id: Name
@@ -264,22 +269,22 @@ class Figure(Model):
     def _named(cls, quantities: dict[str, Quantity]) -> dict[str, Quantity]:
         for name in quantities:
             if not name.isidentifier() or name in expression.RESERVED:
-                expected = "a name of letters, digits and _ that formulas do not have yet"
+                expected = "a new name of letters, digits and _ for formulas"
                 raise ConfigError(Problem(name, MISSING, expected))
         return quantities
 
     def title_of(self, quantity: str) -> str:
-        """Return what a quantity is called."""
+        """Return the name of a quantity in tables."""
         return self.quantities[quantity].title or quantity.replace("_", " ")
 
     @property
     def needs_runs(self) -> bool:
-        """Whether anything is measured; a figure of formulas alone needs no simulation."""
+        """Whether anything is measured. A figure with formulas only needs no simulation."""
         return any(quantity.measure for quantity in self.quantities.values())
 
 
 class Reading(Model):
-    """One way to read what the paper leaves open; without settings: what the scenarios do."""
+    """One reading of an open question; the scenarios use the one without settings."""
 
     id: Name
     title: Prose
@@ -288,7 +293,7 @@ class Reading(Model):
 
 
 class Question(Model):
-    """What the paper leaves open or cannot mean as written, and the ways to read it."""
+    """A question that the paper leaves open, or an error in it, and its possible readings."""
 
     id: Name
     text: Prose
@@ -299,13 +304,13 @@ class Question(Model):
     def _check(self) -> Question:
         taken = [reading.id for reading in self.readings if reading.settings is None]
         if len(taken) != 1:
-            expected = "exactly one reading without settings, the one that the scenarios take"
+            expected = "exactly one reading without settings, which the scenarios use"
             raise ConfigError(Problem("readings", taken, expected))
         return self
 
 
 class PaperFile(Model):
-    """What ``paper.toml`` holds."""
+    """The contents of ``paper.toml``."""
 
     title: Prose
     source: Prose
@@ -318,7 +323,7 @@ class PaperFile(Model):
         ids = [figure.id for figure in self.figures]
         for figure in ids:
             if ids.count(figure) > 1:
-                raise ConfigError(Problem("figures", figure, "an id of its own for each figure"))
+                raise ConfigError(Problem("figures", figure, "a different id for each figure"))
         for group in ("parameters", "questions"):
             for index, item in enumerate(getattr(self, group)):
                 for name in item.figures or ():

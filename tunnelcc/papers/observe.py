@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is taken of a run: metrics, and formulas of them."""
+"""Values taken from a run: metrics, and formulas of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tunnelcc.simulation.result import Result
 def observe(
     result: Result, quantities: Mapping[str, Quantity], with_series: bool = False
 ) -> Observation:
-    """Return what ``quantities`` ask of ``result``, formulas last, and the diagnostics."""
+    """Return the values of ``quantities`` in ``result`` (formulas last), and the diagnostics."""
     values = {name: result.metric(name) for name in DIAGNOSTICS}
     for name, quantity in quantities.items():
         if quantity.measure is not None:
@@ -33,7 +33,7 @@ def observe(
 
 
 def _measured(result: Result, measure: str, quantity: Quantity) -> float:
-    """What does not happen in the run takes for ever: it misses every number, and meets '>2'."""
+    """An event that does not happen takes for ever: it misses every number, but meets '>2'."""
     selection = {key: getattr(quantity, key) for key in SELECTION}
     value = result.metric(measure, **selection)
     return math.inf if METRICS[measure].is_event and math.isnan(value) else value

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report of a reproduction: a page for each paper and an index over all of a directory.
+"""The report of a reproduction: a page for each paper, and an index of a directory.
 
-``KEY.html`` shows a paper's figures; ``KEY.json`` sums them up, from which ``index.html`` is made
-anew, so that papers may be reproduced one after the other.
+``KEY.html`` shows a paper's figures. ``KEY.json`` summarises them; ``index.html`` is built from
+these files, so that papers can be reproduced one after the other.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _figure(reproduction: Reproduction) -> dict[str, Any]:
 
 
 def render_index(directory: Path) -> str:
-    """Return the index over the papers that have a page in ``directory``."""
+    """Return the index of the papers that have a page in ``directory``."""
     papers = []
     for paper in _papers(directory):
         page = f"{paper['key']}.html"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A paper as a folder: ``paper.toml``, ``published.csv`` and scenarios, checked as a whole.
+"""A paper as a folder: ``paper.toml``, ``published.csv`` and scenarios, checked together.
 
 ``scenarios/papers/README.md`` documents the format. A user's own folder may be given by its path.
 """
@@ -28,7 +28,7 @@ _UNLABELLED = ("title", "seed", "probe_interval")
 
 
 class Paper:
-    """A folder, read and checked as a whole: nothing runs before all of it makes sense."""
+    """A folder that is read and checked completely before anything runs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -48,7 +48,7 @@ class Paper:
         return self.file.title
 
     def figures(self, ids: Sequence[str] = ()) -> list[Figure]:
-        """Return the figures of these ids, all if none is given. Raises ConfigError."""
+        """Return the figures with these ids, or all. Raises ConfigError."""
         known = [figure.id for figure in self.file.figures]
         for name in ids:
             if name not in known:
@@ -61,7 +61,7 @@ class Paper:
     ) -> list[published.Row]:
         """Return the published rows of a metric that belong to ``figure``.
 
-        A column ``figure`` of published.csv, where there is one, says to which.
+        If published.csv has a column ``figure``, it selects them.
         """
         return [
             row
@@ -115,7 +115,7 @@ class Paper:
             raise error.located_in(self.folder / figure.scenario) from None
 
     def parameters(self, figure: Figure | None = None) -> list[tuple[str, str, str, str]]:
-        """Return (name, value, label, reason) of each parameter; values are the scenario's."""
+        """Return (name, value, label, reason) of each parameter. Values are the scenario's."""
         figures = self.file.figures if figure is None else (figure,)
         rows = []
         for parameter in self.file.parameters:
@@ -146,7 +146,7 @@ class Paper:
         return table
 
     def _given(self, figure: Figure) -> list[tuple[str, Any]]:
-        """Return what scenario and settings of the figure say, by dotted key."""
+        """Return the settings of the figure and its scenario, by dotted key."""
         return _leaves(scenarios.apply(self._scenario(figure.scenario), figure.settings or {}))
 
     def _check(self) -> None:
@@ -170,7 +170,7 @@ class Paper:
         self._check_values(figure)
         for name, values in self.axis_values(figure).items():
             if not values:
-                expected = f"values, or a column {name} of published.csv that has some"
+                expected = f"values, or a column {name} with values in published.csv"
                 raise ConfigError(Problem(f"axes.{name}", MISSING, expected))
         for point in self.points(figure):
             experiment = self.experiment(figure, point)
@@ -195,17 +195,17 @@ class Paper:
                 self.experiment(figure, point, {figure.calibration.key: value})
 
     def _check_labels(self, figure: Figure) -> None:
-        """Every value that the figure's scenario and settings give has a label."""
+        """Check that every value in the figure's scenario and settings has a label."""
         labelled = {
             parameter.key for parameter in self.file.parameters if parameter.concerns(figure.id)
         }
         for key, value in self._given(figure):
             if key not in labelled and key not in _UNLABELLED:
-                expected = f"a [[parameters]] entry that says how it is known (figure {figure.id})"
+                expected = f"a [[parameters]] entry with its evidence (figure {figure.id})"
                 raise ConfigError(Problem(f"{figure.scenario}.{key}", value, expected))
 
     def _check_parameter(self, prefix: str, parameter: Parameter) -> None:
-        """Every label speaks of a key that a figure gives."""
+        """Check that every label names a key that a figure gives."""
         if parameter.key is None:
             return
         figures = [it for it in self.file.figures if parameter.concerns(it.id)]
@@ -250,7 +250,7 @@ class Paper:
                 raise ConfigError(Problem(f"axes.{column}", MISSING, expected))
             value = row.columns[column]
             if value and value not in values:
-                expected = f"settings for it, which published.csv has in line {row.line}"
+                expected = f"settings for this value, which is in line {row.line} of published.csv"
                 raise ConfigError(Problem(f"axes.{column}.values.{value}", MISSING, expected))
 
     def _check_where(self, key: str, where: Mapping[str, str], figure: Figure) -> None:
@@ -276,14 +276,14 @@ def matches(point: Mapping[str, str], where: Mapping[str, str]) -> bool:
 
 
 def names() -> list[str]:
-    """Return the keys of the papers that come with tunnelcc."""
+    """Return the keys of the papers in the package."""
     return sorted(
         {file.parent.name for folder in DIRECTORIES for file in folder.glob("*/paper.toml")}
     )
 
 
 def find(key: str) -> Paper:
-    """Return the paper called ``key``, or the one in the folder ``key``. Raises ConfigError."""
+    """Return the paper ``key``, or the one in the folder ``key``. Raises ConfigError."""
     for folder in DIRECTORIES:
         if key in names() and (folder / key / "paper.toml").is_file():
             return Paper(folder / key)
@@ -294,7 +294,7 @@ def find(key: str) -> Paper:
 
 
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Return dotted keys and values, those of every flow without its number."""
+    """Return dotted keys and values; keys of every flow have no index."""
     leaves: list[tuple[str, Any]] = []
     for name, value in table.items():
         key = f"{prefix}{name}"

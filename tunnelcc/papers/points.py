@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The experiments of a figure, and what was taken of their runs."""
+"""The experiments of a figure, and the values from their runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIAGNOSTICS = ("drops", "window_share", "utilisation")
 
 @dataclass(frozen=True)
 class Observation:
-    """The quantities of one run, SI; goodput of each flow over time (bit/s, s) if asked for."""
+    """The quantities of one run, SI; optionally each flow's goodput over time (bit/s, s)."""
 
     seed: int
     values: Mapping[str, float]
@@ -30,7 +30,7 @@ class Observation:
 
 @dataclass
 class Point:
-    """One experiment of a figure and what its runs gave, a run per seed."""
+    """One experiment of a figure and its values, with one run per seed."""
 
     axes: Mapping[str, str]
     experiment: Experiment
@@ -41,13 +41,13 @@ class Point:
         return [run.values[quantity] for run in self.runs]
 
     def mean(self, quantity: str) -> float:
-        """Return the mean over runs; infinite if the quantity is in any of them."""
+        """Return the mean over runs. It is infinite if the quantity is infinite in any run."""
         values = self.values(quantity)
         if any(math.isinf(value) for value in values):
             return math.inf
         return math.fsum(values) / len(values)
 
     def spread(self, quantity: str) -> tuple[float, float]:
-        """Return the least and the largest value over runs."""
+        """Return the smallest and the largest value over runs."""
         values = self.values(quantity)
         return min(values), max(values)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``published.csv``: the numbers that a paper prints, one a line, with where it prints them.
+"""``published.csv``: the numbers that a paper prints, one per line, with their place in it.
 
-Columns ``metric``, ``value``, ``unit`` and any others, which say what was measured (``tunnel``,
-``cc``, ``streams``, …) and where it stands (``figure``, ``section``). A value is written as the
-paper prints it: ``900``, ``~100``, ``>900``, ``<1`` or ``0.95-0.99``.
+The columns are ``metric``, ``value``, ``unit`` and any others. They say what was measured
+(``tunnel``, ``cc``, ``streams``, …) and where it is printed (``figure``, ``section``). A value is
+written as the paper prints it: ``900``, ``~100``, ``>900``, ``<1`` or ``0.95-0.99``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Range:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is one number, to be met within a tolerance."""
+        """Whether it is one number, which is compared with a tolerance."""
         return self.low == self.high
 
     @property
@@ -68,7 +68,7 @@ class Range:
         return self.high if self.text.startswith("<") else (self.low + self.high) / 2
 
     def distance(self, value: float) -> float:
-        """How far ``value`` lies outside."""
+        """Return the distance of ``value`` from it; 0 inside."""
         return max(self.low - value, value - self.high, 0.0)
 
     def __str__(self) -> str:
@@ -91,12 +91,12 @@ class Row:
         return self.published.middle
 
     def matches(self, where: Mapping[str, str]) -> bool:
-        """Whether the row has all the values of ``where``; an empty cell stands for any value."""
+        """Whether the row has all values of ``where``. An empty cell matches any value."""
         return all(self.columns.get(column, "") in ("", value) for column, value in where.items())
 
 
 def parse_range(text: str, scale: float = 1.0) -> Range:
-    """Return a value as papers print it. Raises ValueError."""
+    """Return a value in the notation of papers. Raises ValueError."""
     match = _VALUE.fullmatch(text.strip())
     if match is None:
         raise ValueError(text)
@@ -115,7 +115,7 @@ def parse_range(text: str, scale: float = 1.0) -> Range:
 
 
 def read(file: Path) -> tuple[Row, ...]:
-    """Return the rows of a CSV file. Raises ConfigError that names file and line."""
+    """Return the rows of a CSV file. Raises ConfigError with file and line."""
     try:
         text = file.read_bytes().decode()
     except OSError as error:
@@ -140,7 +140,7 @@ def _row(file: Path, number: int, line: dict[str | None, str | None]) -> Row:
     where = f"{file}: line {number}"
     values = {name: value for name, value in line.items() if name is not None}
     if None in line or None in values.values():
-        raise ConfigError(Problem(where, MISSING, "as many values as there are columns"))
+        raise ConfigError(Problem(where, MISSING, "one value for each column"))
     cells = {name: value or "" for name, value in values.items()}
     unit = cells.pop("unit")
     if unit not in UNITS:

@@ -33,11 +33,10 @@ def reproduce(
 ) -> list[Reproduction]:
     """Reproduce the paper ``key``, print tables, and return its figures.
 
-    ``only``: ids of figures, none: all. ``store``: directory of finished runs, which are not run
-    again. ``with_ns3``: adds the same points with ns-3's own algorithms. ``output``: a directory
-    for tables (CSV, JSON) and figures; ``report``: one for a page on the paper, and an index over
-    those that are there. Raises ConfigError for a paper that is not there or malformed, RunError
-    if a run fails.
+    ``only``: ids of figures; none means all. ``store``: directory of finished runs, which are not
+    repeated. ``with_ns3``: also run ns-3's own algorithms. ``output``: directory for tables (CSV,
+    JSON) and figures. ``report``: directory for a page on the paper and an index of all pages in
+    it. Raises ConfigError for a missing or malformed paper, and RunError if a run fails.
     """
     it = paper.find(key)
     it.figures(only)
@@ -75,7 +74,7 @@ def _print(out: Console, reproduction: Reproduction) -> None:
 
 
 def _print_summary(out: Console, found: Sequence[Reproduction]) -> None:
-    """Print what a reader came for, last, so that it is what the terminal shows."""
+    """Print the main result last, so that the terminal shows it."""
     out.print("\n\nPublished and simulated, side by side", style="bold underline", markup=False)
     for reproduction in found:
         if (table := tables.side_by_side(reproduction)).rows:
@@ -113,10 +112,10 @@ def calibrate(
     store: Path | None = None,
     output: Path | None = None,
 ) -> dict[str, str]:
-    """Sweep the calibrated parameters of a paper and return figure id → best candidate.
+    """Sweep the calibrated parameters of a paper. Return figure id → best candidate.
 
-    The objective is the sum of squared log ratios over the rows that serve the calibration;
-    among equals the first candidate wins. Raises as reproduce() does.
+    The objective is the sum of squared log ratios over the rows used for the calibration. The first
+    of equal candidates wins. Raises the same errors as reproduce().
     """
     it = paper.find(key)
     todo = [figure for figure in it.file.figures if figure.calibration]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The runs behind a paper: every point, reading, variant and candidate in one parallel batch.
+"""The runs of a paper: all points, readings, variants and candidates in one parallel batch.
 
-Equal experiments are simulated once, whatever asks for them.
+Equal experiments run only once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NS3 = {"bbr": "ns3::TcpBbr", "cubic": "ns3::TcpCubic", "reno": "ns3::TcpLinuxRen
 
 
 class Batch:
-    """Experiments that wait to be run together, each with the points that want its result."""
+    """Experiments that wait for a common batch, each with the points that need its result."""
 
     def __init__(self) -> None:
         self._experiments: dict[str, Experiment] = {}
@@ -66,9 +66,9 @@ class Batch:
         return Simulated(paper, figure, points, settings or {})
 
     def run(self, jobs: int | None, directory: Path | None = None) -> None:
-        """Run what the store in ``directory`` has not, and fill in the points.
+        """Run what the store in ``directory`` lacks, and fill in the points.
 
-        Without a store nothing is kept. Raises RunError if a run failed.
+        Without a store, nothing is kept. Raises RunError if a run fails.
         """
         with contextlib.ExitStack() as stack:
             if directory is None:
@@ -100,9 +100,9 @@ def simulate(
     store: Path | None = None,
     with_ns3: bool = False,
 ) -> list[Reproduction]:
-    """Return the figures of ``paper`` (none named: all); variants run with the first seed only.
+    """Return the figures of ``paper`` (default: all). Variants run with the first seed only.
 
-    ``store``: directory of finished runs, which are not run again.
+    ``store``: directory of finished runs, which are not repeated.
     """
     batch, found = Batch(), []
     for figure in paper.figures(figures):
@@ -136,7 +136,7 @@ def sweep(
     jobs: int | None = None,
     store: Path | None = None,
 ) -> list[tuple[str, Simulated]]:
-    """Return, for each candidate of the calibrated parameter, the points it is fitted to."""
+    """Return the fitted points for each candidate of the calibrated parameter."""
     assert figure.calibration is not None
     key, where = figure.calibration.key, figure.calibration.where
     batch = Batch()
@@ -149,7 +149,7 @@ def sweep(
 
 
 def with_ns3_congestion(experiment: Experiment) -> Experiment:
-    """Return the experiment with ns-3's own algorithms where ns-3 has them."""
+    """Return the experiment with ns-3's own algorithms, if ns-3 has them."""
 
     def swap(cc: CongestionControl | None) -> CongestionControl | None:
         return CongestionControl(name=NS3[cc.name]) if cc and cc.name in NS3 else cc

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables of a reproduction, for the terminal and for its page: numbers and verdicts of the runs."""
+"""Tables of a reproduction for terminal and page: numbers and verdicts of the runs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def summary(found: Iterable[Reproduction]) -> Table:
 
 
 def missed(found: Iterable[Reproduction]) -> Table:
-    """Return all rows and claims that were missed, with what is known of why."""
+    """Return all missed rows and claims, with the known causes."""
     rows = []
     for it in found:
         simulated, reasons = it.simulated, dict[str, list[str]]()
@@ -91,7 +91,7 @@ def _missed(miss: Cell | Judged, is_named: bool) -> str:
 
 
 def questions(paper: Paper, found: Sequence[Reproduction]) -> Iterator[Table]:
-    """Yield for each question what becomes of the figures under each of its readings."""
+    """Yield for each question the results of the figures with each of its readings."""
     for question in paper.file.questions:
         rows = []
         for it in found:
@@ -109,13 +109,13 @@ def _called(reading: Reading) -> str:
 
 
 def of_figure(reproduction: Reproduction) -> Iterator[Table]:
-    """Yield what there is to tell of a figure besides points(); numbers first."""
+    """Yield the tables of a figure except points(); numbers first."""
     tables = (_numbers, _claims, _readings, _settings, _evidence)
     yield from (table for table in (make(reproduction) for make in tables) if table.rows)
 
 
 def limits(figure: Figure) -> list[str]:
-    """Return what the comparison does not show."""
+    """Return what the comparison does not cover."""
     return [*figure.limits, *(f"Not testable: {it.text}: {it.reason}" for it in figure.untestable)]
 
 
@@ -164,7 +164,7 @@ def _claims(reproduction: Reproduction) -> Table:
 
 
 def _readings(reproduction: Reproduction) -> Table:
-    """Each with the numbers and claims that it gives."""
+    """Each with its numbers and claims."""
     rows = []
     for question, reading, other in reproduction.readings:
         got = [
@@ -180,7 +180,7 @@ def _readings(reproduction: Reproduction) -> Table:
 
 
 def _settings(reproduction: Reproduction) -> Table:
-    """What was varied: causes alone, and what-ifs."""
+    """Variants: single causes, and what-ifs."""
     columns = ("what", "role", "number", "published", "simulated", "instead of", "closes")
     rows = [
         (
@@ -206,12 +206,12 @@ def _evidence(reproduction: Reproduction) -> Table:
         rows.append((name, paper, f"{value:.3g}", measured, weighed.verdict, evidence.source))
         reasons.append(evidence.reason)
     columns = ("quantity", "paper", "simulated", "measured", "verdict", "measured by")
-    title = "Who stands nearer to what others measured"
+    title = "Which is closer to independent measurements: the paper or the simulation"
     return Table(title, columns, rows, (1, 2, 3), reasons)
 
 
 def points(reproduction: Reproduction) -> Table:
-    """Everything that was simulated, and what set the pace."""
+    """All simulated points, and what limited them."""
     simulated, figure = reproduction.simulated, reproduction.figure
     columns = [
         *figure.axes,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the keys of papers hold."""
+"""Kinds of values in papers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What flows carry, as far as compression cares: corpora, and what packets of them shrink to.
+"""Contents of flows for compression: corpora, and the compressed sizes of their packets.
 
-The simulator has sizes, not bytes. ``sizes.toml`` holds what the real libraries made of packets cut
-from samples of each corpus, one packet at a time, as tunnels compress; ``sample`` makes those
-samples, so that tests can measure again. After the four payloads of the EthUDP paper.
+The simulator has sizes, not bytes. ``sizes.toml`` has the results of the real libraries on packets
+from samples of each corpus, one packet at a time, as tunnels compress. ``sample`` makes these
+samples, so that tests can measure again. The corpora follow the four payloads of the EthUDP paper.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tunnelcc.schema.toml import read_toml
 
 #: Corpora, and what each is.
 CORPORA = {
-    "random": "incompressible: what is encrypted or compressed already (pseudo-random bytes)",
-    "digits": "iperf's own payload, the digits 0 to 9 over and over",
+    "random": "incompressible data, such as encrypted or compressed files (pseudo-random bytes)",
+    "digits": "iperf's own payload: the digits 0 to 9, repeated",
     "iso": "an installation image: compressed packages, some headers and directories (synthetic)",
     "web": "HTML of news pages (synthetic)",
     "text": "English prose (Alice's Adventures in Wonderland, chapters 1 to 5)",
@@ -36,14 +36,14 @@ FULL_BYTES = 1500
 
 
 def sample(corpus: str, size: int) -> bytes:
-    """Return ``size`` bytes of ``corpus``, the same every time."""
+    """Return ``size`` bytes of ``corpus``, always the same."""
     return _MAKERS[corpus](size)[:size]
 
 
 def headers(number: int) -> bytes:
     """Return the TCP/IPv4 headers of a connection's packet (RFC 791, 9293, 7323).
 
-    What counts up does; checksums are arbitrary, and so is what stays.
+    Counters count. Checksums and constant fields are arbitrary.
     """
     draw = random.Random(number)
     sequence = (0x5A170000 + 1448 * number) & 0xFFFFFFFF
@@ -85,9 +85,9 @@ def compressed(corpus: str, algorithm: str) -> list[tuple[int, float]]:
 
 @cache
 def after(corpus: str, algorithm: str, ip_bytes: int) -> float:
-    """Return the mean bytes that an IP packet of ``corpus`` has after ``algorithm``.
+    """Return the mean size in bytes of an IP packet of ``corpus`` after ``algorithm``.
 
-    Linear between the sizes that were measured, and beyond them.
+    It is linear between the measured sizes, and beyond them.
     """
     known = compressed(corpus, algorithm)
     above = next((i for i, (size, _) in enumerate(known) if i and size >= ip_bytes), len(known) - 1)
@@ -96,9 +96,10 @@ def after(corpus: str, algorithm: str, ip_bytes: int) -> float:
 
 
 def effort(corpus: str, algorithm: str, expands: bool = False) -> float:
-    """Return how many times as long as what profiles measure ``corpus`` takes to compress.
+    """Return the time factor of ``corpus`` for compression, relative to the profiles' data.
 
-    FULL_BYTES at once; or to expand. Profiles measure prose, and expand what ``EXPANDED`` left.
+    It applies to FULL_BYTES, for compressing or expanding. Profiles measure prose, and expand what
+    ``EXPANDED`` left.
     """
     table = recorded()["expanding" if expands else "compressing"]
     return float(table[algorithm][corpus])
@@ -131,7 +132,7 @@ def _text(size: int) -> bytes:
 
 
 def _web(size: int) -> bytes:
-    """Lists of links with headlines, as news pages have them, between scripts and styles."""
+    """Lists of links with headlines, like news pages, between scripts and styles."""
     draw = random.Random(3)
     words = sorted({word for word in _text(1).decode().split() if word.isalpha()})
     parts: list[str] = []

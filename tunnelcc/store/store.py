@@ -58,7 +58,7 @@ class StoreError(TunnelccError):
 class Store:
     """Finished runs in ``directory``, which is created with the first run.
 
-    ``get(id)`` returns a run, and ``ids()`` yields all ids. Several processes may use a store at
+    ``load(id)`` returns a run, and ``ids()`` yields all ids. Several processes may use a store at
     once.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks of BBRv1 against what its design and models of it say, and beside CUBIC."""
+"""Checks of BBRv1 against its design and models, and against CUBIC."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def _crossover() -> Check:
 
 
 def _equal_shares(runs: Sequence[Sequence[Measurement]]) -> list[float]:
-    """The buffer in BDP where BBR's mean share falls through 50 %, between sizes linear."""
+    """Return the buffer in BDP where BBR's mean share falls through 50 %, interpolated linearly."""
     shares = [float(np.mean([first_share(run) for run in case])) for case in runs]
     for i in range(1, len(shares)):
         if shares[i - 1] > 50 >= shares[i]:

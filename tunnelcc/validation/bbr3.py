@@ -119,10 +119,10 @@ def _settled(
 
 
 def _model_share(reference: RandomLoss) -> float:
-    """Return what is left of the rate, in the mean of the rounds from one probe to the next.
+    """Return the remaining rate, as the mean of the rounds between two probes.
 
-    The draft's simplified model: a round with loss p takes p of the rate, and probing restores it.
-    It leaves out the pacing margin, DOWN and PROBE_RTT.
+    This is the draft's simplified model: a round with loss p takes p of the rate, and probing
+    restores it. It leaves out the pacing margin, DOWN and PROBE_RTT.
     """
     rounds = min(_PROBE_ROUNDS, round(_PROBE_WAIT / reference.rtt))
     return float(np.mean((1 - reference.loss) ** np.arange(rounds)))

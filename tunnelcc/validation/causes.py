@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is known of the causes of misses: causes.toml beside the data that checks compare with.
+"""Known causes of misses: causes.toml next to the data of the checks.
 
-A cause that was measured may name checks with how far off they are known to be (``known_off``).
+A measured cause may name checks and their known deviation (``known_off``).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from tunnelcc.validation.reference import DATA
 
 @dataclass(frozen=True)
 class Causes:
-    """What a folder of the data tells of its checks.
+    """The notes on the checks in a folder of the data.
 
-    ``texts``: pattern of names of checks → cause; ``known_off``: name → how far off it may be.
+    ``texts``: pattern of check names → cause. ``known_off``: name → its known deviation.
     """
 
     texts: dict[str, str]
     known_off: dict[str, float]
 
     def attach(self, checks: Iterable[Check]) -> tuple[Check, ...]:
-        """Return the checks with their causes, each that of the first pattern that it fits."""
+        """Return the checks with their causes. The first matching pattern counts."""
         return tuple(
             replace(check, cause=self._text(check.name), known_off=self.known_off.get(check.name))
             for check in checks
@@ -38,7 +38,7 @@ class Causes:
 
 
 def read(folder: str) -> Causes:
-    """Return the causes told in a folder of the data."""
+    """Return the causes in a folder of the data."""
     table = read_toml(DATA / folder / "causes.toml")["causes"]
     return Causes(
         {name: it["text"] for it in table for name in (*it.get("known_off", ()), *it["checks"])},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks as data: what is simulated, what is measured there, what is expected of it."""
+"""Checks as data: what is simulated, measured and expected."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Measure = Callable[[Sequence[Sequence[Measurement]]], list[float]]
 
 @dataclass(frozen=True)
 class Case:
-    """What is simulated: variants of an experiment (their start times differ), and how often.
+    """What is simulated: variants of an experiment (with different start times), and how often.
 
-    ``key``: unique name; ``seeds``: runs, which take the variants in turn; ``fixed``: nothing in it
-    is random enough for more runs to tell more; ``fewest``: runs below which it would tell nothing.
+    ``key``: unique name. ``seeds``: number of runs, which use the variants in turn. ``fixed``: too
+    little randomness for more runs to be useful. ``fewest``: smallest useful number of runs.
     """
 
     key: str
@@ -39,7 +39,7 @@ class Case:
 
 
 class Kind(Enum):
-    """What a check is good for."""
+    """The purpose of a check."""
 
     CELL = "cell"  # one of many: its metric as a whole has a share to reach
     MUST = "must"  # has to pass by itself
@@ -48,12 +48,12 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that is expected of the simulator.
+    """One expectation of the simulator.
 
-    ``name``: unique, its group first; ``metric``: what it is a cell of; ``source`` and
-    ``condition``: in words; ``slow``: left out of the quick suite; ``cause``: what is known of why
-    it misses, shown where it does; it changes no verdict. ``known_off``: how far off it is known to
-    be, for a reason that was measured; it fails only if it is further off.
+    ``name``: unique, starts with its group. ``metric``: the metric that it is a cell of. ``source``
+    and ``condition``: in words. ``slow``: not in the quick suite. ``cause``: the known cause of a
+    miss, which is shown but changes no verdict. ``known_off``: a deviation with a measured cause;
+    the check fails only if it is further off.
     """
 
     name: str
@@ -78,9 +78,9 @@ class Check:
 class Group:
     """Checks against one source.
 
-    ``name``: what their names begin with; ``title``: what they compare with; ``left_out``: what is
-    not compared, and why; ``figure``: title of a figure with a row for each check, if there is one,
-    all of which compare means.
+    ``name``: first part of their names. ``title``: what they compare with. ``left_out``: what is
+    not compared, and why. ``figure``: title of a figure with a row for each check, if any; all of
+    its checks compare means.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Group:
 
 
 class Verdict(Enum):
-    """What became of a check."""
+    """The outcome of a check."""
 
     PASS = "pass"
     FAIL = "FAIL"
@@ -101,7 +101,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """A check with what came out, ``values`` one per run."""
+    """A check with its result. ``values``: one per run."""
 
     check: Check
     values: tuple[float, ...]
@@ -119,15 +119,15 @@ class Outcome:
 
     @property
     def cause(self) -> str:
-        """What is known of the cause of a miss; nothing where there is none."""
+        """The known cause of a miss, or an empty text."""
         return "" if self.judgement.passed else self.check.cause
 
 
 @dataclass(frozen=True)
 class Share:
-    """How many cells of a metric pass, and the share that has to (None: decides nothing).
+    """How many cells of a metric pass, and the required share (None: decides nothing).
 
-    ``known``: cells that are off as far as is known; the share is that of the others.
+    ``known``: cells with a known deviation. They do not count in the share.
     """
 
     metric: str

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ways of comparing what was simulated with what is expected.
+"""Ways to compare simulated and expected values.
 
-A comparison says in words what it expects and tolerates, and judges a list of values, one per run.
+A comparison describes in words what it expects and tolerates. It judges a list of values, one per
+run.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ SIGNIFICANCE = 0.05
 
 @dataclass(frozen=True)
 class Judgement:
-    """What came out, in words, and whether it is as expected."""
+    """The result in words, and whether it is as expected."""
 
     got: str
     passed: bool
@@ -44,7 +45,7 @@ class Comparison(Protocol):
 class MeanNear:
     """The mean of all runs is near a number.
 
-    ``relative`` and ``absolute``: the tolerance, the wider of the two; ``unit`` and ``digits``: for
+    ``relative`` and ``absolute``: the tolerance; the wider one counts. ``unit`` and ``digits``: for
     the words.
     """
 
@@ -119,13 +120,14 @@ class Between:
 
 @dataclass(frozen=True)
 class SameBranches:
-    """Runs take a bistable system's branches as often as the reference's, and look alike there.
+    """Runs of a bistable system take each branch as often as the reference, with similar values.
 
-    ``reference``: its runs; ``threshold``: what parts the upper branch from the lower. How often
-    each is taken passes unless Fisher's exact test tells the two apart (two-sided, p < 0.05); what
-    that lets pass, much where the reference has few runs, is told with the result. Each run of the
-    reference must lie within the range of ours on its branch, widened by ``relative`` or
-    ``absolute``. Means over both branches are not compared: no run is near them.
+    ``reference``: its runs. ``threshold``: separates the upper branch from the lower. The
+    frequencies pass unless Fisher's exact test distinguishes them (two-sided, p < 0.05). The result
+    says which frequencies would also pass, which are many if the reference has few runs. Each run
+    of the reference must be within the range of the simulated runs on its branch, widened by
+    ``relative`` or ``absolute``. Means over both branches are not compared, because no run is near
+    them.
     """
 
     reference: tuple[float, ...]
@@ -179,7 +181,7 @@ class SameBranches:
 
 @dataclass(frozen=True)
 class SameFrequency:
-    """Runs are above ``threshold`` as often as ``ups`` of ``runs`` were, by Fisher's exact test."""
+    """Runs exceed ``threshold`` as often as ``ups`` of ``runs`` did, by Fisher's exact test."""
 
     ups: int
     runs: int
@@ -205,7 +207,7 @@ class SameFrequency:
 
 
 def _as_often(ups: int, runs: int, expected_ups: int, expected_runs: int) -> tuple[float, str]:
-    """Return the p-value of being as often above, and in words what else would have passed."""
+    """Return the p-value of the observed frequency, and what else would pass, in words."""
 
     def p_value(count: int) -> float:
         ours = count, runs - count
@@ -218,7 +220,7 @@ def _as_often(ups: int, runs: int, expected_ups: int, expected_runs: int) -> tup
 
 
 def spread(values: Sequence[float], unit: str, digits: int, value: float | None = None) -> str:
-    """Return the mean (or ``value``) in words, with the least and the most of the values."""
+    """Return the mean (or ``value``) in words, with the smallest and the largest value."""
     shown = statistics.fmean(values) if value is None else value
     text = f"{shown:.{digits}f}"
     low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Figures of a validation, simulated and reference overlaid.
+"""Figures of a validation: simulation and reference in one plot.
 
-Lines and bands are simulated (mean, least and most of the runs), markers with bars are measured on
-Linux or Google's code, dotted lines are theory. In rows, bars are what is expected and tolerated.
+Lines and bands are simulated (mean, smallest and largest run). Markers with bars are measured on
+Linux or Google's code. Dotted lines are theory. In rows, bars show what is expected and tolerated.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _Picture = tuple[str, str]
 
 
 def draw(report: Report) -> dict[str, str]:
-    """Return the figures for which the report has runs: title → SVG text."""
+    """Return the figures that the report has runs for: title → SVG text."""
     with mpl.rc_context({**STYLE, "svg.fonttype": "none", "font.family": "sans-serif"}):
         return dict(_draw(report))
 
@@ -194,9 +194,9 @@ def _relative(title: str, outcomes: Sequence[Outcome]) -> _Picture:
 def _rows(
     axes: Axes, outcomes: Sequence[Outcome], prefix: str, expected: str, *, relative: bool = False
 ) -> None:
-    """A row a check: the bar is what is expected and tolerated, the dot what was simulated.
+    """One row per check: the bar is expected and tolerated, the dot is simulated.
 
-    ``relative``: in per cent of what is expected.
+    ``relative``: in per cent of the expected value.
     """
     for row, outcome in enumerate(outcomes):
         comparison, judgement = _near(outcome), outcome.judgement
@@ -349,7 +349,7 @@ def _of_metric(report: Report, metric: str) -> list[Outcome]:
 
 
 def _near(outcome: Outcome) -> MeanNear:
-    """Return what the outcome was compared with, of checks that compare means."""
+    """Return the expected values of outcomes of checks that compare means."""
     comparison = outcome.check.comparison
     assert isinstance(comparison, MeanNear)
     return comparison

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks against real Linux 6.18 over an emulated bottleneck: data/linux/README.md.
+"""Checks against Linux 6.18 over an emulated bottleneck; see data/README.md.
 
-Tolerances: goodput within 10 % where the reference's own runs vary by less than that, else within
-25 % or 0.3 Mbit/s; queueing delay within 20 %; retransmission ratio within 20 % where it is above
-0.5 %; RTT within 10 %; shares within 10 percentage points.
+Tolerances:
 
-Where BBR may be bistable (from 10 % loss on) its goodput is compared by branches, and queueing
-delay and RTT, which follow it, are not compared. The mean retransmission ratio is: it is the loss
-rate, whatever the branch. In the reference 19.9 and 19.9 % at 11 and 2 Mbit/s, 30.1 and 31.2 % at 7
-and 0.5 Mbit/s; here, means of the fastest and the slowest tenth of 128 runs are within 4 % of each
-other in all eight cells.
+- Goodput: 10 % if the reference's own runs vary by less than that, otherwise 25 % or 0.3 Mbit/s.
+- Queueing delay: 20 %. RTT: 10 %. Shares: 10 percentage points.
+- Retransmission ratio: 20 % if it is above 0.5 %.
+
+BBR may be bistable from 10 % loss. Its goodput is then compared by branches. Queueing delay and RTT
+follow the goodput and are not compared. The mean retransmission ratio is compared, because it
+equals the loss rate on both branches. In the reference it is 19.9 and 19.9 % at 11 and 2 Mbit/s,
+and 30.1 and 31.2 % at 7 and 0.5 Mbit/s. Here, the means of the fastest and the slowest tenth of 128
+runs differ by at most 4 % in all eight cells.
 """
 
 from __future__ import annotations
@@ -43,11 +45,11 @@ BISTABLE_SEEDS = 128
 OTHER_SEEDS = 4
 
 _LEFT_OUT = (
-    "Not compared: queueing delay and RTT of BBR alone from 10 % loss on, at 10 and 100 ms (eight "
-    "cells). They follow its goodput, which at 100 ms takes one of two branches: two to four runs "
-    "of the reference give no mean of these. The rule goes by loss alone, so that it covers 10 ms, "
-    "too, where the reference shows no branches; the numbers are in "
-    "tunnelcc/validation/data/README.md."
+    "Not compared: queueing delay and RTT of BBR alone from 10 % loss, at 10 and 100 ms "
+    "(eight cells). They follow the goodput, which at 100 ms takes one of two branches. "
+    "Two to four runs of the reference give no mean of these. The rule depends on the "
+    "loss only. It therefore includes 10 ms, where the reference shows no branches; "
+    "tunnelcc/validation/data/README.md has the numbers."
 )
 # BBR's goodput is bistable from this loss on.
 _BISTABLE_LOSS = 0.1
@@ -165,11 +167,11 @@ def _case(
 
 
 def _lateness(percentile: float) -> dict[str, str]:
-    """Return a path's settings for a link of which only the 99th percentile of lateness is known.
+    """Return a path's settings for a link with a known 99th percentile of lateness.
 
-    The reference's shape was not recorded. On another such link that percentile is 4.25 times the
-    median; of the simulator's distributions the half-normal one comes nearest (3.8), and with that
-    percentile it has this mean: sqrt(2 / pi) of a deviation of a 2.576th of it.
+    The reference did not record the distribution. On another such link, this percentile is 4.25
+    times the median; the half-normal distribution is the closest of the simulator's (3.8). With
+    that percentile its mean is sqrt(2 / pi) / 2.576 of it.
     """
     mean_lateness = percentile * math.sqrt(2 / math.pi) / 2.576
     return {"jitter": f"{mean_lateness:.3f}ms", "jitter_distribution": "half-normal"}
@@ -219,7 +221,7 @@ def _frequencies(
 
 
 def _at_counted_loss(place: str, condition: str, cell: ReferenceCell) -> Check:
-    """The same goodput at the loss that the reference's runs had: its seeds are much alike."""
+    """Compare goodput at the loss that the reference's runs had: its seeds are much alike."""
     loss = mean([run.counted_loss for run in cell.runs])
     return Check(
         f"linux/counted-loss/{place}",
@@ -442,7 +444,7 @@ def _queue_delay(name: str, condition: str, cell: ReferenceCell, cases: tuple[Ca
 
 @dataclass(frozen=True)
 class _FlowClass:
-    """Flows of a run that are alike: those of an algorithm, the one at an index, or all of them.
+    """Flows of a run that are alike: those of an algorithm, the one at an index, or all.
 
     ``name``: in words; an algorithm, unless ``index`` is given or it is empty.
     """
@@ -509,7 +511,7 @@ def _share(
     cases: tuple[Case, ...],
     part: Callable[[Run], float],
 ) -> Check:
-    """Check ``part``, a part of all flows' goodput."""
+    """Check ``part``, a share of all flows' goodput."""
     expected = mean([100 * part(run) for run in cell.runs])
     return Check(
         name, "shares", SOURCE, condition, cases,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What checks need of a run, measured as the Linux reference was.
+"""Measurements that checks need from a run, defined as in the Linux reference.
 
-Goodput and RTT leave out the first three seconds of a flow; the RTT's statistics are those of
-samples each 100 ms; retransmissions are counted from the start; queueing delay includes the
-packet's own serialization and leaves out the warm-up.
+Goodput and RTT exclude a flow's first three seconds. RTT statistics use samples every 100 ms.
+Retransmissions count from the start. Queueing delay includes the packet's own serialization and
+excludes the warm-up.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Series:
 
 @dataclass(frozen=True)
 class FlowSeries(Series):
-    """With the congestion window (segments) and the pacing rate (Mbit/s)."""
+    """Also the congestion window (segments) and the pacing rate (Mbit/s)."""
 
     cwnd: Samples
     pacing: Samples

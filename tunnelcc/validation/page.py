@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report of a validation as one HTML file that needs nothing else."""
+"""The report of a validation as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_file(file: Path) -> None:
 
 
 def write(report: Report, file: Path) -> None:
-    """Write the page. Raises ConfigError if that cannot be done."""
+    """Write the page. Raises ConfigError if that fails."""
     html.write(file, render(report))
 
 

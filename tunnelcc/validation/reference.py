@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The measurements of others that ship with the package; data/README.md tells how.
+"""Reference measurements in the package; data/README.md describes how they were made.
 
 A cell is one condition; its runs repeat it.
 """
@@ -29,9 +29,9 @@ class ReferenceFlow(Flow):
 
 @dataclass(frozen=True)
 class ReferenceRun(Run):
-    """A measured run; ``counted_loss``: share of what passed the queue that was lost after it.
+    """A measured run. ``counted_loss``: share of the queue's output that was lost.
 
-    Where the table does not tell these losses, it is 0.
+    It is 0 if the table does not have these losses.
     """
 
     flows: tuple[ReferenceFlow, ...]
@@ -40,11 +40,11 @@ class ReferenceRun(Run):
 
 @dataclass(frozen=True)
 class ReferenceCell:
-    """A condition: rate in Mbit/s, RTT in ms, buffer in packets, duration in s; and its runs.
+    """A condition and its runs: rate in Mbit/s, RTT in ms, buffer in packets, duration in s.
 
-    ``rate_steps``: time (s) and the rate (Mbit/s) from then on; ``warmup``: what its steady values
-    leave out, s; ``tcp_rmem``, ``tcp_wmem``: maxima, MiB; ``write``: bytes that the application
-    writes at once, if they were recorded.
+    ``rate_steps``: time (s) and the rate (Mbit/s) from then on. ``warmup``: time that steady values
+    exclude, s. ``tcp_rmem``, ``tcp_wmem``: maxima, MiB. ``write``: bytes per write of the
+    application, if recorded.
     """
 
     name: str
@@ -71,7 +71,7 @@ class ReferenceCell:
 
 
 def cells(table: str) -> list[ReferenceCell]:
-    """Return the cells of one table, such as ``loss_by_rtt``, in the order of their names."""
+    """Return the cells of one table, such as ``loss_by_rtt``, sorted by name."""
     runs: dict[str, list[dict[str, str]]] = {}
     for row in _rows(f"linux/{table}.csv"):
         runs.setdefault(row["run"], []).append(row)
@@ -93,7 +93,7 @@ class PeriodicRun:
 
     @property
     def window(self) -> float:
-        """Mean of what was in flight, segments."""
+        """Mean data in flight, segments."""
         return mean_window(self.goodput, self.srtt)
 
 
@@ -128,7 +128,7 @@ def measured_again() -> dict[tuple[str, str], list[float]]:
 
 @cache
 def branch_counts(cell: str) -> list[tuple[float, int, int]]:
-    """Return what was counted in more runs of a cell: goodput (Mbit/s), runs above it, runs."""
+    """Return the counts of a cell with more runs: goodput (Mbit/s), runs above it, runs."""
     return [
         (float(row["above_mbps"]), int(row["runs_above"]), int(row["runs"]))
         for row in _rows("linux/branch_counts.csv")
@@ -194,9 +194,9 @@ def _flow(row: dict[str, str]) -> ReferenceFlow:
 
 @dataclass(frozen=True)
 class RandomLoss:
-    """What Google's BBRv3 keeps under random loss, judging losses as the draft does.
+    """Google's BBRv3 under random loss, with losses judged as in the draft.
 
-    ``share``: of (1 − loss) × capacity; ``error``: its standard error. Mbit/s, s.
+    ``share``: of (1 − loss) × capacity. ``error``: its standard error. Units: Mbit/s, s.
     """
 
     rate: float
@@ -208,7 +208,7 @@ class RandomLoss:
 
 @cache
 def bbr3_random_loss() -> tuple[RandomLoss, ...]:
-    """Return the measurement of Google's BBRv3, one row a path and loss."""
+    """Return the measurements of Google's BBRv3, one row per path and loss."""
     return tuple(
         RandomLoss(
             float(row["rate_mbps"]),

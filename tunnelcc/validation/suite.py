@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""All checks, what they simulate, and what comes out.
+"""All checks, their simulations and their results.
 
-A case that several checks look at is simulated once.
+A case that several checks use is simulated once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def collect(
     quick: bool = False,
     groups: Mapping[str, Callable[[], Group]] = GROUPS,
 ) -> list[Group]:
-    """Return those of ``groups`` that are named (none: all), without slow checks if ``quick``."""
+    """Return the named ``groups`` (none: all), without slow checks if ``quick``."""
     chosen = set(names) or groups.keys()
     made = [make() for name, make in groups.items() if name in chosen]
     if not quick:
@@ -78,10 +78,10 @@ def validate(
     seeds: int | None = None,
     jobs: int | None = None,
 ) -> Report:
-    """Simulate what the checks of ``groups`` need and judge it.
+    """Run the simulations of ``groups`` and judge them.
 
-    ``seeds``: runs of each case where they differ; ``jobs``: processes, by default one per core.
-    Raises RunError if a simulation fails.
+    ``seeds``: runs of each case in which they differ. ``jobs``: number of processes; default: one
+    per core. Raises RunError if a simulation fails.
     """
     checks = [check for group in groups for check in group.checks]
     cases = {case.key: case for check in checks for case in check.cases}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report of a validation: its tables, for the terminal and for its page, and as JSON."""
+"""The report of a validation: its tables for terminal and page, and its JSON."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def print_report(report: Report) -> None:
             out.print(group.left_out, markup=False)
     causes = _causes(report)
     if causes:
-        out.print("\nWhat is known of the causes", style="bold")
+        out.print("Known causes", style="bold")
         for cause, names in causes.items():
             out.print(f"{', '.join(names)}: {cause}", markup=False)
     if report.shares:
@@ -43,7 +43,7 @@ def print_report(report: Report) -> None:
 
 
 def to_dict(report: Report) -> dict[str, Any]:
-    """Return the report as JSON has it; values have the unit that ``expected`` names."""
+    """Return the report as JSON. Values have the unit that ``expected`` names."""
     return {
         "tunnelcc": __version__,
         "passed": report.passed,
@@ -63,7 +63,7 @@ def to_dict(report: Report) -> dict[str, Any]:
 
 
 def counts(report: Report) -> str:
-    """Return how many checks have which verdict, in words."""
+    """Return the number of checks with each verdict, in words."""
     parts = []
     for verdict in Verdict:
         number = sum(outcome.verdict is verdict for outcome in report.outcomes)
@@ -101,7 +101,7 @@ def _causes(report: Report) -> dict[str, list[str]]:
 
 
 def checks(title: str, outcomes: Iterable[Outcome], *, with_cause: bool = False) -> Table:
-    """Return a row for each check with what was expected and what came out."""
+    """Return one row per check with the expected and the simulated value."""
     rows = []
     for outcome in outcomes:
         check, comparison = outcome.check, outcome.check.comparison
@@ -115,7 +115,7 @@ def checks(title: str, outcomes: Iterable[Outcome], *, with_cause: bool = False)
 
 
 def shares(report: Report) -> Table:
-    """Return a row for each metric with how many of its cells pass."""
+    """Return one row per metric with the number of cells that pass."""
     rows = [
         (
             share.metric,
@@ -129,7 +129,7 @@ def shares(report: Report) -> Table:
         for share in report.shares
     ]
     return Table(
-        "Cells that pass; the share is of those that are not known to be off",
+        "Cells that pass; cells with a known deviation do not count in the share",
         ("metric", "pass", "known off", "of", "share", "needed", ""),
         rows,
         range(1, 6),

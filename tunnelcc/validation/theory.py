@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks of loss-based algorithms against their response functions.
 
-The bottleneck is far faster than the flow, so that there is no queue and the window is goodput
-times RTT. Runs last for a number of loss events, of which the first are left out.
+The bottleneck is much faster than the flow, so there is no queue, and the window is goodput times
+RTT. A run lasts for a number of loss events; the first ones are left out.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ SOURCE = "RFC 9438, section 5.1"
 # RFC 9438's tables 1 and 2, but for what _LEFT_OUT says: four windows of 25 losses (below) each.
 _PERIODIC = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 _LEFT_OUT = (
-    "Not compared: the last row of RFC 9438's tables 1 and 2, a loss of 1e-8. At 100 million "
-    "packets from one loss to the next, its four windows would take ten thousand million."
+    "Not compared: the last row of RFC 9438's tables 1 and 2 (loss 1e-8). It has 100 "
+    "million packets between losses, so four windows would need ten billion packets."
 )
 _RANDOM = (2e-2, 1e-2, 5e-3, 1e-3, 1e-4)
 _RTTS = (0.01, 0.1)
@@ -84,12 +84,12 @@ def _check(cc: str, rtt: float, loss: float, pattern: str, tolerance: float, see
 
 
 def is_slow(loss: float) -> bool:
-    """Whether losses are so rare that the run is a long one."""
+    """Whether losses are so rare that the run is long."""
     return loss < _SLOW_BELOW
 
 
 def case(cc: str, rtt: float, loss: float, pattern: str, seeds: int = 1) -> Case:
-    """Return a flow that nothing but its losses, random or periodic, holds back; ``rtt`` in s."""
+    """Return a flow that only its losses (random or periodic) limit. ``rtt``: s."""
     expected = window(cc, loss, rtt)
     first_events, events = _FIRST_EVENTS, _EVENTS
     if loss < _FEW_BELOW:

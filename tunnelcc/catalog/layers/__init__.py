@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The layers that tunnels put around packets, a module for each specification.
+"""Layers that tunnels put around packets, one module for each specification.
 
-A layer turns the size of what is put in into the size of what comes out, exactly. A catalogue
-entry names them from the innermost out. A new layer adds its class to ``PACKET_LAYERS``.
+A layer maps the size of its input to the exact size of its output. A catalogue entry lists layers
+from the innermost outwards. A new layer adds its class to ``PACKET_LAYERS``.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ else:
 
 
 def wrap(layers: Sequence[PacketLayer], inner: int, around: Surroundings) -> list[int]:
-    """Return the sizes of the outermost packets that an IP packet of ``inner`` bytes becomes."""
+    """Return the sizes of the outermost packets for an IP packet of ``inner`` bytes."""
     around = replace(around, ip_bytes=inner)
     sizes = [inner]
     for layer in layers:
@@ -99,10 +99,10 @@ def wrap(layers: Sequence[PacketLayer], inner: int, around: Surroundings) -> lis
 def compression(
     layers: Sequence[PacketLayer], inner: int, around: Surroundings, expands: bool
 ) -> tuple[float, float]:
-    """Return what compression makes of an IP packet of ``inner`` bytes, and what it takes.
+    """Return the compression of an IP packet of ``inner`` bytes, and its effort.
 
-    The first is the share of its bytes that is left, the second the effort (``payloads.effort``)
-    of compressing, or of expanding.
+    The first value is the share of the bytes that remains. The second is the effort
+    (``payloads.effort``) of compressing or expanding.
     """
     around = replace(around, ip_bytes=inner)
     for layer in layers:

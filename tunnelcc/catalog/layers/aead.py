@@ -14,7 +14,7 @@ _TAG = 16
 class Aead(FramedLayer):
     """AES-GCM (RFC 5116, section 5) or ChaCha20-Poly1305 (RFC 8439, section 2.8).
 
-    Neither pads; both add a tag of 16 bytes. ``nonce``: bytes of the nonce sent with each packet.
+    Neither pads. Both add a tag of 16 bytes. ``nonce``: bytes of the nonce in each packet.
     """
 
     layer: Literal["aead"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Block ciphers in CBC and like modes."""
+"""Block ciphers in CBC and similar modes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _BLOCK = 16
 class Cbc(FramedLayer):
     """AES-CBC (FIPS 197, NIST SP 800-38A) with the padding of RFC 5652, section 6.3.
 
-    1 to 16 bytes of padding fill the last block; programs pad alike in ECB and CFB. ``iv``: bytes
-    of initialization vector sent with each packet; 0 where it is fixed or implied.
-    ``context_per_packet``: the program makes a new cipher context for each.
+    1 to 16 bytes of padding fill the last block; programs pad in the same way in ECB and CFB.
+    ``iv``: bytes of the initialization vector in each packet; 0 if it is fixed or implied.
+    ``context_per_packet``: the program makes a new cipher context for each packet.
     """
 
     layer: Literal["cbc"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compression of single packets.
 
-How far a packet shrinks depends on what it carries (``flows.payload``): on average as far as
-packets of that corpus did in the real library. Headers in front of IP count as incompressible.
+A packet's ratio depends on its payload (``flows.payload``). It is the mean ratio that the real
+library reached on packets of that corpus. Headers before IP count as incompressible.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tunnelcc.schema import choice_of
 
 
 class Compression(PacketLayer):
-    """What compresses each packet by itself."""
+    """Compression of each packet alone."""
 
     @property
     @abstractmethod
@@ -30,15 +30,15 @@ class Compression(PacketLayer):
         return (f"{self.algorithm.split('-')[0]}-decompress",)
 
     def size(self, inner: int, around: Surroundings) -> int:
-        """Return what the library makes of the packet."""
+        """Return the size after the library has compressed the packet."""
         in_front = inner - around.ip_bytes
         return in_front + round(payloads.after(around.payload, self.algorithm, around.ip_bytes))
 
 
 class Lz4(Compression):
-    """LZ4 (block format 1.6) as EthUDP uses it.
+    """LZ4 (block format 1.6) as in EthUDP.
 
-    A frame that does not shrink is sent as it is; a byte behind it tells which.
+    A frame that does not shrink is sent unchanged. One more byte says whether it is compressed.
     """
 
     layer: Literal["lz4"]
@@ -49,16 +49,16 @@ class Lz4(Compression):
         return "lz4"
 
     def size(self, inner: int, around: Surroundings) -> int:
-        """Add the byte that tells whether the frame was compressed."""
+        """Add the byte that says whether the frame is compressed."""
         return min(inner, super().size(inner, around)) + 1
 
 
 class Lzo(Compression):
-    """LZO1X, as vtun and tinc use it: what does not shrink grows.
+    """LZO1X as in vtun and tinc. Incompressible data grow.
 
-    ``level``: 1, fast, or 999, small. The compressed form of data without matches is one run of
-    literals, whose length takes one byte up to 238 and more above (LZO stream format as in Linux's
-    documentation of lzo), and an end mark of 3 bytes.
+    ``level``: 1 (fast) or 999 (small). Data without matches become one run of literals and an end
+    mark of 3 bytes. The length of the run takes one byte up to 238, and more above (LZO stream
+    format as in Linux's documentation of lzo).
     """
 
     layer: Literal["lzo"]
@@ -70,7 +70,7 @@ class Lzo(Compression):
         return f"lzo-{self.level}"
 
     def size(self, inner: int, around: Surroundings) -> int:
-        """Return the size of one run of literals for random bytes, else what liblzo2 makes."""
+        """Return the size of one run of literals for random bytes; otherwise liblzo2's size."""
         if around.payload == "random":
             return _run_length_bytes(inner) + inner + _END_MARK
         return super().size(inner, around)

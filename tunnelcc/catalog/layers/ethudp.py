@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""EthUDP's own fragments."""
+"""EthUDP's fragments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IP_AND_UDP = 28
 
 
 class EthUdpFragments(PacketLayer):
-    """EthUDP's ``-mtu``: a payload that would not fit leaves in two datagrams of its own making."""
+    """EthUDP's ``-mtu``: it splits a larger payload into two datagrams."""
 
     layer: Literal["ethudp-fragments"]
     place = Place.DATAGRAM

@@ -24,9 +24,9 @@ _PAIR = re.compile(r"(\d{1,3}):(\d{1,3})")
 def parity_counts(text: str) -> list[int]:
     """Return the parity shards of groups of 1, 2, … data shards.
 
-    ``text``: ``x:y`` pairs with rising x, such as ``20:10`` or ``2:4,20:10``. Between two pairs
-    the count is interpolated and rounded up; up to the first x it is the first y. So does
-    UDPspeeder's ``-f``. Raises UnitError.
+    ``text``: ``x:y`` pairs with rising x, such as ``20:10`` or ``2:4,20:10``. Between two pairs the
+    number is interpolated and rounded up. Up to the first x it is the first y. UDPspeeder's ``-f``
+    does the same. Raises UnitError.
     """
     pairs = [_PAIR.fullmatch(part.strip()) for part in text.split(",")]
     numbers = [(int(pair[1]), int(pair[2])) for pair in pairs if pair]
@@ -34,9 +34,9 @@ def parity_counts(text: str) -> list[int]:
     if len(numbers) != len(pairs) or sizes[0] == 0:
         raise UnitError(PARITY.expected)
     if sizes != sorted(set(sizes)):
-        raise UnitError("pairs whose data shards rise, such as 2:4,20:10")
+        raise UnitError("pairs with rising numbers of data shards, such as 2:4,20:10")
     if any(data + parity > MOST_SHARDS for data, parity in numbers):
-        raise UnitError(f"at most {MOST_SHARDS} data and parity shards together")
+        raise UnitError(f"at most {MOST_SHARDS} shards in total")
     counts = [numbers[0][1]] * sizes[0]
     for (low, at_low), (high, at_high) in pairwise(numbers):
         for data in range(low + 1, high + 1):
@@ -58,10 +58,10 @@ PARITY = Kind(
 
 
 class Blob(Model):
-    """Packets that are joined and then cut into shards of equal size.
+    """Packets are joined and then cut into shards of equal size.
 
-    There are as many shards as make the group's bytes least, ``cost`` bytes beside each counted.
-    Nothing leaves before the group is closed, and nothing is delivered before enough has arrived.
+    The number of shards minimises the group's bytes, with ``cost`` bytes for each shard. Nothing
+    leaves before the group is closed. Nothing is delivered before enough shards have arrived.
     """
 
     mtu: Annotated[int, whole(64, 65535)]  # most bytes of a shard
@@ -74,9 +74,9 @@ class Blob(Model):
 class Fec(PacketLayer):
     """A block code (RFC 6363, RFC 5052) over groups of the datagrams of all connections.
 
-    Each is a shard that leaves at once, or they are joined (``blob``). A group is closed when it is
-    full, or so long after its first packet, and its parity leaves; any shards as many as its data
-    give back all of it.
+    Each datagram is a shard that leaves at once, or datagrams are joined (``blob``). A group is
+    closed when it is full or after a time-out, and then its parity leaves. Any shards, as many as
+    the data shards, recover the whole group.
     """
 
     layer: Literal["fec"]
@@ -93,13 +93,13 @@ class Fec(PacketLayer):
     def _check(self) -> Fec:
         self.check_parity("parity", self.parity)
         if self.blob and self.timeout is None:
-            raise ConfigError(Problem("timeout", MISSING, "a time, as blob is given"))
+            raise ConfigError(Problem("timeout", MISSING, "a time, because blob is given"))
         return self
 
     def check_parity(self, key: str, parity: str) -> None:
         """Raise ConfigError if the code cannot have ``parity``, the value of ``key``."""
         if self.code == "xor" and set(parity_counts(parity)) != {1}:
-            expected = "one parity shard, such as 4:1: XOR has no more"
+            expected = "one parity shard, such as 4:1, because XOR has only one"
             raise ConfigError(Problem(key, parity, expected))
 
     def fits(self, packet: int) -> bool:
@@ -118,12 +118,12 @@ class Fec(PacketLayer):
         return self.parity_counts[-1] / len(self.parity_counts)
 
     def parameters(self) -> str:
-        """Return the code and when groups end."""
+        """Return the code and the end of groups."""
         packing = "blob" if self.blob else "packets"
         timeout = f", {self.timeout * 1e3:g} ms" if self.timeout else ""
         return f"{self.code} {self.parity} of {packing}{timeout}"
 
     def size(self, inner: int, around: Surroundings) -> int:
-        """Return the size of the data shard that holds nothing else."""
+        """Return the size of a data shard with only this datagram."""
         blob = self.blob.header + self.blob.packet_header if self.blob else 0
         return self.header + blob + inner

@@ -11,7 +11,7 @@ _LENGTH = 2
 
 
 class GostDatagram(PacketLayer):
-    """A datagram in a relay's stream: its length, then itself, in two writes (udpConn.Write())."""
+    """A datagram in a relay's stream: two writes, its length and its data (udpConn.Write())."""
 
     layer: Literal["gost-datagram"]
     place = Place.STREAM

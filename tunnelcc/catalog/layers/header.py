@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Bytes that a program puts around a packet, in a format of its own."""
+"""Headers and trailers in a program's own format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tunnelcc.schema import whole
 
 
 class Header(FramedLayer):
-    """A header or trailer of a number of bytes that the catalogue gives."""
+    """A header or trailer with the size that the catalogue gives."""
 
     layer: Literal["header"]
     is_plain = True

@@ -12,9 +12,9 @@ _BEFORE = {"kept": (), "rekeyed": ("hmac-key",), "new": ("hmac-init",)}
 
 
 class Hmac(FramedLayer):
-    """HMAC (RFC 2104), of which ``bytes`` are sent.
+    """HMAC (RFC 2104). ``bytes``: sent bytes of the code.
 
-    ``context``: kept with its key, kept and given the key again for each packet, or new for each.
+    ``context``: kept with its key, kept but given the key again for each packet, or new for each.
     """
 
     layer: Literal["hmac"]

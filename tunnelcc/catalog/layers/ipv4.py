@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""IPv4, which fragments what does not fit."""
+"""IPv4, which fragments packets that do not fit."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _UNIT = 8
 class Ipv4(PacketLayer):
     """RFC 791: a header of 20 bytes, without options.
 
-    A packet that exceeds the path's MTU leaves in fragments, each with a header of its own and all
-    but the last with a multiple of 8 bytes (section 3.2); don't-fragment is not set.
+    A packet that exceeds the path's MTU leaves in fragments. Each has its own header, and all
+    except the last have a multiple of 8 bytes (section 3.2). Don't-fragment is not set.
     """
 
     layer: Literal["ipv4"]

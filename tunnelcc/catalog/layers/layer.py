@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What every layer around a packet has in common."""
+"""Properties of every layer around a packet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tunnelcc.schema import Model
 
 
 class Place(Enum):
-    """Where a layer may stand among those of a mode."""
+    """Where a layer may be among those of a mode."""
 
     PACKET = "in datagrams and in streams"
     DATAGRAM = "in datagrams"
@@ -22,11 +22,11 @@ class Place(Enum):
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a layer may need to know of the tunnel that it is part of.
+    """Properties of the tunnel that a layer may need.
 
-    ``device_mtu``: of the tunnel's device, and ``path_mtu``: of the path below it, in bytes;
-    ``payload``: what the flows carry (``tunnelcc.payloads.CORPORA``); ``ip_bytes``: of the IP
-    packet inside.
+    ``device_mtu``: MTU of the tunnel's device. ``path_mtu``: MTU of the path, both in bytes.
+    ``payload``: contents of the flows (``tunnelcc.payloads.CORPORA``). ``ip_bytes``: size of the
+    inner IP packet.
     """
 
     device_mtu: int
@@ -36,7 +36,7 @@ class Surroundings:
 
 
 class PacketLayer(Model):
-    """One encapsulation of a packet. The class says what it is and after which specification."""
+    """One encapsulation of a packet. The class names its specification."""
 
     is_plain: ClassVar[bool] = False  #: leaves the packet readable and whole
     place: ClassVar[Place] = Place.PACKET
@@ -49,26 +49,26 @@ class PacketLayer(Model):
         return f"{self.layer} ({values})" if values else self.layer
 
     def parameters(self) -> str:
-        """Return the parameters in a few words, other than those by default."""
+        """Return the parameters that differ from their defaults, in a few words."""
         given = self.model_dump(exclude={"layer"}, exclude_defaults=True)
         return ", ".join(f"{key} {value}" for key, value in given.items())
 
     def operations(self, encapsulates: bool) -> tuple[str, ...]:
-        """Return what it costs the CPU, as ``tunnelcc.hosts.costs.OPERATIONS``: nothing of note."""
+        """Return its CPU operations (``tunnelcc.hosts.costs.OPERATIONS``); default: none."""
         return ()
 
     def wrap(self, inner: int, around: Surroundings) -> list[int]:
-        """Return the sizes of the packets, mostly one, that ``inner`` bytes become."""
+        """Return the sizes of the packets (mostly one) for ``inner`` bytes."""
         return [self.size(inner, around)]
 
     def size(self, inner: int, around: Surroundings) -> int:
-        """Return the size that ``inner`` bytes have with this layer around them."""
+        """Return the size of ``inner`` bytes inside this layer."""
         raise AssertionError(f"{self.layer} has neither size() nor wrap()")
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What is around a payload, in bytes: a header, padding, a trailer."""
+    """The bytes around a payload: a header, padding, a trailer."""
 
     header: int = 0
     padding: int = 0  # at least so much …
@@ -76,13 +76,13 @@ class Frame:
     trailer: int = 0
 
     def size(self, payload: int) -> int:
-        """Return the bytes of a frame with ``payload`` bytes in it."""
+        """Return the bytes of a frame with ``payload`` bytes."""
         padded = -(-(payload + self.padding) // self.block) * self.block
         return self.header + padded + self.trailer
 
 
 class FramedLayer(PacketLayer):
-    """A layer that puts everything into one frame, of any size."""
+    """A layer that puts all data into one frame of any size."""
 
     def frame(self) -> Frame:
         """Return the form of its frames."""

@@ -12,10 +12,10 @@ from tunnelcc.schema import number, whole
 class Snappy(StreamLayer):
     """Snappy's framing format (google/snappy, framing_format.txt), as golang/snappy writes it.
 
-    A chunk of at most ``max_payload`` bytes has ``header`` bytes in front. Where compression does
-    not make it shorter by an eighth, that header is a write of its own, and the data follow as they
-    are. ``stream_header``: bytes before the first chunk. ``ratio``: bytes that compression leaves
-    of a payload; 1: nothing to compress.
+    A chunk has at most ``max_payload`` bytes, after ``header`` bytes. If compression saves less
+    than an eighth, the header is a separate write, and the data follow unchanged.
+    ``stream_header``: bytes before the first chunk. ``ratio``: share of a payload that remains; 1:
+    incompressible.
     """
 
     title: ClassVar[str] = "snappy"
@@ -28,5 +28,5 @@ class Snappy(StreamLayer):
 
     def adds(self) -> str:
         """Return the header of a chunk, and how it is written."""
-        kind = "a write of its own" if self.ratio == 1 else f"{self.ratio:g} of the data are left"
+        kind = "a separate write" if self.ratio == 1 else f"{self.ratio:g} of the data remain"
         return f"{self.header} B a chunk of ≤ {self.max_payload} B, {kind}"

@@ -14,7 +14,7 @@ class SshTun(FixedHeader):
     """An IP packet in a channel of OpenSSH's tun@openssh.com (its PROTOCOL, section 2.3).
 
     SSH_MSG_CHANNEL_DATA 1, channel 4 and length 4 (RFC 4254, section 5.2), address family 4, and
-    the length 4 of what follows. What SSH puts around the message is a layer of the stream.
+    the length 4 of the rest. SSH's bytes around the message are a layer of the stream.
     """
 
     layer: Literal["ssh-tun"]
@@ -25,7 +25,7 @@ class SshTun(FixedHeader):
 class SshPackets(StreamLayer):
     """Binary packets (RFC 4253, section 6): padded to ``block`` bytes, with a tag of ``overhead``.
 
-    The padding has 4 bytes at least, and so no block is below 8.
+    The padding has at least 4 bytes, so a block has at least 8.
     """
 
     title: ClassVar[str] = "SSH packets"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Layers around a byte stream: each turns a write into larger ones.
+"""Layers around a byte stream: each makes a write larger.
 
-A layer of packets that puts everything into frames may wrap a stream, too.
+A layer of packets that puts all data into frames may also wrap a stream.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FrameSize = Annotated[int, whole(LEAST_PAYLOAD, MOST_PAYLOAD, at_zero=True)]
 
 
 class StreamLayer(Cited):
-    """One encapsulation of a byte stream. The class says after which specification."""
+    """One encapsulation of a byte stream. The class names its specification."""
 
     title: ClassVar[str]  #: as people write it
 
@@ -45,7 +45,7 @@ class Frames(StreamLayer):
     max_payload: FrameSize = 0
 
     def adds(self) -> str:
-        """Return what a frame has beside its payload."""
+        """Return the bytes of a frame outside its payload."""
         form = self._form()
         added = {form.size(payload) - payload for payload in range(1, form.block + 1)}
         size = str(min(added)) if len(added) == 1 else f"{min(added)} to {max(added)}"
@@ -62,7 +62,7 @@ class Frames(StreamLayer):
 
 
 def in_streams(layer: type[FramedLayer]) -> type[StreamLayer]:
-    """Return the layer of streams that ``layer`` is around frames of them."""
+    """Return the stream layer whose frames ``layer`` wraps."""
     bases: Any = (Frames, layer)
     tag: Any = layer.model_fields["layer"].annotation
     title: Any = ClassVar[str]

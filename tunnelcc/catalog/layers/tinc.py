@@ -12,7 +12,7 @@ _PACKET = 17
 
 
 class Tinc(FixedHeader):
-    """The sequence number that tinc 1.0 puts before each frame on UDP (net_packet.c)."""
+    """The sequence number before each frame of tinc 1.0 on UDP (net_packet.c)."""
 
     layer: Literal["tinc"]
     place = Place.DATAGRAM
@@ -20,7 +20,7 @@ class Tinc(FixedHeader):
 
 
 class TincTcp(PacketLayer):
-    """A frame on tinc's meta connection: a line of text with its length goes before it."""
+    """A frame on tinc's meta connection, after a line of text with its length."""
 
     layer: Literal["tinc-tcp"]
     place = Place.STREAM

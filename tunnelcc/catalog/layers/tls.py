@@ -21,8 +21,8 @@ from tunnelcc.schema import whole
 class Tls(StreamLayer):
     """Records of TLS 1.3 (RFC 8446, section 5): ``overhead`` bytes around ``max_payload`` at most.
 
-    Some libraries begin with small records: the k-th carries at most k times ``ramp_bytes``, until
-    ``ramp_until`` bytes were sent. ``records_before``: those that the handshake has sent already.
+    Some libraries start with small records: record k has at most k times ``ramp_bytes``, until
+    ``ramp_until`` bytes were sent. ``records_before``: records that the handshake has already sent.
     """
 
     title: ClassVar[str] = "TLS 1.3"
@@ -37,10 +37,10 @@ class Tls(StreamLayer):
     @model_validator(mode="after")
     def _check(self) -> Tls:
         if (self.ramp_bytes > 0) != (self.ramp_until > 0):
-            expected = "a value if ramp_until has one, and else none"
+            expected = "a value if ramp_until has one, otherwise none"
             raise ConfigError(Problem("ramp_bytes", self.ramp_bytes, expected))
         return self
 
     def adds(self) -> str:
-        """Return what a full record has beside its payload."""
+        """Return the bytes of a full record outside its payload."""
         return f"{self.overhead} B a record of ≤ {self.max_payload} B"

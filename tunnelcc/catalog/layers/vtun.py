@@ -9,7 +9,7 @@ from tunnelcc.catalog.layers.layer import FixedHeader
 
 
 class Vtun(FixedHeader):
-    """The length, with flags in its upper bits, before each frame (tcp_proto.c, udp_proto.c)."""
+    """The length before each frame, with flags in its upper bits (tcp_proto.c, udp_proto.c)."""
 
     layer: Literal["vtun"]
     header = 2

@@ -13,7 +13,7 @@ class WebSocket(StreamLayer):
     """RFC 6455, section 5.2: a header of 2, 4 or 10 bytes, and 4 of a client's mask.
 
     ``max_payload``: of a frame; 0: one frame for each write. ``first_write``: bytes of a frame that
-    are handed down in a write of their own; 0: none.
+    are written separately first; 0: none.
     """
 
     title: ClassVar[str] = "WebSocket"

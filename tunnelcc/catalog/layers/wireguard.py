@@ -16,7 +16,7 @@ _PADDING = 16
 class WireGuard(PacketLayer):
     """WireGuard (Donenfeld, NDSS 2017, section 5.4.6).
 
-    The packet is padded with zeros to a multiple of 16 bytes, but not beyond the device's MTU.
+    The packet is padded with zeros to a multiple of 16 bytes, but at most to the device's MTU.
     """
 
     layer: Literal["wireguard"]
