@@ -374,8 +374,8 @@ def test_newreno_is_reno():
 
 @pytest.mark.parametrize("kernel", [5.10, 6.18])
 def test_a_version_that_is_a_number_needs_quotes(kernel):
-    assert "(a version needs quotes)" in _refusal({"hosts": {"kernel": kernel}})
-    assert "(a version needs quotes)" in _refusal({"hosts": {"server": {"kernel": kernel}}})
+    assert "in quotes" in _refusal({"hosts": {"kernel": kernel}})
+    assert "in quotes" in _refusal({"hosts": {"server": {"kernel": kernel}}})
     assert "quotes" not in _refusal({"hosts": {"kernel": "5.11"}})
 
 
@@ -420,7 +420,7 @@ def test_relays_divide_what_can_be_divided(table, message):
 
 def test_relays_are_not_beside_a_chain():
     tunnel = {"name": "gost-relay-ws", "relays": 1, "chain": [{}]}
-    assert "no value beside chain" in _refusal({"tunnel": tunnel})
+    assert "because chain is given" in _refusal({"tunnel": tunnel})
     assert "no value with wireguard" in _refusal({"tunnel": {"name": "wireguard", "relays": 1}})
 
 
@@ -429,7 +429,7 @@ def test_relays_are_not_beside_a_chain():
     [
         (
             {"flows": [{"cc": {"probe_rtt_interval": "5s"}}]},
-            "flows.0.cc.name: expected a congestion control, for its parameters to belong to",
+            "flows.0.cc.name: expected the name of the congestion control",
         ),
         ({"tunnel": "nofile.toml"}, "tunnel = 'nofile.toml': expected a readable TOML file (No"),
         (
@@ -654,7 +654,7 @@ def test_no_tunnel():
 
 @pytest.mark.parametrize(("key", "value"), [("mtu", 1400), ("cc", "bbr"), ("nmae", 1)])
 def test_no_tunnel_has_no_keys(key, value):
-    expected = f"tunnel.{key} = {value!r}: expected no value with tunnel none, which has no keys"
+    expected = f"tunnel.{key} = {value!r}: expected no value, because tunnel none has no keys"
     assert expected in _refusal({"tunnel": {"name": "none", key: value}})
     assert tc.Experiment(tunnel={"name": "none", key: None}) == tc.Experiment()
 

@@ -259,7 +259,7 @@ def test_a_flows_own_rtt_is_behind_its_routes_last_link():
         ),
         (
             {"tunnel": {"name": "gost-relay-ws", "chain": [{"host": "h1"}]}},
-            "tunnel.chain.0.host = 'h1': expected no value without network",
+            "tunnel.chain.0.host = 'h1': expected no value: it needs network",
         ),
         (
             {
@@ -277,7 +277,7 @@ def test_a_flows_own_rtt_is_behind_its_routes_last_link():
                 "network": {"shape": "line", "size": 2, "hosts": {"host1": {"cores": 1}}},
                 "hosts": {"one_machine": True},
             },
-            "network.hosts.host1.cores = 1: expected no value with hosts.one_machine",
+            "network.hosts.host1.cores = 1: expected no value, because all hosts",
         ),
         (
             {"network": {"shape": "ring", "size": 4, "links": {"ring2": {"buffer": "100B"}}}},

@@ -110,8 +110,8 @@ def test_modes_are_shown_one_at_a_time(run):
     ("arguments", "message"),
     [
         (["tunnel", "ethudp", "--mode", "lz5"], "a mode of ethudp"),
-        (["tunnel", "gost-relay-ws", "--mode", "x"], "which has none"),
-        (["cc", "bbr", "--mode", "x"], "nothing but with show tunnel"),
+        (["tunnel", "gost-relay-ws", "--mode", "x"], "gost-relay-ws has no modes"),
+        (["cc", "bbr", "--mode", "x"], "only `show tunnel` has modes"),
     ],
 )
 def test_modes_that_there_are_not_are_refused(arguments, message, run):

@@ -217,7 +217,7 @@ BAD = {
         "paper.toml",
         'measure = "carrier_retransmits"',
         'measure = "carrier_retransmits"\nflow = 0',
-        "none but for goodput",
+        "no value except for goodput",
     ),
     "no such claim": ("paper.toml", 'over = "bbr"', 'over = "reno"', r"claims\.0\.over"),
     "bad setting": ("paper.toml", '"4Mbps"', '"4Mbpp"', r"path\.rate = '4Mbpp'"),
@@ -414,9 +414,9 @@ def test_a_figure_is_told_in_one_line(folder):
     assert calibrated == "4 of 4 rows within 10 %; 2 of them calibrated"
     unjudged = Compared(published="rate", quantity="goodput", reason="x")
     shown = made(folder, (1,) * 4, values=(unjudged,))
-    assert compare.rows_told(shown.cells) == "4 rows shown, none judged"
+    assert compare.rows_told(shown.cells) == "4 rows shown without a verdict"
     bare = it.figure.model_copy(update={"claims": (), "values": ()})
-    assert compare.told(Simulated(it.paper, bare, [])) == "nothing to hold a simulation against"
+    assert compare.told(Simulated(it.paper, bare, [])) == "nothing to compare a simulation with"
 
 
 def drawn(folder, factors=(1,) * 4, **changed):

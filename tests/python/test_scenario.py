@@ -47,7 +47,7 @@ def test_broken_files_are_named(tmp_path, content, hint):
 
 
 def test_of_a_file_without_end_only_so_much_is_read():
-    with pytest.raises(tc.ConfigError, match=r"/dev/zero.*at most 64 MiB of TOML \(it has more"):
+    with pytest.raises(tc.ConfigError, match=r"/dev/zero.*at most 64 MiB of TOML \("):
         tc.load("/dev/zero")
 
 
@@ -56,7 +56,7 @@ def test_a_large_file_is_refused(tmp_path, monkeypatch):
     (tmp_path / "fits.toml").write_text('path.rate = "9Mbps"\n')
     assert tc.load(tmp_path / "fits.toml").path.rate == 9e6
     (tmp_path / "large.toml").write_text('path.rate = "90Mbps"\n')
-    with pytest.raises(tc.ConfigError, match=r"large\.toml.*it has more"):
+    with pytest.raises(tc.ConfigError, match=r"large\.toml.*at most"):
         tc.load(tmp_path / "large.toml")
 
 
@@ -139,7 +139,7 @@ def test_what_is_no_table_is_blamed_and_not_the_key_that_is_set_in_it(table, key
 @pytest.mark.parametrize(
     ("key", "hint"),
     [
-        ("flows.3.count", "index from 0 to 0"),
+        ("flows.3.count", "there is only one flow"),
         ("flows.0", "flows.0.cc"),
         ("seed.x", "such as path.rtt"),
         ("path..rtt", "such as path.rtt"),
@@ -160,6 +160,6 @@ def test_no_tunnel_takes_its_keys_away():
     for settings in ({"tunnel.name": "none", "tunnel.mtu": 1400},
                      {"tunnel.mtu": 1400, "tunnel.name": "none"}):  # fmt: skip
         with pytest.raises(
-            tc.ConfigError, match=r"tunnel\.mtu = 1400: expected no value with tunnel none"
+            tc.ConfigError, match=r"tunnel\.mtu = 1400: expected no value, because tunnel none"
         ):
             scenario.build(table, settings)

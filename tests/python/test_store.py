@@ -91,7 +91,7 @@ def test_what_is_no_run_is_refused(data):
 
 
 def test_a_file_of_a_newer_version_is_told():
-    with pytest.raises(tc.TunnelccError, match="format 2, written by a newer tunnelcc"):
+    with pytest.raises(tc.TunnelccError, match="format 2 of a newer tunnelcc"):
         runfile.decode(b"tunnelcc run 2\nwhatever comes then")
 
 
@@ -232,7 +232,7 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(filled, monkeypatch
         store.add(row, data)
     monkeypatch.undo()
     assert "No space left on device" in str(caught.value)
-    assert "is kept" in str(caught.value)
+    assert "are kept" in str(caught.value)
     assert sorted(Store(directory).ids()) == sorted(ids)
     assert not list(directory.glob("**/.*.tmp"))
 
@@ -293,7 +293,7 @@ def test_runs_are_read_where_no_index_can_be_written(filled):
 def test_a_newer_store_is_told(filled):
     directory, _ = filled
     (directory / "store.json").write_text(json.dumps({"format": 99}))
-    with pytest.raises(StoreError, match=r"format 99, written by a newer tunnelcc; .* format 1$"):
+    with pytest.raises(StoreError, match=r"format 99 of a newer tunnelcc; .* format 1$"):
         Store(directory)
 
 

@@ -161,11 +161,14 @@ AXIS = ["--axis", "path.rtt=10ms,20ms"]
         ([*AXIS, "--seeds", "1"], "sweep.seeds has seeds there that are not here: 2"),
         (
             ["--axis", "path.rtt=20ms,30ms"],
-            'sweep.path.rtt has values there that are not here: "10',
+            'sweep.path.rtt has values in the store that are missing here: "10',
         ),
-        (["--axis", "path.loss=0,1%"], "sweep.path.rtt is another axis there"),
-        ([*AXIS, "--axis", "path.loss=0,1%"], "sweep.path.loss is no axis there"),
-        ([*AXIS, "--axis", "cc=bbr"], 'sweep.cc has values there that are not here: "cubic"'),
+        (["--axis", "path.loss=0,1%"], "sweep.path.rtt is another axis in the store"),
+        ([*AXIS, "--axis", "path.loss=0,1%"], "sweep.path.loss is not an axis in the store"),
+        (
+            [*AXIS, "--axis", "cc=bbr"],
+            'sweep.cc has values in the store that are missing here: "cubic"',
+        ),
     ],
 )
 def test_a_name_is_not_taken_from_another_sweep(run, scenario, swept, arguments, difference):
@@ -658,7 +661,7 @@ def test_a_newer_store_is_told(run, tmp_path):
     for arguments in (["sweep", "--axis", "cc=bbr"], ["store", "ls"]):
         code, _, err = run(*arguments, "--store", tmp_path)
         assert (code, len(err.splitlines())) == (1, 1)
-        assert "format 7, written by a newer tunnelcc" in err
+        assert "format 7 of a newer tunnelcc" in err
 
 
 def show_progress():

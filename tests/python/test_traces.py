@@ -96,23 +96,23 @@ BAD_FILES = {
     "text.csv": (b"time_s,rate_Mbps\n0,fast\n", "line 2: 'fast' is not a number"),
     "nan.csv": (b"time_s,rate_Mbps\n0,nan\n", "line 2: 'nan' is not a number"),
     "truncated.csv": (b"time_s,rate_Mbps\n0,10\n1,\n", "line 3: '' is not a number"),
-    "late.csv": (b"time_s,rate_Mbps\n1,10\n", "line 2: the first time is 1 s instead of 0"),
-    "back.csv": (b"time_s,rate_Mbps\n0,10\n2,5\n1,7\n", "line 4: 1 s does not come after 2 s"),
+    "late.csv": (b"time_s,rate_Mbps\n1,10\n", "line 2: the first time is 1 s"),
+    "back.csv": (b"time_s,rate_Mbps\n0,10\n2,5\n1,7\n", "line 4: 1 s is not later than 2 s"),
     "long.csv": (b"time_s,rate_Mbps\n0,10\n1e9,5\n", "line 3: 1e+09 s is later than 100000 s"),
     "negative.csv": (b"time_s,rate_Mbps\n0,-10\n", "line 2: -1e+07 bit/s is neither 0"),
     "fast.csv": (b"time_s,rate_Gbps\n0,500\n", "line 2: 5e+11 bit/s is neither 0"),
-    "outage.csv": (b"time_s,rate_Mbps\n0,10\n1,0\n", "line 3: the last rate, which stays, is 0"),
+    "outage.csv": (b"time_s,rate_Mbps\n0,10\n1,0\n", "line 3: the last rate stays"),
     "quote.csv": (b'time_s,rate_Mbps\n0,"1\n', "line 2: unexpected end of data"),
     "bytes.csv": (b"\xff\xfe\x00", "it is not UTF-8 text"),
     "empty": (b"", "it is empty"),
     "word": (b"1\n2\nthree\n", "line 3: 'three' is not a whole number of ms"),
     "fraction": (b"1\n2.5\n", "line 2: '2.5' is not a whole number of ms"),
     "minus": (b"-1\n", "line 1: '-1' is not a whole number of ms"),
-    "backwards": (b"3\n2\n", "line 2: 2 ms comes before 3 ms"),
-    "zero": (b"0\n0\n", "its last time, after which it repeats, is 0 ms"),
+    "backwards": (b"3\n2\n", "line 2: 2 ms is earlier than 3 ms"),
+    "zero": (b"0\n0\n", "its last time is 0 ms"),
     "huge-time": (b"1\n999999999999\n", "line 2: 999999999999 ms is later than 100000 s"),
     "huge-number": (b"9" * 5000, "is not a whole number of ms"),
-    "flood": (b"1\n" * 40_000, "40000 packets in one ms are more than 400 Gbit/s"),
+    "flood": (b"1\n" * 40_000, "40000 packets in one ms exceed 400 Gbit/s"),
 }
 
 
@@ -128,7 +128,7 @@ def test_files_that_are_too_large_are_not_read(tmp_path):
     file = tmp_path / "large.csv"
     with file.open("wb") as stream:
         stream.truncate(MAX_BYTES + 1)
-    with pytest.raises(tc.ConfigError, match="more than 64 MiB"):
+    with pytest.raises(tc.ConfigError, match="64 MiB"):
         tc.Path(rate_trace=str(file))
 
 
@@ -165,7 +165,7 @@ def test_a_file_that_changed_is_noticed(write):
     again = tc.Experiment.parse(table)
     assert again.path.rate_trace == tc.Path(rate_trace=file).rate_trace
     write("time_s,rate_Mbps\n0,20\n0.5,3\n")
-    with pytest.raises(tc.ConfigError, match="is not what it was"):
+    with pytest.raises(tc.ConfigError, match="SHA-256"):
         tc.Experiment.parse(table)
 
 
@@ -187,7 +187,7 @@ def test_a_trace_lies_beside_its_scenario(write, tmp_path, monkeypatch):
 
 def test_steps_and_a_trace_exclude_each_other(write):
     file = write("time_s,rate_Mbps\n0,10\n")
-    with pytest.raises(tc.ConfigError, match=r"rate_steps.*no steps with rate_trace"):
+    with pytest.raises(tc.ConfigError, match=r"rate_steps.*because rate_trace is given"):
         tc.Path(rate_trace=file, rate_steps=[("1s", "5Mbps")])
 
 

@@ -150,7 +150,7 @@ def _limit_sentences(totals: dict[str, Any]) -> Iterator[str]:
             reason = _REASONS[name]
             if "arq" in _path_leg(members[0]):
                 # Sockets of TCP have no part in it.
-                reason = reason.partition(",")[0].rstrip(".") + "."
+                reason = reason.partition(" (")[0].partition(",")[0].rstrip(".") + "."
             yield (f"{subject} was limited for {_percent(share)} of the time by {reason}")
 
 
