@@ -376,8 +376,8 @@ def test_of_equal_delays_fewer_links_and_then_earlier_ones_are_taken():
         ({"ack_route": ["a", "c", "d"]}, "flows.1.ack_route = ['a', 'c', 'd']: expected a route "),
         (
             {"route": ["a", "b", "a", "c", "d"]},
-            "flows.1.route = ['a', 'b', 'a', 'c', 'd']: expected a route that visits each host once "
-            "(a is in it twice)",
+            "flows.1.route = ['a', 'b', 'a', 'c', 'd']: expected a route that visits each host "
+            "once (a is in it twice)",
         ),
         (
             {"route": ["a", "b", "c", "d"]},

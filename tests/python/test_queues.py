@@ -113,7 +113,7 @@ def test_parameters_of_another_discipline_are_refused():
 
 
 def test_a_threshold_is_for_drop_tail():
-    with pytest.raises(tc.ConfigError, match="ecn_threshold.*codel, which marks"):
+    with pytest.raises(tc.ConfigError, match=r"ecn_threshold.*codel, which marks"):
         tc.Path(queue="codel", ecn_threshold="10p")
 
 
