@@ -89,13 +89,13 @@ def test_ssh_logs_in_alike_for_channels_and_for_packets():
 
 def test_layers_of_packets_tell_their_bytes():
     layers = {layer.name: layer.to_server for layer in _view("openvpn-udp").stack}
-    assert layers["aead"] == "20 B a packet; cipher aes-256-gcm, nonce 4"
+    assert layers["aead"] == "20 B per packet; cipher aes-256-gcm, nonce 4"
     assert (layers["openvpn"], layers["udp"], layers["IPv4"]) == (
-        "4 B a packet", "8 B a packet", "20 B",
+        "4 B per packet", "8 B per packet", "20 B",
     )  # fmt: skip
     modes = overview(catalog.load("ethudp"), "aes-128-cbc")
     cbc = next(layer for layer in modes.stack if layer.name == "cbc")
-    assert cbc.to_server.startswith("1 to 16 B a packet; ")
+    assert cbc.to_server.startswith("1 to 16 B per packet; ")
     # An AES-CBC block at most; L + 42 becomes 28 + 16 * ceil((L + 15) / 16).
     assert modes.wire_bytes[64][0] == (28 + 16 * 9) / 64
 

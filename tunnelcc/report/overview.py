@@ -102,8 +102,8 @@ def _relay_stack(entry: RelayEntry, mode: str | None) -> tuple[StackLayer, ...]:
         layers.append(
             StackLayer(
                 entry.mux.protocol,
-                f"{header} B a frame of ≤ {entry.mux.to_server.max_frame} B",
-                f"{header} B a frame of ≤ {entry.mux.to_client.max_frame} B",
+                f"{header} B per frame of ≤ {entry.mux.to_server.max_frame} B",
+                f"{header} B per frame of ≤ {entry.mux.to_client.max_frame} B",
             )
         )
     for up, down in zip_longest(entry.to_server, entry.to_client):
@@ -121,7 +121,7 @@ def _relay_stack(entry: RelayEntry, mode: str | None) -> tuple[StackLayer, ...]:
 
 def _kcp_stack(kcp: Kcp, mode: str | None) -> Iterator[StackLayer]:
     how, windows = kcp.modes[mode or kcp.mode], kcp.windows
-    text = f"{SEGMENT_HEADER} B a segment of ≤ {kcp.payload(kcp.fec)} B, window "
+    text = f"{SEGMENT_HEADER} B per segment of ≤ {kcp.payload(kcp.fec)} B, window "
     yield StackLayer(
         f"KCP of {kcp.session.generation}",
         f"{text}{min(windows.client_send, windows.server_receive)}",
@@ -135,16 +135,16 @@ def _kcp_stack(kcp: Kcp, mode: str | None) -> Iterator[StackLayer]:
     )
     if kcp.fec is not None:
         data, parity = kcp.fec.parity.split(":")
-        added = f"{kcp.fec.header} B a datagram, {parity} of parity after {data}"
+        added = f"{kcp.fec.header} B per datagram, {parity} of parity after {data}"
         yield from _same("Reed–Solomon", added)
-    yield from _same("cipher", f"{kcp.session.cipher} B a datagram")
+    yield from _same("cipher", f"{kcp.session.cipher} B per datagram")
     yield from (*_same("UDP", "8 B"), *_same("IPv4", "20 B"))
 
 
 def _rudp_stack(rudp: Rudp) -> Iterator[StackLayer]:
     packets, resends = rudp.packets, rudp.resends
     yield from _same(
-        "RUDP", f"{packets.header} B a packet of ≤ {packets.data} B, window {packets.window}"
+        "RUDP", f"{packets.header} B per packet of ≤ {packets.data} B, window {packets.window}"
     )
     wait = f"{1 + resends.extra:g} pings, at least {resends.least * 1e3:g} ms"
     yield from _same("resend", f"after {wait}, at most {resends.most} times")
@@ -171,7 +171,7 @@ def _same(name: str, text: str) -> tuple[StackLayer]:
 
 
 def _transport(mss: int) -> tuple[StackLayer, ...]:
-    return *_same("TCP", f"32 B a segment of ≤ {mss} B"), *_same("IPv4", "20 B")
+    return *_same("TCP", f"32 B per segment of ≤ {mss} B"), *_same("IPv4", "20 B")
 
 
 def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
@@ -265,7 +265,7 @@ def _adds(layers: Sequence[PacketLayer], mss: int, around: Surroundings) -> str:
         added.add(outside - inside)
     size = str(min(added)) if len(added) == 1 else f"{min(added)} to {max(added)}"
     parameters = layers[-1].parameters()
-    return f"{size} B a packet" + (f"; {parameters}" if parameters else "")
+    return f"{size} B per packet" + (f"; {parameters}" if parameters else "")
 
 
 def _packets_bytes(entry: PacketEntry, mode: str, size: int, mss: int, is_up: bool) -> float:

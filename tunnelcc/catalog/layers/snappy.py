@@ -29,4 +29,4 @@ class Snappy(StreamLayer):
     def adds(self) -> str:
         """Return the header of a chunk, and how it is written."""
         kind = "a separate write" if self.ratio == 1 else f"{self.ratio:g} of the data remain"
-        return f"{self.header} B a chunk of ≤ {self.max_payload} B, {kind}"
+        return f"{self.header} B per chunk of ≤ {self.max_payload} B, {kind}"

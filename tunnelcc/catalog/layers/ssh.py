@@ -36,4 +36,4 @@ class SshPackets(StreamLayer):
 
     def adds(self) -> str:
         """Return length, padding and tag."""
-        return f"4 B, padding to {self.block} B and a tag of {self.overhead} B a packet"
+        return f"4 B, padding to {self.block} B and a tag of {self.overhead} B per packet"

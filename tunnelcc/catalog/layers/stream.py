@@ -50,7 +50,7 @@ class Frames(StreamLayer):
         added = {form.size(payload) - payload for payload in range(1, form.block + 1)}
         size = str(min(added)) if len(added) == 1 else f"{min(added)} to {max(added)}"
         return (
-            f"{size} B a frame of {f'≤ {self.max_payload} B' if self.max_payload else 'any size'}"
+            f"{size} B per frame of {f'≤ {self.max_payload} B' if self.max_payload else 'any size'}"
         )
 
     def spec(self) -> dict[str, Any]:

@@ -43,4 +43,4 @@ class Tls(StreamLayer):
 
     def adds(self) -> str:
         """Return the bytes of a full record outside its payload."""
-        return f"{self.overhead} B a record of ≤ {self.max_payload} B"
+        return f"{self.overhead} B per record of ≤ {self.max_payload} B"

@@ -25,6 +25,6 @@ class WebSocket(StreamLayer):
 
     def adds(self) -> str:
         """Return the header by size of the payload."""
-        header = "6, 8 or 14 B, masked," if self.masked else "2, 4 or 10 B"
+        header = "6, 8 or 14 B (masked)" if self.masked else "2, 4 or 10 B"
         limit = f"≤ {self.max_payload} B" if self.max_payload else "any size"
-        return f"{header} a frame of {limit}"
+        return f"{header} per frame of {limit}"
