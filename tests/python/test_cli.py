@@ -187,7 +187,7 @@ def test_doctor_says_what_is_bad_and_what_to_do(run, monkeypatch):
         (["run", "--flows", "four"], ["flows.0.count = 'four'", "whole number"]),
         (["run", "--cc", "bbrr"], ["flows.0.cc = 'bbrr'", "did you mean 'bbr'?"]),
         (["run", "--tunnel", "gost"], ["tunnel.name = 'gost'", "gost-relay-ws, gost-relay-wss"]),
-        (["run", "--carrier-cc", "bbr"], ["tunnel.name", "expected a tunnel"]),
+        (["run", "--carrier-cc", "bbr"], ["tunnel.name", "expected the name of a tunnel"]),
         (["run", "--duration", "5"], ["duration = 5", "the unit is missing"]),
         (["run", "--warmup", "1min"], ["warmup = '60s'", "before the end"]),
         (["run", "--seed", "x"], ["seed = 'x'", "whole number"]),
@@ -197,14 +197,14 @@ def test_doctor_says_what_is_bad_and_what_to_do(run, monkeypatch):
         (["run", "nofile.toml"], ["'nofile.toml'", "No such file"]),
         (["run", "a.toml", "b.toml"], ["b.toml"]),
         (["run", "--plot", "figure.gif"], ["plot = 'figure.gif'", ".png, .svg, .pdf"]),
-        (["run", "--plot", "nowhere/figure.png"], ["directory that exists"]),
+        (["run", "--plot", "nowhere/figure.png"], ["an existing directory"]),
         (["show"], ["experiment|metrics|tunnel|cc"]),
         (["show", "tunel"], ["did you mean 'tunnel'?"]),
         (["show", "tunnel"], ["expected a name"]),
         (["show", "tunnel", "gost-relay-wsss"], ["did you mean 'gost-relay-wss'?"]),
         (["show", "cc", "cubik"], ["did you mean 'cubic'?"]),
         (["show", "cc"], ["expected a name"]),
-        (["show", "experiment", "x"], ["nothing more"]),
+        (["show", "experiment", "x"], ["expected no name"]),
         (["show", "metric"], ["did you mean 'metrics'?"]),
     ],
 )
@@ -316,7 +316,7 @@ def test_running_does_not_load_what_it_does_not_need():
 def test_keys_of_one_host_are_told_without_those_of_both(run):
     _, output, _ = run("show", "experiment")
     text = " ".join(output.split())
-    assert "but profile and one_machine" in text
+    assert "except profile and one_machine" in text
     for key, value in (("profile", '"reference-host"'), ("one_machine", "true")):
         code, _, complaint = run("run", "--set", f"hosts.client.{key}={value}")
         assert code == 2

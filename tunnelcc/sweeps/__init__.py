@@ -58,6 +58,7 @@ def sweep(
 
     Runs that ``store`` already has are not repeated. Arguments:
 
+    - ``base``, ``axes``, ``seeds``: as in Sweep.
     - ``store``: directory of finished runs.
     - ``name``: name of the sweep in the store; default: the file's name or the title.
     - ``jobs``: number of processes; default: one per core.

@@ -20,7 +20,7 @@ def check_file(file: Path) -> None:
     if file.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(Problem("--report", str(file), "a file name ending in .html"))
     if not file.parent.is_dir():
-        raise ConfigError(Problem("--report", str(file), "a file in a directory that exists"))
+        raise ConfigError(Problem("--report", str(file), "a file in an existing directory"))
     files.check_file("--report", file)
 
 
