@@ -299,7 +299,7 @@ def weigh(evidence: Evidence, reproduction: Reproduction) -> Weighed:
     if model == paper:
         verdict = "both agree" if model == 0 else "equally far"
     else:
-        verdict = "the simulation is nearer" if model < paper else "the paper is nearer"
+        verdict = "the simulation is closer" if model < paper else "the paper is closer"
     return Weighed(evidence, value, verdict)
 
 

@@ -39,7 +39,7 @@ KINDS = {
     FAILS: "bad",
 }
 #: Of a table with a line for each figure.
-FIGURE_COLUMNS = ("figure", "", "what became of it")
+FIGURE_COLUMNS = ("figure", "", "result")
 
 
 def parameters(paper: Paper) -> Table:
@@ -122,7 +122,7 @@ def limits(figure: Figure) -> list[str]:
 def _numbers(reproduction: Reproduction) -> Table:
     """Published and simulated, side by side."""
     simulated = reproduction.simulated
-    columns = ["number", "published", "simulated", "spread", "ratio", "verdict", "rests on"]
+    columns = ["number", "published", "simulated", "spread", "ratio", "verdict", "depends on"]
     others = reproduction.ns3.cells if reproduction.ns3 else []
     columns += ["ns-3's", "ratio"] if others else []
     rows = []
@@ -150,7 +150,7 @@ def _tolerance(item: Compared) -> str:
     if item.within_runs:
         return "between the least and the largest run"
     if item.margin is not None:
-        return f"± {item.margin:g} in its unit"
+        return f"± {item.margin:g} in the published unit"
     return f"± {100 * item.tolerance:g} %" if item.tolerance else "no verdict"
 
 
