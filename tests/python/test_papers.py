@@ -206,7 +206,7 @@ BAD = {
     "unknown quantity": ("paper.toml", 'quantity = "goodput"', 'quantity = "goodpt"', "goodput'"),
     "unknown in formula": ("paper.toml", "goodput / rate", "goodput / rte", "did you mean 'rate'"),
     "formula of code": ("paper.toml", "goodput / rate", "goodput.real", "not allowed"),
-    "broken formula": ("paper.toml", "goodput / rate", "goodput /", "no arithmetic"),
+    "broken formula": ("paper.toml", "goodput / rate", "goodput /", "not arithmetic"),
     "no such flow": (
         "paper.toml",
         'measure = "goodput"',

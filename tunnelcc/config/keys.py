@@ -49,8 +49,8 @@ class ExperimentKeys(Model):
     )
     probe_congestion: Annotated[bool, SWITCH] = Field(
         False,
-        description="sample each congestion control's slow start threshold, phase and estimates of "
-        "bandwidth and minimum RTT, too",
+        description="also sample each congestion control's slow start threshold, phase, and "
+        "estimates of bandwidth and minimum RTT",
     )
     start_jitter: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(
         0.005, description="each flow starts up to this much later; drawn from the seed"

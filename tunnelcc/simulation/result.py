@@ -48,13 +48,13 @@ _SERIES_ATTRIBUTE = {
 
 #: Series of a leg's congestion control, with ``probe_congestion``: name → (attribute, unit, doc).
 CONGESTION_SERIES = {
-    "ssthresh": ("ssthresh", "segments", "slow start threshold, NaN before the first reduction"),
-    "phase": ("phase", "", "phase of the congestion control, empty: it is not TCP's"),
+    "ssthresh": ("ssthresh", "segments", "slow start threshold (NaN before the first reduction)"),
+    "phase": ("phase", "", "phase of the congestion control (empty: not TCP)"),
     "bandwidth_estimate": (
-        "bandwidth", "bit/s", "bandwidth of payload that the algorithm estimates, NaN: none",
+        "bandwidth", "bit/s", "payload bandwidth that the algorithm estimates (NaN: none)",
     ),
     "min_rtt_estimate": (
-        "min_rtt", "s", "minimum RTT, by the algorithm's estimate or else of the connection",
+        "min_rtt", "s", "minimum RTT that the algorithm estimates; otherwise the connection's",
     ),
 }  # fmt: skip
 
