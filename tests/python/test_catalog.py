@@ -216,9 +216,14 @@ STREAM = (catalog.DIRECTORY / "vtun.toml").read_text()
     [
         (DATAGRAM, [], "layers = []", "a last layer that is a network's: ipv4"),
         (DATAGRAM, ["lz4"], "layers = ['lz4']", "a last layer that is a network's: ipv4"),
-        (DATAGRAM, ["wireguard", "udp"], "layers.1 = 'udp'", "last layer but one"),
-        (DATAGRAM, ["udp", "wireguard", "ipv4"], "layers.0 = 'udp'", "last layer but one"),
-        (DATAGRAM, ["udp", "udp", "ipv4"], "layers.0 = 'udp'", "last layer but one"),
+        (DATAGRAM, ["wireguard", "udp"], "layers.1 = 'udp'", "directly before the last layer"),
+        (
+            DATAGRAM,
+            ["udp", "wireguard", "ipv4"],
+            "layers.0 = 'udp'",
+            "directly before the last layer",
+        ),
+        (DATAGRAM, ["udp", "udp", "ipv4"], "layers.0 = 'udp'", "directly before the last layer"),
         (DATAGRAM, ["gost-datagram", "udp", "ipv4"], "layers.0 = 'gost-datagram'", "wireguard"),
         (DATAGRAM, ["ssh-tun", "udp", "ipv4"], "layers.0 = 'ssh-tun'", "wireguard"),
         (DATAGRAM, ["tinc-tcp", "udp", "ipv4"], "layers.0 = 'tinc-tcp'", "wireguard"),

@@ -152,7 +152,7 @@ class PacketEntry(Entry):
                 expected = f"a layer of a {self.kind} tunnel: " + ", ".join(own)
                 yield Problem(str(index), layer.layer, expected)
             elif layer.place is Place.TRANSPORT and index != len(layers) - 2:
-                yield Problem(str(index), layer.layer, "a place before the last layer")
+                yield Problem(str(index), layer.layer, "a place directly before the last layer")
         if Place.NETWORK in self.PLACES and (not layers or layers[-1].place is not Place.NETWORK):
             outermost = (tag_of(it)[1] for it in PACKET_LAYERS if it.place is Place.NETWORK)
             expected = "a last layer that is a network's: " + ", ".join(outermost)

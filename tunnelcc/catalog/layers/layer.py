@@ -15,7 +15,7 @@ class Place(Enum):
 
     PACKET = "in datagrams and in streams"
     DATAGRAM = "in datagrams"
-    TRANSPORT = "in datagrams, last but one"
+    TRANSPORT = "in datagrams, second to last"
     NETWORK = "in datagrams, last"
     STREAM = "in streams"
 
