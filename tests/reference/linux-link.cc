@@ -49,7 +49,7 @@
  *     --losses FILE      the packets whose numbers the file lists are lost
  *     --seed N           of --loss
  *     --rtt MS           the path's
- *     --ack-rate R, --ack-queue N  the same for ACKs
+ *     --ack-rate R, --ack-queue N, --ack-loss P  the same for ACKs; their losses are others
  *     --rmem MIB, --wmem MIB       maxima of tcp_rmem and tcp_wmem; otherwise the machine's
  *     --duration S       (30)
  *     --warmup S         what steady values leave out (3)
@@ -956,7 +956,8 @@ PrintLink(const Options& options, const Direction& data, const Direction& acks)
     if (options.hasHeader)
     {
         printf("run,rate_mbps,rtt_ms,loss,buffer_pkts,seed,packets,ip_bytes,random_drops,"
-               "queue_drops,back_packets,back_ip_bytes,soj_mean_ms,late_p50_ms,late_p99_ms,"
+               "queue_drops,back_packets,back_ip_bytes,back_random_drops,soj_mean_ms,late_p50_ms,"
+               "late_p99_ms,"
                "late_p999_ms,late_max_ms\n");
     }
     const auto& rates = options.data.rates;
@@ -972,7 +973,8 @@ PrintLink(const Options& options, const Direction& data, const Direction& acks)
                            data.randomDrops[0],
                            data.queueDrops[0],
                            acks.packets,
-                           acks.bytes})
+                           acks.bytes,
+                           acks.randomDrops[0]})
     {
         printf("%llu,", static_cast<unsigned long long>(count));
     }
@@ -1198,6 +1200,7 @@ ParseOptions(int argc, char** argv)
         {"--rtt", [&](Text text) { options.rtt = Number(text); }},
         {"--ack-rate", [&](Text text) { options.acks.rates = ParseRates(text); }},
         {"--ack-queue", [&](Text text) { options.acks.queue = Whole(text); }},
+        {"--ack-loss", [&](Text text) { options.acks.loss = Number(text); }},
         {"--rmem", [&](Text text) { options.rmem = Number(text); }},
         {"--wmem", [&](Text text) { options.wmem = Number(text); }},
         {"--duration", [&](Text text) { options.duration = Number(text); }},
@@ -1221,6 +1224,8 @@ ParseOptions(int argc, char** argv)
         }
         setter->second(argv[++i]);
     }
+    constexpr uint64_t OTHER_LOSSES = 1U << 31;
+    options.acks.seed = options.data.seed + OTHER_LOSSES;
     if (options.sender.empty() != options.receiver.empty())
     {
         Refuse("--sender without --receiver, or the reverse");
