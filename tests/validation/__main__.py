@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from tunnelcc import cli
 from tunnelcc.commands.validate import run
 from tunnelcc.validation.check import Group
 from tunnelcc.validation.suite import GROUPS
-from validation import exchanges, stock
+from validation import exchanges, kcp, stock
 
 
 @click.command(params=cli.validate.params, help=cli.validate.help)
@@ -29,11 +30,18 @@ def validate(
     every: dict[str, Callable[[], Group]] = {
         "linux": GROUPS["linux"],
         **{name: partial(exchanges.group, name, tests) for name in exchanges.GROUPS},
+        "programs": partial(_programs, tests),
         **GROUPS,
         "ns3": partial(stock.group, stock_ns3),
     }
     if not run(groups, groups=every, page=report, **options):
         sys.exit(1)
+
+
+def _programs(tests: Path) -> Group:
+    """Return the cases of the program ``tunnelcc-tests`` and the runs of real programs."""
+    group = exchanges.group("programs", tests)
+    return replace(group, checks=(*group.checks, *kcp.checks()))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ excludes the warm-up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -77,9 +78,10 @@ class FlowMeasurement(Flow):
 
 @dataclass(frozen=True)
 class Measurement(Run):
-    """A simulated run."""
+    """A simulated run; ``ip_bytes``: sent toward the receivers for each byte that was read."""
 
     flows: tuple[FlowMeasurement, ...]
+    ip_bytes: float
 
 
 def measure(result: Result) -> Measurement:
@@ -91,7 +93,12 @@ def measure(result: Result) -> Measurement:
         flows=tuple(_flow(result, index, start) for index, start in enumerate(starts)),
         queue_ms=1e3 * (result.metric("queue_delay_mean") + service),
         retransmission_ratio=100 * result.metric("retransmission_ratio"),
+        ip_bytes=_inverse(result.metric("efficiency")),
     )
+
+
+def _inverse(value: float) -> float:
+    return 1 / value if value else math.inf
 
 
 def _flow(result: Result, index: int, start: float) -> FlowMeasurement:
