@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tunnelcc import core
 from tunnelcc.papers.claims import Equal, Knee, Power, axis_number, curves
 from tunnelcc.papers.compare import Cell, Reproduction, Simulated
 from tunnelcc.papers.format import Figure, Quantity
@@ -45,6 +46,8 @@ def draw(reproduction: Reproduction) -> Drawing | None:
     figure = reproduction.figure
     if figure.x == "time":
         return _panel(_over_time, reproduction)
+    if figure.panels is not None:
+        return _panels(reproduction)
     if figure.x is not None:
         return _panel(_over_axis, reproduction)
     return _bars(reproduction) if reproduction.simulated.judged and figure.axes else None
@@ -62,6 +65,29 @@ def _panel(plot: Callable[[Axes, Reproduction], None], reproduction: Reproductio
         if handles:
             columns = 2 if max(map(len, labels)) > 24 else 3
             drawing.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=7.5)
+    return drawing
+
+
+def _panels(reproduction: Reproduction) -> Drawing:
+    """Draw a panel for each value of an axis, one below the other: a phone shows no more."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure as Drawing
+
+    axis = reproduction.figure.panels
+    assert axis is not None
+    values = list(dict.fromkeys(point.axes[axis] for point in reproduction.simulated.points))
+    key = reproduction.figure.axes[axis].key or axis
+    with mpl.rc_context(STYLE):
+        drawing = Drawing(figsize=(_SIZE[0], 1.2 + 2.4 * len(values)))
+        column = drawing.subplots(len(values), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        for axes, value in zip(column, values, strict=True):
+            whole = reproduction.simulated
+            part = Simulated(whole.paper, whole.figure, whole.select({axis: value}))
+            _over_axis(axes, Reproduction(part))  # with its readings, it would have too many lines
+            axes.set_title(f"{scales.name_of_key(key, axis)}: {_spaced(value)}")
+            axes.label_outer()
+        handles, labels = column[0].get_legend_handles_labels()
+        drawing.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7.5)
     return drawing
 
 
@@ -160,7 +186,7 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
     values = list(dict.fromkeys(point.axes[figure.x] for point in simulated.points))
     if min(x) > 0 and max(x) / min(x) > _LOGARITHMIC:
         axes.set_xscale("log")
-    texts = [_UNIT.sub(r"\1 \2", value) for value in values]
+    texts = [_spaced(value) for value in values]
     turn = _turn(values)
     axes.set_xticks(
         [axis_number(value) for value in values], texts, rotation=turn,
@@ -168,11 +194,15 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
     )  # fmt: skip
     axes.minorticks_off()
     key = figure.axes[figure.x].key or figure.x
-    axes.set(xlabel=scales.name_of_key(key, figure.x, first=1), ylim=(0, None))
-    if _is_of_powers(figure):  # a proportion is then a line of one slope
-        positive = [point.mean(name) / scale for point in simulated.points for name in shown]
-        axes.set_yscale("log")
-        axes.set_ylim(min(positive) / 1.5, max(positive) * 1.5)
+    axes.set_xlabel(scales.name_of_key(key, figure.x, first=1))
+    if not figure.log:
+        axes.set_ylim(0, None)
+    if figure.log or _is_of_powers(figure):  # a proportion is then a line of one slope
+        means = [point.mean(name) / scale for point in simulated.points for name in shown]
+        positive = [mean for mean in means if 0 < mean < math.inf] or [1.0]
+        low, high = axes.get_ylim() if axes.get_yscale() == "log" else (math.inf, 0)
+        axes.set_yscale("log")  # what is 0 is below
+        axes.set_ylim(min(low, min(positive) / 1.5), max(high, max(positive) * 1.5))
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         _plot_proportions(axes, simulated, scale)
     measures = {it.measure for it in shown.values() if it.measure is not None}
@@ -198,6 +228,10 @@ def _plot_proportions(axes: Axes, simulated: Simulated, scale: float) -> None:
             axes.plot(x, y, color="#999999", lw=0.8, label="in proportion")
 
 
+def _spaced(value: str) -> str:
+    return _UNIT.sub(r"\1 \2", value)
+
+
 def _turn(values: Sequence[str], most: int = 50) -> int:
     return 30 if sum(len(value) + 2 for value in values) > most else 0
 
@@ -211,7 +245,7 @@ def _plot_curve(
     y = [point.mean(name) / scale for point in curve]
     style, label = _look(curve[0], name, quantity, figure, number)
     others = _others(figure)
-    if quantity.formula is not None:
+    if not figure.is_of_runs(name):
         label = figure.title_of(name)
         if label not in axes.get_legend_handles_labels()[1]:
             axes.plot(x, y, ":", color="#444444", label=label)
@@ -219,13 +253,15 @@ def _plot_curve(
     low = [point.spread(name)[0] / scale for point in curve]
     high = [point.spread(name)[1] / scale for point in curve]
     axes.fill_between(x, low, high, color=style["color"], alpha=0.25, linewidth=0)
-    places = [curve[0].axes[axis] for axis in others]
-    axes.plot(x, y, markersize=4, label=", ".join((label, *places, "simulated")), **style)
+    places = [core.congestion_label(curve[0].axes[axis]) for axis in others]
+    if figure.panels is None:
+        places = [label, *places, "simulated"]
+    axes.plot(x, y, markersize=4, label=", ".join(places), **style)
 
 
 def _others(figure: Figure) -> list[str]:
     """Return the axes with one curve per value, except the algorithms."""
-    return [axis for axis in figure.axes if axis not in (figure.x, "cc")]
+    return [axis for axis in figure.axes if axis not in (figure.x, figure.panels, "cc")]
 
 
 def _rank(figure: Figure, point: Point, number: int) -> int:
@@ -277,7 +313,7 @@ def _plot_reading(
             scale = UNITS[quantity.shown_in]
             y = [point.mean(name) / scale for point in curve]
             taken = [point.mean(name) / scale for point in reference]
-            if quantity.formula or np.allclose(y, taken, rtol=0.02):
+            if not figure.is_of_runs(name) or np.allclose(y, taken, rtol=0.02):
                 continue
             style, label = _look(curve[0], name, quantity, figure, number)
             x = [axis_number(point.axes[figure.x]) for point in curve]

@@ -216,6 +216,8 @@ class Figure(Model):
     """A figure, table or equation of the paper: experiments, and how to compare them.
 
     ``x``: the horizontal axis: ``time``, or the name of an axis; default: bars over the last axis.
+    If ``x`` is an axis, ``panels`` names another one with one panel per value, and ``log`` makes the
+    vertical axis logarithmic.
     """
 
     id: Name
@@ -235,6 +237,8 @@ class Figure(Model):
     limits: tuple[Prose, ...] = ()
     misses: tuple[Miss, ...] = ()  # the first that speaks of a place tells why
     x: Name | None = None
+    panels: Name | None = None
+    log: Annotated[bool, SWITCH] = False
 
     @model_validator(mode="after")
     def _check(self) -> Figure:
@@ -253,9 +257,17 @@ class Figure(Model):
                 _one_of(f"evidence.{index}.variant", evidence.variant, ids)
         if self.x is not None:
             _one_of("x", self.x, ("time", *self.axes))
+        self._check_drawing()
         if self.calibration and not any(item.is_judged for item in self.values):
             raise ConfigError(Problem("values", MISSING, "judged values to calibrate on"))
         return self
+
+    def _check_drawing(self) -> None:
+        others = [axis for axis in self.axes if self.x in self.axes and axis != self.x]
+        if self.panels is not None:
+            _one_of("panels", self.panels, others)
+        if self.log and self.x not in self.axes:
+            raise ConfigError(Problem("log", True, "none but where x names an axis"))
 
     def _check_quantities(self) -> None:
         known = list(expression.EXPERIMENT)
@@ -276,6 +288,14 @@ class Figure(Model):
     def title_of(self, quantity: str) -> str:
         """Return the name of a quantity in tables."""
         return self.quantities[quantity].title or quantity.replace("_", " ")
+
+    def is_of_runs(self, quantity: str) -> bool:
+        """Whether it is measured, or a formula of what is."""
+        it = self.quantities[quantity]
+        used = expression.names(it.formula) if it.formula else ()
+        return it.measure is not None or any(
+            self.is_of_runs(name) for name in used if name in self.quantities
+        )
 
     @property
     def needs_runs(self) -> bool:

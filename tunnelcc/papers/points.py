@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tunnelcc import core
 from tunnelcc.config import Experiment
 
 Series = NDArray[np.float64]
@@ -35,6 +36,11 @@ class Point:
     axes: Mapping[str, str]
     experiment: Experiment
     runs: list[Observation] = field(default_factory=list)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Where it is on the axes, as tables and figures show it."""
+        return tuple(core.congestion_label(value) for value in self.axes.values())
 
     def values(self, quantity: str) -> list[float]:
         """Return one value per run, SI."""

@@ -85,7 +85,7 @@ def missed(found: Iterable[Reproduction]) -> Table:
 def _missed(miss: Cell | Judged, is_named: bool) -> str:
     if isinstance(miss, Judged):
         return f"“{miss.claim.text}”: {miss.got}"
-    places = ", ".join(miss.point.axes.values())
+    places = ", ".join(miss.point.shown)
     name = _at(miss.name, miss.point) if is_named or not places else places
     return f"{name}: {_ratio(miss.ratio)}"
 
@@ -222,7 +222,7 @@ def points(reproduction: Reproduction) -> Table:
     for point in simulated.points:
         values = [_show(point, figure, name) for name in figure.quantities]
         values += [f"{point.mean(name):.4g}" for name in _diagnostics(figure)]
-        rows.append((*point.axes.values(), *values))
+        rows.append((*point.shown, *values))
     seeds = len(simulated.points[0].runs)
     title = f"All points, means of {seeds} seeds" if seeds > 1 else "All points"
     return Table(title, columns, rows, range(len(figure.axes), len(columns)))
@@ -252,7 +252,7 @@ def score(cells: Iterable[Cell]) -> float:
 
 
 def _at(name: str, point: Point) -> str:
-    return ", ".join((name, *point.axes.values()))
+    return ", ".join((name, *point.shown))
 
 
 def _with_unit(text: str, unit: str) -> str:
