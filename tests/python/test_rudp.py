@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tunnelcc as tc
+from tunnelcc import catalog
 
 RATE = 100e6
 SEEDS = range(1, 6)
@@ -231,6 +232,15 @@ def test_bad_entries(tmp_path, old, new, message):
     with pytest.raises(tc.ConfigError) as caught:
         tc.Experiment.parse({"tunnel": {"name": str(file), "rate": "20Mbps"}})
     assert message in str(caught.value)
+
+
+def test_connections_of_their_own_take_no_mux(tmp_path):
+    kcptun, own = (catalog.path_of(name).read_text() for name in ("kcptun", "finalspeed"))
+    mux = kcptun[kcptun.index("[mux]") : kcptun.index("[loopback.link]")]
+    file = tmp_path / "mine.toml"
+    file.write_text(f"{own}\n{mux}")
+    with pytest.raises(tc.ConfigError, match=r"mux = .*: expected no value where carrier\.protocol"):
+        tc.Experiment.parse({"tunnel": {"name": str(file), "rate": "20Mbps"}})
 
 
 def test_show_tells_the_layers(run):
