@@ -22,7 +22,7 @@ from tunnelcc.papers.format import Figure, Quantity
 from tunnelcc.papers.points import Point
 from tunnelcc.papers.published import UNITS
 from tunnelcc.papers.simulate import NS3
-from tunnelcc.plots import STYLE, algorithm_style, category_style, scales
+from tunnelcc.plots import ALGORITHMS, STYLE, algorithm_style, category_style, scales
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -252,7 +252,8 @@ def _plot_curve(
         return
     low = [point.spread(name)[0] / scale for point in curve]
     high = [point.spread(name)[1] / scale for point in curve]
-    axes.fill_between(x, low, high, color=style["color"], alpha=0.25, linewidth=0)
+    if figure.panels is None:  # these have many lines, and bands would hide them
+        axes.fill_between(x, low, high, color=style["color"], alpha=0.25, linewidth=0)
     places = [core.congestion_label(curve[0].axes[axis]) for axis in others]
     if figure.panels is None:
         places = [label, *places, "simulated"]
@@ -286,7 +287,10 @@ def _look(
     if "cc" in figure.axes:
         label = point.axes["cc"]
     elif _others(figure):
-        return category_style(1 + rank), label  # 0 is black, as what is published
+        value = point.axes[_others(figure)[0]]
+        is_algorithm = figure.panels is not None and value in ALGORITHMS
+        # Category 0 is black, as what is published.
+        return algorithm_style(value) if is_algorithm else category_style(1 + rank), label
     flows = _flow_names(point)
     flow = min(quantity.flow or 0, len(flows) - 1)
     style = algorithm_style(flows[flow])
