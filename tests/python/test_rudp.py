@@ -239,7 +239,9 @@ def test_connections_of_their_own_take_no_mux(tmp_path):
     mux = kcptun[kcptun.index("[mux]") : kcptun.index("[loopback.link]")]
     file = tmp_path / "mine.toml"
     file.write_text(f"{own}\n{mux}")
-    with pytest.raises(tc.ConfigError, match=r"mux = .*: expected no value where carrier\.protocol"):
+    with pytest.raises(
+        tc.ConfigError, match=r"mux = .*: expected no value where carrier\.protocol"
+    ):
         tc.Experiment.parse({"tunnel": {"name": str(file), "rate": "20Mbps"}})
 
 

@@ -216,8 +216,8 @@ class Figure(Model):
     """A figure, table or equation of the paper: experiments, and how to compare them.
 
     ``x``: the horizontal axis: ``time``, or the name of an axis; default: bars over the last axis.
-    If ``x`` is an axis, ``panels`` names another one with one panel per value, and ``log`` makes the
-    vertical axis logarithmic.
+    If ``x`` is an axis, ``panels`` names another one with one panel per value, and ``log`` makes
+    the vertical axis logarithmic.
     """
 
     id: Name
