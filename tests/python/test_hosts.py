@@ -131,5 +131,5 @@ def test_a_profile_without_an_operation_of_the_tunnel_is_refused(tmp_path):
     names = ("context-switch", "tcp-send", "tcp-receive", "tun-read", "tun-write", "udp-receive")
     path.write_text('summary = "mine"\n' + "".join(f"[operations.{it}]\n{cost}" for it in names))
     _experiment(hosts={"profile": str(path)})
-    with pytest.raises(ConfigError, match=r"hosts\.profile = 'mine': .* what udp-send costs"):
+    with pytest.raises(ConfigError, match=r"hosts\.profile = 'mine': .* the cost of udp-send"):
         _experiment(hosts={"profile": str(path)}, tunnel="ethudp")

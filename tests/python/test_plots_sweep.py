@@ -523,7 +523,7 @@ def test_sweeps_without_any_result_are_told_of(make_sweep):
     empty = make_sweep({"path.loss": LOSS}, ("bbr", "cubic")).isel(flow=slice(0))
     for name in metrics.STORED:
         empty[name][:] = np.nan
-    with pytest.raises(tc.ConfigError, match="some run has a value"):
+    with pytest.raises(tc.ConfigError, match="one run has a value"):
         list(plots.standard(empty))
 
 

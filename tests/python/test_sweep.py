@@ -138,7 +138,7 @@ def test_a_full_disk_stops_the_sweep_and_keeps_what_was_finished(tmp_path, monke
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_bytes", until_full)
-        with pytest.raises(tc.TunnelccError, match="No space left on device; what was finished"):
+        with pytest.raises(tc.TunnelccError, match="No space left on device; finished runs"):
             tc.sweep(BASE, AXES, 2, store=tmp_path, jobs=2, progress=False)
     assert len(list(Store(tmp_path).ids())) == 2
     tally = sweeps.run(tc.Sweep(BASE, AXES, 2), tmp_path, jobs=2, progress=False)

@@ -156,9 +156,12 @@ AXIS = ["--axis", "path.rtt=10ms,20ms"]
 @pytest.mark.parametrize(
     ("arguments", "difference"),
     [
-        ([*AXIS, "--set", "path.rate=5Mbps"], "path.rate is '10Mbps' there and '5Mbps' here"),
-        ([*AXIS, "--set", "hosts.kernel=5.10"], "hosts.kernel is not given there and '5.10' here"),
-        ([*AXIS, "--seeds", "1"], "sweep.seeds has seeds there that are not here: 2"),
+        ([*AXIS, "--set", "path.rate=5Mbps"], "path.rate is '10Mbps' in the store and '5Mbps'"),
+        (
+            [*AXIS, "--set", "hosts.kernel=5.10"],
+            "hosts.kernel is not given in the store and '5.10'",
+        ),
+        ([*AXIS, "--seeds", "1"], "sweep.seeds has seeds in the store that are missing here: 2"),
         (
             ["--axis", "path.rtt=20ms,30ms"],
             'sweep.path.rtt has values in the store that are missing here: "10',
@@ -208,8 +211,8 @@ def test_failed_runs_are_told_and_count(run, tmp_path):
     assert code == 1
     assert out.splitlines()[-1].endswith("2 runs (1 run, 0 cached, 1 failed)")
     assert err.endswith(
-        "first error: path.buffer = '100B': expected room for one packet, 1500 bytes "
-        "(it is 100 bytes)\n"
+        "first error: path.buffer = '100B': expected room for one packet of 1500 bytes "
+        "(this buffer is 100 bytes)\n"
     )
 
 
@@ -441,9 +444,8 @@ def test_one_run_that_cannot_be_read_stops_nothing_else(run, with_files, tmp_pat
     try:
         damage(ids[position], store, with_files)
         code, out, _ = run("store", "ls", "--store", store)
-        assert (code, out.splitlines()[0][:52]) == (
-            0, "x: 3 runs, 0 failed, 0 missing, 1 damaged, which `tu",
-        )  # fmt: skip
+        assert code == 0
+        assert out.startswith("x: 3 runs, 0 failed, 0 missing, 1 damaged ")
         code, out, _ = run("store", "ls", "x", "--store", store)
         assert code == 0
         told = [line.split("  ")[-1] for line in out.splitlines()]
