@@ -510,7 +510,7 @@ def test_full_segments_fit_into_the_paths_mtu(tunnel, tcp, full):
 def test_a_buffer_needs_room_for_what_fits_the_paths_mtu(tunnel):
     path = {"rate": "10Mbps", "rtt": "20ms", "mtu": 1280}
     Experiment(path={**path, "buffer": "1280B"}, tunnel=tunnel)
-    with pytest.raises(ConfigError, match="room for one packet .1280 bytes."):
+    with pytest.raises(ConfigError, match=r"room for one packet \(1280 bytes\)"):
         Experiment(path={**path, "buffer": "1279B"}, tunnel=tunnel)
 
 

@@ -110,7 +110,7 @@ def test_a_sweep_prints_its_own_results_whatever_else_takes_its_name(run, tmp_pa
     file = tmp_path / "results.csv"
     options += ["--store", tmp_path, "--output", file]
     code, out, err = run("sweep", "--axis", "path.rtt=10ms,20ms", *options)
-    assert (code, err) == (0, "")
+    assert code == 0, err
     assert [line.split()[0] for line in out.splitlines()[1:3]] == ["10ms", "20ms"]
     rows = list(csv.DictReader(file.open()))
     assert [float(row["path.rtt"]) for row in rows] == [0.01, 0.02]
@@ -134,7 +134,7 @@ def test_a_full_disk_leaves_no_half_of_the_results(run, swept, tmp_path, monkeyp
 def test_a_sweep_called_as_a_file_is_opened(run, scenario, tmp_path):
     options = ["--set", "duration=1s", "--set", "path.rate=2Mbps", "--seeds", "1", "--jobs", 1]
     code, _, err = run("sweep", "--axis", "cc=bbr", *options, "--store", tmp_path, "--name", "a.nc")
-    assert (code, err) == (0, "")
+    assert code == 0, err
     assert tc.open(tmp_path / "a.nc")["cc"].values.tolist() == ["bbr"]
     (tmp_path / "b.nc").write_bytes(tc.open(tmp_path / "a.nc").to_netcdf(engine="scipy"))
     assert tc.open(tmp_path / "b.nc")["cc"].values.tolist() == ["bbr"]
@@ -211,7 +211,7 @@ def test_failed_runs_are_told_and_count(run, tmp_path):
     assert code == 1
     assert out.splitlines()[-1].endswith("2 runs (1 run, 0 cached, 1 failed)")
     assert err.endswith(
-        "first error: path.buffer = '100B': expected room for one packet of 1500 bytes "
+        "first error: path.buffer = '100B': expected room for one packet (1500 bytes) "
         "(this buffer is 100 bytes)\n"
     )
 
@@ -531,14 +531,17 @@ HUGE = [f"--axis={key}={{from={low}, to={high}, steps=100}}" for key, low, high 
         (["sweep", "--axis", "path.rtt="], ["sweep.path.rtt = []", "at least one value"]),
         (["sweep", "--axis", "path.rtt"], ["--axis = 'path.rtt'", "KEY=VALUE"]),
         (["sweep", "--axis", "path.rtt=1ms,5"], ["path.rtt = 5", "the unit is missing"]),
-        (["sweep", "--axis", "cc=bbr", "--seeds", "0"], ["sweep.seeds = 0", "how many"]),
-        (["sweep", "--axis", "cc=bbr", "--seeds", "x"], ["sweep.seeds = 'x'", "how many"]),
+        (["sweep", "--axis", "cc=bbr", "--seeds", "0"], ["sweep.seeds = 0", "1 to 1000000"]),
+        (["sweep", "--axis", "cc=bbr", "--seeds", "x"], ["sweep.seeds = 'x'", "1 to 1000000"]),
         (["sweep", "--axis", "cc=bbr", "--jobs", "0"], ["--jobs"]),
         (["sweep", "--axis", "cc=bbr", "--name", "../x"], ["name = '../x'"]),
         (["sweep", "--axis", "cc=bbr", "--output", "x.xlsx"], ["output = 'x.xlsx'", ".nc, .csv"]),
         (["sweep", *HUGE, "--seeds", "100"], ["sweep = 100000000", "at most 100,000", "--yes"]),
-        (["sweep", "--axis", "cc=bbr", "--seeds", "9" * 5000], ["sweep.seeds = '999", "how many"]),
-        (["sweep", "--axis", "cc=bbr", "--seeds", HEX], ["sweep.seeds = '0xfff", "how many"]),
+        (
+            ["sweep", "--axis", "cc=bbr", "--seeds", "9" * 5000],
+            ["sweep.seeds = '999", "1 to 1000000"],
+        ),
+        (["sweep", "--axis", "cc=bbr", "--seeds", HEX], ["sweep.seeds = '0xfff", "1 to 1000000"]),
         (["sweep", "--axis", f"path.loss={{from=0, to=0.1, steps={HEX}}}"], ["sweep.path.loss"]),
         (
             ["sweep", f"--axis={BETA}={{from=1, to=1{'0' * 400}, steps=3}}", "--set=cc=bbr"],
@@ -546,7 +549,7 @@ HUGE = [f"--axis={key}={{from={low}, to={high}, steps=100}}" for key, low, high 
         ),
         (
             ["sweep", "--axis=flows.5.cc.beta={from=0.1, to=0.5, steps=3}", "--set=cc=cubic"],
-            ["flows.5.cc.beta", "an index from 0 to 0 instead of 5"],
+            ["flows.5.cc.beta", "only one flow"],
         ),
         (
             ["sweep", "--axis=flows.cc.beta={from=0.1, to=0.5, steps=3}", "--set=flows=[]"],
@@ -557,7 +560,7 @@ HUGE = [f"--axis={key}={{from={low}, to={high}, steps=100}}" for key, low, high 
         (["run", "--set", "cc=bbr", "--set", f"{BETA}=1{'0' * 400}"], [f"{BETA} = 1000"]),
         (["store"], ["Missing command"]),
         (["store", "list"], ["command = 'list'", "did you mean 'ls'?"]),
-        (["store", "ls", "--store", "nowhere"], ["store = 'nowhere'", "that a sweep has made"]),
+        (["store", "ls", "--store", "nowhere"], ["store = 'nowhere'", "tunnelcc sweep"]),
         (["store", "show", "x", "--store", "STORE"], ["run = 'x'", "id of a run"]),
         (["store", "ls", "two", "--store", "STORE"], ["STORE/two", "a sweep of this store", NAME]),
         (["store", "export", NAME, "x.txt", "--store", "STORE"], ["output = 'x.txt'"]),
@@ -654,7 +657,7 @@ def test_a_scheduler_that_is_not_there_is_told(run, tmp_path, monkeypatch):
     options = ["--dask", "tcp://127.0.0.1:9", "--store", tmp_path]
     code, out, err = run("sweep", "--axis", "cc=bbr", *options)
     assert (code, out) == (2, "")
-    assert err.startswith("tunnelcc: dask = 'tcp://127.0.0.1:9': expected the address of a Dask")
+    assert err.startswith("tunnelcc: dask = 'tcp://127.0.0.1:9': expected the address of a ")
     assert len(err.splitlines()) == 1
 
 

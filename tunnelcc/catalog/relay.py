@@ -304,9 +304,15 @@ class RelayEntry(Entry):
         """Return the system calls for a message."""
         return (*MESSAGE_CALLS, *WRITE_CALLS)
 
-    def round_trips(self) -> dict[str, int]:
-        """Return those of the handshake, and of streams on a shared carrier."""
+    def round_trips(self, mode: str | None = None) -> dict[str, int]:
+        """Return those of the handshake, and of streams on a shared carrier.
+
+        ``mode``: of KCP. Its congestion window starts with one segment, which is the request of the
+        first flow.
+        """
         opening = 1 if self.carrier.protocol == "tcp" else 0
+        if self.kcp is not None and self.kcp.mode_with(mode, {}).congestion:
+            opening = 1
         handshake = opening + sum(1 for turn in self.handshake if turn.server)
         if self.mux is None:
             return {"each flow": handshake}

@@ -76,7 +76,7 @@ def overview(entry: Entry, mode: str | None = None) -> Overview:
 def _relay(entry: RelayEntry, mode: str | None) -> Overview:
     return Overview(
         _relay_stack(entry, mode),
-        entry.round_trips(),
+        entry.round_trips(mode),
         {
             size: (_relay_bytes(entry, size, True), _relay_bytes(entry, size, False))
             for size in WRITE_SIZES
