@@ -31,6 +31,11 @@ bench: models ## Measure speed and memory against stock ns-3, and what sweeps co
 	@$(BIN)/python tests/bench/bench.py --stock $(BUILD)/stock-ns3 $(BENCH_ARGS)
 	@$(BIN)/python tests/bench/sweep.py
 
+.PHONY: docs
+docs: setup $(VENV)/ready-docs ## Build the site: open build/site/index.html in a browser
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict --config-file docs/mkdocs.yml
+	@$(BIN)/python docs/check_site.py build/site
+
 .PHONY: notebooks
 notebooks: setup $(VENV)/ready-dev ## Execute the notebooks
 	@$(BIN)/python notebooks/execute.py $(NOTEBOOKS)
@@ -127,10 +132,11 @@ $(VENV)/ready: pyproject.toml waf-config/requirements.py | $(BIN)/python
 	@$(PIP) install --requirement $(VENV)/requirements.txt
 	@touch $@
 
-$(VENV)/ready-dev: $(VENV)/ready
-	@echo "Installing what tests, checks and notebooks need"
-	@$(BIN)/python waf-config/requirements.py dev > $(VENV)/requirements-dev.txt
-	@$(PIP) install --requirement $(VENV)/requirements-dev.txt
+# What an extra needs: tests, checks and notebooks that of dev, the site that of docs.
+$(VENV)/ready-%: $(VENV)/ready
+	@echo "Installing the packages of the extra $*"
+	@$(BIN)/python waf-config/requirements.py $* > $(VENV)/requirements-$*.txt
+	@$(PIP) install --requirement $(VENV)/requirements-$*.txt
 	@touch $@
 
 # An editable installation knows each module's file: it is made anew when one came, went or moved.

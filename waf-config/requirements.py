@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Print what is to be installed, one requirement a line, from pyproject.toml.
 
-Without an argument: what builds and runs tunnelcc. With ``dev``: what tests, checks and notebooks
-need besides.
+Without an argument: what builds and runs tunnelcc. With the name of an extra, such as ``dev``: what
+that needs besides.
 
 `ns3` is left out: it is installed without its own dependency cppyy, which takes more than a
 minute to compile and serves ns-3's Python bindings only. tunnelcc never imports those.
@@ -18,8 +18,8 @@ else:
 
 pyproject = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))
 project = pyproject["project"]
-if sys.argv[1:] == ["dev"]:
-    requirements = project["optional-dependencies"]["dev"]
+if sys.argv[1:]:
+    requirements = project["optional-dependencies"][sys.argv[1]]
 else:
     requirements = [
         *pyproject["build-system"]["requires"],

@@ -15,7 +15,7 @@ from tunnelcc.plots import STYLE
 from tunnelcc.schema.toml import parse_toml
 
 HERE = Path(__file__).parents[2] / "results/curves"
-PAGE = Path(__file__).parents[2] / "scenarios/README.md"
+PAGE = Path(__file__).parents[2] / "docs/pages/results/what-a-tunnel-does.md"
 
 
 DRAW = load_script(HERE / "draw.py")

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The commands of READMEs, run as they are printed, in order, in a fresh folder.
+"""The commands of READMEs and of the site's pages, run as printed, in order, in a fresh folder.
 
-A comment before a block says what is to be done with it: ``<!-- tests: slow -->`` by the slow tests
-alone, ``<!-- tests: none (why) -->`` by none. What a folder of the repository has comes along, and
-``.venv`` stands for the one that make sets up.
+A comment before a block says what is to be done with it:
+
+- ``<!-- tests: slow -->``: it runs with the slow tests alone;
+- ``<!-- tests: clone -->``: with the slow tests, in a copy of the clone that `make setup` prepares;
+- ``<!-- tests: fails -->``: its last command ends with an error;
+- ``<!-- tests: none (why) -->``: it does not run.
+
+The fresh folder has what such commands use of the repository, and ``.venv`` stands for the one that
+make sets up.
 """
 
 from __future__ import annotations
@@ -17,10 +23,10 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from helpers import make_program
+from helpers import load_script, make_program
 
 ROOT = Path(__file__).parents[2]
-_MARK = re.compile(r"<!-- tests: (slow|none \(.+\)) -->")
+_MARK = re.compile(r"<!-- tests: (slow|clone|fails|none \(.+\)) -->")
 _LANGUAGES = ("sh", "python")
 
 
@@ -41,14 +47,30 @@ def blocks(text: str) -> list[tuple[str, str]]:
     return found
 
 
-READMES = {
+def _with(mark: str) -> list[str]:
+    return [page for page, found in PAGES.items() if mark in [it for it, _ in found]]
+
+
+PAGES = {
     str(file.relative_to(ROOT)): found
-    for file in sorted(ROOT.glob("**/README.md"))
+    for file in sorted([*ROOT.glob("**/README.md"), *ROOT.glob("docs/pages/**/*.md")])
     if not {".venv", "build", "runs"} & set(file.relative_to(ROOT).parts)
     and (found := blocks(file.read_text(encoding="utf-8")))
 }
-SHORT = [name for name, found in READMES.items() if any(not mark for mark, _ in found)]
-LONG = [name for name, found in READMES.items() if any(mark == "slow" for mark, _ in found)]
+SHORT, LONG, CLONED = _with(""), _with("slow"), _with("clone")
+
+
+TEXTS = [
+    file
+    for file in sorted(ROOT.glob("**/*.md"))
+    if not {".venv", "build", "runs"} & set(file.relative_to(ROOT).parts)
+]
+
+
+def _is_generated(file, link):
+    """Whether a page of the site links to one that is written when the site is built."""
+    target = (file.parent / link.partition("#")[0]).resolve()
+    return target.parent == ROOT / "docs/pages/reference" and not target.exists()
 
 
 @pytest.fixture
@@ -65,11 +87,15 @@ def folder(tmp_path):
     return tmp_path
 
 
-def run(name, folder, marks):
+def run(page, folder, marks):
     """Run the blocks with one of the marks; the shell ends with the first command that fails."""
-    script = ". .venv/bin/activate\n" + "".join(
-        text for mark, text in READMES[name] if mark in marks
-    )
+    script = ". .venv/bin/activate\n"
+    for mark, text in PAGES[page]:
+        if mark == "fails" and "fails" in marks:
+            *before, last = text.splitlines()
+            script += "\n".join([*before, f"! {last} || exit 1\n"])
+        elif mark in marks:
+            script += text
     done = subprocess.run(
         ["sh", "-evu"], input=script, cwd=folder, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
@@ -77,21 +103,54 @@ def run(name, folder, marks):
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-@pytest.mark.parametrize("name", SHORT)
-def test_short_commands_run_as_printed(name, folder):
-    run(name, folder, {""})
+@pytest.mark.parametrize("page", SHORT)
+def test_short_commands_run_as_printed(page, folder):
+    run(page, folder, {"", "fails"})
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LONG)
-def test_all_commands_run_as_printed(name, folder):
-    run(name, folder, {"", "slow"})
+@pytest.mark.parametrize("page", LONG)
+def test_all_commands_run_as_printed(page, folder):
+    run(page, folder, {"", "fails", "slow"})
 
 
-def test_readmes_have_commands_and_marks_are_understood():
-    assert {"README.md", "tunnelcc/catalog/README.md"} <= set(SHORT)
-    for name in READMES:
-        text = (ROOT / name).read_text(encoding="utf-8")
-        assert len(re.findall("<!-- tests", text)) == len(_MARK.findall(text)), name
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """Return a copy of the clone, set up by make."""
+    copy = tmp_path_factory.mktemp("clone") / "tunnelcc"
+    names = (".git", ".venv", "build", "dist", "runs", ".*_cache", "__pycache__")
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*names))
+    subprocess.run(["make", "setup"], cwd=copy, check=True)
+    return copy
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", CLONED)
+def test_commands_of_a_clone_run_as_printed(page, clone):
+    run(page, clone, {"", "fails", "clone"})
+
+
+def test_pages_have_commands_and_marks_are_understood():
+    assert {"README.md", "tunnelcc/catalog/README.md", "docs/pages/get-started.md"} <= set(SHORT)
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert len(re.findall("<!-- tests", text)) == len(_MARK.findall(text)), page
     with pytest.raises(AssertionError, match="before a block"):
         blocks("<!-- tests: slow -->\n\nA text.\n")
+
+
+def test_the_readme_is_short_and_has_the_measured_speed():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    reference = load_script(ROOT / "docs/reference.py")
+    assert f"<!-- bench -->\n{reference.bench_table()}<!-- end of bench -->\n" in text
+
+
+@pytest.mark.parametrize("file", TEXTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_links_between_files_lead_somewhere(file):
+    """Those of the forge's pages; `make docs` checks the site's, anchors included."""
+    for token in MarkdownIt().enable("table").parse(file.read_text(encoding="utf-8")):
+        for child in token.children or ():
+            link = child.attrs.get("href") or child.attrs.get("src") or ""
+            if link and not re.match("[a-z]+:", link) and not _is_generated(file, link):
+                assert (file.parent / link.partition("#")[0]).exists(), link

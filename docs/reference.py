@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The reference pages of the site, written from the code each time the site is built."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tunnelcc import catalog, core
+from tunnelcc.cli import cli
+from tunnelcc.config import Experiment
+from tunnelcc.hosts import costs
+from tunnelcc.metrics import METRICS
+from tunnelcc.report.overview import StackLayer, overview
+from tunnelcc.schema import KeyInfo, keys_of
+from tunnelcc.schema.units import format_size
+
+ROOT = Path(__file__).parent.parent
+
+#: Where a table of keys has more to say than its keys do.
+_ABOUT_KEYS = {
+    "path": "The bottleneck between client and server, where there is no `network`.",
+    "flows": "A list: each entry is one flow, or `count` of them.",
+    "tunnel": "The tunnel of all flows, by name or as a table with a `name`.",
+    "tunnels": "Several tunnels by names of your own, for `flows.tunnel`.",
+    "network": "Hosts and links in place of the one `path`.",
+    "cross_traffic": "A list of UDP sources.",
+    "hosts": "CPUs, kernels and socket buffers.",
+    "tcp": "Settings of the applications' and carriers' TCP.",
+}
+
+
+def pages() -> dict[str, str]:
+    """Return the address of each generated page in the site, and its Markdown."""
+    written = {f"reference/{name}.md": write() for name, write in _PAGES.items()}
+    for name in catalog.names():
+        written[f"reference/tunnels/{name}.md"] = _tunnel(name)
+    for name in _algorithms():
+        written[f"reference/congestion-controls/{_file(name)}.md"] = _algorithm(name)
+    return written
+
+
+def table(
+    headings: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()
+) -> str:
+    """Return a table in Markdown; ``right``: the columns of numbers."""
+    rules = ["---:" if column in right else "---" for column in range(len(headings))]
+    lines = [headings, rules, *([_cell(it) for it in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _cell(value: object) -> str:
+    return str(value).replace("|", r"\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def _code(value: object) -> str:
+    text = str(value)
+    return f"`{text}`" if text else ""
+
+
+# Keys -------------------------------------------------------------------------------------------
+
+
+def _keys() -> str:
+    text = [
+        "# Keys of an experiment",
+        "",
+        "Every key that a scenario file, `--set`, `--axis` or `tc.Experiment.parse()` takes. "
+        "`tunnelcc show experiment` prints the same list. Where a row begins with a name and a "
+        "colon, such as `codel:`, the key exists with that choice only. `NAME` stands for a name "
+        "of your own.",
+        "",
+    ]
+    infos = sorted(keys_of(Experiment), key=_is_table)
+    for prefix, members in groupby(
+        infos, lambda info: info.key.partition(".")[0] * _is_table(info)
+    ):
+        text += [f"## {prefix or 'Top level'}", "", _ABOUT_KEYS.get(prefix, ""), ""]
+        rows = [(_code(it.key), _default(it.default), it.doc, it.expected) for it in members]
+        text += [table(("key", "default", "meaning", "accepts"), rows), ""]
+    return "\n".join(text)
+
+
+def _is_table(info: KeyInfo) -> bool:
+    return "." in info.key
+
+
+def _default(value: object) -> str:
+    if value is None:
+        return "–"
+    return _code(json.dumps(value, default=str) if isinstance(value, (dict, list, bool)) else value)
+
+
+# Metrics ----------------------------------------------------------------------------------------
+
+
+def _metrics() -> str:
+    text = (
+        "# Metrics\n\n"
+        "`result.metric(NAME)` returns a metric of one run, `tunnelcc plot --y NAME` draws it, and "
+        "`tunnelcc show metrics` prints this list. Metrics that begin with `flow_` have one value "
+        "for each flow. All are in SI units. *Takes*: what else `result.metric()` accepts. "
+        "*Stored*: part of the results of a sweep.\n\n"
+    )
+    rows = [
+        (
+            _code(name), metric.long_name, metric.units, metric.definition,
+            ", ".join(map(_code, metric.keys)), "yes" if metric.is_stored else "",
+        )
+        for name, metric in METRICS.items()
+    ]  # fmt: skip
+    return text + table(("metric", "meaning", "unit", "definition", "takes", "stored"), rows)
+
+
+# Tunnels ----------------------------------------------------------------------------------------
+
+
+def _tunnels() -> str:
+    text = (
+        "# Tunnels\n\n"
+        "Every tunnel of the catalogue. [Concepts](../concepts.md#three-kinds-of-tunnel) explains "
+        "the three kinds; [add a tunnel](../tasks/add-a-tunnel.md) adds one of your own.\n\n"
+    )
+    for kind in catalog.KINDS:
+        entries = [entry for entry in map(catalog.load, catalog.names()) if entry.kind == kind]
+        rows = [(f"[{it.name}](tunnels/{it.name}.md)", it.summary, it.software) for it in entries]
+        text += (
+            f"## {kind.capitalize()}\n\n{table(('name', 'what it is', 'numbers are of'), rows)}\n"
+        )
+    return text
+
+
+def _tunnel(name: str) -> str:
+    entry = catalog.load(name)
+    first = overview(entry)
+    text = [
+        f"# {name}",
+        "",
+        f"{entry.summary}.",
+        "",
+        table(
+            ("property", "value"),
+            [
+                ("kind", f"[{entry.kind}](../../concepts.md#three-kinds-of-tunnel)"),
+                ("numbers are of", entry.software),
+                ("keys of `tunnel` that change it", ", ".join(map(_code, entry.overrides))),
+            ],
+        ),
+        "",
+        "Round trips before the first byte leaves the client:",
+        "",
+        table(("of", "round trips"), first.round_trips.items(), (1,)),
+        "",
+    ]
+    heading = f"Layers, mode {first.mode}" if len(first.modes) > 1 else "Layers"
+    sizes = [format_size(size) for size in first.wire_bytes]
+    rows = [
+        (way, *(f"{ratio[index]:.3f}" for ratio in first.wire_bytes.values()))
+        for index, way in enumerate(("to the server", "to the client"))
+    ]
+    text += [
+        f"## {heading}",
+        "",
+        _stack(first.stack),
+        "",
+        "IP bytes per application byte, by the size of a write on an idle connection:",
+        "",
+        table(("", *sizes), rows, range(1, len(sizes) + 1)),
+        "",
+    ]
+    if len(first.modes) > 1:
+        others = ", ".join(f"`{mode}`" for mode in first.modes if mode != first.mode)
+        text += [f"Other modes: {others}. `tunnelcc show tunnel {name} --mode MODE` shows one.", ""]
+    text += ["## Every number and its source", ""]
+    text += [table(("setting", "value", "label", "source"), catalog.settings(entry))]
+    return "\n".join(text)
+
+
+def _stack(stack: Sequence[StackLayer]) -> str:
+    if all(layer.to_server == layer.to_client for layer in stack):
+        return table(("layer", "either way"), ((it.name, it.to_server) for it in stack))
+    rows = ((it.name, it.to_server, it.to_client) for it in stack)
+    return table(("layer", "to the server", "to the client"), rows)
+
+
+# Congestion controls ----------------------------------------------------------------------------
+
+
+def _algorithms() -> tuple[str, ...]:
+    return (*core.congestion_controls(), *core.ns3_congestion_controls())
+
+
+def _file(name: str) -> str:
+    return name.replace("::", "-")
+
+
+def _link(name: str) -> str:
+    return f"[{core.congestion_label(name)}](congestion-controls/{_file(name)}.md)"
+
+
+def _congestion_controls() -> str:
+    own = [(_link(it.name), it.summary, it.source) for it in core.algorithms()]
+    others = ", ".join(map(_link, core.ns3_congestion_controls()))
+    return (
+        "# Congestion controls\n\n"
+        "`cc` of a flow or of a tunnel is one of these names. A table sets parameters: "
+        '`cc = { name = "cubic", beta = 0.8 }`. [Congestion controls in the '
+        "model](../model/congestion-controls.md) says how they are built; "
+        "[add one](../tasks/add-a-congestion-control.md) in C++.\n\n"
+        f"## Ours\n\n{table(('name', 'what it does', 'source'), own)}\n"
+        f"## ns-3's\n\nns-3 3.44's own, unchanged, through an adapter: {others}.\n"
+    )
+
+
+def _algorithm(name: str) -> str:
+    own = {item.name: item for item in core.algorithms()}
+    about = f"{own[name].summary}.\n\nSource: {own[name].source}." if name in own else (
+        "ns-3's own `ns3::TcpCongestionOps`, unchanged; its parameters are ns-3's attributes.\n\n"
+        "Source: ns-3 3.44."
+    )  # fmt: skip
+    rows = [
+        (
+            _code(it.name),
+            "required" if it.is_required
+            else it.choices[int(it.default)] if it.choices
+            else f"{it.default:g}",
+            it.unit, ", ".join(it.choices) or f"{it.minimum:g} to {it.maximum:g}",
+            it.doc, it.source,
+        )
+        for it in core.congestion_parameters(name)
+    ]  # fmt: skip
+    columns = ("parameter", "default", "unit", "accepts", "meaning", "source")
+    parameters = table(columns, rows) if rows else "It has no parameters.\n"
+    return f"# {core.congestion_label(name)}\n\n{about}\n\n{parameters}"
+
+
+# Hosts ------------------------------------------------------------------------------------------
+
+
+def _profiles() -> str:
+    text = (
+        "# Cost profiles\n\n"
+        "What an operation costs the CPU of a host. `hosts.profile` chooses a profile, "
+        "[measure my host](../tasks/measure-my-host.md) makes one of your machine.\n\n"
+    )
+    for name in costs.names():
+        profile = costs.load(name)
+        operations = [(it, profile.operation(it)) for it in costs.OPERATIONS]
+        rows = [
+            (it, f"{cost.per_call:.0f}", f"{cost.per_byte:.3f}", cost.label, cost.source)
+            for it, cost in operations
+        ]
+        columns = ("operation", "ns per call", "ns per byte", "label", "source")
+        text += f"## {name}\n\n{profile.summary}.\n\n{table(columns, rows, (1, 2))}\n"
+    return text
+
+
+# Command line -----------------------------------------------------------------------------------
+
+
+def _command_line() -> str:
+    text = (
+        "# Command line\n\n"
+        "What `tunnelcc COMMAND --help` prints. An error ends with status 1, or 2 where a command "
+        "or a key is wrong.\n\n"
+    )
+    return text + "\n".join(
+        f"## {' '.join(path)}\n\n```text\n{_help(path, command)}\n```\n"
+        for path, command in _commands()
+    )
+
+
+def _commands(
+    group: click.Group = cli, path: tuple[str, ...] = ("tunnelcc",)
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def _help(path: Sequence[str], command: click.Command) -> str:
+    context = click.Context(command, info_name=" ".join(path), max_content_width=96)
+    return command.get_help(context)
+
+
+# Measurements of this project ---------------------------------------------------------------------
+
+_TUNNELS_OF_BENCH = ("plain", "gost-relay-wss", "wireguard", "openvpn-tcp")
+
+
+def bench_table() -> str:
+    """Return results/bench.json as a table."""
+    bench: dict[str, Any] = json.loads((ROOT / "results/bench.json").read_text("utf-8"))
+    rows = []
+    for case in bench["cases"]:
+        speeds = [case["runs"][name]["packets_per_cpu_second"] / 1e6 for name in _TUNNELS_OF_BENCH]
+        rows.append((case["case"], *(f"{it:.1f} M" for it in speeds), f"{_times(case):.0f} ×"))
+    columns = ("", *_TUNNELS_OF_BENCH, "plain against stock ns-3")
+    return table(columns, rows, range(1, len(columns)))
+
+
+def _times(case: dict[str, Any]) -> float:
+    runs = case["runs"]
+    return float(runs["plain"]["packets_per_cpu_second"] / runs["stock"]["packets_per_cpu_second"])
+
+
+_PAGES: dict[str, Callable[[], str]] = {
+    "command-line": _command_line,
+    "keys": _keys,
+    "metrics": _metrics,
+    "tunnels": _tunnels,
+    "congestion-controls": _congestion_controls,
+    "profiles": _profiles,
+}
+
+#: Written in a page in place of a table: <!-- table: bench -->.
+TABLES: dict[str, Callable[[], str]] = {"bench": bench_table}
+TABLE_MARK = re.compile(r"<!-- table: ([\w-]+) -->")
