@@ -234,8 +234,22 @@ def _has_parts(experiment: ExperimentKeys) -> bool:
     )
 
 
+_latest: Layout | None = None
+
+
 def layout(experiment: ExperimentKeys) -> Layout:
-    """Return the places of the experiment's flows and tunnels."""
+    """Return the places of the experiment's flows and tunnels.
+
+    The latest answer is kept: a run asks several times, and an experiment does not change.
+    """
+    global _latest
+    found = _latest
+    if found is None or found.experiment is not experiment:
+        found = _latest = _lay_out(experiment)
+    return found
+
+
+def _lay_out(experiment: ExperimentKeys) -> Layout:
     network = _topology(experiment)
     sharers: dict[tuple[Any, ...], list[int]] = {}
     where: list[tuple[Flow, int, float, tuple[str, str]]] = []
