@@ -604,8 +604,10 @@ def doctor() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and exit."""
-    # numpy's threads would have nothing to do, but take a core when they start.
+    # numpy's threads would have nothing to do, but take a core when they start; and to look for
+    # pydantic's plugins takes as long as a tenth of importing all keys.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may have no signs such as × or –

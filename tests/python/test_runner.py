@@ -14,7 +14,7 @@ import types
 import pytest
 
 import tunnelcc as tc
-from tunnelcc.simulation import limits, runner, worker
+from tunnelcc.simulation import limits, pool, runner, worker
 
 SMALL = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "2s"}
 # Long enough that nobody waits for its end.
@@ -117,14 +117,14 @@ def test_the_longest_start_first():
 
 
 def test_a_dead_process_costs_only_its_run(monkeypatch):
-    assign = runner._assign
+    assign = pool._assign
 
     def kill_second(worker, function, key, argument):
         assign(worker, function, key, argument)
         if key == 1:
             os.kill(worker.family.members[worker.number], signal.SIGKILL)
 
-    monkeypatch.setattr(runner, "_assign", kill_second)
+    monkeypatch.setattr(pool, "_assign", kill_second)
     experiments = _experiments(4)
     experiments[1] = tc.Experiment(**ENDLESS)
     results = tc.run_many(experiments, jobs=2)
@@ -134,7 +134,7 @@ def test_a_dead_process_costs_only_its_run(monkeypatch):
 
 
 def test_a_death_is_told_where_the_process_that_forked_the_worker_is_gone(monkeypatch):
-    assign = runner._assign
+    assign = pool._assign
 
     def kill_both(worker, function, key, argument):
         assign(worker, function, key, argument)
@@ -143,7 +143,7 @@ def test_a_death_is_told_where_the_process_that_forked_the_worker_is_gone(monkey
             worker.family._process.kill()
             os.kill(member, signal.SIGKILL)
 
-    monkeypatch.setattr(runner, "_assign", kill_both)
+    monkeypatch.setattr(pool, "_assign", kill_both)
     killed, other = tc.run_many([tc.Experiment(**ENDLESS), *_experiments(1)], jobs=1)
     assert "killed by signal 9" in str(killed)
     assert isinstance(other, tc.Result)
@@ -174,7 +174,7 @@ def test_a_worker_whose_parent_was_killed_ends_without_a_word(monkeypatch, fails
 
 def test_an_error_in_the_middle_leaves_no_process_behind():
     started = []
-    real = runner._start
+    real = pool._start
 
     def remember(function, count):
         workers = real(function, count)
@@ -185,7 +185,7 @@ def test_an_error_in_the_middle_leaves_no_process_behind():
         raise ZeroDivisionError
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "_start", remember)
+        patch.setattr(pool, "_start", remember)
         with pytest.raises(ZeroDivisionError):
             tc.run_many(_experiments(4), jobs=2, on_result=fail)
     assert len(started) == 2

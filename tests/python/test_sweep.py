@@ -14,7 +14,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc import metrics, sweeps
 from tunnelcc.output.progress import RunsProgress
-from tunnelcc.simulation import runner
+from tunnelcc.simulation import pool
 from tunnelcc.store import Store, run_id, runfile
 from tunnelcc.store.index import Row
 from tunnelcc.sweeps.execute import complete
@@ -68,7 +68,7 @@ def test_every_run_is_the_one_that_stands_alone(results, store):
 
 
 def test_a_finished_sweep_runs_nothing(results, store, monkeypatch):
-    monkeypatch.setattr(runner, "_start", lambda *_: pytest.fail("a worker was started"))
+    monkeypatch.setattr(pool, "_start", lambda *_: pytest.fail("a worker was started"))
     again = tc.sweep(BASE, AXES, seeds=2, store=store, jobs=2, progress=False)
     assert again.drop_attrs().identical(results.drop_attrs())
 

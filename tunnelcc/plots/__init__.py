@@ -9,7 +9,7 @@ from tunnelcc.plots.curves import curves
 from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.network import plot_network
 from tunnelcc.plots.pairs import pairs
-from tunnelcc.plots.run import describe, plot_run
+from tunnelcc.plots.run import plot_run
 from tunnelcc.plots.scatter import scatter
 from tunnelcc.plots.series import series
 from tunnelcc.plots.standard import standard
@@ -31,7 +31,6 @@ __all__ = [
     "category_style",
     "check_file",
     "curves",
-    "describe",
     "heat_map",
     "pairs",
     "plot_beside",

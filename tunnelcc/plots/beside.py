@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc.plots.run import describe
 from tunnelcc.plots.style import STYLE, save
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def plot_beside(result: Result, measured: Measurement, file: Path | None = None)
         end = max(result.experiment.duration, float(measured.time[-1]))
         bottom.set_xlim(0, end)
         figure.legend(*top.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-        title = result.experiment.title or describe(result)
+        title = result.heading
         figure.suptitle(f"{title}\nbeside {Path(measured.source).name}", fontsize=10)
         if file is not None:
             save(figure, file)

@@ -13,7 +13,6 @@ from tunnelcc import core
 from tunnelcc.config import derived
 from tunnelcc.plots.network import draw_network, has_network, network_height
 from tunnelcc.plots.style import STYLE, algorithm_style, check_file, save
-from tunnelcc.schema.units import format_rate, format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,29 +62,10 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
             axes.set_ylim(bottom=0)
             if result.experiment.warmup:
                 axes.axvspan(0, result.experiment.warmup, color="#EEEEEE", linewidth=0, zorder=0)
-        figure.suptitle(result.experiment.title or describe(result), fontsize=10)
+        figure.suptitle(result.heading, fontsize=10)
         if file is not None:
             save(figure, Path(file))
     return figure
-
-
-def describe(result: Result) -> str:
-    """Return a heading such as ``4 × bbr through gost-relay-wss, 100Mbps × 100ms``."""
-    experiment = result.experiment
-    flows = ", ".join(
-        f"{flow.count} × {core.congestion_label(flow.cc.name)}"
-        + (f" in {flow.tunnel}" if flow.tunnel not in (None, "none") else "")
-        for flow in experiment.flows
-    )
-    tunnel = f" through {experiment.tunnel.name}" if experiment.tunnel else ""
-    path = f"{format_rate(experiment.path.rate)} × {format_time(experiment.path.rtt)}"
-    loss = f", loss {100 * experiment.path.loss:g} %" if experiment.path.loss else ""
-    network = ""
-    if experiment.network is not None:
-        shape, size = experiment.network.shape, experiment.network.size
-        network = f"{shape} of {size}" if shape else f"{len(result.links)} links"
-        network = f"{network}, each " if not experiment.network.links else f"{network}, "
-    return f"{flows}{tunnel}, {network}{path}{loss}"
 
 
 def _plot_goodput(axes: Axes, result: Result) -> None:

@@ -12,7 +12,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from tunnelcc import calibrate, catalog, core, payloads
+from tunnelcc import catalog, core, payloads
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
@@ -47,11 +47,9 @@ _REASONS = {
 
 def print_result(result: Result) -> None:
     """Print flows, path and hosts of a run."""
-    from tunnelcc.plots import describe
-
     out, totals = console(), result.to_dict()
     experiment = result.experiment
-    out.print(experiment.title or describe(result), style="bold", markup=False)
+    out.print(result.heading, style="bold", markup=False)
     out.print(
         f"measured from {format_time(experiment.warmup)} to {format_time(experiment.duration)}, "
         f"seed {experiment.seed}"
@@ -405,6 +403,8 @@ def print_profile(name: str) -> None:
 
 def print_measured_profile(profile: Profile, spreads: Mapping[str, float]) -> None:
     """Print the costs of this machine next to the reference. Spreads are ratios."""
+    from tunnelcc import calibrate  # takes a while, and other tables need none of it
+
     out = console()
     out.print(profile.summary, style="bold", markup=False)
     reference = costs.load(costs.REFERENCE)

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc import metrics
+from tunnelcc import core, metrics
 from tunnelcc._version import __version__
 from tunnelcc.config import Experiment, Flow, derived
 from tunnelcc.config.layout import Layout, carriers, layout
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.metrics import limits
 from tunnelcc.metrics.run import RunData
+from tunnelcc.schema.units import format_rate, format_time
 
 if TYPE_CHECKING:
     import xarray
@@ -153,6 +154,27 @@ class Result:
     def measured_time(self) -> float:
         """Seconds from the end of the warm-up to the end of the run."""
         return self.experiment.duration - self.experiment.warmup
+
+    @property
+    def heading(self) -> str:
+        """The title, or one such as ``4 × bbr through gost-relay-wss, 100Mbps × 100ms``."""
+        experiment = self.experiment
+        if experiment.title:
+            return experiment.title
+        flows = ", ".join(
+            f"{flow.count} × {core.congestion_label(flow.cc.name)}"
+            + (f" in {flow.tunnel}" if flow.tunnel not in (None, "none") else "")
+            for flow in experiment.flows
+        )
+        tunnel = f" through {experiment.tunnel.name}" if experiment.tunnel else ""
+        path = f"{format_rate(experiment.path.rate)} × {format_time(experiment.path.rtt)}"
+        loss = f", loss {100 * experiment.path.loss:g} %" if experiment.path.loss else ""
+        network = ""
+        if experiment.network is not None:
+            shape, size = experiment.network.shape, experiment.network.size
+            network = f"{shape} of {size}" if shape else f"{len(self.links)} links"
+            network = f"{network}, each " if not experiment.network.links else f"{network}, "
+        return f"{flows}{tunnel}, {network}{path}{loss}"
 
     @cached_property
     def layout(self) -> Layout:

@@ -1,28 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Run experiments: one in this process, or many in worker processes.
-
-ns-3's simulator exists once per process, so parallel runs need processes. A fresh interpreter forks
-them, with one pipe each. ``concurrent.futures`` is not used for three reasons: if one of its
-workers dies, it drops every pending run; it cannot stop a running worker; and it imports the user's
-main script again.
-"""
+"""Run experiments: one in this process, or many in worker processes."""
 
 from __future__ import annotations
 
-import contextlib
-import operator
-import os
-import selectors
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from multiprocessing.connection import Connection, Pipe
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tunnelcc import core
 from tunnelcc.config import Experiment
@@ -32,8 +17,6 @@ from tunnelcc.output.progress import Progress
 from tunnelcc.simulation import limits
 from tunnelcc.simulation.result import Result
 from tunnelcc.simulation.spec import experiment_spec, spec_text
-
-Key = TypeVar("Key")
 
 _running = threading.Lock()
 
@@ -88,6 +71,8 @@ def run_many(
     with index and result when a run ends. Raises ConfigError before any run starts if one of them
     needs more memory than is available.
     """
+    from tunnelcc.simulation.pool import parallel  # takes a while, and one run needs none of it
+
     todo = list(map(experiment_of, experiments))
     for experiment in todo:
         limits.check(experiment)
@@ -115,11 +100,6 @@ def estimated_work(experiment: Experiment) -> float:
     return experiment.duration * (experiment.path.rate / 12e3 * (1 + legs) / 2 + flows)
 
 
-def cores() -> int:
-    """Return the number of CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def simulate(experiment: Experiment, timeout: float | None = None) -> Result:
     """Run ``experiment`` without a bar. Raise RunError after ``timeout`` seconds of real time."""
     started = time.monotonic()
@@ -129,125 +109,3 @@ def simulate(experiment: Experiment, timeout: float | None = None) -> Result:
             raise RunError(f"the run took more than {timeout:g} s")
 
     return run(experiment, progress=watch)
-
-
-class _Family:
-    """A process that has forked workers, and reports how they end."""
-
-    def __init__(self, process: subprocess.Popen[bytes], ends: Connection[Any, Any]) -> None:
-        self._process = process
-        self._ends = ends
-        self._codes: dict[int, int] = {}
-
-    @cached_property
-    def members(self) -> list[int]:
-        """The workers' process ids; waits for them. Raises EOFError if they do not start."""
-        members: list[int] = self._ends.recv()
-        return members
-
-    def exit_code(self, number: int) -> int:
-        """Return the exit code of the next worker that ends; −n for signal n, as in subprocess."""
-        try:
-            member = self.members[number]
-            while member not in self._codes:
-                ended, code = self._ends.recv()
-                self._codes[ended] = code
-            return self._codes[member]
-        except EOFError:
-            return self._process.wait()
-
-    def kill(self) -> None:
-        """Kill the workers and wait for their end."""
-        self._process.terminate()  # which it passes on
-        self._process.wait()
-        self._ends.close()
-
-
-@dataclass
-class _Worker:
-    family: _Family
-    number: int
-    pipe: Connection[Any, Any]
-    key: Any = None  # of the task it does
-
-
-def parallel(
-    function: Callable[[Any], Any], tasks: Iterable[tuple[Key, Any]], jobs: int | None = None
-) -> Generator[tuple[Key, Any], None, None]:
-    """Call ``function`` with each task's argument in worker processes; yield (key, outcome).
-
-    Tasks start in order and are yielded as they end. If ``function`` raises an error of tunnelcc,
-    or its process dies, only this task's outcome is a RunError. Closing the generator kills the
-    processes. ``jobs``: number of processes; default: one per core, and at most the length (or
-    length hint) of ``tasks``. The processes start while the first tasks are made.
-    """
-    count = min(jobs or cores(), operator.length_hint(tasks, sys.maxsize))
-    if not count:
-        return
-    pending = iter(tasks)
-    workers = _start(function, count)
-    busy = selectors.DefaultSelector()
-    try:
-        for worker, task in zip(workers, pending, strict=False):
-            _assign(worker, function, *task)
-            busy.register(worker.pipe, selectors.EVENT_READ, worker)
-        while busy.get_map():
-            for ready, _ in busy.select():
-                worker = ready.data
-                finished, outcome = worker.key, _receive(worker)
-                following = next(pending, None)
-                if following is None or worker.pipe.closed:
-                    busy.unregister(ready.fd)
-                if following is not None:
-                    if worker.pipe.closed:
-                        (worker,) = _start(function, 1)
-                        workers.append(worker)
-                        busy.register(worker.pipe, selectors.EVENT_READ, worker)
-                    _assign(worker, function, *following)
-                yield finished, outcome
-    finally:
-        for worker in workers:
-            worker.pipe.close()
-        for family in {id(worker.family): worker.family for worker in workers}.values():
-            family.kill()
-        busy.close()
-
-
-def _start(function: Callable[[Any], Any], count: int) -> list[_Worker]:
-    ends, their_ends = Pipe(duplex=False)
-    pipes = [Pipe() for _ in range(count)]
-    theirs = [their_ends, *(there for _, there in pipes)]
-    code = (
-        f"import sys; sys.path[:] = {sys.path!r}; "
-        f"from tunnelcc.simulation.worker import main; main({function.__module__!r})"
-    )
-    descriptors = [pipe.fileno() for pipe in theirs]
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, descriptors)],
-        pass_fds=descriptors,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        # numpy's threads have nothing to do, but take a core when they start; nor do plugins.
-        env={"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__", **os.environ},
-    )
-    for pipe in theirs:
-        pipe.close()
-    family = _Family(process, ends)
-    return [_Worker(family, number, here) for number, (here, _) in enumerate(pipes)]
-
-
-def _assign(worker: _Worker, function: Callable[[Any], Any], key: Key, argument: object) -> None:
-    worker.key = key
-    with contextlib.suppress(OSError):  # It has died; reading from the pipe will tell.
-        worker.pipe.send((function, argument))
-
-
-def _receive(worker: _Worker) -> Any:
-    """Return the outcome of the worker's task. If the worker has died, close its pipe."""
-    try:
-        return worker.pipe.recv()
-    except (EOFError, OSError):
-        worker.pipe.close()
-        code = worker.family.exit_code(worker.number)
-        how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
-        return RunError(f"the process that simulated this experiment {how}")

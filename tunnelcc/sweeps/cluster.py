@@ -37,7 +37,7 @@ class Cluster:
     def parallel(
         self, function: Callable[[Any], Any], tasks: Iterable[tuple[str, Any]]
     ) -> Generator[tuple[str, Any], None, None]:
-        """Do the same as runner.parallel(), on the cluster."""
+        """Do the same as pool.parallel(), on the cluster."""
         from distributed import as_completed
 
         pending = iter(tasks)

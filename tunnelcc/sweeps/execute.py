@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, TunnelccError
 from tunnelcc.output.progress import RunsProgress
-from tunnelcc.simulation.runner import estimated_work, parallel, simulate
+from tunnelcc.simulation.pool import parallel
+from tunnelcc.simulation.runner import estimated_work, simulate
 from tunnelcc.store import Store, model_version, run_id, runfile
 from tunnelcc.store.index import Row
 from tunnelcc.store.summary import summarise
