@@ -13,11 +13,12 @@ from helpers import load_script
 from tunnelcc.plots import STYLE
 
 ROOT = Path(__file__).parents[2]
-DRAW = load_script(ROOT / "results/repair/draw.py")
+SCRIPTS = [load_script(ROOT / f"results/repair/{name}.py") for name in ("draw", "accelerators")]
+FIGURES = {name: draw for script in SCRIPTS for name, draw in script.FIGURES.items()}
 PAGE = ROOT / "docs/pages/results/who-repairs-loss.md"
 
 
-@pytest.mark.parametrize("name", DRAW.FIGURES)
+@pytest.mark.parametrize("name", FIGURES)
 def test_each_figure_is_drawn_from_its_sweeps(tmp_path, name):
     def quickly(table, sweep):
         declared = table.pop("sweep")
@@ -27,7 +28,7 @@ def test_each_figure_is_drawn_from_its_sweeps(tmp_path, name):
         return tc.sweep(table, declared, seeds=2, name=sweep, store=tmp_path, progress=False)
 
     with mpl.rc_context(STYLE):
-        figure = DRAW.FIGURES[name](quickly)
+        figure = FIGURES[name](quickly)
     assert all(axes.lines or axes.patches for axes in figure.axes)
     assert f"results/repair/{name}.svg" in PAGE.read_text()
     assert "fill: #ffffff" in (ROOT / f"results/repair/{name}.svg").read_text()
