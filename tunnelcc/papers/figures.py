@@ -202,7 +202,8 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
         positive = [mean for mean in means if 0 < mean < math.inf] or [1.0]
         low, high = axes.get_ylim() if axes.get_yscale() == "log" else (math.inf, 0)
         axes.set_yscale("log")  # what is 0 is below
-        axes.set_ylim(min(low, min(positive) / 1.5), max(high, max(positive) * 1.5))
+        high = max(high, 1.5 * (axes.dataLim.y1 if figure.log else max(positive)))
+        axes.set_ylim(min(low, min(positive) / 1.5), high)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         _plot_proportions(axes, simulated, scale)
     measures = {it.measure for it in shown.values() if it.measure is not None}
