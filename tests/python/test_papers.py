@@ -185,6 +185,13 @@ BAD = {
     "no data": ("published.csv", None, None, r"published\.csv.*No such file"),
     "truncated TOML": ("paper.toml", '[[parameters]]\nkey = "path.rate"', '[["', "valid TOML"),
     "unknown key": ("paper.toml", "title =", "titel =", "titel.*did you mean 'title'"),
+    "log without x": ("paper.toml", 'id = "rates"', 'id = "rates"\nlog = true', "log = True"),
+    "panels without x": (
+        "paper.toml",
+        'id = "rates"',
+        'id = "rates"\npanels = "cc"',
+        "panels = 'cc'",
+    ),
     "unknown label": ("paper.toml", '"stated"', '"guessed"', "label = 'guessed'.*'inferred'"),
     "no reason": ("paper.toml", 'reason = "section 1"', "", r"parameters\.0\.reason"),
     "label of nothing": ("paper.toml", '"path.rate"', '"path.rat"', r"path\.rate has no|path\.rat"),
@@ -454,6 +461,15 @@ def test_proportions_are_straight_lines(folder):
     assert axes.get_yscale() == "log"
     lines = [line for line in axes.get_lines() if line.get_label() == "in proportion"]
     assert [line.get_ydata()[1] / line.get_ydata()[0] for line in lines] == pytest.approx([2, 2])
+
+
+def test_an_axis_may_have_panels_and_another_a_logarithmic_scale(folder):
+    it = made(folder, (1,) * 4, calibration=None, x="count", panels="cc", log=True)
+    drawing = figures.draw(Reproduction(it))
+    assert len(drawing.axes) == 2
+    assert {axes.get_yscale() for axes in drawing.axes} == {"log"}
+    titles = [axes.get_title("left") for axes in drawing.axes]
+    assert sorted(title.rpartition(" ")[2] for title in titles) == ["bbr", "cubic"]
 
 
 def test_whatever_was_missed_is_told_with_what_is_known_of_why(folder):

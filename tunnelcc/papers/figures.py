@@ -258,6 +258,8 @@ def _plot_curve(
     places = [core.congestion_label(curve[0].axes[axis]) for axis in others]
     if figure.panels is None:
         places = [label, *places, "simulated"]
+    elif "cc" in figure.axes:
+        places = [core.congestion_label(label), *places]
     axes.plot(x, y, markersize=4, label=", ".join(places), **style)
 
 
