@@ -114,20 +114,15 @@ def test_all_commands_run_as_printed(page, folder):
     run(page, folder, {"", "fails", "slow"})
 
 
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory):
-    """Return a copy of the clone, set up by make."""
-    copy = tmp_path_factory.mktemp("clone") / "tunnelcc"
+@pytest.mark.slow
+def test_commands_of_a_clone_run_as_printed(tmp_path):
+    """One test for all pages: setting up one copy of the clone takes long enough."""
+    copy = tmp_path / "tunnelcc"
     names = (".git", ".venv", "build", "dist", "runs", ".*_cache", "__pycache__")
     shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*names))
     subprocess.run(["make", "setup"], cwd=copy, check=True)
-    return copy
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", CLONED)
-def test_commands_of_a_clone_run_as_printed(page, clone):
-    run(page, clone, {"", "fails", "clone"})
+    for page in CLONED:
+        run(page, copy, {"", "fails", "clone"})
 
 
 def test_pages_have_commands_and_marks_are_understood():
