@@ -24,7 +24,7 @@
  *     ./linux-link --rtt 100 --period 1000 --rmem 1024 --wmem 1024 --warmup 30 --duration 180
  *                  --flow cubic,write=262144
  *
- * Other programs across the same link, here a tunnel over UDP; the run ends when both have ended:
+ * Other programs across the same link, here a tunnel; the run ends when both have ended:
  *
  *     ./linux-link --header --rate 100 --queue 1000 --rtt 40 --loss 0.05
  *                  --sender "COMMAND" --receiver "COMMAND"
@@ -40,8 +40,12 @@
  *         rcvbuf=BYTES SO_RCVBUF of the receiver
  *     --sender COMMAND, --receiver COMMAND
  *                        instead of flows: what a shell runs at 10.9.0.1, and where its packets go,
- *                        at 10.9.0.2. The link carries their UDP over IPv4; --duration means
- *                        nothing then, --trace and --series are refused
+ *                        at 10.9.0.2. The link carries their UDP and TCP over IPv4; --duration
+ *                        means nothing then, --trace and --series are refused
+ *     --window BEGIN,STEADY,END
+ *                        with commands, ns of CLOCK_MONOTONIC: packets are lost from BEGIN on, and
+ *                        counted from then to END, how late they are, too; soj_mean_ms begins with
+ *                        STEADY. Without it, all is from the start to the end
  *     --rate R[,S:R]...  of the server; from time S on another one
  *     --queue N          packets that may wait
  *     --loss P           each packet is lost with probability P
@@ -142,11 +146,25 @@ struct LinkOptions
     uint64_t seed{1};
 };
 
+/// What is counted of commands, ns.
+struct Window
+{
+    int64_t begin{0};
+    int64_t steady{0};
+    int64_t end{INT64_MAX};
+
+    bool Has(int64_t time) const
+    {
+        return time >= begin && time < end;
+    }
+};
+
 struct Options
 {
     std::vector<FlowOptions> flows; //!< with commands: one, which nothing sends
     std::string sender;
     std::string receiver; //!< commands
+    Window window;        //!< of these
     LinkOptions data;
     LinkOptions acks;
     double rtt{0}; //!< ms
@@ -309,9 +327,11 @@ class Direction
           m_to(to),
           m_isData(isData),
           m_isTraced(!options.trace.empty()),
-          m_protocol(options.RunsCommands() ? IPPROTO_UDP : IPPROTO_TCP),
+          m_isOfCommands(options.RunsCommands()),
+          m_window(options.window),
           m_options(isData ? options.data : options.acks),
-          m_steady(g_begin + static_cast<int64_t>(options.warmup * SECOND)),
+          m_steady(std::max(g_begin + static_cast<int64_t>(options.warmup * SECOND),
+                            options.window.steady)),
           m_random(m_options.seed * 0x9E3779B97F4A7C15),
           m_delayed(options.flows.size()),
           queueDrops(options.flows.size()),
@@ -335,7 +355,8 @@ class Direction
             {
                 return;
             }
-            if (buffer[0] >> 4 == 4 && buffer[9] == m_protocol)
+            const bool isUdp = buffer[9] == IPPROTO_UDP && m_isOfCommands;
+            if (buffer[0] >> 4 == 4 && (buffer[9] == IPPROTO_TCP || isUdp))
             {
                 Arrive({{buffer, buffer + size}, 0, Now()});
             }
@@ -352,7 +373,10 @@ class Direction
             {
                 const Packet& packet = delayed.front();
                 int64_t now = Now();
-                lateness.push_back(static_cast<float>(now - packet.due) / 1e6F);
+                if (m_window.Has(now))
+                {
+                    lateness.push_back(static_cast<float>(now - packet.due) / 1e6F);
+                }
                 if (write(m_to, packet.bytes.data(), packet.bytes.size()) < 0)
                 {
                     Die("write");
@@ -395,7 +419,7 @@ class Direction
   private:
     void Arrive(Packet packet)
     {
-        if (m_protocol == IPPROTO_TCP)
+        if (!m_isOfCommands)
         {
             const uint8_t* tcp = &packet.bytes[(packet.bytes[0] & 15) * 4];
             packet.flow = static_cast<size_t>(Half(tcp + (m_isData ? 2 : 0)) - FIRST_PORT);
@@ -464,18 +488,22 @@ class Direction
 
     void Leave(Packet packet, int64_t now)
     {
-        if (now >= m_steady)
+        const bool isCounted = m_window.Has(now);
+        if (isCounted && now >= m_steady)
         {
             m_sojourn += static_cast<double>(now - packet.read);
             ++m_served;
         }
-        ++packets;
-        bytes += packet.bytes.size();
+        if (isCounted)
+        {
+            ++packets;
+            bytes += packet.bytes.size();
+        }
         if (packet.record)
         {
             packet.record->number = packets;
         }
-        if (IsLost())
+        if (now >= m_window.begin && IsLost())
         {
             Drop(packet, LOSS);
             return;
@@ -499,7 +527,10 @@ class Direction
 
     void Drop(const Packet& packet, Fate fate)
     {
-        ++(fate == QUEUE ? queueDrops : randomDrops)[packet.flow];
+        if (m_window.Has(packet.read))
+        {
+            ++(fate == QUEUE ? queueDrops : randomDrops)[packet.flow];
+        }
         if (packet.record)
         {
             packet.record->fate = fate;
@@ -510,7 +541,8 @@ class Direction
     int m_to;
     bool m_isData;
     bool m_isTraced;
-    int m_protocol;
+    bool m_isOfCommands;
+    const Window& m_window;
     const LinkOptions& m_options;
     int64_t m_steady;
     std::mt19937_64 m_random;
@@ -1166,6 +1198,18 @@ ParseRates(const std::string& text)
     return rates;
 }
 
+Window
+ParseWindow(const std::string& text)
+{
+    const std::vector<std::string> parts = Split(text);
+    if (parts.size() != 3)
+    {
+        Refuse(text);
+    }
+    // not as doubles, which are too coarse for a host that has been up for some months
+    return {std::stoll(parts[0]), std::stoll(parts[1]), std::stoll(parts[2])};
+}
+
 std::unordered_set<uint64_t>
 ReadNumbers(const std::string& path)
 {
@@ -1191,6 +1235,7 @@ ParseOptions(int argc, char** argv)
         {"--flow", [&](Text text) { options.flows.push_back(ParseFlow(text)); }},
         {"--sender", [&](Text text) { options.sender = text; }},
         {"--receiver", [&](Text text) { options.receiver = text; }},
+        {"--window", [&](Text text) { options.window = ParseWindow(text); }},
         {"--rate", [&](Text text) { options.data.rates = ParseRates(text); }},
         {"--queue", [&](Text text) { options.data.queue = Whole(text); }},
         {"--loss", [&](Text text) { options.data.loss = Number(text); }},
@@ -1233,6 +1278,10 @@ ParseOptions(int argc, char** argv)
     if (options.flows.empty() != options.RunsCommands())
     {
         Refuse("a run takes --flow, or else --sender and --receiver");
+    }
+    if (options.window.begin > 0 && !options.RunsCommands())
+    {
+        Refuse("--window is for --sender and --receiver");
     }
     if (options.RunsCommands())
     {
