@@ -368,6 +368,9 @@ def test_the_sending_end_has_the_larger_loopback_window():
 def test_relays_send_without_nagle():
     assert _spec({}, RELAY).tcp.nodelay
     assert not _loopbacks({}).app_tcp.nodelay
+    # sshd's connection has Nagle's rule, whatever applications set on theirs.
+    assert _spec({"tcp.nodelay": True, "tunnel": "ssh-forward"}).tcp.listener_delays
+    assert not _spec({"tcp.nodelay": True} | RELAY).tcp.listener_delays
     assert not _spec().tcp.nodelay
 
 

@@ -379,14 +379,15 @@ def _path_tcp(experiment: ExperimentKeys, mss: int) -> Spec:
         )
     entry = experiment.tunnel and experiment.tunnel.entry
     if isinstance(entry, RelayEntry):
-        spec |= _nagle(entry.carrier, spec["nodelay"])
+        spec |= _nagle(entry.carrier)
     return spec
 
 
-def _nagle(carrier: relay.Carrier | stream.StreamCarrier, nodelay: bool) -> Spec:
+def _nagle(carrier: relay.Carrier | stream.StreamCarrier) -> Spec:
+    """What the program sets on its own connection, whatever the applications set on theirs."""
     return {
-        "listener_delays": not (nodelay or carrier.server_nodelay),
-        "nodelay": nodelay or bool(carrier.nodelay),
+        "listener_delays": not carrier.server_nodelay,
+        "nodelay": bool(carrier.nodelay),
     }
 
 
@@ -569,7 +570,7 @@ def _fec(fec: Fec, inner: list[int]) -> Spec:
 def _stream_tunnel(experiment: ExperimentKeys, entry: StreamEntry) -> Spec:
     assert experiment.tunnel is not None
     carrier_tcp = _path_tcp(experiment, derived.path_mss(experiment))
-    carrier_tcp |= _nagle(entry.carrier, nodelay=False)  # the flows' is their own
+    carrier_tcp |= _nagle(entry.carrier)
     return {
         "kind": "stream",
         "end": _tunnel_end(experiment, entry),
