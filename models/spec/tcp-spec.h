@@ -80,7 +80,8 @@ struct TcpSpec
     PrrSlowStart prrSlowStart{PrrSlowStart::PROGRESS};
     bool nodelay{false};        //!< no Nagle
     bool listenerDelays{false}; //!< Nagle at the end that listens, in spite of nodelay
-    bool ecn{false};            //!< data may be marked instead of dropped (RFC 3168)
+    bool polls{false}; //!< who writes asks before each write whether the socket is writable
+    bool ecn{false};   //!< data may be marked instead of dropped (RFC 3168)
 
     TUNNELCC_FIELDS(mss,
                     headerBytes,
@@ -105,6 +106,7 @@ struct TcpSpec
                     prrSlowStart,
                     nodelay,
                     listenerDelays,
+                    polls,
                     ecn)
 
     /// Whether segments carry timestamps (RFC 7323), which shows in their headers.

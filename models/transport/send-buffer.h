@@ -17,7 +17,9 @@ namespace tunnelcc
  * unsent data, whatever the limit; only a new buffer needs room below it (tcp_sendmsg()). So the
  * queue exceeds its limit where sending keeps that last buffer from becoming full. A writer that
  * found no room wakes only once the queue has drained to two thirds (sk_stream_write_space(): free
- * space at least half of what is queued), not with every ACK. Bytes have no contents.
+ * space at least half of what is queued), not with every ACK. A program that asks poll() before
+ * each write is told the same, and so leaves the upper third to the write that it asked for. Bytes
+ * have no contents.
  */
 class SendBuffer
 {
@@ -82,6 +84,13 @@ class SendBuffer
         return taken;
     }
 
+    /// Whether poll() says that the socket is writable; if not, the writer waits to be woken.
+    bool Poll()
+    {
+        m_isWriterBlocked = !IsWriteable();
+        return !m_isWriterBlocked;
+    }
+
     /// Whether the next byte to transmit is in the last buffer.
     bool IsLastNext() const
     {
@@ -102,8 +111,7 @@ class SendBuffer
     /// Whether a blocked writer is to be woken now; true once for each time it blocked.
     bool WakesWriter()
     {
-        bool isWriteable = Queued() < m_capacity && m_capacity - Queued() >= Queued() / 2;
-        if (!m_isWriterBlocked || !isWriteable)
+        if (!m_isWriterBlocked || !IsWriteable())
         {
             return false;
         }
@@ -141,6 +149,12 @@ class SendBuffer
     }
 
   private:
+    /// Linux sk_stream_is_writeable()
+    bool IsWriteable() const
+    {
+        return Queued() < m_capacity && m_capacity - Queued() >= Queued() / 2;
+    }
+
     void Resize(uint64_t capacity)
     {
         m_capacity = std::min(capacity, m_maximum);

@@ -77,6 +77,10 @@ uint64_t
 Sender::Write(int64_t now, uint64_t bytes, bool isResumed)
 {
     m_isComputing = false;
+    if (m_spec.polls && !m_buffer.Poll())
+    {
+        return 0;
+    }
     // Linux tcp_rate_check_app_limited()
     if (!isResumed && m_buffer.Unsent() < m_spec.mss && !m_window.IsFull() &&
         !m_board.HasLostToSend())

@@ -797,6 +797,33 @@ class LastBufferTest : public ns3::TestCase
     }
 };
 
+class PollTest : public ns3::TestCase
+{
+  public:
+    PollTest()
+        : ns3::TestCase("A program polls before it writes -> it may with 2000 of 3000 bytes queued,"
+                        " not with 2001 (Linux sk_stream_is_writeable())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr uint64_t SIZE = 500;
+        SendBuffer buffer(3'000, 3'000);
+        NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), true, "empty");
+        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 2'000, "two thirds");
+        NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), true, "still writable");
+        NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 1, SIZE), 1, "one more");
+        NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), false, "2001 bytes queued");
+        NS_TEST_EXPECT_MSG_EQ(buffer.IsWriterBlocked(), true, "it waits");
+        buffer.OnSent(2'000);
+        buffer.OnAcked(1);
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), true, "2000 bytes queued");
+        NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), true, "as it was told");
+    }
+};
+
 class TransportScoreboardTestSuite : public ns3::TestSuite
 {
   public:
@@ -815,6 +842,7 @@ class TransportScoreboardTestSuite : public ns3::TestSuite
         AddTestCase(new ReceiverTest, Duration::QUICK);
         AddTestCase(new SendBufferTest, Duration::QUICK);
         AddTestCase(new LastBufferTest, Duration::QUICK);
+        AddTestCase(new PollTest, Duration::QUICK);
     }
 };
 

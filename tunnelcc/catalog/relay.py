@@ -64,6 +64,7 @@ class Carrier(Cited):
     protocol: Annotated[str, choice("tcp", "kcp", "rudp")] = "tcp"
     nodelay: Annotated[bool, SWITCH] | None = None  # of TCP, which needs it
     server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
+    polls: Annotated[bool, SWITCH] = False  # asks before each write whether there is room
     early: Annotated[bool, SWITCH] = False  # dialled when the tunnel starts, not by the first flow
     confirms: Annotated[bool, SWITCH] = False  # servers end the handshake once they have dialled on
     cc: Prose | None = None  # congestion control, else that of the flow

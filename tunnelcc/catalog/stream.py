@@ -17,6 +17,7 @@ class StreamCarrier(Cited):
 
     nodelay: Annotated[bool, SWITCH]
     server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
+    polls: Annotated[bool, SWITCH] = False  # asks before each write whether there is room
 
 
 class StreamEntry(PacketEntry):

@@ -379,15 +379,16 @@ def _path_tcp(experiment: ExperimentKeys, mss: int) -> Spec:
         )
     entry = experiment.tunnel and experiment.tunnel.entry
     if isinstance(entry, RelayEntry):
-        spec |= _nagle(entry.carrier)
+        spec |= _own_socket(entry.carrier)
     return spec
 
 
-def _nagle(carrier: relay.Carrier | stream.StreamCarrier) -> Spec:
-    """What the program sets on its own connection, whatever the applications set on theirs."""
+def _own_socket(carrier: relay.Carrier | stream.StreamCarrier) -> Spec:
+    """What the program does with its own connection, whatever the applications set on theirs."""
     return {
         "listener_delays": not carrier.server_nodelay,
         "nodelay": bool(carrier.nodelay),
+        "polls": carrier.polls,
     }
 
 
@@ -570,7 +571,7 @@ def _fec(fec: Fec, inner: list[int]) -> Spec:
 def _stream_tunnel(experiment: ExperimentKeys, entry: StreamEntry) -> Spec:
     assert experiment.tunnel is not None
     carrier_tcp = _path_tcp(experiment, derived.path_mss(experiment))
-    carrier_tcp |= _nagle(entry.carrier)
+    carrier_tcp |= _own_socket(entry.carrier)
     return {
         "kind": "stream",
         "end": _tunnel_end(experiment, entry),
