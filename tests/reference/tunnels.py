@@ -13,7 +13,7 @@ it was interrupted.
 A run: linux-link.cc makes two network namespaces and the link between them. In one the tunnel's
 client and the applications that send run, in the other the tunnel's server and those that read. All
 connections start at the same times on both sides of the comparison. Besides the flows, one
-connection sends a message of 100 bytes each 100 ms; how late those arrive is the latency inside.
+connection sends a message of 96 bytes each 100 ms; how late those arrive is the latency inside.
 The link, the applications and the programs are real-time (SCHED_FIFO), in this order.
 """
 

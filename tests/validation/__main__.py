@@ -30,8 +30,8 @@ def validate(
     every: dict[str, Callable[[], Group]] = {
         "linux": GROUPS["linux"],
         **{name: partial(exchanges.group, name, tests) for name in exchanges.GROUPS},
-        "programs": partial(_programs, tests),
         **GROUPS,
+        "programs": partial(_programs, tests),
         "ns3": partial(stock.group, stock_ns3),
     }
     if not run(groups, groups=every, page=report, **options):
@@ -39,9 +39,9 @@ def validate(
 
 
 def _programs(tests: Path) -> Group:
-    """Return the cases of the program ``tunnelcc-tests`` and the runs of real programs."""
-    group = exchanges.group("programs", tests)
-    return replace(group, checks=(*group.checks, *kcp.checks()))
+    """Return what the models' suites, these tests and the package compare with real programs."""
+    cases, measured = exchanges.group("programs", tests), GROUPS["programs"]()
+    return replace(measured, checks=(*cases.checks, *kcp.checks(), *measured.checks))
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ def _case(
         "loss": f"{100 * (cell.loss if loss is None else loss):.6g}%",
         "buffer": f"{cell.buffer}p",
         "rate_steps": [[f"{time:g}s", f"{rate:g}Mbps"] for time, rate in cell.rate_steps],
-        **_lateness(late),
+        **lateness(late),
     }
     buffers = {"tcp_rmem": f"{cell.tcp_rmem}MiB", "tcp_wmem": f"{cell.tcp_wmem}MiB", **hosts}
     variants = tuple(
@@ -166,7 +166,7 @@ def _case(
     return Case(key, variants, seeds, fewest=fewest)
 
 
-def _lateness(percentile: float) -> dict[str, str]:
+def lateness(percentile: float) -> dict[str, str]:
     """Return a path's settings for a link with a known 99th percentile of lateness.
 
     The reference did not record the distribution. On another such link, this percentile is 4.25

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,10 +71,29 @@ class FlowSeries(Series):
 
 
 @dataclass(frozen=True)
+class Connection:
+    """A TCP connection: mean of the smoothed RTT, ms; segments with data, and those sent again.
+
+    Segments are counted from the start, as in Linux.
+    """
+
+    rtt: float
+    retransmitted: int
+    segments: int
+
+
+@dataclass(frozen=True)
 class FlowMeasurement(Flow):
-    """A simulated flow."""
+    """A simulated flow.
+
+    ``socket``: the connection of the application that sends; ``carrier``: the one that crosses the
+    path, the same without a tunnel over TCP; ``latency``: mean of its messages', ms, NaN without.
+    """
 
     series: FlowSeries
+    socket: Connection
+    carrier: Connection
+    latency: float
 
 
 @dataclass(frozen=True)
@@ -102,12 +122,13 @@ def _inverse(value: float) -> float:
 
 
 def _flow(result: Result, index: int, start: float) -> FlowMeasurement:
-    leg = result.path_leg(result.legs[index])
+    leg, sender = result.path_leg(result.legs[index]), result.sender_leg(index)
     steady = {"flow": index, "since": max(result.experiment.warmup, start + START_UP)}
+    rtt = 1e3 * result.metric("flow_rtt", **steady)
     return FlowMeasurement(
         cc=leg.cc,
         goodput=result.metric("goodput", **steady) / 1e6,
-        rtt_mean=1e3 * result.metric("flow_rtt", **steady),
+        rtt_mean=rtt,
         rtt_p95=1e3 * result.metric("flow_rtt_p95", **steady),
         series=FlowSeries(
             np.asarray(result.raw.time),
@@ -115,4 +136,11 @@ def _flow(result: Result, index: int, start: float) -> FlowMeasurement:
             np.asarray(leg.cwnd),
             np.asarray(leg.pacing_rate) / 1e6,
         ),
+        socket=_connection(1e3 * result.socket_rtt(index), sender),
+        carrier=_connection(rtt, leg),
+        latency=1e3 * result.metric("flow_message_latency_mean", flow=index),
     )
+
+
+def _connection(rtt: float, leg: Any) -> Connection:
+    return Connection(rtt, int(leg.retransmits_series[-1]), int(leg.segments))

@@ -221,6 +221,101 @@ def bbr3_random_loss() -> tuple[RandomLoss, ...]:
     )
 
 
+@dataclass(frozen=True)
+class ProgramRun:
+    """What a tunnel program, or none, did in a run: Mbit/s, ms, percent of the segments sent.
+
+    ``flows``: goodput of each flow through it; ``beside``: that of the one which does not take it.
+    None: there is no such connection.
+    """
+
+    flows: tuple[float, ...]
+    beside: float | None
+    latency: float | None  # mean of the messages'
+    inner_rtt: float | None  # means of the smoothed RTT
+    outer_rtt: float | None
+    inner_retransmissions: float | None
+    outer_retransmissions: float | None
+    queue: float  # mean delay at the link, with serialization
+    late: float  # 99th percentile of how late packets left the link
+
+    @property
+    def goodput(self) -> float:
+        """Of all flows through the tunnel."""
+        return sum(self.flows)
+
+    @property
+    def share(self) -> float | None:
+        """Percent: of the tunnel beside a plain flow, else of the fastest of several flows."""
+        if self.beside is not None:
+            return 100 * self.goodput / (self.goodput + self.beside)
+        return 100 * max(self.flows) / self.goodput if len(self.flows) > 1 else None
+
+
+@dataclass(frozen=True)
+class ProgramCell:
+    """A condition in which a tunnel was measured, and its runs; RTT in ms, buffer in packets."""
+
+    tunnel: str
+    rtt: float
+    buffer: int
+    buffer_bdp: str
+    loss: float
+    cc: str
+    carrier_cc: str
+    flows: int
+    beside: bool
+    runs: tuple[ProgramRun, ...]
+
+
+@cache
+def program_cells() -> tuple[ProgramCell, ...]:
+    """Return the cells of the measured tunnel programs that were run more than once."""
+    columns = ("tunnel", "rtt", "buffer_pkts", "buffer_bdp", "loss", "cc", "carrier_cc", "flows")
+    grouped: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in _rows("programs/tunnels.csv"):
+        grouped.setdefault(tuple(row[it] for it in (*columns, "beside")), []).append(row)
+    return tuple(
+        ProgramCell(
+            tunnel=tunnel,
+            rtt=float(rtt),
+            buffer=int(buffer),
+            buffer_bdp=bdp,
+            loss=float(loss),
+            cc=cc,
+            carrier_cc=carrier_cc,
+            flows=int(flows),
+            beside=beside == "1",
+            runs=tuple(_program_run(row) for row in rows),
+        )
+        for (tunnel, rtt, buffer, bdp, loss, cc, carrier_cc, flows, beside), rows in sorted(
+            grouped.items()
+        )
+        if len(rows) > 1
+    )
+
+
+def _program_run(row: dict[str, str]) -> ProgramRun:
+    def number(column: str) -> float | None:
+        return float(row[column]) if row[column] else None
+
+    def ratio(kind: str) -> float | None:
+        segments = number(f"{kind}_segments")
+        return 100 * float(row[f"{kind}_retransmitted"]) / segments if segments else None
+
+    return ProgramRun(
+        flows=tuple(float(it) for it in row["flows_mbps"].split()),
+        beside=number("beside_mbps"),
+        latency=number("latency_mean_ms"),
+        inner_rtt=number("inner_rtt_ms"),
+        outer_rtt=number("outer_rtt_ms"),
+        inner_retransmissions=ratio("inner"),
+        outer_retransmissions=ratio("outer"),
+        queue=float(row["queue_ms"]),
+        late=float(row["late_p99_ms"]),
+    )
+
+
 def _rows(file: str) -> list[dict[str, str]]:
     """Return the rows of a file of the data: column → text."""
     return list(csv.DictReader((DATA / file).read_text(encoding="utf-8").splitlines()))

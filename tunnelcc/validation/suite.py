@@ -13,13 +13,14 @@ from tunnelcc.errors import RunError
 from tunnelcc.output.progress import Progress
 from tunnelcc.simulation.result import Result
 from tunnelcc.simulation.runner import estimated_work, run_many
-from tunnelcc.validation import bbr, bbr3, linux, theory
+from tunnelcc.validation import bbr, bbr3, linux, programs, theory
 from tunnelcc.validation.check import Case, Group, Kind, Outcome, Share, Verdict
 from tunnelcc.validation.measure import Measurement, measure
 
 #: Name of a group → what makes it. These need nothing but the package.
 GROUPS: Mapping[str, Callable[[], Group]] = {
     "linux": linux.group,
+    "programs": programs.group,
     "theory": theory.group,
     "bbr": bbr.group,
     "bbr3": bbr3.group,

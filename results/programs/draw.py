@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Draw the catalogue's tunnels beside the programs: simulated against measured, a mark a cell.
+
+``.venv/bin/python results/programs/draw.py`` simulates all cells of `tunnelcc validate --group
+programs` and writes the SVG file beside this one. Bands are what is tolerated. Pale marks are of
+cells where the program's own runs lie further apart than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from tunnelcc.plots import gallery
+from tunnelcc.validation import programs, suite
+from tunnelcc.validation.check import Kind, Outcome
+from tunnelcc.validation.compare import MeanNear
+
+HERE = Path(__file__).parent
+#: Tunnel → colour and marker: circles carry datagrams, squares packets over TCP, triangles relay.
+TUNNELS = {
+    "none": ("#000000", "*"),
+    "wireguard": ("#56B4E9", "o"),
+    "openvpn-udp": ("#0072B2", "o"),
+    "tinc": ("#332288", "o"),
+    "openvpn-tcp": ("#D55E00", "s"),
+    "vtun": ("#E69F00", "s"),
+    "ssh-forward": ("#CC79A7", "^"),
+    "gost-relay-ws": ("#44AA99", "^"),
+    "gost-relay-wss": ("#009E73", "v"),
+    "gost-relay-mwss": ("#117733", "D"),
+}
+#: Title → keys of quantities, and the unit.
+PANELS = {
+    "Goodput": (("goodput",), "Mbit/s"),
+    "Latency of messages inside": (("latency",), "ms"),
+    "Mean RTT, inside and outside": (("inner-rtt", "outer-rtt"), "ms"),
+    "Queueing delay of the link": (("queue",), "ms"),
+    "Retransmissions, inside and outside": (
+        ("inner-retransmissions", "outer-retransmissions"), "%",
+    ),
+    "Share of the fastest flow, or beside a plain one": (("share",), "%"),
+}  # fmt: skip
+_TICKS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+def measured(report: suite.Report) -> Figure:
+    """Return the figure of a report that has the group."""
+    figure = Figure(figsize=(9.6, 6.6))
+    for axes, (title, (keys, unit)) in zip(figure.subplots(2, 3).flat, PANELS.items(), strict=True):
+        chosen = [it for it in report.outcomes if it.check.name.split("/")[1] in keys]
+        _panel(axes, chosen, unit)
+        axes.set_title(title, fontsize=9)
+    names = {it.check.name.split("/")[2] for it in report.outcomes}
+    handles = [
+        Line2D([], [], color=colour, marker=marker, linestyle="", label=_label(name))
+        for name, (colour, marker) in TUNNELS.items()
+        if name in names
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8)
+    return figure
+
+
+def _label(name: str) -> str:
+    return "no tunnel" if name == "none" else name
+
+
+def _panel(axes: Axes, outcomes: Sequence[Outcome], unit: str) -> None:
+    points = []
+    for outcome in outcomes:
+        comparison = outcome.check.comparison
+        assert isinstance(comparison, MeanNear)
+        colour, marker = TUNNELS[outcome.check.name.split("/")[2]]
+        alpha = 0.9 if outcome.check.kind is Kind.CELL else 0.3
+        x, y = comparison.target, outcome.judgement.value
+        points += [x, y]
+        axes.plot(x, y, marker, color=colour, alpha=alpha, markersize=5, markeredgewidth=0)
+    low, high = 0.85 * min(points), 1.18 * max(points)
+    line = np.geomspace(low, high, 50)
+    below, above = (
+        [x + sign * _margin(outcomes, x) for x in line] for sign in (-1, 1)
+    )  # fmt: skip
+    axes.fill_between(line, below, above, color="#DDDDDD", linewidth=0, zorder=0)
+    axes.plot(line, line, color="#999999", linewidth=0.8, zorder=0.5)
+    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    ticks = [tick for tick in _TICKS if low <= tick <= high]
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.set_minor_locator(NullLocator())
+    axes.set(xlabel=f"measured ({unit})", ylabel=f"simulated ({unit})")
+
+
+def _margin(outcomes: Sequence[Outcome], value: float) -> float:
+    """Return what is tolerated about a value."""
+    comparison = outcomes[0].check.comparison
+    assert isinstance(comparison, MeanNear)
+    return max(comparison.relative * value, comparison.absolute)
+
+
+FIGURES = {"measured": measured}
+
+if __name__ == "__main__":
+    gallery.main(FIGURES, lambda _: suite.validate([programs.group()]), HERE, __doc__ or "")

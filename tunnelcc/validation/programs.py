@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks of the catalogue's tunnels against the programs, across an emulated link.
+
+What was measured, and how: data/README.md. Goodput, RTTs and the latency of messages within 10 %,
+shares within 10 points, retransmissions (where they are above 0.5 %) and queueing delay within
+20 %. Where the runs of a program lie further apart than that, their mean says too little: it is
+told beside the simulator's, and decides nothing.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from tunnelcc.config import Experiment
+from tunnelcc.metrics import mean
+from tunnelcc.validation import causes
+from tunnelcc.validation.check import Case, Check, Group, Kind
+from tunnelcc.validation.compare import MeanNear
+from tunnelcc.validation.linux import lateness
+from tunnelcc.validation.measure import Connection, FlowMeasurement, Measurement
+from tunnelcc.validation.reference import ProgramCell, ProgramRun, program_cells
+
+RATE = 50  # Mbit/s
+# The tunnel is up before the flows begin, s; their times count from then.
+_LEAD = 3
+_DURATION, _WARMUP = 20, 5  # s
+_APART = 0.1  # s between the starts of two flows
+# The connection that sends a message each 100 ms.
+_MESSAGES = {"rate": "7.68kbps", "write_size": 96}
+# When it begins, s, by the RTT (ms).
+_MESSAGES_START = {40: 0.05, 100: 0.85}
+_SOCKETS = {"tcp_rmem": "6MiB", "tcp_wmem": "4MiB"}
+# Runs of a cell, with losses and without.
+_RANDOM_SEEDS, _OTHER_SEEDS = 6, 2
+# Below this ratio (%) retransmissions are few, and not compared.
+_LEAST_RATIO = 0.5
+# Relays that open a carrier for each connection: that of the messages, too.
+_CARRIER_EACH = ("gost-relay-ws", "gost-relay-wss")
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """What is compared of a run: measured, and simulated. None: there is no such thing."""
+
+    key: str
+    metric: str
+    measured: Callable[[ProgramRun], float | None]
+    simulated: Callable[[ProgramCell, Measurement], float]
+    relative: float = 0.0
+    absolute: float = 0.0
+    unit: str = "ms"
+    least: float = 0.0
+
+    def near(self, target: float) -> MeanNear:
+        return MeanNear(target, self.relative, self.absolute, self.unit, 1 if self.absolute else 2)
+
+
+def _through(cell: ProgramCell, run: Measurement) -> Sequence[FlowMeasurement]:
+    """Return the flows through the tunnel."""
+    return run.flows[: cell.flows]
+
+
+def _goodput(cell: ProgramCell, run: Measurement) -> float:
+    return sum(flow.goodput for flow in _through(cell, run))
+
+
+def _share(cell: ProgramCell, run: Measurement) -> float:
+    total = _goodput(cell, run)
+    if cell.beside:
+        return 100 * total / (total + run.flows[cell.flows].goodput)
+    return 100 * max(flow.goodput for flow in _through(cell, run)) / total
+
+
+def _outer_rtt(cell: ProgramCell, run: Measurement) -> float:
+    messages = (run.flows[-1],) if cell.tunnel in _CARRIER_EACH else ()
+    return mean([flow.carrier.rtt for flow in (*_through(cell, run), *messages)])
+
+
+def _ratio(connections: Sequence[Connection]) -> float:
+    segments = sum(it.segments for it in connections)
+    return 100 * sum(it.retransmitted for it in connections) / segments
+
+
+_QUANTITIES = (
+    _Quantity(
+        "goodput", "goodput", lambda run: run.goodput, _goodput, relative=0.1, unit="Mbit/s"
+    ),
+    _Quantity("share", "shares", lambda run: run.share, _share, absolute=10, unit="%"),
+    _Quantity(
+        "latency", "latency of messages", lambda run: run.latency,
+        lambda cell, run: run.flows[-1].latency, relative=0.1,
+    ),
+    _Quantity(
+        "inner-rtt", "RTT inside", lambda run: run.inner_rtt,
+        lambda cell, run: mean([it.socket.rtt for it in _through(cell, run)]), relative=0.1,
+    ),
+    _Quantity("outer-rtt", "RTT outside", lambda run: run.outer_rtt, _outer_rtt, relative=0.1),
+    _Quantity(
+        "inner-retransmissions", "retransmissions inside", lambda run: run.inner_retransmissions,
+        lambda cell, run: _ratio([it.socket for it in _through(cell, run)]),
+        relative=0.2, unit="%", least=_LEAST_RATIO,
+    ),
+    _Quantity(
+        "outer-retransmissions", "retransmissions outside", lambda run: run.outer_retransmissions,
+        lambda cell, run: _ratio([it.carrier for it in _through(cell, run)]),
+        relative=0.2, unit="%", least=_LEAST_RATIO,
+    ),
+    _Quantity(
+        "queue", "queueing delay", lambda run: run.queue, lambda cell, run: run.queue_ms,
+        relative=0.2,
+    ),
+)  # fmt: skip
+
+
+def group() -> Group:
+    """Return the checks against the programs that were measured."""
+    return Group(
+        "programs",
+        "real programs, as captured and measured",
+        causes.read("programs").attach(checks()),
+    )
+
+
+def checks() -> Iterator[Check]:
+    """Yield the checks of all cells, without what is known of the causes of misses."""
+    for cell in program_cells():
+        for quantity in _QUANTITIES:
+            yield from _check(cell, quantity)
+
+
+def _check(cell: ProgramCell, quantity: _Quantity) -> Iterator[Check]:
+    values = [value for run in cell.runs if (value := quantity.measured(run)) is not None]
+    if not values or mean(values) < quantity.least:
+        return
+    target = mean(values)
+    comparison = quantity.near(target)
+    repeats = max(values) - min(values) <= comparison.margin
+    what = quantity.metric if repeats else f"{quantity.metric}, where the program varies"
+
+    def measure(runs: Sequence[Sequence[Measurement]]) -> list[float]:
+        return [quantity.simulated(cell, run) for run in runs[0]]
+
+    yield Check(
+        name=f"programs/{quantity.key}/{place(cell)}",
+        metric=f"tunnels: {what}",
+        source=f"{'no tunnel' if cell.tunnel == 'none' else cell.tunnel}, {len(values)} runs",
+        condition=condition(cell),
+        cases=(case(cell),),
+        measure=measure,
+        comparison=comparison,
+        kind=Kind.CELL if repeats else Kind.TOLD,
+        slow=cell.loss > 0 or cell.flows > 1 or cell.beside,
+    )
+
+
+def place(cell: ProgramCell) -> str:
+    """Return the cell's name."""
+    inside = cell.cc if cell.cc == cell.carrier_cc else f"{cell.cc}-in-{cell.carrier_cc}"
+    flows = f"{cell.flows}-beside" if cell.beside else f"{cell.flows}"
+    return (
+        f"{cell.tunnel}/{inside}-{flows}/{cell.rtt:g}ms-{cell.buffer_bdp}bdp-{100 * cell.loss:g}%"
+    )
+
+
+def condition(cell: ProgramCell) -> str:
+    """Return the cell's condition in words."""
+    carrier = "" if cell.cc == cell.carrier_cc else f", carrier {cell.carrier_cc}"
+    beside = ", one beside the tunnel" if cell.beside else ""
+    return (
+        f"{cell.flows} {cell.cc}{carrier}{beside}, {RATE} Mbit/s × {cell.rtt:g} ms, "
+        f"{cell.buffer_bdp} BDP, loss {100 * cell.loss:g} %"
+    )
+
+
+def case(cell: ProgramCell) -> Case:
+    """Return the simulation of a cell."""
+    return Case(place(cell), (experiment(cell),), _RANDOM_SEEDS if cell.loss else _OTHER_SEEDS)
+
+
+def experiment(cell: ProgramCell) -> Experiment:
+    """Return the experiment that does what was measured."""
+    flow = {"cc": cell.cc, "write_size": "128KiB"}
+    flows: list[dict[str, object]] = [
+        {**flow, "start": f"{_LEAD + index * _APART:g}s"} for index in range(cell.flows)
+    ]
+    if cell.beside:
+        last = f"{_LEAD + cell.flows * _APART:g}s"
+        flows.append({**flow, "start": last, "tunnel": "none"})
+    start = f"{_LEAD + _MESSAGES_START[round(cell.rtt)]:g}s"
+    flows.append({"cc": cell.cc, "start": start, **_MESSAGES})
+    described: dict[str, object] = {
+        "path": {
+            "rate": f"{RATE}Mbps",
+            "rtt": f"{cell.rtt:g}ms",
+            "loss": f"{100 * cell.loss:g}%",
+            "buffer": f"{cell.buffer}p",
+            **lateness(_late()),
+        },
+        "flows": flows,
+        "tcp": {"nodelay": True},
+        "hosts": _SOCKETS,
+        "duration": f"{_LEAD + _DURATION}s",
+        "warmup": f"{_LEAD + _WARMUP}s",
+        "start_jitter": "0s",
+    }
+    if cell.tunnel != "none":
+        carrier = {} if cell.cc == cell.carrier_cc else {"cc": cell.carrier_cc}
+        described["tunnel"] = {"name": cell.tunnel, **carrier}
+    parsed: Experiment = Experiment.parse(described)
+    return parsed
+
+
+@cache
+def _late() -> float:
+    """Return the 99th percentile of how late packets left the link, the median of all runs, ms."""
+    return statistics.median(run.late for cell in program_cells() for run in cell.runs)
