@@ -3,6 +3,8 @@
  */
 #include "kcp-leg-probe.h"
 
+#include <optional>
+
 namespace tunnelcc
 {
 
@@ -66,7 +68,9 @@ KcpLegProbe::Finish(int64_t now)
                     m_sender.Wire().parity,
                     m_sender.Wire().parityBytes,
                     fec.recovered,
-                    fec.lost};
+                    fec.lost,
+                    0,
+                    std::nullopt};
 }
 
 } // namespace tunnelcc
