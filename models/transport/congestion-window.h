@@ -84,12 +84,18 @@ class CongestionWindow
 
     // Losses
 
-    /// Remember in which flight a segment is being sent.
-    void NoteFlight(uint64_t number)
+    /// Remember in which flight segments are being sent, one after the other. \param last of them,
+    /// which the board has in flight already
+    void NoteFlights(uint64_t last, uint32_t count)
     {
-        if (m_wantsLosses)
+        if (!m_wantsLosses)
         {
-            m_board.FlightAt(number) = {m_board.InFlight(), static_cast<uint32_t>(m_lost)};
+            return;
+        }
+        for (uint32_t later = 0; later < count; ++later)
+        {
+            m_board.FlightAt(last - later) = {m_board.InFlight() - later,
+                                              static_cast<uint32_t>(m_lost)};
         }
     }
 

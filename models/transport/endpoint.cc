@@ -299,27 +299,38 @@ TcpEndpoint::SendAck(int64_t now)
 }
 
 void
-TcpEndpoint::SendSegment(int64_t now, uint64_t number, const Segment& segment)
+TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment& last)
 {
     Packet packet = MakePacket(PacketKind::DATA);
-    packet.segment = static_cast<uint32_t>(number);
+    packet.segment = static_cast<uint32_t>(first);
     packet.tsVal = TimestampClock(now);
     packet.tsEcr = m_peerClock;
-    packet.length = segment.length;
-    packet.isFin = segment.Has(Segment::FIN);
-    packet.isPushed = segment.Has(Segment::PUSHED);
+    packet.length = last.length;
+    packet.isFin = last.Has(Segment::FIN);
     packet.isEct =
-        m_ecnEcho.IsMirroring() || (m_spec.ecn && !segment.Has(Segment::EVER_RETRANSMITTED));
-    packet.isCwr = m_sender.TakesCwr();
+        m_ecnEcho.IsMirroring() || (m_spec.ecn && !last.Has(Segment::EVER_RETRANSMITTED));
+    const bool isPushed = last.Has(Segment::PUSHED);
+    const uint32_t bytes = IpBytes(packet, m_spec);
+    m_wire.dataBytes += uint64_t{count} * bytes;
+
+    // What we have to tell goes with the first of them.
+    Packet telling = packet;
+    telling.isPushed = isPushed && count == 1;
+    telling.isCwr = m_sender.TakesCwr();
     m_acks.OnDataSent(now);
     PacketExtras extras;
     if (m_acks.HasUnacked())
     {
-        MakeAck(now).WriteTo(packet, extras);
+        MakeAck(now).WriteTo(telling, extras);
     }
-    uint32_t bytes = IpBytes(packet, m_spec);
-    m_wire.dataBytes += bytes;
-    m_channel.Send(now, packet, bytes, &extras);
+    m_channel.Send(now, telling, bytes, &extras);
+
+    for (uint32_t left = count - 1; left > 0; --left)
+    {
+        ++packet.segment;
+        packet.isPushed = isPushed && left == 1;
+        m_channel.Send(now, packet, bytes);
+    }
 }
 
 void

@@ -133,7 +133,7 @@ class TcpEndpoint final : public ByteStream,
     void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
 
   private:
-    void SendSegment(int64_t now, uint64_t number, const Segment& segment) override;
+    void SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment& last) override;
     void SendWindowProbe(int64_t now) override;
     void ChargeMemory();
     void SendSyn(int64_t now, bool isAnswer) override;

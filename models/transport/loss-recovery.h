@@ -48,10 +48,10 @@ class LossRecovery
         return isAny ? m_board.NextLost() : std::nullopt;
     }
 
-    /// A segment is being sent, new or again.
-    void OnTransmit()
+    /// Segments are being sent, new or again.
+    void OnTransmit(uint32_t count = 1)
     {
-        m_prr.OnSent();
+        m_prr.OnSent(count);
     }
 
     /// It is sent again, and not as a probe.

@@ -44,9 +44,9 @@ class Prr
         m_out = 0;
     }
 
-    void OnSent()
+    void OnSent(uint32_t count = 1)
     {
-        ++m_out;
+        m_out += count;
     }
 
     bool HasSent() const

@@ -28,9 +28,11 @@ class RateSampler
     {
     }
 
-    /// A transmission (first or repeated) of `segment`. \param isIdle nothing was in flight before
+    /// A transmission (first or repeated), of which `segment` is to remember what a sample needs.
+    /// \param isIdle nothing was in flight before
     void OnSent(int64_t now, Segment& segment, bool isIdle)
     {
+        segment.sentTime = now;
         if (isIdle)
         {
             m_firstSentTime = now;

@@ -41,59 +41,57 @@ Scoreboard::Grow()
     m_mask = mask;
 }
 
+/// Put neighbours that know each other at the end of the list.
 void
-Scoreboard::AppendToFlight(uint64_t number, Segment& segment)
+Scoreboard::AppendToFlight(uint64_t first, uint64_t last)
 {
-    auto low = static_cast<uint32_t>(number);
-    if (m_listed++)
+    auto low = static_cast<uint32_t>(first);
+    if (m_listed > 0)
     {
-        segment.previousOrRunBegin = m_newest;
-        m_ring[m_newest & m_mask].nextOrRunEnd = low;
+        At(first).previousOrRunBegin = m_newest;
+        At(m_newest).nextOrRunEnd = low;
     }
     else
     {
         m_oldest = low;
     }
-    m_newest = low;
+    m_newest = static_cast<uint32_t>(last);
+    m_listed += static_cast<uint32_t>(last - first + 1);
 }
 
+/// Close the gap that a transmission, not the oldest, leaves in the list.
 void
-Scoreboard::RemoveFromFlight(uint64_t number, const Segment& segment)
+Scoreboard::Unlink(uint64_t number, const Segment& segment)
 {
-    auto low = static_cast<uint32_t>(number);
-    --m_listed;
-    if (low == m_oldest)
-    {
-        m_oldest = segment.nextOrRunEnd;
-    }
-    else
-    {
-        m_ring[segment.previousOrRunBegin & m_mask].nextOrRunEnd = segment.nextOrRunEnd;
-    }
-    if (low == m_newest)
+    At(segment.previousOrRunBegin).nextOrRunEnd = segment.nextOrRunEnd;
+    if (static_cast<uint32_t>(number) == m_newest)
     {
         m_newest = segment.previousOrRunBegin;
     }
     else
     {
-        m_ring[segment.nextOrRunEnd & m_mask].previousOrRunBegin = segment.previousOrRunBegin;
+        At(segment.nextOrRunEnd).previousOrRunBegin = segment.previousOrRunBegin;
     }
 }
 
-Segment&
-Scoreboard::Append(uint16_t length, uint8_t flags)
+void
+Scoreboard::Append(const Segment& segment, uint32_t count)
 {
-    if (PacketsOut() == m_ring.size())
+    while (PacketsOut() + count > m_ring.size())
     {
         Grow();
     }
-    uint64_t number = m_nxt++;
-    Segment& segment = At(number);
-    segment.length = length;
-    segment.flags = flags;
-    m_bytesOut += length;
-    AppendToFlight(number, segment);
-    return segment;
+    const uint64_t first = m_nxt;
+    m_nxt += count;
+    m_bytesOut += uint64_t{count} * segment.length;
+    for (uint64_t number = first; number < m_nxt; ++number)
+    {
+        Segment& added = At(number);
+        added = segment;
+        added.previousOrRunBegin = static_cast<uint32_t>(number - 1);
+        added.nextOrRunEnd = static_cast<uint32_t>(number + 1);
+    }
+    AppendToFlight(first, m_nxt - 1);
 }
 
 void
@@ -110,7 +108,7 @@ Scoreboard::Retransmit(uint64_t number)
         RemoveFromFlight(number, segment);
     }
     segment.flags |= Segment::EVER_RETRANSMITTED;
-    AppendToFlight(number, segment);
+    AppendToFlight(number, number);
 }
 
 void
@@ -152,7 +150,7 @@ Scoreboard::UnmarkLost()
     m_lostAgain.Clear();
     for (uint64_t number : inFlight)
     {
-        AppendToFlight(number, At(number));
+        AppendToFlight(number, number);
     }
 }
 

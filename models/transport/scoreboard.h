@@ -28,19 +28,19 @@ struct Segment
         PUSHED = 64, //!< bears PSH
     };
 
-    int64_t sentTime;        //!< latest transmission, ns
-    uint32_t firstSentDelta; //!< sentTime − start of the send window, see RateSampler
-    uint32_t deliveredDelta; //!< sentTime − time of the latest delivery then, see RateSampler
-    uint32_t delivered;      //!< connection's delivered count then, modulo 2^32
+    int64_t sentTime{0};        //!< latest transmission, ns
+    uint32_t firstSentDelta{0}; //!< sentTime − start of the send window, see RateSampler
+    uint32_t deliveredDelta{0}; //!< sentTime − time of the latest delivery then, see RateSampler
+    uint32_t delivered{0};      //!< connection's delivered count then, modulo 2^32
 
     /// In flight: neighbours in order of transmission. Sacked: in the last (first) segment of a
     /// run of sacked ones, where the run begins (ends); in the others, up to where it reached from
     /// here when they joined it. Segment numbers modulo 2^32.
-    uint32_t previousOrRunBegin;
-    uint32_t nextOrRunEnd;
+    uint32_t previousOrRunBegin{0};
+    uint32_t nextOrRunEnd{0};
 
-    uint16_t length; //!< payload bytes
-    uint8_t flags;
+    uint16_t length{0}; //!< payload bytes
+    uint8_t flags{0};
 
     bool Has(int mask) const
     {
@@ -146,8 +146,9 @@ class Scoreboard
         return m_fack;
     }
 
-    /// Add segment Nxt() and put it in flight. \returns it, with only length and flags filled in
-    Segment& Append(uint16_t length, uint8_t flags);
+    /// Add a run of `count` segments from Nxt() on, and put them in flight. \param segment what
+    /// each of them is
+    void Append(const Segment& segment, uint32_t count = 1);
 
     /// A segment was sent again, that NextLost() named or that is not lost: it now is the latest in
     /// flight.
@@ -251,8 +252,21 @@ class Scoreboard
 
   private:
     void Grow();
-    void AppendToFlight(uint64_t number, Segment& segment);
-    void RemoveFromFlight(uint64_t number, const Segment& segment);
+    void AppendToFlight(uint64_t first, uint64_t last);
+    void Unlink(uint64_t number, const Segment& segment);
+
+    void RemoveFromFlight(uint64_t number, const Segment& segment)
+    {
+        --m_listed;
+        if (static_cast<uint32_t>(number) == m_oldest)
+        {
+            m_oldest = segment.nextOrRunEnd;
+        }
+        else
+        {
+            Unlink(number, segment);
+        }
+    }
 
     /// Take a segment that was delivered out of the counts and the list.
     void LeaveFlight(uint64_t number, const Segment& segment)

@@ -51,6 +51,7 @@ Transmitter::SendBurst(int64_t now, uint32_t perBurst, bool isOne)
     while (!m_window.IsFull() && !burst.isWhole)
     {
         const uint64_t before = m_buffer.SentOffset();
+        uint32_t sent = 1;
         if (auto lost = m_recovery.NextLost())
         {
             Retransmit(now, *lost);
@@ -61,16 +62,16 @@ Transmitter::SendBurst(int64_t now, uint32_t perBurst, bool isOne)
             burst.isLimited = m_window.Room() < PeerRoom();
             break;
         }
-        else if (SendNext(now, false, filled > 0 && CompletesBurst(filled, most)))
+        else if ((sent = SendRun(now, filled, most)) > 0)
         {
             burst.bytes += m_buffer.SentOffset() - before;
-            filled = filled + 1 < most ? filled + 1 : 0;
+            filled = filled + sent < most ? filled + sent : 0;
         }
         else
         {
             break;
         }
-        ++burst.segments;
+        burst.segments += sent;
         burst.isWhole = isOne && burst.segments == most;
     }
     return burst;
@@ -127,15 +128,30 @@ Transmitter::DefersNew(int64_t now, uint32_t perBurst) const
     return nextAck - now <= std::min(state.srtt / 2, m_deferralLimit);
 }
 
-bool
-Transmitter::CompletesBurst(uint32_t filled, uint32_t most) const
+// Segments -------------------------------------------------------------------------------------
+
+uint32_t
+Transmitter::FullSegments(uint32_t most) const
 {
-    const uint64_t two = 2 * uint64_t{m_mss};
-    return filled + 1 == most || m_board.InFlight() + 1 >= m_window.State().cwnd ||
-           m_buffer.Unsent() < two || PeerRoom() < two;
+    const uint64_t bytes = std::min(m_buffer.Unsent(), PeerRoom());
+    return bytes >= uint64_t{most} * m_mss ? most : static_cast<uint32_t>(bytes / m_mss);
 }
 
-// Segments -------------------------------------------------------------------------------------
+uint32_t
+Transmitter::SendRun(int64_t now, uint32_t filled, uint32_t most)
+{
+    if (FullSegments(1) == 0)
+    {
+        return SendNext(now, false, filled > 0); // which ends the super-segment
+    }
+    m_window.OnTransmit(now, now - m_lastSendTime);
+    const uint32_t room = m_window.State().cwnd - m_board.InFlight();
+    const uint32_t count = FullSegments(std::min(most - filled, room));
+    const bool isLast = m_buffer.Unsent() == uint64_t{count} * m_mss;
+    const bool isPushed = filled + count > 1 || isLast;
+    SendNew(now, m_mss, isPushed ? Segment::PUSHED : 0, count);
+    return count;
+}
 
 bool
 Transmitter::SendNext(int64_t now, bool fillsWindow, bool isPushed)
@@ -157,13 +173,23 @@ Transmitter::SendNext(int64_t now, bool fillsWindow, bool isPushed)
         return false;
     }
     m_window.OnTransmit(now, now - m_lastSendTime);
-    const bool isIdle = m_board.PacketsOut() == 0;
-    const uint64_t number = m_board.Nxt();
-    Segment& segment = m_board.Append(length, flags);
-    m_buffer.OnSent(length);
-    m_peerWindow.OnSent(number, length);
-    Transmit(now, number, segment, isIdle);
+    SendNew(now, length, flags, 1);
     return true;
+}
+
+void
+Transmitter::SendNew(int64_t now, uint16_t length, uint8_t flags, uint32_t count)
+{
+    const uint64_t first = m_board.Nxt();
+    const uint64_t last = first + count - 1;
+    Segment segment{};
+    segment.length = length;
+    m_rate.OnSent(now, segment, m_board.PacketsOut() == 0);
+    m_board.Append(segment, count);
+    m_board.At(last).flags |= flags;
+    m_buffer.OnSent(uint64_t{count} * length);
+    m_peerWindow.OnSent(last, length);
+    Transmit(now, first, count);
 }
 
 void
@@ -176,20 +202,20 @@ Transmitter::Retransmit(int64_t now, uint64_t number, bool isProbe)
         m_recovery.OnRetransmit(now);
     }
     ++m_retransmits;
-    Transmit(now, number, m_board.At(number), false);
+    m_rate.OnSent(now, m_board.At(number), false);
+    Transmit(now, number, 1);
 }
 
 void
-Transmitter::Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle)
+Transmitter::Transmit(int64_t now, uint64_t first, uint32_t count)
 {
-    segment.sentTime = now;
-    m_isHeadSent |= number == m_board.Una();
-    m_rate.OnSent(now, segment, isIdle);
-    m_window.NoteFlight(number);
-    m_recovery.OnTransmit();
-    ++m_window.State().segmentsSent;
+    const uint64_t last = first + count - 1;
+    m_isHeadSent |= first == m_board.Una();
+    m_window.NoteFlights(last, count);
+    m_recovery.OnTransmit(count);
+    m_window.State().segmentsSent += count;
     m_lastSendTime = now;
-    m_output.SendSegment(now, number, segment);
+    m_output.SendSegments(now, first, count, m_board.At(last));
 }
 
 } // namespace tunnelcc

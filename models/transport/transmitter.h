@@ -26,8 +26,9 @@ class SegmentOutput
   public:
     virtual ~SegmentOutput() = default;
 
-    /// Transmit segment `number`.
-    virtual void SendSegment(int64_t now, uint64_t number, const Segment& segment) = 0;
+    /// Transmit `count` segments from number `first` on. \param last of them; the others are like
+    /// it, but without PSH
+    virtual void SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment& last) = 0;
 
     /// Transmit a packet that asks for an ACK and carries nothing (RFC 9293, section 3.8.6.1).
     virtual void SendWindowProbe(int64_t now) = 0;
@@ -143,11 +144,15 @@ class Transmitter
     Burst RepairBurst(int64_t now, uint32_t perBurst, uint64_t first);
     /// Whether new data waits until a whole burst of it may go.
     bool DefersNew(int64_t now, uint32_t perBurst) const;
-    /// Whether the next new segment completes a super-segment of at most `most` segments, of which
-    /// it has `filled`.
-    bool CompletesBurst(uint32_t filled, uint32_t most) const;
+    /// How many full segments may be sent now, new ones.
+    uint32_t FullSegments(uint32_t most) const;
+    /// Send the next segments of a super-segment, all that are full at once. \param filled segments
+    /// that it has  \param most that it may have  \returns how many were sent
+    uint32_t SendRun(int64_t now, uint32_t filled, uint32_t most);
     bool SendNext(int64_t now, bool fillsWindow, bool isPushed);
-    void Transmit(int64_t now, uint64_t number, Segment& segment, bool isIdle);
+    /// Send new segments. \param length of each  \param flags of the last
+    void SendNew(int64_t now, uint16_t length, uint8_t flags, uint32_t count);
+    void Transmit(int64_t now, uint64_t first, uint32_t count);
 
     uint64_t PeerRoom() const
     {

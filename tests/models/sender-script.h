@@ -102,9 +102,13 @@ class SenderScript final : public SegmentOutput
         sender.OnAck(time, ack);
     }
 
-    void SendSegment(int64_t now, uint64_t number, const Segment&) override
+    void SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment&) override
     {
-        m_sent << (m_sent.tellp() > 0 ? " " : "") << number << "@" << static_cast<double>(now) / MS;
+        for (uint64_t number = first; number < first + count; ++number)
+        {
+            m_sent << (m_sent.tellp() > 0 ? " " : "") << number << "@"
+                   << static_cast<double>(now) / MS;
+        }
     }
 
     void SendWindowProbe(int64_t) override

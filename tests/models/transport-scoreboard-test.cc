@@ -249,7 +249,7 @@ class ScoreboardTest : public ns3::TestCase
             NS_TEST_ASSERT_MSG_EQ(m_board.LostOut(), m_board.RetransmittedOut(), "all were found");
             if (m_board.PacketsOut() < m_window)
             {
-                m_board.Append(1'448, 0);
+                m_board.Append({.length = 1'448});
                 m_plain.Append();
                 Transmit(m_board.Nxt() - 1);
             }
@@ -378,7 +378,7 @@ class LostFirstTest : public ns3::TestCase
         Scoreboard board;
         for (int i = 0; i < 5; ++i)
         {
-            board.Append(1'448, 0);
+            board.Append({.length = 1'448});
         }
         board.MarkLost(0);
         board.MarkLost(1);

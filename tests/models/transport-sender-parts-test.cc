@@ -52,7 +52,7 @@ class SendWindowTest : public ns3::TestCase
         buffer.OnSent(buffer.Unsent() - 100);
         NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 100, "the first small one");
         window.OnSent(board.Nxt(), 100);
-        board.Append(100, 0);
+        board.Append({.length = 100});
         NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 0, "another one waits");
         NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, true), 100, "unless it is the last");
         board.AcknowledgeTo(1, [](uint64_t, const Segment&) {}, [](const Segment&) {});
@@ -124,7 +124,7 @@ class UnusedWindowTest : public ns3::TestCase
         unused.window.State().ssthresh = 50;
         for (int i = 0; i < 20; ++i)
         {
-            unused.board.Append(FULL, 0);
+            unused.board.Append({.length = FULL});
         }
         unused.window.Validate(time / 2, false, 200 * MS, isWriterBlocked);
         unused.window.Validate(time, false, 200 * MS, isWriterBlocked);
@@ -213,7 +213,7 @@ struct Recovery : Window
     {
         for (uint32_t i = 0; i < segments; ++i)
         {
-            board.Append(FULL, 0).sentTime = now;
+            board.Append({.sentTime = now, .length = FULL});
             recovery.OnTransmit();
         }
     }
@@ -365,10 +365,14 @@ struct Transmission final : Recovery, SegmentOutput
         transmitter.PeerWindow().OnWindow(0, 1 << 20);
     }
 
-    void SendSegment(int64_t, uint64_t number, const Segment& segment) override
+    void SendSegments(int64_t, uint64_t first, uint32_t count, const Segment& last) override
     {
-        sent << number << (segment.Has(Segment::PUSHED) ? "P" : "")
-             << (segment.Has(Segment::FIN) ? "F" : "") << " ";
+        for (uint64_t number = first; number < first + count - 1; ++number)
+        {
+            sent << number << " ";
+        }
+        sent << first + count - 1 << (last.Has(Segment::PUSHED) ? "P" : "")
+             << (last.Has(Segment::FIN) ? "F" : "") << " ";
     }
 
     void SendWindowProbe(int64_t) override
