@@ -145,9 +145,15 @@ class EventLoop final : public ns3::SimulatorImpl
 
     class ForeignEvent;
 
+    /// Time and rank as one number, which takes no branch to compare.
+    static unsigned __int128 Key(int64_t time, uint64_t rank)
+    {
+        return static_cast<unsigned __int128>(time) << 64 | rank;
+    }
+
     static bool Before(int64_t time, uint64_t rank, const Entry& other)
     {
-        return time < other.time || (time == other.time && rank < other.rank);
+        return Key(time, rank) < Key(other.time, other.rank);
     }
 
     bool IsEmpty() const

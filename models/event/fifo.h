@@ -5,6 +5,7 @@
 #define TUNNELCC_FIFO_H
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace tunnelcc
@@ -33,12 +34,12 @@ class Fifo
     /// \param index 0 for the first
     const T& operator[](size_t index) const
     {
-        return m_ring[(m_head + index) & (m_ring.size() - 1)];
+        return m_ring[(m_head + index) & m_mask];
     }
 
     T& operator[](size_t index)
     {
-        return m_ring[(m_head + index) & (m_ring.size() - 1)];
+        return m_ring[(m_head + index) & m_mask];
     }
 
     /// Append an element. \returns a reference that holds until the next is appended
@@ -52,25 +53,25 @@ class Fifo
     /// Append an element that the caller fills in. \returns as Push()
     T& Append()
     {
-        if (m_size == m_ring.size())
+        if (m_size == m_mask + 1)
         {
             Grow();
         }
-        T& slot = m_ring[(m_head + m_size) & (m_ring.size() - 1)];
+        T& slot = m_ring[(m_head + m_size) & m_mask];
         ++m_size;
         return slot;
     }
 
     void Pop()
     {
-        m_head = (m_head + 1) & (m_ring.size() - 1);
+        m_head = (m_head + 1) & m_mask;
         --m_size;
     }
 
     /// Pop so many.
     void Drop(size_t count)
     {
-        m_head = (m_head + count) & (m_ring.size() - 1);
+        m_head = (m_head + count) & m_mask;
         m_size -= count;
     }
 
@@ -80,20 +81,23 @@ class Fifo
     }
 
   private:
-    void Grow()
+    /// Not inline: it happens so rarely, and would cost Append() registers.
+    [[gnu::noinline]] void Grow()
     {
         std::vector<T> larger(m_ring.empty() ? INITIAL_CAPACITY : 2 * m_ring.size());
         for (size_t i = 0; i < m_size; ++i)
         {
-            larger[i] = m_ring[(m_head + i) & (m_ring.size() - 1)];
+            larger[i] = m_ring[(m_head + i) & m_mask];
         }
         m_ring.swap(larger);
+        m_mask = m_ring.size() - 1;
         m_head = 0;
     }
 
-    static constexpr size_t INITIAL_CAPACITY = 16; //!< a power of two, as all later ones
+    static constexpr size_t INITIAL_CAPACITY = 16;
 
     std::vector<T> m_ring;
+    size_t m_mask{SIZE_MAX}; //!< one less than its size, which is a power of two or 0
     size_t m_head{0};
     size_t m_size{0};
 };

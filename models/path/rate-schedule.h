@@ -27,7 +27,8 @@ class RateSchedule
         : m_changes(spec.rateChanges),
           m_period(spec.ratePeriod),
           m_initial(spec.rate),
-          m_rate(static_cast<uint64_t>(spec.rate))
+          m_rate(static_cast<uint64_t>(spec.rate)),
+          m_isSteady(m_changes.empty() && m_rate > 0)
     {
         double rate = m_initial;
         double bits = 0;
@@ -54,19 +55,7 @@ class RateSchedule
      */
     int64_t Serve(int64_t start, uint32_t bytes)
     {
-        constexpr uint64_t NS_PER_BYTE_AT_1BPS = 8'000'000'000;
-        m_work += bytes * NS_PER_BYTE_AT_1BPS;
-        int64_t time = TimeLeft();
-        while (start + time >= NextChange())
-        {
-            int64_t before = std::max<int64_t>(0, NextChange() - start);
-            m_work -= static_cast<uint64_t>(before) * m_rate;
-            start += before;
-            Change();
-            time = TimeLeft();
-        }
-        m_work -= static_cast<uint64_t>(time) * m_rate;
-        return start + time;
+        return m_isSteady ? start + ServeSteadily(bytes) : ServeVaried(start, bytes);
     }
 
     /// Bytes that could have been served until `now`.
@@ -102,6 +91,41 @@ class RateSchedule
     }
 
   private:
+    static constexpr uint64_t NS_PER_BYTE_AT_1BPS = 8'000'000'000;
+
+    /// How long a packet takes at a rate that never changes, ns. Packets as long as the one before
+    /// do without a division.
+    int64_t ServeSteadily(uint32_t bytes)
+    {
+        if (bytes != m_steadyBytes)
+        {
+            const uint64_t work = bytes * NS_PER_BYTE_AT_1BPS;
+            m_steadyBytes = bytes;
+            m_steadyTime = static_cast<int64_t>(work / m_rate);
+            m_steadyRest = work % m_rate;
+        }
+        m_work += m_steadyRest;
+        const bool isCarried = m_work >= m_rate;
+        m_work -= isCarried ? m_rate : 0;
+        return m_steadyTime + isCarried;
+    }
+
+    int64_t ServeVaried(int64_t start, uint32_t bytes)
+    {
+        m_work += bytes * NS_PER_BYTE_AT_1BPS;
+        int64_t time = TimeLeft();
+        while (start + time >= NextChange())
+        {
+            int64_t before = std::max<int64_t>(0, NextChange() - start);
+            m_work -= static_cast<uint64_t>(before) * m_rate;
+            start += before;
+            Change();
+            time = TimeLeft();
+        }
+        m_work -= static_cast<uint64_t>(time) * m_rate;
+        return start + time;
+    }
+
     /// Bits in `time` ns at `rate` bit/s.
     static double Bits(double rate, int64_t time)
     {
@@ -139,6 +163,11 @@ class RateSchedule
     int64_t m_begin{0}; //!< of the present period, ns
     uint64_t m_rate;    //!< bit/s, where service has got to
     uint64_t m_work{0}; //!< bit·ns/s left over from the packets served
+
+    const bool m_isSteady;     //!< the rate never changes
+    uint32_t m_steadyBytes{0}; //!< size of the latest packet at such a rate
+    int64_t m_steadyTime{0};   //!< that it takes, ns
+    uint64_t m_steadyRest{0};  //!< bit·ns/s that this leaves over
 };
 
 } // namespace tunnelcc
