@@ -94,7 +94,7 @@ def test_the_reference_profile_was_measured():
 
 
 def test_a_profile_without_an_operation_says_so():
-    with pytest.raises(ConfigError, match=r"round.*what aes-256-cbc-encrypt costs.*did you mean"):
+    with pytest.raises(ConfigError, match=r"round.*cost of aes-256-cbc-encrypt.*did you mean"):
         costs.of(ROUND, ["aes-256-cbc-encrypt"])
 
 

@@ -146,7 +146,9 @@ def test_every_byte_arrives_once(tmp_path, code, path):
 
 def test_flows_in_one_blob_have_one_rtt(tmp_path):
     tunnel = _tunnel(tmp_path, CODES["blob"])
-    with pytest.raises(tc.ConfigError, match=r"flows\.1\.rtt.*all flows cross path\.rtt in it"):
+    with pytest.raises(
+        tc.ConfigError, match=r"flows\.1\.rtt.*all its flows have the RTT path\.rtt"
+    ):
         _run(tunnel, flows=[{"cc": "bbr"}, {"cc": "bbr", "rtt": "30ms"}])
 
 

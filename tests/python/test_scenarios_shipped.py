@@ -47,7 +47,9 @@ def test_first_and_last_run(file):
     for position in (0, len(declared) - 1):
         run = declared.experiment(position)
         latest = max(flow.start for flow in run.flows)
-        short = {"duration": latest + 2, "warmup": latest, "probe_interval": 0.5}
+        # Handshakes through 30 % loss take some seconds.
+        time = 2 if run.path.loss < 0.2 else 10
+        short = {"duration": latest + time, "warmup": latest, "probe_interval": 0.5}
         result = tc.run(run.model_copy(update=short), progress=False)
         assert all(flow.total_bytes > 0 for flow in result.raw.flows)
 

@@ -80,7 +80,7 @@ def _end_after_new_files(directory: Path, signal_: int, delay: float, known: set
         assert process.returncode == SIGNALS[signal_], errors
         if signal_ != signal.SIGKILL:
             assert errors.splitlines()[-1].endswith(
-                "finished runs are kept, the same command goes on with the rest"
+                "finished runs are kept; repeat the command to continue"
             )
     _wait(lambda: _is_gone(process.pid))
 
@@ -160,5 +160,5 @@ def test_an_interrupted_reproduction_says_what_it_kept(tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err.endswith("finished runs are kept, the same command goes on with the rest\n")
+    assert err.endswith("finished runs are kept; repeat the command to continue\n")
     assert _files(tmp_path / "runs")
