@@ -60,7 +60,6 @@ class QVegas : public CongestionControl
     }
 
   private:
-    void GrowAsReno(TcpState& state, uint32_t acked);
     void AdjustWindow(TcpState& state, uint32_t acked);
 
     QVegasParameters m_parameters;

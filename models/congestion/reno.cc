@@ -72,17 +72,9 @@ Reno::GetSsThresh(TcpState& state, int64_t /* now */)
 void
 Reno::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
 {
-    if (mayGrow && state.isCwndLimited)
+    if (mayGrow)
     {
-        uint32_t acked = event.ackedSacked;
-        if (state.InSlowStart())
-        {
-            acked = GrowInSlowStart(state, acked);
-        }
-        if (acked > 0)
-        {
-            m_increase.Grow(state, state.cwnd, acked);
-        }
+        m_increase.GrowAsReno(state, event.ackedSacked);
     }
     if (m_pacing.enabled != 0)
     {

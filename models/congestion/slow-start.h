@@ -43,6 +43,24 @@ class AdditiveIncrease
         m_counted = 0;
     }
 
+    /// Grow as Reno does: in slow start, then by a segment for each window delivered, and only
+    /// while the window limits the sender (Linux tcp_reno_cong_avoid()).
+    void GrowAsReno(TcpState& state, uint32_t acked)
+    {
+        if (!state.isCwndLimited)
+        {
+            return;
+        }
+        if (state.InSlowStart())
+        {
+            acked = GrowInSlowStart(state, acked);
+        }
+        if (acked > 0)
+        {
+            Grow(state, state.cwnd, acked);
+        }
+    }
+
     /// One segment more for each `perSegment` (≥ 1) delivered.
     void Grow(TcpState& state, uint32_t perSegment, uint32_t acked)
     {

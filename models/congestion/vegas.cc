@@ -63,13 +63,13 @@ Vegas::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
     }
     if (!m_isOn)
     {
-        GrowAsReno(state, event.ackedSacked);
+        m_increase.GrowAsReno(state, event.ackedSacked);
     }
     else if (m_round.IsOver(state))
     {
         if (m_round.HasFewSamples())
         {
-            GrowAsReno(state, event.ackedSacked);
+            m_increase.GrowAsReno(state, event.ackedSacked);
         }
         else
         {
@@ -80,23 +80,6 @@ Vegas::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
     else if (state.InSlowStart())
     {
         GrowInSlowStart(state, event.ackedSacked);
-    }
-}
-
-void
-Vegas::GrowAsReno(TcpState& state, uint32_t acked)
-{
-    if (!state.isCwndLimited)
-    {
-        return;
-    }
-    if (state.InSlowStart())
-    {
-        acked = GrowInSlowStart(state, acked);
-    }
-    if (acked > 0)
-    {
-        m_increase.Grow(state, state.cwnd, acked);
     }
 }
 

@@ -54,7 +54,6 @@ class Vegas : public CongestionControl
     }
 
   private:
-    void GrowAsReno(TcpState& state, uint32_t acked);
     void AdjustWindow(TcpState& state, uint32_t acked);
 
     VegasParameters m_parameters;

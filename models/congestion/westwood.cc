@@ -90,18 +90,9 @@ Westwood::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
     UpdateBandwidth(event.now);
     m_acked += CountAcked(event.cumAcked);
     UpdateMinRtt();
-    if (!mayGrow || !state.isCwndLimited)
+    if (mayGrow)
     {
-        return;
-    }
-    uint32_t acked = event.ackedSacked;
-    if (state.InSlowStart())
-    {
-        acked = GrowInSlowStart(state, acked);
-    }
-    if (acked > 0)
-    {
-        m_increase.Grow(state, state.cwnd, acked);
+        m_increase.GrowAsReno(state, event.ackedSacked);
     }
 }
 

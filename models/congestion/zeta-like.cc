@@ -119,17 +119,9 @@ void
 ZetaLike::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
 {
     CountLosses(state);
-    if (mayGrow && state.isCwndLimited)
+    if (mayGrow)
     {
-        uint32_t acked = event.ackedSacked;
-        if (state.InSlowStart())
-        {
-            acked = GrowInSlowStart(state, acked);
-        }
-        if (acked > 0)
-        {
-            m_increase.Grow(state, state.cwnd, acked);
-        }
+        m_increase.GrowAsReno(state, event.ackedSacked);
     }
     Pace(state);
 }
