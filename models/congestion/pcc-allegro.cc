@@ -104,7 +104,6 @@ PccAllegro::PccAllegro(const PccAllegroParameters& parameters, int64_t stream)
       m_minEpsilon(std::lround(parameters.minEpsilon * PERCENT)),
       m_maxEpsilon(std::lround(parameters.maxEpsilon * PERCENT)),
       m_lossMargin(std::lround(parameters.lossMargin * PERCENT * SCALE)),
-      m_ignoredSegments(static_cast<uint32_t>(parameters.ignoredSegments)),
       m_epsilon(m_minEpsilon)
 {
 }
@@ -137,7 +136,7 @@ PccAllegro::LeastSegments() const
 {
     // An interval of its own is shorter by what is ignored at its end.
     const uint32_t least = PccSender::LeastSegments();
-    return IsExperimenting() ? least : least - std::min(least, m_ignoredSegments);
+    return IsExperimenting() ? least : least - std::min(least, m_counts.ignored);
 }
 
 void

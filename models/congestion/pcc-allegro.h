@@ -96,7 +96,6 @@ class PccAllegro : public PccSender
     const int64_t m_minEpsilon; //!< percent
     const int64_t m_maxEpsilon; //!< percent
     const int64_t m_lossMargin; //!< thousandths of a percent
-    const uint32_t m_ignoredSegments;
     Mode m_mode{Mode::SLOW_START};
     Direction m_direction{Direction::UP};
     int64_t m_epsilon; //!< percent

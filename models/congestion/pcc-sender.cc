@@ -28,9 +28,9 @@ constexpr int64_t ALL = 100;                // percent
 } // namespace
 
 PccSender::PccSender(const Counts& counts, int64_t initialRate, int64_t stream)
-    : m_rate(initialRate),
+    : m_counts(counts),
+      m_rate(initialRate),
       m_lastRate(initialRate),
-      m_counts(counts),
       m_random(stream)
 {
 }

@@ -111,6 +111,7 @@ class PccSender : public CongestionControl
      */
     uint32_t FindAgreement() const;
 
+    const Counts m_counts;
     std::array<Interval, INTERVALS> m_intervals;
     uint32_t m_countIndex{0}; //!< interval whose segments are being counted
     int64_t m_rate;           //!< bytes/s
@@ -123,7 +124,6 @@ class PccSender : public CongestionControl
     void Count(const TcpState& state, int64_t now, Interval& interval) const;
     static void SetWindow(TcpState& state);
 
-    const Counts m_counts;
     FlowRandom m_random;
     bool m_waits{false};     //!< all intervals were sent; not all were counted
     uint32_t m_sendIndex{0}; //!< interval being sent
