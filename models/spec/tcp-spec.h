@@ -47,6 +47,18 @@ template <>
 inline constexpr auto ENUM_NAMES<PrrSlowStart> =
     std::to_array<std::string_view>({"repair", "progress"});
 
+/// How a program writes to its socket, which decides when a write that found no room goes on.
+enum class WriteMode
+{
+    NONBLOCKING, //!< until the buffer is full, then again once a third of it is free
+    POLLED,      //!< after poll(2), which agrees while a third is free
+    BLOCKING     //!< until the buffer is full; data that arrive wake it as well as that third
+};
+
+template <>
+inline constexpr auto ENUM_NAMES<WriteMode> =
+    std::to_array<std::string_view>({"nonblocking", "polled", "blocking"});
+
 /**
  * TCP settings of one kind of connection (over the path, or on a host's loopback). Times in ns,
  * sizes in bytes. What differs between kernels has the name that `tunnelcc show kernels` tells.
@@ -80,8 +92,8 @@ struct TcpSpec
     PrrSlowStart prrSlowStart{PrrSlowStart::PROGRESS};
     bool nodelay{false};        //!< no Nagle
     bool listenerDelays{false}; //!< Nagle at the end that listens, in spite of nodelay
-    bool polls{false}; //!< who writes asks before each write whether the socket is writable
-    bool ecn{false};   //!< data may be marked instead of dropped (RFC 3168)
+    WriteMode writes{WriteMode::NONBLOCKING};
+    bool ecn{false}; //!< data may be marked instead of dropped (RFC 3168)
 
     TUNNELCC_FIELDS(mss,
                     headerBytes,
@@ -106,7 +118,7 @@ struct TcpSpec
                     prrSlowStart,
                     nodelay,
                     listenerDelays,
-                    polls,
+                    writes,
                     ecn)
 
     /// Whether segments carry timestamps (RFC 7323), which shows in their headers.

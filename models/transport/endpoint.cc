@@ -142,6 +142,10 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* extr
         {
             OnAck(now, Acknowledgement::Of(now, packet, extras));
         }
+        if (m_sender.OnData() && m_user)
+        {
+            m_user->OnWritable(now);
+        }
         break;
     case PacketKind::ACK:
         OnAck(now, Acknowledgement::Of(now, packet, extras));

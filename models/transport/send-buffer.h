@@ -18,8 +18,8 @@ namespace tunnelcc
  * queue exceeds its limit where sending keeps that last buffer from becoming full. A writer that
  * found no room wakes only once the queue has drained to two thirds (sk_stream_write_space(): free
  * space at least half of what is queued), not with every ACK. A program that asks poll() before
- * each write is told the same, and so leaves the upper third to the write that it asked for. Bytes
- * have no contents.
+ * each write is told the same, and so leaves the upper third to the write that it asked for. A
+ * write that blocks also wakes when data arrive. Bytes have no contents.
  */
 class SendBuffer
 {
@@ -112,6 +112,18 @@ class SendBuffer
     bool WakesWriter()
     {
         if (!m_isWriterBlocked || !IsWriteable())
+        {
+            return false;
+        }
+        m_isWriterBlocked = false;
+        return true;
+    }
+
+    /// The same for a write that blocks, when data arrive: readers and writers of a socket sleep in
+    /// one queue, and any room is enough (Linux sock_def_readable(), sk_stream_wait_memory()).
+    bool WakesSleepingWriter()
+    {
+        if (!m_isWriterBlocked || Queued() >= m_capacity)
         {
             return false;
         }

@@ -77,7 +77,7 @@ uint64_t
 Sender::Write(int64_t now, uint64_t bytes, bool isResumed)
 {
     m_isComputing = false;
-    if (m_spec.polls && !m_buffer.Poll())
+    if (m_spec.writes == WriteMode::POLLED && !m_buffer.Poll())
     {
         return 0;
     }

@@ -92,6 +92,12 @@ class Sender
         NoteLimit(now);
     }
 
+    /// Data arrived. \returns whether a writer that blocked goes on
+    bool OnData()
+    {
+        return m_spec.writes == WriteMode::BLOCKING && m_buffer.WakesSleepingWriter();
+    }
+
     /// Send FIN after everything written.
     void Close(int64_t now);
 

@@ -129,6 +129,7 @@ def test_contexts_are_kept_or_made_as_the_programs_do(name, mode, expected):
         ("client = [3.20, 2.60, 3.23]", "client = [-1, 0, 0]", "tunnel.cpu.to_client.client"),
         ('label = "measured"', 'label = "guessed"', "label"),
         ("nodelay = true", 'nodelay = "maybe"', "tunnel.carrier.nodelay"),
+        ("nodelay = true", 'nodelay = true\nwrites = "often"', "tunnel.carrier.writes"),
         ("summary = ", "summery = ", "tunnel.summery"),
         ("[carrier]", "[carrier", "tunnel"),
     ],

@@ -195,7 +195,7 @@ def _wireguard(role: str) -> Callable[[Path], list[str]]:
 
     def command(folder: Path) -> list[str]:
         # The name is that of a socket in /run, which all namespaces see.
-        name = f"wg{os.getpid()}"
+        name = f"wg{os.getpid()}{role[0]}"
         endpoint = f"endpoint {SERVER}:{TUNNEL_PORT}" if role == "client" else ""
         port = f"listen-port {TUNNEL_PORT}" if role == "server" else ""
         return shell(
@@ -355,10 +355,11 @@ def be_real_time(priority: int) -> None:
 class Running:
     """A program with all that it starts; its CPU time is taken between two looks."""
 
-    def __init__(self, command: Sequence[str], log: Path) -> None:
+    def __init__(self, command: Sequence[str], log: Path, real_time: bool = True) -> None:
         def prepare_child() -> None:
             os.setsid()
-            be_real_time(PROGRAM_PRIORITY)
+            if real_time:
+                be_real_time(PROGRAM_PRIORITY)
 
         with log.open("w") as file:
             self._process = subprocess.Popen(
@@ -876,7 +877,7 @@ class Table:
         )
 
     def add(self, row: Mapping[str, object]) -> None:
-        texts = {key: _text(value) for key, value in row.items()}
+        texts = {key: as_text(value) for key, value in row.items()}
         with self._lock, self._path.open("a", newline="") as file:
             table = csv.DictWriter(file, list(texts), lineterminator="\n")
             if file.tell() == 0:
@@ -885,7 +886,7 @@ class Table:
             self.rows.append(texts)
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
     if value is None:
         return ""
     return f"{value:.5g}" if isinstance(value, float) else str(value)
@@ -944,7 +945,7 @@ def measure_all(
                     return
         table.add(result)
         told = ("flows_mbps", "beside_mbps", "latency_mean_ms", "inner_rtt_ms", "queue_ms")
-        values = " ".join(f"{key}={_text(result[key])}" for key in (*told, "late_p99_ms"))
+        values = " ".join(f"{key}={as_text(result[key])}" for key in (*told, "late_p99_ms"))
         print(f"{'/'.join(cell.key)} s{seed}: {values}", flush=True)
 
     while plan:

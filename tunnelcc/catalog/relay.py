@@ -51,6 +51,10 @@ WRITE_CALLS = ("syscall",)
 LEAST_COPY_BUFFER, MOST_COPY_BUFFER = 2**10, 2**24
 
 
+# How a program writes to its socket, which decides when it fills a full send buffer again.
+WriteMode = Annotated[str, choice("nonblocking", "polled", "blocking")]
+
+
 class Turn(Cited):
     """One exchange of the handshake: writes of the client, then of the server, in bytes."""
 
@@ -64,7 +68,7 @@ class Carrier(Cited):
     protocol: Annotated[str, choice("tcp", "kcp", "rudp")] = "tcp"
     nodelay: Annotated[bool, SWITCH] | None = None  # of TCP, which needs it
     server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
-    polls: Annotated[bool, SWITCH] = False  # asks before each write whether there is room
+    writes: WriteMode = "nonblocking"
     early: Annotated[bool, SWITCH] = False  # dialled when the tunnel starts, not by the first flow
     confirms: Annotated[bool, SWITCH] = False  # servers end the handshake once they have dialled on
     cc: Prose | None = None  # congestion control, else that of the flow

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from tunnelcc.catalog.cited import Cited
 from tunnelcc.catalog.layers import Place, StreamLayers
 from tunnelcc.catalog.packets import PacketEntry
-from tunnelcc.catalog.relay import Turn
+from tunnelcc.catalog.relay import Turn, WriteMode
 from tunnelcc.schema import SWITCH
 
 
@@ -17,7 +17,7 @@ class StreamCarrier(Cited):
 
     nodelay: Annotated[bool, SWITCH]
     server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
-    polls: Annotated[bool, SWITCH] = False  # asks before each write whether there is room
+    writes: WriteMode = "nonblocking"
 
 
 class StreamEntry(PacketEntry):

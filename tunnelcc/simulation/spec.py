@@ -388,7 +388,7 @@ def _own_socket(carrier: relay.Carrier | stream.StreamCarrier) -> Spec:
     return {
         "listener_delays": not carrier.server_nodelay,
         "nodelay": bool(carrier.nodelay),
-        "polls": carrier.polls,
+        "writes": carrier.writes,
     }
 
 
