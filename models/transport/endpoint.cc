@@ -136,17 +136,21 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* extr
     }
     switch (packet.kind)
     {
-    case PacketKind::DATA:
-        OnData(now, packet);
+    case PacketKind::DATA: {
+        // As in Linux tcp_rcv_established(): what the ACK lets go is on its way before the
+        // application sees the data, and so before its answer.
+        const Arrival arrival = TakeData(now, packet);
         if (packet.hasAck)
         {
             OnAck(now, Acknowledgement::Of(now, packet, extras));
         }
+        DeliverData(now, arrival);
         if (m_sender.OnData() && m_user)
         {
             m_user->OnWritable(now);
         }
         break;
+    }
     case PacketKind::ACK:
         OnAck(now, Acknowledgement::Of(now, packet, extras));
         break;
@@ -190,8 +194,8 @@ TcpEndpoint::Write(int64_t now, uint64_t bytes, bool isResumed)
     return accepted;
 }
 
-void
-TcpEndpoint::OnData(int64_t now, const Packet& packet)
+TcpEndpoint::Arrival
+TcpEndpoint::TakeData(int64_t now, const Packet& packet)
 {
     // RFC 7323, section 4.3: echo the earliest segment that the next ACK newly acknowledges.
     if (m_receiver.IsNextToAck(packet) && static_cast<int32_t>(packet.tsVal - m_echo) > 0)
@@ -236,6 +240,12 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
     }
     ChargeMemory();
     m_acks.OnSegment(packet.length, packet.isPushed);
+    return {urgency, request.isAckDue};
+}
+
+void
+TcpEndpoint::DeliverData(int64_t now, const Arrival& arrival)
+{
     if (m_user && (m_receiver.Readable() > 0 || m_receiver.IsFinished()))
     {
         m_isReceiving = true;
@@ -247,8 +257,8 @@ TcpEndpoint::OnData(int64_t now, const Packet& packet)
         return; // answered by data of ours
     }
     if (m_acks.AcksNow(now,
-                       {urgency,
-                        request.isAckDue,
+                       {arrival.urgency,
+                        arrival.isAckDue,
                         m_receiver.Buffered() == 0,
                         m_receiver.NeedsWindowUpdate(),
                         m_receiver.Next(),

@@ -133,6 +133,13 @@ class TcpEndpoint final : public ByteStream,
     void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
 
   private:
+    /// What a segment that arrived asks of the ACK.
+    struct Arrival
+    {
+        AckUrgency urgency;
+        bool isAckDue; //!< for congestion marks
+    };
+
     void SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment& last) override;
     void SendWindowProbe(int64_t now) override;
     void ChargeMemory();
@@ -143,7 +150,8 @@ class TcpEndpoint final : public ByteStream,
     void Establish(int64_t now, const Packet& packet);
     void OnSyn(int64_t now, const Packet& packet);
     void OnSynAck(int64_t now, const Packet& packet);
-    void OnData(int64_t now, const Packet& packet);
+    Arrival TakeData(int64_t now, const Packet& packet);
+    void DeliverData(int64_t now, const Arrival& arrival);
     void OnAck(int64_t now, const Acknowledgement& ack);
 
     const TcpSpec m_spec;

@@ -639,6 +639,33 @@ class NagleTest : public SimulationTestCase
     }
 };
 
+class AckBeforeAnswerTest : public SimulationTestCase
+{
+  public:
+    AckBeforeAnswerTest()
+        : SimulationTestCase("Data come with an ACK that lets held bytes go -> these go first, 80"
+                             " at 300 ms, and hold back the answer, 50 at 400 ms"
+                             " (Linux tcp_rcv_established())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.client.answers = 100;
+        exchange.server.answers = 50;
+        exchange.Connect();
+        exchange.RunUntil(200 * MS);
+        exchange.server.tcp.Write(200 * MS, 100);
+        exchange.server.tcp.Write(200 * MS, 80); // held: the 100 are outstanding
+        exchange.RunUntil(450 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(), "0@250 1@350", "each with an ACK");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Data(), "0@200 1@300 2@400", "as RFC 896 has it");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Lengths(), "100 80 50", "not 130 at once");
+    }
+};
+
 class BacklogTest : public SimulationTestCase
 {
   public:
@@ -1005,6 +1032,7 @@ class TransportExchangeTestSuite : public ns3::TestSuite
         AddTestCase(new EcnEchoTest, Duration::QUICK);
         AddTestCase(new PiggybackTest, Duration::QUICK);
         AddTestCase(new NagleTest, Duration::QUICK);
+        AddTestCase(new AckBeforeAnswerTest, Duration::QUICK);
         AddTestCase(new BacklogTest, Duration::QUICK);
         AddTestCase(new DeferralTest(MS,
                                      MS,

@@ -68,7 +68,7 @@ FORWARD_PORT = 6001  # of relays' clients
 TUNNEL_PORT = 4096
 
 WRITE = 128 << 10  # bytes at once
-MESSAGE = struct.Struct("!Iq84x")  # number, when due (ns)
+MESSAGE = struct.Struct("!Bq87x")  # the connection, when due (ns)
 MESSAGE_INTERVAL = 0.1  # s
 # When messages begin, s, by the RTT (ms). Where GOST's mwss opens its session, a connection that
 # comes meanwhile opens another one, and the first is closed ("unrecognized connection").
@@ -572,12 +572,11 @@ def wait_until(when: int) -> None:
         time.sleep(left / SECOND)
 
 
-def connect(address: tuple[str, int], cc: str, name: int) -> socket.socket:
+def connect(address: tuple[str, int], cc: str) -> socket.socket:
     connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.connect(address)
-    connection.sendall(bytes([name]))
     return connection
 
 
@@ -598,9 +597,9 @@ def send(task: Task) -> dict[str, Any]:
         def flow(name: int, address: tuple[str, int], start: float) -> None:
             be_real_time(APPLICATION_PRIORITY)
             wait_until(task.at(start))
-            block = bytes(WRITE)
+            block = bytes([name]) * WRITE
             with contextlib.suppress(OSError):
-                connection = connect(address, cell.cc, name)
+                connection = connect(address, cell.cc)
                 if name != BESIDE:
                     sampler.own.add(connection.getsockname()[1])
                 while time.monotonic_ns() < task.end:
@@ -611,11 +610,11 @@ def send(task: Task) -> dict[str, Any]:
             start = MESSAGE_START[round(cell.rtt)]
             wait_until(task.at(start))
             with contextlib.suppress(OSError):
-                connection = connect(target, cell.cc, MESSAGES)
+                connection = connect(target, cell.cc)
                 for number in range(round(task.duration / MESSAGE_INTERVAL)):
                     due = task.at(start + number * MESSAGE_INTERVAL)
                     wait_until(due)
-                    connection.sendall(MESSAGE.pack(number, due))
+                    connection.sendall(MESSAGE.pack(MESSAGES, due))
 
         plan = [(i, target, i * APART) for i in range(cell.flows)]
         if cell.beside:
@@ -738,14 +737,10 @@ class Reader:
         if size == 0:
             self._poll.unregister(connection)
             return
-        start = 0
-        if descriptor not in self._names:
-            self._names[descriptor] = self._buffer[0]
-            start = 1
-        name = self._names[descriptor]
+        name = self._names.setdefault(descriptor, self._buffer[0])
         if name == MESSAGES:
-            self._take_messages(bytes(self._buffer[start:size]))
-        self._bytes[name] = self._bytes.get(name, 0) + size - start
+            self._take_messages(bytes(self._buffer[:size]))
+        self._bytes[name] = self._bytes.get(name, 0) + size
 
     def _take_messages(self, data: bytes) -> None:
         now = time.monotonic_ns()
