@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draw the catalogue's tunnels beside the programs: simulated against measured, a mark a cell.
+"""Draw the catalogue's tunnels beside the programs.
 
-``.venv/bin/python results/programs/draw.py`` simulates all cells of `tunnelcc validate --group
-programs` and writes the SVG file beside this one. Bands are what is tolerated. Pale marks are of
-cells where the program's own runs lie further apart than that.
+``.venv/bin/python results/programs/draw.py`` writes the SVG files beside this one.
+
+- ``measured`` simulates all cells of `tunnelcc validate --group programs`: simulated against
+  measured, a mark a cell. Bands are what is tolerated. Pale marks are of cells where the program's
+  own runs lie further apart than that.
+- ``trace``: eight CUBIC flows in OpenVPN over TCP, 50 Mbit/s × 40 ms with a buffer of 4 BDP, second
+  by second. ``trace.csv`` has three runs of the program, measured by tests/reference/tunnels.py:
+  window (segments) and smoothed RTT of its connection, and of the flows inside the mean smoothed
+  RTT and all segments sent again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +25,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
+import tunnelcc as tc
 from tunnelcc.plots import gallery
 from tunnelcc.validation import programs, suite
 from tunnelcc.validation.check import Kind, Outcome
 from tunnelcc.validation.compare import MeanNear
+from tunnelcc.validation.reference import program_cells
 
 HERE = Path(__file__).parent
 #: Tunnel → colour and marker: circles carry datagrams, squares packets over TCP, triangles relay.
@@ -103,7 +113,51 @@ def _margin(outcomes: Sequence[Outcome], value: float) -> float:
     return max(comparison.relative * value, comparison.absolute)
 
 
-FIGURES = {"measured": measured}
+@cache
+def _report() -> suite.Report:
+    return suite.validate([programs.group()])
+
+
+def trace() -> Figure:
+    """Return the figure of one condition over time, of the program and of the simulator."""
+    (cell,) = (
+        it for it in program_cells() if (it.tunnel, it.flows, it.cc) == ("openvpn-tcp", 8, "cubic")
+    )
+    simulated = tc.run(programs.experiment(cell), progress=False).dataset
+    time = simulated.time - programs.LEAD
+    inside = simulated.sel(leg="app", flow=slice(0, cell.flows - 1))
+    outside = simulated.sel(leg="carrier", flow=0)
+    panels = {
+        ("carrier_cwnd", "Window of OpenVPN's connection (segments)"): outside.cwnd,
+        ("flows_rtt_ms", "RTT inside, mean of eight flows (ms)"): 1e3 * inside.srtt.mean("flow"),
+        ("carrier_rtt_ms", "RTT outside (ms)"): 1e3 * outside.srtt,
+        ("flows_retransmitted", "Segments sent again inside"): inside.retransmits.sum("flow"),
+    }
+    with (HERE / "trace.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    figure = Figure(figsize=(9.6, 5.2))
+    for axes, ((column, title), values) in zip(
+        figure.subplots(2, 2, sharex=True).flat, panels.items(), strict=True
+    ):
+        for run in sorted({row["run"] for row in rows}):
+            chosen = [row for row in rows if row["run"] == run]
+            times, measured = ([float(row[it]) for row in chosen] for it in ("time_s", column))
+            label = "OpenVPN on Linux, three runs" if run == "1" else None
+            axes.plot(times, measured, color="#0072B2", linewidth=0.9, alpha=0.7, label=label)
+        axes.plot(time, values, color="#D55E00", linewidth=1.4, label="simulated")
+        axes.set_title(title, fontsize=9)
+        axes.set(xlim=(0, 20), ylim=(0, None))
+    for axes in figure.axes[2:]:
+        axes.set_xlabel("time (s)")
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
+    return figure
+
+
+FIGURES: dict[str, Callable[[Path], Figure]] = {
+    "measured": lambda _: measured(_report()),
+    "trace": lambda _: trace(),
+}
 
 if __name__ == "__main__":
-    gallery.main(FIGURES, lambda _: suite.validate([programs.group()]), HERE, __doc__ or "")
+    gallery.main(FIGURES, lambda store: store, HERE, __doc__ or "")

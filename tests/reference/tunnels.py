@@ -296,6 +296,7 @@ def call(*command: str, **options: Any) -> str:
 def prepare(folder: Path, programs: Path) -> None:
     """Write the programs' keys and settings; only what is needed, the rest is by default."""
     (folder / "bin").symlink_to(programs.resolve())
+    Path("/var/lock/vtund").mkdir(parents=True, exist_ok=True)  # without it vtund does not start
     for role in ("server", "client"):
         key = call("wg", "genkey")
         (folder / f"{role}.wg").write_text(key)

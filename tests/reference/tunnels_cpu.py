@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measure how fast tunnel programs carry data where the CPU alone limits them.
 
-As root on an idle machine, with what tunnels.py asks for, ethtool and iperf3::
+As root on an idle machine, with what tunnels.py asks for and iperf3::
 
     python tests/reference/tunnels_cpu.py FOLDER
 
-writes ``cpu.csv`` and ``host.toml`` (the machine's profile, by ``tunnelcc calibrate-host``) into
-``tunnelcc/validation/data/programs``. A pair of virtual Ethernet devices without segmentation
-offload joins two network namespaces, which share the machine's cores. Runs without a tunnel come
-between those with one.
+writes ``cpu.csv`` into ``tunnelcc/validation/data/programs``. ``host.toml`` beside it is what
+``tunnelcc calibrate-host`` wrote on the same machine. A pair of virtual Ethernet devices joins two
+network namespaces, which share the machine's cores. Runs without a tunnel come between the others.
 """
 
 from __future__ import annotations
@@ -53,8 +52,7 @@ def namespaces() -> Iterator[None]:
         for name, device, address in ((client, "tcc0", CLIENT), (server, "tcc1", SERVER)):
             shell(
                 f"""ip -n {name} addr add {address}/24 dev {device}
-                ip -n {name} link set {device} up; ip -n {name} link set lo up
-                ip netns exec {name} ethtool -K {device} tso off gso off gro off"""
+                ip -n {name} link set {device} up; ip -n {name} link set lo up"""
             )
         yield
     finally:

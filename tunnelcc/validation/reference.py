@@ -295,6 +295,14 @@ def program_cells() -> tuple[ProgramCell, ...]:
     )
 
 
+def program_speeds() -> dict[tuple[str, int], list[float]]:
+    """Return goodputs where the CPU alone limited them, Mbit/s; by tunnel and number of flows."""
+    speeds: dict[tuple[str, int], list[float]] = {}
+    for row in _rows("programs/cpu.csv"):
+        speeds.setdefault((row["tunnel"], int(row["flows"])), []).append(float(row["goodput_mbps"]))
+    return speeds
+
+
 def _program_run(row: dict[str, str]) -> ProgramRun:
     def number(column: str) -> float | None:
         return float(row[column]) if row[column] else None
