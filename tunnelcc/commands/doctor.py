@@ -119,5 +119,6 @@ _ADVICE = {
     "tunnel catalogue": "install tunnelcc again: a file of its catalogue is missing or damaged",
     "libraries": "install tunnelcc with its dependencies: pip install .",
     "machine": "free some memory",
-    "simulation": "the models do not work here: run `make test` in the source tree",
+    "simulation": "build the module again: `make setup` in the clone, or `pip install .`; if that "
+    "does not help, `make test` shows what fails",
 }

@@ -87,7 +87,7 @@ def _plot_goodput(axes: Axes, result: Result) -> None:
         axes.plot([], [], " ", label=f"{label} {capacity:.4g} Mbit/s, not shown")
     axes.set_ylabel("goodput (Mbit/s)")
     is_above = np.max(series, initial=0) > _MOST_OF_CAPACITY * capacity
-    note = " (above the bottleneck's rate: read at once after waiting for a lost packet)"
+    note = " (peaks above the rate: data that had waited for a lost packet)"
     axes.set_title("Goodput of each flow" + note * bool(is_above), fontsize=9)
     figure = axes.get_figure()
     assert figure is not None

@@ -355,8 +355,10 @@ def print_tunnel(name: str, mode: str | None = None) -> None:
         out.print(f"{text}\n", markup=False)
     out.print(_stack(view))
     _wire_bytes(view).print(out)
-    moments = ", ".join(f"{what} {count}" for what, count in view.round_trips.items())
-    out.print(f"\nround trips before the first byte leaves: {moments}\n", markup=False)
+    moments = [(what, str(count)) for what, count in view.round_trips.items()]
+    out.print()
+    Table("", ("for", "round trips before the first byte leaves"), moments, (1,)).print(out)
+    out.print()
     settings = list(catalog.settings(entry))
     Table("", ("setting", "value", "label", "source"), settings).print(out)
 

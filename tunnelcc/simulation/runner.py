@@ -46,7 +46,13 @@ def run(
         with Progress(experiment.duration, enabled=progress is None) as bar:
             report = progress if callable(progress) else bar.update
             raw = core.load().run(spec, report)
-    except (RuntimeError, ValueError) as error:
+    except ValueError as error:
+        # The package writes what its own version of the module reads.
+        raise RunError(
+            f"the compiled module refuses the experiment ({error}): is it of another version? "
+            "`make setup` in the clone, or `pip install .`, builds it again"
+        ) from error
+    except RuntimeError as error:
         raise RunError(f"the simulator failed: {error}") from error
     except MemoryError:
         raise RunError("the simulator failed: not enough memory") from None
