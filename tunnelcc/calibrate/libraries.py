@@ -40,7 +40,7 @@ def load() -> ModuleType:
             missing.append(package)
     if missing:
         raise TunnelccError(
-            f"calibrate-host needs {' and '.join(missing)}: pip install '.[calibrate]' in the clone"
+            f"calibrate-host needs {' and '.join(missing)}: pip install {' '.join(missing)}"
         )
     return found
 
