@@ -267,7 +267,8 @@ def print_list() -> None:
     out.print(_grid((entry.name, entry.summary) for entry in entries))
     out.print("\nCongestion controls", style="bold")
     algorithms = [(core.congestion_label(item.name), item.summary) for item in core.algorithms()]
-    algorithms += [(name, "ns-3's own, unchanged") for name in core.ns3_congestion_controls()]
+    foreign = "an ns3::TcpCongestionOps, unchanged"
+    algorithms += [(name, foreign) for name in core.ns3_congestion_controls()]
     out.print(_grid(algorithms))
     out.print("\nCost profiles of hosts", style="bold")
     out.print(_grid((name, costs.load(name).summary) for name in costs.names()))
@@ -444,8 +445,8 @@ def print_congestion_control(name: str) -> None:
     if name in own:
         out.print(_grid([("summary", own[name].summary), ("source", own[name].source)]))
     else:
-        text = "ns-3's own ns3::TcpCongestionOps, unchanged; its parameters are ns-3's attributes"
-        out.print(_grid([("summary", text), ("source", "ns-3 3.44")]))
+        text = "an ns3::TcpCongestionOps, unchanged; its parameters are its ns-3 attributes"
+        out.print(_grid([("summary", text), ("source", "ns-3 3.44, or a class of your own")]))
     rows = [
         (
             item.name,
