@@ -5,6 +5,7 @@
 - A page may link to any file of the repository. Markdown comes along as a page, text as a page that
   shows it, pictures as they are: a fact has one home, and the site has no second copy of it.
 - The site's own drawings become part of the page, so that they follow its light or dark colours.
+- A number stays on one line with its unit.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ _LANGUAGES = {".cc": "cpp", ".h": "cpp", ".py": "python", ".toml": "toml", ".jso
 _FENCE = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^()\s]+)((?:\s+\"[^\"]*\")?\))")
 _FORMULA = re.compile(r"(?<![\w$\\])\$([^$\n]+)\$(?![\w$])")
+# What is left as it is, or a number and its unit.
+_QUANTITY = re.compile(
+    r"<(pre|code|math)\b.*?</\1>|<[^>]*>|(\d) (?=%|[kMG]?bit/s|[mµn]?s\b|[KMG]i?B\b|BDP)", re.DOTALL
+)
 _DRAWING = re.compile(r'<img alt="([^"]*)" src="([^"]*pictures/([\w-]+)\.svg)" ?/?>')
 
 
@@ -74,7 +79,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put the site's drawings into the page."""
+    """Put the site's drawings into the page, and keep numbers beside their units."""
 
     def drawing(match: re.Match[str]) -> str:
         text = (HERE / "pages/pictures" / f"{match[3]}.svg").read_text("utf-8")
@@ -82,6 +87,7 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         label = f'<svg role="img" aria-label="{match[1]}" '
         return f'<div class="drawing">{text.replace("<svg ", label, 1)}</div>'
 
+    content = _QUANTITY.sub(lambda it: f"{it[2]}&nbsp;" if it[2] else it[0], content)
     return _DRAWING.sub(drawing, content)
 
 
