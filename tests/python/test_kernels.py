@@ -122,7 +122,7 @@ def test_send_buffer_of_6_18_as_measured():
     ids=["paced", "in bursts", "in bursts, written in no time"],
 )
 def test_a_blocked_writer_waits_for_a_third_of_the_send_buffer(cc, app_cost, measured, tolerance):
-    """As measured (data/README.md, Traces), but for the last: 4.19 MB in 169 ms are 198 Mbit/s."""
+    """As measured (data/README.md, Send buffers), but for the last: 4.19 MB in 169 ms are 198 Mbit/s."""
     experiment = tc.Experiment(
         path=tc.Path(rate="10Gbps", rtt="169ms", buffer="64MiB"),
         flows=[tc.Flow(cc=cc)],
@@ -136,7 +136,7 @@ def test_a_blocked_writer_waits_for_a_third_of_the_send_buffer(cc, app_cost, mea
 
 @pytest.mark.parametrize(("cc", "measured"), [("reno", 840), ("cubic", 42), ("bbr", 0)])
 def test_receive_windows_let_slow_start_overshoot_as_measured(cc, measured):
-    """50 Mbit/s, 40 ms, 667 packets of buffer (data/README.md, Traces)."""
+    """50 Mbit/s, 40 ms, 667 packets of buffer (data/README.md, Reordering)."""
     path = tc.Path(rate="50Mbps", rtt="40ms", buffer="667p")
     experiment = tc.Experiment(path=path, flows=[tc.Flow(cc=cc)], duration="6s")
     (leg,) = tc.run(experiment, progress=False).raw.legs
