@@ -31,8 +31,19 @@ _ABOUT_KEYS = {
     "tunnels": "Several tunnels by names of your own, for `flows.tunnel`.",
     "network": "Hosts and links in place of the one `path`.",
     "cross_traffic": "A list of UDP sources.",
-    "hosts": "CPUs, kernels and socket buffers.",
+    "hosts": "CPUs, kernels and socket buffers of all hosts, unless a key of one host differs.",
     "tcp": "Settings of the applications' and carriers' TCP.",
+}
+
+#: Tables that take keys of another table.
+_SAME_KEYS = {
+    "path.reverse": "path",
+    "network.access": "path",
+    "network.links.NAME": "path",
+    "network.hosts.NAME": "hosts",
+    "hosts.client": "hosts",
+    "hosts.server": "hosts",
+    "tunnels.NAME": "tunnel",
 }
 
 
@@ -72,19 +83,55 @@ def _keys() -> str:
         "# Keys of an experiment",
         "",
         "Every key that a scenario file, `--set`, `--axis` or `tc.Experiment.parse()` takes. "
-        "`tunnelcc show experiment` prints the same list. Where a row begins with a name and a "
+        "`tunnelcc show experiment` prints them, too. Where a row begins with a name and a "
         "colon, such as `codel:`, the key exists with that choice only. `NAME` stands for a name "
         "of your own.",
         "",
     ]
     infos = sorted(keys_of(Experiment), key=_is_table)
+    same = _same_keys(infos)
     for prefix, members in groupby(
         infos, lambda info: info.key.partition(".")[0] * _is_table(info)
     ):
         text += [f"## {prefix or 'Top level'}", "", _ABOUT_KEYS.get(prefix, ""), ""]
-        rows = [(_code(it.key), _default(it.default), it.doc, it.expected) for it in members]
-        text += [table(("key", "default", "meaning", "accepts"), rows), ""]
+        shown: list[tuple[str, str, str, str]] = []
+        copied: dict[str, dict[str, None]] = {}
+        for it in members:
+            if it.key in same:
+                copied.setdefault(same[it.key], {})[it.key.removeprefix(f"{same[it.key]}.")] = None
+            else:
+                shown.append((_code(it.key), _default(it.default), it.doc, it.expected))
+        if shown:
+            text += [table(("key", "default", "meaning", "accepts"), shown), ""]
+        for taker, names in copied.items():
+            giver = _SAME_KEYS[taker]
+            text += [f"`{taker}` also takes these keys, as [`{giver}`](#{giver}) does:"]
+            text += [", ".join(map(_code, names)) + ".", ""]
     return "\n".join(text)
+
+
+def _same_keys(infos: Sequence[KeyInfo]) -> dict[str, str]:
+    """Return key → table of ``_SAME_KEYS``, for keys that are all like those of another table."""
+    found: dict[str, list[KeyInfo]] = {}
+    for info in infos:
+        found.setdefault(info.key, []).append(info)
+
+    def is_same(one: KeyInfo, other: KeyInfo) -> bool:
+        says_nothing = one.default is None and not one.doc  # hosts: the default is that of all
+        is_alike = (one.default, one.doc) == (other.default, other.doc)
+        return one.expected == other.expected and (is_alike or says_nothing)
+
+    def is_copied(key: str, taker: str, giver: str) -> bool:
+        mine, given = found[key], found.get(giver + key.removeprefix(taker), [])
+        is_below = key.startswith(f"{taker}.")
+        return is_below and len(mine) == len(given) and all(map(is_same, mine, given))
+
+    return {
+        key: taker
+        for taker, giver in _SAME_KEYS.items()
+        for key in found
+        if is_copied(key, taker, giver)
+    }
 
 
 def _is_table(info: KeyInfo) -> bool:

@@ -122,7 +122,7 @@ def test_send_buffer_of_6_18_as_measured():
     ids=["paced", "in bursts", "in bursts, written in no time"],
 )
 def test_a_blocked_writer_waits_for_a_third_of_the_send_buffer(cc, app_cost, measured, tolerance):
-    """As measured (data/README.md, Send buffers), but for the last: 4.19 MB in 169 ms are 198 Mbit/s."""
+    """As measured (data/README.md), but for the last: 4.19 MB in 169 ms are 198 Mbit/s."""
     experiment = tc.Experiment(
         path=tc.Path(rate="10Gbps", rtt="169ms", buffer="64MiB"),
         flows=[tc.Flow(cc=cc)],
