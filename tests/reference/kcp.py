@@ -36,7 +36,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from udpspeeder import APPLICATION_PRIORITY, PROGRAM_PRIORITY, be_real_time, build_link
+from link import APPLICATION_PRIORITY, PROGRAM_PRIORITY, be_real_time, build_link
 
 HERE = Path(__file__).resolve().parent
 SECOND = 1_000_000_000

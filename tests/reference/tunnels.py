@@ -26,7 +26,6 @@ import gc
 import json
 import os
 import random
-import resource
 import select
 import shlex
 import shutil
@@ -45,11 +44,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from link import APPLICATION_PRIORITY, PROGRAM_PRIORITY, be_real_time, build_link
+
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent.parent / "tunnelcc/validation/data/programs"
 SECOND = 1_000_000_000
-APPLICATION_PRIORITY = 40  # as linux-link's applications
-PROGRAM_PRIORITY = 30
 
 RATE = 50.0  # Mbit/s, of the link
 RMEM, WMEM = 6, 4  # MiB, maxima of tcp_rmem and tcp_wmem: Linux's own
@@ -345,12 +344,6 @@ def _write_tinc(folder: Path, role: str, own: str, other: str) -> None:
     up.write_text(f"#!/bin/sh\nip addr add {own} peer {other} dev tinc0\nip link set tinc0 up\n")
     up.chmod(0o755)
     call("tincd", "-c", str(folder), "-K2048", stdin=subprocess.DEVNULL)
-
-
-def be_real_time(priority: int) -> None:
-    # The kernel ends what runs so long (us) without waiting: nothing else would run beside it.
-    resource.setrlimit(resource.RLIMIT_RTTIME, (2_000_000, 3_000_000))
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
 
 
 class Running:
@@ -771,14 +764,6 @@ class Reader:
 
 
 # --------------------------------------------------------------------------------------------- runs
-
-
-def build_link(folder: Path) -> Path:
-    link = folder / "linux-link"
-    source = HERE / "linux-link.cc"
-    command = ["g++", "-O2", "-std=c++17", "-pthread", "-o", str(link), str(source)]
-    subprocess.run(command, check=True)
-    return link
 
 
 def measure(folder: Path, cell: Cell, seed: int, keep: Path | None = None) -> dict[str, object]:

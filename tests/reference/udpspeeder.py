@@ -35,10 +35,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from link import APPLICATION_PRIORITY, PROGRAM_PRIORITY, be_real_time, build_link
+
 HERE = Path(__file__).resolve().parent
 SECOND = 1_000_000_000
-APPLICATION_PRIORITY = 40  # as linux-link's applications
-PROGRAM_PRIORITY = 30
 HEAD = struct.Struct("!QQ")  # of our packets: their number, when they were sent (ns)
 
 TUNNEL_PORT = 4096
@@ -156,10 +156,6 @@ class Running:
         # In ns; the parts that /proc/PID/stat tells apart are counted in ticks, too coarse here.
         schedstat = Path("/proc", str(self._process.pid), "schedstat")
         return float(schedstat.read_text().split()[0]) / SECOND
-
-
-def be_real_time(priority: int) -> None:
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
 
 
 # ------------------------------------------------------------------------ processes in a namespace
@@ -294,14 +290,6 @@ class Outcome:
     sender: dict[str, Any]
     receiver: dict[str, Any]
     link: dict[str, str] = field(default_factory=dict)
-
-
-def build_link(folder: Path) -> Path:
-    link = folder / "linux-link"
-    source = HERE / "linux-link.cc"
-    command = ["g++", "-O2", "-std=c++17", "-pthread", "-o", str(link), str(source)]
-    subprocess.run(command, check=True)
-    return link
 
 
 def across(
