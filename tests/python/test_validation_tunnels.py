@@ -96,7 +96,7 @@ def test_a_program_that_does_not_repeat_itself_decides_nothing(monkeypatch, good
     assert checks["goodput"].kind is kind
     assert checks["goodput"].comparison.target == pytest.approx(sum(goodputs) / 3)
     assert checks["latency"].kind is Kind.CELL
-    assert checks.keys() == {"goodput", "latency", "queue"}
+    assert checks.keys() == {"goodput", "latency", "queue", "cpu"}
 
 
 def test_share_is_of_the_fastest_flow_or_of_the_tunnel_beside_a_plain_one():
