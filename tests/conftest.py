@@ -12,3 +12,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the results of the golden runs instead of comparing with them",
     )
+    parser.addoption(
+        "--fail-missing",
+        action="store_true",
+        help="fail, not skip, where a program that a test needs is not installed",
+    )

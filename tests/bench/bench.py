@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Speed and memory of tunnelcc against stock ns-3, as `make bench` measures them.
 
-Each run is a fresh process; of tunnelcc's runs, which are short, the median of five counts, taken
-in turn. A packet is a data segment that was sent across the path; segments on a host's loopback do
-not count, nor do those inside a tunnel, so that TCP over TCP simulates two for each that counts.
+Each run is a fresh process, which has made the same run once before; of tunnelcc's runs, which are
+short, the median of five counts, taken in turn. A packet is a data segment that was sent across the
+path; segments on a host's loopback do not count, nor do those inside a tunnel, so that TCP over TCP
+simulates two for each that counts.
 The segments of all connections are shown beside it. "Fast hosts" are eight times as fast as the
 default: the path limits the flows as it does without a tunnel, and both simulate the same traffic,
 where default hosts drop packets before the tunnel.
 Time is the CPU time of the simulation alone: neither imports nor the building of the experiment.
+Instructions are those of scratch/run-spec (see instructions.py), in shorter runs.
 The baseline, ``stock-ns3``, runs the same flows over ns-3's TcpSocketBase and ns3::TcpBbr until it
 is done or reaches the limit of CPU time; its rate is then that of the part it did simulate.
 """
@@ -27,8 +29,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
+    import tunnelcc as tc
+
 ROOT = Path(__file__).resolve().parents[2]
 FAST = 8.0  # times as fast as the host on which costs were measured
+CUBIC = "plain, CUBIC"
 TUNNELS = {  # a relay, of datagrams, of a stream; and how fast the hosts are
     "gost-relay-wss": ("gost-relay-wss", 1.0),
     "wireguard": ("wireguard", 1.0),
@@ -36,7 +41,10 @@ TUNNELS = {  # a relay, of datagrams, of a stream; and how fast the hosts are
     "openvpn-tcp": ("openvpn-tcp", 1.0),
     "openvpn-tcp, fast hosts": ("openvpn-tcp", FAST),
 }
+KINDS = ("plain", CUBIC, *TUNNELS)
 REPEATS = 5
+COUNTED = 100e3  # packets of a run whose instructions are counted, unless those are few RTTs
+COUNTED_RTTS = 8
 IP_PACKET = 1500  # bytes
 # Bytes that a flow of the baseline advertises: enough for what its path holds. It is quadratic in
 # the window; with tunnelcc's default of 20 MiB it takes up to 70 times as long for a packet.
@@ -75,27 +83,33 @@ def peak_rss_bytes() -> int:
     return 1024 * int(line.split()[1])
 
 
-def simulate(case: Case, kind: str) -> dict[str, Any]:
-    """Run a case in this process and return what it took."""
+def experiment_of(case: Case, kind: str) -> tc.Experiment:
+    """Return a case's experiment, plain or through a tunnel."""
     import tunnelcc as tc
-    from tunnelcc import core
 
-    core.load()
     tunnel, speed = TUNNELS.get(kind, (None, 1.0))
-    experiment = tc.Experiment(
+    return tc.Experiment(
         path=tc.Path(
             rate=f"{case.rate:.0f}bps",
             rtt=f"{case.rtt * 1e3:.0f}ms",
             loss=f"{case.loss * 100:g}%",
             buffer="1bdp",
         ),
-        flows=[tc.Flow(cc="bbr", count=case.flows)],
+        flows=[tc.Flow(cc="cubic" if kind == CUBIC else "bbr", count=case.flows)],
         tunnel=tunnel,
         hosts=tc.Hosts(speed=speed),
         duration=f"{case.duration:g}s",
         seed=1,
     )
+
+
+def simulate(case: Case, kind: str) -> dict[str, Any]:
+    """Run a case in this process for the second time, and return what it took."""
+    import tunnelcc as tc
+
+    experiment = experiment_of(case, kind)
     run = tc.run
+    run(experiment, progress=False)
     before = time.thread_time()  # numpy's threads, which do nothing here, spin at first
     result = run(experiment, progress=False)
     cpu = time.thread_time() - before
@@ -113,7 +127,7 @@ def simulate(case: Case, kind: str) -> dict[str, Any]:
 
 def in_fresh_processes(index: int) -> dict[str, dict[str, Any]]:
     """Run a case without and with each tunnel, and return of each the run of median CPU time."""
-    runs: dict[str, list[dict[str, Any]]] = {kind: [] for kind in ("plain", *TUNNELS)}
+    runs: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
     for _ in range(REPEATS):
         for kind, repeated in runs.items():
             command = [sys.executable, __file__, "--case", str(index), "--kind", kind]
@@ -124,6 +138,19 @@ def in_fresh_processes(index: int) -> dict[str, dict[str, Any]]:
 def median(runs: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the run of median CPU time."""
     return sorted(runs, key=lambda run: float(run["cpu_seconds"]))[len(runs) // 2]
+
+
+def count_instructions(program: Path, case: Case, kind: str) -> float | None:
+    """Return the instructions for a packet of a case; None: they cannot be counted here."""
+    import instructions
+
+    counter = instructions.counter()
+    if counter is None:
+        return None
+    experiment = experiment_of(case, kind)
+    counted = max(COUNTED * 8 * IP_PACKET / case.rate, COUNTED_RTTS * case.rtt)
+    shorter = experiment.model_copy(update={"duration": min(case.duration, counted)})
+    return instructions.per_segment(program, shorter, counter)
 
 
 def stock(program: Path, case: Case, limit: float) -> dict[str, Any]:
@@ -165,15 +192,17 @@ def processor() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if "model name" in line), "?")
 
 
-def measure(stock_program: Path, limit: float) -> dict[str, Any]:
+def measure(stock_program: Path, run_spec: Path, limit: float) -> dict[str, Any]:
     """Run everything and return one table."""
     cases = []
     for index, case in enumerate(CASES):
         print(f"{case.name} …", file=sys.stderr)
         runs = in_fresh_processes(index)
+        for kind, run in runs.items():
+            run["instructions_per_packet"] = count_instructions(run_spec, case, kind)
         runs["stock"] = stock(stock_program, case, limit)
         speed = {name: run["packets_per_cpu_second"] for name, run in runs.items()}
-        segments = {name: runs[name]["segments_per_cpu_second"] for name in ("plain", *TUNNELS)}
+        segments = {name: runs[name]["segments_per_cpu_second"] for name in KINDS}
         cases.append(
             {
                 "case": case.name,
@@ -223,15 +252,20 @@ def table(case: dict[str, Any]) -> Table:
     from rich.table import Table
 
     goal = case["goal_packets_per_cpu_second"]
-    goals = {"plain": f"{goal / 1e6:g} M"} | dict.fromkeys(TUNNELS, f"{goal / 2e6:g} M")
+    goals = dict.fromkeys(("plain", CUBIC), f"{goal / 1e6:g} M")
+    goals |= dict.fromkeys(TUNNELS, f"{goal / 2e6:g} M")
     compared = {name: f"{ratio:.2f} × plain" for name, ratio in case["tunnel_to_plain"].items()}
     compared["plain"] = f"{case['plain_to_stock']:.0f} × stock"
     in_segments = {
         name: f"{ratio:.2f} × plain" for name, ratio in case["tunnel_to_plain_in_segments"].items()
     }
     table = Table(title=case["case"], title_justify="left", title_style="bold")
-    for heading in ("", "simulated", "CPU", "packets/s", "goal", "events/pkt", "memory", "Mbit/s"):
-        table.add_column(heading, justify="right" if heading else "left", min_width=8)
+    table.add_column("")
+    for heading in (
+        *("simulated", "CPU", "packets/s", "goal", "instructions/pkt", "events/pkt", "memory"),
+        "Mbit/s",
+    ):
+        table.add_column(heading, justify="right", min_width=8)
     table.add_column("", justify="right", min_width=12)
     table.add_column("all segments", justify="right", min_width=12)
     for kind, run in case["runs"].items():
@@ -241,6 +275,7 @@ def table(case: dict[str, Any]) -> Table:
             "time-out" if run["timed_out"] else f"{run['cpu_seconds']:.2f} s",
             engineering(run["packets_per_cpu_second"]),
             goals.get(kind, ""),
+            f"{count:.0f}" if (count := run.get("instructions_per_packet")) else "",
             f"{run['events_per_packet']:.2f}",
             f"{run['peak_rss_bytes'] / 1e6:.0f} MB",
             f"{run['goodput_bps'] / 1e6:.1f}",
@@ -267,7 +302,8 @@ def main() -> None:
     if arguments.case is not None:
         print(json.dumps(simulate(CASES[arguments.case], arguments.kind)))
         return
-    report = measure(arguments.stock, arguments.stock_limit)
+    run_spec = arguments.stock.parent / "scratch/run-spec"
+    report = measure(arguments.stock, run_spec, arguments.stock_limit)
     show(report)
     if arguments.write:
         target = ROOT / "results" / "bench.json"
