@@ -84,19 +84,15 @@ class LossRecovery
     bool OnDuplicate(uint64_t number);
 
     /**
-     * It delivered a segment.
+     * It delivered segments.
      * \param now ns
-     * \param number,segment as it was before
+     * \param run as they were before
      * \param fack Scoreboard::Fack() before the ACK
      * \param isOriginal for a retransmitted segment: the ACK echoes a timestamp of before
      */
-    void OnDelivered(int64_t now,
-                     uint64_t number,
-                     const Segment& segment,
-                     uint64_t fack,
-                     bool isOriginal)
+    void OnDelivered(int64_t now, const SegmentRun& run, uint64_t fack, bool isOriginal)
     {
-        m_rack.OnDelivered(now, number, segment, m_window.State().minRtt, fack, isOriginal);
+        m_rack.OnDelivered(now, run, m_window.State().minRtt, fack, isOriginal);
     }
 
     /// Whether the segment was sent before the reduction began, or the last one.

@@ -25,31 +25,31 @@ class Rack
 {
   public:
     /**
-     * `segment` was delivered (RFC 8985, steps 2 and 3).
+     * Segments were delivered (RFC 8985, steps 2 and 3).
      * \param isOriginal for a retransmitted segment: the ACK echoes a timestamp of before
      */
     void OnDelivered(int64_t now,
-                     uint64_t number,
-                     const Segment& segment,
+                     const SegmentRun& run,
                      int64_t minRtt,
                      uint64_t fack,
                      bool isOriginal)
     {
+        const Segment& segment = run.segment;
         int64_t rtt = now - segment.sentTime;
         bool isRetransmitted = segment.Has(Segment::EVER_RETRANSMITTED);
-        if (!isRetransmitted && number < fack)
+        if (!isRetransmitted && run.first < fack)
         {
-            OnReordering(number, fack);
+            OnReordering(run.first, fack);
         }
         if (isRetransmitted && (isOriginal || rtt < minRtt))
         {
             return; // the original arrived, not the retransmission
         }
         m_rtt = rtt;
-        if (WasSentAfter(segment.sentTime, number, m_sentTime, m_number))
+        if (WasSentAfter(segment.sentTime, run.last, m_sentTime, m_number))
         {
             m_sentTime = segment.sentTime;
-            m_number = number;
+            m_number = run.last;
         }
     }
 

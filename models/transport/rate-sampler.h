@@ -51,10 +51,12 @@ class RateSampler
         m_hasSample = false;
     }
 
-    /// `segment` was delivered, for the first time that we know of.
-    void OnDelivered(uint64_t number, const Segment& segment)
+    /// Segments were delivered, for the first time that we know of.
+    void OnDelivered(const SegmentRun& run)
     {
-        ++m_state.delivered;
+        const Segment& segment = run.segment;
+        const uint64_t number = run.last;
+        m_state.delivered += run.Count();
         if (m_hasSample && !(segment.sentTime > m_firstSentTime ||
                              (segment.sentTime == m_firstSentTime && number > m_latest)))
         {

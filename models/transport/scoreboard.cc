@@ -59,18 +59,20 @@ Scoreboard::AppendToFlight(uint64_t first, uint64_t last)
     m_listed += static_cast<uint32_t>(last - first + 1);
 }
 
-/// Close the gap that a transmission, not the oldest, leaves in the list.
+/// Close the gap that transmissions, the oldest not among them, leave in the list.
 void
-Scoreboard::Unlink(uint64_t number, const Segment& segment)
+Scoreboard::Unlink(uint64_t first, uint64_t last)
 {
-    At(segment.previousOrRunBegin).nextOrRunEnd = segment.nextOrRunEnd;
-    if (static_cast<uint32_t>(number) == m_newest)
+    const uint32_t previous = At(first).previousOrRunBegin;
+    const uint32_t next = At(last).nextOrRunEnd;
+    At(previous).nextOrRunEnd = next;
+    if (static_cast<uint32_t>(last) == m_newest)
     {
-        m_newest = segment.previousOrRunBegin;
+        m_newest = previous;
     }
     else
     {
-        At(segment.nextOrRunEnd).previousOrRunBegin = segment.previousOrRunBegin;
+        At(next).previousOrRunBegin = previous;
     }
 }
 
@@ -105,7 +107,7 @@ Scoreboard::Retransmit(uint64_t number)
     }
     else
     {
-        RemoveFromFlight(number, segment);
+        RemoveFromFlight(number, number);
     }
     segment.flags |= Segment::EVER_RETRANSMITTED;
     AppendToFlight(number, number);
@@ -115,7 +117,7 @@ void
 Scoreboard::MarkLost(uint64_t number)
 {
     Segment& segment = At(number);
-    RemoveFromFlight(number, segment);
+    RemoveFromFlight(number, number);
     if (segment.Has(Segment::RETRANSMITTED))
     {
         segment.flags &= ~Segment::RETRANSMITTED;
@@ -181,20 +183,26 @@ Scoreboard::NextLost()
 }
 
 uint64_t
-Scoreboard::JoinRuns(uint64_t number)
+Scoreboard::JoinRuns(uint64_t first, uint64_t last)
 {
-    uint64_t begin = number;
-    uint64_t end = number + 1;
-    if (number > m_una && At(number - 1).Has(Segment::SACKED))
+    uint64_t begin = first;
+    uint64_t end = last + 1;
+    if (first > m_una && At(first - 1).Has(Segment::SACKED))
     {
-        begin = std::max(m_una, Expand(At(number - 1).previousOrRunBegin));
+        begin = std::max(m_una, Expand(At(first - 1).previousOrRunBegin));
     }
     if (end < m_nxt && At(end).Has(Segment::SACKED))
     {
         end = Expand(At(end).nextOrRunEnd);
     }
-    // Where a run goes on from this segment: an ACK that was overtaken may begin here.
-    At(number).nextOrRunEnd = static_cast<uint32_t>(end);
+    for (uint64_t number = first; number <= last; ++number)
+    {
+        Segment& segment = At(number);
+        segment.flags &= ~(Segment::LOST | Segment::RETRANSMITTED);
+        segment.flags |= Segment::SACKED;
+        // Where a run goes on from here: an ACK that was overtaken may begin with this segment.
+        segment.nextOrRunEnd = static_cast<uint32_t>(end);
+    }
     At(begin).nextOrRunEnd = static_cast<uint32_t>(end);
     At(end - 1).previousOrRunBegin = static_cast<uint32_t>(begin);
     m_fack = std::max(m_fack, end);

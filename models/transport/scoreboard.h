@@ -50,6 +50,20 @@ struct Segment
 
 static_assert(sizeof(Segment) == 32, "two segments a cache line");
 
+/// Segments with neighbouring numbers that were sent together and went the same way since, so that
+/// what follows from one of them follows from all.
+struct SegmentRun
+{
+    uint64_t first;
+    uint64_t last;
+    const Segment& segment; //!< the last of them
+
+    uint32_t Count() const
+    {
+        return static_cast<uint32_t>(last - first + 1);
+    }
+};
+
 /// What the connection had in flight and had lost when a segment was sent. Apart from Segment,
 /// because only some congestion controls ask for it.
 struct Flight
@@ -193,40 +207,46 @@ class Scoreboard
         return m_una + static_cast<int32_t>(low - static_cast<uint32_t>(m_una));
     }
 
+    /// What left the scoreboard because of an ACK.
+    struct Removed
+    {
+        uint64_t bytes{0};            //!< of payload
+        bool wasRetransmitted{false}; //!< a segment of it, ever
+    };
+
     /**
      * Acknowledge everything before `ack`.
-     * \param onDelivered called as (number, segment) for each segment not sacked before; the
-     *        segment's flags are as they were
-     * \param onRemoved called as (segment) for each segment that leaves
+     * \param onDelivered called with each SegmentRun not sacked before; flags are as they were
      */
-    template <class OnDelivered, class OnRemoved>
-    void AcknowledgeTo(uint64_t ack, OnDelivered&& onDelivered, OnRemoved&& onRemoved)
+    template <class OnDelivered>
+    Removed AcknowledgeTo(uint64_t ack, OnDelivered&& onDelivered)
     {
-        for (; m_una < ack; ++m_una)
+        Removed removed;
+        while (m_una < ack)
         {
-            Segment& segment = At(m_una);
+            const Segment& segment = At(m_una);
+            const SegmentRun run = RunFrom(m_una, ack);
             if (segment.Has(Segment::SACKED))
             {
                 --m_sackedOut;
             }
             else
             {
-                LeaveFlight(m_una, segment);
-                onDelivered(m_una, segment);
+                LeaveFlight(run);
+                onDelivered(run);
             }
-            m_bytesOut -= segment.length;
-            onRemoved(segment);
+            removed.bytes += uint64_t{run.Count()} * segment.length;
+            removed.wasRetransmitted |= segment.Has(Segment::EVER_RETRANSMITTED);
+            m_una = run.last + 1;
         }
-        if (m_fack < m_una)
-        {
-            m_fack = m_una;
-        }
+        m_bytesOut -= removed.bytes;
+        m_fack = std::max(m_fack, m_una);
+        return removed;
     }
 
     /**
      * Selectively acknowledge segments [begin, end).
-     * \param onDelivered called as (number, segment) for each segment not sacked before; the
-     *        segment's flags are as they were
+     * \param onDelivered as for AcknowledgeTo()
      */
     template <class OnDelivered>
     void Sack(uint64_t begin, uint64_t end, OnDelivered&& onDelivered)
@@ -235,55 +255,83 @@ class Scoreboard
         end = std::min(end, m_nxt);
         while (begin < end)
         {
-            Segment& segment = At(begin);
+            const Segment& segment = At(begin);
             if (segment.Has(Segment::SACKED))
             {
                 begin = Expand(segment.nextOrRunEnd);
                 continue;
             }
-            LeaveFlight(begin, segment);
-            onDelivered(begin, segment);
-            segment.flags &= ~(Segment::LOST | Segment::RETRANSMITTED);
-            segment.flags |= Segment::SACKED;
-            ++m_sackedOut;
-            begin = JoinRuns(begin);
+            const SegmentRun run = RunFrom(begin, end);
+            LeaveFlight(run);
+            onDelivered(run);
+            m_sackedOut += run.Count();
+            begin = JoinRuns(run.first, run.last);
         }
     }
 
   private:
     void Grow();
     void AppendToFlight(uint64_t first, uint64_t last);
-    void Unlink(uint64_t number, const Segment& segment);
+    void Unlink(uint64_t first, uint64_t last);
 
-    void RemoveFromFlight(uint64_t number, const Segment& segment)
+    /// The run that begins with a segment. \param end where it ends at the latest
+    SegmentRun RunFrom(uint64_t first, uint64_t end) const
     {
-        --m_listed;
-        if (static_cast<uint32_t>(number) == m_oldest)
+        // What was lost, sent again or sacked goes by itself. The others are neighbours in the list
+        // of transmissions, too.
+        constexpr int SPECIAL =
+            Segment::SACKED | Segment::LOST | Segment::RETRANSMITTED | Segment::EVER_RETRANSMITTED;
+        const Segment* segment = &At(first);
+        uint64_t last = first;
+        if (!segment->Has(SPECIAL))
         {
-            m_oldest = segment.nextOrRunEnd;
+            const int64_t sentTime = segment->sentTime;
+            const uint16_t length = segment->length;
+            while (last + 1 < end)
+            {
+                const Segment& next = At(last + 1);
+                if (next.sentTime != sentTime || next.length != length || next.Has(SPECIAL))
+                {
+                    break;
+                }
+                segment = &next;
+                ++last;
+            }
+        }
+        return {first, last, *segment};
+    }
+
+    /// Take segments out of the list of transmissions, that are neighbours there.
+    void RemoveFromFlight(uint64_t first, uint64_t last)
+    {
+        m_listed -= static_cast<uint32_t>(last - first + 1);
+        if (static_cast<uint32_t>(first) == m_oldest)
+        {
+            m_oldest = At(last).nextOrRunEnd;
         }
         else
         {
-            Unlink(number, segment);
+            Unlink(first, last);
         }
     }
 
-    /// Take a segment that was delivered out of the counts and the list.
-    void LeaveFlight(uint64_t number, const Segment& segment)
+    /// Take what was delivered out of the counts and the list.
+    void LeaveFlight(const SegmentRun& run)
     {
-        if (IsInFlight(segment))
+        if (IsInFlight(run.segment))
         {
-            RemoveFromFlight(number, segment);
+            RemoveFromFlight(run.first, run.last);
         }
-        if (segment.Has(Segment::LOST))
+        if (run.segment.Has(Segment::LOST))
         {
             --m_lostOut;
-            m_retransmittedOut -= segment.Has(Segment::RETRANSMITTED);
+            m_retransmittedOut -= run.segment.Has(Segment::RETRANSMITTED);
         }
     }
 
-    /// Merge a newly sacked segment with its neighbours' runs. \returns where the run ends
-    uint64_t JoinRuns(uint64_t number);
+    /// Merge newly sacked segments with their neighbours' runs of sacked ones. \returns where the
+    /// run ends
+    uint64_t JoinRuns(uint64_t first, uint64_t last);
 
     /// First segment of the queue that is still lost; what stands before it leaves the queue.
     std::optional<uint64_t> FirstLost(Fifo<uint64_t>& queue);

@@ -306,44 +306,38 @@ Sender::ProcessAcknowledgement(int64_t now, const Acknowledgement& ack)
     const uint64_t una = m_board.Una();
     const uint64_t fack = m_board.Fack();
     m_rate.OnAckBegin();
-    auto onDelivered =
-        [&](uint64_t number, const Segment& segment, int64_t& oldest, int64_t& latest, bool isOld) {
-            ++summary.delivered;
-            m_rate.OnDelivered(number, segment);
-            m_recovery.OnDelivered(now, number, segment, fack, isOld);
-            if (!segment.Has(Segment::EVER_RETRANSMITTED))
-            {
-                oldest = oldest < 0 ? segment.sentTime : oldest;
-                latest = segment.sentTime;
-                summary.deliveredOriginal |= m_recovery.IsBeforeReduction(number);
-            }
-        };
+    auto onDelivered = [&](const SegmentRun& run, int64_t& oldest, int64_t& latest, bool isOld) {
+        summary.delivered += run.Count();
+        m_rate.OnDelivered(run);
+        m_recovery.OnDelivered(now, run, fack, isOld);
+        if (!run.segment.Has(Segment::EVER_RETRANSMITTED))
+        {
+            oldest = oldest < 0 ? run.segment.sentTime : oldest;
+            latest = run.segment.sentTime;
+            summary.deliveredOriginal |= m_recovery.IsBeforeReduction(run.first);
+        }
+    };
     // SACKs first, as Linux tcp_ack(): RACK goes by the RTT of what it is told of last.
     uint32_t sackedBefore = m_board.SackedOut();
     for (uint32_t i = ack.isDuplicate; i < ack.sackBlocks; ++i)
     {
-        m_board.Sack(
-            m_board.Expand(ack.blocks->begin[i]),
-            m_board.Expand(ack.blocks->end[i]),
-            [&](uint64_t number, const Segment& segment) {
-                onDelivered(number, segment, summary.oldestSacked, summary.latestSacked, false);
-            });
+        m_board.Sack(m_board.Expand(ack.blocks->begin[i]),
+                     m_board.Expand(ack.blocks->end[i]),
+                     [&](const SegmentRun& run) {
+                         onDelivered(run, summary.oldestSacked, summary.latestSacked, false);
+                     });
     }
     summary.sacked = m_board.SackedOut() - sackedBefore;
-    m_board.AcknowledgeTo(
-        m_board.Expand(ack.number),
-        [&](uint64_t number, const Segment& segment) {
-            bool isRetransmitted = segment.Has(Segment::EVER_RETRANSMITTED);
-            onDelivered(number,
-                        segment,
+    const Scoreboard::Removed removed =
+        m_board.AcknowledgeTo(m_board.Expand(ack.number), [&](const SegmentRun& run) {
+            bool isRetransmitted = run.segment.Has(Segment::EVER_RETRANSMITTED);
+            onDelivered(run,
                         summary.oldestSent,
                         summary.latestSent,
-                        isRetransmitted && IsBefore(ack, segment.sentTime));
-        },
-        [&](const Segment& segment) {
-            summary.ackedRetransmitted |= segment.Has(Segment::EVER_RETRANSMITTED);
-            m_buffer.OnAcked(segment.length);
+                        isRetransmitted && IsBefore(ack, run.segment.sentTime));
         });
+    summary.ackedRetransmitted = removed.wasRetransmitted;
+    m_buffer.OnAcked(removed.bytes);
     summary.cumulative = static_cast<uint32_t>(m_board.Una() - una);
     return summary;
 }

@@ -255,7 +255,7 @@ class NeedlessRetransmissionTest : public SimulationTestCase
         rack.UpdateWindow(0, 10);
         NS_TEST_EXPECT_MSG_EQ(rack.ReorderingWindow(state, 0), 25 * MS, "a D-SACK alone");
         Segment late{};
-        rack.OnDelivered(100 * MS, 3, late, 100 * MS, 5, false);
+        rack.OnDelivered(100 * MS, {3, 3, late}, 100 * MS, 5, false);
         rack.OnDuplicate();
         rack.UpdateWindow(10, 20);
         NS_TEST_EXPECT_MSG_EQ(rack.ReorderingWindow(state, 0), 50 * MS, "after segment 3 was late");

@@ -282,10 +282,14 @@ class ScoreboardTest : public ns3::TestCase
             return;
         }
         std::vector<uint64_t> delivered;
-        auto note = [&](uint64_t number, const Segment&) { delivered.push_back(number); };
-        uint64_t removed = 0;
-        m_board.AcknowledgeTo(ack.cumulative, note, [&](const Segment&) { ++removed; });
-        NS_TEST_EXPECT_MSG_EQ(removed, ack.cumulative - m_plain.una, "removed");
+        auto note = [&](const SegmentRun& run) {
+            for (uint64_t number = run.first; number <= run.last; ++number)
+            {
+                delivered.push_back(number);
+            }
+        };
+        const Scoreboard::Removed removed = m_board.AcknowledgeTo(ack.cumulative, note);
+        NS_TEST_EXPECT_MSG_EQ(removed.bytes, 1'448 * (ack.cumulative - m_plain.una), "removed");
         NS_TEST_EXPECT_MSG_EQ((delivered == m_plain.AcknowledgeTo(ack.cumulative)), true, "ACK");
         for (const auto& [begin, end] : ack.blocks)
         {
@@ -388,7 +392,7 @@ class LostFirstTest : public ns3::TestCase
         board.MarkLost(0);
         NS_TEST_EXPECT_MSG_EQ(*board.NextLost(), 0, "its retransmission was lost");
         board.Retransmit(0);
-        board.Sack(1, 2, [](uint64_t, const Segment&) {});
+        board.Sack(1, 2, [](const SegmentRun&) {});
         NS_TEST_EXPECT_MSG_EQ(*board.NextLost(), 2, "1 has arrived after all");
         board.Retransmit(2);
         NS_TEST_EXPECT_MSG_EQ(board.NextLost().has_value(), false, "no more");

@@ -55,7 +55,7 @@ class SendWindowTest : public ns3::TestCase
         board.Append({.length = 100});
         NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 0, "another one waits");
         NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, true), 100, "unless it is the last");
-        board.AcknowledgeTo(1, [](uint64_t, const Segment&) {}, [](const Segment&) {});
+        board.AcknowledgeTo(1, [](const SegmentRun&) {});
         NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 100, "it was acknowledged");
     }
 };
@@ -240,17 +240,15 @@ struct Recovery : Window
         AckSummary summary;
         const uint64_t una = board.Una();
         const uint64_t fack = board.Fack();
-        auto onDelivered = [&](uint64_t number, const Segment& segment) {
-            ++summary.delivered;
-            recovery.OnDelivered(now, number, segment, fack, false);
-            summary.deliveredOriginal |=
-                !segment.Has(Segment::EVER_RETRANSMITTED) && recovery.IsBeforeReduction(number);
+        auto onDelivered = [&](const SegmentRun& run) {
+            summary.delivered += run.Count();
+            recovery.OnDelivered(now, run, fack, false);
+            summary.deliveredOriginal |= !run.segment.Has(Segment::EVER_RETRANSMITTED) &&
+                                         recovery.IsBeforeReduction(run.first);
         };
         board.Sack(begin, end, onDelivered);
         summary.sacked = summary.delivered;
-        board.AcknowledgeTo(next, onDelivered, [&](const Segment& segment) {
-            summary.ackedRetransmitted |= segment.Has(Segment::EVER_RETRANSMITTED);
-        });
+        summary.ackedRetransmitted = board.AcknowledgeTo(next, onDelivered).wasRetransmitted;
         summary.cumulative = static_cast<uint32_t>(board.Una() - una);
         Acknowledgement ack;
         ack.tsEcr = TimestampClock(echo);
