@@ -61,6 +61,13 @@ class BbrPolicer
         bool isProbeBw{false};    //!< BBR is in PROBE_BW
     };
 
+    /// Whether it watches every ACK: it assumes a policer, or measures an interval. If not, only a
+    /// loss makes it begin.
+    bool IsWatching() const
+    {
+        return m_isDetected || m_isSampling;
+    }
+
     /**
      * \param state the connection
      * \param observation what the ACK brought

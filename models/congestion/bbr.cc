@@ -164,9 +164,12 @@ Bbr::UpdateBandwidth(TcpState& state, const AckEvent& event)
         m_isRoundStart = true;
         m_isConserving = false;
     }
-    UpdatePolicer(
-        state,
-        {event.newlyLost > 0, rate.isAppLimited, m_isRoundStart, m_mode == Mode::PROBE_BW});
+    if (m_policer.IsWatching() || event.newlyLost > 0)
+    {
+        UpdatePolicer(
+            state,
+            {event.newlyLost > 0, rate.isAppLimited, m_isRoundStart, m_mode == Mode::PROBE_BW});
+    }
 
     const double bandwidth =
         static_cast<double>(rate.delivered) * 1e9 / static_cast<double>(rate.interval);

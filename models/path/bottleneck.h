@@ -91,10 +91,15 @@ class Bottleneck
         }
     }
 
+    /// Packets are offered.
+    void CountIn(uint32_t packets = 1)
+    {
+        m_packetsIn.Add(m_isMeasuring, packets);
+    }
+
     /// Whether a packet gets as far as the queue.
     bool Admit(int64_t now, uint32_t bytes)
     {
-        m_packetsIn.Add(m_isMeasuring);
         return !(m_policesBefore && !Police(now, bytes, m_isMeasuring)) &&
                !(m_lossBefore && Lose(m_isMeasuring));
     }

@@ -41,14 +41,33 @@ class Link final : public Bottleneck
      */
     int64_t Enqueue(int64_t now, uint32_t ipBytes)
     {
-        uint32_t bytes = ipBytes + m_framing;
-        if (!Admit(now, bytes))
+        int64_t departure = DROPPED;
+        EnqueueRun(now, ipBytes, 1, [&](int64_t leaves) { departure = leaves; });
+        return departure;
+    }
+
+    /**
+     * Offer packets that come together.
+     *
+     * \param now,ipBytes as for Enqueue(), of each
+     * \param count of them
+     * \param onDeparture called with what Enqueue() returns, for each in its turn
+     */
+    template <class OnDeparture>
+    void EnqueueRun(int64_t now, uint32_t ipBytes, uint32_t count, OnDeparture&& onDeparture)
+    {
+        const uint32_t bytes = ipBytes + m_framing;
+        CountIn(count);
+        Serve(now);
+        for (uint32_t left = count; left > 0; --left)
         {
-            return DROPPED;
+            int64_t departure = Admit(now, bytes) ? Queue(now, bytes) : DROPPED;
+            if (departure != DROPPED && !Release(departure, bytes, m_isMeasuring))
+            {
+                departure = DROPPED;
+            }
+            onDeparture(departure);
         }
-        int64_t departure = Queue(now, bytes);
-        return departure != DROPPED && Release(departure, bytes, m_isMeasuring) ? departure
-                                                                                : DROPPED;
     }
 
     /// Whether to mark the packet just accepted, which is ECN-capable: it found more bytes waiting
@@ -126,7 +145,6 @@ class Link final : public Bottleneck
             m_acceptedBytes += bytes;
             return now;
         }
-        Serve(now);
         m_isCongested = m_waitingBytes > m_ecnThreshold;
         int64_t start = std::max(now, m_freeAt);
         if (start > now)

@@ -13,10 +13,10 @@ namespace tunnelcc
 /// link since measuring began, not on their way through it by then.
 struct PacketCount
 {
-    void Add(bool isMeasured)
+    void Add(bool isMeasured, uint32_t packets = 1)
     {
-        ++all;
-        measured += isMeasured;
+        all += packets;
+        measured += isMeasured ? packets : 0;
     }
 
     uint64_t all{0};

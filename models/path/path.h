@@ -197,6 +197,48 @@ class Channel
             return;
         }
         int64_t departure = m_link ? m_link->Enqueue(now, ipBytes) : now;
+        Propagate(departure, packet, extras);
+    }
+
+    /**
+     * Send data packets that follow each other at once, and carry no extras.
+     *
+     * \param now,ipBytes as for Send(), of each
+     * \param packet the first, without PSH; the others have the numbers that follow
+     * \param count of them
+     * \param isPushed whether the last bears PSH; no other does
+     */
+    void SendRun(int64_t now, Packet packet, uint32_t count, uint32_t ipBytes, bool isPushed)
+    {
+        if (m_device || !m_link)
+        {
+            for (; count > 0; --count)
+            {
+                if (count == 1)
+                {
+                    packet.isPushed = isPushed;
+                }
+                Send(now, packet, ipBytes);
+                ++packet.segment;
+            }
+            return;
+        }
+        m_link->EnqueueRun(now, ipBytes, count, [&](int64_t departure) {
+            if (--count == 0)
+            {
+                packet.isPushed = isPushed;
+            }
+            Propagate(departure, packet, nullptr);
+            ++packet.segment;
+        });
+    }
+
+  private:
+    /// A packet leaves the link, or was dropped there. Inline, because it is so for every packet.
+    [[gnu::always_inline]] void Propagate(int64_t departure,
+                                          const Packet& packet,
+                                          const PacketExtras* extras)
+    {
         if (departure != Link::DROPPED)
         {
             bool isCe = packet.isEct && m_link && m_link->MarksLatest();
@@ -204,7 +246,6 @@ class Channel
         }
     }
 
-  private:
     PacketDevice* m_device{nullptr}; //!< in place of all that follows
     Link* m_link{nullptr};
     Propagation* m_propagation{nullptr};

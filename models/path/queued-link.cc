@@ -15,6 +15,7 @@ QueuedLink::Enqueue(int64_t now,
                     Propagation& exit)
 {
     uint32_t bytes = ipBytes + m_framing;
+    CountIn();
     if (!Admit(now, bytes))
     {
         return;

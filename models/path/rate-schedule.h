@@ -28,6 +28,7 @@ class RateSchedule
           m_period(spec.ratePeriod),
           m_initial(spec.rate),
           m_rate(static_cast<uint64_t>(spec.rate)),
+          m_isLimited(m_initial > 0 || !m_changes.empty()),
           m_isSteady(m_changes.empty() && m_rate > 0)
     {
         double rate = m_initial;
@@ -44,7 +45,7 @@ class RateSchedule
 
     bool IsLimited() const
     {
-        return m_initial > 0 || !m_changes.empty();
+        return m_isLimited;
     }
 
     /**
@@ -164,6 +165,7 @@ class RateSchedule
     uint64_t m_rate;    //!< bit/s, where service has got to
     uint64_t m_work{0}; //!< bit·ns/s left over from the packets served
 
+    const bool m_isLimited;
     const bool m_isSteady;     //!< the rate never changes
     uint32_t m_steadyBytes{0}; //!< size of the latest packet at such a rate
     int64_t m_steadyTime{0};   //!< that it takes, ns

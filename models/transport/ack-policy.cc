@@ -86,16 +86,7 @@ AckPolicy::AcksNow(int64_t now, const Arrival& arrival)
     {
         return !Compresses(now, arrival.next, arrival.rtt);
     }
-    return m_unacked >= m_ackEvery || !Delays(now);
-}
-
-bool
-AckPolicy::AcksRead(bool isAllRead, bool isWindowOpened) const
-{
-    // Linux tcp_cleanup_rbuf(): the window has reopened, or all was read after a segment behind
-    // which the sender may be waiting, and nothing out of order is left either.
-    const uint32_t enough = IsInPingPong() ? 2 : 1;
-    return isWindowOpened || (m_unacked > 0 && m_pushes >= enough && isAllRead);
+    return AcksAnyway(arrival.urgency) || !Delays(now);
 }
 
 int64_t

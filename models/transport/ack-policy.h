@@ -82,13 +82,26 @@ class AckPolicy
     /// Acknowledge the next `acks` segments at once.
     void AckQuickly(uint32_t acks = QUICK_ACKS);
 
+    /// Whether so many segments wait that an ACK is to be sent now, whatever else the receiver
+    /// knows. \param urgency of the latest
+    bool AcksAnyway(AckUrgency urgency) const
+    {
+        return m_unacked >= m_ackEvery && urgency == AckUrgency::DELAYED;
+    }
+
     /// Decide on the segment that was taken in. \returns whether to send an ACK now; if not, it
     ///          will follow
     bool AcksNow(int64_t now, const Arrival& arrival);
 
     /// Whether to send an ACK after the application has read. \param isAllRead,isWindowOpened as in
     /// Arrival
-    bool AcksRead(bool isAllRead, bool isWindowOpened) const;
+    bool AcksRead(bool isAllRead, bool isWindowOpened) const
+    {
+        // Linux tcp_cleanup_rbuf(): the window has reopened, or all was read after a segment behind
+        // which the sender may be waiting, and nothing out of order is left either.
+        const uint32_t enough = IsInPingPong() ? 2 : 1;
+        return isWindowOpened || (m_unacked > 0 && m_pushes >= enough && isAllRead);
+    }
 
     /// An ACK is being sent, by itself or with data.
     void OnAckSent();

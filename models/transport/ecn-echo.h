@@ -15,6 +15,11 @@ struct EcnMarks
     bool isEct; //!< it may be marked
     bool isCe;  //!< it was
     bool isCwr; //!< the sender has reduced its window
+
+    bool IsAny() const
+    {
+        return isEct || isCe || isCwr;
+    }
 };
 
 /**
@@ -45,6 +50,12 @@ class EcnEcho
     bool IsMirroring() const
     {
         return m_isMirroring;
+    }
+
+    /// Whether segments without marks ask for nothing: none had any yet.
+    bool IsIdle() const
+    {
+        return !m_isMirroring && !m_isEchoing && !m_hasSeenEct;
     }
 
     /// Whether a segment would change what ACKs tell, so that those before it need an ACK of their

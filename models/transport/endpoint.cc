@@ -214,15 +214,7 @@ TcpEndpoint::TakeData(int64_t now, const Packet& packet)
         SendAck(now); // Linux tcp_sack_new_ofo_skb(): while the runs that it is to tell of fit
     }
     const EcnMarks marks{packet.isEct != 0, packet.isCe != 0, packet.isCwr != 0};
-    if (m_ecnEcho.NeedsAckBefore(marks) && m_acks.HasUnacked())
-    {
-        SendAck(now);
-    }
-    const EcnEcho::Request request = m_ecnEcho.OnSegment(marks);
-    if (request.isQuickAckDue)
-    {
-        m_acks.AckQuickly(EcnEcho::QUICK_ACKS);
-    }
+    const bool isAckDue = (marks.IsAny() || !m_ecnEcho.IsIdle()) && TakeMarks(now, marks);
     if (m_receiver.HasDelivered(packet))
     {
         m_acks.AckQuickly(); // Linux tcp_data_queue(): a retransmission that was not needed
@@ -240,7 +232,7 @@ TcpEndpoint::TakeData(int64_t now, const Packet& packet)
     }
     ChargeMemory();
     m_acks.OnSegment(packet.length, packet.isPushed);
-    return {urgency, request.isAckDue};
+    return {urgency, isAckDue};
 }
 
 void
@@ -256,16 +248,31 @@ TcpEndpoint::DeliverData(int64_t now, const Arrival& arrival)
     {
         return; // answered by data of ours
     }
-    if (m_acks.AcksNow(now,
-                       {arrival.urgency,
-                        arrival.isAckDue,
-                        m_receiver.Buffered() == 0,
-                        m_receiver.NeedsWindowUpdate(),
-                        m_receiver.Next(),
-                        m_receiveRtt.Rtt()}))
+    if (m_acks.AcksAnyway(arrival.urgency) || m_acks.AcksNow(now,
+                                                             {arrival.urgency,
+                                                              arrival.isAckDue,
+                                                              m_receiver.Buffered() == 0,
+                                                              m_receiver.NeedsWindowUpdate(),
+                                                              m_receiver.Next(),
+                                                              m_receiveRtt.Rtt()}))
     {
         SendAck(now);
     }
+}
+
+bool
+TcpEndpoint::TakeMarks(int64_t now, const EcnMarks& marks)
+{
+    if (m_ecnEcho.NeedsAckBefore(marks) && m_acks.HasUnacked())
+    {
+        SendAck(now);
+    }
+    const EcnEcho::Request request = m_ecnEcho.OnSegment(marks);
+    if (request.isQuickAckDue)
+    {
+        m_acks.AckQuickly(EcnEcho::QUICK_ACKS);
+    }
+    return request.isAckDue;
 }
 
 void
@@ -327,23 +334,26 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
     const uint32_t bytes = IpBytes(packet, m_spec);
     m_wire.dataBytes += uint64_t{count} * bytes;
 
-    // What we have to tell goes with the first of them.
-    Packet telling = packet;
-    telling.isPushed = isPushed && count == 1;
-    telling.isCwr = m_sender.TakesCwr();
     m_acks.OnDataSent(now);
-    PacketExtras extras;
-    if (m_acks.HasUnacked())
+    const bool tellsCwr = m_sender.TakesCwr();
+    if (tellsCwr || m_acks.HasUnacked())
     {
-        MakeAck(now).WriteTo(telling, extras);
-    }
-    m_channel.Send(now, telling, bytes, &extras);
-
-    for (uint32_t left = count - 1; left > 0; --left)
-    {
+        // What we have to tell goes with the first of them.
+        Packet telling = packet;
+        telling.isPushed = isPushed && count == 1;
+        telling.isCwr = tellsCwr;
+        PacketExtras extras;
+        if (m_acks.HasUnacked())
+        {
+            MakeAck(now).WriteTo(telling, extras);
+        }
+        m_channel.Send(now, telling, bytes, &extras);
         ++packet.segment;
-        packet.isPushed = isPushed && left == 1;
-        m_channel.Send(now, packet, bytes);
+        --count;
+    }
+    if (count > 0)
+    {
+        m_channel.SendRun(now, packet, count, bytes, isPushed);
     }
 }
 

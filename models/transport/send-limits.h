@@ -42,6 +42,10 @@ class SendLimits
     /// From now on this is the limit. \param now ns  \param rtt round-trip time, ns
     void Set(int64_t now, SendLimit limit, int64_t rtt)
     {
+        if (limit == m_limit && limit != SendLimit::PACING)
+        {
+            return; // its time goes on
+        }
         const bool isOther =
             m_limit >= SendLimit::APPLICATION && m_limit <= SendLimit::RECEIVE_WINDOW;
         if (isOther && now > m_since)

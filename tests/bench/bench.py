@@ -44,7 +44,7 @@ TUNNELS = {  # a relay, of datagrams, of a stream; and how fast the hosts are
 KINDS = ("plain", CUBIC, *TUNNELS)
 REPEATS = 5
 COUNTED = 100e3  # packets of a run whose instructions are counted, unless those are few RTTs
-COUNTED_RTTS = 8
+COUNTED_RTTS = 20
 IP_PACKET = 1500  # bytes
 # Bytes that a flow of the baseline advertises: enough for what its path holds. It is quadratic in
 # the window; with tunnelcc's default of 20 MiB it takes up to 70 times as long for a packet.
