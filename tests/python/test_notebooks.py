@@ -14,6 +14,9 @@ from helpers import load_script
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LESSONS = sorted(path for path in NOTEBOOKS.glob("*.md") if path.name != "README.md")
 
+#: Lessons whose simulations take half a minute or more.
+LONG = {"one-flow-to-a-shared-tunnel", "rtt-fairness"}
+
 EXECUTE = load_script(NOTEBOOKS / "execute.py")
 
 # A code host shows notebooks up to about this size, and reviewers can stand it.
@@ -32,7 +35,13 @@ def test_there_are_lessons():
     assert LESSONS
 
 
-@of_lessons
+@pytest.mark.parametrize(
+    "lesson",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LONG else [])
+        for path in LESSONS
+    ],
+)
 def test_runs_and_says_what_the_simulation_shows(lesson):
     # Raises when a cell does, with the cell and its traceback in the message.
     notebook = EXECUTE.run(lesson)
