@@ -277,8 +277,8 @@ class Scoreboard
     /// The run that begins with a segment. \param end where it ends at the latest
     SegmentRun RunFrom(uint64_t first, uint64_t end) const
     {
-        // What was lost, sent again or sacked goes by itself. The others are neighbours in the list
-        // of transmissions, too.
+        // What was lost, sent again or sacked goes by itself. The others must be neighbours in the
+        // list of transmissions, too: another may have been sent again between two of them.
         constexpr int SPECIAL =
             Segment::SACKED | Segment::LOST | Segment::RETRANSMITTED | Segment::EVER_RETRANSMITTED;
         const Segment* segment = &At(first);
@@ -290,7 +290,8 @@ class Scoreboard
             while (last + 1 < end)
             {
                 const Segment& next = At(last + 1);
-                if (next.sentTime != sentTime || next.length != length || next.Has(SPECIAL))
+                if (segment->nextOrRunEnd != static_cast<uint32_t>(last + 1) ||
+                    next.sentTime != sentTime || next.length != length || next.Has(SPECIAL))
                 {
                     break;
                 }
