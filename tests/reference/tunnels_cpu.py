@@ -13,7 +13,6 @@ network namespaces, which share the machine's cores. Runs without a tunnel come 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import signal
@@ -26,7 +25,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import tunnels
-from tunnels import PORT, SERVER, TUNNELS, Running
+from tunnels import PORT, SERVER, TUNNELS, Running, Table, as_text, call, shell
 
 CLIENT = "10.9.0.1"
 NAMESPACES = ("tunnelcc-client", "tunnelcc-server")
@@ -36,23 +35,23 @@ DURATION = 6  # s
 OMITTED = 1  # s at the start
 
 
-def shell(command: str) -> None:
-    subprocess.run(["sh", "-ec", command], check=True, stdout=subprocess.DEVNULL)
-
-
 @contextmanager
 def namespaces() -> Iterator[None]:
     """Have the two namespaces and what joins them."""
     client, server = NAMESPACES
     try:
-        shell(
-            f"""ip netns add {client}; ip netns add {server}
-            ip link add tcc0 netns {client} type veth peer name tcc1 netns {server}"""
+        call(
+            *shell(
+                f"ip netns add {client}; ip netns add {server}",
+                f"ip link add tcc0 netns {client} type veth peer name tcc1 netns {server}",
+            )
         )
         for name, device, address in ((client, "tcc0", CLIENT), (server, "tcc1", SERVER)):
-            shell(
-                f"""ip -n {name} addr add {address}/24 dev {device}
-                ip -n {name} link set {device} up; ip -n {name} link set lo up"""
+            call(
+                *shell(
+                    f"ip -n {name} addr add {address}/24 dev {device}",
+                    f"ip -n {name} link set {device} up; ip -n {name} link set lo up",
+                )
             )
         yield
     finally:
@@ -137,7 +136,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=tunnels.DATA, help="folder of the table")
     given = parser.parse_args()
     names: Sequence[str] = given.tunnel or ("none", *TUNNELS)
-    rows: list[dict[str, object]] = []
+    path: Path = given.output / "cpu.csv"
+    path.unlink(missing_ok=True)
+    table = Table(path)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tunnels.prepare(folder, given.programs)
@@ -145,22 +146,17 @@ def main() -> None:
             for tunnel in names:
                 for flows in FLOWS:
                     with namespaces():
-                        rows += _try(tunnel, flows, seed, folder)
-    with (given.output / "cpu.csv").open("w", newline="") as file:
-        table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        table.writeheader()
-        for row in rows:
-            table.writerow({key: tunnels.as_text(value) for key, value in row.items()})
+                        _try(tunnel, flows, seed, folder, table)
 
 
-def _try(tunnel: str, flows: int, seed: int, folder: Path) -> list[dict[str, object]]:
+def _try(tunnel: str, flows: int, seed: int, folder: Path, table: Table) -> None:
     for _ in range(3):  # programs do not always come up
         with suppress(RuntimeError, subprocess.SubprocessError):
             row = measure(tunnel, flows, seed, folder)
-            print(*(tunnels.as_text(value) for value in row.values()), flush=True)
-            return [row]
+            table.add(row)
+            print(*map(as_text, row.values()), flush=True)
+            return
     print(f"{tunnel}, {flows} flows: no run came to its end", flush=True)
-    return []
 
 
 if __name__ == "__main__":
