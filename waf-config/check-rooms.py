@@ -2,14 +2,18 @@
 """Check that the models' rooms include each other as the table in models/README.md allows.
 
 A room may use those that its row names, and what those may use; rows name rooms above them only.
+Check, too, that headers of models and tests give no name to two classes: a linker that meets both
+keeps one of the two destructors.
 """
 
 import re
 import sys
 from pathlib import Path
 
-MODELS = Path(__file__).parent.parent / "models"
+ROOT = Path(__file__).parent.parent
+MODELS = ROOT / "models"
 ROW = re.compile(r"^\| `(\w+)/` \|.*\| ([^|]*) \|$", re.MULTILINE)
+CLASS = re.compile(r"^(?:class|struct) (\w+)(?: final)?(?: :.*)?$", re.MULTILINE)
 INCLUDE = re.compile(r'^#include "(\w+)/.*"$', re.MULTILINE)
 
 
@@ -25,8 +29,20 @@ def allowed(table: str) -> dict[str, set[str]]:
     return rooms
 
 
+def named_twice() -> list[str]:
+    """Return a line for each class whose name another header has given."""
+    first: dict[str, Path] = {}
+    return [
+        f"{file.relative_to(ROOT)}: {name} is a class of {other.relative_to(ROOT)}, too"
+        for folder in (MODELS, ROOT / "tests" / "models")
+        for file in sorted(folder.rglob("*.h"))
+        for name in CLASS.findall(file.read_text("utf-8"))
+        if (other := first.setdefault(name, file)) != file
+    ]
+
+
 def main() -> int:
-    """Print every include that is not allowed; return the exit status."""
+    """Print every include that is not allowed and every second name; return the exit status."""
     rooms = allowed((MODELS / "README.md").read_text("utf-8"))
     wrong = [
         f"models/{it.name} has no row"
@@ -38,7 +54,8 @@ def main() -> int:
             room = file.relative_to(MODELS).parts[0]
             for other in INCLUDE.findall(file.read_text("utf-8")):
                 if other in rooms and other not in rooms.get(room, rooms):
-                    wrong.append(f"{file.relative_to(MODELS.parent)}: {room} may not use {other}")
+                    wrong.append(f"{file.relative_to(ROOT)}: {room} may not use {other}")
+    wrong += named_twice()
     print(*wrong, sep="\n", end="\n" if wrong else "")
     return bool(wrong)
 

@@ -111,24 +111,14 @@ class SendBuffer
     /// Whether a blocked writer is to be woken now; true once for each time it blocked.
     bool WakesWriter()
     {
-        if (!m_isWriterBlocked || !IsWriteable())
-        {
-            return false;
-        }
-        m_isWriterBlocked = false;
-        return true;
+        return Unblock(IsWriteable());
     }
 
     /// The same for a write that blocks, when data arrive: readers and writers of a socket sleep in
     /// one queue, and any room is enough (Linux sock_def_readable(), sk_stream_wait_memory()).
     bool WakesSleepingWriter()
     {
-        if (!m_isWriterBlocked || Queued() >= m_capacity)
-        {
-            return false;
-        }
-        m_isWriterBlocked = false;
-        return true;
+        return Unblock(Queued() < m_capacity);
     }
 
     /// Bytes written and not acknowledged.
@@ -161,6 +151,14 @@ class SendBuffer
     }
 
   private:
+    /// Let a blocked writer go on, if there is room. \returns whether it does
+    bool Unblock(bool isRoom)
+    {
+        const bool goesOn = m_isWriterBlocked && isRoom;
+        m_isWriterBlocked &= !goesOn;
+        return goesOn;
+    }
+
     /// Linux sk_stream_is_writeable()
     bool IsWriteable() const
     {

@@ -18,7 +18,6 @@ from matplotlib.figure import Figure
 
 import tunnelcc as tc
 from tunnelcc import core
-from tunnelcc.metrics import mean_and_half_width
 from tunnelcc.plots import algorithm_style, gallery
 from tunnelcc.schema.toml import parse_toml
 
@@ -176,19 +175,14 @@ def harm(results: Open) -> Figure:
     for axes, (index, title) in zip(
         figure.subplots(1, 2, sharey=True), enumerate(("no loss", "1 % loss")), strict=True
     ):
-        for y, system in enumerate(names):
+        rows = []
+        for system in names:
             style = _style(system)
-            for flow, colour in ((0, GREY), (1, style["color"])):
-                rates = runs[system]["flow_goodput"].isel({"flow": flow, "path.loss": index}) / 1e6
-                mean, half = mean_and_half_width(rates.squeeze(drop=True).values)
-                axes.barh(
-                    y + 0.2 - 0.4 * flow, mean, xerr=half, color=colour, height=0.36,
-                    error_kw={"linewidth": 1},
-                )  # fmt: skip
-        axes.set_yticks(range(len(names)), [_style(name)["label"] for name in names], fontsize=8)
+            rates = runs[system]["flow_goodput"].isel({"path.loss": index}) / 1e6
+            plain, own = (rates.isel(flow=flow).squeeze(drop=True).values for flow in (0, 1))
+            rows.append((style["label"], ((plain, GREY), (own, style["color"]))))
+        gallery.bars_of_flows(axes, rows, 8)
         axes.set_xlim(0, 50)
-        axes.grid(visible=False, axis="y")
-        axes.set_xlabel("goodput (Mbit/s)")
         axes.set_title(title)
     figure.suptitle("Each beside one plain CUBIC flow (grey): 50 Mbit/s, 100 ms", fontsize=10)
     return figure

@@ -145,19 +145,14 @@ def beside_a_plain_flow(results: Open) -> Figure:
     for axes, (index, title) in zip(
         figure.subplots(1, 2, sharey=True), enumerate(("no loss", "1 % loss")), strict=True
     ):
-        for y, system in enumerate(names):
-            for flow, colour, label in ((0, GREY, "plain CUBIC"), (1, SYSTEMS[system][1], "")):
-                rates = runs[system]["flow_goodput"].isel(flow=flow) / 1e6
-                rates = rates.isel({"path.loss": index}).squeeze(drop=True)
-                mean, half = mean_and_half_width(rates.values)
-                axes.barh(
-                    y + 0.2 - 0.4 * flow, mean, xerr=half, color=colour, height=0.36,
-                    label=label if y == 0 and label else None, error_kw={"linewidth": 1},
-                )  # fmt: skip
-        axes.set_yticks(range(len(names)), [SYSTEMS[system][0] for system in names], fontsize=8.5)
+        rows = []
+        for system in names:
+            label, colour, _ = SYSTEMS[system]
+            rates = runs[system]["flow_goodput"].isel({"path.loss": index}) / 1e6
+            plain, own = (rates.isel(flow=flow).squeeze(drop=True).values for flow in (0, 1))
+            rows.append((label, ((plain, GREY), (own, colour))))
+        gallery.bars_of_flows(axes, rows, 8.5)
         axes.set_xlim(0, 50)
-        axes.grid(visible=False, axis="y")
-        axes.set_xlabel("goodput (Mbit/s)")
         axes.set_title(title)
     figure.suptitle("Each beside one plain CUBIC flow (grey)", fontsize=10)
     return figure

@@ -269,11 +269,11 @@ class ScriptedControl final : public CongestionControl
 
 /// One end: an endpoint, its congestion control, and its user, who reads at once unless told not
 /// to.
-class Host final : public SocketUser
+class ExchangeHost final : public SocketUser
 {
   public:
-    explicit Host(const TcpSpec& spec)
-        : Host(spec, std::make_unique<ScriptedControl>())
+    explicit ExchangeHost(const TcpSpec& spec)
+        : ExchangeHost(spec, std::make_unique<ScriptedControl>())
     {
     }
 
@@ -313,7 +313,7 @@ class Host final : public SocketUser
     std::vector<int64_t> writable;
 
   private:
-    Host(const TcpSpec& spec, std::unique_ptr<ScriptedControl> scripted)
+    ExchangeHost(const TcpSpec& spec, std::unique_ptr<ScriptedControl> scripted)
         : control(*scripted),
           tcp(spec, Channel(direction, 0), std::move(scripted))
     {
@@ -373,8 +373,8 @@ class Exchange
         ns3::Simulator::Run();
     }
 
-    Host client;
-    Host server;
+    ExchangeHost client;
+    ExchangeHost server;
     Wire toServer;
     Wire toClient;
 };

@@ -98,7 +98,7 @@ class FakeStream final : public ByteStream
 };
 
 /// Two ends of a stream.
-struct Wire
+struct FakeStreamPair
 {
     FakeStream client;
     FakeStream server;

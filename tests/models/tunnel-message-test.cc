@@ -64,7 +64,7 @@ class HandshakeTurnsTest : public ns3::TestCase
     void DoRun() override
     {
         const std::vector<HandshakeTurn> turns{{{300}, {1'000, 500}}, {{80, 40}, {60}}};
-        Wire wire;
+        FakeStreamPair wire;
         Handshake client(turns, wire.client, End::CLIENT);
         Handshake server(turns, wire.server, End::SERVER);
         wire.server.room = 1'200;
@@ -106,7 +106,7 @@ class HandshakeConfirmTest : public ns3::TestCase
     void DoRun() override
     {
         const std::vector<HandshakeTurn> turns{{{3}, {2}}, {{4}, {10}}};
-        Wire wire;
+        FakeStreamPair wire;
         Handshake server(turns, wire.server, End::SERVER, true);
         wire.client.inFlight = 7;
         wire.ToServer(3);
@@ -177,7 +177,7 @@ class MessagesTest : public ns3::TestCase
   private:
     void DoRun() override
     {
-        Wire wire;
+        FakeStreamPair wire;
         Peer::Logs logs;
         Peer client(wire.client, End::CLIENT, {ONE_TURN, NO_LAYERS}, logs);
         Peer server(wire.server, End::SERVER, {ONE_TURN, NO_LAYERS}, logs);
@@ -233,7 +233,7 @@ class LayeredMessageTest : public ns3::TestCase
     {
         const std::vector<HandshakeTurn> noHandshake;
         const std::vector<LayerSpec> layers{MakeWebSocket(false, 4'096)};
-        Wire wire;
+        FakeStreamPair wire;
         Peer::Logs logs;
         Peer client(wire.client, End::CLIENT, {noHandshake, layers}, logs);
         client.stream.Connect(0);
@@ -261,7 +261,7 @@ class ConfirmedStreamTest : public ns3::TestCase
   private:
     void DoRun() override
     {
-        Wire wire;
+        FakeStreamPair wire;
         Peer::Logs logs;
         Peer client(wire.client, End::CLIENT, {ONE_TURN, NO_LAYERS, true}, logs);
         Peer server(wire.server, End::SERVER, {ONE_TURN, NO_LAYERS, true}, logs);

@@ -262,7 +262,7 @@ class PacketsInStreamTest : public SimulationTestCase
         spec.writes.assign(IP_BYTES + 1, {2, IP_BYTES}); // a length, then the packet
         Cores cores(2, 0);
         Cpu cpu(cores, 1);
-        Wire wire;
+        FakeStreamPair wire;
         PacketLogs logs;
         StreamTunnelEnd client(spec, End::CLIENT, {}, wire.client, cpu, logs);
         StreamTunnelEnd server(spec, End::SERVER, {}, wire.server, cpu, logs);

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command line of a script that draws figures of sweeps."""
+"""What scripts that draw figures of sweeps share: their command line, and bars of flows."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tunnelcc.metrics import mean_and_half_width
 from tunnelcc.plots.style import STYLE, save
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 
 def main(
@@ -39,3 +42,23 @@ def main(
         with mpl.rc_context(STYLE):
             figure = figures[name](opener(options.store))
         save(figure, options.output / f"{name}.svg")
+
+
+def bars_of_flows(
+    axes: Axes, rows: Sequence[tuple[str, Sequence[tuple[ArrayLike, str]]]], fontsize: float
+) -> None:
+    """Draw the goodputs of two flows a row, the first row at the bottom.
+
+    ``rows``: name, and for each flow its goodputs over the seeds (Mbit/s) and its colour. Whiskers
+    are 95 % confidence intervals.
+    """
+    for y, (_, flows) in enumerate(rows):
+        for flow, (goodputs, colour) in enumerate(flows):
+            mean, half = mean_and_half_width(goodputs)
+            axes.barh(
+                y + 0.2 - 0.4 * flow, mean, xerr=half, color=colour, height=0.36,
+                error_kw={"linewidth": 1},
+            )  # fmt: skip
+    axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=fontsize)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("goodput (Mbit/s)")
