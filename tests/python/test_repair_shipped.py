@@ -18,6 +18,7 @@ FIGURES = {name: draw for script in SCRIPTS for name, draw in script.FIGURES.ite
 PAGE = ROOT / "docs/pages/results/who-repairs-loss.md"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_each_figure_is_drawn_from_its_sweeps(tmp_path, name):
     def quickly(table, sweep):
