@@ -567,8 +567,8 @@ def test_bad_values_of_parameters_are_explained(key, value, expected):
 
 
 def test_flows_are_counted_over_all_groups():
-    with pytest.raises(tc.ConfigError, match="at most 4096 flows"):
-        tc.Experiment(flows=[tc.Flow(count=4096), tc.Flow()])
+    with pytest.raises(tc.ConfigError, match="at most 16384 flows"):
+        tc.Experiment(flows=[tc.Flow(count=16_384), tc.Flow()])
 
 
 def test_a_server_needs_a_request():

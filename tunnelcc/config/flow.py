@@ -15,7 +15,7 @@ from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import TEXT, choice, size, whole
 from tunnelcc.schema.units import format_time
 
-MAX_FLOWS = 4096
+MAX_FLOWS = 16_384
 
 # Each write is an event of the simulation; cheaper ones would be without number.
 LEAST_WRITE_COST = 1000  # ns

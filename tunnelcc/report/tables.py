@@ -144,12 +144,12 @@ def _limit_sentences(totals: dict[str, Any]) -> Iterator[str]:
         name, share = limits.largest(_limits(members))
         if name not in limits.CONGESTION_CONTROL and share > 1 / 2:
             connection = "The carrier of flow" if len(members[0]["legs"]) > 1 else "Flow"
-            subject = f"{connection} {label}" if len(members) == 1 else f"The {label}"
+            subject = f"{connection} {label} was" if len(members) == 1 else f"The {label} were"
             reason = _REASONS[name]
             if "arq" in _path_leg(members[0]):
                 # Sockets of TCP have no part in it.
                 reason = reason.partition(" (")[0].partition(",")[0].rstrip(".") + "."
-            yield (f"{subject} was limited for {_percent(share)} of the time by {reason}")
+            yield (f"{subject} limited for {_percent(share)} of the time by {reason}")
 
 
 def _limits(members: list[dict[str, Any]]) -> dict[str, float]:
