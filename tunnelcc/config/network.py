@@ -38,8 +38,7 @@ class Link(DuplexLink):
     """A link of a network: its two hosts, and the keys that differ from ``path``.
 
     Keys that are not given have the values of ``path``. Access links differ: by default they have
-    no
-    rate limit, no delay and no loss. Only given keys are written.
+    no rate limit, no delay and no loss. Only given keys are written.
     """
 
     between: Annotated[Pair, BETWEEN] | None = Field(

@@ -110,8 +110,9 @@ def check_file(file: Path) -> None:
     files.check_file("plot", file)
 
 
-def save(figure: Figure, file: Path) -> None:
+def save(figure: Figure, file: Path | str) -> None:
     """Write the figure without dates, so that equal figures give equal files."""
+    file = Path(file)
     dates = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     import matplotlib as mpl
 

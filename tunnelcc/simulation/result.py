@@ -29,6 +29,8 @@ from tunnelcc.schema.units import format_rate, format_time
 if TYPE_CHECKING:
     import xarray
 
+    from tunnelcc.config.path import DuplexLink
+
 #: Series of a leg: name → (unit, long name). One with the name of a metric ends in _series.
 LEG_SERIES = {
     "goodput_series": ("bit/s", "payload that the receiver read"),
@@ -167,13 +169,17 @@ class Result:
             for flow in experiment.flows
         )
         tunnel = f" through {experiment.tunnel.name}" if experiment.tunnel else ""
-        path = f"{format_rate(experiment.path.rate)} × {format_time(experiment.path.rtt)}"
-        loss = f", loss {100 * experiment.path.loss:g} %" if experiment.path.loss else ""
+        link: DuplexLink = experiment.path
         network = ""
         if experiment.network is not None:
             shape, size = experiment.network.shape, experiment.network.size
             network = f"{shape} of {size}" if shape else f"{len(self.links)} links"
-            network = f"{network}, each " if not experiment.network.links else f"{network}, "
+            name = self.layout.bottleneck[0]
+            link = self.layout.topology.links[name].path
+            network += f", {name}: " if experiment.network.links else ", each "
+        rate = "no rate limit" if link.rate is None else format_rate(link.rate)
+        path = f"{rate} × {format_time(link.rtt)}"
+        loss = f", loss {100 * link.loss:g} %" if link.loss else ""
         return f"{flows}{tunnel}, {network}{path}{loss}"
 
     @cached_property
