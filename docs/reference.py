@@ -261,15 +261,16 @@ def _congestion_controls() -> str:
         "model](../model/congestion-controls.md) says how they are built; "
         "[add one](../tasks/add-a-congestion-control.md) in C++.\n\n"
         f"## Ours\n\n{table(('name', 'what it does', 'source'), own)}\n"
-        f"## ns-3's\n\nns-3 3.44's own, unchanged, through an adapter: {others}.\n"
+        "## ns-3's\n\nClasses of `ns3::TcpCongestionOps`, through an adapter. Those of ns-3 3.44 "
+        f"are unchanged: {others}.\n"
     )
 
 
 def _algorithm(name: str) -> str:
     own = {item.name: item for item in core.algorithms()}
     about = f"{own[name].summary}.\n\nSource: {own[name].source}." if name in own else (
-        "ns-3's own `ns3::TcpCongestionOps`, unchanged; its parameters are ns-3's attributes.\n\n"
-        "Source: ns-3 3.44."
+        "A class of `ns3::TcpCongestionOps`, through an adapter; its parameters are its "
+        "attributes.\n\nSource: ns-3 3.44, or whoever wrote the class."
     )  # fmt: skip
     rows = [
         (
