@@ -12,6 +12,7 @@ Time is the CPU time of the simulation alone: neither imports nor the building o
 Instructions are those of scratch/run-spec (see instructions.py), in shorter runs.
 The baseline, ``stock-ns3``, runs the same flows over ns-3's TcpSocketBase and ns3::TcpBbr until it
 is done or reaches the limit of CPU time; its rate is then that of the part it did simulate.
+If `htsim.sh` has built ``htsim``, it runs the same paths with its NewReno.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ TUNNELS = {  # a relay, of datagrams, of a stream; and how fast the hosts are
     "openvpn-tcp, fast hosts": ("openvpn-tcp", FAST),
 }
 KINDS = ("plain", CUBIC, *TUNNELS)
+OTHERS = {"stock": "stock ns-3", "htsim": "htsim, NewReno"}
 REPEATS = 5
 COUNTED = 100e3  # packets of a run whose instructions are counted, unless those are few RTTs
 COUNTED_RTTS = 20
@@ -153,8 +155,8 @@ def count_instructions(program: Path, case: Case, kind: str) -> float | None:
     return instructions.per_segment(program, shorter, counter)
 
 
-def stock(program: Path, case: Case, limit: float) -> dict[str, Any]:
-    """Run a case on stock ns-3 for at most ``limit`` seconds of CPU time."""
+def elsewhere(program: Path, case: Case, limit: float) -> dict[str, Any]:
+    """Run a case on another simulator for at most ``limit`` seconds of CPU time."""
     command = [
         str(program),
         f"--flows={case.flows}",
@@ -162,16 +164,17 @@ def stock(program: Path, case: Case, limit: float) -> dict[str, Any]:
         f"--rtt={case.rtt}",
         f"--loss={case.loss}",
         f"--buffer={case.rate * case.rtt / 8 / IP_PACKET:.0f}",
-        f"--window={WINDOW}",
         f"--duration={case.duration}",
         f"--cpu-limit={limit}",
     ]
+    if program.name == "stock-ns3":
+        command.append(f"--window={WINDOW}")
     return parsed(subprocess.check_output(command))
 
 
 def parsed(output: bytes) -> dict[str, Any]:
     """Return a run's JSON with the quantities that follow from it."""
-    run: dict[str, Any] = json.loads(output)
+    run: dict[str, Any] = json.loads(output.splitlines()[-1])  # after what htsim says of drops
     run["packets_per_cpu_second"] = run["data_segments"] / run["cpu_seconds"]
     if "all_segments" in run:
         run["segments_per_cpu_second"] = run["all_segments"] / run["cpu_seconds"]
@@ -192,15 +195,15 @@ def processor() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if "model name" in line), "?")
 
 
-def measure(stock_program: Path, run_spec: Path, limit: float) -> dict[str, Any]:
-    """Run everything and return one table."""
+def measure(others: dict[str, Path], run_spec: Path, limit: float) -> dict[str, Any]:
+    """Run everything and return one table. ``others``: the programs of other simulators."""
     cases = []
     for index, case in enumerate(CASES):
         print(f"{case.name} …", file=sys.stderr)
         runs = in_fresh_processes(index)
         for kind, run in runs.items():
             run["instructions_per_packet"] = count_instructions(run_spec, case, kind)
-        runs["stock"] = stock(stock_program, case, limit)
+        runs |= {name: elsewhere(program, case, limit) for name, program in others.items()}
         speed = {name: run["packets_per_cpu_second"] for name, run in runs.items()}
         segments = {name: runs[name]["segments_per_cpu_second"] for name in KINDS}
         cases.append(
@@ -270,7 +273,7 @@ def table(case: dict[str, Any]) -> Table:
     table.add_column("all segments", justify="right", min_width=12)
     for kind, run in case["runs"].items():
         table.add_row(
-            "stock ns-3" if kind == "stock" else kind,
+            OTHERS.get(kind, kind),
             f"{run['simulated_seconds']:.4g} s",
             "time-out" if run["timed_out"] else f"{run['cpu_seconds']:.2f} s",
             engineering(run["packets_per_cpu_second"]),
@@ -294,6 +297,7 @@ def main() -> None:
     """Run the benchmark, or with --case one case of it."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--stock", type=Path, default=ROOT / "build/release/stock-ns3")
+    parser.add_argument("--htsim", type=Path, default=ROOT / "build/htsim")
     parser.add_argument("--stock-limit", type=float, default=60, metavar="SECONDS")
     parser.add_argument("--write", action="store_true", help="store it as results/bench.json")
     parser.add_argument("--case", type=int, help=argparse.SUPPRESS)
@@ -303,7 +307,10 @@ def main() -> None:
         print(json.dumps(simulate(CASES[arguments.case], arguments.kind)))
         return
     run_spec = arguments.stock.parent / "scratch/run-spec"
-    report = measure(arguments.stock, run_spec, arguments.stock_limit)
+    others = {"stock": arguments.stock}
+    if arguments.htsim.exists():
+        others["htsim"] = arguments.htsim
+    report = measure(others, run_spec, arguments.stock_limit)
     show(report)
     if arguments.write:
         target = ROOT / "results" / "bench.json"
