@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
@@ -186,6 +187,11 @@ class LinkDirection(Model):
             yield Problem("ecn_threshold", str(self.ecn_threshold), expected)
 
 
+@cache
+def _default_direction() -> LinkDirection:
+    return LinkDirection()
+
+
 class DuplexLink(LinkDirection):
     """A link. Its keys describe its first direction; ``reverse`` describes the other.
 
@@ -229,16 +235,15 @@ class DuplexLink(LinkDirection):
     @property
     def backward(self) -> LinkDirection:
         """The keys of the other direction, from ``reverse`` or from its short forms."""
-        default = LinkDirection()
+        default = _default_direction()
         direction = default if self.reverse is None else self.reverse
         changes = self._short_forms()
         if self.reverse is None or self.reverse_loss:
-            changes |= {
-                key: getattr(self, key)
-                for key in ("loss_pattern", "loss_position")
-                if getattr(direction, key) == getattr(default, key)
-            }
-        return direction.model_copy(update=changes)
+            for key in ("loss_pattern", "loss_position"):
+                value = getattr(self, key)
+                if getattr(direction, key) == getattr(default, key) != value:
+                    changes[key] = value
+        return direction.model_copy(update=changes) if changes else direction
 
     def symmetric(self) -> Self:
         """Return a copy with the same rate in the other direction, unless that has its own."""
@@ -266,7 +271,7 @@ class DuplexLink(LinkDirection):
         """Yield problems of keys that both ``reverse`` and a short form give."""
         if self.reverse is None:
             return
-        table, default = self.table(), LinkDirection()
+        table, default = self.table(), _default_direction()
         for key in self._short_forms():
             if getattr(self.reverse, key) != getattr(default, key):
                 short = f"reverse_{key}"

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, cached_property
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -623,16 +624,22 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, np.ndarray):
-        return np.array(value, dtype=float)
+        return value  # the module has made it for this result
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    names = vars(value) if isinstance(value, SimpleNamespace) else _attributes(type(value))  # type: ignore[arg-type]
-    return SimpleNamespace(**{name: plain(getattr(value, name)) for name in names})
+    if isinstance(value, SimpleNamespace):
+        items = list(vars(value).items())
+    else:
+        names, get = _attributes(type(value))  # type: ignore[arg-type]
+        items = list(zip(names, get(value), strict=True))
+    return SimpleNamespace(**{name: plain(it) for name, it in items})
 
 
 @cache
-def _attributes(kind: Hashable) -> list[str]:
-    return [name for name in dir(kind) if not name.startswith("_")]
+def _attributes(kind: Hashable) -> tuple[Sequence[str], Callable[[Any], Sequence[Any]]]:
+    """Return the names of a type's attributes, and what gets them all; there are at least two."""
+    names = [name for name in dir(kind) if not name.startswith("_")]
+    return names, attrgetter(*names)
 
 
 def _digest(parts: list[Any]) -> str:
