@@ -73,7 +73,10 @@ class PacketSampler
         }
         if (m_isPeriodic && m_probability > 0)
         {
-            m_untilNext = std::llround(1 / m_probability) - 1;
+            // The k-th picked is the nearest to k / probability.
+            const int64_t next = std::llround(static_cast<double>(++m_drawn) / m_probability);
+            m_untilNext = next - m_last - 1;
+            m_last = next;
             return;
         }
         m_untilNext = DrawGeometric(m_probability, m_stream);
@@ -84,6 +87,8 @@ class PacketSampler
     ns3::RngStream m_stream;
     std::optional<GilbertElliott> m_bursts;
     int64_t m_untilNext{0};
+    int64_t m_drawn{0}; //!< picked periodically so far, the next one included
+    int64_t m_last{0};  //!< number of the latest of these, from 1
 };
 
 } // namespace tunnelcc

@@ -41,11 +41,11 @@ class BulkReceiver final : public SocketUser, private CpuUser
         return m_firstByteTime;
     }
 
-    /// When a stream's end was read that has all bytes; where that end was lost on the way, when
-    /// the last byte of a finite flow was, ns; −1: not yet.
+    /// When the last byte was read: of a finite flow that byte, else the end of a stream that has
+    /// all bytes; ns; −1: not yet.
     int64_t CompletionTime() const
     {
-        return m_endTime >= 0 ? m_endTime : m_lastByteTime;
+        return m_lastByteTime >= 0 ? m_lastByteTime : m_endTime;
     }
 
     /// From now on, time the messages of `sender`, if it writes any: from when they are due until

@@ -52,7 +52,7 @@ class ReceiveWindow
           m_limit(initial > 0 ? std::min(initial, m_room) : m_room),
           m_told(m_limit),
           m_edge(m_limit),
-          m_roundBytes(INITIAL_SEGMENTS * mss)
+          m_roundBytes(std::min<uint64_t>(INITIAL_SEGMENTS * mss, m_limit))
     {
     }
 

@@ -44,3 +44,32 @@ def test_flows_give_way_and_come_back(cc):
     after = float(goodput.sel(time=slice(20, 25)).mean())
     assert 35 < beside < 55
     assert 85 < after < 97
+
+
+def test_sources_are_out_of_step():
+    """Fifty that sent at the same moments would wait for (50 - 1) / 2 datagrams on average."""
+    base = {
+        "path": {"rate": "10Mbps", "rtt": "20ms", "buffer": "1000p"},
+        "flows": [{"start": "19990ms"}],
+        "cross_traffic": [{"rate": "180kbps"}] * 50,
+        "duration": "20s",
+        "warmup": "1s",
+    }
+    delays = [
+        tc.run({**base, "seed": seed}, progress=False).metric("queue_delay_mean") for seed in (1, 2)
+    ]
+    assert delays[0] != delays[1]
+    assert max(delays) < 12 * 1500 * 8 / 10e6
+
+
+@pytest.mark.parametrize("loss", [0.1, 0.3, 0.4, 0.7])
+def test_periodic_loss_of_any_share(loss):
+    table = {
+        "path": {"rate": "100Mbps", "rtt": "40ms", "loss": loss, "loss_pattern": "periodic"},
+        "flows": [{"start": "9990ms"}],
+        "cross_traffic": [{"rate": "8Mbps", "packet": 1000, "stop": "9s"}],
+        "duration": "10s",
+    }
+    (source,) = tc.run(table, progress=False).raw.cross_traffic
+    assert source.sent == 9000
+    assert source.received == pytest.approx((1 - loss) * 9000, abs=2)

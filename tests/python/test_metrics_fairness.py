@@ -45,8 +45,39 @@ def test_no_more_than_the_capacity_is_allocated_and_nothing_wanted_is_left(capac
 
 
 def test_max_min_shares_compare_with_that():
-    shares = metrics.max_min_shares([60, 10, 20], 90, [math.inf, 10, math.inf])
-    assert list(shares) == [1.5, 1, 0.5]
+    fair = metrics.max_min_allocation(90, [math.inf, 10, math.inf])
+    assert list(metrics.max_min_shares([60, 10, 20], fair)) == [1.5, 1, 0.5]
+
+
+def test_each_link_is_shared_by_the_flows_that_cross_it():
+    both, first, second = [1, 1], [1, 0], [0, 1]
+    greedy = [math.inf] * 3
+    crosses = [both, first, second]
+    assert list(metrics.max_min_allocation([10, 10], greedy, crosses)) == [5, 5, 5]
+    # The narrow link holds the long flow back; the rest of the wide one is for its own flow.
+    assert list(metrics.max_min_allocation([10, 4], greedy, crosses)) == [2, 8, 2]
+    assert list(metrics.max_min_allocation([10, 4], [1, 3, 9], crosses)) == [1, 3, 3]
+    # No link limits the second.
+    granted = metrics.max_min_allocation([10], [math.inf, 7], [[1], [0]])
+    assert list(granted) == [10, 7]
+
+
+@given(st.integers(1, 6), st.integers(1, 4), st.data())
+def test_in_a_network_each_flow_is_held_back_by_a_full_link_or_by_its_demand(flows, links, data):
+    capacities = data.draw(st.lists(st.floats(1, 1e6), min_size=links, max_size=links))
+    demands = data.draw(
+        st.lists(st.one_of(st.floats(1, 1e6), st.just(math.inf)), min_size=flows, max_size=flows)
+    )
+    route = st.lists(st.booleans(), min_size=links, max_size=links).filter(any)
+    crosses = np.array(data.draw(st.lists(route, min_size=flows, max_size=flows)))
+    granted = metrics.max_min_allocation(capacities, demands, crosses)
+    used = granted @ crosses
+    assert np.all(used <= np.array(capacities) * (1 + 1e-9))
+    for flow in range(flows):
+        is_full = crosses[flow] & (used >= np.array(capacities) * (1 - 1e-9))
+        most = [granted[crosses[:, link]].max() for link in np.flatnonzero(is_full)]
+        is_held = any(granted[flow] >= rate * (1 - 1e-9) for rate in most)
+        assert is_held or granted[flow] == pytest.approx(demands[flow])
 
 
 def test_harm_is_what_company_costs():
@@ -96,4 +127,6 @@ def test_confidence_covers_the_true_mean_as_often_as_it_says():
 
 @pytest.mark.filterwarnings("error")
 def test_shares_of_a_link_that_carries_nothing_are_not_numbers():
-    assert np.isnan(metrics.max_min_shares([0, 0], 0, [math.inf, 1])).all()
+    assert np.isnan(
+        metrics.max_min_shares([0, 0], metrics.max_min_allocation(0, [math.inf, 1]))
+    ).all()

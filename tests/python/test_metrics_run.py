@@ -158,3 +158,20 @@ def test_retransmissions_of_the_application_are_not_those_of_the_path(relay_resu
     aggregate = relay_result.to_dict()["aggregate"]
     assert relay_result.metric("app_retransmits") == aggregate["retransmits"] == 0
     assert relay_result.metric("carrier_retransmits") == aggregate["path_retransmits"] > 0
+
+
+@pytest.mark.parametrize(("segments", "round_trips"), [(10, 1.5), (30, 2.5), (70, 3.5)])
+@pytest.mark.parametrize("duration", ["600ms", "2s"])
+def test_a_flow_is_complete_when_its_last_byte_was_read(segments, round_trips, duration):
+    """Slow start sends 10, 20, 40 segments; the stream's end may need another round trip."""
+    result = tc.run(
+        {
+            "path": {"rate": "10Gbps", "rtt": "100ms"},
+            "flows": [{"bytes": segments * 1448}],
+            "start_jitter": "0s",
+            "duration": duration,
+        },
+        progress=False,
+    )
+    time = result.metric("flow_completion_time", flow=0)
+    assert time == pytest.approx(round_trips * 0.1, abs=2e-3)

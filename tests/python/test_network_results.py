@@ -230,3 +230,23 @@ flows = [{ cc = "cubic" }, { cc = "bbr", tunnel = "vpn" }]
     assert table["tunnels"][0]["harm"] == float(found.tunnel_harm[0])
     code, out, _ = run("run", file, "--json")
     assert "harm" not in out
+
+
+def test_shares_are_of_the_links_that_a_flow_crosses():
+    """Each direction of a path is a link of its own; so are the links of a parking lot."""
+    common = {"duration": "20s", "warmup": "10s"}
+    path = {"rate": "10Mbps", "rtt": "20ms"}
+    flows = [{"cc": "bbr"}, {"cc": "bbr", "direction": "down"}]
+    both = tc.run({**common, "path": path, "flows": flows}, progress=False)
+    shares = [both.metric("flow_max_min_share", flow=flow) for flow in (0, 1)]
+    assert shares == pytest.approx([0.95, 0.95], abs=0.06)
+
+    network = {"links": {"first": {"between": ["a", "b"]}, "second": {"between": ["b", "c"]}}}
+    ends = [("a", "c"), ("a", "b"), ("b", "c")]
+    flows = [{"cc": "reno", "from": here, "to": there} for here, there in ends]
+    lot = tc.run({**common, "path": path, "network": network, "flows": flows}, progress=False)
+    half = 10e6 / 2 * 1448 / 1500
+    expected = [lot.metric("flow_goodput", flow=flow) / half for flow in range(3)]
+    shares = [lot.metric("flow_max_min_share", flow=flow) for flow in range(3)]
+    assert shares == pytest.approx(expected, rel=0.01)
+    assert lot.metric("max_min_share") == min(shares)

@@ -25,7 +25,11 @@ class CrossTraffic(Ends):
     packet: Annotated[int, size(28, 65535)] = Field(
         1500, description="size of a datagram in IP bytes"
     )
-    start: Moment = Field(0.0, description="time when it starts")
+    start: Moment = Field(
+        0.0,
+        description="time when it starts; a second source and later ones wait for a random part "
+        "of the time between two datagrams, too",
+    )
     stop: Moment | None = Field(None, description="time when it stops; default: the end of the run")
     on: Timer | None = Field(
         None, description="how long it sends before each pause; default: all the time"

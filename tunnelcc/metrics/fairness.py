@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tunnelcc.metrics.counts import NAN
 
+# Share of a rate by which sums may be off.
+_ROUNDING = 1e-12
+
 
 def jain_index(allocations: ArrayLike) -> float:
     """Return Jain's fairness index (Σx)² / (n·Σx²): 1/n if one flow has all, 1 for equal shares.
@@ -43,33 +46,44 @@ def shares(allocations: ArrayLike) -> NDArray[np.float64]:
     return x / whole if whole > 0 else np.full(x.shape, NAN)
 
 
-def max_min_allocation(capacity: float, demands: ArrayLike) -> NDArray[np.float64]:
-    """Return the max-min fair allocation of each flow on one link.
+def max_min_allocation(
+    capacities: ArrayLike, demands: ArrayLike, crosses: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Return the max-min fair allocation of each flow, shape (flow,).
 
-    A flow that demands less than an equal share gets its demand. The others divide the rest
-    equally, and so on (Bertsekas and Gallager, Data Networks, 2nd ed. 1992, section 6.5.2).
-    ``demands``: unit of ``capacity``, infinite for a flow without a limit. The result has the same
-    shape.
+    All flows grow alike until one has what it demands, or a link is full, whose flows then stop
+    (Bertsekas and Gallager, Data Networks, 2nd ed. 1992, section 6.5.2). ``capacities``: of one
+    link, or shape (link,); ``demands``: shape (flow,), in the same unit, infinite for a flow
+    without a limit; ``crosses``: shape (flow, link), whether the flow crosses the link; default:
+    all flows cross all links.
     """
     wanted = np.asarray(demands, dtype=float)
-    granted = np.empty_like(wanted)
-    left = capacity
-    for rank, flow in enumerate(np.argsort(wanted)):
-        granted[flow] = min(wanted[flow], left / (wanted.size - rank))
-        left -= granted[flow]
-    return granted
+    sizes = np.atleast_1d(np.asarray(capacities, dtype=float))
+    on_link = np.ones((wanted.size, sizes.size)) if crosses is None else np.asarray(crosses, float)
+    granted, left = np.zeros(wanted.size), sizes.copy()
+    growing = np.full(wanted.size, fill_value=True)
+    while growing.any():
+        flows = growing @ on_link
+        shares = np.divide(left, flows, out=np.full(sizes.size, np.inf), where=flows > 0)
+        step = min(shares.min(initial=np.inf), (wanted - granted)[growing].min())
+        granted[growing] += step
+        if not np.isfinite(step):
+            break
+        left -= step * flows
+        is_full = (flows > 0) & (left <= _ROUNDING * sizes)
+        growing &= (granted < wanted * (1 - _ROUNDING)) & ~on_link[:, is_full].any(axis=1)
+    result: NDArray[np.float64] = np.minimum(granted, wanted)
+    return result
 
 
-def max_min_shares(
-    allocations: ArrayLike, capacity: float, demands: ArrayLike
-) -> NDArray[np.float64]:
+def max_min_shares(allocations: ArrayLike, fair: ArrayLike) -> NDArray[np.float64]:
     """Return each flow's allocation divided by its max-min fair one: 1 is exactly fair.
 
     This is the "MmF share" of Philip et al., Prudentia: Findings of an Internet Fairness Watchdog,
-    SIGCOMM 2024. It is NaN if the fair allocation is 0. All three arguments have one unit, and the
-    result has the shape of ``allocations``.
+    SIGCOMM 2024. It is NaN if the fair allocation is 0. Both arguments have one unit, and the
+    result has their shape.
     """
-    granted = max_min_allocation(capacity, demands)
+    granted = np.asarray(fair, dtype=float)
     return np.asarray(allocations, dtype=float) / np.where(granted > 0, granted, NAN)
 
 

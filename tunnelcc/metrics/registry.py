@@ -109,11 +109,10 @@ def _dip_interval(run: RunData) -> float:
 
 
 def _rate_convergence_times(run: RunData) -> list[float]:
-    targets = fairness.max_min_allocation(float(run["capacity"]), run["demand"])
     rates = run["flow_goodput_series"]
     return [
-        convergence.rate_convergence_time(rate, run["time"], float(start), target)
-        for rate, start, target in zip(rates, run["start"], targets, strict=True)
+        convergence.rate_convergence_time(rate, run["time"], float(start), float(target))
+        for rate, start, target in zip(rates, run["start"], run["fair_rate"], strict=True)
     ]
 
 
@@ -142,8 +141,8 @@ def _limit(name: str, words: str) -> Metric:
 
 _JAIN = "(Σx)² / (n Σx²) of goodputs x; Jain, Chiu, Hawe, DEC TR-301, 1984"
 _MAX_MIN = (
-    "goodput / the flow's max-min fair rate; Bertsekas and Gallager, Data Networks, "
-    "section 6.5.2; Philip et al., SIGCOMM 2024"
+    "goodput / the flow's max-min fair rate on the links that its data cross; Bertsekas and "
+    "Gallager, Data Networks, section 6.5.2; Philip et al., SIGCOMM 2024"
 )
 _FAIR_TIME = (
     f"time from the last flow's start until all shares of the next {convergence.HOLD:g} s "

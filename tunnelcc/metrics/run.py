@@ -120,7 +120,7 @@ class RunData:
     @property
     def max_min_shares(self) -> Series:
         """Of each flow."""
-        return fairness.max_min_shares(self.goodputs, float(self["capacity"]), self["demand"])
+        return fairness.max_min_shares(self.goodputs, self["fair_rate"])
 
     def across_path(self, name: str) -> Any:
         """Return a series of the connections that cross the path; shape (flow, time)."""

@@ -22,6 +22,7 @@ from tunnelcc import core, metrics
 from tunnelcc._version import __version__
 from tunnelcc.config import Experiment, Flow, derived
 from tunnelcc.config.layout import Layout, carriers, layout
+from tunnelcc.config.topology import Step
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.metrics import limits
 from tunnelcc.metrics.run import RunData
@@ -810,13 +811,16 @@ def _totals(result: Result) -> dict[str, Any]:
     )
     demands = [flow.rate or math.inf for flow, _ in flows]
     data["demand"] = _variable(("flow",), demands, "bit/s", "rate of the application's writes")
+    data["fair_rate"] = _variable(
+        ("flow",), _fair_rates(result, demands), "bit/s", "max-min fair goodput on the flow's links"
+    )
     retransmits = sum(leg.retransmits_series[-1] for leg in result.carriers)
     for name, value, unit, doc in (
         ("warmup", experiment.warmup, "s", "time before measurements start"),
         ("measured_time", result.measured_time, "s", "time after the warm-up"),
         (
             "capacity",
-            _capacity(result),
+            _capacity(result, result.bottleneck[0]),
             "bit/s",
             "mean payload rate that the bottleneck could carry",
         ),
@@ -854,13 +858,30 @@ def _inputs(result: Result) -> dict[str, Any]:
     }
 
 
-def _capacity(result: Result) -> float:
-    link, tcp = result.bottleneck[0], result.experiment.tcp
-    mss = derived.path_mss(result.layout.view(result.layout.flows[0]))
+def _capacity(result: Result, link: Any) -> float:
+    """Return the mean payload rate that one direction of a link could carry, bit/s."""
+    tcp, mss = result.experiment.tcp, derived.path_mss(result.layout.view(result.layout.flows[0]))
     if not link.utilisation:
         return math.nan
     served = 8 * link.bytes_out / result.measured_time
     return float(served / link.utilisation * mss / (mss + tcp.header_bytes))
+
+
+def _fair_rates(result: Result, demands: Sequence[float]) -> Any:
+    """Return what each flow would have, bit/s, if the links that were used were shared fairly."""
+    capacities: dict[Step, float] = {}
+    steps = [
+        {step for hop in result.layout.hops(placed) for step in hop.sent_by(placed.sender)}
+        for placed in result.layout.flows
+    ]
+    for step in sorted(set().union(*steps)):
+        link = result.links[step.link]
+        capacity = _capacity(result, link.reverse if step.is_reverse else link.forward)
+        if capacity > 0 and math.isfinite(capacity):
+            capacities[step] = capacity
+    crosses = [[step in of_flow for step in capacities] for of_flow in steps]
+    fair = metrics.max_min_allocation([*capacities.values()], demands, crosses)
+    return np.where(np.isfinite(fair), fair, math.nan)
 
 
 def _leg_names(legs: list[list[Any]]) -> list[str]:

@@ -184,7 +184,13 @@ class _Builder:
     def _cross_traffic(self, index: int) -> Spec:
         source = self.experiment.cross_traffic[index]
         route, sender = self.layout.cross_traffic(index)
-        return _same(source, "datagram") | {"route": self._route(route), "sender": sender}
+        spec = _same(source, "datagram") | {"route": self._route(route), "sender": sender}
+        if index > 0:
+            # Else equal sources would send at the same moments, whatever the seed.
+            interval = 8 * source.packet / source.rate
+            phase = derived.uniform(self.experiment.seed, "cross traffic", index) * interval
+            spec["start"] = nanoseconds(source.start + phase)
+        return spec
 
     def _tunnel_start(self, placed: PlacedTunnel, number: int) -> Spec:
         """Time when a tunnel connects without waiting for a flow: 0, or jittered beside others.
