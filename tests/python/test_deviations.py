@@ -67,6 +67,19 @@ def test_ties_put_probe_rtt_off(renews, times):
     assert (is_low[1:] & ~is_low[:-1]).sum() == times
 
 
+@pytest.mark.parametrize(("quantum", "delay"), [("1ms", 2.9e-3), ("1.679ms", 3.4e-3)])
+def test_longer_bursts_at_small_rtts(quantum, delay):
+    """A burst of Linux at 2 ms: (12.5 MB/s x 1448/1500 x 1 ms + 64 KiB >> 3) / (the same rate)."""
+    path = tc.Path(rate="100Mbps", rtt="2ms", buffer="1000p")
+    experiment = tc.Experiment(
+        path=path, flows=[tc.Flow(cc="bbr")], tcp=tc.Tcp(pacing_quantum=quantum),
+        duration="4s", warmup="1s",
+    )  # fmt: skip
+    assert tc.run(experiment, progress=False).metric("queue_delay_mean") == pytest.approx(
+        delay, rel=0.03
+    )
+
+
 def test_bbr3_does_not_see_marks():
     def queue_delay(**path: object) -> float:
         experiment = tc.Experiment(
