@@ -84,7 +84,8 @@ def cli() -> None:
 )
 @click.option(
     "--flow", "groups", multiple=True, metavar="KEY=VALUE,…",
-    help="Add a flow with these keys (cc, count, rtt, tunnel, …). Repeatable.",
+    help="Add a flow with these keys (cc, count, rtt, tunnel, …) to those of the scenario. "
+        "Repeatable.",
 )  # fmt: skip
 @click.option("--plot", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
 @click.option(
@@ -388,7 +389,7 @@ def plot(
     """Draw the results of a sweep.
 
     RESULTS is STORE/NAME, a store with one sweep, or a .nc file. Lines are means over the seeds,
-    and bands are their 95 % confidence intervals.
+    and bands are their 95 % confidence intervals. Those of series are the range over the seeds.
     """
     from tunnelcc.commands.plot import Options, draw
 

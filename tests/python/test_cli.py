@@ -183,7 +183,7 @@ def test_doctor_says_what_is_bad_and_what_to_do(run, monkeypatch):
         (["run", "--rate", "0Mbps"], ["path.rate = '0Mbps'", "from 1kbps"]),
         (["run", "--loss", "150%"], ["path.loss = '150%'", "less than 1"]),
         (["run", "--buffer", "0p"], ["path.buffer = '0p'", "more than 0"]),
-        (["run", "--flows", "1000000000"], ["flows.0.count = 1000000000", "from 1 to 4096"]),
+        (["run", "--flows", "1000000000"], ["flows.0.count = 1000000000", "from 1 to 16384"]),
         (["run", "--flows", "four"], ["flows.0.count = 'four'", "whole number"]),
         (["run", "--cc", "bbrr"], ["flows.0.cc = 'bbrr'", "did you mean 'bbr'?"]),
         (["run", "--tunnel", "gost"], ["tunnel.name = 'gost'", "gost-relay-ws, gost-relay-wss"]),

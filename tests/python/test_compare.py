@@ -36,11 +36,11 @@ def test_each_flow_option_is_a_group_of_flows():
     assert flows(("cc=bbr",), ("flows.0.count=7",)) == [("bbr", 7, None, None)]
 
 
-def test_flows_take_the_place_of_those_of_a_file(tmp_path):
+def test_flows_are_added_to_those_of_a_file(tmp_path):
     file = tmp_path / "two.toml"
     file.write_text("[[flows]]\ncount = 2\n[[flows]]\ncc = 'bbr'\n")
     assert len(flows(file=file)) == 2
-    assert flows(("cc=reno",), file=file) == [("reno", 1, None, None)]
+    assert [cc for cc, *_ in flows(("cc=reno",), file=file)] == ["cubic", "bbr", "reno"]
 
 
 def test_commas_within_brackets_part_nothing():

@@ -876,3 +876,14 @@ def test_networks_are_written_as_they_are_read(links, data):
     assert topology(again.network, again.path, "up") == topology(
         experiment.network, experiment.path, "up"
     )
+
+
+def test_a_queue_of_an_access_link_is_told_by_its_own_key():
+    table = {
+        "path": {"rate": "20Mbps", "rtt": "30ms"},
+        "network": {"shape": "dumbbell", "size": 2, "access": {"rate": "1Mbps"}},
+        "flows": [{}],
+    }
+    with pytest.raises(tc.ConfigError, match=r"network\.access\.buffer") as caught:
+        tc.Experiment.parse(table)
+    assert "path.buffer" not in str(caught.value)

@@ -250,3 +250,13 @@ def test_shares_are_of_the_links_that_a_flow_crosses():
     shares = [lot.metric("flow_max_min_share", flow=flow) for flow in range(3)]
     assert shares == pytest.approx(expected, rel=0.01)
     assert lot.metric("max_min_share") == min(shares)
+
+
+@pytest.mark.parametrize("tunnel", [None, "wireguard"])
+def test_the_path_limits_a_download_as_it_does_an_upload(tunnel):
+    """With no other direction given, the link has its rate in the direction of all data."""
+    base = {"path": {"rate": "20Mbps", "rtt": "40ms"}, "tunnel": tunnel, "duration": "5s"}
+    alone = tc.run({**base, "flows": [{"direction": "down"}]}, progress=False)
+    assert 15e6 < alone.goodput < 20e6
+    two = tc.run({**base, "direction": "down", "flows": [{"direction": "up"}]}, progress=False)
+    assert 15e6 < two.goodput < 20e6

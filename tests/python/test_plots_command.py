@@ -67,6 +67,8 @@ def test_the_standard_set_with_harm(store, tmp_path, run):
         (["--x", "path.buffer"], "--at path.rtt=…"),
         (["--x", "path.buffer", "--at", "path.rtt"], "KEY=VALUE"),
         (["--kind", "curve"], "did you mean 'curves'?"),
+        (["--kind", "series", "--y", "cwnd"], "--y = 'cwnd': expected one of --facet, --at"),
+        (["--x", "path.rtt", "--value", "jain"], "--value = 'jain'"),
         (["--x", "path.buffer", "--output", "figure.gif"], "ending in .png, .svg, .pdf"),
         (["--x", "path.buffer", "--format", "pgn"], "did you mean 'png'?"),
         (["--x", "path.buffer", "--y", "flow_harm"], "one of the metrics"),
@@ -85,3 +87,11 @@ def test_a_missing_sweep_is_named(store, run):
     code, _, complaint = run("plot", store / "dual", "--standard")
     assert code == 2
     assert "did you mean 'duel'?" in complaint
+
+
+def test_results_of_a_run_are_not_those_of_a_sweep(run, tmp_path):
+    file = tmp_path / "run.nc"
+    assert run("run", "--rate", "5Mbps", "--duration", "1s", "--output", file)[0] == 0
+    code, _, err = run("plot", file)
+    assert code == 2
+    assert "tunnelcc run --plot" in err

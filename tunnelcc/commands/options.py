@@ -83,7 +83,10 @@ def _flows(
         expected = "no --flows with --flow; use count=… in --flow"
         raise ConfigError(Problem("--flows", options["flows"], expected))
     common = {"cc": algorithms[0]} if algorithms else {}
-    return [_flow(text, common) for text in groups]
+    there = table.get("flows", [])
+    if not isinstance(there, list):
+        raise ConfigError(Problem("flows", there, "a list of tables, because --flow adds one"))
+    return [*there, *(_flow(text, common) for text in groups)]
 
 
 def _flow(text: str, common: Mapping[str, Any]) -> Any:

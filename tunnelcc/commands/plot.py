@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-KINDS = ("curves", "scatter", "heat-map", "pairs", "series")
+#: Kind → the options that it heeds, besides --at.
+KINDS = {
+    "curves": ("x", "y", "by", "facet"),
+    "scatter": ("x", "y", "by", "facet"),
+    "heat-map": ("x", "y", "value", "facet"),
+    "pairs": ("facet",),
+    "series": ("facet",),
+}
 _DEFAULT_DIRECTORY = "figures"
 
 
@@ -38,7 +45,7 @@ class Options:
     by: str | None = None
     facet: str | None = None
     at: Sequence[str] = ()
-    kind: str = KINDS[0]
+    kind: str = "curves"
     value: str | None = None
     theory: bool = True
 
@@ -56,7 +63,13 @@ def draw(
 
     ``output``: the file, or the directory for the standard set. Raises ConfigError.
     """
-    _check_choice("--kind", options.kind, KINDS)
+    _check_choice("--kind", options.kind, [*KINDS])
+    for name in ("x", "y", "by", "facet", "value"):
+        given = getattr(options, name)
+        if given is not None and name not in KINDS[options.kind]:
+            heeded = ", ".join(f"--{it}" for it in (*KINDS[options.kind], "at"))
+            expected = f"one of {heeded} for --kind {options.kind}"
+            raise ConfigError(Problem(f"--{name}", given, expected))
     _check_choice("--format", suffix, FORMATS)
     if not all_of_them:
         output = output or Path(f"{options.kind}.{suffix}")

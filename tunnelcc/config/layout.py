@@ -132,7 +132,9 @@ class Layout:
         """Return the key of a link, for messages."""
         experiment = self.experiment
         if experiment.network is not None:
-            return f"network.links.{name}" if name in experiment.network.links else "path"
+            if name in experiment.network.links:
+                return f"network.links.{name}"
+            return "network.access" if name in experiment.network.layout.access else "path"
         is_first = name == "path" or not (experiment.tunnel and experiment.tunnel.chain)
         return "path" if is_first else f"tunnel.chain.{int(name.removeprefix('hop')) - 2}"
 
@@ -292,19 +294,19 @@ def _below(found: Layout) -> Iterator[PlacedTunnel]:
                 yield PlacedTunnel(name, below, relays.first, relays.flows, hop)
 
 
-def goes_both_ways(experiment: ExperimentKeys) -> bool:
-    """Whether data go up and down."""
+def uses_reverse(experiment: ExperimentKeys) -> bool:
+    """Whether data of flows or cross traffic go against the experiment's direction."""
     sources = (*experiment.flows, *experiment.cross_traffic)
-    return len({experiment.direction_of(source) for source in sources}) > 1
+    return any(experiment.direction_of(source) != experiment.direction for source in sources)
 
 
 def _topology(experiment: ExperimentKeys) -> Topology:
     """Return the network. Links have the same rate both ways unless they give another.
 
-    Without a network this applies only if data cross the path both ways.
+    Without a network this applies only if data cross the path in reverse.
     """
     found = _as_declared(experiment)
-    if experiment.network is None and not goes_both_ways(experiment):
+    if experiment.network is None and not uses_reverse(experiment):
         return found
     links = {name: PlacedLink(it.ends, it.path.symmetric()) for name, it in found.links.items()}
     return replace(found, links=links)

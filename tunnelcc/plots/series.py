@@ -58,8 +58,12 @@ def series(
                     time, values.min(axis=0), values.max(axis=0),
                     color=style["color"], alpha=0.18, linewidth=0,
                 )  # fmt: skip
-            ax.set(xlabel="time (s)", ylabel=scale.label("goodput"), xlim=(0, time[-1]))
+            ax.set(xlabel="time (s)", ylabel=scale.label("goodput, mean of 1 s"))
+            ax.set_xlim(0, time[-1])
             ax.set_ylim(bottom=0)
             ax.set_title(heading)
-        finish(figure, axes, selection.title())
+        title = selection.title()
+        if selection.results.sizes.get("seed", 1) > 1:
+            title = ", ".join(part for part in (title, "bands: range over the seeds") if part)
+        finish(figure, axes, title)
     return figure

@@ -13,7 +13,7 @@ import numpy as np
 
 from tunnelcc import metrics
 from tunnelcc.config import Experiment
-from tunnelcc.config.layout import goes_both_ways, layout
+from tunnelcc.config.layout import layout, uses_reverse
 from tunnelcc.simulation import runner
 from tunnelcc.simulation.result import Result
 
@@ -175,6 +175,6 @@ def part(experiment: Experiment, members: Sequence[int]) -> Experiment:
         user = flow.user or f"flow {index}"
         flows.append(flow.model_copy(update={**changes, **ends, "user": user}))
     changed: dict[str, Any] = {"flows": tuple(flows), "start_jitter": 0.0}
-    if goes_both_ways(experiment):
+    if uses_reverse(experiment):
         changed["path"] = experiment.path.symmetric()
     return experiment.model_copy(update=changed)

@@ -155,11 +155,15 @@ def _open_netcdf(path: Path) -> xarray.Dataset:
 
     try:
         # Not from the file itself, whose locks may be the affair of a Dask scheduler that is gone.
-        return xarray.load_dataset(io.BytesIO(path.read_bytes()), engine="scipy")
+        found = xarray.load_dataset(io.BytesIO(path.read_bytes()), engine="scipy")
     except Exception as error:  # whatever scipy meets in a damaged file
         expected = "a file written by `tunnelcc store export`"
         hint = " ".join(str(error).split()) or type(error).__name__
         raise ConfigError(Problem("results", str(path), expected, hint)) from None
+    if "seed" not in found.dims:
+        expected = "the results of a sweep; `tunnelcc run --plot FILE` draws those of a run"
+        raise ConfigError(Problem("results", str(path), expected))
+    return found
 
 
 def _named(path: Path) -> tuple[Path, str]:
