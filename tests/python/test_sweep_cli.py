@@ -709,3 +709,12 @@ def test_a_terminal_shows_a_bar(monkeypatch):
     show_progress()
     for word in ("6/10", "1 failed", "2 cached", "runs/s", "left"):
         assert word in screen.getvalue()
+
+
+def test_impossible_experiments_count_as_failed(run, tmp_path):
+    file, store = tmp_path / "x.toml", tmp_path / "runs"
+    file.write_text('duration = "1s"\npath.rate = "5Mbps"\n')
+    code, *_ = run("sweep", file, "--axis", "warmup=500ms,2s", "--seeds", "2", "--store", store)
+    assert code == 1
+    _, out, _ = run("store", "ls", "--store", store)
+    assert out.startswith("x: 4 runs, 2 failed, 0 missing\n")

@@ -27,10 +27,11 @@ def list_sweeps(directory: Path) -> None:
                 continue
             known = store.rows(filter(None, record.ids))
             rows = [known[id_] for id_ in record.ids if id_ in known]
-            failed = sum(bool(row.error) for row in rows)
+            impossible = record.ids.count("")
+            failed = sum(bool(row.error) for row in rows) + impossible
             others = [id_ for id_ in record.ids if id_ and id_ not in known]
             damaged = sum(bool(store.damage(id_)) for id_ in others)
-            missing = record.runs - len(rows) - damaged
+            missing = record.runs - len(rows) - impossible - damaged
             counts = [f"{record.runs} runs", f"{failed} failed", f"{missing} missing"]
             if damaged:
                 counts.append(f"{damaged} damaged (`tunnelcc store verify` names them)")

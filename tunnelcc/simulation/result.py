@@ -178,7 +178,8 @@ class Result:
             network = f"{shape} of {size}" if shape else f"{len(self.links)} links"
             name = self.layout.bottleneck[0]
             link = self.layout.topology.links[name].path
-            network += f", {name}: " if experiment.network.links else ", each "
+            is_one = bool(experiment.network.links) or shape == "dumbbell"
+            network += f", {name}: " if is_one else ", each "
         rate = "no rate limit" if link.rate is None else format_rate(link.rate)
         path = f"{rate} × {format_time(link.rtt)}"
         loss = f", loss {100 * link.loss:g} %" if link.loss else ""
@@ -722,7 +723,11 @@ def _coordinates(result: Result) -> dict[str, Any]:
         "leg": ("leg", _leg_names(legs), {"long_name": "connection of a flow"}),
         "direction": ("direction", ["forward", "reverse"], {"long_name": "direction of the path"}),
         "host": ("host", result.host_names, {"long_name": "host"}),
-        "cc": ("flow", [_cc_name(flow) for flow in legs], {"long_name": "congestion control"}),
+        "cc": (
+            "flow",
+            [_cc_name(flow) for flow in legs],
+            {"long_name": "congestion control across the path"},
+        ),
         "path_leg": (
             "flow",
             # Legs that did nothing are alike: the same one is sought, not one that is equal.

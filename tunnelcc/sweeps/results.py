@@ -80,7 +80,7 @@ def variables(sweep: Sweep, ids: Sequence[str], store: Store) -> tuple[Variables
     data["flow_cc"] = (
         (*dims, "flow"),
         names.reshape(*shape, flows),
-        {"long_name": "congestion control"},
+        {"long_name": "congestion control across the path"},
     )
     for name, texts, doc in (
         ("run", [row.id for row in rows], "id of the run"),
