@@ -155,10 +155,10 @@ def count_instructions(program: Path, case: Case, kind: str) -> float | None:
     return instructions.per_segment(program, shorter, counter)
 
 
-def elsewhere(program: Path, case: Case, limit: float) -> dict[str, Any]:
+def elsewhere(program: list[str], case: Case, limit: float) -> dict[str, Any]:
     """Run a case on another simulator for at most ``limit`` seconds of CPU time."""
     command = [
-        str(program),
+        *program,
         f"--flows={case.flows}",
         f"--rate={case.rate:.0f}",
         f"--rtt={case.rtt}",
@@ -167,8 +167,6 @@ def elsewhere(program: Path, case: Case, limit: float) -> dict[str, Any]:
         f"--duration={case.duration}",
         f"--cpu-limit={limit}",
     ]
-    if program.name == "stock-ns3":
-        command.append(f"--window={WINDOW}")
     return parsed(subprocess.check_output(command))
 
 
@@ -195,7 +193,7 @@ def processor() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if "model name" in line), "?")
 
 
-def measure(others: dict[str, Path], run_spec: Path, limit: float) -> dict[str, Any]:
+def measure(others: dict[str, list[str]], run_spec: Path, limit: float) -> dict[str, Any]:
     """Run everything and return one table. ``others``: the programs of other simulators."""
     cases = []
     for index, case in enumerate(CASES):
@@ -307,9 +305,9 @@ def main() -> None:
         print(json.dumps(simulate(CASES[arguments.case], arguments.kind)))
         return
     run_spec = arguments.stock.parent / "scratch/run-spec"
-    others = {"stock": arguments.stock}
+    others = {"stock": [str(arguments.stock), f"--window={WINDOW}"]}
     if arguments.htsim.exists():
-        others["htsim"] = arguments.htsim
+        others["htsim"] = [str(arguments.htsim)]
     report = measure(others, run_spec, arguments.stock_limit)
     show(report)
     if arguments.write:

@@ -30,6 +30,8 @@ def test_what_a_small_flow_does_not_want_goes_to_the_others():
     # 35 wants less than (90 − 10)/2, so the greedy one gets 45.
     assert list(metrics.max_min_allocation(90, [35, 10, math.inf])) == [35, 10, 45]
     assert list(metrics.max_min_allocation(90, [5, 10])) == [5, 10]
+    nearly_one = 1.0000000000000002
+    assert list(metrics.max_min_allocation(4, [1, 2, nearly_one])) == [1, 2, nearly_one]
 
 
 @given(

@@ -71,9 +71,10 @@ def max_min_allocation(
             break
         left -= step * flows
         is_full = (flows > 0) & (left <= _ROUNDING * sizes)
-        growing &= (granted < wanted * (1 - _ROUNDING)) & ~on_link[:, is_full].any(axis=1)
-    result: NDArray[np.float64] = np.minimum(granted, wanted)
-    return result
+        has_all = granted >= wanted * (1 - _ROUNDING)
+        granted[has_all] = wanted[has_all]
+        growing &= ~has_all & ~on_link[:, is_full].any(axis=1)
+    return granted
 
 
 def max_min_shares(allocations: ArrayLike, fair: ArrayLike) -> NDArray[np.float64]:

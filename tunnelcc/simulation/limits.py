@@ -25,9 +25,8 @@ _ALWAYS_THERE = 32 << 20
 def check(experiment: Experiment) -> None:
     """Raise ConfigError if the run needs more memory than is available."""
     in_flight, series = window_memory(experiment), series_memory(experiment)
-    if in_flight + series <= _ALWAYS_THERE or in_flight + series <= (
-        available := available_memory()
-    ):
+    needed = in_flight + series
+    if needed <= _ALWAYS_THERE or needed <= (available := available_memory()):
         return
     room = f"{available / 1e9:.1f} GB of memory are available"
     if series > in_flight:

@@ -622,7 +622,7 @@ def _without_nan(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Copy a result of the compiled module into namespaces, lists and arrays (picklable)."""
+    """Return a result of the compiled module as namespaces, lists and arrays (picklable)."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, np.ndarray):
@@ -630,11 +630,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, SimpleNamespace):
-        items = list(vars(value).items())
-    else:
-        names, get = _attributes(type(value))  # type: ignore[arg-type]
-        items = list(zip(names, get(value), strict=True))
-    return SimpleNamespace(**{name: plain(it) for name, it in items})
+        return SimpleNamespace(**{name: plain(it) for name, it in vars(value).items()})
+    names, get = _attributes(type(value))  # type: ignore[arg-type]
+    return SimpleNamespace(**dict(zip(names, map(plain, get(value)), strict=True)))
 
 
 @cache
@@ -874,12 +872,14 @@ def _capacity(result: Result, link: Any) -> float:
 
 def _fair_rates(result: Result, demands: Sequence[float]) -> Any:
     """Return what each flow would have, bit/s, if the links that were used were shared fairly."""
+    found = result.layout
+    of_kind = {
+        placed.kind: {step for hop in found.hops(placed) for step in hop.sent_by(placed.sender)}
+        for placed in found.distinct_flows
+    }
+    steps = [of_kind[placed.kind] for placed in found.flows]
     capacities: dict[Step, float] = {}
-    steps = [
-        {step for hop in result.layout.hops(placed) for step in hop.sent_by(placed.sender)}
-        for placed in result.layout.flows
-    ]
-    for step in sorted(set().union(*steps)):
+    for step in sorted(set().union(*of_kind.values())):
         link = result.links[step.link]
         capacity = _capacity(result, link.reverse if step.is_reverse else link.forward)
         if capacity > 0 and math.isfinite(capacity):
