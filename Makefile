@@ -8,6 +8,13 @@ VENV := .venv
 BUILD := build/release
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Python compiles what it imports, when it does: much of the packages it never will.
+INSTALL := $(PIP) install --no-compile
+# Packages are installed while models are compiled; all else goes one after the other.
+TOGETHER := $(MAKE) --no-print-directory --jobs=2
+ifeq ($(MAKELEVEL),0)
+.NOTPARALLEL:
+endif
 
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 export CTEST_PARALLEL_LEVEL ?= $(CMAKE_BUILD_PARALLEL_LEVEL)
@@ -42,7 +49,8 @@ notebooks: setup $(VENV)/ready-dev ## Execute the notebooks
 
 ##@ Check
 .PHONY: test
-test: models $(VENV)/ready-dev ## Run the models' suites and the Python tests, but for the slow ones
+test: setup ## Run the models' suites and the Python tests, but for the slow ones
+	@$(TOGETHER) models $(VENV)/ready-dev
 	@$(BIN)/ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
 	@$(BIN)/python -m pytest -n auto -m "not slow" $(PYTEST_ARGS)
 
@@ -123,20 +131,26 @@ $(BIN)/python:
 	    rm -rf $(VENV) build && \
 	    "$$python" -m venv $(VENV)
 
-# ns-3 without its dependencies: see waf-config/requirements.py.
-$(VENV)/ready: pyproject.toml waf-config/requirements.py | $(BIN)/python
+# What compiles the models: ns-3, without its dependencies (see waf-config/requirements.py), and tools.
+$(VENV)/ready-build: pyproject.toml waf-config/requirements.py | $(BIN)/python
 	@echo "Installing ns-3 and the Python packages"
-	@$(PIP) install --upgrade pip
-	@$(PIP) install --no-deps ns3==3.44.post0
+	@$(PIP) install "pip>=22.1"
+	@$(INSTALL) --no-deps ns3==3.44.post0
+	@$(BIN)/python waf-config/requirements.py build > $(VENV)/requirements-build.txt
+	@$(INSTALL) --requirement $(VENV)/requirements-build.txt
+	@touch $@
+
+# What runs them.
+$(VENV)/ready: $(VENV)/ready-build
 	@$(BIN)/python waf-config/requirements.py > $(VENV)/requirements.txt
-	@$(PIP) install --requirement $(VENV)/requirements.txt
+	@$(INSTALL) --requirement $(VENV)/requirements.txt
 	@touch $@
 
 # What an extra needs: tests, checks and notebooks that of dev, the site that of docs.
 $(VENV)/ready-%: $(VENV)/ready
 	@echo "Installing the packages of the extra $*"
 	@$(BIN)/python waf-config/requirements.py $* > $(VENV)/requirements-$*.txt
-	@$(PIP) install --requirement $(VENV)/requirements-$*.txt
+	@$(INSTALL) --requirement $(VENV)/requirements-$*.txt
 	@touch $@
 
 # An editable installation knows each module's file: it is made anew when one came, went or moved.
@@ -144,13 +158,17 @@ ifneq ($(file <$(BUILD)/installed),$(PYTHON_MODULES))
 .PHONY: $(BUILD)/installed
 endif
 
-$(BUILD)/installed: $(VENV)/ready $(MODULE_SOURCES)
+$(BUILD)/installed: $(VENV)/ready-build $(MODULE_SOURCES)
 	@sh waf-config/check-machine.sh > /dev/null
+	@$(TOGETHER) $(VENV)/ready module
+	@$(BIN)/python -m compileall -q tunnelcc
+	@echo "$(PYTHON_MODULES)" > $@
+
+.PHONY: module
+module:
 	@echo "Compiling the models"
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-deps --no-build-isolation \
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(INSTALL) --no-deps --no-build-isolation \
 	    --config-settings build-dir=$(BUILD) \
 	    --config-settings cmake.define.TUNNELCC_DEVELOPMENT=ON \
 	    --config-settings build.targets=_core \
 	    --editable .
-	@$(BIN)/python -m compileall -q tunnelcc
-	@echo "$(PYTHON_MODULES)" > $@

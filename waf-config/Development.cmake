@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What developers build and users do not: test suites, scratch programs, the stock benchmark. They
-# are not optimised across files: linking would take longer than running them.
+# What developers build and users do not: test suites, scratch programs, the stock benchmark.
+
+# A program that runs a specification, for profilers: optimised as the module is.
+add_executable(run-spec "${root}/scratch/run-spec.cc")
+target_link_libraries(run-spec PRIVATE tunnelcc-models)
+set_target_properties(run-spec PROPERTIES RUNTIME_OUTPUT_DIRECTORY scratch)
+
+# The others are not optimised across files: linking would take longer than running them.
 set(CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE OFF)
-add_link_options($<$<CXX_COMPILER_ID:GNU>:-fno-lto>)
+set(test_models tunnelcc-models)
+if(CMAKE_BUILD_TYPE STREQUAL Release)
+  set(test_models tunnelcc-test-models)
+  add_models(${test_models})
+endif()
 
 # tests/models/*.cc: ns-3 TestSuites in one program, each a CTest test of its own.
 file(GLOB test_sources CONFIGURE_DEPENDS "${root}/tests/models/*.cc")
 add_executable(tunnelcc-tests ${test_sources})
-target_link_libraries(tunnelcc-tests PRIVATE tunnelcc-models ns3::point-to-point)
+target_link_libraries(tunnelcc-tests PRIVATE ${test_models} ns3::point-to-point)
 # The models, not the tests, take the time of a run. So tests compile in two thirds of the time, under
 # the sanitizers in half.
 target_compile_options(tunnelcc-tests PRIVATE $<IF:$<CONFIG:Debug>,-O0,-O1>)
@@ -27,15 +37,14 @@ set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${suite_list}")
 
 # scratch/*.cc: a program each, run with its defaults as a test.
 file(GLOB scratch_sources CONFIGURE_DEPENDS "${root}/scratch/*.cc")
+list(FILTER scratch_sources EXCLUDE REGEX "/run-spec.cc$") # needs a file: tests/python/test_scratch.py
 foreach(source IN LISTS scratch_sources)
   cmake_path(GET source STEM name)
   add_executable(scratch-${name} "${source}")
-  target_link_libraries(scratch-${name} PRIVATE tunnelcc-models ns3::point-to-point)
+  target_link_libraries(scratch-${name} PRIVATE ${test_models} ns3::point-to-point)
   set_target_properties(scratch-${name} PROPERTIES OUTPUT_NAME "${name}"
                                                    RUNTIME_OUTPUT_DIRECTORY scratch)
-  if(NOT name STREQUAL run-spec) # which needs a file: see tests/python/test_scratch.py
-    add_test(NAME scratch/${name} COMMAND scratch-${name})
-  endif()
+  add_test(NAME scratch/${name} COMMAND scratch-${name})
 endforeach()
 
 # The benchmark's baseline uses nothing of the models.

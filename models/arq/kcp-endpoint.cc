@@ -3,6 +3,8 @@
  */
 #include "kcp-endpoint.h"
 
+#include "event/time-units.h"
+
 #include <algorithm>
 
 namespace tunnelcc
@@ -11,7 +13,6 @@ namespace tunnelcc
 namespace
 {
 
-constexpr int64_t MS = 1'000'000;
 constexpr uint32_t MOST_PROBE_WAIT = 120'000; // ms
 
 } // namespace

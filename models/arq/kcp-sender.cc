@@ -19,7 +19,7 @@ constexpr uint32_t FIRST_PEER_WINDOW = 32;
 constexpr uint32_t LEAST_THRESHOLD = 2;
 
 /// Count of a segment that is counted for no more until it times out.
-constexpr uint32_t NEVER = UINT32_MAX;
+constexpr uint32_t UNCOUNTED = UINT32_MAX;
 
 /// Whether number or time \p a comes before \p b.
 bool
@@ -43,7 +43,7 @@ KcpSender::KcpSender(const KcpSpec& spec, uint32_t window, uint32_t mss)
       m_mss(mss),
       m_sendWindow(window),
       m_resend(spec.resend),
-      m_enough(spec.resend > 0 ? spec.resend : NEVER - 1),
+      m_enough(spec.resend > 0 ? spec.resend : UNCOUNTED - 1),
       m_nodelay(spec.nodelay),
       m_hasCongestionWindow(spec.congestion),
       m_ring(std::bit_ceil(window)),
@@ -318,7 +318,7 @@ KcpSender::ReasonFor(const Slot& segment, uint32_t now, bool hasNew) const
     {
         return Reason::TIMEOUT;
     }
-    if (segment.count != NEVER)
+    if (segment.count != UNCOUNTED)
     {
         if (m_resend > 0 && segment.count >= m_resend)
         {
@@ -348,9 +348,9 @@ KcpSender::Resend(uint32_t slot, uint32_t now, Reason reason)
     {
         ++(reason == Reason::FAST ? m_counters.fast : m_counters.early);
         segment.rto = m_rto.Timeout();
-        segment.count = m_behaviour.resendsOnce ? NEVER : 0;
+        segment.count = m_behaviour.resendsOnce ? UNCOUNTED : 0;
     }
-    if (segment.count != NEVER)
+    if (segment.count != UNCOUNTED)
     {
         PlaceIn(segment.count >= m_enough ? Place::DUE : Place::AGAIN, slot);
     }

@@ -3,6 +3,7 @@
  */
 #include "rudp-session.h"
 
+#include "event/time-units.h"
 #include "rudp-endpoint.h"
 
 #include <algorithm>
@@ -13,8 +14,6 @@ namespace tunnelcc
 
 namespace
 {
-
-constexpr int64_t MS = 1'000'000;
 
 /// The first time after `now` of those that follow one another by `period` from `first` on, ns.
 int64_t

@@ -35,11 +35,8 @@ constexpr uint32_t MAX_BURST_SEGMENTS = 127;
 /// Bursts that the end systems hold at once: qdisc, TSO engine, receiver's GRO.
 constexpr uint32_t BURSTS_IN_HOSTS = 3;
 
-/// Bound that keeps window arithmetic inside 32 bits, segments.
-constexpr double MAX_WINDOW = 1e9;
-
 /// Part of a segment that rounding up ignores: Linux rounds the bandwidth down before it.
-constexpr double ROUNDING = 1e-6;
+constexpr double IGNORED_PART = 1e-6;
 
 } // namespace
 
@@ -130,8 +127,8 @@ Bbr::GetBdp(double bandwidth, double gain) const
         return INITIAL_CWND;
     }
     const double exact = bandwidth * 1e-9 * static_cast<double>(m_minRtt) * gain;
-    const auto whole = static_cast<uint32_t>(std::min(exact, MAX_WINDOW));
-    return whole + (exact - whole > ROUNDING ? 1 : 0);
+    const auto whole = static_cast<uint32_t>(std::min<double>(exact, MAX_WINDOW));
+    return whole + (exact - whole > IGNORED_PART ? 1 : 0);
 }
 
 uint32_t
@@ -160,7 +157,7 @@ Bbr::GetAggregationAllowance() const
     {
         return 0;
     }
-    const double most = std::min(GetBandwidth() * m_parameters.extraAckedMax, MAX_WINDOW);
+    const double most = std::min<double>(GetBandwidth() * m_parameters.extraAckedMax, MAX_WINDOW);
     const double extra = m_parameters.extraAckedGain * m_aggregation.GetExtraAcked();
     return static_cast<uint32_t>(std::min(extra, most));
 }
@@ -177,7 +174,8 @@ Bbr::GetInNetworkAtDeparture(const TcpState& state, int64_t now, uint32_t inFlig
     {
         return inFlight;
     }
-    const auto delivered = std::min(GetBandwidth() * 1e-9 * static_cast<double>(wait), MAX_WINDOW);
+    const auto delivered =
+        std::min<double>(GetBandwidth() * 1e-9 * static_cast<double>(wait), MAX_WINDOW);
     const auto whole = static_cast<uint32_t>(delivered);
     return whole >= inFlight ? 0 : inFlight - whole;
 }

@@ -3,6 +3,8 @@
  */
 #include "congestion/brutal.h"
 
+#include "event/time-units.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -12,16 +14,11 @@ namespace tunnelcc
 namespace
 {
 
-/// Least window, segments (MIN_CWND).
-constexpr uint64_t MIN_WINDOW = 4;
+/// Least window, segments.
+constexpr uint64_t MIN_CWND = 4;
 
-/// Bound that keeps window arithmetic inside 32 bits, segments.
-constexpr uint64_t MAX_WINDOW = 1'000'000'000;
-
-constexpr int64_t SECOND = 1'000'000'000;  // ns
-constexpr int64_t MILLISECOND = 1'000'000; // ns
-constexpr uint64_t MILLISECONDS = 1000;    // a second
-constexpr uint32_t ALL = 100;              // percent
+constexpr uint64_t MILLISECONDS = 1000; // a second
+constexpr uint32_t ALL = 100;           // percent
 
 } // namespace
 
@@ -104,11 +101,11 @@ Brutal::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
     slot.lost += event.newlyLost;
 
     const auto rate = static_cast<uint64_t>(m_parameters.rate) * ALL / GetAckRate(event.now);
-    const auto rtt = static_cast<uint64_t>(std::max<int64_t>(state.srtt / MILLISECOND, 1));
+    const auto rtt = static_cast<uint64_t>(std::max<int64_t>(state.srtt / MS, 1));
     const uint64_t inFlight = rate / MILLISECONDS * rtt / state.mss;
     const auto window =
         static_cast<uint64_t>(static_cast<double>(inFlight) * m_parameters.cwndGain);
-    state.cwnd = static_cast<uint32_t>(std::clamp(window, MIN_WINDOW, MAX_WINDOW));
+    state.cwnd = static_cast<uint32_t>(std::clamp<uint64_t>(window, MIN_CWND, MAX_WINDOW));
     state.pacingRate = static_cast<double>(rate);
 }
 

@@ -21,6 +21,12 @@ constexpr int64_t NEVER = std::numeric_limits<int64_t>::max() / 4;
 /// Value of TcpState::ssthresh before the first loss.
 constexpr uint32_t INFINITE_SSTHRESH = 0x7fffffff;
 
+/// Least slow start threshold of most algorithms, segments (RFC 5681, equation 4).
+constexpr uint32_t MIN_SSTHRESH = 2;
+
+/// Bound that keeps window arithmetic inside 32 bits, segments.
+constexpr uint32_t MAX_WINDOW = 1'000'000'000;
+
 /// Sender's recovery state, named as in Linux (`enum tcp_ca_state`).
 enum class CaState : uint8_t
 {

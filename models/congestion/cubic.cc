@@ -12,9 +12,6 @@ namespace tunnelcc
 namespace
 {
 
-/// Least slow start threshold, segments (RFC 9438, section 4.6).
-constexpr uint32_t MIN_SSTHRESH = 2;
-
 /// The clock of the curve, which is evaluated at most once a tick: CONFIG_HZ, the Kconfig default.
 constexpr int64_t HZ = 250;
 constexpr int64_t JIFFY = 1'000'000'000 / HZ; // ns
@@ -33,9 +30,6 @@ constexpr uint32_t SEARCH_STEP = 20;
 
 /// Fastest growth: one segment per this many, half a window per RTT (RFC 9438, section 4.4).
 constexpr uint32_t MIN_STEP = 2;
-
-/// Window of the curve beyond which arithmetic is clamped, segments.
-constexpr double MAX_WINDOW = 1e9;
 
 /// Jiffies that have ended by `time` ns.
 constexpr int64_t
@@ -363,7 +357,8 @@ Cubic::FollowCurve(uint32_t cwnd, int64_t now)
     const int64_t ahead = m_minRtt == NEVER ? 0 : Jiffies(m_minRtt + JIFFY - 1);
     const double t = static_cast<double>(now - m_epochStart + ahead) / HZ - m_k;
     const double distance = m_parameters.c * t * t * t;
-    const auto whole = static_cast<int64_t>(std::clamp(distance, -MAX_WINDOW, MAX_WINDOW));
+    const auto whole =
+        static_cast<int64_t>(std::clamp<double>(distance, -1. * MAX_WINDOW, MAX_WINDOW));
     const int64_t rise = m_origin + whole - static_cast<int64_t>(cwnd);
     m_step = rise > 0 ? static_cast<uint32_t>(cwnd / rise) : FLAT_STEP_WINDOWS * cwnd;
     if (m_lastMax == 0)

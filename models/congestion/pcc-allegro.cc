@@ -12,9 +12,6 @@ namespace tunnelcc
 namespace
 {
 
-constexpr int64_t PERCENT = 100;
-constexpr int64_t SCALE = 1000; // fractions and exponents are whole thousandths
-
 /// Sigmoid's exponents above this count as infinite (pcc_max_loss), thousandths.
 constexpr int64_t MAX_EXPONENT = 10 * SCALE;
 

@@ -15,15 +15,9 @@ namespace
 constexpr int64_t MIN_RATE = 1024;
 
 /// Least window, segments.
-constexpr int64_t MIN_WINDOW = 4;
+constexpr int64_t MIN_PCC_WINDOW = 4;
 
-/// Bound that keeps window arithmetic inside 32 bits, segments.
-constexpr int64_t MAX_WINDOW = 1'000'000'000;
-
-constexpr int64_t MICROSECOND = 1000;       // ns
-constexpr int64_t MICROSECONDS = 1'000'000; // a second
-constexpr int64_t NOMINAL_RTT = 1000;       // µs; before there is a sample
-constexpr int64_t ALL = 100;                // percent
+constexpr int64_t UNMEASURED_RTT = 1000; // µs; before there is a sample
 
 } // namespace
 
@@ -80,8 +74,8 @@ PccSender::Rewind()
 void
 PccSender::SetUpExperiment(int64_t percent)
 {
-    const int64_t high = m_rate * (ALL + percent) / ALL;
-    const int64_t low = m_rate * (ALL - percent) / ALL;
+    const int64_t high = m_rate * (PERCENT + percent) / PERCENT;
+    const int64_t low = m_rate * (PERCENT - percent) / PERCENT;
     for (uint32_t i = 0; i < INTERVALS; i += 2)
     {
         const bool isLowFirst = m_random.DrawBelow(2) == 1;
@@ -154,11 +148,11 @@ PccSender::Count(const TcpState& state, int64_t now, Interval& interval) const
 void
 PccSender::SetWindow(TcpState& state)
 {
-    const int64_t rtt =
-        state.srtt > 0 ? std::max<int64_t>(state.srtt / MICROSECOND, 1) : NOMINAL_RTT;
+    const int64_t rtt = state.srtt > 0 ? std::max<int64_t>(state.srtt / US, 1) : UNMEASURED_RTT;
     const int64_t inFlight =
         static_cast<int64_t>(state.pacingRate) * rtt / state.mss / MICROSECONDS;
-    state.cwnd = static_cast<uint32_t>(std::clamp(2 * inFlight, MIN_WINDOW, MAX_WINDOW));
+    state.cwnd =
+        static_cast<uint32_t>(std::clamp<int64_t>(2 * inFlight, MIN_PCC_WINDOW, MAX_WINDOW));
 }
 
 // Events ---------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 
 #include "congestion/congestion-control.h"
 #include "congestion/flow-random.h"
+#include "event/time-units.h"
 
 #include <array>
 #include <cstdint>
@@ -27,6 +28,11 @@
 
 namespace tunnelcc
 {
+
+// Units in which the modules count.
+constexpr int64_t PERCENT = 100;              // the whole
+constexpr int64_t SCALE = 1000;               // fractions and exponents are whole thousandths
+constexpr int64_t MICROSECONDS = SECOND / US; // a second
 
 /// A rate-based sender that experiments with its rate.
 class PccSender : public CongestionControl

@@ -14,11 +14,6 @@ namespace tunnelcc
 namespace
 {
 
-constexpr double PERCENT = 100;
-constexpr int64_t SCALE = 1000;             // fractions are whole thousandths
-constexpr int64_t MICROSECOND = 1000;       // ns
-constexpr int64_t MICROSECONDS = 1'000'000; // a second
-
 /// Slow start does not heed losses below this, thousandths.
 constexpr int64_t SLOW_START_LOSS = 100;
 
@@ -202,9 +197,9 @@ PccVivace::Resume()
 int64_t
 PccVivace::GetDelayGrowth(const TcpState& state, const Interval& interval) const
 {
-    const int64_t sending = (interval.sendEnd - interval.sendBegin) / MICROSECOND;
-    const int64_t counting = (interval.countEnd - interval.countBegin) / MICROSECOND;
-    const int64_t growth = interval.endRtt / MICROSECOND - interval.beginRtt / MICROSECOND;
+    const int64_t sending = (interval.sendEnd - interval.sendBegin) / US;
+    const int64_t counting = (interval.countEnd - interval.countBegin) / US;
+    const int64_t growth = interval.endRtt / US - interval.beginRtt / US;
     const int64_t throughput =
         counting > 0 ? MICROSECONDS * interval.delivered * state.mss / counting : 0;
     const int64_t least = throughput > 0 ? FEW_SEGMENTS * MICROSECONDS * state.mss / throughput : 0;
@@ -308,7 +303,7 @@ PccVivace::Move(const TcpState& state)
     const int64_t lastUtility = m_intervals[0].utility;
     Judge(state, m_intervals[0]);
     const int64_t step = GetStep(lastUtility);
-    const int64_t rtt = std::max<int64_t>(state.srtt / MICROSECOND, 1);
+    const int64_t rtt = std::max<int64_t>(state.srtt / US, 1);
     m_lastRate = m_rate;
     m_rate = std::max(m_rate + step, MICROSECONDS * MIN_SEGMENTS_PER_RTT * state.mss / rtt);
     if (step > 0)

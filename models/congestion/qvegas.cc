@@ -17,9 +17,6 @@ constexpr uint32_t INITIAL_WINDOW = 10;
 /// Least window that a round trip of Vegas leaves, segments.
 constexpr uint32_t MIN_VEGAS_WINDOW = 4;
 
-/// Least slow start threshold, and least window that is put back, segments.
-constexpr uint32_t MIN_WINDOW = 2;
-
 } // namespace
 
 const CongestionParameterTable<QVegasParameters>&
@@ -60,7 +57,7 @@ QVegas::Init(TcpState& state, int64_t /* now */)
 uint32_t
 QVegas::GetSsThresh(TcpState& state, int64_t /* now */)
 {
-    return std::max(state.cwnd / 2, MIN_WINDOW);
+    return std::max(state.cwnd / 2, MIN_SSTHRESH);
 }
 
 void
@@ -107,7 +104,7 @@ QVegas::AdjustWindow(TcpState& state, uint32_t acked)
         if (waiting > m_parameters.gamma)
         {
             state.cwnd = std::min(state.cwnd, m_round.Target(state.cwnd) + 1);
-            state.ssthresh = std::max(std::min(state.ssthresh, state.cwnd - 1), MIN_WINDOW);
+            state.ssthresh = std::max(std::min(state.ssthresh, state.cwnd - 1), MIN_SSTHRESH);
         }
         else
         {
@@ -117,7 +114,7 @@ QVegas::AdjustWindow(TcpState& state, uint32_t acked)
     else if (waiting > m_parameters.beta)
     {
         --state.cwnd;
-        state.ssthresh = std::max(std::min(state.ssthresh, state.cwnd - 1), MIN_WINDOW);
+        state.ssthresh = std::max(std::min(state.ssthresh, state.cwnd - 1), MIN_SSTHRESH);
     }
     else if (waiting < m_parameters.alpha)
     {
@@ -139,7 +136,7 @@ QVegas::OnCaState(TcpState& state, CaState next, int64_t /* now */)
     if (m_isOn)
     {
         m_round.Begin(state);
-        state.cwnd = std::max(m_vegasWindow, MIN_WINDOW);
+        state.cwnd = std::max(m_vegasWindow, MIN_SSTHRESH);
     }
 }
 
@@ -153,7 +150,7 @@ QVegas::OnTransmitStart(TcpState& state, int64_t /* now */, int64_t /* idle */)
 uint32_t
 QVegas::GetUndoCwnd(TcpState& /* state */, uint32_t /* priorCwnd */)
 {
-    return std::max(m_vegasWindow, MIN_WINDOW);
+    return std::max(m_vegasWindow, MIN_SSTHRESH);
 }
 
 } // namespace tunnelcc

@@ -11,9 +11,6 @@ namespace tunnelcc
 namespace
 {
 
-/// Least slow start threshold, segments (RFC 5681, equation 4).
-constexpr uint32_t MIN_SSTHRESH = 2;
-
 } // namespace
 
 const CongestionParameterTable<RenoParameters>&

@@ -11,9 +11,6 @@ namespace tunnelcc
 namespace
 {
 
-/// Least slow start threshold and window, segments.
-constexpr uint32_t MIN_WINDOW = 2;
-
 } // namespace
 
 const CongestionParameterTable<VegasParameters>&
@@ -47,7 +44,7 @@ Vegas::Init(TcpState& state, int64_t /* now */)
 uint32_t
 Vegas::GetSsThresh(TcpState& state, int64_t /* now */)
 {
-    return std::max(state.cwnd / 2, MIN_WINDOW);
+    return std::max(state.cwnd / 2, MIN_SSTHRESH);
 }
 
 void
@@ -108,7 +105,7 @@ Vegas::AdjustWindow(TcpState& state, uint32_t acked)
     {
         ++state.cwnd;
     }
-    state.cwnd = std::max(state.cwnd, MIN_WINDOW);
+    state.cwnd = std::max(state.cwnd, MIN_SSTHRESH);
     // tcp_current_ssthresh(): what a pause now would leave as threshold
     state.ssthresh = std::max(state.ssthresh, state.cwnd / 2 + state.cwnd / 4);
 }

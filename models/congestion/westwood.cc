@@ -11,12 +11,6 @@ namespace tunnelcc
 namespace
 {
 
-/// Least window and threshold, segments (Linux tcp_westwood_bw_rttmin()).
-constexpr uint32_t MIN_WINDOW = 2;
-
-/// Bound that keeps window arithmetic inside 32 bits, segments.
-constexpr double MAX_WINDOW = 1e9;
-
 } // namespace
 
 const CongestionParameterTable<WestwoodParameters>&
@@ -70,14 +64,14 @@ Westwood::Init(TcpState& /* state */, int64_t now)
 uint32_t
 Westwood::GetSsThresh(TcpState& state, int64_t /* now */)
 {
-    return std::max(state.cwnd / 2, MIN_WINDOW);
+    return std::max(state.cwnd / 2, MIN_SSTHRESH);
 }
 
 uint32_t
 Westwood::GetWindow() const
 {
     const double window = m_bandwidth * 1e-9 * static_cast<double>(m_minRtt);
-    return std::max(static_cast<uint32_t>(std::min(window, MAX_WINDOW)), MIN_WINDOW);
+    return std::max(static_cast<uint32_t>(std::min<double>(window, MAX_WINDOW)), MIN_SSTHRESH);
 }
 
 void

@@ -12,9 +12,6 @@ namespace tunnelcc
 namespace
 {
 
-/// Least slow start threshold, segments (RFC 5681, equation 4).
-constexpr uint32_t MIN_SSTHRESH = 2;
-
 /// Where the constants come from.
 constexpr const char* CHOICE = "choice";
 

@@ -7,6 +7,7 @@
  * How a world builds relay tunnels: an application's loopback, a carrier across each hop, the
  * target's loopback, and a relay between each two of these.
  */
+#include "event/time-units.h"
 #include "world.h"
 
 namespace tunnelcc
@@ -84,7 +85,6 @@ World::AddRudpLeg(const LegParts& parts,
         auto draw = [&](int64_t most) {
             return static_cast<int64_t>(draws.RandU01() * static_cast<double>(most));
         };
-        constexpr int64_t MS = 1'000'000;
         RudpPhase phase;
         phase.clock = draw(MS);
         phase.pings = draw(rudp.ping.interval);

@@ -7,10 +7,13 @@
 #include "fields.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -35,6 +38,14 @@ template <class... T>
 Json ToJson(const std::variant<T...>& alternatives);
 template <class T>
 Json ToJson(const std::optional<T>& value);
+
+// What does not depend on the type stands in functions of its own, not inline: there are a hundred
+// types, and compilers take as long for each.
+[[gnu::noinline]] inline void
+PutMember(Json& object, const std::string& name, Json member)
+{
+    object[name] = std::move(member);
+}
 
 inline Json
 ToJson(const std::string& text)
@@ -78,8 +89,9 @@ ToJson(const T& object)
     {
         json["kind"] = T::KIND;
     }
-    VisitFields(object,
-                [&](const std::string& name, const auto& member) { json[name] = ToJson(member); });
+    VisitFields(object, [&](const std::string& name, const auto& member) {
+        PutMember(json, name, ToJson(member));
+    });
     return json;
 }
 
@@ -118,6 +130,61 @@ RefuseJson(const Json& json, const std::string& where, const std::string& expect
     text = text.size() > LONGEST ? text.substr(0, LONGEST) + "…" : text;
     throw std::invalid_argument((where.empty() ? "specification" : where) + ": expected " +
                                 expected + ", got " + text);
+}
+
+/// Tell of a name that is not among those that are known.
+template <class Names>
+[[noreturn]] void
+RefuseName(const Json& json, const std::string& where, std::string before, const Names& names)
+{
+    for (size_t i = 0; i < names.size(); ++i)
+    {
+        before += (i == 0 ? "" : ", ") + std::string(names[i]);
+    }
+    RefuseJson(json, where, before);
+}
+
+/// Check that JSON is an object without unknown members. \param hasKind its kind is no member
+[[gnu::noinline]] inline void
+CheckMembers(const Json& json,
+             const std::string& where,
+             const std::vector<std::string>& names,
+             bool hasKind)
+{
+    if (!json.is_object())
+    {
+        RefuseJson(json, where, "an object");
+    }
+    for (const auto& [name, value] : json.items())
+    {
+        const bool isKnown = std::find(names.begin(), names.end(), name) != names.end();
+        if (!isKnown && !(hasKind && name == "kind"))
+        {
+            RefuseName(name, where, "one of the members ", names);
+        }
+    }
+}
+
+/// The member of an object; null: it is not given.
+[[gnu::noinline]] inline const Json*
+FindMember(const Json& object, const std::string& name)
+{
+    const auto found = object.find(name);
+    return found != object.end() ? &*found : nullptr;
+}
+
+/// The place of a name in a list; the list's size: it is not there.
+[[gnu::noinline]] inline size_t
+FindName(const Json& json, const std::string_view* names, size_t count)
+{
+    const std::string name = json.is_string() ? json.get<std::string>() : "";
+    return static_cast<size_t>(std::find(names, names + count, name) - names);
+}
+
+[[gnu::noinline]] inline std::string
+KeyOf(const std::string& where, const std::string& name)
+{
+    return where.empty() ? name : where + "." + name;
 }
 
 template <HasFields T>
@@ -180,18 +247,12 @@ void
 FromJson(const Json& json, const std::string& where, T& value)
 {
     const auto& names = ENUM_NAMES<T>;
-    auto name = json.is_string() ? std::find(names.begin(), names.end(), json.get<std::string>())
-                                 : names.end();
-    if (name == names.end())
+    const size_t place = FindName(json, names.data(), names.size());
+    if (place == names.size())
     {
-        std::string known;
-        for (std::string_view it : names)
-        {
-            known += (known.empty() ? "one of " : ", ") + std::string(it);
-        }
-        RefuseJson(json, where, known);
+        RefuseName(json, where, "one of ", names);
     }
-    value = static_cast<T>(name - names.begin());
+    value = static_cast<T>(place);
 }
 
 inline void
@@ -212,28 +273,11 @@ template <HasFields T>
 void
 FromJson(const Json& json, const std::string& where, T& object)
 {
-    if (!json.is_object())
-    {
-        RefuseJson(json, where, "an object");
-    }
-    const std::vector<std::string>& names = FieldNames<T>();
-    for (const auto& [name, value] : json.items())
-    {
-        bool isKnown = std::find(names.begin(), names.end(), name) != names.end();
-        if (!isKnown && !(HasKind<T> && name == "kind"))
-        {
-            std::string known;
-            for (const std::string& it : names)
-            {
-                known += (known.empty() ? "one of the members " : ", ") + it;
-            }
-            RefuseJson(name, where, known);
-        }
-    }
+    CheckMembers(json, where, FieldNames<T>(), HasKind<T>);
     VisitFields(object, [&](const std::string& name, auto& member) {
-        if (auto found = json.find(name); found != json.end())
+        if (const Json* given = FindMember(json, name))
         {
-            FromJson(*found, where.empty() ? name : where + "." + name, member);
+            FromJson(*given, KeyOf(where, name), member);
         }
     });
 }
@@ -257,23 +301,22 @@ template <class... T>
 void
 FromJson(const Json& json, const std::string& where, std::variant<T...>& alternatives)
 {
-    std::string kind = json.is_object() ? json.value("kind", "") : "";
+    const Json* kind = json.is_object() ? FindMember(json, "kind") : nullptr;
+    static constexpr std::array<std::string_view, sizeof...(T)> KINDS{T::KIND...};
+    const size_t place = kind ? FindName(*kind, KINDS.data(), KINDS.size()) : KINDS.size();
     auto read = [&]<class Alternative>(std::type_identity<Alternative>) {
-        if (kind != Alternative::KIND)
+        if (KINDS[place] != Alternative::KIND)
         {
             return false;
         }
         FromJson(json, where, alternatives.template emplace<Alternative>());
         return true;
     };
-    if (!(read(std::type_identity<T>{}) || ...))
+    if (place == KINDS.size())
     {
-        std::string known;
-        ((known +=
-          (known.empty() ? "an object whose kind is one of " : ", ") + std::string(T::KIND)),
-         ...);
-        RefuseJson(json, where, known);
+        RefuseName(json, where, "an object whose kind is one of ", KINDS);
     }
+    (read(std::type_identity<T>{}) || ...);
 }
 
 template <class T>

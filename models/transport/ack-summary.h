@@ -5,6 +5,7 @@
 #define TUNNELCC_ACK_SUMMARY_H
 
 #include "acknowledgement.h"
+#include "event/time-units.h"
 #include "scoreboard.h"
 
 #include <algorithm>
@@ -56,7 +57,6 @@ struct AckSummary
         }
         if (smoothed < 0 && cumulative > 0 && echo)
         {
-            constexpr int64_t MS = 1'000'000;
             const uint32_t elapsed = TimestampClock(now) - *echo;
             smoothed = latest = std::max<int64_t>(elapsed, 1) * MS;
         }
@@ -66,7 +66,6 @@ struct AckSummary
         }
         // tcp_stamp_us_delta() counts microseconds. In nanoseconds a queue's last bytes would pass
         // for a new minimum again and again, and put BBR's PROBE_RTT off.
-        constexpr int64_t US = 1'000;
         return RttSample{smoothed, latest - latest % US};
     }
 

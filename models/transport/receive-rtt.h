@@ -4,6 +4,8 @@
 #ifndef TUNNELCC_RECEIVE_RTT_H
 #define TUNNELCC_RECEIVE_RTT_H
 
+#include "event/time-units.h"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -54,7 +56,6 @@ class ReceiveRtt
             return;
         }
         m_fullLength = length;
-        constexpr int64_t MS = 1'000'000;
         const int64_t elapsed = clock - echo;
         if (m_seeksLeast && elapsed == 0)
         {

@@ -11,8 +11,6 @@ namespace tunnelcc
 namespace
 {
 
-constexpr size_t INITIAL_CAPACITY = 64; // a power of two; the ring doubles
-
 /// A full TCP header has room for four SACK blocks, for three beside timestamps (RFC 2018).
 uint32_t
 MaxBlocks(const TcpSpec& spec)

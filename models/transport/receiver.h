@@ -159,6 +159,8 @@ class Receiver
     void Describe(Acknowledgement& ack);
 
   private:
+    static constexpr size_t INITIAL_CAPACITY = 64; //!< a power of two; the ring doubles
+
     /// Per segment that arrived out of order. Runs are valid at their first and last segment.
     struct Slot
     {

@@ -6,13 +6,6 @@
 namespace tunnelcc
 {
 
-namespace
-{
-
-constexpr size_t INITIAL_CAPACITY = 64; // a power of two; the ring doubles
-
-} // namespace
-
 Scoreboard::Scoreboard()
     : m_ring(INITIAL_CAPACITY),
       m_mask(INITIAL_CAPACITY - 1)

@@ -270,6 +270,8 @@ class Scoreboard
     }
 
   private:
+    static constexpr size_t INITIAL_CAPACITY = 64; //!< a power of two; the ring doubles
+
     void Grow();
     void AppendToFlight(uint64_t first, uint64_t last);
     void Unlink(uint64_t first, uint64_t last);

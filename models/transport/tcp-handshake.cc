@@ -4,6 +4,7 @@
 #include "tcp-handshake.h"
 
 #include "acknowledgement.h"
+#include "event/time-units.h"
 #include "rtt-estimator.h"
 
 #include <algorithm>
@@ -55,7 +56,6 @@ TcpHandshake::Rtt(int64_t now, std::optional<uint32_t> echo) const
     {
         return std::nullopt;
     }
-    constexpr int64_t MS = 1'000'000;
     return std::max<int64_t>(TimestampClock(now) - *echo, 1) * MS;
 }
 

@@ -2,10 +2,10 @@
 """How many instructions the models take for a data segment across the path.
 
 Counts differ by less than 1 % from run to run and from machine to machine, where CPU times differ
-by half; but another compiler makes other code. They are those of scratch/run-spec, counted by
-``perf stat`` where the kernel allows that, else by valgrind. Two runs of different length are
-counted, and their difference is divided by that of their segments: what a run takes once is not in
-it. run-spec is not optimised across files, as the module is, and takes about a tenth more.
+by half; but another compiler makes other code. They are those of scratch/run-spec, which is
+optimised as the module is, counted by ``perf stat`` where the kernel allows that, else by valgrind.
+Two runs of different length are counted, and their difference is divided by that of their segments:
+what a run takes once is not in it.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@
 #define TUNNELCC_SIMULATION_TEST_CASE_H
 
 #include "event/event-loop.h"
+#include "event/time-units.h"
 
 #include "ns3/nstime.h"
 #include "ns3/simulator.h"
@@ -15,10 +16,6 @@
 
 namespace tunnelcc
 {
-
-constexpr int64_t US = 1'000;
-constexpr int64_t MS = 1'000'000;
-constexpr int64_t SECOND = 1'000'000'000;
 
 /// A test case with an event loop of its own, at time zero.
 class SimulationTestCase : public ns3::TestCase

@@ -33,9 +33,6 @@ constexpr uint32_t QUANTA_IN_HOSTS = 3;
 /// What PROBE_BW_UP adds so that small volumes grow too, segments (draft, section 5.6.4.2).
 constexpr double PROBE_UP_EXTRA = 2;
 
-/// Bound that keeps window arithmetic inside 32 bits, segments.
-constexpr double MAX_WINDOW = 1e9;
-
 } // namespace
 
 double
@@ -133,7 +130,8 @@ Bbr3::GetBdp(double bandwidth, double gain) const
     {
         return m_initialCwnd;
     }
-    return std::min(bandwidth * 1e-9 * static_cast<double>(m_minRtt.Get()) * gain, MAX_WINDOW);
+    return std::min<double>(bandwidth * 1e-9 * static_cast<double>(m_minRtt.Get()) * gain,
+                            MAX_WINDOW);
 }
 
 double
@@ -164,7 +162,7 @@ Bbr3::AddQuantizationBudget(const TcpState& state, double volume) const
     const double quantum = std::max(bytes / state.mss, MIN_QUANTUM_SEGMENTS);
     volume = std::max({volume, QUANTA_IN_HOSTS * quantum, static_cast<double>(m_minCwnd)});
     volume += m_mode == Mode::PROBE_BW_UP ? PROBE_UP_EXTRA : 0;
-    return static_cast<uint32_t>(std::ceil(std::min(volume, MAX_WINDOW)));
+    return static_cast<uint32_t>(std::ceil(std::min<double>(volume, MAX_WINDOW)));
 }
 
 } // namespace tunnelcc
