@@ -25,15 +25,12 @@ namespace
 /// Ranks of ordinary ns-3 events start here, after every source's.
 constexpr uint64_t FOREIGN_RANK = uint64_t{1} << 32;
 
-/// Children of a heap node. Four share a cache line better than two.
-constexpr size_t ARITY = 4;
-
 /// ns3::EventId numbers below this one are reserved (ns3::EventId::UID).
 constexpr uint32_t FIRST_UID = ns3::EventId::UID::VALID;
 
 } // namespace
 
-/// An ordinary ns-3 event on its way through the heap; deletes itself when it has run.
+/// An ordinary ns-3 event on its way through the queue; deletes itself when it has run.
 class EventLoop::ForeignEvent final : public EventSource
 {
   public:
@@ -107,103 +104,26 @@ EventLoop::Get()
 }
 
 void
-EventLoop::SpillNear()
-{
-    for (size_t i = 0; i < NEAR / 2; ++i)
-    {
-        PushHeap(m_near[i].time, m_near[i].rank, m_near[i].source);
-    }
-    std::copy(m_near + NEAR / 2, m_near + NEAR, m_near);
-    m_nearSize -= NEAR / 2;
-}
-
-void
-EventLoop::RefillNear()
-{
-    m_nearSize = std::min(NEAR / 2, m_heap.size());
-    for (size_t i = m_nearSize; i-- > 0;)
-    {
-        m_near[i] = PopHeap();
-    }
-}
-
-void
-EventLoop::PushHeap(int64_t time, uint64_t rank, EventSource* source)
-{
-    size_t i = m_heap.size();
-    m_heap.emplace_back();
-    while (i > 0)
-    {
-        size_t parent = (i - 1) / ARITY;
-        if (!Before(time, rank, m_heap[parent]))
-        {
-            break;
-        }
-        m_heap[i] = m_heap[parent];
-        i = parent;
-    }
-    m_heap[i] = {time, rank, source};
-}
-
-EventLoop::Entry
-EventLoop::PopHeap()
-{
-    Entry top = m_heap.front();
-    Entry last = m_heap.back();
-    m_heap.pop_back();
-    size_t size = m_heap.size();
-    size_t i = 0;
-    while (true)
-    {
-        size_t child = ARITY * i + 1;
-        if (child >= size)
-        {
-            break;
-        }
-        size_t end = std::min(child + ARITY, size);
-        size_t least = child;
-        for (size_t k = child + 1; k < end; ++k)
-        {
-            if (Before(m_heap[k].time, m_heap[k].rank, m_heap[least]))
-            {
-                least = k;
-            }
-        }
-        if (!Before(m_heap[least].time, m_heap[least].rank, last))
-        {
-            break;
-        }
-        m_heap[i] = m_heap[least];
-        i = least;
-    }
-    if (size > 0)
-    {
-        m_heap[i] = last;
-    }
-    return top;
-}
-
-void
 EventLoop::Run()
 {
     m_stop = false;
-    while (!IsEmpty() && !m_stop)
+    while (!m_queue.IsEmpty() && !m_stop)
     {
-        Entry entry = Pop();
-        AdvanceTo(entry.time);
-        entry.source->Fire(entry.time);
+        const EventQueue::Event event = m_queue.Pop();
+        AdvanceTo(event.time);
+        event.source->Fire(event.time);
     }
 }
 
 void
 EventLoop::Clear()
 {
-    while (!IsEmpty())
+    while (!m_queue.IsEmpty())
     {
-        Entry entry = Pop();
-        if (entry.rank >= FOREIGN_RANK)
+        const EventQueue::Event event = m_queue.Pop();
+        if (event.rank >= FOREIGN_RANK)
         {
-            delete static_cast<ForeignEvent*>(entry.source);
+            delete static_cast<ForeignEvent*>(event.source);
         }
     }
 }
@@ -223,7 +143,7 @@ EventLoop::Destroy()
 bool
 EventLoop::IsFinished() const
 {
-    return IsEmpty() || m_stop;
+    return m_queue.IsEmpty() || m_stop;
 }
 
 void

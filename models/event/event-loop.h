@@ -4,11 +4,12 @@
 #ifndef TUNNELCC_EVENT_LOOP_H
 #define TUNNELCC_EVENT_LOOP_H
 
+#include "event-queue.h"
+
 #include "ns3/simulator-impl.h"
 
 #include <cstdint>
 #include <list>
-#include <vector>
 
 namespace tunnelcc
 {
@@ -38,15 +39,12 @@ class EventSource
 };
 
 /**
- * ns-3 simulator implementation for few pending events and many of them each second.
+ * ns-3 simulator implementation on an EventQueue.
  *
- * A 4-ary heap of 24-byte entries, with a short sorted list in front of it for events that come
- * before all in the heap. The list takes several from the heap at a time, so that most of those
- * that an event causes come before what the heap has left, and never enter it. 64-bit event numbers
- * (ns3::DefaultSimulatorImpl's 32-bit ones wrap within an hour of a fast link) and one virtual call
- * per event. Events of the same time run in order of their sources' rank, ordinary ns-3 events
- * after them in order of scheduling, so that results do not depend on how often a timer was moved
- * or a line rescheduled.
+ * 64-bit event numbers (ns3::DefaultSimulatorImpl's 32-bit ones wrap within an hour of a fast link)
+ * and one virtual call per event. Events of the same time run in order of their sources' rank,
+ * ordinary ns-3 events after them in order of scheduling, so that results do not depend on how
+ * often a timer was moved or a line rescheduled.
  *
  * Serves ordinary ns-3 models too. Deviations from ns3::DefaultSimulatorImpl: not thread-safe, and
  * the scheduler cannot be chosen.
@@ -74,27 +72,16 @@ class EventLoop final : public ns3::SimulatorImpl
     /// Wake `source` at `time` ns, not before now.
     void Insert(int64_t time, uint64_t rank, EventSource* source)
     {
-        if (m_nearSize == NEAR)
-        {
-            SpillNear();
-        }
-        if (IsBeforeHeap(time, rank))
-        {
-            InsertNear({time, rank, source});
-        }
-        else
-        {
-            PushHeap(time, rank, source);
-        }
+        m_queue.Insert({time, rank, source});
     }
 
     /**
      * Whether an event of the given time and rank would be the next to run. A source that asks may
-     * go on at once after AdvanceTo(), without a round trip through the heap.
+     * go on at once after AdvanceTo(), without a round trip through the queue.
      */
-    bool IsNext(int64_t time, uint64_t rank) const
+    bool IsNext(int64_t time, uint64_t rank)
     {
-        return !m_stop && IsFirst(time, rank);
+        return !m_stop && m_queue.IsFirst(time, rank);
     }
 
     /// Move the clock to an event for which IsNext() holds.
@@ -134,78 +121,14 @@ class EventLoop final : public ns3::SimulatorImpl
     uint64_t GetEventCount() const override;
 
   private:
-    static constexpr size_t NEAR = 8; //!< most events kept out of the heap
-
-    struct Entry
-    {
-        int64_t time;
-        uint64_t rank;
-        EventSource* source;
-    };
-
     class ForeignEvent;
 
-    /// Time and rank as one number, which takes no branch to compare.
-    static unsigned __int128 Key(int64_t time, uint64_t rank)
-    {
-        return static_cast<unsigned __int128>(time) << 64 | rank;
-    }
-
-    static bool Before(int64_t time, uint64_t rank, const Entry& other)
-    {
-        return Key(time, rank) < Key(other.time, other.rank);
-    }
-
-    bool IsEmpty() const
-    {
-        return m_nearSize == 0 && m_heap.empty();
-    }
-
-    bool IsBeforeHeap(int64_t time, uint64_t rank) const
-    {
-        return m_heap.empty() || Before(time, rank, m_heap.front());
-    }
-
-    /// Whether an event of the given time and rank comes before all others.
-    bool IsFirst(int64_t time, uint64_t rank) const
-    {
-        return m_nearSize > 0 ? Before(time, rank, m_near[m_nearSize - 1])
-                              : IsBeforeHeap(time, rank);
-    }
-
-    /// Insert an event that comes before all in the heap.
-    void InsertNear(const Entry& entry)
-    {
-        size_t i = m_nearSize++;
-        while (i > 0 && !Before(entry.time, entry.rank, m_near[i - 1]))
-        {
-            m_near[i] = m_near[i - 1];
-            --i;
-        }
-        m_near[i] = entry;
-    }
-
-    Entry Pop()
-    {
-        if (m_nearSize == 0)
-        {
-            RefillNear();
-        }
-        return m_near[--m_nearSize];
-    }
-
-    void SpillNear();  //!< Make room in front of the heap.
-    void RefillNear(); //!< Take the first events from the heap, which has at least one.
-    void PushHeap(int64_t time, uint64_t rank, EventSource* source);
-    Entry PopHeap();
     ns3::EventId ScheduleForeign(uint32_t context, int64_t time, ns3::EventImpl* event);
     void Clear();
 
     static EventLoop* s_current; //!< the simulator's implementation, if it is one of ours
 
-    Entry m_near[NEAR]; //!< before all in the heap, the latest first
-    size_t m_nearSize{0};
-    std::vector<Entry> m_heap;
+    EventQueue m_queue;
     int64_t m_now{0};
     uint64_t m_ranks{0};
     uint64_t m_foreignEvents{0}; //!< ordinary ns-3 events scheduled so far

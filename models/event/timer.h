@@ -68,7 +68,7 @@ class Timer final : public EventSource
             {
                 break;
             }
-            m_loop.AdvanceTo(next); // the simulation's next event: no need of the heap
+            m_loop.AdvanceTo(next); // the simulation's next event: no need of the queue
             now = next;
         }
         m_armed = NO_DEADLINE;

@@ -66,7 +66,8 @@ class Propagation
     }
 
   private:
-    void PushVaried(int64_t departure, Packet packet, const PacketExtras* extras, bool isCe)
+    /// Not inline, or the others would pay for its registers.
+    [[gnu::noinline]] void PushVaried(int64_t departure, Packet packet, const PacketExtras* extras, bool isCe)
     {
         packet.isCe |= isCe;
         bool isLate = m_variation->late && m_variation->late->PicksNext();

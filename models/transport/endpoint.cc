@@ -169,12 +169,8 @@ TcpEndpoint::SetMemory(TcpMemory& memory)
 }
 
 void
-TcpEndpoint::ChargeMemory()
+TcpEndpoint::UpdateCharge()
 {
-    if (!m_memory)
-    {
-        return;
-    }
     uint64_t held = m_sender.Buffer().Queued() + m_receiver.Buffered();
     uint64_t charged = std::max(held, m_charged);
     if (charged - held > m_memory->Reserve())

@@ -142,7 +142,16 @@ class TcpEndpoint final : public ByteStream,
 
     void SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment& last) override;
     void SendWindowProbe(int64_t now) override;
-    void ChargeMemory();
+    /// Charge the host's memory for what the buffers hold.
+    void ChargeMemory()
+    {
+        if (m_memory)
+        {
+            UpdateCharge();
+        }
+    }
+
+    void UpdateCharge();
     void SendSyn(int64_t now, bool isAnswer) override;
     void SendAck(int64_t now) override;
     Packet MakePacket(PacketKind kind) const;

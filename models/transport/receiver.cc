@@ -32,12 +32,6 @@ Receiver::Receiver(const TcpSpec& spec)
 {
 }
 
-uint64_t
-Receiver::Expand(uint32_t low) const
-{
-    return m_next + static_cast<int32_t>(low - static_cast<uint32_t>(m_next));
-}
-
 AckUrgency
 Receiver::OnData(const Packet& packet)
 {

@@ -59,13 +59,13 @@ class Receiver
     /// Whether the packet begins at or before what the last ACK said was next.
     bool IsNextToAck(const Packet& packet) const
     {
-        return Expand(packet.segment) <= m_lastAcked;
+        return static_cast<int32_t>(packet.segment - static_cast<uint32_t>(m_lastAcked)) <= 0;
     }
 
     /// Whether all of the packet arrived before, in order.
     bool HasDelivered(const Packet& packet) const
     {
-        return Expand(packet.segment) < m_next;
+        return static_cast<int32_t>(packet.segment - static_cast<uint32_t>(m_next)) < 0;
     }
 
     /// The next segment expected.
@@ -186,7 +186,12 @@ class Receiver
         return (m_end - m_next) * m_mss;
     }
 
-    uint64_t Expand(uint32_t low) const;
+    /// 64-bit number of a segment from its low half.
+    uint64_t Expand(uint32_t low) const
+    {
+        return m_next + static_cast<int32_t>(low - static_cast<uint32_t>(m_next));
+    }
+
     void Resize(size_t capacity);
     void OnOutOfOrder(uint64_t number, uint32_t length);
     void UpdateBlocks(uint64_t begin, uint64_t end);

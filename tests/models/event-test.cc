@@ -6,6 +6,7 @@
  * \file
  * Checks the event loop: the order of events, ns-3's interface to them, timers, running ahead.
  */
+#include "event/event-queue.h"
 #include "event/fifo.h"
 #include "event/random-stream.h"
 #include "event/timer.h"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <random>
 #include <set>
 #include <tuple>
@@ -56,10 +58,10 @@ class NotingSource final : public EventSource
     std::string& m_notes;
 };
 
-class HeapOrderTest : public SimulationTestCase
+class QueueOrderTest : public SimulationTestCase
 {
   public:
-    HeapOrderTest()
+    QueueOrderTest()
         : SimulationTestCase("Events run in order of time, then of their sources' construction")
     {
     }
@@ -115,6 +117,88 @@ class HeapOrderTest : public SimulationTestCase
                               "the clock stands at the last event");
         NS_TEST_EXPECT_MSG_EQ(Simulator::IsFinished(), true, "nothing is left");
     }
+};
+
+class EventQueueTest : public ns3::TestCase
+{
+  public:
+    EventQueueTest()
+        : ns3::TestCase("Pending events equal a sorted set, near and far, few and in floods")
+    {
+    }
+
+  private:
+    using Plain = std::set<std::pair<int64_t, uint64_t>>; //!< time and rank
+
+    void Insert(int64_t time)
+    {
+        const uint64_t rank = uint64_t{m_random() % 16} << 32 | ++m_inserted;
+        m_queue.Insert({time, rank, nullptr});
+        m_plain.emplace(time, rank);
+    }
+
+    void Pop()
+    {
+        const EventQueue::Event event = m_queue.Pop();
+        NS_TEST_ASSERT_MSG_EQ(event.time, m_plain.begin()->first, "time");
+        NS_TEST_ASSERT_MSG_EQ(event.rank, m_plain.begin()->second, "rank");
+        m_plain.erase(m_plain.begin());
+        m_now = event.time;
+    }
+
+    void Ask(int64_t time)
+    {
+        const uint64_t rank = uint64_t{m_random() % 16} << 32;
+        const bool isFirst = m_plain.empty() || std::pair(time, rank) < *m_plain.begin();
+        NS_TEST_ASSERT_MSG_EQ(m_queue.IsFirst(time, rank), isFirst, "first");
+    }
+
+    void DoRun() override
+    {
+        // Within the list, a bucket, all buckets; beyond them.
+        constexpr int64_t AHEAD[] = {1, 300, 5'000, 200'000, 20'000'000, 1'000'000'000'000};
+        for (int step = 0; step < 200'000 && !IsStatusFailure(); ++step)
+        {
+            const int64_t time = m_now + static_cast<int64_t>(m_random() % AHEAD[m_random() % 6]);
+            const bool isGrowing = step / 20'000 % 2 == 0;
+            switch (m_random() % 8)
+            {
+            case 0:
+            case 1:
+            case 2:
+                Insert(time);
+                break;
+            case 3:
+                Ask(time);
+                break;
+            case 4:
+                for (uint32_t left = m_random() % 1'000 == 0 ? 200 : 0; left > 0; --left)
+                {
+                    Insert(time + static_cast<int64_t>(left / 100));
+                }
+                break;
+            default:
+                if (!m_plain.empty() && !(isGrowing && m_random() % 4 == 0))
+                {
+                    Pop();
+                }
+            }
+            NS_TEST_ASSERT_MSG_EQ(m_queue.IsEmpty(), m_plain.empty(), "empty");
+        }
+        NS_TEST_EXPECT_MSG_GT(m_now, AHEAD[4], "the buckets came round");
+        Insert(std::numeric_limits<int64_t>::max());
+        while (!m_plain.empty() && !IsStatusFailure())
+        {
+            Pop();
+        }
+        NS_TEST_EXPECT_MSG_EQ(m_queue.IsEmpty(), true, "nothing is left");
+    }
+
+    std::mt19937 m_random{5};
+    EventQueue m_queue;
+    Plain m_plain;
+    uint64_t m_inserted{0};
+    int64_t m_now{0};
 };
 
 /// Events that insert others, near and far, against a sorted set.
@@ -467,7 +551,7 @@ class TimerReferenceTest : public SimulationTestCase
     }
 };
 
-/// Ticks at fixed intervals; runs ahead of the heap where it may, as delay lines do.
+/// Ticks at fixed intervals; runs ahead of the queue where it may, as delay lines do.
 class Ticker final : public EventSource
 {
   public:
@@ -519,7 +603,7 @@ class RunAheadTest : public SimulationTestCase
 {
   public:
     RunAheadTest()
-        : SimulationTestCase("A source that runs ahead of the heap changes nothing")
+        : SimulationTestCase("A source that runs ahead of the queue changes nothing")
     {
     }
 
@@ -625,7 +709,8 @@ class EventTestSuite : public ns3::TestSuite
     EventTestSuite()
         : ns3::TestSuite("tunnelcc-event", Type::UNIT)
     {
-        AddTestCase(new HeapOrderTest, Duration::QUICK);
+        AddTestCase(new QueueOrderTest, Duration::QUICK);
+        AddTestCase(new EventQueueTest, Duration::QUICK);
         AddTestCase(new InsertionTest, Duration::QUICK);
         AddTestCase(new TieTest, Duration::QUICK);
         AddTestCase(new CancelTest, Duration::QUICK);
