@@ -14,7 +14,8 @@ from tunnelcc.catalog.relay import MESSAGE_CALLS, WRITE_CALLS
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.keys import ExperimentKeys
-from tunnelcc.config.path import Path
+from tunnelcc.config.path import DuplexLink, Path
+from tunnelcc.config.tcp import Tcp
 from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
@@ -36,12 +37,11 @@ def buffer_bytes(buffer: Buffer, rate: float, rtt: float) -> int:
     return buffer.bytes or 0
 
 
-def queue_bytes(experiment: ExperimentKeys, length: Buffer) -> int:
-    """Return the bytes of a queue at the bottleneck, whose packets count as full segments."""
-    path = experiment.path
+def queue_bytes(length: Buffer, tcp: Tcp, link: DuplexLink, rate: float) -> int:
+    """Return the bytes of a queue before ``rate`` (bit/s), whose packets count as full segments."""
     if length.packets is not None:
-        return length.packets * (path_mss(experiment) + experiment.tcp.header_bytes)
-    return buffer_bytes(length, path.rate, path.rtt)
+        return length.packets * min(tcp.mss + tcp.header_bytes, link.mtu)
+    return buffer_bytes(length, rate, link.rtt)
 
 
 def sides(experiment: ExperimentKeys) -> tuple[Hosts, Hosts]:

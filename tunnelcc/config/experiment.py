@@ -225,9 +225,8 @@ class Experiment(ExperimentKeys):
             yield Problem(f"{prefix}policer.burst", direction.policer.burst, expected)
         if direction.rate is None:
             return
-        there = link.model_copy(update={"rate": direction.rate})
-        queue_bytes = partial(derived.queue_bytes, self.model_copy(update={"path": there}))
-        for problem in direction.queue.problems(queue_bytes):
+        bytes_of = partial(derived.queue_bytes, tcp=self.tcp, link=link, rate=direction.rate)
+        for problem in direction.queue.problems(bytes_of):
             yield problem.below(f"{prefix}queue")
         framed = [size + link.framing_bytes for size in packets]
         yield from _too_small(

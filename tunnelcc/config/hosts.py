@@ -111,8 +111,8 @@ class Hosts(Model):
     one_machine: Switch = Field(
         False, description="whether all hosts share one machine, for example as network namespaces"
     )
-    client: HostOverrides = Field(default_factory=HostOverrides)
-    server: HostOverrides = Field(default_factory=HostOverrides)
+    client: HostOverrides = HostOverrides()
+    server: HostOverrides = HostOverrides()
 
     def of(self, side: str) -> Hosts:
         """Return the host ``side`` (client or server), with its overrides applied."""
@@ -130,11 +130,8 @@ class Hosts(Model):
 
     @model_validator(mode="after")
     def _check(self) -> Hosts:
-        for prefix, side in (
-            ("", self),
-            ("client.", self.of("client")),
-            ("server.", self.of("server")),
-        ):
+        client, server = self.of("client"), self.of("server")
+        for prefix, side in (("", self), ("client.", client), ("server.", server)):
             kernel = kernels()[side.kernel]
             if side.tcp_adv_win_scale is not None and not kernel.has_adv_win_scale:
                 raise ConfigError(
@@ -144,9 +141,8 @@ class Hosts(Model):
                         f"no value with kernel {side.kernel}, which ignores it",
                     )
                 )
-        client, server = self.of("client"), self.of("server")
-        for key in OF_MACHINES:
-            if self.one_machine and getattr(client, key) != getattr(server, key):
+        for key in OF_MACHINES if self.one_machine else ():
+            if getattr(client, key) != getattr(server, key):
                 expected = "equal values on client and server, because they are on one machine"
                 raise ConfigError(Problem(key, getattr(server, key), expected))
         return self

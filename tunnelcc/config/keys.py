@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import Field, field_serializer, field_validator, model_serializer
@@ -23,15 +24,20 @@ from tunnelcc.schema import SWITCH, TEXT, Model, by_name, choice, time, whole
 RunTime = Annotated[float, time(1e-3, 100_000)]
 
 
+@cache  # not a default value, because that would load the compiled module at import
+def _one_flow() -> tuple[Flow, ...]:
+    return (Flow(),)
+
+
 class ExperimentKeys(Model):
     """The keys of an experiment. Each value is checked alone."""
 
     title: Annotated[str, TEXT] = Field("", description="title of tables and plots")
-    path: Path = Field(default_factory=Path)
+    path: Path = Path()
     network: Network | None = Field(
         None, description="links and their hosts; default: one path between client and server"
     )
-    flows: tuple[Flow, ...] = Field(default_factory=lambda: (Flow(),))
+    flows: tuple[Flow, ...] = Field(default_factory=_one_flow)
     cross_traffic: tuple[CrossTraffic, ...] = ()
     tunnel: Tunnel | None = Field(None, description="tunnel of all flows that do not name another")
     tunnels: dict[str, Tunnel | None] = Field(
@@ -40,8 +46,8 @@ class ExperimentKeys(Model):
     direction: Annotated[str, choice("up", "down")] = Field(
         "up", description="up: the client sends; down: the server sends; flows may override it"
     )
-    tcp: Tcp = Field(default_factory=Tcp)
-    hosts: Hosts = Field(default_factory=Hosts)
+    tcp: Tcp = Tcp()
+    hosts: Hosts = Hosts()
     duration: RunTime = Field(30.0, description="simulated time, including the warm-up")
     warmup: Moment = Field(0.0, description="time before measurements start")
     probe_interval: Annotated[float, time(1e-4, 3600)] = Field(

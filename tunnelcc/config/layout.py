@@ -281,7 +281,8 @@ def _lay_out(experiment: ExperimentKeys) -> Layout:
             tunnels.append(PlacedTunnel(name, tunnel, placed[members[0]], alike))
     flows = tuple(placed[index] for index in range(len(where)))
     found = Layout(experiment, network, flows, tuple(tunnels))
-    return replace(found, tunnels=(*tunnels, *_below(found)))
+    below = tuple(_below(found))
+    return replace(found, tunnels=found.tunnels + below) if below else found
 
 
 def _below(found: Layout) -> Iterator[PlacedTunnel]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
@@ -91,7 +90,7 @@ class LinkDirection(Model):
         description="most data that wait at the bottleneck, without the packet in service; 1bdp = "
         "rate * rtt",
     )
-    queue: Queue = Field(default_factory=DropTail, description="queue discipline at the bottleneck")
+    queue: Queue = Field(DropTail(), description="queue discipline at the bottleneck")
     ecn_threshold: QueueRoom | None = Field(
         None,
         description="ECN threshold of a drop-tail queue: above it, packets of tcp.ecn and of "
@@ -139,7 +138,7 @@ class LinkDirection(Model):
         return data
 
     @model_validator(mode="after")
-    def _check(self) -> LinkDirection:
+    def _check(self) -> Self:
         problems = list(self._conflicts())
         if problems:
             raise ConfigError(*problems)
@@ -187,9 +186,7 @@ class LinkDirection(Model):
             yield Problem("ecn_threshold", str(self.ecn_threshold), expected)
 
 
-@cache
-def _default_direction() -> LinkDirection:
-    return LinkDirection()
+_DEFAULT_DIRECTION = LinkDirection()
 
 
 class DuplexLink(LinkDirection):
@@ -235,7 +232,7 @@ class DuplexLink(LinkDirection):
     @property
     def backward(self) -> LinkDirection:
         """The keys of the other direction, from ``reverse`` or from its short forms."""
-        default = _default_direction()
+        default = _DEFAULT_DIRECTION
         direction = default if self.reverse is None else self.reverse
         changes = self._short_forms()
         if self.reverse is None or self.reverse_loss:
@@ -271,7 +268,7 @@ class DuplexLink(LinkDirection):
         """Yield problems of keys that both ``reverse`` and a short form give."""
         if self.reverse is None:
             return
-        table, default = self.table(), _default_direction()
+        table, default = self.table(), _DEFAULT_DIRECTION
         for key in self._short_forms():
             if getattr(self.reverse, key) != getattr(default, key):
                 short = f"reverse_{key}"
@@ -301,7 +298,7 @@ class Path(DuplexLink):
     rtt: Rtt = Field(0.04, description="base round-trip time; each direction has half of it")
 
     @model_validator(mode="after")
-    def _check_both(self) -> Path:
+    def _check(self) -> Self:
         problems = list(self.problems())
         if problems:
             raise ConfigError(*problems)

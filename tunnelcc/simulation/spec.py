@@ -35,6 +35,7 @@ from tunnelcc.config import (
     Flow,
     Hosts,
     LinkDirection,
+    Tcp,
     Tunnel,
     derived,
 )
@@ -89,7 +90,7 @@ class _Builder:
         cross_traffic = [self._cross_traffic(i) for i in range(len(experiment.cross_traffic))]
         lists = {
             "hosts": [self._host(name) for name in topology.hosts],
-            "links": [_link(experiment, link.path) for link in topology.links.values()],
+            "links": [_link(experiment.tcp, link.path) for link in topology.links.values()],
             "routes": [json.loads(text) for text in self.routes],
             "tcp": [json.loads(text) for text in self.tcp],
             "tunnels": tunnels,
@@ -260,12 +261,12 @@ def nanoseconds(seconds: float) -> int:
     return round(seconds * 1e9)
 
 
-def _link(experiment: ExperimentKeys, link: DuplexLink) -> Spec:
+def _link(tcp: Tcp, link: DuplexLink) -> Spec:
     """Both directions of a link."""
     forward_delay, reverse_delay = _delays(link)
     return {
-        "forward": _direction(experiment, link, link) | {"delay": forward_delay},
-        "reverse": _direction(experiment, link, link.backward) | {"delay": reverse_delay},
+        "forward": _direction(tcp, link, link) | {"delay": forward_delay},
+        "reverse": _direction(tcp, link, link.backward) | {"delay": reverse_delay},
     }
 
 
@@ -275,16 +276,13 @@ def _delays(link: DuplexLink) -> tuple[int, int]:
     return rtt // 2, rtt - rtt // 2
 
 
-def _direction(experiment: ExperimentKeys, link: DuplexLink, direction: LinkDirection) -> Spec:
-    if direction.rate is not None:
-        link = link.model_copy(update={"rate": direction.rate})
-    there = experiment.model_copy(update={"path": link})
+def _direction(tcp: Tcp, link: DuplexLink, direction: LinkDirection) -> Spec:
     return (
         _same(direction, "link")
         | _room(link, direction)
         | _rates(direction)
         | {
-            "queue": _queue(there, direction),
+            "queue": _queue(tcp, link, direction),
             "gilbert_elliott": direction.gilbert_elliott and dict(direction.gilbert_elliott),
             "policer": direction.policer and _same(direction.policer, "policer"),
             "jitter": _jitter(direction),
@@ -308,23 +306,22 @@ def _rates(path: LinkDirection) -> Spec:
     }
 
 
-def _queue(experiment: ExperimentKeys, path: LinkDirection) -> Spec:
-    tcp, queue = experiment.tcp, path.queue
+def _queue(tcp: Tcp, link: DuplexLink, direction: LinkDirection) -> Spec:
+    queue, rate, threshold = direction.queue, direction.rate or 0.0, direction.ecn_threshold
     spec: Spec = {"kind": queue.name}
     if isinstance(queue, DropTail):
-        threshold = path.ecn_threshold
-        spec["ecn_threshold"] = derived.queue_bytes(experiment, threshold) if threshold else 0
-        return spec
+        marks = derived.queue_bytes(threshold, tcp, link, rate) if threshold else 0
+        return spec | {"ecn_threshold": marks}
     for name, value in queue:
         if name in ("target", "interval", "burst"):
             spec[name] = nanoseconds(value)
         elif name in ("min_threshold", "max_threshold"):
-            spec[name] = derived.queue_bytes(experiment, value)
+            spec[name] = derived.queue_bytes(value, tcp, link, rate)
         elif name != "name":
             spec[name] = value
     if isinstance(queue, Red):
         packet = tcp.mss + tcp.header_bytes
-        spec["mean_packet_time"] = nanoseconds(packet * 8 / experiment.path.rate) or 1
+        spec["mean_packet_time"] = nanoseconds(packet * 8 / rate) or 1
     return spec
 
 
