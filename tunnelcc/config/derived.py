@@ -243,12 +243,6 @@ def single_flows(experiment: ExperimentKeys) -> Iterator[tuple[int, Flow, float]
             yield group, flow, flow.start + jitter
 
 
-def users(experiment: ExperimentKeys) -> list[str]:
-    """Return the user of each single flow. A flow without a user gets its own."""
-    singles = enumerate(single_flows(experiment))
-    return [flow.user or f"flow {index}" for index, (_, flow, _) in singles]
-
-
 def uniform(seed: int, component: str, *index: int) -> float:
     """Return a number in [0, 1) that depends on its arguments alone.
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from tunnelcc import core, metrics
 from tunnelcc._version import __version__
-from tunnelcc.config import Experiment, Flow, derived
+from tunnelcc.config import Experiment, derived
 from tunnelcc.config.layout import Layout, carriers, layout
 from tunnelcc.config.topology import Step
 from tunnelcc.errors import ConfigError, Problem
@@ -382,12 +382,10 @@ class Result:
         return {kind: _digest(parts) for kind, parts in kinds.items() if np.size(parts[:1])}
 
     @cached_property
-    def _configured(self) -> list[tuple[Flow, float]]:
-        return list(derived.flows(self.experiment))
-
-    @cached_property
     def _users(self) -> list[str]:
-        return derived.users(self.experiment)
+        """The user of each flow. A flow without a user has its own."""
+        placed = enumerate(self.layout.flows)
+        return [it.flow.user or f"flow {index}" for index, it in placed]
 
     @cached_property
     def _carrier_numbers(self) -> list[int]:
@@ -454,14 +452,14 @@ class Result:
 
     def _flow(self, index: int) -> dict[str, Any]:
         flow, legs = self.raw.flows[index], self.legs[index]
-        config, start = self._configured[index]
+        placed = self.layout.flows[index]
         return {
             "flow": index,
             "user": self._users[index],
             "carrier": self._carrier_numbers[index],
-            "cc": config.cc.name,
-            "start_s": start,
-            "rtt_s": self.layout.base_rtt(self.layout.flows[index]),
+            "cc": placed.flow.cc.name,
+            "start_s": placed.start,
+            "rtt_s": self.layout.base_rtt(placed),
             "goodput_bps": self.metric("flow_goodput", flow=index),
             "delivered_bytes": flow.delivered_bytes,
             "total_bytes": flow.total_bytes,
@@ -792,9 +790,10 @@ def _totals(result: Result) -> dict[str, Any]:
         data[name] = _variable(("flow",), values, "s", f"{doc} (NaN: no messages)")
     dims, completion, attributes = data["completion"]
     data["completion"] = dims, np.where(completion < 0, np.nan, completion), attributes
-    flows = result._configured
-    data["start"] = _variable(("flow",), [start for _, start in flows], "s", "time of connecting")
-    rtts = [result.layout.base_rtt(placed) for placed in result.layout.flows]
+    flows = result.layout.flows
+    starts = [placed.start for placed in flows]
+    data["start"] = _variable(("flow",), starts, "s", "time of connecting")
+    rtts = [result.layout.base_rtt(placed) for placed in flows]
     data["base_rtt"] = _variable(("flow",), rtts, "s", "base round-trip time")
     data["socket_rtt"] = _variable(
         ("flow",), [result.socket_rtt(index) for index in range(len(flows))], "s",
@@ -812,7 +811,7 @@ def _totals(result: Result) -> dict[str, Any]:
     data["limit_share"] = _variable(
         ("flow", "leg", "limit"), shares, "1", "share of the time with this limit"
     )
-    demands = [flow.rate or math.inf for flow, _ in flows]
+    demands = [placed.flow.rate or math.inf for placed in flows]
     data["demand"] = _variable(("flow",), demands, "bit/s", "rate of the application's writes")
     data["fair_rate"] = _variable(
         ("flow",), _fair_rates(result, demands), "bit/s", "max-min fair goodput on the flow's links"

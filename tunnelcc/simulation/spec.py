@@ -53,6 +53,8 @@ from tunnelcc.schema import Model, keys_of
 #: A struct of ``models/spec/`` as a table.
 Spec = dict[str, Any]
 
+_JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
+
 # tcp_init(), net/ipv4/tcp.c: tcp_rmem's default, which a socket's receive buffer begins with.
 _INITIAL_TCP_RMEM = 131072
 
@@ -76,8 +78,8 @@ class _Builder:
         topology = self.layout.topology
         self.hosts = {name: number for number, name in enumerate(topology.hosts)}
         self.links = {name: number for number, name in enumerate(topology.links)}
-        self.routes: dict[str, int] = {}
-        self.tcp: dict[str, int] = {}
+        self.routes: dict[Route, int] = {}
+        self.tcp: list[Spec] = []
 
     def spec(self) -> Spec:
         """Return the specification."""
@@ -91,8 +93,8 @@ class _Builder:
         lists = {
             "hosts": [self._host(name) for name in topology.hosts],
             "links": [_link(experiment.tcp, link.path) for link in topology.links.values()],
-            "routes": [json.loads(text) for text in self.routes],
-            "tcp": [json.loads(text) for text in self.tcp],
+            "routes": list(map(self._route, self.routes)),
+            "tcp": self.tcp,
             "tunnels": tunnels,
             "flows": flows,
             "cross_traffic": cross_traffic,
@@ -113,15 +115,24 @@ class _Builder:
         entries = [it.tunnel.entry for it in self.layout.tunnels if name in self.layout.ends(it)]
         return derived.switch_cost(host, any(entry.IS_COST_WHOLE for entry in entries))
 
-    def _route(self, route: Route) -> int:
-        spec = {
+    def _number(self, route: Route) -> int:
+        """Return the number of ``route`` in the list, after adding it if it is new."""
+        return self.routes.setdefault(route, len(self.routes))
+
+    def _route(self, route: Route) -> Spec:
+        return {
             "hosts": {"client": self.hosts[route.client], "server": self.hosts[route.server]},
             "sent": {
                 "client": self._steps(route.to_server),
                 "server": self._steps(route.to_client),
             },
         }
-        return _number(self.routes, spec)
+
+    def _tcp_number(self, spec: Spec) -> int:
+        """Return the number of TCP settings in the list, after adding them if they are new."""
+        if spec not in self.tcp:
+            self.tcp.append(spec)
+        return self.tcp.index(spec)
 
     def _steps(self, steps: Sequence[Step]) -> list[Spec]:
         return [{"link": self.links[step.link], "is_reverse": step.is_reverse} for step in steps]
@@ -147,11 +158,11 @@ class _Builder:
         view, flow = self.layout.view(placed), placed.flow
         carrier = view.tunnel.carrier_cc if view.tunnel else None
         spec = _same(flow, "flow") | {
-            "route": self._route(self.layout.route(placed)),
+            "route": self._number(self.layout.route(placed)),
             "extra_delay": self._extra_delay(placed),
             "sender": placed.sender,
             "tunnel": placed.tunnel,
-            "tcp": _number(self.tcp, _path_tcp(view, derived.mss(view))),
+            "tcp": self._tcp_number(_path_tcp(view, derived.mss(view))),
             "app_per_byte": {side: derived.app_cost(view, side) for side in ("client", "server")},
             "cc": _congestion(flow.cc),
             "carrier_cc": _congestion(carrier or flow.cc),
@@ -162,8 +173,8 @@ class _Builder:
             link, near, far = entry.loopback.link, entry.loopback.sending, entry.loopback.receiving
             if placed.direction == "down":
                 near, far = far, near
-            spec["app_tcp"] = _number(self.tcp, _loopback_tcp(view, link, near))
-            spec["target_tcp"] = _number(self.tcp, _loopback_tcp(view, link, far))
+            spec["app_tcp"] = self._tcp_number(_loopback_tcp(view, link, near))
+            spec["target_tcp"] = self._tcp_number(_loopback_tcp(view, link, far))
         return spec
 
     def _extra_delay(self, placed: Placed) -> Spec:
@@ -185,7 +196,7 @@ class _Builder:
     def _cross_traffic(self, index: int) -> Spec:
         source = self.experiment.cross_traffic[index]
         route, sender = self.layout.cross_traffic(index)
-        spec = _same(source, "datagram") | {"route": self._route(route), "sender": sender}
+        spec = _same(source, "datagram") | {"route": self._number(route), "sender": sender}
         if index > 0:
             # Else equal sources would send at the same moments, whatever the seed.
             interval = 8 * source.packet / source.rate
@@ -211,28 +222,25 @@ class _Builder:
                 ccs = [None, *(hop.cc for hop in placed.tunnel.chain)]
                 spec = _relay(view, entry)
                 spec["hops"] = [
-                    {"route": self._route(hop), "under": self.layout.under(placed, number)}
+                    {"route": self._number(hop), "under": self.layout.under(placed, number)}
                     | ({"cc": _congestion(cc)} if cc else {})
                     for number, (hop, cc) in enumerate(zip_longest(hops, ccs[: len(hops)]))
                 ]
                 return spec
             case DatagramEntry() as entry:
                 view = view.model_copy(update={"tunnel": placed.tunnel})
-                return _datagram_tunnel(view, entry) | {"route": self._route(hops[placed.hop or 0])}
+                return _datagram_tunnel(view, entry) | {
+                    "route": self._number(hops[placed.hop or 0])
+                }
             case StreamEntry() as entry:
-                return _stream_tunnel(view, entry) | {"route": self._route(hops[0])}
+                return _stream_tunnel(view, entry) | {"route": self._number(hops[0])}
             case entry:
                 raise AssertionError(f"no specification for tunnels of kind {entry.kind}")
 
 
-def _number(numbers: dict[str, int], spec: Spec) -> int:
-    """Return the number of ``spec`` in the list, after adding it if it is new."""
-    return numbers.setdefault(spec_text(spec), len(numbers))
-
-
 def spec_text(spec: Spec | Sequence[Spec]) -> str:
     """Return ``spec`` as the JSON text that the compiled module reads."""
-    return json.dumps(spec, separators=(",", ":"), allow_nan=False)
+    return _JSON.encode(spec)
 
 
 def _same(model: Model, struct: str) -> Spec:
@@ -240,12 +248,12 @@ def _same(model: Model, struct: str) -> Spec:
 
     Keys that are not set keep their default in the struct.
     """
-    spec: Spec = {}
-    for name, is_time in _shared(type(model), struct):
-        value = getattr(model, name)
-        if value is not None:
-            spec[name] = nanoseconds(value) if is_time else value
-    return spec
+    values = vars(model)
+    return {
+        name: nanoseconds(value) if is_time else value
+        for name, is_time in _shared(type(model), struct)
+        if (value := values[name]) is not None
+    }
 
 
 @cache
