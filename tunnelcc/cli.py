@@ -7,6 +7,7 @@ failure, 2 wrong input, 130 interrupted.
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -609,6 +610,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # pydantic's plugins takes as long as a tenth of importing all keys.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    gc.set_threshold(50_000)  # What is imported stays: the collector would look at it in vain.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may have no signs such as × or –
@@ -616,6 +618,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cli.main(args=arguments, prog_name="tunnelcc", standalone_mode=False)
         sys.stdout.flush()
         if arguments is None:
+            gc.freeze()  # Nor does it look at everything when the interpreter ends.
             # All is done: a signal while the interpreter ends comes too late to make it a failure.
             for name in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(name, signal.SIG_IGN)

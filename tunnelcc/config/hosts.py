@@ -111,8 +111,8 @@ class Hosts(Model):
     one_machine: Switch = Field(
         False, description="whether all hosts share one machine, for example as network namespaces"
     )
-    client: HostOverrides = HostOverrides()
-    server: HostOverrides = HostOverrides()
+    client: HostOverrides = HostOverrides.default()
+    server: HostOverrides = HostOverrides.default()
 
     def of(self, side: str) -> Hosts:
         """Return the host ``side`` (client or server), with its overrides applied."""

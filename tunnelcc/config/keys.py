@@ -33,7 +33,7 @@ class ExperimentKeys(Model):
     """The keys of an experiment. Each value is checked alone."""
 
     title: Annotated[str, TEXT] = Field("", description="title of tables and plots")
-    path: Path = Path()
+    path: Path = Path.default()
     network: Network | None = Field(
         None, description="links and their hosts; default: one path between client and server"
     )
@@ -46,8 +46,8 @@ class ExperimentKeys(Model):
     direction: Annotated[str, choice("up", "down")] = Field(
         "up", description="up: the client sends; down: the server sends; flows may override it"
     )
-    tcp: Tcp = Tcp()
-    hosts: Hosts = Hosts()
+    tcp: Tcp = Tcp.default()
+    hosts: Hosts = Hosts.default()
     duration: RunTime = Field(30.0, description="simulated time, including the warm-up")
     warmup: Moment = Field(0.0, description="time before measurements start")
     probe_interval: Annotated[float, time(1e-4, 3600)] = Field(

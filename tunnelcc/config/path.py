@@ -90,7 +90,7 @@ class LinkDirection(Model):
         description="most data that wait at the bottleneck, without the packet in service; 1bdp = "
         "rate * rtt",
     )
-    queue: Queue = Field(DropTail(), description="queue discipline at the bottleneck")
+    queue: Queue = Field(DropTail.default(), description="queue discipline at the bottleneck")
     ecn_threshold: QueueRoom | None = Field(
         None,
         description="ECN threshold of a drop-tail queue: above it, packets of tcp.ecn and of "
@@ -186,7 +186,7 @@ class LinkDirection(Model):
             yield Problem("ecn_threshold", str(self.ecn_threshold), expected)
 
 
-_DEFAULT_DIRECTION = LinkDirection()
+_DEFAULT_DIRECTION = LinkDirection.default()
 
 
 class DuplexLink(LinkDirection):

@@ -8,7 +8,7 @@ was expected and the nearest valid name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -18,6 +18,9 @@ from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.schema.kinds import NAME
 from tunnelcc.schema.units import UnitError
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 
 class Model(BaseModel):
     """A group of keys. It is immutable, and an unknown key is an error.
@@ -26,7 +29,8 @@ class Model(BaseModel):
     (``from_``).
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A model that only others hold needs no validator of its own: most are never built.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     #: Whether lists of keys show it as one, whatever keys it has.
     IS_ONE_KEY: ClassVar[bool] = False
 
@@ -50,6 +54,11 @@ class Model(BaseModel):
             return cls.model_validate(data)
         except ValidationError as error:
             raise config_error(cls, error) from None
+
+    @classmethod
+    def default(cls) -> Self:
+        """Return the model with all its defaults. They need no check, and so no validator."""
+        return cls.model_construct()  # type: ignore[return-value]  # which its plugin mistakes
 
     def table(self) -> dict[str, Any]:
         """Return the keys that are set or have defaults, as in TOML."""
