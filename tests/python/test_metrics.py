@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,6 +72,16 @@ def test_mean_and_percentile():
     assert metrics.percentile(samples, 95) == 95
     assert math.isnan(metrics.mean([]))
     assert math.isnan(metrics.percentile([], 95))
+
+
+@given(
+    st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=1),
+    st.one_of(st.integers(0, 100), st.floats(0, 100)),
+)
+def test_percentiles_are_numpys(samples, percent):
+    with np.errstate(all="ignore"):
+        expected = np.percentile(samples, percent)
+        assert np.array_equal(metrics.percentile(samples, percent), expected, equal_nan=True)
 
 
 def test_the_total_does_not_depend_on_the_order():

@@ -26,9 +26,18 @@ def mean(samples: ArrayLike) -> float:
 
 
 def percentile(samples: ArrayLike, percent: float) -> float:
-    """Return the percentile ``percent`` of the samples, with linear interpolation."""
-    values = np.asarray(samples, dtype=float)
-    return float(np.percentile(values, percent)) if values.size else NAN
+    """Return the percentile ``percent`` of the samples, with linear interpolation.
+
+    It is numpy's, bit for bit, which takes ten times as long and imports masked arrays.
+    """
+    values = np.sort(np.asarray(samples, dtype=float))
+    if not values.size or np.isnan(values[-1]):
+        return NAN
+    place = (values.size - 1) * (percent / 100)
+    below = math.floor(place)
+    low, high = float(values[below]), float(values[min(below + 1, values.size - 1)])
+    share = place - below
+    return high - (high - low) * (1 - share) if share >= 0.5 else low + (high - low) * share
 
 
 def total(values: Sequence[float]) -> float:

@@ -619,6 +619,10 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+#: What most parts of a result are, and need no look.
+_NUMBERS = frozenset({int, float, np.ndarray})
+
+
 def plain(value: Any) -> Any:
     """Return a result of the compiled module as namespaces, lists and arrays (picklable)."""
     if value is None or isinstance(value, (str, int, float)):
@@ -630,7 +634,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, SimpleNamespace):
         return SimpleNamespace(**{name: plain(it) for name, it in vars(value).items()})
     names, get = _attributes(type(value))  # type: ignore[arg-type]
-    return SimpleNamespace(**dict(zip(names, map(plain, get(value)), strict=True)))
+    parts = zip(names, get(value), strict=True)
+    return SimpleNamespace(
+        **{name: it if type(it) in _NUMBERS else plain(it) for name, it in parts}
+    )
 
 
 @cache

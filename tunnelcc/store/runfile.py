@@ -93,21 +93,19 @@ def _experiment(table: dict[str, Any]) -> Experiment:
 
 def _files(value: Any) -> Iterator[str]:
     """Yield the names of files in an experiment's table."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
+    for item in value.values() if isinstance(value, dict) else value:
+        if isinstance(item, (dict, list)):
             yield from _files(item)
-    elif isinstance(value, str) and value.endswith(".toml"):
-        yield value
+        elif isinstance(item, str) and item.endswith(".toml"):
+            yield item
 
 
 def _traces(value: Any) -> Iterator[str]:
     """Yield the names of traces in an experiment's table."""
-    if _is_trace(value):
-        yield value["file"]
-    elif isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
+    for item in value.values() if isinstance(value, dict) else value:
+        if _is_trace(item):
+            yield item["file"]
+        elif isinstance(item, (dict, list)):
             yield from _traces(item)
 
 
