@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The parts of keys: units, kinds of values, models with their errors, and TOML."""
 
-from tunnelcc.schema.keys import KeyInfo, document, keys_of, listed_as
+from tunnelcc.schema.keys import KeyInfo, document, keys_of, kind_of, listed_as
 from tunnelcc.schema.kinds import (
     BUFFER,
     CARRIERS,
@@ -48,6 +48,7 @@ __all__ = [
     "document",
     "fields_of",
     "keys_of",
+    "kind_of",
     "listed_as",
     "models_in",
     "number",

@@ -68,6 +68,12 @@ def listed_as(model: type[BaseModel], key: str) -> str:
     return ".".join(parts)
 
 
+def kind_of(field: FieldInfo) -> Kind | None:
+    """Return the kind of the field's value, if it has one."""
+    kinds = (item for item in field.metadata if isinstance(item, Kind))
+    return next(kinds, None) or next(_kinds_in(field.annotation), None)
+
+
 def document(model: type[BaseModel]) -> None:
     """Add a model's keys to its help(): meaning, default and accepted values."""
     lines, parameters = [], []
@@ -98,9 +104,7 @@ def _is_table(field: FieldInfo) -> bool:
 
 
 def _key(key: str, field: FieldInfo) -> KeyInfo:
-    kinds = [item for item in field.metadata if isinstance(item, Kind)]
-    kind = kinds[0] if kinds else next(_kinds_in(field.annotation), None)
-    default = _default(field)
+    kind, default = kind_of(field), _default(field)
     if isinstance(default, Model):
         default = default.model_dump()
     elif kind is not None and default is not None:

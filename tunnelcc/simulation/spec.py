@@ -48,7 +48,7 @@ from tunnelcc.config.topology import Route, Step
 from tunnelcc.config.tunnel import KcpKeys
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
-from tunnelcc.schema import Model, keys_of
+from tunnelcc.schema import Model, kind_of
 
 #: A struct of ``models/spec/`` as a table.
 Spec = dict[str, Any]
@@ -260,8 +260,8 @@ def _same(model: Model, struct: str) -> Spec:
 def _shared(model: type[Model], struct: str) -> tuple[tuple[str, bool], ...]:
     """Return the keys that ``model`` and ``struct`` share, and whether each is a time."""
     members = core.load().spec_members()[struct]
-    times = {info.key for info in keys_of(model) if info.kind and info.kind.unit == "s"}
-    return tuple((name, name in times) for name in model.model_fields if name in members)
+    kinds = {name: kind_of(field) for name, field in model.model_fields.items() if name in members}
+    return tuple((name, kind is not None and kind.unit == "s") for name, kind in kinds.items())
 
 
 def nanoseconds(seconds: float) -> int:
