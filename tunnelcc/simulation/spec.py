@@ -432,14 +432,17 @@ def _preamble(experiment: ExperimentKeys, flow: Flow) -> int:
 def _relay(experiment: ExperimentKeys, entry: RelayEntry) -> Spec:
     tunnel = experiment.tunnel
     assert tunnel is not None
+    then = derived.relay_calls(costs.REFERENCE)
+    profile = experiment.hosts.profile
+    now = derived.relay_calls(profile) if profile else then
     return {
         "kind": "relay",
         "copy_buffer": tunnel.copy_buffer or entry.copy_buffer.bytes,
         "handshake": [_turn(turn) for turn in entry.handshake],
         "confirms": entry.carrier.confirms,
         "sent": {
-            "client": _relay_direction(experiment, entry, is_up=True),
-            "server": _relay_direction(experiment, entry, is_up=False),
+            "client": _relay_direction(experiment, entry, then, now, is_up=True),
+            "server": _relay_direction(experiment, entry, then, now, is_up=False),
         },
         "loopback_rtt": nanoseconds(entry.loopback.link.rtt),
         "mux": entry.mux and _mux(entry.mux, tunnel.stream_window),
@@ -648,7 +651,13 @@ def _loopback_tcp(
     }
 
 
-def _relay_direction(experiment: ExperimentKeys, entry: RelayEntry, is_up: bool) -> Spec:
+def _relay_direction(
+    experiment: ExperimentKeys,
+    entry: RelayEntry,
+    then: derived.RelayCalls,
+    now: derived.RelayCalls,
+    is_up: bool,
+) -> Spec:
     cost = entry.cpu.to_server if is_up else entry.cpu.to_client
     prefix = entry.request if is_up else entry.response
     layers = entry.to_server if is_up else entry.to_client
@@ -657,8 +666,8 @@ def _relay_direction(experiment: ExperimentKeys, entry: RelayEntry, is_up: bool)
     return {
         "layers": [layer.spec() for layer in layers],
         "prefix": prefix.bytes,
-        "send": _relay_work(experiment, cost, sending, writes),
-        "receive": _relay_work(experiment, cost, receiving, writes),
+        "send": _relay_work(experiment, cost, sending, writes, then, now),
+        "receive": _relay_work(experiment, cost, receiving, writes, then, now),
     }
 
 
@@ -676,21 +685,24 @@ def full_message(entry: RelayEntry, is_up: bool) -> list[int]:
 
 
 def _relay_work(
-    experiment: ExperimentKeys, cost: relay.Cost, values: Sequence[float], writes: Sequence[int]
+    experiment: ExperimentKeys,
+    cost: relay.Cost,
+    values: Sequence[float],
+    writes: Sequence[int],
+    then: derived.RelayCalls,
+    now: derived.RelayCalls,
 ) -> Spec:
     """What one relay spends on a message; full messages take the measured time.
 
     Streams measured the CPU time per IP byte, with so many ``writes`` per message. The reference
-    profile gives the part of its system calls: it counts per message and call, with the costs of
-    the experiment's profile. The rest counts per byte.
+    profile gives the part of its system calls (``then``): it counts per message and call, with the
+    costs of the experiment's profile (``now``). The rest counts per byte.
     """
     streams, tcp = sum(flow.count for flow in experiment.flows), experiment.tcp
     per_ip_byte = _interpolate(streams, cost.streams, values)
     measured = per_ip_byte * sum(writes) * (tcp.mss + tcp.header_bytes) / tcp.mss
-    then = derived.relay_calls(costs.REFERENCE)
     known = then.per_message + then.per_write * (len(writes) - 1)
     share = min(1.0, measured / known)
-    now = derived.relay_calls(experiment.hosts.profile or costs.REFERENCE)
     return {
         "per_byte": (measured - share * known) / sum(writes),
         "per_message": share * now.per_message,
