@@ -115,9 +115,36 @@ def test_finite_flows_arrive_whole_in_both_directions():
 def test_series_of_the_device():
     dataset = _run({**WHOLE, "queue": 50}, hosts={"client": {"speed": 0.01}}).dataset
     queue = dataset["tunnel_queue"].sel(direction="forward")
-    assert float(queue.max()) <= 50
-    assert float(dataset["tunnel_drops"].sel(direction="forward")[-1]) > 0
+    assert 0 < float(queue.max()) <= 50
+    drops = dataset["tunnel_drops"].sel(direction="forward").isel(time=-1)
+    assert float(drops.item()) > 0
     assert "tunnel_queue" not in _run(None).dataset
+
+
+def test_series_of_every_device():
+    flows = [
+        {"count": 2, "tunnel": "small"},
+        {},
+        {"tunnel": "relay"},
+        {"count": 2, "tunnel": "large"},
+    ]
+    result = _run(
+        None,
+        tunnels={
+            "small": {**WHOLE, "queue": 10},
+            "relay": "gost-relay-wss",
+            "large": {**WHOLE, "queue": 30},
+        },
+        flows=flows,
+        hosts={"client": {"speed": 0.01}},
+    )
+    totals = {tunnel["tunnel"]: tunnel for tunnel in result.to_dict()["tunnels"]}
+    series = result.dataset
+    assert list(series.packet_tunnel.values) == ["small", "large"]
+    for name, most in (("small", 10), ("large", 30)):
+        here = series.sel(packet_tunnel=name, direction="forward")
+        assert 0 < here.tunnel_queue.max() <= most
+        assert int(here.tunnel_drops[-1]) == totals[name]["device_drops"] > 0
 
 
 def test_marks_stay_outside_a_program():

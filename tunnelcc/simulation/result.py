@@ -303,8 +303,9 @@ class Result:
     def dataset(self) -> xarray.Dataset:
         """Series and totals with units, as an xarray Dataset.
 
-        Dimensions are time, flow, leg, direction, host and link. Series have the same names in the
-        results of a sweep. A series with the name of a metric ends in ``_series``.
+        Dimensions are time, flow, leg, direction, host and link, and packet_tunnel if tunnels carry
+        packets. Series have the same names in the results of a sweep. A series with the name of a
+        metric ends in ``_series``.
 
         Totals of links and hosts exclude the warm-up, like ``delivered_bytes``. Totals of flows and
         of the path count from the start. Variables over ``direction`` alone describe the
@@ -404,6 +405,12 @@ class Result:
             alike = sum(other == name or other.startswith(f"{name} #") for other in names)
             names.append(f"{name} #{alike + 1}" if alike else name)
         return names
+
+    @cached_property
+    def packet_tunnels(self) -> dict[str, Any]:
+        """``raw.tunnels`` that carry packets, by name."""
+        tunnels = zip(self.tunnel_names, self.raw.tunnels, strict=True)
+        return {name: it for name, it in tunnels if it.forward is not None}
 
     @cached_property
     def _tunnels(self) -> list[str]:
@@ -552,14 +559,12 @@ def _link(link: Any) -> dict[str, Any]:
 
 
 def _tunnel_series(result: Result) -> dict[str, Any]:
-    tunnels = [it for it in result.raw.tunnels if it.forward is not None]
+    tunnels = [(it.forward, it.reverse) for it in result.packet_tunnels.values()]
     if not tunnels:
         return {}
-    directions = (tunnels[0].forward, tunnels[0].reverse)
+    dims = ("packet_tunnel", "direction", "time")
     return {
-        name: _variable(
-            ("direction", "time"), [getattr(it, attribute) for it in directions], "1", doc
-        )
+        name: _variable(dims, [[getattr(way, attribute) for way in it] for it in tunnels], "1", doc)
         for name, (attribute, doc) in TUNNEL_SERIES.items()
     }
 
@@ -719,8 +724,8 @@ def _congestion_series(legs: list[list[Any]], silence: Any) -> dict[str, Any]:
 
 
 def _coordinates(result: Result) -> dict[str, Any]:
-    raw, legs = result.raw, result.legs
-    return {
+    raw, legs, packet_tunnels = result.raw, result.legs, [*result.packet_tunnels]
+    found = {
         "time": ("time", raw.time, {"units": "s", "long_name": "time since the start"}),
         "flow": ("flow", np.arange(len(raw.flows)), {"long_name": "flow"}),
         "leg": ("leg", _leg_names(legs), {"long_name": "connection of a flow"}),
@@ -750,6 +755,10 @@ def _coordinates(result: Result) -> dict[str, Any]:
             {"long_name": "number of the tunnel's connection"},
         ),
     }
+    if packet_tunnels:
+        doc = "tunnel that carries packets"
+        found["packet_tunnel"] = ("packet_tunnel", packet_tunnels, {"long_name": doc})
+    return found
 
 
 def _links(result: Result) -> dict[str, Any]:
