@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -110,6 +111,36 @@ def test_flows_that_share_a_tunnel_are_counted_together():
     np.testing.assert_allclose(table.flow_tunnel_share, table.flow_tunnel_goodput / own.sum())
     assert float(table.jain_tunnels) == pytest.approx(metrics.jain_index([ours, theirs]))
     assert result.metric("flow_tunnel_goodput", flow=1) == pytest.approx(ours)
+
+
+def test_flows_without_a_tunnel_have_no_carrier():
+    experiment = tc.Experiment(
+        path=PATH,
+        tunnels={"ours": "wireguard", "theirs": "gost-relay-wss"},
+        flows=[{"cc": "reno"}, {"count": 2, "tunnel": "ours"}, {"cc": "bbr", "tunnel": "theirs"}],
+        duration="2s",
+    )
+    result = tc.run(experiment, progress=False)
+    np.testing.assert_array_equal(result.dataset.carrier, [np.nan, 0, 0, 1])
+    totals = result.to_dict()
+    assert [flow["carrier"] for flow in totals["flows"]] == [None, 0, 0, 1]
+    assert [group["flows"] for group in totals["carriers"]] == [[1, 2], [3]]
+    # A flow without a tunnel still has its part of the path.
+    own = metrics.of_run(result.dataset).flow_goodput.values
+    assert result.metric("jain_carriers") == pytest.approx(
+        metrics.jain_index([own[0], own[1] + own[2], own[3]])
+    )
+
+
+def test_carrier_columns_are_empty_without_a_carrier(run):
+    code, out, _ = run(
+        "run", "--rate", "10Mbps", "--rtt", "20ms", "--duration", "2s", "--flow", "cc=reno",
+        "--flow", "cc=bbr,tunnel=gost-relay-wss", "--flow", "cc=vegas,tunnel=wireguard",
+    )  # fmt: skip
+    assert code == 0
+    assert "carrier cc" in out
+    rows = [line for line in out.splitlines() if re.match(r"\d  ", line)]
+    assert [sum(row.count(cc) for cc in ("reno", "bbr", "vegas")) for row in rows] == [1, 2, 1]
 
 
 def test_without_tunnels_there_is_nothing_between_them(plain_result):

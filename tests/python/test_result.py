@@ -21,8 +21,8 @@ LEG = {
     "connect_failed_s": MAYBE, "finished_s": MAYBE, "limits": dict,
 }  # fmt: skip
 FLOW = {
-    "flow": int, "user": TEXT, "carrier": int, "messages": (dict, type(None)), "cc": TEXT,
-    "start_s": NUMBER, "rtt_s": NUMBER, "goodput_bps": NUMBER,
+    "flow": int, "user": TEXT, "carrier": (int, type(None)), "messages": (dict, type(None)),
+    "cc": TEXT, "start_s": NUMBER, "rtt_s": NUMBER, "goodput_bps": NUMBER,
     "delivered_bytes": int, "total_bytes": int, "first_byte_s": MAYBE, "completion_s": MAYBE,
     "retransmits": int, "legs": list,
 }  # fmt: skip

@@ -336,9 +336,11 @@ def _tunnel_name(experiment: ExperimentKeys, flow: Flow) -> str | None:
     return flow.tunnel or "tunnel"
 
 
-def carriers(placed: Sequence[Placed]) -> list[int]:
-    """Return the connection number of each single flow, from 0 without gaps."""
-    return _numbered([(flow.tunnel, flow.carrier) for flow in placed])
+def carriers(placed: Sequence[Placed]) -> list[int | None]:
+    """Return the number of each single flow's carrier, from 0 without gaps; None: no tunnel."""
+    keys = [None if flow.tunnel is None else (flow.tunnel, flow.carrier) for flow in placed]
+    numbers = iter(_numbered([key for key in keys if key is not None]))
+    return [None if key is None else next(numbers) for key in keys]
 
 
 def _carriers(tunnel: Tunnel, owners: Sequence[str]) -> list[int]:

@@ -175,13 +175,14 @@ METRICS: dict[str, Metric] = {
     "jain_users": Metric(
         "1", "Jain's index of users",
         "the same for n users: x is the sum over a user's flows (flows.user)",
-        lambda run: run.jain_of("user"),
+        lambda run: run.jain_of_users,
     ),
     "jain_carriers": Metric(
         "1", "Jain's index of carriers",
         "the same for n carriers (a tunnel's connections across the path): x is the sum "
-            "over a carrier's flows; 1 if all flows share one, as in a packet tunnel",
-        lambda run: run.jain_of("carrier"),
+            "over a carrier's flows; 1 if all flows share one, as in a packet tunnel; a flow "
+            "without a tunnel counts as a carrier",
+        lambda run: run.jain_of_carriers,
     ),
     "jain_tunnels": Metric(
         "1", "Jain's index of tunnels",

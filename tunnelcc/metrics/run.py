@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -93,9 +93,21 @@ class RunData:
         measured: NDArray[np.bool_] = (time > self.since + half) & (time <= self.until + half)
         return measured
 
-    def jain_of(self, owner: str) -> float:
-        """Return Jain's index of the sums over flows with the same ``owner``."""
-        totals = fairness.group_totals(self["delivered_bytes"], list(self[owner]))
+    @property
+    def jain_of_users(self) -> float:
+        """Return Jain's index of the sums over each user's flows."""
+        return self._jain_of(list(self["user"]))
+
+    @property
+    def jain_of_carriers(self) -> float:
+        """Return Jain's index of the sums over each carrier's flows, and of flows without one."""
+        numbers = np.asarray(self["carrier"], dtype=float)
+        return self._jain_of(
+            [("flow", index) if np.isnan(it) else it for index, it in enumerate(numbers)]
+        )
+
+    def _jain_of(self, owners: Sequence[Any]) -> float:
+        totals = fairness.group_totals(self["delivered_bytes"], owners)
         return fairness.jain_index([*totals.values()])
 
     @property

@@ -184,7 +184,9 @@ def _flow_table(totals: dict[str, Any]) -> Table:
     rows = []
     for label, members in _rows(flows):
         # Flows may share a carrier, which counts once.
-        legs = list({flow["carrier"]: _path_leg(flow) for flow in members}.values())
+        of_each = {flow["carrier"]: _path_leg(flow) for flow in members if len(flow["legs"]) > 1}
+        carriers = list(of_each.values())
+        legs = [*carriers, *(_path_leg(flow) for flow in members if len(flow["legs"]) == 1)]
         row = [
             label,
             core.congestion_label(members[0]["cc"]),
@@ -193,10 +195,14 @@ def _flow_table(totals: dict[str, Any]) -> Table:
             str(sum(flow["retransmits"] for flow in members)),
         ]
         if tunnelled:
-            row += [
-                core.congestion_label(legs[0]["cc"]),
-                str(sum(leg["retransmits"] for leg in legs)),
-            ]
+            row += (
+                [
+                    core.congestion_label(carriers[0]["cc"]),
+                    str(sum(leg["retransmits"] for leg in carriers)),
+                ]
+                if carriers
+                else ["", ""]
+            )
         row += [
             str(sum(leg["rtos"] for leg in legs)),
             _ms(_mean(leg["srtt_mean_s"] for leg in legs)),
@@ -239,8 +245,12 @@ def _limit(members: list[dict[str, Any]]) -> str:
 def _jain(totals: dict[str, Any]) -> str:
     aggregate, flows = totals["aggregate"], totals["flows"]
     text = _number(aggregate["jain"], 3)
-    for groups in ("users", "carriers"):
-        if 1 < len(totals[groups]) < len(flows):
+    without = sum(flow["carrier"] is None for flow in flows)
+    for groups, count in (
+        ("users", len(totals["users"])),
+        ("carriers", len(totals["carriers"]) + without),
+    ):
+        if 1 < count < len(flows):
             text += f", between {groups} {_number(aggregate[f'jain_{groups}'], 3)}"
     return text
 

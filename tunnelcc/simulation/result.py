@@ -352,7 +352,11 @@ class Result:
             },
             "tunnels": [self._tunnel(number) for number in range(len(self.raw.tunnels))],
             "users": self._groups("user", self._users),
-            "carriers": self._groups("carrier", self._carrier_numbers),
+            "carriers": [
+                group
+                for group in self._groups("carrier", self._carrier_numbers)
+                if group["carrier"] is not None
+            ],
             "aggregate": self._aggregate(),
         }
         cleaned: dict[str, Any] = _without_nan(table)
@@ -389,7 +393,8 @@ class Result:
         return [it.flow.user or f"flow {index}" for index, it in placed]
 
     @cached_property
-    def _carrier_numbers(self) -> list[int]:
+    def _carrier_numbers(self) -> list[int | None]:
+        """The number of each flow's carrier, from 0; None without a tunnel."""
         return carriers(self.layout.flows)
 
     @cached_property
@@ -751,8 +756,8 @@ def _coordinates(result: Result) -> dict[str, Any]:
         "limit": ("limit", list(limits.LIMITS), {"long_name": "limit of a sender"}),
         "carrier": (
             "flow",
-            result._carrier_numbers,
-            {"long_name": "number of the tunnel's connection"},
+            [math.nan if number is None else number for number in result._carrier_numbers],
+            {"long_name": "number of the tunnel's connection (NaN: no tunnel)"},
         ),
     }
     if packet_tunnels:
