@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -54,8 +55,8 @@ def result(request):
 def test_the_json_has_its_schema(result):
     totals = json.loads(result.to_json())
     assert set(totals) == {
-        "tunnelcc", "experiment", "derived", "flows", "cross_traffic", "path", "links",
-        "tunnels", "hosts", "users", "carriers", "aggregate",
+        "tunnelcc", "experiment", "derived", "since_start", "flows", "cross_traffic", "path",
+        "links", "tunnels", "hosts", "users", "carriers", "aggregate",
     }  # fmt: skip
     for flow in totals["flows"]:
         _check(flow, FLOW)
@@ -228,3 +229,53 @@ def test_what_is_not_tcp_has_no_state_of_congestion(probed):
 
 def test_state_of_congestion_is_sampled_on_request_alone(plain_result):
     assert not {"ssthresh", "phase", "bandwidth_estimate"} & set(plain_result.dataset)
+
+
+def _totals(value, path=()):
+    """Yield each number with its key; without numbers in lists, names of links and reverse."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            names = path[:1] in (("links",), ("hosts",)) and len(path) == 1
+            yield from _totals(item, path if names or key == "reverse" else (*path, key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _totals(item, path)
+    elif isinstance(value, (int, float)):
+        yield ".".join(path), value
+
+
+@pytest.mark.parametrize(
+    "tunnel",
+    [
+        {"name": "udpspeeder", "queue": 10},
+        {"name": "kcptun"},
+        {"name": "gost-relay-wss"},
+    ],
+    ids=lambda tunnel: tunnel["name"],
+)
+def test_the_json_says_which_totals_count_from_the_start(tunnel):
+    found = []
+    for warmup in ("0s", "2s"):
+        experiment = tc.Experiment(
+            path={"rate": "20Mbps", "rtt": "20ms", "loss": "2%", "buffer": "0.2bdp"},
+            flows=[{"cc": "cubic", "count": 2}], tunnel=tunnel, duration="4s", warmup=warmup,
+        )  # fmt: skip
+        totals = json.loads(tc.run(experiment, progress=False).to_json())
+        for key in ("tunnelcc", "experiment", "derived"):
+            del totals[key]
+        found.append((totals.pop("since_start"), sorted(_totals(totals))))
+    (since_start, whole), (_, later) = found
+    counted = {key for key in dict(whole) if any(_of(whole, key))}
+    same = {key for key in counted if _of(whole, key) == _of(later, key)}
+    assert counted & set(since_start)
+    assert counted & set(since_start) <= same
+    # Numbers of things, moments and ratios may be equal by chance or always are.
+    may_be_equal = re.compile(
+        r"flows\.(flow|carrier|(start|rtt|first_byte|legs\.established)_s)|aggregate\.jain.*"
+        r"|(tunnels|users|carriers)\.(flows|carrier)|(path|links)\.queue_delay.*"
+    )
+    assert not {key for key in same - set(since_start) if not may_be_equal.fullmatch(key)}
+
+
+def _of(totals, key):
+    return [value for name, value in totals if name == key]

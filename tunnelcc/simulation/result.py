@@ -85,7 +85,9 @@ FLOW_TOTALS = {
     "delivered_bytes": (
         "delivered_bytes", "byte", "application bytes that the receiver read after the warm-up",
     ),
-    "total_bytes": ("total_bytes", "byte", "application bytes that the receiver read"),
+    "total_bytes": (
+        "total_bytes", "byte", "application bytes that the receiver read since the start",
+    ),
     "completion": (
         "completion_time", "s", "time when a finite flow's last byte was read (NaN: never)",
     ),
@@ -122,11 +124,25 @@ FEC_TOTALS = {
     "packets": ("1", "packets that entered a tunnel with FEC"),
     "recovered": ("1", "packets recovered from parity"),
     "lost": ("1", "packets that never arrived"),
-    "parity_packets": ("1", "IP packets of parity that a tunnel with FEC sent"),
-    "parity_bytes": ("byte", "IP bytes of parity"),
-    "recovery_delay_mean": ("s", "mean time until recovery"),
-    "recovery_delay_p95": ("s", "95th percentile of the time until recovery"),
+    "parity_packets": ("1", "IP packets of parity that a tunnel with FEC sent since the start"),
+    "parity_bytes": ("byte", "IP bytes of parity since the start"),
+    "recovery_delay_mean": ("s", "mean time until recovery, since the start"),
+    "recovery_delay_p95": ("s", "95th percentile of the time until recovery, since the start"),
 }
+
+#: Totals of the JSON that count from the start. Numbers in lists, names of links and ``reverse``
+#: are left out. All others leave out the warm-up.
+SINCE_START = (
+    "flows.total_bytes",
+    "flows.legs.segments", "flows.legs.wire_bytes", "flows.legs.ack_wire_bytes",
+    "flows.legs.arq.parity_datagrams", "flows.legs.arq.parity_bytes", "flows.legs.arq.recovered",
+    "flows.legs.arq.unrecovered", "flows.legs.arq.given_up",
+    "path.queue_max_bytes", "links.queue_max_bytes",
+    "tunnels.device_queue_max_packets", "tunnels.outer_packets", "tunnels.outer_bytes",
+    "tunnels.fragmented", "tunnels.fec.parity_packets", "tunnels.fec.parity_bytes",
+    "tunnels.fec.recovery_delay_mean_s", "tunnels.fec.recovery_delay_p95_s",
+    "aggregate.path_segments", "aggregate.wire_bytes", "aggregate.efficiency",
+)  # fmt: skip
 
 #: Latency of messages, from when one is due until its last byte is read, warm-up left out.
 MESSAGE_TOTALS = {
@@ -307,8 +323,8 @@ class Result:
         packets. Series have the same names in the results of a sweep. A series with the name of a
         metric ends in ``_series``.
 
-        Totals of links and hosts exclude the warm-up, like ``delivered_bytes``. Totals of flows and
-        of the path count from the start. Variables over ``direction`` alone describe the
+        Totals leave out the warm-up, but those whose ``long_name`` says since the start. Variables
+        over ``direction`` alone describe the
         bottleneck, where forward is the direction of the data. Variables over ``link`` describe
         each link, where forward is from the host ``link_from`` to ``link_to``.
         """
@@ -319,6 +335,7 @@ class Result:
             "tunnelcc": __version__,
             "experiment": json.dumps(self.experiment.table()),
             "derived": json.dumps(derived.numbers(self.experiment)),
+            "totals": "after the warm-up, unless long_name says since the start",
         }
         coordinates = _coordinates(self)
         data = {name: value for name, value in self.variables.items() if name not in coordinates}
@@ -335,11 +352,16 @@ class Result:
         return {**_coordinates(self), **_series(self), **_totals(self)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the totals in SI units, as in the JSON. Values that were not measured are None."""
+        """Return the totals in SI units, as in the JSON. Values that were not measured are None.
+
+        Totals leave out the warm-up, but those that ``since_start`` lists: they count from the
+        start, as series do. Keys that end in ``_s`` and are not totals are times since the start.
+        """
         table = {
             "tunnelcc": __version__,
             "experiment": self.experiment.table(),
             "derived": derived.numbers(self.experiment),
+            "since_start": SINCE_START,
             "flows": [self._flow(index) for index in range(len(self.raw.flows))],
             "cross_traffic": [self._cross_traffic(i) for i in range(len(self.raw.cross_traffic))],
             "path": {**_link(self.bottleneck[0]), "reverse": _link(self.bottleneck[1])},
@@ -847,13 +869,18 @@ def _totals(result: Result) -> dict[str, Any]:
             "bit/s",
             "mean payload rate that the bottleneck could carry",
         ),
-        ("path_segments", result.path_segments, "1", "data segments sent across the path"),
-        ("path_retransmits", retransmits, "1", "retransmitted data segments"),
+        (
+            "path_segments",
+            result.path_segments,
+            "1",
+            "data segments sent across the path since the start",
+        ),
+        ("path_retransmits", retransmits, "1", "retransmitted data segments since the start"),
         (
             "wire_bytes",
             result.wire_bytes,
             "byte",
-            "IP bytes sent across the path in the direction of the data",
+            "IP bytes sent across the path in the direction of the data since the start",
         ),
     ):
         data[name] = _variable((), value, unit, doc)
