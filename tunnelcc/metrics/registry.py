@@ -330,7 +330,9 @@ METRICS: dict[str, Metric] = {
     ),
     "recovered_share": Metric(
         "1", "packets that FEC repaired",
-        "packets recovered from parity / packets that entered the tunnel",
+        "packets recovered from parity / packets that entered the tunnel; where FEC joins packets "
+            "into shards (udpspeeder, tinyfecvpn), all packets of a group with a lost shard count, "
+            "because none of them arrives without parity",
         lambda run: counts.ratio(float(run["fec_recovered"]), float(run["fec_packets"])),
     ),
     "parity_share": Metric(

@@ -122,7 +122,10 @@ HOST_TOTALS = {
 #: What FEC did in one direction of a tunnel: attribute → (unit, long name).
 FEC_TOTALS = {
     "packets": ("1", "packets that entered a tunnel with FEC"),
-    "recovered": ("1", "packets recovered from parity"),
+    "recovered": (
+        "1",
+        "packets recovered from parity; of joined packets all of a group with a lost shard",
+    ),
     "lost": ("1", "packets that never arrived"),
     "parity_packets": ("1", "IP packets of parity that a tunnel with FEC sent since the start"),
     "parity_bytes": ("byte", "IP bytes of parity since the start"),
