@@ -155,6 +155,31 @@ def test_marks_are_told_where_there_are_any(run, tmp_path):
         assert ("packets marked" in out) is told
 
 
+def test_what_fec_did_is_told_where_there_is_any(run):
+    table = {
+        "path": {"rate": "10Mbps", "rtt": "20ms", "loss": "3%"},
+        "tunnels": {"parity": "sdwan-fec", "kcp": "kcptun", "plain": "wireguard"},
+        "flows": [{"tunnel": "parity"}, {"tunnel": "kcp"}, {"tunnel": "plain"}],
+        "duration": "3s",
+    }
+    result = tc.run(tc.Experiment.parse(table), progress=False)
+    options = [f"--set=path.{key}={value}" for key, value in table["path"].items()]
+    options += [f"--flow=tunnel={name}" for name in ("sdwan-fec", "kcptun", "wireguard")]
+    _, out, _ = run("run", *options, "--duration", "3s")
+    lines = {line[:20].strip(): line for line in out.splitlines() if line.startswith("FEC")}
+    packets, kcp = lines.values()
+    of_packets, of_kcp = result.raw.tunnels[0].forward, result.carriers[1].arq
+    assert of_packets.fec.recovered > 0 < of_kcp.recovered
+    for part, whole in (
+        (of_packets.fec.parity_bytes, of_packets.outer_bytes),
+        (of_packets.fec.recovered, of_packets.fec.packets),
+        (of_packets.fec.lost, of_packets.fec.packets),
+    ):
+        assert f" {100 * part / whole:.3g} %" in packets
+    assert f" {of_kcp.recovered} " in kcp
+    assert f" {of_kcp.unrecovered}," in kcp
+
+
 def test_doctor_finds_all_well(run):
     code, out, _ = run("doctor")
     assert code == 0

@@ -92,7 +92,7 @@ def print_result(result: Result) -> None:
                 f"{stuck} flows: the tunnel gave up on a packet after its last retransmission",
             )
         )
-    out.print(_grid([*lines, *_packet_tunnel_lines(totals)]))
+    out.print(_grid([*lines, *_packet_tunnel_lines(totals), *_fec_lines(totals)]))
     for sentence in _limit_sentences(totals):
         out.print(sentence, markup=False)
 
@@ -170,6 +170,44 @@ def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
         for tunnel in tunnels
         if "packets" in tunnel
     ]
+
+
+def _fec_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Tell what parity cost and what it repaired, in the direction of the data."""
+    for tunnel in totals["tunnels"]:
+        fec, label = tunnel.get("fec"), "FEC"
+        if len(totals["tunnels"]) > 1:
+            label = f"FEC of {tunnel['tunnel']}"
+        if fec is not None:
+            packets = fec["packets"]
+            yield (
+                label,
+                f"parity {_share(fec['parity_bytes'], tunnel['outer_bytes'])} of the bytes; "
+                f"recovered {_share(fec['recovered'], packets)} of {packets} packets, "
+                f"residual loss {_share(fec['lost'], packets)}",
+            )
+            continue
+        of_each = {
+            flow["carrier"]: _path_leg(flow)
+            for flow in totals["flows"]
+            if flow["flow"] in tunnel["flows"]
+        }
+        legs = [leg for leg in of_each.values() if leg.get("arq", {}).get("parity_datagrams")]
+        if legs:
+            arqs = [leg["arq"] for leg in legs]
+            parity, brought, lost = (
+                sum(arq[name] for arq in arqs)
+                for name in ("parity_bytes", "recovered", "unrecovered")
+            )
+            yield (
+                label,
+                f"parity {_share(parity, sum(leg['wire_bytes'] for leg in legs))} of the bytes; "
+                f"recovered {brought} datagrams and missed {lost}, since the start",
+            )
+
+
+def _share(part: float, whole: float) -> str:
+    return _percent(part / whole if whole else None)
 
 
 def _flow_table(totals: dict[str, Any]) -> Table:
