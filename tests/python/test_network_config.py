@@ -887,3 +887,11 @@ def test_a_queue_of_an_access_link_is_told_by_its_own_key():
     with pytest.raises(tc.ConfigError, match=r"network\.access\.buffer") as caught:
         tc.Experiment.parse(table)
     assert "path.buffer" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("size", "rtt", "whole"), [(3, "20ms", "60ms"), (8, "0.1ms", "800us")])
+def test_a_flow_may_have_exactly_the_rtt_of_its_links(size, rtt, whole):
+    table = {"network": {"shape": "line", "size": size}, "path": {"rtt": rtt, "buffer": "9p"}}
+    Experiment.parse({**table, "flows": [{"rtt": whole}]})
+    with pytest.raises(tc.ConfigError, match=f"expected {whole} or more"):
+        Experiment.parse({**table, "flows": [{"rtt": "10us"}]})

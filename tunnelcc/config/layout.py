@@ -217,7 +217,7 @@ class Layout:
         rated = [link for link in there if link.rate is not None]
         slowest = min(rated, key=lambda link: link.rate or 0, default=self.experiment.path)
         changes = {
-            "rtt": sum(link.rtt for link in there + back) / 2,
+            "rtt": self.topology.delay(route.to_server + route.to_client),
             "mtu": min(link.mtu for link in there + back),
         }
         keys = {name: getattr(slowest, name) for name in Path.model_fields}
