@@ -56,6 +56,19 @@ def test_values_that_follow_from_others_follow_the_changed_ones():
     assert experiment.with_({"tcp.timestamps": False}).tcp == tc.Tcp(timestamps=False)
 
 
+def test_attributes_of_an_experiment_can_be_set_in_another():
+    experiment = tc.Experiment.parse(TABLE)
+    path, changed = experiment.path, tc.Experiment()
+    for key, value in {
+        "path.rtt": f"{path.rtt}s", "path.rate": f"{path.rate}bps", "path.buffer": path.buffer,
+        "path.loss": path.loss, "path.queue": path.queue,
+    }.items():  # fmt: skip
+        changed = changed.with_({key: value})
+    assert changed.path == path
+    with pytest.raises(tc.ConfigError, match=f"is written '{1e3 * path.rtt:g}ms'"):
+        experiment.with_({"path.rtt": path.rtt})
+
+
 @pytest.mark.parametrize(
     "settings",
     [{"path.los": 1}, {"path.loss": "1 ms"}, {"path": 3}, {"flows.3.cc": "bbr"}],

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import pytest
 from hypothesis import given
@@ -122,6 +123,15 @@ def test_nonsense_is_refused(parse, value):
 def test_wrong_units_are_explained(parse, value, hint):
     with pytest.raises(UnitError, match=hint):
         parse(value)
+
+
+@pytest.mark.parametrize("parse", [units.parse_rate, units.parse_time])
+@pytest.mark.parametrize("value", [40, 0.03, 2.5e7, "1e-7", 123456.789, 0.1 + 0.2])
+def test_a_number_without_a_unit_is_told_with_one(parse, value):
+    with pytest.raises(UnitError) as caught:
+        parse(value)
+    (written,) = re.findall("'(.*)'", caught.value.hint)
+    assert parse(written) == float(value)
 
 
 @pytest.mark.parametrize("value", ["100%", "150%", 1, 1.0, "-1%", -0.1, "99.99999999999999999999%"])

@@ -35,8 +35,9 @@ class Experiment(ExperimentKeys):
         """Return a copy of this experiment with other values for some keys.
 
         ``settings`` maps dotted keys to values, as ``--set`` does: ``{"path.loss": "1%", "cc":
-        "bbr"}``.
-        The copy is checked. Raises ConfigError.
+        "bbr"}``. Times and rates need units, also those that attributes give as numbers in SI
+        units: ``{"path.rtt": f"{2 * experiment.path.rtt}s"}``. The copy is checked. Raises
+        ConfigError.
         """
         given = self.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
         changed: Experiment = Experiment.parse(apply(given, settings))

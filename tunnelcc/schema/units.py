@@ -9,6 +9,7 @@ powers of 1000 (``k``, ``M``, ``G``), binary prefixes are powers of 1024 (``Ki``
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
@@ -68,6 +69,8 @@ class UnitError(ValueError):
 def parse_rate(value: object) -> float:
     """Return bit/s of ``value`` (``100Mbps``, ``12.5MB/s``). Raises UnitError."""
     number, unit = _split(value, RATE_EXPECTED)
+    if unit is None and number > 0:
+        raise UnitError(RATE_EXPECTED, _without_unit(number, "bit/s", format_rate))
     scale = _lookup(unit, _RATE_UNITS, RATE_EXPECTED)
     return float(number * scale)
 
@@ -84,6 +87,8 @@ def parse_time(value: object) -> float:
     number, unit = _split(value, TIME_EXPECTED)
     if unit is None and number == 0:
         return 0.0
+    if unit is None and number > 0:
+        raise UnitError(TIME_EXPECTED, _without_unit(number, "s", format_time))
     return float(number * _lookup(unit, _TIME_UNITS, TIME_EXPECTED))
 
 
@@ -206,6 +211,11 @@ def _split(value: object, expected: str) -> tuple[Decimal, str | None]:
     if number and not -40 < number.adjusted() < 40:
         raise UnitError(expected)
     return number, match[2]
+
+
+def _without_unit(number: Decimal, unit: str, write: Callable[[float], str]) -> str:
+    """Say how to write a number in SI units, which is what attributes of an experiment are."""
+    return f"the unit is missing; {_plain(number)} {unit} is written {write(float(number))!r}"
 
 
 def _lookup(unit: str | None, units: dict[str, Decimal] | dict[str, int], expected: str) -> Decimal:
