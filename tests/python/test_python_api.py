@@ -30,6 +30,26 @@ def test_a_run_takes_an_experiment_a_table_or_a_file(tmp_path):
             tc.run(wrong)
 
 
+@pytest.mark.parametrize("wrong", [None, 5, ["bbr"], b"one.toml", tc.Path()], ids=str)
+def test_what_is_no_experiment_is_refused(wrong, tmp_path):
+    for use in (
+        tc.run,
+        tc.harm,
+        lambda it: tc.run_many([TABLE, it]),
+        lambda it: tc.sweep(it, {"cc": ["bbr"]}, store=tmp_path),
+    ):
+        with pytest.raises(tc.ConfigError, match=r"experiment = .* a table \(dict\)"):
+            use(wrong)
+
+
+@pytest.mark.parametrize("wrong", [5, ["cc"], "cc=bbr"], ids=str)
+def test_what_is_no_table_of_keys_is_refused(wrong, tmp_path):
+    with pytest.raises(tc.ConfigError, match=r"settings = .* a table"):
+        tc.Experiment().with_(wrong)
+    with pytest.raises(tc.ConfigError, match=r"axes = .* a table"):
+        tc.sweep(TABLE, wrong, store=tmp_path)
+
+
 @pytest.mark.parametrize(
     "table",
     [

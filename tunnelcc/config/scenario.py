@@ -9,6 +9,7 @@ from typing import Any
 
 from tunnelcc.config.experiment import Experiment
 from tunnelcc.config.settings import apply as apply
+from tunnelcc.config.settings import as_table as as_table
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import listed_as
 from tunnelcc.schema.toml import parse_value, read_toml
@@ -27,7 +28,14 @@ def experiment_of(source: Experiment | Mapping[str, Any] | str | Path) -> Experi
     """
     if isinstance(source, Experiment):
         return source
-    return load(source) if isinstance(source, (str, Path)) else build(source, {})
+    return load(source) if isinstance(source, (str, Path)) else build(tables_of(source), {})
+
+
+def tables_of(source: object) -> Mapping[str, Any]:
+    """Return ``source`` if it is nested tables. Raises ConfigError."""
+    return as_table(
+        "experiment", source, "an Experiment, a table (dict), or the path of a TOML file"
+    )
 
 
 def load(path: str | Path, settings: Mapping[str, Any] | None = None) -> Experiment:

@@ -22,6 +22,8 @@ def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, An
     short for ``flows.cc``. A key is set before the keys below it, in any order of ``settings``. The
     value none removes a tunnel with all its keys. Raises ConfigError for a key that cannot be set.
     """
+    expected = 'a table of keys and values, such as {"path.rtt": "50ms"}'
+    settings = as_table("settings", settings, expected)
     changed = copy.deepcopy(dict(table))
     full_keys = {("flows.cc" if key == "cc" else key): value for key, value in settings.items()}
     for key, value in full_keys.items():
@@ -37,6 +39,13 @@ def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, An
             changed.setdefault(group, [{}])
         _set(changed, full, value, full)
     return changed
+
+
+def as_table(key: str, value: object, expected: str) -> Mapping[str, Any]:
+    """Return ``value`` if it is a table. Raises ConfigError."""
+    if not isinstance(value, Mapping):
+        raise ConfigError(Problem(key, value, expected))
+    return value
 
 
 def _set(node: Any, key: str, value: object, full: str) -> None:

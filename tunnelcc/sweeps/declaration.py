@@ -96,7 +96,8 @@ class Sweep:
             raise ConfigError(Problem('sweep.""', declared[""], "a key such as path.rtt"))
         listed = declared.pop("seeds", DEFAULT_SEEDS)
         if axes is not None:
-            declared = _flat(axes)
+            expected = 'a table of axes, such as {"cc": ["bbr", "cubic"]}'
+            declared = _flat(scenario.as_table("axes", axes, expected))
         self.base: dict[str, Any] = table
         self.seeds = _seeds(listed if seeds is None else seeds)
         on_count(_count(declared, table) * len(self.seeds))
@@ -174,7 +175,7 @@ def _table(base: Experiment | Mapping[str, Any] | str | Path) -> dict[str, Any]:
         return base.table()
     if isinstance(base, (str, Path)):
         return scenario.read_scenario(Path(base))
-    return dict(base)
+    return dict(scenario.tables_of(base))
 
 
 def _default_name(base: object, table: Mapping[str, Any]) -> str:
