@@ -28,7 +28,20 @@ WRONG_UNIT = {"rate": "10ms", "time": "10Mbps", "size": "10ms"}
 NOT_A_RATE = ["0Mbps", "-1Mbps", "500Gbps", "100", "100ms", "fast", True, "1e99bps"]
 NOT_A_RTT = ["0ms", "-1ms", "61s", "40", "40Mbps", "soon", False]
 NOT_A_PROBABILITY = ["150%", "100%", "-1%", "1.5", "often", "1ms", True]
-NOT_A_BUFFER = ["0bdp", "-1bdp", "0p", "0", "1e9bdp", "40ms", "1.5p", "deep", "2TiB"]
+NOT_A_BUFFER = [
+    "0bdp",
+    "-1bdp",
+    "0p",
+    "0",
+    "1e9bdp",
+    "101s",
+    "0s",
+    "-1ms",
+    "40Mbps",
+    "1.5p",
+    "deep",
+    "2TiB",
+]
 NOT_A_COUNT = [0, -1, 10**9, 1.5, "many", True]
 NOT_A_TIME = ["-1s", "30", "30Mbps", "later", "1e9s", True]
 NOT_A_TIMER = ["0ms", "-1ms", "61s", "40", "40Mbps"]

@@ -309,6 +309,17 @@ def test_one_bdp_of_buffer():
     assert (link.buffer_bytes, link.buffer_packets) == (1_250_000, 0)
 
 
+def test_a_buffer_as_the_time_to_empty_it():
+    steps = {"path.rate_steps": [["1s", "1Mbps"]], "path.rtt": "7ms"}
+    for rate, expected in (("100Mbps", 625_000), ("8Mbps", 50_000)):
+        link = _spec({"path.rate": rate, "path.buffer": "50ms", **steps}).path.forward
+        assert (link.buffer_bytes, link.buffer_packets) == (expected, 0)
+    back = {"path.reverse_rate": "8Mbps", "path.reverse_buffer": "0.1s"}
+    assert _spec(back).path.reverse.buffer_bytes == 100_000
+    link = _spec({"path.rate": "8Mbps", "path.ecn_threshold": "20ms"}).path.forward
+    assert link.queue.ecn_threshold == 20_000
+
+
 def test_the_reverse_path_is_not_limited_unless_said():
     link = _spec().path.reverse
     assert (link.rate, link.buffer_bytes, link.framing) == (0, 0, 0)

@@ -53,6 +53,9 @@ def test_ranges_have_the_type_of_their_key():
     packets = {"from": "10p", "to": "20p", "steps": 3}
     found = _coordinate({"path.buffer": packets}, "path.buffer")
     assert (found.values, found.units) == ((10, 15, 20), "packet")
+    drained = {"from": "10ms", "to": "30ms", "steps": 3}
+    found = _coordinate({"path.buffer": drained}, "path.buffer")
+    assert (found.values, found.units) == (pytest.approx((0.01, 0.02, 0.03)), "s")
     interval = {"from": "5s", "to": "15s", "steps": 2}
     found = _coordinate({"flows.cc.probe_rtt_interval": interval}, "flows.cc.probe_rtt_interval",
                         {"flows": [{"cc": "bbr"}]})  # fmt: skip
@@ -65,6 +68,7 @@ def test_ranges_have_the_type_of_their_key():
         ("path.rate", ["1Mbps", "2Gbps"], (1e6, 2e9), "bit/s"),
         ("hosts.tcp_rmem", ["1MiB", 65536], (2**20, 65536), "byte"),
         ("path.buffer", ["1bdp", "20p"], ("1bdp", "20p"), ""),
+        ("path.buffer", ["1bdp", "20ms"], ("1bdp", "20ms"), ""),
         ("hosts.kernel", ["5.10", "6.18"], ("5.10", "6.18"), ""),
         ("tcp.ecn", [True, False], ("true", "false"), ""),
         ("cc", ["bbr", {"name": "bbr", "probe_rtt_interval": 5}],

@@ -88,6 +88,7 @@ def test_probability(text, probability):
         ("200p", Buffer(packets=200)),
         ("64KiB", Buffer(bytes=65536)),
         (1500, Buffer(bytes=1500)),
+        ("50ms", Buffer(seconds=0.05)),
     ],
 )
 def test_buffer(text, buffer):
@@ -164,6 +165,7 @@ def test_probabilities_survive_writing(probability):
     st.builds(Buffer, bdp=st.floats(1e-9, 1e9))
     | st.builds(Buffer, packets=st.integers(0, 10**9))
     | st.builds(Buffer, bytes=st.integers(0, 2**60))
+    | st.builds(Buffer, seconds=st.floats(1e-9, 1e3))
 )
 def test_buffers_survive_writing(buffer):
     assert units.parse_buffer(str(buffer)) == buffer

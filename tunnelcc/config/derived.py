@@ -34,6 +34,8 @@ def buffer_bytes(buffer: Buffer, rate: float, rtt: float) -> int:
     """Return the bytes of ``buffer`` (0: limited in packets) at ``rate`` (bit/s), ``rtt`` (s)."""
     if buffer.bdp is not None:
         return round(buffer.bdp * rate * rtt / 8)
+    if buffer.seconds is not None:
+        return round(buffer.seconds * rate / 8)
     return buffer.bytes or 0
 
 

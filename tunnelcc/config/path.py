@@ -88,7 +88,7 @@ class LinkDirection(Model):
     buffer: QueueRoom = Field(
         Buffer(bdp=1.0),
         description="most data that wait at the bottleneck, without the packet in service; 1bdp = "
-        "rate * rtt",
+        "rate * rtt; 50ms = rate * 50 ms",
     )
     queue: Queue = Field(DropTail.default(), description="queue discipline at the bottleneck")
     ecn_threshold: QueueRoom | None = Field(

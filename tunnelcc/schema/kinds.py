@@ -158,9 +158,9 @@ def _parse_route(value: object) -> tuple[str, ...]:
 
 def _parse_buffer(value: object) -> units.Buffer:
     buffer = units.parse_buffer(value)
-    sizes = (buffer.bdp, buffer.packets, buffer.bytes)
+    sizes = (buffer.bdp, buffer.packets, buffer.bytes, buffer.seconds)
     size = next(size for size in sizes if size is not None)
-    if not 0 < size <= 2**40 or (buffer.bdp or 0) > 1000:
+    if not 0 < size <= 2**40 or (buffer.bdp or 0) > 1000 or (buffer.seconds or 0) > 100:
         raise UnitError(BUFFER.expected)
     return buffer
 
@@ -209,7 +209,9 @@ ROUTE = Kind(_parse_route, list, "a list of at least two host names")
 SWITCH = Kind(_parse_switch, bool, "true or false")
 TEXT = Kind(_parse_text, str, "one line of text")
 PROSE = Kind(_parse_prose, str, "some text")
-BUFFER = Kind(_parse_buffer, str, f"{units.BUFFER_EXPECTED}, more than 0, at most 1000bdp or 1TiB")
+BUFFER = Kind(
+    _parse_buffer, str, f"{units.BUFFER_EXPECTED}, more than 0, at most 1000bdp, 1TiB or 100s"
+)
 PROBABILITY = Kind(
     units.parse_probability, units.format_probability, units.PROBABILITY_EXPECTED, "1"
 )

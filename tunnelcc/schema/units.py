@@ -54,7 +54,7 @@ SIZE_EXPECTED = "a size such as '4MiB', '64KiB' or 6291456 (bytes)"
 PROBABILITY_EXPECTED = "a probability such as '1%' or 0.01, at least 0 and less than 1"
 SHARE_EXPECTED = "a share such as '25%' or 0.25, at most 1"
 PERCENTAGE_EXPECTED = "a percentage such as '2%'"
-BUFFER_EXPECTED = "a buffer such as '1bdp', '200p' (packets) or '64KiB'"
+BUFFER_EXPECTED = "a buffer such as '1bdp', '200p' (packets), '64KiB' or '50ms' (at the rate)"
 
 
 class UnitError(ValueError):
@@ -160,22 +160,31 @@ def format_probability(probability: float) -> str:
 
 @dataclass(frozen=True)
 class Buffer:
-    """The size of a queue in BDP, packets or bytes. Exactly one is set."""
+    """The size of a queue in BDP, packets, bytes or seconds. Exactly one is set.
+
+    ``seconds``: the time in which the link sends a full queue at its first rate.
+    """
 
     bdp: float | None = None
     packets: int | None = None
     bytes: int | None = None
+    seconds: float | None = None
 
     def __str__(self) -> str:
         if self.bdp is not None:
             return f"{_plain(Decimal(repr(self.bdp)))}bdp"
         if self.packets is not None:
             return f"{self.packets}p"
+        if self.seconds is not None:
+            return format_time(self.seconds)
         return format_size(self.bytes or 0)
 
 
 def parse_buffer(value: object) -> Buffer:
-    """Return the Buffer of ``value`` (``1bdp``, ``200p``, ``64KiB``). Raises UnitError."""
+    """Return the Buffer of ``value`` (``1bdp``, ``200p``, ``64KiB``, ``50ms``).
+
+    Raises UnitError.
+    """
     if isinstance(value, Buffer):
         return value
     if not _is_number(value):
@@ -186,6 +195,8 @@ def parse_buffer(value: object) -> Buffer:
             if number != number.to_integral_value():
                 raise UnitError(BUFFER_EXPECTED, f"{value!r} is not a whole number of packets")
             return Buffer(packets=int(number))
+        if unit in _TIME_UNITS:
+            return Buffer(seconds=parse_time(value))
     try:
         return Buffer(bytes=parse_size(value))
     except UnitError as error:

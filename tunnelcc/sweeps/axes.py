@@ -200,14 +200,15 @@ def _parsed(kind: Kind, where: str, value: object) -> Any:
 
 def _number(value: object) -> float:
     if isinstance(value, Buffer):
-        return float(value.bdp or value.packets or value.bytes or 0)
+        return float(value.bdp or value.packets or value.bytes or value.seconds or 0)
     return float(value) if isinstance(value, (int, float)) else math.nan
 
 
 def _unit_of(value: object) -> str:
     if not isinstance(value, Buffer):
         return ""
-    return "bdp" if value.bdp is not None else "packet" if value.packets is not None else "byte"
+    units = {"bdp": value.bdp, "packet": value.packets, "s": value.seconds}
+    return next((unit for unit, size in units.items() if size is not None), "byte")
 
 
 def _like(example: object, value: float) -> Any:
@@ -215,6 +216,8 @@ def _like(example: object, value: float) -> Any:
         unit = _unit_of(example)
         if unit == "bdp":
             return Buffer(bdp=value)
+        if unit == "s":
+            return Buffer(seconds=value)
         return Buffer(packets=round(value)) if unit == "packet" else Buffer(bytes=round(value))
     return round(value) if isinstance(example, int) else value
 
