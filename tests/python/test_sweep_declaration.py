@@ -42,6 +42,31 @@ def test_a_linear_and_a_geometric_range():
     assert _coordinate({"path.rtt": table}, "path.rtt").values == pytest.approx((0.001, 0.01, 0.1))
 
 
+@pytest.mark.parametrize(
+    ("axes", "told"),
+    [
+        ({"cc": ["bbr", "reno"], "flows.0.cc": ["cubic", "vegas"]}, "sweep.cc: .*flows.0.cc"),
+        ({"flows.0.cc": ["cubic", "vegas"], "flows.cc": ["bbr", "reno"]}, "sweep.flows.cc: "),
+        ({"tunnel": ["vtun", "none"], "tunnel.name": ["tinc", "vxlan"]}, "sweep.tunnel: "),
+        ({"path": [{"rtt": "9ms"}, {"rtt": "8ms"}], "path.rtt": ["1ms", "2ms"]}, "sweep.path: "),
+        ({"zip": {"cc": ["bbr", "reno"], "flows.0.cc": ["cubic", "vegas"]}}, "sweep.cc: "),
+    ],
+)
+def test_an_axis_that_another_one_overrides_is_refused(axes, told):
+    with pytest.raises(tc.ConfigError, match=told):
+        tc.Sweep({"duration": "1s"}, axes)
+
+
+def test_an_axis_that_another_one_overrides_in_part_is_none_without_effect():
+    axes = {"cc": ["bbr", "reno"], "flows.0.cc": ["cubic", "vegas"]}
+    declared = tc.Sweep({"flows": [{}, {}]}, axes, seeds=1)
+    found = [[flow.cc.name for flow in it.flows] for it in declared.experiments()]
+    assert found == [[one, other] for other in ("bbr", "reno") for one in ("cubic", "vegas")]
+    tunnels = {"tunnel": ["gost-relay-ws", "gost-relay-wss"], "tunnel.cc": ["bbr", "reno"]}
+    names = {(it.tunnel.name, it.tunnel.cc.name) for it in tc.Sweep({}, tunnels).experiments()}
+    assert len(names) == 4
+
+
 def test_ranges_have_the_type_of_their_key():
     count = {"from": 1, "to": 8, "steps": 4, "scale": "log"}
     assert _coordinate({"flows.count": count}, "flows.count").values == (1, 2, 4, 8)

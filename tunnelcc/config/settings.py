@@ -33,7 +33,7 @@ def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, An
         ):
             _set(changed, key.removesuffix(".name"), {}, key)
     for full in sorted(full_keys, key=lambda key: key.count(".")):
-        value = full_keys[full]
+        value = copy.deepcopy(full_keys[full])  # keys below may be set in it
         group = full.partition(".")[0]
         if group in ("flows", "cross_traffic") and group != full:
             changed.setdefault(group, [{}])

@@ -168,6 +168,26 @@ class Sweep:
             if dimension != POINT and len(unique) < len(values.values):
                 twice = next(v for v in values.values if values.values.count(v) > 1)
                 raise ConfigError(Problem(f"sweep.{name}", twice, "each value only once"))
+        self._check_that_axes_have_effect()
+
+    def _check_that_axes_have_effect(self) -> None:
+        """Raise ConfigError if an axis sets only what another one sets again."""
+        axes = {axis.key: axis for dimension in self.dimensions for axis in dimension.axes}
+        first = {key: axis.values[0] for key, axis in axes.items()}
+        for key, axis in axes.items():
+            changed = {key: axis.values[-1]}
+            if len(axis.values) == 1 or self._differ(first, changed):
+                continue
+            for other in first.keys() - {key}:
+                without = {name: value for name, value in first.items() if name != other}
+                if self._differ(without, changed):
+                    expected = f"no axis, because sweep.{other} sets the same key again"
+                    raise ConfigError(Problem(f"sweep.{key}", MISSING, expected))
+
+    def _differ(self, settings: Mapping[str, Any], changed: Mapping[str, Any]) -> bool:
+        """Whether the scenario differs with ``changed`` values in ``settings``."""
+        one, other = settings, {**settings, **changed}
+        return scenario.apply(self.base, one) != scenario.apply(self.base, other)
 
 
 def _table(base: Experiment | Mapping[str, Any] | str | Path) -> dict[str, Any]:
