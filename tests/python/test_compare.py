@@ -109,3 +109,26 @@ def test_compare_prints_a_table_and_draws_bars(run, tmp_path, monkeypatch):
     assert len(list((tmp_path / "runs" / "sweeps").glob("compare-*.json"))) == 1
     assert run(*command, "--output", "again.txt")[0] == 2
     assert run(*command, "--metric", "goodputs")[0] == 2
+
+
+@pytest.mark.parametrize(("metric", "factor"), [("flow_rtt", 1e3), ("loss_rate", 1)])
+def test_the_metric_of_the_bars_is_in_the_table(run, tmp_path, monkeypatch, metric, factor):
+    monkeypatch.chdir(tmp_path)
+    _, out, _ = run(
+        "compare", "--cc", "bbr,cubic", "--flows", "2", "--seeds", "2", *SMALL, "--name", "one",
+        "--metric", metric,
+    )  # fmt: skip
+    means = tc.open("runs/one")[metric].mean("seed")
+    means = means.mean("flow") if "flow" in means.dims else means
+    rows = {line.split()[0]: line.split()[1] for line in out.splitlines() if "±" in line}
+    assert metric in out.splitlines()[0]
+    for cc in ("bbr", "cubic"):
+        assert float(rows[cc]) == pytest.approx(factor * float(means.sel(cc=cc)), abs=0.006)
+
+
+def test_an_unknown_metric_is_told_before_anything_is_simulated(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("compare", "--cc", "bbr,cubic", *SMALL, "--metric", "flow_rt")
+    assert (code, out) == (2, "")
+    assert "--metric = 'flow_rt'" in err
+    assert not (tmp_path / "runs").exists()

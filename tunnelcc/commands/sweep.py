@@ -53,14 +53,18 @@ def run_and_print(
     dask: str | None = None,
     timeout: float | None = None,
     output: Path | None = None,
+    metric: str = "goodput",
 ) -> Tally:
-    """Run a sweep and print its results. ``output``: also write them there."""
+    """Run a sweep and print its results. ``output``: also write them there.
+
+    ``metric``: is also printed if it is none of those that always are.
+    """
     threading.Thread(target=_import_table).start()
     with interruptible():
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
         with Store(store) as runs:
             data, coordinates = variables(declared, tally.ids, runs)
-        _report(data, coordinates, tally, store / declared.name)
+        _report(data, coordinates, tally, store / declared.name, metric)
         if output is not None:
             export.write(results_of(declared, tally, store), output)
     return tally
@@ -128,10 +132,10 @@ def _confirm(runs: int, yes: bool) -> None:
     click.confirm(f"These are {runs:,} runs. Start?", abort=True, err=True)
 
 
-def _report(data: Variables, coordinates: Variables, tally: Tally, name: Path) -> None:
+def _report(data: Variables, coordinates: Variables, tally: Tally, name: Path, metric: str) -> None:
     from tunnelcc.sweeps.table import print_results
 
-    print_results(data, coordinates)
+    print_results(data, coordinates, metric)
     parts = [f"{tally.done} run", f"{tally.cached} cached", f"{tally.failed} failed"]
     click.echo(f"\n{name}: {tally.total} runs ({', '.join(parts)})")
     if tally.failed:

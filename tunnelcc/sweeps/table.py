@@ -7,6 +7,7 @@ import itertools
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tunnelcc.metrics import mean_and_half_width
 from tunnelcc.output.tables import Table, console
@@ -24,14 +25,25 @@ _COLUMNS = {
 }
 
 
-def print_results(data: Variables, coordinates: Variables) -> None:
-    """Print one row per point: the mean over seeds ± half of its 95 % confidence interval."""
+#: Unit → unit in headings, factor, digits.
+_UNITS = {"s": (" ms", 1e3, 2), "bit/s": (" Mbit/s", 1e-6, 2), "1": ("", 1, 4)}
+
+
+def print_results(data: Variables, coordinates: Variables, metric: str = "goodput") -> None:
+    """Print one row per point: the mean over seeds ± half of its 95 % confidence interval.
+
+    ``metric``: is also printed if the table has no column for it; of flows, their mean.
+    """
     dims, goodputs, _ = data["goodput"]
     points, shape = dims[:-1], goodputs.shape[:-1]
     keys = [key for key, (along, _, _) in coordinates.items() if set(along) & set(points)]
     several_flows = coordinates["flow"][1].size > 1  # of one flow, Jain's index tells nothing
     columns = {name: column for name, column in _COLUMNS.items() if name != "jain" or several_flows}
-    intervals = {name: mean_and_half_width(data[name][1]) for name in columns}
+    if metric not in _COLUMNS:
+        unit = data[metric][2]["units"]
+        heading, factor, digits = _UNITS.get(unit, (f" {unit}", 1, 2))
+        columns = {metric: (f"{metric}{heading}", factor, digits), **columns}
+    intervals = {name: mean_and_half_width(_of_runs(data[name])) for name in columns}
     rows = []
     for point in itertools.islice(np.ndindex(*shape), _MOST_ROWS):
         at = dict(zip(points, point, strict=True))
@@ -45,6 +57,19 @@ def print_results(data: Variables, coordinates: Variables) -> None:
     left = math.prod(shape) - _MOST_ROWS
     if left > 0:
         out.print(f"… and {left} more; --output FILE.csv writes all", markup=False)
+
+
+def _of_runs(variable: Variable) -> NDArray[np.float64]:
+    """Return one value per run: the mean over its flows if there is one for each."""
+    dims, values, _ = variable
+    if "flow" not in dims:
+        return values
+    known = np.isfinite(values)
+    totals, counts = np.where(known, values, 0).sum(axis=-1), known.sum(axis=-1)
+    means: NDArray[np.float64] = np.divide(
+        totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0
+    )
+    return means
 
 
 def _coordinate(key: str, variable: Variable, at: dict[str, int]) -> str:
