@@ -203,3 +203,14 @@ def test_a_link_serves_no_more_than_its_rate_allows_before_a_change(queue):
     )  # fmt: skip
     result = tc.run(experiment, progress=False)
     assert 0 < result.links["path"].forward.utilisation <= 1 + 1e-9
+
+
+def test_the_heading_of_a_run_names_the_trace_and_not_the_rate_beside_it(write):
+    file = write("time_s,rate_Mbps\n0,10\n1,2\n", "mobile.csv")
+    path = {"rate": "50Mbps", "rtt": "20ms"}
+    run = {"duration": "1s", "flows": [{"cc": "reno"}]}
+    plain = tc.run({**run, "path": path}, progress=False).heading
+    traced = tc.run({**run, "path": {**path, "rate_trace": file}}, progress=False).heading
+    assert "50Mbps" in plain
+    assert "50Mbps" not in traced
+    assert "mobile.csv" in traced

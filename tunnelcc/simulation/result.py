@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, cached_property
 from operator import attrgetter
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -200,6 +201,8 @@ class Result:
             is_one = bool(experiment.network.links) or shape == "dumbbell"
             network += f", {name}: " if is_one else ", each "
         rate = "no rate limit" if link.rate is None else format_rate(link.rate)
+        if link.rate_trace is not None:
+            rate = f"rates of {Path(link.rate_trace.file).name}"
         path = f"{rate} × {format_time(link.rtt)}"
         loss = f", loss {100 * link.loss:g} %" if link.loss else ""
         return f"{flows}{tunnel}, {network}{path}{loss}"
