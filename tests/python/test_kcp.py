@@ -348,3 +348,24 @@ def test_show_tells_the_layers(run):
     code, _, error = run("show", "tunnel", "kcptun", "--mode", "fast9")
     assert code != 0
     assert "fast9" in error
+
+
+@pytest.mark.parametrize(
+    ("path", "helps", "told"),
+    [
+        ({"rate": "1Gbps", "rtt": "50ms"}, "tunnel.kcp", "(the windows of tunnel.kcp"),
+        ({"rate": "100Mbps", "rtt": "10ms"}, "path.buffer", "(a larger path.buffer"),
+    ],
+)
+def test_a_full_window_is_told_with_what_helps(run, path, helps, told):
+    windows = {f"tunnel.kcp.{name}": 4096 for name in ("client_send_window",
+                                                       "server_receive_window")}  # fmt: skip
+    change = windows if helps == "tunnel.kcp" else {"path.buffer": "4bdp"}
+    slow = tc.Experiment(path=path, tunnel="gost-kcp", flows={"count": 2}, duration="4s")
+    before, after = (tc.run(it, progress=False).goodput for it in (slow, slow.with_(change)))
+    assert after > 2 * before
+    options = [f"--{key}={value}" for key, value in path.items()]
+    _, out, _ = run("run", *options, "--tunnel=gost-kcp", "--flows=2", "--duration=4s")
+    text = " ".join(out.split())
+    assert "by KCP's window" in text
+    assert told in text

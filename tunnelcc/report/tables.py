@@ -35,6 +35,9 @@ _MOST_ROWS = 16
 # Above this utilisation the bottleneck is what limits.
 _FULL = 0.95
 
+# Above this share of packets that the queue drops, repairing them is what fills KCP's window.
+_MANY_DROPS = 0.05
+
 # What one may change where congestion control is not the limit.
 _REASONS = {
     "handshake": "the handshake.",
@@ -146,10 +149,23 @@ def _limit_sentences(totals: dict[str, Any]) -> Iterator[str]:
             connection = "The carrier of flow" if len(members[0]["legs"]) > 1 else "Flow"
             subject = f"{connection} {label} was" if len(members) == 1 else f"The {label} were"
             reason = _REASONS[name]
-            if "arq" in _path_leg(members[0]):
+            if name == "receive_window" and _path_leg(members[0])["cc"] == "kcp":
+                reason = _reason_of_kcp(totals["path"])
+            elif "arq" in _path_leg(members[0]):
                 # Sockets of TCP have no part in it.
                 reason = reason.partition(" (")[0].partition(",")[0].rstrip(".") + "."
             yield (f"{subject} limited for {_percent(share)} of the time by {reason}")
+
+
+def _reason_of_kcp(path: dict[str, Any]) -> str:
+    """Say why KCP's window is full: it is small for the path, or full of what the queue dropped."""
+    dropped = path["drops"] / max(path["packets"], 1)
+    if dropped < _MANY_DROPS:
+        return "KCP's window (the windows of tunnel.kcp increase it)."
+    return (
+        f"KCP's window, which waits for what the queue dropped: {_percent(dropped)} of the packets "
+        "(a larger path.buffer holds more of a burst)."
+    )
 
 
 def _limits(members: list[dict[str, Any]]) -> dict[str, float]:
