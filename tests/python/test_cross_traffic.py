@@ -73,3 +73,30 @@ def test_periodic_loss_of_any_share(loss):
     (source,) = tc.run(table, progress=False).raw.cross_traffic
     assert source.sent == 9000
     assert source.received == pytest.approx((1 - loss) * 9000, abs=2)
+
+
+def test_fair_rates_leave_cross_traffic_its_part():
+    path = tc.Path(rate="50Mbps", rtt="20ms", queue="fq-codel", buffer="400p")
+    for rate, part in (("20Mbps", 30e6), ("200Mbps", 25e6)):
+        result = tc.run(
+            tc.Experiment(path=path, flows=[tc.Flow(cc="reno")], duration="10s", warmup="3s",
+                          cross_traffic=[tc.CrossTraffic(rate=rate)]),
+            progress=False,
+        )  # fmt: skip
+        # UDP gets what it sends, but not more than half of the link.
+        assert float(result.dataset.fair_rate[0]) == pytest.approx(part * 1448 / 1500, rel=0.01)
+        assert result.metric("max_min_share") == pytest.approx(1, abs=0.1)
+
+
+def test_fair_rates_ignore_cross_traffic_on_other_links():
+    experiment = tc.Experiment.parse(
+        {
+            "path": {"rate": "20Mbps", "rtt": "10ms"},
+            "network": {"shape": "ring", "size": 4},
+            "flows": [{"from": "host1", "to": "host2"}],
+            "cross_traffic": [{"rate": "10Mbps", "from": "host3", "to": "host4"}],
+            "duration": "3s",
+        }
+    )
+    result = tc.run(experiment, progress=False)
+    assert float(result.dataset.fair_rate[0]) == pytest.approx(20e6 * 1448 / 1500, rel=0.01)

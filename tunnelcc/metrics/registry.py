@@ -139,10 +139,14 @@ def _limit(name: str, words: str) -> Metric:
     )  # fmt: skip
 
 
-_JAIN = "(Σx)² / (n Σx²) of goodputs x; Jain, Chiu, Hawe, DEC TR-301, 1984"
+_JAIN = (
+    "(Σx)² / (n Σx²) of goodputs x over the whole measured time, of flows that start late or stop "
+    "early, too; without cross traffic; Jain, Chiu, Hawe, DEC TR-301, 1984"
+)
 _MAX_MIN = (
-    "goodput / the flow's max-min fair rate on the links that its data cross; Bertsekas and "
-    "Gallager, Data Networks, section 6.5.2; Philip et al., SIGCOMM 2024"
+    "goodput / the flow's max-min fair rate on the links that its data cross; a flow demands "
+    "flows.rate or all, in the whole measured time; cross traffic demands what it sent; "
+    "Bertsekas and Gallager, Data Networks, section 6.5.2; Philip et al., SIGCOMM 2024"
 )
 _FAIR_TIME = (
     f"time from the last flow's start until all shares of the next {convergence.HOLD:g} s "

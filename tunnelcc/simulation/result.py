@@ -916,21 +916,36 @@ def _inputs(result: Result) -> dict[str, Any]:
 
 def _capacity(result: Result, link: Any) -> float:
     """Return the mean payload rate that one direction of a link could carry, bit/s."""
-    tcp, mss = result.experiment.tcp, derived.path_mss(result.layout.view(result.layout.flows[0]))
     if not link.utilisation:
         return math.nan
     served = 8 * link.bytes_out / result.measured_time
-    return float(served / link.utilisation * mss / (mss + tcp.header_bytes))
+    return float(served / link.utilisation * _payload_share(result))
+
+
+def _payload_share(result: Result) -> float:
+    """Return the payload of a full segment per byte of its packet."""
+    tcp, mss = result.experiment.tcp, derived.path_mss(result.layout.view(result.layout.flows[0]))
+    return mss / (mss + tcp.header_bytes)
 
 
 def _fair_rates(result: Result, demands: Sequence[float]) -> Any:
-    """Return what each flow would have, bit/s, if the links that were used were shared fairly."""
+    """Return what each flow would have, bit/s, if the links that were used were shared fairly.
+
+    Cross traffic takes part, and demands what it sent.
+    """
     found = result.layout
     of_kind = {
         placed.kind: {step for hop in found.hops(placed) for step in hop.sent_by(placed.sender)}
         for placed in found.distinct_flows
     }
     steps = [of_kind[placed.kind] for placed in found.flows]
+    wanted = [*demands]
+    for index, source in enumerate(result.experiment.cross_traffic):
+        route, sender = found.cross_traffic(index)
+        steps.append({*route.sent_by(sender)})
+        sent = 8 * source.packet * result.raw.cross_traffic[index].sent / result.measured_time
+        # A link's capacity is what it carries of payload, so UDP takes as much less of it.
+        wanted.append(sent * _payload_share(result))
     capacities: dict[Step, float] = {}
     for step in sorted(set().union(*of_kind.values())):
         link = result.links[step.link]
@@ -938,7 +953,7 @@ def _fair_rates(result: Result, demands: Sequence[float]) -> Any:
         if capacity > 0 and math.isfinite(capacity):
             capacities[step] = capacity
     crosses = [[step in of_flow for step in capacities] for of_flow in steps]
-    fair = metrics.max_min_allocation([*capacities.values()], demands, crosses)
+    fair = metrics.max_min_allocation([*capacities.values()], wanted, crosses)[: len(demands)]
     return np.where(np.isfinite(fair), fair, math.nan)
 
 
