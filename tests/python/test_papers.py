@@ -419,6 +419,12 @@ def test_a_figure_is_told_in_one_line(folder):
     assert compare.told(made(folder, (1,) * 4, holds=False)).endswith("0 of 1 claims hold")
     calibrated = compare.told(made(folder, (1, 1, 1, 1), claims=()))
     assert calibrated == "4 of 4 rows within 10 %; 2 of them calibrated"
+    by_range = Compared(published="rate", quantity="goodput", within_runs=True, reason="x")
+    ranged = made(folder, (1, 1, 1.1, 0.9), values=(by_range,), claims=(), calibration=None)
+    assert compare.told(ranged) == "2 of 4 rows within tolerance; 2 of them within the runs' range"
+    verdicts = [row[-1] for row in tables.side_by_side(compare.Reproduction(ranged)).rows]
+    assert sorted(it == compare.IN_RANGE for it in verdicts) == [False, False, True, True]
+    assert {tables.KINDS[it] for it in verdicts} == {"good", "bad"}
     unjudged = Compared(published="rate", quantity="goodput", reason="x")
     shown = made(folder, (1,) * 4, values=(unjudged,))
     assert compare.rows_told(shown.cells) == "4 rows shown without a verdict"

@@ -20,6 +20,7 @@ from tunnelcc.papers.published import UNITS, Row
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
+IN_RANGE = f"{REPRODUCED}: within the runs' range"
 FITTED = "calibrated: fits"
 NOT_FITTED = "calibrated: no fit"
 
@@ -93,6 +94,12 @@ class Cell:
         if self.is_calibrated:
             return FITTED if self.fits else NOT_FITTED
         return REPRODUCED if self.fits else NOT_REPRODUCED
+
+    @property
+    def verdict_told(self) -> str:
+        """The verdict, and that it is one of the range of the runs and not of their mean."""
+        by_range = self.compared.within_runs and self.verdict == REPRODUCED
+        return IN_RANGE if by_range else self.verdict
 
     @property
     def rests_on(self) -> str:
@@ -317,6 +324,8 @@ def rows_told(cells: Collection[Cell]) -> str:
     text = f"{len(met)} of {len(judged)} rows {within}"
     if any(cell.is_calibrated for cell in judged):
         text += f"; {sum(met)} of them calibrated"
+    if by_range := sum(cell.verdict_told == IN_RANGE for cell in judged):
+        text += f"; {by_range} of them within the runs' range"
     left = len(cells) - len(judged)
     return text + (f"; {left} more shown without a verdict" if left else "")
 

@@ -10,6 +10,7 @@ from tunnelcc.output.tables import Table
 from tunnelcc.papers.claims import Judged
 from tunnelcc.papers.compare import (
     FITTED,
+    IN_RANGE,
     NOT_FITTED,
     NOT_REPRODUCED,
     REPRODUCED,
@@ -32,6 +33,7 @@ HOLDS, FAILS = "holds", "does not hold"
 #: How a verdict is to be seen.
 KINDS = {
     REPRODUCED: "good",
+    IN_RANGE: "good",
     NOT_REPRODUCED: "bad",
     FITTED: "note",
     NOT_FITTED: "note",
@@ -53,7 +55,7 @@ def side_by_side(reproduction: Reproduction) -> Table:
     rows = [
         (
             _at(cell.name, cell.point), _with_unit(str(cell.row.published), cell.unit),
-            cell.show(cell.mean), _ratio(cell.ratio), cell.verdict,
+            cell.show(cell.mean), _ratio(cell.ratio), cell.verdict_told,
         )
         for cell in cells
     ]  # fmt: skip
@@ -133,7 +135,7 @@ def _numbers(reproduction: Reproduction) -> Table:
         low, high = cell.spread
         row = [_at(name, cell.point), _with_unit(str(cell.row.published), cell.unit)]
         row += [cell.show(cell.mean), f"{cell.show(low)}–{cell.show(high)}", _ratio(cell.ratio)]
-        row += [cell.verdict or "no verdict", cell.rests_on]
+        row += [cell.verdict_told or "no verdict", cell.rests_on]
         if others:
             row += [others[index].show(others[index].mean), _ratio(others[index].ratio)]
         rows.append(row)
