@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 from matplotlib.patches import FancyArrowPatch
 
@@ -143,3 +144,27 @@ def test_lines_of_theory_are_for_one_path_and_one_direction(tmp_path):
     ring = {"network": {"shape": "ring", "size": 4}}
     for keys in (ring, {"flows": [{}, {"direction": "down"}]}, {"flows": [{}, {"tunnel": "vtun"}]}):
         assert drawn(**keys) == (0, None)
+
+
+def test_a_flow_has_one_colour_in_all_panels():
+    """Also one whose carrier has another algorithm."""
+    flows = [
+        {"cc": "cubic"}, {"cc": "cubic", "tunnel": "slow"}, {"cc": "bbr", "tunnel": "wireguard"},
+        {"cc": "reno", "tunnel": "openvpn-tcp"},
+    ]  # fmt: skip
+    tunnels = {"slow": {"name": "gost-relay-wss", "cc": "vegas"}}
+    network, top, middle, *_ = plot_run(simulate(flows=flows, tunnels=tunnels)).axes
+    of_flows = [
+        [to_rgb(line.get_color()) for line in it.lines[: len(flows)]] for it in (top, middle)
+    ]
+    in_map = [to_rgb(line.get_color()) for line in network.get_legend().get_lines()]
+    assert of_flows[0] == of_flows[1]
+    assert list(dict.fromkeys(in_map)) == of_flows[0]
+    assert len(set(in_map)) == len(flows)
+
+
+def test_groups_of_many_flows_have_their_algorithms_colours():
+    flows = [{"cc": "cubic", "count": 6}, {"cc": "bbr", "count": 6, "tunnel": "wireguard"}]
+    network, top, *_ = plot_run(simulate(flows=flows)).axes
+    in_map = [to_rgb(line.get_color()) for line in network.get_legend().get_lines()]
+    assert list(dict.fromkeys(in_map)) == [to_rgb(line.get_color()) for line in top.lines[:2]]

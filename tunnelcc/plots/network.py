@@ -34,6 +34,8 @@ _APART, _FIRST_LANE, _LANE, _HOST = 2.4, 8.0, 4.6, 9.0
 _WIDTH, _HEIGHT = 4.2, 2.7
 _NOT_LIMITED = "#C4C4C4"
 _OTHER = "#999999"
+# Where groups have the colours of their algorithms, UDP has none.
+_OF_UDP = "#555555"
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Group:
-    """Equal flows: the routes of their data, and their text in the legend."""
+    """Equal flows: the routes of their data, and their text and colour in the legend."""
 
     label: str
+    colour: Any
     is_tunnelled: bool
     steps: frozenset[Step]
 
@@ -91,27 +94,31 @@ def network_height(result: Result) -> float:
     return 0.75 + min(_HEIGHT, _WIDTH * (high - low) / (right - left)) + 0.17 * rows
 
 
-def draw_network(axes: Axes, result: Result) -> None:
-    """Draw a run's network into ``axes``."""
+def draw_network(axes: Axes, result: Result, colours: Sequence[Any] = ()) -> None:
+    """Draw a run's network into ``axes``.
+
+    ``colours``: of each group of flows, as the experiment declares them.
+    """
     import matplotlib as mpl
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
     places, topology = place_hosts(result), result.layout.topology
     reds = mpl.colormaps["YlOrRd"]
-    colours = LinearSegmentedColormap.from_list("busy", [reds(0.12 + 0.08 * i) for i in range(11)])
-    lanes = _lanes(_groups(result)[:_MOST_GROUPS])
+    busy = LinearSegmentedColormap.from_list("busy", [reds(0.12 + 0.08 * i) for i in range(11)])
+    groups = _groups(result, colours)
+    lanes = _lanes(groups[:_MOST_GROUPS])
     for name, link in topology.links.items():
-        _draw_link(axes, places, link, result, name, colours)
+        _draw_link(axes, places, link, result, name, busy)
         for is_reverse in (False, True):
-            for lane, (number, group) in enumerate(lanes.get(Step(name, is_reverse), ())):
-                _draw_lane(axes, places, link.ends, is_reverse, lane, number, group)
+            for lane, group in enumerate(lanes.get(Step(name, is_reverse), ())):
+                _draw_lane(axes, places, link.ends, is_reverse, lane, group)
     _draw_hosts(axes, places, topology, _aside(result))
     _name_links(axes, places, result)
     _fit(axes, places, result)
-    _legend(axes, result)
+    _legend(axes, groups)
     bar = axes.figure.colorbar(
-        ScalarMappable(Normalize(0, 1), colours), ax=axes, orientation="horizontal", shrink=0.42,
+        ScalarMappable(Normalize(0, 1), busy), ax=axes, orientation="horizontal", shrink=0.42,
         aspect=24, pad=0.02, ticks=[0, 0.5, 1], format=lambda part, _: f"{100 * part:g} %",
     )  # fmt: skip
     bar.ax.tick_params(labelsize=8, length=2)
@@ -217,15 +224,15 @@ def _by_distance(topology: Topology, client: str, server: str) -> dict[str, Plac
     return places
 
 
-def _groups(result: Result) -> list[Group]:
+def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
     """Return groups of flows as the experiment declares them, and cross traffic."""
     layout, experiment = result.layout, result.experiment
     goodputs = result.measured.goodputs
     members: dict[int, list[int]] = {}
     for index, placed in enumerate(layout.flows):
         members.setdefault(placed.group, []).append(index)
-    groups = []
-    for flows in members.values():
+    groups: list[Group] = []
+    for number, flows in enumerate(members.values()):
         first = layout.flows[flows[0]]
         steps = {
             step
@@ -239,11 +246,14 @@ def _groups(result: Result) -> list[Group]:
         rate = float(sum(goodputs[flows])) / 1e6
         name = core.congestion_label(first.flow.cc.name)
         label = f"{count}{name}{inside}: {rate:.3g} Mbit/s"
-        groups.append(Group(label, tunnel is not None, frozenset(steps)))
+        colour = colours[number] if colours else _colour(number)
+        groups.append(Group(label, colour, tunnel is not None, frozenset(steps)))
     for index, source in enumerate(experiment.cross_traffic):
         route, sender = layout.cross_traffic(index)
         steps = set(route.sent_by(sender))
-        groups.append(Group(f"UDP, {format_rate(source.rate)}", False, frozenset(steps)))
+        colour = _OF_UDP if colours else _colour(len(groups))
+        label = f"UDP, {format_rate(source.rate)}"
+        groups.append(Group(label, colour, False, frozenset(steps)))
     return groups
 
 
@@ -255,12 +265,12 @@ def _tunnel_name(tunnel: Any) -> str:
     return f"{tunnel.name} ({kind}{carrier})" if named else f"{kind}{carrier}"
 
 
-def _lanes(groups: Iterable[Group]) -> dict[Step, list[tuple[int, Group]]]:
-    """Return the groups that cross each direction of a link, with their numbers."""
-    lanes: dict[Step, list[tuple[int, Group]]] = {}
-    for number, group in enumerate(groups):
+def _lanes(groups: Iterable[Group]) -> dict[Step, list[Group]]:
+    """Return the groups that cross each direction of a link."""
+    lanes: dict[Step, list[Group]] = {}
+    for group in groups:
         for step in group.steps:
-            lanes.setdefault(step, []).append((number, group))
+            lanes.setdefault(step, []).append(group)
     return lanes
 
 
@@ -280,10 +290,10 @@ def _draw_link(
 
 def _draw_lane(
     axes: Axes, places: dict[str, Place], ends: tuple[str, str], is_reverse: bool, lane: int,
-    number: int, group: Group,
+    group: Group,
 ) -> None:  # fmt: skip
     ends = ends[::-1] if is_reverse else ends
-    colour, aside = _colour(number), _FIRST_LANE + lane * _LANE
+    colour, aside = group.colour, _FIRST_LANE + lane * _LANE
     if group.is_tunnelled:
         _arrow(axes, places, ends, aside, color=colour, linewidth=5.4, alpha=0.25, head=0, zorder=1)
     _arrow(axes, places, ends, aside, color=colour, linewidth=1.3, head=7.0, zorder=1.5)
@@ -430,15 +440,14 @@ def _fit(axes: Axes, places: dict[str, Place], result: Result) -> None:
     axes.grid(visible=False)
 
 
-def _legend(axes: Axes, result: Result) -> None:
+def _legend(axes: Axes, groups: Sequence[Group]) -> None:
     """Explain below what the arrows next to links are."""
     from matplotlib.lines import Line2D
 
-    groups = _groups(result)
     handles: list[Any] = []
-    for number, group in enumerate(groups[:_MOST_GROUPS]):
-        line = Line2D([], [], color=_colour(number), linewidth=1.5)
-        band = Line2D([], [], color=_colour(number), linewidth=6, alpha=0.25)
+    for group in groups[:_MOST_GROUPS]:
+        line = Line2D([], [], color=group.colour, linewidth=1.5)
+        band = Line2D([], [], color=group.colour, linewidth=6, alpha=0.25)
         handles.append((band, line) if group.is_tunnelled else line)
     labels = [group.label for group in groups[:_MOST_GROUPS]]
     if len(groups) > _MOST_GROUPS:

@@ -46,7 +46,7 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
         figure = Figure(figsize=(7.2, 7.0 + extra))
         if extra:
             panels = figure.subplots(4, 1, height_ratios=(extra, 2.8, 1.9, 1.9))
-            draw_network(panels[0], result)
+            draw_network(panels[0], result, _group_colours(result))
         else:
             panels = figure.subplots(3, 1, height_ratios=(3, 2, 2))
         top, middle, bottom = panels[-3:]
@@ -69,8 +69,7 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
 
 
 def _plot_goodput(axes: Axes, result: Result) -> None:
-    time = result.raw.time
-    names = [flow["cc"] for flow in result.to_dict()["flows"]]
+    time, names = result.raw.time, _algorithms(result)
     series = np.array([flow.goodput for flow in result.raw.flows]) / 1e6
     if len(series) > 1:
         series = _smooth(series, time)
@@ -101,10 +100,11 @@ def _plot_in_flight(axes: Axes, result: Result) -> None:
     mss = derived.carried_mss(result.experiment)
     flights = np.array([leg.in_flight for leg in legs]) / 1e6
     windows = np.array([leg.cwnd for leg in legs]) * mss / 1e6
-    _plot_flows(axes, result.raw.time, flights, [leg.cc for leg in legs])
+    names = _algorithms(result)  # also of flows with a carrier: their colours are those above
+    _plot_flows(axes, result.raw.time, flights, names)
     if len(legs) <= _MOST_LINES:
         # A window far above what is in flight (limited by a buffer) is cut off, not squeezed in.
-        colours = _colours([leg.cc for leg in legs])
+        colours = _colours(names)
         for index, window in enumerate(windows):
             axes.plot(result.raw.time, window, color=colours[index], linewidth=0.7, linestyle=":")
         axes.set_ylim(0, 2 * max(float(flights.max(initial=0)), mss / 1e6))
@@ -126,6 +126,21 @@ def _plot_queue_delay(axes: Axes, result: Result) -> None:
     axes.plot(result.raw.time, delay, color="#555555")
     axes.set_ylabel("queueing delay (ms)")
     axes.set_title(f"Queueing delay at the bottleneck ({link.drops} packets dropped)")
+
+
+def _algorithms(result: Result) -> list[str]:
+    """Return the congestion control of each flow's application."""
+    return [placed.flow.cc.name for placed in result.layout.flows]
+
+
+def _group_colours(result: Result) -> list[Any]:
+    """Return the colour of the first of each group of flows, or a shade where flows have none."""
+    names, groups = _algorithms(result), [placed.group for placed in result.layout.flows]
+    firsts = [groups.index(group) for group in dict.fromkeys(groups)]
+    if len(names) <= _MOST_LINES:
+        colours = _colours(names)
+        return [colours[first] for first in firsts]
+    return _colours([names[first] for first in firsts])
 
 
 def _plot_flows(axes: Axes, time: Any, series: Any, names: list[str]) -> None:
