@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,3 +169,36 @@ def test_groups_of_many_flows_have_their_algorithms_colours():
     network, top, *_ = plot_run(simulate(flows=flows)).axes
     in_map = [to_rgb(line.get_color()) for line in network.get_legend().get_lines()]
     assert list(dict.fromkeys(in_map)) == [to_rgb(line.get_color()) for line in top.lines[:2]]
+
+
+def _boxes(figure) -> dict[str, Any]:
+    """Return where each text of the map is."""
+    figure.canvas.draw()
+    return {text.get_text(): text.get_window_extent() for text in figure.axes[0].texts}
+
+
+@pytest.mark.parametrize("count", [2, 5, 8])
+def test_links_and_hosts_in_a_row_are_named_beside_each_other(count):
+    """Of a chain of different links, without a text on another one or on a link."""
+    hosts = ["alice", *(f"router{i}" for i in range(1, count)), "bob"]
+    links = {
+        f"link{i}": {"between": pair, "rate": f"{100 + i}Mbps", "rtt": "2ms"}
+        for i, pair in enumerate(itertools.pairwise(hosts))
+    }
+    flows = [{"from": "alice", "to": "bob"}, {"from": "alice", "to": "bob", "direction": "down"}]
+    result = simulate(network={"links": links}, flows=flows)
+    for figure in (plot_network(result), plot_run(result)):
+        boxes = _boxes(figure)
+        assert set(hosts) <= set(boxes)
+        assert len(boxes) == len(hosts) + count
+        assert not any(
+            one.overlaps(other) for one, other in itertools.combinations(boxes.values(), 2)
+        )
+        axes = figure.axes[0]
+        middle = axes.transData.transform((0, place_hosts(result)["bob"].y))[1]
+        assert all(box.y1 < middle or box.y0 > middle for box in boxes.values())
+
+
+def test_routers_of_a_long_parking_lot_have_their_names():
+    result = simulate(network={"shape": "parking-lot", "size": 8})
+    assert set(result.layout.topology.hosts) <= set(_boxes(plot_network(result)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tunnelcc.simulation.result import Result
 
 # With more hosts than this, names of the first and last of each kind have to do.
-_MOST_NAMES = 16
+_MOST_NAMES, _MOST_NAMES_OF_LONG = 16, 28
 # With more limited links than this, what each is has no room.
 _MOST_LINK_NAMES = 8
 # With more groups of flows than this, the rest have one line in the legend, and no arrows.
@@ -30,8 +30,13 @@ _MOST_GROUPS = 6
 _MOST_WIDE = 16
 # In points: half the distance of a link's two directions, of lanes of flows, sizes of hosts.
 _APART, _FIRST_LANE, _LANE, _HOST = 2.4, 8.0, 4.6, 9.0
-# Inches that a network has: what is around it comes on top.
-_WIDTH, _HEIGHT = 4.2, 2.7
+# Inches that a network has: what is around it comes on top. A long one is wider than others, but
+# fits beside the axes of a run.
+_WIDTH, _MOST_WIDTH, _HEIGHT = 4.2, 7.0, 2.7
+# Inches of a unit of places, if there is room; inches around the outermost hosts; those of a text
+# above a link.
+_UNIT, _AROUND, _TEXT = 0.5, 1.1, 0.36
+_BOX = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "#CCCCCC"}
 _NOT_LIMITED = "#C4C4C4"
 _OTHER = "#999999"
 # Where groups have the colours of their algorithms, UDP has none.
@@ -80,7 +85,8 @@ def plot_network(result: Result, file: str | Path | None = None) -> Figure:
     from matplotlib.figure import Figure
 
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(4.4, 0.8 + network_height(result)))
+        width = _inches(place_hosts(result)) + 0.2
+        figure = Figure(figsize=(width, 0.8 + network_height(result)))
         draw_network(figure.subplots(), result)
         if file is not None:
             save(figure, Path(file))
@@ -89,9 +95,11 @@ def plot_network(result: Result, file: str | Path | None = None) -> Figure:
 
 def network_height(result: Result) -> float:
     """Return the height (inches) of the panel of a run's network."""
-    left, right, low, high = _extent(place_hosts(result), result)
+    places = place_hosts(result)
+    left, right, low, high = _extent(places, result)
+    width = _inches(places)
     rows = min(len(result.experiment.flows) + len(result.experiment.cross_traffic), _MOST_GROUPS)
-    return 0.75 + min(_HEIGHT, _WIDTH * (high - low) / (right - left)) + 0.17 * rows
+    return 0.75 + min(_HEIGHT, width * (high - low) / (right - left)) + 0.17 * rows
 
 
 def draw_network(axes: Axes, result: Result, colours: Sequence[Any] = ()) -> None:
@@ -335,8 +343,9 @@ def _colour(number: int) -> str:
 
 def _draw_hosts(axes: Axes, places: dict[str, Place], topology: Topology, aside: float) -> None:
     count = len(topology.hosts)
-    size = _HOST if count <= _MOST_NAMES else 0.6 * _HOST
-    named = set(_named(list(topology.hosts)))
+    most = _MOST_NAMES if _inches(places) == _WIDTH else _MOST_NAMES_OF_LONG
+    size = _HOST if count <= most else 0.6 * _HOST
+    named = set(_named(list(topology.hosts), most))
     for host, place in places.items():
         axes.plot(
             place.x, place.y, marker="o", markersize=size, markerfacecolor="white",
@@ -353,9 +362,9 @@ def _draw_hosts(axes: Axes, places: dict[str, Place], topology: Topology, aside:
             )  # fmt: skip
 
 
-def _named(hosts: list[str]) -> Iterator[str]:
+def _named(hosts: list[str], most: int) -> Iterator[str]:
     """Yield the hosts whose names fit: of many, the first and last of each kind."""
-    if len(hosts) <= _MOST_NAMES:
+    if len(hosts) <= most:
         yield from hosts
         return
     kinds: dict[str, list[str]] = {}
@@ -386,12 +395,17 @@ def _name_links(axes: Axes, places: dict[str, Place], result: Result) -> None:
     if len(texts) > _MOST_LINK_NAMES:
         axes.set_title(f"{len(texts)} links of {len(alike)} kinds", fontsize=9)
         return
+    # In a row there is room above links, and none on short ones.
+    is_row = len({place.y for place in places.values()}) == 1
+    above = (0.0, _above(result)) if is_row else (0.0, 0.0)
+    style: dict[str, Any] = {} if is_row else {"bbox": _BOX}
     for name, text in texts.items():
         start, end = (places[host] for host in links[name].ends)
         axes.annotate(
-            text, ((start.x + end.x) / 2, (start.y + end.y) / 2), fontsize=7.5, ha="center",
-            va="center", zorder=6, annotation_clip=False, linespacing=1.15,
-            bbox={"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "#CCCCCC"},
+            text, ((start.x + end.x) / 2, (start.y + end.y) / 2), above,
+            textcoords="offset points", fontsize=7.5, ha="center",
+            va="bottom" if is_row else "center", zorder=6, annotation_clip=False, linespacing=1.15,
+            **style,
         )  # fmt: skip
 
 
@@ -418,11 +432,28 @@ def _extent(places: dict[str, Place], result: Result) -> tuple[float, float, flo
     """Return left, right, lower and upper end of the axes, with room for lanes and names."""
     xs, ys = ([getattr(it, name) for it in places.values()] for name in "xy")
     width, height = max(xs) - min(xs), max(ys) - min(ys)
-    inch = max(width / (_WIDTH - 1.1), height / (_HEIGHT - 0.7))
-    room = _aside(result) / 72 + 0.2 if height == 0 else 0.3
-    return (
-        min(xs) - 0.55 * inch, max(xs) + 0.55 * inch, min(ys) - room * inch, max(ys) + room * inch,
-    )  # fmt: skip
+    inch = max(width / (_inches(places) - _AROUND), height / (_HEIGHT - 0.7))
+    below = _aside(result) / 72 + 0.2 if height == 0 else 0.3
+    above = _above(result) / 72 + _TEXT if height == 0 else 0.3
+    side = _AROUND / 2 * inch
+    return min(xs) - side, max(xs) + side, min(ys) - below * inch, max(ys) + above * inch
+
+
+def _inches(places: dict[str, Place]) -> float:
+    """Return the width of the network in inches."""
+    xs = [place.x for place in places.values()]
+    return min(_MOST_WIDTH, max(_WIDTH, _UNIT * (max(xs) - min(xs)) + _AROUND))
+
+
+def _above(result: Result) -> float:
+    """Return the points that lanes of flows need above hosts in a row: those to the left."""
+    places, links = place_hosts(result), result.layout.topology.links
+    count = 0
+    for step, groups in _lanes(_groups(result)[:_MOST_GROUPS]).items():
+        one, other = (places[host].x for host in links[step.link].ends)
+        if (one > other) != step.is_reverse:
+            count = max(count, len(groups))
+    return _FIRST_LANE + _LANE * count
 
 
 def _aside(result: Result) -> float:
