@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 import tunnelcc as tc
 from tunnelcc.metrics import harm, mean_and_half_width
@@ -127,26 +128,28 @@ def upload_beside_download(results: Open) -> Figure:
     figure = Figure(figsize=(7.2, 3.8))
     queues = {"drop-tail": "100 packets, drop-tail", "fq-codel": "up: FQ-CoDel"}
     names = [name for name in TUNNELS if name in sweep["tunnel"].values][::-1]
+    ways = {"down": BLUE, "up": ORANGE}
     for axes, (queue, title) in zip(
         figure.subplots(1, 2, sharey=True), queues.items(), strict=True
     ):
-        for y, tunnel in enumerate(names):
-            run = sweep.sel({"path.reverse.queue": queue, "tunnel": tunnel})
-            for flow, colour, label in ((0, BLUE, "down"), (1, ORANGE, "up")):
-                mean, half = _intervals(run["flow_goodput"].isel(flow=flow) / 1e6)
-                axes.barh(
-                    y + 0.2 - 0.4 * flow, mean, xerr=half, color=colour, height=0.36,
-                    label=None if y else label, error_kw={"linewidth": 1},
-                )  # fmt: skip
+        goodputs = sweep["flow_goodput"].sel({"path.reverse.queue": queue}) / 1e6
+        rows = [
+            (
+                TUNNELS[tunnel],
+                [
+                    (goodputs.sel(tunnel=tunnel).isel(flow=flow).values, colour)
+                    for flow, colour in enumerate(ways.values())
+                ],
+            )
+            for tunnel in names
+        ]
+        gallery.bars_of_flows(axes, rows, 9)
         for rate in (10, 50):
             axes.axvline(rate, color=GREY, linestyle=":", linewidth=1)
-        axes.set_yticks(range(len(names)), [TUNNELS[name] for name in names])
         axes.set_xlim(0, 55)
-        axes.grid(visible=False, axis="y")
-        axes.set_xlabel("goodput (Mbit/s)")
         axes.set_title(title)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9)
+    handles = [Patch(color=colour, label=label) for label, colour in ways.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=9)
     figure.suptitle("A download and an upload at once, 50 Mbit/s down and 10 up", fontsize=10)
     return figure
 
