@@ -27,7 +27,7 @@
 namespace tunnelcc
 {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 using Parameters = std::vector<std::pair<std::string, double>>;
 
 template <HasFields T>

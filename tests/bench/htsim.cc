@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "config.h"
 #include "eventlist.h"
+#include "measured-run.h"
 #include "network.h"
 #include "pipe.h"
 #include "queue.h"
@@ -23,9 +24,6 @@
 #include "tcp.h"
 
 #include <cstdlib>
-#include <ctime>
-#include <fstream>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <string>
@@ -59,26 +57,6 @@ Options(int argc, char** argv)
         options[argument.substr(2, equals - 2)] = std::stod(argument.substr(equals + 1));
     }
     return options;
-}
-
-double
-CpuSeconds()
-{
-    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-}
-
-/// Of this process, bytes (getrusage's include the parent's).
-uint64_t
-PeakMemory()
-{
-    std::ifstream status("/proc/self/status");
-    std::string word;
-    uint64_t kilobytes = 0;
-    while (status >> word && word != "VmHWM:")
-    {
-    }
-    status >> kilobytes;
-    return 1024 * kilobytes;
 }
 
 } // namespace
@@ -142,10 +120,6 @@ main(int argc, char** argv)
         read += sink->_cumulative_ack;
     }
     const double simulated = timeAsSec(EventList::now());
-    std::cout << "{\"timed_out\": " << (isTimedOut ? "true" : "false")
-              << ", \"simulated_seconds\": " << simulated << ", \"cpu_seconds\": " << cpu
-              << ", \"data_segments\": " << arrived << ", \"goodput_bps\": " << 8 * read / simulated
-              << ", \"events\": " << count << ", \"peak_rss_bytes\": " << PeakMemory() << "}"
-              << std::endl;
+    MeasuredRun{isTimedOut, simulated, cpu, arrived, 8 * read / simulated, count}.Print();
     std::_Exit(0); // its destructors expect the simulation to have ended
 }

@@ -13,6 +13,8 @@
  *
  * Prints one JSON object. A run that reaches the CPU limit stops and says how far it came.
  */
+#include "measured-run.h"
+
 #include "ns3/command-line.h"
 #include "ns3/config.h"
 #include "ns3/data-rate.h"
@@ -32,10 +34,7 @@
 #include "ns3/tcp-socket-factory.h"
 #include "ns3/uinteger.h"
 
-#include <fstream>
-#include <iostream>
 #include <string>
-#include <sys/resource.h>
 
 using namespace ns3;
 
@@ -65,29 +64,6 @@ struct Counters
     uint64_t dataSegments{0}; //!< sent into the path, retransmissions included
     uint64_t goodputBytes{0}; //!< read by the receiver
 };
-
-double
-CpuSeconds()
-{
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec +
-           1e-6 * (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
-uint64_t
-PeakRssBytes()
-{
-    // Not ru_maxrss, which a program inherits from the one that started it.
-    std::ifstream status("/proc/self/status");
-    std::string key;
-    while (status >> key && key != "VmHWM:")
-    {
-    }
-    uint64_t kibibytes = 0;
-    status >> kibibytes;
-    return 1024 * kibibytes;
-}
 
 Options
 ParseOptions(int argc, char* argv[])
@@ -249,12 +225,13 @@ main(int argc, char* argv[])
     const double cpu = CpuSeconds() - before;
     const double simulated = Simulator::Now().GetSeconds();
 
-    std::cout << "{\"timed_out\": " << (cpu > options.cpuLimit ? "true" : "false")
-              << ", \"simulated_seconds\": " << simulated << ", \"cpu_seconds\": " << cpu
-              << ", \"data_segments\": " << counters.dataSegments
-              << ", \"goodput_bps\": " << 8.0 * counters.goodputBytes / simulated
-              << ", \"events\": " << Simulator::GetEventCount()
-              << ", \"peak_rss_bytes\": " << PeakRssBytes() << "}" << std::endl;
+    MeasuredRun{cpu > options.cpuLimit,
+                simulated,
+                cpu,
+                counters.dataSegments,
+                8.0 * counters.goodputBytes / simulated,
+                Simulator::GetEventCount()}
+        .Print();
     Simulator::Destroy();
     return 0;
 }
