@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -224,7 +225,7 @@ class CongestionControl
 };
 
 /// Parameters of an algorithm, by name.
-using CongestionParameters = std::vector<std::pair<std::string, double>>;
+using CongestionParameters = std::map<std::string, double>;
 
 /**
  * Make an algorithm by name: one of ListCongestionControls(), such as "bbr", or an ns-3 TypeId such

@@ -67,7 +67,10 @@ class Propagation
 
   private:
     /// Not inline, or the others would pay for its registers.
-    [[gnu::noinline]] void PushVaried(int64_t departure, Packet packet, const PacketExtras* extras, bool isCe)
+    [[gnu::noinline]] void PushVaried(int64_t departure,
+                                      Packet packet,
+                                      const PacketExtras* extras,
+                                      bool isCe)
     {
         packet.isCe |= isCe;
         bool isLate = m_variation->late && m_variation->late->PicksNext();

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -28,7 +29,7 @@ namespace tunnelcc
 {
 
 using Json = nlohmann::json;
-using Parameters = std::vector<std::pair<std::string, double>>;
+using Parameters = std::map<std::string, double>;
 
 template <HasFields T>
 Json ToJson(const T& object);
@@ -265,7 +266,7 @@ FromJson(const Json& json, const std::string& where, Parameters& parameters)
     parameters.clear();
     for (const auto& [name, value] : json.items())
     {
-        FromJson(value, where + "." + name, parameters.emplace_back(name, 0).second);
+        FromJson(value, where + "." + name, parameters[name]);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,7 +21,7 @@ namespace tunnelcc
 struct CongestionSpec
 {
     std::string name;
-    std::vector<std::pair<std::string, double>> parameters;
+    std::map<std::string, double> parameters;
 
     TUNNELCC_FIELDS(name, parameters)
 };

@@ -142,6 +142,7 @@ class TcpEndpoint final : public ByteStream,
 
     void SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment& last) override;
     void SendWindowProbe(int64_t now) override;
+
     /// Charge the host's memory for what the buffers hold.
     void ChargeMemory()
     {

@@ -86,7 +86,7 @@ class RegistryTest : public SimulationTestCase
         {
             if (std::isnan(info.defaultValue) && info.name != parameter)
             {
-                values.emplace_back(info.name, info.minimum);
+                values.emplace(info.name, info.minimum);
             }
         }
         return GetRefusal(algorithm, values);

@@ -100,7 +100,7 @@ class RoundTripTest : public ns3::TestCase
             NS_TEST_EXPECT_MSG_EQ(FormatSpec(ParseSpec(text)), text, "both ways");
         }
         const ExperimentSpec read = ParseSpec(FormatSpec(MakeRichSpec()));
-        NS_TEST_EXPECT_MSG_EQ(read.flows[1].cc.parameters[0].second, 0.1 + 0.2, "every bit");
+        NS_TEST_EXPECT_MSG_EQ(read.flows[1].cc.parameters.at("cwnd_gain"), 0.1 + 0.2, "every bit");
         NS_TEST_EXPECT_MSG_EQ(read.seed, UINT64_MAX, "every integer");
     }
 };

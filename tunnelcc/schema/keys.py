@@ -76,6 +76,7 @@ def kind_of(field: FieldInfo) -> Kind | None:
 
 def document(model: type[BaseModel]) -> None:
     """Add a model's keys to its help(): meaning, default and accepted values."""
+    model.model_rebuild()  # now, because it sets a signature
     lines, parameters = [], []
     for name, field in fields_of(model).items():
         inner = " or ".join(f"tc.{it.__name__}" for it in models_in(field.annotation))
