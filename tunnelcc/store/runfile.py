@@ -47,11 +47,19 @@ def encode(experiment: Experiment, outcome: Result | RunError) -> bytes:
     if any(not Path(name).is_absolute() for name in (*files, *_traces(table))):
         table["directory"] = str(Path.cwd())
     if isinstance(outcome, Result):
-        table["measured"] = _to_json(outcome.raw, series)
+        table["measured"] = outcome.raw
     else:
         table["error"] = str(outcome)
-    text = json.dumps(table, separators=(",", ":")).encode()
-    body = b"\n".join((text, b"".join(values.astype("<f8").tobytes() for values in series)))
+
+    def to_json(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            series.append(value)
+            return {"series": value.size}
+        return vars(value)
+
+    text = json.dumps(table, separators=(",", ":"), check_circular=False, default=to_json).encode()
+    numbers = (values.astype("<f8", copy=False).tobytes() for values in series)
+    body = b"\n".join((text, b"".join(numbers)))
     return b"%s%d\n%s\n%s" % (_MAGIC, FORMAT, _digest(body), body)
 
 
@@ -103,7 +111,7 @@ def _files(value: Any) -> Iterator[str]:
 def _traces(value: Any) -> Iterator[str]:
     """Yield the names of traces in an experiment's table."""
     for item in value.values() if isinstance(value, dict) else value:
-        if _is_trace(item):
+        if isinstance(item, dict) and _is_trace(item):
             yield item["file"]
         elif isinstance(item, (dict, list)):
             yield from _traces(item)
@@ -159,17 +167,6 @@ def _parts(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 def _digest(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).hexdigest().encode()
-
-
-def _to_json(value: Any, series: list[np.ndarray[Any, Any]]) -> Any:
-    if isinstance(value, np.ndarray):
-        series.append(value)
-        return {"series": value.size}
-    if isinstance(value, list):
-        return [_to_json(item, series) for item in value]
-    if isinstance(value, SimpleNamespace):
-        return {name: _to_json(item, series) for name, item in vars(value).items()}
-    return value
 
 
 class _Reader:
