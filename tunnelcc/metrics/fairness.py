@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,10 +24,10 @@ def jain_index(allocations: ArrayLike) -> float:
     in Shared Computer Systems, DEC TR-301, 1984. ``allocations``: any unit, at least 0.
     """
     x = np.asarray(allocations, dtype=float)
-    if x.size == 0 or not np.any(x):
+    if not x.any():
         return NAN
-    x = x / np.max(x)  # squares of huge or tiny values leave the range of a float
-    return float(np.sum(x) ** 2 / (x.size * np.sum(x * x)))
+    x = x / x.max()  # squares of huge or tiny values leave the range of a float
+    return float(x.sum() ** 2 / (x.size * (x * x).sum()))
 
 
 def group_totals(values: ArrayLike, groups: Sequence[Any]) -> dict[Any, float]:
@@ -34,15 +36,15 @@ def group_totals(values: ArrayLike, groups: Sequence[Any]) -> dict[Any, float]:
     It adds the goodputs of a user or a carrier, for the fairness between users or carriers.
     """
     sums: dict[Any, float] = {}
-    for group, value in zip(groups, np.asarray(values, dtype=float), strict=True):
-        sums[group] = sums.get(group, 0.0) + float(value)
+    for group, value in zip(groups, np.asarray(values, dtype=float).tolist(), strict=True):
+        sums[group] = sums.get(group, 0.0) + value
     return sums
 
 
 def shares(allocations: ArrayLike) -> NDArray[np.float64]:
     """Return each share of the total, xᵢ / Σx. Shape as ``allocations``, any unit."""
     x = np.asarray(allocations, dtype=float)
-    whole = np.sum(x)
+    whole = x.sum()
     return x / whole if whole > 0 else np.full(x.shape, NAN)
 
 
@@ -57,24 +59,33 @@ def max_min_allocation(
     without a limit; ``crosses``: shape (flow, link), whether the flow crosses the link; default:
     all flows cross all links.
     """
-    wanted = np.asarray(demands, dtype=float)
-    sizes = np.atleast_1d(np.asarray(capacities, dtype=float))
-    on_link = np.ones((wanted.size, sizes.size)) if crosses is None else np.asarray(crosses, float)
-    granted, left = np.zeros(wanted.size), sizes.copy()
-    growing = np.full(wanted.size, fill_value=True)
-    while growing.any():
-        flows = growing @ on_link
-        shares = np.divide(left, flows, out=np.full(sizes.size, np.inf), where=flows > 0)
-        step = min(shares.min(initial=np.inf), (wanted - granted)[growing].min())
-        granted[growing] += step
-        if not np.isfinite(step):
+    wanted: list[float] = np.asarray(demands, dtype=float).tolist()
+    left = dict(enumerate(np.asarray(capacities, dtype=float).reshape(-1).tolist()))
+    full = {link: _ROUNDING * size for link, size in left.items()}
+    links = [[*left]] * len(wanted)
+    if crosses is not None:
+        links = [[link for link in left if row[link]] for row in np.asarray(crosses).tolist()]
+    granted, growing = [0.0] * len(wanted), [*range(len(wanted))]
+    while growing:  # few flows and links, for which plain numbers are faster than arrays
+        flows = Counter(link for flow in growing for link in links[flow])
+        rooms = [left[link] / count for link, count in flows.items()]
+        step = min(*rooms, *(wanted[flow] - granted[flow] for flow in growing), math.inf)
+        for flow in growing:
+            granted[flow] += step
+        if not math.isfinite(step):
             break
-        left -= step * flows
-        is_full = (flows > 0) & (left <= _ROUNDING * sizes)
-        has_all = granted >= wanted * (1 - _ROUNDING)
-        granted[has_all] = wanted[has_all]
-        growing &= ~has_all & ~on_link[:, is_full].any(axis=1)
-    return granted
+        for link, count in flows.items():
+            left[link] -= step * count
+        is_full = {link for link in flows if left[link] <= full[link]}
+        for flow in growing:
+            if granted[flow] >= wanted[flow] * (1 - _ROUNDING):
+                granted[flow] = wanted[flow]
+        growing = [
+            flow
+            for flow in growing
+            if granted[flow] != wanted[flow] and is_full.isdisjoint(links[flow])
+        ]
+    return np.array(granted)
 
 
 def max_min_shares(allocations: ArrayLike, fair: ArrayLike) -> NDArray[np.float64]:

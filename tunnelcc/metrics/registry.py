@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ def _goodput(run: RunData) -> float:
 
 def _loss_rate(run: RunData) -> float:
     lost = [run.path(name) for name in ("queue_drops", "policer_drops", "random_losses")]
-    return counts.loss_rate(float(np.nansum(lost)), run.path("packets"))
+    return counts.loss_rate(sum(it for it in lost if not math.isnan(it)), run.path("packets"))
 
 
 def _window_share(run: RunData) -> float:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,7 +61,7 @@ class RunData:
         """Return a total in the direction of the data."""
         return float(self[name][0])
 
-    @property
+    @cached_property
     def goodputs(self) -> Any:
         """Goodput of each flow, bit/s."""
         if self.selection.is_timed:
@@ -101,10 +103,8 @@ class RunData:
     @property
     def jain_of_carriers(self) -> float:
         """Return Jain's index of the sums over each carrier's flows, and of flows without one."""
-        numbers = np.asarray(self["carrier"], dtype=float)
-        return self._jain_of(
-            [("flow", index) if np.isnan(it) else it for index, it in enumerate(numbers)]
-        )
+        numbers = enumerate(self["carrier"])
+        return self._jain_of([("flow", index) if math.isnan(it) else it for index, it in numbers])
 
     def _jain_of(self, owners: Sequence[Any]) -> float:
         totals = fairness.group_totals(self["delivered_bytes"], owners)
@@ -117,7 +117,7 @@ class RunData:
         totals.pop("none", None)
         return fairness.jain_index([*totals.values()])
 
-    @property
+    @cached_property
     def tunnel_goodputs(self) -> Series:
         """For each flow the goodput of its tunnel, bit/s; its own without a tunnel."""
         own, tunnels = self.goodputs, list(self["tunnel"])
@@ -129,7 +129,7 @@ class RunData:
             ]
         )
 
-    @property
+    @cached_property
     def max_min_shares(self) -> Series:
         """Of each flow."""
         return fairness.max_min_shares(self.goodputs, self["fair_rate"])
@@ -142,5 +142,5 @@ class RunData:
     @property
     def srtts(self) -> list[Series]:
         """For each flow the SRTT samples (s) across the path since the selected start."""
-        found = np.nan_to_num(self.across_path("srtt"))
+        found = self.across_path("srtt")
         return [samples.valid(srtt, self["time"], self.since) for srtt in found]

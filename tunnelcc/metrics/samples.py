@@ -22,7 +22,7 @@ def valid(samples: ArrayLike, time: ArrayLike, since: float) -> NDArray[np.float
 def mean(samples: ArrayLike) -> float:
     """Return the arithmetic mean of equidistant samples: the mean over time."""
     values = np.asarray(samples, dtype=float)
-    return float(np.mean(values)) if values.size else NAN
+    return float(values.sum()) / values.size if values.size else NAN
 
 
 def percentile(samples: ArrayLike, percent: float) -> float:
