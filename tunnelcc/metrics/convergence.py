@@ -64,11 +64,11 @@ def rate_convergence_time(
     section 4.2.2: the ideal fair share, ±25 %, 5 s). ``rate``: shape (time,), unit of ``target``.
     ``time``: s, of each sample. NaN if this never happens.
     """
-    series, times = np.atleast_2d(np.asarray(rate, dtype=float)), np.asarray(time, dtype=float)
+    series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
     means, begins = _means_ahead(series, times, window)
-    near = np.abs(means[0] - target) <= tolerance * target
-    held, begins = _means_ahead(near[np.newaxis].astype(float), begins, hold - window, first=True)
-    return _first(held[0] > 1 - 1e-9, begins, start)
+    near = np.abs(means - target) <= tolerance * target
+    held, begins = _means_ahead(near.astype(float), begins, hold - window, first=True)
+    return _first(held > 1 - 1e-9, begins, start)
 
 
 def settling_time(
@@ -122,21 +122,21 @@ def _median(values: NDArray[np.float64]) -> float:
 def _means_ahead(
     series: NDArray[np.float64], time: NDArray[np.float64], span: float, first: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the means (flow, k) over the ``span`` seconds after each time, and these times (k,).
+    """Return the means (…, k) over the ``span`` seconds after each time, and these times (k,).
 
     ``first``: samples are of what follows their time, so that the one at the time itself counts.
     """
     interval = time[1] - time[0] if time.size > 1 else span
     width = max(1, round(span / interval)) + first
     if time.size < width:
-        return np.empty((len(series), 0)), np.empty(0)
-    sums = np.zeros((len(series), time.size + 1))
-    np.cumsum(series, axis=1, out=sums[:, 1:])
-    means = (sums[:, width:] - sums[:, :-width]) / width
-    begins = time[: means.shape[1]]
+        return series[..., :0], time[:0]
+    sums = np.zeros((*series.shape[:-1], time.size + 1))
+    series.cumsum(axis=-1, out=sums[..., 1:])
+    means = (sums[..., width:] - sums[..., :-width]) / width
+    begins = time[: means.shape[-1]]
     return means, begins if first else begins - interval
 
 
 def _first(holds: NDArray[np.bool_], begins: NDArray[np.float64], start: float) -> float:
-    after = np.flatnonzero(holds & (begins >= start - 1e-9))
+    (after,) = (holds & (begins >= start - 1e-9)).nonzero()
     return float(max(begins[after[0]] - start, 0)) if after.size else NAN

@@ -196,7 +196,7 @@ METRICS: dict[str, Metric] = {
         lambda run: run.jain_of_tunnels,
     ),
     "max_min_share": Metric(
-        "1", "smallest max-min share of a flow", _MAX_MIN, lambda run: np.min(run.max_min_shares)
+        "1", "smallest max-min share of a flow", _MAX_MIN, lambda run: run.max_min_shares.min()
     ),
     "fair_convergence_time": Metric(
         "s", f"time until shares are within {100 * convergence.DELTA:g} % of equal", _FAIR_TIME,
@@ -230,7 +230,7 @@ METRICS: dict[str, Metric] = {
     "efficiency": Metric(
         "1", "application bytes per byte on the wire",
         "application bytes read / IP bytes sent across the path, since the start",
-        lambda run: counts.efficiency(np.sum(run["total_bytes"]), float(run["wire_bytes"])),
+        lambda run: counts.efficiency(run["total_bytes"].sum(), float(run["wire_bytes"])),
     ),
     "cpu_client": Metric(
         "1", "CPU use of the client, all cores", "CPU time / (cores · time)",
