@@ -60,32 +60,46 @@ def max_min_allocation(
     all flows cross all links.
     """
     wanted: list[float] = np.asarray(demands, dtype=float).tolist()
-    left = dict(enumerate(np.asarray(capacities, dtype=float).reshape(-1).tolist()))
-    full = {link: _ROUNDING * size for link, size in left.items()}
-    links = [[*left]] * len(wanted)
+    left = np.asarray(capacities, dtype=float).reshape(-1).tolist()
+    full = [_ROUNDING * size for size in left]
+    links = [[*range(len(left))]] * len(wanted)
     if crosses is not None:
-        links = [[link for link in left if row[link]] for row in np.asarray(crosses).tolist()]
-    granted, growing = [0.0] * len(wanted), [*range(len(wanted))]
-    while growing:  # few flows and links, for which plain numbers are faster than arrays
-        flows = Counter(link for flow in growing for link in links[flow])
-        rooms = [left[link] / count for link, count in flows.items()]
-        step = min(*rooms, *(wanted[flow] - granted[flow] for flow in growing), math.inf)
-        for flow in growing:
-            granted[flow] += step
+        links = [[link for link, it in enumerate(row) if it] for row in np.asarray(crosses)]
+    growing = Counter(link for of_flow in links for link in of_flow)  # flows of each link
+    flows: dict[int, list[int]] = {link: [] for link in growing}
+    for flow, of_flow in enumerate(links):
+        for link in of_flow:
+            flows[link].append(flow)
+    by_demand = sorted(range(len(wanted)), key=wanted.__getitem__, reverse=True)
+    granted: dict[int, float] = {}
+    level = 0.0  # what each flow has that still grows
+
+    def stop(flow: int, rate: float) -> None:
+        granted[flow] = rate
+        for link in links[flow]:
+            growing[link] -= 1
+
+    while len(granted) < len(wanted):
+        while by_demand[-1] in granted:
+            by_demand.pop()
+        used = [link for link, count in growing.items() if count > 0]
+        rooms = (left[link] / growing[link] for link in used)
+        step = min(*rooms, wanted[by_demand[-1]] - level, math.inf)
+        level += step
         if not math.isfinite(step):
             break
-        for link, count in flows.items():
-            left[link] -= step * count
-        is_full = {link for link in flows if left[link] <= full[link]}
-        for flow in growing:
-            if granted[flow] >= wanted[flow] * (1 - _ROUNDING):
-                granted[flow] = wanted[flow]
-        growing = [
-            flow
-            for flow in growing
-            if granted[flow] != wanted[flow] and is_full.isdisjoint(links[flow])
-        ]
-    return np.array(granted)
+        for link in used:
+            left[link] -= step * growing[link]
+        while by_demand and level >= wanted[by_demand[-1]] * (1 - _ROUNDING):
+            flow = by_demand.pop()
+            if flow not in granted:
+                stop(flow, wanted[flow])
+        for link in used:
+            if left[link] <= full[link]:
+                for flow in flows[link]:
+                    if flow not in granted:
+                        stop(flow, level)
+    return np.array([granted.get(flow, level) for flow in range(len(wanted))])
 
 
 def max_min_shares(allocations: ArrayLike, fair: ArrayLike) -> NDArray[np.float64]:
