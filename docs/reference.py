@@ -363,6 +363,18 @@ def bench_table() -> str:
     return table(columns, rows, range(1, len(columns)))
 
 
+def instructions_table() -> str:
+    """Return the instructions for a segment of results/bench.json as a table."""
+    bench: dict[str, Any] = json.loads((ROOT / "results/bench.json").read_text("utf-8"))
+    names = [name for name in _RUNS_OF_BENCH if name != "htsim"]
+    rows = [
+        (case["case"], *(f"{case['runs'][it]['instructions_per_packet']:.0f}" for it in names))
+        for case in bench["cases"]
+    ]
+    columns = ("", *(_RUNS_OF_BENCH[name] for name in names))
+    return table(columns, rows, range(1, len(columns)))
+
+
 def _times(case: dict[str, Any]) -> float:
     runs = case["runs"]
     return float(runs["plain"]["packets_per_cpu_second"] / runs["stock"]["packets_per_cpu_second"])
@@ -378,5 +390,8 @@ _PAGES: dict[str, Callable[[], str]] = {
 }
 
 #: Written in a page in place of a table: <!-- table: bench -->.
-TABLES: dict[str, Callable[[], str]] = {"bench": bench_table}
+TABLES: dict[str, Callable[[], str]] = {
+    "bench": bench_table,
+    "instructions": instructions_table,
+}
 TABLE_MARK = re.compile(r"<!-- table: ([\w-]+) -->")
