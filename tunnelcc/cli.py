@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from tunnelcc._version import __version__
-from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, nearest
+from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, unknown_name
 
 _STORE = "runs"
 _PATH = click.Path(path_type=Path)
@@ -58,9 +58,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.commands:
-            names = list(self.commands)
-            expected = "one of " + ", ".join(names)
-            raise ConfigError(Problem("command", args[0], expected, nearest(args[0], names)))
+            raise unknown_name("command", args[0], self.commands)
         return super().resolve_command(ctx, args)
 
 
@@ -440,9 +438,7 @@ def show(what: str, name: str | None, mode: str | None) -> None:
     elif what in lists:
         raise ConfigError(Problem(f"show {what}", name, "no name"))
     elif what not in named:
-        kinds = (*lists, *named)
-        expected = "one of " + ", ".join(kinds)
-        raise ConfigError(Problem("show", what, expected, nearest(what, kinds)))
+        raise unknown_name("show", what, (*lists, *named))
     elif name is None:
         raise ConfigError(Problem(f"show {what}", MISSING, "a name; `tunnelcc list` shows them"))
     else:

@@ -96,6 +96,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {choices[match[0]]!r}?" if match else ""
 
 
+def unknown_name(
+    key: str, value: object, names: Iterable[str], expected: str = "one of"
+) -> ConfigError:
+    """Return the error for a value that is none of ``names``. ``expected``: words before those."""
+    known = list(names)
+    return ConfigError(
+        Problem(key, value, f"{expected} {', '.join(known)}", nearest(str(value), known))
+    )
+
+
 def _show(value: object) -> str:
     try:
         text = repr(value)

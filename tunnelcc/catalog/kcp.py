@@ -11,7 +11,7 @@ from pydantic import model_validator
 from tunnelcc.catalog.cited import Cited, Prose
 from tunnelcc.catalog.layers import PARITY
 from tunnelcc.catalog.layers.fec import NO_FEC, parity_counts
-from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.schema import SWITCH, Model, choice, time, whole
 
 #: IPv4 20, UDP 8.
@@ -92,8 +92,7 @@ class Kcp(Model):
         """Raise ConfigError for wrong keys of an experiment's tunnel."""
         mode = changes.get("mode", self.mode)
         if mode not in self.modes:
-            expected = "one of " + ", ".join(self.modes)
-            raise ConfigError(Problem("mode", mode, expected, nearest(mode, self.modes)))
+            raise unknown_name("mode", mode, self.modes)
         for key in MODE_KEYS:
             if key in changes.get("kcp", {}) and mode != MANUAL:
                 expected = f"no value with mode {mode}, which sets it; use mode {MANUAL}"

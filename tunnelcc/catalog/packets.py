@@ -15,7 +15,7 @@ from tunnelcc.catalog.entry import Entry
 from tunnelcc.catalog.layers import PACKET_LAYERS, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.layers.compression import Compression
 from tunnelcc.catalog.layers.ipv4 import Ipv4
-from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.hosts import costs
 from tunnelcc.schema import SWITCH, Kind, choice, tag_of, whole
 from tunnelcc.schema.units import UnitError
@@ -167,8 +167,7 @@ class PacketEntry(Entry):
         """Return the layers of ``mode`` (default: the entry's). Raises ConfigError."""
         mode = self.mode if mode is None else mode
         if mode not in self.modes:
-            expected = f"a mode of {self.name}: " + ", ".join(self.modes)
-            raise ConfigError(Problem("mode", mode, expected, nearest(mode, self.modes)))
+            raise unknown_name("mode", mode, self.modes, f"a mode of {self.name}:")
         return self.modes[mode].layers
 
     def operations(self, mode: str | None, encapsulates: bool) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import click
 from tunnelcc.commands.options import KEYS, changes, listed
 from tunnelcc.commands.sweep import parse_seeds, run_and_print
 from tunnelcc.config import scenario as scenarios
-from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.metrics import STORED
 from tunnelcc.plots import check_file, save
 from tunnelcc.plots.standard import comparison
@@ -37,8 +37,7 @@ def compare(
     if name is not None:
         check_name(name)
     if metric not in STORED:
-        expected = f"one of the metrics {', '.join(STORED)}"
-        raise ConfigError(Problem("--metric", metric, expected, nearest(metric, STORED)))
+        raise unknown_name("--metric", metric, STORED, "one of the metrics")
     declared = declare(file, options, settings, seeds, name)
     tally = run_and_print(declared, store, jobs, metric=metric)
     save(comparison(results_of(declared, tally, store), metric), output)

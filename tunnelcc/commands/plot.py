@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.metrics import flow_harm
 from tunnelcc.output.files import make_directory
 from tunnelcc.plots.curves import curves
@@ -63,14 +63,16 @@ def draw(
 
     ``output``: the file, or the directory for the standard set. Raises ConfigError.
     """
-    _check_choice("--kind", options.kind, [*KINDS])
+    if options.kind not in KINDS:
+        raise unknown_name("--kind", options.kind, KINDS)
     for name in ("x", "y", "by", "facet", "value"):
         given = getattr(options, name)
         if given is not None and name not in KINDS[options.kind]:
             heeded = ", ".join(f"--{it}" for it in (*KINDS[options.kind], "at"))
             expected = f"one of {heeded} for --kind {options.kind}"
             raise ConfigError(Problem(f"--{name}", given, expected))
-    _check_choice("--format", suffix, FORMATS)
+    if suffix not in FORMATS:
+        raise unknown_name("--format", suffix, FORMATS)
     if not all_of_them:
         output = output or Path(f"{options.kind}.{suffix}")
         check_file(output)
@@ -124,9 +126,3 @@ def _required(option: str, key: str | None, results: xarray.Dataset) -> str:
         expected = "one of the axes " + ", ".join(Selection(results).axes)
         raise ConfigError(Problem(option, MISSING, expected))
     return key
-
-
-def _check_choice(option: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        expected = "one of " + ", ".join(known)
-        raise ConfigError(Problem(option, value, expected, nearest(value, known)))

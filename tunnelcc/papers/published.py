@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 
 #: Units of published values → factor to SI.
 UNITS = {
@@ -144,8 +144,7 @@ def _row(file: Path, number: int, line: dict[str | None, str | None]) -> Row:
     cells = {name: value or "" for name, value in values.items()}
     unit = cells.pop("unit")
     if unit not in UNITS:
-        expected = "one of the units " + ", ".join(UNITS)
-        raise ConfigError(Problem(f"{where}: unit", unit, expected, nearest(unit, UNITS)))
+        raise unknown_name(f"{where}: unit", unit, UNITS, "one of the units")
     text = cells.pop("value")
     try:
         published = parse_range(text, UNITS[unit])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc import core
-from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.errors import ConfigError, Problem, nearest, unknown_name
 from tunnelcc.plots import scales
 from tunnelcc.plots.style import ALGORITHMS, algorithm_style, category_style, member_style
 from tunnelcc.schema import units
@@ -94,8 +94,7 @@ class Selection:
             if variable.dtype.kind == "f" and "time" not in variable.dims
         ]
         if name not in known:
-            expected = "one of the metrics " + ", ".join(known)
-            raise ConfigError(Problem(option, name, expected, nearest(name, known)))
+            raise unknown_name(option, name, known, "one of the metrics")
         return self.results[name]
 
     def metric_with_values(self, name: str, option: str) -> xarray.DataArray:

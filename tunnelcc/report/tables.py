@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from tunnelcc import catalog, core, payloads
-from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.errors import ConfigError, unknown_name
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.metrics import limits
@@ -502,7 +502,7 @@ def print_congestion_control(name: str) -> None:
     name = core.congestion_name(name)
     if not core.has_congestion_control(name):
         names = (*core.congestion_controls(), *core.ns3_congestion_controls())
-        raise ConfigError(Problem("cc", name, "one of " + ", ".join(names), nearest(name, names)))
+        raise unknown_name("cc", name, names)
     out = console()
     out.print(core.congestion_label(name), style="bold", markup=False)
     own = {item.name: item for item in core.algorithms()}

@@ -19,7 +19,7 @@ from tunnelcc import core
 from tunnelcc.config import CongestionControl, Experiment, scenario
 from tunnelcc.config.derived import uniform
 from tunnelcc.core.parameters import parse_parameter
-from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.errors import MISSING, ConfigError, Problem, nearest, unknown_name
 from tunnelcc.schema import BUFFER, KeyInfo, Kind, Model, keys_of, listed_as
 from tunnelcc.schema.units import Buffer, UnitError
 
@@ -156,8 +156,7 @@ def _interval(
             raise ConfigError(problem)
     scale = values.get("scale", "linear")
     if scale not in SCALES:
-        expected = "one of " + ", ".join(SCALES)
-        raise ConfigError(Problem(f"{where}.scale", scale, expected, nearest(str(scale), SCALES)))
+        raise unknown_name(f"{where}.scale", scale, SCALES)
     kind = _kind(key, table)
     if kind is None:
         scenario.apply(table, {key: 0})  # it may be that there is no such key

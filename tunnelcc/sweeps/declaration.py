@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc.config import Experiment, scenario
-from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
+from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.sweeps.axes import (
     Axis,
@@ -317,10 +317,7 @@ def _sampled(table: Mapping[str, Any], first: Table) -> tuple[Axis, ...]:
     points = _points(table)
     method = table.get("method", _METHODS[0])
     if method not in _METHODS:
-        expected = "one of " + ", ".join(_METHODS)
-        raise ConfigError(
-            Problem("sweep.sample.method", method, expected, nearest(str(method), _METHODS))
-        )
+        raise unknown_name("sweep.sample.method", method, _METHODS)
     seed = table.get("seed", 1)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED:
         raise ConfigError(
