@@ -4,20 +4,19 @@
 
 /**
  * \file
- * Checks the event loop: the order of events, ns-3's interface to them, timers, running ahead.
+ * Checks the event loop: the order of events, ns-3's interface to them, running ahead.
  */
-#include "event/event-queue.h"
-#include "event/fifo.h"
-#include "event/random-stream.h"
-#include "event/timer.h"
+#include "event/event-loop.h"
 #include "simulation-test-case.h"
 
 #include <algorithm>
 #include <deque>
-#include <limits>
+#include <functional>
 #include <random>
 #include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace
@@ -117,88 +116,6 @@ class QueueOrderTest : public SimulationTestCase
                               "the clock stands at the last event");
         NS_TEST_EXPECT_MSG_EQ(Simulator::IsFinished(), true, "nothing is left");
     }
-};
-
-class EventQueueTest : public ns3::TestCase
-{
-  public:
-    EventQueueTest()
-        : ns3::TestCase("Pending events equal a sorted set, near and far, few and in floods")
-    {
-    }
-
-  private:
-    using Plain = std::set<std::pair<int64_t, uint64_t>>; //!< time and rank
-
-    void Insert(int64_t time)
-    {
-        const uint64_t rank = uint64_t{m_random() % 16} << 32 | ++m_inserted;
-        m_queue.Insert({time, rank, nullptr});
-        m_plain.emplace(time, rank);
-    }
-
-    void Pop()
-    {
-        const EventQueue::Event event = m_queue.Pop();
-        NS_TEST_ASSERT_MSG_EQ(event.time, m_plain.begin()->first, "time");
-        NS_TEST_ASSERT_MSG_EQ(event.rank, m_plain.begin()->second, "rank");
-        m_plain.erase(m_plain.begin());
-        m_now = event.time;
-    }
-
-    void Ask(int64_t time)
-    {
-        const uint64_t rank = uint64_t{m_random() % 16} << 32;
-        const bool isFirst = m_plain.empty() || std::pair(time, rank) < *m_plain.begin();
-        NS_TEST_ASSERT_MSG_EQ(m_queue.IsFirst(time, rank), isFirst, "first");
-    }
-
-    void DoRun() override
-    {
-        // Within the list, a bucket, all buckets; beyond them.
-        constexpr int64_t AHEAD[] = {1, 300, 5'000, 200'000, 20'000'000, 1'000'000'000'000};
-        for (int step = 0; step < 200'000 && !IsStatusFailure(); ++step)
-        {
-            const int64_t time = m_now + static_cast<int64_t>(m_random() % AHEAD[m_random() % 6]);
-            const bool isGrowing = step / 20'000 % 2 == 0;
-            switch (m_random() % 8)
-            {
-            case 0:
-            case 1:
-            case 2:
-                Insert(time);
-                break;
-            case 3:
-                Ask(time);
-                break;
-            case 4:
-                for (uint32_t left = m_random() % 1'000 == 0 ? 200 : 0; left > 0; --left)
-                {
-                    Insert(time + static_cast<int64_t>(left / 100));
-                }
-                break;
-            default:
-                if (!m_plain.empty() && !(isGrowing && m_random() % 4 == 0))
-                {
-                    Pop();
-                }
-            }
-            NS_TEST_ASSERT_MSG_EQ(m_queue.IsEmpty(), m_plain.empty(), "empty");
-        }
-        NS_TEST_EXPECT_MSG_GT(m_now, AHEAD[4], "the buckets came round");
-        Insert(std::numeric_limits<int64_t>::max());
-        while (!m_plain.empty() && !IsStatusFailure())
-        {
-            Pop();
-        }
-        NS_TEST_EXPECT_MSG_EQ(m_queue.IsEmpty(), true, "nothing is left");
-    }
-
-    std::mt19937 m_random{5};
-    EventQueue m_queue;
-    Plain m_plain;
-    uint64_t m_inserted{0};
-    int64_t m_now{0};
 };
 
 /// Events that insert others, near and far, against a sorted set.
@@ -416,141 +333,6 @@ class ContextTest : public SimulationTestCase
     }
 };
 
-/// Something with a timer.
-class Clock
-{
-  public:
-    Clock()
-        : timer(this)
-    {
-    }
-
-    void OnExpire(int64_t now)
-    {
-        expiries.push_back(now);
-        if (then)
-        {
-            then(now);
-        }
-    }
-
-    std::vector<int64_t> expiries;
-    std::function<void(int64_t)> then;
-    Timer<Clock, &Clock::OnExpire> timer;
-};
-
-class TimerTest : public SimulationTestCase
-{
-  public:
-    TimerTest()
-        : SimulationTestCase("A timer expires once, at the deadline set last")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Clock clock;
-        clock.timer.Set(100);
-        At(50, [&] { clock.timer.Set(300); });
-        At(200, [&] {
-            NS_TEST_EXPECT_MSG_EQ(clock.expiries.empty(), true, "moved later in time");
-            clock.timer.Set(250);
-        });
-        RunUntil(1'000);
-        NS_TEST_EXPECT_MSG_EQ((clock.expiries == std::vector<int64_t>{250}), true, "once");
-        NS_TEST_EXPECT_MSG_EQ(clock.timer.IsPending(), false, "nothing more to come");
-
-        At(1'100, [&] { clock.timer.Set(1'200); });
-        At(1'150, [&] { clock.timer.Cancel(); });
-        RunUntil(2'000);
-        NS_TEST_EXPECT_MSG_EQ(clock.expiries.size(), 1, "cancelled");
-
-        At(2'100, [&] { clock.timer.Set(5); });
-        RunUntil(2'100);
-        NS_TEST_EXPECT_MSG_EQ(clock.expiries.back(), 2'100, "a deadline that has passed: at once");
-
-        clock.then = [&clock](int64_t now) {
-            if (now < 2'500)
-            {
-                clock.timer.Set(now + 100);
-            }
-        };
-        clock.timer.Set(2'200);
-        RunUntil(10'000);
-        NS_TEST_EXPECT_MSG_EQ(clock.expiries.size(), 6, "set again from within");
-        NS_TEST_EXPECT_MSG_EQ(clock.expiries.back(), 2'500, "every 100 ns");
-    }
-};
-
-class TimerCostTest : public SimulationTestCase
-{
-  public:
-    TimerCostTest()
-        : SimulationTestCase("Moving a timer later costs no events")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        Clock clock;
-        for (int64_t deadline = 1'000; deadline < 101'000; ++deadline)
-        {
-            clock.timer.Set(deadline);
-        }
-        Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ((clock.expiries == std::vector<int64_t>{100'999}), true, "once");
-        NS_TEST_EXPECT_MSG_EQ(Simulator::GetEventCount(), 2, "one wake-up in vain");
-    }
-};
-
-class TimerReferenceTest : public SimulationTestCase
-{
-  public:
-    TimerReferenceTest()
-        : SimulationTestCase("A timer moved at random expires as a plain one would")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        constexpr int64_t NONE = -1;
-        std::mt19937 random(2);
-        Clock clock;
-        std::vector<int64_t> expected;
-        int64_t deadline = NONE;
-        int64_t now = 0;
-        for (int i = 0; i < 20'000; ++i)
-        {
-            const int64_t next = now + random() % 40;
-            if (deadline != NONE && deadline <= next)
-            {
-                expected.push_back(deadline);
-                deadline = NONE;
-            }
-            now = next;
-            if (random() % 4 == 0)
-            {
-                deadline = NONE;
-                At(now, [&clock] { clock.timer.Cancel(); });
-                continue;
-            }
-            const int64_t asked = now + static_cast<int64_t>(random() % 100) - 10;
-            deadline = std::max(asked, now);
-            At(now, [&clock, asked] { clock.timer.Set(asked); });
-        }
-        if (deadline != NONE)
-        {
-            expected.push_back(deadline);
-        }
-        Simulator::Run();
-        NS_TEST_EXPECT_MSG_EQ(clock.expiries.size(), expected.size(), "how often");
-        NS_TEST_EXPECT_MSG_EQ((clock.expiries == expected), true, "when");
-    }
-};
-
 /// Ticks at fixed intervals; runs ahead of the queue where it may, as delay lines do.
 class Ticker final : public EventSource
 {
@@ -642,90 +424,23 @@ class RunAheadTest : public SimulationTestCase
     uint64_t m_events{0};
 };
 
-class FifoTest : public SimulationTestCase
+class EventLoopTestSuite : public ns3::TestSuite
 {
   public:
-    FifoTest()
-        : SimulationTestCase("A Fifo keeps order however it wraps and grows")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        std::mt19937 random(3);
-        Fifo<int> fifo;
-        std::deque<int> expected;
-        for (int i = 0; i < 100'000; ++i)
-        {
-            // Drifts up to some hundred elements and down again, many times over.
-            const bool isGrowing = (i / 1'000) % 2 == 0;
-            if (random() % 10 < (isGrowing ? 7 : 4) || expected.empty())
-            {
-                fifo.Push(i);
-                expected.push_back(i);
-            }
-            else
-            {
-                NS_TEST_ASSERT_MSG_EQ(fifo.Front(), expected.front(), "first in, first out");
-                fifo.Pop();
-                expected.pop_front();
-            }
-            NS_TEST_ASSERT_MSG_EQ(fifo.Size(), expected.size(), "size");
-        }
-        fifo.Clear();
-        NS_TEST_EXPECT_MSG_EQ(fifo.IsEmpty(), true, "cleared");
-    }
-};
-
-class RandomStreamTest : public SimulationTestCase
-{
-  public:
-    RandomStreamTest()
-        : SimulationTestCase("Random streams depend on seed, component and flow, and nothing else")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        auto draw = [](uint64_t seed, RandomComponent component, uint32_t flow) {
-            ns3::RngStream stream = MakeRandomStream(seed, component, flow);
-            stream.RandU01();
-            return stream.RandU01();
-        };
-        using enum RandomComponent;
-        const double value = draw(1, APP_CONGESTION, 0);
-        NS_TEST_EXPECT_MSG_EQ(draw(1, APP_CONGESTION, 0), value, "again");
-        NS_TEST_EXPECT_MSG_NE(draw(2, APP_CONGESTION, 0), value, "another seed");
-        NS_TEST_EXPECT_MSG_NE(draw(1, CARRIER_CONGESTION, 0), value, "another component");
-        NS_TEST_EXPECT_MSG_NE(draw(1, APP_CONGESTION, 1), value, "another flow");
-    }
-};
-
-class EventTestSuite : public ns3::TestSuite
-{
-  public:
-    EventTestSuite()
-        : ns3::TestSuite("tunnelcc-event", Type::UNIT)
+    EventLoopTestSuite()
+        : ns3::TestSuite("tunnelcc-event-loop", Type::UNIT)
     {
         AddTestCase(new QueueOrderTest, Duration::QUICK);
-        AddTestCase(new EventQueueTest, Duration::QUICK);
         AddTestCase(new InsertionTest, Duration::QUICK);
         AddTestCase(new TieTest, Duration::QUICK);
         AddTestCase(new CancelTest, Duration::QUICK);
         AddTestCase(new DestroyTest, Duration::QUICK);
         AddTestCase(new StopTest, Duration::QUICK);
         AddTestCase(new ContextTest, Duration::QUICK);
-        AddTestCase(new TimerTest, Duration::QUICK);
-        AddTestCase(new TimerCostTest, Duration::QUICK);
-        AddTestCase(new TimerReferenceTest, Duration::QUICK);
         AddTestCase(new RunAheadTest, Duration::QUICK);
-        AddTestCase(new FifoTest, Duration::QUICK);
-        AddTestCase(new RandomStreamTest, Duration::QUICK);
     }
 };
 
-EventTestSuite g_eventTestSuite;
+EventLoopTestSuite g_eventLoopTestSuite;
 
 } // namespace

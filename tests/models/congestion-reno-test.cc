@@ -1,0 +1,124 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Checks NewReno (RFC 5681), and the pacing of algorithms that set a window.
+ */
+#include "congestion/reno.h"
+#include "fake-transport.h"
+#include "simulation-test-case.h"
+
+#include "ns3/test.h"
+
+namespace
+{
+
+using namespace tunnelcc;
+
+class RenoTest : public SimulationTestCase
+{
+  public:
+    RenoTest()
+        : SimulationTestCase("Reno doubles, then adds one segment per round trip, and halves")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Reno reno{RenoParameters{}};
+        FakeTransport transport(reno, 100 * MS);
+        for (uint32_t expected = 20; expected <= 320; expected *= 2)
+        {
+            transport.AckWindow();
+            NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, expected, "slow start doubles");
+        }
+        NS_TEST_EXPECT_MSG_EQ(transport.state.pacingRate, 0, "Reno is not paced");
+
+        transport.Lose();
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 160, "a loss halves");
+        for (uint32_t expected = 161; expected <= 170; ++expected)
+        {
+            transport.AckWindow();
+            NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, expected, "one segment per round trip");
+        }
+
+        transport.SetCwndLimited(false);
+        transport.AckWindow();
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 170, "no growth unless the window limits");
+        transport.SetCwndLimited(true);
+        transport.EnterRecovery();
+        transport.AckWindow();
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 170, "the transport owns it in recovery");
+    }
+};
+
+class RenoTimeOutTest : public SimulationTestCase
+{
+  public:
+    RenoTimeOutTest()
+        : SimulationTestCase("After a time-out Reno slow-starts to half its window")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Reno reno{RenoParameters{}};
+        FakeTransport transport(reno, 100 * MS, 100);
+        transport.TimeOut();
+        NS_TEST_EXPECT_MSG_EQ(transport.state.ssthresh, 50, "half of the window");
+        transport.AckSegments(1);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 2, "slow start from one segment");
+        transport.state.cwnd = 40;
+        transport.AckSegments(30);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 50, "a stretch ACK stops at the threshold");
+        transport.AckSegments(30);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 51, "and its rest counts for the next step");
+
+        FakeTransport small(reno, 100 * MS, 3);
+        small.Lose();
+        NS_TEST_EXPECT_MSG_EQ(small.state.ssthresh, 2, "never below two segments");
+    }
+};
+
+class WindowPacingTest : public SimulationTestCase
+{
+  public:
+    WindowPacingTest()
+        : SimulationTestCase("Pacing of window-based algorithms follows the window when asked for")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        RenoParameters parameters;
+        parameters.pacing = 1;
+        Reno reno(parameters);
+        FakeTransport transport(reno, 100 * MS, 100);
+        const double rate = 100. * transport.state.mss / 0.1;
+        NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.pacingRate, 2 * rate, 1, "slow start: 200 %");
+        transport.Lose();
+        transport.AckSegments(1);
+        NS_TEST_EXPECT_MSG_EQ_TOL(transport.state.pacingRate, 0.6 * rate, 1, "later: 120 %");
+    }
+};
+
+class CongestionRenoTestSuite : public ns3::TestSuite
+{
+  public:
+    CongestionRenoTestSuite()
+        : ns3::TestSuite("tunnelcc-congestion-reno", Type::UNIT)
+    {
+        AddTestCase(new RenoTest, Duration::QUICK);
+        AddTestCase(new RenoTimeOutTest, Duration::QUICK);
+        AddTestCase(new WindowPacingTest, Duration::QUICK);
+    }
+};
+
+CongestionRenoTestSuite g_congestionRenoTestSuite;
+
+} // namespace
