@@ -4,11 +4,11 @@
 
 /**
  * \file
- * The handshake alone, and the tail loss probe alone.
+ * The handshake: scripted exchanges (RFC 9293, RFC 6298), and its parts alone. In exchanges the RTT
+ * is 100 ms, so that the client is connected at 100 ms and the server at 150 ms.
  */
 #include "exchange.h"
 #include "simulation-test-case.h"
-#include "transport/tail-loss-probe.h"
 #include "transport/tcp-handshake.h"
 
 #include <sstream>
@@ -18,6 +18,135 @@ namespace
 {
 
 using namespace tunnelcc;
+
+class HandshakeTest : public SimulationTestCase
+{
+  public:
+    HandshakeTest()
+        : SimulationTestCase("SYN, SYN-ACK, ACK; data follows at once"
+                             " -> SYN at 0, SYN-ACK at 50, ACK and data at 100 ms (RFC 9293, 3.5)")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Write(0, 1'448);
+        exchange.Connect();
+        RunUntil(1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Show(PacketKind::SYN), "@0", "SYN");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Show(PacketKind::SYN_ACK), "@50", "SYN-ACK");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Acks(), "0@100", "ACK");
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(), "0@100", "data");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.connectedTime, 100 * MS, "the client");
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.connectedTime, 150 * MS, "the server");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.State().minRtt, 100 * MS, "the first RTT sample");
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.State().minRtt, 100 * MS, "the first RTT sample");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.Wire().ackBytes, 60 + 52, "SYN and ACK");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.tcp.Wire().dataBytes, 1'500, "a full packet");
+    }
+};
+
+class LostHandshakeTest : public SimulationTestCase
+{
+  public:
+    LostHandshakeTest()
+        : SimulationTestCase("Lost handshake packets come again after 1 s, then 2 s"
+                             " -> SYNs at 0, 1, 3 s; SYN-ACKs at 50, 1050 ms (RFC 6298, 2.1 and 5)")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        {
+            Exchange exchange;
+            exchange.toServer.LoseNext(PacketKind::SYN, 2);
+            exchange.Connect();
+            RunUntil(4'000 * MS);
+            NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Show(PacketKind::SYN), "@0 @1000 @3000", "");
+            NS_TEST_EXPECT_MSG_EQ(exchange.client.connectedTime, 3'100 * MS, "with the third");
+            NS_TEST_EXPECT_MSG_EQ(exchange.client.State().srtt, 100 * MS, "of the third");
+        }
+        ns3::Simulator::Destroy();
+        {
+            Exchange exchange;
+            exchange.toClient.LoseNext(PacketKind::SYN_ACK);
+            exchange.Connect();
+            RunUntil(4'000 * MS);
+            NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Show(PacketKind::SYN), "@0 @1000", "SYN");
+            NS_TEST_EXPECT_MSG_EQ(exchange.client.connectedTime, 1'100 * MS, "SYN-ACK lost");
+            NS_TEST_EXPECT_MSG_EQ(exchange.server.connectedTime, 1'150 * MS, "SYN-ACK lost");
+        }
+        ns3::Simulator::Destroy();
+        {
+            Exchange exchange;
+            exchange.toServer.LoseNext(PacketKind::ACK);
+            exchange.Connect();
+            RunUntil(4'000 * MS);
+            NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Show(PacketKind::SYN_ACK), "@50 @1050", "");
+            NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Acks(), "0@100 0@1100", "once more");
+            NS_TEST_EXPECT_MSG_EQ(exchange.server.connectedTime, 1'150 * MS, "ACK lost");
+        }
+        ns3::Simulator::Destroy();
+        {
+            Exchange exchange;
+            exchange.toServer.LoseNext(PacketKind::ACK);
+            exchange.Write(0, 1'448);
+            exchange.Connect();
+            RunUntil(4'000 * MS);
+            NS_TEST_EXPECT_MSG_EQ(exchange.server.connectedTime, 150 * MS, "data says the same");
+            NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().TotalRead(),
+                                  1'448,
+                                  "and is read");
+        }
+    }
+};
+
+class UnmeasuredHandshakeTest : public SimulationTestCase
+{
+  public:
+    UnmeasuredHandshakeTest()
+        : SimulationTestCase(
+              "What was sent twice is answered, without timestamps -> no RTT; data is"
+              " sent again after 3 s, its probe after 1 s (RFC 6298, 3 and 5.7)")
+    {
+    }
+
+  private:
+    static Exchange MakeExchange()
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.headerBytes = 40;
+        return Exchange(100 * MS, spec, spec);
+    }
+
+    void DoRun() override
+    {
+        {
+            Exchange exchange = MakeExchange();
+            exchange.toServer.LoseNext(PacketKind::ACK);
+            exchange.Connect();
+            RunUntil(2'000 * MS);
+            NS_TEST_EXPECT_MSG_EQ(exchange.toClient.Show(PacketKind::SYN_ACK), "@50 @1050", "");
+            NS_TEST_EXPECT_MSG_EQ(exchange.client.State().srtt, 100 * MS, "its SYN was sent once");
+            NS_TEST_EXPECT_MSG_EQ(exchange.server.State().srtt, 0, "which one was answered?");
+            NS_TEST_EXPECT_MSG_EQ(exchange.server.State().minRtt, NEVER, "none");
+        }
+        ns3::Simulator::Destroy();
+        {
+            Exchange exchange = MakeExchange();
+            exchange.toServer.LoseNext(PacketKind::SYN);
+            exchange.toServer.LoseSegment(0, 3);
+            exchange.Write(0, 1'448);
+            exchange.Connect();
+            RunUntil(12'000 * MS);
+            NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(), "0@1100 0@2100 0@5100 0@11100", "");
+            NS_TEST_EXPECT_MSG_EQ(exchange.client.State().srtt, 0, "still none");
+        }
+    }
+};
 
 /// A handshake, and when its SYNs leave.
 class Opener final : public SynOutput
@@ -145,45 +274,18 @@ class LostSynsTest : public SimulationTestCase
     }
 };
 
-class ProbeTest : public ns3::TestCase
-{
-  public:
-    ProbeTest()
-        : ns3::TestCase("A probe's ACK comes -> it repaired a loss, unless new or reported by"
-                        " a D-SACK (RFC 8985, 7.4.2)")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        TailLossProbe probe;
-        probe.OnSent(10, true);
-        NS_TEST_EXPECT_MSG_EQ(probe.Is(9), true, "the last segment");
-        NS_TEST_EXPECT_MSG_EQ(probe.EndsWithLoss(9, false), false, "not yet acknowledged");
-        NS_TEST_EXPECT_MSG_EQ(probe.EndsWithLoss(10, false), false, "original or probe");
-        NS_TEST_EXPECT_MSG_EQ(probe.IsOut(), true, "a D-SACK may follow");
-        NS_TEST_EXPECT_MSG_EQ(probe.EndsWithLoss(11, false), true, "none did");
-        NS_TEST_EXPECT_MSG_EQ(probe.IsOut(), false, "over");
-        probe.OnSent(20, true);
-        NS_TEST_EXPECT_MSG_EQ(probe.EndsWithLoss(20, true), false, "the original had arrived");
-        NS_TEST_EXPECT_MSG_EQ(probe.IsOut(), false, "over");
-        probe.OnSent(30, false);
-        NS_TEST_EXPECT_MSG_EQ(probe.IsRetransmissionOut(), false, "new data");
-        NS_TEST_EXPECT_MSG_EQ(probe.EndsWithLoss(30, false), false, "nothing was lost");
-    }
-};
-
 class TransportHandshakeTestSuite : public ns3::TestSuite
 {
   public:
     TransportHandshakeTestSuite()
         : ns3::TestSuite("tunnelcc-transport-handshake", Type::UNIT)
     {
+        AddTestCase(new HandshakeTest, Duration::QUICK);
+        AddTestCase(new LostHandshakeTest, Duration::QUICK);
+        AddTestCase(new UnmeasuredHandshakeTest, Duration::QUICK);
         AddTestCase(new UnansweredTest, Duration::QUICK);
         AddTestCase(new HandshakeRttTest, Duration::QUICK);
         AddTestCase(new LostSynsTest, Duration::QUICK);
-        AddTestCase(new ProbeTest, Duration::QUICK);
     }
 };
 
