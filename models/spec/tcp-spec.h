@@ -84,6 +84,8 @@ struct TcpSpec
     int64_t delayedAck{40'000'000}; //!< least time that an ACK waits for a second segment
     int64_t jiffy{0};               //!< by which the kernel's timers count; 0: they are exact
     uint32_t ackEvery{2};           //!< segments per ACK
+    int64_t gro{0};                 //!< in which the host merges segments that come in order; 0: it
+                                    //!< does not
     uint32_t pingPongAnswers{1}; //!< writes in answer to data that make ACKs wait for further ones
     bool pushedAcks{true}; //!< once all is read, a full segment with PSH is acknowledged at once
     int64_t pacingQuantum{1'000'000};    //!< time's worth of data per paced burst; 0: packet by
@@ -112,6 +114,7 @@ struct TcpSpec
                     delayedAck,
                     jiffy,
                     ackEvery,
+                    gro,
                     pingPongAnswers,
                     pushedAcks,
                     pacingQuantum,

@@ -27,7 +27,20 @@ constexpr int64_t COMPRESSION_RTTS = 20;
 constexpr int64_t COMPRESSION_TIME = 1'000'000;
 constexpr int64_t COMPRESSION_SLACK = 100'000;
 
+/// Most bytes that GRO makes one packet of, headers included (Linux GRO_LEGACY_MAX_SIZE).
+constexpr uint32_t MERGED_BYTES = 65'536;
+
 } // namespace
+
+/// Segments that the host makes one of (GRO).
+struct AckPolicy::Merge
+{
+    const int64_t time;  //!< from the first of them to the last, ns
+    const uint32_t most; //!< of them
+    uint32_t count;      //!< so far; valid while the timer is pending
+    Arrival latest;
+    Timer<AckPolicy, &AckPolicy::OnMergeTimer> timer;
+};
 
 AckPolicy::AckPolicy(const TcpSpec& spec, const RttEstimator& rtt, AckOutput& output)
     : m_mss(spec.mss),
@@ -41,7 +54,15 @@ AckPolicy::AckPolicy(const TcpSpec& spec, const RttEstimator& rtt, AckOutput& ou
       m_delayTimer(this),
       m_compressionTimer(this)
 {
+    if (spec.gro > 0)
+    {
+        const uint32_t most = std::max((MERGED_BYTES - spec.headerBytes) / spec.mss, 1U);
+        m_merge.reset(
+            new Merge{spec.gro, most, 0, {}, Timer<AckPolicy, &AckPolicy::OnMergeTimer>(this)});
+    }
 }
+
+AckPolicy::~AckPolicy() = default;
 
 void
 AckPolicy::OnInOrder(int64_t now)
@@ -77,6 +98,40 @@ AckPolicy::AckQuickly(uint32_t acks)
 bool
 AckPolicy::AcksNow(int64_t now, const Arrival& arrival)
 {
+    const bool canMerge = m_merge && arrival.urgency == AckUrgency::DELAYED && !arrival.isAckDue;
+    return !(canMerge && Merges(now, arrival)) && Decides(now, arrival);
+}
+
+bool
+AckPolicy::Merges(int64_t now, const Arrival& arrival)
+{
+    Merge& merge = *m_merge;
+    if (!merge.timer.IsPending())
+    {
+        merge.timer.Set(now + merge.time);
+        merge.count = 0;
+    }
+    merge.latest = arrival;
+    if (++merge.count < merge.most && !arrival.isPushed)
+    {
+        return true;
+    }
+    merge.timer.Cancel();
+    return false;
+}
+
+void
+AckPolicy::OnMergeTimer(int64_t now)
+{
+    if (HasUnacked() && Decides(now, m_merge->latest))
+    {
+        m_output.SendAck(now);
+    }
+}
+
+bool
+AckPolicy::Decides(int64_t now, const Arrival& arrival)
+{
     if (arrival.isAckDue || arrival.urgency == AckUrgency::NOW ||
         (m_quickAcks > 0 && !IsInPingPong()) || AcksRead(arrival.isAllRead, arrival.isWindowOpened))
     {
@@ -86,7 +141,7 @@ AckPolicy::AcksNow(int64_t now, const Arrival& arrival)
     {
         return !Compresses(now, arrival.next, arrival.rtt);
     }
-    return AcksAnyway(arrival.urgency) || !Delays(now);
+    return m_unacked >= m_ackEvery || !Delays(now);
 }
 
 int64_t

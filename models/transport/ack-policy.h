@@ -11,6 +11,7 @@
 #include "spec/tcp-spec.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace tunnelcc
 {
@@ -32,6 +33,10 @@ class AckOutput
  * or by the time in which segments used to come, as Linux has it; with its quick ACKs for the first
  * segments and wherever the sender may be waiting for each ACK; its compressed duplicate ACKs; and
  * its ping-pong mode, in which ACKs wait for an answer to carry them.
+ *
+ * With generic receive offload (Linux net/core/gro.c), segments that come in order within a time of
+ * the first are one, of up to 64 KiB: ACKs are decided on when it is complete. PSH completes it.
+ * Here the application gets each segment at once all the same.
  */
 class AckPolicy
 {
@@ -45,16 +50,18 @@ class AckPolicy
      * \param output who sends what the timers ask for
      */
     AckPolicy(const TcpSpec& spec, const RttEstimator& rtt, AckOutput& output);
+    ~AckPolicy();
 
     /// What the receiver knows once a segment was taken in, and its user told.
     struct Arrival
     {
         AckUrgency urgency;
-        bool isAckDue;       //!< the sender wants to know at once
-        bool isAllRead;      //!< nothing waits for the reader, nor for data before it
-        bool isWindowOpened; //!< reading has reopened the window far enough to tell the sender
-        uint64_t next;       //!< segment expected next
-        int64_t rtt;         //!< the receiver's own estimate, ns; 0: none
+        bool isAckDue;        //!< the sender wants to know at once
+        bool isAllRead;       //!< nothing waits for the reader, nor for data before it
+        bool isWindowOpened;  //!< reading has reopened the window far enough to tell the sender
+        uint64_t next;        //!< segment expected next
+        int64_t rtt;          //!< the receiver's own estimate, ns; 0: none
+        bool isPushed{false}; //!< it bears PSH
     };
 
     /// A data packet came. \param length of its payload, bytes \param isPushed it bears PSH
@@ -86,7 +93,7 @@ class AckPolicy
     /// knows. \param urgency of the latest
     bool AcksAnyway(AckUrgency urgency) const
     {
-        return m_unacked >= m_ackEvery && urgency == AckUrgency::DELAYED;
+        return m_unacked >= m_ackEvery && urgency == AckUrgency::DELAYED && !m_merge;
     }
 
     /// Decide on the segment that was taken in. \returns whether to send an ACK now; if not, it
@@ -128,6 +135,13 @@ class AckPolicy
     }
 
   private:
+    struct Merge;
+
+    /// Merge the segment that arrived with those before it. \returns false: it completes them
+    bool Merges(int64_t now, const Arrival& arrival);
+    void OnMergeTimer(int64_t now);
+    /// AcksNow() for what the host does not merge, or has merged.
+    bool Decides(int64_t now, const Arrival& arrival);
     /// Let an ACK wait. \returns false: it is to be sent now
     bool Delays(int64_t now);
     /// Let a duplicate ACK wait for others. \returns false: it is to be sent now
@@ -160,6 +174,7 @@ class AckPolicy
     int64_t m_delayEnd{0};         //!< and for when
     Timer<AckPolicy, &AckPolicy::OnDelayTimer> m_delayTimer;
     Timer<AckPolicy, &AckPolicy::OnCompressionTimer> m_compressionTimer;
+    std::unique_ptr<Merge> m_merge; //!< null: the host does not merge
 };
 
 } // namespace tunnelcc

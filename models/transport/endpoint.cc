@@ -228,7 +228,7 @@ TcpEndpoint::TakeData(int64_t now, const Packet& packet)
     }
     ChargeMemory();
     m_acks.OnSegment(packet.length, packet.isPushed);
-    return {urgency, isAckDue};
+    return {urgency, isAckDue, packet.isPushed != 0};
 }
 
 void
@@ -250,7 +250,8 @@ TcpEndpoint::DeliverData(int64_t now, const Arrival& arrival)
                                                               m_receiver.Buffered() == 0,
                                                               m_receiver.NeedsWindowUpdate(),
                                                               m_receiver.Next(),
-                                                              m_receiveRtt.Rtt()}))
+                                                              m_receiveRtt.Rtt(),
+                                                              arrival.isPushed}))
     {
         SendAck(now);
     }

@@ -138,6 +138,7 @@ class TcpEndpoint final : public ByteStream,
     {
         AckUrgency urgency;
         bool isAckDue; //!< for congestion marks
+        bool isPushed;
     };
 
     void SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment& last) override;

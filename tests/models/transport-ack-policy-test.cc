@@ -42,7 +42,7 @@ class Acker final : public AckOutput
     {
         policy.OnInOrder(now);
         policy.OnSegment(length, isPushed);
-        Decide(now, {AckUrgency::DELAYED, false, isRead, false, 0, 100 * MS});
+        Decide(now, {AckUrgency::DELAYED, false, isRead, false, 0, 100 * MS, isPushed});
     }
 
     /// A segment arrives that leaves a hole before it, at segment `next`.
@@ -195,6 +195,59 @@ class ReadTest : public SimulationTestCase
     }
 };
 
+class MergeTest : public SimulationTestCase
+{
+  public:
+    MergeTest()
+        : SimulationTestCase("Segments come within 20 us -> GRO makes one of them, of up to 64 KiB,"
+                             " and ACKs are for that (Linux dev_gro_receive())")
+    {
+    }
+
+  private:
+    static constexpr int64_t TIME = 20 * US;
+
+    /// So many segments come, a microsecond apart.
+    static void Take(Acker& receiver, int64_t now, int count, bool isLastPushed = false)
+    {
+        for (int i = 0; i < count; ++i)
+        {
+            RunUntil(now + i * US);
+            receiver.Acker::Take(now + i * US, FULL, false, isLastPushed && i == count - 1);
+        }
+    }
+
+    void DoRun() override
+    {
+        TcpSpec spec;
+        spec.gro = TIME;
+        Acker receiver(spec);
+        Take(receiver, MS, 3);
+        Take(receiver, 2 * MS, 30);
+        RunUntil(3 * MS);
+        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "1.02 2.02 2.04", "quick ACKs: for each time");
+        receiver.policy.EndQuickAcks();
+        Take(receiver, 3 * MS, 1);
+        RunUntil(4 * MS);
+        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "", "one waits for a second");
+        Take(receiver, 4 * MS, 1);
+        RunUntil(5 * MS);
+        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "4.02", "which came");
+        Take(receiver, 5 * MS, 2, true);
+        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "5.001", "PSH: at once");
+        receiver.TakeBehindHole(6 * MS, 5);
+        NS_TEST_EXPECT_MSG_EQ(receiver.Acks(), "6", "a hole: at once");
+
+        spec.gro = MS;
+        Acker patient(spec);
+        patient.policy.EndQuickAcks();
+        Take(patient, 10 * MS, 50);
+        NS_TEST_EXPECT_MSG_EQ(patient.Acks(), "10.044", "45 full segments are 64 KiB");
+        RunUntil(12 * MS);
+        NS_TEST_EXPECT_MSG_EQ(patient.Acks(), "11.045", "the other five");
+    }
+};
+
 class EcnEchoTest : public ns3::TestCase
 {
   public:
@@ -244,6 +297,7 @@ class TransportAckPolicyTestSuite : public ns3::TestSuite
         AddTestCase(new PingPongTest, Duration::QUICK);
         AddTestCase(new CompressionTest, Duration::QUICK);
         AddTestCase(new ReadTest, Duration::QUICK);
+        AddTestCase(new MergeTest, Duration::QUICK);
         AddTestCase(new EcnEchoTest, Duration::QUICK);
     }
 };

@@ -186,6 +186,7 @@ BAD_VALUES = {
     "hosts.tcp_wmem": NOT_A_SOCKET_BUFFER,
     "hosts.tcp_adv_win_scale": [-32, 32, 1.5, 1],
     "hosts.tcp_moderate_rcvbuf": NOT_A_SWITCH,
+    "hosts.gro": ["-1us", "1ns", "11ms", "20", 2e-5],
     "hosts.cores": [0, -1, 1.5, 10**6],
     "hosts.speed": [0, -1, "nan", "fast"],
     "hosts.memory": NOT_MEMORY,

@@ -156,3 +156,23 @@ def test_tcp_memory_follows_memory_unless_given():
     assert derived.tcp_memory(tc.Hosts()) == 0
     assert derived.tcp_memory(tc.Hosts(memory="3800MB")) == int(3.8e9 * 0.09375)
     assert derived.tcp_memory(tc.Hosts(memory="3800MB", tcp_memory="64MiB")) == 64 * MIB
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "segments"), [(None, 4), ("gost-relay-ws", 4), ("wireguard", 2)]
+)
+def test_gro_merges_what_comes_within_its_time(tunnel: str | None, segments: int) -> None:
+    """A segment takes 61 us, so that four come within 200 us; WireGuard's device does not merge."""
+    path = tc.Path(rate="200Mbps", rtt="10ms", buffer="1bdp")
+    result = tc.run(
+        tc.Experiment(
+            path=path,
+            tunnel=tunnel,
+            flows=[tc.Flow(cc="cubic")],
+            hosts=tc.Hosts(gro="200us"),
+            duration="2s",
+        )
+    )
+    leg = result.raw.legs[1 if tunnel == "gost-relay-ws" else 0]
+    acks = leg.ack_wire_bytes / 52
+    assert leg.segments / acks == pytest.approx(segments, rel=0.1)

@@ -217,6 +217,7 @@ ARRIVALS = {
     "hosts.tcp_rmem": ("16MiB", lambda spec: spec.tcp.receive_window, 10 * 2**20),
     "hosts.tcp_wmem": ("1MB", lambda spec: spec.tcp.send_buffer, 976_000),
     "hosts.tcp_moderate_rcvbuf": (False, lambda spec: spec.tcp.initial_receive_window, 0),
+    "hosts.gro": ("20us", lambda spec: spec.tcp.gro, 20_000),
     "hosts.cores": (5, lambda spec: (spec.client.cores, spec.server.cores), (5, 5)),
     "hosts.speed": (0.5, lambda spec: spec.server.speed, 0.5),
     "hosts.memory": ("4GB", lambda spec: spec.server.tcp_memory, 375_000_000),

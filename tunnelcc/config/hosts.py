@@ -11,7 +11,7 @@ from tunnelcc.config.values import Switch
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
-from tunnelcc.schema import Kind, Model, choice, number, size, whole
+from tunnelcc.schema import Kind, Model, choice, number, size, time, whole
 from tunnelcc.schema.units import UnitError
 
 _VERSION = choice(*kernels())
@@ -28,6 +28,7 @@ KernelVersion = Annotated[str, Kind(_parse_version, str, _VERSION.expected)]
 SocketBuffer = Annotated[int, size(4096, 2**31 - 1)]
 Memory = Annotated[int, size(2**20, 2**50)]
 CpuCost = Annotated[float, number(0, 1e6)]
+GroTime = Annotated[float, time(1e-6, 0.01, at_zero=True)]
 
 
 def _parse_profile(value: object) -> str:
@@ -52,6 +53,7 @@ class HostOverrides(Model):
     tcp_wmem: SocketBuffer | None = None
     tcp_adv_win_scale: Annotated[int, whole(-31, 31)] | None = None
     tcp_moderate_rcvbuf: Switch | None = None
+    gro: GroTime | None = None
     cores: Annotated[int, whole(1, 1024)] | None = None
     speed: Annotated[float, number(0, 1000, above=True)] | None = None
     memory: Memory | None = None
@@ -80,6 +82,12 @@ class Hosts(Model):
         True,
         description="net.ipv4.tcp_moderate_rcvbuf; true: the window grows with what the "
         "application reads; false: it has its full size at once",
+    )
+    gro: GroTime = Field(
+        0.0,
+        description="time in which the network card collects packets before an interrupt "
+        "(rx-usecs); GRO makes the segments of a connection that come in order one packet of up "
+        "to 64 KiB, with one ACK; 0: no GRO. Connections in a tunnel of packets have none",
     )
     cores: Annotated[int, whole(1, 1024)] = Field(2, description="CPU cores")
     speed: Annotated[float, number(0, 1000, above=True)] = Field(

@@ -391,6 +391,8 @@ def _path_tcp(experiment: ExperimentKeys, mss: int) -> Spec:
     entry = experiment.tunnel and experiment.tunnel.entry
     if isinstance(entry, RelayEntry):
         spec |= _own_socket(entry.carrier)
+    if not isinstance(entry, PacketEntry):  # whose device has no GRO
+        spec["gro"] = nanoseconds(receiver.gro)
     return spec
 
 
@@ -586,6 +588,7 @@ def _stream_tunnel(experiment: ExperimentKeys, entry: StreamEntry) -> Spec:
     assert experiment.tunnel is not None
     carrier_tcp = _path_tcp(experiment, derived.path_mss(experiment))
     carrier_tcp |= _own_socket(entry.carrier)
+    carrier_tcp["gro"] = nanoseconds(derived.sides(experiment)[1].gro)
     return {
         "kind": "stream",
         "end": _tunnel_end(experiment, entry),
