@@ -606,7 +606,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # pydantic's plugins takes as long as a tenth of importing all keys.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    gc.set_threshold(50_000)  # What is imported stays: the collector would look at it in vain.
+    gc.set_threshold(200_000)  # What is imported stays: the collector would look at it in vain.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may have no signs such as × or –
