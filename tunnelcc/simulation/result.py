@@ -161,7 +161,7 @@ class Result:
     """The result of a finished run.
 
     - ``metric(name)``: one metric in SI units; `tunnelcc show metrics` lists them.
-    - ``metrics``: all metrics that are one number; ``goodput`` (bit/s) and ``jain_index`` directly.
+    - ``metrics``: all metrics that are one number; ``goodput`` (bit/s) and ``jain`` directly.
     - ``dataset``: series and totals as an xarray Dataset with units.
     - ``to_dict()``, ``to_json()``: the totals.
     - ``experiment``: the experiment; ``raw``: the compiled module's result as plain attributes.
@@ -289,7 +289,7 @@ class Result:
 
     @cached_property
     def carriers(self) -> list[Any]:
-        """The connections that cross the path, each once; beyond relays see ``raw.hops``."""
+        """The connections that cross the path, each once. Those beyond relays are in ``legs``."""
         carriers = (self.path_leg(legs) for legs in self.legs if legs)
         return list({id(leg): leg for leg in carriers}.values())
 
@@ -330,9 +330,9 @@ class Result:
         metric ends in ``_series``.
 
         Totals leave out the warm-up, but those whose ``long_name`` says since the start. Variables
-        over ``direction`` alone describe the
-        bottleneck, where forward is the direction of the data. Variables over ``link`` describe
-        each link, where forward is from the host ``link_from`` to ``link_to``.
+        over ``direction`` alone describe the bottleneck, where forward is the direction of the
+        data. Variables over ``link`` describe each link, where forward is from the host
+        ``link_from`` to ``link_to``.
         """
         import xarray
 
