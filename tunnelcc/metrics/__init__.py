@@ -25,7 +25,7 @@ from tunnelcc.metrics.fairness import (
     shares,
 )
 from tunnelcc.metrics.registry import METRICS, STORED, Metric, of_run, value, values
-from tunnelcc.metrics.run import SELECTION, RunData, Selection
+from tunnelcc.metrics.run import SELECTION, RunData, Selection, path_leg
 from tunnelcc.metrics.samples import mean, percentile, total, valid
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "mean",
     "mean_and_half_width",
     "of_run",
+    "path_leg",
     "percentile",
     "rate_convergence_time",
     "retransmission_ratio",

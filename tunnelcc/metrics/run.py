@@ -40,6 +40,11 @@ class Selection:
 SELECTION = tuple(field.name for field in fields(Selection))
 
 
+def path_leg(names: Sequence[str]) -> int:
+    """Return which of a flow's legs crosses the path: the carrier, or a plain flow's only one."""
+    return names.index("carrier") if "carrier" in names else 0
+
+
 class RunData:
     """A run's variables as arrays (those of ``Result.dataset``), and values that metrics share.
 

@@ -568,7 +568,7 @@ class Result:
     @staticmethod
     def path_leg(legs: list[Any]) -> Any:
         """Return the connection that crosses the path: the carrier, or a plain flow's only one."""
-        return next((leg for leg in legs if leg.name == "carrier"), legs[0])
+        return legs[metrics.path_leg([leg.name for leg in legs])]
 
 
 def _link(link: Any) -> dict[str, Any]:
@@ -771,8 +771,7 @@ def _coordinates(result: Result) -> dict[str, Any]:
         ),
         "path_leg": (
             "flow",
-            # Legs that did nothing are alike: the same one is sought, not one that is equal.
-            [list(map(id, flow)).index(id(Result.path_leg(flow))) for flow in legs],
+            [metrics.path_leg([leg.name for leg in flow]) for flow in legs],
             {"long_name": "number of the connection that crosses the path"},
         ),
         "user": ("flow", result._users, {"long_name": "user that the flow belongs to"}),
