@@ -524,7 +524,7 @@ class Result:
     def socket_rtt(self, flow: int) -> float:
         """Return the mean smoothed RTT (s) of the sending application's socket."""
         srtt = self.sender_leg(flow).srtt
-        return metrics.mean(metrics.valid(srtt, self.raw.time, self.experiment.warmup))
+        return metrics.mean_srtt(srtt, self.raw.time, self.experiment.warmup)
 
     def sender_leg(self, flow: int) -> Any:
         """Return the connection of the sending application."""
@@ -532,7 +532,7 @@ class Result:
         return legs[-1] if legs[-1].name == "target" and sender == "server" else legs[0]
 
     def _leg(self, leg: Any) -> dict[str, Any]:
-        srtt = metrics.valid(leg.srtt, self.raw.time, self.experiment.warmup)
+        srtt = leg.srtt, self.raw.time, self.experiment.warmup
         return {
             "name": leg.name,
             "cc": leg.cc,
@@ -541,8 +541,8 @@ class Result:
             "retransmits": leg.retransmits,
             "rtos": leg.rtos,
             "tail_loss_probes": leg.tail_loss_probes,
-            "srtt_mean_s": metrics.mean(srtt),
-            "srtt_p95_s": metrics.percentile(srtt, 95),
+            "srtt_mean_s": metrics.mean_srtt(*srtt),
+            "srtt_p95_s": metrics.p95_srtt(*srtt),
             "segments": leg.segments,
             "wire_bytes": leg.wire_bytes,
             "ack_wire_bytes": leg.ack_wire_bytes,
@@ -585,8 +585,8 @@ def _link(link: Any) -> dict[str, Any]:
         "marks": link.marks,
         "policer_drops": link.policer_drops,
         "random_losses": link.random_losses,
-        "loss_rate": metrics.loss_rate(
-            link.drops + link.random_losses + (link.policer_drops or 0), link.packets_in
+        "loss_rate": metrics.link_loss_rate(
+            link.drops, link.policer_drops, link.random_losses, link.packets_in
         ),
     }
 
