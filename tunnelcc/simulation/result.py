@@ -901,7 +901,7 @@ def _inputs(result: Result) -> dict[str, Any]:
     experiment = result.layout.view(result.layout.flows[0])
     tunnel = result._first_tunnel
     counts = ("outer_packets", "outer_bytes", "fragmented")
-    is_datagram = derived.datagram_tunnel(experiment) is not None
+    is_datagram = derived.sends_datagrams(experiment)
     return {
         "duration": experiment.duration,
         "probe_interval": experiment.probe_interval,
