@@ -239,7 +239,9 @@ _latest: Layout | None = None
 def layout(experiment: ExperimentKeys) -> Layout:
     """Return the places of the experiment's flows and tunnels.
 
-    The latest answer is kept: a run asks several times, and an experiment does not change.
+    The latest answer is kept: a run asks several times, and an experiment does not change. It is
+    not kept in the experiment: copies with another seed would take it along, and so would all the
+    experiments of a sweep.
     """
     global _latest
     found = _latest
