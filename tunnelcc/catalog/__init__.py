@@ -2,7 +2,8 @@
 """Tunnels as data: one TOML file each, with a label and a source for every number.
 
 ``tunnels/*.toml`` are the built-in tunnels. A user's own file may be given by its path. A new kind
-of tunnel needs its own module here and its class in ``KINDS``.
+of tunnel needs its own module here and its class in ``KINDS``, its specification in
+``tunnelcc.simulation.spec`` and its overview in ``tunnelcc.report.overview``.
 """
 
 from __future__ import annotations

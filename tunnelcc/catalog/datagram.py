@@ -30,6 +30,7 @@ class DatagramEntry(PacketEntry):
     """A tunnel that sends each packet in its own datagram."""
 
     OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "mtu", "mss", "queue", "fec", "fec_timeout")
+    HAS_CARRIERS: ClassVar[bool] = False
     PLACES: ClassVar[tuple[Place, ...]] = (
         Place.PACKET,
         Place.DATAGRAM,
@@ -57,16 +58,16 @@ class DatagramEntry(PacketEntry):
         if fec and "fec" in changes:
             fec.check_parity("fec", changes["fec"])
 
-    def fec(
-        self, mode: str | None = None, parity: str | None = None, timeout: float | None = None
-    ) -> Fec | None:
-        """Return the FEC of ``mode``, with other ``parity`` and ``timeout`` (s). None: no FEC."""
-        given = {"parity": parity, "timeout": timeout}
-        update = {key: value for key, value in given.items() if value is not None}
-        for layer in self.layers(mode):
-            if isinstance(layer, Fec):
-                return layer.model_copy(update=update)
-        return None
+    def across_path(
+        self, size: int, path_mtu: int, mode: str | None, mtu: int | None, payload: str
+    ) -> list[int]:
+        """Return the IP bytes of the datagrams."""
+        return self.outer(size, path_mtu, mode, mtu, payload)
+
+    def has_one_path(self, mode: str | None) -> bool:
+        """Whether shards have packets of several flows."""
+        fec = self.fec(mode)
+        return fec is not None and fec.blob is not None
 
     def around_fec(self, mode: str | None = None) -> tuple[PacketLayers, PacketLayers]:
         """Return the layers inside the FEC, and those around it."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from tunnelcc.catalog.cited import Prose
+from tunnelcc.catalog.layers import StreamLayers
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import Model
 
@@ -16,8 +17,8 @@ class Entry(Model):
 
     #: Keys of an experiment's tunnel that override entries of the kind.
     OVERRIDES: ClassVar[tuple[str, ...]] = ()
-    #: Whether all flows are in one connection, and so have one path.
-    HAS_ONE_PATH: ClassVar[bool] = False
+    #: Whether connections of its own, the carriers, cross the path instead of the flows'.
+    HAS_CARRIERS: ClassVar[bool] = True
     #: Whether what it costs the CPU was measured as a whole, switches between threads included.
     IS_COST_WHOLE: ClassVar[bool] = False
 
@@ -30,6 +31,16 @@ class Entry(Model):
     def overrides(self) -> tuple[str, ...]:
         """Keys of an experiment's tunnel that override this entry."""
         return self.OVERRIDES
+
+    @property
+    def carrier_cc(self) -> str | None:
+        """The congestion control of the carriers. None: that of the flows."""
+        return None
+
+    @property
+    def under(self) -> str | None:
+        """The datagram tunnel that the carriers go through, if any."""
+        return None
 
     def check(self, changes: Mapping[str, Any]) -> None:
         """Raise ConfigError for a key of an experiment's tunnel that the entry does not have."""
@@ -54,9 +65,26 @@ class Entry(Model):
         """
         return None
 
+    def across_path(
+        self, size: int, path_mtu: int, mode: str | None, mtu: int | None, payload: str
+    ) -> list[int]:
+        """Return the IP bytes on the path for a packet (IP bytes) of a carrier, or else of a flow.
+
+        ``payload``: its contents (``tunnelcc.payloads.CORPORA``).
+        """
+        return [size]
+
+    def stream_layers(self, is_up: bool) -> StreamLayers:
+        """Return the layers around what the carriers send to the server, or to the client."""
+        return ()
+
     def host_mss(self, mss: int) -> int:
         """Return the payload (bytes) of the applications' full segments; ``mss``: of the flows."""
         return mss
+
+    def has_one_path(self, mode: str | None) -> bool:
+        """Whether what crosses the path has data of several flows, so that they have one path."""
+        return False
 
     def sharing(self, carriers: str | int | None) -> str | int:
         """Return which flows share a carrier (``tunnel.carriers`` or its default)."""

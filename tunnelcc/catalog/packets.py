@@ -12,7 +12,7 @@ from pydantic import field_validator, model_validator
 
 from tunnelcc.catalog.cited import Cited, Prose
 from tunnelcc.catalog.entry import Entry
-from tunnelcc.catalog.layers import PACKET_LAYERS, PacketLayers, Place, Surroundings, wrap
+from tunnelcc.catalog.layers import PACKET_LAYERS, Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.layers.compression import Compression
 from tunnelcc.catalog.layers.ipv4 import Ipv4
 from tunnelcc.errors import ConfigError, Problem, unknown_name
@@ -170,6 +170,17 @@ class PacketEntry(Entry):
             raise unknown_name("mode", mode, self.modes, f"a mode of {self.name}:")
         return self.modes[mode].layers
 
+    def fec(
+        self, mode: str | None = None, parity: str | None = None, timeout: float | None = None
+    ) -> Fec | None:
+        """Return the FEC of ``mode``, with other ``parity`` and ``timeout`` (s). None: no FEC."""
+        given = {"parity": parity, "timeout": timeout}
+        update = {key: value for key, value in given.items() if value is not None}
+        for layer in self.layers(mode):
+            if isinstance(layer, Fec):
+                return layer.model_copy(update=update)
+        return None
+
     def operations(self, mode: str | None, encapsulates: bool) -> tuple[str, ...]:
         """Return the operations on a packet, in order, at the end where it enters or leaves."""
         layers = self.layers(mode)
@@ -191,13 +202,14 @@ class PacketEntry(Entry):
         path_mtu: int,
         mode: str | None = None,
         mtu: int | None = None,
+        payload: str = "random",
     ) -> list[int]:
-        """Return the bytes on the path for ``inner`` IP bytes of incompressible data.
+        """Return the bytes that ``inner`` IP bytes become in the layers of ``mode``.
 
         ``path_mtu``: of the path, bytes. Defaults of ``mode`` and ``mtu`` of the device are the
-        entry's.
+        entry's. ``payload``: of the flows; default: incompressible.
         """
-        around = Surroundings(self.mtu(path_mtu, mtu), path_mtu)
+        around = Surroundings(self.mtu(path_mtu, mtu), path_mtu, payload)
         return wrap(self.layers(mode), inner, around)
 
     def mtu(self, path_mtu: int, mtu: int | None = None) -> int:

@@ -282,6 +282,20 @@ class RelayEntry(Entry):
         kept = tuple(key for key in self.OVERRIDES if key not in ("cc", "under"))
         return (*kept, *(self.KCP_OVERRIDES if self.kcp else self.RUDP_OVERRIDES))
 
+    @property
+    def carrier_cc(self) -> str | None:
+        """The congestion control of the carriers. None: that of the flows."""
+        return self.carrier.cc
+
+    @property
+    def under(self) -> str | None:
+        """The datagram tunnel that the carriers go through, if any."""
+        return self.carrier.under
+
+    def stream_layers(self, is_up: bool) -> StreamLayers:
+        """Return the layers around what the carriers send to the server, or to the client."""
+        return self.to_server if is_up else self.to_client
+
     def clamped_mss(
         self,
         path_mtu: int,

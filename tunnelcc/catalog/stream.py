@@ -24,13 +24,20 @@ class StreamEntry(PacketEntry):
     """A tunnel that carries packets in a TCP connection: TCP over TCP."""
 
     OVERRIDES: ClassVar[tuple[str, ...]] = ("cc", "mode", "mtu", "mss", "queue")
-    HAS_ONE_PATH: ClassVar[bool] = True
     PLACES: ClassVar[tuple[Place, ...]] = (Place.PACKET, Place.STREAM)
 
     carrier: StreamCarrier
     handshake: tuple[Turn, ...] = ()
     to_server: StreamLayers = ()
     to_client: StreamLayers = ()
+
+    def stream_layers(self, is_up: bool) -> StreamLayers:
+        """Return the layers around what the carrier sends to the server, or to the client."""
+        return self.to_server if is_up else self.to_client
+
+    def has_one_path(self, mode: str | None) -> bool:
+        """Return true: all flows are in one connection."""
+        return True
 
     def round_trips(self) -> dict[str, int]:
         """Return those of the carrier's set-up, and of the flow through it."""

@@ -7,8 +7,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tunnelcc.catalog.datagram import DatagramEntry
-from tunnelcc.catalog.layers import Surroundings, compression, wrap
+from tunnelcc.catalog.layers import Surroundings, compression
 from tunnelcc.catalog.packets import PLAIN_HEADERS, PacketEntry
 from tunnelcc.catalog.relay import MESSAGE_CALLS, WRITE_CALLS
 from tunnelcc.config.flow import Flow
@@ -66,7 +65,7 @@ def carried_mss(experiment: ExperimentKeys) -> int:
 
     Those are the flows, or the carriers if the tunnel has any.
     """
-    return mss(experiment) if datagram_tunnel(experiment) else path_mss(experiment)
+    return mss(experiment) if sends_datagrams(experiment) else path_mss(experiment)
 
 
 def mss(experiment: ExperimentKeys) -> int:
@@ -74,22 +73,23 @@ def mss(experiment: ExperimentKeys) -> int:
 
     A tunnel may reduce it.
     """
-    tcp, limit = experiment.tcp, None
-    if experiment.tunnel is not None:
-        tunnel = experiment.tunnel.below or experiment.tunnel
+    tcp, limit, tunnel = experiment.tcp, None, lowest_tunnel(experiment)
+    if tunnel is not None:
         limit = tunnel.entry.clamped_mss(experiment.path.mtu, tunnel.mode, tunnel.mtu, tunnel.mss)
     if limit is None:
         return path_mss(experiment)
     return min(tcp.mss, limit - (tcp.header_bytes - PLAIN_HEADERS))
 
 
-def datagram_tunnel(experiment: ExperimentKeys) -> tuple[Tunnel, DatagramEntry] | None:
-    """Return the datagram tunnel that the flows, or a relay's carriers, go through, if any."""
-    if experiment.tunnel is not None:
-        tunnel = experiment.tunnel.below or experiment.tunnel
-        if isinstance(tunnel.entry, DatagramEntry):
-            return tunnel, tunnel.entry
-    return None
+def lowest_tunnel(experiment: ExperimentKeys) -> Tunnel | None:
+    """Return the tunnel whose packets cross the path: the one below a relay, or the only one."""
+    return experiment.tunnel and (experiment.tunnel.below or experiment.tunnel)
+
+
+def sends_datagrams(experiment: ExperimentKeys) -> bool:
+    """Whether the flows, or a relay's carriers, go through a datagram tunnel."""
+    tunnel = lowest_tunnel(experiment)
+    return tunnel is not None and not tunnel.entry.HAS_CARRIERS
 
 
 def outer_packets(experiment: ExperimentKeys) -> list[int]:
@@ -116,12 +116,11 @@ def full_packets(experiment: ExperimentKeys) -> list[int]:
 
 def _across_path(experiment: ExperimentKeys, size: int, payload: str) -> list[int]:
     """Return the IP bytes that cross the path for a packet of ``size`` IP bytes."""
-    found = datagram_tunnel(experiment)
-    if found is None:
+    tunnel = lowest_tunnel(experiment)
+    if tunnel is None:
         return [size]
-    tunnel, entry = found
-    around = Surroundings(entry.mtu(experiment.path.mtu, tunnel.mtu), experiment.path.mtu, payload)
-    return wrap(entry.layers(tunnel.mode), size, around)
+    mtu = experiment.path.mtu
+    return tunnel.entry.across_path(size, mtu, tunnel.mode, tunnel.mtu, payload)
 
 
 def tcp_rmem(host: Hosts) -> int:
@@ -194,7 +193,7 @@ def packet_cost(experiment: ExperimentKeys, entry: PacketEntry, encapsulates: bo
         entry.operations(mode, encapsulates),
         *compression(entry.layers(mode), full, surroundings(experiment, entry), not encapsulates),
     )
-    fec = entry.fec(mode, experiment.tunnel.fec) if isinstance(entry, DatagramEntry) else None
+    fec = entry.fec(mode, experiment.tunnel.fec)
     if fec is None or not encapsulates:
         return cost  # parity is handled as other datagrams where it arrives
     parity = costs.of(profile, entry.cpu.encapsulate[-1:])

@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import model_validator
 
-from tunnelcc.catalog import DatagramEntry
 from tunnelcc.config import derived
 from tunnelcc.config.derived import buffer_bytes
 from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
@@ -140,7 +139,7 @@ class Experiment(ExperimentKeys):
         for placed in found.flows:
             if placed.tunnel is None:
                 continue
-            if isinstance(found.tunnels[placed.tunnel].tunnel.entry, DatagramEntry):
+            if not found.tunnels[placed.tunnel].tunnel.entry.HAS_CARRIERS:
                 continue  # connections of their own, which only share a device
             first = firsts.setdefault((placed.tunnel, placed.carrier), placed.flow)
             if placed.flow.rtt != first.rtt:

@@ -19,7 +19,18 @@ from tunnelcc.config.traffic import CrossTraffic
 from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.config.values import Moment
 from tunnelcc.errors import ConfigError, Problem, nearest
-from tunnelcc.schema import SWITCH, TEXT, Model, by_name, choice, time, whole
+from tunnelcc.schema import (
+    SWITCH,
+    TEXT,
+    KeyInfo,
+    Model,
+    by_name,
+    choice,
+    keys_of,
+    listed_as,
+    time,
+    whole,
+)
 
 RunTime = Annotated[float, time(1e-3, 100_000)]
 
@@ -126,6 +137,16 @@ class ExperimentKeys(Model):
             raise ConfigError(Problem("", flow.tunnel, expected, nearest(flow.tunnel, known)))
         tunnel: Tunnel | None = None if flow.tunnel == "none" else Tunnel.parse(flow.tunnel)
         return tunnel
+
+
+@cache
+def _infos() -> dict[str, KeyInfo]:
+    return {info.key: info for info in keys_of(ExperimentKeys)}
+
+
+def key_info(key: str) -> KeyInfo | None:
+    """Return the description of a key (``flows.0.rtt``, ``tunnels.fast.mtu``, ``cc``), if any."""
+    return _infos().get(listed_as(ExperimentKeys, "flows.cc" if key == "cc" else key))
 
 
 def _none_of(tunnel: Any) -> Any:

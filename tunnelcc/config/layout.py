@@ -61,10 +61,8 @@ class PlacedTunnel:
     """A tunnel between two hosts.
 
     ``first``: the first flow in it, which defines its place. ``flows``: all flows in it; equal ones
-    are
-    one item with a count. ``hop``: if set, the tunnel carries the relays' connections across this
-    hop
-    (from 0) instead of flows.
+    are one item with a count. ``hop``: if set, the tunnel carries the relays' connections across
+    this hop (from 0) instead of flows.
     """
 
     name: str
@@ -87,8 +85,7 @@ class Layout:
         """Return the experiment as one flow sees it.
 
         That is one path between a client and a server, and a tunnel with the flows that share it.
-        Other
-        functions then apply to this flow.
+        Other functions then apply to this flow.
         """
         experiment = self.experiment
         if not _has_parts(experiment):
@@ -242,7 +239,9 @@ _latest: Layout | None = None
 def layout(experiment: ExperimentKeys) -> Layout:
     """Return the places of the experiment's flows and tunnels.
 
-    The latest answer is kept: a run asks several times, and an experiment does not change.
+    The latest answer is kept: a run asks several times, and an experiment does not change. It is
+    not kept in the experiment: copies with another seed would take it along, and so would all the
+    experiments of a sweep.
     """
     global _latest
     found = _latest

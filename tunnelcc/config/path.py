@@ -193,8 +193,7 @@ class DuplexLink(LinkDirection):
     """A link. Its keys describe its first direction; ``reverse`` describes the other.
 
     ``reverse_rate``, ``reverse_buffer`` and ``reverse_loss`` are short for the keys of ``reverse``.
-    The
-    loss of ``reverse_loss`` has the pattern and the position of ``loss``.
+    The loss of ``reverse_loss`` has the pattern and the position of ``loss``.
     """
 
     rtt: Annotated[float, time(1e-6, 60, at_zero=True)] = Field(

@@ -141,11 +141,11 @@ class Under(PacketTunnel):
 
     @model_validator(mode="after")
     def _check_kind(self) -> Self:
-        if not isinstance(self.entry, catalog.DatagramEntry):
-            entries = ((name, catalog.load(name)) for name in catalog.names())
-            fitting = [name for name, it in entries if isinstance(it, catalog.DatagramEntry)]
+        if self.entry.HAS_CARRIERS:
+            names = catalog.names()
+            fitting = [name for name in names if not catalog.load(name).HAS_CARRIERS]
             raise ConfigError(
-                Problem("name", self.name, "a datagram tunnel, one of" + ", ".join(fitting))
+                Problem("name", self.name, "a datagram tunnel, one of " + ", ".join(fitting))
             )
         return self
 
@@ -232,9 +232,8 @@ class Tunnel(PacketTunnel):
     def _check_relays(self) -> Tunnel:
         if self.relays and self.chain:
             raise ConfigError(Problem("relays", self.relays, "no value, because chain is given"))
-        carrier = self.entry.carrier if isinstance(self.entry, catalog.RelayEntry) else None
-        for key, model in (("under", Under), ("cc", CongestionControl)):
-            name = getattr(carrier, key, None)
+        under, cc = self.entry.under, self.entry.carrier_cc
+        for key, name, model in (("under", under, Under), ("cc", cc, CongestionControl)):
             try:
                 if name is not None:
                     model.parse(name)
@@ -246,25 +245,19 @@ class Tunnel(PacketTunnel):
     @property
     def below(self) -> Tunnel | None:
         """The datagram tunnel that carries the relays' connections, if any."""
-        under = self.under.model_dump() if self.under else self._entry_under()
+        under = self.under.model_dump() if self.under else self.entry.under
         return None if under is None else Tunnel.model_validate(under)
-
-    def _entry_under(self) -> str | None:
-        return self.entry.carrier.under if isinstance(self.entry, catalog.RelayEntry) else None
 
     @property
     def has_one_path(self) -> bool:
         """Whether flows cannot have their own RTT: one datagram has packets of several flows."""
-        entry = self.entry
-        fec = entry.fec(self.mode) if isinstance(entry, catalog.DatagramEntry) else None
-        return entry.HAS_ONE_PATH or (fec is not None and fec.blob is not None)
+        return self.entry.has_one_path(self.mode)
 
     @property
     def carrier_cc(self) -> CongestionControl | None:
         """The congestion control of the carriers; None: the flow's."""
-        entry = self.entry
-        if isinstance(entry, catalog.RelayEntry) and entry.carrier.cc and self.cc is None:
-            return CongestionControl(name=entry.carrier.cc)
+        if self.cc is None and self.entry.carrier_cc:
+            return CongestionControl(name=self.entry.carrier_cc)
         return self.cc
 
     def paths(self, path: Path) -> tuple[Path, ...]:

@@ -15,7 +15,13 @@ from tunnelcc.metrics.convergence import (
     rise_time,
     settling_time,
 )
-from tunnelcc.metrics.counts import efficiency, goodput, loss_rate, retransmission_ratio
+from tunnelcc.metrics.counts import (
+    efficiency,
+    goodput,
+    link_loss_rate,
+    loss_rate,
+    retransmission_ratio,
+)
 from tunnelcc.metrics.fairness import (
     group_totals,
     harm,
@@ -25,8 +31,8 @@ from tunnelcc.metrics.fairness import (
     shares,
 )
 from tunnelcc.metrics.registry import METRICS, STORED, Metric, of_run, value, values
-from tunnelcc.metrics.run import SELECTION, RunData, Selection
-from tunnelcc.metrics.samples import mean, percentile, total, valid
+from tunnelcc.metrics.run import SELECTION, RunData, Selection, path_leg
+from tunnelcc.metrics.samples import mean, mean_srtt, p95_srtt, percentile, total, valid
 
 __all__ = [
     "METRICS",
@@ -44,12 +50,16 @@ __all__ = [
     "group_totals",
     "harm",
     "jain_index",
+    "link_loss_rate",
     "loss_rate",
     "max_min_allocation",
     "max_min_shares",
     "mean",
     "mean_and_half_width",
+    "mean_srtt",
     "of_run",
+    "p95_srtt",
+    "path_leg",
     "percentile",
     "rate_convergence_time",
     "retransmission_ratio",

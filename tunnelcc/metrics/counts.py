@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 NAN = float("nan")
 
 
@@ -27,6 +29,14 @@ def retransmission_ratio(retransmits: float, segments: float) -> float:
 def loss_rate(lost: float, offered: float) -> float:
     """Return lost packets per packet offered to the path, 0 to 1 (RFC 7680, ratio form)."""
     return ratio(lost, offered)
+
+
+def link_loss_rate(
+    queue_drops: float, policer_drops: float | None, random_losses: float, offered: float
+) -> float:
+    """Return loss_rate() of a link. ``policer_drops``: None or NaN if it has no policer."""
+    policed = 0 if policer_drops is None or math.isnan(policer_drops) else policer_drops
+    return loss_rate(queue_drops + policed + random_losses, offered)
 
 
 def efficiency(application_bytes: float, wire_bytes: float) -> float:

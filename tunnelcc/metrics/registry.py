@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -58,8 +57,8 @@ def _goodput(run: RunData) -> float:
 
 
 def _loss_rate(run: RunData) -> float:
-    lost = [run.path(name) for name in ("queue_drops", "policer_drops", "random_losses")]
-    return counts.loss_rate(sum(it for it in lost if not math.isnan(it)), run.path("packets"))
+    names = ("queue_drops", "policer_drops", "random_losses", "packets")
+    return counts.link_loss_rate(*map(run.path, names))
 
 
 def _window_share(run: RunData) -> float:
@@ -273,7 +272,7 @@ METRICS: dict[str, Metric] = {
     "flow_rtt": Metric(
         "s", "mean smoothed RTT across the path",
         "RFC 6298's SRTT of the carrier, or of the flow without one",
-        lambda run: [samples.mean(srtt) for srtt in run.srtts], per_flow=True, heeds=("since",),
+        lambda run: run.srtts(samples.mean_srtt), per_flow=True, heeds=("since",),
     ),
     "flow_socket_rtt": Metric(
         "s", "mean smoothed RTT of the application's socket",
@@ -293,8 +292,8 @@ METRICS: dict[str, Metric] = {
     ),
     "flow_rtt_p95": Metric(
         "s", "95th percentile of the smoothed RTT across the path", "as flow_rtt",
-        lambda run: [samples.percentile(srtt, 95) for srtt in run.srtts], per_flow=True,
-        heeds=("since",), is_stored=False,
+        lambda run: run.srtts(samples.p95_srtt), per_flow=True, heeds=("since",),
+        is_stored=False,
     ),
     **{f"flow_limit_{name}": _limit(name, words) for name, words in limits.LIMITS.items()},
     "drops": Metric(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,11 @@ class Selection:
 
 #: The keys of a selection.
 SELECTION = tuple(field.name for field in fields(Selection))
+
+
+def path_leg(names: Sequence[str]) -> int:
+    """Return which of a flow's legs crosses the path: the carrier, or a plain flow's only one."""
+    return names.index("carrier") if "carrier" in names else 0
 
 
 class RunData:
@@ -139,8 +144,7 @@ class RunData:
         legs = np.asarray(self["path_leg"], dtype=int)
         return self[name][np.arange(len(legs)), legs]
 
-    @property
-    def srtts(self) -> list[Series]:
-        """For each flow the SRTT samples (s) across the path since the selected start."""
+    def srtts(self, statistic: Callable[[Series, Series, float], float]) -> list[float]:
+        """For each flow a statistic of the SRTT (s) across the path since the selected start."""
         found = self.across_path("srtt")
-        return [samples.valid(srtt, self["time"], self.since) for srtt in found]
+        return [statistic(srtt, self["time"], self.since) for srtt in found]

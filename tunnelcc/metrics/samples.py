@@ -40,6 +40,16 @@ def percentile(samples: ArrayLike, percent: float) -> float:
     return high - (high - low) * (1 - share) if share >= 0.5 else low + (high - low) * share
 
 
+def mean_srtt(srtt: ArrayLike, time: ArrayLike, since: float) -> float:
+    """Return the mean of a connection's smoothed RTT (s) after ``since``."""
+    return mean(valid(srtt, time, since))
+
+
+def p95_srtt(srtt: ArrayLike, time: ArrayLike, since: float) -> float:
+    """Return the 95th percentile of a connection's smoothed RTT (s) after ``since``."""
+    return percentile(valid(srtt, time, since), 95)
+
+
 def total(values: Sequence[float]) -> float:
     """Return the sum, with rounding that does not depend on the order."""
     return math.fsum(values)

@@ -54,7 +54,7 @@ class Cell:
 
     @property
     def mean(self) -> float:
-        """Relative spread of the simulated quantity over runs, SI."""
+        """Mean of the simulated quantity over runs, SI."""
         return self.point.mean(self.compared.quantity)
 
     @property

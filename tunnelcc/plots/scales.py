@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tunnelcc import core
+from tunnelcc.config.keys import key_info
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
 
-# Parts of a whole that are shown in percent; other ratios (Jain's index, shares) are not.
-_PERCENTAGES = ("loss", "loss_rate", "utilisation", "retransmission_ratio", "reorder", "cpu")
+# Metrics and parameters that are shown in percent; other ratios (Jain's index, shares) are not. Of
+# a key, its Kind says so.
+_PERCENTAGES = ("loss", "loss_rate", "utilisation", "retransmission_ratio", "cpu")
 # What axes are called that sweeps use most; the key's description is a sentence.
 _NAMES = {
     "path.rtt": "base RTT",
@@ -90,6 +92,9 @@ def scale_of(variable: xarray.DataArray) -> Scale:
 
 def is_percentage(name: str) -> bool:
     """Return whether the ratio of that name is shown in percent."""
+    info = key_info(name)
+    if info is not None:
+        return info.kind is not None and info.kind.in_percent
     last = name.rpartition(".")[2]
     return any(last.endswith(word) or last.startswith(f"{word}_") for word in _PERCENTAGES)
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from itertools import zip_longest
 
 from tunnelcc import catalog
-from tunnelcc.catalog import DatagramEntry, RelayEntry
-from tunnelcc.catalog.entry import Entry
+from tunnelcc.catalog import Entry, PacketEntry, RelayEntry
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, SEGMENT_HEADER, Kcp
 from tunnelcc.catalog.layers import PacketLayer, StreamLayer, Surroundings, wrap
 from tunnelcc.catalog.layers.fec import parity_counts
-from tunnelcc.catalog.packets import MOST_MTU, PacketEntry
+from tunnelcc.catalog.packets import MOST_MTU
 from tunnelcc.catalog.rudp import Rudp
-from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.errors import ConfigError, Problem
 
 #: Writes (bytes) for which an overview tells the overhead.
@@ -55,25 +54,24 @@ class Overview:
     modes: tuple[str, ...] = ()
 
 
+@singledispatch
 def overview(entry: Entry, mode: str | None = None) -> Overview:
     """Return the overview of a catalogue entry, in ``mode`` or its default one.
 
     Raises ConfigError for an unknown mode.
     """
-    if isinstance(entry, RelayEntry):
-        if entry.kcp is not None:
-            entry.check({} if mode is None else {"mode": mode})
-        elif mode is not None:
-            raise ConfigError(Problem("mode", mode, f"no value, because {entry.name} has no modes"))
-        return _relay(entry, mode)
-    assert isinstance(entry, PacketEntry)
-    return _packets(entry, entry.mode if mode is None else mode)
+    raise AssertionError(f"no overview of tunnels of kind {entry.kind}")
 
 
 # Relays -----------------------------------------------------------------------------------------
 
 
-def _relay(entry: RelayEntry, mode: str | None) -> Overview:
+@overview.register(RelayEntry)
+def _relay(entry: RelayEntry, mode: str | None = None) -> Overview:
+    if entry.kcp is not None:
+        entry.check({} if mode is None else {"mode": mode})
+    elif mode is not None:
+        raise ConfigError(Problem("mode", mode, f"no value, because {entry.name} has no modes"))
     return Overview(
         _relay_stack(entry, mode),
         entry.round_trips(mode),
@@ -151,12 +149,12 @@ def _rudp_stack(rudp: Rudp) -> Iterator[StackLayer]:
     yield from (*_same("UDP", "8 B"), *_same("IPv4", "20 B"))
 
 
-def _below(entry: RelayEntry) -> DatagramEntry | None:
+def _below(entry: RelayEntry) -> PacketEntry | None:
     """The datagram tunnel that the carriers go through."""
-    if entry.carrier.under is None:
+    if entry.under is None:
         return None
-    below = catalog.load(entry.carrier.under)
-    assert isinstance(below, DatagramEntry)
+    below = catalog.load(entry.under)
+    assert isinstance(below, PacketEntry)
     return below
 
 
@@ -178,7 +176,7 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
     """IP bytes per application byte of a write whose pieces each leave at once (TCP_NODELAY)."""
     from tunnelcc.simulation.spec import layer_wire_bytes
 
-    layers = entry.to_server if is_up else entry.to_client
+    layers = entry.stream_layers(is_up)
     header, most = 0, entry.copy_buffer.bytes
     if entry.mux is not None:
         header = entry.mux.frames.header
@@ -220,15 +218,17 @@ def _kcp_bytes(kcp: Kcp, writes: Sequence[int]) -> float:
 # Packets ----------------------------------------------------------------------------------------
 
 
-def _packets(entry: PacketEntry, mode: str) -> Overview:
+@overview.register(PacketEntry)
+def _packets(entry: PacketEntry, mode: str | None = None) -> Overview:
+    mode = entry.mode if mode is None else mode
     mss = _through(entry, mode)
     layers = [
         *_same("application", "a TCP connection across the tunnel"),
         *_transport(mss),
         *_packet_layers(entry, mode, mss),
     ]
-    if isinstance(entry, StreamEntry):
-        for up, down in zip_longest(entry.to_server, entry.to_client):
+    if entry.HAS_CARRIERS:
+        for up, down in zip_longest(entry.stream_layers(True), entry.stream_layers(False)):
             layers.append(_stream_layer(up, down))
         layers += _transport(_MSS)
     return Overview(
@@ -275,12 +275,11 @@ def _packets_bytes(entry: PacketEntry, mode: str, size: int, mss: int, is_up: bo
     """
     pieces = [mss] * (size // mss) + ([size % mss] if size % mss else [])
     writes = [write for piece in pieces for write in entry.outer(piece + _HEADERS, _PATH_MTU, mode)]
-    if isinstance(entry, DatagramEntry):
+    if not entry.HAS_CARRIERS:
         fec = entry.fec(mode)
         return sum(writes) * (1 + fec.redundancy if fec else 1) / size
-    assert isinstance(entry, StreamEntry)
     from tunnelcc.simulation.spec import layer_wire_bytes
 
-    layers = entry.to_server if is_up else entry.to_client
+    layers = entry.stream_layers(is_up)
     sent = [outer for write in writes for outer in layer_wire_bytes(layers, write, _STEADY)]
     return float(sum(outer + _HEADERS * -(-outer // _MSS) for outer in sent)) / size

@@ -16,7 +16,7 @@ from tunnelcc import catalog, core, payloads
 from tunnelcc.errors import ConfigError, unknown_name
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
-from tunnelcc.metrics import limits
+from tunnelcc.metrics import limits, path_leg
 from tunnelcc.output.tables import Table, console
 from tunnelcc.report.overview import Overview, overview
 from tunnelcc.schema import keys_of
@@ -320,7 +320,7 @@ def _rows(flows: list[dict[str, Any]]) -> Iterable[tuple[str, list[dict[str, Any
 
 def _path_leg(flow: dict[str, Any]) -> dict[str, Any]:
     legs: list[dict[str, Any]] = flow["legs"]
-    return next((leg for leg in legs if leg["name"] == "carrier"), legs[0])
+    return legs[path_leg([leg["name"] for leg in legs])]
 
 
 def print_list() -> None:

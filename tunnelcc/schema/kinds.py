@@ -24,13 +24,15 @@ from tunnelcc.schema.units import UnitError
 class Kind:
     """The quantity of a key. ``parse`` raises UnitError; ``format`` writes what ``parse`` reads.
 
-    ``unit``: unit of the stored value; "" if it has none or depends on the value.
+    ``unit``: unit of the stored value; "" if it has none or depends on the value. ``in_percent``:
+    whether tables and figures show it in percent.
     """
 
     parse: Callable[[Any], Any]
     format: Callable[[Any], Any]
     expected: str
     unit: str = ""
+    in_percent: bool = False
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
@@ -213,9 +215,11 @@ BUFFER = Kind(
     _parse_buffer, str, f"{units.BUFFER_EXPECTED}, more than 0, at most 1000bdp, 1TiB or 100s"
 )
 PROBABILITY = Kind(
-    units.parse_probability, units.format_probability, units.PROBABILITY_EXPECTED, "1"
+    units.parse_probability, units.format_probability, units.PROBABILITY_EXPECTED, "1", True
 )
-SHARE = Kind(units.parse_share, units.format_probability, f"{units.SHARE_EXPECTED}, from 0")
+SHARE = Kind(
+    units.parse_share, units.format_probability, f"{units.SHARE_EXPECTED}, from 0", in_percent=True
+)
 
 
 def _parse_positive_share(value: object) -> float:
@@ -229,7 +233,10 @@ def _parse_positive_share(value: object) -> float:
 
 
 POSITIVE_SHARE = Kind(
-    _parse_positive_share, units.format_probability, f"{units.SHARE_EXPECTED}, more than 0"
+    _parse_positive_share,
+    units.format_probability,
+    f"{units.SHARE_EXPECTED}, more than 0",
+    in_percent=True,
 )
 
 

@@ -10,17 +10,17 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from tunnelcc import core
-from tunnelcc.config import CongestionControl, Experiment, scenario
+from tunnelcc.config import CongestionControl, scenario
 from tunnelcc.config.derived import uniform
+from tunnelcc.config.keys import key_info
 from tunnelcc.core.parameters import parse_parameter
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest, unknown_name
-from tunnelcc.schema import BUFFER, KeyInfo, Kind, Model, keys_of, listed_as
+from tunnelcc.schema import BUFFER, Kind, Model
 from tunnelcc.schema.units import Buffer, UnitError
 
 #: A scenario's nested tables, with the first value of each listed axis.
@@ -237,16 +237,6 @@ def plain(value: Any) -> Any:
 # What the values are, once they are part of an experiment
 
 
-@cache
-def _keys() -> dict[str, KeyInfo]:
-    return {info.key: info for info in keys_of(Experiment)}
-
-
-def key_info(key: str) -> KeyInfo | None:
-    """Return the description of a key (``flows.0.rtt``, ``tunnels.fast.mtu``)."""
-    return _keys().get(listed_as(Experiment, _full(key)))
-
-
 def coordinate(axis: Axis, table: Table, base: Table, *, lenient: bool = False) -> Coordinate:
     """Return the values of ``axis``. Raises ConfigError for an impossible one.
 
@@ -316,10 +306,6 @@ def _label(value: object) -> str:
         rest = " ".join(f"{key}={_label(item)}" for key, item in value.items() if key != "name")
         return f"{value['name']} {rest}".strip()
     return value if isinstance(value, str) else json.dumps(value, default=str)
-
-
-def _full(key: str) -> str:
-    return "flows.cc" if key == "cc" else key
 
 
 def _parameter(key: str, table: Table) -> core.Parameter | None:

@@ -9,6 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tunnelcc.config.keys import key_info
 from tunnelcc.metrics import mean_and_half_width
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.units import format_probability, format_rate, format_time
@@ -81,9 +82,15 @@ def _coordinate(key: str, variable: Variable, at: dict[str, int]) -> str:
     formats = {"s": format_time, "bit/s": format_rate}
     if unit in formats:
         return formats[unit](float(f"{value:.4g}"))
-    if "loss" in key:
+    if _is_percentage(key):
         return format_probability(float(f"{value:.4g}"))
     return f"{value:.6g}" + (unit if unit == "bdp" else "")
+
+
+def _is_percentage(key: str) -> bool:
+    """Whether a key, or else a parameter of a congestion control, is shown in percent."""
+    info = key_info(key)
+    return "loss" in key if info is None else info.kind is not None and info.kind.in_percent
 
 
 def _interval(mean: float, half: float, digits: int) -> str:

@@ -1,0 +1,422 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A run as arrays with dimensions and units: series, totals and their coordinates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tunnelcc import metrics
+from tunnelcc.config import derived
+from tunnelcc.config.topology import Step
+from tunnelcc.metrics import limits
+from tunnelcc.simulation.measurements import Measurements
+
+if TYPE_CHECKING:
+    import xarray
+
+#: Series of a leg: name → (unit, long name). One with the name of a metric ends in _series.
+LEG_SERIES = {
+    "goodput_series": ("bit/s", "payload that the receiver read"),
+    "throughput": ("bit/s", "IP bytes sent"),
+    "cwnd": ("segments", "congestion window"),
+    "in_flight": ("byte", "data in flight"),
+    "pacing_rate": ("bit/s", "pacing rate of payload (0: not paced)"),
+    "srtt": ("s", "smoothed round-trip time (NaN before the first sample)"),
+    "retransmits": ("1", "retransmitted segments since the start"),
+    "rtos": ("1", "retransmission time-outs since the start"),
+}
+#: Series that have another name in the module's run.
+_SERIES_ATTRIBUTE = {
+    "goodput_series": "goodput",
+    "retransmits": "retransmits_series",
+    "rtos": "rtos_series",
+}
+
+#: Series of a leg's congestion control, with ``probe_congestion``: name → (attribute, unit, doc).
+CONGESTION_SERIES = {
+    "ssthresh": ("ssthresh", "segments", "slow start threshold (NaN before the first reduction)"),
+    "phase": ("phase", "", "phase of the congestion control (empty: not TCP)"),
+    "bandwidth_estimate": (
+        "bandwidth", "bit/s", "payload bandwidth that the algorithm estimates (NaN: none)",
+    ),
+    "min_rtt_estimate": (
+        "min_rtt", "s", "minimum RTT that the algorithm estimates; otherwise the connection's",
+    ),
+}  # fmt: skip
+
+#: Series of a direction of the path.
+LINK_SERIES = {
+    "queue": ("byte", "bytes waiting at the bottleneck"),
+    "drops_series": ("1", "packets that the queue dropped since the start"),
+    "utilisation_series": ("1", "bytes sent / bytes that the link could send"),
+}
+_LINK_ATTRIBUTE = {"queue": "queue_bytes"}
+
+#: Series of a direction of a tunnel that carries packets: name → (attribute, long name).
+TUNNEL_SERIES = {
+    "tunnel_queue": ("queue_packets", "packets that wait at the tunnel's device"),
+    "tunnel_drops": (
+        "drops_series",
+        "packets that the device's full queue dropped since the start",
+    ),
+}
+
+#: Totals of a flow, a direction, a host: name → (attribute, unit, long name).
+FLOW_TOTALS = {
+    "delivered_bytes": (
+        "delivered_bytes", "byte", "application bytes that the receiver read after the warm-up",
+    ),
+    "total_bytes": (
+        "total_bytes", "byte", "application bytes that the receiver read since the start",
+    ),
+    "completion": (
+        "completion_time", "s", "time when a finite flow's last byte was read (NaN: never)",
+    ),
+}  # fmt: skip
+LINK_TOTALS = {
+    "mean_utilisation": ("utilisation", "1", "bytes sent / bytes that the link could send"),
+    "bytes_served": ("bytes_out", "byte", "bytes sent, framing included"),
+    "packets": ("packets_in", "1", "packets offered"),
+    "queue_drops": ("drops", "1", "packets that the queue dropped"),
+    "marks": ("marks", "1", "packets that the queue marked (NaN: it never marks)"),
+    "policer_drops": (
+        "policer_drops",
+        "1",
+        "packets that the policer dropped (NaN: there is none)",
+    ),
+    "random_losses": ("random_losses", "1", "packets lost at random"),
+    "queue_delay_mean": ("queue_delay_mean", "s", "mean waiting time in the queue"),
+    "queue_delay_p50": ("queue_delay_p50", "s", "median of the waiting time"),
+    "queue_delay_p95": ("queue_delay_p95", "s", "95th percentile of the waiting time"),
+    "queue_delay_p99": ("queue_delay_p99", "s", "99th percentile of the waiting time"),
+}
+#: Totals of a direction of every link of a network; in ``dataset`` their names begin with link_.
+EVERY_LINK_TOTALS = (
+    "mean_utilisation", "bytes_served", "packets", "queue_drops", "marks", "queue_delay_mean",
+    "queue_delay_p95",
+)  # fmt: skip
+HOST_TOTALS = {
+    "cpu_seconds": ("cpu_seconds", "s", "CPU time used"),
+    "mean_cpu": ("utilisation", "1", "CPU use, of all cores"),
+}
+
+#: What FEC did in one direction of a tunnel: attribute → (unit, long name).
+FEC_TOTALS = {
+    "packets": ("1", "packets that entered a tunnel with FEC"),
+    "recovered": (
+        "1",
+        "packets recovered from parity; of joined packets all of a group with a lost shard",
+    ),
+    "lost": ("1", "packets that never arrived"),
+    "parity_packets": ("1", "IP packets of parity that a tunnel with FEC sent since the start"),
+    "parity_bytes": ("byte", "IP bytes of parity since the start"),
+    "recovery_delay_mean": ("s", "mean time until recovery, since the start"),
+    "recovery_delay_p95": ("s", "95th percentile of the time until recovery, since the start"),
+}
+
+#: Latency of messages, from when one is due until its last byte is read, warm-up left out.
+MESSAGE_TOTALS = {
+    "message_latency_mean": ("latency_mean", "mean latency of messages"),
+    "message_latency_p50": ("latency_p50", "median of the latency of messages"),
+    "message_latency_p95": ("latency_p95", "95th percentile of the latency of messages"),
+    "message_latency_p99": ("latency_p99", "99th percentile of the latency of messages"),
+}
+
+#: Name → (dimensions, values, attributes).
+Variables = dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]
+
+
+def variables(run: Measurements) -> Variables:
+    """Return the contents of dataset() except those over ``link``; coordinates included."""
+    return {**_coordinates(run), **_series(run), **_totals(run)}
+
+
+def dataset(
+    run: Measurements, variables: Variables, attributes: Mapping[str, str]
+) -> xarray.Dataset:
+    """Return ``variables`` and those over ``link`` as a Dataset."""
+    import xarray
+
+    coordinates = _coordinates(run)
+    data = {name: value for name, value in variables.items() if name not in coordinates}
+    return xarray.Dataset(
+        {**data, **_links(run)}, {**coordinates, **_link_coordinates(run)}, attributes
+    )
+
+
+def _coordinates(run: Measurements) -> dict[str, Any]:
+    raw, legs, packet_tunnels = run.raw, run.legs, [*run.packet_tunnels]
+    found = {
+        "time": ("time", raw.time, {"units": "s", "long_name": "time since the start"}),
+        "flow": ("flow", np.arange(len(raw.flows)), {"long_name": "flow"}),
+        "leg": ("leg", _leg_names(legs), {"long_name": "connection of a flow"}),
+        "direction": ("direction", ["forward", "reverse"], {"long_name": "direction of the path"}),
+        "host": ("host", run.host_names, {"long_name": "host"}),
+        "cc": (
+            "flow",
+            [_cc_name(flow) for flow in legs],
+            {"long_name": "congestion control across the path"},
+        ),
+        "path_leg": (
+            "flow",
+            [metrics.path_leg([leg.name for leg in flow]) for flow in legs],
+            {"long_name": "number of the connection that crosses the path"},
+        ),
+        "user": ("flow", run.users, {"long_name": "user that the flow belongs to"}),
+        "tunnel": (
+            "flow",
+            run.flow_tunnels,
+            {"long_name": "tunnel of the flow between two hosts"},
+        ),
+        "limit": ("limit", list(limits.LIMITS), {"long_name": "limit of a sender"}),
+        "carrier": (
+            "flow",
+            [math.nan if number is None else number for number in run.carrier_numbers],
+            {"long_name": "number of the tunnel's connection (NaN: no tunnel)"},
+        ),
+    }
+    if packet_tunnels:
+        doc = "tunnel that carries packets"
+        found["packet_tunnel"] = ("packet_tunnel", packet_tunnels, {"long_name": doc})
+    return found
+
+
+def _links(run: Measurements) -> dict[str, Any]:
+    """Series and totals of every link, in both directions."""
+    ways = [(link.forward, link.reverse) for link in run.links.values()]
+    data: dict[str, Any] = {}
+    for name, (unit, doc) in LINK_SERIES.items():
+        values = [[getattr(way, _LINK_ATTRIBUTE.get(name, name)) for way in link] for link in ways]
+        doc = doc.replace("at the bottleneck", "at the link")
+        doc += ", 0: not limited" * (name == "utilisation_series")
+        data[f"link_{name}"] = _variable(("link", "direction", "time"), values, unit, doc)
+    for name in EVERY_LINK_TOTALS:
+        attribute, unit, doc = LINK_TOTALS[name]
+        doc += ", 0: not limited" * (name == "mean_utilisation")
+        values = [[getattr(way, attribute) for way in link] for link in ways]
+        data[f"link_{name}"] = _variable(("link", "direction"), values, unit, doc)
+    return data
+
+
+def _link_coordinates(run: Measurements) -> dict[str, Any]:
+    ends = [link.ends for link in run.layout.topology.links.values()]
+    return {
+        "link": ("link", list(run.links), {"long_name": "link"}),
+        "link_from": ("link", [one for one, _ in ends], {"long_name": "first host of the link"}),
+        "link_to": ("link", [other for _, other in ends], {"long_name": "second host of the link"}),
+    }
+
+
+def inputs(run: Measurements) -> dict[str, Any]:
+    """Values that metrics read besides the dataset's variables."""
+    experiment = run.layout.view(run.layout.flows[0])
+    tunnel = run.first_tunnel
+    counts = ("outer_packets", "outer_bytes", "fragmented")
+    is_datagram = derived.sends_datagrams(experiment)
+    return {
+        "duration": experiment.duration,
+        "probe_interval": experiment.probe_interval,
+        "receive_window": derived.receive_window(experiment),
+        "full_packet": derived.mss(experiment) + experiment.tcp.header_bytes,
+        "app_retransmits": run.app_retransmits,
+        "carrier_retransmits": run.carrier_retransmits,
+        **{name: getattr(tunnel, name) if is_datagram else math.nan for name in counts},
+    }
+
+
+def _series(run: Measurements) -> dict[str, Any]:
+    raw, legs = run.raw, run.legs
+    data: dict[str, Any] = {
+        "flow_goodput_series": _variable(
+            ("flow", "time"),
+            [flow.goodput for flow in raw.flows],
+            "bit/s",
+            "application bytes that the receiver read",
+        )
+    }
+    count = max(map(len, legs))
+    silence = np.full(len(raw.time), np.nan)  # of the legs that other flows have
+    for name, (unit, doc) in LEG_SERIES.items():
+        attribute = _SERIES_ATTRIBUTE.get(name, name)
+        series = np.array(
+            [
+                [*(getattr(leg, attribute) for leg in flow), *[silence] * (count - len(flow))]
+                for flow in legs
+            ]
+        )
+        if name == "srtt":
+            series = np.where(series > 0, series, np.nan)
+        data[name] = _variable(("flow", "leg", "time"), series, unit, doc)
+    if run.experiment.probe_congestion:
+        data.update(_congestion_series(legs, silence))
+    for name, (unit, doc) in LINK_SERIES.items():
+        attribute = _LINK_ATTRIBUTE.get(name, name)
+        links = [getattr(link, attribute) for link in run.bottleneck]
+        data[name] = _variable(("direction", "time"), links, unit, doc)
+    data.update(_tunnel_series(run))
+    cpu = [host.cpu for host in run.hosts]
+    data["cpu_series"] = _variable(("host", "time"), cpu, "1", "CPU use, of all cores")
+    return data
+
+
+def _congestion_series(legs: list[list[Any]], silence: Any) -> dict[str, Any]:
+    count = max(map(len, legs))
+    data: dict[str, Any] = {}
+    for name, (attribute, unit, doc) in CONGESTION_SERIES.items():
+        none = np.full(len(silence), "") if name == "phase" else silence
+        series = [
+            [*(getattr(leg.congestion, attribute, none) for leg in flow)]
+            + [none] * (count - len(flow))
+            for flow in legs
+        ]
+        attributes = {"units": unit, "long_name": doc} if unit else {"long_name": doc}
+        data[name] = ("flow", "leg", "time"), np.array(series), attributes
+    return data
+
+
+def _tunnel_series(run: Measurements) -> dict[str, Any]:
+    tunnels = [(it.forward, it.reverse) for it in run.packet_tunnels.values()]
+    if not tunnels:
+        return {}
+    dims = ("packet_tunnel", "direction", "time")
+    return {
+        name: _variable(dims, [[getattr(way, attribute) for way in it] for it in tunnels], "1", doc)
+        for name, (attribute, doc) in TUNNEL_SERIES.items()
+    }
+
+
+def _totals(run: Measurements) -> dict[str, Any]:
+    raw, experiment = run.raw, run.experiment
+    data: dict[str, Any] = {}
+    for dim, table, parts in (
+        ("flow", FLOW_TOTALS, raw.flows),
+        ("direction", LINK_TOTALS, run.bottleneck),
+        ("host", HOST_TOTALS, run.hosts),
+    ):
+        for name, (attribute, unit, doc) in table.items():
+            values = [getattr(part, attribute) for part in parts]
+            data[name] = _variable((dim,), values, unit, doc)
+    for name, (attribute, doc) in MESSAGE_TOTALS.items():
+        values = [
+            getattr(flow.messages, attribute) if flow.messages.count else math.nan
+            for flow in raw.flows
+        ]
+        data[name] = _variable(("flow",), values, "s", f"{doc} (NaN: no messages)")
+    dims, completion, attributes = data["completion"]
+    data["completion"] = dims, np.where(completion < 0, np.nan, completion), attributes
+    flows = run.layout.flows
+    starts = [placed.start for placed in flows]
+    data["start"] = _variable(("flow",), starts, "s", "time of connecting")
+    rtts = [run.layout.base_rtt(placed) for placed in flows]
+    data["base_rtt"] = _variable(("flow",), rtts, "s", "base round-trip time")
+    data["socket_rtt"] = _variable(
+        ("flow",), [run.socket_rtt(index) for index in range(len(flows))], "s",
+        "mean smoothed RTT of the application's socket",
+    )  # fmt: skip
+    count = max(map(len, run.legs))
+    nothing = [math.nan] * len(limits.LIMITS)  # of the legs that other flows have
+    shares = [
+        [
+            *(list(limits.shares(vars(leg.limits), run.measured_time).values()) for leg in legs),
+            *[nothing] * (count - len(legs)),
+        ]
+        for legs in run.legs
+    ]
+    data["limit_share"] = _variable(
+        ("flow", "leg", "limit"), shares, "1", "share of the time with this limit"
+    )
+    demands = [placed.flow.rate or math.inf for placed in flows]
+    data["demand"] = _variable(("flow",), demands, "bit/s", "rate of the application's writes")
+    data["fair_rate"] = _variable(
+        ("flow",), _fair_rates(run, demands), "bit/s", "max-min fair goodput on the flow's links"
+    )
+    retransmits = sum(leg.retransmits_series[-1] for leg in run.carriers)
+    for name, value, unit, doc in (
+        ("warmup", experiment.warmup, "s", "time before measurements start"),
+        ("measured_time", run.measured_time, "s", "time after the warm-up"),
+        (
+            "capacity",
+            _capacity(run, run.bottleneck[0]),
+            "bit/s",
+            "mean payload rate that the bottleneck could carry",
+        ),
+        (
+            "path_segments",
+            run.path_segments,
+            "1",
+            "data segments sent across the path since the start",
+        ),
+        ("path_retransmits", retransmits, "1", "retransmitted data segments since the start"),
+        (
+            "wire_bytes",
+            run.wire_bytes,
+            "byte",
+            "IP bytes sent across the path in the direction of the data since the start",
+        ),
+    ):
+        data[name] = _variable((), value, unit, doc)
+    fec = getattr(run.first_tunnel, "fec", None)
+    for name, (unit, doc) in FEC_TOTALS.items():
+        value = getattr(fec, name) if fec else math.nan
+        data[f"fec_{name}"] = _variable((), value, unit, f"{doc} (NaN: no FEC)")
+    return data
+
+
+def _capacity(run: Measurements, link: Any) -> float:
+    """Return the mean payload rate that one direction of a link could carry, bit/s."""
+    if not link.utilisation:
+        return math.nan
+    served = 8 * link.bytes_out / run.measured_time
+    return float(served / link.utilisation * _payload_share(run))
+
+
+def _payload_share(run: Measurements) -> float:
+    """Return the payload of a full segment per byte of its packet."""
+    tcp, mss = run.experiment.tcp, derived.path_mss(run.layout.view(run.layout.flows[0]))
+    return mss / (mss + tcp.header_bytes)
+
+
+def _fair_rates(run: Measurements, demands: Sequence[float]) -> Any:
+    """Return what each flow would have, bit/s, if the links that were used were shared fairly.
+
+    Cross traffic takes part, and demands what it sent.
+    """
+    found = run.layout
+    of_kind = {
+        placed.kind: {step for hop in found.hops(placed) for step in hop.sent_by(placed.sender)}
+        for placed in found.distinct_flows
+    }
+    steps = [of_kind[placed.kind] for placed in found.flows]
+    wanted = [*demands]
+    for index, source in enumerate(run.experiment.cross_traffic):
+        route, sender = found.cross_traffic(index)
+        steps.append({*route.sent_by(sender)})
+        sent = 8 * source.packet * run.raw.cross_traffic[index].sent / run.measured_time
+        # A link's capacity is what it carries of payload, so UDP takes as much less of it.
+        wanted.append(sent * _payload_share(run))
+    capacities: dict[Step, float] = {}
+    for step in sorted(set().union(*of_kind.values())):
+        link = run.links[step.link]
+        capacity = _capacity(run, link.reverse if step.is_reverse else link.forward)
+        if capacity > 0 and math.isfinite(capacity):
+            capacities[step] = capacity
+    crosses = [[step in of_flow for step in capacities] for of_flow in steps]
+    fair = metrics.max_min_allocation([*capacities.values()], wanted, crosses)[: len(demands)]
+    return np.where(np.isfinite(fair), fair, math.nan)
+
+
+def _leg_names(legs: list[list[Any]]) -> list[str]:
+    """Name the connections of the flow that has most. Other flows may have fewer, or others."""
+    return [leg.name for leg in max(legs, key=len)]
+
+
+def _cc_name(legs: list[Any]) -> str:
+    return str(Measurements.path_leg(legs).cc)
+
+
+def _variable(dims: tuple[str, ...], values: Any, unit: str, doc: str) -> tuple[Any, ...]:
+    return dims, np.asarray(values, dtype=float), {"units": unit, "long_name": doc}

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The specification of relays: carriers, shared or not, and what a message costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tunnelcc.catalog import RelayEntry
+from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, Kcp, SessionFec
+from tunnelcc.catalog.layers.fec import parity_counts
+from tunnelcc.catalog.relay import Cost, Mux, Windows
+from tunnelcc.catalog.rudp import Rudp
+from tunnelcc.config import Tunnel, derived
+from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.tunnel import KcpKeys
+from tunnelcc.hosts import costs
+from tunnelcc.simulation.spec_parts import Spec, handshake, layer_wire_bytes, nanoseconds
+from tunnelcc.simulation.spec_tcp import loopback_tcp, own_socket, path_tcp
+
+# Bytes after which a carrier's TLS records have their full size.
+_STEADY = 2**20
+
+
+def flow_tcp(entry: RelayEntry, experiment: ExperimentKeys) -> dict[str, Spec]:
+    """The TCP settings of a flow's carrier, and of its two connections on loopbacks."""
+    link, near, far = entry.loopback.link, entry.loopback.sending, entry.loopback.receiving
+    if experiment.direction == "down":
+        near, far = far, near
+    return {
+        "tcp": path_tcp(experiment, derived.mss(experiment)) | own_socket(entry.carrier),
+        "app_tcp": loopback_tcp(experiment, link, near),
+        "target_tcp": loopback_tcp(experiment, link, far),
+    }
+
+
+def relay_tunnel(entry: RelayEntry, experiment: ExperimentKeys, hops: Sequence[Spec]) -> Spec:
+    """A tunnel of relays, with carriers across each of ``hops``."""
+    tunnel = experiment.tunnel
+    assert tunnel is not None
+    then = derived.relay_calls(costs.REFERENCE)
+    profile = experiment.hosts.profile
+    now = derived.relay_calls(profile) if profile else then
+    return {
+        "kind": "relay",
+        "copy_buffer": tunnel.copy_buffer or entry.copy_buffer.bytes,
+        "handshake": handshake(entry.handshake),
+        "confirms": entry.carrier.confirms,
+        "sent": {
+            "client": _relay_direction(experiment, entry, then, now, is_up=True),
+            "server": _relay_direction(experiment, entry, then, now, is_up=False),
+        },
+        "loopback_rtt": nanoseconds(entry.loopback.link.rtt),
+        "mux": entry.mux and _mux(entry.mux, tunnel.stream_window),
+        "dials_early": entry.mux is not None and entry.carrier.early,
+        "kcp": entry.kcp and _kcp(tunnel, entry.kcp),
+        "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp),
+        "hops": hops,
+    }
+
+
+def _kcp(tunnel: Tunnel, kcp: Kcp) -> Spec:
+    keys = tunnel.kcp or KcpKeys()
+    given = {key: getattr(keys, key) for key in KcpKeys.model_fields}
+    changes = {key: value for key, value in given.items() if value is not None}
+    mode, fec = kcp.mode_with(tunnel.mode, changes), kcp.fec_with(tunnel.fec)
+
+    def windows(what: str) -> Spec:
+        return {
+            end: changes.get(f"{end}_{what}_window", getattr(kcp.windows, f"{end}_{what}"))
+            for end in ("client", "server")
+        }
+
+    return {
+        "generation": kcp.session.generation,
+        "mtu": kcp.room(fec),
+        "header": kcp.header(fec),
+        "nodelay": mode.nodelay,
+        "interval": nanoseconds(mode.interval),
+        "resend": mode.resend,
+        "congestion": mode.congestion,
+        "send_window": windows("send"),
+        "receive_window": windows("receive"),
+        "fec": fec and _session_fec(fec),
+    }
+
+
+def _session_fec(fec: SessionFec) -> Spec:
+    parity = parity_counts(fec.parity)
+    return {
+        "packing": "packets",
+        "data": len(parity),
+        "parity": parity,
+        "gap": nanoseconds(fec.gap or 0),
+        "memory": fec.memory,
+    }
+
+
+def _rudp(rate: float, rudp: Rudp) -> Spec:
+    return {
+        "packet": rudp.packets.data,
+        "header": rudp.packets.header + DATAGRAM_HEADERS,
+        "window": rudp.packets.window,
+        "doubled": rudp.packets.doubled,
+        "close_bytes": rudp.packets.close + DATAGRAM_HEADERS,
+        "ack_interval": nanoseconds(rudp.acks.interval),
+        "acks": rudp.acks.most,
+        "ack_header": rudp.acks.header + DATAGRAM_HEADERS,
+        "ack_bytes": rudp.acks.number,
+        "rate": {"client": rate / 8, "server": rudp.server_rate(rate) / 8},
+        "first_rate": {"client": 0.0, "server": rudp.pacing.first / 8},
+        "burst": rudp.pacing.burst,
+        "resend": {
+            "extra": rudp.resends.extra,
+            "least": nanoseconds(rudp.resends.least),
+            "most": rudp.resends.most,
+        },
+        "ping": {
+            "bytes": rudp.pings.bytes + DATAGRAM_HEADERS,
+            "reply_bytes": rudp.pings.reply + DATAGRAM_HEADERS,
+            "interval": nanoseconds(rudp.pings.interval),
+            "limit": nanoseconds(rudp.pings.limit),
+            "first": nanoseconds(rudp.pings.first),
+        },
+        "wake_delay": nanoseconds(rudp.threads.wake_delay),
+    }
+
+
+def _mux(mux: Mux, stream_window: int | None) -> Spec:
+    names = ("header", "open", "accept", "credit", "close")
+    spec: Spec = {f"{name}_bytes": getattr(mux.frames, name) for name in names}
+    return spec | {
+        "sent": {
+            "client": _mux_direction(mux.to_server, stream_window),
+            "server": _mux_direction(mux.to_client, stream_window),
+        },
+    }
+
+
+def _mux_direction(windows: Windows, stream_window: int | None) -> Spec:
+    names = ("max_frame", "session_buffer", "stream_window", "session_window", "credit_step")
+    spec: Spec = {name: getattr(windows, name) for name in names}
+    spec["first_stream_window"] = windows.first_stream_window or windows.stream_window
+    spec["credits_first_read"] = windows.credits_first_read
+    if stream_window is not None:
+        spec["stream_window"] = spec["first_stream_window"] = stream_window
+        # smux version 2: when half of the buffer was read.
+        spec["credit_step"] = min(windows.credit_step or stream_window // 2, stream_window // 2)
+    return spec
+
+
+def _relay_direction(
+    experiment: ExperimentKeys,
+    entry: RelayEntry,
+    then: derived.RelayCalls,
+    now: derived.RelayCalls,
+    is_up: bool,
+) -> Spec:
+    cost = entry.cpu.to_server if is_up else entry.cpu.to_client
+    prefix = entry.request if is_up else entry.response
+    writes = _full_message(entry, is_up)
+    sending, receiving = (cost.client, cost.server) if is_up else (cost.server, cost.client)
+    return {
+        "layers": [layer.spec() for layer in entry.stream_layers(is_up)],
+        "prefix": prefix.bytes,
+        "send": _relay_work(experiment, cost, sending, writes, then, now),
+        "receive": _relay_work(experiment, cost, receiving, writes, then, now),
+    }
+
+
+def _full_message(entry: RelayEntry, is_up: bool) -> list[int]:
+    """The writes on the carrier (bytes) for a full message of the entry.
+
+    A full message is a copy buffer, a frame of a shared carrier, or a packet of RUDP.
+    """
+    payload = min(entry.copy_buffer.bytes, entry.rudp.packets.data if entry.rudp else 2**31)
+    if entry.mux is not None:
+        windows = entry.mux.to_server if is_up else entry.mux.to_client
+        payload = entry.mux.frames.header + min(payload, windows.max_frame)
+    return layer_wire_bytes(entry.stream_layers(is_up), payload, _STEADY)
+
+
+def _relay_work(
+    experiment: ExperimentKeys,
+    cost: Cost,
+    values: Sequence[float],
+    writes: Sequence[int],
+    then: derived.RelayCalls,
+    now: derived.RelayCalls,
+) -> Spec:
+    """What one relay spends on a message; full messages take the measured time.
+
+    Streams measured the CPU time per IP byte, with so many ``writes`` per message. The reference
+    profile gives the part of its system calls (``then``): it counts per message and call, with the
+    costs of the experiment's profile (``now``). The rest counts per byte.
+    """
+    streams, tcp = sum(flow.count for flow in experiment.flows), experiment.tcp
+    per_ip_byte = _interpolate(streams, cost.streams, values)
+    measured = per_ip_byte * sum(writes) * (tcp.mss + tcp.header_bytes) / tcp.mss
+    known = then.per_message + then.per_write * (len(writes) - 1)
+    share = min(1.0, measured / known)
+    return {
+        "per_byte": (measured - share * known) / sum(writes),
+        "per_message": share * now.per_message,
+        "per_write": share * now.per_write,
+    }
+
+
+def _interpolate(x: int, known: Sequence[int], values: Sequence[float]) -> float:
+    """Interpolate linearly over log x. The ends are constant."""
+    x = min(max(x, known[0]), known[-1])
+    for low, high, at_low, at_high in zip(known, known[1:], values, values[1:], strict=False):
+        if low <= x <= high:
+            return at_low + (at_high - at_low) * math.log(x / low) / math.log(high / low)
+    return values[0]

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The specification of TCP connections: across the path, and on loopbacks."""
+
+from __future__ import annotations
+
+from tunnelcc.catalog import relay, stream
+from tunnelcc.config import Hosts, derived
+from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.tcp import TIMESTAMP_BYTES
+from tunnelcc.hosts.kernels import kernels
+from tunnelcc.simulation.spec_parts import Spec, nanoseconds, same
+
+# tcp_init(), net/ipv4/tcp.c: tcp_rmem's default, which a socket's receive buffer begins with.
+_INITIAL_TCP_RMEM = 131072
+
+
+def path_tcp(experiment: ExperimentKeys, mss: int) -> Spec:
+    """Settings of a connection across the path with segments of ``mss`` bytes of payload."""
+    sender, receiver = derived.sides(experiment)
+    kernel = kernels()[receiver.kernel]
+    spec = _tcp(experiment)
+    spec |= {
+        "mss": mss,
+        "send_buffer": derived.send_buffer(sender),
+        "send_buffer_per_segment": _send_buffer_per_segment(experiment, mss, sender),
+        "receive_window": derived.receive_window(experiment),
+        "window_scale": derived.window_scale(experiment),
+        "receive_growth": kernel.receive_growth,
+        "gro": nanoseconds(receiver.gro),
+    }
+    if receiver.tcp_moderate_rcvbuf:
+        spec["initial_receive_window"] = _initial_receive_window(experiment, mss)
+        spec["initial_receive_room"] = kernel.receive_window(
+            _INITIAL_TCP_RMEM, receiver.tcp_adv_win_scale
+        )
+    return spec
+
+
+def loopback_tcp(
+    experiment: ExperimentKeys, link: relay.LoopbackLink, sockets: relay.Sockets
+) -> Spec:
+    """Settings of a connection between an application and the relay on its host."""
+    return _tcp(experiment) | {
+        "mss": link.mss,
+        "send_buffer_per_segment": _send_buffer_per_segment(experiment, link.mss, experiment.hosts),
+        "send_buffer": sockets.send_buffer,
+        "receive_window": sockets.receive_window,
+    }
+
+
+def own_socket(carrier: relay.Carrier | stream.StreamCarrier) -> Spec:
+    """What the program does with its own connection, whatever the applications set on theirs."""
+    return {
+        "listener_delays": not carrier.server_nodelay,
+        "nodelay": bool(carrier.nodelay),
+        "writes": carrier.writes,
+    }
+
+
+def _tcp(experiment: ExperimentKeys) -> Spec:
+    """Settings that the path and loopbacks share, and the end that each setting belongs to."""
+    tcp = experiment.tcp
+    sender, receiver = (kernels()[host.kernel] for host in derived.sides(experiment))
+    client = kernels()[experiment.hosts.of("client").kernel]
+    return same(tcp, "tcp") | {
+        "header_bytes": tcp.header_bytes,
+        "syn_bytes": tcp.syn_bytes,
+        "tso_deferral_limit": nanoseconds(sender.tso_deferral_limit),
+        "jiffy": nanoseconds(sender.jiffy),
+        "prr_slow_start": sender.prr_slow_start,
+        "ping_pong_answers": receiver.ping_pong_answers,
+        "pushed_acks": receiver.pushed_acks,
+        "syn_linear_timeouts": client.syn_linear_timeouts,
+    }
+
+
+def _initial_receive_window(experiment: ExperimentKeys, mss: int) -> int:
+    """The window of a SYN, which is never scaled.
+
+    As tcp_select_initial_window(): full segments. The client sends its SYN first and does not know
+    yet that segments will have timestamps.
+    """
+    knows_timestamps = experiment.direction == "up" or not experiment.tcp.timestamps
+    segment = mss if knows_timestamps else mss + TIMESTAMP_BYTES
+    return derived.full_segments(derived.UNSCALED_WINDOW, segment)
+
+
+def _send_buffer_per_segment(experiment: ExperimentKeys, mss: int, host: Hosts) -> float:
+    payload = mss + (TIMESTAMP_BYTES if experiment.tcp.timestamps else 0)
+    return kernels()[host.kernel].send_buffer_per_segment(payload)
