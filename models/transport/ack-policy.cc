@@ -75,9 +75,9 @@ AckPolicy::OnInOrder(int64_t now)
         m_quickAcks = std::max(m_quickAcks, QUICK_ACKS);
         m_segmentTime = std::max(m_segmentTime, m_leastDelay);
     }
-    else if (gap <= m_leastDelay / 2)
+    else if (gap <= m_leastDelay >> 1) // shifts, for it is so with almost every segment
     {
-        m_segmentTime = m_segmentTime / 2 + m_leastDelay / 2;
+        m_segmentTime = (m_segmentTime >> 1) + (m_leastDelay >> 1);
     }
     else if (gap < m_segmentTime)
     {
@@ -96,16 +96,13 @@ AckPolicy::AckQuickly(uint32_t acks)
 }
 
 bool
-AckPolicy::AcksNow(int64_t now, const Arrival& arrival)
-{
-    const bool canMerge = m_merge && arrival.urgency == AckUrgency::DELAYED && !arrival.isAckDue;
-    return !(canMerge && Merges(now, arrival)) && Decides(now, arrival);
-}
-
-bool
 AckPolicy::Merges(int64_t now, const Arrival& arrival)
 {
     Merge& merge = *m_merge;
+    if (arrival.urgency != AckUrgency::DELAYED || arrival.isAckDue)
+    {
+        return false;
+    }
     if (!merge.timer.IsPending())
     {
         merge.timer.Set(now + merge.time);
@@ -123,25 +120,11 @@ AckPolicy::Merges(int64_t now, const Arrival& arrival)
 void
 AckPolicy::OnMergeTimer(int64_t now)
 {
-    if (HasUnacked() && Decides(now, m_merge->latest))
+    m_merge->latest.isPushed = true;
+    if (HasUnacked() && AcksNow(now, m_merge->latest))
     {
         m_output.SendAck(now);
     }
-}
-
-bool
-AckPolicy::Decides(int64_t now, const Arrival& arrival)
-{
-    if (arrival.isAckDue || arrival.urgency == AckUrgency::NOW ||
-        (m_quickAcks > 0 && !IsInPingPong()) || AcksRead(arrival.isAllRead, arrival.isWindowOpened))
-    {
-        return true;
-    }
-    if (arrival.urgency == AckUrgency::COMPRESSED)
-    {
-        return !Compresses(now, arrival.next, arrival.rtt);
-    }
-    return m_unacked >= m_ackEvery || !Delays(now);
 }
 
 int64_t

@@ -61,7 +61,7 @@ class AckPolicy
         bool isWindowOpened;  //!< reading has reopened the window far enough to tell the sender
         uint64_t next;        //!< segment expected next
         int64_t rtt;          //!< the receiver's own estimate, ns; 0: none
-        bool isPushed{false}; //!< it bears PSH
+        bool isPushed{false}; //!< it bears PSH: no other is merged with it
     };
 
     /// A data packet came. \param length of its payload, bytes \param isPushed it bears PSH
@@ -98,7 +98,25 @@ class AckPolicy
 
     /// Decide on the segment that was taken in. \returns whether to send an ACK now; if not, it
     ///          will follow
-    bool AcksNow(int64_t now, const Arrival& arrival);
+    // Inline, because it is so for every second segment.
+    [[gnu::always_inline]] bool AcksNow(int64_t now, const Arrival& arrival)
+    {
+        if (m_merge && Merges(now, arrival))
+        {
+            return false;
+        }
+        if (arrival.isAckDue || arrival.urgency == AckUrgency::NOW ||
+            (m_quickAcks > 0 && !IsInPingPong()) ||
+            AcksRead(arrival.isAllRead, arrival.isWindowOpened))
+        {
+            return true;
+        }
+        if (arrival.urgency == AckUrgency::COMPRESSED)
+        {
+            return !Compresses(now, arrival.next, arrival.rtt);
+        }
+        return m_unacked >= m_ackEvery || !Delays(now);
+    }
 
     /// Whether to send an ACK after the application has read. \param isAllRead,isWindowOpened as in
     /// Arrival
@@ -140,8 +158,6 @@ class AckPolicy
     /// Merge the segment that arrived with those before it. \returns false: it completes them
     bool Merges(int64_t now, const Arrival& arrival);
     void OnMergeTimer(int64_t now);
-    /// AcksNow() for what the host does not merge, or has merged.
-    bool Decides(int64_t now, const Arrival& arrival);
     /// Let an ACK wait. \returns false: it is to be sent now
     bool Delays(int64_t now);
     /// Let a duplicate ACK wait for others. \returns false: it is to be sent now

@@ -64,28 +64,44 @@ TcpEndpoint::SendSyn(int64_t now, bool isAnswer)
 void
 TcpEndpoint::OnSyn(int64_t now, const Packet& packet)
 {
-    if (m_handshake.GetState() != TcpHandshake::State::ESTABLISHED)
-    {
-        m_peerWindow = packet.synWindow;
-        m_echo = m_peerClock = packet.tsVal;
-        m_sender.OnConnecting(now);
-        m_handshake.Accept(now);
-    }
+    m_peerWindow = packet.synWindow;
+    m_echo = m_peerClock = packet.tsVal;
+    m_sender.OnConnecting(now);
+    m_handshake.Accept(now);
 }
 
 void
 TcpEndpoint::OnSynAck(int64_t now, const Packet& packet)
 {
-    if (m_handshake.GetState() == TcpHandshake::State::SYN_SENT)
+    m_peerWindow = packet.synWindow;
+    m_echo = m_peerClock = packet.tsVal;
+    SendAck(now);
+    Establish(now, packet);
+}
+
+bool
+TcpEndpoint::Handshakes(int64_t now, const Packet& packet)
+{
+    using State = TcpHandshake::State;
+    if (packet.kind == PacketKind::SYN)
     {
-        m_peerWindow = packet.synWindow;
-        m_echo = m_peerClock = packet.tsVal;
-        SendAck(now);
-        Establish(now, packet);
+        OnSyn(now, packet);
+        return false;
     }
-    else
+    switch (m_handshake.GetState())
     {
-        SendAck(now); // our ACK of the first SYN-ACK was lost
+    case State::CLOSED: // it was given up
+        return false;
+    case State::SYN_RECEIVED:
+        Establish(now, packet);
+        return true;
+    default:
+        if (packet.kind == PacketKind::SYN_ACK)
+        {
+            OnSynAck(now, packet);
+            return false;
+        }
+        return true;
     }
 }
 
@@ -116,23 +132,9 @@ TcpEndpoint::Establish(int64_t now, const Packet& packet)
 void
 TcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* extras)
 {
-    if (packet.kind == PacketKind::SYN)
+    if (m_handshake.GetState() != TcpHandshake::State::ESTABLISHED && !Handshakes(now, packet))
     {
-        OnSyn(now, packet);
         return;
-    }
-    if (m_handshake.GetState() == TcpHandshake::State::CLOSED)
-    {
-        return; // the handshake was given up
-    }
-    if (packet.kind == PacketKind::SYN_ACK)
-    {
-        OnSynAck(now, packet);
-        return;
-    }
-    if (m_handshake.GetState() == TcpHandshake::State::SYN_RECEIVED)
-    {
-        Establish(now, packet);
     }
     switch (packet.kind)
     {
@@ -154,8 +156,10 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* extr
     case PacketKind::ACK:
         OnAck(now, Acknowledgement::Of(now, packet, extras));
         break;
+    case PacketKind::SYN: // a late copy
+        break;
     default:
-        SendAck(now);
+        SendAck(now); // of a window probe; or our ACK of the first SYN-ACK was lost
     }
 }
 
@@ -193,6 +197,7 @@ TcpEndpoint::Write(int64_t now, uint64_t bytes, bool isResumed)
 TcpEndpoint::Arrival
 TcpEndpoint::TakeData(int64_t now, const Packet& packet)
 {
+    const uint64_t readable = m_receiver.Readable();
     // RFC 7323, section 4.3: echo the earliest segment that the next ACK newly acknowledges.
     if (m_receiver.IsNextToAck(packet) && static_cast<int32_t>(packet.tsVal - m_echo) > 0)
     {
@@ -200,10 +205,7 @@ TcpEndpoint::TakeData(int64_t now, const Packet& packet)
     }
     if (m_spec.HasTimestamps())
     {
-        m_receiveRtt.OnEcho(TimestampClock(now),
-                            packet.tsEcr,
-                            packet.length,
-                            m_receiver.Readable() == 0);
+        m_receiveRtt.OnEcho(TimestampClock(now), packet.tsEcr, packet.length, readable == 0);
     }
     if (m_acks.IsCompressing() && m_receiver.CrowdsBlocks(packet))
     {
@@ -215,7 +217,6 @@ TcpEndpoint::TakeData(int64_t now, const Packet& packet)
     {
         m_acks.AckQuickly(); // Linux tcp_data_queue(): a retransmission that was not needed
     }
-    const uint64_t readable = m_receiver.Readable();
     const AckUrgency urgency = m_receiver.OnData(packet);
     if (m_receiver.Readable() > readable)
     {

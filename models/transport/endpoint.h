@@ -159,6 +159,9 @@ class TcpEndpoint final : public ByteStream,
     Packet MakePacket(PacketKind kind) const;
     Acknowledgement MakeAck(int64_t now);
     void Establish(int64_t now, const Packet& packet);
+    /// A packet comes before the connection is established. \returns whether it is more than a part
+    /// of the handshake
+    bool Handshakes(int64_t now, const Packet& packet);
     void OnSyn(int64_t now, const Packet& packet);
     void OnSynAck(int64_t now, const Packet& packet);
     Arrival TakeData(int64_t now, const Packet& packet);
