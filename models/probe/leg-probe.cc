@@ -48,6 +48,22 @@ SampleCongestion(const Sender& sender, CongestionSeries& series)
 
 } // namespace
 
+LimitTimes
+TimesBetween(const SendLimits::Times& start, const SendLimits::Times& end)
+{
+    auto time = [&](SendLimit limit) {
+        const auto index = static_cast<size_t>(limit);
+        return Seconds(end[index] - start[index]);
+    };
+    return {time(SendLimit::HANDSHAKE),
+            time(SendLimit::APPLICATION),
+            time(SendLimit::CPU),
+            time(SendLimit::SEND_BUFFER),
+            time(SendLimit::RECEIVE_WINDOW),
+            time(SendLimit::CONGESTION_WINDOW),
+            time(SendLimit::PACING)};
+}
+
 TcpLegProbe::TcpLegProbe(const TcpEndpoint& sender,
                          const TcpEndpoint& receiver,
                          bool probesCongestion,
@@ -96,18 +112,7 @@ TcpLegProbe::Sample(double interval)
 void
 TcpLegProbe::Finish(int64_t now)
 {
-    const SendLimits::Times limits = m_sender.GetSender().Limits().Until(now);
-    auto time = [&](SendLimit limit) {
-        const auto index = static_cast<size_t>(limit);
-        return Seconds(limits[index] - m_limitsAtStart[index]);
-    };
-    m_result.limits = {time(SendLimit::HANDSHAKE),
-                       time(SendLimit::APPLICATION),
-                       time(SendLimit::CPU),
-                       time(SendLimit::SEND_BUFFER),
-                       time(SendLimit::RECEIVE_WINDOW),
-                       time(SendLimit::CONGESTION_WINDOW),
-                       time(SendLimit::PACING)};
+    m_result.limits = TimesBetween(m_limitsAtStart, m_sender.GetSender().Limits().Until(now));
     const SenderCounters& counters = m_sender.GetSender().Counters();
     m_result.deliveredBytes = m_receiver.GetReceiver().TotalRead() - m_readAtStart;
     m_result.wireBytes = m_sender.Wire().dataBytes + m_sender.Wire().ackBytes;

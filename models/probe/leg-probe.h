@@ -26,6 +26,9 @@ class LegProbe
     virtual void Finish(int64_t now) = 0;
 };
 
+/// How long each limit held from one time to another. \param start,end times up to the two
+LimitTimes TimesBetween(const SendLimits::Times& start, const SendLimits::Times& end);
+
 /// Samples a TCP connection.
 class TcpLegProbe final : public LegProbe
 {

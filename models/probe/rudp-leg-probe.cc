@@ -47,15 +47,7 @@ RudpLegProbe::Sample(double interval)
 void
 RudpLegProbe::Finish(int64_t now)
 {
-    const SendLimits::Times limits = m_sender.Limits().Until(now);
-    auto time = [&](SendLimit limit) {
-        const auto index = static_cast<size_t>(limit);
-        return Seconds(limits[index] - m_limitsAtStart[index]);
-    };
-    m_result.limits.application = time(SendLimit::APPLICATION);
-    m_result.limits.cpu = time(SendLimit::CPU);
-    m_result.limits.receiveWindow = time(SendLimit::RECEIVE_WINDOW);
-    m_result.limits.pacing = time(SendLimit::PACING);
+    m_result.limits = TimesBetween(m_limitsAtStart, m_sender.Limits().Until(now));
     const RudpCounters& counters = m_sender.GetSender().Counters();
     m_result.deliveredBytes = m_receiver.GetReceiver().TotalRead() - m_readAtStart;
     m_result.wireBytes = m_sender.WireBytes();
