@@ -3,6 +3,8 @@
  */
 #include "recorder.h"
 
+#include "event/time-units.h"
+
 #include "ns3/simulator.h"
 
 #include <algorithm>
@@ -16,8 +18,8 @@ namespace tunnelcc
 namespace
 {
 
-/// Simulated time between looks at the wall clock, ns.
-constexpr int64_t PROGRESS_INTERVAL = 100'000'000;
+/// Simulated time between looks at the wall clock.
+constexpr int64_t PROGRESS_INTERVAL = 100 * MS;
 
 /// Whether a flow goes through a tunnel, or its carriers do.
 bool

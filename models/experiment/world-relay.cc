@@ -61,7 +61,6 @@ World::AddKcpLeg(const LegParts& parts, const KcpSpec& kcp)
         ns3::RngStream draws = MakeRandomStream(m_spec.seed,
                                                 RandomComponent::ARQ_CLOCK,
                                                 2 * parts.number + (end == End::SERVER));
-        constexpr double MS = 1e6;
         KcpPhase phase;
         phase.clock = static_cast<int64_t>(draws.RandU01() * MS);
         phase.flush = static_cast<int64_t>(draws.RandU01() * static_cast<double>(kcp.interval));
