@@ -107,24 +107,14 @@ Recorder::AddLeg(const Leg& leg, End sender)
     LegResult& result = m_result.legs.emplace_back();
     result.name = leg.Name();
     result.cc = leg.cc;
-    End receiver = Other(sender);
-    if (leg.kcp[sender])
+    if (m_spec.probeCongestion && std::holds_alternative<LegEnds<TcpEndpoint>>(leg.ends))
     {
-        m_legs.push_back(
-            std::make_unique<KcpLegProbe>(*leg.kcp[sender], *leg.kcp[receiver], result));
+        result.congestion.emplace();
     }
-    else if (leg.rudp[sender])
-    {
-        m_legs.push_back(
-            std::make_unique<RudpLegProbe>(*leg.rudp[sender], *leg.rudp[receiver], result));
-    }
-    else
-    {
-        m_legs.push_back(std::make_unique<TcpLegProbe>(*leg.ends[sender],
-                                                       *leg.ends[receiver],
-                                                       m_spec.probeCongestion,
-                                                       result));
-    }
+    auto makeProbe = [&](const auto& ends) {
+        return MakeLegProbe(*ends[sender], *ends[Other(sender)], result);
+    };
+    m_legs.push_back(std::visit(makeProbe, leg.ends));
     m_crossesPath.push_back(leg.hop == 0);
 }
 

@@ -231,8 +231,8 @@ World::AddStreamTunnel(uint32_t number, const StreamTunnelSpec& spec)
                                     ChannelsOf(spec.route, *first),
                                     hosts});
     tunnel.stream = std::make_unique<StreamTunnel>(spec,
-                                                   *tunnel.streamCarrier->ends.client,
-                                                   *tunnel.streamCarrier->ends.server,
+                                                   *tunnel.streamCarrier->Tcp().client,
+                                                   *tunnel.streamCarrier->Tcp().server,
                                                    hosts.client.cpu,
                                                    hosts.server.cpu);
 }

@@ -10,6 +10,8 @@
 #include "event/time-units.h"
 #include "world.h"
 
+#include <utility>
+
 namespace tunnelcc
 {
 
@@ -27,6 +29,21 @@ MakeSide(const RelaySpec& spec, World::Carrier& carrier, End end)
         return carrier.sessions[end]->AddStream();
     }
     return std::make_unique<CarrierSide>(spec, end, carrier.leg->Stream(end), carrier.logs);
+}
+
+/// Draws of where the clocks of a carrier's end are: two ends in step would see less delay than
+/// real ones do.
+ns3::RngStream
+ClockDraws(uint64_t seed, uint32_t carrier, End end)
+{
+    return MakeRandomStream(seed, RandomComponent::ARQ_CLOCK, 2 * carrier + (end == End::SERVER));
+}
+
+/// A time below \p limit, ns.
+int64_t
+DrawTime(ns3::RngStream& draws, int64_t limit)
+{
+    return static_cast<int64_t>(draws.RandU01() * static_cast<double>(limit));
 }
 
 } // namespace
@@ -57,19 +74,15 @@ Leg&
 World::AddKcpLeg(const LegParts& parts, const KcpSpec& kcp)
 {
     auto makeEndpoint = [&](End end) {
-        // Two ends in step would see less delay than real ones do.
-        ns3::RngStream draws = MakeRandomStream(m_spec.seed,
-                                                RandomComponent::ARQ_CLOCK,
-                                                2 * parts.number + (end == End::SERVER));
+        ns3::RngStream draws = ClockDraws(m_spec.seed, parts.number, end);
         KcpPhase phase;
-        phase.clock = static_cast<int64_t>(draws.RandU01() * MS);
-        phase.flush = static_cast<int64_t>(draws.RandU01() * static_cast<double>(kcp.interval));
+        phase.clock = DrawTime(draws, MS);
+        phase.flush = DrawTime(draws, kcp.interval);
         return std::make_unique<KcpEndpoint>(kcp, end, parts.channels[end], phase);
     };
-    Leg& leg = m_legs.emplace_back(
-        Leg{parts.role, parts.hop, "kcp", {}, MakePerEnd(End::CLIENT, makeEndpoint), {}});
-    KcpEndpoint::Join(*leg.kcp.client, *leg.kcp.server);
-    return leg;
+    LegEnds<KcpEndpoint> ends = MakePerEnd(End::CLIENT, makeEndpoint);
+    KcpEndpoint::Join(*ends.client, *ends.server);
+    return m_legs.emplace_back(Leg{parts.role, parts.hop, "kcp", std::move(ends)});
 }
 
 Leg&
@@ -78,16 +91,11 @@ World::AddRudpLeg(const LegParts& parts,
                   PerEnd<std::unique_ptr<RudpSession>>& sessions)
 {
     auto makeSession = [&](End end) {
-        ns3::RngStream draws = MakeRandomStream(m_spec.seed,
-                                                RandomComponent::ARQ_CLOCK,
-                                                2 * parts.number + (end == End::SERVER));
-        auto draw = [&](int64_t most) {
-            return static_cast<int64_t>(draws.RandU01() * static_cast<double>(most));
-        };
+        ns3::RngStream draws = ClockDraws(m_spec.seed, parts.number, end);
         RudpPhase phase;
-        phase.clock = draw(MS);
-        phase.pings = draw(rudp.ping.interval);
-        phase.acks = draw(rudp.ackInterval);
+        phase.clock = DrawTime(draws, MS);
+        phase.pings = DrawTime(draws, rudp.ping.interval);
+        phase.acks = DrawTime(draws, rudp.ackInterval);
         return std::make_unique<RudpSession>(rudp, end, parts.channels[end], phase, draws);
     };
     if (!sessions.client)
@@ -98,10 +106,9 @@ World::AddRudpLeg(const LegParts& parts,
     auto makeEndpoint = [&](End end) {
         return std::make_unique<RudpEndpoint>(rudp, *sessions[end], parts.channels[end]);
     };
-    Leg& leg = m_legs.emplace_back(
-        Leg{parts.role, parts.hop, "rudp", {}, {}, MakePerEnd(End::CLIENT, makeEndpoint)});
-    RudpEndpoint::Join(*leg.rudp.client, *leg.rudp.server);
-    return leg;
+    LegEnds<RudpEndpoint> ends = MakePerEnd(End::CLIENT, makeEndpoint);
+    RudpEndpoint::Join(*ends.client, *ends.server);
+    return m_legs.emplace_back(Leg{parts.role, parts.hop, "rudp", std::move(ends)});
 }
 
 World::Carrier&
@@ -169,7 +176,7 @@ World::AddRelays(uint32_t index, Flow& flow)
     const RelaySpec& spec = std::get<RelaySpec>(m_spec.tunnels[*flowSpec.tunnel]);
     bool isTold = spec.sent.client.prefix == 0 || (spec.mux && spec.mux->acceptBytes > 0);
     std::vector<std::unique_ptr<RelaySide>>& sides = flow.sides;
-    sides.push_back(std::make_unique<PlainSide>(*flow.legs.front()->ends.server));
+    sides.push_back(std::make_unique<PlainSide>(*flow.legs.front()->Tcp().server));
     for (std::deque<Carrier>& carriers : m_tunnels[*flowSpec.tunnel].carriers)
     {
         for (End end : ENDS)
@@ -177,7 +184,7 @@ World::AddRelays(uint32_t index, Flow& flow)
             sides.push_back(MakeSide(spec, carriers[flowSpec.carrier], end));
         }
     }
-    sides.push_back(std::make_unique<PlainSide>(*flow.legs.back()->ends.client));
+    sides.push_back(std::make_unique<PlainSide>(*flow.legs.back()->Tcp().client));
     for (size_t place = 0; place <= spec.hops.size(); ++place)
     {
         bool isFirst = place == 0;

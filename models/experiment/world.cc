@@ -95,7 +95,7 @@ World::Start()
 {
     for (uint32_t index = 0; index < m_flows.size(); ++index)
     {
-        TcpEndpoint& first = *m_flows[index]->legs.front()->ends.client;
+        TcpEndpoint& first = *m_flows[index]->legs.front()->Tcp().client;
         m_starts.push_back(std::make_unique<FlowStart>(first, m_spec.flows[index].start));
     }
     for (uint32_t number = 0; number < m_tunnels.size(); ++number)
@@ -103,7 +103,7 @@ World::Start()
         Tunnel& tunnel = m_tunnels[number];
         if (const auto* stream = std::get_if<StreamTunnelSpec>(&m_spec.tunnels[number]))
         {
-            TcpEndpoint& client = *tunnel.streamCarrier->ends.client;
+            TcpEndpoint& client = *tunnel.streamCarrier->Tcp().client;
             m_starts.push_back(std::make_unique<FlowStart>(client, stream->start));
         }
         const auto* relay = std::get_if<RelaySpec>(&m_spec.tunnels[number]);
@@ -152,18 +152,17 @@ Leg&
 World::AddLeg(const LegParts& parts)
 {
     auto makeEndpoint = [&](End end) { return MakeEndpoint(parts, end); };
-    Leg& leg = m_legs.emplace_back(
-        Leg{parts.role, parts.hop, parts.cc.name, MakePerEnd(End::CLIENT, makeEndpoint), {}, {}});
-    TcpEndpoint::Join(*leg.ends.client, *leg.ends.server);
+    LegEnds<TcpEndpoint> ends = MakePerEnd(End::CLIENT, makeEndpoint);
+    TcpEndpoint::Join(*ends.client, *ends.server);
     for (End end : ENDS)
     {
         TcpMemory& memory = parts.hosts[end].memory;
         if (memory.IsLimited())
         {
-            leg.ends[end]->SetMemory(memory);
+            ends[end]->SetMemory(memory);
         }
     }
-    return leg;
+    return m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, std::move(ends)});
 }
 
 void
@@ -224,7 +223,7 @@ World::AddFlow(uint32_t index)
         AddRelayedLegs(index, flow);
         AddRelays(index, flow);
     }
-    PerEnd<TcpEndpoint&> sockets{*flow.legs.front()->ends.client, *flow.legs.back()->ends.server};
+    PerEnd<TcpEndpoint&> sockets{*flow.legs.front()->Tcp().client, *flow.legs.back()->Tcp().server};
     End sender = spec.sender;
     End receiver = Other(sender);
     flow.sender = std::make_unique<BulkSender>(sockets[sender],

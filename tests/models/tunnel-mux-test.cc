@@ -120,8 +120,8 @@ class MuxConservationTest : public SimulationTestCase
         NS_TEST_ASSERT_MSG_EQ(carriers.size(), 1, "all flows share one");
         const World::Carrier& carrier = carriers.front();
         const End sends = m_isDownload ? End::SERVER : End::CLIENT;
-        const TcpEndpoint& sender = *carrier.leg->ends[sends];
-        const TcpEndpoint& receiver = *carrier.leg->ends[Other(sends)];
+        const TcpEndpoint& sender = *carrier.leg->Tcp()[sends];
+        const TcpEndpoint& receiver = *carrier.leg->Tcp()[Other(sends)];
         NS_TEST_EXPECT_MSG_GT(sender.GetSender().Counters().retransmits, 5, "there was loss");
         NS_TEST_EXPECT_MSG_EQ(sender.GetSender().Buffer().Written(),
                               receiver.GetReceiver().TotalRead(),
@@ -225,10 +225,11 @@ class MuxBackPressureTest : public SimulationTestCase
     void DoRun() override
     {
         World world(MakeMuxSpec(2, m_mux));
-        world.Flows()[0]->legs.back()->ends.server->SetUser(nullptr);
+        world.Flows()[0]->legs.back()->Tcp().server->SetUser(nullptr);
         world.Start();
         RunUntil(30 * SECOND);
-        const SendBuffer& stuck = world.Flows()[0]->legs.front()->ends.client->GetSender().Buffer();
+        const SendBuffer& stuck =
+            world.Flows()[0]->legs.front()->Tcp().client->GetSender().Buffer();
         const uint64_t absorbed = stuck.Written();
         const uint64_t other = world.Flows()[1]->receiver->Total();
         RunUntil(40 * SECOND);
@@ -447,7 +448,8 @@ class CreditTest : public SimulationTestCase
             .front()
             .carriers[0]
             .front()
-            .leg->ends.server->GetSender()
+            .leg->Tcp()
+            .server->GetSender()
             .Buffer()
             .Written();
     }
