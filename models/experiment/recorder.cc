@@ -125,7 +125,7 @@ Recorder::AddTunnels()
     m_result.tunnels.resize(tunnels.size()); // the probes keep references
     for (uint32_t number = 0; number < tunnels.size(); ++number)
     {
-        const PacketTunnel* tunnel = tunnels[number].CarriesPackets();
+        const PacketTunnel* tunnel = World::PacketTunnelOf(tunnels[number]);
         auto first = std::find_if(m_spec.flows.begin(), m_spec.flows.end(), [&](const auto& flow) {
             return IsIn(m_spec, flow, number);
         });
@@ -161,7 +161,7 @@ Recorder::CatchUp(int64_t now)
 {
     for (World::Tunnel& tunnel : m_world.Tunnels())
     {
-        if (PacketTunnel* packets = tunnel.CarriesPackets())
+        if (PacketTunnel* packets = World::PacketTunnelOf(tunnel))
         {
             packets->CatchUp(now);
         }

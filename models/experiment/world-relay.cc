@@ -48,17 +48,26 @@ DrawTime(ns3::RngStream& draws, int64_t limit)
 
 } // namespace
 
+World::RelayParts
+World::MakeTunnel(const RelaySpec& spec, uint32_t /* number */)
+{
+    return {spec, std::vector<Hop>(spec.hops.size())};
+}
+
+/// Add the connection to the client's application, or from the last relay to the server's.
 Leg&
-World::AddLoopbackLeg(LegRole role, uint32_t index, const TcpSpec& tcp, End end)
+World::AddLoopbackLeg(const RelaySpec& tunnel, uint32_t index, End end)
 {
     const FlowSpec& flow = m_spec.flows[index];
+    bool isClient = end == End::CLIENT;
     Host& host = m_network.HostsOf(flow.route)[end];
-    int64_t delay = std::get<RelaySpec>(m_spec.tunnels[*flow.tunnel]).loopbackRtt / 2;
-    auto makeChannel = [&](End sender) { return Channel(host.loopback[sender], delay); };
-    return AddLeg({role,
+    auto makeChannel = [&](End sender) {
+        return Channel(host.loopback[sender], tunnel.loopbackRtt / 2);
+    };
+    return AddLeg({isClient ? LegRole::APP : LegRole::TARGET,
                    std::nullopt,
                    index,
-                   tcp,
+                   m_spec.tcp.at(isClient ? flow.appTcp : flow.targetTcp),
                    flow.cc,
                    MakePerEnd(End::CLIENT, makeChannel),
                    {host, host}});
@@ -67,7 +76,8 @@ World::AddLoopbackLeg(LegRole role, uint32_t index, const TcpSpec& tcp, End end)
 PerEnd<Channel>
 World::CarrierChannels(const HopSpec& hop, const FlowSpec& flow)
 {
-    return hop.under ? DatagramChannels(*hop.under, flow) : ChannelsOf(hop.route, flow);
+    return hop.under ? DatagramChannels(std::get<DatagramParts>(m_tunnels[*hop.under]), flow)
+                     : ChannelsOf(hop.route, flow);
 }
 
 Leg&
@@ -112,10 +122,10 @@ World::AddRudpLeg(const LegParts& parts,
 }
 
 World::Carrier&
-World::AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index)
+World::AddCarrier(RelayParts& tunnel, size_t hop, uint32_t index)
 {
     const FlowSpec& flow = m_spec.flows[index];
-    const RelaySpec& spec = std::get<RelaySpec>(m_spec.tunnels[*flow.tunnel]);
+    const RelaySpec& spec = tunnel.spec;
     const HopSpec& hopSpec = spec.hops[hop];
     FlowSpec crossing = flow;
     if (hop > 0)
@@ -123,17 +133,17 @@ World::AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index)
         crossing.extraDelay = {0, 0};
     }
     PerEnd<Host&> hosts = m_network.HostsOf(hopSpec.route);
-    Carrier& carrier = tunnel.carriers[hop].emplace_back();
+    Carrier& carrier = tunnel.hops[hop].carriers.emplace_back();
     const LegParts parts{LegRole::CARRIER,
                          static_cast<uint32_t>(hop),
-                         static_cast<uint32_t>(hop) * MAX_CARRIERS + tunnel.firstCarrier +
+                         static_cast<uint32_t>(hop) * MAX_CARRIERS + m_firstCarriers[*flow.tunnel] +
                              flow.carrier,
                          m_spec.tcp.at(flow.tcp),
                          hopSpec.cc.name.empty() ? flow.carrierCc : hopSpec.cc,
                          CarrierChannels(hopSpec, crossing),
                          hosts};
     carrier.leg = spec.kcp    ? &AddKcpLeg(parts, *spec.kcp)
-                  : spec.rudp ? &AddRudpLeg(parts, *spec.rudp, tunnel.rudp[hop])
+                  : spec.rudp ? &AddRudpLeg(parts, *spec.rudp, tunnel.hops[hop].sessions)
                               : &AddLeg(parts);
     if (spec.mux)
     {
@@ -149,39 +159,37 @@ World::AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index)
     return carrier;
 }
 
-void
-World::AddRelayedLegs(uint32_t index, Flow& flow)
+World::Sockets
+World::AddThrough(RelayParts& tunnel, uint32_t index, Flow& flow)
 {
     const FlowSpec& spec = m_spec.flows[index];
-    Tunnel& tunnel = m_tunnels[*spec.tunnel];
-    const TcpSpec& appTcp = m_spec.tcp.at(spec.appTcp);
-    const TcpSpec& targetTcp = m_spec.tcp.at(spec.targetTcp);
-    flow.legs.push_back(&AddLoopbackLeg(LegRole::APP, index, appTcp, End::CLIENT));
-    for (size_t hop = 0; hop < tunnel.carriers.size(); ++hop)
+    flow.legs.push_back(&AddLoopbackLeg(tunnel.spec, index, End::CLIENT));
+    for (size_t hop = 0; hop < tunnel.hops.size(); ++hop)
     {
-        std::deque<Carrier>& carriers = tunnel.carriers[hop];
+        std::deque<Carrier>& carriers = tunnel.hops[hop].carriers;
         bool isNew = spec.carrier == carriers.size();
         Carrier& carrier = isNew ? AddCarrier(tunnel, hop, index) : carriers.at(spec.carrier);
         flow.legs.push_back(carrier.leg);
     }
-    flow.legs.push_back(&AddLoopbackLeg(LegRole::TARGET, index, targetTcp, End::SERVER));
+    flow.legs.push_back(&AddLoopbackLeg(tunnel.spec, index, End::SERVER));
+    AddRelays(tunnel, index, flow);
+    return {*flow.legs.front()->Tcp().client, *flow.legs.back()->Tcp().server};
 }
 
 void
-World::AddRelays(uint32_t index, Flow& flow)
+World::AddRelays(RelayParts& tunnel, uint32_t index, Flow& flow)
 {
     // A relay learns where to dial with the first data, or before them: from the handshake, or
     // from the frame that opens a stream and that the other end wants answered.
-    const FlowSpec& flowSpec = m_spec.flows[index];
-    const RelaySpec& spec = std::get<RelaySpec>(m_spec.tunnels[*flowSpec.tunnel]);
+    const RelaySpec& spec = tunnel.spec;
     bool isTold = spec.sent.client.prefix == 0 || (spec.mux && spec.mux->acceptBytes > 0);
     std::vector<std::unique_ptr<RelaySide>>& sides = flow.sides;
     sides.push_back(std::make_unique<PlainSide>(*flow.legs.front()->Tcp().server));
-    for (std::deque<Carrier>& carriers : m_tunnels[*flowSpec.tunnel].carriers)
+    for (Hop& hop : tunnel.hops)
     {
         for (End end : ENDS)
         {
-            sides.push_back(MakeSide(spec, carriers[flowSpec.carrier], end));
+            sides.push_back(MakeSide(spec, hop.carriers[m_spec.flows[index].carrier], end));
         }
     }
     sides.push_back(std::make_unique<PlainSide>(*flow.legs.back()->Tcp().client));

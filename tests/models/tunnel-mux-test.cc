@@ -111,7 +111,7 @@ class MuxConservationTest : public SimulationTestCase
         }
         for (uint32_t hop = 0; hop <= m_extraHops; ++hop)
         {
-            CheckCarriers(world.Tunnels().front().carriers[hop]);
+            CheckCarriers(std::get<World::RelayParts>(world.Tunnels().front()).hops[hop].carriers);
         }
     }
 
@@ -235,8 +235,10 @@ class MuxBackPressureTest : public SimulationTestCase
         RunUntil(40 * SECOND);
         NS_TEST_EXPECT_MSG_EQ(stuck.Written(), absorbed, "nothing more goes in");
         const uint64_t progress = world.Flows()[1]->receiver->Total() - other;
-        const uint64_t unread =
-            world.Tunnels().front().carriers[0].front().sessions.server->Unread();
+        const uint64_t unread = std::get<World::RelayParts>(world.Tunnels().front())
+                                    .hops[0]
+                                    .carriers.front()
+                                    .sessions.server->Unread();
         if (m_blocksOthers)
         {
             NS_TEST_EXPECT_MSG_EQ(progress, 0, "the other stream");
@@ -444,10 +446,9 @@ class CreditTest : public SimulationTestCase
         World world(spec);
         world.Start();
         RunUntil(5 * SECOND);
-        return world.Tunnels()
-            .front()
-            .carriers[0]
-            .front()
+        return std::get<World::RelayParts>(world.Tunnels().front())
+            .hops[0]
+            .carriers.front()
             .leg->Tcp()
             .server->GetSender()
             .Buffer()

@@ -179,7 +179,8 @@ class ConservationTest : public TunnelTestCase
         NS_TEST_EXPECT_MSG_EQ(carrier.Buffer().Written(),
                               CarrierEnd(flow, m_isDownload).GetReceiver().TotalRead(),
                               "what went into the carrier came out of it");
-        const World::Carrier& tunnel = world.Tunnels().front().carriers[0].front();
+        const World::Carrier& tunnel =
+            std::get<World::RelayParts>(world.Tunnels().front()).hops[0].carriers.front();
         NS_TEST_EXPECT_MSG_EQ(tunnel.logs.client.IsEmpty(), true, "no message is left");
         NS_TEST_EXPECT_MSG_EQ(tunnel.logs.server.IsEmpty(), true, "no message is left");
     }
