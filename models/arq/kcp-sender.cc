@@ -3,6 +3,8 @@
  */
 #include "kcp-sender.h"
 
+#include "event/time-units.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -33,7 +35,7 @@ size_t
 WheelSize(const KcpSpec& spec)
 {
     constexpr uint32_t LEAST = 1024;
-    return std::bit_ceil(std::max(LEAST, static_cast<uint32_t>(spec.interval / 1'000'000) + 1));
+    return std::bit_ceil(std::max(LEAST, static_cast<uint32_t>(spec.interval / MS) + 1));
 }
 
 } // namespace
@@ -49,7 +51,7 @@ KcpSender::KcpSender(const KcpSpec& spec, uint32_t window, uint32_t mss)
       m_ring(std::bit_ceil(window)),
       m_peerWindow(FIRST_PEER_WINDOW),
       m_wheel(WheelSize(spec)),
-      m_rto(spec.nodelay, static_cast<uint32_t>(spec.interval / 1'000'000)),
+      m_rto(spec.nodelay, static_cast<uint32_t>(spec.interval / MS)),
       m_threshold(LEAST_THRESHOLD)
 {
 }

@@ -205,7 +205,7 @@ RudpEndpoint::SendMessage(int64_t now, RudpMessage kind, uint32_t number, uint32
 {
     Packet packet{};
     packet.kind = PacketKind::ARQ;
-    packet.length = static_cast<uint16_t>(kind);
+    packet.arqMessage = static_cast<uint16_t>(kind);
     packet.segment = number;
     packet.sink = m_peer;
     m_wireBytes += bytes;
@@ -260,7 +260,7 @@ RudpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* /* 
             m_user->OnConnected(now);
         }
     }
-    switch (static_cast<RudpMessage>(packet.length))
+    switch (static_cast<RudpMessage>(packet.arqMessage))
     {
     case RudpMessage::DATA:
         OnData(now, packet);

@@ -122,7 +122,7 @@ RudpSession::SendMessage(int64_t now, RudpMessage kind, uint32_t number, uint32_
 {
     Packet packet{};
     packet.kind = PacketKind::ARQ;
-    packet.length = static_cast<uint16_t>(kind);
+    packet.arqMessage = static_cast<uint16_t>(kind);
     packet.segment = number;
     packet.sink = m_peer;
     m_channel.Send(now, packet, bytes);
@@ -132,7 +132,7 @@ void
 RudpSession::Receive(int64_t now, const Packet& packet, const PacketExtras* /* extras */)
 {
     Open(now);
-    if (static_cast<RudpMessage>(packet.length) == RudpMessage::PING)
+    if (static_cast<RudpMessage>(packet.arqMessage) == RudpMessage::PING)
     {
         // It says what rate its sender wants.
         m_pacer.SetRate(m_spec.rate[m_end]);

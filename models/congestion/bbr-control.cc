@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "congestion/bbr.h"
+#include "event/time-units.h"
 
 #include <algorithm>
 
@@ -20,8 +21,8 @@ namespace
 /// Window assumed while there is no RTT sample, segments (Linux TCP_INIT_CWND, RFC 6928).
 constexpr uint32_t INITIAL_CWND = 10;
 
-/// RTT assumed for the first pacing rate while there is no sample, ns (Linux: 1 ms).
-constexpr int64_t NOMINAL_RTT = 1'000'000;
+/// RTT assumed for the first pacing rate while there is no sample (as Linux).
+constexpr int64_t NOMINAL_RTT = MS;
 
 /// A TSO burst is the data of about 1 ms: pacing rate / 2^10 (sk_pacing_shift).
 constexpr double BURST_TIME = 1. / 1024;

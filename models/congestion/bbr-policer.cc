@@ -3,6 +3,8 @@
  */
 #include "congestion/bbr-policer.h"
 
+#include "event/time-units.h"
+
 #include <cmath>
 
 namespace tunnelcc
@@ -14,8 +16,8 @@ namespace
 /// An interval may last this many times its minimum before it is thrown away (Linux: 4).
 constexpr double MAX_INTERVAL_FACTOR = 4;
 
-/// Shortest interval that is measured, ns (Linux counts it in milliseconds).
-constexpr int64_t MIN_INTERVAL = 1'000'000;
+/// Shortest interval that is measured (Linux counts it in milliseconds).
+constexpr int64_t MIN_INTERVAL = MS;
 
 } // namespace
 

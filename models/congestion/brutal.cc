@@ -17,8 +17,8 @@ namespace
 /// Least window, segments.
 constexpr uint64_t MIN_CWND = 4;
 
-constexpr uint64_t MILLISECONDS = 1000; // a second
-constexpr uint32_t ALL = 100;           // percent
+constexpr uint64_t MILLISECONDS = SECOND / MS; // a second
+constexpr uint32_t ALL = 100;                  // percent
 
 } // namespace
 

@@ -3,6 +3,8 @@
  */
 #include "congestion/cubic.h"
 
+#include "event/time-units.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +16,7 @@ namespace
 
 /// The clock of the curve, which is evaluated at most once a tick: CONFIG_HZ, the Kconfig default.
 constexpr int64_t HZ = 250;
-constexpr int64_t JIFFY = 1'000'000'000 / HZ; // ns
+constexpr int64_t JIFFY = SECOND / HZ;
 
 /// While the window stands still the step is renewed after more jiffies than this.
 constexpr int64_t IDLE_UPDATE = HZ / 32;

@@ -3,6 +3,8 @@
  */
 #include "congestion/hystart-plus-plus.h"
 
+#include "event/time-units.h"
+
 #include <algorithm>
 
 namespace tunnelcc
@@ -12,8 +14,8 @@ namespace
 {
 
 // RFC 9406, section 4.3
-constexpr int64_t MIN_RTT_THRESHOLD = 4'000'000;  //!< ns
-constexpr int64_t MAX_RTT_THRESHOLD = 16'000'000; //!< ns
+constexpr int64_t MIN_RTT_THRESHOLD = 4 * MS;
+constexpr int64_t MAX_RTT_THRESHOLD = 16 * MS;
 constexpr int64_t MIN_RTT_DIVISOR = 8;
 constexpr uint32_t RTT_SAMPLES = 8;   //!< N_RTT_SAMPLE
 constexpr uint32_t UNPACED_LIMIT = 8; //!< L, segments per ACK; paced senders have none
@@ -23,7 +25,7 @@ constexpr uint32_t UNPACED_LIMIT = 8; //!< L, segments per ACK; paced senders ha
 std::string
 HyStartPlusPlus::DescribeConstants()
 {
-    const auto milliseconds = [](int64_t time) { return std::to_string(time / 1'000'000) + " ms"; };
+    const auto milliseconds = [](int64_t time) { return std::to_string(time / MS) + " ms"; };
     return "MIN_RTT_THRESH " + milliseconds(MIN_RTT_THRESHOLD) + ", MAX_RTT_THRESH " +
            milliseconds(MAX_RTT_THRESHOLD) + ", MIN_RTT_DIVISOR " +
            std::to_string(MIN_RTT_DIVISOR) + ", N_RTT_SAMPLE " + std::to_string(RTT_SAMPLES) +

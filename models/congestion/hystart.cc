@@ -13,7 +13,7 @@ namespace
 
 /// Allowance for the time that the hosts hold TSO bursts: four of the largest, at most 1 ms.
 constexpr double HELD_BYTES = 4. * 65536;
-constexpr int64_t MAX_HELD_TIME = 1'000'000;
+constexpr int64_t MAX_HELD_TIME = MS;
 
 /// Linux's estimate of the sending rate in slow start: 2 · cwnd/RTT (tcp_pacing_ss_ratio).
 constexpr double SLOW_START_RATE = 2;

@@ -5,6 +5,7 @@
 #define TUNNELCC_HYSTART_H
 
 #include "congestion/congestion-control.h"
+#include "event/time-units.h"
 
 #include <cstdint>
 
@@ -29,13 +30,13 @@ class HyStart
     /// Thresholds; defaults as in Linux tcp_cubic.c.
     struct Parameters
     {
-        bool useAckTrain{true};           //!< HYSTART_ACK_TRAIN
-        bool useDelay{true};              //!< HYSTART_DELAY
-        uint32_t lowWindow{16};           //!< segments; `hystart_low_window`
-        int64_t ackSpacing{2'000'000};    //!< ns between ACKs of a train; `hystart_ack_delta_us`
-        int64_t minDelayRise{4'000'000};  //!< ns; HYSTART_DELAY_MIN
-        int64_t maxDelayRise{16'000'000}; //!< ns; HYSTART_DELAY_MAX
-        uint32_t minSamples{8};           //!< RTT samples a round; HYSTART_MIN_SAMPLES
+        bool useAckTrain{true};        //!< HYSTART_ACK_TRAIN
+        bool useDelay{true};           //!< HYSTART_DELAY
+        uint32_t lowWindow{16};        //!< segments; `hystart_low_window`
+        int64_t ackSpacing{2 * MS};    //!< between ACKs of a train; `hystart_ack_delta_us`
+        int64_t minDelayRise{4 * MS};  //!< HYSTART_DELAY_MIN
+        int64_t maxDelayRise{16 * MS}; //!< HYSTART_DELAY_MAX
+        uint32_t minSamples{8};        //!< RTT samples a round; HYSTART_MIN_SAMPLES
     };
 
     HyStart() = default;

@@ -4,6 +4,7 @@
 #include "congestion/ns3-adapter.h"
 
 #include "congestion/ns3-attributes.h"
+#include "event/time-units.h"
 
 #include "ns3/data-rate.h"
 #include "ns3/nstime.h"
@@ -22,8 +23,8 @@ using Tcb = ns3::TcpSocketState;
 /// Value of TcpSocketState::m_ssThresh before the first loss.
 constexpr uint32_t NS3_INFINITE_SSTHRESH = std::numeric_limits<uint32_t>::max();
 
-/// Where there is no RTT yet, what ns-3 takes for it (ns3::RttEstimator::InitialEstimation), ns.
-constexpr int64_t INITIAL_RTT = 1'000'000'000;
+/// Where there is no RTT yet, what ns-3 takes for it (ns3::RttEstimator::InitialEstimation).
+constexpr int64_t INITIAL_RTT = SECOND;
 
 /// Upper bound of the pacing rate, bit/s: none in effect.
 constexpr uint64_t MAX_PACING_RATE = 100'000'000'000'000ULL;

@@ -6,10 +6,13 @@
 
 #include <cstdint>
 
+/**
+ * \file
+ * Units of simulated time, which counts nanoseconds. `20 * MS` is a time, `time / MS` its whole ms.
+ */
 namespace tunnelcc
 {
 
-// Units of simulated time, which counts nanoseconds.
 constexpr int64_t US = 1'000;
 constexpr int64_t MS = 1'000'000;
 constexpr int64_t SECOND = 1'000'000'000;

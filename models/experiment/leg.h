@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 namespace tunnelcc
 {
@@ -25,6 +26,10 @@ enum class LegRole : uint8_t
     TARGET   //!< from the last relay to the server's application
 };
 
+/// Both ends of a connection of one protocol.
+template <class Endpoint>
+using LegEnds = PerEnd<std::unique_ptr<Endpoint>>;
+
 /// One connection: TCP's, but for carriers that have a protocol of their own.
 struct Leg
 {
@@ -32,18 +37,18 @@ struct Leg
     std::optional<uint32_t> hop; //!< that its segments cross, each as a packet or a datagram; none:
                                  //!< they cross a loopback, or go into a carrier's stream
     std::string cc;              //!< name of its congestion control
-    PerEnd<std::unique_ptr<TcpEndpoint>> ends;  //!< of TCP, or none
-    PerEnd<std::unique_ptr<KcpEndpoint>> kcp;   //!< of KCP, or none
-    PerEnd<std::unique_ptr<RudpEndpoint>> rudp; //!< of RUDP, or none
+    std::variant<LegEnds<TcpEndpoint>, LegEnds<KcpEndpoint>, LegEnds<RudpEndpoint>> ends;
+
+    /// The ends of what is a TCP connection.
+    const LegEnds<TcpEndpoint>& Tcp() const
+    {
+        return std::get<LegEnds<TcpEndpoint>>(ends);
+    }
 
     /// What a program at one end reads and writes.
     ByteStream& Stream(End end) const
     {
-        if (rudp[end])
-        {
-            return *rudp[end];
-        }
-        return kcp[end] ? static_cast<ByteStream&>(*kcp[end]) : *ends[end];
+        return std::visit([=](const auto& it) -> ByteStream& { return *it[end]; }, ends);
     }
 
     /// "app", "target", or "carrier", "carrier2", … by hop.

@@ -3,6 +3,8 @@
  */
 #include "recorder.h"
 
+#include "event/time-units.h"
+
 #include "ns3/simulator.h"
 
 #include <algorithm>
@@ -16,8 +18,8 @@ namespace tunnelcc
 namespace
 {
 
-/// Simulated time between looks at the wall clock, ns.
-constexpr int64_t PROGRESS_INTERVAL = 100'000'000;
+/// Simulated time between looks at the wall clock.
+constexpr int64_t PROGRESS_INTERVAL = 100 * MS;
 
 /// Whether a flow goes through a tunnel, or its carriers do.
 bool
@@ -105,24 +107,14 @@ Recorder::AddLeg(const Leg& leg, End sender)
     LegResult& result = m_result.legs.emplace_back();
     result.name = leg.Name();
     result.cc = leg.cc;
-    End receiver = Other(sender);
-    if (leg.kcp[sender])
+    if (m_spec.probeCongestion && std::holds_alternative<LegEnds<TcpEndpoint>>(leg.ends))
     {
-        m_legs.push_back(
-            std::make_unique<KcpLegProbe>(*leg.kcp[sender], *leg.kcp[receiver], result));
+        result.congestion.emplace();
     }
-    else if (leg.rudp[sender])
-    {
-        m_legs.push_back(
-            std::make_unique<RudpLegProbe>(*leg.rudp[sender], *leg.rudp[receiver], result));
-    }
-    else
-    {
-        m_legs.push_back(std::make_unique<TcpLegProbe>(*leg.ends[sender],
-                                                       *leg.ends[receiver],
-                                                       m_spec.probeCongestion,
-                                                       result));
-    }
+    auto makeProbe = [&](const auto& ends) {
+        return MakeLegProbe(*ends[sender], *ends[Other(sender)], result);
+    };
+    m_legs.push_back(std::visit(makeProbe, leg.ends));
     m_crossesPath.push_back(leg.hop == 0);
 }
 
@@ -133,7 +125,7 @@ Recorder::AddTunnels()
     m_result.tunnels.resize(tunnels.size()); // the probes keep references
     for (uint32_t number = 0; number < tunnels.size(); ++number)
     {
-        const PacketTunnel* tunnel = tunnels[number].CarriesPackets();
+        const PacketTunnel* tunnel = World::PacketTunnelOf(tunnels[number]);
         auto first = std::find_if(m_spec.flows.begin(), m_spec.flows.end(), [&](const auto& flow) {
             return IsIn(m_spec, flow, number);
         });
@@ -169,7 +161,7 @@ Recorder::CatchUp(int64_t now)
 {
     for (World::Tunnel& tunnel : m_world.Tunnels())
     {
-        if (PacketTunnel* packets = tunnel.CarriesPackets())
+        if (PacketTunnel* packets = World::PacketTunnelOf(tunnel))
         {
             packets->CatchUp(now);
         }

@@ -7,11 +7,9 @@
 #include "event/timer.h"
 #include "probe/experiment-result.h"
 #include "probe/host-probe.h"
-#include "probe/kcp-leg-probe.h"
 #include "probe/leg-probe.h"
 #include "probe/link-probe.h"
 #include "probe/packet-tunnel-probe.h"
-#include "probe/rudp-leg-probe.h"
 #include "spec/experiment-spec.h"
 #include "world.h"
 

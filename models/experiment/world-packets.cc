@@ -26,21 +26,29 @@ Crosses(const RouteSpec& route, End sender, const RouteStepSpec& step)
     });
 }
 
+std::vector<uint32_t>
+RoutesOf(const RelaySpec& tunnel)
+{
+    std::vector<uint32_t> routes;
+    for (const HopSpec& hop : tunnel.hops)
+    {
+        routes.push_back(hop.route);
+    }
+    return routes;
+}
+
+template <class PacketTunnelSpec>
+std::vector<uint32_t>
+RoutesOf(const PacketTunnelSpec& tunnel)
+{
+    return {tunnel.route};
+}
+
 /// Numbers of the routes that what is in a tunnel takes.
 std::vector<uint32_t>
 RoutesOf(const TunnelSpec& tunnel)
 {
-    if (const auto* relay = std::get_if<RelaySpec>(&tunnel))
-    {
-        std::vector<uint32_t> routes;
-        for (const HopSpec& hop : relay->hops)
-        {
-            routes.push_back(hop.route);
-        }
-        return routes;
-    }
-    const auto* datagram = std::get_if<DatagramTunnelSpec>(&tunnel);
-    return {datagram ? datagram->route : std::get<StreamTunnelSpec>(tunnel).route};
+    return std::visit([](const auto& spec) { return RoutesOf(spec); }, tunnel);
 }
 
 /// Whether nothing but what one end of a tunnel sends crosses this link in this direction.
@@ -122,9 +130,8 @@ HasCores(const ExperimentSpec& spec, uint32_t host)
 } // namespace
 
 Lookahead
-World::LookaheadOf(uint32_t number, End sender)
+World::LookaheadOf(const DatagramTunnelSpec& tunnel, uint32_t number, End sender)
 {
-    const auto& tunnel = std::get<DatagramTunnelSpec>(m_spec.tunnels[number]);
     const RouteSpec& route = m_spec.routes.at(tunnel.route);
     PathDirection* link = m_network.OnlyLink(tunnel.route, sender);
     std::optional<int64_t> extraDelay;
@@ -151,29 +158,31 @@ World::LookaheadOf(uint32_t number, End sender)
     return m_network.LastDelay(tunnel.route, sender) + extraDelay.value_or(0);
 }
 
-void
-World::AddDatagramTunnel(uint32_t number, const DatagramTunnelSpec& spec)
+World::DatagramParts
+World::MakeTunnel(const DatagramTunnelSpec& spec, uint32_t number)
 {
-    Tunnel& tunnel = m_tunnels[number];
     PerEnd<Host&> hosts = m_network.HostsOf(spec.route);
-    tunnel.lookaheads =
-        MakePerEnd(End::CLIENT, [&](End sender) { return LookaheadOf(number, sender); });
-    tunnel.datagram.emplace(spec, hosts.client.cpu, hosts.server.cpu, tunnel.lookaheads);
+    auto lookaheads =
+        MakePerEnd(End::CLIENT, [&](End sender) { return LookaheadOf(spec, number, sender); });
+    return {spec,
+            lookaheads,
+            std::make_unique<DatagramTunnel>(spec, hosts.client.cpu, hosts.server.cpu, lookaheads),
+            {}};
 }
 
 Channel
-World::TunnelChannel(Tunnel& tunnel, uint32_t route, End sender, int64_t extraDelay)
+World::TunnelChannel(DatagramParts& tunnel, End sender, int64_t extraDelay)
 {
     if (!tunnel.lookaheads[sender])
     {
-        return m_network.ChannelFrom(route, sender, extraDelay);
+        return m_network.ChannelFrom(tunnel.spec.route, sender, extraDelay);
     }
-    Link& link = *m_network.OnlyLink(route, sender)->GetLink();
+    Link& link = *m_network.OnlyLink(tunnel.spec.route, sender)->GetLink();
     return Channel(m_clockedPaths.emplace_back(link, *tunnel.lookaheads[sender]));
 }
 
 const PerEnd<Channel>&
-World::TunnelChannels(Tunnel& tunnel, uint32_t route, const FlowSpec& flow)
+World::TunnelChannels(DatagramParts& tunnel, const FlowSpec& flow)
 {
     // The path sees one sender in each direction, the tunnel, whatever it carries.
     std::pair delays(flow.extraDelay.client, flow.extraDelay.server);
@@ -181,7 +190,7 @@ World::TunnelChannels(Tunnel& tunnel, uint32_t route, const FlowSpec& flow)
     if (channels == tunnel.channels.end())
     {
         auto makeChannel = [&](End sender) {
-            return TunnelChannel(tunnel, route, sender, flow.extraDelay[sender]);
+            return TunnelChannel(tunnel, sender, flow.extraDelay[sender]);
         };
         channels = tunnel.channels.emplace(delays, MakePerEnd(flow.sender, makeChannel)).first;
     }
@@ -190,66 +199,51 @@ World::TunnelChannels(Tunnel& tunnel, uint32_t route, const FlowSpec& flow)
 
 /// What both ends of a connection through a datagram tunnel send into.
 PerEnd<Channel>
-World::DatagramChannels(uint32_t number, const FlowSpec& flow)
+World::DatagramChannels(DatagramParts& tunnel, const FlowSpec& flow)
 {
-    Tunnel& tunnel = m_tunnels[number];
-    const auto& spec = std::get<DatagramTunnelSpec>(m_spec.tunnels[number]);
     const TcpSpec& tcp = m_spec.tcp.at(flow.tcp);
-    const PerEnd<Channel>& path = TunnelChannels(tunnel, spec.route, flow);
+    const PerEnd<Channel>& path = TunnelChannels(tunnel, flow);
     return MakePerEnd(End::CLIENT, [&](End sender) {
-        return Channel(tunnel.datagram->AddChannel(sender, path[sender], tcp));
+        return Channel(tunnel.packets->AddChannel(sender, path[sender], tcp));
     });
 }
 
-void
-World::AddDatagramLeg(uint32_t index, Flow& flow)
+World::Sockets
+World::AddThrough(DatagramParts& tunnel, uint32_t index, Flow& flow)
 {
-    const FlowSpec& spec = m_spec.flows[index];
-    const auto& tunnel = std::get<DatagramTunnelSpec>(m_spec.tunnels[*spec.tunnel]);
-    flow.legs.push_back(&AddLeg({LegRole::APP,
-                                 0,
-                                 index,
-                                 m_spec.tcp.at(spec.tcp),
-                                 spec.cc,
-                                 DatagramChannels(*spec.tunnel, spec),
-                                 m_network.HostsOf(tunnel.route)}));
+    return AddAppLeg(index, flow, 0, DatagramChannels(tunnel, m_spec.flows[index]));
 }
 
-void
-World::AddStreamTunnel(uint32_t number, const StreamTunnelSpec& spec)
+World::StreamParts
+World::MakeTunnel(const StreamTunnelSpec& spec, uint32_t number)
 {
-    Tunnel& tunnel = m_tunnels[number];
     PerEnd<Host&> hosts = m_network.HostsOf(spec.route);
     auto first = std::find_if(m_spec.flows.begin(), m_spec.flows.end(), [=](const auto& flow) {
         return flow.tunnel == number;
     });
-    tunnel.streamCarrier = &AddLeg({LegRole::CARRIER,
-                                    0,
-                                    tunnel.firstCarrier,
-                                    spec.carrierTcp,
-                                    spec.carrierCc,
-                                    ChannelsOf(spec.route, *first),
-                                    hosts});
-    tunnel.stream = std::make_unique<StreamTunnel>(spec,
-                                                   *tunnel.streamCarrier->ends.client,
-                                                   *tunnel.streamCarrier->ends.server,
-                                                   hosts.client.cpu,
-                                                   hosts.server.cpu);
+    Leg& carrier = AddLeg({LegRole::CARRIER,
+                           0,
+                           m_firstCarriers[number],
+                           spec.carrierTcp,
+                           spec.carrierCc,
+                           ChannelsOf(spec.route, *first),
+                           hosts});
+    return {spec,
+            carrier,
+            std::make_unique<StreamTunnel>(spec,
+                                           *carrier.Tcp().client,
+                                           *carrier.Tcp().server,
+                                           hosts.client.cpu,
+                                           hosts.server.cpu)};
 }
 
-void
-World::AddLegInStream(uint32_t index, Flow& flow)
+World::Sockets
+World::AddThrough(StreamParts& tunnel, uint32_t index, Flow& flow)
 {
-    const FlowSpec& spec = m_spec.flows[index];
-    Tunnel& tunnel = m_tunnels[*spec.tunnel];
-    auto makeChannel = [&](End sender) { return Channel(tunnel.stream->Device(sender)); };
-    flow.legs.push_back(&AddLeg({LegRole::APP,
-                                 std::nullopt,
-                                 index,
-                                 m_spec.tcp.at(spec.tcp),
-                                 spec.cc,
-                                 MakePerEnd(End::CLIENT, makeChannel),
-                                 m_network.HostsOf(spec.route)}));
+    auto makeChannel = [&](End sender) { return Channel(tunnel.packets->Device(sender)); };
+    Sockets sockets = AddAppLeg(index, flow, std::nullopt, MakePerEnd(End::CLIENT, makeChannel));
+    flow.legs.push_back(&tunnel.carrier);
+    return sockets;
 }
 
 } // namespace tunnelcc

@@ -10,6 +10,8 @@
 #include "event/time-units.h"
 #include "world.h"
 
+#include <utility>
+
 namespace tunnelcc
 {
 
@@ -29,19 +31,43 @@ MakeSide(const RelaySpec& spec, World::Carrier& carrier, End end)
     return std::make_unique<CarrierSide>(spec, end, carrier.leg->Stream(end), carrier.logs);
 }
 
+/// Draws of where the clocks of a carrier's end are: two ends in step would see less delay than
+/// real ones do.
+ns3::RngStream
+ClockDraws(uint64_t seed, uint32_t carrier, End end)
+{
+    return MakeRandomStream(seed, RandomComponent::ARQ_CLOCK, 2 * carrier + (end == End::SERVER));
+}
+
+/// A time below \p limit, ns.
+int64_t
+DrawTime(ns3::RngStream& draws, int64_t limit)
+{
+    return static_cast<int64_t>(draws.RandU01() * static_cast<double>(limit));
+}
+
 } // namespace
 
+World::RelayParts
+World::MakeTunnel(const RelaySpec& spec, uint32_t /* number */)
+{
+    return {spec, std::vector<Hop>(spec.hops.size())};
+}
+
+/// Add the connection to the client's application, or from the last relay to the server's.
 Leg&
-World::AddLoopbackLeg(LegRole role, uint32_t index, const TcpSpec& tcp, End end)
+World::AddLoopbackLeg(const RelaySpec& tunnel, uint32_t index, End end)
 {
     const FlowSpec& flow = m_spec.flows[index];
+    bool isClient = end == End::CLIENT;
     Host& host = m_network.HostsOf(flow.route)[end];
-    int64_t delay = std::get<RelaySpec>(m_spec.tunnels[*flow.tunnel]).loopbackRtt / 2;
-    auto makeChannel = [&](End sender) { return Channel(host.loopback[sender], delay); };
-    return AddLeg({role,
+    auto makeChannel = [&](End sender) {
+        return Channel(host.loopback[sender], tunnel.loopbackRtt / 2);
+    };
+    return AddLeg({isClient ? LegRole::APP : LegRole::TARGET,
                    std::nullopt,
                    index,
-                   tcp,
+                   m_spec.tcp.at(isClient ? flow.appTcp : flow.targetTcp),
                    flow.cc,
                    MakePerEnd(End::CLIENT, makeChannel),
                    {host, host}});
@@ -50,27 +76,23 @@ World::AddLoopbackLeg(LegRole role, uint32_t index, const TcpSpec& tcp, End end)
 PerEnd<Channel>
 World::CarrierChannels(const HopSpec& hop, const FlowSpec& flow)
 {
-    return hop.under ? DatagramChannels(*hop.under, flow) : ChannelsOf(hop.route, flow);
+    return hop.under ? DatagramChannels(std::get<DatagramParts>(m_tunnels[*hop.under]), flow)
+                     : ChannelsOf(hop.route, flow);
 }
 
 Leg&
 World::AddKcpLeg(const LegParts& parts, const KcpSpec& kcp)
 {
     auto makeEndpoint = [&](End end) {
-        // Two ends in step would see less delay than real ones do.
-        ns3::RngStream draws = MakeRandomStream(m_spec.seed,
-                                                RandomComponent::ARQ_CLOCK,
-                                                2 * parts.number + (end == End::SERVER));
-        constexpr double MS = 1e6;
+        ns3::RngStream draws = ClockDraws(m_spec.seed, parts.number, end);
         KcpPhase phase;
-        phase.clock = static_cast<int64_t>(draws.RandU01() * MS);
-        phase.flush = static_cast<int64_t>(draws.RandU01() * static_cast<double>(kcp.interval));
+        phase.clock = DrawTime(draws, MS);
+        phase.flush = DrawTime(draws, kcp.interval);
         return std::make_unique<KcpEndpoint>(kcp, end, parts.channels[end], phase);
     };
-    Leg& leg = m_legs.emplace_back(
-        Leg{parts.role, parts.hop, "kcp", {}, MakePerEnd(End::CLIENT, makeEndpoint), {}});
-    KcpEndpoint::Join(*leg.kcp.client, *leg.kcp.server);
-    return leg;
+    LegEnds<KcpEndpoint> ends = MakePerEnd(End::CLIENT, makeEndpoint);
+    KcpEndpoint::Join(*ends.client, *ends.server);
+    return m_legs.emplace_back(Leg{parts.role, parts.hop, "kcp", std::move(ends)});
 }
 
 Leg&
@@ -79,16 +101,11 @@ World::AddRudpLeg(const LegParts& parts,
                   PerEnd<std::unique_ptr<RudpSession>>& sessions)
 {
     auto makeSession = [&](End end) {
-        ns3::RngStream draws = MakeRandomStream(m_spec.seed,
-                                                RandomComponent::ARQ_CLOCK,
-                                                2 * parts.number + (end == End::SERVER));
-        auto draw = [&](int64_t most) {
-            return static_cast<int64_t>(draws.RandU01() * static_cast<double>(most));
-        };
+        ns3::RngStream draws = ClockDraws(m_spec.seed, parts.number, end);
         RudpPhase phase;
-        phase.clock = draw(MS);
-        phase.pings = draw(rudp.ping.interval);
-        phase.acks = draw(rudp.ackInterval);
+        phase.clock = DrawTime(draws, MS);
+        phase.pings = DrawTime(draws, rudp.ping.interval);
+        phase.acks = DrawTime(draws, rudp.ackInterval);
         return std::make_unique<RudpSession>(rudp, end, parts.channels[end], phase, draws);
     };
     if (!sessions.client)
@@ -99,17 +116,16 @@ World::AddRudpLeg(const LegParts& parts,
     auto makeEndpoint = [&](End end) {
         return std::make_unique<RudpEndpoint>(rudp, *sessions[end], parts.channels[end]);
     };
-    Leg& leg = m_legs.emplace_back(
-        Leg{parts.role, parts.hop, "rudp", {}, {}, MakePerEnd(End::CLIENT, makeEndpoint)});
-    RudpEndpoint::Join(*leg.rudp.client, *leg.rudp.server);
-    return leg;
+    LegEnds<RudpEndpoint> ends = MakePerEnd(End::CLIENT, makeEndpoint);
+    RudpEndpoint::Join(*ends.client, *ends.server);
+    return m_legs.emplace_back(Leg{parts.role, parts.hop, "rudp", std::move(ends)});
 }
 
 World::Carrier&
-World::AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index)
+World::AddCarrier(RelayParts& tunnel, size_t hop, uint32_t index)
 {
     const FlowSpec& flow = m_spec.flows[index];
-    const RelaySpec& spec = std::get<RelaySpec>(m_spec.tunnels[*flow.tunnel]);
+    const RelaySpec& spec = tunnel.spec;
     const HopSpec& hopSpec = spec.hops[hop];
     FlowSpec crossing = flow;
     if (hop > 0)
@@ -117,17 +133,17 @@ World::AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index)
         crossing.extraDelay = {0, 0};
     }
     PerEnd<Host&> hosts = m_network.HostsOf(hopSpec.route);
-    Carrier& carrier = tunnel.carriers[hop].emplace_back();
+    Carrier& carrier = tunnel.hops[hop].carriers.emplace_back();
     const LegParts parts{LegRole::CARRIER,
                          static_cast<uint32_t>(hop),
-                         static_cast<uint32_t>(hop) * MAX_CARRIERS + tunnel.firstCarrier +
+                         static_cast<uint32_t>(hop) * MAX_CARRIERS + m_firstCarriers[*flow.tunnel] +
                              flow.carrier,
                          m_spec.tcp.at(flow.tcp),
                          hopSpec.cc.name.empty() ? flow.carrierCc : hopSpec.cc,
                          CarrierChannels(hopSpec, crossing),
                          hosts};
     carrier.leg = spec.kcp    ? &AddKcpLeg(parts, *spec.kcp)
-                  : spec.rudp ? &AddRudpLeg(parts, *spec.rudp, tunnel.rudp[hop])
+                  : spec.rudp ? &AddRudpLeg(parts, *spec.rudp, tunnel.hops[hop].sessions)
                               : &AddLeg(parts);
     if (spec.mux)
     {
@@ -143,42 +159,40 @@ World::AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index)
     return carrier;
 }
 
-void
-World::AddRelayedLegs(uint32_t index, Flow& flow)
+World::Sockets
+World::AddThrough(RelayParts& tunnel, uint32_t index, Flow& flow)
 {
     const FlowSpec& spec = m_spec.flows[index];
-    Tunnel& tunnel = m_tunnels[*spec.tunnel];
-    const TcpSpec& appTcp = m_spec.tcp.at(spec.appTcp);
-    const TcpSpec& targetTcp = m_spec.tcp.at(spec.targetTcp);
-    flow.legs.push_back(&AddLoopbackLeg(LegRole::APP, index, appTcp, End::CLIENT));
-    for (size_t hop = 0; hop < tunnel.carriers.size(); ++hop)
+    flow.legs.push_back(&AddLoopbackLeg(tunnel.spec, index, End::CLIENT));
+    for (size_t hop = 0; hop < tunnel.hops.size(); ++hop)
     {
-        std::deque<Carrier>& carriers = tunnel.carriers[hop];
+        std::deque<Carrier>& carriers = tunnel.hops[hop].carriers;
         bool isNew = spec.carrier == carriers.size();
         Carrier& carrier = isNew ? AddCarrier(tunnel, hop, index) : carriers.at(spec.carrier);
         flow.legs.push_back(carrier.leg);
     }
-    flow.legs.push_back(&AddLoopbackLeg(LegRole::TARGET, index, targetTcp, End::SERVER));
+    flow.legs.push_back(&AddLoopbackLeg(tunnel.spec, index, End::SERVER));
+    AddRelays(tunnel, index, flow);
+    return {*flow.legs.front()->Tcp().client, *flow.legs.back()->Tcp().server};
 }
 
 void
-World::AddRelays(uint32_t index, Flow& flow)
+World::AddRelays(RelayParts& tunnel, uint32_t index, Flow& flow)
 {
     // A relay learns where to dial with the first data, or before them: from the handshake, or
     // from the frame that opens a stream and that the other end wants answered.
-    const FlowSpec& flowSpec = m_spec.flows[index];
-    const RelaySpec& spec = std::get<RelaySpec>(m_spec.tunnels[*flowSpec.tunnel]);
+    const RelaySpec& spec = tunnel.spec;
     bool isTold = spec.sent.client.prefix == 0 || (spec.mux && spec.mux->acceptBytes > 0);
     std::vector<std::unique_ptr<RelaySide>>& sides = flow.sides;
-    sides.push_back(std::make_unique<PlainSide>(*flow.legs.front()->ends.server));
-    for (std::deque<Carrier>& carriers : m_tunnels[*flowSpec.tunnel].carriers)
+    sides.push_back(std::make_unique<PlainSide>(*flow.legs.front()->Tcp().server));
+    for (Hop& hop : tunnel.hops)
     {
         for (End end : ENDS)
         {
-            sides.push_back(MakeSide(spec, carriers[flowSpec.carrier], end));
+            sides.push_back(MakeSide(spec, hop.carriers[m_spec.flows[index].carrier], end));
         }
     }
-    sides.push_back(std::make_unique<PlainSide>(*flow.legs.back()->ends.client));
+    sides.push_back(std::make_unique<PlainSide>(*flow.legs.back()->Tcp().client));
     for (size_t place = 0; place <= spec.hops.size(); ++place)
     {
         bool isFirst = place == 0;

@@ -95,36 +95,47 @@ World::Start()
 {
     for (uint32_t index = 0; index < m_flows.size(); ++index)
     {
-        TcpEndpoint& first = *m_flows[index]->legs.front()->ends.client;
+        TcpEndpoint& first = *m_flows[index]->legs.front()->Tcp().client;
         m_starts.push_back(std::make_unique<FlowStart>(first, m_spec.flows[index].start));
     }
-    for (uint32_t number = 0; number < m_tunnels.size(); ++number)
+    for (Tunnel& tunnel : m_tunnels)
     {
-        Tunnel& tunnel = m_tunnels[number];
-        if (const auto* stream = std::get_if<StreamTunnelSpec>(&m_spec.tunnels[number]))
-        {
-            TcpEndpoint& client = *tunnel.streamCarrier->ends.client;
-            m_starts.push_back(std::make_unique<FlowStart>(client, stream->start));
-        }
-        const auto* relay = std::get_if<RelaySpec>(&m_spec.tunnels[number]);
-        if (!relay || !relay->dialsEarly)
-        {
-            continue;
-        }
-        for (auto& carriers : tunnel.carriers)
-        {
-            for (Carrier& carrier : carriers)
-            {
-                m_starts.push_back(
-                    std::make_unique<EarlyDial>(*carrier.sessions.client, relay->start));
-            }
-        }
+        std::visit([&](auto& parts) { Dial(parts); }, tunnel);
     }
     for (const DatagramSpec& spec : m_spec.crossTraffic)
     {
         Channel channel = m_network.ChannelFrom(spec.route, spec.sender, 0);
         m_crossTraffic.push_back(std::make_unique<DatagramSource>(spec, channel));
     }
+}
+
+void
+World::Dial(RelayParts& tunnel)
+{
+    if (!tunnel.spec.dialsEarly)
+    {
+        return;
+    }
+    for (Hop& hop : tunnel.hops)
+    {
+        for (Carrier& carrier : hop.carriers)
+        {
+            m_starts.push_back(
+                std::make_unique<EarlyDial>(*carrier.sessions.client, tunnel.spec.start));
+        }
+    }
+}
+
+void
+World::Dial(DatagramParts& /* tunnel */)
+{
+}
+
+void
+World::Dial(StreamParts& tunnel)
+{
+    m_starts.push_back(
+        std::make_unique<FlowStart>(*tunnel.carrier.Tcp().client, tunnel.spec.start));
 }
 
 /// What both ends of a flow's connection across a route send into.
@@ -152,46 +163,52 @@ Leg&
 World::AddLeg(const LegParts& parts)
 {
     auto makeEndpoint = [&](End end) { return MakeEndpoint(parts, end); };
-    Leg& leg = m_legs.emplace_back(
-        Leg{parts.role, parts.hop, parts.cc.name, MakePerEnd(End::CLIENT, makeEndpoint), {}, {}});
-    TcpEndpoint::Join(*leg.ends.client, *leg.ends.server);
+    LegEnds<TcpEndpoint> ends = MakePerEnd(End::CLIENT, makeEndpoint);
+    TcpEndpoint::Join(*ends.client, *ends.server);
     for (End end : ENDS)
     {
         TcpMemory& memory = parts.hosts[end].memory;
         if (memory.IsLimited())
         {
-            leg.ends[end]->SetMemory(memory);
+            ends[end]->SetMemory(memory);
         }
     }
-    return leg;
+    return m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, std::move(ends)});
 }
 
 void
 World::AddTunnel(uint32_t number)
 {
-    Tunnel& tunnel = m_tunnels.emplace_back();
+    uint32_t firstCarrier = 0;
     for (const FlowSpec& flow : m_spec.flows)
     {
         if (flow.tunnel && *flow.tunnel < number)
         {
-            tunnel.firstCarrier = std::max(tunnel.firstCarrier,
-                                           m_tunnels[*flow.tunnel].firstCarrier + flow.carrier + 1);
+            firstCarrier = std::max(firstCarrier, m_firstCarriers[*flow.tunnel] + flow.carrier + 1);
         }
     }
-    const TunnelSpec& spec = m_spec.tunnels[number];
-    if (const auto* relay = std::get_if<RelaySpec>(&spec))
-    {
-        tunnel.carriers.resize(relay->hops.size());
-        tunnel.rudp.resize(relay->hops.size());
-    }
-    else if (const auto* datagram = std::get_if<DatagramTunnelSpec>(&spec))
-    {
-        AddDatagramTunnel(number, *datagram);
-    }
-    else if (const auto* stream = std::get_if<StreamTunnelSpec>(&spec))
-    {
-        AddStreamTunnel(number, *stream);
-    }
+    m_firstCarriers.push_back(firstCarrier);
+    auto make = [&](const auto& spec) -> Tunnel { return MakeTunnel(spec, number); };
+    m_tunnels.push_back(std::visit(make, m_spec.tunnels[number]));
+}
+
+/// Add the connection between a flow's applications themselves.
+World::Sockets
+World::AddAppLeg(uint32_t index,
+                 Flow& flow,
+                 std::optional<uint32_t> hop,
+                 const PerEnd<Channel>& channels)
+{
+    const FlowSpec& spec = m_spec.flows[index];
+    Leg& leg = AddLeg({LegRole::APP,
+                       hop,
+                       index,
+                       m_spec.tcp.at(spec.tcp),
+                       spec.cc,
+                       channels,
+                       m_network.HostsOf(spec.route)});
+    flow.legs.push_back(&leg);
+    return {*leg.Tcp().client, *leg.Tcp().server};
 }
 
 void
@@ -200,31 +217,9 @@ World::AddFlow(uint32_t index)
     auto& flow = *m_flows.emplace_back(std::make_unique<Flow>());
     const FlowSpec& spec = m_spec.flows[index];
     PerEnd<Host&> hosts = m_network.HostsOf(spec.route);
-    Tunnel* tunnel = spec.tunnel ? &m_tunnels.at(*spec.tunnel) : nullptr;
-    if (!tunnel)
-    {
-        flow.legs.push_back(&AddLeg({LegRole::APP,
-                                     0,
-                                     index,
-                                     m_spec.tcp.at(spec.tcp),
-                                     spec.cc,
-                                     ChannelsOf(spec.route, spec),
-                                     hosts}));
-    }
-    else if (tunnel->datagram)
-    {
-        AddDatagramLeg(index, flow);
-    }
-    else if (tunnel->stream)
-    {
-        AddLegInStream(index, flow);
-    }
-    else
-    {
-        AddRelayedLegs(index, flow);
-        AddRelays(index, flow);
-    }
-    PerEnd<TcpEndpoint&> sockets{*flow.legs.front()->ends.client, *flow.legs.back()->ends.server};
+    auto addThrough = [&](auto& tunnel) { return AddThrough(tunnel, index, flow); };
+    Sockets sockets = spec.tunnel ? std::visit(addThrough, m_tunnels.at(*spec.tunnel))
+                                  : AddAppLeg(index, flow, 0, ChannelsOf(spec.route, spec));
     End sender = spec.sender;
     End receiver = Other(sender);
     flow.sender = std::make_unique<BulkSender>(sockets[sender],
@@ -237,10 +232,6 @@ World::AddFlow(uint32_t index)
                                                    receiver == End::CLIENT,
                                                    hosts[receiver].application,
                                                    spec.appPerByte[receiver]);
-    if (tunnel && tunnel->stream)
-    {
-        flow.legs.push_back(tunnel->streamCarrier);
-    }
 }
 
 } // namespace tunnelcc

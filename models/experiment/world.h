@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace tunnelcc
@@ -51,26 +52,55 @@ class World
         PerEnd<std::unique_ptr<MuxSession>> sessions; //!< if flows share it
     };
 
-    /// A tunnel between two hosts, of one of three kinds.
-    struct Tunnel
+    /// A hop of a relay tunnel.
+    struct Hop
     {
-        /// What carries packets, or null.
-        PacketTunnel* CarriesPackets()
-        {
-            return datagram ? static_cast<PacketTunnel*>(&*datagram) : stream.get();
-        }
-
-        uint32_t firstCarrier{0};                  //!< carriers of the tunnels before it
-        std::vector<std::deque<Carrier>> carriers; //!< of relays, by hop
-        std::vector<PerEnd<std::unique_ptr<RudpSession>>>
-            rudp; //!< what carriers of RUDP share, by hop
-        std::optional<DatagramTunnel> datagram;
-        PerEnd<Lookahead> lookaheads; //!< of it
-        std::map<std::pair<int64_t, int64_t>, PerEnd<Channel>>
-            channels; //!< of it, by extra delays, ns
-        std::unique_ptr<StreamTunnel> stream;
-        Leg* streamCarrier{nullptr};
+        std::deque<Carrier> carriers;
+        PerEnd<std::unique_ptr<RudpSession>> sessions; //!< what carriers of RUDP share
     };
+
+    /// What a relay tunnel is made of.
+    struct RelayParts
+    {
+        const RelaySpec& spec;
+        std::vector<Hop> hops;
+    };
+
+    /// What a datagram tunnel is made of.
+    struct DatagramParts
+    {
+        const DatagramTunnelSpec& spec;
+        PerEnd<Lookahead> lookaheads;
+        std::unique_ptr<DatagramTunnel> packets;
+        std::map<std::pair<int64_t, int64_t>, PerEnd<Channel>> channels; //!< by extra delays, ns
+    };
+
+    /// What a stream tunnel is made of.
+    struct StreamParts
+    {
+        const StreamTunnelSpec& spec;
+        Leg& carrier;
+        std::unique_ptr<StreamTunnel> packets;
+    };
+
+    /// A tunnel between two hosts.
+    using Tunnel = std::variant<RelayParts, DatagramParts, StreamParts>;
+
+    /// What carries a tunnel's packets, or null.
+    static PacketTunnel* PacketTunnelOf(const Tunnel& tunnel)
+    {
+        auto find = [](const auto& parts) -> PacketTunnel* {
+            if constexpr (requires { parts.packets; })
+            {
+                return parts.packets.get();
+            }
+            else
+            {
+                return nullptr;
+            }
+        };
+        return std::visit(find, tunnel);
+    }
 
     explicit World(const ExperimentSpec& spec);
     World(const World&) = delete;
@@ -118,34 +148,49 @@ class World
         PerEnd<Host&> hosts;
     };
 
+    /// The sockets of a flow's applications.
+    using Sockets = PerEnd<TcpEndpoint&>;
+
     void AddTunnel(uint32_t number);
     void AddFlow(uint32_t index);
     Leg& AddLeg(const LegParts& parts);
+    Sockets AddAppLeg(uint32_t index,
+                      Flow& flow,
+                      std::optional<uint32_t> hop,
+                      const PerEnd<Channel>& channels);
+    std::unique_ptr<TcpEndpoint> MakeEndpoint(const LegParts& parts, End end) const;
+    PerEnd<Channel> ChannelsOf(uint32_t route, const FlowSpec& flow);
+
+    // For each kind of tunnel: make it, add what a flow through it needs, and dial what does not
+    // wait for a flow.
+    RelayParts MakeTunnel(const RelaySpec& spec, uint32_t number);
+    DatagramParts MakeTunnel(const DatagramTunnelSpec& spec, uint32_t number);
+    StreamParts MakeTunnel(const StreamTunnelSpec& spec, uint32_t number);
+    Sockets AddThrough(RelayParts& tunnel, uint32_t index, Flow& flow);
+    Sockets AddThrough(DatagramParts& tunnel, uint32_t index, Flow& flow);
+    Sockets AddThrough(StreamParts& tunnel, uint32_t index, Flow& flow);
+    void Dial(RelayParts& tunnel);
+    void Dial(DatagramParts& tunnel);
+    void Dial(StreamParts& tunnel);
+
+    Lookahead LookaheadOf(const DatagramTunnelSpec& tunnel, uint32_t number, End sender);
+    Channel TunnelChannel(DatagramParts& tunnel, End sender, int64_t extraDelay);
+    const PerEnd<Channel>& TunnelChannels(DatagramParts& tunnel, const FlowSpec& flow);
+    PerEnd<Channel> DatagramChannels(DatagramParts& tunnel, const FlowSpec& flow);
+
+    Leg& AddLoopbackLeg(const RelaySpec& tunnel, uint32_t index, End end);
+    PerEnd<Channel> CarrierChannels(const HopSpec& hop, const FlowSpec& flow);
+    Carrier& AddCarrier(RelayParts& tunnel, size_t hop, uint32_t index);
     Leg& AddKcpLeg(const LegParts& parts, const KcpSpec& kcp);
     Leg& AddRudpLeg(const LegParts& parts,
                     const RudpSpec& rudp,
                     PerEnd<std::unique_ptr<RudpSession>>& sessions);
-    std::unique_ptr<TcpEndpoint> MakeEndpoint(const LegParts& parts, End end) const;
-    PerEnd<Channel> ChannelsOf(uint32_t route, const FlowSpec& flow);
-
-    Lookahead LookaheadOf(uint32_t tunnel, End sender);
-    Channel TunnelChannel(Tunnel& tunnel, uint32_t route, End sender, int64_t extraDelay);
-    const PerEnd<Channel>& TunnelChannels(Tunnel& tunnel, uint32_t route, const FlowSpec& flow);
-    void AddDatagramTunnel(uint32_t number, const DatagramTunnelSpec& spec);
-    void AddStreamTunnel(uint32_t number, const StreamTunnelSpec& spec);
-    PerEnd<Channel> DatagramChannels(uint32_t tunnel, const FlowSpec& flow);
-    void AddDatagramLeg(uint32_t index, Flow& flow);
-    void AddLegInStream(uint32_t index, Flow& flow);
-
-    void AddRelayedLegs(uint32_t index, Flow& flow);
-    void AddRelays(uint32_t index, Flow& flow);
-    Leg& AddLoopbackLeg(LegRole role, uint32_t index, const TcpSpec& tcp, End end);
-    PerEnd<Channel> CarrierChannels(const HopSpec& hop, const FlowSpec& flow);
-    Carrier& AddCarrier(Tunnel& tunnel, size_t hop, uint32_t index);
+    void AddRelays(RelayParts& tunnel, uint32_t index, Flow& flow);
 
     const ExperimentSpec m_spec;
     Network m_network;
     std::deque<Tunnel> m_tunnels;
+    std::vector<uint32_t> m_firstCarriers;  //!< of each tunnel: carriers of those before it
     std::deque<ClockedPath> m_clockedPaths; //!< of datagram tunnels
     std::deque<Leg> m_legs;
     std::vector<std::unique_ptr<Flow>> m_flows;

@@ -20,7 +20,7 @@ void
 FecDecoder::Receive(int64_t now, const Packet& shard)
 {
     uint64_t number = 0;
-    FecGroup* group = m_log.Find(shard.tsVal, number);
+    FecGroup* group = m_log.Find(shard.shardGroup, number);
     if (!group)
     {
         return; // as if lost
@@ -30,7 +30,7 @@ FecDecoder::Receive(int64_t now, const Packet& shard)
     group->dataArrived += isData;
     if (isData && m_spec.packing == FecPacking::PACKETS)
     {
-        FecPacket& packet = m_log.PacketOf(*group, shard.length);
+        FecPacket& packet = m_log.PacketOf(*group, shard.shardPlace);
         if (!packet.isDelivered)
         {
             Deliver(now, *group, packet, shard.isCe);
@@ -59,7 +59,7 @@ FecDecoder::Decode(int64_t now, const Packet& shard, FecGroup& group)
         return;
     }
     bool leftAtClose = shard.kind == PacketKind::FEC_PARITY || m_spec.packing == FecPacking::BLOB;
-    int64_t left = leftAtClose ? group.closed : m_log.PacketOf(group, shard.length).packet.time;
+    int64_t left = leftAtClose ? group.closed : m_log.PacketOf(group, shard.shardPlace).packet.time;
     for (uint32_t i = 0; i < group.packets; ++i)
     {
         FecPacket& packet = m_log.PacketOf(group, i);

@@ -140,12 +140,12 @@ FecEncoder::SendShards(int64_t now,
     Packet shard{};
     shard.kind = kind;
     shard.isEct = isEct;
-    shard.tsVal = static_cast<uint32_t>(m_log.Newest());
-    shard.tsEcr = bytes;
+    shard.shardGroup = static_cast<uint32_t>(m_log.Newest());
+    shard.shardBytes = bytes;
     for (uint32_t i = 0; i < count; ++i)
     {
         shard.segment = m_nextShard++;
-        shard.length = static_cast<uint16_t>(first + i);
+        shard.shardPlace = static_cast<uint16_t>(first + i);
         m_sender.SendShard(now, shard, bytes);
     }
 }

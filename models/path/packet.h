@@ -70,16 +70,21 @@ struct Packet
     };
 
     union {
-        uint32_t tsVal;  //!< SYN, SYN-ACK, DATA: sender's clock; FEC_*: its group, modulo 2^32
-        uint32_t window; //!< ACK: receive window, bytes
+        uint32_t tsVal;      //!< SYN, SYN-ACK, DATA: sender's clock
+        uint32_t window;     //!< ACK: receive window, bytes
+        uint32_t shardGroup; //!< FEC_*: number of its group, modulo 2^32
     };
 
-    uint32_t tsEcr; //!< ACK, SYN-ACK: clock of what it acknowledges; DATA: of the latest ACK;
-                    //!< FEC_*: bytes of the shard
+    union {
+        uint32_t tsEcr; //!< ACK, SYN-ACK: clock of what it acknowledges; DATA: of the latest ACK
+        uint32_t shardBytes; //!< FEC_*: its size
+    };
 
     union {
-        uint16_t length;   //!< DATA: payload bytes; FEC_*: place in its group; ARQ: what it is
-        uint16_t tsValLow; //!< ACK: low half of TSval
+        uint16_t length;     //!< DATA: payload bytes
+        uint16_t tsValLow;   //!< ACK: low half of TSval
+        uint16_t shardPlace; //!< FEC_*: place in its group, from 0
+        uint16_t arqMessage; //!< ARQ: what it is, as its protocol numbers messages
     };
 
     PacketKind kind : 4;

@@ -5,10 +5,17 @@
 #define TUNNELCC_LEG_PROBE_H
 
 #include "experiment-result.h"
-#include "transport/endpoint.h"
+#include "transport/send-limits.h"
+
+#include <cstdint>
+#include <memory>
 
 namespace tunnelcc
 {
+
+class KcpEndpoint;
+class RudpEndpoint;
+class TcpEndpoint;
 
 /// Samples one connection, in the direction of its data.
 class LegProbe
@@ -26,35 +33,29 @@ class LegProbe
     virtual void Finish(int64_t now) = 0;
 };
 
-/// Samples a TCP connection.
-class TcpLegProbe final : public LegProbe
-{
-  public:
-    /**
-     * \param sender end that sends the data
-     * \param receiver the other end
-     * \param probesCongestion sample the state of the congestion control, too
-     * \param result where series and counts go; must outlive the probe
-     */
-    TcpLegProbe(const TcpEndpoint& sender,
-                const TcpEndpoint& receiver,
-                bool probesCongestion,
-                LegResult& result);
+/// How long each limit held from one time to another. \param start,end times up to the two
+LimitTimes TimesBetween(const SendLimits::Times& start, const SendLimits::Times& end);
 
-    void StartMeasuring(int64_t now) override;
-    void Sample(double interval) override;
-    void Finish(int64_t now) override;
+/**
+ * Make what samples a connection.
+ * \param sender end that sends the data
+ * \param receiver the other end
+ * \param result where series and counts go; must outlive the probe. If it has a place for the state
+ * of the congestion control, that is sampled, too.
+ */
+std::unique_ptr<LegProbe> MakeLegProbe(const TcpEndpoint& sender,
+                                       const TcpEndpoint& receiver,
+                                       LegResult& result);
 
-  private:
-    const TcpEndpoint& m_sender;
-    const TcpEndpoint& m_receiver;
-    LegResult& m_result;
-    SenderCounters m_atStart;
-    SendLimits::Times m_limitsAtStart{};
-    uint64_t m_readAtStart{0};
-    uint64_t m_lastRead{0};
-    uint64_t m_lastWire{0};
-};
+/// The same for a session of KCP.
+std::unique_ptr<LegProbe> MakeLegProbe(const KcpEndpoint& sender,
+                                       const KcpEndpoint& receiver,
+                                       LegResult& result);
+
+/// The same for a connection of RUDP.
+std::unique_ptr<LegProbe> MakeLegProbe(const RudpEndpoint& sender,
+                                       const RudpEndpoint& receiver,
+                                       LegResult& result);
 
 } // namespace tunnelcc
 

@@ -61,24 +61,15 @@ CheckRoute(const RouteSpec& route, const ExperimentSpec& spec, const std::string
 }
 
 void
-CheckTunnel(const TunnelSpec& tunnel, const ExperimentSpec& spec, const std::string& where)
+CheckTunnel(const RelaySpec& relay, const ExperimentSpec& spec, const std::string& where)
 {
-    const auto* relay = std::get_if<RelaySpec>(&tunnel);
-    if (!relay)
-    {
-        const auto* datagram = std::get_if<DatagramTunnelSpec>(&tunnel);
-        const uint32_t route =
-            datagram ? datagram->route : std::get<StreamTunnelSpec>(tunnel).route;
-        CheckNumber(route, spec.routes, where + ".route");
-        return;
-    }
-    if (relay->hops.empty())
+    if (relay.hops.empty())
     {
         throw std::invalid_argument(where + ".hops: expected one at least");
     }
-    for (size_t i = 0; i < relay->hops.size(); ++i)
+    for (size_t i = 0; i < relay.hops.size(); ++i)
     {
-        const HopSpec& hop = relay->hops[i];
+        const HopSpec& hop = relay.hops[i];
         const std::string key = where + ".hops." + std::to_string(i);
         CheckNumber(hop.route, spec.routes, key + ".route");
         if (hop.under)
@@ -91,6 +82,13 @@ CheckTunnel(const TunnelSpec& tunnel, const ExperimentSpec& spec, const std::str
             }
         }
     }
+}
+
+template <class PacketTunnelSpec>
+void
+CheckTunnel(const PacketTunnelSpec& tunnel, const ExperimentSpec& spec, const std::string& where)
+{
+    CheckNumber(tunnel.route, spec.routes, where + ".route");
 }
 
 /// Refuse a specification that refers to what it does not have.
@@ -108,7 +106,8 @@ CheckNumbers(const ExperimentSpec& spec)
     }
     for (size_t i = 0; i < spec.tunnels.size(); ++i)
     {
-        CheckTunnel(spec.tunnels[i], spec, key("tunnels", i));
+        std::visit([&](const auto& it) { CheckTunnel(it, spec, key("tunnels", i)); },
+                   spec.tunnels[i]);
     }
     for (size_t i = 0; i < spec.flows.size(); ++i)
     {

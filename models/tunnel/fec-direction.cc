@@ -30,7 +30,7 @@ void
 FecDirection::Receive(int64_t now, const Packet& packet, const PacketExtras* extras)
 {
     bool isFragment = packet.kind == PacketKind::FRAGMENT;
-    uint32_t bytes = packet.tsEcr;
+    uint32_t bytes = packet.shardBytes;
     auto fragments = isFragment ? 0 : static_cast<uint32_t>(m_sizes[bytes].size()) - 1;
     if (!isFragment && fragments == 0)
     {

@@ -16,9 +16,9 @@ namespace tunnelcc
  * Puts packets together that came in fragments, in any order (RFC 791, section 3.2).
  *
  * Of a packet's fragments all but the last are of kind FRAGMENT; they bear its number and
- * timestamps (or what an ACK has in their place), which stand for the IP identification. A packet
- * of which a fragment was lost is forgotten once a later one takes its place, which stands for the
- * reassembly timer.
+ * timestamps (or what an ACK or a shard has in their place), which stand for the IP identification.
+ * A packet of which a fragment was lost is forgotten once a later one takes its place, which stands
+ * for the reassembly timer.
  */
 class Reassembler
 {

@@ -54,7 +54,7 @@ class LegNameTest : public ns3::TestCase
   private:
     static std::string NameOf(LegRole role, std::optional<uint32_t> hop)
     {
-        return Leg{role, hop, "cubic", {}, {}, {}}.Name();
+        return Leg{role, hop, "cubic", {}}.Name();
     }
 
     void DoRun() override

@@ -474,7 +474,7 @@ class LargestWindowTest : public SimulationTestCase
         World world(spec);
         world.Start();
         RunUntil(30 * SECOND);
-        const uint32_t window = world.Legs().front().ends.server->GetReceiver().Window();
+        const uint32_t window = world.Legs().front().Tcp().server->GetReceiver().Window();
         NS_TEST_EXPECT_MSG_EQ_TOL(window, m_measured, m_tolerance, "bytes");
     }
 

@@ -127,7 +127,7 @@ class FecCoder final : private ShardSender, private PacketSink
         {
             shards.push_back({shard.kind, bytes});
             bool isParity = shard.kind == PacketKind::FEC_PARITY;
-            Group& group = m_groups[shard.tsVal];
+            Group& group = m_groups[shard.shardGroup];
             (isParity ? group.parity : group.data) += 1;
             uint32_t& most = isParity ? group.parityBytes : group.dataBytes;
             most = std::max(most, bytes);

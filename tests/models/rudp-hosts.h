@@ -131,8 +131,11 @@ class RudpWay final : public PacketDevice
               uint32_t ipBytes,
               const PacketExtras* /* extras */) override
     {
-        sent.push_back(
-            {now, static_cast<RudpMessage>(packet.length), packet.segment, ipBytes, packet.sink});
+        sent.push_back({now,
+                        static_cast<RudpMessage>(packet.arqMessage),
+                        packet.segment,
+                        ipBytes,
+                        packet.sink});
         if (!isLost(sent.back()))
         {
             ns3::Simulator::Schedule(ns3::NanoSeconds(delay), [packet] {

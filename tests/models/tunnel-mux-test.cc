@@ -111,7 +111,7 @@ class MuxConservationTest : public SimulationTestCase
         }
         for (uint32_t hop = 0; hop <= m_extraHops; ++hop)
         {
-            CheckCarriers(world.Tunnels().front().carriers[hop]);
+            CheckCarriers(std::get<World::RelayParts>(world.Tunnels().front()).hops[hop].carriers);
         }
     }
 
@@ -120,8 +120,8 @@ class MuxConservationTest : public SimulationTestCase
         NS_TEST_ASSERT_MSG_EQ(carriers.size(), 1, "all flows share one");
         const World::Carrier& carrier = carriers.front();
         const End sends = m_isDownload ? End::SERVER : End::CLIENT;
-        const TcpEndpoint& sender = *carrier.leg->ends[sends];
-        const TcpEndpoint& receiver = *carrier.leg->ends[Other(sends)];
+        const TcpEndpoint& sender = *carrier.leg->Tcp()[sends];
+        const TcpEndpoint& receiver = *carrier.leg->Tcp()[Other(sends)];
         NS_TEST_EXPECT_MSG_GT(sender.GetSender().Counters().retransmits, 5, "there was loss");
         NS_TEST_EXPECT_MSG_EQ(sender.GetSender().Buffer().Written(),
                               receiver.GetReceiver().TotalRead(),
@@ -225,17 +225,20 @@ class MuxBackPressureTest : public SimulationTestCase
     void DoRun() override
     {
         World world(MakeMuxSpec(2, m_mux));
-        world.Flows()[0]->legs.back()->ends.server->SetUser(nullptr);
+        world.Flows()[0]->legs.back()->Tcp().server->SetUser(nullptr);
         world.Start();
         RunUntil(30 * SECOND);
-        const SendBuffer& stuck = world.Flows()[0]->legs.front()->ends.client->GetSender().Buffer();
+        const SendBuffer& stuck =
+            world.Flows()[0]->legs.front()->Tcp().client->GetSender().Buffer();
         const uint64_t absorbed = stuck.Written();
         const uint64_t other = world.Flows()[1]->receiver->Total();
         RunUntil(40 * SECOND);
         NS_TEST_EXPECT_MSG_EQ(stuck.Written(), absorbed, "nothing more goes in");
         const uint64_t progress = world.Flows()[1]->receiver->Total() - other;
-        const uint64_t unread =
-            world.Tunnels().front().carriers[0].front().sessions.server->Unread();
+        const uint64_t unread = std::get<World::RelayParts>(world.Tunnels().front())
+                                    .hops[0]
+                                    .carriers.front()
+                                    .sessions.server->Unread();
         if (m_blocksOthers)
         {
             NS_TEST_EXPECT_MSG_EQ(progress, 0, "the other stream");
@@ -443,11 +446,11 @@ class CreditTest : public SimulationTestCase
         World world(spec);
         world.Start();
         RunUntil(5 * SECOND);
-        return world.Tunnels()
-            .front()
-            .carriers[0]
-            .front()
-            .leg->ends.server->GetSender()
+        return std::get<World::RelayParts>(world.Tunnels().front())
+            .hops[0]
+            .carriers.front()
+            .leg->Tcp()
+            .server->GetSender()
             .Buffer()
             .Written();
     }

@@ -142,7 +142,7 @@ class TunnelTestCase : public SimulationTestCase
 const TcpEndpoint&
 CarrierEnd(const World::Flow& flow, bool isClient)
 {
-    return *flow.legs[1]->ends[isClient ? End::CLIENT : End::SERVER];
+    return *flow.legs[1]->Tcp()[isClient ? End::CLIENT : End::SERVER];
 }
 
 class ConservationTest : public TunnelTestCase
@@ -170,7 +170,7 @@ class ConservationTest : public TunnelTestCase
         for (const Leg* leg : flow.legs)
         {
             NS_TEST_EXPECT_MSG_GT(
-                leg->ends[m_isDownload ? End::SERVER : End::CLIENT]->FinishedTime(),
+                leg->Tcp()[m_isDownload ? End::SERVER : End::CLIENT]->FinishedTime(),
                 0,
                 leg->Name() << " is closed");
         }
@@ -179,7 +179,8 @@ class ConservationTest : public TunnelTestCase
         NS_TEST_EXPECT_MSG_EQ(carrier.Buffer().Written(),
                               CarrierEnd(flow, m_isDownload).GetReceiver().TotalRead(),
                               "what went into the carrier came out of it");
-        const World::Carrier& tunnel = world.Tunnels().front().carriers[0].front();
+        const World::Carrier& tunnel =
+            std::get<World::RelayParts>(world.Tunnels().front()).hops[0].carriers.front();
         NS_TEST_EXPECT_MSG_EQ(tunnel.logs.client.IsEmpty(), true, "no message is left");
         NS_TEST_EXPECT_MSG_EQ(tunnel.logs.server.IsEmpty(), true, "no message is left");
     }
@@ -203,8 +204,8 @@ class WholeMessageTest : public TunnelTestCase
         World world(spec);
         world.Start();
         const World::Flow& flow = *world.Flows()[0];
-        const Receiver& carrier = flow.legs[1]->ends.server->GetReceiver();
-        const Sender& target = flow.legs[2]->ends.client->GetSender();
+        const Receiver& carrier = flow.legs[1]->Tcp().server->GetReceiver();
+        const Sender& target = flow.legs[2]->Tcp().client->GetSender();
         const RelaySpec& relay = RelayOf(spec);
         LayerStack layers(relay.sent.client.layers);
         const auto& writes = layers.Wrap(relay.sent.client.prefix + COPY_BUFFER);
@@ -307,7 +308,7 @@ class BackPressureTest : public TunnelTestCase
         World world(spec);
         world.Start();
         const World::Flow& flow = *world.Flows()[0];
-        const SendBuffer& app = flow.legs[0]->ends.client->GetSender().Buffer();
+        const SendBuffer& app = flow.legs[0]->Tcp().client->GetSender().Buffer();
         RunUntil(20 * SECOND);
         const uint64_t absorbed = app.Written();
         RunUntil(60 * SECOND);
@@ -326,10 +327,10 @@ class BackPressureTest : public TunnelTestCase
 
     void CheckStage(const Leg& leg, const TcpSpec& tcp)
     {
-        const Sender& sender = leg.ends.client->GetSender();
+        const Sender& sender = leg.Tcp().client->GetSender();
         NS_TEST_EXPECT_MSG_EQ(sender.Board().PacketsOut(), 0, leg.Name() << ": nothing in flight");
         NS_TEST_EXPECT_MSG_GT(sender.Buffer().Unsent(), 0, leg.Name() << ": but much to send");
-        NS_TEST_EXPECT_MSG_GT(leg.ends.server->GetReceiver().Readable() + 1'448,
+        NS_TEST_EXPECT_MSG_GT(leg.Tcp().server->GetReceiver().Readable() + 1'448,
                               tcp.receiveWindow,
                               leg.Name() << ": the window is full");
     }

@@ -3,6 +3,8 @@
  */
 #include "congestion/bbr3/bbr3.h"
 
+#include "event/time-units.h"
+
 #include <algorithm>
 
 namespace tunnelcc
@@ -85,8 +87,7 @@ Bbr3::Init(TcpState& state, int64_t now)
     m_minRtt.Init(state.minRtt, now);
     m_aggregation.Reset(now);
     // Draft, section 5.6.2: an RTT of 1 ms where there is no sample yet.
-    constexpr double NOMINAL_RTT = 1e6;
-    const double rtt = state.srtt > 0 ? static_cast<double>(state.srtt) : NOMINAL_RTT;
+    const auto rtt = static_cast<double>(state.srtt > 0 ? state.srtt : MS);
     state.pacingRate = m_parameters.startupGain * state.cwnd * 1e9 / rtt * state.mss;
 }
 
