@@ -5,6 +5,8 @@
 
 #include "fields-json.h"
 
+#include <algorithm>
+
 namespace tunnelcc
 {
 
@@ -108,6 +110,12 @@ CheckNumbers(const ExperimentSpec& spec)
     {
         std::visit([&](const auto& it) { CheckTunnel(it, spec, key("tunnels", i)); },
                    spec.tunnels[i]);
+        const bool isUsed =
+            std::ranges::any_of(spec.flows, [=](const FlowSpec& flow) { return flow.tunnel == i; });
+        if (!isUsed && std::holds_alternative<StreamTunnelSpec>(spec.tunnels[i]))
+        {
+            throw std::invalid_argument(key("tunnels", i) + ": expected a flow through it");
+        }
     }
     for (size_t i = 0; i < spec.flows.size(); ++i)
     {

@@ -152,6 +152,9 @@ class RefusalTest : public ns3::TestCase
         spec = MakeRelaySpec(false);
         RelayOf(spec).hops.clear();
         Expect(FormatSpec(spec), "tunnels.0.hops: expected one at least");
+        spec.tunnels[0] = StreamTunnelSpec{};
+        spec.flows.clear();
+        Expect(FormatSpec(spec), "tunnels.0: expected a flow through it");
     }
 };
 
