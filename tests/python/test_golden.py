@@ -73,6 +73,49 @@ RUNS = {
         "direction": "down",
         "hosts": {"kernel": "5.10", "memory": "1GB"},
     },
+    # Many streams in one carrier, whose frames a full window holds back.
+    "relay-mwss-shared-carrier": {
+        "path": {**PATH, "loss": "1%"},
+        "flows": {"cc": "cubic", "count": 4},
+        "tunnel": "gost-relay-mwss",
+    },
+    # KCP with Reed-Solomon parity: losses that are repaired, and those that are sent again.
+    "kcptun": {
+        "path": {**PATH, "loss": "5%"},
+        "flows": {"cc": "cubic", "count": 2},
+        "tunnel": "kcptun",
+    },
+    # RUDP, which sends at a fixed rate.
+    "finalspeed": {
+        "path": {**PATH, "loss": "5%"},
+        "flows": {"cc": "cubic"},
+        "tunnel": {"name": "finalspeed", "rate": "20Mbps"},
+    },
+    # Parity for packets of a tunnel.
+    "sdwan-fec": {"path": {**PATH, "loss": "1%"}, "flows": {"cc": "bbr"}, "tunnel": "sdwan-fec"},
+    # Two relays one after the other, each with its congestion control.
+    "chain-over-wireguard": {
+        "path": {**PATH, "loss": "0.5%"},
+        "flows": {"cc": "cubic", "count": 2},
+        "tunnel": {"name": "gost-relay-ws", "cc": "bbr", "chain": [{}], "under": "wireguard"},
+    },
+    # Two bottlenecks, a flow over both and one over each, and a tunnel for one flow.
+    "parking-lot": {
+        "path": PATH,
+        "network": {
+            "links": {
+                "first": {"between": ["a", "b"], "rate": "50Mbps", "rtt": "20ms"},
+                "second": {"between": ["b", "c"], "rate": "30Mbps", "rtt": "20ms"},
+            }
+        },
+        "flows": [
+            {"cc": "bbr", "from": "a", "to": "c"},
+            {"cc": "cubic", "from": "a", "to": "b", "tunnel": "wireguard"},
+            {"cc": "reno", "from": "b", "to": "c"},
+        ],
+    },
+    # The network card collects segments, so that an ACK is for several.
+    "gro": {"path": {**PATH, "loss": "0.1%"}, "flows": {"cc": "cubic"}, "hosts": {"gro": "1ms"}},
 }
 
 
