@@ -19,17 +19,22 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 PATH = {"rate": "50Mbps", "rtt": "40ms"}
 RUNS = {
+    # Each congestion control on a path that loses nothing but by its queue.
     "bbr": {"path": PATH, "flows": {"cc": "bbr"}},
     "cubic": {"path": PATH, "flows": {"cc": "cubic"}},
     "reno": {"path": PATH, "flows": {"cc": "reno"}},
+    # ns-3's own, through the adapter.
     "ns3-bbr": {"path": PATH, "flows": {"cc": "ns3::TcpBbr"}},
     "ns3-cubic": {"path": PATH, "flows": {"cc": "ns3::TcpCubic"}},
+    # Recovery all the time; and ACKs that get lost.
     "bbr-5-percent-loss": {"path": {**PATH, "loss": "5%"}, "flows": {"cc": "bbr"}},
     "cubic-lossy-acks": {"path": {**PATH, "reverse_loss": "2%"}, "flows": {"cc": "cubic"}},
+    # Flows that begin at different times and share a short queue.
     "shallow-buffer": {
         "path": {**PATH, "buffer": "20p"},
         "flows": [{"cc": "bbr", "count": 2}, {"cc": "cubic", "count": 2, "start": "1s"}],
     },
+    # Queue disciplines, with ECN, cross traffic and a flow that stops.
     "codel": {"path": {**PATH, "buffer": "4bdp", "queue": "codel"}, "flows": {"cc": "cubic"}},
     "fq-codel": {
         "path": {**PATH, "buffer": "4bdp", "queue": "fq-codel"},
@@ -37,6 +42,7 @@ RUNS = {
         "cross_traffic": [{"rate": "40Mbps", "on": "500ms", "off": "500ms"}],
         "tcp": {"ecn": True},
     },
+    # Everything random on a path at once.
     "jitter-bursts-policer": {
         "path": {
             **PATH,
@@ -47,25 +53,32 @@ RUNS = {
         },
         "flows": {"cc": "bbr"},
     },
+    # The other queue disciplines.
     "pie": {"path": {**PATH, "buffer": "4bdp", "queue": "pie"}, "flows": {"cc": "reno"}},
     "red": {"path": {**PATH, "buffer": "4bdp", "queue": "red"}, "flows": {"cc": "cubic"}},
+    # Flows that end: the last segments, and FIN.
     "finite-flows": {"path": PATH, "flows": {"cc": "cubic", "count": 8, "bytes": "2MB"}},
+    # ACKs that queue; no timestamps.
     "slow-reverse-path": {
         "path": {**PATH, "reverse_rate": "500kbps", "framing": "ethernet"},
         "flows": {"cc": "cubic"},
         "tcp": {"timestamps": False},
     },
+    # A relay: three connections, and what the relays do.
     "relay-ws": {"path": {**PATH, "loss": "1%"}, "flows": {"cc": "bbr"}, "tunnel": "gost-relay-ws"},
+    # Packets in datagrams that are larger than the MTU.
     "ethudp-fragments": {
         "path": {**PATH, "loss": "1%"},
         "flows": {"cc": "cubic", "count": 2},
         "tunnel": {"name": "ethudp", "mode": "aes-128-cbc"},
     },
+    # Packets in a connection.
     "vtun-tcp-over-tcp": {
         "path": {**PATH, "loss": "1%"},
         "flows": {"cc": "cubic", "count": 2},
         "tunnel": {"name": "vtun", "cc": "bbr"},
     },
+    # Data towards the client, an older kernel, little memory.
     "relay-wss-down": {
         "path": PATH,
         "flows": {"cc": "cubic", "count": 4},
