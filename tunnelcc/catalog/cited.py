@@ -6,19 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from tunnelcc.schema import Kind, Model, choice, size
-from tunnelcc.schema.units import UnitError
+from tunnelcc.schema import PROSE, Model, choice, size
 
 LABELS = ("measured", "source code", "specification", "arithmetic", "published", "inferred")
 
 
-def _parse_prose(value: object) -> str:
-    if isinstance(value, str) and value.strip():
-        return value
-    raise UnitError("some text")
-
-
-Prose = Annotated[str, Kind(_parse_prose, str, "some text")]
+Prose = Annotated[str, PROSE]
 Size = Annotated[int, size(0, 2**31 - 1)]
 
 
