@@ -25,7 +25,7 @@ KcpEndpoint::KcpEndpoint(const KcpSpec& spec,
       m_behaviour(KcpBehaviour::Of(spec.generation)),
       m_phase(phase),
       m_channel(channel),
-      m_sender(spec, spec.sendWindow[end], spec.mtu - KcpSegment::HEADER_BYTES),
+      m_sender(spec, spec.sendWindow[end], spec.room - KcpSegment::HEADER_BYTES),
       m_receiver(spec.receiveWindow[end]),
       m_tick(this)
 {
@@ -197,7 +197,7 @@ KcpEndpoint::Input(int64_t now, const Packet& packet, bool isRegular)
         Flush(now);
     }
     else if (m_behaviour.fullListFlushes &&
-             m_receiver.Acks().size() >= m_spec.mtu / KcpSegment::HEADER_BYTES)
+             m_receiver.Acks().size() >= m_spec.room / KcpSegment::HEADER_BYTES)
     {
         FlushAcks(now);
     }
@@ -329,7 +329,7 @@ void
 KcpEndpoint::List(int64_t now, const KcpSegment& segment)
 {
     uint32_t bytes = KcpSegment::HEADER_BYTES + segment.length;
-    if (m_bytes + bytes > m_spec.mtu)
+    if (m_bytes + bytes > m_spec.room)
     {
         SendDatagram(now);
     }

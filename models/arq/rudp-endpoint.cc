@@ -13,8 +13,8 @@ RudpEndpoint::RudpEndpoint(const RudpSpec& spec, RudpSession& session, const Cha
     : m_spec(spec),
       m_session(session),
       m_channel(channel),
-      m_sender(spec.window),
-      m_receiver(spec.window)
+      m_sender(spec.packets.window),
+      m_receiver(spec.packets.window)
 {
 }
 
@@ -99,12 +99,12 @@ RudpEndpoint::Send(int64_t now)
     {
         return 0;
     }
-    auto length = static_cast<uint16_t>(std::min<uint64_t>(m_unsent, m_spec.packet));
+    auto length = static_cast<uint16_t>(std::min<uint64_t>(m_unsent, m_spec.packets.data));
     m_unsent -= length;
     m_latest = m_sender.Add(length);
-    for (int copies = m_latest < m_spec.doubled ? 2 : 1; copies > 0; --copies)
+    for (int copies = m_latest < m_spec.packets.doubled ? 2 : 1; copies > 0; --copies)
     {
-        SendMessage(now, RudpMessage::DATA, m_latest, m_spec.header + length);
+        SendMessage(now, RudpMessage::DATA, m_latest, m_spec.packets.header + length);
     }
     return length;
 }
@@ -149,7 +149,7 @@ RudpEndpoint::Resend(int64_t now, uint32_t number, uint32_t length)
         return 0;
     }
     m_sender.OnResend();
-    SendMessage(now, RudpMessage::DATA, number, m_spec.header + length);
+    SendMessage(now, RudpMessage::DATA, number, m_spec.packets.header + length);
     return length;
 }
 
@@ -173,7 +173,7 @@ RudpEndpoint::SendClose(int64_t now)
     NoteLimit(now, SendLimit::NONE);
     for (int copy = 0; copy < 2; ++copy)
     {
-        SendMessage(now, RudpMessage::CLOSE, m_sender.Next(), m_spec.closeBytes);
+        SendMessage(now, RudpMessage::CLOSE, m_sender.Next(), m_spec.packets.close);
     }
 }
 
@@ -188,10 +188,10 @@ RudpEndpoint::SendAcks(int64_t now)
     std::span<const uint32_t> left = m_receiver.Acks();
     do
     {
-        auto acks = left.first(std::min<size_t>(left.size(), m_spec.acks));
+        auto acks = left.first(std::min<size_t>(left.size(), m_spec.acks.most));
         left = left.subspan(acks.size());
         uint32_t list = m_log.Add(acks, m_receiver.PacketsRead());
-        auto bytes = m_spec.ackHeader + m_spec.ackBytes * static_cast<uint32_t>(acks.size());
+        auto bytes = m_spec.acks.header + m_spec.acks.number * static_cast<uint32_t>(acks.size());
         for (int copy = 0; copy < 2; ++copy)
         {
             SendMessage(now, RudpMessage::ACKS, list, bytes);

@@ -74,10 +74,10 @@ RudpSession::Open(int64_t now)
     m_replyTime = Clock(now);
     m_pingSent = -1;
     m_firstPing = static_cast<uint32_t>(m_pingTimes.size());
-    m_pingTime = static_cast<uint32_t>(m_spec.ping.first / MS);
+    m_pingTime = static_cast<uint32_t>(m_spec.pings.first / MS);
     const double first = m_spec.firstRate[m_end];
     m_pacer.SetRate(first > 0 ? first : m_spec.rate[m_end]);
-    m_pingTimer.Set(NextOf(now, m_phase.pings, m_spec.ping.interval + m_spec.wakeDelay));
+    m_pingTimer.Set(NextOf(now, m_phase.pings, m_spec.pings.interval + m_spec.wakeDelay));
 }
 
 void
@@ -98,23 +98,23 @@ void
 RudpSession::OnPingTime(int64_t now)
 {
     const int64_t clock = Clock(now);
-    if (clock - m_replyTime >= m_spec.ping.limit / MS)
+    if (clock - m_replyTime >= m_spec.pings.limit / MS)
     {
         Close(now);
         return;
     }
-    if (m_pingSent < 0 || clock - m_pingSent > m_spec.ping.interval / MS)
+    if (m_pingSent < 0 || clock - m_pingSent > m_spec.pings.interval / MS)
     {
         m_pingSent = clock;
         SendMessage(now,
                     RudpMessage::PING,
                     static_cast<uint32_t>(m_pingTimes.size()),
-                    m_spec.ping.bytes);
+                    m_spec.pings.bytes);
         m_pingTimes.push_back(clock);
     }
     // Whether the next turn is a whole ms more than an interval away is a matter of luck.
     const double late = 2 * m_draws.RandU01() * static_cast<double>(m_spec.wakeDelay);
-    m_pingTimer.Set(now + m_spec.ping.interval + static_cast<int64_t>(late));
+    m_pingTimer.Set(now + m_spec.pings.interval + static_cast<int64_t>(late));
 }
 
 void
@@ -136,7 +136,7 @@ RudpSession::Receive(int64_t now, const Packet& packet, const PacketExtras* /* e
     {
         // It says what rate its sender wants.
         m_pacer.SetRate(m_spec.rate[m_end]);
-        SendMessage(now, RudpMessage::REPLY, packet.segment, m_spec.ping.replyBytes);
+        SendMessage(now, RudpMessage::REPLY, packet.segment, m_spec.pings.reply);
         return;
     }
     m_replyTime = Clock(now);
@@ -154,7 +154,7 @@ RudpSession::ListAcks(int64_t now, RudpEndpoint& connection)
     m_listed.push_back(&connection);
     if (!m_ackTimer.IsPending())
     {
-        m_ackTimer.Set(NextOf(now, m_phase.acks, m_spec.ackInterval + m_spec.wakeDelay));
+        m_ackTimer.Set(NextOf(now, m_phase.acks, m_spec.acks.interval + m_spec.wakeDelay));
     }
 }
 
@@ -173,8 +173,8 @@ int64_t
 RudpSession::ResendTime(int64_t now) const
 {
     auto extra = static_cast<uint32_t>(static_cast<float>(m_pingTime) *
-                                       static_cast<float>(m_spec.resend.extra));
-    return Clock(now) + std::max<int64_t>(m_pingTime + extra, m_spec.resend.least / MS);
+                                       static_cast<float>(m_spec.resends.extra));
+    return Clock(now) + std::max<int64_t>(m_pingTime + extra, m_spec.resends.least / MS);
 }
 
 void
@@ -232,7 +232,7 @@ RudpSession::Requeue(int64_t now)
     {
         return;
     }
-    if (m_item.count < m_spec.resend.most)
+    if (m_item.count < m_spec.resends.most)
     {
         m_item.time = ResendTime(now);
         m_items.Push(m_item);

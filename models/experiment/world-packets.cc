@@ -147,7 +147,7 @@ World::LookaheadOf(const DatagramTunnelSpec& tunnel, uint32_t number, End sender
         }
         extraDelay = flow.extraDelay[sender];
     }
-    bool waits = tunnel.fec && (tunnel.fec->timeout > 0 || tunnel.fec->packing == FecPacking::BLOB);
+    bool waits = tunnel.fec && (tunnel.fec->timeout > 0 || tunnel.fec->blob);
     bool isPrompt = !waits && HasCores(m_spec, route.hosts.client) &&
                     HasCores(m_spec, route.hosts.server) && !tunnel.end.sharesThread;
     if (!link || !link->IsClocked() || !isPrompt ||

@@ -104,8 +104,8 @@ World::AddRudpLeg(const LegParts& parts,
         ns3::RngStream draws = ClockDraws(m_spec.seed, parts.number, end);
         RudpPhase phase;
         phase.clock = DrawTime(draws, MS);
-        phase.pings = DrawTime(draws, rudp.ping.interval);
-        phase.acks = DrawTime(draws, rudp.ackInterval);
+        phase.pings = DrawTime(draws, rudp.pings.interval);
+        phase.acks = DrawTime(draws, rudp.acks.interval);
         return std::make_unique<RudpSession>(rudp, end, parts.channels[end], phase, draws);
     };
     if (!sessions.client)
@@ -182,7 +182,7 @@ World::AddRelays(RelayParts& tunnel, uint32_t index, Flow& flow)
     // A relay learns where to dial with the first data, or before them: from the handshake, or
     // from the frame that opens a stream and that the other end wants answered.
     const RelaySpec& spec = tunnel.spec;
-    bool isTold = spec.sent.client.prefix == 0 || (spec.mux && spec.mux->acceptBytes > 0);
+    bool isTold = spec.sent.client.prefix == 0 || (spec.mux && spec.mux->frames.accept > 0);
     std::vector<std::unique_ptr<RelaySide>>& sides = flow.sides;
     sides.push_back(std::make_unique<PlainSide>(*flow.legs.front()->Tcp().server));
     for (Hop& hop : tunnel.hops)

@@ -112,7 +112,7 @@ World::Start()
 void
 World::Dial(RelayParts& tunnel)
 {
-    if (!tunnel.spec.dialsEarly)
+    if (!tunnel.spec.mux || !tunnel.spec.early)
     {
         return;
     }
@@ -152,7 +152,7 @@ World::MakeEndpoint(const LegParts& parts, End end) const
 {
     int64_t stream = CongestionStream(m_spec.seed, parts.role, parts.number, end);
     TcpSpec tcp = parts.tcp;
-    tcp.nodelay = tcp.nodelay && !(end == End::SERVER && tcp.listenerDelays);
+    tcp.nodelay = tcp.nodelay && (end == End::CLIENT || tcp.serverNodelay);
     return std::make_unique<TcpEndpoint>(
         tcp,
         parts.channels[end],

@@ -28,7 +28,7 @@ FecDecoder::Receive(int64_t now, const Packet& shard)
     ++group->arrived;
     bool isData = shard.kind == PacketKind::FEC_DATA;
     group->dataArrived += isData;
-    if (isData && m_spec.packing == FecPacking::PACKETS)
+    if (isData && !m_spec.blob)
     {
         FecPacket& packet = m_log.PacketOf(*group, shard.shardPlace);
         if (!packet.isDelivered)
@@ -54,11 +54,11 @@ FecDecoder::Decode(int64_t now, const Packet& shard, FecGroup& group)
 {
     group.isDecoded = true;
     bool needsParity = group.dataArrived < group.dataShards;
-    if (!needsParity && m_spec.packing == FecPacking::PACKETS)
+    if (!needsParity && !m_spec.blob)
     {
         return;
     }
-    bool leftAtClose = shard.kind == PacketKind::FEC_PARITY || m_spec.packing == FecPacking::BLOB;
+    bool leftAtClose = shard.kind == PacketKind::FEC_PARITY || m_spec.blob;
     int64_t left = leftAtClose ? group.closed : m_log.PacketOf(group, shard.shardPlace).packet.time;
     for (uint32_t i = 0; i < group.packets; ++i)
     {

@@ -23,9 +23,9 @@ void
 FecEncoder::Send(int64_t now, const Packet& packet, uint32_t ipBytes, const PacketExtras* extras)
 {
     uint32_t bytes = m_spec.inner.empty() ? ipBytes : m_spec.inner[ipBytes];
-    if (m_spec.packing == FecPacking::BLOB)
+    if (m_spec.blob)
     {
-        AddToBlob(now, packet, bytes + m_spec.packetHeader, extras);
+        AddToBlob(now, packet, bytes + m_spec.blob->packetHeader, extras);
     }
     else
     {
@@ -69,14 +69,14 @@ FecEncoder::SendPacket(int64_t now,
 void
 FecEncoder::AddToBlob(int64_t now, const Packet& packet, uint32_t bytes, const PacketExtras* extras)
 {
-    if (m_group && m_spec.blobHeader + m_bytes + bytes > m_spec.data * m_spec.maxShard)
+    if (m_group && m_spec.blob->header + m_bytes + bytes > m_spec.data * m_spec.blob->mtu)
     {
         Close(now);
     }
     FecGroup& group = CurrentGroup(now);
     m_log.Add(group, now, packet, extras);
     m_bytes += bytes;
-    if (group.packets == m_spec.maxPackets)
+    if (group.packets == m_spec.blob->packets)
     {
         Close(now);
     }
@@ -87,14 +87,14 @@ FecEncoder::DataShards(const FecSpec& spec, uint32_t blobBytes)
 {
     // UDPspeeder: as if one more packet of no bytes were in the blob; the largest number if none is
     // better.
-    uint32_t bytes = blobBytes + spec.packetHeader;
+    uint32_t bytes = blobBytes + spec.blob->packetHeader;
     auto cost = [&](uint32_t data) {
-        return (DivideUp(bytes, data) + spec.shardCost) * (data + spec.parity[data - 1]);
+        return (DivideUp(bytes, data) + spec.blob->cost) * (data + spec.parity[data - 1]);
     };
     uint32_t best = spec.data;
     for (uint32_t data = 1; data < spec.data; ++data)
     {
-        if (DivideUp(bytes, data) <= spec.maxShard && cost(data) < cost(best))
+        if (DivideUp(bytes, data) <= spec.blob->mtu && cost(data) < cost(best))
         {
             best = data;
         }
@@ -109,9 +109,9 @@ FecEncoder::Close(int64_t now)
     uint32_t bytes = m_bytes;
     group.closed = now;
     group.dataShards = group.packets;
-    if (m_spec.packing == FecPacking::BLOB)
+    if (m_spec.blob)
     {
-        uint32_t blob = m_spec.blobHeader + m_bytes;
+        uint32_t blob = m_spec.blob->header + m_bytes;
         group.dataShards = DataShards(m_spec, blob);
         bytes = DivideUp(blob, group.dataShards);
         SendShards(now, PacketKind::FEC_DATA, 0, group.dataShards, bytes);

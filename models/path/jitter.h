@@ -27,9 +27,9 @@ namespace tunnelcc
 class Jitter
 {
   public:
-    Jitter(const JitterSpec& spec, const ns3::RngStream& stream)
-        : m_mean(static_cast<double>(spec.mean)),
-          m_distribution(spec.distribution),
+    Jitter(const LinkSpec& spec, const ns3::RngStream& stream)
+        : m_mean(static_cast<double>(spec.jitter)),
+          m_distribution(spec.jitterDistribution),
           m_stream(stream)
     {
     }

@@ -66,7 +66,7 @@ class PathDirection
         {
             m_queuedLink = std::make_unique<QueuedLink>(spec, streams.loss, streams.queue);
         }
-        if (spec.reorder > 0 || spec.jitter)
+        if (spec.reorder > 0 || spec.jitter > 0)
         {
             m_variation = MakeVariation(spec, streams);
         }
@@ -130,10 +130,10 @@ class PathDirection
             variation->late.emplace(spec.reorder, streams.reordering);
             variation->lateness = spec.reorderDelay;
         }
-        if (spec.jitter)
+        if (spec.jitter > 0)
         {
-            variation->jitter.emplace(*spec.jitter, streams.jitter);
-            if (spec.jitter->reorders)
+            variation->jitter.emplace(spec, streams.jitter);
+            if (spec.jitterReorders)
             {
                 variation->shuffled.emplace();
             }

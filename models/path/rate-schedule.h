@@ -24,7 +24,7 @@ class RateSchedule
 {
   public:
     explicit RateSchedule(const LinkSpec& spec)
-        : m_changes(spec.rateChanges),
+        : m_changes(spec.rateSteps),
           m_period(spec.ratePeriod),
           m_initial(spec.rate),
           m_rate(static_cast<uint64_t>(spec.rate)),
@@ -34,7 +34,7 @@ class RateSchedule
         double rate = m_initial;
         double bits = 0;
         int64_t since = 0;
-        for (const RateChange& change : m_changes)
+        for (const RateStep& change : m_changes)
         {
             bits += Bits(rate, change.time - since);
             m_bitsBefore.push_back(bits);
@@ -68,7 +68,7 @@ class RateSchedule
             bits = static_cast<double>(now / m_period) * m_bitsBefore.back();
             now %= m_period;
         }
-        auto isBefore = [](const RateChange& change, int64_t time) { return change.time < time; };
+        auto isBefore = [](const RateStep& change, int64_t time) { return change.time < time; };
         auto next = std::lower_bound(m_changes.begin(), m_changes.end(), now, isBefore);
         if (next == m_changes.begin())
         {
@@ -156,7 +156,7 @@ class RateSchedule
         }
     }
 
-    std::vector<RateChange> m_changes;
+    std::vector<RateStep> m_changes;
     std::vector<double> m_bitsBefore; //!< that could have been served when each change comes
     int64_t m_period;
     double m_initial;

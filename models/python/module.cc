@@ -177,11 +177,29 @@ NB_MODULE(_core, m)
         return std::map<std::string, std::vector<std::string>>{
             {"experiment", FieldNames<ExperimentSpec>()},
             {"link", FieldNames<LinkSpec>()},
+            {"codel", FieldNames<CodelSpec>()},
+            {"fq-codel", FieldNames<FqCodelSpec>()},
+            {"pie", FieldNames<PieSpec>()},
+            {"red", FieldNames<RedSpec>()},
+            {"gilbert_elliott", FieldNames<GilbertElliottSpec>()},
             {"policer", FieldNames<PolicerSpec>()},
             {"tcp", FieldNames<TcpSpec>()},
             {"host", FieldNames<HostSpec>()},
             {"flow", FieldNames<FlowSpec>()},
-            {"datagram", FieldNames<DatagramSpec>()}};
+            {"datagram", FieldNames<DatagramSpec>()},
+            {"relay", FieldNames<RelaySpec>()},
+            {"mux_frames", FieldNames<MuxFramesSpec>()},
+            {"mux_direction", FieldNames<MuxDirectionSpec>()},
+            {"kcp", FieldNames<KcpSpec>()},
+            {"rudp", FieldNames<RudpSpec>()},
+            {"rudp_packets", FieldNames<RudpPacketsSpec>()},
+            {"rudp_acks", FieldNames<RudpAcksSpec>()},
+            {"rudp_resends", FieldNames<RudpResendsSpec>()},
+            {"rudp_pings", FieldNames<RudpPingsSpec>()},
+            {"tunnel_queue", FieldNames<TunnelQueueSpec>()},
+            {"ecn", FieldNames<EcnSpec>()},
+            {"fec", FieldNames<FecSpec>()},
+            {"fec_blob", FieldNames<FecBlobSpec>()}};
     });
     m.def("complete_spec", [](const std::string& text) { return FormatSpec(ParseSpec(text)); });
     m.def("result_text", &FormatResult, "result"_a);

@@ -36,7 +36,7 @@ inline constexpr auto ENUM_NAMES<KcpGeneration> =
 struct KcpSpec
 {
     KcpGeneration generation{KcpGeneration::OF_2025};
-    uint32_t mtu{0};     //!< of the segments in a datagram, their headers included
+    uint32_t room{0};    //!< of the segments in a datagram, their headers included
     uint32_t header{0};  //!< IP bytes of a datagram around them
     bool nodelay{false}; //!< time-outs from 30 ms on, which grow by half
     int64_t interval{0}; //!< between flushes by the clock
@@ -48,7 +48,7 @@ struct KcpSpec
     std::optional<FecSpec> fec; //!< of datagrams; a shard is what KCP puts into one
 
     TUNNELCC_FIELDS(generation,
-                    mtu,
+                    room,
                     header,
                     nodelay,
                     interval,

@@ -23,7 +23,7 @@ namespace tunnelcc
 {
 
 /// A step of a link's rate.
-struct RateChange
+struct RateStep
 {
     int64_t time{0};
     double rate{0}; //!< bit/s from then on
@@ -151,23 +151,13 @@ template <>
 inline constexpr auto ENUM_NAMES<JitterDistribution> =
     std::to_array<std::string_view>({"uniform", "exponential", "half-normal"});
 
-/// Delay that varies from packet to packet, on top of the constant one.
-struct JitterSpec
-{
-    int64_t mean{0};
-    JitterDistribution distribution{JitterDistribution::UNIFORM};
-    bool reorders{false}; //!< packets may overtake each other
-
-    TUNNELCC_FIELDS(mean, distribution, reorders)
-};
-
 /// One direction of a link.
 struct LinkSpec
 {
-    int64_t delay{0};                    //!< of propagation
-    double rate{0};                      //!< bit/s; 0 without changes: unlimited, no queue
-    std::vector<RateChange> rateChanges; //!< in order of time; none if unlimited
-    int64_t ratePeriod{0};     //!< after which the changes repeat: the time of the last one, which
+    int64_t delay{0};                //!< of propagation
+    double rate{0};                  //!< bit/s; 0 without steps: unlimited, no queue
+    std::vector<RateStep> rateSteps; //!< in order of time; none if unlimited
+    int64_t ratePeriod{0};     //!< after which the steps repeat: the time of the last one, which
                                //!< brings the first rate back; 0: they do not
     double reorder{0};         //!< probability that a packet is late, independent of others
     int64_t reorderDelay{0};   //!< by how much
@@ -180,11 +170,13 @@ struct LinkSpec
     uint32_t framing{0}; //!< bytes added to each IP packet on this link
     QueueSpec queue;
     std::optional<PolicerSpec> policer;
-    std::optional<JitterSpec> jitter;
+    int64_t jitter{0}; //!< mean of a delay that varies from packet to packet, on top of `delay`
+    JitterDistribution jitterDistribution{JitterDistribution::UNIFORM};
+    bool jitterReorders{false}; //!< packets may overtake each other
 
     TUNNELCC_FIELDS(delay,
                     rate,
-                    rateChanges,
+                    rateSteps,
                     ratePeriod,
                     reorder,
                     reorderDelay,
@@ -197,7 +189,9 @@ struct LinkSpec
                     framing,
                     queue,
                     policer,
-                    jitter)
+                    jitter,
+                    jitterDistribution,
+                    jitterReorders)
 };
 
 /// A link between two hosts, from the one to the other and back.

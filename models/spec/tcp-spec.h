@@ -93,8 +93,8 @@ struct TcpSpec
     int64_t tsoDeferralLimit{1'000'000}; //!< new data waits to fill a burst while the next ACK is
                                          //!< expected within this, and within half of SRTT
     PrrSlowStart prrSlowStart{PrrSlowStart::PROGRESS};
-    bool nodelay{false};        //!< no Nagle
-    bool listenerDelays{false}; //!< Nagle at the end that listens, in spite of nodelay
+    bool nodelay{false};      //!< no Nagle
+    bool serverNodelay{true}; //!< also at the end that listens, if nodelay
     WriteMode writes{WriteMode::NONBLOCKING};
     bool ecn{false}; //!< data may be marked instead of dropped (RFC 3168)
 
@@ -121,7 +121,7 @@ struct TcpSpec
                     tsoDeferralLimit,
                     prrSlowStart,
                     nodelay,
-                    listenerDelays,
+                    serverNodelay,
                     writes,
                     ecn)
 

@@ -76,17 +76,25 @@ struct MuxDirectionSpec
                     creditsFirstRead)
 };
 
-/// How streams share a carrier. Sizes in bytes, without layers.
+/// Frames of streams that share a carrier. Sizes in bytes, without layers.
+struct MuxFramesSpec
+{
+    uint32_t header{0}; //!< of a frame of data
+    uint32_t open{0};   //!< frame that begins a stream
+    uint32_t accept{0}; //!< answer to it, which its sender waits for; 0: none
+    uint32_t credit{0}; //!< frame that lets the peer send more, on a stream or on all
+    uint32_t close{0};  //!< frame that ends a stream
+
+    TUNNELCC_FIELDS(header, open, accept, credit, close)
+};
+
+/// How streams share a carrier.
 struct MuxSpec
 {
-    uint32_t headerBytes{0}; //!< of a frame of data
-    uint32_t openBytes{0};   //!< frame that begins a stream
-    uint32_t acceptBytes{0}; //!< answer to it, which its sender waits for; 0: none
-    uint32_t creditBytes{0}; //!< frame that lets the peer send more, on a stream or on all
-    uint32_t closeBytes{0};  //!< frame that ends a stream
+    MuxFramesSpec frames;
     PerEnd<MuxDirectionSpec> sent;
 
-    TUNNELCC_FIELDS(headerBytes, openBytes, acceptBytes, creditBytes, closeBytes, sent)
+    TUNNELCC_FIELDS(frames, sent)
 };
 
 /// From one relay to the next one.
@@ -110,8 +118,8 @@ struct RelaySpec
     PerEnd<RelayDirectionSpec> sent;
     int64_t loopbackRtt{0};
     std::optional<MuxSpec> mux;   //!< flows with the same FlowSpec::carrier share one
-    bool dialsEarly{false};       //!< shared carriers are dialled at `start`, not by the first flow
-    int64_t start{0};             //!< of the program, if that dials early
+    bool early{false};            //!< shared carriers are dialled at `start`, not by the first flow
+    int64_t start{0};             //!< of the program, if that dials then
     std::vector<HopSpec> hops;    //!< from the client on
     std::optional<KcpSpec> kcp;   //!< carriers are sessions of it; none: TCP connections
     std::optional<RudpSpec> rudp; //!< carriers are connections of it
@@ -122,7 +130,7 @@ struct RelaySpec
                     sent,
                     loopbackRtt,
                     mux,
-                    dialsEarly,
+                    early,
                     start,
                     hops,
                     kcp,
@@ -138,16 +146,32 @@ struct PacketCostSpec
     TUNNELCC_FIELDS(perPacket, perByte)
 };
 
+/// Where packets wait for a program: at its device, or at its UDP socket.
+struct TunnelQueueSpec
+{
+    uint32_t queue{0}; //!< most packets that wait; 0: no limit
+
+    TUNNELCC_FIELDS(queue)
+};
+
+/// ECN marks and the tunnel's headers (RFC 6040).
+struct EcnSpec
+{
+    bool copied{false}; //!< marks pass between inner and outer headers
+
+    TUNNELCC_FIELDS(copied)
+};
+
 /// The device, socket and program at each end of a tunnel that carries packets.
 struct TunnelEndSpec
 {
-    uint32_t deviceQueue{0}; //!< most packets that wait in front of the program; 0: no limit
-    uint32_t socketQueue{0}; //!< most packets that wait at the UDP socket; 0: no limit
+    TunnelQueueSpec device;
+    TunnelQueueSpec socket;
     PacketCostSpec encapsulate;
     PacketCostSpec decapsulate;
     bool sharesThread{false}; //!< one thread for both directions, else one for each
 
-    TUNNELCC_FIELDS(deviceQueue, socketQueue, encapsulate, decapsulate, sharesThread)
+    TUNNELCC_FIELDS(device, socket, encapsulate, decapsulate, sharesThread)
 };
 
 /// A tunnel in which each packet becomes a datagram, which is fragmented where it does not fit.
@@ -159,10 +183,10 @@ struct DatagramTunnelSpec
     /// IP bytes of the packets in which an inner packet leaves: by its own IP bytes, up to the MTU.
     /// With FEC: in which a shard leaves, by its bytes.
     std::vector<std::vector<uint32_t>> outer;
-    bool copiesEcn{false}; //!< marks pass between inner and outer headers (RFC 6040)
+    EcnSpec ecn;
     std::optional<FecSpec> fec;
 
-    TUNNELCC_FIELDS(route, end, outer, copiesEcn, fec)
+    TUNNELCC_FIELDS(route, end, outer, ecn, fec)
 };
 
 /// A tunnel that writes packets into one TCP connection, the carrier of all flows.

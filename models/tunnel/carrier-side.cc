@@ -14,7 +14,7 @@ CarrierSide::CarrierSide(const RelaySpec& spec, End end, ByteStream& carrier, Lo
       m_sending(spec.sent[end].send),
       m_receiving(spec.sent[Other(end)].receive),
       m_prefix(spec.sent[end].prefix),
-      m_most(spec.rudp ? spec.rudp->packet : 0)
+      m_most(spec.rudp ? spec.rudp->packets.data : 0)
 {
 }
 

@@ -44,13 +44,13 @@ TunnelEnd::TunnelEnd(const TunnelEndSpec& spec,
                          cpu,
                          m_sending,
                          spec.encapsulate,
-                         spec.deviceQueue)),
+                         spec.device.queue)),
       m_socket(MakeQueue(receives,
                          0,
                          cpu,
                          spec.sharesThread ? m_sending : m_receiving,
                          spec.decapsulate,
-                         spec.socketQueue))
+                         spec.socket.queue))
 {
 }
 
@@ -198,7 +198,7 @@ DatagramTunnel::AddChannel(End sender, const Channel& path, const TcpSpec& tcp)
 {
     return *m_channels.emplace_back(std::make_unique<DatagramChannel>(m_spec.outer,
                                                                       tcp,
-                                                                      m_spec.copiesEcn,
+                                                                      m_spec.ecn.copied,
                                                                       m_ends[sender],
                                                                       m_ends[Other(sender)],
                                                                       path,

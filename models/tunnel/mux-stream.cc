@@ -41,8 +41,8 @@ MuxStream::Open(int64_t now)
 void
 MuxStream::OnSessionOpen(int64_t now)
 {
-    Submit(now, MuxFrameKind::OPEN, m_session.m_spec.openBytes);
-    if (m_session.m_spec.acceptBytes == 0)
+    Submit(now, MuxFrameKind::OPEN, m_session.m_spec.frames.open);
+    if (m_session.m_spec.frames.accept == 0)
     {
         m_isOpen = true;
         m_user->OnOpen(now);
@@ -52,9 +52,9 @@ MuxStream::OnSessionOpen(int64_t now)
 void
 MuxStream::Accept(int64_t now)
 {
-    if (m_session.m_spec.acceptBytes > 0)
+    if (m_session.m_spec.frames.accept > 0)
     {
-        Submit(now, MuxFrameKind::ACCEPT, m_session.m_spec.acceptBytes);
+        Submit(now, MuxFrameKind::ACCEPT, m_session.m_spec.frames.accept);
     }
 }
 
@@ -112,7 +112,7 @@ MuxStream::Credit(int64_t now, uint32_t bytes)
     if (updates > 0)
     {
         // Both leave together, as Go's http2 writes them.
-        uint32_t size = updates * m_session.m_spec.creditBytes;
+        uint32_t size = updates * m_session.m_spec.frames.credit;
         m_session.m_sender.Submit(now, {size, m_number, own, MuxFrameKind::CREDIT, ofAll});
     }
 }
@@ -160,7 +160,7 @@ MuxStream::SendNext(int64_t now)
     }
     m_waitsFor = WaitsFor::CARRIER; // until OnFrameWritten()
     m_sent += bytes;
-    uint32_t size = m_session.m_spec.headerBytes + m_prefix + bytes;
+    uint32_t size = m_session.m_spec.frames.header + m_prefix + bytes;
     m_prefix = 0;
     Submit(now, MuxFrameKind::DATA, size, bytes);
 }
@@ -187,7 +187,7 @@ MuxStream::OnFrameWritten(int64_t now, uint32_t bytes)
 void
 MuxStream::Close(int64_t now)
 {
-    Submit(now, MuxFrameKind::CLOSE, m_session.m_spec.closeBytes);
+    Submit(now, MuxFrameKind::CLOSE, m_session.m_spec.frames.close);
 }
 
 } // namespace tunnelcc

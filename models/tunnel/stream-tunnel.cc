@@ -20,7 +20,7 @@ StreamTunnelEnd::StreamTunnelEnd(const StreamTunnelSpec& spec,
       m_received(logs.extras[Other(end)]),
       m_writing(cpu),
       m_reading(cpu),
-      m_device(m_writing, spec.end.encapsulate, spec.end.deviceQueue)
+      m_device(m_writing, spec.end.encapsulate, spec.end.device.queue)
 {
     m_device.Block();
 }

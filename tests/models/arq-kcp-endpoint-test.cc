@@ -331,8 +331,8 @@ class ConservationTest : public SimulationTestCase
         {
             link.reorder = 0.1;
             link.reorderDelay = 30 * MS;
-            link.jitter = JitterSpec{2 * MS};
-            link.jitter->reorders = true;
+            link.jitter = 2 * MS;
+            link.jitterReorders = true;
         }
         SessionOnPath path(m_spec, link, 20 * MS);
         constexpr uint64_t UP = 2'345'678;

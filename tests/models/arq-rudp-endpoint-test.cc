@@ -217,8 +217,8 @@ class ConservationTest : public SimulationTestCase
         {
             link.reorder = 0.1;
             link.reorderDelay = 30 * MS;
-            link.jitter = JitterSpec{2 * MS};
-            link.jitter->reorders = true;
+            link.jitter = 2 * MS;
+            link.jitterReorders = true;
         }
         PathDirection forward(link, PathStreams::Forward(1));
         PathDirection reverse(link, PathStreams::Reverse(1));

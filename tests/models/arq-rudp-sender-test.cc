@@ -222,8 +222,8 @@ class WindowTest : public SimulationTestCase
     void DoRun() override
     {
         RudpSpec spec = MakeRudp();
-        spec.window = 8;
-        spec.doubled = 0;
+        spec.packets.window = 8;
+        spec.packets.doubled = 0;
         RudpHosts hosts(spec);
         RudpHosts::Connection connection(hosts);
         RudpProgram writer(connection.client, 25'000);

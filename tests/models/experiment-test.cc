@@ -112,9 +112,9 @@ class SpecSource
         }
         if (Chance(0.3))
         {
-            link.jitter = JitterSpec{static_cast<int64_t>(Between(1, 5)) * MS,
-                                     JitterDistribution::EXPONENTIAL,
-                                     Chance(0.5)};
+            link.jitter = static_cast<int64_t>(Between(1, 5)) * MS;
+            link.jitterDistribution = JitterDistribution::EXPONENTIAL;
+            link.jitterReorders = Chance(0.5);
         }
     }
 
@@ -146,7 +146,7 @@ class SpecSource
             relay.mux = Chance(0.5) ? MakeSmux(Chance(0.5) ? 0 : Between(8'192, 200'000))
                                     : MakeWindowedMux(Between(5'000, 100'000), 150'000);
             relay.mux->sent.client.sessionBuffer = Chance(0.5) ? 0 : Between(1, 200'000);
-            relay.dialsEarly = Chance(0.3);
+            relay.early = Chance(0.3);
         }
         relay.sent.client.prefix = Chance(0.7) ? 11 : 0;
         uint32_t carriers = relay.mux ? static_cast<uint32_t>(Between(1, 4)) : UINT32_MAX;

@@ -37,16 +37,22 @@ Identity(uint32_t largest)
 
 /// \param parity of groups of every size
 inline FecSpec
-MakeCode(FecPacking packing, uint32_t data, uint32_t parity)
+MakeCode(uint32_t data, uint32_t parity)
 {
     FecSpec spec;
-    spec.packing = packing;
     spec.data = data;
     spec.parity.assign(data, parity);
     spec.memory = 3;
-    spec.maxPackets = UINT32_MAX;
-    spec.maxShard = IP_BYTES;
     spec.inner = Identity(2 * IP_BYTES);
+    return spec;
+}
+
+/// The same with packets that are joined, any number in a group.
+inline FecSpec
+MakeBlobCode(uint32_t data, uint32_t parity)
+{
+    FecSpec spec = MakeCode(data, parity);
+    spec.blob = FecBlobSpec{.mtu = IP_BYTES, .packets = UINT32_MAX};
     return spec;
 }
 

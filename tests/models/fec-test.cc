@@ -82,7 +82,7 @@ ExpectedResidual(const FecSpec& spec, const Loss& loss)
         {
             for (uint32_t lostData = 0; lostData <= data; ++lostData)
             {
-                bool isWhole = spec.packing == FecPacking::BLOB;
+                bool isWhole = spec.blob.has_value();
                 double share = isWhole ? 1 : static_cast<double>(lostData) / data;
                 residual += at(chain, bad, lost, lostData) * share;
             }
@@ -166,14 +166,14 @@ class PublishedResidualTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        const FecSpec fourOne = MakeCode(FecPacking::PACKETS, 4, 1);
+        const FecSpec fourOne = MakeCode(4, 1);
         for (double p : {0.01, 0.05, 0.1, 0.3})
         {
             // A packet is lost with another one of the four or the parity.
             double formula = p * (1 - std::pow(1 - p, 4));
             NS_TEST_EXPECT_MSG_EQ_TOL(ExpectedResidual(fourOne, {p, 0}), formula, 1e-12, p);
         }
-        const FecSpec blob = MakeCode(FecPacking::BLOB, 2, 1);
+        const FecSpec blob = MakeBlobCode(2, 1);
         double p = 0.2;
         double formula = 3 * p * p * (1 - p) + p * p * p; // two or three of three
         NS_TEST_EXPECT_MSG_EQ_TOL(ExpectedResidual(blob, {p, 0}), formula, 1e-12, "blob");
@@ -192,7 +192,7 @@ class GroupTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        FecSpec spec = MakeCode(FecPacking::PACKETS, 4, 1);
+        FecSpec spec = MakeCode(4, 1);
         spec.parity = {1, 1, 2, 2};
         spec.timeout = 8 * MS;
         FecCoder coder(spec);
@@ -231,7 +231,7 @@ class GapTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        FecSpec spec = MakeCode(FecPacking::PACKETS, 10, 3);
+        FecSpec spec = MakeCode(10, 3);
         spec.gap = 500 * MS;
         spec.inner.clear(); // packets are what they are
         for (int64_t wait : {500 * MS - 1, 500 * MS})
@@ -264,10 +264,10 @@ class BlobTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        FecSpec spec = MakeCode(FecPacking::BLOB, 3, 1);
-        spec.blobHeader = 4;
-        spec.packetHeader = 2;
-        spec.shardCost = 40;
+        FecSpec spec = MakeBlobCode(3, 1);
+        spec.blob->header = 4;
+        spec.blob->packetHeader = 2;
+        spec.blob->cost = 40;
         FecCoder coder(spec);
         // 4 + 3·(2 + 900) bytes fit into three shards of 1000 at most, a fourth packet does not.
         for (uint32_t i = 0; i < 4; ++i)
@@ -299,7 +299,7 @@ class DeliveryTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        FecCoder coder(MakeCode(FecPacking::PACKETS, 4, 1));
+        FecCoder coder(MakeCode(4, 1));
         coder.isHolding = true;
         for (uint32_t i = 0; i < 4; ++i)
         {
@@ -330,7 +330,7 @@ class MemoryTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        FecCoder coder(MakeCode(FecPacking::PACKETS, 2, 1)); // memory of three groups
+        FecCoder coder(MakeCode(2, 1)); // memory of three groups
         coder.isHolding = true;
         for (uint32_t i = 0; i < 12; ++i)
         {
@@ -361,11 +361,11 @@ class FecTestSuite : public ns3::TestSuite
         };
 
         const std::vector<Code> codes{
-            {"XOR 4 + 1", MakeCode(FecPacking::PACKETS, 4, 1)},
-            {"Reed-Solomon 10 + 3", MakeCode(FecPacking::PACKETS, 10, 3)},
-            {"Reed-Solomon 20 + 10", MakeCode(FecPacking::PACKETS, 20, 10)},
-            {"blob 10 + 3", MakeCode(FecPacking::BLOB, 10, 3)},
-            {"blob 20 + 10", MakeCode(FecPacking::BLOB, 20, 10)},
+            {"XOR 4 + 1", MakeCode(4, 1)},
+            {"Reed-Solomon 10 + 3", MakeCode(10, 3)},
+            {"Reed-Solomon 20 + 10", MakeCode(20, 10)},
+            {"blob 10 + 3", MakeBlobCode(10, 3)},
+            {"blob 20 + 10", MakeBlobCode(20, 10)},
         };
         std::vector<Loss> losses;
         for (double share : {0.01, 0.015, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5})

@@ -41,7 +41,7 @@ MakeKcp(KcpGeneration generation = KcpGeneration::OF_2025)
 {
     KcpSpec spec;
     spec.generation = generation;
-    spec.mtu = KCP_ROOM;
+    spec.room = KCP_ROOM;
     spec.header = KCP_HEADER;
     spec.interval = 30 * MS;
     spec.resend = 2;

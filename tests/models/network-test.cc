@@ -132,7 +132,8 @@ class RouteExtrasTest : public SimulationTestCase
         ExperimentSpec spec = MakeRow({{10e6, MS}, {10e6, MS}, {10e6, MS}});
         spec.links[1].forward.queue =
             FqCodelSpec{.target = 5 * MS, .interval = 100 * MS, .quantum = 1'514, .queues = 64};
-        spec.links[1].forward.jitter = JitterSpec{MS, JitterDistribution::UNIFORM, true};
+        spec.links[1].forward.jitter = MS;
+        spec.links[1].forward.jitterReorders = true;
         spec.links[2].forward.queue = DropTailSpec{.ecnThreshold = 1};
         AddRowRoute(spec, 0, 2);
         Network network(spec);

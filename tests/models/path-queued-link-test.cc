@@ -158,7 +158,7 @@ class SameAsDropTailTest : public QueuedLinkTestCase
     void DoRun() override
     {
         LinkSpec spec = MakeSpec(CodelSpec{.target = 1'000 * SECOND, .interval = 5 * MS});
-        spec.rateChanges = {{100 * MS, 20e6}, {300 * MS, 0}, {350 * MS, 80e6}};
+        spec.rateSteps = {{100 * MS, 20e6}, {300 * MS, 0}, {350 * MS, 80e6}};
         spec.ratePeriod = 350 * MS;
         spec.loss = 0.01;
         spec.framing = 38;

@@ -60,7 +60,7 @@ class RateStepTest : public SimulationTestCase
     {
         LinkSpec spec;
         spec.rate = 8e6; // 1000 bytes a millisecond
-        spec.rateChanges = {{1'500 * US, 4e6}, {2 * MS, 16e6}, {10 * MS, 8e6}};
+        spec.rateSteps = {{1'500 * US, 4e6}, {2 * MS, 16e6}, {10 * MS, 8e6}};
         Link link(spec, Stream(1));
         NS_TEST_EXPECT_MSG_EQ(link.Enqueue(0, 1'000), 1'000 * US, "at the first rate");
         // 500 bytes by 1.5 ms, 250 more by 2 ms, the last 250 in 0.125 ms.
@@ -125,7 +125,7 @@ class RepeatingRateTest : public SimulationTestCase
     {
         LinkSpec spec;
         spec.rate = 8e6; // 1000 bytes a millisecond for 2 ms, nothing for 3 ms, and again
-        spec.rateChanges = {{2 * MS, 0}, {5 * MS, 8e6}};
+        spec.rateSteps = {{2 * MS, 0}, {5 * MS, 8e6}};
         spec.ratePeriod = 5 * MS;
         Link link(spec, Stream(1));
         std::vector<int64_t> departures;
@@ -140,7 +140,7 @@ class RepeatingRateTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ_TOL(link.OfferedBytes(4 * MS), 2'000, 1e-6, "during the outage");
         NS_TEST_EXPECT_MSG_EQ_TOL(link.OfferedBytes(5'001 * MS), 2'001'000, 1e-3, "later");
         LinkSpec late; // begins with an outage
-        late.rateChanges = {{MS, 8e6}};
+        late.rateSteps = {{MS, 8e6}};
         Link waiting(late, Stream(1));
         NS_TEST_EXPECT_MSG_EQ(waiting.Enqueue(0, 1'000), 2 * MS, "it is a link all the same");
     }
@@ -245,7 +245,9 @@ class JitterTest : public SimulationTestCase
         ns3::Simulator::Destroy();
         EventLoop::Install();
         LinkSpec spec;
-        spec.jitter = JitterSpec{2 * MS, distribution, reorders};
+        spec.jitter = 2 * MS;
+        spec.jitterDistribution = distribution;
+        spec.jitterReorders = reorders;
         PathDirection direction(spec, PathStreams::Forward(1));
         Destination destination;
         Channel channel(direction, DELAY);

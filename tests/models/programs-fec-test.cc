@@ -26,6 +26,13 @@ namespace
 
 using namespace tunnelcc;
 
+/// UDPspeeder's mode 0.
+const FecBlobSpec UDPSPEEDER_BLOB{.mtu = 1250,
+                                  .packets = 200,
+                                  .header = 4,
+                                  .packetHeader = 2,
+                                  .cost = 40};
+
 /// Groups of one shape in a burst of packets.
 struct Shape
 {
@@ -141,14 +148,12 @@ class UdpSpeederTest : public SimulationTestCase
         constexpr uint32_t CONVERSATION = 4;
         constexpr uint32_t AROUND = 28 + 8 + 4; // IP and UDP, FEC's header, CRC
         bool isBlob = burst.mode == 0;
-        FecSpec spec =
-            MakeCode(isBlob ? FecPacking::BLOB : FecPacking::PACKETS, burst.data, burst.parity);
+        FecSpec spec = MakeCode(burst.data, burst.parity);
         spec.timeout = 8 * MS;
-        spec.maxPackets = 200;
-        spec.maxShard = 1250;
-        spec.blobHeader = 4;
-        spec.packetHeader = 2;
-        spec.shardCost = 40;
+        if (isBlob)
+        {
+            spec.blob = UDPSPEEDER_BLOB;
+        }
         spec.inner = Identity(4000);
         FecCoder coder(spec);
         At(now, [&] {
@@ -323,14 +328,13 @@ class UdpSpeederStreamTest : public SimulationTestCase
     {
         const auto& [mode, data, parity, perSecond, loss] = key;
         bool isBlob = mode == 0;
-        FecSpec spec = MakeCode(isBlob ? FecPacking::BLOB : FecPacking::PACKETS, data, parity);
+        FecSpec spec = MakeCode(data, parity);
         spec.timeout = 8300 * US; // as captured: its loop waits whole milliseconds
         spec.memory = 100;
-        spec.maxPackets = 200;
-        spec.maxShard = 1250;
-        spec.blobHeader = 4;
-        spec.packetHeader = 2;
-        spec.shardCost = 40;
+        if (isBlob)
+        {
+            spec.blob = UDPSPEEDER_BLOB;
+        }
         StreamThroughLink stream(spec, isBlob ? 8 : 10, loss);
         int64_t interval = SECOND / perSecond;
         for (int64_t time = begin; time < begin + 12 * SECOND; time += interval)

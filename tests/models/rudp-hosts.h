@@ -32,20 +32,13 @@ inline RudpSpec
 MakeRudp()
 {
     RudpSpec spec;
-    spec.packet = 1000;
-    spec.header = RUDP_HEADER;
-    spec.window = 5120;
-    spec.doubled = 6;
-    spec.closeBytes = 44;
-    spec.ackInterval = 5 * MS;
-    spec.acks = 300;
-    spec.ackHeader = RUDP_ACK_HEADER;
-    spec.ackBytes = 4;
+    spec.packets = {.data = 1000, .header = RUDP_HEADER, .window = 5120, .doubled = 6, .close = 44};
+    spec.acks = {.interval = 5 * MS, .most = 300, .header = RUDP_ACK_HEADER, .number = 4};
     spec.rate = {RUDP_RATE, RUDP_RATE};
     spec.firstRate = {0, RUDP_FIRST_RATE};
     spec.burst = 10'240;
-    spec.resend = {0.6, 100 * MS, 10};
-    spec.ping = {48, 44, SECOND, 8 * SECOND, 250 * MS};
+    spec.resends = {0.6, 100 * MS, 10};
+    spec.pings = {48, 44, SECOND, 8 * SECOND, 250 * MS};
     spec.wakeDelay = 100 * US;
     return spec;
 }

@@ -73,11 +73,13 @@ MakeRichSpec()
     AddHop(spec, 7'000'000);
     spec.seed = UINT64_MAX;
     spec.flows[1].cc.parameters = {{"cwnd_gain", 0.1 + 0.2}, {"b", -1e-300}};
-    Forward(spec).rateChanges = {{1, 1.0 / 3}};
+    Forward(spec).rateSteps = {{1, 1.0 / 3}};
     Forward(spec).queue = RedSpec{.minThreshold = 1, .weight = 2e-3};
     Forward(spec).gilbertElliott = GilbertElliottSpec{0.002, 0.3, 0, 1};
     Forward(spec).policer.emplace();
-    Forward(spec).jitter = JitterSpec{5, JitterDistribution::HALF_NORMAL, true};
+    Forward(spec).jitter = 5;
+    Forward(spec).jitterDistribution = JitterDistribution::HALF_NORMAL;
+    Forward(spec).jitterReorders = true;
     spec.tcp[0].receiveGrowth = ReceiveGrowth::CUSHION;
     RelayOf(spec).sent.client.layers = {FrameLayerSpec{.header = 18, .trailer = 16}, MakeTls()};
     return spec;

@@ -169,8 +169,8 @@ inline MuxSpec
 MakeSmux(uint64_t streamWindow = 0)
 {
     MuxSpec mux;
-    mux.headerBytes = mux.openBytes = mux.closeBytes = 8;
-    mux.creditBytes = 16;
+    mux.frames.header = mux.frames.open = mux.frames.close = 8;
+    mux.frames.credit = 16;
     for (MuxDirectionSpec* direction : {&mux.sent.client, &mux.sent.server})
     {
         direction->maxFrame = 32'768;
@@ -186,7 +186,7 @@ inline MuxSpec
 MakeWindowedMux(uint64_t streamWindow, uint64_t sessionWindow)
 {
     MuxSpec mux = MakeSmux(streamWindow);
-    mux.acceptBytes = 9;
+    mux.frames.accept = 9;
     for (MuxDirectionSpec* direction : {&mux.sent.client, &mux.sent.server})
     {
         direction->maxFrame = 16'384;

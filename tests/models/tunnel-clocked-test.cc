@@ -362,7 +362,7 @@ ShareOneMachine(ExperimentSpec& spec)
 void
 MarkPackets(ExperimentSpec& spec)
 {
-    spec.tcp[0].ecn = TunnelOf(spec).copiesEcn = true;
+    spec.tcp[0].ecn = TunnelOf(spec).ecn.copied = true;
     Forward(spec).queue = DropTailSpec{.ecnThreshold = 100'000};
 }
 
@@ -390,7 +390,7 @@ class TunnelClockedTestSuite : public ns3::TestSuite
         Add(
             "the device overflows",
             [](ExperimentSpec& spec) {
-                TunnelOf(spec).end.deviceQueue = 20;
+                TunnelOf(spec).end.device.queue = 20;
                 TunnelOf(spec).end.encapsulate.perPacket = 35'011;
                 Forward(spec).rate = 1e9;
             },
@@ -398,7 +398,7 @@ class TunnelClockedTestSuite : public ns3::TestSuite
         Add(
             "the socket overflows",
             [](ExperimentSpec& spec) {
-                TunnelOf(spec).end.socketQueue = 20;
+                TunnelOf(spec).end.socket.queue = 20;
                 TunnelOf(spec).end.decapsulate.perPacket = 200'003;
             },
             [](Result r) { return r.tunnels[0].forward->socketDrops > 0; });

@@ -39,7 +39,7 @@ class MuxFramesTest : public ns3::TestCase
     void DoRun() override
     {
         const RelaySpec relay = MakeRelay(false);
-        const uint32_t frame = MakeSmux().headerBytes + COPY_BUFFER;
+        const uint32_t frame = MakeSmux().frames.header + COPY_BUFFER;
         const auto up = LayerStack(relay.sent.client.layers).Wrap(frame);
         NS_TEST_EXPECT_MSG_EQ(up.size(), 9, "eight full WebSocket frames and what is left");
         NS_TEST_EXPECT_MSG_EQ(up.back(), 14, "8 bytes, with a short header");

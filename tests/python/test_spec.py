@@ -56,7 +56,7 @@ ARRIVALS = {
     "path.rate": ("10Mbps", lambda spec: spec.path.forward.rate, 10e6),
     "path.rate_steps": (
         [["2s", "5Mbps"]],
-        lambda spec: [(step.time, step.rate) for step in spec.path.forward.rate_changes],
+        lambda spec: [(step.time, step.rate) for step in spec.path.forward.rate_steps],
         [(2 * 10**9, 5e6)],
     ),
     "path.queue.name": ("codel", lambda spec: spec.path.forward.queue.kind, "codel"),
@@ -92,13 +92,13 @@ ARRIVALS = {
     "path.policer.rate": ("7Mbps", lambda spec: spec.path.forward.policer.rate, 7e6),
     "path.policer.burst": ("9kB", lambda spec: spec.path.forward.policer.burst, 9000),
     "path.policer.position": ("after", lambda spec: spec.path.forward.policer.position, "after"),
-    "path.jitter": ("2ms", lambda spec: spec.path.forward.jitter.mean, 2_000_000),
+    "path.jitter": ("2ms", lambda spec: spec.path.forward.jitter, 2_000_000),
     "path.jitter_distribution": (
         "exponential",
-        lambda spec: spec.path.forward.jitter.distribution,
+        lambda spec: spec.path.forward.jitter_distribution,
         "exponential",
     ),
-    "path.jitter_reorders": (True, lambda spec: spec.path.forward.jitter.reorders, True),
+    "path.jitter_reorders": (True, lambda spec: spec.path.forward.jitter_reorders, True),
     "path.rtt": ("30ms", lambda spec: spec.path.rtt, 30_000_000),
     "path.loss": ("2%", lambda spec: spec.path.forward.loss, 0.02),
     "path.buffer": ("200p", lambda spec: spec.path.forward.buffer_packets, 200),
@@ -139,7 +139,7 @@ ARRIVALS = {
     "tunnel.mode": ("aes-128-cbc", lambda spec: spec.tunnel.outer[100], [156]),
     "tunnel.mtu": (1400, lambda spec: spec.tcp.mss, 1348),
     "tunnel.mss": (1400, lambda spec: spec.tcp.mss, 1388),
-    "tunnel.queue": (7, lambda spec: spec.tunnel.end.device_queue, 7),
+    "tunnel.queue": (7, lambda spec: spec.tunnel.end.device.queue, 7),
     "tunnel.stream_window": (
         "64KiB",
         lambda spec: (
@@ -168,7 +168,7 @@ ARRIVALS = {
     "tunnel.under.mode": ("aes-128-cbc", lambda spec: _under(spec).outer[100], [156]),
     "tunnel.under.mtu": (1400, lambda spec: spec.tcp.mss, 1348),
     "tunnel.under.mss": (1400, lambda spec: spec.tcp.mss, 1388),
-    "tunnel.under.queue": (7, lambda spec: _under(spec).end.device_queue, 7),
+    "tunnel.under.queue": (7, lambda spec: _under(spec).end.device.queue, 7),
     "tunnel.under.fec": ("8:1", lambda spec: _under(spec).fec.data, 8),
     "tunnel.under.fec_timeout": ("7ms", lambda spec: _under(spec).fec.timeout, 7_000_000),
     "tunnel.carriers": (2, lambda spec: [flow.carrier for flow in spec.flows], [0, 1, 0]),
@@ -381,8 +381,8 @@ def test_relays_send_without_nagle():
     assert _spec({}, RELAY).tcp.nodelay
     assert not _loopbacks({}).app_tcp.nodelay
     # sshd's connection has Nagle's rule, whatever applications set on theirs.
-    assert _spec({"tcp.nodelay": True, "tunnel": "ssh-forward"}).tcp.listener_delays
-    assert not _spec({"tcp.nodelay": True} | RELAY).tcp.listener_delays
+    assert not _spec({"tcp.nodelay": True, "tunnel": "ssh-forward"}).tcp.server_nodelay
+    assert _spec({"tcp.nodelay": True} | RELAY).tcp.server_nodelay
     assert not _spec().tcp.nodelay
 
 
@@ -472,8 +472,8 @@ def test_a_hop_is_like_the_path_unless_said():
     first, second = _hops(path, {"rtt": "10ms"}, {"rate": "5Mbps"})
     assert (first.rtt, first.forward.rate, first.forward.loss) == (10**7, 20e6, 0.01)
     assert (second.rtt, second.forward.rate) == (40 * 10**6, 5e6)
-    assert [(step.time, step.rate) for step in first.forward.rate_changes] == [(10**9, 5e6)]
-    assert not second.forward.rate_changes, "its own rate is constant"
+    assert [(step.time, step.rate) for step in first.forward.rate_steps] == [(10**9, 5e6)]
+    assert not second.forward.rate_steps, "its own rate is constant"
     tunnel = {"name": "gost-relay-ws", "chain": [{}]}
     assert _spec({}, {"tunnel": tunnel}).tunnel.hops[1].cc.name == ""
 
@@ -482,8 +482,8 @@ def test_a_hops_own_rate_replaces_the_paths_trace(tmp_path):
     file = tmp_path / "rates.csv"
     file.write_text("time_s,rate_Mbps\n0,30\n2,40\n")
     like, own = _hops({"rate_trace": str(file)}, {}, {"rate": "5Mbps"})
-    assert [step.rate for step in like.forward.rate_changes] == [40e6]
-    assert (own.forward.rate, own.forward.rate_changes) == (5e6, [])
+    assert [step.rate for step in like.forward.rate_steps] == [40e6]
+    assert (own.forward.rate, own.forward.rate_steps) == (5e6, [])
     assert own.forward.buffer_bytes == 5e6 * 0.04 / 8, "1bdp of its own rate"
 
 

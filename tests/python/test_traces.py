@@ -36,7 +36,7 @@ def link(file, **path):
 def test_rates_of_a_csv_file(write):
     spec = link(write("time_ms,rate_Mbps\n0,10\n500,0\n1500,2.5\n"))
     assert spec["rate"] == 10e6
-    changes = [(change["time"], change["rate"]) for change in spec["rate_changes"]]
+    changes = [(change["time"], change["rate"]) for change in spec["rate_steps"]]
     assert changes == [(500_000_000, 0), (1_500_000_000, 2.5e6)]
     assert spec["rate_period"] == 0
 
@@ -45,7 +45,7 @@ def test_a_mahimahi_trace_repeats(write):
     # Two packets by 1 ms, none in the two that follow, one by 4 ms.
     spec = link(write("0\n1\n4\n", "lte.trace"))
     assert spec["rate"] == 24e6
-    changes = [(change["time"], change["rate"]) for change in spec["rate_changes"]]
+    changes = [(change["time"], change["rate"]) for change in spec["rate_steps"]]
     assert changes == [(1_000_000, 0), (3_000_000, 12e6), (4_000_000, 24e6)]
     assert spec["rate_period"] == 4_000_000
 

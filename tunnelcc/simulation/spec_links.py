@@ -31,15 +31,15 @@ def _direction(tcp: Tcp, link: DuplexLink, direction: LinkDirection) -> Spec:
         | _rates(direction)
         | {
             "queue": _queue(tcp, link, direction),
-            "gilbert_elliott": direction.gilbert_elliott and dict(direction.gilbert_elliott),
+            "gilbert_elliott": direction.gilbert_elliott
+            and same(direction.gilbert_elliott, "gilbert_elliott"),
             "policer": direction.policer and same(direction.policer, "policer"),
-            "jitter": _jitter(direction),
         }
     )
 
 
 def _rates(path: LinkDirection) -> Spec:
-    """The rate of the link, and its changes."""
+    """The rate of the link, and its steps."""
     if path.rate is None:
         return {}
     steps, period, rate = path.rate_steps, 0.0, path.rate
@@ -49,7 +49,7 @@ def _rates(path: LinkDirection) -> Spec:
         steps = (*later, (period, rate)) if period else tuple(later)
     return {
         "rate": rate,
-        "rate_changes": [{"time": nanoseconds(moment), "rate": it} for moment, it in steps],
+        "rate_steps": [{"time": nanoseconds(moment), "rate": it} for moment, it in steps],
         "rate_period": nanoseconds(period),
     }
 
@@ -60,27 +60,13 @@ def _queue(tcp: Tcp, link: DuplexLink, direction: LinkDirection) -> Spec:
     if isinstance(queue, DropTail):
         marks = derived.queue_bytes(threshold, tcp, link, rate) if threshold else 0
         return spec | {"ecn_threshold": marks}
-    for name, value in queue:
-        if name in ("target", "interval", "burst"):
-            spec[name] = nanoseconds(value)
-        elif name in ("min_threshold", "max_threshold"):
-            spec[name] = derived.queue_bytes(value, tcp, link, rate)
-        elif name != "name":
-            spec[name] = value
+    spec |= same(queue, queue.name)
     if isinstance(queue, Red):
+        for name in ("min_threshold", "max_threshold"):
+            spec[name] = derived.queue_bytes(getattr(queue, name), tcp, link, rate)
         packet = tcp.mss + tcp.header_bytes
         spec["mean_packet_time"] = nanoseconds(packet * 8 / rate) or 1
     return spec
-
-
-def _jitter(path: LinkDirection) -> Spec | None:
-    if not path.jitter:
-        return None
-    return {
-        "mean": nanoseconds(path.jitter),
-        "distribution": path.jitter_distribution,
-        "reorders": path.jitter_reorders,
-    }
 
 
 def _room(link: DuplexLink, direction: LinkDirection) -> Spec:

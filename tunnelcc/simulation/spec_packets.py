@@ -9,7 +9,7 @@ from tunnelcc.catalog import DatagramEntry, PacketEntry, StreamEntry, packets
 from tunnelcc.catalog.layers import Fec, PacketLayers
 from tunnelcc.config import derived
 from tunnelcc.config.keys import ExperimentKeys
-from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, nanoseconds
+from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
 from tunnelcc.simulation.spec_tcp import own_socket, path_tcp
 
 
@@ -24,8 +24,8 @@ def datagram_tunnel(entry: DatagramEntry, experiment: ExperimentKeys, hops: Sequ
     assert tunnel is not None
     spec = {
         "kind": "datagram",
-        "end": {**_tunnel_end(experiment, entry), "socket_queue": entry.socket.queue},
-        "copies_ecn": entry.ecn.copied,
+        "end": _tunnel_end(experiment, entry) | {"socket": same(entry.socket, "tunnel_queue")},
+        "ecn": same(entry.ecn, "ecn"),
     }
     fec = entry.fec(tunnel.mode, tunnel.fec, tunnel.fec_timeout)
     if fec is None:
@@ -60,22 +60,11 @@ def stream_tunnel(entry: StreamEntry, experiment: ExperimentKeys, hops: Sequence
 
 def _fec(fec: Fec, inner: list[int]) -> Spec:
     parity = fec.parity_counts
-    spec: Spec = {
+    return same(fec, "fec") | {
         "data": len(parity),
         "parity": parity,
-        "timeout": nanoseconds(fec.timeout or 0),
-        "memory": fec.memory,
+        "blob": fec.blob and same(fec.blob, "fec_blob"),
         "inner": inner,
-    }
-    if fec.blob is None:
-        return spec | {"packing": "packets"}
-    return spec | {
-        "packing": "blob",
-        "max_packets": fec.blob.packets,
-        "max_shard": fec.blob.mtu,
-        "blob_header": fec.blob.header,
-        "packet_header": fec.blob.packet_header,
-        "shard_cost": fec.blob.cost,
     }
 
 
@@ -89,9 +78,10 @@ def _sizes(
 
 
 def _tunnel_end(experiment: ExperimentKeys, entry: PacketEntry) -> Spec:
-    assert experiment.tunnel is not None
+    tunnel = experiment.tunnel
+    assert tunnel is not None
     return {
-        "device_queue": experiment.tunnel.queue or entry.device.queue,
+        "device": same(entry.device, "tunnel_queue") | same(tunnel, "tunnel_queue"),
         "shares_thread": entry.threads.threads == 1,
         "encapsulate": _packet_cost(experiment, entry, encapsulates=True),
         "decapsulate": _packet_cost(experiment, entry, encapsulates=False),

@@ -15,7 +15,7 @@ from tunnelcc.config import Tunnel, derived
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.tunnel import KcpKeys
 from tunnelcc.hosts import costs
-from tunnelcc.simulation.spec_parts import Spec, handshake, layer_wire_bytes, nanoseconds
+from tunnelcc.simulation.spec_parts import Spec, handshake, layer_wire_bytes, nanoseconds, same
 from tunnelcc.simulation.spec_tcp import loopback_tcp, own_socket, path_tcp
 
 # Bytes after which a carrier's TLS records have their full size.
@@ -41,18 +41,16 @@ def relay_tunnel(entry: RelayEntry, experiment: ExperimentKeys, hops: Sequence[S
     then = derived.relay_calls(costs.REFERENCE)
     profile = experiment.hosts.profile
     now = derived.relay_calls(profile) if profile else then
-    return {
+    return same(entry.carrier, "relay") | {
         "kind": "relay",
         "copy_buffer": tunnel.copy_buffer or entry.copy_buffer.bytes,
         "handshake": handshake(entry.handshake),
-        "confirms": entry.carrier.confirms,
         "sent": {
             "client": _relay_direction(experiment, entry, then, now, is_up=True),
             "server": _relay_direction(experiment, entry, then, now, is_up=False),
         },
         "loopback_rtt": nanoseconds(entry.loopback.link.rtt),
         "mux": entry.mux and _mux(entry.mux, tunnel.stream_window),
-        "dials_early": entry.mux is not None and entry.carrier.early,
         "kcp": entry.kcp and _kcp(tunnel, entry.kcp),
         "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp),
         "hops": hops,
@@ -72,13 +70,10 @@ def _kcp(tunnel: Tunnel, kcp: Kcp) -> Spec:
         }
 
     return {
-        "generation": kcp.session.generation,
-        "mtu": kcp.room(fec),
+        **same(kcp.session, "kcp"),
+        **same(mode, "kcp"),
+        "room": kcp.room(fec),
         "header": kcp.header(fec),
-        "nodelay": mode.nodelay,
-        "interval": nanoseconds(mode.interval),
-        "resend": mode.resend,
-        "congestion": mode.congestion,
         "send_window": windows("send"),
         "receive_window": windows("receive"),
         "fec": fec and _session_fec(fec),
@@ -87,49 +82,30 @@ def _kcp(tunnel: Tunnel, kcp: Kcp) -> Spec:
 
 def _session_fec(fec: SessionFec) -> Spec:
     parity = parity_counts(fec.parity)
-    return {
-        "packing": "packets",
-        "data": len(parity),
-        "parity": parity,
-        "gap": nanoseconds(fec.gap or 0),
-        "memory": fec.memory,
-    }
+    return same(fec, "fec") | {"data": len(parity), "parity": parity}
 
 
 def _rudp(rate: float, rudp: Rudp) -> Spec:
     return {
-        "packet": rudp.packets.data,
-        "header": rudp.packets.header + DATAGRAM_HEADERS,
-        "window": rudp.packets.window,
-        "doubled": rudp.packets.doubled,
-        "close_bytes": rudp.packets.close + DATAGRAM_HEADERS,
-        "ack_interval": nanoseconds(rudp.acks.interval),
-        "acks": rudp.acks.most,
-        "ack_header": rudp.acks.header + DATAGRAM_HEADERS,
-        "ack_bytes": rudp.acks.number,
+        **same(rudp.pacing, "rudp"),
+        **same(rudp.threads, "rudp"),
+        "packets": _ip_bytes(same(rudp.packets, "rudp_packets"), "header", "close"),
+        "acks": _ip_bytes(same(rudp.acks, "rudp_acks"), "header"),
         "rate": {"client": rate / 8, "server": rudp.server_rate(rate) / 8},
         "first_rate": {"client": 0.0, "server": rudp.pacing.first / 8},
-        "burst": rudp.pacing.burst,
-        "resend": {
-            "extra": rudp.resends.extra,
-            "least": nanoseconds(rudp.resends.least),
-            "most": rudp.resends.most,
-        },
-        "ping": {
-            "bytes": rudp.pings.bytes + DATAGRAM_HEADERS,
-            "reply_bytes": rudp.pings.reply + DATAGRAM_HEADERS,
-            "interval": nanoseconds(rudp.pings.interval),
-            "limit": nanoseconds(rudp.pings.limit),
-            "first": nanoseconds(rudp.pings.first),
-        },
-        "wake_delay": nanoseconds(rudp.threads.wake_delay),
+        "resends": same(rudp.resends, "rudp_resends"),
+        "pings": _ip_bytes(same(rudp.pings, "rudp_pings"), "bytes", "reply"),
     }
 
 
+def _ip_bytes(spec: Spec, *sizes: str) -> Spec:
+    """Return ``spec`` with ``sizes`` that include the headers of UDP and IP."""
+    return spec | {name: spec[name] + DATAGRAM_HEADERS for name in sizes}
+
+
 def _mux(mux: Mux, stream_window: int | None) -> Spec:
-    names = ("header", "open", "accept", "credit", "close")
-    spec: Spec = {f"{name}_bytes": getattr(mux.frames, name) for name in names}
-    return spec | {
+    return {
+        "frames": same(mux.frames, "mux_frames"),
         "sent": {
             "client": _mux_direction(mux.to_server, stream_window),
             "server": _mux_direction(mux.to_client, stream_window),
@@ -138,10 +114,8 @@ def _mux(mux: Mux, stream_window: int | None) -> Spec:
 
 
 def _mux_direction(windows: Windows, stream_window: int | None) -> Spec:
-    names = ("max_frame", "session_buffer", "stream_window", "session_window", "credit_step")
-    spec: Spec = {name: getattr(windows, name) for name in names}
+    spec = same(windows, "mux_direction")
     spec["first_stream_window"] = windows.first_stream_window or windows.stream_window
-    spec["credits_first_read"] = windows.credits_first_read
     if stream_window is not None:
         spec["stream_window"] = spec["first_stream_window"] = stream_window
         # smux version 2: when half of the buffer was read.

@@ -40,21 +40,18 @@ def loopback_tcp(
     experiment: ExperimentKeys, link: relay.LoopbackLink, sockets: relay.Sockets
 ) -> Spec:
     """Settings of a connection between an application and the relay on its host."""
-    return _tcp(experiment) | {
-        "mss": link.mss,
+    return {
+        **_tcp(experiment),
+        **same(link, "tcp"),
+        **same(sockets, "tcp"),
         "send_buffer_per_segment": _send_buffer_per_segment(experiment, link.mss, experiment.hosts),
-        "send_buffer": sockets.send_buffer,
-        "receive_window": sockets.receive_window,
     }
 
 
 def own_socket(carrier: relay.Carrier | stream.StreamCarrier) -> Spec:
     """What the program does with its own connection, whatever the applications set on theirs."""
-    return {
-        "listener_delays": not carrier.server_nodelay,
-        "nodelay": bool(carrier.nodelay),
-        "writes": carrier.writes,
-    }
+    # A carrier over UDP has no such key.
+    return {"nodelay": False} | same(carrier, "tcp")
 
 
 def _tcp(experiment: ExperimentKeys) -> Spec:
