@@ -3,6 +3,7 @@
  */
 #include "leg-probe.h"
 
+#include "endpoint-probe.h"
 #include "transport/endpoint.h"
 
 #include <algorithm>
@@ -49,33 +50,17 @@ SampleCongestion(const Sender& sender, CongestionSeries& series)
 }
 
 /// Samples a TCP connection.
-class TcpLegProbe final : public LegProbe
+class TcpLegProbe final : public EndpointProbe<TcpEndpoint>
 {
   public:
-    TcpLegProbe(const TcpEndpoint& sender, const TcpEndpoint& receiver, LegResult& result)
-        : m_sender(sender),
-          m_receiver(receiver),
-          m_result(result)
-    {
-    }
-
-    void StartMeasuring(int64_t now) override
-    {
-        m_limitsAtStart = m_sender.GetSender().Limits().Until(now);
-        m_atStart = m_sender.GetSender().Counters();
-        m_readAtStart = m_receiver.GetReceiver().TotalRead();
-    }
+    using EndpointProbe::EndpointProbe;
 
     void Sample(double interval) override
     {
         const Sender& sender = m_sender.GetSender();
         const TcpState& state = sender.State();
-        uint64_t read = m_receiver.GetReceiver().TotalRead();
-        uint64_t wire = m_sender.Wire().dataBytes;
-        m_result.goodput.push_back(static_cast<double>(read - m_lastRead) * 8 / interval);
-        m_result.throughput.push_back(static_cast<double>(wire - m_lastWire) * 8 / interval);
+        SampleFlow(interval, m_sender.Wire().dataBytes);
         m_result.cwnd.push_back(state.cwnd);
-        m_result.inFlight.push_back(static_cast<double>(sender.BytesInFlight()));
         m_result.pacingRate.push_back(state.pacingRate * 8);
         m_result.srtt.push_back(static_cast<double>(state.srtt) * 1e-9);
         m_result.retransmitsSeries.push_back(static_cast<double>(sender.Counters().retransmits));
@@ -84,22 +69,18 @@ class TcpLegProbe final : public LegProbe
         {
             SampleCongestion(sender, *m_result.congestion);
         }
-        m_lastRead = read;
-        m_lastWire = wire;
     }
 
     void Finish(int64_t now) override
     {
-        m_result.limits = TimesBetween(m_limitsAtStart, m_sender.GetSender().Limits().Until(now));
+        FinishFlow(now);
         const SenderCounters& counters = m_sender.GetSender().Counters();
-        m_result.deliveredBytes = m_receiver.GetReceiver().TotalRead() - m_readAtStart;
         m_result.wireBytes = m_sender.Wire().dataBytes + m_sender.Wire().ackBytes;
         m_result.ackWireBytes = m_receiver.Wire().dataBytes + m_receiver.Wire().ackBytes;
         m_result.segments = counters.segments;
         m_result.retransmits = counters.retransmits - m_atStart.retransmits;
         m_result.rtos = counters.rtos - m_atStart.rtos;
         m_result.tailLossProbes = counters.tailLossProbes - m_atStart.tailLossProbes;
-        m_result.establishedTime = Seconds(m_sender.EstablishedTime());
         m_result.finishedTime = Seconds(m_sender.FinishedTime());
         int64_t failed = std::max(m_sender.ConnectFailedTime(), m_receiver.ConnectFailedTime());
         if (failed >= 0)
@@ -107,16 +88,6 @@ class TcpLegProbe final : public LegProbe
             m_result.connectFailedTime = Seconds(failed);
         }
     }
-
-  private:
-    const TcpEndpoint& m_sender;
-    const TcpEndpoint& m_receiver;
-    LegResult& m_result;
-    SenderCounters m_atStart;
-    SendLimits::Times m_limitsAtStart{};
-    uint64_t m_readAtStart{0};
-    uint64_t m_lastRead{0};
-    uint64_t m_lastWire{0};
 };
 
 } // namespace

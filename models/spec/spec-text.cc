@@ -110,9 +110,9 @@ CheckNumbers(const ExperimentSpec& spec)
     {
         std::visit([&](const auto& it) { CheckTunnel(it, spec, key("tunnels", i)); },
                    spec.tunnels[i]);
-        const bool isUsed =
-            std::ranges::any_of(spec.flows, [=](const FlowSpec& flow) { return flow.tunnel == i; });
-        if (!isUsed && std::holds_alternative<StreamTunnelSpec>(spec.tunnels[i]))
+        auto isThrough = [=](const FlowSpec& flow) { return flow.tunnel == i; };
+        if (std::holds_alternative<StreamTunnelSpec>(spec.tunnels[i]) &&
+            std::ranges::none_of(spec.flows, isThrough))
         {
             throw std::invalid_argument(key("tunnels", i) + ": expected a flow through it");
         }

@@ -102,6 +102,12 @@ class TcpEndpoint final : public ByteStream,
         return m_sender;
     }
 
+    /// What kept the sender from sending.
+    const SendLimits& Limits() const
+    {
+        return m_sender.Limits();
+    }
+
     const Receiver& GetReceiver() const
     {
         return m_receiver;
