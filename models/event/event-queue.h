@@ -111,12 +111,12 @@ class EventQueue
     void InsertNear(const Event& event)
     {
         m_near.push_back(event);
-        size_t i = m_near.size() - 1;
-        for (; i > 0 && KeyOf(event) > KeyOf(m_near[i - 1]); --i)
+        Event* place = &m_near.back();
+        for (; place > m_near.data() && KeyOf(event) > KeyOf(place[-1]); --place)
         {
-            m_near[i] = m_near[i - 1];
+            *place = place[-1];
         }
-        m_near[i] = event;
+        *place = event;
     }
 
     // Not inline, or events that go to the list would pay for their registers.

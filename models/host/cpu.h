@@ -39,17 +39,27 @@ class Cores
     {
     }
 
+    /// One more host uses the cores. Comes before Run().
+    void Join()
+    {
+        m_isShared = m_hasHost;
+        m_hasHost = true;
+    }
+
     /**
      * Let a core work for `duration` ns, not before `now`.
      * \param thread whose work it is
      * \param isUrgent whether it goes before work that is not
-     * \param spent CPU time, ns, to add to as the core spends it
+     * \param spent CPU time of its host, ns, to add to: see Left()
      * \returns when it is done, ns
      */
     int64_t Run(int64_t now, int64_t duration, const void* thread, bool isUrgent, int64_t& spent)
     {
         Core& core = Choose(now, thread, isUrgent);
-        core.SpendUntil(now);
+        if (m_isShared)
+        {
+            core.SpendUntil(now);
+        }
         if (core.thread != thread)
         {
             duration += core.thread ? m_switchCost : 0;
@@ -61,17 +71,35 @@ class Cores
         {
             core.urgentUntil = end;
         }
-        (isUrgent ? core.urgent : core.rest).Push({duration, &spent});
+        if (m_isShared)
+        {
+            (isUrgent ? core.urgent : core.rest).Push({duration, &spent});
+        }
+        else
+        {
+            spent += duration;
+        }
         return end;
     }
 
-    /// Count CPU time until `now`.
-    void SpendUntil(int64_t now)
+    /// CPU time that is counted as spent but lies after `now`, ns: that of the only host counts
+    /// when work is submitted. Where hosts share the cores, whose work a core does matters, and
+    /// time counts until `now`.
+    int64_t Left(int64_t now)
     {
+        int64_t left = 0;
         for (Core& core : m_cores)
         {
-            core.SpendUntil(now);
+            if (m_isShared)
+            {
+                core.SpendUntil(now);
+            }
+            else
+            {
+                left += std::max<int64_t>(core.freeAt - now, 0);
+            }
         }
+        return left;
     }
 
     uint32_t Count() const
@@ -140,6 +168,8 @@ class Cores
 
     std::vector<Core> m_cores;
     const int64_t m_switchCost;
+    bool m_hasHost{false};
+    bool m_isShared{false}; //!< by several hosts
 };
 
 /// Work of a program that has a core to itself, and so does without the run queue.
@@ -161,6 +191,7 @@ class Cpu
         : m_cores(cores),
           m_speed(speed)
     {
+        cores.Join();
     }
 
     Cpu(const Cpu&) = delete;
@@ -190,8 +221,8 @@ class Cpu
     /// CPU time spent until `now`, ns, summed over cores.
     int64_t Busy(int64_t now)
     {
-        m_cores.SpendUntil(now);
-        int64_t busy = m_spent;
+        const int64_t left = m_cores.Left(now); // which brings m_spent up to date
+        int64_t busy = m_spent - left;
         for (const CpuLoad* load : m_loads)
         {
             busy += load->Busy(now);
@@ -207,7 +238,7 @@ class Cpu
   private:
     Cores& m_cores;
     const double m_speed;
-    int64_t m_spent{0}; //!< on the cores, as far as it was counted, ns
+    int64_t m_spent{0}; //!< on the cores, ns: see Cores::Left()
     std::vector<const CpuLoad*> m_loads;
 };
 

@@ -80,6 +80,7 @@ class Bottleneck
     Bottleneck(const LinkSpec& spec, const ns3::RngStream& lossStream)
         : m_rate(spec),
           m_framing(spec.framing),
+          m_passesAll(!spec.policer && spec.loss == 0 && !spec.gilbertElliott),
           m_lossBefore(spec.lossPosition == LinkPosition::BEFORE),
           m_policesBefore(spec.policer && spec.policer->position == LinkPosition::BEFORE),
           m_policesAfter(spec.policer && spec.policer->position == LinkPosition::AFTER),
@@ -100,15 +101,15 @@ class Bottleneck
     /// Whether a packet gets as far as the queue.
     bool Admit(int64_t now, uint32_t bytes)
     {
-        return !(m_policesBefore && !Police(now, bytes, m_isMeasuring)) &&
-               !(m_lossBefore && Lose(m_isMeasuring));
+        return m_passesAll || (!(m_policesBefore && !Police(now, bytes, m_isMeasuring)) &&
+                               !(m_lossBefore && Lose(m_isMeasuring)));
     }
 
     /// Whether a packet that leaves the link at `departure` gets on its way.
     bool Release(int64_t departure, uint32_t bytes, bool isMeasured)
     {
-        return !(m_policesAfter && !Police(departure, bytes, isMeasured)) &&
-               !(!m_lossBefore && Lose(isMeasured));
+        return m_passesAll || (!(m_policesAfter && !Police(departure, bytes, isMeasured)) &&
+                               !(!m_lossBefore && Lose(isMeasured)));
     }
 
     RateSchedule m_rate;
@@ -137,6 +138,7 @@ class Bottleneck
         return passes;
     }
 
+    bool m_passesAll; //!< neither random loss nor a policer
     bool m_lossBefore;
     bool m_policesBefore;
     bool m_policesAfter;

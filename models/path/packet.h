@@ -99,6 +99,12 @@ struct Packet
     uint8_t hasAck : 1;      //!< DATA: an ACK is in its header, and in its extras
     uint8_t isInTransit : 1; //!< the next to receive it is a router
 
+    /// Whether its headers say anything of congestion.
+    bool HasMarks() const
+    {
+        return isEct || isCe || isCwr;
+    }
+
     /// Whether PacketExtras go with it.
     bool HasExtras() const
     {

@@ -15,11 +15,6 @@ struct EcnMarks
     bool isEct; //!< it may be marked
     bool isCe;  //!< it was
     bool isCwr; //!< the sender has reduced its window
-
-    bool IsAny() const
-    {
-        return isEct || isCe || isCwr;
-    }
 };
 
 /**
@@ -43,7 +38,7 @@ class EcnEcho
     /// Tell of the latest segment alone from now on.
     void MirrorMarks()
     {
-        m_isMirroring = true;
+        m_isMirroring = m_isOn = true;
     }
 
     /// Whether ACKs tell of the latest segment alone.
@@ -52,10 +47,11 @@ class EcnEcho
         return m_isMirroring;
     }
 
-    /// Whether segments without marks ask for nothing: none had any yet.
-    bool IsIdle() const
+    /// Whether segments without marks may ask for something, too: some had marks, or all are told
+    /// of.
+    bool IsOn() const
     {
-        return !m_isMirroring && !m_isEchoing && !m_hasSeenEct;
+        return m_isOn;
     }
 
     /// Whether a segment would change what ACKs tell, so that those before it need an ACK of their
@@ -68,6 +64,7 @@ class EcnEcho
     /// Take in the marks of a data packet.
     Request OnSegment(const EcnMarks& marks)
     {
+        m_isOn = true;
         if (m_isMirroring)
         {
             const bool hasChanged = NeedsAckBefore(marks);
@@ -91,6 +88,7 @@ class EcnEcho
     }
 
   private:
+    bool m_isOn{false}; //!< some segment had marks, or ACKs tell of each
     bool m_isMirroring{false};
     bool m_isEchoing{false};
     bool m_hasSeenEct{false}; //!< data arrived that may be marked

@@ -197,7 +197,7 @@ TcpEndpoint::Write(int64_t now, uint64_t bytes, bool isResumed)
 TcpEndpoint::Arrival
 TcpEndpoint::TakeData(int64_t now, const Packet& packet)
 {
-    const uint64_t readable = m_receiver.Readable();
+    const uint64_t received = m_receiver.Received();
     // RFC 7323, section 4.3: echo the earliest segment that the next ACK newly acknowledges.
     if (m_receiver.IsNextToAck(packet) && static_cast<int32_t>(packet.tsVal - m_echo) > 0)
     {
@@ -205,20 +205,20 @@ TcpEndpoint::TakeData(int64_t now, const Packet& packet)
     }
     if (m_spec.HasTimestamps())
     {
-        m_receiveRtt.OnEcho(TimestampClock(now), packet.tsEcr, packet.length, readable == 0);
+        const bool isAllRead = m_receiver.Readable() == 0;
+        m_receiveRtt.OnEcho(TimestampClock(now), packet.tsEcr, packet.length, isAllRead);
     }
     if (m_acks.IsCompressing() && m_receiver.CrowdsBlocks(packet))
     {
         SendAck(now); // Linux tcp_sack_new_ofo_skb(): while the runs that it is to tell of fit
     }
-    const EcnMarks marks{packet.isEct != 0, packet.isCe != 0, packet.isCwr != 0};
-    const bool isAckDue = (marks.IsAny() || !m_ecnEcho.IsIdle()) && TakeMarks(now, marks);
+    const bool isAckDue = (packet.HasMarks() || m_ecnEcho.IsOn()) && TakeMarks(now, packet);
     if (m_receiver.HasDelivered(packet))
     {
         m_acks.AckQuickly(); // Linux tcp_data_queue(): a retransmission that was not needed
     }
     const AckUrgency urgency = m_receiver.OnData(packet);
-    if (m_receiver.Readable() > readable)
+    if (m_receiver.Received() > received)
     {
         m_receiveRtt.OnInOrder(now, m_receiver.Received(), m_receiver.Window());
         m_acks.OnInOrder(now);
@@ -259,8 +259,9 @@ TcpEndpoint::DeliverData(int64_t now, const Arrival& arrival)
 }
 
 bool
-TcpEndpoint::TakeMarks(int64_t now, const EcnMarks& marks)
+TcpEndpoint::TakeMarks(int64_t now, const Packet& packet)
 {
+    const EcnMarks marks{packet.isEct != 0, packet.isCe != 0, packet.isCwr != 0};
     if (m_ecnEcho.NeedsAckBefore(marks) && m_acks.HasUnacked())
     {
         SendAck(now);

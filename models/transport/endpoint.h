@@ -173,7 +173,7 @@ class TcpEndpoint final : public ByteStream,
     Arrival TakeData(int64_t now, const Packet& packet);
     void DeliverData(int64_t now, const Arrival& arrival);
     /// Take in what a data packet says of congestion. \returns whether an ACK is due at once
-    bool TakeMarks(int64_t now, const EcnMarks& marks);
+    bool TakeMarks(int64_t now, const Packet& packet);
     void OnAck(int64_t now, const Acknowledgement& ack);
 
     const TcpSpec m_spec;

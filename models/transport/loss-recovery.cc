@@ -71,10 +71,10 @@ LossRecovery::EndProbe(int64_t now, bool isDuplicate)
 }
 
 void
-LossRecovery::Update(int64_t now,
-                     const AckSummary& summary,
-                     const Acknowledgement& ack,
-                     bool mayTestWithNew)
+LossRecovery::UpdateState(int64_t now,
+                          const AckSummary& summary,
+                          const Acknowledgement& ack,
+                          bool mayTestWithNew)
 {
     // Linux tcp_fastretrans_alert()
     if (ack.isEce)
@@ -343,8 +343,7 @@ LossRecovery::KeepQuiet(int64_t now)
 {
     // Linux tcp_try_keep_open(), tcp_any_retrans_done()
     const uint32_t left = m_board.SackedOut() + m_board.LostOut() + m_board.RetransmittedOut();
-    const bool hasRetransmitted =
-        m_board.PacketsOut() > 0 && m_board.At(m_board.Una()).Has(Segment::EVER_RETRANSMITTED);
+    const bool hasRetransmitted = IsHeadRetransmitted();
     if (m_board.RetransmittedOut() == 0 && !hasRetransmitted)
     {
         m_undo.ForgetRetransmissions();

@@ -115,7 +115,16 @@ class LossRecovery
     void Update(int64_t now,
                 const AckSummary& summary,
                 const Acknowledgement& ack,
-                bool mayTestWithNew);
+                bool mayTestWithNew)
+    {
+        if (IsCalm() && !ack.isEce)
+        {
+            m_reorderingDeadline = NEVER;
+            m_hasLostRetransmission = false;
+            return;
+        }
+        UpdateState(now, summary, ack, mayTestWithNew);
+    }
 
     /**
      * Set the window while it is being reduced (PRR).
@@ -156,6 +165,25 @@ class LossRecovery
     }
 
   private:
+    /// Whether nothing is unusual: an ACK then finds no loss and ends no reduction. So it is with
+    /// nearly every ACK (Linux tcp_ack_is_dubious()).
+    bool IsCalm() const
+    {
+        return GetCaState() == CaState::OPEN && m_board.SackedOut() + m_board.LostOut() == 0 &&
+               !IsHeadRetransmitted() && !m_undo.IsAllDuplicate() && !m_rack.HasSuspect(m_board);
+    }
+
+    /// Whether the first segment outstanding was sent again, ever (Linux tcp_any_retrans_done()).
+    bool IsHeadRetransmitted() const
+    {
+        return m_board.PacketsOut() > 0 &&
+               m_board.At(m_board.Una()).Has(Segment::EVER_RETRANSMITTED);
+    }
+
+    void UpdateState(int64_t now,
+                     const AckSummary& summary,
+                     const Acknowledgement& ack,
+                     bool mayTestWithNew);
     /// Mark what is lost by now.
     void DetectLoss(int64_t now);
     /// All that was out when the reduction began is acknowledged.

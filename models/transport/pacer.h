@@ -25,8 +25,11 @@ class Pacer
     static constexpr uint32_t MAX_BURST_BYTES = 65536 - 320;
 
     /// \param quantum duration of a burst, ns; 0: one segment each
-    explicit Pacer(int64_t quantum)
-        : m_quantum(quantum)
+    /// \param mss payload of a full segment, bytes
+    Pacer(int64_t quantum, uint32_t mss)
+        : m_quantum(quantum),
+          m_mss(mss),
+          m_mostSegments(std::max(MAX_BURST_BYTES / mss, 1U))
     {
     }
 
@@ -43,7 +46,7 @@ class Pacer
     }
 
     /// Most segments of a burst at `rate` payload bytes/s.
-    uint32_t BurstSegments(double rate, uint32_t mss, uint32_t minSegments) const
+    uint32_t BurstSegments(double rate, uint32_t minSegments) const
     {
         if (m_quantum == 0)
         {
@@ -51,8 +54,8 @@ class Pacer
         }
         const double most = MAX_BURST_BYTES;
         double bytes = std::min(rate * static_cast<double>(m_quantum) * 1e-9, most);
-        uint32_t segments = std::max(static_cast<uint32_t>(bytes / mss), minSegments);
-        return std::clamp(MAX_BURST_BYTES / mss, 1U, segments);
+        uint32_t segments = std::max(static_cast<uint32_t>(bytes / m_mss), minSegments);
+        return std::min(m_mostSegments, segments);
     }
 
     /// A burst of `bytes` of payload was sent.
@@ -67,6 +70,8 @@ class Pacer
     static constexpr uint64_t UNPACED_SEGMENTS = 10; //!< Linux tcp_update_skb_after_send()
 
     int64_t m_quantum;
+    uint32_t m_mss;
+    uint32_t m_mostSegments; //!< of a burst
     int64_t m_nextSend{0};
 };
 

@@ -121,6 +121,12 @@ class Rack
         return std::min(state.minRtt / 4 * m_windowSteps, state.srtt);
     }
 
+    /// Whether the oldest transmission in flight is suspect: one after it was delivered.
+    bool HasSuspect(const Scoreboard& board) const
+    {
+        return board.InFlight() > 0 && IsSuspect(board.Oldest(), board.At(board.Oldest()));
+    }
+
     /**
      * Mark what is lost by now (step 5).
      * \param onLost called as (number) after each segment marked
@@ -210,12 +216,6 @@ class Rack
     bool IsSuspect(uint64_t number, const Segment& segment) const
     {
         return WasSentAfter(m_sentTime, m_number, segment.sentTime, number);
-    }
-
-    /// Whether the oldest transmission in flight is suspect.
-    bool HasSuspect(const Scoreboard& board) const
-    {
-        return board.InFlight() > 0 && IsSuspect(board.Oldest(), board.At(board.Oldest()));
     }
 
     int64_t m_sentTime{-1}; //!< transmission time of the latest-sent segment delivered

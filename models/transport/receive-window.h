@@ -47,6 +47,7 @@ class ReceiveWindow
         : m_maximum(maximum),
           m_mss(mss),
           m_scale(scale),
+          m_unit(uint64_t{1} << scale),
           m_growth(growth),
           m_room(initial > 0 ? std::min(std::max(initial, room), maximum) : maximum),
           m_limit(initial > 0 ? std::min(initial, m_room) : m_room),
@@ -146,25 +147,7 @@ class ReceiveWindow
         {
             return;
         }
-        uint64_t copied = totalRead - m_readAtStart;
-        if (m_growth == ReceiveGrowth::OUT_OF_ORDER)
-        {
-            copied -= std::min(copied, unread);
-        }
-        if (copied > m_roundBytes)
-        {
-            double cushion = m_growth == ReceiveGrowth::CUSHION
-                                 ? static_cast<double>(CUSHION_SEGMENTS * m_mss)
-                                 : 0;
-            double wanted = 2 * static_cast<double>(copied) + cushion;
-            double growth =
-                static_cast<double>(copied - m_roundBytes) / static_cast<double>(m_roundBytes);
-            wanted += 2 * wanted * growth;
-            MakeRoom(wanted + (m_growth == ReceiveGrowth::CUSHION ? 0 : static_cast<double>(span)));
-            m_roundBytes = copied;
-        }
-        m_roundStart = now;
-        m_readAtStart = totalRead;
+        EndRound(now, totalRead, unread, span);
     }
 
     /// A segment arrived out of order. \param span as of OnRead()
@@ -196,8 +179,7 @@ class ReceiveWindow
     /// Round up to the units in which windows are told.
     uint64_t Align(uint64_t window) const
     {
-        const uint64_t unit = uint64_t{1} << m_scale;
-        return (window + unit - 1) & ~(unit - 1);
+        return (window + m_unit - 1) & ~(m_unit - 1);
     }
 
     /// The window that the buffer has room for, bytes (__tcp_select_window()): none, rather than
@@ -216,6 +198,30 @@ class ReceiveWindow
         return Align(std::min(space, m_limit));
     }
 
+    /// A round trip has passed. Not inline: reading would pay for its registers each time.
+    [[gnu::noinline]] void EndRound(int64_t now, uint64_t totalRead, uint64_t unread, uint64_t span)
+    {
+        uint64_t copied = totalRead - m_readAtStart;
+        if (m_growth == ReceiveGrowth::OUT_OF_ORDER)
+        {
+            copied -= std::min(copied, unread);
+        }
+        if (copied > m_roundBytes)
+        {
+            double cushion = m_growth == ReceiveGrowth::CUSHION
+                                 ? static_cast<double>(CUSHION_SEGMENTS * m_mss)
+                                 : 0;
+            double wanted = 2 * static_cast<double>(copied) + cushion;
+            double growth =
+                static_cast<double>(copied - m_roundBytes) / static_cast<double>(m_roundBytes);
+            wanted += 2 * wanted * growth;
+            MakeRoom(wanted + (m_growth == ReceiveGrowth::CUSHION ? 0 : static_cast<double>(span)));
+            m_roundBytes = copied;
+        }
+        m_roundStart = now;
+        m_readAtStart = totalRead;
+    }
+
     void MakeRoom(double wanted)
     {
         double limited = std::min(wanted, static_cast<double>(m_maximum));
@@ -225,6 +231,7 @@ class ReceiveWindow
     uint64_t m_maximum;
     uint64_t m_mss;
     uint32_t m_scale;
+    uint64_t m_unit; //!< in which windows are told, bytes
     ReceiveGrowth m_growth;
     uint64_t m_room;  //!< size of the buffer
     uint64_t m_limit; //!< of the window (rcv_ssthresh)

@@ -39,7 +39,7 @@ void
 Scoreboard::AppendToFlight(uint64_t first, uint64_t last)
 {
     auto low = static_cast<uint32_t>(first);
-    if (m_listed > 0)
+    if (m_inFlight > 0)
     {
         At(first).previousOrRunBegin = m_newest;
         At(m_newest).nextOrRunEnd = low;
@@ -49,7 +49,7 @@ Scoreboard::AppendToFlight(uint64_t first, uint64_t last)
         m_oldest = low;
     }
     m_newest = static_cast<uint32_t>(last);
-    m_listed += static_cast<uint32_t>(last - first + 1);
+    m_inFlight += static_cast<uint32_t>(last - first + 1);
 }
 
 /// Close the gap that transmissions, the oldest not among them, leave in the list.
@@ -140,7 +140,7 @@ Scoreboard::UnmarkLost()
     std::stable_sort(inFlight.begin(), inFlight.end(), [this](uint64_t a, uint64_t b) {
         return At(a).sentTime < At(b).sentTime;
     });
-    m_lostOut = m_retransmittedOut = m_listed = 0;
+    m_lostOut = m_retransmittedOut = m_inFlight = 0;
     m_lostOnce.Clear();
     m_lostAgain.Clear();
     for (uint64_t number : inFlight)

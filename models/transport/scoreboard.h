@@ -142,10 +142,11 @@ class Scoreboard
         return m_retransmittedOut;
     }
 
-    /// Segments in flight (RFC 6675's pipe, as Linux counts it).
+    /// Segments in flight (RFC 6675's pipe, as Linux counts it): those outstanding that were
+    /// neither sacked nor lost, and the lost ones that were sent again.
     uint32_t InFlight() const
     {
-        return PacketsOut() - m_sackedOut - m_lostOut + m_retransmittedOut;
+        return m_inFlight;
     }
 
     /// Payload bytes from SND.UNA to SND.NXT.
@@ -307,7 +308,7 @@ class Scoreboard
     /// Take segments out of the list of transmissions, that are neighbours there.
     void RemoveFromFlight(uint64_t first, uint64_t last)
     {
-        m_listed -= static_cast<uint32_t>(last - first + 1);
+        m_inFlight -= static_cast<uint32_t>(last - first + 1);
         if (static_cast<uint32_t>(first) == m_oldest)
         {
             m_oldest = At(last).nextOrRunEnd;
@@ -349,8 +350,8 @@ class Scoreboard
     uint32_t m_sackedOut{0};
     uint32_t m_lostOut{0};
     uint32_t m_retransmittedOut{0};
-    uint32_t m_listed{0}; //!< length of the list of transmissions
-    uint32_t m_oldest{0}; //!< its ends, modulo 2^32; valid while it is not empty
+    uint32_t m_inFlight{0}; //!< length of the list of transmissions
+    uint32_t m_oldest{0};   //!< its ends, modulo 2^32; valid while it is not empty
     uint32_t m_newest{0};
     Fifo<uint64_t> m_lostOnce;
     Fifo<uint64_t> m_lostAgain;

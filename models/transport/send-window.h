@@ -25,7 +25,8 @@ class SendWindow
     /// \param mss payload of a full segment, bytes  \param nodelay without Nagle's rule
     SendWindow(uint32_t mss, bool nodelay)
         : m_mss(mss),
-          m_nodelay(nodelay)
+          m_nodelay(nodelay),
+          m_bufferSize(mss)
     {
     }
 
@@ -33,7 +34,12 @@ class SendWindow
     void OnWindow(uint64_t acked, uint32_t window)
     {
         m_edge = std::max(m_edge, acked + window);
-        m_largest = std::max(m_largest, window);
+        if (window > m_largest)
+        {
+            m_largest = window;
+            const uint32_t most = std::min(Pacer::MAX_BURST_BYTES, m_largest / 2);
+            m_bufferSize = std::max(m_mss, most - most % m_mss);
+        }
     }
 
     /// Stream offset up to which the peer lets us send.
@@ -58,8 +64,7 @@ class SendWindow
     /// segmentation offload takes and half of the peer's largest window (tcp_send_mss()).
     uint64_t BufferSize() const
     {
-        const uint32_t most = std::min(Pacer::MAX_BURST_BYTES, m_largest / 2);
-        return std::max(m_mss, most - most % m_mss);
+        return m_bufferSize;
     }
 
     /**
@@ -105,6 +110,7 @@ class SendWindow
     const bool m_nodelay;
     uint64_t m_edge{0};     //!< stream offset
     uint32_t m_largest{0};  //!< window that the peer ever told, bytes
+    uint64_t m_bufferSize;  //!< that follows from it
     uint64_t m_smallEnd{0}; //!< one past the latest segment shorter than the MSS
 };
 

@@ -24,7 +24,7 @@ Sender::Sender(const TcpSpec& spec,
                SegmentOutput& output)
     : m_spec(spec),
       m_output(output),
-      m_pacer(spec.pacingQuantum),
+      m_pacer(spec.pacingQuantum, spec.mss),
       m_window(spec, std::move(congestion), m_board, m_pacer),
       m_buffer(InitialSendBuffer(), spec.sendBuffer),
       m_rtt(spec.minRto),
@@ -177,19 +177,23 @@ Sender::WakesWriter()
 
 // Sending --------------------------------------------------------------------------------------
 
-void
-Sender::TrySend(int64_t now, bool isOne)
+bool
+Sender::Send(int64_t now, bool isOne)
 {
-    bool isPaced = Pacer::IsOn(State(), m_transmitter.Segments());
-    bool isWriterBlocked = m_buffer.IsWriterBlocked();
-    if (isPaced && now < m_pacer.NextSend())
+    const bool isPaced = Pacer::IsOn(State(), m_transmitter.Segments());
+    const bool isWriterBlocked = m_buffer.IsWriterBlocked();
+    const bool isEarly = isPaced && now < m_pacer.NextSend();
+    if (isEarly)
     {
         m_pacingTimer.Set(m_pacer.NextSend());
+    }
+    if (isEarly || m_window.IsFull() || !m_transmitter.HasMore())
+    {
         if (m_window.IsFull())
         {
             m_window.Validate(now, true, m_rtt.Rto(), isWriterBlocked);
         }
-        return;
+        return false;
     }
     Transmitter::Burst burst =
         m_transmitter.SendBurst(now, m_transmitter.SegmentsPerBurst(), isPaced || isOne);
@@ -200,10 +204,9 @@ Sender::TrySend(int64_t now, bool isOne)
     }
     if (burst.segments == 0)
     {
-        return;
+        return false;
     }
     RestartTimeoutOfHead(now);
-    ScheduleProbe(now);
     if (isPaced)
     {
         m_pacer.OnBurst(now, burst.bytes, State().pacingRate);
@@ -211,6 +214,16 @@ Sender::TrySend(int64_t now, bool isOne)
         {
             m_pacingTimer.Set(m_pacer.NextSend());
         }
+    }
+    return true;
+}
+
+void
+Sender::TrySend(int64_t now, bool isOne)
+{
+    if (Send(now, isOne))
+    {
+        ScheduleProbe(now);
     }
 }
 
@@ -286,10 +299,10 @@ Sender::OnAck(int64_t now, const Acknowledgement& ack)
     {
         m_persistDeadline = NEVER;
     }
-    TrySend(now);
+    Send(now);
     if (m_recovery.EndDeferral())
     {
-        TrySend(now);
+        Send(now);
     }
     ScheduleProbe(now);
     UpdateTimer(now);

@@ -164,7 +164,9 @@ class Sender
   private:
     /// Send what was written. \param isEnd of a write, or of what the buffer took of it
     void Push(int64_t now, bool isEnd);
-    /// Send what windows and pacing allow. \param isOne one burst
+    /// Send what windows and pacing allow. \param isOne one burst \returns whether there was any
+    bool Send(int64_t now, bool isOne = false);
+    /// The same, and probe for the tail of what was sent.
     void TrySend(int64_t now, bool isOne = false);
     uint64_t InitialSendBuffer() const;
     bool MayExpandBuffer() const;

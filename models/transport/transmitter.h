@@ -82,6 +82,12 @@ class Transmitter
     /// Send a segment again. \param isProbe as a tail loss probe
     void Retransmit(int64_t now, uint64_t number, bool isProbe = false);
 
+    /// Whether anything waits to be sent, whatever the windows say.
+    bool HasMore() const
+    {
+        return m_buffer.Unsent() > 0 || m_board.HasLostToSend() || (m_isClosing && !m_isFinSent);
+    }
+
     /// Whether new data may be sent.
     bool CanSendNew() const
     {

@@ -33,9 +33,13 @@ ClockedServer::Enqueue(int64_t now,
         CountDrops(m_loop.Time());
         return;
     }
-    int64_t duration = DurationOf(ipBytes);
-    m_freeAt = std::max(now, m_freeAt) + duration;
-    m_submitted += duration;
+    if (ipBytes != m_latestBytes)
+    {
+        m_latestBytes = ipBytes;
+        m_latestDuration = DurationOf(ipBytes);
+    }
+    m_freeAt = std::max(now, m_freeAt) + m_latestDuration;
+    m_submitted += m_latestDuration;
     Push(packet, ipBytes, extras, handler);
 }
 

@@ -79,6 +79,8 @@ class ClockedServer final : public ProgramQueue, private EventSource, private Cp
     const int64_t m_slack;       //!< ns
     int64_t m_freeAt{0};         //!< when the latest packet is done, ns
     int64_t m_submitted{0};      //!< work taken so far, ns
+    uint32_t m_latestBytes{0};   //!< size of the latest packet, of which most are alike
+    int64_t m_latestDuration{0}; //!< and its work, ns
     bool m_isArmed{false};       //!< an event is pending, or being run
     Fifo<Work> m_work;           //!< what was not handed over
     Fifo<PacketExtras> m_extras; //!< of those packets that have any, in the same order

@@ -66,7 +66,8 @@ LayerStack::LayerStack(const std::vector<LayerSpec>& specs)
 const std::vector<uint32_t>&
 LayerStack::Wrap(uint32_t bytes)
 {
-    m_writes.assign(1, bytes);
+    m_writes.clear();
+    m_writes.push_back(bytes);
     for (auto& layer : m_layers)
     {
         m_scratch.clear();

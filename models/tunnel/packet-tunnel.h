@@ -25,12 +25,18 @@ struct OuterCounters
     /// A datagram left in packets of these IP bytes.
     void Count(const std::vector<uint32_t>& outer)
     {
+        if (outer.size() == 1) // as nearly all do
+        {
+            ++packets;
+            bytes += outer.front();
+            return;
+        }
         packets += outer.size();
         for (uint32_t ipBytes : outer)
         {
             bytes += ipBytes;
         }
-        fragmented += outer.size() > 1;
+        ++fragmented;
     }
 };
 

@@ -21,7 +21,10 @@ class WriteQueue
     /// Append writes. \param sizes in bytes
     void Append(const std::vector<uint32_t>& sizes)
     {
-        m_left.insert(m_left.end(), sizes.begin(), sizes.end());
+        for (uint32_t size : sizes) // few: cheaper than to insert a range
+        {
+            m_left.push_back(size);
+        }
     }
 
     /// Write as much as the stream has room for. \returns whether that is all; if not,

@@ -77,7 +77,7 @@ struct Window
     }
 
     Scoreboard board;
-    Pacer pacer{0};
+    Pacer pacer{0, 1448};
     ScriptedControl& control;
     CongestionWindow window;
 };
