@@ -97,7 +97,10 @@ DatagramChannel::Ingress::OnHandled(int64_t now,
 void
 DatagramChannel::Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const PacketExtras* extras)
 {
-    packet.isEct &= m_copiesEcn;
+    if (!m_copiesEcn)
+    {
+        packet.isEct = false;
+    }
     if (m_fec)
     {
         packet.sink = m_receiver;
@@ -131,32 +134,32 @@ DatagramChannel::SendFragments(int64_t now,
 
 // The far host ---------------------------------------------------------------------------------
 
-uint32_t
-DatagramChannel::FragmentsOf(const Packet& packet) const
-{
-    return static_cast<uint32_t>(m_sizes[IpBytes(packet, m_tcp)].size()) - 1;
-}
-
 void
 DatagramChannel::Egress::Receive(int64_t now, const Packet& packet, const PacketExtras* extras)
 {
-    bool isFragment = packet.kind == PacketKind::FRAGMENT;
-    uint32_t fragments = isFragment ? 0 : m_channel.FragmentsOf(packet);
+    const bool isFragment = packet.kind == PacketKind::FRAGMENT;
+    const uint32_t ipBytes = IpBytes(packet, m_channel.m_tcp);
+    // How many fragments came before this one, if it is the last.
+    const uint32_t fragments =
+        isFragment ? 0 : static_cast<uint32_t>(m_channel.m_sizes[ipBytes].size()) - 1;
     if (!isFragment && fragments == 0)
     {
-        m_channel.Accept(now, packet, extras);
+        m_channel.Accept(now, packet, ipBytes, extras);
     }
     else if (const auto* whole = m_channel.m_reassembler.Add(packet, extras, fragments))
     {
-        m_channel.Accept(now, whole->packet, &whole->extras);
+        m_channel.Accept(now,
+                         whole->packet,
+                         IpBytes(whole->packet, m_channel.m_tcp),
+                         &whole->extras);
     }
 }
 
 void
-DatagramChannel::Accept(int64_t now, Packet packet, const PacketExtras* extras)
+DatagramChannel::Accept(int64_t now, Packet packet, uint32_t ipBytes, const PacketExtras* extras)
 {
     packet.sink = m_receiver;
-    m_far.Socket().Enqueue(now, packet, IpBytes(packet, m_tcp), extras, m_far.Host());
+    m_far.Socket().Enqueue(now, packet, ipBytes, extras, m_far.Host());
 }
 
 // The tunnel -----------------------------------------------------------------------------------

@@ -157,9 +157,8 @@ class DatagramChannel final : public PacketDevice
     void Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const PacketExtras* extras);
     /// Send all fragments of a packet but the last.
     void SendFragments(int64_t now, const Packet& packet, const std::vector<uint32_t>& outer);
-    void Accept(int64_t now, Packet packet, const PacketExtras* extras);
-    /// How many fragments come before the last one of a packet.
-    uint32_t FragmentsOf(const Packet& packet) const;
+    /// A whole packet has arrived.
+    void Accept(int64_t now, Packet packet, uint32_t ipBytes, const PacketExtras* extras);
 
     const OuterSizes& m_sizes;
     const TcpSpec& m_tcp;
