@@ -111,10 +111,10 @@ class KcpEndpoint final : public ByteStream, public PacketSink, private ShardSen
         return m_establishedTime;
     }
 
-    /// What FEC did for the datagrams received here.
-    FecCounters ReceivedFec() const
+    /// What FEC did until `now` ns for the datagrams received here.
+    FecCounters ReceivedFec(int64_t now) const
     {
-        return m_decoder ? m_decoder->Counters() : FecCounters{};
+        return m_decoder ? m_decoder->Counters(now) : FecCounters{};
     }
 
   private:

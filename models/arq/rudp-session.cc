@@ -75,6 +75,7 @@ RudpSession::Open(int64_t now)
     m_pingSent = -1;
     m_firstPing = static_cast<uint32_t>(m_pingTimes.size());
     m_pingTime = static_cast<uint32_t>(m_spec.pings.first / MS);
+    m_hasPingTime = false;
     const double first = m_spec.firstRate[m_end];
     m_pacer.SetRate(first > 0 ? first : m_spec.rate[m_end]);
     m_pingTimer.Set(NextOf(now, m_phase.pings, m_spec.pings.interval + m_spec.wakeDelay));
@@ -143,6 +144,7 @@ RudpSession::Receive(int64_t now, const Packet& packet, const PacketExtras* /* e
     if (packet.segment >= m_firstPing)
     {
         m_pingTime = static_cast<uint32_t>(m_replyTime - m_pingTimes[packet.segment]);
+        m_hasPingTime = true;
     }
 }
 

@@ -68,7 +68,13 @@ class RudpSession final : public PacketSink, private RudpThread
 
     void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
 
-    /// Time that the latest ping took, ms.
+    /// Whether a ping of this end was answered.
+    bool HasPingTime() const
+    {
+        return m_hasPingTime;
+    }
+
+    /// Time that the latest ping took, ms; before the first answer RudpSpec's.
     uint32_t PingTime() const
     {
         return m_pingTime;
@@ -111,6 +117,7 @@ class RudpSession final : public PacketSink, private RudpThread
     int64_t m_pingSent{-1};           //!< the latest, ms
     int64_t m_replyTime{0};           //!< of the latest answer, ms
     uint32_t m_pingTime{0};           //!< time that it took, ms
+    bool m_hasPingTime{false};        //!< it is not the first one of RudpSpec
     std::vector<int64_t> m_pingTimes; //!< when each was sent, ms
     uint32_t m_firstPing{0};          //!< since the session is open
     Timer<RudpSession, &RudpSession::OnPingTime> m_pingTimer;

@@ -125,7 +125,7 @@ Recorder::AddTunnels()
     m_result.tunnels.resize(tunnels.size()); // the probes keep references
     for (uint32_t number = 0; number < tunnels.size(); ++number)
     {
-        const PacketTunnel* tunnel = World::PacketTunnelOf(tunnels[number]);
+        PacketTunnel* tunnel = World::PacketTunnelOf(tunnels[number]);
         auto first = std::find_if(m_spec.flows.begin(), m_spec.flows.end(), [&](const auto& flow) {
             return IsIn(m_spec, flow, number);
         });
@@ -263,7 +263,7 @@ Recorder::OnEnd(int64_t now)
     }
     for (PacketTunnelProbe& tunnel : m_tunnels)
     {
-        tunnel.Finish();
+        tunnel.Finish(now);
     }
     for (LinkProbe& link : m_links)
     {

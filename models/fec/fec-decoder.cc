@@ -26,8 +26,13 @@ FecDecoder::Receive(int64_t now, const Packet& shard)
         return; // as if lost
     }
     ++group->arrived;
+    m_longest = std::max(m_longest, now - SentTime(shard, *group));
     bool isData = shard.kind == PacketKind::FEC_DATA;
     group->dataArrived += isData;
+    if (isData && group->recovered > 0)
+    {
+        TakeLate(*group);
+    }
     if (isData && !m_spec.blob)
     {
         FecPacket& packet = m_log.PacketOf(*group, shard.shardPlace);
@@ -49,6 +54,28 @@ FecDecoder::Receive(int64_t now, const Packet& shard)
     }
 }
 
+int64_t
+FecDecoder::SentTime(const Packet& shard, const FecGroup& group)
+{
+    bool leftAtClose = shard.kind == PacketKind::FEC_PARITY || m_spec.blob;
+    return leftAtClose ? group.closed : m_log.PacketOf(group, shard.shardPlace).packet.time;
+}
+
+void
+FecDecoder::TakeLate(FecGroup& group) const
+{
+    // It had only been overtaken, so that parity repaired nothing in its place. A blob comes whole
+    // or not at all.
+    if (!m_spec.blob)
+    {
+        --group.recovered;
+    }
+    else if (group.dataArrived == group.dataShards)
+    {
+        group.recovered = 0;
+    }
+}
+
 void
 FecDecoder::Decode(int64_t now, const Packet& shard, FecGroup& group)
 {
@@ -58,8 +85,7 @@ FecDecoder::Decode(int64_t now, const Packet& shard, FecGroup& group)
     {
         return;
     }
-    bool leftAtClose = shard.kind == PacketKind::FEC_PARITY || m_spec.blob;
-    int64_t left = leftAtClose ? group.closed : m_log.PacketOf(group, shard.shardPlace).packet.time;
+    const int64_t left = SentTime(shard, group);
     for (uint32_t i = 0; i < group.packets; ++i)
     {
         FecPacket& packet = m_log.PacketOf(group, i);

@@ -29,10 +29,11 @@ class FecDecoder
     /// Take a shard.
     void Receive(int64_t now, const Packet& shard);
 
-    /// Counts since the simulation began.
-    FecCounters Counters() const
+    /// Counts of the measured groups whose shards have had the time to arrive: as long as any shard
+    /// took so far. A group whose last shards are under way is neither lost nor repaired yet.
+    FecCounters Counters(int64_t now) const
     {
-        return m_log.CountBefore(m_newest);
+        return m_log.CountUntil(now - m_longest);
     }
 
     /// How much later than a packet, its group's shard left that brought it back, ns.
@@ -42,12 +43,17 @@ class FecDecoder
     }
 
   private:
+    /// When a shard left the encoder, ns.
+    int64_t SentTime(const Packet& shard, const FecGroup& group);
+    /// A data shard came of a group that was decoded without it.
+    void TakeLate(FecGroup& group) const;
     void Deliver(int64_t now, FecGroup& group, FecPacket& packet, bool isCe);
     void Decode(int64_t now, const Packet& shard, FecGroup& group);
 
     const FecSpec& m_spec;
     FecLog& m_log;
     uint64_t m_newest{0}; //!< group of which a shard arrived
+    int64_t m_longest{0}; //!< that a shard took, ns
     Histogram m_recoveryDelay;
 };
 

@@ -30,16 +30,16 @@ struct FecGroup
     uint32_t arrived{0};     //!< shards of both kinds
     uint32_t dataArrived{0}; //!< data shards
     uint32_t delivered{0};   //!< packets
-    uint32_t recovered{0};   //!< of them, because of parity
+    uint32_t recovered{0};   //!< of them, because of parity, and not merely sooner
     int64_t closed{0};       //!< when, ns
     bool isDecoded{false};
 };
 
-/// What became of packets, of groups whose shards have had the time to arrive.
+/// What became of packets, of measured groups whose shards have had the time to arrive.
 struct FecCounters
 {
     uint64_t packets{0};   //!< protected
-    uint64_t recovered{0}; //!< of them, arrived because of parity
+    uint64_t recovered{0}; //!< of them, would not have arrived without parity
     uint64_t lost{0};      //!< of them, never arrived
 
     void Add(const FecGroup& group)
@@ -106,7 +106,10 @@ class FecLog
         while (m_firstGroup < number)
         {
             const FecGroup& group = m_groups.Front();
-            m_counters.Add(group);
+            if (m_firstGroup >= m_measuredFrom)
+            {
+                m_counters.Add(group);
+            }
             m_firstPacket += group.packets;
             m_packets.Drop(group.packets);
             m_groups.Pop();
@@ -114,13 +117,27 @@ class FecLog
         }
     }
 
-    /// Counts of the groups before one.
-    FecCounters CountBefore(uint64_t number) const
+    /// Count the groups that begin from now on.
+    void StartMeasuring()
+    {
+        m_measuredFrom = m_firstGroup + m_groups.Size();
+    }
+
+    /// Counts of the measured groups that were closed by `time` ns.
+    FecCounters CountUntil(int64_t time) const
     {
         FecCounters counters = m_counters;
-        for (uint64_t i = m_firstGroup; i < number && i <= Newest(); ++i)
+        for (size_t i = 0; i < m_groups.Size(); ++i)
         {
-            counters.Add(m_groups[i - m_firstGroup]);
+            const FecGroup& group = m_groups[i];
+            if (group.dataShards == 0 || group.closed > time)
+            {
+                break;
+            }
+            if (m_firstGroup + i >= m_measuredFrom)
+            {
+                counters.Add(group);
+            }
         }
         return counters;
     }
@@ -128,9 +145,10 @@ class FecLog
   private:
     Fifo<FecPacket> m_packets;
     Fifo<FecGroup> m_groups;
-    uint64_t m_firstPacket{0}; //!< number of the first in m_packets
-    uint64_t m_firstGroup{0};  //!< number of the first in m_groups
-    FecCounters m_counters;    //!< of the groups that were forgotten
+    uint64_t m_firstPacket{0};  //!< number of the first in m_packets
+    uint64_t m_firstGroup{0};   //!< number of the first in m_groups
+    uint64_t m_measuredFrom{0}; //!< number of the first group that counts
+    FecCounters m_counters;     //!< of the groups that were forgotten
 };
 
 } // namespace tunnelcc

@@ -47,13 +47,14 @@ class Bottleneck
         return m_rate.OfferedBytes(now);
     }
 
-    /// Record waiting times, and measure packets offered, from now on.
+    /// Record waiting times of packets whose service begins, and measure packets offered, from now
+    /// on.
     void StartMeasuring()
     {
         m_isMeasuring = true;
     }
 
-    /// Waiting times of packets that were served.
+    /// Waiting times of packets whose service has begun.
     const Histogram& QueueDelay() const
     {
         return m_queueDelay;

@@ -124,10 +124,11 @@ class Link final : public Bottleneck
     struct Waiting
     {
         int64_t serviceStart;
+        int64_t arrival;
         uint32_t bytes;
     };
 
-    /// Forget the packets whose service has begun.
+    /// Forget the packets whose service has begun, and record how long they waited.
     void Serve(int64_t now)
     {
         while (!m_waiting.IsEmpty() && m_waiting.Front().serviceStart <= now)
@@ -135,6 +136,10 @@ class Link final : public Bottleneck
             m_inService = m_waiting.Front();
             m_waitingBytes -= m_inService.bytes;
             m_waiting.Pop();
+            if (m_isMeasuring)
+            {
+                m_queueDelay.Record(m_inService.serviceStart - m_inService.arrival);
+            }
         }
     }
 
@@ -154,17 +159,17 @@ class Link final : public Bottleneck
                 m_drops.Add(m_isMeasuring);
                 return DROPPED;
             }
-            m_waiting.Push({start, bytes});
+            m_waiting.Push({start, now, bytes});
             m_waitingBytes += bytes;
             m_maxWaitingBytes = std::max(m_maxWaitingBytes, m_waitingBytes);
         }
         else
         {
-            m_inService = {start, bytes};
-        }
-        if (m_isMeasuring)
-        {
-            m_queueDelay.Record(start - now);
+            m_inService = {start, now, bytes};
+            if (m_isMeasuring)
+            {
+                m_queueDelay.Record(0);
+            }
         }
         m_acceptedBytes += bytes;
         m_freeAt = m_rate.Serve(start, bytes);
@@ -178,7 +183,7 @@ class Link final : public Bottleneck
     int64_t m_freeAt{0}; //!< when the last accepted packet leaves, ns
     Fifo<Waiting> m_waiting;
     uint64_t m_waitingBytes{0};
-    Waiting m_inService{0, 0}; //!< latest packet whose service has begun
+    Waiting m_inService{0, 0, 0}; //!< latest packet whose service has begun
 
     bool m_isCongested{false};
     uint64_t m_acceptedBytes{0};

@@ -39,7 +39,7 @@ class KcpLegProbe final : public EndpointProbe<KcpEndpoint>
         m_result.segments = counters.segments;
         m_result.retransmits = counters.Retransmits() - m_atStart.Retransmits();
         m_result.rtos = counters.timeouts - m_atStart.timeouts;
-        const FecCounters fec = m_receiver.ReceivedFec();
+        const FecCounters fec = m_receiver.ReceivedFec(now);
         m_result.arq = {counters.fast - m_atStart.fast,
                         counters.early - m_atStart.early,
                         counters.timeouts - m_atStart.timeouts,

@@ -31,8 +31,8 @@ class LinkProbe
     /// The warm-up is over.
     void StartMeasuring(int64_t now)
     {
+        m_servedAtStart = m_link.ServedBytes(now); // what has left by now does not count
         m_link.StartMeasuring();
-        m_servedAtStart = m_link.ServedBytes(now);
         m_offeredAtStart = m_link.OfferedBytes(now);
     }
 

@@ -19,7 +19,7 @@ class PacketTunnelProbe
      * \param sender the end whose packets to watch
      * \param result where series and counts go; must outlive the probe
      */
-    PacketTunnelProbe(const PacketTunnel& tunnel, End sender, PacketTunnelResult& result)
+    PacketTunnelProbe(PacketTunnel& tunnel, End sender, PacketTunnelResult& result)
         : m_tunnel(tunnel),
           m_sender(sender),
           m_device(tunnel.DeviceQueue(sender)),
@@ -32,10 +32,7 @@ class PacketTunnelProbe
     {
         m_deviceAtStart = m_device.Counters();
         m_socketDropsAtStart = m_tunnel.SocketDrops(m_sender);
-        if (std::optional<FecReport> fec = m_tunnel.Fec(m_sender))
-        {
-            m_fecAtStart = fec->packets;
-        }
+        m_tunnel.StartMeasuring();
     }
 
     /// Append one value to each series.
@@ -46,7 +43,7 @@ class PacketTunnelProbe
     }
 
     /// The run is over: fill in the counts.
-    void Finish()
+    void Finish(int64_t now)
     {
         OuterCounters outer = m_tunnel.Outer(m_sender);
         m_result.packetsIn = m_device.Counters().packets - m_deviceAtStart.packets;
@@ -56,31 +53,30 @@ class PacketTunnelProbe
         m_result.outerBytes = outer.bytes;
         m_result.fragmented = outer.fragmented;
         m_result.queuePacketsMax = m_device.Counters().maxWaiting;
-        if (std::optional<FecReport> fec = m_tunnel.Fec(m_sender))
+        if (std::optional<FecReport> fec = m_tunnel.Fec(now, m_sender))
         {
             FinishFec(*fec, m_result.fec.emplace());
         }
     }
 
   private:
-    void FinishFec(const FecReport& fec, FecResult& result) const
+    static void FinishFec(const FecReport& fec, FecResult& result)
     {
-        result.packets = fec.packets.packets - m_fecAtStart.packets;
-        result.recovered = fec.packets.recovered - m_fecAtStart.recovered;
-        result.lost = fec.packets.lost - m_fecAtStart.lost;
+        result.packets = fec.packets.packets;
+        result.recovered = fec.packets.recovered;
+        result.lost = fec.packets.lost;
         result.parityPackets = fec.parity.packets;
         result.parityBytes = fec.parity.bytes;
         result.recoveryDelayMean = fec.recoveryDelay.Mean() * 1e-9;
         result.recoveryDelayP95 = fec.recoveryDelay.Quantile(0.95) * 1e-9;
     }
 
-    const PacketTunnel& m_tunnel;
+    PacketTunnel& m_tunnel;
     const End m_sender;
     const ProgramQueue& m_device;
     PacketTunnelResult& m_result;
     ProgramQueueCounters m_deviceAtStart;
     uint64_t m_socketDropsAtStart{0};
-    FecCounters m_fecAtStart;
 };
 
 } // namespace tunnelcc

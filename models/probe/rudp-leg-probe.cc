@@ -25,7 +25,7 @@ class RudpLegProbe final : public EndpointProbe<RudpEndpoint>
         SampleFlow(interval, m_sender.WireBytes());
         m_result.cwnd.push_back(sender.Window());
         m_result.pacingRate.push_back(session.Pacer().Rate() * 8);
-        m_result.srtt.push_back(session.PingTime() * 1e-3);
+        m_result.srtt.push_back(session.HasPingTime() ? session.PingTime() * 1e-3 : 0);
         m_result.retransmitsSeries.push_back(static_cast<double>(sender.Counters().resent));
         m_result.rtosSeries.push_back(static_cast<double>(sender.Counters().resent));
     }

@@ -196,6 +196,18 @@ DatagramTunnel::CatchUp(int64_t now)
     }
 }
 
+void
+DatagramTunnel::StartMeasuring()
+{
+    for (End sender : ENDS)
+    {
+        if (m_fec[sender])
+        {
+            m_fec[sender]->StartMeasuring();
+        }
+    }
+}
+
 DatagramChannel&
 DatagramTunnel::AddChannel(End sender, const Channel& path, const TcpSpec& tcp)
 {

@@ -214,9 +214,11 @@ class DatagramTunnel final : public PacketTunnel
         return m_outer[sender];
     }
 
-    std::optional<FecReport> Fec(End sender) const override
+    void StartMeasuring() override;
+
+    std::optional<FecReport> Fec(int64_t now, End sender) const override
     {
-        return m_fec[sender] ? std::optional(m_fec[sender]->Report()) : std::nullopt;
+        return m_fec[sender] ? std::optional(m_fec[sender]->Report(now)) : std::nullopt;
     }
 
   private:

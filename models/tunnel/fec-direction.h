@@ -64,9 +64,15 @@ class FecDirection final : private ShardSender, private PacketSink, private Pack
         m_encoder.Send(now, packet, ipBytes, extras);
     }
 
-    FecReport Report() const
+    /// Count what begins from now on.
+    void StartMeasuring()
     {
-        return {m_parity, m_decoder.Counters(), m_decoder.RecoveryDelay()};
+        m_log.StartMeasuring();
+    }
+
+    FecReport Report(int64_t now) const
+    {
+        return {m_parity, m_decoder.Counters(now), m_decoder.RecoveryDelay()};
     }
 
   private:

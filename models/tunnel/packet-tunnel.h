@@ -40,11 +40,11 @@ struct OuterCounters
     }
 };
 
-/// What FEC did in one direction since the simulation began.
+/// What FEC did in one direction.
 struct FecReport
 {
-    OuterCounters parity; //!< of the packets on the path
-    FecCounters packets;
+    OuterCounters parity;           //!< of the packets on the path, since the simulation began
+    FecCounters packets;            //!< since PacketTunnel::StartMeasuring()
     const Histogram& recoveryDelay; //!< how much later than a packet the shard left that brought it
                                     //!< back, ns
 };
@@ -67,8 +67,13 @@ class PacketTunnel
     /// What one end sent over the path.
     virtual OuterCounters Outer(End sender) const = 0;
 
-    /// What FEC did for what one end sent; none: there is no FEC.
-    virtual std::optional<FecReport> Fec(End /* sender */) const
+    /// The warm-up is over: FEC counts what begins from now on.
+    virtual void StartMeasuring()
+    {
+    }
+
+    /// What FEC did until `now` ns for what one end sent; none: there is no FEC.
+    virtual std::optional<FecReport> Fec(int64_t /* now */, End /* sender */) const
     {
         return std::nullopt;
     }

@@ -180,7 +180,7 @@ class RecoveredTest : public SimulationTestCase
             NS_TEST_EXPECT_MSG_EQ(sender.PeerWindow(), KCP_WINDOW - 2, "but what nobody has read");
         });
         RunUntil(80 * MS);
-        NS_TEST_EXPECT_MSG_EQ(session.client.ReceivedFec().recovered, 1, "one datagram");
+        NS_TEST_EXPECT_MSG_EQ(session.client.ReceivedFec(80 * MS).recovered, 1, "one datagram");
         NS_TEST_EXPECT_MSG_EQ(session.client.Wire().parity, 2, "of two");
     }
 };

@@ -105,7 +105,7 @@ class ResidualLossTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        constexpr uint32_t PACKETS = 1'000'000;
+        constexpr uint32_t PACKETS = 2'000'000;
         constexpr uint32_t BATCHES = 200; // long against bursts, so that they are independent
         GilbertElliottSpec chain;
         chain.p = m_loss.Failure();
@@ -129,7 +129,7 @@ class ResidualLossTest : public SimulationTestCase
             {
                 coder.Send(0);
             }
-            FecCounters now = coder.decoder.Counters();
+            FecCounters now = coder.decoder.Counters(0);
             auto lost = static_cast<double>(now.lost - before.lost);
             shares.push_back(lost / static_cast<double>(now.packets - before.packets));
             before = now;

@@ -129,8 +129,7 @@ PATHS = {
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("path", PATHS)
 def test_every_byte_arrives_once(tmp_path, code, path):
-    own = {} if code == "blob" else {"rtt": "35ms"}
-    flows = [{"cc": "cubic", "bytes": "400kB"}, {"cc": "bbr", "bytes": "300kB", **own}]
+    flows = [{"cc": "cubic", "bytes": "400kB"}, {"cc": "bbr", "bytes": "300kB"}]
     keys = {"duration": "60s", "flows": flows}
     result = _run(_tunnel(tmp_path, CODES[code]), PATHS[path], **keys)
     assert [flow.total_bytes for flow in result.raw.flows] == [400_000, 300_000]
@@ -144,12 +143,31 @@ def test_every_byte_arrives_once(tmp_path, code, path):
     assert result.digests() == _run(_tunnel(tmp_path, CODES[code]), PATHS[path], **keys).digests()
 
 
-def test_flows_in_one_blob_have_one_rtt(tmp_path):
-    tunnel = _tunnel(tmp_path, CODES["blob"])
+@pytest.mark.parametrize("code", ["xor", "blob"])
+def test_flows_that_share_parity_have_one_rtt(tmp_path, code):
+    # Parity of several flows would bring back a packet sooner than the path of its flow could.
     with pytest.raises(
         tc.ConfigError, match=r"flows\.1\.rtt.*all its flows have the RTT path\.rtt"
     ):
-        _run(tunnel, flows=[{"cc": "bbr"}, {"cc": "bbr", "rtt": "30ms"}])
+        _run(_tunnel(tmp_path, CODES[code]), flows=[{"cc": "bbr"}, {"cc": "bbr", "rtt": "30ms"}])
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize(
+    "path",
+    [
+        {"jitter": "40ms", "jitter_reorders": True},
+        {"reorder": "20%", "reorder_delay": "300ms"},
+    ],
+)
+def test_what_only_comes_late_is_neither_lost_nor_recovered(tmp_path, code, path):
+    flow = {"cc": "cubic", "rate": "5Mbps", "write_size": 1300, "stop": "5s"}
+    path = {"rate": "50Mbps", "rtt": "40ms", "buffer": "2000p", **path}
+    result = _run(_tunnel(tmp_path, CODES[code]), path, flows=[flow], duration="10s", warmup="2s")
+    assert result.raw.links[0].forward.drops == 0
+    fec = result.raw.tunnels[0].forward.fec
+    assert fec.packets > 200
+    assert (fec.lost, fec.recovered) == (0, 0)
 
 
 def test_a_blob_that_is_not_full_waits_for_its_time(tmp_path):

@@ -47,10 +47,22 @@ def test_metrics_agree_with_the_totals(result):
     for index, flow in enumerate(totals["flows"]):
         assert float(table.flow_goodput[index]) == pytest.approx(flow["goodput_bps"])
         carrier = flow["legs"][len(flow["legs"]) // 2]
-        assert float(table.flow_rtt[index]) == pytest.approx(carrier["srtt_mean_s"])
-        socket = flow["legs"][0]["srtt_mean_s"]
-        assert float(table.flow_socket_rtt[index]) == pytest.approx(socket)
+        socket = flow["legs"][0]
+        for name, leg in (("flow_rtt", carrier), ("flow_socket_rtt", socket)):
+            told = math.nan if leg["srtt_mean_s"] is None else leg["srtt_mean_s"]
+            assert float(table[name][index]) == pytest.approx(told, nan_ok=True)
         assert str(table.flow_cc[index].values) == carrier["cc"]
+
+
+def test_a_flow_has_no_rtt_once_it_is_over():
+    flows = [{"bytes": "1MB"}, {"start": "10s"}]
+    path = {"rate": "20Mbps", "rtt": "20ms", "buffer": "4bdp"}
+    result = tc.run({"path": path, "flows": flows, "duration": "12s"}, progress=False)
+    table = result.dataset
+    over = table.time.values > result.to_dict()["flows"][0]["legs"][0]["finished_s"]
+    srtt = table.srtt.values[0, 0]
+    assert not math.isnan(srtt[~over][1:].max())
+    assert all(math.isnan(value) for value in srtt[over])
 
 
 def test_a_finite_flow_has_a_completion_time(plain_result):

@@ -30,6 +30,17 @@ def test_disciplines_end_bufferbloat(queue, most):
     assert short.raw.links[0].forward.utilisation > 0.75
 
 
+@pytest.mark.parametrize("queue", ["drop-tail", "codel"])
+def test_only_packets_that_have_waited_count(queue):
+    # 40 kbit/s into 8 kbit/s: the queue of 60 packets of a second each outlasts the run.
+    path = {"rate": "8kbps", "rtt": "100ms", "buffer": "60p", "queue": queue}
+    udp = [tc.CrossTraffic(rate="40kbps", packet="1000B")]
+    result = tc.run(
+        {"path": path, "flows": {"bytes": "1B"}, "cross_traffic": udp, "duration": "20s"}
+    )
+    assert 1 < result.raw.links[0].forward.queue_delay_p99 < 20
+
+
 @pytest.mark.parametrize("queue", ["codel", "fq-codel", "pie", "red"])
 def test_ecn_replaces_drops(queue):
     result = run({"queue": queue}, tcp=tc.Tcp(ecn=True), duration="30s", warmup="10s")

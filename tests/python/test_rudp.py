@@ -147,6 +147,18 @@ def test_flows_share_the_rate():
     assert result.metric("jain") > 0.99
 
 
+def test_the_rtt_is_that_of_answered_pings():
+    (leg,) = _carriers(_run(path={"rtt": "500ms"}, duration="8s", warmup="0s"))
+    known = [srtt for srtt in leg.srtt if srtt > 0]
+    assert leg.srtt[0] == 0
+    assert min(known) >= 0.5
+
+
+def test_flows_have_one_rtt():
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.rtt.*all its flows have the RTT"):
+        _run(flows=[{"cc": "cubic", "rtt": "150ms"}])
+
+
 def test_before_the_first_ping_a_server_sends_a_mebibyte_per_second():
     (leg,) = _carriers(_run(duration="3s", warmup="0s", start_jitter="0s"))
     slow = [index for index, rate in enumerate(leg.pacing_rate) if rate == 2**23]

@@ -65,9 +65,8 @@ class DatagramEntry(PacketEntry):
         return self.outer(size, path_mtu, mode, mtu, payload)
 
     def has_one_path(self, mode: str | None) -> bool:
-        """Whether shards have packets of several flows."""
-        fec = self.fec(mode)
-        return fec is not None and fec.blob is not None
+        """Whether there is FEC, whose parity is of packets of several flows."""
+        return self.fec(mode) is not None
 
     def around_fec(self, mode: str | None = None) -> tuple[PacketLayers, PacketLayers]:
         """Return the layers inside the FEC, and those around it."""

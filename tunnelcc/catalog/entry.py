@@ -83,7 +83,7 @@ class Entry(Model):
         return mss
 
     def has_one_path(self, mode: str | None) -> bool:
-        """Whether what crosses the path has data of several flows, so that they have one path."""
+        """Whether flows share more than a device, so that they all have the RTT of the path."""
         return False
 
     def sharing(self, carriers: str | int | None) -> str | int:

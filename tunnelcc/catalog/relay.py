@@ -315,6 +315,10 @@ class RelayEntry(Entry):
         """Return the MSS of the loopback interface, between application and relay."""
         return self.loopback.link.mss
 
+    def has_one_path(self, mode: str | None) -> bool:
+        """Whether connections go by one session's pings, which measure one RTT."""
+        return self.rudp is not None
+
     def sharing(self, carriers: str | int | None) -> str | int:
         """Return which flows share a carrier: all, if streams can."""
         return carriers or ("flow" if self.mux is None else "all")

@@ -250,7 +250,7 @@ class Tunnel(PacketTunnel):
 
     @property
     def has_one_path(self) -> bool:
-        """Whether flows cannot have their own RTT: one datagram has packets of several flows."""
+        """Whether flows cannot have their own RTT: see Entry.has_one_path()."""
         return self.entry.has_one_path(self.mode)
 
     @property

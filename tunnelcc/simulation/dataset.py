@@ -25,7 +25,10 @@ LEG_SERIES = {
     "cwnd": ("segments", "congestion window"),
     "in_flight": ("byte", "data in flight"),
     "pacing_rate": ("bit/s", "pacing rate of payload (0: not paced)"),
-    "srtt": ("s", "smoothed round-trip time (NaN before the first sample)"),
+    "srtt": (
+        "s",
+        "smoothed round-trip time (NaN before the first sample, and once the connection is over)",
+    ),
     "retransmits": ("1", "retransmitted segments since the start"),
     "rtos": ("1", "retransmission time-outs since the start"),
 }
