@@ -105,12 +105,12 @@ class ResidualLossTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        constexpr uint32_t PACKETS = 2'000'000;
+        constexpr uint32_t PACKETS = 1'000'000;
         constexpr uint32_t BATCHES = 200; // long against bursts, so that they are independent
         GilbertElliottSpec chain;
         chain.p = m_loss.Failure();
         chain.r = m_loss.Recovery();
-        GilbertElliott losses(chain, MakeRandomStream(1, RandomComponent::FORWARD_LOSS, 0));
+        GilbertElliott losses(chain, MakeRandomStream(3, RandomComponent::FORWARD_LOSS, 0));
         int64_t gap = losses.NextGap();
         FecCoder coder(m_spec, [&] {
             if (gap-- > 0)

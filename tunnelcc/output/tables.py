@@ -21,13 +21,17 @@ def console(width: int = 120) -> Console:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under a title. ``numbers``: columns that are right-aligned."""
+    """Rows of text under a title.
+
+    ``numbers``: columns that are right-aligned. ``whole``: columns whose text stays on one line.
+    """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     numbers: Collection[int] = ()
     notes: Sequence[str] = ()
+    whole: Collection[int] = ()
 
     def print(self, console: Console, kinds: Mapping[str, str] | None = None) -> None:
         """Print it. ``kinds``: text of a verdict cell → good, fair, bad or note."""
@@ -36,7 +40,12 @@ class Table:
         printed = Printed(box=None, pad_edge=False, header_style="dim")
         for index, column in enumerate(self.columns):
             justify = "right" if index in self.numbers else "left"
-            printed.add_column(escape(column), justify=justify, overflow="fold")  # type: ignore[arg-type]
+            printed.add_column(
+                escape(column),
+                justify=justify,  # type: ignore[arg-type]
+                overflow="fold",
+                no_wrap=index in self.whole,
+            )
         for row in self.rows:
             printed.add_row(*(_styled(text, kinds or {}) for text in row))
         console.print(printed)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tunnelcc import core
 from tunnelcc.config.topology import PlacedLink, Step, Topology
+from tunnelcc.plots.flows import tunnel_name
 from tunnelcc.plots.style import STYLE, category_style, check_file, save
 from tunnelcc.schema.units import format_rate, format_time
 
@@ -250,7 +251,7 @@ def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
         }
         tunnel = None if first.tunnel is None else layout.tunnels[first.tunnel]
         count = f"{len(flows)} × " if len(flows) > 1 else ""
-        inside = f" in {_tunnel_name(tunnel)}" if tunnel else ""
+        inside = f" in {tunnel_name(tunnel)}" if tunnel else ""
         rate = float(sum(goodputs[flows])) / 1e6
         name = core.congestion_label(first.flow.cc.name)
         label = f"{count}{name}{inside}: {rate:.3g} Mbit/s"
@@ -263,14 +264,6 @@ def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
         label = f"UDP, {format_rate(source.rate)}"
         groups.append(Group(label, colour, False, frozenset(steps)))
     return groups
-
-
-def _tunnel_name(tunnel: Any) -> str:
-    kind = tunnel.tunnel.name
-    cc = tunnel.tunnel.carrier_cc
-    carrier = f" with {cc.name}" if cc is not None else ""
-    named = tunnel.name not in ("tunnel", kind)
-    return f"{tunnel.name} ({kind}{carrier})" if named else f"{kind}{carrier}"
 
 
 def _lanes(groups: Iterable[Group]) -> dict[Step, list[Group]]:

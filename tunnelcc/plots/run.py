@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc import core
 from tunnelcc.config import derived
+from tunnelcc.config.topology import Step
+from tunnelcc.plots.flows import Kind, colours, kinds, style_of
 from tunnelcc.plots.network import draw_network, has_network, network_height
-from tunnelcc.plots.style import STYLE, algorithm_style, check_file, save
+from tunnelcc.plots.style import STYLE, check_file, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,8 +27,6 @@ _MOST_LINES = 8
 _LEAST_OF_CAPACITY = 0.3
 # From here on above the bottleneck's rate a goodput is explained.
 _MOST_OF_CAPACITY = 1.1
-# How much of its colour the last of several flows of an algorithm keeps.
-_PALEST = 0.35
 
 
 def plot_run(result: Result, file: str | Path | None = None) -> Figure:
@@ -69,29 +68,35 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
 
 
 def _plot_goodput(axes: Axes, result: Result) -> None:
-    time, names = result.raw.time, _algorithms(result)
+    time, rate = result.raw.time, _bottleneck_rate(result) / 1e6
     series = np.array([flow.goodput for flow in result.raw.flows]) / 1e6
     if len(series) > 1:
         series = _smooth(series, time)
-    _plot_flows(axes, time, series, names)
-    capacity, label = _bottleneck_rate(result) / 1e6, "bottleneck rate"
+    _plot_flows(axes, time, series, kinds(result))
+    crossing = series[_crossing(result)]
+    together = crossing.sum(axis=0)
+    level, label, highest = rate, "bottleneck rate", crossing
     if len(series) > _MOST_LINES:
-        capacity, label = capacity / len(series), f"bottleneck rate / {len(series)}"
-    elif len(series) > 1:
-        series = series.sum(axis=0, keepdims=True)
-        axes.plot(time, series[0], color="#777777", linewidth=1, label="all flows together")
-    if np.max(series, initial=0) > _LEAST_OF_CAPACITY * capacity:
-        axes.axhline(capacity, color="black", linewidth=1, linestyle=":", label=label)
+        level, label = rate / len(crossing), f"bottleneck rate / {len(crossing)}"
+    elif len(crossing) > 1:
+        all_or_some = "all flows" if len(crossing) == len(series) else f"the {len(crossing)} flows"
+        across = "" if len(crossing) == len(series) else " across the bottleneck"
+        axes.plot(
+            time, together, color="#777777", linewidth=1, label=f"{all_or_some}{across} together"
+        )
+        highest = together
+    if np.max(highest, initial=0) > _LEAST_OF_CAPACITY * level:
+        axes.axhline(level, color="black", linewidth=1, linestyle=":", label=label)
     else:
-        axes.plot([], [], " ", label=f"{label} {capacity:.4g} Mbit/s, not shown")
+        axes.plot([], [], " ", label=f"{label} {level:.4g} Mbit/s, not shown")
     axes.set_ylabel("goodput (Mbit/s)")
-    is_above = np.max(series, initial=0) > _MOST_OF_CAPACITY * capacity
+    is_above = np.max(together, initial=0) > _MOST_OF_CAPACITY * rate
     note = " (peaks above the rate: data that had waited for a lost packet)"
     axes.set_title("Goodput of each flow" + note * bool(is_above), fontsize=9)
     figure = axes.get_figure()
     assert figure is not None
     figure.legend(
-        *axes.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8
+        *axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8
     )
 
 
@@ -99,82 +104,85 @@ def _plot_in_flight(axes: Axes, result: Result) -> None:
     legs = [result.path_leg(flow) for flow in result.legs]
     mss = derived.carried_mss(result.experiment)
     flights = np.array([leg.in_flight for leg in legs]) / 1e6
-    windows = np.array([leg.cwnd for leg in legs]) * mss / 1e6
-    names = _algorithms(result)  # also of flows with a carrier: their colours are those above
-    _plot_flows(axes, result.raw.time, flights, names)
+    # What ARQ protocols call a window is not the congestion window, nor in segments of TCP.
+    windows = [None if leg.arq else np.array(leg.cwnd) * mss / 1e6 for leg in legs]
+    of_flows = kinds(result)  # also of flows with a carrier: their colours are those above
+    _plot_flows(axes, result.raw.time, flights, of_flows)
+    note = ""
     if len(legs) <= _MOST_LINES:
         # A window far above what is in flight (limited by a buffer) is cut off, not squeezed in.
-        colours = _colours(names)
-        for index, window in enumerate(windows):
-            axes.plot(result.raw.time, window, color=colours[index], linewidth=0.7, linestyle=":")
+        for window, colour in zip(windows, colours(of_flows), strict=True):
+            if window is not None:
+                axes.plot(result.raw.time, window, color=colour, linewidth=0.7, linestyle=":")
+                note = " (dotted: congestion window)"
         axes.set_ylim(0, 2 * max(float(flights.max(initial=0)), mss / 1e6))
     axes.set_ylabel("data in flight (MB)")
-    lines = " (dotted: congestion window)" if len(legs) <= _MOST_LINES else ""
-    axes.set_title(f"In flight across the path{lines}")
+    axes.set_title(f"In flight across the path{note}")
 
 
-def _bottleneck_rate(result: Result) -> float:
-    """Return the rate (bit/s) of the bottleneck in the direction of the data."""
+def _crossing(result: Result) -> list[int]:
+    """Return the flows whose data cross the bottleneck in the direction that is measured."""
+    layout, step = result.layout, Step(*result.layout.bottleneck)
+    return [
+        index
+        for index, placed in enumerate(layout.flows)
+        if any(step in hop.sent_by(placed.sender) for hop in layout.hops(placed))
+    ]
+
+
+def _bottleneck_rate(result: Result, is_other: bool = False) -> float:
+    """Return the rate (bit/s) of the bottleneck in the direction that is measured, or the other."""
     name, is_reverse = result.layout.bottleneck
     link = result.layout.topology.links[name].path
-    return (link.backward.rate if is_reverse else None) or link.rate or math.nan
+    return (link.backward.rate if is_reverse is not is_other else None) or link.rate or math.nan
 
 
 def _plot_queue_delay(axes: Axes, result: Result) -> None:
-    link = result.bottleneck[0]
-    delay = 8 * np.asarray(link.queue_bytes) / _bottleneck_rate(result) * 1e3
-    axes.plot(result.raw.time, delay, color="#555555")
+    is_both_ways = len({placed.direction for placed in result.layout.flows}) > 1
+    drops = []
+    for is_other, link in enumerate(result.bottleneck[: 1 + is_both_ways]):
+        delay = 8 * np.asarray(link.queue_bytes) / _bottleneck_rate(result, bool(is_other)) * 1e3
+        to_server = result.layout.bottleneck[1] is bool(is_other)
+        colour, line = ("#AAAAAA", "--") if is_other else ("#555555", "-")
+        label = f"to the {'server' if to_server else 'client'}"
+        axes.plot(result.raw.time, delay, label=label, color=colour, linestyle=line)
+        drops.append(str(link.drops))
     axes.set_ylabel("queueing delay (ms)")
-    axes.set_title(f"Queueing delay at the bottleneck ({link.drops} packets dropped)")
-
-
-def _algorithms(result: Result) -> list[str]:
-    """Return the congestion control of each flow's application."""
-    return [placed.flow.cc.name for placed in result.layout.flows]
+    axes.set_title(f"Queueing delay at the bottleneck ({' and '.join(drops)} packets dropped)")
+    if is_both_ways:
+        axes.legend(loc="upper right", fontsize=8, ncols=2)
 
 
 def _group_colours(result: Result) -> list[Any]:
     """Return the colour of the first of each group of flows, or a shade where flows have none."""
-    names, groups = _algorithms(result), [placed.group for placed in result.layout.flows]
+    of_flows, groups = kinds(result), [placed.group for placed in result.layout.flows]
     firsts = [groups.index(group) for group in dict.fromkeys(groups)]
-    if len(names) <= _MOST_LINES:
-        colours = _colours(names)
-        return [colours[first] for first in firsts]
-    return _colours([names[first] for first in firsts])
+    if len(of_flows) <= _MOST_LINES:
+        of_each = colours(of_flows)
+        return [of_each[first] for first in firsts]
+    return colours([of_flows[first] for first in firsts])
 
 
-def _plot_flows(axes: Axes, time: Any, series: Any, names: list[str]) -> None:
-    """Draw a line for each flow, or mean and range of an algorithm's flows if there are many."""
-    colours = _colours(names)
-    for name in dict.fromkeys(names):
-        members = [index for index, other in enumerate(names) if other == name]
-        style = algorithm_style(name)
+def _plot_flows(axes: Axes, time: Any, series: Any, of_flows: list[Kind]) -> None:
+    """Draw a line for each flow, or mean and range of the flows of a kind if there are many."""
+    of_each = colours(of_flows)
+    for kind in dict.fromkeys(of_flows):
+        members = [index for index, other in enumerate(of_flows) if other == kind]
+        style = style_of(kind, of_flows)
         style["markevery"] = (0.05, 0.1)
         style["markersize"] = 3.5
-        shown = core.congestion_label(name)
-        if len(names) <= _MOST_LINES:
+        if len(of_flows) <= _MOST_LINES:
             for index in members:
-                label = f"flow {index}, {shown}" if len(names) > 1 else shown
-                axes.plot(time, series[index], label=label, **{**style, "color": colours[index]})
+                label = f"flow {index}, {kind.label}" if len(of_flows) > 1 else kind.label
+                axes.plot(time, series[index], label=label, **{**style, "color": of_each[index]})
             continue
         rows = series[members]
         low, high = np.min(rows, axis=0), np.max(rows, axis=0)
         axes.fill_between(time, low, high, color=style["color"], alpha=0.2, linewidth=0)
-        label = f"{shown} ({len(rows)}: mean; band: least to most)"
+        label = kind.label
+        if len(rows) > 1:
+            label += f" ({len(rows)}: mean; band: least to most)"
         axes.plot(time, np.mean(rows, axis=0), label=label, **style)
-
-
-def _colours(names: list[str]) -> list[Any]:
-    """Return the algorithm's colour for each flow, paler for each further flow."""
-    from matplotlib.colors import to_rgb
-
-    found = []
-    for index, name in enumerate(names):
-        before, count = names[:index].count(name), names.count(name)
-        kept = 1 - (1 - _PALEST) * before / max(count - 1, 1)
-        colour = np.array(to_rgb(algorithm_style(name)["color"]))
-        found.append(tuple(kept * colour + (1 - kept)))
-    return found
 
 
 def _smooth(series: Any, time: Any) -> Any:

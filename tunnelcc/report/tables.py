@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from tunnelcc.schema.units import format_size, format_time
 if TYPE_CHECKING:
     import xarray
 
+    from tunnelcc.config import Experiment
     from tunnelcc.formats.measurement import Measurement
     from tunnelcc.hosts.costs import Profile
     from tunnelcc.simulation.result import Result
@@ -32,11 +33,17 @@ if TYPE_CHECKING:
 # With more flows than this, a table shows those of each group as one line.
 _MOST_ROWS = 16
 
+# In place of a carrier's numbers, where a row above has them.
+_SHARED = "shared"
+
 # Above this utilisation the bottleneck is what limits.
 _FULL = 0.95
 
 # Above this share of packets that the queue drops, repairing them is what fills KCP's window.
 _MANY_DROPS = 0.05
+
+# Limits that are a window; an ARQ protocol has one of its own in their place.
+_WINDOWS = ("congestion_window", "receive_window")
 
 # What one may change where congestion control is not the limit.
 _REASONS = {
@@ -50,8 +57,8 @@ _REASONS = {
 
 def print_result(result: Result) -> None:
     """Print flows, path and hosts of a run."""
-    out, totals = console(), result.to_dict()
     experiment = result.experiment
+    out, totals = console(), _with_names(result.to_dict(), experiment)
     out.print(result.heading, style="bold", markup=False)
     out.print(
         f"measured from {format_time(experiment.warmup)} to {format_time(experiment.duration)}, "
@@ -65,16 +72,7 @@ def print_result(result: Result) -> None:
     lines = [
         ("goodput", f"{_mbps(aggregate['goodput_bps'])} Mbit/s"),
         ("Jain's index", _jain(totals)),
-        ("path utilisation", _percent(path["utilisation"])),
-        (
-            "queueing delay",
-            f"mean {_ms(path['queue_delay_mean_s'])} ms, p95 {_ms(path['queue_delay_p95_s'])} ms",
-        ),
-        (
-            "packets lost",
-            f"{path['drops']} dropped by the queue, {path['random_losses']} at random "
-            f"({_percent(path['loss_rate'])} of {path['packets']})",
-        ),
+        *_path_lines(totals),
         *([("packets marked", f"{path['marks']} by the queue (ECN)")] if path["marks"] else []),
         (
             "CPU",
@@ -98,6 +96,53 @@ def print_result(result: Result) -> None:
     out.print(_grid([*lines, *_packet_tunnel_lines(totals), *_fec_lines(totals)]))
     for sentence in _limit_sentences(totals):
         out.print(sentence, markup=False)
+
+
+def _with_names(totals: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
+    """Return the totals with the catalogue's name for a tunnel that has no other."""
+    of_all = experiment.tunnel.name if experiment.tunnel else ""
+    tunnels = [
+        {**tunnel, "tunnel": of_all if tunnel["tunnel"] == "tunnel" else tunnel["tunnel"]}
+        for tunnel in totals["tunnels"]
+    ]
+    return {**totals, "tunnels": tunnels}
+
+
+def _path_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
+    """Tell of the bottleneck: in both directions, if data cross both."""
+    path, directions = totals["path"], [flow["direction"] for flow in totals["flows"]]
+    ways = [(path, "")]
+    if len(set(directions)) > 1:
+        ends = ("server", "client") if directions[0] == "up" else ("client", "server")
+        ways = [(path, f" to the {ends[0]}"), (path["reverse"], f" to the {ends[1]}")]
+
+    def told(text: Callable[[dict[str, Any]], str]) -> str:
+        return "; ".join(f"{text(way)}{where}" for way, where in ways)
+
+    return [
+        ("path utilisation", told(lambda way: _percent(way["utilisation"]))),
+        (
+            "queueing delay",
+            told(
+                lambda way: (
+                    f"mean {_ms(way['queue_delay_mean_s'])} ms, "
+                    f"p95 {_ms(way['queue_delay_p95_s'])} ms"
+                )
+            ),
+        ),
+        ("packets lost", told(_lost)),
+    ]
+
+
+def _lost(path: dict[str, Any]) -> str:
+    """Tell of the packets that a link lost, in one direction."""
+    policed = path["policer_drops"]
+    causes = [
+        f"{path['drops']} dropped by the queue",
+        *([f"{policed} by the policer"] if policed is not None else []),
+        f"{path['random_losses']} at random",
+    ]
+    return f"{', '.join(causes)} ({_percent(path['loss_rate'])} of {path['packets']})"
 
 
 def print_measured(result: Result, measured: Measurement) -> None:
@@ -145,26 +190,30 @@ def _limit_sentences(totals: dict[str, Any]) -> Iterator[str]:
         return
     for label, members in _rows(totals["flows"]):
         name, share = limits.largest(_limits(members))
-        if name not in limits.CONGESTION_CONTROL and share > 1 / 2:
+        leg = _path_leg(members[0])
+        is_kcp = name in _WINDOWS and leg["cc"] == "kcp"
+        if (is_kcp or name not in limits.CONGESTION_CONTROL) and share > 1 / 2:
             connection = "The carrier of flow" if len(members[0]["legs"]) > 1 else "Flow"
             subject = f"{connection} {label} was" if len(members) == 1 else f"The {label} were"
-            reason = _REASONS[name]
-            if name == "receive_window" and _path_leg(members[0])["cc"] == "kcp":
-                reason = _reason_of_kcp(totals["path"])
-            elif "arq" in _path_leg(members[0]):
+            if is_kcp:
+                reason = _reason_of_kcp(totals["path"], members[0]["direction"])
+            elif "arq" in leg:
                 # Sockets of TCP have no part in it.
-                reason = reason.partition(" (")[0].partition(",")[0].rstrip(".") + "."
+                reason = _REASONS[name].partition(" (")[0].partition(",")[0].rstrip(".") + "."
+            else:
+                reason = _REASONS[name]
             yield (f"{subject} limited for {_percent(share)} of the time by {reason}")
 
 
-def _reason_of_kcp(path: dict[str, Any]) -> str:
+def _reason_of_kcp(path: dict[str, Any], direction: str) -> str:
     """Say why KCP's window is full: it is small for the path, or full of what the queue dropped."""
     dropped = path["drops"] / max(path["packets"], 1)
     if dropped < _MANY_DROPS:
         return "KCP's window (the windows of tunnel.kcp increase it)."
+    sender = "client" if direction == "up" else "server"
     return (
-        f"KCP's window, which waits for what the queue dropped: {_percent(dropped)} of the packets "
-        "(a larger path.buffer holds more of a burst)."
+        "KCP's window. It is more than path and buffer hold: the queue dropped "
+        f"{_percent(dropped)} of the packets. A smaller tunnel.kcp.{sender}_send_window loses less."
     )
 
 
@@ -218,7 +267,7 @@ def _fec_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield (
                 label,
                 f"parity {_share(parity, sum(leg['wire_bytes'] for leg in legs))} of the bytes; "
-                f"recovered {brought} datagrams and missed {lost}, since the start",
+                f"recovered {brought} datagrams, could not repair {lost}, since the start",
             )
 
 
@@ -231,20 +280,31 @@ def _flow_table(totals: dict[str, Any]) -> Table:
     differ = len(set(tunnels.values())) > 1
     tunnelled = any(len(flow["legs"]) > 1 for flow in flows)
     has_messages = any(flow["messages"] for flow in flows)
-    columns = ["flow", "cc", *(["tunnel"] if differ else []), "goodput Mbit/s", "Retr"]
+    is_both_ways = len({flow["direction"] for flow in flows}) > 1
+    columns = [
+        "flow",
+        "cc",
+        *(["tunnel"] if differ else []),
+        *(["direction"] if is_both_ways else []),
+    ]
+    columns += ["goodput Mbit/s", "Retr"]
     columns += ["carrier cc", "carrier retr"] if tunnelled else []
     columns += ["RTOs", "srtt ms", "p95 ms", "limited by"]
     columns += ["messages: mean ms", "p99 ms"] if has_messages else []
-    rows = []
+    rows: list[list[str]] = []
+    told: set[int | None] = set()
     for label, members in _rows(flows):
         # Flows may share a carrier, which counts once.
         of_each = {flow["carrier"]: _path_leg(flow) for flow in members if len(flow["legs"]) > 1}
         carriers = list(of_each.values())
+        is_told = bool(of_each) and told.issuperset(of_each)
+        told.update(of_each)
         legs = [*carriers, *(_path_leg(flow) for flow in members if len(flow["legs"]) == 1)]
         row = [
             label,
             core.congestion_label(members[0]["cc"]),
-            *([_some(tunnels[flow["flow"]] for flow in members)] if differ else []),
+            *([_some("tunnels", (tunnels[it["flow"]] for it in members))] if differ else []),
+            *([_some("directions", (it["direction"] for it in members))] if is_both_ways else []),
             _mbps(sum(flow["goodput_bps"] for flow in members)),
             str(sum(flow["retransmits"] for flow in members)),
         ]
@@ -252,13 +312,13 @@ def _flow_table(totals: dict[str, Any]) -> Table:
             row += (
                 [
                     core.congestion_label(carriers[0]["cc"]),
-                    str(sum(leg["retransmits"] for leg in carriers)),
+                    _SHARED if is_told else str(sum(leg["retransmits"] for leg in carriers)),
                 ]
                 if carriers
                 else ["", ""]
             )
         row += [
-            str(sum(leg["rtos"] for leg in legs)),
+            _SHARED if is_told else str(sum(leg["rtos"] for leg in legs)),
             _ms(_mean(leg["srtt_mean_s"] for leg in legs)),
             _ms(max((leg["srtt_p95_s"] or 0 for leg in legs), default=None)),
             _limit(members),
@@ -273,9 +333,9 @@ def _flow_table(totals: dict[str, Any]) -> Table:
     numbers = [
         index
         for index, name in enumerate(columns)
-        if name not in ("flow", "cc", "tunnel", "carrier cc", "limited by")
+        if name not in ("flow", "cc", "tunnel", "direction", "carrier cc", "limited by")
     ]
-    return Table("", columns, rows, numbers)
+    return Table("", columns, rows, numbers, whole=[columns.index("limited by")])
 
 
 def _tunnels_of_flows(totals: dict[str, Any]) -> dict[int, str]:
@@ -286,14 +346,17 @@ def _tunnels_of_flows(totals: dict[str, Any]) -> dict[int, str]:
     return names
 
 
-def _some(names: Iterable[str]) -> str:
+def _some(what: str, names: Iterable[str]) -> str:
     different = list(dict.fromkeys(names))
-    return different[0] if len(different) == 1 else f"{len(different)} tunnels"
+    return different[0] if len(different) == 1 else f"{len(different)} {what}"
 
 
 def _limit(members: list[dict[str, Any]]) -> str:
     name, share = limits.largest(_limits(members))
-    return f"{limits.LIMITS[name]} {_percent(share)}"
+    leg, text = _path_leg(members[0]), limits.LIMITS[name]
+    if name in _WINDOWS and "arq" in leg:
+        text = f"{leg['cc'].upper()}'s window"
+    return f"{text} {_percent(share)}"
 
 
 def _jain(totals: dict[str, Any]) -> str:

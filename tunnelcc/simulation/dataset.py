@@ -27,7 +27,7 @@ LEG_SERIES = {
     "pacing_rate": ("bit/s", "pacing rate of payload (0: not paced)"),
     "srtt": (
         "s",
-        "smoothed round-trip time (NaN before the first sample, and once the connection is over)",
+        "smoothed round-trip time (NaN before the first sample and after the end)",
     ),
     "retransmits": ("1", "retransmitted segments since the start"),
     "rtos": ("1", "retransmission time-outs since the start"),

@@ -47,12 +47,21 @@ class Result(Measurements):
         experiment = self.experiment
         if experiment.title:
             return experiment.title
+        names = [flow.tunnel for flow in experiment.flows]
+        of_all = experiment.tunnel.name if experiment.tunnel else "none"
+        is_alike = not any(names)
+        downs = {experiment.direction_of(flow) for flow in experiment.flows}
         flows = ", ".join(
             f"{flow.count} × {core.congestion_label(flow.cc.name)}"
-            + (f" in {flow.tunnel}" if flow.tunnel not in (None, "none") else "")
+            + (
+                f" in {inside}"
+                if not is_alike and (inside := flow.tunnel or of_all) != "none"
+                else ""
+            )
+            + (" down" if len(downs) > 1 and experiment.direction_of(flow) == "down" else "")
             for flow in experiment.flows
         )
-        tunnel = f" through {experiment.tunnel.name}" if experiment.tunnel else ""
+        tunnel = f" through {of_all}" if is_alike and experiment.tunnel else ""
         link: DuplexLink = experiment.path
         network = ""
         if experiment.network is not None:

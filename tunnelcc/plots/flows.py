@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How the flows of one run are told apart in figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tunnelcc import core
+from tunnelcc.config.layout import PlacedTunnel
+from tunnelcc.plots.style import algorithm_style, category_style
+
+if TYPE_CHECKING:
+    from tunnelcc.simulation.result import Result
+
+# How much of its colour the last of several flows of a kind keeps.
+_PALEST = 0.35
+
+
+class Kind(NamedTuple):
+    """What tells flows apart. ``tunnel`` is None, and ``is_down`` False, where all are alike."""
+
+    cc: str
+    tunnel: str | None
+    is_down: bool
+
+    @property
+    def label(self) -> str:
+        """Return a text such as ``cubic in wireguard, down``."""
+        inside = f" in {self.tunnel}" if self.tunnel else ""
+        return f"{core.congestion_label(self.cc)}{inside}{', down' if self.is_down else ''}"
+
+
+def kinds(result: Result) -> list[Kind]:
+    """Return what each flow is: its congestion control, and its tunnel and direction."""
+    layout = result.layout
+    tunnels = [
+        "" if placed.tunnel is None else tunnel_name(layout.tunnels[placed.tunnel])
+        for placed in layout.flows
+    ]
+    downs = [placed.direction == "down" for placed in layout.flows]
+    differ = len(set(tunnels)) > 1, len(set(downs)) > 1
+    return [
+        Kind(placed.flow.cc.name, tunnel if differ[0] else None, differ[1] and is_down)
+        for placed, tunnel, is_down in zip(layout.flows, tunnels, downs, strict=True)
+    ]
+
+
+def tunnel_name(tunnel: PlacedTunnel) -> str:
+    """Return a tunnel's name, its entry's if that differs, and the carriers' congestion control."""
+    kind = tunnel.tunnel.name
+    cc = tunnel.tunnel.carrier_cc
+    carrier = f" with {cc.name}" if cc is not None else ""
+    named = tunnel.name not in ("tunnel", kind)
+    return f"{tunnel.name} ({kind}{carrier})" if named else f"{kind}{carrier}"
+
+
+def style_of(kind: Kind, all_kinds: Sequence[Kind]) -> dict[str, Any]:
+    """Return matplotlib's colour, marker and line style of a kind among ``all_kinds``.
+
+    An algorithm has its own everywhere, as long as nothing else tells flows apart.
+    """
+    distinct = list(dict.fromkeys(all_kinds))
+    if len({(it.tunnel, it.is_down) for it in distinct}) > 1:
+        return category_style(distinct.index(kind))
+    return algorithm_style(kind.cc)
+
+
+def colours(all_kinds: Sequence[Kind]) -> list[Any]:
+    """Return the colour of each flow: its kind's, paler for each further flow of the kind."""
+    from matplotlib.colors import to_rgb
+
+    found = []
+    for index, kind in enumerate(all_kinds):
+        before, count = all_kinds[:index].count(kind), all_kinds.count(kind)
+        kept = 1 - (1 - _PALEST) * before / max(count - 1, 1)
+        base = to_rgb(style_of(kind, all_kinds)["color"])
+        found.append(tuple(kept * part + (1 - kept) for part in base))
+    return found
