@@ -38,7 +38,7 @@ _EXPERIMENT_OPTIONS = {
     "cc": "Congestion control of the applications and of the carriers.",
     "carrier-cc": "Congestion control of the tunnel's own connections (carriers).",
     "flows": "Number of flows.",
-    "tunnel": "Tunnel of all flows: a name of `tunnelcc list`.",
+    "tunnel": "Tunnel of the flows that name none: a name of `tunnelcc list`.",
     "duration": "Simulated time, including the warm-up.",
     "warmup": "Time before measurements start.",
     "seed": "Seed of all random draws.",
@@ -83,8 +83,8 @@ def cli() -> None:
 )
 @click.option(
     "--flow", "groups", multiple=True, metavar="KEY=VALUE,…",
-    help="Add a flow with these keys (cc, count, rtt, tunnel, …) to those of the scenario. "
-        "Repeatable.",
+    help="Add a flow with these keys (cc, count, rtt, tunnel, …) to those of the scenario; without "
+        "a scenario, in place of the default flow. Repeatable.",
 )  # fmt: skip
 @click.option("--plot", type=_PATH, help="Save a figure (.png, .svg or .pdf).")
 @click.option(

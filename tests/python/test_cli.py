@@ -242,6 +242,50 @@ def test_wrong_input_is_told_in_one_message(run, arguments, words):
         assert word in err
 
 
+def test_cc_is_of_all_flows_or_refused(run):
+    scenario = EXAMPLES / "one-bbr-flow.toml"
+    _, out, _ = run(
+        "run",
+        scenario,
+        "--duration=2s",
+        "--warmup=0s",
+        "--cc=vegas",
+        "--flow=cc=reno",
+        "--flow=rtt=9ms",
+    )
+    assert [line.split()[1] for line in out.splitlines()[3:6]] == ["vegas", "reno", "vegas"]
+    code, _, err = run("run", "--cc", "bbr", "--flow", "cc=cubic,count=2")
+    assert code == 2
+    assert "--cc = 'bbr': expected no --cc, because each --flow has its own cc" in err
+
+
+def test_both_directions_of_the_path_are_told(run):
+    _, out, _ = run(*SHORT, "--rate=20Mbps", "--flow=cc=cubic", "--flow=cc=cubic,direction=down")
+    assert "1 × cubic, 1 × cubic down" in out
+    for name in ("path utilisation", "queueing delay", "packets lost"):
+        (line,) = (line for line in out.splitlines() if line.startswith(name))
+        assert "to the server; " in line
+
+
+def test_a_shared_carrier_is_told_once(run):
+    settings = ("--tunnel=gost-relay-mwss", "--flows=3", "--set=tunnel.carriers=all")
+    _, out, _ = run(*SHORT, "--rate=20Mbps", *settings)
+    assert out.count("shared") == 2 * 2
+
+
+def test_a_policer_is_told(run):
+    policer = "--set=path.policer={rate='5Mbps', burst='20kB'}"
+    _, out, _ = run(*SHORT, "--rate=20Mbps", policer)
+    assert " by the policer, " in out
+
+
+def test_a_tunnel_for_some_flows_is_told_of_each(run):
+    flows = ("--flow=cc=cubic,tunnel=none", "--flow=cc=cubic")
+    _, out, _ = run(*SHORT, "--rate=20Mbps", "--tunnel=wireguard", *flows)
+    assert out.startswith("1 × cubic, 1 × cubic in wireguard, ")
+    assert [line.split()[2] for line in out.splitlines()[3:5]] == ["none", "wireguard"]
+
+
 def test_flows_of_several_groups_are_not_guessed(run):
     code, _, err = run("run", EXAMPLES / "bbr-against-cubic.toml", "--flows", 4)
     assert code == 2

@@ -354,7 +354,7 @@ def test_show_tells_the_layers(run):
     ("path", "helps", "told"),
     [
         ({"rate": "1Gbps", "rtt": "50ms"}, "tunnel.kcp", "(the windows of tunnel.kcp"),
-        ({"rate": "100Mbps", "rtt": "10ms"}, "path.buffer", "(a larger path.buffer"),
+        ({"rate": "100Mbps", "rtt": "10ms"}, "path.buffer", "a larger path.buffer"),
     ],
 )
 def test_a_full_window_is_told_with_what_helps(run, path, helps, told):

@@ -26,6 +26,10 @@ def labels(axes):
     return axes.get_legend_handles_labels()[1]
 
 
+def goodputs(figure):
+    return next(axes for axes in figure.axes if axes.get_ylabel().startswith("goodput"))
+
+
 def test_a_figure_shows_goodput_flight_and_queue(relay_result):
     top, middle, bottom = tc.plot_run(relay_result).axes
     assert "Goodput" in top.get_title(loc="left")
@@ -61,6 +65,32 @@ def test_a_goodput_above_the_bottlenecks_rate_is_explained(relay_result):
     )
     assert explained.startswith(plain)
     assert len(explained) > len(plain)
+
+
+def test_flows_beside_the_bottleneck_are_not_added_to_its_own():
+    flows = [{"cc": "cubic"}, {"cc": "cubic", "direction": "down"}]
+    path = {"rate": "20Mbps", "rtt": "20ms", "buffer": "4bdp"}
+    for ways, shown in ((flows, False), (flows[:1] * 2, True)):
+        experiment = tc.Experiment(path=path, flows=ways, duration="4s")
+        top = goodputs(tc.plot_run(tc.run(experiment, progress=False)))
+        assert ("all flows together" in labels(top)) is shown
+
+
+def test_flows_of_different_tunnels_are_told_apart():
+    flows = [{}, {"tunnel": "wireguard"}, {"tunnel": "relay", "count": 8}]
+    tunnels = {"relay": {"name": "gost-relay-wss", "cc": "bbr"}}
+    experiment = tc.Experiment.parse({"flows": flows, "tunnels": tunnels, "duration": "2s"})
+    top = goodputs(tc.plot_run(tc.run(experiment, progress=False)))
+    shown = ["cubic", "cubic in wireguard", "cubic in relay (gost-relay-wss with bbr) (8: mean; "]
+    assert all(told.startswith(it) for told, it in zip(labels(top), shown, strict=False))
+    assert len({line.get_color() for line in top.lines[:3]}) == 3
+
+
+def test_windows_of_kcp_are_not_drawn_as_congestion_windows():
+    experiment = tc.Experiment(path={"rate": "10Mbps"}, tunnel="kcptun", duration="2s")
+    middle = tc.plot_run(tc.run(experiment, progress=False)).axes[1]
+    assert len(middle.lines) == 1
+    assert "dotted" not in middle.get_title(loc="left")
 
 
 def test_one_algorithm_looks_the_same_everywhere_and_unlike_the_others():

@@ -86,11 +86,21 @@ def _flows(
     there = table.get("flows", [])
     if not isinstance(there, list):
         raise ConfigError(Problem("flows", there, "a list of tables, because --flow adds one"))
-    return [*there, *(_flow(text, common) for text in groups)]
+    new = [_flow(text, common) for text in groups]
+    if algorithms and there:
+        there = scenarios.apply({"flows": list(there)}, {"cc": algorithms[0]})["flows"]
+    elif algorithms and all("cc" in pairs for pairs in map(_pairs, groups)):
+        expected = "no --cc, because each --flow has its own cc"
+        raise ConfigError(Problem("--cc", options["cc"], expected))
+    return [*there, *new]
+
+
+def _pairs(text: str) -> dict[str, Any]:
+    return dict(scenarios.parse_setting("--flow", part) for part in listed(text))
 
 
 def _flow(text: str, common: Mapping[str, Any]) -> Any:
-    pairs = dict(scenarios.parse_setting("--flow", part) for part in listed(text))
+    pairs = _pairs(text)
     if not pairs:
         raise ConfigError(Problem("--flow", text, "KEY=VALUE,KEY=VALUE such as cc=bbr,rtt=20ms"))
     settings = {f"flows.0.{key}": value for key, value in pairs.items()}

@@ -213,7 +213,8 @@ def _reason_of_kcp(path: dict[str, Any], direction: str) -> str:
     sender = "client" if direction == "up" else "server"
     return (
         "KCP's window. It is more than path and buffer hold: the queue dropped "
-        f"{_percent(dropped)} of the packets. A smaller tunnel.kcp.{sender}_send_window loses less."
+        f"{_percent(dropped)} of the packets. A smaller tunnel.kcp.{sender}_send_window wastes "
+        "less of the path; a larger path.buffer holds more of a burst."
     )
 
 
