@@ -12,6 +12,7 @@ from types import ModuleType
 from markdown_it import MarkdownIt
 
 from tunnelcc import catalog
+from tunnelcc.catalog.relay import RelayEntry
 
 
 def load_script(file: Path) -> ModuleType:
@@ -34,7 +35,7 @@ def make_program(file: Path, script: str) -> Path:
 def tunnel_named(name: str) -> dict[str, str]:
     """Return a tunnel of the catalogue, with the keys that an experiment cannot leave out."""
     entry = catalog.load(name)
-    needs_rate = isinstance(entry, catalog.RelayEntry) and entry.rudp is not None
+    needs_rate = isinstance(entry, RelayEntry) and entry.rudp is not None
     return {"name": name, "rate": "20Mbps"} if needs_rate else {"name": name}
 
 

@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 
 import tunnelcc as tc
 from tunnelcc import catalog
-from tunnelcc.catalog import RelayEntry
 from tunnelcc.catalog.layers import PACKET_LAYERS, PacketLayers, Surroundings
+from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.schema import tag_of
 from tunnelcc.simulation import spec
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tunnelcc as tc
 from tunnelcc import core
-from tunnelcc.catalog import DatagramEntry
+from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.config import Experiment, HostOverrides, LinkDirection, derived, scenario
 from tunnelcc.errors import nearest
 from tunnelcc.schema import keys_of

@@ -10,8 +10,9 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc import catalog
-from tunnelcc.catalog import DatagramEntry, RelayEntry
-from tunnelcc.catalog.layers.fec import parity_counts
+from tunnelcc.catalog.datagram import DatagramEntry
+from tunnelcc.catalog.relay import RelayEntry
+from tunnelcc.catalog.values import parity_counts
 from tunnelcc.config import derived
 from tunnelcc.schema.units import UnitError
 

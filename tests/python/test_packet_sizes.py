@@ -14,8 +14,9 @@ import pytest
 import tunnelcc as tc
 from tunnelcc import catalog, payloads
 from tunnelcc.calibrate import compressors
-from tunnelcc.catalog import DatagramEntry
+from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.layers import Surroundings, wrap
+from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.config import derived
 from tunnelcc.simulation import spec
 
@@ -79,7 +80,7 @@ DRAWS = 200
 RARE = {("vtun-udp-lzo", 1448): 0.05}
 
 
-def _payloads(entry: catalog.PacketEntry, outer: list[int]) -> list[int]:
+def _payloads(entry: PacketEntry, outer: list[int]) -> list[int]:
     """What the outer packets carry: of UDP, of fragments of it, of TCP segments."""
     if isinstance(entry, DatagramEntry):
         return [size - 28 for size in outer]
@@ -282,7 +283,7 @@ def test_a_path_too_narrow_for_a_tunnel_is_told(tmp_path):
 CLAMPED = [
     (name, mode)
     for name in catalog.names()
-    if isinstance(entry := catalog.load(name), catalog.PacketEntry)
+    if isinstance(entry := catalog.load(name), PacketEntry)
     for mode in entry.modes
 ]
 

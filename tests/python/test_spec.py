@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tunnelcc import catalog, core
-from tunnelcc.catalog import DatagramEntry
+from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.config import Experiment, derived, scenario
 from tunnelcc.errors import ConfigError
 from tunnelcc.hosts import costs

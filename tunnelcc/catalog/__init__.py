@@ -2,8 +2,8 @@
 """Tunnels as data: one TOML file each, with a label and a source for every number.
 
 ``tunnels/*.toml`` are the built-in tunnels. A user's own file may be given by its path. A new kind
-of tunnel needs its own module here and its class in ``KINDS``, its specification in
-``tunnelcc.simulation.spec`` and its overview in ``tunnelcc.report.overview``.
+of tunnel needs its own module here and its class in ``entry_class``, its specification in
+``tunnelcc.simulation.spec_tunnels`` and its overview in ``tunnelcc.report.overview``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc.catalog.cited import LABELS, Cited, settings
-from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.entry import Entry
-from tunnelcc.catalog.packets import PacketEntry
-from tunnelcc.catalog.relay import RelayEntry
-from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema.library import Library
 
@@ -25,11 +21,8 @@ __all__ = [
     "KINDS",
     "LABELS",
     "Cited",
-    "DatagramEntry",
     "Entry",
-    "PacketEntry",
-    "RelayEntry",
-    "StreamEntry",
+    "entry_class",
     "load",
     "names",
     "path_of",
@@ -38,18 +31,33 @@ __all__ = [
 
 DIRECTORY = Path(__file__).with_name("tunnels")
 
-KINDS: dict[str, type[Entry]] = {
-    "relay": RelayEntry,
-    "datagram": DatagramEntry,
-    "stream": StreamEntry,
-}
+KINDS = ("relay", "datagram", "stream")
+
+
+def entry_class(kind: str) -> type[Entry]:
+    """Return the class of the entries of a kind.
+
+    It is imported when it is needed: a run without tunnels has no use for the classes of tunnels
+    and layers, which are more than those of all keys.
+    """
+    if kind == "relay":
+        from tunnelcc.catalog.relay import RelayEntry
+
+        return RelayEntry
+    if kind == "datagram":
+        from tunnelcc.catalog.datagram import DatagramEntry
+
+        return DatagramEntry
+    from tunnelcc.catalog.stream import StreamEntry
+
+    return StreamEntry
 
 
 def _parse(table: dict[str, Any]) -> Entry:
     kind = table.get("kind", MISSING)
     if not isinstance(kind, str) or kind not in KINDS:
         raise ConfigError(Problem("kind", kind, "one of " + ", ".join(KINDS)))
-    entry: Entry = KINDS[kind].parse(table)
+    entry: Entry = entry_class(kind).parse(table)
     return entry
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar
 
 from tunnelcc.catalog.cited import Cited
 from tunnelcc.catalog.layers import Fec, PacketLayers, Place
-from tunnelcc.catalog.layers.fec import NO_FEC
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
+from tunnelcc.catalog.values import NO_FEC
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import SWITCH
 

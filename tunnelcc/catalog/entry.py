@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tunnelcc.catalog.cited import Prose
-from tunnelcc.catalog.layers import StreamLayers
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import Model
+
+if TYPE_CHECKING:
+    from tunnelcc.catalog.layers import StreamLayers
 
 
 class Entry(Model):

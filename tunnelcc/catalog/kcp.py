@@ -9,8 +9,14 @@ from typing import Annotated, Any
 from pydantic import model_validator
 
 from tunnelcc.catalog.cited import Cited, Prose
-from tunnelcc.catalog.layers import PARITY
-from tunnelcc.catalog.layers.fec import NO_FEC, parity_counts
+from tunnelcc.catalog.values import (
+    NO_FEC,
+    PARITY,
+    Interval,
+    Resend,
+    WindowSize,
+    parity_counts,
+)
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.schema import SWITCH, Model, choice, time, whole
 
@@ -18,12 +24,6 @@ from tunnelcc.schema import SWITCH, Model, choice, time, whole
 DATAGRAM_HEADERS = 28
 #: IKCP_OVERHEAD, kcp-go's kcp.go: the header of a segment.
 SEGMENT_HEADER = 24
-
-#: Segments; the window field of a header has 16 bits.
-WindowSize = Annotated[int, whole(1, 65535)]
-#: kcp-go's SetNoDelay() takes no other.
-Interval = Annotated[float, time(10e-3, 5)]
-Resend = Annotated[int, whole(0, 255)]
 
 
 class Session(Cited):

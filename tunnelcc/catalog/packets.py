@@ -15,13 +15,11 @@ from tunnelcc.catalog.entry import Entry
 from tunnelcc.catalog.layers import PACKET_LAYERS, Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.layers.compression import Compression
 from tunnelcc.catalog.layers.ipv4 import Ipv4
+from tunnelcc.catalog.values import LEAST_MTU, MOST_DEVICE_MTU, MOST_MTU, PLAIN_HEADERS
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.hosts import costs
 from tunnelcc.schema import SWITCH, Kind, choice, tag_of, whole
 from tunnelcc.schema.units import UnitError
-
-# IPv4 and TCP without options, which an MSS leaves room for (RFC 6691).
-PLAIN_HEADERS = 40
 
 
 def _parse_operations(value: object) -> tuple[str, ...]:
@@ -32,12 +30,7 @@ def _parse_operations(value: object) -> tuple[str, ...]:
     raise UnitError("a list of operations from " + ", ".join(costs.OPERATIONS))
 
 
-#: RFC 791: what every host takes whole.
-LEAST_MTU = 576
-MOST_MTU = 65535
 ETHERNET_MTU = 1500
-#: Jumbo frames of Ethernet: more is a slip of the pen, though Linux takes up to 65535.
-MOST_DEVICE_MTU = 9000
 Mtu = Annotated[int, whole(LEAST_MTU, MOST_MTU)]
 LEAST_MSS = 128
 Mss = Annotated[int, whole(LEAST_MSS, MOST_MTU - PLAIN_HEADERS)]

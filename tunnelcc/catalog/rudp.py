@@ -8,9 +8,6 @@ from typing import Annotated
 from tunnelcc.catalog.cited import Cited
 from tunnelcc.schema import Model, number, rate, size, time, whole
 
-#: What a user sets. The client tells it as a number of KiB/s that has 15 bits.
-Rate = Annotated[float, rate(10e3, 268.4e6)]
-
 _Bytes = Annotated[int, whole(1, 9000)]
 
 

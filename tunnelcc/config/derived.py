@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from tunnelcc.catalog.layers import Surroundings, compression
-from tunnelcc.catalog.packets import PLAIN_HEADERS, PacketEntry
-from tunnelcc.catalog.relay import MESSAGE_CALLS, WRITE_CALLS
+from tunnelcc.catalog.values import PLAIN_HEADERS
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.keys import ExperimentKeys
@@ -98,13 +96,6 @@ def outer_packets(experiment: ExperimentKeys) -> list[int]:
     return _across_path(experiment, size, "random")
 
 
-def surroundings(experiment: ExperimentKeys, entry: PacketEntry) -> Surroundings:
-    """Return what the layers of the experiment's tunnel ``entry`` need to know."""
-    path_mtu, tunnel = experiment.path.mtu, experiment.tunnel
-    mtu = entry.mtu(path_mtu, tunnel.mtu if tunnel else None)
-    return Surroundings(mtu, path_mtu, experiment.flows[0].payload)
-
-
 def full_packets(experiment: ExperimentKeys) -> list[int]:
     """Return the IP bytes of the packets that carry a flow's full segment across the path.
 
@@ -178,39 +169,6 @@ def app_cost(experiment: ExperimentKeys, side: str) -> float:
     sends = (side == "client") == (experiment.direction == "up")
     cost = costs.of(costs.load(host.profile), ["tcp-send" if sends else "tcp-receive"])
     return host.app_cost + cost(segment) / segment
-
-
-def packet_cost(experiment: ExperimentKeys, entry: PacketEntry, encapsulates: bool) -> costs.Cost:
-    """Return the CPU cost of a packet where it enters the tunnel ``entry``, or where it leaves.
-
-    The cost is in ns per packet and per inner IP byte. Compression has the ratio of full packets.
-    """
-    assert experiment.tunnel is not None
-    mode, full = experiment.tunnel.mode, mss(experiment) + experiment.tcp.header_bytes
-    profile = costs.load(experiment.hosts.profile or costs.REFERENCE)
-    cost = costs.of(
-        profile,
-        entry.operations(mode, encapsulates),
-        *compression(entry.layers(mode), full, surroundings(experiment, entry), not encapsulates),
-    )
-    fec = entry.fec(mode, experiment.tunnel.fec)
-    if fec is None or not encapsulates:
-        return cost  # parity is handled as other datagrams where it arrives
-    parity = costs.of(profile, entry.cpu.encapsulate[-1:])
-    return costs.Cost(*(a + fec.redundancy * b for a, b in zip(cost, parity, strict=True)))
-
-
-class RelayCalls(NamedTuple):
-    """CPU time (ns) of a relay's system calls for one message."""
-
-    per_message: float
-    per_write: float
-
-
-def relay_calls(profile: str) -> RelayCalls:
-    """Return the CPU cost of a relay's system calls for one message."""
-    host = costs.load(profile)
-    return RelayCalls(costs.of(host, MESSAGE_CALLS).per_call, costs.of(host, WRITE_CALLS).per_call)
 
 
 def switch_cost(host: Hosts, is_contained: bool) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
 
-from tunnelcc.catalog.packets import LEAST_MTU, MOST_MTU
+from tunnelcc.catalog.values import LEAST_MTU, MOST_MTU
 from tunnelcc.config.queue import DropTail, Queue
 from tunnelcc.config.traces import TRACE, RateTrace, parse_trace
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt, Switch, Timer

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, field_validator, model_serializer, model_validator
 
 from tunnelcc import catalog
-from tunnelcc.catalog.kcp import Interval, Resend, WindowSize
-from tunnelcc.catalog.layers import PARITY
-from tunnelcc.catalog.layers.fec import NO_FEC
-from tunnelcc.catalog.packets import LEAST_MTU, MOST_DEVICE_MTU, MOST_MTU
-from tunnelcc.catalog.rudp import Rate
+from tunnelcc.catalog.values import (
+    LEAST_MTU,
+    MOST_DEVICE_MTU,
+    MOST_MTU,
+    NO_FEC,
+    PARITY,
+    Interval,
+    Rate,
+    Resend,
+    WindowSize,
+)
 from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.path import Path
 from tunnelcc.config.values import LinkRate, Probability, QueueRoom, Rtt

@@ -9,12 +9,13 @@ from functools import singledispatch
 from itertools import zip_longest
 
 from tunnelcc import catalog
-from tunnelcc.catalog import Entry, PacketEntry, RelayEntry
+from tunnelcc.catalog import Entry
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, SEGMENT_HEADER, Kcp
 from tunnelcc.catalog.layers import PacketLayer, StreamLayer, Surroundings, wrap
-from tunnelcc.catalog.layers.fec import parity_counts
-from tunnelcc.catalog.packets import MOST_MTU
+from tunnelcc.catalog.packets import PacketEntry
+from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.rudp import Rudp
+from tunnelcc.catalog.values import MOST_MTU, parity_counts
 from tunnelcc.errors import ConfigError, Problem
 
 #: Writes (bytes) for which an overview tells the overhead.

@@ -18,7 +18,6 @@ from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.metrics import limits, path_leg
 from tunnelcc.output.tables import Table, console
-from tunnelcc.report.overview import Overview, overview
 from tunnelcc.schema import keys_of
 from tunnelcc.schema.units import format_size, format_time
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from tunnelcc.config import Experiment
     from tunnelcc.formats.measurement import Measurement
     from tunnelcc.hosts.costs import Profile
+    from tunnelcc.report.overview import Overview
     from tunnelcc.simulation.result import Result
 
 # With more flows than this, a table shows those of each group as one line.
@@ -467,6 +467,8 @@ def print_tunnel(name: str, mode: str | None = None) -> None:
 
     Raises ConfigError.
     """
+    from tunnelcc.report.overview import overview  # with all classes of tunnels
+
     try:
         entry = catalog.load(name)
         view = overview(entry, mode)

@@ -3,23 +3,21 @@
 
 The input is tables with the members of the structs in ``models/spec/``. A member that is left out
 has its default there. Times become nanoseconds. Nothing is decided here that the experiment or the
-catalogue does not define. Modules ``spec_…`` write the parts: one for each kind of tunnel.
+catalogue does not define. Modules ``spec_…`` write the parts. Those of tunnels are
+imported with the first tunnel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import singledispatch
 from itertools import zip_longest
 from typing import Any
 
-from tunnelcc.catalog import DatagramEntry, Entry, PacketEntry, RelayEntry, StreamEntry
 from tunnelcc.config import Experiment, Flow, Hosts, derived
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.layout import Placed, PlacedTunnel, layout
 from tunnelcc.config.topology import Route, Step
 from tunnelcc.hosts.kernels import kernels
-from tunnelcc.simulation import spec_packets, spec_relay
 from tunnelcc.simulation.spec_links import delays, link
 from tunnelcc.simulation.spec_parts import (
     Spec,
@@ -129,10 +127,8 @@ class _Builder:
 
     def _alike(self, placed: Placed) -> Spec:
         view, flow = self.layout.view(placed), placed.flow
-        entry, carrier = None, None
-        if view.tunnel is not None:
-            entry, carrier = view.tunnel.entry, view.tunnel.carrier_cc
-        tcp = {key: self._tcp_number(it) for key, it in _flow_tcp(entry, view).items()}
+        carrier = view.tunnel and view.tunnel.carrier_cc
+        tcp = {key: self._tcp_number(it) for key, it in _flow_tcp(view).items()}
         alike = same(flow, "flow") | {
             "route": self._number(self.layout.route(placed)),
             "extra_delay": self._extra_delay(placed),
@@ -185,6 +181,8 @@ class _Builder:
         return {"start": nanoseconds(jitter * derived.uniform(seed, "tunnel", number))}
 
     def _tunnel(self, placed: PlacedTunnel) -> Spec:
+        from tunnelcc.simulation.spec_tunnels import tunnel_spec  # with all classes of tunnels
+
         view, tunnel = self.layout.view(placed.first), placed.tunnel
         routes = self.layout.hops(placed.first)
         if placed.hop is not None:
@@ -195,28 +193,16 @@ class _Builder:
             | ({"cc": congestion(cc)} if cc else {})
             for number, (route, cc) in enumerate(zip_longest(routes, ccs[: len(routes)]))
         ]
-        return _tunnel(tunnel.entry, view, hops if placed.hop is None else [hops[placed.hop]])
+        return tunnel_spec(tunnel.entry, view, hops if placed.hop is None else [hops[placed.hop]])
 
 
-@singledispatch
-def _tunnel(entry: Entry, view: ExperimentKeys, hops: Sequence[Spec]) -> Spec:
-    """The tunnel of ``view``. ``hops``: what it crosses, in order from the client."""
-    raise AssertionError(f"no specification for tunnels of kind {entry.kind}")
-
-
-_tunnel.register(RelayEntry, spec_relay.relay_tunnel)
-_tunnel.register(DatagramEntry, spec_packets.datagram_tunnel)
-_tunnel.register(StreamEntry, spec_packets.stream_tunnel)
-
-
-@singledispatch
-def _flow_tcp(entry: Entry | None, view: ExperimentKeys) -> dict[str, Spec]:
+def _flow_tcp(view: ExperimentKeys) -> dict[str, Spec]:
     """The TCP settings of a flow's connections."""
-    return {"tcp": path_tcp(view, derived.mss(view))}
+    if view.tunnel is None:
+        return {"tcp": path_tcp(view, derived.mss(view))}
+    from tunnelcc.simulation.spec_tunnels import flow_tcp  # as in _Builder._tunnel()
 
-
-_flow_tcp.register(RelayEntry, spec_relay.flow_tcp)
-_flow_tcp.register(PacketEntry, spec_packets.flow_tcp)
+    return flow_tcp(view.tunnel.entry, view)
 
 
 def _preamble(experiment: ExperimentKeys, flow: Flow) -> int:

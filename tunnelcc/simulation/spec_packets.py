@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tunnelcc.catalog import DatagramEntry, PacketEntry, StreamEntry, packets
-from tunnelcc.catalog.layers import Fec, PacketLayers
+from tunnelcc.catalog import packets
+from tunnelcc.catalog.datagram import DatagramEntry
+from tunnelcc.catalog.layers import Fec, PacketLayers, Surroundings, compression
+from tunnelcc.catalog.packets import PacketEntry
+from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.config import derived
 from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.hosts import costs
 from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
 from tunnelcc.simulation.spec_tcp import own_socket, path_tcp
 
@@ -33,7 +37,7 @@ def datagram_tunnel(entry: DatagramEntry, experiment: ExperimentKeys, hops: Sequ
     inside, outside = entry.around_fec(tunnel.mode)
     inner = [sum(parts) for parts in _sizes(experiment, entry, inside)]
     largest = fec.header + (fec.blob.mtu if fec.blob else inner[-1])
-    around = derived.surroundings(experiment, entry)
+    around = _surroundings(experiment, entry)
     outer = packets.sizes(outside, around, largest)[fec.header :]
     return spec | {"outer": outer, "fec": _fec(fec, inner)} | route
 
@@ -72,7 +76,7 @@ def _sizes(
     experiment: ExperimentKeys, entry: PacketEntry, layers: PacketLayers
 ) -> Sequence[Sequence[int]]:
     """What the tunnel's layers do to packets of every size up to the largest one."""
-    around = derived.surroundings(experiment, entry)
+    around = _surroundings(experiment, entry)
     largest = derived.mss(experiment) + experiment.tcp.header_bytes
     return packets.sizes(layers, around, largest)
 
@@ -83,11 +87,38 @@ def _tunnel_end(experiment: ExperimentKeys, entry: PacketEntry) -> Spec:
     return {
         "device": same(entry.device, "tunnel_queue") | same(tunnel, "tunnel_queue"),
         "shares_thread": entry.threads.threads == 1,
-        "encapsulate": _packet_cost(experiment, entry, encapsulates=True),
-        "decapsulate": _packet_cost(experiment, entry, encapsulates=False),
+        "encapsulate": _cost(experiment, entry, encapsulates=True),
+        "decapsulate": _cost(experiment, entry, encapsulates=False),
     }
 
 
-def _packet_cost(experiment: ExperimentKeys, entry: PacketEntry, encapsulates: bool) -> Spec:
-    cost = derived.packet_cost(experiment, entry, encapsulates)
+def _surroundings(experiment: ExperimentKeys, entry: PacketEntry) -> Surroundings:
+    """Return what the layers of the experiment's tunnel ``entry`` need to know."""
+    path_mtu, tunnel = experiment.path.mtu, experiment.tunnel
+    mtu = entry.mtu(path_mtu, tunnel.mtu if tunnel else None)
+    return Surroundings(mtu, path_mtu, experiment.flows[0].payload)
+
+
+def _cost(experiment: ExperimentKeys, entry: PacketEntry, encapsulates: bool) -> Spec:
+    cost = _packet_cost(experiment, entry, encapsulates)
     return {"per_packet": cost.per_call, "per_byte": cost.per_byte}
+
+
+def _packet_cost(experiment: ExperimentKeys, entry: PacketEntry, encapsulates: bool) -> costs.Cost:
+    """Return the CPU cost of a packet where it enters the tunnel ``entry``, or where it leaves.
+
+    The cost is in ns per packet and per inner IP byte. Compression has the ratio of full packets.
+    """
+    assert experiment.tunnel is not None
+    mode, full = experiment.tunnel.mode, derived.mss(experiment) + experiment.tcp.header_bytes
+    profile = costs.load(experiment.hosts.profile or costs.REFERENCE)
+    cost = costs.of(
+        profile,
+        entry.operations(mode, encapsulates),
+        *compression(entry.layers(mode), full, _surroundings(experiment, entry), not encapsulates),
+    )
+    fec = entry.fec(mode, experiment.tunnel.fec)
+    if fec is None or not encapsulates:
+        return cost  # parity is handled as other datagrams where it arrives
+    parity = costs.of(profile, entry.cpu.encapsulate[-1:])
+    return costs.Cost(*(a + fec.redundancy * b for a, b in zip(cost, parity, strict=True)))

@@ -6,13 +6,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tunnelcc import core
-from tunnelcc.catalog.layers import StreamLayer
-from tunnelcc.catalog.relay import Turn
 from tunnelcc.config import CongestionControl
 from tunnelcc.schema import Model, kind_of
+
+if TYPE_CHECKING:
+    from tunnelcc.catalog.layers import StreamLayer
+    from tunnelcc.catalog.relay import Turn
 
 #: A struct of ``models/spec/`` as a table.
 Spec = dict[str, Any]

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from tunnelcc.catalog import RelayEntry
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, Kcp, SessionFec
-from tunnelcc.catalog.layers.fec import parity_counts
-from tunnelcc.catalog.relay import Cost, Mux, Windows
+from tunnelcc.catalog.relay import MESSAGE_CALLS, WRITE_CALLS, Cost, Mux, RelayEntry, Windows
 from tunnelcc.catalog.rudp import Rudp
+from tunnelcc.catalog.values import parity_counts
 from tunnelcc.config import Tunnel, derived
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.tunnel import KcpKeys
@@ -20,6 +20,13 @@ from tunnelcc.simulation.spec_tcp import loopback_tcp, own_socket, path_tcp
 
 # Bytes after which a carrier's TLS records have their full size.
 _STEADY = 2**20
+
+
+class _RelayCalls(NamedTuple):
+    """CPU time (ns) of a relay's system calls for one message."""
+
+    per_message: float
+    per_write: float
 
 
 def flow_tcp(entry: RelayEntry, experiment: ExperimentKeys) -> dict[str, Spec]:
@@ -38,9 +45,9 @@ def relay_tunnel(entry: RelayEntry, experiment: ExperimentKeys, hops: Sequence[S
     """A tunnel of relays, with carriers across each of ``hops``."""
     tunnel = experiment.tunnel
     assert tunnel is not None
-    then = derived.relay_calls(costs.REFERENCE)
+    then = _relay_calls(costs.REFERENCE)
     profile = experiment.hosts.profile
-    now = derived.relay_calls(profile) if profile else then
+    now = _relay_calls(profile) if profile else then
     return same(entry.carrier, "relay") | {
         "kind": "relay",
         "copy_buffer": tunnel.copy_buffer or entry.copy_buffer.bytes,
@@ -55,6 +62,12 @@ def relay_tunnel(entry: RelayEntry, experiment: ExperimentKeys, hops: Sequence[S
         "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp),
         "hops": hops,
     }
+
+
+def _relay_calls(profile: str) -> _RelayCalls:
+    """Return the CPU cost of a relay's system calls for one message."""
+    host = costs.load(profile)
+    return _RelayCalls(costs.of(host, MESSAGE_CALLS).per_call, costs.of(host, WRITE_CALLS).per_call)
 
 
 def _kcp(tunnel: Tunnel, kcp: Kcp) -> Spec:
@@ -126,8 +139,8 @@ def _mux_direction(windows: Windows, stream_window: int | None) -> Spec:
 def _relay_direction(
     experiment: ExperimentKeys,
     entry: RelayEntry,
-    then: derived.RelayCalls,
-    now: derived.RelayCalls,
+    then: _RelayCalls,
+    now: _RelayCalls,
     is_up: bool,
 ) -> Spec:
     cost = entry.cpu.to_server if is_up else entry.cpu.to_client
@@ -159,8 +172,8 @@ def _relay_work(
     cost: Cost,
     values: Sequence[float],
     writes: Sequence[int],
-    then: derived.RelayCalls,
-    now: derived.RelayCalls,
+    then: _RelayCalls,
+    now: _RelayCalls,
 ) -> Spec:
     """What one relay spends on a message; full messages take the measured time.
 

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
-from tunnelcc.catalog import relay, stream
+from typing import TYPE_CHECKING
+
 from tunnelcc.config import Hosts, derived
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.simulation.spec_parts import Spec, nanoseconds, same
+
+if TYPE_CHECKING:
+    from tunnelcc.catalog import relay, stream
 
 # tcp_init(), net/ipv4/tcp.c: tcp_rmem's default, which a socket's receive buffer begins with.
 _INITIAL_TCP_RMEM = 131072

@@ -20,7 +20,7 @@ from tunnelcc.catalog.layers.compression import Compression, Lz4, Lzo, Zlib
 from tunnelcc.catalog.layers.esp import Esp
 from tunnelcc.catalog.layers.ethernet import Ethernet
 from tunnelcc.catalog.layers.ethudp import EthUdpFragments
-from tunnelcc.catalog.layers.fec import PARITY, Fec
+from tunnelcc.catalog.layers.fec import Fec
 from tunnelcc.catalog.layers.gost import GostDatagram
 from tunnelcc.catalog.layers.header import Header
 from tunnelcc.catalog.layers.hmac import Hmac
@@ -40,7 +40,6 @@ from tunnelcc.catalog.layers.wireguard import WireGuard
 
 __all__ = [
     "PACKET_LAYERS",
-    "PARITY",
     "STREAM_LAYERS",
     "Fec",
     "PacketLayer",

@@ -3,58 +3,14 @@
 
 from __future__ import annotations
 
-import re
-from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import model_validator
 
 from tunnelcc.catalog.layers.layer import PacketLayer, Place, Surroundings
+from tunnelcc.catalog.values import PARITY, parity_counts
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import Kind, Model, choice, time, whole
-from tunnelcc.schema.units import UnitError
-
-#: Shards of a group that a Reed–Solomon code over GF(2^8) can tell apart.
-MOST_SHARDS = 255
-#: What leaves FEC out, in place of shards.
-NO_FEC = "none"
-_PAIR = re.compile(r"(\d{1,3}):(\d{1,3})")
-
-
-def parity_counts(text: str) -> list[int]:
-    """Return the parity shards of groups of 1, 2, … data shards.
-
-    ``text``: ``x:y`` pairs with rising x, such as ``20:10`` or ``2:4,20:10``. Between two pairs the
-    number is interpolated and rounded up. Up to the first x it is the first y. UDPspeeder's ``-f``
-    does the same. Raises UnitError.
-    """
-    pairs = [_PAIR.fullmatch(part.strip()) for part in text.split(",")]
-    numbers = [(int(pair[1]), int(pair[2])) for pair in pairs if pair]
-    sizes = [data for data, _ in numbers]
-    if len(numbers) != len(pairs) or sizes[0] == 0:
-        raise UnitError(PARITY.expected)
-    if sizes != sorted(set(sizes)):
-        raise UnitError("pairs with rising numbers of data shards, such as 2:4,20:10")
-    if any(data + parity > MOST_SHARDS for data, parity in numbers):
-        raise UnitError(f"at most {MOST_SHARDS} shards in total")
-    counts = [numbers[0][1]] * sizes[0]
-    for (low, at_low), (high, at_high) in pairwise(numbers):
-        for data in range(low + 1, high + 1):
-            share = at_low * (high - data) + at_high * (data - low)
-            counts.append(-(-share // (high - low)))
-    return counts
-
-
-def _parse_parity(value: object) -> str:
-    if not isinstance(value, str):
-        raise UnitError(PARITY.expected)
-    parity_counts(value)
-    return value.replace(" ", "")
-
-
-PARITY = Kind(
-    _parse_parity, str, "data and parity shards of a group, such as 20:10 or a list 2:4,20:10"
-)
+from tunnelcc.schema import Model, choice, time, whole
 
 
 class Blob(Model):

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Values that an experiment's tunnel may set, too.
+
+They stand apart from the entries, whose classes are imported with the first tunnel.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Annotated
+
+from tunnelcc.schema import Kind, rate, time, whole
+from tunnelcc.schema.units import UnitError
+
+# IPv4 and TCP without options, which an MSS leaves room for (RFC 6691).
+PLAIN_HEADERS = 40
+#: RFC 791: what every host takes whole.
+LEAST_MTU = 576
+MOST_MTU = 65535
+#: Jumbo frames of Ethernet: more is a slip of the pen, though Linux takes up to 65535.
+MOST_DEVICE_MTU = 9000
+
+#: Of KCP: segments; the window field of a header has 16 bits.
+WindowSize = Annotated[int, whole(1, 65535)]
+#: kcp-go's SetNoDelay() takes no other.
+Interval = Annotated[float, time(10e-3, 5)]
+Resend = Annotated[int, whole(0, 255)]
+
+#: Of RUDP: what a user sets. The client tells it as a number of KiB/s that has 15 bits.
+Rate = Annotated[float, rate(10e3, 268.4e6)]
+
+#: Shards of a group that a Reed–Solomon code over GF(2^8) can tell apart.
+MOST_SHARDS = 255
+#: What leaves FEC out, in place of shards.
+NO_FEC = "none"
+_PAIR = re.compile(r"(\d{1,3}):(\d{1,3})")
+
+
+def parity_counts(text: str) -> list[int]:
+    """Return the parity shards of groups of 1, 2, … data shards.
+
+    ``text``: ``x:y`` pairs with rising x, such as ``20:10`` or ``2:4,20:10``. Between two pairs the
+    number is interpolated and rounded up. Up to the first x it is the first y. UDPspeeder's ``-f``
+    does the same. Raises UnitError.
+    """
+    pairs = [_PAIR.fullmatch(part.strip()) for part in text.split(",")]
+    numbers = [(int(pair[1]), int(pair[2])) for pair in pairs if pair]
+    sizes = [data for data, _ in numbers]
+    if len(numbers) != len(pairs) or sizes[0] == 0:
+        raise UnitError(PARITY.expected)
+    if sizes != sorted(set(sizes)):
+        raise UnitError("pairs with rising numbers of data shards, such as 2:4,20:10")
+    if any(data + parity > MOST_SHARDS for data, parity in numbers):
+        raise UnitError(f"at most {MOST_SHARDS} shards in total")
+    counts = [numbers[0][1]] * sizes[0]
+    for (low, at_low), (high, at_high) in pairwise(numbers):
+        for data in range(low + 1, high + 1):
+            share = at_low * (high - data) + at_high * (data - low)
+            counts.append(-(-share // (high - low)))
+    return counts
+
+
+def _parse_parity(value: object) -> str:
+    if not isinstance(value, str):
+        raise UnitError(PARITY.expected)
+    parity_counts(value)
+    return value.replace(" ", "")
+
+
+PARITY = Kind(
+    _parse_parity, str, "data and parity shards of a group, such as 20:10 or a list 2:4,20:10"
+)
