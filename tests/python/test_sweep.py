@@ -168,7 +168,7 @@ def test_the_longest_starts_first(tmp_path):
 
     def run(function, tasks):
         for key, argument in tasks:
-            started.append(argument[0].duration)
+            started.append(argument.experiment.duration)
             yield key, tc.RunError("not now")
 
     axes = {"duration": ["1s", "3s", "2s"]}

@@ -39,7 +39,12 @@ def run(
     """
     experiment = experiment_of(experiment)
     limits.check(experiment)
-    spec = spec_text(experiment_spec(experiment))
+    return _run(experiment, spec_text(experiment_spec(experiment)), progress)
+
+
+def _run(
+    experiment: Experiment, spec: str, progress: Callable[[float], None] | bool | None
+) -> Result:
     if not _running.acquire(blocking=False):
         raise RunError("no other simulation may run in this process; use run_many()")
     try:
@@ -106,12 +111,18 @@ def estimated_work(experiment: Experiment) -> float:
     return experiment.duration * (experiment.path.rate / 12e3 * (1 + legs) / 2 + flows)
 
 
-def simulate(experiment: Experiment, timeout: float | None = None) -> Result:
-    """Run ``experiment`` without a bar. Raise RunError after ``timeout`` seconds of real time."""
+def simulate(
+    experiment: Experiment, spec: str | None = None, timeout: float | None = None
+) -> Result:
+    """Run ``experiment`` without a bar. Raise RunError after ``timeout`` seconds of real time.
+
+    ``spec``: its specification, if that is known.
+    """
     started = time.monotonic()
 
     def watch(seconds: float) -> None:
         if timeout is not None and time.monotonic() - started > timeout:
             raise RunError(f"the run took more than {timeout:g} s")
 
-    return run(experiment, progress=watch)
+    limits.check(experiment)
+    return _run(experiment, spec or spec_text(experiment_spec(experiment)), watch)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Finished runs on disk. A run is found by everything that it depends on, and never repeated."""
 
-from tunnelcc.store.identity import model_version, run_id
+from tunnelcc.store.identity import model_version, run_id, spec_id
 from tunnelcc.store.store import Store, StoreError
 
-__all__ = ["Store", "StoreError", "model_version", "run_id"]
+__all__ = ["Store", "StoreError", "model_version", "run_id", "spec_id"]

@@ -30,5 +30,10 @@ def model_version() -> str:
 
 def run_id(experiment: Experiment) -> str:
     """Return the id of the run of ``experiment``: 32 hexadecimal digits."""
-    text = f"{model_version()}\n{spec_text(experiment_spec(experiment))}"
+    return spec_id(spec_text(experiment_spec(experiment)))
+
+
+def spec_id(spec: str) -> str:
+    """Return the id of the run with the specification ``spec``."""
+    text = f"{model_version()}\n{spec}"
     return hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest()

@@ -19,7 +19,8 @@ from tunnelcc.errors import ConfigError, TunnelccError
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.simulation.pool import parallel
 from tunnelcc.simulation.runner import estimated_work, simulate
-from tunnelcc.store import Store, model_version, run_id, runfile
+from tunnelcc.simulation.spec import experiment_spec, spec_text
+from tunnelcc.store import Store, model_version, runfile, spec_id
 from tunnelcc.store.index import Row
 from tunnelcc.store.summary import summarise
 
@@ -52,6 +53,15 @@ class Tally:
 
 
 @dataclass(frozen=True)
+class Task:
+    """An experiment, its specification, and the time limit of its run (s)."""
+
+    experiment: Experiment
+    spec: str
+    timeout: float | None
+
+
+@dataclass(frozen=True)
 class Measured:
     """A worker's result: the version of its models, the run's file, and its metrics as JSON."""
 
@@ -60,12 +70,11 @@ class Measured:
     summary: str
 
 
-def measure(task: tuple[Experiment, float | None]) -> Measured:
+def measure(task: Task) -> Measured:
     """Simulate an experiment, in a worker. Raises RunError, ConfigError."""
-    experiment, timeout = task
-    result = simulate(experiment, timeout)
+    result = simulate(task.experiment, task.spec, task.timeout)
     summary = json.dumps(summarise(result))
-    return Measured(model_version(), runfile.encode(experiment, result), summary)
+    return Measured(model_version(), runfile.encode(task.experiment, result), summary)
 
 
 def executor(jobs: int | None, client: distributed.Client | str | None) -> Executor:
@@ -132,7 +141,7 @@ class _Queue:
         self._on_ids = on_ids
         self._timeout = timeout
         self._waiting: list[tuple[float, int, str]] = []  # a heap: −work, order, id
-        self._pending: dict[str, Experiment] = {}  # waiting, or running
+        self._pending: dict[str, Task] = {}  # waiting, or running
         self._seen = 0
         self._work = self._work_done = 0.0
 
@@ -146,20 +155,20 @@ class _Queue:
     def __length_hint__(self) -> int:
         return len(self._waiting) + self._tally.total - self._seen
 
-    def __iter__(self) -> Iterator[tuple[str, tuple[Experiment, float | None]]]:
+    def __iter__(self) -> Iterator[tuple[str, Task]]:
         until = time.monotonic() + _LOOK_SECONDS
         while time.monotonic() < until and self._look():
             pass
         while self.has_any():
             _, _, id_ = heapq.heappop(self._waiting)
-            yield id_, (self._pending[id_], self._timeout)
+            yield id_, self._pending[id_]
             for _ in range(_LOOK_AT_ONCE):
                 if len(self._waiting) < _MOST_WAITING:
                     self._look()
 
     def done(self, id_: str) -> Experiment:
         """Return the experiment, which has been run."""
-        experiment = self._pending.pop(id_)
+        experiment = self._pending.pop(id_).experiment
         self._work_done += estimated_work(experiment)
         return experiment
 
@@ -178,7 +187,8 @@ class _Queue:
             self._tally.failed += 1
             self._add("")
             return True
-        id_ = run_id(experiment)
+        spec = spec_text(experiment_spec(experiment))
+        id_ = spec_id(spec)
         self._add(id_)
         row = None if id_ in self._pending else self._store.row(id_)
         if id_ in self._pending or (row is not None and not row.error):
@@ -186,7 +196,7 @@ class _Queue:
         else:
             work = estimated_work(experiment)
             self._work += work
-            self._pending[id_] = experiment
+            self._pending[id_] = Task(experiment, spec, self._timeout)
             heapq.heappush(self._waiting, (-work, self._seen, id_))
         return True
 
