@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,6 +138,11 @@ def variables(run: Measurements) -> Variables:
     return {**_coordinates(run), **_series(run), **_totals(run)}
 
 
+def stored(run: Measurements) -> Variables:
+    """Return the part of variables() that stored metrics read: few series, which saves time."""
+    return {**_coordinates(run), **_goodputs(run), **_leg_series(run, ["srtt"]), **_totals(run)}
+
+
 def dataset(
     run: Measurements, variables: Variables, attributes: Mapping[str, str]
 ) -> xarray.Dataset:
@@ -231,31 +236,39 @@ def inputs(run: Measurements) -> dict[str, Any]:
     }
 
 
-def _series(run: Measurements) -> dict[str, Any]:
-    raw, legs = run.raw, run.legs
-    data: dict[str, Any] = {
-        "flow_goodput_series": _variable(
-            ("flow", "time"),
-            [flow.goodput for flow in raw.flows],
-            "bit/s",
-            "application bytes that the receiver read",
-        )
-    }
-    count = max(map(len, legs))
-    silence = np.full(len(raw.time), np.nan)  # of the legs that other flows have
-    for name, (unit, doc) in LEG_SERIES.items():
+def _goodputs(run: Measurements) -> dict[str, Any]:
+    series = [flow.goodput for flow in run.raw.flows]
+    doc = "application bytes that the receiver read"
+    return {"flow_goodput_series": _variable(("flow", "time"), series, "bit/s", doc)}
+
+
+def _leg_series(run: Measurements, names: Iterable[str]) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    count, silence = max(map(len, run.legs)), _silence(run)
+    for name in names:
+        unit, doc = LEG_SERIES[name]
         attribute = _SERIES_ATTRIBUTE.get(name, name)
         series = np.array(
             [
                 [*(getattr(leg, attribute) for leg in flow), *[silence] * (count - len(flow))]
-                for flow in legs
+                for flow in run.legs
             ]
         )
         if name == "srtt":
             series = np.where(series > 0, series, np.nan)
         data[name] = _variable(("flow", "leg", "time"), series, unit, doc)
+    return data
+
+
+def _silence(run: Measurements) -> Any:
+    """A series of the legs that other flows have."""
+    return np.full(len(run.raw.time), np.nan)
+
+
+def _series(run: Measurements) -> dict[str, Any]:
+    data = {**_goodputs(run), **_leg_series(run, LEG_SERIES)}
     if run.experiment.probe_congestion:
-        data.update(_congestion_series(legs, silence))
+        data.update(_congestion_series(run.legs, _silence(run)))
     for name, (unit, doc) in LINK_SERIES.items():
         attribute = _LINK_ATTRIBUTE.get(name, name)
         links = [getattr(link, attribute) for link in run.bottleneck]
