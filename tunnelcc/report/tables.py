@@ -430,7 +430,7 @@ def _abbreviated() -> dict[str, str]:
         "network.access": "any key of path, for access links; default: no limit, delay or loss",
         "network.links.NAME": "between = ['HOST', 'HOST'], and any key that differs from path",
         "network.hosts.NAME": f"any key of hosts except {but}, for this host only",
-        "path.reverse": f"{other}; default rate: no limit",
+        "path.reverse": f"{other}; default rate: no limit, or path.rate if data cross both ways",
         **{
             f"hosts.{side}": f"any key of hosts except {but}, for the {side} only" for side in sides
         },
