@@ -790,3 +790,9 @@ def test_whole_numbers_of_any_length_are_refused(key, number):
     value = {"name": "bbr", "probe_rtt_interval": number} if key == "cc" else number
     with pytest.raises(tc.ConfigError, match="expected"):
         scenario.build({}, {key: value})
+
+
+def test_a_user_is_not_called_as_flows_without_one():
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.user = 'flow 1': expected another name"):
+        tc.Experiment.parse({"flows": [{"user": "flow 1"}, {}]})
+    tc.Experiment.parse({"flows": [{"user": "flow one"}, {}]})

@@ -46,6 +46,13 @@ def test_flows_give_way_and_come_back(cc):
     assert 85 < after < 97
 
 
+def test_a_datagram_that_does_not_fit_is_refused():
+    source = {"rate": "5Mbps", "packet": 1501}
+    with pytest.raises(tc.ConfigError, match=r"cross_traffic\.0\.packet = 1501: expected at most"):
+        tc.Experiment.parse({"cross_traffic": [source]})
+    tc.Experiment.parse({"path": {"mtu": 9000}, "cross_traffic": [{**source, "packet": 9000}]})
+
+
 def test_sources_are_out_of_step():
     """Fifty that sent at the same moments would wait for (50 - 1) / 2 datagrams on average."""
     base = {

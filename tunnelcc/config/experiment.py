@@ -91,6 +91,7 @@ class Experiment(ExperimentKeys):
             return
         yield from self._problems_of_tunnels(found)
         yield from self._problems_of_parts()
+        yield from self._problems_of_cross_traffic(found)
         narrow = False
         told: set[Problem] = set()
         for placed in found.distinct_flows:
@@ -194,6 +195,16 @@ class Experiment(ExperimentKeys):
         for index, flow in enumerate(self.flows):
             if flow.rtt is not None:
                 yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
+
+    def _problems_of_cross_traffic(self, found: Layout) -> Iterator[Problem]:
+        """Yield problems of datagrams that do not fit on a link: hosts do not fragment them."""
+        for index, source in enumerate(self.cross_traffic):
+            route, sender = found.cross_traffic(index)
+            links = (found.topology.links[step.link].path for step in route.sent_by(sender))
+            mtu = min((link.mtu for link in links), default=source.packet)
+            if source.packet > mtu:
+                expected = f"at most {mtu}, the MTU (path.mtu) of the links on its route"
+                yield Problem(f"cross_traffic.{index}.packet", source.packet, expected)
 
     def _buffer_problems(self, found: Layout) -> Iterator[Problem]:
         """Yield problems of queues that are too short for some packets."""

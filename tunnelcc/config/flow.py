@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -70,7 +71,9 @@ class Flow(Ends):
         "measured latency",
     )
     user: Annotated[str, TEXT] | None = Field(
-        None, description="user that the flow belongs to; default: a separate user for each flow"
+        None,
+        description="user that the flow belongs to; default: a separate user for each flow, who is "
+        "called 'flow 0', 'flow 1' and so on",
     )
 
     tunnel: Annotated[str, TEXT] | None = Field(
@@ -88,6 +91,9 @@ class Flow(Ends):
     def _check(self) -> Flow:
         if self.data_start is not None and self.data_start < self.start:
             raise ConfigError(Problem("data_start", self.data_start, "a time at or after start"))
+        if self.user is not None and re.fullmatch(r"flow \d+", self.user):
+            expected = "another name: flows without a user are called so"
+            raise ConfigError(Problem("user", self.user, expected))
         begin = self.start if self.data_start is None else self.data_start
         if self.stop is not None and self.stop <= begin:
             expected = f"a time after the data start ({format_time(begin)})"

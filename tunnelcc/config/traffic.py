@@ -23,7 +23,7 @@ class CrossTraffic(Ends):
 
     rate: LinkRate = Field(description="rate while it sends, in IP bytes")
     packet: Annotated[int, size(28, 65535)] = Field(
-        1500, description="size of a datagram in IP bytes"
+        1500, description="size of a datagram in IP bytes, at most path.mtu"
     )
     start: Moment = Field(
         0.0,
