@@ -63,6 +63,54 @@ def test_a_download_is_one_to_flent(tmp_path):
     assert "TCP download::1" in opened.series_names
 
 
+def test_flent_tells_downloads_from_uploads(tmp_path):
+    flows = [{"cc": "bbr"}, {"direction": "down"}, {"direction": "down"}]
+    result = tc.run({"flows": flows, "duration": "1s"}, progress=False)
+    opened = flent.resultset.load(str(written(result, tmp_path, "both.flent.gz")))
+    assert opened.meta("NAME") == "tcp_bidirectional"
+    rates = result.dataset["flow_goodput_series"].values / 1e6
+    for name, expected in {
+        "TCP upload::1": rates[0],
+        "TCP upload sum": rates[0],
+        "TCP download::1": rates[1],
+        "TCP download::2": rates[2],
+        "TCP download sum": rates[1] + rates[2],
+        "TCP download avg": (rates[1] + rates[2]) / 2,
+    }.items():
+        np.testing.assert_allclose(opened.series(name), expected)
+
+
+@pytest.mark.parametrize(
+    ("duration", "probe", "bounds"),
+    [
+        ("2550ms", "100ms", [1, 2, 2.55]),
+        ("4s", "700ms", [1.4, 2.1, 3.5, 4]),
+        ("3500ms", "3s", [3, 3.5]),
+        ("500ms", "100ms", [0.5]),
+        ("3s", "1s", [1, 2, 3]),
+    ],
+)
+@pytest.mark.parametrize("warmup", ["0s", "400ms"])
+def test_iperf3s_intervals_are_those_of_probes_and_leave_nothing_out(
+    duration, probe, bounds, warmup
+):
+    path = {"rate": "20Mbps", "rtt": "20ms", "loss": "1%"}
+    keys = {"path": path, "duration": duration, "probe_interval": probe, "warmup": warmup}
+    result = tc.run(keys, progress=False)
+    table = iperf3.write(result)
+    streams = [interval["streams"][0] for interval in table["intervals"]]
+    assert [it["end"] for it in streams] == pytest.approx(bounds)
+    assert [it["start"] for it in streams] == pytest.approx([0, *bounds[:-1]])
+    assert sum(it["bytes"] for it in streams) == result.raw.flows[0].total_bytes
+    assert table["end"]["sum_sent"]["bytes"] == result.raw.flows[0].total_bytes
+    for it in streams:
+        assert it["bits_per_second"] * (it["end"] - it["start"]) == pytest.approx(8 * it["bytes"])
+    resent = sum(it["retransmits"] for it in streams)
+    assert resent >= counted(result, 0)
+    if warmup == "0s":
+        assert resent == result.sender_leg(0).retransmits
+
+
 def test_equal_runs_give_equal_files(relay_result, tmp_path):
     for suffix in (".nc", ".csv", ".flent.gz", ".json"):
         one, other = (written(relay_result, tmp_path, f"{name}{suffix}") for name in "ab")

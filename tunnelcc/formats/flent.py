@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""flent's data files (``.flent.gz``): a run as one of its tests tcp_nup or tcp_ndown.
+"""flent's data files (``.flent.gz``): a run as one of its tests tcp_nup, tcp_ndown or, with flows
+in both directions, tcp_bidirectional.
 
 The file has what flent plots: rates of the flows (Mbit/s), their sum and mean, and socket values
 (``tcp_cwnd``, ``tcp_rtt``). There is no ping. Instead of its times (ms), the file has the smoothed
@@ -26,24 +27,28 @@ _PING = "Ping (ms) ICMP"
 
 def write(result: Result) -> bytes:
     """Return a run as the contents of a ``.flent.gz``."""
-    is_down = result.layout.flows[0].sender == "server"
-    kind = "TCP download" if is_down else "TCP upload"
     time, step = result.raw.time, result.experiment.probe_interval
     rates = np.array([flow.goodput for flow in result.raw.flows]) / 1e6
     rtts = np.where(result.measured.across_path("srtt") > 0, result.measured.across_path("srtt"), 0)
     known = rtts > 0
     counts = known.sum(axis=0)
     rtt = np.where(counts > 0, 1e3 * (rtts * known).sum(axis=0) / np.maximum(counts, 1), np.nan)
-    series = {f"{kind}::{flow}": rate for flow, rate in enumerate(rates, 1)}
-    results = {
-        **series,
-        f"{kind} sum": rates.sum(axis=0),
-        f"{kind} avg": rates.mean(axis=0),
-        _PING: rtt,
-    }
+    senders = [placed.sender for placed in result.layout.flows]
+    names: dict[str, int] = {}  # of a series: the flow
+    results: dict[str, Any] = {}
+    for kind, sender in (("TCP upload", "client"), ("TCP download", "server")):
+        flows = [flow for flow, it in enumerate(senders) if it == sender]
+        if flows:
+            names |= {f"{kind}::{number}": flow for number, flow in enumerate(flows, 1)}
+            results |= {f"{kind}::{number}": rates[flow] for number, flow in enumerate(flows, 1)}
+            results[f"{kind} sum"] = rates[flows].sum(axis=0)
+            results[f"{kind} avg"] = rates[flows].mean(axis=0)
+    results[_PING] = rtt
+    streams = {"upload": senders.count("client"), "download": senders.count("server")}
+    test = {"client": "tcp_nup", "server": "tcp_ndown"}
     units = {name: {"UNITS": "ms" if name == _PING else "Mbits/s"} for name in results}
     metadata = {
-        "NAME": "tcp_ndown" if is_down else "tcp_nup",
+        "NAME": test[senders[0]] if len({*senders}) == 1 else "tcp_bidirectional",
         "TITLE": result.experiment.title or "simulated",
         "TIME": _BEGIN,
         "T0": _BEGIN,
@@ -53,7 +58,7 @@ def write(result: Result) -> bytes:
         "DATA_FILENAME": "tunnelcc.flent.gz",
         "FLENT_VERSION": f"tunnelcc {__version__}",
         "NOTE": f"simulated; {_PING} is the smoothed RTT across the path",
-        "TEST_PARAMETERS": {f"{'down' if is_down else 'up'}load_streams": str(len(rates))},
+        "TEST_PARAMETERS": {f"{way}_streams": str(n) for way, n in streams.items() if n},
         "SERIES_META": units,
     }
     table = {
@@ -62,7 +67,7 @@ def write(result: Result) -> bytes:
         "x_values": [float(moment) for moment in time],
         "results": {name: _plain(values) for name, values in results.items()},
         "raw_values": {
-            **{name: _raw(result, flow) for flow, name in enumerate(series)},
+            **{name: _raw(result, flow) for name, flow in names.items()},
             _PING: [
                 {"t": float(moment), "val": float(value)}
                 for moment, value in zip(time, rtt, strict=True)

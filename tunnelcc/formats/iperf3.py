@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """iperf3's JSON (``iperf3 -J``): write a run as its client does, and read measurements.
 
-An interval of a run is one second. Its rates are those of the receiving application, while iperf3's
-client reports what it wrote. RTT, window and retransmissions are the sender's.
+An interval of a run is one second, or ends with the next probe after it. Its rates are those of the
+receiving application, while iperf3's client reports what it wrote. RTT, window and retransmissions
+are the sender's.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tunnelcc.simulation.result import Result
 
 _INTERVAL = 1.0  # s
+_ROUNDING = 1e-6  # s, of times
 _MSS = 1448  # bytes, where iperf3 tells of none
 
 
@@ -57,35 +59,46 @@ def write(result: Result) -> dict[str, Any]:
 
 
 def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:
-    time, step = result.raw.time, result.experiment.probe_interval
-    leg, rate = result.sender_leg(flow), result.raw.flows[flow].goodput
+    """Return intervals of a second, or of as many probes as end later; the last has the rest."""
+    leg, counted = result.sender_leg(flow), result.raw.flows[flow]
     mss = float(result.measured["full_packet"]) - result.experiment.tcp.header_bytes
-    found, before = [], 0.0
-    bounds = np.arange(0.0, float(time[-1]) + step / 2, _INTERVAL)
-    for start, end in zip(bounds, [*bounds[1:], float(time[-1])], strict=True):
-        inside = (time > start + step / 2) & (time <= end + step / 2)
-        if not inside.any():
-            continue
-        last = int(np.flatnonzero(inside)[-1])
-        retransmits = float(leg.retransmits_series[last])
-        seconds = step * int(inside.sum())
+    time, end = result.raw.time, result.experiment.duration
+    sizes = np.rint(np.cumsum(counted.goodput) * result.experiment.probe_interval / 8)
+    number = np.floor((time + _ROUNDING) / _INTERVAL)  # of whole intervals that have passed
+    lasts = [*np.flatnonzero(np.diff(number, prepend=0.0))]
+    if not lasts or lasts[-1] < len(time) - 1 or time[-1] < end - _ROUNDING:
+        lasts.append(len(time) - 1)
+    found: list[dict[str, Any]] = []
+    start = size = retransmits = 0.0
+    for index, last in enumerate(lasts, 1):
+        is_rest = index == len(lasts)
+        until = end if is_rest else float(time[last])
+        sent = float(counted.total_bytes if is_rest else sizes[last])
+        resent = _retransmits(result, leg) if is_rest else float(leg.retransmits_series[last])
         found.append(
             {
                 "socket": flow + 1,
-                "start": float(start),
-                "end": float(start) + seconds,
-                "seconds": seconds,
-                "bytes": round(float(rate[inside].sum()) * step / 8),
-                "bits_per_second": float(rate[inside].mean()),
-                "retransmits": round(retransmits - before),
+                "start": start,
+                "end": until,
+                "seconds": until - start,
+                "bytes": round(sent - size),
+                "bits_per_second": 8 * (sent - size) / (until - start),
+                "retransmits": round(resent - retransmits),
                 "snd_cwnd": round(float(leg.cwnd[last]) * mss),
                 "rtt": round(max(0.0, float(leg.srtt[last])) * 1e6),
                 "omitted": False,
                 "sender": True,
             }
         )
-        before = retransmits
+        start, size, retransmits = until, sent, resent
     return found
+
+
+def _retransmits(result: Result, leg: Any) -> float:
+    """Return the retransmissions of the whole run: those until the last probe, or known later."""
+    before = leg.retransmits_series[result.raw.time <= result.experiment.warmup]
+    first = float(before[-1]) if before.size else 0.0
+    return max(float(leg.retransmits_series[-1]), first + float(leg.retransmits))
 
 
 def _total(parts: list[dict[str, Any]], start: float, end: float, seconds: float) -> dict[str, Any]:
