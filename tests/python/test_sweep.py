@@ -118,6 +118,19 @@ def test_runs_of_different_shape_share_a_dataset(tmp_path):
     assert plain.sel(leg="carrier").isnull().all()
 
 
+def test_series_of_text(tmp_path):
+    base = {**BASE, "flows": [{"cc": "bbr"}], "duration": "1s", "probe_congestion": True}
+    axes = {"tunnel": ["none", "gost-relay-ws"]}
+    found = tc.sweep(base, axes, 1, store=tmp_path, jobs=1, progress=False, series=True)
+    phases = found["phase"].isel(seed=0, flow=0)
+    for tunnel in axes["tunnel"]:
+        run = tc.run({**base, "tunnel": tunnel, "seed": 1}, progress=False).dataset
+        for leg in run["leg"].values:
+            here = phases.sel(tunnel=tunnel, leg=leg).values.tolist()
+            assert here == run["phase"].sel(flow=0, leg=leg).values.tolist()
+    assert set(phases.sel(tunnel="none", leg="carrier").values.tolist()) == {""}
+
+
 def test_combinations_that_cannot_be_become_errors(tmp_path):
     axes = {"path.buffer": ["0.001bdp", "1bdp"], "path.rtt": ["10ms", "20ms"]}
     found = tc.sweep(BASE, axes, 1, store=tmp_path, jobs=1, progress=False)

@@ -158,10 +158,11 @@ def _results(data: Variables, store: Store) -> list[Result | None]:
 
 
 def _add_series(data: Variables, sweep: Sweep, results: Sequence[Result | None]) -> Variables:
-    """Add all series to ``data`` (NaN if a run has none), and return their coordinates."""
+    """Add all series to ``data`` (NaN or "" if a run has none), and return their coordinates."""
     labels: dict[str, list[Any]] = {}  # dimension → the coordinates that any run has
     docs: dict[str, dict[str, str]] = {}
     series: dict[str, tuple[str, ...]] = {}
+    texts: set[str] = set()  # series of text
     result: Result | None
     for variables in (result.variables for result in results if result is not None):
         for name, (dims, values, attributes) in variables.items():
@@ -169,10 +170,14 @@ def _add_series(data: Variables, sweep: Sweep, results: Sequence[Result | None])
                 labels.setdefault(name, []).append(values)
             elif "time" in dims:
                 series[name] = dims
+                if values.dtype.kind == "U":
+                    texts.add(name)
             docs[name] = attributes
     known = {dim: _union(values) for dim, values in labels.items()}
     for name, dims in series.items():
-        full = np.full((len(results), *(len(known[dim]) for dim in dims)), np.nan)
+        is_text = name in texts
+        shape = (len(results), *(len(known[dim]) for dim in dims))
+        full = np.full(shape, "" if is_text else np.nan, dtype=object if is_text else float)
         for index, result in enumerate(results):
             if result is not None and name in result.variables:
                 places = [_places(known[dim], result.variables[dim][1]) for dim in dims]
