@@ -147,6 +147,19 @@ def test_lines_of_theory_are_for_one_path_and_one_direction(tmp_path):
         assert drawn(**keys) == (0, None)
 
 
+def test_lines_of_theory_end_at_what_framing_leaves(tmp_path):
+    def line(framing):
+        base = {"duration": "1s", "path": {"rate": "1Mbps", "framing": framing}}
+        results = tc.sweep(
+            base, {"path.loss": ["0.1%", "1%"]}, [1], store=tmp_path / framing, progress=False
+        )
+        span = np.array([0.00001, 0.00002])  # so little that the path is full
+        return next(theory_lines(Selection(results), "path.loss", "goodput", span, {"cubic"})).y
+
+    assert line("ip") == pytest.approx([1e6 * 1448 / 1500] * 2)
+    assert line("ethernet") == pytest.approx([1e6 * 1448 / 1538] * 2)
+
+
 def test_a_flow_has_one_colour_in_all_panels():
     """Also one whose carrier has another algorithm."""
     flows = [

@@ -89,7 +89,7 @@ def _goodputs(
     if np.isnan(loss + rtt + rate).any() or not (loss > 0).all():
         return
     count = _count(selection, x, span) if y == "goodput" else np.ones(span.shape)
-    payload = rate * mss / (mss + header)
+    payload = rate * mss / (mss + header + selection.base.path.framing_bytes)
 
     def line(
         label: str, name: str, window: Callable[[float, float], float], dashes: Any = "--"
@@ -174,7 +174,7 @@ def _is_plain(selection: Selection) -> bool:
     return (
         not _has_tunnel(selection)
         and _is_one_way(base)
-        and all(path[key] == default[key] for key in path if key not in _FORMULA_KEYS)
+        and all(path[key] == default[key] for key in path if key not in (*_FORMULA_KEYS, "framing"))
         and not any(
             str(key).startswith("path.") and str(key).partition(".")[2] not in _FORMULA_KEYS
             for key in axes
