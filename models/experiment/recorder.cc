@@ -259,7 +259,7 @@ Recorder::OnEnd(int64_t now)
     }
     for (size_t index = 0; index < m_result.flows.size(); ++index)
     {
-        FinishFlow(index);
+        FinishFlow(now, index);
     }
     for (PacketTunnelProbe& tunnel : m_tunnels)
     {
@@ -286,7 +286,7 @@ Recorder::OnEnd(int64_t now)
 }
 
 void
-Recorder::FinishFlow(size_t index)
+Recorder::FinishFlow(int64_t now, size_t index)
 {
     FlowResult& result = m_result.flows[index];
     const BulkReceiver& receiver = *m_world.Flows()[index]->receiver;
@@ -297,7 +297,8 @@ Recorder::FinishFlow(size_t index)
     constexpr double NS = 1e-9;
     if (const Histogram* latency = receiver.MessageLatency())
     {
-        result.messages = {latency->Count(),
+        result.messages = {receiver.MessagesDue(now),
+                           latency->Count(),
                            latency->Mean() * NS,
                            latency->Quantile(0.5) * NS,
                            latency->Quantile(0.95) * NS,

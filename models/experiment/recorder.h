@@ -51,7 +51,7 @@ class Recorder
     void OnSample(int64_t now);
     void OnProgress(int64_t now);
     void OnEnd(int64_t now);
-    void FinishFlow(size_t index);
+    void FinishFlow(int64_t now, size_t index);
 
     const ExperimentSpec& m_spec;
     World& m_world;

@@ -91,7 +91,8 @@ struct LegResult
     uint64_t deliveredBytes{0}; //!< payload read by the receiver, measured part of the run
     uint64_t wireBytes{0};      //!< IP bytes sent in the data direction, whole run
     uint64_t ackWireBytes{0};   //!< IP bytes sent in the other direction, whole run
-    uint64_t segments{0};       //!< data segments sent, whole run
+    uint64_t segments{0};       //!< data segments sent, measured part of the run
+    uint64_t totalSegments{0};  //!< the same, whole run
     uint64_t retransmits{0};    //!< measured part of the run
     uint64_t rtos{0};           //!< measured part of the run
     uint64_t tailLossProbes{0}; //!< measured part of the run
@@ -117,6 +118,7 @@ struct LegResult
                     wireBytes,
                     ackWireBytes,
                     segments,
+                    totalSegments,
                     retransmits,
                     rtos,
                     tailLossProbes,
@@ -136,16 +138,19 @@ struct LegResult
                     rtosSeries)
 };
 
-/// Messages of an application that writes at a rate of its own: its writes, measured part.
+/// Messages of an application that writes at a rate of its own: its writes that were due in the
+/// measured part of the run.
 struct MessageResult
 {
-    uint64_t count{0};     //!< messages that arrived whole
-    double latencyMean{0}; //!< s, from when a message was due until its last byte was read
+    uint64_t due{0};
+    uint64_t count{0}; //!< of them, arrived whole
+    double latencyMean{
+        0}; //!< of these, s, from when a message was due until its last byte was read
     double latencyP50{0};
     double latencyP95{0};
     double latencyP99{0};
 
-    TUNNELCC_FIELDS(count, latencyMean, latencyP50, latencyP95, latencyP99)
+    TUNNELCC_FIELDS(due, count, latencyMean, latencyP50, latencyP95, latencyP99)
 };
 
 /// One flow, end to end.
@@ -243,6 +248,8 @@ struct PacketTunnelResult
     uint64_t packetsIn{0};        //!< offered to the device
     uint64_t drops{0};            //!< of them, by the device's full queue
     uint64_t socketDrops{0};      //!< packets dropped by the far end's full socket
+    uint64_t innerPackets{0};     //!< that the program took from the device, whole run
+    uint64_t innerBytes{0};       //!< their IP bytes
     uint64_t outerPackets{0};     //!< IP packets sent on the path, fragments included, whole run
     uint64_t outerBytes{0};       //!< their IP bytes
     uint64_t fragmented{0};       //!< inner packets that left in more than one, whole run
@@ -254,6 +261,8 @@ struct PacketTunnelResult
     TUNNELCC_FIELDS(packetsIn,
                     drops,
                     socketDrops,
+                    innerPackets,
+                    innerBytes,
                     outerPackets,
                     outerBytes,
                     fragmented,
@@ -302,7 +311,7 @@ struct ExperimentResult
     std::vector<HostResult> hosts;
     uint64_t events{0};       //!< events run by the simulator
     uint64_t pathSegments{0}; //!< data segments sent across the network (in a chain of relays:
-                              //!< across its first hop), whole run
+                              //!< across its first hop), measured part of the run
 
     TUNNELCC_FIELDS(time, flows, legs, crossTraffic, links, tunnels, hosts, events, pathSegments)
 };

@@ -36,7 +36,8 @@ class KcpLegProbe final : public EndpointProbe<KcpEndpoint>
         const KcpCounters& counters = m_sender.GetSender().Counters();
         m_result.wireBytes = m_sender.Wire().bytes;
         m_result.ackWireBytes = m_receiver.Wire().bytes;
-        m_result.segments = counters.segments;
+        m_result.segments = counters.segments - m_atStart.segments;
+        m_result.totalSegments = counters.segments;
         m_result.retransmits = counters.Retransmits() - m_atStart.Retransmits();
         m_result.rtos = counters.timeouts - m_atStart.timeouts;
         const FecCounters fec = m_receiver.ReceivedFec(now);

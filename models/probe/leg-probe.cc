@@ -79,7 +79,8 @@ class TcpLegProbe final : public EndpointProbe<TcpEndpoint>
         const SenderCounters& counters = m_sender.GetSender().Counters();
         m_result.wireBytes = m_sender.Wire().dataBytes + m_sender.Wire().ackBytes;
         m_result.ackWireBytes = m_receiver.Wire().dataBytes + m_receiver.Wire().ackBytes;
-        m_result.segments = counters.segments;
+        m_result.segments = counters.segments - m_atStart.segments;
+        m_result.totalSegments = counters.segments;
         m_result.retransmits = counters.retransmits - m_atStart.retransmits;
         m_result.rtos = counters.rtos - m_atStart.rtos;
         m_result.tailLossProbes = counters.tailLossProbes - m_atStart.tailLossProbes;

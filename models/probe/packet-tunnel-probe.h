@@ -45,10 +45,12 @@ class PacketTunnelProbe
     /// The run is over: fill in the counts.
     void Finish(int64_t now)
     {
-        OuterCounters outer = m_tunnel.Outer(m_sender);
+        auto [inner, outer] = m_tunnel.Counters(m_sender);
         m_result.packetsIn = m_device.Counters().packets - m_deviceAtStart.packets;
         m_result.drops = m_device.Counters().drops - m_deviceAtStart.drops;
         m_result.socketDrops = m_tunnel.SocketDrops(m_sender) - m_socketDropsAtStart;
+        m_result.innerPackets = inner.packets;
+        m_result.innerBytes = inner.bytes;
         m_result.outerPackets = outer.packets;
         m_result.outerBytes = outer.bytes;
         m_result.fragmented = outer.fragmented;

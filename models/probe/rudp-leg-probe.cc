@@ -36,7 +36,8 @@ class RudpLegProbe final : public EndpointProbe<RudpEndpoint>
         const RudpCounters& counters = m_sender.GetSender().Counters();
         m_result.wireBytes = m_sender.WireBytes();
         m_result.ackWireBytes = m_receiver.WireBytes();
-        m_result.segments = counters.packets;
+        m_result.segments = counters.packets - m_atStart.packets;
+        m_result.totalSegments = counters.packets;
         m_result.retransmits = counters.resent - m_atStart.resent;
         m_result.rtos = m_result.retransmits;
         ArqResult& arq = m_result.arq.emplace();

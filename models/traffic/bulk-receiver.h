@@ -58,6 +58,12 @@ class BulkReceiver final : public SocketUser, private CpuUser
         return m_messageLatency ? &*m_messageLatency : nullptr;
     }
 
+    /// Messages that were due since they are timed, if they are.
+    uint64_t MessagesDue(int64_t now) const
+    {
+        return m_sender->MessagesDue(m_timedSince, now);
+    }
+
     void OnConnected(int64_t now) override;
     void OnReadable(int64_t now) override;
     void OnWritable(int64_t now) override;

@@ -86,6 +86,24 @@ BulkSender::OnComputed(int64_t now)
     ContinueWriting(now);
 }
 
+uint64_t
+BulkSender::MessagesDue(int64_t since, int64_t until) const
+{
+    if (!m_hasBegun)
+    {
+        return 0;
+    }
+    int64_t end = m_flow.stop > 0 ? std::min(until, m_flow.stop - 1) : until;
+    /// Messages before a time.
+    auto before = [&](int64_t time) {
+        int64_t passed = std::max<int64_t>(time - m_begin, 0);
+        auto due = static_cast<uint64_t>((passed + m_interval - 1) / m_interval);
+        return m_flow.bytes > 0 ? std::min(due, m_flow.bytes / m_flow.writeSize) : due;
+    };
+    uint64_t first = before(since);
+    return std::max(before(end + 1), first) - first;
+}
+
 void
 BulkSender::OnTimer(int64_t now)
 {

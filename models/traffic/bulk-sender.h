@@ -47,6 +47,9 @@ class BulkSender final : public SocketUser, private CpuUser
         return m_begin + static_cast<int64_t>(index) * m_interval;
     }
 
+    /// How many of them are due from one time to another, both included, ns.
+    uint64_t MessagesDue(int64_t since, int64_t until) const;
+
     /// Whether there are such messages.
     bool WritesMessages() const
     {

@@ -60,7 +60,7 @@ DatagramChannel::DatagramChannel(const OuterSizes& sizes,
                                  TunnelEnd& near,
                                  TunnelEnd& far,
                                  const Channel& path,
-                                 OuterCounters& counters,
+                                 TunnelCounters& counters,
                                  FecDirection* fec)
     : m_sizes(sizes),
       m_tcp(tcp),
@@ -97,6 +97,7 @@ DatagramChannel::Ingress::OnHandled(int64_t now,
 void
 DatagramChannel::Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const PacketExtras* extras)
 {
+    m_counters.inner.Count(ipBytes);
     if (!m_copiesEcn)
     {
         packet.isEct = false;
@@ -113,7 +114,7 @@ DatagramChannel::Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const P
     {
         SendFragments(now, packet, outer);
     }
-    m_counters.Count(outer);
+    m_counters.outer.Count(outer);
     m_path.Send(now, packet, outer.back(), extras);
 }
 
@@ -177,8 +178,10 @@ DatagramTunnel::DatagramTunnel(const DatagramTunnelSpec& spec,
         if (m_spec.fec)
         {
             ProgramQueue& socket = m_ends[Other(sender)].Socket();
-            m_fec[sender] =
-                std::make_unique<FecDirection>(*m_spec.fec, m_spec.outer, socket, m_outer[sender]);
+            m_fec[sender] = std::make_unique<FecDirection>(*m_spec.fec,
+                                                           m_spec.outer,
+                                                           socket,
+                                                           m_counters[sender].outer);
         }
     }
 }
@@ -217,7 +220,7 @@ DatagramTunnel::AddChannel(End sender, const Channel& path, const TcpSpec& tcp)
                                                                       m_ends[sender],
                                                                       m_ends[Other(sender)],
                                                                       path,
-                                                                      m_outer[sender],
+                                                                      m_counters[sender],
                                                                       m_fec[sender].get()));
 }
 

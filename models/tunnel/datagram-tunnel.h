@@ -112,7 +112,7 @@ class DatagramChannel final : public PacketDevice
                     TunnelEnd& near,
                     TunnelEnd& far,
                     const Channel& path,
-                    OuterCounters& counters,
+                    TunnelCounters& counters,
                     FecDirection* fec);
 
     void Send(int64_t now,
@@ -166,7 +166,7 @@ class DatagramChannel final : public PacketDevice
     TunnelEnd& m_near;
     TunnelEnd& m_far;
     Channel m_path;
-    OuterCounters& m_counters;
+    TunnelCounters& m_counters;
     FecDirection* const m_fec;
     PacketSink* m_receiver{nullptr}; //!< on the far host
     Ingress m_ingress{*this};
@@ -209,9 +209,9 @@ class DatagramTunnel final : public PacketTunnel
         return m_ends[Other(sender)].Socket().Counters().drops;
     }
 
-    OuterCounters Outer(End sender) const override
+    TunnelCounters Counters(End sender) const override
     {
-        return m_outer[sender];
+        return m_counters[sender];
     }
 
     void StartMeasuring() override;
@@ -224,7 +224,7 @@ class DatagramTunnel final : public PacketTunnel
   private:
     const DatagramTunnelSpec m_spec;
     PerEnd<TunnelEnd> m_ends;
-    PerEnd<OuterCounters> m_outer; //!< of what each end sent
+    PerEnd<TunnelCounters> m_counters; //!< of what each end sent
     PerEnd<std::unique_ptr<FecDirection>> m_fec;
     std::vector<std::unique_ptr<DatagramChannel>> m_channels;
 };

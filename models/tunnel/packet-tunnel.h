@@ -15,6 +15,21 @@
 namespace tunnelcc
 {
 
+/// What the hosts sent into a tunnel in one direction since the simulation began, without what the
+/// device dropped or still holds.
+struct InnerCounters
+{
+    uint64_t packets{0};
+    uint64_t bytes{0}; //!< IP bytes
+
+    /// A packet was taken from the device.
+    void Count(uint32_t ipBytes)
+    {
+        ++packets;
+        bytes += ipBytes;
+    }
+};
+
 /// What a tunnel put on the path in one direction since the simulation began.
 struct OuterCounters
 {
@@ -38,6 +53,13 @@ struct OuterCounters
         }
         ++fragmented;
     }
+};
+
+/// What went into a tunnel and came out of it in one direction.
+struct TunnelCounters
+{
+    InnerCounters inner;
+    OuterCounters outer;
 };
 
 /// What FEC did in one direction.
@@ -64,8 +86,8 @@ class PacketTunnel
     /// Packets from one end that the far end's socket dropped.
     virtual uint64_t SocketDrops(End sender) const = 0;
 
-    /// What one end sent over the path.
-    virtual OuterCounters Outer(End sender) const = 0;
+    /// What one end's host sent into the tunnel, and what it sent over the path.
+    virtual TunnelCounters Counters(End sender) const = 0;
 
     /// The warm-up is over: FEC counts what begins from now on.
     virtual void StartMeasuring()

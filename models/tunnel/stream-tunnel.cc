@@ -48,6 +48,7 @@ StreamTunnelEnd::OnHandled(int64_t now,
                            uint32_t ipBytes,
                            const PacketExtras* extras)
 {
+    m_inner.Count(ipBytes);
     m_carrier.Append({packet, ipBytes}, m_spec.writes[ipBytes]);
     if (packet.HasExtras())
     {
@@ -130,14 +131,15 @@ StreamTunnel::StreamTunnel(const StreamTunnelSpec& spec,
 {
 }
 
-OuterCounters
-StreamTunnel::Outer(End sender) const
+TunnelCounters
+StreamTunnel::Counters(End sender) const
 {
     const TcpEndpoint& socket = m_sockets[sender];
     const WireCounters& wire = socket.Wire();
-    OuterCounters counters;
-    counters.packets = socket.GetSender().Counters().segments + wire.acks;
-    counters.bytes = wire.dataBytes + wire.ackBytes;
+    TunnelCounters counters;
+    counters.inner = m_ends[sender].Inner();
+    counters.outer.packets = socket.GetSender().Counters().segments + wire.acks;
+    counters.outer.bytes = wire.dataBytes + wire.ackBytes;
     return counters;
 }
 

@@ -63,6 +63,12 @@ class StreamTunnelEnd final : public PacketDevice,
               uint32_t ipBytes,
               const PacketExtras* extras) override;
 
+    /// What came from the host.
+    const InnerCounters& Inner() const
+    {
+        return m_inner;
+    }
+
     /// The queue in front of the program.
     const PacketServer& Queue() const
     {
@@ -89,6 +95,7 @@ class StreamTunnelEnd final : public PacketDevice,
     CpuThread m_writing; //!< of both directions, if they share one
     CpuThread m_reading;
     PacketServer m_device;
+    InnerCounters m_inner;
     bool m_isDecapsulating{false}; //!< the CPU has a packet that was read
 };
 
@@ -129,7 +136,7 @@ class StreamTunnel final : public PacketTunnel
         return 0; // TCP's window holds back what the program does not read
     }
 
-    OuterCounters Outer(End sender) const override;
+    TunnelCounters Counters(End sender) const override;
 
   private:
     PerEnd<TcpEndpoint&> m_sockets;

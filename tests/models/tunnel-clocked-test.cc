@@ -238,6 +238,7 @@ class Numbers
     {
         Add(tunnel.packetsIn, tunnel.drops, tunnel.socketDrops, tunnel.outerPackets);
         Add(tunnel.outerBytes, tunnel.fragmented, tunnel.queuePacketsMax);
+        Add(tunnel.innerPackets, tunnel.innerBytes);
         Add(tunnel.queuePackets);
         Add(tunnel.dropsSeries);
     }

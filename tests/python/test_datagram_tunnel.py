@@ -91,6 +91,39 @@ def test_the_socket_drops_what_a_slow_receiver_leaves():
     assert tunnel["device_drops"] == 0
 
 
+@pytest.mark.parametrize(
+    ("tunnel", "change"),
+    [
+        ("wireguard", {}),
+        ("wireguard", {"flows": {"rate": "1Mbps", "write_size": 100}, "tcp": {"nodelay": True}}),
+        ("ethudp", {"path": {**PATH, "mtu": 576}}),  # three fragments
+        ("sdwan-fec", {}),
+        ("udpspeeder", {}),
+    ],
+)
+def test_interface_efficiency_counts_what_went_in_and_out(tunnel, change):
+    result = _run(tunnel, **change)
+    (leg,) = result.raw.legs
+    counts = result.to_dict()["tunnels"][0]
+    assert counts["inner_packets"] == counts["packets"] - counts["device_drops"]
+    assert counts["inner_bytes"] == leg.wire_bytes
+    entered = counts["inner_bytes"] + 14 * counts["inner_packets"]
+    left = counts["outer_bytes"] + 14 * counts["outer_packets"]
+    assert result.metric("interface_efficiency") == pytest.approx(entered / left)
+    assert 0.5 < entered / left < 1
+
+
+def test_interface_efficiency_is_that_of_all_datagram_tunnels():
+    tunnels = ("none", "wireguard", "vtun", "ethudp")
+    result = _run(None, flows=[{"tunnel": name} for name in tunnels])
+    ways = [it["tunnel"] in ("wireguard", "ethudp") and it for it in result.to_dict()["tunnels"]]
+    total = [
+        sum(it[f"{way}_bytes"] + 14 * it[f"{way}_packets"] for it in ways if it)
+        for way in ("inner", "outer")
+    ]
+    assert result.metric("interface_efficiency") == pytest.approx(total[0] / total[1])
+
+
 def test_the_device_limits_segments_and_so_does_the_clamp():
     for change, payload in (({"mtu": 1400}, 1348), ({"mss": 1200}, 1188), ({}, 1448)):
         leg = _run({"name": "ethudp", **change}).to_dict()["flows"][0]["legs"][0]

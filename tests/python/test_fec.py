@@ -109,6 +109,36 @@ def test_parity_takes_its_share_of_the_path(tmp_path):
     assert result.goodput == pytest.approx(plain.goodput * 4 / 5, rel=0.02)
 
 
+@pytest.mark.parametrize("first", ["none", "udpspeeder"])
+def test_metrics_are_of_all_tunnels_with_fec(first):
+    flows = [{"tunnel": first}, {"tunnel": "sdwan-fec"}]
+    path = {"rate": "20Mbps", "loss": "5%"}
+    result = _run(None, path, flows=flows, duration="6s", warmup="1s")
+    tunnels = result.to_dict()["tunnels"]
+    fecs = [tunnel["fec"] for tunnel in tunnels]
+    assert len(fecs) == (1 if first == "none" else 2)
+
+    def total(name):
+        return sum(fec[name] for fec in fecs)
+
+    assert result.metric("residual_loss") == total("lost") / total("packets")
+    assert result.metric("recovered_share") == total("recovered") / total("packets")
+    assert result.metric("parity_share") == total("parity_bytes") / result.wire_bytes
+    delays = sum(fec["recovered"] * fec["recovery_delay_mean_s"] for fec in fecs)
+    assert result.metric("recovery_delay") == pytest.approx(delays / total("recovered"))
+    each = result.dataset.tunnel_fec_lost.sel(direction="forward")
+    assert each.values.tolist() == [fec["lost"] for fec in fecs]
+
+
+def test_parity_of_kcp_is_parity():
+    result = _run("kcptun", {"loss": "2%"}, duration="4s")
+    (carrier,) = [leg for leg in result.raw.legs if leg.arq]
+    share = carrier.arq.parity_bytes / carrier.wire_bytes
+    assert result.metric("parity_share") == pytest.approx(share)
+    assert 0.2 < share < 0.3
+    assert math.isnan(result.metric("residual_loss"))  # what FEC leaves, KCP sends again
+
+
 @pytest.mark.parametrize("loss", [0.0, 0.03])
 def test_without_parity_it_is_as_if_it_were_not_there(tmp_path, loss):
     none = _run(_tunnel(tmp_path, RS.format("4:0", "")), {"loss": loss}).digests()

@@ -191,7 +191,7 @@ def test_bytes_of_a_datagram():
     leg = _carrier(DOWN.run(0))
     assert leg.arq.parity_bytes / leg.arq.parity_datagrams == pytest.approx(1378, rel=0.01)
     assert leg.arq.parity_bytes / leg.wire_bytes == pytest.approx(3 / 13, rel=0.02)
-    assert leg.segments * 1378 == pytest.approx(leg.wire_bytes * 10 / 13, rel=0.02)
+    assert leg.total_segments * 1378 == pytest.approx(leg.wire_bytes * 10 / 13, rel=0.02)
 
 
 def test_where_there_is_no_loss_nothing_is_sent_again():

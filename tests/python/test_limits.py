@@ -64,6 +64,16 @@ def test_a_slow_application_is_told_from_its_cpu():
     assert times["application"] < 0.05 * DURATION
 
 
+def test_a_late_flow_is_told_of_its_own_time():
+    flows = [{"cc": "cubic"}, {"cc": "cubic", "start": "5s"}, {"cc": "cubic", "stop": "4s"}]
+    result = tc.run({"flows": flows, "duration": "10s", "warmup": "1s"}, progress=False)
+    for flow in range(3):
+        shares = {name: result.metric(f"flow_limit_{name}", flow=flow) for name in LIMITS}
+        assert sum(shares.values()) == pytest.approx(1)
+        assert shares["congestion_window"] > 0.9
+        assert result.to_dict()["flows"][flow]["legs"][0]["limits"] == pytest.approx(shares)
+
+
 def test_dataset_has_the_shares_of_every_leg(relay_result):
     shares = relay_result.dataset.limit_share
     assert shares.dims == ("flow", "leg", "limit")

@@ -76,6 +76,13 @@ def test_a_visit_is_shorter_than_it_must_hold():
     assert metrics.rate_convergence_time(longer, TIME, 0, target=10) == pytest.approx(10, abs=0.3)
 
 
+def test_a_rate_follows_a_target_that_changes():
+    target, rate = step(20, 10, 5), step(25, 10, 5)
+    assert metrics.rate_convergence_time(rate, TIME, 18, target) == pytest.approx(6.75, abs=0.2)
+    gone = step(20, 10, 0)  # what is owed nothing has not converged
+    assert math.isnan(metrics.rate_convergence_time(gone, TIME, 19, gone))
+
+
 def test_a_slow_ramp_converges_when_it_comes_near():
     # 75 % of the target is reached at 22.5 s; the mean of the second after 22 s is 7.5.
     ramp = np.minimum(TIME / 3, 10)
@@ -99,6 +106,8 @@ def test_a_rate_settles_when_its_means_come_near_the_later_level():
 
 def test_a_rate_rises_to_its_level():
     assert metrics.rise_time(step(20, 1, 10), TIME, start=5) == pytest.approx(15.1)
+    ended = step(20, 1, 10) - step(40, 0, 10)
+    assert metrics.rise_time(ended, TIME, start=5, until=40) == pytest.approx(15.1)
 
 
 def test_dips_are_told_apart_by_their_beginnings():

@@ -59,6 +59,10 @@ def test_each_link_is_shared_by_the_flows_that_cross_it():
     # The narrow link holds the long flow back; the rest of the wide one is for its own flow.
     assert list(metrics.max_min_allocation([10, 4], greedy, crosses)) == [2, 8, 2]
     assert list(metrics.max_min_allocation([10, 4], [1, 3, 9], crosses)) == [1, 3, 3]
+    several = metrics.max_min_allocation([12, 4], greedy, crosses, [2, 1, 3])
+    each = [[1, 1], [1, 1], [1, 0], [0, 1], [0, 1], [0, 1]]
+    alone = metrics.max_min_allocation([12, 4], [math.inf] * 6, each)
+    assert [several[0], several[0], several[1], *[several[2]] * 3] == pytest.approx(list(alone))
     # No link limits the second.
     granted = metrics.max_min_allocation([10], [math.inf, 7], [[1], [0]])
     assert list(granted) == [10, 7]

@@ -72,12 +72,20 @@ def test_a_finite_flow_has_a_completion_time(plain_result):
     assert finite == pytest.approx(flow["completion_s"] - flow["start_s"])
 
 
-def test_retransmissions_count_from_the_start_like_the_segments():
+def test_retransmissions_and_segments_count_after_the_warm_up():
     path = {"rate": "10Mbps", "rtt": "20ms", "loss": "5%"}
     whole = tc.run(tc.Experiment(path=path, flows={"cc": "bbr"}, duration="8s"))
     later = tc.run(tc.Experiment(path=path, flows={"cc": "bbr"}, duration="8s", warmup="6s"))
-    ratios = [metrics.of_run(run.dataset).retransmission_ratio for run in (whole, later)]
-    assert float(ratios[0]) == float(ratios[1]) == pytest.approx(0.05, abs=0.015)
+    for run in (whole, later):
+        aggregate, dataset = run.to_dict()["aggregate"], run.dataset
+        ratio = aggregate["path_retransmits"] / aggregate["path_segments"]
+        assert run.metric("retransmission_ratio") == ratio == pytest.approx(0.05, abs=0.015)
+        assert float(dataset["path_retransmits"]) == aggregate["path_retransmits"]
+        assert float(dataset["path_segments"]) == aggregate["path_segments"]
+        assert aggregate["path_segments"] == sum(leg.segments for leg in run.raw.legs)
+    leg = later.raw.legs[0]
+    assert leg.segments == pytest.approx(leg.total_segments / 4, rel=0.1)
+    assert leg.total_segments == whole.raw.legs[0].segments
 
 
 def test_two_equal_flows_are_fair():
@@ -99,6 +107,116 @@ def test_capacity_is_the_payload_that_fits():
     run = tc.run(tc.Experiment(path=slow, duration="5s", warmup="1s"))
     # After the warm-up two seconds of 20 Mbit/s and two of 10, 1448 bytes of every 1500.
     assert float(run.dataset.capacity) == pytest.approx(15e6 * 1448 / 1500, rel=1e-6)
+
+
+@pytest.mark.parametrize("framing", ["ip", "ethernet"])
+def test_framing_takes_its_part_of_capacity_and_fair_rates(framing):
+    path = {"rate": "20Mbps", "rtt": "20ms", "framing": framing, "buffer": "2bdp"}
+    source = {"rate": "5Mbps", "packet": 100}
+    run = tc.run({"path": path, "cross_traffic": [source], "duration": "6s", "warmup": "2s"})
+    extra = 38 if framing == "ethernet" else 0  # bytes per packet, on the wire only
+    payload = 1448 / (1500 + extra)
+    assert float(run.dataset.capacity) == pytest.approx(20e6 * payload, rel=1e-3)
+    fair = (20e6 - 5e6 * (100 + extra) / 100) * payload
+    assert float(run.dataset.fair_rate[0]) == pytest.approx(fair, rel=1e-3)
+    assert run.metric("max_min_share") == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("way", ["forward", "reverse"])
+def test_a_policer_limits_what_is_fair(way):
+    policer = {"rate": "5Mbps"}
+    path = {"rate": "20Mbps", "rtt": "20ms"}
+    path |= {"policer": policer} if way == "forward" else {"reverse": {"policer": policer}}
+    run = tc.run({"path": path, "duration": "4s", "warmup": "1s"})
+    rate = 5e6 if way == "forward" else 20e6
+    assert float(run.dataset.fair_rate[0]) == pytest.approx(rate * 1448 / 1500, rel=1e-3)
+
+
+def test_fair_rates_are_means_over_who_is_there():
+    """Of 10 s, two flows are there in the last 6 and a source of UDP in the last 2."""
+    run = tc.run(
+        {
+            "path": {"rate": "20Mbps", "rtt": "20ms"},
+            "flows": [{"cc": "cubic"}, {"cc": "cubic", "start": "6s"}],
+            "cross_traffic": [{"rate": "2Mbps", "start": "10s"}],
+            "duration": "12s",
+            "warmup": "2s",
+            "start_jitter": "0s",
+        }
+    )
+    payload = 20e6 * 1448 / 1500
+    owed = [(4 * 1 + 4 * 0.5 + 2 * 0.45) / 10, (4 * 0.5 + 2 * 0.45) / 10]
+    assert run.dataset.fair_rate.values == pytest.approx(payload * np.array(owed), rel=1e-3)
+    series = run.dataset.fair_rate_series.sel(time=[3, 6.1, 9, 11], method="nearest")
+    parts = [[1, 0.5, 0.5, 0.45], [0, 0.5, 0.5, 0.45]]
+    assert series.values == pytest.approx(payload * np.array(parts), rel=1e-3)
+
+
+def test_a_flow_that_ends_leaves_the_path_to_the_others():
+    flows = [{"cc": "cubic"}, {"cc": "cubic", "bytes": "3MB"}]
+    run = tc.run({"path": {"rate": "20Mbps", "rtt": "20ms"}, "flows": flows, "duration": "20s"})
+    payload, end = 20e6 * 1448 / 1500, float(run.dataset.completion[1])
+    assert 2 < end < 6
+    owed = [1 - end / 2 / 20, end / 2 / 20]
+    assert run.dataset.fair_rate.values == pytest.approx(payload * np.array(owed), rel=0.01)
+    assert run.metric("flow_convergence_time", flow=0) < end + 1
+    assert math.isnan(run.metric("flow_convergence_time", flow=1))
+
+
+def test_a_late_flow_converges_to_what_is_fair_while_it_is_there():
+    flows = [{"cc": "bbr"}, {"cc": "bbr", "start": "15s"}]
+    path = {"rate": "20Mbps", "rtt": "20ms", "buffer": "2bdp"}
+    run = tc.run({"path": path, "flows": flows, "duration": "30s"})
+    assert run.metric("flow_max_min_share", flow=1) == pytest.approx(1, abs=0.15)
+    assert run.metric("flow_convergence_time", flow=1) < 8
+    assert run.metric("flow_convergence_time", flow=0) < 2
+
+
+def test_a_flow_that_was_not_there_has_no_share():
+    flows = [{"cc": "cubic"}, {"cc": "cubic", "bytes": "10kB"}]
+    run = tc.run({"path": {"rate": "20Mbps", "rtt": "20ms"}, "flows": flows, "duration": "4s",
+                  "warmup": "2s"})  # fmt: skip
+    assert math.isnan(run.metric("flow_max_min_share", flow=1))
+    assert run.metric("max_min_share") == run.metric("flow_max_min_share", flow=0)
+
+
+def test_a_finite_flow_rises_to_what_it_had():
+    run = tc.run({"path": {"rate": "20Mbps", "rtt": "40ms"}, "flows": {"bytes": "2MB"},
+                  "duration": "20s"})  # fmt: skip
+    assert 0.15 < run.metric("rise_time") < 0.6
+    assert run.metric("settling_time") < 0.6
+
+
+def test_settling_begins_with_the_end_of_the_warm_up():
+    experiment = {"path": {"rate": "20Mbps", "rtt": "100ms"}, "duration": "12s", "warmup": "4s",
+                  "flows": {"cc": "reno", "start": "2s"}}  # fmt: skip
+    run = tc.run(experiment)
+    assert run.metric("settling_time") == run.metric("settling_time", since=4)
+    assert run.metric("settling_time", since=0) > run.metric("settling_time") + 1
+
+
+def test_messages_that_do_not_arrive_are_told():
+    def late(**keys):
+        experiment = {"path": {"rate": "5Mbps", "rtt": "40ms", "buffer": "2000p"},
+                      "flows": {"rate": "10Mbps", "write_size": 1448, **keys},
+                      "duration": "10s", "warmup": "5s", "start_jitter": "0s"}  # fmt: skip
+        run = tc.run(experiment)
+        return run.to_dict()["flows"][0]["messages"], run
+
+    messages, run = late()  # twice what the path carries: all that were due are still waiting
+    assert messages["due"] == pytest.approx(5 * 10e6 / 8 / 1448, abs=1)
+    assert messages["count"] == 0
+    assert messages["latency_p50_s"] is None
+    assert run.metric("flow_message_delivered_share") == 0
+    assert math.isnan(run.metric("flow_message_latency_mean"))
+    few = late(rate="1Mbps", write_size=1000)[0]
+    assert few["due"] == 625
+    assert few["due"] - few["count"] in (3, 4)  # under way at the end
+    assert late(rate="1Mbps", write_size=1000, stop="6s")[0]["due"] == 125
+    assert late(rate="1Mbps", write_size=1000, bytes=700 * 1000)[0] == {
+        **late(rate="1Mbps", write_size=1000, bytes=700 * 1000)[0], "due": 80, "count": 80,
+    }  # fmt: skip
+    assert late(rate="1Mbps", write_size=1000, stop="4s")[0] is None
 
 
 def test_a_flow_that_writes_slowly_is_owed_no_more_than_that():

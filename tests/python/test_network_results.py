@@ -291,3 +291,42 @@ def test_the_path_limits_a_download_as_it_does_an_upload(tunnel):
     assert 15e6 < alone.goodput < 20e6
     two = tc.run({**base, "direction": "down", "flows": [{"direction": "up"}]}, progress=False)
     assert 15e6 < two.goodput < 20e6
+
+
+def test_connections_of_chains_of_different_length_are_told_by_name():
+    links = {
+        "a": {"between": ["c", "m"], "rate": "20Mbps", "rtt": "20ms"},
+        "b": {"between": ["m", "s"], "rate": "30Mbps", "rtt": "30ms"},
+    }
+    ends = {"from": "c", "to": "s"}
+    result = tc.run(
+        {
+            "network": {"links": links},
+            "tunnels": {
+                "long": {"name": "gost-relay-ws", "chain": [{"host": "m"}]},
+                "short": {"name": "gost-relay-ws"},
+            },
+            "flows": [{**ends, "tunnel": "short"}, {**ends, "tunnel": "long"}, ends],
+            "duration": "2s",
+            "probe_congestion": True,
+        },
+        progress=False,
+    )
+    dataset = result.dataset
+    assert dataset.leg.values.tolist() == ["app", "carrier", "carrier2", "target"]
+    for index, legs in enumerate(result.legs):
+        own = {leg.name: leg for leg in legs}
+        for name in dataset.leg.values.tolist():
+            throughput = dataset["throughput"].sel(flow=index, leg=name).values
+            limits = dataset["limit_share"].sel(flow=index, leg=name).values
+            phase = dataset["phase"].sel(flow=index, leg=name).values.tolist()
+            if name in own:
+                assert throughput.tolist() == own[name].throughput.tolist()
+                assert phase == own[name].congestion.phase
+                assert limits.sum() == pytest.approx(1)
+            else:
+                assert np.isnan(throughput).all()
+                assert np.isnan(limits).all()
+                assert set(phase) == {""}
+        across = dataset["leg"].values[dataset.path_leg.values[index]]
+        assert across == result.path_leg(legs).name

@@ -52,7 +52,7 @@ def rate_convergence_time(
     rate: ArrayLike,
     time: ArrayLike,
     start: float,
-    target: float,
+    target: ArrayLike,
     tolerance: float = TOLERANCE,
     hold: float = HOLD,
     window: float = WINDOW,
@@ -61,12 +61,15 @@ def rate_convergence_time(
 
     Near: every mean over ``window`` seconds is within ``tolerance`` · ``target`` of it (Dong et
     al., PCC: Re-architecting Congestion Control for Consistent High Performance, NSDI 2015,
-    section 4.2.2: the ideal fair share, ±25 %, 5 s). ``rate``: shape (time,), unit of ``target``.
-    ``time``: s, of each sample. NaN if this never happens.
+    section 4.2.2: the ideal fair share, ±25 %, 5 s). ``target``: above 0, constant or with
+    shape (time,). ``rate``: shape (time,), unit of ``target``. ``time``: s, of each sample. NaN if
+    this never happens.
     """
     series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
     means, begins = _means_ahead(series, times, window)
-    near = np.abs(means - target) <= tolerance * target
+    targets = np.broadcast_to(np.asarray(target, dtype=float), series.shape)
+    goals, _ = _means_ahead(targets, times, window)
+    near = (goals > 0) & (np.abs(means - goals) <= tolerance * goals)
     held, begins = _means_ahead(near.astype(float), begins, hold - window, first=True)
     return _first(held > 1 - 1e-9, begins, start)
 
@@ -91,15 +94,23 @@ def settling_time(
     return float(np.argmax(reached) * interval) if reached.any() else NAN
 
 
-def rise_time(rate: ArrayLike, time: ArrayLike, start: float, within: float = WITHIN) -> float:
+def rise_time(
+    rate: ArrayLike,
+    time: ArrayLike,
+    start: float,
+    within: float = WITHIN,
+    until: float | None = None,
+) -> float:
     """Return seconds from ``start`` until the rate first reaches (1 − ``within``) of its level.
 
-    The level is the median of the second half of the time from ``start`` to the end. ``rate``:
-    shape (time,), any unit. ``time``: s, of each sample. NaN if this never happens.
+    The level is the median of the second half of the time from ``start`` to ``until`` (s;
+    default: the end). ``rate``: shape (time,), any unit. ``time``: s, of each sample. NaN if this
+    never happens.
     """
     series, times = np.asarray(rate, dtype=float), np.asarray(time, dtype=float)
-    level = _median(series[times > (start + times[-1]) / 2])
-    reached = (times > start) & (series >= (1 - within) * level)
+    end = times[-1] if until is None else until
+    level = _median(series[(times > (start + end) / 2) & (times <= end)])
+    reached = (times > start) & (times <= end) & (series >= (1 - within) * level)
     return float(times[np.argmax(reached)] - start) if reached.any() else NAN
 
 

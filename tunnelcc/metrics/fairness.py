@@ -49,7 +49,10 @@ def shares(allocations: ArrayLike) -> NDArray[np.float64]:
 
 
 def max_min_allocation(
-    capacities: ArrayLike, demands: ArrayLike, crosses: ArrayLike | None = None
+    capacities: ArrayLike,
+    demands: ArrayLike,
+    crosses: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """Return the max-min fair allocation of each flow, shape (flow,).
 
@@ -57,7 +60,7 @@ def max_min_allocation(
     (Bertsekas and Gallager, Data Networks, 2nd ed. 1992, section 6.5.2). ``capacities``: of one
     link, or shape (link,); ``demands``: shape (flow,), in the same unit, infinite for a flow
     without a limit; ``crosses``: shape (flow, link), whether the flow crosses the link; default:
-    all flows cross all links.
+    all flows cross all links. ``counts``: how many equal flows each one stands for; default: one.
     """
     wanted: list[float] = np.asarray(demands, dtype=float).tolist()
     left = np.asarray(capacities, dtype=float).reshape(-1).tolist()
@@ -65,11 +68,13 @@ def max_min_allocation(
     links = [[*range(len(left))]] * len(wanted)
     if crosses is not None:
         links = [[link for link, it in enumerate(row) if it] for row in np.asarray(crosses)]
-    growing = Counter(link for of_flow in links for link in of_flow)  # flows of each link
-    flows: dict[int, list[int]] = {link: [] for link in growing}
+    alike = [1] * len(wanted) if counts is None else np.asarray(counts).tolist()
+    growing: Counter[int] = Counter()  # flows of each link
+    flows: dict[int, list[int]] = {}
     for flow, of_flow in enumerate(links):
         for link in of_flow:
-            flows[link].append(flow)
+            growing[link] += alike[flow]
+            flows.setdefault(link, []).append(flow)
     by_demand = sorted(range(len(wanted)), key=wanted.__getitem__, reverse=True)
     granted: dict[int, float] = {}
     level = 0.0  # what each flow has that still grows
@@ -77,7 +82,7 @@ def max_min_allocation(
     def stop(flow: int, rate: float) -> None:
         granted[flow] = rate
         for link in links[flow]:
-            growing[link] -= 1
+            growing[link] -= alike[flow]
 
     while len(granted) < len(wanted):
         while by_demand[-1] in granted:

@@ -20,9 +20,13 @@ LIMITS = {
 CONGESTION_CONTROL = frozenset({"congestion_window", "pacing"})
 
 
-def shares(times: Mapping[str, float], measured_time: float) -> dict[str, float]:
-    """Return the share of ``measured_time`` (s) of each limit (``times``, s)."""
-    return {name: times[name] / measured_time for name in LIMITS}
+def shares(times: Mapping[str, float]) -> dict[str, float]:
+    """Return the share of each limit (``times``, s) in the time that the sender was active.
+
+    Some limit holds from its start to its end. Shares are 0 if it was never active.
+    """
+    active = sum(times[name] for name in LIMITS)
+    return {name: times[name] / active if active > 0 else 0.0 for name in LIMITS}
 
 
 def largest(shares: Mapping[str, float]) -> tuple[str, float]:

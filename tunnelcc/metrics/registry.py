@@ -69,11 +69,17 @@ def _window_share(run: RunData) -> float:
 
 
 def _interface_efficiency(run: RunData) -> float:
-    """All packets count as full ones. Only packets of the handshake are smaller."""
-    packets = float(run["outer_packets"])
-    sent = float(run["outer_bytes"]) + _FRAME_HEADER * packets
-    entered = packets - float(run["fragmented"])
-    return counts.ratio(entered * (float(run["full_packet"]) + _FRAME_HEADER), sent)
+    entered, sent = (
+        float(run[f"{way}_bytes"]) + _FRAME_HEADER * float(run[f"{way}_packets"])
+        for way in ("inner", "outer")
+    )
+    return counts.ratio(entered, sent)
+
+
+def _max_min_share(run: RunData) -> float:
+    shares = run.max_min_shares
+    known = shares[~np.isnan(shares)]
+    return float(known.min()) if known.size else counts.NAN
 
 
 def _fair_convergence_time(run: RunData) -> float:
@@ -92,15 +98,13 @@ def _recovery_delay(run: RunData) -> float:
 
 def _settling_time(run: RunData) -> float:
     within = run.selection.within or convergence.WITHIN
-    return convergence.settling_time(
-        run.rate, run["time"], run.selection.since or 0.0, run.until, within
-    )
+    return convergence.settling_time(run.rate, run["time"], run.since, run.active_until, within)
 
 
 def _rise_time(run: RunData) -> float:
     within = run.selection.within or convergence.WITHIN
     start = float(run["start"][run.selection.flow or 0])
-    return convergence.rise_time(run.rate, run["time"], start, within)
+    return convergence.rise_time(run.rate, run["time"], start, within, run.active_until)
 
 
 def _dip_interval(run: RunData) -> float:
@@ -111,15 +115,15 @@ def _dip_interval(run: RunData) -> float:
 def _rate_convergence_times(run: RunData) -> list[float]:
     rates = run["flow_goodput_series"]
     return [
-        convergence.rate_convergence_time(rate, run["time"], float(start), float(target))
-        for rate, start, target in zip(rates, run["start"], run["fair_rate"], strict=True)
+        convergence.rate_convergence_time(rate, run["time"], float(start), target)
+        for rate, start, target in zip(rates, run["start"], run["fair_rate_series"], strict=True)
     ]
 
 
 def _latency(part: str, long_name: str) -> Metric:
     definition = (
-        "time from the due time of a write at flows.rate until its last byte is read; NaN "
-        "without flows.rate"
+        "of messages that arrive (see flow_message_delivered_share): time from the due time of a "
+        "write at flows.rate until its last byte is read; NaN without flows.rate"
     )
     name = f"message_latency_{part}"
     return Metric("s", long_name, definition, lambda run: run[name], per_flow=True)
@@ -127,9 +131,9 @@ def _latency(part: str, long_name: str) -> Metric:
 
 def _limit(name: str, words: str) -> Metric:
     definition = (
-        "time that this limit stopped the sender of the carrier (or of the flow) / "
-        "measured time; pacing within one round trip of another limit counts as that "
-        "limit"
+        "time that this limit stopped the sender of the carrier (or of the flow) / measured time "
+        "from its start to its end; in a chain of relays the first carrier; pacing within one "
+        "round trip of another limit counts as that limit"
     )
     index = list(limits.LIMITS).index(name)
     return Metric(
@@ -144,8 +148,10 @@ _JAIN = (
     "early, too; without cross traffic; Jain, Chiu, Hawe, DEC TR-301, 1984"
 )
 _MAX_MIN = (
-    "goodput / the flow's max-min fair rate on the links that its data cross; a flow demands "
-    "flows.rate or all, in the whole measured time; cross traffic demands what it sent; "
+    "goodput / the flow's max-min fair rate on the links that its data cross, as plain TCP without "
+    "a tunnel's overhead would have it: the mean over the measured time, where a flow demands "
+    "flows.rate or all from its start until its last byte is read, and cross traffic its mean rate "
+    "from its start to its stop; a link offers its rate, or its policer's; "
     "Bertsekas and Gallager, Data Networks, section 6.5.2; Philip et al., SIGCOMM 2024"
 )
 _FAIR_TIME = (
@@ -154,15 +160,18 @@ _FAIR_TIME = (
 )
 _RATE_TIME = (
     f"time from the flow's start until its means over {convergence.WINDOW:g} s stay within "
-    f"{100 * convergence.TOLERANCE:g} % of the max-min fair rate for {convergence.HOLD:g} "
+    f"{100 * convergence.TOLERANCE:g} % of the max-min fair rate of that time (see "
+    f"flow_max_min_share) for {convergence.HOLD:g} "
     "s; Dong et al., PCC, NSDI 2015, section 4.2.2"
 )
+_FIRST_HOP = "in a chain of relays on its first hop alone"
+_FEC = "NaN without FEC, and for KCP, which sends again what its FEC does not repair"
 _QUEUE = "waiting time at the bottleneck of packets that were not dropped"
 
 _WHEN = ("flow", "since", "until")
 
-#: Name → what it is. Those of each flow begin with ``flow_``. Warm-up left out, but for ratios of
-#: counts and for times since a flow's start.
+#: Name → what it is. Those of each flow begin with ``flow_``. Warm-up left out, but where a
+#: definition says since the start, and for times since a flow's start.
 METRICS: dict[str, Metric] = {
     "goodput": Metric(
         "bit/s", "goodput of all flows", "Σ 8·B/t; RFC 2647, section 3.17",
@@ -195,7 +204,7 @@ METRICS: dict[str, Metric] = {
         lambda run: run.jain_of_tunnels,
     ),
     "max_min_share": Metric(
-        "1", "smallest max-min share of a flow", _MAX_MIN, lambda run: run.max_min_shares.min()
+        "1", "smallest max-min share of a flow", _MAX_MIN, _max_min_share
     ),
     "fair_convergence_time": Metric(
         "s", f"time until shares are within {100 * convergence.DELTA:g} % of equal", _FAIR_TIME,
@@ -221,14 +230,14 @@ METRICS: dict[str, Metric] = {
     ),
     "retransmission_ratio": Metric(
         "1", "retransmission ratio",
-        "retransmissions / data segments sent across the path, since the start",
+        f"retransmissions / data segments sent across the path; {_FIRST_HOP}",
         lambda run: counts.retransmission_ratio(
             float(run["path_retransmits"]), float(run["path_segments"])
         ),
     ),
     "efficiency": Metric(
         "1", "application bytes per byte on the wire",
-        "application bytes read / IP bytes sent across the path, since the start",
+        f"application bytes read / IP bytes sent across the path, since the start; {_FIRST_HOP}",
         lambda run: counts.efficiency(run["total_bytes"].sum(), float(run["wire_bytes"])),
     ),
     "cpu_client": Metric(
@@ -271,7 +280,7 @@ METRICS: dict[str, Metric] = {
     ),
     "flow_rtt": Metric(
         "s", "mean smoothed RTT across the path",
-        "RFC 6298's SRTT of the carrier, or of the flow without one",
+        f"RFC 6298's SRTT of the carrier, or of the flow without one; {_FIRST_HOP}",
         lambda run: run.srtts(samples.mean_srtt), per_flow=True, heeds=("since",),
     ),
     "flow_socket_rtt": Metric(
@@ -283,8 +292,19 @@ METRICS: dict[str, Metric] = {
     "flow_message_latency_p50": _latency("p50", "median of the latency of messages"),
     "flow_message_latency_p95": _latency("p95", "95th percentile of the latency of messages"),
     "flow_message_latency_p99": _latency("p99", "99th percentile of the latency of messages"),
+    "flow_message_delivered_share": Metric(
+        "1", "share of messages that arrive",
+        "writes at flows.rate that were due after the warm-up and arrived whole before the end of "
+            "the run / those that were due; NaN without flows.rate",
+        lambda run: [
+            counts.ratio(float(part), float(whole))
+            for part, whole in zip(run["messages_delivered"], run["messages_due"], strict=True)
+        ],
+        per_flow=True,
+    ),
     "flow_base_rtt": Metric(
-        "s", "base RTT", "as configured", lambda run: run["base_rtt"], per_flow=True
+        "s", "base RTT", "as configured; without the links of tunnel.chain",
+        lambda run: run["base_rtt"], per_flow=True,
     ),
     "flow_start": Metric(
         "s", "start", "time when it connects, jitter included", lambda run: run["start"],
@@ -313,7 +333,7 @@ METRICS: dict[str, Metric] = {
     ),
     "carrier_retransmits": Metric(
         "segments", "retransmissions across the path",
-        "of the carriers, or of the flows without one",
+        f"of the carriers, or of the flows without one; {_FIRST_HOP}",
         lambda run: float(run["carrier_retransmits"]), is_stored=False,
     ),
     "cpu": Metric(
@@ -321,45 +341,49 @@ METRICS: dict[str, Metric] = {
         lambda run: np.max(run["mean_cpu"]), is_stored=False,
     ),
     "interface_efficiency": Metric(
-        "1", "Ethernet bytes into a datagram tunnel per byte that it sends",
-        "as interfaces count, with 14 header bytes per packet, in the direction of the "
-            "data, since the start; NaN without a datagram tunnel",
+        "1", "Ethernet bytes into datagram tunnels per byte that they send",
+        "(inner IP bytes + 14 per inner packet) / (outer IP bytes + 14 per outer packet), as "
+            "interfaces count, of all datagram tunnels in the direction of the data, since the "
+            f"start; {_FIRST_HOP}; NaN without a datagram tunnel",
         _interface_efficiency, is_stored=False,
     ),
     "residual_loss": Metric(
         "1", "loss that FEC did not repair",
-        "packets that a tunnel with FEC did not deliver / packets that entered it, in the "
-            "direction of the data; NaN without FEC",
+        "packets that tunnels with FEC did not deliver / packets that entered them, in the "
+            f"direction of the data; {_FIRST_HOP}; {_FEC}",
         lambda run: counts.ratio(float(run["fec_lost"]), float(run["fec_packets"])),
     ),
     "recovered_share": Metric(
         "1", "packets that FEC repaired",
         "packets recovered from parity / packets that entered the tunnel; where FEC joins packets "
             "into shards (udpspeeder, tinyfecvpn), all packets of a group with a lost shard count, "
-            "because none of them arrives without parity",
+            f"because none of them arrives without parity; {_FEC}",
         lambda run: counts.ratio(float(run["fec_recovered"]), float(run["fec_packets"])),
     ),
     "parity_share": Metric(
         "1", "share of parity in the bytes",
-        "IP bytes of parity / IP bytes sent across the path, since the start",
+        "IP bytes of parity, of tunnels and of KCP / IP bytes sent across the path, since the "
+            f"start; {_FIRST_HOP}; NaN without FEC",
         lambda run: counts.ratio(float(run["fec_parity_bytes"]), float(run["wire_bytes"])),
     ),
     "recovery_delay": Metric(
         "s", "mean delay of FEC recovery",
         "time between a lost packet and the shard that recovered it, at the sender, since "
-            "the start",
+            f"the start; over several tunnels weighted by packets recovered; {_FEC}",
         _recovery_delay,
     ),
     "settling_time": Metric(
         "s", "settling time of the goodput",
-        f"time from since until means over {convergence.STEADY:g} s are within reach of "
-            "the median of the second half of the time",
+        f"time from since (default: the end of the warm-up) until means over "
+            f"{convergence.STEADY:g} s are within reach of the median of the second half of the "
+            "time; the time of finite flows ends with their last byte",
         _settling_time, heeds=(*_WHEN, "within"), is_stored=False, is_event=True,
     ),
     "rise_time": Metric(
         "s", "rise time of the goodput",
         "time from the start of the connection until the goodput first reaches 1 − within "
-            "of its later median",
+            "of its median in the second half of the time until the end, or until a finite "
+            "flow's last byte",
         _rise_time, heeds=("flow", "within"), is_stored=False, is_event=True,
     ),
     "dip_interval": Metric(

@@ -134,6 +134,13 @@ class RunData:
             ]
         )
 
+    @property
+    def active_until(self) -> float:
+        """When the last selected flow's last byte was read, or the end of the selected time, s."""
+        flow, completion = self.selection.flow, np.asarray(self["completion"])
+        last = float(completion.max() if flow is None else completion[flow])
+        return self.until if math.isnan(last) else min(last, self.until)
+
     @cached_property
     def max_min_shares(self) -> Series:
         """Of each flow."""

@@ -325,7 +325,8 @@ def _flow_table(totals: dict[str, Any]) -> Table:
             _limit(members),
         ]
         if has_messages:
-            timed = [flow["messages"] for flow in members if flow["messages"]]
+            written = [flow["messages"] for flow in members if flow["messages"]]
+            timed = [messages for messages in written if messages["count"]]
             row += [
                 _ms(_mean(messages["latency_mean_s"] for messages in timed)),
                 _ms(max((messages["latency_p99_s"] for messages in timed), default=None)),

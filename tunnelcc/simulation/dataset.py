@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc import metrics
 from tunnelcc.config import derived
 from tunnelcc.config.topology import Step
 from tunnelcc.metrics import limits
+from tunnelcc.simulation import fair
 from tunnelcc.simulation.measurements import Measurements
 
 if TYPE_CHECKING:
@@ -120,8 +122,15 @@ FEC_TOTALS = {
     "recovery_delay_mean": ("s", "mean time until recovery, since the start"),
     "recovery_delay_p95": ("s", "95th percentile of the time until recovery, since the start"),
 }
+#: Those that ``dataset`` sums over the tunnels that send data across the path.
+_FEC_SUMS = ("packets", "recovered", "lost", "parity_packets", "parity_bytes")
 
-#: Latency of messages, from when one is due until its last byte is read, warm-up left out.
+#: Messages that were due after the warm-up.
+MESSAGE_COUNTS = {
+    "messages_due": ("due", "messages that were due"),
+    "messages_delivered": ("count", "of the messages that were due, those that arrived"),
+}
+#: Latency of those that arrived, from when one is due until its last byte is read.
 MESSAGE_TOTALS = {
     "message_latency_mean": ("latency_mean", "mean latency of messages"),
     "message_latency_p50": ("latency_p50", "median of the latency of messages"),
@@ -158,10 +167,11 @@ def dataset(
 
 def _coordinates(run: Measurements) -> dict[str, Any]:
     raw, legs, packet_tunnels = run.raw, run.legs, [*run.packet_tunnels]
+    labels = _leg_names(legs)
     found = {
         "time": ("time", raw.time, {"units": "s", "long_name": "time since the start"}),
         "flow": ("flow", np.arange(len(raw.flows)), {"long_name": "flow"}),
-        "leg": ("leg", _leg_names(legs), {"long_name": "connection of a flow"}),
+        "leg": ("leg", labels, {"long_name": "connection of a flow"}),
         "direction": ("direction", ["forward", "reverse"], {"long_name": "direction of the path"}),
         "host": ("host", run.host_names, {"long_name": "host"}),
         "cc": (
@@ -171,7 +181,7 @@ def _coordinates(run: Measurements) -> dict[str, Any]:
         ),
         "path_leg": (
             "flow",
-            [metrics.path_leg([leg.name for leg in flow]) for flow in legs],
+            [labels.index(run.path_leg(flow).name) for flow in legs],
             {"long_name": "number of the connection that crosses the path"},
         ),
         "user": ("flow", run.users, {"long_name": "user that the flow belongs to"}),
@@ -222,9 +232,8 @@ def _link_coordinates(run: Measurements) -> dict[str, Any]:
 def inputs(run: Measurements) -> dict[str, Any]:
     """Values that metrics read besides the dataset's variables."""
     experiment = run.layout.view(run.layout.flows[0])
-    tunnel = run.first_tunnel
-    counts = ("outer_packets", "outer_bytes", "fragmented")
-    is_datagram = derived.sends_datagrams(experiment)
+    senders = run.datagram_senders
+    counts = ("inner_packets", "inner_bytes", "outer_packets", "outer_bytes")
     return {
         "duration": experiment.duration,
         "probe_interval": experiment.probe_interval,
@@ -232,7 +241,10 @@ def inputs(run: Measurements) -> dict[str, Any]:
         "full_packet": derived.mss(experiment) + experiment.tcp.header_bytes,
         "app_retransmits": run.app_retransmits,
         "carrier_retransmits": run.carrier_retransmits,
-        **{name: getattr(tunnel, name) if is_datagram else math.nan for name in counts},
+        **{
+            name: sum(getattr(it, name) for it in senders) if senders else math.nan
+            for name in counts
+        },
     }
 
 
@@ -244,16 +256,11 @@ def _goodputs(run: Measurements) -> dict[str, Any]:
 
 def _leg_series(run: Measurements, names: Iterable[str]) -> dict[str, Any]:
     data: dict[str, Any] = {}
-    count, silence = max(map(len, run.legs)), _silence(run)
+    silence = _silence(run)
     for name in names:
         unit, doc = LEG_SERIES[name]
         attribute = _SERIES_ATTRIBUTE.get(name, name)
-        series = np.array(
-            [
-                [*(getattr(leg, attribute) for leg in flow), *[silence] * (count - len(flow))]
-                for flow in run.legs
-            ]
-        )
+        series = _by_leg(run.legs, attrgetter(attribute), silence)
         if name == "srtt":
             series = np.where(series > 0, series, np.nan)
         data[name] = _variable(("flow", "leg", "time"), series, unit, doc)
@@ -280,18 +287,17 @@ def _series(run: Measurements) -> dict[str, Any]:
 
 
 def _congestion_series(legs: list[list[Any]], silence: Any) -> dict[str, Any]:
-    count = max(map(len, legs))
     data: dict[str, Any] = {}
     for name, (attribute, unit, doc) in CONGESTION_SERIES.items():
         none = np.full(len(silence), "") if name == "phase" else silence
-        series = [
-            [*(getattr(leg.congestion, attribute, none) for leg in flow)]
-            + [none] * (count - len(flow))
-            for flow in legs
-        ]
+        series = _by_leg(legs, partial(_congestion_of, attribute=attribute, none=none), none)
         attributes = {"units": unit, "long_name": doc} if unit else {"long_name": doc}
-        data[name] = ("flow", "leg", "time"), np.array(series), attributes
+        data[name] = ("flow", "leg", "time"), series, attributes
     return data
+
+
+def _congestion_of(leg: Any, attribute: str, none: Any) -> Any:
+    return getattr(leg.congestion, attribute, none)
 
 
 def _tunnel_series(run: Measurements) -> dict[str, Any]:
@@ -316,12 +322,15 @@ def _totals(run: Measurements) -> dict[str, Any]:
         for name, (attribute, unit, doc) in table.items():
             values = [getattr(part, attribute) for part in parts]
             data[name] = _variable((dim,), values, unit, doc)
+    for name, (attribute, doc) in MESSAGE_COUNTS.items():
+        values = [getattr(flow.messages, attribute) for flow in raw.flows]
+        data[name] = _variable(("flow",), values, "1", doc)
     for name, (attribute, doc) in MESSAGE_TOTALS.items():
         values = [
             getattr(flow.messages, attribute) if flow.messages.count else math.nan
             for flow in raw.flows
         ]
-        data[name] = _variable(("flow",), values, "s", f"{doc} (NaN: no messages)")
+        data[name] = _variable(("flow",), values, "s", f"{doc} that arrived (NaN: none)")
     dims, completion, attributes = data["completion"]
     data["completion"] = dims, np.where(completion < 0, np.nan, completion), attributes
     flows = run.layout.flows
@@ -333,30 +342,22 @@ def _totals(run: Measurements) -> dict[str, Any]:
         ("flow",), [run.socket_rtt(index) for index in range(len(flows))], "s",
         "mean smoothed RTT of the application's socket",
     )  # fmt: skip
-    count = max(map(len, run.legs))
     nothing = [math.nan] * len(limits.LIMITS)  # of the legs that other flows have
-    shares = [
-        [
-            *(list(limits.shares(vars(leg.limits), run.measured_time).values()) for leg in legs),
-            *[nothing] * (count - len(legs)),
-        ]
-        for legs in run.legs
-    ]
-    data["limit_share"] = _variable(
-        ("flow", "leg", "limit"), shares, "1", "share of the time with this limit"
-    )
+    shares = _by_leg(run.legs, lambda leg: list(limits.shares(vars(leg.limits)).values()), nothing)
+    doc = "share of the sender's active time with this limit"
+    data["limit_share"] = _variable(("flow", "leg", "limit"), shares, "1", doc)
     demands = [placed.flow.rate or math.inf for placed in flows]
     data["demand"] = _variable(("flow",), demands, "bit/s", "rate of the application's writes")
-    data["fair_rate"] = _variable(
-        ("flow",), _fair_rates(run, demands), "bit/s", "max-min fair goodput on the flow's links"
-    )
-    retransmits = sum(leg.retransmits_series[-1] for leg in run.carriers)
+    means, series = fair.rates(run, demands)
+    doc = "max-min fair goodput of plain TCP on the flow's links"
+    data["fair_rate"] = _variable(("flow",), means, "bit/s", f"mean {doc}")
+    data["fair_rate_series"] = _variable(("flow", "time"), series, "bit/s", doc)
     for name, value, unit, doc in (
         ("warmup", experiment.warmup, "s", "time before measurements start"),
         ("measured_time", run.measured_time, "s", "time after the warm-up"),
         (
             "capacity",
-            _capacity(run, run.bottleneck[0]),
+            fair.capacity(run, Step(*run.layout.bottleneck)),
             "bit/s",
             "mean payload rate that the bottleneck could carry",
         ),
@@ -364,9 +365,9 @@ def _totals(run: Measurements) -> dict[str, Any]:
             "path_segments",
             run.path_segments,
             "1",
-            "data segments sent across the path since the start",
+            "data segments sent across the path",
         ),
-        ("path_retransmits", retransmits, "1", "retransmitted data segments since the start"),
+        ("path_retransmits", run.carrier_retransmits, "1", "of these, retransmissions"),
         (
             "wire_bytes",
             run.wire_bytes,
@@ -375,59 +376,50 @@ def _totals(run: Measurements) -> dict[str, Any]:
         ),
     ):
         data[name] = _variable((), value, unit, doc)
-    fec = getattr(run.first_tunnel, "fec", None)
-    for name, (unit, doc) in FEC_TOTALS.items():
-        value = getattr(fec, name) if fec else math.nan
-        data[f"fec_{name}"] = _variable((), value, unit, f"{doc} (NaN: no FEC)")
+    data.update(_fec(run))
     return data
 
 
-def _capacity(run: Measurements, link: Any) -> float:
-    """Return the mean payload rate that one direction of a link could carry, bit/s."""
-    if not link.utilisation:
-        return math.nan
-    served = 8 * link.bytes_out / run.measured_time
-    return float(served / link.utilisation * _payload_share(run))
-
-
-def _payload_share(run: Measurements) -> float:
-    """Return the payload of a full segment per byte of its packet."""
-    tcp, mss = run.experiment.tcp, derived.path_mss(run.layout.view(run.layout.flows[0]))
-    return mss / (mss + tcp.header_bytes)
-
-
-def _fair_rates(run: Measurements, demands: Sequence[float]) -> Any:
-    """Return what each flow would have, bit/s, if the links that were used were shared fairly.
-
-    Cross traffic takes part, and demands what it sent.
-    """
-    found = run.layout
-    of_kind = {
-        placed.kind: {step for hop in found.hops(placed) for step in hop.sent_by(placed.sender)}
-        for placed in found.distinct_flows
+def _fec(run: Measurements) -> dict[str, Any]:
+    """Sums over the tunnels with FEC that send data across the path, and what each did."""
+    fecs = [it.fec for it in run.path_senders if getattr(it, "fec", None)]
+    sums = {
+        name: sum(getattr(fec, name) for fec in fecs) if fecs else math.nan for name in _FEC_SUMS
     }
-    steps = [of_kind[placed.kind] for placed in found.flows]
-    wanted = [*demands]
-    for index, source in enumerate(run.experiment.cross_traffic):
-        route, sender = found.cross_traffic(index)
-        steps.append({*route.sent_by(sender)})
-        sent = 8 * source.packet * run.raw.cross_traffic[index].sent / run.measured_time
-        # A link's capacity is what it carries of payload, so UDP takes as much less of it.
-        wanted.append(sent * _payload_share(run))
-    capacities: dict[Step, float] = {}
-    for step in sorted(set().union(*of_kind.values())):
-        link = run.links[step.link]
-        capacity = _capacity(run, link.reverse if step.is_reverse else link.forward)
-        if capacity > 0 and math.isfinite(capacity):
-            capacities[step] = capacity
-    crosses = [[step in of_flow for step in capacities] for of_flow in steps]
-    fair = metrics.max_min_allocation([*capacities.values()], wanted, crosses)[: len(demands)]
-    return np.where(np.isfinite(fair), fair, math.nan)
+    # Sessions of KCP count only the parity that they send.
+    for arq in (getattr(it, "arq", None) for it in run.path_senders):
+        if arq is not None and arq.parity_datagrams > 0:
+            for name, own in (("parity_packets", "parity_datagrams"), ("parity_bytes",) * 2):
+                sums[name] = np.nansum([sums[name], getattr(arq, own)])
+    recovered = sums["recovered"]
+    delays = sum(fec.recovered * fec.recovery_delay_mean for fec in fecs)
+    sums["recovery_delay_mean"] = delays / recovered if recovered > 0 else math.nan
+    data = {}
+    for name, value in sums.items():
+        unit, doc = FEC_TOTALS[name]
+        data[f"fec_{name}"] = _variable((), value, unit, f"{doc} (NaN: no FEC)")
+    ways = [(it.forward.fec, it.reverse.fec) for it in run.packet_tunnels.values()]
+    for name, (unit, doc) in FEC_TOTALS.items() if any(one for one, _ in ways) else ():
+        values = [[getattr(fec, name) if fec else math.nan for fec in way] for way in ways]
+        dims = ("packet_tunnel", "direction")
+        data[f"tunnel_fec_{name}"] = _variable(dims, values, unit, f"{doc} (NaN: no FEC)")
+    return data
 
 
 def _leg_names(legs: list[list[Any]]) -> list[str]:
-    """Name the connections of the flow that has most. Other flows may have fewer, or others."""
-    return [leg.name for leg in max(legs, key=len)]
+    """Return the names of all flows' connections, those of the flow that has most first."""
+    flows = sorted(legs, key=len, reverse=True)
+    return [*dict.fromkeys(leg.name for flow in flows for leg in flow)]
+
+
+def _by_leg(legs: list[list[Any]], value: Callable[[Any], Any], none: Any) -> Any:
+    """Return ``value`` of each flow's connections in the order of _leg_names().
+
+    ``none``: of the connections that only other flows have.
+    """
+    names = _leg_names(legs)
+    found = ({leg.name: value(leg) for leg in flow} for flow in legs)
+    return np.array([[own.get(name, none) for name in names] for own in found])
 
 
 def _cc_name(legs: list[Any]) -> str:

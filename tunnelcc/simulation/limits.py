@@ -71,7 +71,7 @@ def series_memory(experiment: Experiment) -> float:
     found = layout(experiment)
     flows, links = len(found.flows), len(found.topology.links)
     probes = experiment.duration / experiment.probe_interval
-    series = flows * (_legs(found) * _SERIES_PER_LEG + 1)
+    series = flows * (_legs(found) * _SERIES_PER_LEG + 2)
     series += links * _SERIES_PER_LINK + len(found.topology.hosts)
     return 2 * 8 * probes * series
 

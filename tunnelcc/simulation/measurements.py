@@ -55,7 +55,7 @@ class Measurements:
 
     @property
     def path_segments(self) -> int:
-        """Data segments sent across the path in the whole run."""
+        """Data segments sent across the path after the warm-up."""
         return int(self.raw.path_segments)
 
     @cached_property
@@ -69,33 +69,49 @@ class Measurements:
         carriers = (self.path_leg(legs) for legs in self.legs if legs)
         return list({id(leg): leg for leg in carriers}.values())
 
-    @property
-    def wire_bytes(self) -> int:
-        """IP bytes sent across the path in the direction of the data in the whole run."""
-        total, counted = 0, set()
+    @cached_property
+    def path_senders(self) -> list[Any]:
+        """What sends the flows' data across the path, each once.
+
+        Those are connections, or directions of tunnels that carry packets; in a chain of relays
+        those across its first hop.
+        """
+        found: dict[int, Any] = {}
         for placed, legs in zip(self.layout.flows, self.legs, strict=True):
             leg = self.path_leg(legs)
-            tunnel = None if placed.tunnel is None else self._on_path(placed.tunnel)
+            tunnel = (
+                None if placed.tunnel is None else self.raw.tunnels[self._on_path(placed.tunnel)]
+            )
             if tunnel is not None and tunnel.forward is not None:
                 first = self.layout.tunnels[placed.tunnel or 0].first
                 leg = tunnel.forward if placed.sender == first.sender else tunnel.reverse
-            if id(leg) not in counted:
-                counted.add(id(leg))
-                total += int(getattr(leg, "outer_bytes", 0) or getattr(leg, "wire_bytes", 0))
-        return total
+            found[id(leg)] = leg
+        return list(found.values())
 
-    def _on_path(self, number: int) -> Any:
-        """The tunnel across the path, or the one that its carriers go through."""
-        under = self.layout.under(self.layout.tunnels[number], hop=0)
-        return self.raw.tunnels[number if under is None else under]
+    @property
+    def wire_bytes(self) -> int:
+        """IP bytes sent across the path in the direction of the data in the whole run."""
+        senders = self.path_senders
+        return sum(
+            int(getattr(it, "outer_bytes", 0) or getattr(it, "wire_bytes", 0)) for it in senders
+        )
 
     @cached_property
-    def first_tunnel(self) -> Any:
-        """The packets of the first flow's tunnel across the path; None if it carries no packets."""
-        first = self.layout.flows[0]
-        if first.tunnel is None:
-            return None
-        return self._on_path(first.tunnel).forward
+    def datagram_senders(self) -> list[Any]:
+        """Those of ``path_senders`` that are directions of datagram tunnels."""
+        used = {placed.tunnel for placed in self.layout.flows if placed.tunnel is not None}
+        datagram = [
+            self.raw.tunnels[number]
+            for number in map(self._on_path, used)
+            if not self.layout.tunnels[number].tunnel.entry.HAS_CARRIERS
+        ]
+        ways = {id(way) for it in datagram for way in (it.forward, it.reverse)}
+        return [it for it in self.path_senders if id(it) in ways]
+
+    def _on_path(self, number: int) -> int:
+        """The number of the tunnel across the path, or of the one that its carriers go through."""
+        under = self.layout.under(self.layout.tunnels[number], hop=0)
+        return number if under is None else under
 
     @cached_property
     def users(self) -> list[str]:

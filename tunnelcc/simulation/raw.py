@@ -53,7 +53,7 @@ def digests(raw: Any) -> dict[str, str]:
         "hosts": raw.hosts,
         "legs": [raw.legs, raw.path_segments],
         "links": [way for link in raw.links for way in (link.forward, link.reverse)],
-        "messages": [flow.messages for flow in flows if flow.messages.count],
+        "messages": [flow.messages for flow in flows if flow.messages.due],
         "time": [raw.time],
         "tunnel": [way for ways in tunnels for way in ways if way is not None],
     }

@@ -20,14 +20,15 @@ from tunnelcc.simulation.measurements import Measurements
 #: are left out. All others leave out the warm-up.
 SINCE_START = (
     "flows.total_bytes",
-    "flows.legs.segments", "flows.legs.wire_bytes", "flows.legs.ack_wire_bytes",
+    "flows.legs.wire_bytes", "flows.legs.ack_wire_bytes",
     "flows.legs.arq.parity_datagrams", "flows.legs.arq.parity_bytes", "flows.legs.arq.recovered",
     "flows.legs.arq.unrecovered", "flows.legs.arq.given_up",
     "path.queue_max_bytes", "links.queue_max_bytes",
-    "tunnels.device_queue_max_packets", "tunnels.outer_packets", "tunnels.outer_bytes",
-    "tunnels.fragmented", "tunnels.fec.parity_packets", "tunnels.fec.parity_bytes",
+    "tunnels.device_queue_max_packets", "tunnels.inner_packets", "tunnels.inner_bytes",
+    "tunnels.outer_packets", "tunnels.outer_bytes", "tunnels.fragmented",
+    "tunnels.fec.parity_packets", "tunnels.fec.parity_bytes",
     "tunnels.fec.recovery_delay_mean_s", "tunnels.fec.recovery_delay_p95_s",
-    "aggregate.path_segments", "aggregate.wire_bytes", "aggregate.efficiency",
+    "aggregate.wire_bytes", "aggregate.efficiency",
 )  # fmt: skip
 
 
@@ -139,7 +140,7 @@ def _leg(run: Measurements, leg: Any) -> dict[str, Any]:
         "established_s": _moment(leg.established_time),
         "connect_failed_s": leg.connect_failed_time,
         "finished_s": _moment(leg.finished_time),
-        "limits": limits.shares(vars(leg.limits), run.measured_time),
+        "limits": limits.shares(vars(leg.limits)),
         **({"arq": _arq(leg.arq)} if leg.arq else {}),
     }
 
@@ -182,6 +183,8 @@ def _packet_tunnel(direction: Any) -> dict[str, Any]:
         "packets": direction.packets_in,
         "device_drops": direction.drops,
         "device_queue_max_packets": direction.queue_packets_max,
+        "inner_packets": direction.inner_packets,
+        "inner_bytes": direction.inner_bytes,
         "outer_packets": direction.outer_packets,
         "outer_bytes": direction.outer_bytes,
         "fragmented": direction.fragmented,
@@ -202,15 +205,14 @@ def _host(host: Any) -> dict[str, Any]:
 
 
 def _messages(messages: Any) -> dict[str, Any] | None:
-    """Latency of an application's messages; None if it writes none."""
-    if messages.count == 0:
+    """Messages that were due, and the latency of those that arrived; None if none was due."""
+    if messages.due == 0:
         return None
+    parts = {part: getattr(messages, f"latency_{part}") for part in ("mean", "p50", "p95", "p99")}
     return {
+        "due": messages.due,
         "count": messages.count,
-        "latency_mean_s": messages.latency_mean,
-        "latency_p50_s": messages.latency_p50,
-        "latency_p95_s": messages.latency_p95,
-        "latency_p99_s": messages.latency_p99,
+        **{f"latency_{part}_s": it if messages.count else None for part, it in parts.items()},
     }
 
 

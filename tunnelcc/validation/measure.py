@@ -41,7 +41,7 @@ class Run:
     """A run, measured or simulated.
 
     ``queue_ms``: queueing delay with serialization; ``retransmission_ratio``: percent of the data
-    segments sent.
+    segments sent, both since the start.
     """
 
     flows: Sequence[Flow]
@@ -109,10 +109,12 @@ def measure(result: Result) -> Measurement:
     experiment = result.experiment
     service = 8 * (experiment.tcp.mss + experiment.tcp.header_bytes) / experiment.path.rate
     starts = [start for _, start in flows(experiment)]
+    resent = sum(float(leg.retransmits_series[-1]) for leg in result.carriers)
+    segments = sum(leg.total_segments for leg in result.carriers)
     return Measurement(
         flows=tuple(_flow(result, index, start) for index, start in enumerate(starts)),
         queue_ms=1e3 * (result.metric("queue_delay_mean") + service),
-        retransmission_ratio=100 * result.metric("retransmission_ratio"),
+        retransmission_ratio=100 * metrics.retransmission_ratio(resent, segments),
         ip_bytes=_inverse(result.metric("efficiency")),
     )
 
@@ -143,4 +145,4 @@ def _flow(result: Result, index: int, start: float) -> FlowMeasurement:
 
 
 def _connection(rtt: float, leg: Any) -> Connection:
-    return Connection(rtt, int(leg.retransmits_series[-1]), int(leg.segments))
+    return Connection(rtt, int(leg.retransmits_series[-1]), int(leg.total_segments))

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What each flow would have if the links that are used were shared fairly by plain TCP."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tunnelcc import metrics
+from tunnelcc.config import derived
+from tunnelcc.config.topology import Step
+from tunnelcc.simulation.measurements import Measurements
+
+Series = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Demand:
+    """What wants a part of the links from ``start`` to ``end`` (s): payload ``rate``, bit/s."""
+
+    steps: frozenset[Step]
+    rate: float
+    start: float
+    end: float
+
+
+def capacity(run: Measurements, step: Step) -> float:
+    """Return the mean payload rate (bit/s) that a direction of a link could carry; NaN: any.
+
+    That is the lower one of its rate and its policer's.
+    """
+    measured, link = run.links[step.link], run.layout.topology.links[step.link].path
+    counts = measured.reverse if step.is_reverse else measured.forward
+    policer = (link.backward if step.is_reverse else link).policer
+    rates = [] if policer is None else [policer.rate]
+    if counts.utilisation:
+        rates.append(8 * counts.bytes_out / run.measured_time / counts.utilisation)
+    mss, packet = _full_segment(run, step)
+    return float(min(rates) * mss / packet) if rates else math.nan
+
+
+def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
+    """Return each flow's max-min fair rate: the mean after the warm-up, and its series, bit/s.
+
+    Shapes are (flow,) and (flow, time); NaN if no link limits the flow. A flow demands
+    ``demands`` (bit/s) from its start until its last byte is read. Cross traffic demands its mean
+    rate between its start and stop. The mean is over the allocations between these moments.
+    """
+    flows = _flows(run, demands)
+    capacities: dict[Step, float] = {}
+    for step in sorted(frozenset[Step]().union(*{it.steps for it in flows})):
+        most = capacity(run, step)
+        if most > 0 and math.isfinite(most):
+            capacities[step] = most
+    moments, of_kind = _allocations(run, [*flows, *_cross_traffic(run)], capacities)
+    experiment, means, series = run.experiment, [], []
+    times = np.array([0.0, *run.raw.time, experiment.warmup, experiment.duration])
+    for it in flows:
+        granted = of_kind[it.steps, it.rate]
+        if np.isfinite(granted).all():
+            sums = np.concatenate([[0.0], np.cumsum(granted * np.diff(moments))])
+            had = np.interp(np.clip(times, it.start, max(it.start, it.end)), moments, sums)
+        else:
+            had = np.full(times.shape, math.nan)
+        means.append((had[-1] - had[-2]) / run.measured_time)
+        series.append(np.diff(had[:-2]) / np.diff(times[:-2]))
+    return np.array(means), np.array(series)
+
+
+def _full_segment(run: Measurements, step: Step) -> tuple[int, int]:
+    """Return the payload of a full segment without a tunnel, and its bytes on the link."""
+    mss = derived.path_mss(run.layout.view(run.layout.flows[0]))
+    framing = run.layout.topology.links[step.link].path.framing_bytes
+    return mss, mss + run.experiment.tcp.header_bytes + framing
+
+
+def _flows(run: Measurements, demands: Sequence[float]) -> list[_Demand]:
+    found, duration = run.layout, run.experiment.duration
+    steps = {
+        placed.kind: frozenset(
+            step for hop in found.hops(placed) for step in hop.sent_by(placed.sender)
+        )
+        for placed in found.distinct_flows
+    }
+    flows = []
+    for placed, rate, flow in zip(found.flows, demands, run.raw.flows, strict=True):
+        start = placed.start
+        if placed.flow.data_start is not None:
+            start += placed.flow.data_start - placed.flow.start
+        end = flow.completion_time if flow.completion_time >= 0 else duration
+        flows.append(_Demand(steps[placed.kind], rate, min(start, duration), end))
+    return flows
+
+
+def _cross_traffic(run: Measurements) -> list[_Demand]:
+    found, duration = run.layout, run.experiment.duration
+    sources = []
+    for index, source in enumerate(run.experiment.cross_traffic):
+        route, sender = found.cross_traffic(index)
+        steps = frozenset(route.sent_by(sender))
+        duty = 1.0 if source.on is None else source.on / (source.on + (source.off or 0.0))
+        # A link's capacity is what it carries of payload, so UDP takes as much less of it.
+        payload = 0.0
+        for step in steps:
+            mss, packet = _full_segment(run, step)
+            framing = packet - mss - run.experiment.tcp.header_bytes
+            payload = max(payload, mss / packet * (source.packet + framing) / source.packet)
+        stop = duration if source.stop is None else min(source.stop, duration)
+        sources.append(_Demand(steps, source.rate * duty * payload, source.start, stop))
+    return sources
+
+
+def _allocations(
+    run: Measurements, demands: Sequence[_Demand], capacities: dict[Step, float]
+) -> tuple[Series, dict[tuple[frozenset[Step], float], Series]]:
+    """Return the moments (s) at which demands change, and what one of each kind has between them.
+
+    Kind: links and rate.
+    """
+    kinds = {
+        key: number
+        for number, key in enumerate(dict.fromkeys((it.steps, it.rate) for it in demands))
+    }
+    numbers = np.array([kinds[it.steps, it.rate] for it in demands])
+    starts, ends = (
+        np.array(it) for it in zip(*((it.start, it.end) for it in demands), strict=True)
+    )
+    moments = np.unique([0.0, run.experiment.duration, *starts, *ends])
+    changes = np.zeros((len(kinds), len(moments)), dtype=int)
+    np.add.at(changes, (numbers, np.searchsorted(moments, starts)), 1)
+    np.add.at(changes, (numbers, np.searchsorted(moments, np.maximum(starts, ends))), -1)
+    active = changes.cumsum(axis=1)[:, :-1]
+    wanted = np.array([rate for _, rate in kinds])
+    crosses = [[step in steps for step in capacities] for steps, _ in kinds]
+    granted = np.zeros(active.shape)
+    for interval, counts in enumerate(active.T):
+        (present,) = counts.nonzero()
+        if present.size:
+            granted[present, interval] = metrics.max_min_allocation(
+                [*capacities.values()],
+                wanted[present],
+                [crosses[number] for number in present],
+                counts[present],
+            )
+    return moments, {key: granted[number] for key, number in kinds.items()}
