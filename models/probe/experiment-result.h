@@ -143,9 +143,8 @@ struct LegResult
 struct MessageResult
 {
     uint64_t due{0};
-    uint64_t count{0}; //!< of them, arrived whole
-    double latencyMean{
-        0}; //!< of these, s, from when a message was due until its last byte was read
+    uint64_t count{0};     //!< of them, arrived whole
+    double latencyMean{0}; //!< of these, from when one was due until its last byte was read, s
     double latencyP50{0};
     double latencyP95{0};
     double latencyP99{0};
