@@ -84,15 +84,14 @@ class RunError(TunnelccError):
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return ``did you mean …?`` with the known name that is most similar, or an empty string.
 
-    The end of a dotted name is similar to it: ``rtt`` and ``path.rtt``.
+    A dotted name is as similar as its last part: ``path.rtt`` to ``rtt``.
     """
     choices: dict[str, str] = {}
-    for choice in known:
+    for choice in sorted(known, key=lambda choice: choice.count(".")):
         choices.setdefault(choice.lower(), choice)
-    wanted = str(name).lower()
-    match = difflib.get_close_matches(wanted, choices, n=1, cutoff=0.6) or [
-        choice for choice in choices if wanted and choice.endswith(f".{wanted}")
-    ]
+    for choice in list(choices.values()):
+        choices.setdefault(choice.lower().rpartition(".")[2], choice)
+    match = difflib.get_close_matches(str(name).lower(), choices, n=1, cutoff=0.6)
     return f"did you mean {choices[match[0]]!r}?" if match else ""
 
 

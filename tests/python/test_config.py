@@ -361,6 +361,9 @@ def test_bad_values_on_the_command_line(key, value, run):
     ("table", "key", "hint"),
     [
         ({"pth": {}}, "pth", "did you mean 'path'?"),
+        ({"loss": "1%"}, "loss", "did you mean 'path.loss'?"),
+        ({"los": "1%"}, "los", "did you mean 'path.loss'?"),
+        ({"tcp_rmem": "1MB"}, "tcp_rmem", "did you mean 'hosts.tcp_rmem'?"),
         ({"path": {"rat": "1Mbps"}}, "path.rat", "did you mean 'rate'?"),
         ({"flows": [{"ccc": "bbr"}]}, "flows.0.ccc", "did you mean 'cc'?"),
         ({"tcp": {"timestamp": True}}, "tcp.timestamp", "did you mean 'timestamps'?"),

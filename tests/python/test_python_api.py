@@ -85,8 +85,41 @@ def test_attributes_of_an_experiment_can_be_set_in_another():
     }.items():  # fmt: skip
         changed = changed.with_({key: value})
     assert changed.path == path
-    with pytest.raises(tc.ConfigError, match=f"is written '{1e3 * path.rtt:g}ms'"):
-        experiment.with_({"path.rtt": path.rtt})
+
+
+def test_fractional_numbers_are_in_si_units():
+    experiment = tc.Experiment(path=tc.Path(rtt=0.03), flows={"start": 0.5}, duration=5.0)
+    path = experiment.path
+    assert (path.rtt, experiment.flows[0].start, experiment.duration) == (0.03, 0.5, 5)
+    changed = experiment.with_({"path.rtt": path.rtt, "path": {"rate": 2 * path.rate}})
+    assert (changed.path.rtt, changed.path.rate) == (0.03, 2 * path.rate)
+    assert experiment.with_({"flows.0.start": 0.25}).flows[0].start == 0.25
+
+
+@pytest.mark.parametrize(
+    ("settings", "suggested"),
+    [
+        ({"path.rtt": 100}, "the unit is missing, did you mean '100ms'"),
+        ({"duration": 20}, "the unit is missing, did you mean '20s'"),
+        ({"path.rate": 100}, "the unit is missing, did you mean '100Mbps'"),
+        ({"path.rate": 2_000_000}, "the unit is missing, did you mean '2Mbps'"),
+        ({"path.rtt": "0.04"}, "the unit is missing, did you mean '40ms'"),
+        ({"path.rtt": -5}, r"the unit is missing\)"),
+        ({"path.rtt": 100.0}, "path.rtt = '100s'.*to 60s"),
+    ],
+    ids=str,
+)
+def test_what_is_suggested_for_a_missing_unit_is_in_range(settings, suggested):
+    with pytest.raises(tc.ConfigError, match=suggested):
+        tc.Experiment().with_(settings)
+
+
+def test_a_number_of_a_file_needs_its_unit(tmp_path):
+    file = tmp_path / "scenario.toml"
+    file.write_text("path.rtt = 0.04\n")
+    with pytest.raises(tc.ConfigError, match="the unit is missing, did you mean '40ms'"):
+        tc.load(file)
+    assert tc.load(file, {"path.rtt": 0.02}).path.rtt == 0.02
 
 
 @pytest.mark.parametrize(

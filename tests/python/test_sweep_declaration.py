@@ -42,6 +42,29 @@ def test_a_linear_and_a_geometric_range():
     assert _coordinate({"path.rtt": table}, "path.rtt").values == pytest.approx((0.001, 0.01, 0.1))
 
 
+def test_fractional_numbers_from_python_are_in_si_units():
+    path = tc.Experiment().path
+    axes = {
+        "path.rtt": [path.rtt, 2 * path.rtt],
+        "flows.start": {"from": 0.25, "to": 0.75, "steps": 3},
+        "path.reverse_rate": np.array([1e6, 2.5e6]),
+        "zip": {"path.rate": [path.rate / 2, path.rate], "path.loss": [0.0, 0.1]},
+    }
+    declared = tc.Sweep(BASE, axes)
+    read_again = tc.Sweep(parse_toml(declared.to_toml(), "record"), is_record=True)
+    for sweep in declared, read_again:
+        found = {key: values.values for key, (_, values) in sweep.coordinates.items()}
+        assert found == {
+            "path.rtt": (0.04, 0.08), "flows.start": (0.25, 0.5, 0.75),
+            "path.reverse_rate": (1e6, 2.5e6), "path.rate": (5e7, 1e8), "path.loss": (0, 0.1),
+        }  # fmt: skip
+    assert _coordinate(
+        {"sample": {"points": 2, "path.rtt": {"from": 0.01, "to": 0.02}}}, "path.rtt"
+    )
+    with pytest.raises(tc.ConfigError, match="did you mean '10ms'"):
+        tc.Sweep({}, {"path.rtt": [10, 20]})
+
+
 @pytest.mark.parametrize(
     ("axes", "told"),
     [

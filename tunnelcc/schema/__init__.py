@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The parts of keys: units, kinds of values, models with their errors, and TOML."""
 
-from tunnelcc.schema.keys import KeyInfo, document, keys_of, kind_of, listed_as
+from tunnelcc.schema.keys import KeyInfo, document, keys_of, listed_as
 from tunnelcc.schema.kinds import (
     BUFFER,
     CARRIERS,
@@ -24,7 +24,16 @@ from tunnelcc.schema.kinds import (
     time,
     whole,
 )
-from tunnelcc.schema.model import Model, by_name, config_error, fields_of, models_in, tag_of
+from tunnelcc.schema.model import (
+    Model,
+    by_name,
+    config_error,
+    fields_of,
+    kind_of,
+    models_in,
+    tag_of,
+    with_units,
+)
 
 __all__ = [
     "BUFFER",
@@ -58,4 +67,5 @@ __all__ = [
     "tag_of",
     "time",
     "whole",
+    "with_units",
 ]

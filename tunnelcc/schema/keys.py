@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from inspect import Parameter, Signature, cleandoc
 from keyword import iskeyword
 from textwrap import wrap
-from typing import get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from tunnelcc.schema.kinds import Kind, choice
-from tunnelcc.schema.model import Model, fields_of, models_in, tag_of
+from tunnelcc.schema.model import Model, fields_of, is_table, kind_of, models_in, tag_of
 
 #: Stands in lists of keys for a name that the user gives to a table.
 NAME = "NAME"
@@ -38,7 +37,7 @@ def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[KeyInfo]:
     of models by name, ``NAME`` stands for the name.
     """
     for name, field in fields_of(model).items():
-        key = f"{prefix}{name}.{NAME}" if _is_table(field) else f"{prefix}{name}"
+        key = f"{prefix}{name}.{NAME}" if is_table(field) else f"{prefix}{name}"
         models = list(models_in(field.annotation))
         if len(models) > 1:
             yield from _of_union(models, field, key)
@@ -57,7 +56,7 @@ def listed_as(model: type[BaseModel], key: str) -> str:
     models: list[type[BaseModel]] = [model]
     field: FieldInfo | None = None
     for part in key.split("."):
-        if field is not None and _is_table(field):
+        if field is not None and is_table(field):
             parts.append(NAME)
             field = None
         elif not part.isdecimal():
@@ -66,12 +65,6 @@ def listed_as(model: type[BaseModel], key: str) -> str:
             field = next((it for it in fields if it is not None), None)
             models = list(models_in(field.annotation)) if field is not None else []
     return ".".join(parts)
-
-
-def kind_of(field: FieldInfo) -> Kind | None:
-    """Return the kind of the field's value, if it has one."""
-    kinds = (item for item in field.metadata if isinstance(item, Kind))
-    return next(kinds, None) or next(_kinds_in(field.annotation), None)
 
 
 def document(model: type[BaseModel]) -> None:
@@ -98,12 +91,6 @@ def _name_of(default: object) -> object:
     return default if isinstance(default, str) else ...
 
 
-def _is_table(field: FieldInfo) -> bool:
-    """Whether ``field`` holds models under names that the user chooses."""
-    annotation = field.annotation
-    return get_origin(annotation) is dict and next(models_in(annotation), None) is not None
-
-
 def _key(key: str, field: FieldInfo) -> KeyInfo:
     kind, default = kind_of(field), _default(field)
     if isinstance(default, Model):
@@ -128,11 +115,3 @@ def _of_union(models: Sequence[type[BaseModel]], field: FieldInfo, key: str) -> 
 
 def _default(field: FieldInfo) -> object:
     return None if field.is_required() else field.get_default(call_default_factory=True)
-
-
-def _kinds_in(annotation: object) -> Iterator[Kind]:
-    for metadata in getattr(annotation, "__metadata__", ()):
-        if isinstance(metadata, Kind):
-            yield metadata
-    for argument in get_args(annotation):
-        yield from _kinds_in(argument)

@@ -63,7 +63,10 @@ def quantity(
         try:
             number = parse(value)
         except UnitError as error:
-            raise UnitError(expected, error.hint) from None
+            hint = error.hint
+            if hint == units.NO_UNIT and (text := units.likely(value, unit, least, most)):
+                hint = f"{hint}, did you mean {text!r}?"
+            raise UnitError(expected, hint) from None
         if not (least <= number <= most or (at_zero and number == 0)):
             raise UnitError(expected)
         return number

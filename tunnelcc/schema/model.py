@@ -7,7 +7,8 @@ was expected and the nearest valid name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -15,7 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
-from tunnelcc.schema.kinds import NAME
+from tunnelcc.schema.kinds import NAME, Kind
 from tunnelcc.schema.units import UnitError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Model(BaseModel):
             if field.alias is not None and name in data and field.alias not in data:
                 data[field.alias] = data.pop(name)
         try:
-            super().__init__(**data)
+            super().__init__(**with_units(type(self), data))
         except ValidationError as error:
             raise config_error(type(self), error) from None
 
@@ -106,7 +107,8 @@ def _problem(model: type[BaseModel], details: ErrorDetails, cause: object) -> Pr
         _, parents = _at(model, details["loc"][:-1])
         names = _names(parents or [model])
         expected = "one of the keys " + ", ".join(names)
-        hint = f"unknown key, {nearest(path[-1], names)}".rstrip(", ")
+        known = (*names, *_keys_below([model])) if len(path) == 1 else names
+        hint = f"unknown key, {nearest(path[-1], known)}".rstrip(", ")
         return Problem(key, MISSING if _holds_tables(value) else value, expected, hint)
     if type_ in ("union_tag_invalid", "union_tag_not_found"):
         tags = [tag_of(it)[1] for it in models]
@@ -160,6 +162,73 @@ def _at(
 
 def _names(models: Sequence[type[BaseModel]]) -> list[str]:
     return list(dict.fromkeys(key for model in models for key in fields_of(model)))
+
+
+def _keys_below(models: Sequence[type[BaseModel]]) -> Iterator[str]:
+    """Yield the dotted keys in the tables of ``models``, without those that users name."""
+    for model in models:
+        for name, field in fields_of(model).items():
+            inner = list(models_in(field.annotation))
+            if len(inner) == 1 and get_origin(field.annotation) is not dict:
+                yield from (f"{name}.{key}" for key in (*fields_of(inner[0]), *_keys_below(inner)))
+
+
+def with_units(model: type[BaseModel], table: Any) -> Any:
+    """Return a table from Python for ``model`` as it is in a file. Its keys may be dotted.
+
+    Fractional numbers of keys with a unit are in SI units, as attributes are, and become text with
+    that unit. Whole numbers stay as they are, and so are refused: 40 may mean seconds or ms.
+    """
+    return _with_units(table, [model], None)
+
+
+def _with_units(value: Any, models: Sequence[type[BaseModel]], field: FieldInfo | None) -> Any:
+    """Return ``value`` with units. ``field``: what holds it; ``models``: those in the field."""
+    kind = None if field is None else kind_of(field)
+    if isinstance(value, Mapping):  # a table, or else a range of values
+        return {
+            name: _with_units(item, *(_below(models, field, name) if kind is None else ((), field)))
+            for name, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return type(value)(_with_units(item, models, field) for item in value)
+    if isinstance(value, float) and math.isfinite(value) and kind is not None:
+        return kind.format(value) if kind.unit in ("s", "bit/s") else value
+    return value
+
+
+def _below(
+    models: Sequence[type[BaseModel]], field: FieldInfo | None, key: str
+) -> tuple[Sequence[type[BaseModel]], FieldInfo | None]:
+    """Return the models and the field at the dotted ``key`` below a field that holds ``models``."""
+    for part in str(key).split("."):
+        if field is not None and is_table(field):
+            field = None  # the part is a name
+        elif not part.isdecimal():
+            fields = (fields_of(model).get(part) for model in models)
+            field = next((it for it in fields if it is not None), None)
+            models = list(models_in(field.annotation)) if field is not None else []
+    return models, field
+
+
+def is_table(field: FieldInfo) -> bool:
+    """Whether ``field`` holds models under names that the user chooses."""
+    annotation = field.annotation
+    return get_origin(annotation) is dict and next(models_in(annotation), None) is not None
+
+
+def kind_of(field: FieldInfo) -> Kind | None:
+    """Return the kind of the field's value, if it has one."""
+    kinds = (item for item in field.metadata if isinstance(item, Kind))
+    return next(kinds, None) or next(_kinds_in(field.annotation), None)
+
+
+def _kinds_in(annotation: object) -> Iterator[Kind]:
+    for metadata in getattr(annotation, "__metadata__", ()):
+        if isinstance(metadata, Kind):
+            yield metadata
+    for argument in get_args(annotation):
+        yield from _kinds_in(argument)
 
 
 def tag_of(model: type[BaseModel]) -> tuple[str, str]:

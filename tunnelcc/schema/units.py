@@ -9,7 +9,7 @@ powers of 1000 (``k``, ``M``, ``G``), binary prefixes are powers of 1024 (``Ki``
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
@@ -44,7 +44,10 @@ _WRITTEN_SIZES = {
     prefix + "B": {**_DECIMAL, **_BINARY}[prefix]
     for prefix in ("Ti", "Gi", "Mi", "Ki", "T", "G", "M", "k", "")
 }
-_BUFFER_UNITS = ("bdp", "p")
+#: What is wrong with a number alone.
+NO_UNIT = "the unit is missing"
+# A number without a unit is more likely in ms than in s where no time is longer than this (s).
+_LONGEST_IN_MS = 60
 
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*")
 
@@ -69,8 +72,6 @@ class UnitError(ValueError):
 def parse_rate(value: object) -> float:
     """Return bit/s of ``value`` (``100Mbps``, ``12.5MB/s``). Raises UnitError."""
     number, unit = _split(value, RATE_EXPECTED)
-    if unit is None and number > 0:
-        raise UnitError(RATE_EXPECTED, _without_unit(number, "bit/s", format_rate))
     scale = _lookup(unit, _RATE_UNITS, RATE_EXPECTED)
     return float(number * scale)
 
@@ -87,8 +88,6 @@ def parse_time(value: object) -> float:
     number, unit = _split(value, TIME_EXPECTED)
     if unit is None and number == 0:
         return 0.0
-    if unit is None and number > 0:
-        raise UnitError(TIME_EXPECTED, _without_unit(number, "s", format_time))
     return float(number * _lookup(unit, _TIME_UNITS, TIME_EXPECTED))
 
 
@@ -148,7 +147,7 @@ def parse_percentage(value: object) -> float:
     """Return the ratio of ``value`` (``2%`` is 0.02, ``125%`` is 1.25). Raises UnitError."""
     number, unit = _split(value, PERCENTAGE_EXPECTED)
     if unit != "%":
-        hint = "the unit is missing" if unit is None else f"unknown unit {unit!r}"
+        hint = NO_UNIT if unit is None else f"unknown unit {unit!r}"
         raise UnitError(PERCENTAGE_EXPECTED, hint)
     return float(number / 100)
 
@@ -224,14 +223,28 @@ def _split(value: object, expected: str) -> tuple[Decimal, str | None]:
     return number, match[2]
 
 
-def _without_unit(number: Decimal, unit: str, write: Callable[[float], str]) -> str:
-    """Say how to write a number in SI units, which is what attributes of an experiment are."""
-    return f"the unit is missing; {_plain(number)} {unit} is written {write(float(number))!r}"
+def likely(value: object, unit: str, least: float, most: float) -> str:
+    """Return the most likely text with a unit for a number without one, or "".
+
+    ``unit``: bit/s or s. The quantity is from ``least`` to ``most``. Large rates and fractions of a
+    second are taken as SI values.
+    """
+    known: Mapping[str, Decimal] = _WRITTEN_RATES if unit == "bit/s" else _WRITTEN_TIMES
+    write = format_rate if unit == "bit/s" else format_time
+    number, _ = _split(value, "")
+    if unit == "bit/s":
+        names = ("bps", "Mbps") if number >= 1000 else ("Mbps", "Gbps", "kbps", "bps")
+    else:
+        is_long = number < 1 or most > _LONGEST_IN_MS
+        names = ("s", "ms", "us", "ns") if is_long else ("ms", "s", "us", "ns")
+    quantities = (float(number * known[name]) for name in names)
+    fitting = (write(quantity) for quantity in quantities if least <= quantity <= most)
+    return next(fitting, "")
 
 
 def _lookup(unit: str | None, units: dict[str, Decimal] | dict[str, int], expected: str) -> Decimal:
     if unit is None:
-        raise UnitError(expected, "the unit is missing")
+        raise UnitError(expected, NO_UNIT)
     if unit not in units:
         hint = nearest(unit, units)
         raise UnitError(expected, f"unknown unit {unit!r}" + (f", {hint}" if hint else ""))
