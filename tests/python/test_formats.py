@@ -213,4 +213,12 @@ def test_measured_and_simulated_are_drawn_alike(plain_result, tmp_path):
     ours, theirs = figure.axes[0].get_lines()
     np.testing.assert_allclose(ours.get_xdata(), theirs.get_xdata(), atol=0.01)
     np.testing.assert_allclose(ours.get_ydata(), theirs.get_ydata(), rtol=1e-6, atol=1e-6)
-    assert len(figure.axes[1].get_lines()) == 4
+    assert [len(axes.get_lines()) for axes in figure.axes[1:]] == [4, 4, 4]
+    assert [axes.get_ylabel().split()[0] for axes in figure.axes] == [
+        "goodput", "smoothed", "congestion", "retransmissions"
+    ]  # fmt: skip
+    simulated, _, first, _ = figure.axes[3].get_lines()
+    assert simulated.get_ydata()[-1] == first.get_ydata()[-1] == counted(plain_result, 0)
+    for axes in figure.axes:  # no line lies on the upper edge
+        highest = max(np.nanmax(line.get_ydata()) for line in axes.get_lines())
+        assert axes.get_ylim()[1] > 1.05 * highest

@@ -18,10 +18,24 @@ if TYPE_CHECKING:
 
 _SIMULATED = {"color": "#0072B2", "linewidth": 1.3}
 _MEASURED = {"color": "#D55E00", "linewidth": 1.0, "marker": ".", "markersize": 4, "alpha": 0.8}
+_LABELS = (
+    "goodput (Mbit/s)",
+    "smoothed RTT (ms)",
+    "congestion window\n(segments)",
+    "retransmissions\n(segments so far)",
+)
+# What each flow has below the goodput: the series of its leg, that of the measurement, factor.
+_OF_EACH = (
+    ("srtt", "rtt", 1e3),
+    ("cwnd", "cwnd", 1),
+    ("retransmits_series", "retransmits", 1),
+)
 
 
 def plot_beside(result: Result, measured: Measurement, file: Path | None = None) -> Figure:
-    """Draw goodput of all flows, RTT and window of each over time, simulated and measured.
+    """Draw goodput of all flows, RTT, window and retransmissions of each over time.
+
+    Simulated and measured values are in the same panels.
 
     Simulated rates are averaged over the interval between two measured samples.
     """
@@ -29,30 +43,29 @@ def plot_beside(result: Result, measured: Measurement, file: Path | None = None)
     from matplotlib.figure import Figure
 
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 6.6))
-        top, middle, bottom = figure.subplots(3, 1, sharex=True)
+        figure = Figure(figsize=(7.2, 8.2))
+        panels = figure.subplots(4, 1, sharex=True)
+        top, *others = panels
         time = result.raw.time
         total = np.sum([flow.goodput for flow in result.raw.flows], axis=0)
         width = float(np.median(np.diff(measured.time, prepend=0.0)))
         top.plot(*_averaged(time, total / 1e6, width), label="simulated", **_SIMULATED)
         top.plot(measured.time, measured.goodput / 1e6, label="measured", **_MEASURED)
         legs = [result.sender_leg(flow) for flow in range(len(result.raw.flows))]
-        for axes, ours, theirs, factor in (
-            (middle, "srtt", "rtt", 1e3),
-            (bottom, "cwnd", "cwnd", 1),
-        ):
+        for axes, (ours, theirs, factor) in zip(others, _OF_EACH, strict=True):
+            is_unknown_at_0 = ours != "retransmits_series"
             for leg in legs:
                 values = np.array(getattr(leg, ours), dtype=float)
-                axes.plot(time, factor * np.where(values > 0, values, np.nan), **_SIMULATED)
+                known = np.where(values > 0, values, np.nan) if is_unknown_at_0 else values
+                axes.plot(time, factor * known, **_SIMULATED)
             for stream in measured.streams:
                 axes.plot(stream.time, factor * getattr(stream, theirs), **_MEASURED)
-        top.set_ylabel("goodput (Mbit/s)")
-        middle.set_ylabel("smoothed RTT (ms)")
-        bottom.set(ylabel="congestion window\n(segments)", xlabel="time (s)")
-        for axes in (top, middle, bottom):
-            axes.set_ylim(bottom=0)
+        for axes, label in zip(panels, _LABELS, strict=True):
+            axes.set_ylabel(label)
+            most = axes.dataLim.y1
+            axes.set_ylim(0, 1.08 * most if most > 0 else 1)
         end = max(result.experiment.duration, float(measured.time[-1]))
-        bottom.set_xlim(0, end)
+        others[-1].set(xlabel="time (s)", xlim=(0, end))
         figure.legend(*top.get_legend_handles_labels(), loc="outside lower center", ncols=2)
         title = result.heading
         figure.suptitle(f"{title}\nbeside {Path(measured.source).name}", fontsize=10)
