@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from tunnelcc._version import __version__
-from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, unknown_name
+from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, nearest, unknown_name
 
 _STORE = "runs"
 _PATH = click.Path(path_type=Path)
@@ -142,7 +142,7 @@ def run(
     if plot is not None:
         from tunnelcc.plots import check_file
 
-        check_file(plot)
+        check_file(plot, "--plot")
     if output is not None:
         from tunnelcc.commands import run_files
 
@@ -621,8 +621,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except TunnelccError as error:
         click.echo(f"tunnelcc: {error}", err=True)
         sys.exit(error.exit_code)
+    except click.NoSuchOption as error:
+        command = error.ctx.command if error.ctx is not None else cli
+        options = [name for option in command.params for name in option.opts if name[:2] == "--"]
+        hint = nearest(error.option_name, options)
+        text = f"no such option {error.option_name!r}" + (f" ({hint})" if hint else "")
+        click.echo(f"tunnelcc: {text}", err=True)
+        sys.exit(error.exit_code)
     except click.ClickException as error:
-        click.echo(f"tunnelcc: {error.format_message()}", err=True)
+        text = error.format_message()
+        is_help = text.startswith("Usage:")  # of a command without arguments
+        click.echo(text if is_help else f"tunnelcc: {text}", err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("tunnelcc: interrupted", err=True)

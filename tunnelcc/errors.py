@@ -17,12 +17,16 @@ class TunnelccError(Exception):
 
 @dataclass(frozen=True)
 class Problem:
-    """One wrong value: the key (``path.rate``), the value, and what was expected."""
+    """One wrong value: the key (``path.rate``), the value, and what was expected.
+
+    ``is_located``: the key is that of the file that the hint names.
+    """
 
     key: str
     value: object
     expected: str
     hint: str = ""
+    is_located: bool = False
 
     def __str__(self) -> str:
         got = "" if self.value is MISSING else f" = {_show(self.value)}"
@@ -31,6 +35,8 @@ class Problem:
 
     def below(self, prefix: str) -> Problem:
         """Return this problem as seen from the object that holds it at ``prefix``."""
+        if self.is_located and self.key:
+            return self
         key = ".".join(part for part in (prefix, self.key) if part)
         return replace(self, key=key)
 
@@ -39,7 +45,8 @@ class Problem:
         where = f"in {file}"
         if where in self.hint:
             return self
-        return replace(self, hint=f"{self.hint}; {where}" if self.hint else where)
+        hint = f"{self.hint}; {where}" if self.hint else where
+        return replace(self, hint=hint, is_located=True)
 
 
 class _Missing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -198,6 +199,43 @@ def test_doctor_says_what_is_bad_and_what_to_do(run, monkeypatch):
     assert "pip install ns3" in out
 
 
+@pytest.mark.parametrize("command", [[], ["store"]], ids=str)
+def test_without_arguments_there_is_only_help(run, command):
+    code, out, err = run(*command)
+    assert (code or 0) in (0, 2)
+    assert (out or err).startswith("Usage: tunnelcc")
+
+
+def test_the_nearest_file_is_named(run, tmp_path):
+    (tmp_path / "scenario.toml").touch()
+    _, _, err = run("run", tmp_path / "scenaro.toml")
+    assert "No such file or directory, did you mean 'scenario.toml'?" in err
+
+
+def test_a_file_may_begin_with_a_mark_of_byte_order(run, tmp_path):
+    file = tmp_path / "scenario.toml"
+    file.write_bytes(b'\xef\xbb\xbfduration = "1s"\n')
+    assert run("run", file, "--write-spec", tmp_path / "spec")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("mtu = 1420", "mtu = 5", "tunnelcc: device.mtu = 5: expected a whole number"),
+        ('"datagram"', '"datagrm"', "tunnelcc: kind = 'datagrm': .*did you mean 'datagram'"),
+        ('["udp-send"]', '["udp-sent"]', "unknown operation 'udp-sent', did you mean 'udp-send'"),
+    ],
+)
+def test_a_mistake_in_a_tunnels_file_is_told_by_the_files_own_key(run, tmp_path, old, new, told):
+    file, text = tmp_path / "mine.toml", catalog.path_of("wireguard").read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    code, _, err = run("run", "--tunnel", file)
+    assert code == 2
+    assert re.search(told, err)
+    assert err.endswith(f"in {file})\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -212,7 +250,7 @@ def test_doctor_says_what_is_bad_and_what_to_do(run, monkeypatch):
         (["run", "--flows", "four"], ["flows.0.count = 'four'", "whole number"]),
         (["run", "--cc", "bbrr"], ["flows.0.cc = 'bbrr'", "did you mean 'bbr'?"]),
         (["run", "--tunnel", "gost"], ["tunnel.name = 'gost'", "gost-relay-ws, gost-relay-wss"]),
-        (["run", "--carrier-cc", "bbr"], ["tunnel.name", "expected the name of a tunnel"]),
+        (["run", "--carrier-cc", "bbr"], ["tunnel.name: expected the name of a tunnel, because", ": cc"]),
         (["run", "--duration", "5"], ["duration = 5", "the unit is missing"]),
         (["run", "--warmup", "1min"], ["warmup = '60s'", "before the end"]),
         (["run", "--seed", "x"], ["seed = 'x'", "whole number"]),
@@ -221,7 +259,14 @@ def test_doctor_says_what_is_bad_and_what_to_do(run, monkeypatch):
         (["run", "--set", "=1"], ["--set", "KEY=VALUE"]),
         (["run", "nofile.toml"], ["'nofile.toml'", "No such file"]),
         (["run", "a.toml", "b.toml"], ["b.toml"]),
-        (["run", "--plot", "figure.gif"], ["plot = 'figure.gif'", ".png, .svg, .pdf"]),
+        (["run", "--plot", "figure.gif"], ["--plot = 'figure.gif'", ".png, .svg, .pdf"]),
+        (["run", "--measured", "none.json"], ["--measured = 'none.json'", "No such file"]),
+        (["run", "--flow", "bbr"], ["--flow = 'bbr'", "KEY=VALUE, such as cc=bbr,rtt=20ms"]),
+        (["run", "--tunel", "tinc"], ["'--tunel' (did you mean '--tunnel'?)"]),
+        (["run", "--rate", "100"], ["the unit is missing, did you mean '100Mbps'?"]),
+        (["run", "--set", "loss=1%"], ["unknown key, did you mean 'path.loss'?"]),
+        (["sweep", "--axis", "rtt=1ms"], ["unknown key, did you mean 'path.rtt'?"]),
+        (["sweep", "--axis", "cc=bbr", "--store", __file__], ["expected a directory"]),
         (["run", "--plot", "nowhere/figure.png"], ["an existing directory"]),
         (["show"], ["experiment|metrics|tunnel|cc"]),
         (["show", "tunel"], ["did you mean 'tunnel'?"]),

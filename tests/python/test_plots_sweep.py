@@ -294,7 +294,7 @@ def test_equal_results_give_equal_files(duel, tmp_path, suffix):
         (lambda s: plots.curves(s, "path.loss", "godput"), "did you mean 'goodput'"),
         (lambda s: plots.curves(s, "path.loss", "goodput", by="c"), "--by = 'c'"),
         (lambda s: plots.curves(s, "path.loss", "goodput", facet="rtt"), "did you mean"),
-        (lambda s: plots.curves(s, "path.loss", "goodput"), "--by, --facet or --at path.rtt=…"),
+        (lambda s: plots.curves(s, "path.loss", "goodput"), "--facet path.rtt or --at path.rtt="),
         (
             lambda s: plots.curves(s, "path.loss", "goodput", at={"path.rtt": "50ms"}),
             "one of 10 ms, 40 ms, 160 ms",
@@ -457,8 +457,8 @@ def test_a_list_of_points_in_other_figures(pairs_of_points):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"x": "path.rtt", "by": "tunnel"}, "--at path.loss=…"),
-        ({"x": "path.loss", "facet": "tunnel"}, "--at path.rtt=…"),
+        ({"x": "path.rtt", "by": "tunnel"}, "--at path.loss="),
+        ({"x": "path.loss", "facet": "tunnel"}, "path.rtt: expected --at path.rtt="),
         ({"x": "path.loss", "at": {"tunnel": "wire"}}, "one of none, relay"),
     ],
 )

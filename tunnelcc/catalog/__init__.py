@@ -13,7 +13,7 @@ from typing import Any
 
 from tunnelcc.catalog.cited import LABELS, Cited, settings
 from tunnelcc.catalog.entry import Entry
-from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.schema.library import Library
 
 __all__ = [
@@ -56,7 +56,9 @@ def entry_class(kind: str) -> type[Entry]:
 def _parse(table: dict[str, Any]) -> Entry:
     kind = table.get("kind", MISSING)
     if not isinstance(kind, str) or kind not in KINDS:
-        raise ConfigError(Problem("kind", kind, "one of " + ", ".join(KINDS)))
+        if kind is MISSING:
+            raise ConfigError(Problem("kind", kind, "one of " + ", ".join(KINDS)))
+        raise unknown_name("kind", kind, KINDS)
     entry: Entry = entry_class(kind).parse(table)
     return entry
 

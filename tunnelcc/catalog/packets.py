@@ -16,18 +16,21 @@ from tunnelcc.catalog.layers import PACKET_LAYERS, Fec, PacketLayers, Place, Sur
 from tunnelcc.catalog.layers.compression import Compression
 from tunnelcc.catalog.layers.ipv4 import Ipv4
 from tunnelcc.catalog.values import LEAST_MTU, MOST_DEVICE_MTU, MOST_MTU, PLAIN_HEADERS
-from tunnelcc.errors import ConfigError, Problem, unknown_name
+from tunnelcc.errors import ConfigError, Problem, nearest, unknown_name
 from tunnelcc.hosts import costs
 from tunnelcc.schema import SWITCH, Kind, choice, tag_of, whole
 from tunnelcc.schema.units import UnitError
 
 
 def _parse_operations(value: object) -> tuple[str, ...]:
-    if isinstance(value, (list, tuple)) and all(
-        isinstance(name, str) and name in costs.OPERATIONS for name in value
-    ):
-        return tuple(value)
-    raise UnitError("a list of operations from " + ", ".join(costs.OPERATIONS))
+    expected = "a list of operations from " + ", ".join(costs.OPERATIONS)
+    if not isinstance(value, (list, tuple)):
+        raise UnitError(expected)
+    for name in value:
+        if not isinstance(name, str) or name not in costs.OPERATIONS:
+            hint = f"unknown operation {name!r}, {nearest(str(name), costs.OPERATIONS)}"
+            raise UnitError(expected, hint.rstrip(", "))
+    return tuple(value)
 
 
 ETHERNET_MTU = 1500

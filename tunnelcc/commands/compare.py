@@ -33,7 +33,7 @@ def compare(
     output: Path,
 ) -> bool:
     """Run all combinations, print a table, save a figure. Return whether every run succeeded."""
-    check_file(output)
+    check_file(output, "--output")
     if name is not None:
         check_name(name)
     if metric not in STORED:

@@ -68,14 +68,14 @@ def draw(
     for name in ("x", "y", "by", "facet", "value"):
         given = getattr(options, name)
         if given is not None and name not in KINDS[options.kind]:
-            heeded = ", ".join(f"--{it}" for it in (*KINDS[options.kind], "at"))
-            expected = f"one of {heeded} for --kind {options.kind}"
+            heeded = ", ".join(f"--{it}" for it in KINDS[options.kind])
+            expected = f"no --{name} with --kind {options.kind}, which takes {heeded} and --at"
             raise ConfigError(Problem(f"--{name}", given, expected))
     if suffix not in FORMATS:
         raise unknown_name("--format", suffix, FORMATS)
     if not all_of_them:
         output = output or Path(f"{options.kind}.{suffix}")
-        check_file(output)
+        check_file(output, "--output")
     results = open_results(path, series=options.kind == "series")
     if all_of_them and wants_series(results):
         results = open_results(path, series=True)

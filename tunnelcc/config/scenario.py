@@ -95,7 +95,8 @@ def parse_setting(option: str, text: str) -> tuple[str, Any]:
     """Return key and value of ``KEY=VALUE``, the argument of ``option``. Raises ConfigError."""
     key, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not key:
-        raise ConfigError(Problem(option, text, "KEY=VALUE, such as hosts.kernel=5.10"))
+        example = "cc=bbr,rtt=20ms" if option == "--flow" else "hosts.kernel=5.10"
+        raise ConfigError(Problem(option, text, f"KEY=VALUE, such as {example}"))
     return key, parse_text(key, value)
 
 

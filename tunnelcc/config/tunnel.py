@@ -112,9 +112,9 @@ class PacketTunnel(Model):
             return {"name": data}
         if isinstance(data, dict):
             if "name" not in data:
-                raise ConfigError(
-                    Problem("name", MISSING, "the name of a tunnel, because other keys are given")
-                )
+                given = ", ".join(map(str, data))
+                expected = f"the name of a tunnel, because other keys of it are given: {given}"
+                raise ConfigError(Problem("name", MISSING, expected))
             _check_tunnel("name", data["name"])
         return data
 

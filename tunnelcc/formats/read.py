@@ -21,7 +21,7 @@ def read(file: Path) -> Measurement:
     except (OSError, UnicodeDecodeError) as error:
         expected = "a text file that can be read"
         hint = getattr(error, "strerror", None) or "it is not text"
-        raise ConfigError(Problem("measured", str(file), expected, hint)) from None
+        raise ConfigError(Problem("--measured", str(file), expected, hint)) from None
     try:
         table = json.loads(text)
     except ValueError:
@@ -33,5 +33,5 @@ def read(file: Path) -> Measurement:
             "iperf3's JSON (iperf3 -J), or a log of repeated `date +%s.%N; ss -ti` with "
             "at least two samples of a sending connection"
         )
-        raise ConfigError(Problem("measured", str(file), expected))
+        raise ConfigError(Problem("--measured", str(file), expected))
     return Measurement(str(file), streams)

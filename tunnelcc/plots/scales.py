@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tunnelcc import core
 from tunnelcc.config.keys import key_info
+from tunnelcc.schema import units
 
 if TYPE_CHECKING:
     import xarray
@@ -52,6 +53,12 @@ _LEAST_GEOMETRIC = 6
 _LEAST_KILOBYTE, _MOST_BYTES = 1000, 1e5
 # With more values than this, an axis has ticks of its own choice.
 _MOST_TICKS = 9
+# Unit → how a scenario writes it.
+_WRITERS: dict[str, Callable[[float], str]] = {
+    "s": units.format_time,
+    "bit/s": units.format_rate,
+    "byte": lambda size: units.format_size(round(size)),
+}
 
 
 @dataclass(frozen=True)
@@ -73,21 +80,21 @@ class Scale:
 
 def scale_of(variable: xarray.DataArray) -> Scale:
     """Return the scale for a variable or a coordinate in SI units."""
-    units = str(variable.attrs.get("units", "1"))
+    unit = str(variable.attrs.get("units", "1"))
     numbers = np.asarray(variable.values, dtype=float)
     largest = float(np.nanmax(np.abs(numbers), initial=0)) if np.isfinite(numbers).any() else 0.0
-    if units == "s":
+    if unit == "s":
         return Scale(1, "s") if largest >= 2 or not largest else Scale(1e3, "ms")
-    if units == "bit/s":
+    if unit == "bit/s":
         return Scale(1e-9, "Gbit/s") if largest >= 1e10 else Scale(1e-6, "Mbit/s")
-    if units == "byte":
+    if unit == "byte":
         positive = numbers[numbers > 0]
         if positive.size and positive.min() < _LEAST_KILOBYTE and largest < _MOST_BYTES:
             return Scale(1, "bytes")
         return Scale(1e-6, "MB") if largest >= 1e6 else Scale(1e-3, "kB")
-    if units == "1" and is_percentage(str(variable.name)):
+    if unit == "1" and is_percentage(str(variable.name)):
         return Scale(100, "%")
-    return Scale(1, {"1": "", "bdp": "BDP", "packet": "packets"}.get(units, units))
+    return Scale(1, {"1": "", "bdp": "BDP", "packet": "packets"}.get(unit, unit))
 
 
 def is_percentage(name: str) -> bool:
@@ -209,6 +216,20 @@ def texts(coordinate: xarray.DataArray) -> list[str]:
         return [core.congestion_label(name) for name in names] if is_cc else names
     scale = scale_of(coordinate)
     return [scale.text(float(value)) for value in np.atleast_1d(coordinate.values)]
+
+
+def written(coordinate: xarray.DataArray) -> list[str]:
+    """Return the values of an axis as in a scenario: ``20ms``, ``1%``, ``1bdp``."""
+    if not is_number(coordinate):
+        return [str(value) for value in coordinate.values]
+    unit = str(coordinate.attrs.get("units", "1"))
+    numbers = [float(f"{value:.6g}") for value in coordinate.values.tolist()]
+    if unit in _WRITERS:
+        return [_WRITERS[unit](number) for number in numbers]
+    if is_percentage(str(coordinate.name)):
+        return [units.format_probability(number) for number in numbers]
+    suffix = {"bdp": "bdp", "packet": "p"}.get(unit, "")
+    return [f"{number:g}{suffix}" for number in numbers]
 
 
 def show_value(coordinate: Any) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc import core
-from tunnelcc.errors import ConfigError, Problem, nearest, unknown_name
+from tunnelcc.errors import MISSING, ConfigError, Problem, nearest, unknown_name
 from tunnelcc.plots import scales
 from tunnelcc.plots.style import ALGORITHMS, algorithm_style, category_style, member_style
 from tunnelcc.schema import units
@@ -128,7 +128,7 @@ class Selection:
                 raise ConfigError(Problem("results", key, "each axis only once in a figure"))
         undecided = self.undecided(x, *others)
         for left in undecided.values():
-            self._complain(left)
+            self._complain(left, may_facet=others[-1:] == (None,))
         keys = [key for key in dict.fromkeys((x, *others)) if key in self.axes]
         for dim in self._dims():
             used = [key for key in keys if self.axes[key].dims[0] == dim]
@@ -156,13 +156,15 @@ class Selection:
     def _dims(self) -> list[str]:
         return list(dict.fromkeys(str(axis.dims[0]) for axis in self.axes.values()))
 
-    def _complain(self, left: Sequence[str]) -> None:
+    def _complain(self, left: Sequence[str], *, may_facet: bool) -> None:
         if not left:
             raise ConfigError(Problem("results", "equal points", "each point only once"))
         key = left[0]
-        choices = ", ".join(dict.fromkeys(scales.texts(self.axes[key])))
-        expected = f"--by, --facet or --at {key}=…, with one of {choices}"
-        raise ConfigError(Problem(key, f"{self.distinct(key)} values", expected))
+        values = list(dict.fromkeys(scales.written(self.axes[key])))
+        facet = f"--facet {key} or " if may_facet else ""
+        expected = f"{facet}--at {key}={values[len(values) // 2]}"
+        hint = f"it has {len(values)} values: {', '.join(values)}"
+        raise ConfigError(Problem(key, MISSING, expected, hint))
 
     def _are_distinct(self, keys: Sequence[str], dim: str) -> bool:
         """Return whether no two points along ``dim`` have equal values of the axes ``keys``."""

@@ -99,15 +99,15 @@ def member_style(name: str, position: int) -> dict[str, Any]:
     return style
 
 
-def check_file(file: Path) -> None:
-    """Raise ConfigError if figures cannot be saved to ``file``."""
+def check_file(file: Path, option: str = "plot") -> None:
+    """Raise ConfigError if figures cannot be saved to ``file``. ``option``: what names it."""
     suffix = file.suffix[1:].lower()
     if suffix not in FORMATS:
         expected = "a file name ending in " + ", ".join(f".{name}" for name in FORMATS)
-        raise ConfigError(Problem("plot", str(file), expected, nearest(suffix, FORMATS)))
+        raise ConfigError(Problem(option, str(file), expected, nearest(suffix, FORMATS)))
     if not file.parent.is_dir():
-        raise ConfigError(Problem("plot", str(file), "a file in an existing directory"))
-    files.check_file("plot", file)
+        raise ConfigError(Problem(option, str(file), "a file in an existing directory"))
+    files.check_file(option, file)
 
 
 def save(figure: Figure, file: Path | str) -> None:

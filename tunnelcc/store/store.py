@@ -64,6 +64,8 @@ class Store:
 
     def __init__(self, directory: str | Path) -> None:
         self.directory = Path(directory)
+        if self.directory.exists() and not self.directory.is_dir():
+            raise ConfigError(Problem("store", str(self.directory), "a directory, or a new name"))
         self._runs = self.directory / "runs"
         self._sweeps = self.directory / "sweeps"
         self._opened_index: Index | None = None
@@ -161,14 +163,19 @@ class Store:
         return len(stamps), sum(stamp.size for stamp in stamps)
 
     def find(self, beginning: str) -> str:
-        """Return the one id that starts with ``beginning``. Raises ConfigError."""
+        """Return the one id that starts with ``beginning``.
+
+        Raises ConfigError, which also tells of sweeps: where runs are named, sweeps are, too.
+        """
         hexadecimal = re.fullmatch(r"[0-9a-f]{2,32}", beginning) is not None
         files = self._runs.glob(f"{beginning[:2]}/{beginning}*{_SUFFIX}") if hexadecimal else ()
         found = sorted(file.stem for file in files)
         if len(found) != 1:
-            several = f"{len(found)} runs start with it" if found else ""
-            expected = f"the id of a run in {self.directory}, or the unique start of one"
-            raise ConfigError(Problem("run", beginning, expected, several))
+            names = self.sweep_names()
+            hint = f"{len(found)} runs start with it" if found else nearest(beginning, names)
+            sweeps = f" ({', '.join(names)})" if names else ""
+            expected = f"a sweep of {self.directory}{sweeps}, or the id of a run or its start"
+            raise ConfigError(Problem("name", beginning, expected, hint))
         return found[0]
 
     def remove(self, ids: Iterable[str]) -> None:
