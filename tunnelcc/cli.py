@@ -412,14 +412,14 @@ def list_() -> None:
 
 
 @cli.command()
-@click.argument("what", metavar="experiment|metrics|tunnel|cc|profile")
+@click.argument("what", metavar="experiment|metrics|tunnel|cc|profile|payload")
 @click.argument("name", required=False)
 @click.option("--mode", help="Mode of a tunnel that has modes (default: the entry's).")
 def show(what: str, name: str | None, mode: str | None) -> None:
     """Show keys, metrics, or one catalogue entry.
 
-    `show experiment` lists all keys, and `show metrics` lists all metrics. The others need a name
-    of `tunnelcc list`.
+    `show experiment` lists all keys, and `show metrics` lists all metrics; a NAME selects some of
+    them (path, path.loss; jain). The others need a name of `tunnelcc list`.
     """
     from tunnelcc.report import tables
 
@@ -427,16 +427,15 @@ def show(what: str, name: str | None, mode: str | None) -> None:
         "tunnel": partial(tables.print_tunnel, mode=mode),
         "cc": tables.print_congestion_control,
         "profile": tables.print_profile,
+        "payload": tables.print_payload,
     }
     lists = {"experiment": tables.print_experiment, "metrics": tables.print_metrics}
     if mode is not None and what != "tunnel":
         raise ConfigError(
             Problem("--mode", mode, "no --mode, because only `show tunnel` has modes")
         )
-    if what in lists and name is None:
-        lists[what]()
-    elif what in lists:
-        raise ConfigError(Problem(f"show {what}", name, "no name"))
+    if what in lists:
+        lists[what](name)
     elif what not in named:
         raise unknown_name("show", what, (*lists, *named))
     elif name is None:

@@ -199,6 +199,24 @@ def test_doctor_says_what_is_bad_and_what_to_do(run, monkeypatch):
     assert "pip install ns3" in out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "there", "absent"),
+    [
+        (["experiment", "path.loss"], "path.loss", "path.rtt"),
+        (["experiment", "path"], "path.rtt", "hosts.kernel"),
+        (["experiment", "cc"], "flows.cc", "path.rtt"),
+        (["metrics", "jain"], "jain_users", "goodput  "),
+        (["payload", "web"], "HTML", "Alice"),
+    ],
+    ids=str,
+)
+def test_a_part_of_a_list_is_shown(run, arguments, there, absent):
+    code, out, _ = run("show", *arguments)
+    assert code == 0
+    assert there in out
+    assert absent not in out
+
+
 @pytest.mark.parametrize("command", [[], ["store"]], ids=str)
 def test_without_arguments_there_is_only_help(run, command):
     code, out, err = run(*command)
@@ -250,7 +268,10 @@ def test_a_mistake_in_a_tunnels_file_is_told_by_the_files_own_key(run, tmp_path,
         (["run", "--flows", "four"], ["flows.0.count = 'four'", "whole number"]),
         (["run", "--cc", "bbrr"], ["flows.0.cc = 'bbrr'", "did you mean 'bbr'?"]),
         (["run", "--tunnel", "gost"], ["tunnel.name = 'gost'", "gost-relay-ws, gost-relay-wss"]),
-        (["run", "--carrier-cc", "bbr"], ["tunnel.name: expected the name of a tunnel, because", ": cc"]),
+        (
+            ["run", "--carrier-cc", "bbr"],
+            ["tunnel.name: expected the name of a tunnel, because", ": cc"],
+        ),
         (["run", "--duration", "5"], ["duration = 5", "the unit is missing"]),
         (["run", "--warmup", "1min"], ["warmup = '60s'", "before the end"]),
         (["run", "--seed", "x"], ["seed = 'x'", "whole number"]),
@@ -274,7 +295,9 @@ def test_a_mistake_in_a_tunnels_file_is_told_by_the_files_own_key(run, tmp_path,
         (["show", "tunnel", "gost-relay-wsss"], ["did you mean 'gost-relay-wss'?"]),
         (["show", "cc", "cubik"], ["did you mean 'cubic'?"]),
         (["show", "cc"], ["expected a name"]),
-        (["show", "experiment", "x"], ["expected no name"]),
+        (["show", "experiment", "loss"], ["did you mean 'path.loss'?"]),
+        (["show", "metrics", "jane"], ["did you mean 'jain'?"]),
+        (["show", "payload", "webb"], ["did you mean 'web'?"]),
         (["show", "metric"], ["did you mean 'metrics'?"]),
     ],
 )

@@ -258,6 +258,8 @@ def test_a_metric_is_looked_up_by_name(result):
         assert metric.units in ("1", "s", "bit/s", "packets", "segments")
         assert math.isnan(value) or value >= 0, name
     assert result.metric("goodput") == result.goodput
+    with pytest.raises(tc.ConfigError, match="argument = 'bogus': expected one of flow, since"):
+        result.metric("goodput", bogus=1)
     with pytest.raises(tc.ConfigError, match="did you mean 'goodput'"):
         result.metric("goodputs")
     with pytest.raises(tc.ConfigError, match="since = 2"):

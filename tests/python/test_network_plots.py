@@ -215,3 +215,14 @@ def test_links_and_hosts_in_a_row_are_named_beside_each_other(count):
 def test_routers_of_a_long_parking_lot_have_their_names():
     result = simulate(network={"shape": "parking-lot", "size": 8})
     assert set(result.layout.topology.hosts) <= set(_boxes(plot_network(result)))
+
+
+def test_many_different_links_are_named_on_the_map_and_listed_above_it():
+    pairs = {"ab": "ab", "bc": "bc", "cd": "cd", "da": "da", "ae": "ae"}
+    links = {
+        name: {"between": list(ends), "rate": f"{10 + index}Mbps", "rtt": "2ms"}
+        for index, (name, ends) in enumerate(pairs.items())
+    }
+    found = texts(plot_network(simulate(network={"links": links}, flows={"from": "a", "to": "c"})))
+    assert set(pairs) <= set(found)
+    assert found[-1].splitlines()[1] == "bc: 11 Mbit/s, RTT 2ms"

@@ -68,7 +68,10 @@ def test_the_standard_set_with_harm(store, tmp_path, run):
         (["--x", "path.buffer", "--facet", "cc"], "one of the axes path.buffer, path.rtt"),
         (["--x", "path.buffer", "--at", "path.rtt"], "KEY=VALUE"),
         (["--kind", "curve"], "did you mean 'curves'?"),
-        (["--kind", "series", "--y", "cwnd"], "expected no --y with --kind series, which takes --facet and --at"),
+        (
+            ["--kind", "series", "--y", "cwnd"],
+            "expected no --y with --kind series, which takes --facet and --at",
+        ),
         (["--x", "path.rtt", "--value", "jain"], "--value = 'jain'"),
         (["--x", "path.buffer", "--output", "figure.gif"], "ending in .png, .svg, .pdf"),
         (["--x", "path.buffer", "--format", "pgn"], "did you mean 'png'?"),

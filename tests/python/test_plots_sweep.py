@@ -342,6 +342,54 @@ def test_a_figure_says_what_its_bands_are(loss_sweep, make_sweep):
     assert "95 %" not in overview(alone, "goodput").get_suptitle()
 
 
+def test_bands_of_two_seeds_are_from_the_least_to_the_most(make_sweep):
+    results = make_sweep({"path.rtt": [0.01, 0.02]}, goodput=lambda seed, **_: 1e6 * seed, seeds=2)
+    axes = plots.curves(results, "path.rtt", "goodput", theory=False).axes[0]
+    heights = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == pytest.approx((1, 2))
+    bars = make_sweep({"tunnel": ["none", "tinc"]}, goodput=lambda seed, **_: 1e6 * seed, seeds=2)
+    figure = plots.curves(bars, "tunnel", "goodput")
+    assert figure.get_suptitle().endswith("means of 2 runs, whiskers: least to most")
+
+
+def test_bands_end_at_what_is_possible_and_the_figure_says_so(make_sweep):
+    results = make_sweep(
+        {"path.rtt": [0.01, 0.02]}, goodput=lambda seed, **_: 1e6 if seed == 1 else 1e3
+    )
+    figure = plots.curves(results, "path.rtt", "goodput", theory=False)
+    heights = figure.axes[0].collections[0].get_paths()[0].vertices[:, 1]
+    assert heights.min() == 0
+    assert figure.get_suptitle().endswith("bands: 95 % confidence, cut at what is possible")
+
+
+def test_twelve_categories_have_colours_of_their_own():
+    styles = [plots.category_style(position) for position in range(13)]
+    assert len({style["color"] for style in styles}) == 13
+
+
+@pytest.mark.parametrize(("key", "other"), [("tunnel", "tunnel.name"), ("tunnel.name", "tunnel")])
+def test_an_axis_is_found_by_each_name_of_its_key(make_sweep, key, other):
+    results = make_sweep({key: ["none", "tinc"], "path.rtt": [0.01, 0.02]})
+    assert plots.curves(results, other, "goodput", facet="path.rtt")
+    assert plots.curves(results, "path.rtt", "goodput", by=other)
+    assert plots.curves(results, "path.rtt", "goodput", facet=other)
+    assert plots.curves(results, "path.rtt", "goodput", at={other: "tinc"})
+    assert plots.heat_map(results, "path.rtt", other, "goodput")
+    assert plots.scatter(results, by=other)
+
+
+def test_a_mean_over_seeds_is_no_sweep(loss_sweep):
+    with pytest.raises(tc.ConfigError, match="the dimension seed"):
+        plots.curves(loss_sweep.mean("seed"), "path.loss", "goodput")
+
+
+def test_long_labels_of_vertical_axes_have_several_lines(make_sweep):
+    results = make_sweep({"path.rtt": [0.01, 0.02]})
+    results["goodput"].attrs["long_name"] = "a name that is as long as the axis is high, or longer"
+    label = plots.curves(results, "path.rtt", "goodput").axes[0].get_ylabel()
+    assert max(map(len, label.splitlines())) <= 32
+
+
 def test_an_overview_needs_no_choice(loss_sweep, make_sweep):
     figure = overview(loss_sweep, "goodput")
     assert figure.axes[0].get_title(loc="left") == "base RTT 10 ms"

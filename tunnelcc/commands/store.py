@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,6 +16,7 @@ from tunnelcc.metrics import METRICS
 from tunnelcc.store.store import Store, StoreError
 from tunnelcc.sweeps import export as exports
 from tunnelcc.sweeps import open_results
+from tunnelcc.sweeps.table import text
 
 
 def list_sweeps(directory: Path) -> None:
@@ -48,7 +51,9 @@ def list_runs(directory: Path, name: str) -> None:
     axes = [column for column in frame.columns if column in results.coords]
     for _, row in frame.iterrows():
         settings = " ".join(
-            f"{axis}={row[axis]}" for axis in axes if axis not in dims or axis != "point"
+            f"{axis}={text(axis, row[axis], str(results[axis].attrs.get('units', '')))}"
+            for axis in axes
+            if axis not in dims or axis != "point"
         )
         outcome = row["error"] or f"{row['goodput'] / 1e6:.2f} Mbit/s"
         click.echo(f"{row['run'][:12] or '-' * 12}  {settings}  {outcome}")
@@ -74,9 +79,19 @@ def show(directory: Path, name: str) -> None:
         click.echo(f"failed: {run}")
     for metric, value in row.metrics.items():
         values = value if isinstance(value, list) else [value]
-        texts = (item if isinstance(item, str) else f"{item:.6g}" for item in values)
-        unit = METRICS[metric].units if metric in METRICS else "1"
-        click.echo(f"{metric} = {', '.join(texts)}" + (f" {unit}" if unit != "1" else ""))
+        if any(isinstance(item, str) or math.isfinite(item) for item in values):
+            click.echo(f"{metric} = {', '.join(_texts(metric, values))}")
+
+
+def _texts(metric: str, values: Sequence[Any]) -> list[str]:
+    """Return a metric's values as figures show them: ms, Mbit/s, %."""
+    from tunnelcc.plots.scales import scale_for
+
+    if any(isinstance(value, str) for value in values):
+        return [str(value) for value in values]
+    unit = METRICS[metric].units if metric in METRICS else "1"
+    scale = scale_for(metric, unit, values)
+    return [scale.text(value) if math.isfinite(value) else "–" for value in values]
 
 
 def remove(directory: Path, names: Sequence[str]) -> None:

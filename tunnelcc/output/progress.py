@@ -7,6 +7,7 @@ lines elsewhere.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -15,6 +16,8 @@ from typing import Any, Protocol, TypeVar
 
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS = 10.0
+# After fewer runs of each process, the remaining time is a guess.
+_LEAST_RUNS = 3
 
 
 _Own = TypeVar("_Own", bound="_Shown")
@@ -77,7 +80,7 @@ class RunsProgress(_Shown):
         simulated = counts.done + counts.failed
         text = (
             f"{counts.failed} failed, {counts.cached} cached, {simulated / elapsed:.1f} runs/s, "
-            f"{_left(elapsed, share)}"
+            f"{_left(elapsed, share if simulated >= _LEAST_RUNS * _cores() else 0)}"
         )
         finished = simulated + counts.cached
         if sys.stderr.isatty() or _in_notebook():
@@ -109,9 +112,13 @@ def _in_notebook() -> bool:
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
 def _left(elapsed: float, share: float) -> str:
     """Return the time that is left after ``elapsed`` (s), as all work takes equally long."""
     if share <= 0:
-        return "0 % of the work"
+        return "time left unknown"
     minutes, seconds = divmod(round(elapsed * (1 - share) / share), 60)
     return f"{minutes}:{seconds:02} left"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tunnelcc.metrics import confidence_interval
 from tunnelcc.plots import scales
 from tunnelcc.plots.scales import Scale
 from tunnelcc.plots.selection import Line, Selection
+from tunnelcc.plots.spread import spread
 from tunnelcc.plots.style import algorithm_style
 
 if TYPE_CHECKING:
@@ -23,17 +23,18 @@ _MOST_LETTERS = 34
 _PLAIN = "#888888"
 
 
-def draw_bars(axes: Axes, part: Selection, x: str, y: str, by: str | None, scale: Scale) -> float:
-    """Draw a bar for each value of the axis ``x`` and each line; return the highest (SI).
+def draw_bars(
+    axes: Axes, part: Selection, x: str, y: str, by: str | None, scale: Scale
+) -> tuple[float, bool]:
+    """Draw a bar for each value of the axis ``x`` and each line.
 
-    Bars are means over seeds, whiskers their 95 % confidence intervals.
+    Bars are means over seeds, whiskers their spread(). Return the highest (SI), and whether
+    whiskers are cut at what is possible.
     """
     coordinate = part.axes[x]
     lines = list(part.lines(part.results[y], by))
     width = _WIDTH / len(lines)
-    highest = [
-        _draw(axes, line, coordinate, index, width, scale) for index, line in enumerate(lines)
-    ]
+    drawn = [_draw(axes, line, coordinate, index, width, scale) for index, line in enumerate(lines)]
     names = [str(value) for value in coordinate.values]
     turn = sum(map(len, names)) > _MOST_LETTERS
     axes.set_xticks(
@@ -42,24 +43,24 @@ def draw_bars(axes: Axes, part: Selection, x: str, y: str, by: str | None, scale
     )  # fmt: skip
     axes.grid(visible=False, axis="x")
     axes.set_xlabel(scales.name_of(coordinate))
-    return max(highest, default=0.0)
+    return max((it for it, _ in drawn), default=0.0), any(cut for _, cut in drawn)
 
 
 def _draw(
     axes: Axes, line: Line, coordinate: xarray.DataArray, index: int, width: float, scale: Scale
-) -> float:
-    interval = confidence_interval(line.values.transpose(coordinate.dims[0], "seed"))
-    mean, low = (scale.factor * interval[name].values for name in ("mean", "low"))
-    half = np.nan_to_num(mean - low)
+) -> tuple[float, bool]:
+    interval = spread(line.values.transpose(coordinate.dims[0], "seed"))
+    mean, low, high = (scale.factor * interval[name].values for name in ("mean", "low", "high"))
+    below, above = np.nan_to_num(mean - low), np.nan_to_num(high - mean)
     at = np.arange(len(mean)) + index * width
     colour = line.style["color"]
     if not line.label:
         colour = algorithm_style(line.algorithm)["color"] if line.algorithm else _PLAIN
     axes.bar(
-        at, mean, 0.92 * width, yerr=[np.minimum(half, mean), half], label=line.label, color=colour,
+        at, mean, 0.92 * width, yerr=[below, above], label=line.label, color=colour,
         error_kw={"capsize": 3, "linewidth": 1},
     )  # fmt: skip
-    return float(np.nanmax(mean + half, initial=0.0))
+    return float(np.nanmax(mean + above, initial=0.0)), interval.attrs["are_cut"]
 
 
 def _middles(lines: int, names: int, width: float) -> list[float]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc.metrics import confidence_interval
 from tunnelcc.plots import scales
 from tunnelcc.plots.bars import draw_bars
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.scales import Positions, Scale
 from tunnelcc.plots.selection import BY_FLOW, Line, Selection
+from tunnelcc.plots.spread import UNIT_RANGE, explained, spread
 from tunnelcc.plots.style import algorithm_style
 from tunnelcc.plots.theory import TheoryLine, capacity, theory_lines
 
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 
 # Times until something happens, which may be after the end of the run.
 _TIMES = ("convergence_time", "completion_time")
-# Metrics that are parts of one whole or indices.
-_UNIT_RANGE = (
-    "jain", "jain_users", "jain_carriers", "jain_tunnels", "flow_share", "flow_tunnel_share",
-    "efficiency", "utilisation",
-)  # fmt: skip
 # A theory line far above every run would only flatten them.
 _MOST_ABOVE = 1.6
 
@@ -45,6 +40,8 @@ def curves(
 ) -> Figure:
     """Draw the metric ``y`` over the axis ``x``: mean and 95 % confidence interval over seeds.
 
+    With fewer than three seeds the interval is from the least to the most.
+
     An axis of numbers gives lines; an axis of names (tunnels, algorithms) gives bars.
 
     - ``by``: axis with one line per value; for metrics of one flow also ``cc`` (default) or
@@ -56,6 +53,8 @@ def curves(
     Raises ConfigError.
     """
     selection = Selection(results, at)
+    x = selection.key(x)
+    by, facet = (key and selection.key(key) for key in (by, facet))
     has_numbers = scales.is_number(selection.axis(x, "--x"))
     per_flow = "flow" in selection.metric(y, "--y").dims
     if by is not None and not (per_flow and by in BY_FLOW):
@@ -67,25 +66,24 @@ def curves(
     scale = scales.scale_of(selection.results[y])
     parts = list(selection.points(facet))
     with panels(len(parts)) as (figure, axes):
-        drawn = []
+        drawn, cut = [], False
         for ax, (heading, part) in zip(axes, parts, strict=True):
             ax.set_title(heading)
             if has_numbers:
-                drawn.append(_panel(ax, part, x, y, by, scale, theory))
+                means, is_cut = _panel(ax, part, x, y, by, scale, theory)
             else:
-                drawn.append(np.array([draw_bars(ax, part, x, y, by, scale)]))
+                highest, is_cut = draw_bars(ax, part, x, y, by, scale)
+                means = np.array([highest])
+            drawn.append(means)
+            cut = cut or is_cut
         _set_limits(axes, drawn, y, is_log=has_numbers)
         for ax in axes[: len(parts)]:
             ax.set_ylabel(scale.label(scales.name_of(selection.results[y])))
-        finish(figure, axes, selection.title(), _note(selection, has_numbers))
+        note = explained(
+            selection.results.sizes["seed"], "bands" if has_numbers else "whiskers", cut
+        )
+        finish(figure, axes, selection.title(), note)
     return figure
-
-
-def _note(selection: Selection, has_numbers: bool) -> str:
-    seeds = selection.results.sizes["seed"]
-    if seeds < 2:
-        return ""
-    return f"means of {seeds} runs, {'bands' if has_numbers else 'whiskers'}: 95 % confidence"
 
 
 def _panel(
@@ -96,11 +94,13 @@ def _panel(
     by: str | None,
     scale: Scale,
     theory: bool,
-) -> Any:
+) -> tuple[Any, bool]:
+    """Draw one panel. Return the means, and whether bands are cut at what is possible."""
     coordinate = part.axes[x]
     positions = Positions(coordinate)
     lines = list(part.lines(part.results[y], by))
-    means = [_draw(axes, line, coordinate, positions, scale, part.gaps) for line in lines]
+    drawn = [_draw(axes, line, coordinate, positions, scale, part.gaps) for line in lines]
+    means = [mean for mean, _ in drawn]
     if theory:
         span = positions.span()
         names = {line.algorithm for line in lines}
@@ -111,7 +111,7 @@ def _panel(
             highest = np.concatenate([[0.0], *means])
             _draw_capacity(axes, limit, positions, scale, float(np.nanmax(highest)))
     positions.draw(axes, scales.name_of(coordinate))
-    return np.concatenate(means) if means else np.empty(0)
+    return np.concatenate(means) if means else np.empty(0), any(cut for _, cut in drawn)
 
 
 def _draw(
@@ -121,9 +121,9 @@ def _draw(
     positions: Positions,
     scale: Scale,
     gaps: bool,
-) -> Any:
+) -> tuple[Any, bool]:
     dim = coordinate.dims[0]
-    interval = confidence_interval(line.values.transpose(dim, "seed"))
+    interval = spread(line.values.transpose(dim, "seed"))
     order = np.argsort(coordinate.values, kind="stable")
     if gaps:
         order = order[np.isfinite(interval["mean"].values[order])]
@@ -139,7 +139,7 @@ def _draw(
         axes.fill_between(at, low, high, color=style["color"], alpha=0.18, linewidth=0)
     if str(line.values.name).endswith(_TIMES):
         _draw_unfinished(axes, line.values.transpose(dim, "seed").values[order], at, mean, style)
-    return mean
+    return mean, interval.attrs["are_cut"]
 
 
 def _draw_unfinished(axes: Axes, values: Any, at: Any, mean: Any, style: dict[str, Any]) -> None:
@@ -190,6 +190,6 @@ def _set_limits(axes: list[Axes], drawn: list[Any], y: str, *, is_log: bool) -> 
         axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         return
     high = 1.12 * float(means.max())
-    if y in _UNIT_RANGE and not math.isclose(high, 0):
+    if y in UNIT_RANGE and not math.isclose(high, 0):
         high = max(high, 1.04) if means.max() <= 1.5 else max(high, 104.0)
     axes[0].set_ylim(min(0.0, 1.12 * float(means.min())), high or 1.0)

@@ -39,6 +39,8 @@ def heat_map(
     value. Raises ConfigError.
     """
     selection = Selection(results, at)
+    x, y = selection.key(x), selection.key(y)
+    facet = facet and selection.key(facet)
     for option, key in (("--x", x), ("--y", y), ("--facet", facet)):
         if key is not None:
             selection.axis(key, option)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from tunnelcc.plots.style import STYLE
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _PANEL = (3.6, 2.7)
 _ALONE = (5.4, 3.6)
 _MOST_COLUMNS = 3
+# Longer labels of vertical axes than this have several lines.
+_MOST_LETTERS = 32
 
 
 @contextlib.contextmanager
@@ -50,8 +53,7 @@ def finish(figure: Figure, axes: list[Axes], title: str, note: str = "") -> None
         ax.tick_params(labelbottom=is_lowest)
         if not is_lowest:
             ax.set_xlabel("")
-        if not spec.is_first_col():
-            ax.set_ylabel("")
+        ax.set_ylabel(fill(ax.get_ylabel(), _MOST_LETTERS) if spec.is_first_col() else "")
     handles: dict[str, Artist] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):

@@ -27,6 +27,8 @@ _MOST_NAMES, _MOST_NAMES_OF_LONG = 16, 28
 _MOST_LINK_NAMES = 8
 # With more groups of flows than this, the rest have one line in the legend, and no arrows.
 _MOST_GROUPS = 6
+# With more limited links than this that differ, a list above the map says what each is.
+_MOST_LINK_TEXTS = 4
 # With more hosts than this, lines get thinner.
 _MOST_WIDE = 16
 # In points: half the distance of a link's two directions, of lanes of flows, sizes of hosts.
@@ -40,6 +42,8 @@ _UNIT, _AROUND, _TEXT = 0.5, 1.1, 0.36
 _BOX = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "#CCCCCC"}
 _NOT_LIMITED = "#C4C4C4"
 _OTHER = "#999999"
+# Factors of the places of a network of any shape, to fit the axes.
+_WIDER, _HIGHER = 2.0, 1.3
 # Where groups have the colours of their algorithms, UDP has none.
 _OF_UDP = "#555555"
 
@@ -100,6 +104,8 @@ def network_height(result: Result) -> float:
     left, right, low, high = _extent(places, result)
     width = _inches(places)
     rows = min(len(result.experiment.flows) + len(result.experiment.cross_traffic), _MOST_GROUPS)
+    if _is_listed(places, _link_texts(places, result)[0]):
+        rows += len(_link_texts(places, result)[0])
     return 0.75 + min(_HEIGHT, width * (high - low) / (right - left)) + 0.17 * rows
 
 
@@ -222,15 +228,26 @@ def _by_distance(topology: Topology, client: str, server: str) -> dict[str, Plac
         positions = {host: (-x, y) for host, (x, y) in positions.items()}
     places = {}
     for host, (x, y) in positions.items():
-        # The name is on the side where the neighbours are not.
-        away = [(x - positions[near][0], y - positions[near][1]) for near in graph[host]]
-        side_x = sum(dx / math.hypot(dx, dy) for dx, dy in away)
-        side_y = sum(dy / math.hypot(dx, dy) for dx, dy in away)
-        length = math.hypot(side_x, side_y) or 1
+        ways = [
+            (_WIDER * (positions[near][0] - x), _HIGHER * (positions[near][1] - y))
+            for near in graph[host]
+        ]
+        side = _widest_gap([math.atan2(dy, dx) for dx, dy in ways])
         places[host] = Place(
-            2 * float(x), 1.3 * float(y), (float(side_x / length), float(side_y / length))
+            _WIDER * float(x), _HIGHER * float(y), (math.cos(side), math.sin(side))
         )
     return places
+
+
+def _widest_gap(angles: Sequence[float]) -> float:
+    """Return the middle of the widest gap between links, where there is room for a name."""
+    ordered = sorted(angles)
+    gaps = [
+        ((after - before) % math.tau or math.tau, before)
+        for before, after in zip(ordered, [*ordered[1:], ordered[0]], strict=True)
+    ]
+    width, before = max(gaps)
+    return before + width / 2
 
 
 def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
@@ -370,15 +387,8 @@ def _named(hosts: list[str], most: int) -> Iterator[str]:
 
 def _name_links(axes: Axes, places: dict[str, Place], result: Result) -> None:
     """Label the links: once if all are equal, otherwise each one, if there is room."""
-    texts: dict[str, str] = {}
-    alike: set[tuple[Any, ...]] = set()
+    texts, alike = _link_texts(places, result)
     links = result.layout.topology.links
-    for name, link in links.items():
-        rates = link.path.rate, link.path.backward.rate  # None: not limited
-        if rates == (None, None):
-            continue
-        alike.add((*rates, link.path.rtt))
-        texts[name] = _link_text(places, link, rates)
     if len(alike) == 1 and len(texts) > 1:
         (one, other, rtt), *_ = alike
         if one == other:
@@ -389,9 +399,13 @@ def _name_links(axes: Axes, places: dict[str, Place], result: Result) -> None:
         axes.set_title(f"{len(texts)} links of {len(alike)} kinds", fontsize=9)
         return
     # In a row there is room above links, and none on short ones.
-    is_row = len({place.y for place in places.values()}) == 1
+    is_row = _is_row(places)
     above = (0.0, _above(result)) if is_row else (0.0, 0.0)
     style: dict[str, Any] = {} if is_row else {"bbox": _BOX}
+    if _is_listed(places, texts):
+        lines = (f"{name}: {', '.join(text.splitlines())}" for name, text in texts.items())
+        axes.set_title("\n".join(lines), fontsize=7.5, linespacing=1.3)
+        texts = {name: name for name in texts}
     for name, text in texts.items():
         start, end = (places[host] for host in links[name].ends)
         axes.annotate(
@@ -400,6 +414,31 @@ def _name_links(axes: Axes, places: dict[str, Place], result: Result) -> None:
             va="bottom" if is_row else "center", zorder=6, annotation_clip=False, linespacing=1.15,
             **style,
         )  # fmt: skip
+
+
+def _link_texts(
+    places: dict[str, Place], result: Result
+) -> tuple[dict[str, str], set[tuple[Any, ...]]]:
+    """Return what each limited link is, and the different rates and RTTs."""
+    texts: dict[str, str] = {}
+    alike: set[tuple[Any, ...]] = set()
+    for name, link in result.layout.topology.links.items():
+        rates = link.path.rate, link.path.backward.rate  # None: not limited
+        if rates != (None, None):
+            alike.add((*rates, link.path.rtt))
+            texts[name] = _link_text(places, link, rates)
+    return texts, alike
+
+
+def _is_row(places: dict[str, Place]) -> bool:
+    return len({place.y for place in places.values()}) == 1
+
+
+def _is_listed(places: dict[str, Place], texts: dict[str, str]) -> bool:
+    """Whether a list says what the links are, because there is no room beside them."""
+    count = len(texts)
+    is_many = _MOST_LINK_TEXTS < count <= _MOST_LINK_NAMES
+    return is_many and not _is_row(places) and len(set(texts.values())) > 1
 
 
 def _link_text(

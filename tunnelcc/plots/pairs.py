@@ -38,6 +38,7 @@ def pairs(
     if keys is None:
         expected = "a sweep over flows.0.cc and flows.1.cc"
         raise ConfigError(Problem("--kind pairs", MISSING, expected))
+    facet = facet and selection.key(facet)
     if facet is not None:
         selection.axis(facet, "--facet")
     selection.use(None, *keys, facet)

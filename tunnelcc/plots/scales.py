@@ -80,8 +80,12 @@ class Scale:
 
 def scale_of(variable: xarray.DataArray) -> Scale:
     """Return the scale for a variable or a coordinate in SI units."""
-    unit = str(variable.attrs.get("units", "1"))
-    numbers = np.asarray(variable.values, dtype=float)
+    return scale_for(str(variable.name), str(variable.attrs.get("units", "1")), variable.values)
+
+
+def scale_for(name: str, unit: str, values: ArrayLike) -> Scale:
+    """Return the scale for ``values`` in SI units of a metric or key."""
+    numbers = np.asarray(values, dtype=float)
     largest = float(np.nanmax(np.abs(numbers), initial=0)) if np.isfinite(numbers).any() else 0.0
     if unit == "s":
         return Scale(1, "s") if largest >= 2 or not largest else Scale(1e3, "ms")
@@ -92,7 +96,7 @@ def scale_of(variable: xarray.DataArray) -> Scale:
         if positive.size and positive.min() < _LEAST_KILOBYTE and largest < _MOST_BYTES:
             return Scale(1, "bytes")
         return Scale(1e-6, "MB") if largest >= 1e6 else Scale(1e-3, "kB")
-    if unit == "1" and is_percentage(str(variable.name)):
+    if unit == "1" and is_percentage(name):
         return Scale(100, "%")
     return Scale(1, {"1": "", "bdp": "BDP", "packet": "packets"}.get(unit, unit))
 

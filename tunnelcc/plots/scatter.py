@@ -34,6 +34,7 @@ def scatter(
     horizontal, vertical = (
         selection.metric_with_values(name, option) for name, option in ((x, "--x"), (y, "--y"))
     )
+    by, facet = (key and selection.key(key) for key in (by, facet))
     if by is not None:
         selection.axis(by, "--by")
     if facet is not None:

@@ -33,6 +33,8 @@ RTT_RATIO = "rtt_ratio"
 BY_FLOW = ("cc", "flow")
 #: With more flows than this, a line for each says nothing.
 MOST_FLOWS = 8
+# Names of one key: an axis of either is found by the other.
+_ALIASES = (("tunnel", "tunnel.name"), ("cc", "flows.cc"))
 _POINT = "point"
 _PARSERS = {"s": units.parse_time, "bit/s": units.parse_rate, "byte": units.parse_size}
 
@@ -59,6 +61,9 @@ class Selection:
         at: Mapping[str, object] | None = None,
         gaps: bool = False,
     ) -> None:
+        if "goodput" not in results or "seed" not in results["goodput"].dims:
+            expected = "results of a sweep with the dimension seed; figures take means themselves"
+            raise ConfigError(Problem("results", MISSING, expected))
         self.results = _with_rtt_ratio(results)
         #: Whether points are missing because axes that varied together became a grid.
         self.gaps = gaps
@@ -108,6 +113,7 @@ class Selection:
 
     def axis(self, name: str, option: str, *, numeric: bool = False) -> xarray.DataArray:
         """Return an axis by key. Raises ConfigError if unknown, or ``numeric`` but of names."""
+        name = self.key(name)
         known = [
             key for key, values in self.axes.items() if not numeric or scales.is_number(values)
         ]
@@ -116,6 +122,11 @@ class Selection:
             expected = f"one of the {kind} " + ", ".join(known) if known else "a sweep with axes"
             raise ConfigError(Problem(option, name, expected, nearest(name, known)))
         return self.axes[name]
+
+    def key(self, name: str) -> str:
+        """Return the key of the axis that has this name, which may be another name of the key."""
+        others = [also for names in _ALIASES if name in names for also in names]
+        return next((key for key in (name, *others) if key in self.axes), name)
 
     def use(self, x: str | None, *others: str | None) -> None:
         """Give each axis of a figure a dimension. Raise ConfigError if other axes are left.

@@ -33,6 +33,7 @@ def series(
     selection = Selection(results, at)
     if GOODPUT not in selection.results:
         raise ConfigError(Problem("results", MISSING, "results with series over time"))
+    facet = facet and selection.key(facet)
     if facet is not None:
         selection.axis(facet, "--facet")
     selection.use(None, facet)

@@ -36,7 +36,11 @@ ALGORITHMS = {
     "ns3::TcpVegas": ("#CC79A7", "v", "--"),
 }
 #: What is not an algorithm: tunnels, buffers and so on, in the order in which they come.
-_COLOURS = ("#000000", "#E69F00", "#0072B2", "#CC79A7", "#009E73", "#D55E00", "#56B4E9")
+#: After Okabe and Ito's, colours of Tol's set "muted" and grey.
+_COLOURS = (
+    "#000000", "#E69F00", "#0072B2", "#CC79A7", "#009E73", "#D55E00", "#56B4E9", "#332288",
+    "#999933", "#882255", "#888888", "#661100", "#DDCC77",
+)  # fmt: skip
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LINES = ("-", "--", "-.", (0, (1, 1)))
 _OTHERS = tuple(

@@ -13,12 +13,12 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from tunnelcc import catalog, core, payloads
-from tunnelcc.errors import ConfigError, unknown_name
+from tunnelcc.errors import ConfigError, Problem, nearest, unknown_name
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.metrics import limits, path_leg
 from tunnelcc.output.tables import Table, console
-from tunnelcc.schema import keys_of
+from tunnelcc.schema import keys_of, listed_as
 from tunnelcc.schema.units import format_size, format_time
 
 if TYPE_CHECKING:
@@ -405,15 +405,30 @@ def print_list() -> None:
     out.print(_grid(payloads.CORPORA.items()))
 
 
-def print_metrics() -> None:
-    """Print every metric of a run: unit, meaning, formula with source, and arguments."""
+def print_payload(name: str) -> None:
+    """Print what a payload is. Raises ConfigError."""
+    if name not in payloads.CORPORA:
+        raise unknown_name("payload", name, payloads.CORPORA)
+    console().print(_grid([(name, payloads.CORPORA[name])]))
+
+
+def print_metrics(name: str | None = None) -> None:
+    """Print every metric of a run: unit, meaning, formula with source, and arguments.
+
+    ``name``: only those that have it in their names. Raises ConfigError if there are none.
+    """
     from tunnelcc.metrics import METRICS
 
     rows = []
-    for name, metric in METRICS.items():
+    found = [key for key in METRICS if name is None or name in key]
+    if not found and name is not None:
+        expected = "a metric of `tunnelcc show metrics`, or a part of its name"
+        raise ConfigError(Problem("show metrics", name, expected, nearest(name, METRICS)))
+    for key in found:
+        metric = METRICS[key]
         takes = f" (takes {', '.join(metric.keys)})" if metric.keys else ""
         definition = f"{metric.definition}{takes}"
-        rows.append((name, metric.units, metric.long_name, definition))
+        rows.append((key, metric.units, metric.long_name, definition))
     Table("", ("metric", "unit", "meaning", "definition"), rows).print(console())
 
 
@@ -438,8 +453,11 @@ def _abbreviated() -> dict[str, str]:
     }
 
 
-def print_experiment() -> None:
-    """Print every key of an experiment: default, meaning and accepted values."""
+def print_experiment(name: str | None = None) -> None:
+    """Print every key of an experiment: default, meaning and accepted values.
+
+    ``name``: only that key, or the keys of that table. Raises ConfigError if there is none.
+    """
     from tunnelcc.config import Experiment
 
     out, rows, told = console(), [], set()
@@ -452,6 +470,15 @@ def print_experiment() -> None:
         elif group not in told:
             told.add(group)
             rows.append((f"{group}.*", "–", abbreviated[group], ""))
+    if name is not None:
+        listed = listed_as(Experiment, "flows.cc" if name == "cc" else name)
+        chosen = [row for row in rows if f"{row[0]}.".startswith(f"{listed}.")]
+        if not chosen:
+            expected = "a key of `tunnelcc show experiment`"
+            hint = nearest(name, [row[0] for row in rows])
+            raise ConfigError(Problem("show experiment", name, expected, hint))
+        Table("", ("key", "default", "meaning", "accepts"), chosen).print(out)
+        return
     Table("", ("key", "default", "meaning", "accepts"), rows).print(out)
     out.print("Defaults of each hosts.kernel", style="bold")
     for kernel in kernels().values():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tunnelcc import core, metrics
 from tunnelcc._version import __version__
 from tunnelcc.config import derived
-from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics.run import RunData
 from tunnelcc.schema.units import format_rate, format_time
 from tunnelcc.simulation import dataset, raw, totals
@@ -114,6 +114,9 @@ class Result(Measurements):
         accepts them. Default of ``flow``: the first flow. Raises ConfigError. Example:
         ``metric("flow_goodput", flow=1, since=5)``.
         """
+        for key in selection:
+            if key not in metrics.SELECTION:
+                raise unknown_name("argument", key, metrics.SELECTION)
         flow, last = selection.get("flow"), len(self.raw.flows) - 1
         if flow is not None and flow not in range(last + 1):
             raise ConfigError(Problem("flow", flow, f"a flow from 0 to {last}"))

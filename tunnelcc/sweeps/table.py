@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,16 +76,19 @@ def _of_runs(variable: Variable) -> NDArray[np.float64]:
 
 def _coordinate(key: str, variable: Variable, at: dict[str, int]) -> str:
     dims, values, attributes = variable
-    value = values[tuple(at[dim] for dim in dims)]
+    return text(key, values[tuple(at[dim] for dim in dims)], attributes.get("units", ""))
+
+
+def text(key: str, value: Any, unit: str) -> str:
+    """Return a value of an axis (SI) with its unit, as a scenario writes it."""
     if isinstance(value, str):
         return value
-    unit = attributes.get("units", "")
     formats = {"s": format_time, "bit/s": format_rate}
     if unit in formats:
         return formats[unit](float(f"{value:.4g}"))
     if _is_percentage(key):
         return format_probability(float(f"{value:.4g}"))
-    return f"{value:.6g}" + (unit if unit == "bdp" else "")
+    return f"{value:.6g}" + {"bdp": "bdp", "packet": "p", "byte": "B"}.get(unit, "")
 
 
 def _is_percentage(key: str) -> bool:
