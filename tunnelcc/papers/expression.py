@@ -107,7 +107,7 @@ def _check(node: ast.expr) -> None:
     match node:
         case ast.Constant(value=value) if type(value) in (int, float):
             return
-        case ast.Name():
+        case ast.Name(id=name) if name not in FUNCTIONS:
             return
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             _check(left)
