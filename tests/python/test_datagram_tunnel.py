@@ -217,7 +217,7 @@ def test_broken_entries_are_refused(tmp_path, before, after, key, hint):
     file.write_text(ETHUDP.replace(before, after, 1))
     with pytest.raises(tc.ConfigError) as caught:
         tc.Experiment(tunnel=str(file))
-    assert f"tunnel.{key}" in str(caught.value)
+    assert key in str(caught.value)
     assert hint in str(caught.value)
 
 

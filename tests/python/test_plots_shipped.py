@@ -79,5 +79,5 @@ def test_lists_of_points_have_standard_figures(points, tmp_path):
 
 @pytest.mark.parametrize(("x", "missing"), [("path.rtt", "path.loss"), ("path.loss", "path.rtt")])
 def test_points_that_lines_would_mix_are_told_of(points, tmp_path, x, missing):
-    with pytest.raises(tc.ConfigError, match=f"--at {missing}=…"):
+    with pytest.raises(tc.ConfigError, match=f"--at {missing}="):
         draw(points, Options(x=x, by="tunnel"), output=tmp_path / "figure.svg")
