@@ -55,6 +55,14 @@ Brutal::GetParameterTable()
           1e9,
           "with fewer in these seconds, losses do not count",
           "brutal.c MIN_PKT_INFO_SAMPLES"}},
+        {&P::exact,
+         {"exact",
+          0,
+          "bool",
+          0,
+          1,
+          "round neither share nor RTT and pace from the start, as over QUIC",
+          "hysteria cb70589 brutal.go; brutal.c: off"}},
     };
     return table;
 }
@@ -62,7 +70,8 @@ Brutal::GetParameterTable()
 Brutal::Brutal(const BrutalParameters& parameters)
     : m_parameters(parameters),
       m_slotCount(static_cast<uint32_t>(parameters.slots)),
-      m_minAckRate(static_cast<uint32_t>(std::lround(parameters.minAckRate * ALL)))
+      m_minAckRate(parameters.exact != 0 ? parameters.minAckRate * ALL
+                                         : std::round(parameters.minAckRate * ALL))
 {
 }
 
@@ -73,9 +82,13 @@ Brutal::HasCongControl() const
 }
 
 void
-Brutal::Init(TcpState& state, int64_t /* now */)
+Brutal::Init(TcpState& state, int64_t now)
 {
     state.ssthresh = INFINITE_SSTHRESH;
+    if (m_parameters.exact != 0)
+    {
+        Set(state, now);
+    }
 }
 
 uint32_t
@@ -87,7 +100,7 @@ Brutal::GetSsThresh(TcpState& state, int64_t /* now */)
 void
 Brutal::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
 {
-    if (!event.rate.IsValid())
+    if (m_parameters.exact == 0 && !event.rate.IsValid())
     {
         return;
     }
@@ -100,7 +113,23 @@ Brutal::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
     slot.acked += event.ackedSacked;
     slot.lost += event.newlyLost;
 
-    const auto rate = static_cast<uint64_t>(m_parameters.rate) * ALL / GetAckRate(event.now);
+    Set(state, event.now);
+}
+
+void
+Brutal::Set(TcpState& state, int64_t now) const
+{
+    if (m_parameters.exact != 0)
+    {
+        const double rate = m_parameters.rate * ALL / GetAckRate(now);
+        const double inFlight = rate * static_cast<double>(state.srtt) * 1e-9 / state.mss;
+        const double window = std::clamp<double>(inFlight * m_parameters.cwndGain, 1, MAX_WINDOW);
+        state.cwnd = static_cast<uint32_t>(window);
+        state.pacingRate = rate;
+        return;
+    }
+    const auto share = static_cast<uint64_t>(GetAckRate(now));
+    const auto rate = static_cast<uint64_t>(m_parameters.rate) * ALL / share;
     const auto rtt = static_cast<uint64_t>(std::max<int64_t>(state.srtt / MS, 1));
     const uint64_t inFlight = rate / MILLISECONDS * rtt / state.mss;
     const auto window =
@@ -109,7 +138,7 @@ Brutal::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
     state.pacingRate = static_cast<double>(rate);
 }
 
-uint32_t
+double
 Brutal::GetAckRate(int64_t now) const
 {
     const int64_t oldest = now / SECOND - m_slotCount;
@@ -128,7 +157,9 @@ Brutal::GetAckRate(int64_t now) const
     {
         return ALL;
     }
-    return std::max(static_cast<uint32_t>(acked * ALL / samples), m_minAckRate);
+    const double whole = static_cast<double>(acked * ALL / samples);
+    const double exact = static_cast<double>(acked * ALL) / static_cast<double>(samples);
+    return std::max(m_parameters.exact != 0 ? exact : whole, m_minAckRate);
 }
 
 uint32_t

@@ -22,6 +22,10 @@
  * timer finds), the RTT is in whole milliseconds, the window is not below four segments, and before
  * the first delivery nothing is paced.
  *
+ * Hysteria 2's (hysteria cb70589, core/internal/congestion/brutal), for QUIC, has the same rule
+ * (`exact`), but rounds neither the share nor the RTT, paces from the start, has a window of a
+ * segment at least, and its rate is in bytes of QUIC packets.
+ *
  * Left out: the source has 1 Mbit/s until the application sets a rate, here it is set from the
  * start; kernels with little room for an algorithm's data have fewer seconds, 3 at least (`slots`).
  */
@@ -37,6 +41,7 @@ struct BrutalParameters
     double minAckRate{0.8};                                //!< least share that is believed
     double slots{5};                                       //!< s
     double minSamples{50};                                 //!< segments
+    double exact{0};                                       //!< compute as Hysteria 2 does
 };
 
 /// A constant rate, raised by what is lost.
@@ -54,10 +59,12 @@ class Brutal : public CongestionControl
     void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
     uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd) override;
 
-    /// Part of the segments of the last seconds that arrived, whole percent, not below the floor.
-    uint32_t GetAckRate(int64_t now) const;
+    /// Part of the segments of the last seconds that arrived, percent, not below the floor.
+    double GetAckRate(int64_t now) const;
 
   private:
+    void Set(TcpState& state, int64_t now) const;
+
     /// Most seconds that are remembered.
     static constexpr uint32_t MAX_SLOTS = 60;
 
@@ -71,7 +78,7 @@ class Brutal : public CongestionControl
 
     BrutalParameters m_parameters;
     uint32_t m_slotCount;
-    uint32_t m_minAckRate; //!< percent
+    double m_minAckRate; //!< percent
     std::array<Slot, MAX_SLOTS> m_slots{};
 };
 

@@ -6,12 +6,16 @@
 
 #include "congestion/congestion-control.h"
 #include "congestion/congestion-parameters.h"
+#include "congestion/hystart.h"
 #include "congestion/slow-start.h"
 
 /**
  * \file
  * NewReno (RFC 5681, RFC 6582) as Linux counts it: whole segments, half of cwnd rather than of
  * FlightSize on a loss. Fast recovery is the transport's (PRR, RFC 9937), not window inflation.
+ *
+ * With `fractions`, as QUIC counts it (RFC 9002, appendix B; quic-go v0.60.0, cubic_sender.go): the
+ * window is in bytes. 0.7 of 6 segments is 4.2 then, and while 4 are in flight, another may leave.
  */
 
 namespace tunnelcc
@@ -21,6 +25,8 @@ namespace tunnelcc
 struct RenoParameters
 {
     double beta{0.5};            //!< window left after a loss
+    double hystart{0};           //!< end slow start when the RTT rises
+    double fractions{0};         //!< of segments count in the window, as where it is in bytes
     double pacing{0};            //!< pace at cwnd/RTT
     double pacingSlowStart{2};   //!< times cwnd/RTT in slow start
     double pacingAvoidance{1.2}; //!< times cwnd/RTT in congestion avoidance
@@ -41,9 +47,15 @@ class Reno : public CongestionControl
     void OnCaState(TcpState& state, CaState next, int64_t now) override;
 
   private:
+    void Resume(const TcpState& state);
+    void GrowInFractions(TcpState& state, uint32_t acked);
+
     RenoParameters m_parameters;
     WindowPacing m_pacing;
     AdditiveIncrease m_increase;
+    HyStart m_hystart;
+    double m_window{0};    //!< with fractions, segments; TcpState::cwnd is the next whole number
+    uint32_t m_counted{0}; //!< segments towards the next step of it
 };
 
 } // namespace tunnelcc

@@ -6,6 +6,7 @@
 
 #include "arq/kcp-endpoint.h"
 #include "arq/rudp-endpoint.h"
+#include "quic/quic-connection.h"
 #include "spec/end.h"
 #include "transport/endpoint.h"
 
@@ -37,7 +38,11 @@ struct Leg
     std::optional<uint32_t> hop; //!< that its segments cross, each as a packet or a datagram; none:
                                  //!< they cross a loopback, or go into a carrier's stream
     std::string cc;              //!< name of its congestion control
-    std::variant<LegEnds<TcpEndpoint>, LegEnds<KcpEndpoint>, LegEnds<RudpEndpoint>> ends;
+    std::variant<LegEnds<TcpEndpoint>,
+                 LegEnds<KcpEndpoint>,
+                 LegEnds<RudpEndpoint>,
+                 LegEnds<QuicConnection>>
+        ends;
 
     /// The ends of what is a TCP connection.
     const LegEnds<TcpEndpoint>& Tcp() const
@@ -45,10 +50,27 @@ struct Leg
         return std::get<LegEnds<TcpEndpoint>>(ends);
     }
 
-    /// What a program at one end reads and writes.
+    /// The ends of what is a QUIC connection.
+    const LegEnds<QuicConnection>& Quic() const
+    {
+        return std::get<LegEnds<QuicConnection>>(ends);
+    }
+
+    /// What a program at one end reads and writes: of QUIC one more stream each time, otherwise the
+    /// connection itself.
     ByteStream& Stream(End end) const
     {
-        return std::visit([=](const auto& it) -> ByteStream& { return *it[end]; }, ends);
+        auto streamOf = [=](const auto& it) -> ByteStream& {
+            if constexpr (requires { it[end]->AddStream(); })
+            {
+                return it[end]->AddStream();
+            }
+            else
+            {
+                return *it[end];
+            }
+        };
+        return std::visit(streamOf, ends);
     }
 
     /// "app", "target", or "carrier", "carrier2", … by hop.

@@ -28,7 +28,7 @@ MakeSide(const RelaySpec& spec, World::Carrier& carrier, End end)
     {
         return carrier.sessions[end]->AddStream();
     }
-    return std::make_unique<CarrierSide>(spec, end, carrier.leg->Stream(end), carrier.logs);
+    return std::make_unique<CarrierSide>(spec, end, carrier.leg->Stream(end), carrier.logs.back());
 }
 
 /// Draws of where the clocks of a carrier's end are: two ends in step would see less delay than
@@ -121,6 +121,20 @@ World::AddRudpLeg(const LegParts& parts,
     return m_legs.emplace_back(Leg{parts.role, parts.hop, "rudp", std::move(ends)});
 }
 
+Leg&
+World::AddQuicLeg(const LegParts& parts, const QuicSpec& quic)
+{
+    auto makeConnection = [&](End end) {
+        return std::make_unique<QuicConnection>(quic,
+                                                end,
+                                                parts.channels[end],
+                                                MakeAlgorithm(parts, end));
+    };
+    LegEnds<QuicConnection> ends = MakePerEnd(End::CLIENT, makeConnection);
+    QuicConnection::Join(*ends.client, *ends.server);
+    return m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, std::move(ends)});
+}
+
 World::Carrier&
 World::AddCarrier(RelayParts& tunnel, size_t hop, uint32_t index)
 {
@@ -144,6 +158,7 @@ World::AddCarrier(RelayParts& tunnel, size_t hop, uint32_t index)
                          hosts};
     carrier.leg = spec.kcp    ? &AddKcpLeg(parts, *spec.kcp)
                   : spec.rudp ? &AddRudpLeg(parts, *spec.rudp, tunnel.hops[hop].sessions)
+                  : spec.quic ? &AddQuicLeg(parts, *spec.quic)
                               : &AddLeg(parts);
     if (spec.mux)
     {
@@ -187,9 +202,11 @@ World::AddRelays(RelayParts& tunnel, uint32_t index, Flow& flow)
     sides.push_back(std::make_unique<PlainSide>(*flow.legs.front()->Tcp().server));
     for (Hop& hop : tunnel.hops)
     {
+        Carrier& carrier = hop.carriers[m_spec.flows[index].carrier];
+        carrier.logs.emplace_back();
         for (End end : ENDS)
         {
-            sides.push_back(MakeSide(spec, hop.carriers[m_spec.flows[index].carrier], end));
+            sides.push_back(MakeSide(spec, carrier, end));
         }
     }
     sides.push_back(std::make_unique<PlainSide>(*flow.legs.back()->Tcp().client));

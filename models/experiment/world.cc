@@ -34,19 +34,19 @@ class FlowStart final : public EventSource
 class EarlyDial final : public EventSource
 {
   public:
-    EarlyDial(MuxSession& session, int64_t start)
-        : m_session(session)
+    EarlyDial(World::Carrier& carrier, int64_t start)
+        : m_carrier(carrier)
     {
         m_loop.Insert(start, m_rank, this);
     }
 
     void Fire(int64_t now) override
     {
-        m_session.Dial(now);
+        m_carrier.Dial(now);
     }
 
   private:
-    MuxSession& m_session;
+    World::Carrier& m_carrier;
 };
 
 RandomComponent
@@ -110,9 +110,22 @@ World::Start()
 }
 
 void
+World::Carrier::Dial(int64_t now)
+{
+    if (sessions.client)
+    {
+        sessions.client->Dial(now);
+    }
+    else
+    {
+        leg->Quic().client->Connect(now);
+    }
+}
+
+void
 World::Dial(RelayParts& tunnel)
 {
-    if (!tunnel.spec.mux || !tunnel.spec.early)
+    if (!(tunnel.spec.mux || tunnel.spec.quic) || !tunnel.spec.early)
     {
         return;
     }
@@ -120,8 +133,7 @@ World::Dial(RelayParts& tunnel)
     {
         for (Carrier& carrier : hop.carriers)
         {
-            m_starts.push_back(
-                std::make_unique<EarlyDial>(*carrier.sessions.client, tunnel.spec.start));
+            m_starts.push_back(std::make_unique<EarlyDial>(carrier, tunnel.spec.start));
         }
     }
 }
@@ -147,16 +159,19 @@ World::ChannelsOf(uint32_t route, const FlowSpec& flow)
     });
 }
 
+std::unique_ptr<CongestionControl>
+World::MakeAlgorithm(const LegParts& parts, End end) const
+{
+    int64_t stream = CongestionStream(m_spec.seed, parts.role, parts.number, end);
+    return MakeCongestionControl(parts.cc.name, parts.cc.parameters, stream);
+}
+
 std::unique_ptr<TcpEndpoint>
 World::MakeEndpoint(const LegParts& parts, End end) const
 {
-    int64_t stream = CongestionStream(m_spec.seed, parts.role, parts.number, end);
     TcpSpec tcp = parts.tcp;
     tcp.nodelay = tcp.nodelay && (end == End::CLIENT || tcp.serverNodelay);
-    return std::make_unique<TcpEndpoint>(
-        tcp,
-        parts.channels[end],
-        MakeCongestionControl(parts.cc.name, parts.cc.parameters, stream));
+    return std::make_unique<TcpEndpoint>(tcp, parts.channels[end], MakeAlgorithm(parts, end));
 }
 
 Leg&

@@ -47,9 +47,12 @@ class World
     struct Carrier
     {
         Leg* leg{nullptr};
-        CarrierSide::Logs logs;
+        std::deque<CarrierSide::Logs> logs; //!< of each flow
         MuxLogs muxLogs;
-        PerEnd<std::unique_ptr<MuxSession>> sessions; //!< if flows share it
+        PerEnd<std::unique_ptr<MuxSession>> sessions; //!< if flows share it as their protocol does
+
+        /// Connect, although no flow wants it yet. Flows share it.
+        void Dial(int64_t now);
     };
 
     /// A hop of a relay tunnel.
@@ -158,6 +161,7 @@ class World
                       Flow& flow,
                       std::optional<uint32_t> hop,
                       const PerEnd<Channel>& channels);
+    std::unique_ptr<CongestionControl> MakeAlgorithm(const LegParts& parts, End end) const;
     std::unique_ptr<TcpEndpoint> MakeEndpoint(const LegParts& parts, End end) const;
     PerEnd<Channel> ChannelsOf(uint32_t route, const FlowSpec& flow);
 
@@ -185,6 +189,7 @@ class World
     Leg& AddRudpLeg(const LegParts& parts,
                     const RudpSpec& rudp,
                     PerEnd<std::unique_ptr<RudpSession>>& sessions);
+    Leg& AddQuicLeg(const LegParts& parts, const QuicSpec& quic);
     void AddRelays(RelayParts& tunnel, uint32_t index, Flow& flow);
 
     const ExperimentSpec m_spec;

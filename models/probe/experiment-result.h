@@ -45,13 +45,15 @@ struct LimitTimes
                     pacing)
 };
 
-/// How a session that repairs loss itself (KCP, RUDP) did so, in the direction of its data,
+/// How a session that repairs loss itself (KCP, RUDP, QUIC) did so, in the direction of its data,
 /// measured part of the run unless said otherwise.
 struct ArqResult
 {
-    uint64_t fastRetransmits{0};  //!< segments resent because of ACKs of higher numbers
-    uint64_t earlyRetransmits{0}; //!< after fewer of those, as there was nothing new to send
-    uint64_t timeouts{0};         //!< resent because time ran out
+    uint64_t fastRetransmits{0};  //!< segments resent because of ACKs of higher numbers; QUIC:
+                                  //!< packets lost by kPacketThreshold
+    uint64_t earlyRetransmits{0}; //!< after fewer of those, as there was nothing new to send; QUIC:
+                                  //!< packets lost by kTimeThreshold
+    uint64_t timeouts{0};         //!< resent because time ran out; QUIC: probe time-outs
     uint64_t parityDatagrams{0};  //!< of FEC sent, whole run
     uint64_t parityBytes{0};      //!< their IP bytes
     uint64_t recovered{0};        //!< datagrams that FEC brought back, whole run

@@ -14,6 +14,7 @@ namespace tunnelcc
 {
 
 class KcpEndpoint;
+class QuicConnection;
 class RudpEndpoint;
 class TcpEndpoint;
 
@@ -55,6 +56,11 @@ std::unique_ptr<LegProbe> MakeLegProbe(const KcpEndpoint& sender,
 /// The same for a connection of RUDP.
 std::unique_ptr<LegProbe> MakeLegProbe(const RudpEndpoint& sender,
                                        const RudpEndpoint& receiver,
+                                       LegResult& result);
+
+/// The same for a connection of QUIC.
+std::unique_ptr<LegProbe> MakeLegProbe(const QuicConnection& sender,
+                                       const QuicConnection& receiver,
                                        LegResult& result);
 
 } // namespace tunnelcc

@@ -9,6 +9,7 @@
 #include "fields.h"
 #include "kcp-spec.h"
 #include "layer-spec.h"
+#include "quic-spec.h"
 #include "rudp-spec.h"
 #include "tcp-spec.h"
 
@@ -123,6 +124,7 @@ struct RelaySpec
     std::vector<HopSpec> hops;    //!< from the client on
     std::optional<KcpSpec> kcp;   //!< carriers are sessions of it; none: TCP connections
     std::optional<RudpSpec> rudp; //!< carriers are connections of it
+    std::optional<QuicSpec> quic; //!< … of it, and each flow has a stream
 
     TUNNELCC_FIELDS(copyBuffer,
                     handshake,
@@ -134,7 +136,8 @@ struct RelaySpec
                     start,
                     hops,
                     kcp,
-                    rudp)
+                    rudp,
+                    quic)
 };
 
 /// CPU time of handling one packet.

@@ -181,8 +181,8 @@ class ConservationTest : public TunnelTestCase
                               "what went into the carrier came out of it");
         const World::Carrier& tunnel =
             std::get<World::RelayParts>(world.Tunnels().front()).hops[0].carriers.front();
-        NS_TEST_EXPECT_MSG_EQ(tunnel.logs.client.IsEmpty(), true, "no message is left");
-        NS_TEST_EXPECT_MSG_EQ(tunnel.logs.server.IsEmpty(), true, "no message is left");
+        NS_TEST_EXPECT_MSG_EQ(tunnel.logs.front().client.IsEmpty(), true, "no message is left");
+        NS_TEST_EXPECT_MSG_EQ(tunnel.logs.front().server.IsEmpty(), true, "no message is left");
     }
 };
 

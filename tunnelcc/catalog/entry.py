@@ -34,9 +34,11 @@ class Entry(Model):
         """Keys of an experiment's tunnel that override this entry."""
         return self.OVERRIDES
 
-    @property
-    def carrier_cc(self) -> str | None:
-        """The congestion control of the carriers. None: that of the flows."""
+    def carrier_cc(self, rate: float | None) -> dict[str, Any] | None:
+        """Return the congestion control of the carriers, as a table. None: that of the flows.
+
+        ``rate``: what the user sets, bit/s; None: nothing.
+        """
         return None
 
     @property

@@ -12,7 +12,10 @@ from tunnelcc.catalog.cited import Bytes, Cited, Prose, Size
 from tunnelcc.catalog.entry import Entry
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, Kcp
 from tunnelcc.catalog.layers import StreamLayers
+from tunnelcc.catalog.quic import Quic
 from tunnelcc.catalog.rudp import Rudp
+from tunnelcc.catalog.turn import Counts, Turn
+from tunnelcc.catalog.values import RUDP_RATE
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import SWITCH, Kind, Model, choice, size, time, whole
 from tunnelcc.schema.units import UnitError
@@ -28,20 +31,6 @@ def _parse_costs(value: object) -> tuple[float, ...]:
     return tuple(float(cost) for cost in value)
 
 
-def _parse_counts(expected: str, least: int) -> Kind:
-    def parse(value: object) -> tuple[int, ...]:
-        if not isinstance(value, (list, tuple)):
-            raise UnitError(expected)
-        for count in value:
-            if isinstance(count, bool) or not isinstance(count, int) or not least <= count <= 2**20:
-                raise UnitError(expected)
-        return tuple(value)
-
-    return Kind(parse, list, expected)
-
-
-Writes = Annotated[tuple[int, ...], _parse_counts("a list of sizes in bytes, each at least 1", 1)]
-Counts = Annotated[tuple[int, ...], _parse_counts("a list of numbers of streams", 1)]
 Costs = Annotated[tuple[float, ...], Kind(_parse_costs, list, "a list of CPU seconds per GB")]
 LayerSize = Annotated[int, whole(0, 2**24)]
 #: A relay reads a message from one connection and hands it to the other, down to the device.
@@ -55,17 +44,10 @@ LEAST_COPY_BUFFER, MOST_COPY_BUFFER = 2**10, 2**24
 WriteMode = Annotated[str, choice("nonblocking", "polled", "blocking")]
 
 
-class Turn(Cited):
-    """One exchange of the handshake: writes of the client, then of the server, in bytes."""
-
-    client: Writes
-    server: Writes = ()
-
-
 class Carrier(Cited):
     """The connection across the path."""
 
-    protocol: Annotated[str, choice("tcp", "kcp", "rudp")] = "tcp"
+    protocol: Annotated[str, choice("tcp", "kcp", "rudp", "quic")] = "tcp"
     nodelay: Annotated[bool, SWITCH] | None = None  # of TCP, which needs it
     server_nodelay: Annotated[bool, SWITCH] = True  # of the end that listens, if nodelay
     writes: WriteMode = "nonblocking"
@@ -193,11 +175,14 @@ class RelayEntry(Entry):
     KCP_OVERRIDES: ClassVar[tuple[str, ...]] = ("mode", "fec", "kcp")
     #: Those of entries whose carriers are connections of RUDP.
     RUDP_OVERRIDES: ClassVar[tuple[str, ...]] = ("rate",)
+    #: Those of entries whose carriers are streams of QUIC; `rate` if a congestion control needs it.
+    QUIC_OVERRIDES: ClassVar[tuple[str, ...]] = ("cc", "copy_buffer", "carriers", "chain", "relays")
     IS_COST_WHOLE: ClassVar[bool] = True
 
     carrier: Carrier
     kcp: Kcp | None = None
     rudp: Rudp | None = None
+    quic: Quic | None = None
     handshake: tuple[Turn, ...] = ()
     request: Bytes
     response: Bytes
@@ -211,7 +196,7 @@ class RelayEntry(Entry):
     @model_validator(mode="after")
     def _has_its_protocol(self) -> RelayEntry:
         protocol = self.carrier.protocol
-        for name in ("kcp", "rudp"):
+        for name in ("kcp", "rudp", "quic"):
             table = getattr(self, name)
             if table is None and protocol == name:
                 raise ConfigError(
@@ -229,7 +214,8 @@ class RelayEntry(Entry):
         for key in ("nodelay", "cc", "under") if protocol != "tcp" else ():
             if getattr(self.carrier, key) is not None:
                 raise ConfigError(Problem(f"carrier.{key}", getattr(self.carrier, key), expected))
-        for key in ("mux", "to_server", "to_client") if protocol == "rudp" else ():
+        refused = {"rudp": ("mux", "to_server", "to_client"), "quic": ("mux",)}
+        for key in refused.get(protocol, ()):
             if getattr(self, key):
                 raise ConfigError(Problem(key, "a table", expected))
         return self
@@ -258,9 +244,11 @@ class RelayEntry(Entry):
                 f"a rate such as '20Mbps', because {self.name} sends at a rate that the user sets"
             )
             raise ConfigError(Problem("rate", MISSING, expected))
-        if self.carrier.protocol != "tcp":
+        if self.rudp is not None:
+            _check_rate(changes["rate"])
+        if self.carrier.protocol in ("kcp", "rudp"):
             self._check_chain(changes)
-        if self.mux is not None:
+        if self.mux is not None or self.quic is not None:
             return
         expected = f"no value with {self.name}, which has a carrier for each flow"
         if "stream_window" in changes:
@@ -279,13 +267,17 @@ class RelayEntry(Entry):
         """Keys of an experiment's tunnel that override the entry."""
         if self.carrier.protocol == "tcp":
             return self.OVERRIDES
+        if self.quic is not None:
+            has_rate = self.quic.congestion.with_rate is not None
+            return (*self.QUIC_OVERRIDES, *(("rate",) if has_rate else ()))
         kept = tuple(key for key in self.OVERRIDES if key not in ("cc", "under"))
         return (*kept, *(self.KCP_OVERRIDES if self.kcp else self.RUDP_OVERRIDES))
 
-    @property
-    def carrier_cc(self) -> str | None:
-        """The congestion control of the carriers. None: that of the flows."""
-        return self.carrier.cc
+    def carrier_cc(self, rate: float | None) -> dict[str, Any] | None:
+        """Return the congestion control of the carriers. None: that of the flows."""
+        if self.quic is not None:
+            return self.quic.congestion_control(rate)
+        return {"name": self.carrier.cc} if self.carrier.cc else None
 
     @property
     def under(self) -> str | None:
@@ -305,6 +297,7 @@ class RelayEntry(Entry):
     ) -> int | None:
         """Raise ConfigError if datagrams do not fit, because nothing fragments them."""
         largest = self.kcp.session.mtu if self.kcp else self.rudp.largest if self.rudp else 0
+        largest = self.quic.packets.most if self.quic else largest
         least = largest + DATAGRAM_HEADERS
         if largest and least > path_mtu:
             expected = f"a path.mtu of at least {least}, the size of its datagrams"
@@ -321,7 +314,7 @@ class RelayEntry(Entry):
 
     def sharing(self, carriers: str | int | None) -> str | int:
         """Return which flows share a carrier: all, if streams can."""
-        return carriers or ("flow" if self.mux is None else "all")
+        return carriers or ("flow" if self.mux is None and self.quic is None else "all")
 
     def all_operations(self, mode: str | None) -> tuple[str, ...]:
         """Return the system calls for a message."""
@@ -333,6 +326,8 @@ class RelayEntry(Entry):
         ``mode``: of KCP. Its congestion window starts with one segment, which is the request of the
         first flow.
         """
+        if self.quic is not None:
+            return self._quic_round_trips(self.quic)
         opening = 1 if self.carrier.protocol == "tcp" else 0
         if self.kcp is not None and self.kcp.mode_with(mode, {}).congestion:
             opening = 1
@@ -343,3 +338,17 @@ class RelayEntry(Entry):
         if self.carrier.early:
             return {"the tunnel, before any flow": handshake, "each flow": stream}
         return {"the first flow": handshake + stream, "later ones": stream}
+
+    def _quic_round_trips(self, quic: Quic) -> dict[str, int]:
+        stream = sum(1 for turn in self.handshake if turn.server)
+        if self.carrier.early:
+            return {"the tunnel, before any flow": quic.round_trips, "each flow": stream}
+        return {"the first flow": quic.round_trips + stream, "later ones": stream}
+
+
+def _check_rate(rate: object) -> None:
+    """Raise ConfigError for a rate that RUDP cannot have."""
+    try:
+        RUDP_RATE.parse(rate)
+    except UnitError as error:
+        raise ConfigError(Problem("rate", rate, error.expected, error.hint)) from None

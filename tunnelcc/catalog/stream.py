@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar
 from tunnelcc.catalog.cited import Cited
 from tunnelcc.catalog.layers import Place, StreamLayers
 from tunnelcc.catalog.packets import PacketEntry
-from tunnelcc.catalog.relay import Turn, WriteMode
+from tunnelcc.catalog.relay import WriteMode
+from tunnelcc.catalog.turn import Turn
 from tunnelcc.schema import SWITCH
 
 

@@ -27,8 +27,10 @@ WindowSize = Annotated[int, whole(1, 65535)]
 Interval = Annotated[float, time(10e-3, 5)]
 Resend = Annotated[int, whole(0, 255)]
 
-#: Of RUDP: what a user sets. The client tells it as a number of KiB/s that has 15 bits.
-Rate = Annotated[float, rate(10e3, 268.4e6)]
+#: What a user sets, bit/s: of RUDP, or of a congestion control over QUIC.
+Rate = Annotated[float, rate(10e3, 400e9)]
+#: Of RUDP. The client tells it as a number of KiB/s that has 15 bits.
+RUDP_RATE = rate(10e3, 268.4e6)
 
 #: Shards of a group that a Reed–Solomon code over GF(2^8) can tell apart.
 MOST_SHARDS = 255

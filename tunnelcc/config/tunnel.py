@@ -216,8 +216,9 @@ class Tunnel(PacketTunnel):
     kcp: KcpKeys | None = Field(None, description="keys that differ from the entry's KCP")
     rate: Rate | None = Field(
         None,
-        description="fixed rate at which each end of the tunnel sends data, retransmissions "
-        "included, headers not; finalspeed needs it",
+        description="fixed rate at which each end of the tunnel sends; finalspeed needs it and "
+        "counts data, retransmissions included, headers not; hysteria2 counts packets of QUIC; "
+        "default: the congestion control of the entry",
     )
     chain: tuple[Hop, ...] = Field(
         (), description="more relays, in order from the client, each with the path after it"
@@ -238,7 +239,7 @@ class Tunnel(PacketTunnel):
     def _check_relays(self) -> Tunnel:
         if self.relays and self.chain:
             raise ConfigError(Problem("relays", self.relays, "no value, because chain is given"))
-        under, cc = self.entry.under, self.entry.carrier_cc
+        under, cc = self.entry.under, self.entry.carrier_cc(self.rate)
         for key, name, model in (("under", under, Under), ("cc", cc, CongestionControl)):
             try:
                 if name is not None:
@@ -262,8 +263,9 @@ class Tunnel(PacketTunnel):
     @property
     def carrier_cc(self) -> CongestionControl | None:
         """The congestion control of the carriers; None: the flow's."""
-        if self.cc is None and self.entry.carrier_cc:
-            return CongestionControl(name=self.entry.carrier_cc)
+        given = self.entry.carrier_cc(self.rate)
+        if self.cc is None and given is not None:
+            return CongestionControl.model_validate(given)
         return self.cc
 
     def paths(self, path: Path) -> tuple[Path, ...]:

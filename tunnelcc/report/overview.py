@@ -13,6 +13,7 @@ from tunnelcc.catalog import Entry
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, SEGMENT_HEADER, Kcp
 from tunnelcc.catalog.layers import PacketLayer, StreamLayer, Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry
+from tunnelcc.catalog.quic import Quic
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.catalog.values import MOST_MTU, parity_counts
@@ -27,6 +28,8 @@ _PATH_MTU = 1500
 _MSS = _PATH_MTU - _HEADERS
 # Bytes after which Go's TLS records have their full size.
 _STEADY = 2**20
+# Of a STREAM frame that ends its packet: type 1, stream 1, offset 4 (16 KiB to 1 GiB).
+_QUIC_STREAM_HEADER = 6
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,8 @@ def _relay_stack(entry: RelayEntry, mode: str | None) -> tuple[StackLayer, ...]:
         return (*layers, *_kcp_stack(entry.kcp, mode))
     if entry.rudp is not None:
         return (*layers, *_rudp_stack(entry.rudp))
+    if entry.quic is not None:
+        return (*layers, *_quic_stack(entry.quic))
     below = _below(entry)
     if below is None:
         return (*layers, *_transport(_MSS))
@@ -147,6 +152,26 @@ def _rudp_stack(rudp: Rudp) -> Iterator[StackLayer]:
     )
     wait = f"{1 + resends.extra:g} pings, at least {resends.least * 1e3:g} ms"
     yield from _same("resend", f"after {wait}, at most {resends.most} times")
+    yield from (*_same("UDP", "8 B"), *_same("IPv4", "20 B"))
+
+
+def _quic_stack(quic: Quic) -> Iterator[StackLayer]:
+    yield StackLayer(
+        "QUIC",
+        *(
+            f"{quic.overhead(is_up) + _QUIC_STREAM_HEADER} B per packet of ≤ {quic.full} B"
+            for is_up in (True, False)
+        ),
+    )
+    for name, window in (("stream", quic.stream), ("connection", quic.connection)):
+        text = "no limit"
+        if window.first:
+            most = f" to {window.most / 2**20:g} MiB" if window.most > window.first else ""
+            text = f"{window.first / 2**20:g} MiB{most}"
+        yield from _same(f"{name} window", text)
+    own = quic.congestion
+    rated = f", {own.with_rate} if tunnel.rate is set" if own.with_rate else ""
+    yield from _same("congestion control", f"{own.cc}{rated}, {own.first} packets at first")
     yield from (*_same("UDP", "8 B"), *_same("IPv4", "20 B"))
 
 
@@ -193,6 +218,10 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
         packets = sum(-(-write // entry.rudp.packets.data) for write in writes)
         header = entry.rudp.packets.header + DATAGRAM_HEADERS
         return (sum(writes) + header * packets) / size
+    if entry.quic is not None:
+        header = entry.quic.overhead(is_up) + _QUIC_STREAM_HEADER
+        packets = -(-sum(writes) // (entry.quic.full - header))
+        return (sum(writes) + (header + DATAGRAM_HEADERS) * packets) / size
     below = _below(entry)
     if below is not None:
         mss = _through(below, below.mode)

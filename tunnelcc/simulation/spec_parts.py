@@ -14,7 +14,7 @@ from tunnelcc.schema import Model, kind_of
 
 if TYPE_CHECKING:
     from tunnelcc.catalog.layers import StreamLayer
-    from tunnelcc.catalog.relay import Turn
+    from tunnelcc.catalog.turn import Turn
 
 #: A struct of ``models/spec/`` as a table.
 Spec = dict[str, Any]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, Kcp, SessionFec
+from tunnelcc.catalog.quic import Quic
 from tunnelcc.catalog.relay import MESSAGE_CALLS, WRITE_CALLS, Cost, Mux, RelayEntry, Windows
 from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.catalog.values import parity_counts
@@ -60,6 +61,7 @@ def relay_tunnel(entry: RelayEntry, experiment: ExperimentKeys, hops: Sequence[S
         "mux": entry.mux and _mux(entry.mux, tunnel.stream_window),
         "kcp": entry.kcp and _kcp(tunnel, entry.kcp),
         "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp),
+        "quic": entry.quic and _quic(entry.quic),
         "hops": hops,
     }
 
@@ -108,6 +110,22 @@ def _rudp(rate: float, rudp: Rudp) -> Spec:
         "first_rate": {"client": 0.0, "server": rudp.pacing.first / 8},
         "resends": same(rudp.resends, "rudp_resends"),
         "pings": _ip_bytes(same(rudp.pings, "rudp_pings"), "bytes", "reply"),
+    }
+
+
+def _quic(quic: Quic) -> Spec:
+    overhead = {"client": quic.overhead(is_up=True), "server": quic.overhead(is_up=False)}
+    packets = {"header": DATAGRAM_HEADERS, "overhead": overhead}
+    return {
+        "packets": same(quic.packets, "quic_packets") | packets,
+        "acks": same(quic.acks, "quic_acks"),
+        "loss": same(quic.loss, "quic_loss"),
+        "pacing": same(quic.pacing, "quic_pacing"),
+        "window": same(quic.congestion, "quic_window"),
+        "stream": same(quic.stream, "quic_flow"),
+        "connection": same(quic.connection, "quic_flow"),
+        "send_buffer": quic.writes.send_buffer,
+        "handshake": handshake(quic.handshake),
     }
 
 

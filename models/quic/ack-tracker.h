@@ -1,0 +1,152 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_ACK_TRACKER_H
+#define TUNNELCC_ACK_TRACKER_H
+
+#include "event/time-units.h"
+#include "number-ranges.h"
+#include "spec/quic-spec.h"
+#include "variable-length.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/**
+ * Packets that came, and when to acknowledge them (RFC 9000, section 13.2; quic-go v0.60.0,
+ * internal/ackhandler/received_packet_tracker.go). An ACK is due at once after so many packets that
+ * ask for one, when a packet leaves a new gap, and when one fills a gap that an ACK has reported;
+ * otherwise after a delay.
+ */
+class AckTracker
+{
+  public:
+    static constexpr int64_t NO_DEADLINE = std::numeric_limits<int64_t>::max();
+
+    explicit AckTracker(const QuicAcksSpec& spec)
+        : m_spec(spec)
+    {
+    }
+
+    /// Whether a packet came before, or its number will no longer be acknowledged.
+    bool IsKnown(uint64_t number) const
+    {
+        return number < m_floor || m_received.Contains(number);
+    }
+
+    /**
+     * A packet came for the first time.
+     * \param now ns
+     * \param number its
+     * \param isEliciting it asks for an ACK
+     * \param isUrgent at once, as those of the handshake (RFC 9000, section 13.2.1)
+     */
+    void OnPacket(int64_t now, uint64_t number, bool isEliciting, bool isUrgent)
+    {
+        m_received.Add(number, number + 1);
+        if (m_received.All().size() > m_spec.ranges)
+        {
+            m_received.RemoveFirst(1);
+        }
+        if (number >= m_largest)
+        {
+            m_largest = number;
+            m_largestTime = now;
+        }
+        if (!isEliciting)
+        {
+            return;
+        }
+        ++m_eliciting;
+        const bool fillsGap = m_hasReported && number < m_reported;
+        const bool leavesGap = m_hasReported && m_received.All().back().begin > m_reported + 1;
+        m_isDue |= isUrgent || m_eliciting >= m_spec.every || fillsGap || leavesGap;
+        m_deadline = m_isDue ? NO_DEADLINE : now + m_spec.delay;
+    }
+
+    /// Whether an ACK is to leave even alone.
+    bool IsDue(int64_t now) const
+    {
+        return HasNew() && (m_isDue || m_deadline <= now);
+    }
+
+    /// Whether an ACK may ride along with something else.
+    bool HasNew() const
+    {
+        return m_eliciting > 0 && !m_received.All().empty();
+    }
+
+    /// When an ACK will be due, ns; NO_DEADLINE: not by time.
+    int64_t Deadline() const
+    {
+        return m_deadline;
+    }
+
+    /// What an ACK would report, lowest first.
+    const std::vector<NumberRange>& Ranges() const
+    {
+        return m_received.All();
+    }
+
+    /// For how long the largest packet has waited, ns.
+    int64_t Delay(int64_t now) const
+    {
+        return now - m_largestTime;
+    }
+
+    /// Size of an ACK frame (RFC 9000, section 19.3).
+    uint32_t FrameBytes(int64_t now) const
+    {
+        constexpr int64_t DELAY_UNIT = 8 * US; // ack_delay_exponent 3
+        const auto& ranges = m_received.All();
+        const auto delay = static_cast<uint64_t>(Delay(now) / DELAY_UNIT);
+        uint32_t bytes = 1 + VariableLength(m_largest) + VariableLength(delay) +
+                         VariableLength(ranges.size() - 1);
+        for (size_t i = ranges.size(); i-- > 0;)
+        {
+            bytes += VariableLength(ranges[i].end - ranges[i].begin - 1);
+            bytes += i > 0 ? VariableLength(ranges[i].begin - ranges[i - 1].end - 1) : 0;
+        }
+        return bytes;
+    }
+
+    /// An ACK leaves.
+    void OnSent()
+    {
+        m_reported = m_largest;
+        m_hasReported = true;
+        m_eliciting = 0;
+        m_isDue = false;
+        m_deadline = NO_DEADLINE;
+    }
+
+    /// The peer has an ACK that reported numbers up to `largest`: it need not hear of them again.
+    void OnAckOfAck(uint64_t largest)
+    {
+        if (largest >= m_floor)
+        {
+            m_floor = largest + 1;
+            m_received.RemoveBelow(m_floor);
+        }
+    }
+
+  private:
+    const QuicAcksSpec m_spec;
+    NumberRanges m_received;
+    uint64_t m_floor{0};       //!< numbers below are not acknowledged any more
+    uint64_t m_largest{0};     //!< that came
+    int64_t m_largestTime{0};  //!< when
+    uint64_t m_reported{0};    //!< largest of the latest ACK
+    bool m_hasReported{false}; //!< there was one
+    uint32_t m_eliciting{0};   //!< packets since the latest ACK that ask for one
+    bool m_isDue{false};
+    int64_t m_deadline{NO_DEADLINE};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_ACK_TRACKER_H

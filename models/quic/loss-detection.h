@@ -1,0 +1,130 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_LOSS_DETECTION_H
+#define TUNNELCC_LOSS_DETECTION_H
+
+#include "packet-history.h"
+#include "round-trip.h"
+#include "spec/quic-spec.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/**
+ * Loss detection (RFC 9002, section 6 and appendix A): a packet is lost when one that was sent so
+ * many later, or so much later, is acknowledged. If nothing is acknowledged for a probe time-out
+ * (PTO), probes are due, and nothing is lost by that.
+ */
+class LossDetection
+{
+  public:
+    static constexpr int64_t NO_DEADLINE = std::numeric_limits<int64_t>::max();
+
+    /// What the packets of one ACK, or of the loss timer, went through, lowest number first.
+    struct Outcome
+    {
+        std::vector<uint64_t> acked;
+        std::vector<uint64_t> lost;
+        bool hasSample{false};    //!< there is a new RTT sample
+        bool isPersistent{false}; //!< the losses establish persistent congestion
+    };
+
+    /**
+     * \param spec thresholds
+     * \param maxAckDelay of the peer, ns
+     * \param history packets sent
+     */
+    LossDetection(const QuicLossSpec& spec, int64_t maxAckDelay, PacketHistory& history);
+
+    /// A packet that asks for an ACK was sent.
+    void OnSent(int64_t now)
+    {
+        m_lastSent = now;
+    }
+
+    /// An ACK came. \param ack the peer's packet that bears it  \param peer its history
+    /// \returns what it told, until the next call
+    const Outcome& OnAck(int64_t now, const QuicPacket& ack, const PacketHistory& peer);
+
+    /// When the timer is to end, ns; NO_DEADLINE: never.
+    int64_t Deadline() const;
+
+    /// The timer has ended. \returns packets that are lost, until the next call; if there are none,
+    ///          probes are due
+    const Outcome& OnTimer(int64_t now);
+
+    /// max_ack_delay counts in PTO from now on: ACKs are not urgent any more.
+    void OnHandshakeDone()
+    {
+        m_isHandshakeDone = true;
+    }
+
+    /// PTO without its doublings (RFC 9002, section 6.2.1), ns.
+    int64_t ProbeTimeout() const;
+
+    const RoundTrip& Rtt() const
+    {
+        return m_rtt;
+    }
+
+    /// Probes to be sent.
+    uint32_t ProbesDue() const
+    {
+        return m_probesDue;
+    }
+
+    /// A probe was sent.
+    void OnProbe()
+    {
+        --m_probesDue;
+    }
+
+    /// Packets lost by kPacketThreshold, whole run.
+    uint64_t LostByNumber() const
+    {
+        return m_lostByNumber;
+    }
+
+    /// Packets lost by kTimeThreshold, whole run.
+    uint64_t LostByTime() const
+    {
+        return m_lostByTime;
+    }
+
+    /// Probe time-outs, whole run.
+    uint64_t ProbeTimeouts() const
+    {
+        return m_probeTimeouts;
+    }
+
+  private:
+    void Begin();
+    void DetectLost(int64_t now);
+    bool IsPersistent() const;
+
+    const QuicLossSpec m_spec;
+    const int64_t m_maxAckDelay;
+    PacketHistory& m_history;
+    RoundTrip m_rtt;
+    Outcome m_outcome;
+    bool m_isHandshakeDone{false};
+    bool m_hasAcked{false};
+    uint64_t m_largestAcked{0};
+    int64_t m_firstSample{0};        //!< time of the first RTT sample
+    int64_t m_lossTime{NO_DEADLINE}; //!< when the oldest packet will be lost by time
+    int64_t m_lastSent{0};
+    uint32_t m_doublings{0}; //!< pto_count
+    uint32_t m_probesDue{0};
+    uint64_t m_lostByNumber{0};
+    uint64_t m_lostByTime{0};
+    uint64_t m_probeTimeouts{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_LOSS_DETECTION_H

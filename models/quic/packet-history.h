@@ -1,0 +1,231 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_PACKET_HISTORY_H
+#define TUNNELCC_PACKET_HISTORY_H
+
+#include "event/fifo.h"
+#include "number-ranges.h"
+#include "transport/scoreboard.h"
+
+#include <cstdint>
+#include <span>
+
+namespace tunnelcc
+{
+
+/// What a QUIC frame is for (RFC 9000, section 19).
+enum class QuicFrameKind : uint8_t
+{
+    STREAM,
+    MAX_STREAM_DATA,
+    MAX_DATA,
+    CRYPTO, //!< a packet of the handshake, whose number is QuicFrame::offset
+    PING
+};
+
+/// A frame, but for ACK.
+struct QuicFrame
+{
+    uint64_t offset{0}; //!< STREAM: of its first byte; MAX_*: the limit
+    uint32_t stream{0}; //!< its place among the connection's streams
+    uint16_t length{0}; //!< STREAM: bytes of data
+    QuicFrameKind kind{QuicFrameKind::PING};
+    bool isFin{false}; //!< STREAM: ends it
+};
+
+/// What became of a packet, as far as its sender knows.
+enum class QuicPacketFate : uint8_t
+{
+    UNTRACKED, //!< it asks for no ACK, or its number was skipped
+    OUTSTANDING,
+    ACKED,
+    LOST
+};
+
+/// A packet that was sent.
+struct QuicPacket
+{
+    static constexpr uint64_t NONE = UINT64_MAX;
+
+    Segment sample; //!< what RateSampler keeps of it, with the time when it was sent
+    Flight flight{0, 0};
+    uint64_t previous{NONE}; //!< outstanding packet before it
+    uint64_t next{NONE};     //!< and after it
+    uint64_t firstFrame{0};  //!< its place in the history
+    uint64_t firstRange{0};  //!< of the ACK: its place in the history
+    int64_t ackDelay{0};     //!< of the ACK: since its largest packet came, ns
+    uint16_t frames{0};
+    uint16_t ranges{0}; //!< of the ACK; 0: there is none
+    uint16_t bytes{0};  //!< UDP payload
+    QuicPacketFate fate{QuicPacketFate::UNTRACKED};
+    bool isMtuProbe{false};
+    bool isRepeated{false}; //!< what it carried was sent again, although it may still arrive
+};
+
+/**
+ * Packets that one end of a connection has sent, by number. Their contents stay here: packets under
+ * way only bear their numbers. Those that ask for an ACK are outstanding until one comes, or until
+ * they are lost, and form a list in order. Old ones are forgotten as if they were lost.
+ */
+class PacketHistory
+{
+  public:
+    /// The number of the next packet. Numbers never repeat (RFC 9000, section 12.3).
+    uint64_t Next() const
+    {
+        return m_first + m_packets.Size();
+    }
+
+    /// Append a frame to the next packet.
+    void AddFrame(const QuicFrame& frame)
+    {
+        m_frames.Push(frame);
+        ++m_newFrames;
+    }
+
+    /// Frames of the next packet so far.
+    uint32_t NewFrames() const
+    {
+        return m_newFrames;
+    }
+
+    /// Make the next packet, of the frames appended and an ACK of `ranges`, if there are any.
+    /// \returns the packet, until the next is made
+    QuicPacket& Send(std::span<const NumberRange> ranges)
+    {
+        QuicPacket& packet = m_packets.Append();
+        packet = {};
+        packet.frames = static_cast<uint16_t>(m_newFrames);
+        packet.firstFrame = m_firstFrame + m_frames.Size() - m_newFrames;
+        packet.firstRange = m_firstRange + m_ranges.Size();
+        packet.ranges = static_cast<uint16_t>(ranges.size());
+        for (const NumberRange& range : ranges)
+        {
+            m_ranges.Push(range);
+        }
+        if (m_newFrames > 0)
+        {
+            packet.fate = QuicPacketFate::OUTSTANDING;
+            Link(Next() - 1, packet);
+        }
+        m_newFrames = 0;
+        return packet;
+    }
+
+    /// Leave a number out.
+    void Skip()
+    {
+        Send({});
+    }
+
+    /// A packet. It is still known, as all outstanding ones are.
+    QuicPacket& At(uint64_t number)
+    {
+        return m_packets[number - m_first];
+    }
+
+    const QuicPacket& At(uint64_t number) const
+    {
+        return m_packets[number - m_first];
+    }
+
+    /// The whole number of a packet by its low 32 bits; QuicPacket::NONE: it was forgotten.
+    uint64_t Find(uint32_t low) const
+    {
+        const uint32_t index = low - static_cast<uint32_t>(m_first);
+        return index < m_packets.Size() ? m_first + index : QuicPacket::NONE;
+    }
+
+    /// A frame of a packet. \param index from 0
+    const QuicFrame& FrameOf(const QuicPacket& packet, uint32_t index) const
+    {
+        return m_frames[packet.firstFrame - m_firstFrame + index];
+    }
+
+    /// A range of a packet's ACK. \param index from 0, the lowest
+    const NumberRange& RangeOf(const QuicPacket& packet, uint32_t index) const
+    {
+        return m_ranges[packet.firstRange - m_firstRange + index];
+    }
+
+    /// A packet is outstanding no more.
+    void Settle(QuicPacket& packet, QuicPacketFate fate)
+    {
+        packet.fate = fate;
+        m_bytesInFlight -= packet.bytes;
+        --m_inFlight;
+        (packet.previous == QuicPacket::NONE ? m_oldest : At(packet.previous).next) = packet.next;
+        (packet.next == QuicPacket::NONE ? m_newest : At(packet.next).previous) = packet.previous;
+    }
+
+    /// The size of the newest packet, which is outstanding, is known.
+    void CountInFlight(const QuicPacket& packet)
+    {
+        m_bytesInFlight += packet.bytes;
+        ++m_inFlight;
+    }
+
+    /// The oldest outstanding packet, or QuicPacket::NONE.
+    uint64_t Oldest() const
+    {
+        return m_oldest;
+    }
+
+    /// Of outstanding packets.
+    uint64_t BytesInFlight() const
+    {
+        return m_bytesInFlight;
+    }
+
+    /// Outstanding packets.
+    uint32_t InFlight() const
+    {
+        return m_inFlight;
+    }
+
+    /// The packet of that number has arrived: forget those that left long before it.
+    void OnArrival(uint64_t number)
+    {
+        m_arrived = std::max(m_arrived, number);
+        while (m_arrived - m_first > KEPT && m_arrived > m_first &&
+               m_packets.Front().fate != QuicPacketFate::OUTSTANDING)
+        {
+            const QuicPacket& oldest = m_packets.Front();
+            m_firstFrame += oldest.frames;
+            m_frames.Drop(oldest.frames);
+            m_firstRange += oldest.ranges;
+            m_ranges.Drop(oldest.ranges);
+            m_packets.Pop();
+            ++m_first;
+        }
+    }
+
+  private:
+    /// Packets that may be overtaken by one and still arrive.
+    static constexpr uint64_t KEPT = 4096;
+
+    void Link(uint64_t number, QuicPacket& packet)
+    {
+        packet.previous = m_newest;
+        (m_newest == QuicPacket::NONE ? m_oldest : At(m_newest).next) = number;
+        m_newest = number;
+    }
+
+    Fifo<QuicPacket> m_packets;
+    Fifo<QuicFrame> m_frames;
+    Fifo<NumberRange> m_ranges;
+    uint64_t m_first{0};      //!< number of the first in m_packets
+    uint64_t m_firstFrame{0}; //!< place of the first in m_frames
+    uint64_t m_firstRange{0}; //!< place of the first in m_ranges
+    uint64_t m_arrived{0};    //!< highest number that has arrived
+    uint32_t m_newFrames{0};
+    uint64_t m_oldest{QuicPacket::NONE};
+    uint64_t m_newest{QuicPacket::NONE};
+    uint64_t m_bytesInFlight{0};
+    uint32_t m_inFlight{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_PACKET_HISTORY_H

@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_QUIC_CONGESTION_H
+#define TUNNELCC_QUIC_CONGESTION_H
+
+#include "congestion/congestion-control.h"
+#include "loss-detection.h"
+#include "packet-history.h"
+#include "spec/quic-spec.h"
+#include "token-bucket.h"
+#include "transport/rate-sampler.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace tunnelcc
+{
+
+/**
+ * Congestion control of a QUIC connection (RFC 9002, section 7 and appendix B): an algorithm, the
+ * state that it sees, the periods of recovery, and pacing. TcpState counts packets; its segment is
+ * a full packet with header and tag, so that rates are in bytes of packets.
+ *
+ * A loss begins a recovery period, unless its packet was sent before one began. The period ends
+ * with the first ACK of a packet sent in it; until then, nothing makes the window grow.
+ */
+class QuicCongestion
+{
+  public:
+    /**
+     * \param spec of the connection
+     * \param algorithm what sets window and rate
+     * \param history packets sent
+     */
+    QuicCongestion(const QuicSpec& spec,
+                   std::unique_ptr<CongestionControl> algorithm,
+                   const PacketHistory& history);
+
+    /// The handshake is over.
+    void Init(int64_t now, const RoundTrip& rtt);
+
+    /// Full packets have another size from now on.
+    void SetPacketBytes(uint32_t bytes)
+    {
+        m_state.mss = bytes;
+    }
+
+    /// The newest packet, which asks for an ACK, leaves. \param isIdle nothing was in flight
+    void OnSent(int64_t now, QuicPacket& packet, bool isIdle);
+
+    /// What an ACK or the loss timer told. \param priorInFlight packets \param priorBytes bytes
+    /// before that
+    void OnOutcome(int64_t now,
+                   const LossDetection::Outcome& outcome,
+                   const RoundTrip& rtt,
+                   uint32_t priorInFlight,
+                   uint64_t priorBytes);
+
+    /// Nothing is left to send, although there is room.
+    void MarkAppLimited()
+    {
+        m_sampler.MarkAppLimited(m_history.InFlight());
+    }
+
+    /// Whether the window has room for more.
+    bool HasRoom() const
+    {
+        return m_history.BytesInFlight() < uint64_t{m_state.cwnd} * m_state.mss;
+    }
+
+    /// When a full packet may leave by pacing, ns.
+    int64_t NextSend(int64_t now) const
+    {
+        const double rate = PacingRate();
+        return rate > 0 ? m_bucket.NextSend(now, rate, m_state.mss) : now;
+    }
+
+    /// Rate of packets, bytes/s; 0: they are not paced.
+    double PacingRate() const;
+
+    /// Whether the algorithm set that rate, not the window.
+    bool HasOwnRate() const
+    {
+        return m_state.pacingRate > 0;
+    }
+
+    const TcpState& State() const
+    {
+        return m_state;
+    }
+
+    const CongestionControl& Algorithm() const
+    {
+        return *m_algorithm;
+    }
+
+  private:
+    void Sync(const RoundTrip& rtt);
+    void OnLost(int64_t now, uint64_t number);
+    bool IsLimited(uint64_t bytesInFlight) const;
+    void SetCaState(int64_t now, CaState state);
+
+    const QuicSpec m_spec;
+    std::unique_ptr<CongestionControl> m_algorithm;
+    const PacketHistory& m_history;
+    const bool m_hasCongControl;
+    const bool m_wantsLosses;
+    TcpState m_state;
+    RateSampler m_sampler;
+    TokenBucket m_bucket;
+    bool m_isReady{false};     //!< Init() was called
+    uint64_t m_recoveryEnd{0}; //!< packets with lower numbers were sent before the latest cut
+    uint32_t m_newlyLost{0};   //!< packets that the algorithm has not heard of
+    int64_t m_lastSent{0};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_QUIC_CONGESTION_H

@@ -1,0 +1,413 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "quic-connection.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+/// A stream adds a frame only if so much room is left (quic-go v0.60.0, MinStreamFrameSize).
+constexpr uint32_t LEAST_ROOM = 128;
+
+/// A write returns once no more than this of it is left (quic-go v0.60.0, send_stream.go,
+/// canBufferStreamFrame(): a packet's worth).
+constexpr uint64_t MOST_UNSENT = 1452;
+
+/// Room that a frame with a limit may need: type, stream, limit (quic-go v0.60.0,
+/// maxStreamControlFrameSize).
+constexpr uint32_t LIMIT_ROOM = 25;
+
+/// The connection's window is at least so many times a stream's that was doubled (quic-go v0.60.0,
+/// ConnectionFlowControlMultiplier).
+constexpr double CONNECTION_PER_STREAM = 1.5;
+
+} // namespace
+
+QuicConnection::QuicConnection(const QuicSpec& spec,
+                               End end,
+                               const Channel& channel,
+                               std::unique_ptr<CongestionControl> algorithm)
+    : m_spec(spec),
+      m_end(end),
+      m_acks(spec.acks),
+      m_handshake(spec, end),
+      m_sender(spec, end, channel, std::move(algorithm), *this, m_acks),
+      m_window(spec.connection),
+      m_limit(m_window.Limit())
+{
+}
+
+void
+QuicConnection::Join(QuicConnection& a, QuicConnection& b)
+{
+    for (auto [end, peer] : {std::pair(&a, &b), std::pair(&b, &a)})
+    {
+        end->m_peer = peer;
+        end->m_sender.SetPeer(*peer);
+    }
+}
+
+QuicStream&
+QuicConnection::AddStream()
+{
+    return m_streams.emplace_back(*this, static_cast<uint32_t>(m_streams.size()), m_spec.stream);
+}
+
+void
+QuicConnection::Connect(int64_t now)
+{
+    if (!m_hasStarted)
+    {
+        Start();
+        Send(now);
+    }
+}
+
+void
+QuicConnection::Start()
+{
+    m_hasStarted = true;
+    m_handshake.Begin();
+}
+
+void
+QuicConnection::Send(int64_t now)
+{
+    if (!m_isReceiving && m_hasStarted)
+    {
+        m_sender.SendAll(now);
+    }
+}
+
+// Receiving -------------------------------------------------------------------------------------
+
+void
+QuicConnection::Receive(int64_t now, const Packet& packet, const PacketExtras* /* extras */)
+{
+    PacketHistory& sent = m_peer->m_sender.History();
+    const uint64_t number = sent.Find(packet.segment);
+    if (number == QuicPacket::NONE || m_acks.IsKnown(number))
+    {
+        return; // forgotten, as if it were lost; or a copy
+    }
+    if (!m_hasStarted)
+    {
+        Start();
+    }
+    m_isReceiving = true;
+    const QuicPacket& arrived = sent.At(number);
+    if (arrived.ranges > 0)
+    {
+        m_sender.OnAck(now, arrived, sent);
+    }
+    bool isHandshake = false;
+    for (uint32_t i = 0; i < arrived.frames; ++i)
+    {
+        const QuicFrame& frame = sent.FrameOf(arrived, i);
+        isHandshake |= frame.kind == QuicFrameKind::CRYPTO;
+        OnFrame(frame);
+    }
+    m_acks.OnPacket(now, number, arrived.frames > 0, isHandshake);
+    sent.OnArrival(number);
+    OpenIfDone(now);
+    TellUsers(now);
+    m_isReceiving = false;
+    Send(now);
+}
+
+void
+QuicConnection::OnFrame(const QuicFrame& frame)
+{
+    switch (frame.kind)
+    {
+    case QuicFrameKind::STREAM:
+        OnStreamFrame(frame);
+        break;
+    case QuicFrameKind::MAX_STREAM_DATA:
+        m_streams[frame.stream].m_sending.SetLimit(frame.offset);
+        Activate(m_streams[frame.stream]);
+        break;
+    case QuicFrameKind::MAX_DATA:
+        m_limit = std::max(m_limit, frame.offset);
+        break;
+    case QuicFrameKind::CRYPTO:
+        m_handshake.OnPacket(frame.offset);
+        break;
+    case QuicFrameKind::PING:
+        break;
+    }
+}
+
+void
+QuicConnection::OnStreamFrame(const QuicFrame& frame)
+{
+    QuicStream& stream = m_streams[frame.stream];
+    if (stream.m_receiving.OnFrame(frame) && !stream.m_isTouched)
+    {
+        stream.m_isTouched = true;
+        m_touched.push_back(&stream);
+    }
+}
+
+void
+QuicConnection::OpenIfDone(int64_t now)
+{
+    if (IsOpen() || !m_handshake.IsDone())
+    {
+        return;
+    }
+    m_establishedTime = now;
+    m_sender.OnHandshakeDone(now);
+    for (QuicStream& stream : m_streams)
+    {
+        if (stream.m_connects)
+        {
+            stream.Open(now);
+        }
+    }
+}
+
+void
+QuicConnection::TellUsers(int64_t now)
+{
+    // What overtakes the end of the handshake waits for it.
+    for (size_t i = 0; IsOpen() && i < m_touched.size(); ++i)
+    {
+        QuicStream& stream = *m_touched[i];
+        stream.m_isTouched = false;
+        stream.Open(now);
+        if (stream.m_user)
+        {
+            stream.m_user->OnReadable(now);
+        }
+    }
+    if (IsOpen())
+    {
+        m_touched.clear();
+    }
+    if (std::exchange(m_hasAcked, false) && m_spec.sendBuffer > 0)
+    {
+        for (QuicStream& stream : m_streams)
+        {
+            stream.WakeWriter(now);
+        }
+    }
+}
+
+void
+QuicConnection::OnRead(int64_t now, QuicStream& stream, uint64_t bytes)
+{
+    m_window.Read(now, bytes);
+    m_tellsLimit |= m_window.IsUpdateDue();
+    if (stream.m_receiving.IsUpdateDue())
+    {
+        TellLimit(stream);
+    }
+    if (m_tellsLimit || stream.m_tellsLimit)
+    {
+        Send(now);
+    }
+}
+
+void
+QuicConnection::TellLimit(QuicStream& stream)
+{
+    if (!stream.m_tellsLimit)
+    {
+        stream.m_tellsLimit = true;
+        m_telling.Push(&stream);
+    }
+}
+
+// Sending ---------------------------------------------------------------------------------------
+
+uint64_t
+QuicConnection::RoomFor(uint64_t unsent) const
+{
+    if (m_spec.sendBuffer > 0)
+    {
+        return m_spec.sendBuffer - std::min(m_spec.sendBuffer, m_unacked);
+    }
+    return unsent > MOST_UNSENT ? 0 : FlowWindow::UNLIMITED;
+}
+
+void
+QuicConnection::OnWritten(int64_t now, QuicStream& stream, uint64_t bytes)
+{
+    m_unsent += bytes;
+    m_unacked += bytes;
+    Activate(stream);
+    Send(now);
+}
+
+void
+QuicConnection::Activate(QuicStream& stream)
+{
+    if (!stream.m_isActive && stream.m_sending.CanSend(FlowWindow::UNLIMITED))
+    {
+        stream.m_isActive = true;
+        m_active.Push(&stream);
+    }
+}
+
+uint64_t
+QuicConnection::Credit() const
+{
+    return m_limit - m_sent;
+}
+
+std::optional<uint32_t>
+QuicConnection::AddHandshakePacket()
+{
+    if (!m_handshake.HasPacket())
+    {
+        return {};
+    }
+    const uint64_t number = m_handshake.Take();
+    m_sender.History().AddFrame({number, 0, 0, QuicFrameKind::CRYPTO, false});
+    return m_handshake.SizeOf(number);
+}
+
+uint32_t
+QuicConnection::AddFrames(int64_t now, uint32_t room)
+{
+    if (!IsOpen())
+    {
+        return 0;
+    }
+    uint32_t left = room - AddLimits(now, room);
+    uint32_t lengthBytes = 0; // of the last frame, which needs none: it ends with its packet
+    auto add = [&](const QuicSendStream& stream, const QuicFrame& frame) {
+        m_sender.History().AddFrame(frame);
+        lengthBytes = VariableLength(frame.length);
+        left -= stream.HeaderBytes(frame.offset) + frame.length;
+        left = left > lengthBytes ? left - lengthBytes : 0;
+        return stream.HeaderBytes(frame.offset) + frame.length + lengthBytes;
+    };
+    uint32_t bytes = room - left;
+    while (left >= LEAST_ROOM && !m_lossy.IsEmpty())
+    {
+        QuicStream& stream = *m_lossy.Front();
+        bytes += add(stream.m_sending, *stream.m_sending.TakeLost(left));
+        if (!stream.m_sending.HasLost())
+        {
+            stream.m_isLossy = false;
+            m_lossy.Pop();
+        }
+    }
+    for (size_t turns = m_active.Size(); left >= LEAST_ROOM && turns > 0; --turns)
+    {
+        QuicStream& stream = *m_active.Front();
+        m_active.Pop();
+        if (auto frame = stream.m_sending.TakeNew(left, Credit()))
+        {
+            m_sent += frame->length;
+            m_unsent -= frame->length;
+            m_wakeable.push_back(&stream);
+            bytes += add(stream.m_sending, *frame);
+        }
+        stream.m_isActive = stream.m_sending.CanSend(FlowWindow::UNLIMITED);
+        if (stream.m_isActive)
+        {
+            m_active.Push(&stream);
+        }
+    }
+    return bytes - lengthBytes;
+}
+
+uint32_t
+QuicConnection::AddLimits(int64_t now, uint32_t room)
+{
+    const int64_t rtt = m_sender.Detection().Rtt().Smoothed();
+    uint32_t bytes = 0;
+    while (!m_telling.IsEmpty() && room - bytes >= LIMIT_ROOM)
+    {
+        QuicStream& stream = *m_telling.Front();
+        m_telling.Pop();
+        stream.m_tellsLimit = false;
+        FlowWindow& window = stream.m_receiving.Window();
+        if (stream.m_receiving.IsUpdateDue() && window.Update(now, rtt))
+        {
+            const auto least = CONNECTION_PER_STREAM * static_cast<double>(window.Window());
+            m_window.Widen(now, static_cast<uint64_t>(least));
+        }
+        const uint32_t number = stream.m_sending.Number();
+        m_sender.History().AddFrame(
+            {window.Limit(), number, 0, QuicFrameKind::MAX_STREAM_DATA, false});
+        bytes += 1 + VariableLength(4ULL * number) + VariableLength(window.Limit());
+    }
+    if (m_tellsLimit && room - bytes >= LIMIT_ROOM)
+    {
+        m_tellsLimit = false;
+        if (m_window.IsUpdateDue())
+        {
+            m_window.Update(now, rtt);
+        }
+        m_sender.History().AddFrame({m_window.Limit(), 0, 0, QuicFrameKind::MAX_DATA, false});
+        bytes += 1 + VariableLength(m_window.Limit());
+    }
+    return bytes;
+}
+
+void
+QuicConnection::OnPacketSent(int64_t now)
+{
+    for (QuicStream* stream : m_wakeable)
+    {
+        stream->WakeWriter(now);
+    }
+    m_wakeable.clear();
+}
+
+void
+QuicConnection::OnFrameAcked(const QuicFrame& frame)
+{
+    m_unacked -= frame.length;
+    m_hasAcked = true;
+}
+
+void
+QuicConnection::OnFrameLost(const QuicFrame& frame)
+{
+    switch (frame.kind)
+    {
+    case QuicFrameKind::STREAM: {
+        QuicStream& stream = m_streams[frame.stream];
+        stream.m_sending.OnLost(frame);
+        if (!std::exchange(stream.m_isLossy, true))
+        {
+            m_lossy.Push(&stream);
+        }
+        break;
+    }
+    case QuicFrameKind::MAX_STREAM_DATA:
+        TellLimit(m_streams[frame.stream]);
+        break;
+    case QuicFrameKind::MAX_DATA:
+        m_tellsLimit = true;
+        break;
+    case QuicFrameKind::CRYPTO:
+        m_handshake.OnLost(frame.offset);
+        break;
+    case QuicFrameKind::PING:
+        break;
+    }
+}
+
+SendLimit
+QuicConnection::LimitOfData() const
+{
+    const bool isFull = m_spec.sendBuffer > 0 && m_unacked >= m_spec.sendBuffer;
+    return !IsOpen()      ? SendLimit::HANDSHAKE
+           : m_unsent > 0 ? SendLimit::RECEIVE_WINDOW
+           : isFull       ? SendLimit::SEND_BUFFER
+                          : SendLimit::APPLICATION;
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,151 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_QUIC_CONNECTION_H
+#define TUNNELCC_QUIC_CONNECTION_H
+
+#include "ack-tracker.h"
+#include "event/fifo.h"
+#include "flow-window.h"
+#include "quic-handshake.h"
+#include "quic-sender.h"
+#include "quic-stream.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/**
+ * One end of a QUIC connection: streams that share packets, a handshake, flow control. Streams are
+ * delivered in order each, so that a lost packet holds up only those whose data it carried.
+ *
+ * Lost data leave before new data. Streams with new data take turns, packet by packet (quic-go
+ * v0.60.0 and later, framer.go).
+ */
+class QuicConnection final : public PacketSink, private QuicContents
+{
+  public:
+    /**
+     * \param spec of the connection
+     * \param end which this is
+     * \param channel where packets go
+     * \param algorithm congestion control
+     */
+    QuicConnection(const QuicSpec& spec,
+                   End end,
+                   const Channel& channel,
+                   std::unique_ptr<CongestionControl> algorithm);
+
+    QuicConnection(const QuicConnection&) = delete;
+    QuicConnection& operator=(const QuicConnection&) = delete;
+
+    /// Tie two ends together. Call before Connect().
+    static void Join(QuicConnection& a, QuicConnection& b);
+
+    /// Add an end of the next stream; the peer adds its other end.
+    QuicStream& AddStream();
+
+    /// Begin the handshake, if it has not begun.
+    void Connect(int64_t now);
+
+    /// Whether streams may send.
+    bool IsOpen() const
+    {
+        return m_establishedTime >= 0;
+    }
+
+    void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
+
+    // Of streams
+
+    /// Bytes of a write that are taken. \param unsent bytes of the stream that wait
+    uint64_t RoomFor(uint64_t unsent) const;
+
+    /// There is more to send, or the end of a stream.
+    void OnWritten(int64_t now, QuicStream& stream, uint64_t bytes);
+
+    /// A stream's user has read.
+    void OnRead(int64_t now, QuicStream& stream, uint64_t bytes);
+
+    void OnComputing(int64_t now)
+    {
+        m_sender.OnComputing(now);
+    }
+
+    // For probes and tests
+
+    const QuicSender& GetSender() const
+    {
+        return m_sender;
+    }
+
+    /// What was read of all streams, and how much more the peer may send.
+    const FlowWindow& GetReceiver() const
+    {
+        return m_window;
+    }
+
+    const SendLimits& Limits() const
+    {
+        return m_sender.Limits();
+    }
+
+    /// When streams could first send here, ns; −1: not yet.
+    int64_t EstablishedTime() const
+    {
+        return m_establishedTime;
+    }
+
+  private:
+    void Start();
+    void OnFrame(const QuicFrame& frame);
+    void OnStreamFrame(const QuicFrame& frame);
+    void OpenIfDone(int64_t now);
+    void TellUsers(int64_t now);
+    void Send(int64_t now);
+    void Activate(QuicStream& stream);
+    void TellLimit(QuicStream& stream);
+    uint64_t Credit() const;
+
+    // QuicContents
+    std::optional<uint32_t> AddHandshakePacket() override;
+    uint32_t AddFrames(int64_t now, uint32_t room) override;
+    uint32_t AddLimits(int64_t now, uint32_t room);
+    void OnPacketSent(int64_t now) override;
+    void OnFrameAcked(const QuicFrame& frame) override;
+    void OnFrameLost(const QuicFrame& frame) override;
+    SendLimit LimitOfData() const override;
+
+    const QuicSpec m_spec;
+    const End m_end;
+    QuicConnection* m_peer{nullptr};
+    AckTracker m_acks;
+    QuicHandshake m_handshake;
+    QuicSender m_sender;
+    FlowWindow m_window; //!< of what is received
+    std::deque<QuicStream> m_streams;
+    bool m_hasStarted{false};
+    bool m_isReceiving{false}; //!< nothing is sent before that is over
+    int64_t m_establishedTime{-1};
+
+    uint64_t m_limit;                    //!< bytes of all streams that the peer allows
+    uint64_t m_sent{0};                  //!< of them, used up
+    uint64_t m_unsent{0};                //!< written, but in no packet yet
+    uint64_t m_unacked{0};               //!< written and not acknowledged
+    bool m_hasAcked{false};              //!< writers may have room
+    bool m_tellsLimit{false};            //!< of the connection
+    Fifo<QuicStream*> m_active;          //!< streams that have new data, in turn
+    Fifo<QuicStream*> m_lossy;           //!< streams whose data were lost
+    Fifo<QuicStream*> m_telling;         //!< streams whose peers get a new limit
+    std::vector<QuicStream*> m_touched;  //!< streams whose users are to be told
+    std::vector<QuicStream*> m_wakeable; //!< streams with new data in the latest packet
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_QUIC_CONNECTION_H

@@ -1,0 +1,151 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_QUIC_SEND_STREAM_H
+#define TUNNELCC_QUIC_SEND_STREAM_H
+
+#include "event/fifo.h"
+#include "packet-history.h"
+#include "variable-length.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace tunnelcc
+{
+
+/// The sending half of a stream: what was written, and which of it is to be sent (again).
+class QuicSendStream
+{
+  public:
+    /// \param number its place among the connection's streams  \param limit bytes that it may send
+    QuicSendStream(uint32_t number, uint64_t limit)
+        : m_number(number),
+          m_limit(limit)
+    {
+    }
+
+    /// Its place among the connection's streams.
+    uint32_t Number() const
+    {
+        return m_number;
+    }
+
+    void Write(uint64_t bytes)
+    {
+        m_written += bytes;
+    }
+
+    /// Nothing more will be written.
+    void Close()
+    {
+        m_closes = true;
+    }
+
+    /// Written, but in no packet yet; bytes.
+    uint64_t Unsent() const
+    {
+        return m_written - m_sent;
+    }
+
+    /// Whether something could go into a packet now that was never sent. \param credit bytes that
+    /// the connection may send
+    bool CanSend(uint64_t credit) const
+    {
+        return std::min({Unsent(), m_limit - m_sent, credit}) > 0 || IsEndDue();
+    }
+
+    bool HasLost() const
+    {
+        return !m_lost.IsEmpty() || m_isEndLost;
+    }
+
+    /// The peer allows so many bytes.
+    void SetLimit(uint64_t limit)
+    {
+        m_limit = std::max(m_limit, limit);
+    }
+
+    /// A frame of new data. \param room bytes in the packet, for its header too  \param credit as
+    /// above \returns none: there is nothing, or no room
+    std::optional<QuicFrame> TakeNew(uint32_t room, uint64_t credit)
+    {
+        const uint32_t header = HeaderBytes(m_sent);
+        const uint64_t most = std::min({Unsent(), m_limit - m_sent, credit});
+        if (header >= room || (most == 0 && !IsEndDue()))
+        {
+            return {};
+        }
+        QuicFrame frame = MakeFrame(m_sent, std::min<uint64_t>(most, room - header));
+        m_sent += frame.length;
+        m_isEndSent |= frame.isFin;
+        return frame;
+    }
+
+    /// A frame of what was lost, the first of it first. \param room as above
+    std::optional<QuicFrame> TakeLost(uint32_t room)
+    {
+        const bool hasData = !m_lost.IsEmpty();
+        const uint64_t offset = hasData ? m_lost.Front().begin : m_written;
+        const uint32_t header = HeaderBytes(offset);
+        if (header >= room)
+        {
+            return {};
+        }
+        const uint64_t left = hasData ? m_lost.Front().end - offset : 0;
+        QuicFrame frame = MakeFrame(offset, std::min<uint64_t>(left, room - header));
+        if (hasData && frame.length == left)
+        {
+            m_lost.Pop();
+        }
+        else if (hasData)
+        {
+            m_lost.Front().begin += frame.length;
+        }
+        m_isEndLost &= !frame.isFin;
+        return frame;
+    }
+
+    /// A frame was lost.
+    void OnLost(const QuicFrame& frame)
+    {
+        if (frame.length > 0)
+        {
+            m_lost.Push({frame.offset, frame.offset + frame.length});
+        }
+        m_isEndLost |= frame.isFin;
+    }
+
+    /// Bytes of a frame around its data, without the length field (RFC 9000, section 19.8).
+    uint32_t HeaderBytes(uint64_t offset) const
+    {
+        // The client opens streams 0, 4, 8, … in both directions (section 2.1).
+        return 1 + VariableLength(4ULL * m_number) + (offset > 0 ? VariableLength(offset) : 0);
+    }
+
+  private:
+    bool IsEndDue() const
+    {
+        return m_closes && !m_isEndSent && Unsent() == 0;
+    }
+
+    QuicFrame MakeFrame(uint64_t offset, uint64_t length) const
+    {
+        const bool isFin = m_closes && offset + length == m_written;
+        return {offset, m_number, static_cast<uint16_t>(length), QuicFrameKind::STREAM, isFin};
+    }
+
+    const uint32_t m_number;
+    uint64_t m_limit;
+    uint64_t m_written{0};
+    uint64_t m_sent{0}; //!< at least once
+    bool m_closes{false};
+    bool m_isEndSent{false};
+    bool m_isEndLost{false};
+    Fifo<NumberRange> m_lost; //!< in the order in which it was lost
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_QUIC_SEND_STREAM_H

@@ -1,0 +1,336 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "quic-sender.h"
+
+#include <utility>
+
+namespace tunnelcc
+{
+
+QuicSender::QuicSender(const QuicSpec& spec,
+                       End end,
+                       const Channel& channel,
+                       std::unique_ptr<CongestionControl> algorithm,
+                       QuicContents& contents,
+                       AckTracker& acks)
+    : m_spec(spec),
+      m_overhead(spec.packets.overhead[end]),
+      m_channel(channel),
+      m_contents(contents),
+      m_acks(acks),
+      m_detection(spec.loss, spec.acks.delay, m_history),
+      m_congestion(spec, std::move(algorithm), m_history),
+      m_search(spec.packets),
+      m_lossTimer(this),
+      m_sendTimer(this),
+      m_ackTimer(this)
+{
+}
+
+// Sending ---------------------------------------------------------------------------------------
+
+void
+QuicSender::SendAll(int64_t now)
+{
+    if (m_isSending)
+    {
+        return;
+    }
+    m_isSending = true;
+    while (SendOne(now))
+    {
+        m_contents.OnPacketSent(now);
+    }
+    m_isSending = false;
+    SetTimers(now);
+}
+
+bool
+QuicSender::SendOne(int64_t now)
+{
+    if (m_detection.ProbesDue() > 0)
+    {
+        SendProbe(now);
+        return true;
+    }
+    if (SendHandshakePacket(now))
+    {
+        return true;
+    }
+    const bool hasRoom = m_congestion.HasRoom();
+    if (!hasRoom || m_congestion.NextSend(now) > now)
+    {
+        NoteLimit(now, hasRoom ? SendLimit::PACING : SendLimit::CONGESTION_WINDOW);
+        return m_acks.IsDue(now) && SendPacket(now, true);
+    }
+    if (m_isHandshakeDone && m_search.IsDue(now, m_detection.Rtt().Smoothed()))
+    {
+        SendMtuProbe(now);
+        return true;
+    }
+    return SendPacket(now, false);
+}
+
+bool
+QuicSender::SendHandshakePacket(int64_t now)
+{
+    const std::optional<uint32_t> bytes = m_contents.AddHandshakePacket();
+    if (bytes)
+    {
+        Transmit(now, *bytes, m_acks.HasNew()); // its size is known with the ACK in it
+    }
+    return bytes.has_value();
+}
+
+void
+QuicSender::SendProbe(int64_t now)
+{
+    m_detection.OnProbe();
+    uint64_t oldest = m_history.Oldest();
+    while (oldest != QuicPacket::NONE && m_history.At(oldest).isRepeated)
+    {
+        oldest = m_history.At(oldest).next;
+    }
+    if (oldest != QuicPacket::NONE)
+    {
+        QuicPacket& packet = m_history.At(oldest);
+        packet.isRepeated = true;
+        if (packet.isMtuProbe)
+        {
+            m_search.OnLost();
+        }
+        Repeat(packet);
+        if (m_spec.loss.probedLose || packet.isMtuProbe)
+        {
+            m_history.Settle(packet, QuicPacketFate::LOST);
+        }
+    }
+    if (SendHandshakePacket(now))
+    {
+        return;
+    }
+    const uint32_t ack = m_acks.HasNew() ? m_acks.FrameBytes(now) : 0;
+    uint32_t frames = m_contents.AddFrames(now, m_search.Size() - m_overhead - ack);
+    if (m_history.NewFrames() == 0)
+    {
+        m_history.AddFrame({}); // PING
+        frames = 1;
+    }
+    Transmit(now, m_overhead + ack + frames, ack > 0);
+}
+
+void
+QuicSender::SendMtuProbe(int64_t now)
+{
+    m_history.AddFrame({}); // PING, then padding
+    Transmit(now, m_search.Begin(now), false);
+    m_history.At(m_history.Next() - 1).isMtuProbe = true;
+}
+
+bool
+QuicSender::SendPacket(int64_t now, bool isAckOnly)
+{
+    const uint32_t ack = m_acks.HasNew() ? m_acks.FrameBytes(now) : 0;
+    uint32_t frames = isAckOnly ? 0 : m_contents.AddFrames(now, m_search.Size() - m_overhead - ack);
+    if (m_history.NewFrames() > 0)
+    {
+        m_acksAlone = 0;
+    }
+    else if (!m_acks.IsDue(now))
+    {
+        NoteLimit(now, m_contents.LimitOfData());
+        return false;
+    }
+    else if (m_spec.acks.alone > 0 && m_acksAlone++ == m_spec.acks.alone)
+    {
+        m_history.AddFrame({}); // PING: the peer's ACK will end the list of ranges
+        frames = 1;
+        m_acksAlone = 0;
+    }
+    Transmit(now, m_overhead + ack + frames, ack > 0);
+    return true;
+}
+
+void
+QuicSender::Transmit(int64_t now, uint32_t bytes, bool hasAck)
+{
+    const bool isIdle = m_history.InFlight() == 0;
+    const uint64_t number = m_history.Next();
+    QuicPacket& sent =
+        m_history.Send(hasAck ? std::span(m_acks.Ranges()) : std::span<const NumberRange>());
+    sent.bytes = static_cast<uint16_t>(bytes);
+    sent.sample.sentTime = now;
+    if (hasAck)
+    {
+        sent.ackDelay = m_acks.Delay(now);
+        m_acks.OnSent();
+    }
+    if (sent.fate == QuicPacketFate::OUTSTANDING)
+    {
+        m_history.CountInFlight(sent);
+        m_congestion.OnSent(now, sent, isIdle);
+        m_detection.OnSent(now);
+        const QuicFrame& last = m_history.FrameOf(sent, sent.frames - 1U);
+        m_counters.packets += last.kind == QuicFrameKind::STREAM;
+    }
+    const uint32_t ipBytes = m_spec.packets.header + bytes;
+    m_counters.bytes += ipBytes;
+    Packet packet{};
+    packet.kind = PacketKind::ARQ;
+    packet.segment = static_cast<uint32_t>(number);
+    packet.sink = m_peer;
+    m_channel.Send(now, packet, ipBytes);
+}
+
+void
+QuicSender::NoteLimit(int64_t now, SendLimit limit)
+{
+    if (limit == SendLimit::APPLICATION && m_isHandshakeDone)
+    {
+        m_congestion.MarkAppLimited();
+    }
+    const bool isComputing = limit == SendLimit::APPLICATION && m_limits.Get() == SendLimit::CPU;
+    if (limit != m_limits.Get() && !isComputing)
+    {
+        m_limits.Set(now, limit, m_detection.Rtt().Smoothed());
+    }
+}
+
+void
+QuicSender::OnComputing(int64_t now)
+{
+    if (m_limits.Get() == SendLimit::APPLICATION)
+    {
+        m_limits.Set(now, SendLimit::CPU, 0);
+    }
+}
+
+// What becomes of packets -----------------------------------------------------------------------
+
+void
+QuicSender::OnHandshakeDone(int64_t now)
+{
+    m_isHandshakeDone = true;
+    m_detection.OnHandshakeDone();
+    m_congestion.Init(now, m_detection.Rtt());
+    m_search.Start(now);
+}
+
+void
+QuicSender::OnAck(int64_t now, const QuicPacket& ack, const PacketHistory& peer)
+{
+    const uint32_t priorInFlight = m_history.InFlight();
+    const uint64_t priorBytes = m_history.BytesInFlight();
+    Settle(now, m_detection.OnAck(now, ack, peer), priorInFlight, priorBytes);
+}
+
+void
+QuicSender::Settle(int64_t now,
+                   const LossDetection::Outcome& outcome,
+                   uint32_t priorInFlight,
+                   uint64_t priorBytes)
+{
+    for (uint64_t number : outcome.lost)
+    {
+        QuicPacket& packet = m_history.At(number);
+        if (packet.isMtuProbe)
+        {
+            m_search.OnLost();
+        }
+        if (!packet.isRepeated)
+        {
+            Repeat(packet);
+        }
+    }
+    for (uint64_t number : outcome.acked)
+    {
+        const QuicPacket& packet = m_history.At(number);
+        if (packet.isMtuProbe)
+        {
+            m_search.OnAcked();
+            m_congestion.SetPacketBytes(m_search.Size());
+        }
+        if (packet.ranges > 0)
+        {
+            m_acks.OnAckOfAck(m_history.RangeOf(packet, packet.ranges - 1U).end - 1);
+        }
+        for (uint32_t i = 0; i < packet.frames && !packet.isRepeated; ++i)
+        {
+            m_contents.OnFrameAcked(m_history.FrameOf(packet, i));
+        }
+    }
+    m_congestion.OnOutcome(now, outcome, m_detection.Rtt(), priorInFlight, priorBytes);
+}
+
+void
+QuicSender::Repeat(QuicPacket& packet)
+{
+    bool hasData = false;
+    for (uint32_t i = 0; i < packet.frames; ++i)
+    {
+        const QuicFrame& frame = m_history.FrameOf(packet, i);
+        hasData |= frame.kind == QuicFrameKind::STREAM;
+        m_contents.OnFrameLost(frame);
+    }
+    m_counters.retransmits += hasData;
+}
+
+// Timers ----------------------------------------------------------------------------------------
+
+void
+QuicSender::SetTimers(int64_t now)
+{
+    if (m_detection.Deadline() == LossDetection::NO_DEADLINE)
+    {
+        m_lossTimer.Cancel();
+    }
+    else
+    {
+        m_lossTimer.Set(m_detection.Deadline());
+    }
+    if (m_acks.Deadline() == AckTracker::NO_DEADLINE)
+    {
+        m_ackTimer.Cancel();
+    }
+    else
+    {
+        m_ackTimer.Set(m_acks.Deadline());
+    }
+    if (m_limits.Get() == SendLimit::PACING)
+    {
+        m_sendTimer.Set(m_congestion.NextSend(now));
+    }
+}
+
+void
+QuicSender::OnLossTime(int64_t now)
+{
+    if (m_detection.Deadline() > now)
+    {
+        SetTimers(now);
+        return;
+    }
+    const uint32_t priorInFlight = m_history.InFlight();
+    const uint64_t priorBytes = m_history.BytesInFlight();
+    Settle(now, m_detection.OnTimer(now), priorInFlight, priorBytes);
+    if (m_detection.ProbesDue() > 0 && m_isHandshakeDone)
+    {
+        m_history.Skip(); // a gap gets an ACK at once (quic-go v0.60.0, OnLossDetectionTimeout())
+    }
+    SendAll(now);
+}
+
+void
+QuicSender::OnSendTime(int64_t now)
+{
+    SendAll(now);
+}
+
+void
+QuicSender::OnAckTime(int64_t now)
+{
+    SendAll(now);
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,176 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_QUIC_SENDER_H
+#define TUNNELCC_QUIC_SENDER_H
+
+#include "ack-tracker.h"
+#include "event/timer.h"
+#include "loss-detection.h"
+#include "packet-history.h"
+#include "path-mtu-search.h"
+#include "path/path.h"
+#include "quic-congestion.h"
+#include "transport/send-limits.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace tunnelcc
+{
+
+/// What one end of a connection has sent, whole run.
+struct QuicCounters
+{
+    uint64_t packets{0};       //!< that carry data of streams
+    uint64_t retransmits{0};   //!< packets whose data of streams were sent again
+    uint64_t lostByNumber{0};  //!< packets
+    uint64_t lostByTime{0};    //!< packets
+    uint64_t probeTimeouts{0}; //!< PTOs
+    uint64_t bytes{0};         //!< IP bytes
+};
+
+/// What goes into packets. Called by QuicSender.
+class QuicContents
+{
+  public:
+    virtual ~QuicContents() = default;
+
+    /// The next packet of the handshake: append its frame to the history. \returns its size; none:
+    /// there is no such packet now
+    virtual std::optional<uint32_t> AddHandshakePacket() = 0;
+
+    /// Append frames that fit in `room` to the history. \returns their bytes
+    virtual uint32_t AddFrames(int64_t now, uint32_t room) = 0;
+
+    /// A packet has left: writers may go on.
+    virtual void OnPacketSent(int64_t now) = 0;
+
+    virtual void OnFrameAcked(const QuicFrame& frame) = 0;
+    virtual void OnFrameLost(const QuicFrame& frame) = 0;
+
+    /// What keeps data from being sent that windows and pacing allow.
+    virtual SendLimit LimitOfData() const = 0;
+};
+
+/**
+ * Decides when packets leave, and what becomes of them: loss detection, probes, congestion control,
+ * pacing, the search for larger packets.
+ */
+class QuicSender
+{
+  public:
+    QuicSender(const QuicSpec& spec,
+               End end,
+               const Channel& channel,
+               std::unique_ptr<CongestionControl> algorithm,
+               QuicContents& contents,
+               AckTracker& acks);
+
+    /// Who receives packets.
+    void SetPeer(PacketSink& peer)
+    {
+        m_peer = &peer;
+    }
+
+    /// Send what may leave now.
+    void SendAll(int64_t now);
+
+    /// An ACK came. \param ack the peer's packet that bears it  \param peer its history
+    void OnAck(int64_t now, const QuicPacket& ack, const PacketHistory& peer);
+
+    /// The handshake is over.
+    void OnHandshakeDone(int64_t now);
+
+    /// The program's CPU is at what it writes next.
+    void OnComputing(int64_t now);
+
+    PacketHistory& History()
+    {
+        return m_history;
+    }
+
+    const PacketHistory& History() const
+    {
+        return m_history;
+    }
+
+    const LossDetection& Detection() const
+    {
+        return m_detection;
+    }
+
+    const QuicCongestion& Congestion() const
+    {
+        return m_congestion;
+    }
+
+    /// Of outstanding packets, UDP payload.
+    uint64_t BytesInFlight() const
+    {
+        return m_history.BytesInFlight();
+    }
+
+    /// UDP payload of a full packet.
+    uint32_t PacketBytes() const
+    {
+        return m_search.Size();
+    }
+
+    QuicCounters Counters() const
+    {
+        QuicCounters counters = m_counters;
+        counters.lostByNumber = m_detection.LostByNumber();
+        counters.lostByTime = m_detection.LostByTime();
+        counters.probeTimeouts = m_detection.ProbeTimeouts();
+        return counters;
+    }
+
+    /// What kept this end from sending more, and how long.
+    const SendLimits& Limits() const
+    {
+        return m_limits;
+    }
+
+  private:
+    bool SendOne(int64_t now);
+    bool SendHandshakePacket(int64_t now);
+    void SendProbe(int64_t now);
+    void SendMtuProbe(int64_t now);
+    bool SendPacket(int64_t now, bool isAckOnly);
+    void Transmit(int64_t now, uint32_t bytes, bool hasAck);
+    void Settle(int64_t now,
+                const LossDetection::Outcome& outcome,
+                uint32_t priorInFlight,
+                uint64_t priorBytes);
+    void Repeat(QuicPacket& packet);
+    void NoteLimit(int64_t now, SendLimit limit);
+    void SetTimers(int64_t now);
+    void OnLossTime(int64_t now);
+    void OnSendTime(int64_t now);
+    void OnAckTime(int64_t now);
+
+    const QuicSpec m_spec;
+    const uint32_t m_overhead;
+    Channel m_channel;
+    QuicContents& m_contents;
+    AckTracker& m_acks;
+    PacketSink* m_peer{nullptr};
+    PacketHistory m_history;
+    LossDetection m_detection;
+    QuicCongestion m_congestion;
+    PathMtuSearch m_search;
+    bool m_isSending{false};
+    bool m_isHandshakeDone{false};
+    uint32_t m_acksAlone{0}; //!< that left since the latest packet that asked for an ACK
+    QuicCounters m_counters;
+    SendLimits m_limits;
+    Timer<QuicSender, &QuicSender::OnLossTime> m_lossTimer;
+    Timer<QuicSender, &QuicSender::OnSendTime> m_sendTimer;
+    Timer<QuicSender, &QuicSender::OnAckTime> m_ackTimer;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_QUIC_SENDER_H

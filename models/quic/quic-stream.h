@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_QUIC_STREAM_H
+#define TUNNELCC_QUIC_STREAM_H
+
+#include "quic-receive-stream.h"
+#include "quic-send-stream.h"
+#include "transport/byte-stream.h"
+
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+class QuicConnection;
+
+/// One end of a stream of a QUIC connection. It is open at the client once the connection is, and
+/// at the server with the first frame that arrives.
+class QuicStream final : public ByteStream
+{
+  public:
+    /**
+     * \param connection that carries it
+     * \param number its place among the connection's streams
+     * \param window of the receiving half, at both ends
+     */
+    QuicStream(QuicConnection& connection, uint32_t number, const QuicFlowSpec& window);
+
+    void Connect(int64_t now) override;
+    uint64_t Write(int64_t now, uint64_t bytes) override;
+    void OnComputing(int64_t now) override;
+
+    uint64_t Readable() const override
+    {
+        return m_isOpen ? m_receiving.Readable() : 0;
+    }
+
+    void Read(int64_t now, uint64_t bytes) override;
+
+    bool IsAtEof() const override
+    {
+        return m_receiving.IsAtEof();
+    }
+
+    void Close(int64_t now) override;
+
+  private:
+    friend class QuicConnection;
+
+    void Open(int64_t now);
+    void WakeWriter(int64_t now);
+
+    QuicConnection& m_connection;
+    QuicSendStream m_sending;
+    QuicReceiveStream m_receiving;
+    bool m_isOpen{false};
+    bool m_connects{false};   //!< once the connection is open
+    bool m_isBlocked{false};  //!< a write was not taken as a whole
+    bool m_isActive{false};   //!< waits for its turn to send new data
+    bool m_isLossy{false};    //!< waits for its turn to send lost data
+    bool m_tellsLimit{false}; //!< waits for its turn to tell a limit
+    bool m_isTouched{false};  //!< its user is to be told
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_QUIC_STREAM_H

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""QUIC (RFC 9000, RFC 9002): a connection whose streams are carriers of flows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import model_validator
+
+from tunnelcc.catalog.cited import Cited, Prose, Size
+from tunnelcc.catalog.turn import Turn
+from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.schema import SWITCH, Model, number, size, time, whole
+
+_IdLength = Annotated[int, whole(0, 20)]
+_PacketSize = Annotated[int, whole(1200, 65527)]
+_Window = Annotated[int, size(2**10, 2**40, at_zero=True)]
+
+
+class Packets(Cited):
+    """Packets with a short header; sizes are of the UDP payload."""
+
+    flags: Annotated[int, whole(1, 1)]
+    id_to_server: _IdLength  # bytes of the connection ID in what the client sends
+    id_to_client: _IdLength
+    number: Annotated[int, whole(1, 4)]  # bytes of the packet number
+    tag: Annotated[int, whole(0, 64)]  # of the AEAD
+    first: _PacketSize  # largest packet before the search
+    most: _PacketSize  # largest one that the search tries
+    step: Annotated[int, whole(0, 1000)]  # the search ends when so little is left
+    wait: Annotated[float, number(0, 1000)]  # RTTs before each of its probes
+
+
+class Acks(Cited):
+    """When packets are acknowledged."""
+
+    every: Annotated[int, whole(1, 1000)]  # packets that ask for it
+    delay: Annotated[float, time(1e-6, 16)]  # max_ack_delay
+    ranges: Annotated[int, whole(1, 1000)]  # of packet numbers in an ACK
+    alone: Annotated[int, whole(0, 2**20)]  # ACKs before one asks for an ACK itself; 0: never
+
+
+class Loss(Cited):
+    """When packets count as lost, by the names of RFC 9002's constants."""
+
+    packets: Annotated[int, whole(1, 1000)]  # kPacketThreshold
+    time: Annotated[float, number(1, 10)]  # kTimeThreshold
+    granularity: Annotated[float, time(1e-6, 1)]  # kGranularity
+    first_timeout: Annotated[float, time(1e-3, 60)]  # PTO before there is an RTT sample
+    persistent: Annotated[int, whole(0, 1000)]  # kPersistentCongestionThreshold; 0: never
+    probed_lose: Annotated[bool, SWITCH]  # a PTO's packets count as lost, but not as congestion
+
+
+class Pacing(Cited):
+    """How packets are spread where the congestion control sets no rate."""
+
+    gain: Annotated[float, number(0.1, 100)]  # times cwnd / srtt
+    burst: Annotated[float, time(1e-6, 10)]  # what leaves at once: this time's worth …
+    packets: Annotated[int, whole(1, 10**6)]  # … or so many packets
+    least: Annotated[float, time(1e-6, 1)]  # pause
+
+
+class Congestion(Cited):
+    """Congestion control and its window, in packets."""
+
+    cc: Prose
+    beta: Annotated[float, number(0.01, 0.99)] | None = None  # parameter of that name
+    hystart: Annotated[bool, SWITCH] | None = None  # parameter of that name
+    fractions: Annotated[bool, SWITCH] | None = None  # parameter of that name
+    with_rate: Prose | None = None  # congestion control if the user sets a rate
+    first: Annotated[int, whole(1, 10**6)]
+    most: Annotated[int, whole(0, 10**9)]  # 0: no limit
+
+
+class FlowControl(Cited):
+    """What a receiver lets its peer send without a new limit."""
+
+    first: _Window  # 0: no limit
+    most: _Window  # doubled up to this
+    update: Annotated[float, number(0.001, 1)]  # told again once this part was read
+
+
+class Writes(Cited):
+    """What is taken of a write."""
+
+    send_buffer: Size  # bytes without ACK of all streams; 0: until it is in packets
+
+
+class Quic(Model):
+    """A QUIC connection."""
+
+    packets: Packets
+    acks: Acks
+    loss: Loss
+    pacing: Pacing
+    congestion: Congestion
+    stream: FlowControl
+    connection: FlowControl
+    writes: Writes
+    handshake: tuple[Turn, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Quic:
+        if not self.handshake or not self.handshake[0].server:
+            expected = "a first turn that the server answers"
+            raise ConfigError(Problem("handshake", MISSING, expected))
+        if any(not turn.server for turn in self.handshake[:-1]):
+            raise ConfigError(Problem("handshake", "[]", "an answer to each turn but the last"))
+        for name in ("stream", "connection"):
+            window = getattr(self, name)
+            if window.first and window.most < window.first:
+                expected = f"at least {name}.first = {window.first}"
+                raise ConfigError(Problem(f"{name}.most", window.most, expected))
+        if self.packets.most < self.packets.first:
+            expected = f"at least packets.first = {self.packets.first}"
+            raise ConfigError(Problem("packets.most", self.packets.most, expected))
+        return self
+
+    def overhead(self, is_up: bool) -> int:
+        """Return the bytes of a packet around its frames, to the server or to the client."""
+        packets = self.packets
+        length = packets.id_to_server if is_up else packets.id_to_client
+        return packets.flags + length + packets.number + packets.tag
+
+    @property
+    def full(self) -> int:
+        """The UDP payload of a full packet, once the search is over."""
+        size, most = self.packets.first, self.packets.most
+        while most - size > self.packets.step + 1:
+            size = (size + most) // 2
+        return size
+
+    @property
+    def round_trips(self) -> int:
+        """Those before a stream may send."""
+        return sum(1 for turn in self.handshake if turn.server)
+
+    def congestion_control(self, rate: float | None) -> dict[str, object]:
+        """Return the name and parameters of the congestion control. ``rate``: bit/s, if set."""
+        own = self.congestion
+        if rate is not None and own.with_rate is not None:
+            return {"name": own.with_rate, "rate": rate / 8, "exact": 1}
+        given = {"beta": own.beta, "hystart": own.hystart, "fractions": own.fractions}
+        set_ = {key: float(value) for key, value in given.items() if value is not None}
+        return {"name": own.cc, **set_}
