@@ -104,6 +104,17 @@ RUNS = {
         "flows": {"cc": "cubic"},
         "tunnel": {"name": "finalspeed", "rate": "20Mbps"},
     },
+    # QUIC: quic-go's Reno, and streams that share it; a rate that losses raise.
+    "gost-quic": {
+        "path": {**PATH, "loss": "1%", "reverse_loss": "1%"},
+        "flows": {"cc": "cubic", "count": 3},
+        "tunnel": "gost-quic",
+    },
+    "hysteria2-brutal": {
+        "path": {**PATH, "loss": "5%"},
+        "flows": {"cc": "cubic"},
+        "tunnel": {"name": "hysteria2", "rate": "20Mbps"},
+    },
     # Parity for packets of a tunnel.
     "sdwan-fec": {"path": {**PATH, "loss": "1%"}, "flows": {"cc": "bbr"}, "tunnel": "sdwan-fec"},
     # Two relays one after the other, each with its congestion control.
