@@ -112,6 +112,29 @@ class BrutalTest : public SimulationTestCase
         CheckShare();
         CheckMemory();
         CheckWindow();
+        CheckExact();
+    }
+
+    /// As Hysteria 2 computes it.
+    void CheckExact()
+    {
+        BrutalParameters parameters = Parameters();
+        parameters.exact = 1;
+        Brutal brutal(parameters);
+        TcpState state;
+        state.srtt = 7'500 * US;
+        brutal.Init(state, 0);
+        NS_TEST_EXPECT_MSG_EQ(state.pacingRate, RATE, "paced from the start");
+        // 2 · 1 MB/s · 7.5 ms / 1448 bytes; the kernel's would have 7 ms.
+        NS_TEST_EXPECT_MSG_EQ(state.cwnd, 10, "of the exact RTT");
+        Ack(brutal, state, SECOND, 855, 145);
+        NS_TEST_EXPECT_MSG_EQ_TOL(brutal.GetAckRate(SECOND), 85.5, 1e-9, "not whole percent");
+        NS_TEST_EXPECT_MSG_EQ_TOL(state.pacingRate, RATE / 0.855, 1e-3, "divided by it");
+        Ack(brutal, state, SECOND, 0, 500);
+        NS_TEST_EXPECT_MSG_EQ(brutal.GetAckRate(SECOND), 80, "at least");
+        state.srtt = MS;
+        brutal.OnAck(state, {.now = SECOND}, false);
+        NS_TEST_EXPECT_MSG_EQ(state.cwnd, 1, "one segment at least");
     }
 
     void CheckShare()

@@ -55,6 +55,73 @@ class RenoTest : public SimulationTestCase
     }
 };
 
+class RenoFractionsTest : public SimulationTestCase
+{
+  public:
+    RenoFractionsTest()
+        : SimulationTestCase("With fractions, Reno's window is a number of bytes")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        RenoParameters parameters;
+        parameters.beta = 0.7;
+        parameters.fractions = 1;
+        Reno reno(parameters);
+        FakeTransport transport(reno, 100 * MS);
+        transport.Lose(); // 10 · 0.7 = 7
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 7, "0.7 of it");
+        transport.LeaveRecovery();
+        transport.Lose(); // 4.9: while 4 are in flight, a fifth may leave
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 5, "the next whole number");
+        transport.LeaveRecovery();
+        transport.AckSegments(3);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 5, "three of four");
+        transport.AckSegments(1); // 5.9
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 6, "whole packets of 4.9 were acknowledged");
+        transport.Lose(); // 4.13, where whole packets would have 6 · 0.7 = 4.2, rounded to 4
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 5, "0.7 of 5.9");
+        for (int i = 0; i < 9; ++i)
+        {
+            transport.LeaveRecovery();
+            transport.Lose();
+        }
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, 2, "at least two");
+    }
+};
+
+class RenoHyStartTest : public SimulationTestCase
+{
+  public:
+    RenoHyStartTest()
+        : SimulationTestCase("With HyStart, Reno leaves slow start when the RTT rises by an eighth")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (bool hasHyStart : {false, true})
+        {
+            RenoParameters parameters;
+            parameters.hystart = hasHyStart;
+            Reno reno(parameters);
+            FakeTransport transport(reno, 80 * MS);
+            transport.AckWindow();
+            transport.AckWindow();
+            NS_TEST_EXPECT_MSG_EQ(transport.state.ssthresh, INFINITE_SSTHRESH, "80 ms");
+            transport.SetRtt(95 * MS); // 80 + 10 is the bound
+            transport.AckWindow();
+            transport.AckWindow();
+            NS_TEST_EXPECT_MSG_EQ((transport.state.ssthresh < INFINITE_SSTHRESH),
+                                  hasHyStart,
+                                  "95 ms");
+        }
+    }
+};
+
 class RenoTimeOutTest : public SimulationTestCase
 {
   public:
@@ -114,6 +181,8 @@ class CongestionRenoTestSuite : public ns3::TestSuite
         : ns3::TestSuite("tunnelcc-congestion-reno", Type::UNIT)
     {
         AddTestCase(new RenoTest, Duration::QUICK);
+        AddTestCase(new RenoFractionsTest, Duration::QUICK);
+        AddTestCase(new RenoHyStartTest, Duration::QUICK);
         AddTestCase(new RenoTimeOutTest, Duration::QUICK);
         AddTestCase(new WindowPacingTest, Duration::QUICK);
     }
