@@ -191,12 +191,13 @@ QuicConnection::TellUsers(int64_t now)
     {
         m_touched.clear();
     }
-    if (std::exchange(m_hasAcked, false) && m_spec.sendBuffer > 0)
+    // The room goes round: who is blocked again waits behind the others.
+    for (size_t turns = m_blocked.Size(); turns > 0 && RoomFor(0) > 0; --turns)
     {
-        for (QuicStream& stream : m_streams)
-        {
-            stream.WakeWriter(now);
-        }
+        QuicStream& stream = *m_blocked.Front();
+        m_blocked.Pop();
+        stream.m_waits = false;
+        stream.WakeWriter(now);
     }
 }
 
@@ -235,6 +236,15 @@ QuicConnection::RoomFor(uint64_t unsent) const
         return m_spec.sendBuffer - std::min(m_spec.sendBuffer, m_unacked);
     }
     return unsent > MOST_UNSENT ? 0 : FlowWindow::UNLIMITED;
+}
+
+void
+QuicConnection::OnBlocked(QuicStream& stream)
+{
+    if (m_spec.sendBuffer > 0 && !std::exchange(stream.m_waits, true))
+    {
+        m_blocked.Push(&stream);
+    }
 }
 
 void
@@ -369,7 +379,6 @@ void
 QuicConnection::OnFrameAcked(const QuicFrame& frame)
 {
     m_unacked -= frame.length;
-    m_hasAcked = true;
 }
 
 void

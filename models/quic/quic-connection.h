@@ -69,6 +69,10 @@ class QuicConnection final : public PacketSink, private QuicContents
     /// There is more to send, or the end of a stream.
     void OnWritten(int64_t now, QuicStream& stream, uint64_t bytes);
 
+    /// A write was not taken as a whole: the stream waits for room in the send buffer, if there is
+    /// one.
+    void OnBlocked(QuicStream& stream);
+
     /// A stream's user has read.
     void OnRead(int64_t now, QuicStream& stream, uint64_t bytes);
 
@@ -137,11 +141,11 @@ class QuicConnection final : public PacketSink, private QuicContents
     uint64_t m_sent{0};                  //!< of them, used up
     uint64_t m_unsent{0};                //!< written, but in no packet yet
     uint64_t m_unacked{0};               //!< written and not acknowledged
-    bool m_hasAcked{false};              //!< writers may have room
     bool m_tellsLimit{false};            //!< of the connection
     Fifo<QuicStream*> m_active;          //!< streams that have new data, in turn
     Fifo<QuicStream*> m_lossy;           //!< streams whose data were lost
     Fifo<QuicStream*> m_telling;         //!< streams whose peers get a new limit
+    Fifo<QuicStream*> m_blocked;         //!< streams whose writers wait for the send buffer
     std::vector<QuicStream*> m_touched;  //!< streams whose users are to be told
     std::vector<QuicStream*> m_wakeable; //!< streams with new data in the latest packet
 };

@@ -47,6 +47,10 @@ QuicStream::Write(int64_t now, uint64_t bytes)
 {
     const uint64_t taken = std::min(bytes, m_connection.RoomFor(m_sending.Unsent()));
     m_isBlocked = taken < bytes;
+    if (m_isBlocked)
+    {
+        m_connection.OnBlocked(*this);
+    }
     if (taken > 0)
     {
         m_sending.Write(taken);

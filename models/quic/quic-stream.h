@@ -61,6 +61,7 @@ class QuicStream final : public ByteStream
     bool m_isLossy{false};    //!< waits for its turn to send lost data
     bool m_tellsLimit{false}; //!< waits for its turn to tell a limit
     bool m_isTouched{false};  //!< its user is to be told
+    bool m_waits{false};      //!< for room in the send buffer
 };
 
 } // namespace tunnelcc
