@@ -25,7 +25,7 @@ namespace tunnelcc
  * delivered in order each, so that a lost packet holds up only those whose data it carried.
  *
  * Lost data leave before new data. Streams with new data take turns, packet by packet (quic-go
- * v0.60.0 and later, framer.go).
+ * 2cfe6ee, framer.go).
  */
 class QuicConnection final : public PacketSink, private QuicContents
 {
