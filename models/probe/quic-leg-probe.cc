@@ -34,7 +34,8 @@ class QuicLegProbe final : public EndpointProbe<QuicConnection>
         const QuicCounters counters = m_sender.GetSender().Counters();
         m_result.wireBytes = counters.bytes;
         m_result.ackWireBytes = m_receiver.GetSender().Counters().bytes;
-        m_result.segments = counters.packets;
+        m_result.segments = counters.packets - m_atStart.packets;
+        m_result.totalSegments = counters.packets;
         m_result.retransmits = counters.retransmits - m_atStart.retransmits;
         m_result.rtos = counters.probeTimeouts - m_atStart.probeTimeouts;
         ArqResult& arq = m_result.arq.emplace();
