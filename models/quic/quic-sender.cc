@@ -193,7 +193,9 @@ QuicSender::NoteLimit(int64_t now, SendLimit limit)
     const bool isComputing = limit == SendLimit::APPLICATION && m_limits.Get() == SendLimit::CPU;
     if (limit != m_limits.Get() && !isComputing)
     {
-        m_limits.Set(now, limit, m_detection.Rtt().Smoothed());
+        // Each packet waits for the writer a moment. Pacing after it is the limit all the same.
+        constexpr int64_t NO_TIME = -1;
+        m_limits.Set(now, limit, NO_TIME);
     }
 }
 

@@ -42,8 +42,9 @@ _FULL = 0.95
 # Above this share of packets that the queue drops, repairing them is what fills KCP's window.
 _MANY_DROPS = 0.05
 
-# Limits that are a window; an ARQ protocol has one of its own in their place.
+# Limits that are a window; ARQ protocols without congestion control have their own in their place.
 _WINDOWS = ("congestion_window", "receive_window")
+_OWN_WINDOWS = ("kcp", "rudp")
 
 # What one may change where congestion control is not the limit.
 _REASONS = {
@@ -356,7 +357,7 @@ def _some(what: str, names: Iterable[str]) -> str:
 def _limit(members: list[dict[str, Any]]) -> str:
     name, share = limits.largest(_limits(members))
     leg, text = _path_leg(members[0]), limits.LIMITS[name]
-    if name in _WINDOWS and "arq" in leg:
+    if name in _WINDOWS and leg["cc"] in _OWN_WINDOWS:
         text = f"{leg['cc'].upper()}'s window"
     return f"{text} {_percent(share)}"
 
