@@ -50,7 +50,7 @@ def test_without_loss_it_fills_the_link(direction, data, rtt):
     assert result.goodput == pytest.approx(100e6 * data / (FULL + HEADERS), rel=0.01)
     (leg,) = _carriers(result)
     # The first packets were smaller, and filled the queue in slow start.
-    assert leg.wire_bytes / leg.segments == pytest.approx(FULL + HEADERS, rel=0.01)
+    assert leg.wire_bytes / leg.total_segments == pytest.approx(FULL + HEADERS, rel=0.01)
     assert leg.rtos == 0
 
 
