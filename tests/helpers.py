@@ -39,6 +39,15 @@ def tunnel_named(name: str) -> dict[str, str]:
     return {"name": name, "rate": "20Mbps"} if needs_rate else {"name": name}
 
 
+def edited_entry(folder: Path, name: str, old: str, new: str) -> str:
+    """Write a tunnel's file with one text replaced, and return where it is."""
+    text = catalog.path_of(name).read_text()
+    assert old in text
+    file = folder / "mine.toml"
+    file.write_text(text.replace(old, new, 1))
+    return str(file)
+
+
 def tables(markdown: str) -> list[list[dict[str, str]]]:
     """Return the rows of each table in a Markdown text: heading → cell, as written there."""
     found: list[list[list[str]]] = []

@@ -261,10 +261,7 @@ KcpEndpoint::NoteLimit(int64_t now)
     SendLimit limit = !m_sender.IsWindowFull() ? SendLimit::APPLICATION
                       : isPeers                ? SendLimit::RECEIVE_WINDOW
                                                : SendLimit::CONGESTION_WINDOW;
-    if (limit != m_limits.Get())
-    {
-        m_limits.Set(now, limit, 0);
-    }
+    m_limits.Set(now, limit);
 }
 
 void

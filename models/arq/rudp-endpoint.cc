@@ -215,11 +215,7 @@ RudpEndpoint::SendMessage(int64_t now, RudpMessage kind, uint32_t number, uint32
 void
 RudpEndpoint::NoteLimit(int64_t now, SendLimit limit)
 {
-    if (limit != m_limits.Get())
-    {
-        constexpr int64_t AT_ONCE = -1; // the rate is the sender's own, not one that followed
-        m_limits.Set(now, limit, AT_ONCE);
-    }
+    m_limits.Set(now, limit);
 }
 
 // Receiving -------------------------------------------------------------------------------------

@@ -23,27 +23,23 @@ struct NumberRange
 class NumberRanges
 {
   public:
-    /// Add numbers. \returns how many of them are new
-    uint64_t Add(uint64_t begin, uint64_t end)
+    /// Add numbers.
+    void Add(uint64_t begin, uint64_t end)
     {
         if (!m_ranges.empty() && begin == m_ranges.back().end)
         {
             m_ranges.back().end = end; // in order, as almost all
-            return end - begin;
+            return;
         }
         auto first =
             std::lower_bound(m_ranges.begin(),
                              m_ranges.end(),
                              begin,
                              [](const NumberRange& it, uint64_t at) { return it.end < at; });
-        uint64_t known = 0;
         NumberRange joined{begin, end};
         auto last = first;
         for (; last != m_ranges.end() && last->begin <= end; ++last)
         {
-            const uint64_t from = std::max(last->begin, begin);
-            const uint64_t to = std::min(last->end, end);
-            known += to > from ? to - from : 0;
             joined.begin = std::min(joined.begin, last->begin);
             joined.end = std::max(joined.end, last->end);
         }
@@ -56,7 +52,6 @@ class NumberRanges
             *first = joined;
             m_ranges.erase(first + 1, last);
         }
-        return end - begin - known;
     }
 
     bool Contains(uint64_t number) const

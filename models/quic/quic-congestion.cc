@@ -109,11 +109,10 @@ QuicCongestion::OnLost(int64_t now, uint64_t number)
     ++m_newlyLost;
     if (m_wantsLosses && m_isReady)
     {
-        const uint32_t since = static_cast<uint32_t>(m_state.lost) - packet.flight.lost;
         m_algorithm->OnSegmentLost(m_state,
                                    {number,
                                     packet.flight.inFlight,
-                                    m_state.lost - since,
+                                    packet.flight.LostThen(m_state.lost),
                                     packet.sample.Has(Segment::APP_LIMITED)},
                                    now);
     }
@@ -169,7 +168,7 @@ QuicCongestion::OnOutcome(int64_t now,
     {
         const Flight& flight = m_history.At(*m_sampler.SampledSegment()).flight;
         event.rate.txInFlight = flight.inFlight;
-        event.rate.priorLost = m_state.lost - (static_cast<uint32_t>(m_state.lost) - flight.lost);
+        event.rate.priorLost = flight.LostThen(m_state.lost);
     }
     event.now = now;
     event.newlyLost = std::exchange(m_newlyLost, 0);

@@ -79,20 +79,9 @@ class QuicCongestion
     /// Rate of packets, bytes/s; 0: they are not paced.
     double PacingRate() const;
 
-    /// Whether the algorithm set that rate, not the window.
-    bool HasOwnRate() const
-    {
-        return m_state.pacingRate > 0;
-    }
-
     const TcpState& State() const
     {
         return m_state;
-    }
-
-    const CongestionControl& Algorithm() const
-    {
-        return *m_algorithm;
     }
 
   private:

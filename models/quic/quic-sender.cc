@@ -191,11 +191,9 @@ QuicSender::NoteLimit(int64_t now, SendLimit limit)
         m_congestion.MarkAppLimited();
     }
     const bool isComputing = limit == SendLimit::APPLICATION && m_limits.Get() == SendLimit::CPU;
-    if (limit != m_limits.Get() && !isComputing)
+    if (!isComputing)
     {
-        // Each packet waits for the writer a moment. Pacing after it is the limit all the same.
-        constexpr int64_t NO_TIME = -1;
-        m_limits.Set(now, limit, NO_TIME);
+        m_limits.Set(now, limit);
     }
 }
 
@@ -204,7 +202,7 @@ QuicSender::OnComputing(int64_t now)
 {
     if (m_limits.Get() == SendLimit::APPLICATION)
     {
-        m_limits.Set(now, SendLimit::CPU, 0);
+        m_limits.Set(now, SendLimit::CPU);
     }
 }
 

@@ -112,12 +112,6 @@ class QuicSender
         return m_history.BytesInFlight();
     }
 
-    /// UDP payload of a full packet.
-    uint32_t PacketBytes() const
-    {
-        return m_search.Size();
-    }
-
     QuicCounters Counters() const
     {
         QuicCounters counters = m_counters;

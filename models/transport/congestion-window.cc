@@ -91,12 +91,6 @@ CongestionWindow::Restore(uint32_t cwnd, uint32_t ssthresh)
 
 // Losses ---------------------------------------------------------------------------------------
 
-uint64_t
-CongestionWindow::LostWhenSent(const Flight& flight) const
-{
-    return m_lost - (static_cast<uint32_t>(m_lost) - flight.lost);
-}
-
 void
 CongestionWindow::OnLost(int64_t now, uint64_t number)
 {
@@ -110,7 +104,7 @@ CongestionWindow::OnLost(int64_t now, uint64_t number)
     m_algorithm->OnSegmentLost(m_state,
                                {number,
                                 flight.inFlight,
-                                LostWhenSent(flight),
+                                flight.LostThen(m_lost),
                                 m_board.At(number).Has(Segment::APP_LIMITED)},
                                now);
 }
@@ -122,7 +116,7 @@ CongestionWindow::Complete(RateSample& sample, uint64_t number)
     {
         const Flight& flight = m_board.FlightAt(number);
         sample.txInFlight = flight.inFlight;
-        sample.priorLost = LostWhenSent(flight);
+        sample.priorLost = flight.LostThen(m_lost);
     }
 }
 

@@ -155,7 +155,6 @@ class CongestionWindow
 
   private:
     bool IsLimited() const;
-    uint64_t LostWhenSent(const Flight& flight) const;
     void Shrink(int64_t now, bool isWriterBlocked);
     void KeepThreshold();
 

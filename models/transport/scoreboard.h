@@ -70,6 +70,12 @@ struct Flight
 {
     uint32_t inFlight; //!< segments, the one sent included
     uint32_t lost;     //!< segments ever marked lost, modulo 2^32
+
+    /// Segments ever marked lost, then. \param lostByNow such segments now
+    uint64_t LostThen(uint64_t lostByNow) const
+    {
+        return lostByNow - (static_cast<uint32_t>(lostByNow) - lost);
+    }
 };
 
 /**

@@ -39,7 +39,17 @@ class SendLimits
     /// ns for each limit.
     using Times = std::array<int64_t, static_cast<size_t>(SendLimit::COUNT)>;
 
-    /// From now on this is the limit. \param now ns  \param rtt round-trip time, ns
+    /// From now on this is the limit, and its time counts as such. \param now ns
+    void Set(int64_t now, SendLimit limit)
+    {
+        if (limit != m_limit)
+        {
+            Count(now, limit, limit);
+        }
+    }
+
+    /// From now on this is the limit; but pacing that follows another limit counts as that, as
+    /// said above. \param now ns  \param rtt round-trip time, ns
     void Set(int64_t now, SendLimit limit, int64_t rtt)
     {
         if (limit == m_limit && limit != SendLimit::PACING)
@@ -53,10 +63,7 @@ class SendLimits
             m_other = m_limit;
             m_otherEnd = now;
         }
-        m_times[static_cast<size_t>(m_counted)] += now - m_since;
-        m_since = now;
-        m_limit = limit;
-        m_counted = limit == SendLimit::PACING && now <= m_otherEnd + rtt ? m_other : limit;
+        Count(now, limit, limit == SendLimit::PACING && now <= m_otherEnd + rtt ? m_other : limit);
     }
 
     /// What keeps the sender from sending now.
@@ -74,6 +81,14 @@ class SendLimits
     }
 
   private:
+    void Count(int64_t now, SendLimit limit, SendLimit counted)
+    {
+        m_times[static_cast<size_t>(m_counted)] += now - m_since;
+        m_since = now;
+        m_limit = limit;
+        m_counted = counted;
+    }
+
     SendLimit m_limit{SendLimit::NONE};
     SendLimit m_counted{SendLimit::NONE}; //!< for which the time counts
     SendLimit m_other{SendLimit::NONE};   //!< the latest that congestion control did not set

@@ -62,7 +62,7 @@ class Sender
     /// The handshake begins.
     void OnConnecting(int64_t now)
     {
-        m_limits.Set(now, SendLimit::HANDSHAKE, 0);
+        m_limits.Set(now, SendLimit::HANDSHAKE);
     }
 
     /// The handshake lost SYNs (RFC 5681, section 3.1). Comes before OnEstablished().

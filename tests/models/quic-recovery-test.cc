@@ -418,12 +418,11 @@ class NumberRangesTest : public ns3::TestCase
             {
                 const uint64_t begin = random() % 100;
                 const uint64_t end = begin + 1 + random() % 8;
-                uint64_t added = 0;
+                ranges.Add(begin, end);
                 for (uint64_t number = begin; number < end; ++number)
                 {
-                    added += expected.insert(number).second;
+                    expected.insert(number);
                 }
-                NS_TEST_ASSERT_MSG_EQ(ranges.Add(begin, end), added, "new ones");
             }
             const uint64_t floor = random() % 50;
             ranges.RemoveBelow(floor);

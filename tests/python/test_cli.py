@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tunnelcc as tc
+from helpers import edited_entry
 from tunnelcc import catalog, core
 from tunnelcc.commands import doctor
 from tunnelcc.config import Experiment
@@ -245,13 +246,11 @@ def test_a_file_may_begin_with_a_mark_of_byte_order(run, tmp_path):
     ],
 )
 def test_a_mistake_in_a_tunnels_file_is_told_by_the_files_own_key(run, tmp_path, old, new, told):
-    file, text = tmp_path / "mine.toml", catalog.path_of("wireguard").read_text()
-    assert old in text
-    file.write_text(text.replace(old, new))
-    code, _, err = run("run", "--tunnel", file)
+    tunnel = edited_entry(tmp_path, "wireguard", old, new)
+    code, _, err = run("run", "--tunnel", tunnel)
     assert code == 2
     assert re.search(told, err)
-    assert err.endswith(f"in {file})\n")
+    assert err.endswith(f"in {tunnel})\n")
 
 
 @pytest.mark.parametrize(

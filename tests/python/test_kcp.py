@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import tunnelcc as tc
+from helpers import edited_entry
 
 WIDE = {"client_send_window": 1024, "client_receive_window": 1024}
 #: Seeds of what is slow; where a run is to be quick, the first alone.
@@ -322,12 +323,9 @@ def test_a_path_too_narrow_for_its_datagrams():
     ],
 )
 def test_bad_entries(tmp_path, old, new, message):
-    text = tc.catalog.path_of("kcptun").read_text()
-    assert old in text
-    file = tmp_path / "mine.toml"
-    file.write_text(text.replace(old, new, 1))
+    tunnel = edited_entry(tmp_path, "kcptun", old, new)
     with pytest.raises(tc.ConfigError) as caught:
-        tc.Experiment.parse({"tunnel": str(file)})
+        tc.Experiment.parse({"tunnel": tunnel})
     assert message in str(caught.value)
 
 

@@ -8,6 +8,7 @@ import statistics
 import pytest
 
 import tunnelcc as tc
+from helpers import edited_entry
 
 LOSSY = {"rate": "20Mbps", "rtt": "40ms", "loss": "1%"}
 
@@ -129,11 +130,9 @@ def test_many_slow_streams_go_on_at_their_rate(tunnel):
     ],
 )
 def test_windows_that_no_credit_reaches_are_refused(tmp_path, before, after, expected):
-    file = tmp_path / "mine.toml"
-    text = (tc.catalog.DIRECTORY / "gost-http2.toml").read_text()
-    file.write_text(text.replace(before, after, 1))
+    tunnel = edited_entry(tmp_path, "gost-http2", before, after)
     with pytest.raises(tc.ConfigError, match=rf"mux\.to_server\.credit_step = .*{expected}"):
-        tc.Experiment(tunnel=str(file))
+        tc.Experiment(tunnel=tunnel)
 
 
 def test_http2_windows_limit_an_upload_sooner_than_a_download():
@@ -182,13 +181,11 @@ def test_a_chain_of_socks5_relays_dials_before_it_answers():
 
 
 def test_a_tunnel_of_ones_own_may_multiplex(tmp_path):
-    text = (tc.catalog.DIRECTORY / "gost-relay-mws.toml").read_text()
-    file = tmp_path / "mine.toml"
-    file.write_text(text.replace("header = 8", "header = 800"))
+    tunnel = edited_entry(tmp_path, "gost-relay-mws", "header = 8", "header = 800")
     path = {"rate": "20Mbps", "rtt": "20ms"}
     theirs, mine = (
         _run(name, {"cc": "cubic"}, path=path).to_dict()["aggregate"]
-        for name in ("gost-relay-mws", str(file))
+        for name in ("gost-relay-mws", tunnel)
     )
     assert mine["wire_bytes"] / mine["goodput_bps"] > 1.02 * (
         theirs["wire_bytes"] / theirs["goodput_bps"]

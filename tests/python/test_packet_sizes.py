@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tunnelcc as tc
+from helpers import edited_entry
 from tunnelcc import catalog, payloads
 from tunnelcc.calibrate import compressors
 from tunnelcc.catalog.datagram import DatagramEntry
@@ -273,11 +274,10 @@ def test_devices_of_a_fixed_mtu_do_not(name, inner):
 
 
 def test_a_path_too_narrow_for_a_tunnel_is_told(tmp_path):
-    file = tmp_path / "mine.toml"
-    text = (catalog.DIRECTORY / "ipsec-esp.toml").read_text()
-    file.write_text(text.replace('["esp", "ipv4"]', '[{ layer = "header", bytes = 500 }, "ipv4"]'))
+    wide = '[{ layer = "header", bytes = 500 }, "ipv4"]'
+    tunnel = edited_entry(tmp_path, "ipsec-esp", '["esp", "ipv4"]', wide)
     with pytest.raises(tc.ConfigError, match=r"tunnel\.clamp = 576.*MSS of 128"):
-        tc.Experiment(tunnel=str(file), path={"mtu": 576})
+        tc.Experiment(tunnel=tunnel, path={"mtu": 576})
 
 
 CLAMPED = [

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tunnelcc as tc
+from helpers import edited_entry
 from tunnelcc import catalog
 
 #: UDP payload of a full packet, its data to the server and to the client, and UDP and IP headers.
@@ -222,12 +223,9 @@ def test_a_path_too_narrow_for_its_packets():
     ],
 )
 def test_bad_entries(tmp_path, old, new, message):
-    text = catalog.path_of("gost-quic").read_text()
-    assert old in text
-    file = tmp_path / "mine.toml"
-    file.write_text(text.replace(old, new, 1))
+    tunnel = edited_entry(tmp_path, "gost-quic", old, new)
     with pytest.raises(tc.ConfigError) as caught:
-        tc.Experiment.parse({"tunnel": str(file)})
+        tc.Experiment.parse({"tunnel": tunnel})
     assert message in str(caught.value)
 
 

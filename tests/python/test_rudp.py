@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tunnelcc as tc
+from helpers import edited_entry
 from tunnelcc import catalog
 
 RATE = 100e6
@@ -237,12 +238,9 @@ def test_a_path_too_narrow_for_its_lists():
     ],
 )
 def test_bad_entries(tmp_path, old, new, message):
-    text = tc.catalog.path_of("finalspeed").read_text()
-    assert old in text
-    file = tmp_path / "mine.toml"
-    file.write_text(text.replace(old, new, 1))
+    tunnel = edited_entry(tmp_path, "finalspeed", old, new)
     with pytest.raises(tc.ConfigError) as caught:
-        tc.Experiment.parse({"tunnel": {"name": str(file), "rate": "20Mbps"}})
+        tc.Experiment.parse({"tunnel": {"name": tunnel, "rate": "20Mbps"}})
     assert message in str(caught.value)
 
 
