@@ -133,10 +133,10 @@ class Flow
 {
   public:
     Flow(const std::string& congestion, int64_t congestionSeed, Dumbbell& network)
-        : m_client(Sockets(),
+        : m_client(m_tcp,
                    network.ToServer(),
                    MakeCongestionControl(congestion, {}, congestionSeed)),
-          m_server(Sockets(),
+          m_server(m_tcp,
                    network.ToClient(),
                    MakeCongestionControl(congestion, {}, congestionSeed + 1)),
           m_sender(m_client, FlowSpec{}, true, m_thread, 0),
@@ -172,6 +172,7 @@ class Flow
         return tcp;
     }
 
+    const TcpSpec m_tcp{Sockets()}; //!< of both ends
     TcpEndpoint m_client;
     TcpEndpoint m_server;
     Cores m_cores{1, 0};

@@ -169,9 +169,7 @@ World::MakeAlgorithm(const LegParts& parts, End end) const
 std::unique_ptr<TcpEndpoint>
 World::MakeEndpoint(const LegParts& parts, End end) const
 {
-    TcpSpec tcp = parts.tcp;
-    tcp.nodelay = tcp.nodelay && (end == End::CLIENT || tcp.serverNodelay);
-    return std::make_unique<TcpEndpoint>(tcp, parts.channels[end], MakeAlgorithm(parts, end));
+    return std::make_unique<TcpEndpoint>(parts.tcp, parts.channels[end], MakeAlgorithm(parts, end));
 }
 
 Leg&

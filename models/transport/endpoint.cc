@@ -66,6 +66,10 @@ TcpEndpoint::OnSyn(int64_t now, const Packet& packet)
 {
     m_peerWindow = packet.synWindow;
     m_echo = m_peerClock = packet.tsVal;
+    if (!m_spec.serverNodelay)
+    {
+        m_sender.UseNagle();
+    }
     m_sender.OnConnecting(now);
     m_handshake.Accept(now);
 }

@@ -42,13 +42,14 @@ class TcpEndpoint final : public ByteStream,
 {
   public:
     /**
-     * \param spec settings; both ends may differ
+     * \param spec settings, which outlive the endpoint; both ends may differ
      * \param channel where packets go
      * \param congestion algorithm of the data sent from here
      */
     TcpEndpoint(const TcpSpec& spec,
                 const Channel& channel,
                 std::unique_ptr<CongestionControl> congestion);
+    TcpEndpoint(TcpSpec&&, const Channel&, std::unique_ptr<CongestionControl>) = delete;
 
     /// Tie two ends together. Call before Connect().
     static void Join(TcpEndpoint& a, TcpEndpoint& b);
@@ -176,7 +177,7 @@ class TcpEndpoint final : public ByteStream,
     bool TakeMarks(int64_t now, const Packet& packet);
     void OnAck(int64_t now, const Acknowledgement& ack);
 
-    const TcpSpec m_spec;
+    const TcpSpec& m_spec;
     Channel m_channel;
     PacketSink* m_peer{nullptr};
     Sender m_sender;

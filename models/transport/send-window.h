@@ -30,6 +30,11 @@ class SendWindow
     {
     }
 
+    void UseNagle()
+    {
+        m_nodelay = false;
+    }
+
     /// The peer told its window. \param acked payload bytes acknowledged  \param window bytes
     void OnWindow(uint64_t acked, uint32_t window)
     {
@@ -107,7 +112,7 @@ class SendWindow
 
   private:
     const uint32_t m_mss;
-    const bool m_nodelay;
+    bool m_nodelay;
     uint64_t m_edge{0};     //!< stream offset
     uint32_t m_largest{0};  //!< window that the peer ever told, bytes
     uint64_t m_bufferSize;  //!< that follows from it

@@ -48,7 +48,7 @@ class Sender
 {
   public:
     /**
-     * \param spec settings
+     * \param spec settings; they outlive the sender
      * \param congestion algorithm
      * \param output where segments go
      */
@@ -63,6 +63,12 @@ class Sender
     void OnConnecting(int64_t now)
     {
         m_limits.Set(now, SendLimit::HANDSHAKE);
+    }
+
+    /// Nagle's rule holds, whatever the settings say.
+    void UseNagle()
+    {
+        m_transmitter.PeerWindow().UseNagle();
     }
 
     /// The handshake lost SYNs (RFC 5681, section 3.1). Comes before OnEstablished().
@@ -205,7 +211,7 @@ class Sender
     void OnRetransmissionTimeout(int64_t now);
     void OnPersistTimeout(int64_t now);
 
-    const TcpSpec m_spec;
+    const TcpSpec& m_spec;
     SegmentOutput& m_output;
     const TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
     Scoreboard m_board;

@@ -304,6 +304,7 @@ class ExchangeHost final : public SocketUser
         return tcp.GetSender().State();
     }
 
+    const TcpSpec spec;
     ScriptedControl& control;
     PathDirection direction;
     TcpEndpoint tcp;
@@ -313,8 +314,9 @@ class ExchangeHost final : public SocketUser
     std::vector<int64_t> writable;
 
   private:
-    ExchangeHost(const TcpSpec& spec, std::unique_ptr<ScriptedControl> scripted)
-        : control(*scripted),
+    ExchangeHost(const TcpSpec& settings, std::unique_ptr<ScriptedControl> scripted)
+        : spec(settings),
+          control(*scripted),
           tcp(spec, Channel(direction, 0), std::move(scripted))
     {
         tcp.SetUser(this);
