@@ -37,10 +37,12 @@ class VegasRound
         m_rtt = NEVER;
     }
 
+    /// A segment was acknowledged. \param rtt round-trip time, ns
     void OnRtt(int64_t rtt)
     {
-        m_baseRtt = std::min(m_baseRtt, rtt);
-        m_rtt = std::min(m_rtt, rtt);
+        const int64_t positive = rtt + MICROSECOND; // as in the kernel; on a loopback it may be 0
+        m_baseRtt = std::min(m_baseRtt, positive);
+        m_rtt = std::min(m_rtt, positive);
         ++m_samples;
     }
 
@@ -58,7 +60,6 @@ class VegasRound
     /// Segments of a window that wait in the queue.
     int64_t Waiting(uint32_t cwnd) const
     {
-        // The kernel adds a microsecond to each RTT so that none is 0; here it cannot be.
         return static_cast<int64_t>(cwnd) * (m_rtt - m_baseRtt) / m_baseRtt;
     }
 
@@ -76,6 +77,7 @@ class VegasRound
 
   private:
     static constexpr uint32_t FEW_SAMPLES = 2;
+    static constexpr int64_t MICROSECOND = 1000;
 
     uint64_t m_end{0};        //!< segment whose ACK ends the round
     int64_t m_baseRtt{NEVER}; //!< ns

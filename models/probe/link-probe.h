@@ -78,8 +78,9 @@ class LinkProbe
 
     static double Utilisation(double served, double offered)
     {
-        // Services end at whole nanoseconds: within a time as short as one, more may be served.
-        return offered > 0 ? std::min(served / offered, 1.0) : 0;
+        // Services end at whole nanoseconds: within a time as short as one, more may be served. And
+        // what is left of a packet in service is rounded.
+        return offered > 0 ? std::clamp(served / offered, 0.0, 1.0) : 0;
     }
 
     Bottleneck& m_link;

@@ -25,6 +25,7 @@ HERE = Path(__file__).parent
 SWEEP = HERE.parents[1] / "scenarios/sweeps/accelerators.toml"
 LATENCY = "flow_message_latency_p95"
 GREY = "#777777"
+SIZE = (9.6, 6.4)  # inches
 
 #: On the sender: algorithm → what it is called.
 ALGORITHMS = {
@@ -45,9 +46,17 @@ TUNNELS = {
     "finalspeed rate=40Mbps": ("FinalSpeed", "#CC79A7", "D"),
     "udpspeeder": ("CUBIC in UDPspeeder, 20:10", "#000000", "P"),
     "gost-relay-wss cc=bbr": ("CUBIC, BBR in a relay", "#56B4E9", "^"),
+    "gost-quic": ("GOST over QUIC", "#999933", "v"),
+    "hysteria2": ("Hysteria 2, BBR", "#0072B2", "<"),
+    "hysteria2 rate=40Mbps": ("Hysteria 2, Brutal", "#882255", ">"),
 }
 #: Groups beside each other: a plot of all would have too many lines.
-GROUPS = {"on the sender": tuple(ALGORITHMS), "on both sides": ("cubic", *TUNNELS)}
+FIRST_RELAY = list(TUNNELS).index("gost-relay-wss cc=bbr")
+GROUPS = {
+    "on the sender": tuple(ALGORITHMS),
+    "KCP, RUDP, FEC": ("cubic", *list(TUNNELS)[:FIRST_RELAY]),
+    "relays over TCP and QUIC": ("cubic", *list(TUNNELS)[FIRST_RELAY:]),
+}
 
 #: Opens the results of a sweep: its table, and what it is called.
 Open = Callable[[dict[str, Any], str], Any]
@@ -121,7 +130,7 @@ def _finish(figure: Figure, panels: Any, title: str) -> None:
     known: dict[str, Any] = {}
     for axes in panels[0]:
         known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    figure.legend(known.values(), known, loc="outside lower center", ncols=3, fontsize=8)
+    figure.legend(known.values(), known, loc="outside lower center", ncols=4, fontsize=8)
     figure.suptitle(title, fontsize=10)
 
 
@@ -133,8 +142,8 @@ def _goodput(rtt: int, run: Any) -> Any:
 def goodput(results: Open) -> Figure:
     """Goodput over loss at two RTTs."""
     runs = _runs(results, "accelerators", _keep)
-    figure = Figure(figsize=(7.2, 6.2))
-    panels = figure.subplots(2, 2, sharex=True, sharey=True)
+    figure = Figure(figsize=SIZE)
+    panels = figure.subplots(2, len(GROUPS), sharex=True, sharey=True)
     for row, rtt in enumerate((20, 100)):
         for axes, systems in zip(panels[row], GROUPS.values(), strict=True):
             _plot(axes, runs, systems, partial(_goodput, row))
@@ -148,15 +157,15 @@ def price(results: Open) -> Figure:
     """Bytes on the wire and latency of messages over loss, at 100 ms."""
     bulk = _runs(results, "accelerators", _keep)
     messages = _runs(results, "accelerators-messages", _messages)
-    figure = Figure(figsize=(7.2, 6.2))
-    panels = figure.subplots(2, 2, sharex=True, sharey="row")
+    figure = Figure(figsize=SIZE)
+    panels = figure.subplots(2, len(GROUPS), sharex=True, sharey="row")
     for column, systems in enumerate(GROUPS.values()):
         _plot(
             panels[0][column], bulk, systems,
             lambda run: 1 / run["efficiency"].isel({"path.rtt": 1}),
         )  # fmt: skip
         _plot(panels[1][column], messages, systems, lambda run: 1e3 * run[LATENCY].isel(flow=0))
-    panels[0][0].set_ylim(1, 8)
+    panels[0][0].set_ylim(1, 4)
     panels[0][0].set_ylabel("IP bytes sent / byte")
     panels[1][0].set_ylabel("95 % of messages within (ms)")
     for axes in panels[0]:
@@ -171,7 +180,7 @@ def harm(results: Open) -> Figure:
     """What a plain CUBIC flow keeps beside each."""
     runs = _runs(results, "accelerators-neighbour", _neighbour)
     names = [*ALGORITHMS, *TUNNELS][::-1]
-    figure = Figure(figsize=(7.2, 5.0))
+    figure = Figure(figsize=(7.2, 5.8))
     for axes, (index, title) in zip(
         figure.subplots(1, 2, sharey=True), enumerate(("no loss", "1 % loss")), strict=True
     ):

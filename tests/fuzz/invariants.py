@@ -95,7 +95,12 @@ def _check_hosts(result: tc.Result) -> None:
         _at_most(host.utilisation, 1, f"CPU use of {name}")
         _at_most(host.cpu, 1, f"CPU use of {name} at some time")
     if experiment.hosts.one_machine:
-        _at_most(sum(host.utilisation for host in result.hosts), 1, "CPU use of the machine")
+        shares = [
+            host.utilisation
+            for name, host in zip(result.host_names, result.hosts, strict=True)
+            if result.layout.is_on_first_machine(name)
+        ]
+        _at_most(sum(shares), 1, "CPU use of the machine")
 
 
 def _check_flows(result: tc.Result) -> None:
@@ -138,7 +143,7 @@ def _check_conservation(result: tc.Result) -> None:
     sent = {"up": 0, "down": 0}
     legs: dict[int, tuple[Any, str]] = {}
     for placed, flow_legs in zip(found.flows, result.legs, strict=True):
-        if flow_legs and (placed.tunnel is None or not _carries_packets(result, placed.tunnel)):
+        if flow_legs and (placed.tunnel is None or not _is_in_packets(result, placed.tunnel)):
             leg = result.path_leg(flow_legs)
             legs[id(leg)] = (leg, placed.direction)
     other = {"up": "down", "down": "up"}
@@ -176,6 +181,11 @@ def _ways(result: tc.Result, link: Any) -> Iterator[tuple[str, Any]]:
 
 def _carries_packets(result: tc.Result, tunnel: int) -> bool:
     return result.raw.tunnels[tunnel].forward is not None
+
+
+def _is_in_packets(result: tc.Result, tunnel: int) -> bool:
+    below = result.layout.under(result.layout.tunnels[tunnel], hop=0)
+    return _carries_packets(result, tunnel if below is None else below)
 
 
 def _shares_legs(result: tc.Result) -> bool:

@@ -80,11 +80,23 @@ class VegasRoundTest : public SimulationTestCase
         const uint32_t before = transport.state.cwnd;
         AckRound(transport);
         NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, before - 1, "seven wait: one less");
-        NS_TEST_EXPECT_MSG_EQ(vegas.GetBaseRtt(), RTT, "least RTT");
+        NS_TEST_EXPECT_MSG_EQ(vegas.GetBaseRtt(), RTT + 1000, "least RTT");
         transport.Lose();
         NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, (before - 1) / 2, "half after a loss");
         vegas.OnTransmitStart(transport.state, transport.now, SECOND);
         NS_TEST_EXPECT_MSG_EQ(vegas.GetBaseRtt(), NEVER, "the RTT is learned anew after a pause");
+        CheckNoRtt();
+    }
+
+    void CheckNoRtt()
+    {
+        Vegas vegas(VegasParameters{});
+        FakeTransport transport(vegas, 0, 80);
+        transport.state.ssthresh = 20;
+        AckRound(transport);
+        const uint32_t before = transport.state.cwnd;
+        AckRound(transport);
+        NS_TEST_EXPECT_MSG_EQ(transport.state.cwnd, before + 1, "nothing waits: one more");
     }
 
     static void AckRound(FakeTransport& transport)

@@ -205,6 +205,13 @@ def test_bad_keys(name, tunnel, message):
     assert message in str(caught.value)
 
 
+def test_a_path_is_too_narrow_for_a_tunnel_that_no_flow_uses_too():
+    with pytest.raises(tc.ConfigError, match=r"path\.mtu of at least 1480"):
+        tc.Experiment.parse(
+            {"path": {"mtu": 1400}, "tunnel": "tuic", "flows": [{"cc": "bbr", "tunnel": "none"}]}
+        )
+
+
 def test_a_path_too_narrow_for_its_packets():
     with pytest.raises(tc.ConfigError, match="of at least 1480,"):
         tc.Experiment.parse({"path": {"mtu": 1400}, "tunnel": "gost-quic"})

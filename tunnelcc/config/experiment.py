@@ -105,6 +105,7 @@ class Experiment(ExperimentKeys):
                 if problem not in told:
                     told.add(problem)
                     yield problem
+        yield from (it for it in _segment_problems(self, "tunnel") if it not in told)  # unused, too
         if not narrow:
             yield from dict.fromkeys(self._buffer_problems(found))
 
