@@ -62,8 +62,11 @@ class SenderScript final : public SegmentOutput
     using Blocks = std::initializer_list<std::pair<uint32_t, uint32_t>>;
 
     /// Connected at the time of the first round trip.
-    SenderScript(const TcpSpec& spec, std::unique_ptr<CongestionControl> congestion, int64_t rtt)
-        : sender(spec, std::move(congestion), *this),
+    SenderScript(const TcpSpec& settings,
+                 std::unique_ptr<CongestionControl> congestion,
+                 int64_t rtt)
+        : spec(settings),
+          sender(spec, std::move(congestion), *this),
           m_rtt(rtt)
     {
         RunUntil(rtt);
@@ -123,6 +126,7 @@ class SenderScript final : public SegmentOutput
         return sent;
     }
 
+    const TcpSpec spec;
     Sender sender;
 
   private:
