@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measure what programs carry over QUIC, and the packets that they send: GOST, Hysteria 2, quic-go.
+
+As root, on Linux, with g++, util-linux and openssl, given a folder with ``gost``, ``hysteria`` and
+``quic-bulk`` (of quic-bulk/main.go), built from their source::
+
+    python tests/reference/quic.py FOLDER [--part rates] [--part wire] [--seed N]...
+
+writes ``quic-rates.csv`` and ``quic-wire.csv`` beside this file; README.md says what is in them.
+Rows of ``quic-rates.csv`` are added as they come; of those that are there, the ones in which the
+link was late are measured again. forwarding.py says how a run goes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from forwarding import CLIENT_PORT, FAR, TARGET_PORT, TUNNEL_PORT, Cell, across, measure
+from link import build_link
+
+HERE = Path(__file__).resolve().parent
+RATES = HERE / "quic-rates.csv"
+WIRE = HERE / "quic-wire.csv"
+SEEDS = (1, 2, 3)
+IPV4_AND_UDP = 28  # bytes
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A program and how it is run; the client sends."""
+
+    name: str
+    program: str
+    flows: int = 1
+    bandwidth: str = ""  # of Hysteria's client
+    upload: bool = True
+
+    def command(self, folder: str, is_client: bool) -> list[str]:
+        """Return the command of an end."""
+        server, target = f"{FAR}:{TUNNEL_PORT}", f"127.0.0.1:{TARGET_PORT}"
+        entry = f"127.0.0.1:{CLIENT_PORT}"
+        if self.program == "gost":
+            ends = ["-L", f"relay+quic://:{TUNNEL_PORT}"]
+            if is_client:
+                ends = ["-L", f"tcp://{entry}/{target}", "-F", f"relay+quic://{server}"]
+            return [f"{folder}/gost", *ends]
+        if self.program == "quic-bulk":
+            ends = ["client", entry, server] if is_client else ["server", f":{TUNNEL_PORT}", target]
+            return [f"{folder}/quic-bulk", *ends]
+        settings: dict[str, Any] = {
+            "listen": f":{TUNNEL_PORT}",
+            "tls": {"cert": f"{CERTIFICATE}.crt", "key": f"{CERTIFICATE}.key"},
+            "auth": {"type": "password", "password": "secret"},
+        }
+        if is_client:
+            settings = {
+                "server": server,
+                "auth": "secret",
+                "tls": {"insecure": True},
+                "tcpForwarding": [{"listen": entry, "remote": target}],
+            }
+            if self.bandwidth:
+                settings["bandwidth"] = {"up": self.bandwidth, "down": self.bandwidth}
+        role = "client" if is_client else "server"
+        file = CERTIFICATE.with_name(f"{role}.json")
+        file.write_text(json.dumps(settings))
+        return [f"{folder}/hysteria", role, "--config", str(file), "--disable-update-check"]
+
+
+CERTIFICATE = Path(tempfile.gettempdir(), "quic-reference", "server")
+
+GOST = Setup("gost relay+quic", "gost")
+GOST_4 = Setup("gost relay+quic, 4 flows", "gost", flows=4)
+BULK = Setup("quic-go", "quic-bulk")
+BRUTAL = Setup("hysteria2, 50 Mbit/s", "hysteria", bandwidth="50 mbps")
+BBR = Setup("hysteria2", "hysteria")
+
+#: Setup → RTT in ms → losses in either direction.
+RUNS: dict[Setup, dict[float, tuple[float, ...]]] = {
+    GOST: {
+        20: (0, 0.001, 0.01, 0.05, 0.1),
+        100: (0, 0.001, 0.01, 0.05, 0.1, 0.2),
+        200: (0, 0.01),
+    },
+    BRUTAL: {20: (0.05,), 100: (0, 0.05, 0.2)},
+    BBR: {20: (0, 0.01, 0.1), 100: (0, 0.01, 0.1)},
+    GOST_4: {100: (0, 0.01, 0.1)},
+    BULK: {100: (0, 0.01)},
+}
+
+
+def cells(seeds: Sequence[int]) -> Iterator[Cell]:
+    for seed in seeds:
+        number = 1000 * seed
+        for setup, rtts in RUNS.items():
+            for rtt, losses in rtts.items():
+                for loss in losses:
+                    number += 1
+                    yield Cell(setup, rtt, loss, seed, number)
+
+
+# -------------------------------------------------------------------------------------------- wire
+
+
+def wire(link: Path, folder: str) -> None:
+    """Write the packets of the first run of each program at 100 ms without loss."""
+    with WIRE.open("w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(("setup", "time_ms", "direction", "header", "bytes", "count"))
+        for setup in (GOST, BULK, BRUTAL):
+            packets = link.with_name("packets.json")
+            across(link, folder, Cell(setup, 100, 0, 0, 0), packets=packets)
+            for row in rows(json.loads(packets.read_text())):
+                table.writerow((setup.name, *row))
+
+
+def rows(packets: Sequence[tuple[float, str, str, int]]) -> Iterator[tuple[object, ...]]:
+    """Yield runs of packets that are alike, with the time of the first."""
+    for alike, group in groupby(packets, key=lambda packet: packet[1:]):
+        first, *others = group
+        yield (f"{1e3 * first[0]:.1f}", *alike, 1 + len(others))
+
+
+# --------------------------------------------------------------------------------------------- run
+
+
+def certify() -> None:
+    """Make the certificate of Hysteria's server."""
+    CERTIFICATE.parent.mkdir(exist_ok=True)
+    command = ["openssl", "req", "-x509", "-nodes", "-days", "3650", "-subj", "/CN=example.org"]
+    command += ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    command += ["-keyout", f"{CERTIFICATE}.key", "-out", f"{CERTIFICATE}.crt"]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, help="of the programs")
+    parser.add_argument("--seed", type=int, choices=SEEDS, action="append")
+    parser.add_argument("--part", choices=("wire", "rates"), action="append")
+    given = parser.parse_args()
+    folder = str(given.folder.resolve())
+    parts = given.part or ("wire", "rates")
+    certify()
+    with tempfile.TemporaryDirectory() as name:
+        link = build_link(Path(name))
+        if "wire" in parts:
+            wire(link, folder)
+        if "rates" in parts:
+            measure(RATES, link, folder, cells(given.seed or SEEDS))
+
+
+if __name__ == "__main__":
+    main()
