@@ -21,9 +21,10 @@ namespace tunnelcc
 class PathMtuSearch
 {
   public:
-    explicit PathMtuSearch(const QuicPacketsSpec& spec)
+    /// \param spec of packets  \param end which sends them
+    PathMtuSearch(const QuicPacketsSpec& spec, End end)
         : m_spec(spec),
-          m_size(spec.first)
+          m_size(spec.first[end])
     {
         m_lost.fill(0);
         m_lost[0] = spec.most;

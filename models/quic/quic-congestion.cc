@@ -22,6 +22,7 @@ constexpr uint32_t LEAST_WINDOW = 2;
 } // namespace
 
 QuicCongestion::QuicCongestion(const QuicSpec& spec,
+                               End end,
                                std::unique_ptr<CongestionControl> algorithm,
                                const PacketHistory& history)
     : m_spec(spec),
@@ -33,7 +34,7 @@ QuicCongestion::QuicCongestion(const QuicSpec& spec,
       m_bucket(spec.pacing)
 {
     m_state.cwnd = spec.window.first;
-    m_state.mss = spec.packets.first;
+    m_state.mss = spec.packets.first[end];
 }
 
 void

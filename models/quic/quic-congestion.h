@@ -30,10 +30,12 @@ class QuicCongestion
   public:
     /**
      * \param spec of the connection
+     * \param end which sends
      * \param algorithm what sets window and rate
      * \param history packets sent
      */
     QuicCongestion(const QuicSpec& spec,
+                   End end,
                    std::unique_ptr<CongestionControl> algorithm,
                    const PacketHistory& history);
 

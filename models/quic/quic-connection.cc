@@ -238,6 +238,12 @@ QuicConnection::RoomFor(uint64_t unsent) const
     return unsent > MOST_UNSENT ? 0 : FlowWindow::UNLIMITED;
 }
 
+bool
+QuicConnection::IsApart(uint64_t unsent, uint64_t bytes) const
+{
+    return m_spec.isOneFrame && unsent > 0 && unsent + bytes > MOST_UNSENT;
+}
+
 void
 QuicConnection::OnBlocked(QuicStream& stream)
 {
@@ -259,11 +265,18 @@ QuicConnection::OnWritten(int64_t now, QuicStream& stream, uint64_t bytes)
 void
 QuicConnection::Activate(QuicStream& stream)
 {
-    if (!stream.m_isActive && stream.m_sending.CanSend(FlowWindow::UNLIMITED))
+    if (!stream.m_isActive && WantsTurn(stream))
     {
         stream.m_isActive = true;
         m_active.Push(&stream);
     }
+}
+
+bool
+QuicConnection::WantsTurn(const QuicStream& stream) const
+{
+    return stream.m_sending.CanSend(FlowWindow::UNLIMITED) ||
+           (m_spec.isOneFrame && stream.m_sending.HasLost());
 }
 
 uint64_t
@@ -315,14 +328,18 @@ QuicConnection::AddFrames(int64_t now, uint32_t room)
     {
         QuicStream& stream = *m_active.Front();
         m_active.Pop();
-        if (auto frame = stream.m_sending.TakeNew(left, Credit()))
+        if (m_spec.isOneFrame && stream.m_sending.HasLost())
+        {
+            bytes += add(stream.m_sending, *stream.m_sending.TakeLost(left));
+        }
+        else if (auto frame = stream.m_sending.TakeNew(left, Credit()))
         {
             m_sent += frame->length;
             m_unsent -= frame->length;
             m_wakeable.push_back(&stream);
             bytes += add(stream.m_sending, *frame);
         }
-        stream.m_isActive = stream.m_sending.CanSend(FlowWindow::UNLIMITED);
+        stream.m_isActive = WantsTurn(stream);
         if (stream.m_isActive)
         {
             m_active.Push(&stream);
@@ -389,7 +406,11 @@ QuicConnection::OnFrameLost(const QuicFrame& frame)
     case QuicFrameKind::STREAM: {
         QuicStream& stream = m_streams[frame.stream];
         stream.m_sending.OnLost(frame);
-        if (!std::exchange(stream.m_isLossy, true))
+        if (m_spec.isOneFrame)
+        {
+            Activate(stream);
+        }
+        else if (!std::exchange(stream.m_isLossy, true))
         {
             m_lossy.Push(&stream);
         }

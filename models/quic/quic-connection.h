@@ -24,8 +24,9 @@ namespace tunnelcc
  * One end of a QUIC connection: streams that share packets, a handshake, flow control. Streams are
  * delivered in order each, so that a lost packet holds up only those whose data it carried.
  *
- * Lost data leave before new data. Streams with new data take turns, packet by packet (quic-go
- * 2cfe6ee, framer.go).
+ * Lost data leave before new data. Streams with new data take turns, packet by packet. Where a
+ * packet has one frame of a stream, those with lost data take their turns among them (quic-go
+ * v0.60.0, framer.go).
  */
 class QuicConnection final : public PacketSink, private QuicContents
 {
@@ -65,6 +66,7 @@ class QuicConnection final : public PacketSink, private QuicContents
 
     /// Bytes of a write that are taken. \param unsent bytes of the stream that wait
     uint64_t RoomFor(uint64_t unsent) const;
+    bool IsApart(uint64_t unsent, uint64_t bytes) const;
 
     /// There is more to send, or the end of a stream.
     void OnWritten(int64_t now, QuicStream& stream, uint64_t bytes);
@@ -113,6 +115,7 @@ class QuicConnection final : public PacketSink, private QuicContents
     void TellUsers(int64_t now);
     void Send(int64_t now);
     void Activate(QuicStream& stream);
+    bool WantsTurn(const QuicStream& stream) const;
     void TellLimit(QuicStream& stream);
     uint64_t Credit() const;
 
@@ -142,8 +145,8 @@ class QuicConnection final : public PacketSink, private QuicContents
     uint64_t m_unsent{0};                //!< written, but in no packet yet
     uint64_t m_unacked{0};               //!< written and not acknowledged
     bool m_tellsLimit{false};            //!< of the connection
-    Fifo<QuicStream*> m_active;          //!< streams that have new data, in turn
-    Fifo<QuicStream*> m_lossy;           //!< streams whose data were lost
+    Fifo<QuicStream*> m_active;          //!< streams that have data, in turn
+    Fifo<QuicStream*> m_lossy;           //!< streams whose data were lost, if they go first
     Fifo<QuicStream*> m_telling;         //!< streams whose peers get a new limit
     Fifo<QuicStream*> m_blocked;         //!< streams whose writers wait for the send buffer
     std::vector<QuicStream*> m_touched;  //!< streams whose users are to be told

@@ -32,8 +32,10 @@ class QuicSendStream
         return m_number;
     }
 
-    void Write(uint64_t bytes)
+    /// \param bytes written  \param isApart they share no frame with what was written before
+    void Write(uint64_t bytes, bool isApart)
     {
+        m_boundary = isApart ? m_written : m_boundary;
         m_written += bytes;
     }
 
@@ -77,7 +79,9 @@ class QuicSendStream
         {
             return {};
         }
-        QuicFrame frame = MakeFrame(m_sent, std::min<uint64_t>(most, room - header));
+        const uint64_t end = m_sent < m_boundary ? m_boundary : m_written;
+        QuicFrame frame =
+            MakeFrame(m_sent, std::min({most, end - m_sent, room - uint64_t{header}}));
         m_sent += frame.length;
         m_isEndSent |= frame.isFin;
         return frame;
@@ -139,7 +143,8 @@ class QuicSendStream
     const uint32_t m_number;
     uint64_t m_limit;
     uint64_t m_written{0};
-    uint64_t m_sent{0}; //!< at least once
+    uint64_t m_boundary{0}; //!< no frame has bytes on both sides of it
+    uint64_t m_sent{0};     //!< at least once
     bool m_closes{false};
     bool m_isEndSent{false};
     bool m_isEndLost{false};

@@ -53,7 +53,7 @@ QuicStream::Write(int64_t now, uint64_t bytes)
     }
     if (taken > 0)
     {
-        m_sending.Write(taken);
+        m_sending.Write(taken, m_connection.IsApart(m_sending.Unsent(), taken));
         m_connection.OnWritten(now, *this, taken);
     }
     return taken;

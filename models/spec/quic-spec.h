@@ -22,7 +22,7 @@ struct QuicPacketsSpec
 {
     PerEnd<uint32_t> overhead{0, 0}; //!< of what an end sends: short header and AEAD tag
     uint32_t header{28};             //!< UDP and IP
-    uint32_t first{0};               //!< largest packet before the search
+    PerEnd<uint32_t> first{0, 0};    //!< largest packet that an end sends before the search
     uint32_t most{0};                //!< and the size that the search tries to reach
     uint32_t step{0};                //!< it ends when so little is left
     double wait{0};                  //!< before each of its probes, RTTs
@@ -97,10 +97,20 @@ struct QuicSpec
     QuicFlowSpec connection;
     uint64_t sendBuffer{0}; //!< written and not acknowledged, of all streams; 0: a write lasts
                             //!< until it is in packets, but for the last one
+    bool isOneFrame{false}; //!< a packet has one frame of a stream, and a frame data of one write
     /// Turns: sizes of the packets of the client, then of the server, which has no last one.
     std::vector<PerEnd<std::vector<uint32_t>>> handshake;
 
-    TUNNELCC_FIELDS(packets, acks, loss, pacing, window, stream, connection, sendBuffer, handshake)
+    TUNNELCC_FIELDS(packets,
+                    acks,
+                    loss,
+                    pacing,
+                    window,
+                    stream,
+                    connection,
+                    sendBuffer,
+                    isOneFrame,
+                    handshake)
 };
 
 } // namespace tunnelcc

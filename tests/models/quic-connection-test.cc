@@ -346,6 +346,50 @@ class FairnessTest : public SimulationTestCase
     }
 };
 
+class FramesTest : public SimulationTestCase
+{
+  public:
+    explicit FramesTest(bool isOneFrame)
+        : SimulationTestCase(isOneFrame ? "The end of a write leaves alone, and alone again if lost"
+                                        : "Packets are filled with what follows"),
+          m_isOneFrame(isOneFrame)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr uint32_t FULL = HEADERS + 1280;
+        constexpr uint32_t ACK = HEADERS + 28;
+        QuicSpec spec = MakeQuic();
+        spec.isOneFrame = m_isOneFrame;
+        QuicHosts hosts(spec);
+        std::vector<uint32_t> sizes; // of packets with data that are not full
+        hosts.up.delays = [&](const QuicDeparture& it) -> std::vector<int64_t> {
+            const bool isPart = it.ipBytes < FULL && it.ipBytes > ACK;
+            if (isPart)
+            {
+                sizes.push_back(it.ipBytes);
+            }
+            const bool isLost = isPart && m_isOneFrame && sizes.size() == 1;
+            return isLost ? std::vector<int64_t>{} : std::vector<int64_t>{10 * MS};
+        };
+        QuicFlow flow(hosts, 2 * 32'768, 0); // in two writes
+        flow.stream.Connect(0);
+        RunUntil(SECOND);
+        NS_TEST_EXPECT_MSG_EQ(flow.server.read, 2 * 32'768, "all");
+        NS_TEST_ASSERT_MSG_EQ(sizes.size(), (m_isOneFrame ? 3 : 1), "the last of each write");
+        // 1255 bytes of data, 12 · 1253 with an offset of two bytes, 13 · 1251 with one of four.
+        const uint32_t left = 32'768 - 1255 - 12 * 1253 - 13 * 1251;
+        NS_TEST_EXPECT_MSG_EQ((!m_isOneFrame || sizes[0] == HEADERS + 23 + 6 + left), true, "left");
+        NS_TEST_EXPECT_MSG_EQ((!m_isOneFrame || sizes[1] == sizes[0] || sizes[2] == sizes[0]),
+                              true,
+                              "it left again");
+    }
+
+    const bool m_isOneFrame;
+};
+
 class ReceiveStreamTest : public ns3::TestCase
 {
   public:
@@ -410,6 +454,7 @@ class QuicConservationTest : public SimulationTestCase
             spec.loss.persistent = 3;
             spec.loss.probedLose = false;
             spec.sendBuffer = 100'000;
+            spec.isOneFrame = false;
             spec.connection = {0, 0, 0.125};
         }
         std::mt19937 random(3);
@@ -482,6 +527,8 @@ class QuicConnectionTestSuite : public ns3::TestSuite
         AddTestCase(new ProbeTest, Duration::QUICK);
         AddTestCase(new FlowControlTest, Duration::QUICK);
         AddTestCase(new FairnessTest, Duration::QUICK);
+        AddTestCase(new FramesTest(true), Duration::QUICK);
+        AddTestCase(new FramesTest(false), Duration::QUICK);
         AddTestCase(new ReceiveStreamTest, Duration::QUICK);
         for (bool isQuinn : {false, true})
         {

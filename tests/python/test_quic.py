@@ -222,7 +222,7 @@ def test_a_path_too_narrow_for_its_packets():
     [
         ('protocol = "quic"', 'protocol = "kcp"', "kcp: expected a table"),
         ('protocol = "quic"', 'protocol = "tcp"', "carrier.protocol = 'tcp': expected quic"),
-        ("first = 1280", "first = 1100", "quic.packets.first = 1100"),
+        ("first_to_client = 1280", "first_to_client = 1100", "quic.packets.first_to_client = 1100"),
         ("most = 1452", "most = 1270", "quic.packets.most = 1270"),
         ('most = "6MiB"', 'most = "1KiB"', "quic.stream.most = "),
         ("server = [1280, 1280, 500]", "server = []", "quic.handshake"),

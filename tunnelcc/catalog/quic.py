@@ -25,7 +25,8 @@ class Packets(Cited):
     id_to_client: _IdLength
     number: Annotated[int, whole(1, 4)]  # bytes of the packet number
     tag: Annotated[int, whole(0, 64)]  # of the AEAD
-    first: _PacketSize  # largest packet before the search
+    first_to_server: _PacketSize  # largest packet before the search
+    first_to_client: _PacketSize
     most: _PacketSize  # largest one that the search tries
     step: Annotated[int, whole(0, 1000)]  # the search ends when so little is left
     wait: Annotated[float, number(0, 1000)]  # RTTs before each of its probes
@@ -84,6 +85,7 @@ class Writes(Cited):
     """What is taken of a write."""
 
     send_buffer: Size  # bytes without ACK of all streams; 0: until it is in packets
+    one_frame: Annotated[bool, SWITCH]  # a packet has one of a stream, with data of one write
 
 
 class Quic(Model):
@@ -111,8 +113,9 @@ class Quic(Model):
             if window.first and window.most < window.first:
                 expected = f"at least {name}.first = {window.first}"
                 raise ConfigError(Problem(f"{name}.most", window.most, expected))
-        if self.packets.most < self.packets.first:
-            expected = f"at least packets.first = {self.packets.first}"
+        first = max(self.packets.first_to_server, self.packets.first_to_client)
+        if self.packets.most < first:
+            expected = f"at least packets.first_to_server and packets.first_to_client = {first}"
             raise ConfigError(Problem("packets.most", self.packets.most, expected))
         return self
 
@@ -122,10 +125,10 @@ class Quic(Model):
         length = packets.id_to_server if is_up else packets.id_to_client
         return packets.flags + length + packets.number + packets.tag
 
-    @property
-    def full(self) -> int:
+    def full(self, is_up: bool) -> int:
         """The UDP payload of a full packet, once the search is over."""
-        size, most = self.packets.first, self.packets.most
+        packets = self.packets
+        size, most = packets.first_to_server if is_up else packets.first_to_client, packets.most
         while most - size > self.packets.step + 1:
             size = (size + most) // 2
         return size

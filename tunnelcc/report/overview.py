@@ -159,7 +159,7 @@ def _quic_stack(quic: Quic) -> Iterator[StackLayer]:
     yield StackLayer(
         "QUIC",
         *(
-            f"{quic.overhead(is_up) + _QUIC_STREAM_HEADER} B per packet of ≤ {quic.full} B"
+            f"{quic.overhead(is_up) + _QUIC_STREAM_HEADER} B per packet of ≤ {quic.full(is_up)} B"
             for is_up in (True, False)
         ),
     )
@@ -220,7 +220,9 @@ def _relay_bytes(entry: RelayEntry, size: int, is_up: bool) -> float:
         return (sum(writes) + header * packets) / size
     if entry.quic is not None:
         header = entry.quic.overhead(is_up) + _QUIC_STREAM_HEADER
-        packets = -(-sum(writes) // (entry.quic.full - header))
+        data = entry.quic.full(is_up) - header
+        apart = writes if entry.quic.writes.one_frame else [sum(writes)]
+        packets = sum(-(-it // data) for it in apart)
         return (sum(writes) + (header + DATAGRAM_HEADERS) * packets) / size
     below = _below(entry)
     if below is not None:

@@ -115,7 +115,8 @@ def _rudp(rate: float, rudp: Rudp) -> Spec:
 
 def _quic(quic: Quic) -> Spec:
     overhead = {"client": quic.overhead(is_up=True), "server": quic.overhead(is_up=False)}
-    packets = {"header": DATAGRAM_HEADERS, "overhead": overhead}
+    first = {"client": quic.packets.first_to_server, "server": quic.packets.first_to_client}
+    packets = {"header": DATAGRAM_HEADERS, "overhead": overhead, "first": first}
     return {
         "packets": same(quic.packets, "quic_packets") | packets,
         "acks": same(quic.acks, "quic_acks"),
@@ -125,6 +126,7 @@ def _quic(quic: Quic) -> Spec:
         "stream": same(quic.stream, "quic_flow"),
         "connection": same(quic.connection, "quic_flow"),
         "send_buffer": quic.writes.send_buffer,
+        "is_one_frame": quic.writes.one_frame,
         "handshake": handshake(quic.handshake),
     }
 
