@@ -33,6 +33,7 @@ namespace tunnelcc
 struct BbrParameters
 {
     double startupGain{739. / 256};         //!< pacing and window gain in STARTUP
+    double firstGain{739. / 256};           //!< times the first window per RTT: the first rate
     double drainGain{88. / 256};            //!< pacing gain in DRAIN
     double cwndGain{2};                     //!< window gain in PROBE_BW
     double probeUpGain{1.25};               //!< pacing gain of the first phase of PROBE_BW

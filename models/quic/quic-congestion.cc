@@ -64,15 +64,21 @@ QuicCongestion::OnSent(int64_t now, QuicPacket& packet, bool isIdle)
         m_algorithm->OnTransmitStart(m_state, now, now - m_lastSent);
     }
     m_lastSent = now;
+    Pace(now, packet);
+    ++m_state.segmentsSent;
+    m_sampler.OnSent(now, packet.sample, isIdle);
+    packet.flight = {m_history.InFlight(), static_cast<uint32_t>(m_state.lost)};
+}
+
+void
+QuicCongestion::Pace(int64_t now, const QuicPacket& packet)
+{
     const double rate = PacingRate();
     if (rate > 0)
     {
         m_bucket.OnSent(now, packet.bytes, rate, m_state.mss);
         m_state.nextSendTime = m_bucket.NextSend(now, rate, m_state.mss);
     }
-    ++m_state.segmentsSent;
-    m_sampler.OnSent(now, packet.sample, isIdle);
-    packet.flight = {m_history.InFlight(), static_cast<uint32_t>(m_state.lost)};
 }
 
 double
@@ -131,6 +137,18 @@ QuicCongestion::OnLost(int64_t now, uint64_t number)
 }
 
 void
+QuicCongestion::CountDelivered(uint64_t number)
+{
+    const QuicPacket& packet = m_history.At(number);
+    m_deliveredBytes += packet.bytes;
+    if (m_deliveredBytes >= m_state.mss)
+    {
+        m_deliveredBytes -= m_state.mss;
+        m_sampler.OnDelivered({number, number, packet.sample});
+    }
+}
+
+void
 QuicCongestion::OnOutcome(int64_t now,
                           const LossDetection::Outcome& outcome,
                           const RoundTrip& rtt,
@@ -156,7 +174,7 @@ QuicCongestion::OnOutcome(int64_t now,
     uint32_t growing = 0;
     for (uint64_t number : outcome.acked)
     {
-        m_sampler.OnDelivered({number, number, m_history.At(number).sample});
+        CountDelivered(number);
         growing += number >= m_recoveryEnd || m_state.caState == CaState::LOSS;
     }
     AckEvent event;
@@ -165,7 +183,7 @@ QuicCongestion::OnOutcome(int64_t now,
     {
         return;
     }
-    if (m_wantsLosses)
+    if (m_wantsLosses && m_sampler.SampledSegment())
     {
         const Flight& flight = m_history.At(*m_sampler.SampledSegment()).flight;
         event.rate.txInFlight = flight.inFlight;

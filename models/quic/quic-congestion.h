@@ -20,7 +20,8 @@ namespace tunnelcc
 /**
  * Congestion control of a QUIC connection (RFC 9002, section 7 and appendix B): an algorithm, the
  * state that it sees, the periods of recovery, and pacing. TcpState counts packets; its segment is
- * a full packet with header and tag, so that rates are in bytes of packets.
+ * a full packet with header and tag, so that rates are in bytes of packets. Samples of the delivery
+ * rate count full packets' worth of bytes.
  *
  * A loss begins a recovery period, unless its packet was sent before one began. The period ends
  * with the first ACK of a packet sent in it; until then, nothing makes the window grow.
@@ -50,6 +51,15 @@ class QuicCongestion
 
     /// The newest packet, which asks for an ACK, leaves. \param isIdle nothing was in flight
     void OnSent(int64_t now, QuicPacket& packet, bool isIdle);
+
+    /// A packet with nothing but an ACK leaves.
+    void OnAckSent(int64_t now, const QuicPacket& packet)
+    {
+        if (m_spec.pacing.countsAcks)
+        {
+            Pace(now, packet);
+        }
+    }
 
     /// What an ACK or the loss timer told. \param priorInFlight packets \param priorBytes bytes
     /// before that
@@ -88,7 +98,9 @@ class QuicCongestion
 
   private:
     void Sync(const RoundTrip& rtt);
+    void Pace(int64_t now, const QuicPacket& packet);
     void OnLost(int64_t now, uint64_t number);
+    void CountDelivered(uint64_t number);
     bool IsLimited(uint64_t bytesInFlight) const;
     void SetCaState(int64_t now, CaState state);
 
@@ -100,9 +112,10 @@ class QuicCongestion
     TcpState m_state;
     RateSampler m_sampler;
     TokenBucket m_bucket;
-    bool m_isReady{false};     //!< Init() was called
-    uint64_t m_recoveryEnd{0}; //!< packets with lower numbers were sent before the latest cut
-    uint32_t m_newlyLost{0};   //!< packets that the algorithm has not heard of
+    bool m_isReady{false};        //!< Init() was called
+    uint64_t m_recoveryEnd{0};    //!< packets with lower numbers were sent before the latest cut
+    uint64_t m_deliveredBytes{0}; //!< that do not make up a full packet yet
+    uint32_t m_newlyLost{0};      //!< packets that the algorithm has not heard of
     int64_t m_lastSent{0};
 };
 

@@ -174,6 +174,10 @@ QuicSender::Transmit(int64_t now, uint32_t bytes, bool hasAck)
         const QuicFrame& last = m_history.FrameOf(sent, sent.frames - 1U);
         m_counters.packets += last.kind == QuicFrameKind::STREAM;
     }
+    else
+    {
+        m_congestion.OnAckSent(now, sent);
+    }
     const uint32_t ipBytes = m_spec.packets.header + bytes;
     m_counters.bytes += ipBytes;
     Packet packet{};

@@ -58,12 +58,13 @@ struct QuicLossSpec
 /// How packets are spread over time where the congestion control sets no rate, and bursts.
 struct QuicPacingSpec
 {
-    double gain{0};      //!< times cwnd / srtt
-    int64_t burst{0};    //!< most that leaves at once: what the rate is worth in this time …
-    uint32_t packets{0}; //!< … or so many full packets, whichever is more
-    int64_t least{0};    //!< pause between bursts
+    double gain{0};         //!< times cwnd / srtt
+    int64_t burst{0};       //!< most that leaves at once: what the rate is worth in this time …
+    uint32_t packets{0};    //!< … or so many full packets, whichever is more
+    int64_t least{0};       //!< pause between bursts
+    bool countsAcks{false}; //!< packets with nothing but an ACK, which do not wait, count too
 
-    TUNNELCC_FIELDS(gain, burst, packets, least)
+    TUNNELCC_FIELDS(gain, burst, packets, least, countsAcks)
 };
 
 /// The congestion window, in packets.

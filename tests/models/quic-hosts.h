@@ -28,7 +28,7 @@ MakeQuic()
     spec.packets = {{23, 19}, 28, {1280, 1280}, 1280, 20, 5};
     spec.acks = {2, 25 * MS, 64, 19};
     spec.loss = {3, 1.125, MS, 200 * MS, 0, true};
-    spec.pacing = {1.25, 2 * MS, 10, MS};
+    spec.pacing = {1.25, 2 * MS, 10, MS, true};
     spec.window = {32, 10'000};
     spec.stream = {512 << 10, 6 << 20, 0.25};
     spec.connection = {768 << 10, 15 << 20, 0.25};

@@ -341,6 +341,78 @@ class TokenBucketTest : public ns3::TestCase
     }
 };
 
+class LoneAcksTest : public ns3::TestCase
+{
+  public:
+    explicit LoneAcksTest(bool count)
+        : ns3::TestCase("ACKs that leave alone use up what pacing allows where they count"),
+          m_count(count)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        QuicSpec spec = MakeQuic();
+        spec.pacing.countsAcks = m_count;
+        PacketHistory history;
+        QuicCongestion congestion(spec, End::SERVER, MakeCongestionControl("reno", {}, 0), history);
+        RoundTrip rtt;
+        rtt.Sample(100 * MS, 0);
+        congestion.Init(0, rtt);
+        for (int i = 0; i < 100; ++i)
+        {
+            QuicPacket& ack = history.Send({});
+            ack.bytes = 150;
+            congestion.OnAckSent(SECOND, ack);
+        }
+        // 32 · 1280 in 100 ms, times 1.25, is 512 bytes a ms: a packet's worth comes in 2.5 ms.
+        NS_TEST_EXPECT_MSG_EQ(congestion.NextSend(SECOND),
+                              SECOND + (m_count ? 2'500'000 : 0),
+                              "100 · 150 bytes are more than ten packets");
+    }
+
+    const bool m_count;
+};
+
+class DeliveredBytesTest : public ns3::TestCase
+{
+  public:
+    DeliveredBytesTest()
+        : ns3::TestCase("Samples of the rate count bytes, as full packets")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        PacketHistory history;
+        QuicCongestion congestion(MakeQuic(),
+                                  End::CLIENT,
+                                  MakeCongestionControl("bbr", {}, 0),
+                                  history);
+        RoundTrip rtt;
+        rtt.Sample(100 * MS, 0);
+        congestion.Init(0, rtt);
+        LossDetection::Outcome outcome;
+        for (uint64_t number = 0; number < 10; ++number)
+        {
+            history.AddFrame({});
+            QuicPacket& packet = history.Send({});
+            packet.bytes = number < 8 ? 320 : 1280;
+            history.CountInFlight(packet);
+            congestion.OnSent(0, packet, number == 0);
+        }
+        for (uint64_t number = 0; number < 10; ++number)
+        {
+            history.Settle(history.At(number), QuicPacketFate::ACKED);
+            outcome.acked.push_back(number);
+        }
+        congestion.OnOutcome(100 * MS, outcome, rtt, 10, 8 * 320 + 2 * 1280);
+        NS_TEST_EXPECT_MSG_EQ(congestion.State().delivered, 4, "two of eight quarters, and two");
+    }
+};
+
 class PathMtuSearchTest : public ns3::TestCase
 {
   public:
@@ -354,7 +426,7 @@ class PathMtuSearchTest : public ns3::TestCase
     {
         QuicPacketsSpec spec = MakeQuic().packets;
         spec.most = 1452;
-        PathMtuSearch search(spec);
+        PathMtuSearch search(spec, End::CLIENT);
         const int64_t rtt = 100 * MS;
         NS_TEST_EXPECT_MSG_EQ(search.IsDue(SECOND, rtt), false, "not begun");
         search.Start(0);
@@ -374,7 +446,7 @@ class PathMtuSearchTest : public ns3::TestCase
 
         // Nothing above 1300 arrives. After a loss, half way to the smallest lost; after an
         // arrival, half way to the largest of the last three lost, which is the bound.
-        PathMtuSearch narrow(spec);
+        PathMtuSearch narrow(spec, End::CLIENT);
         narrow.Start(0);
         sizes.clear();
         for (now = 0; narrow.IsDue(now + 500 * MS, rtt);)
@@ -388,7 +460,7 @@ class PathMtuSearchTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(narrow.Size(), 1298, "the largest that arrived");
 
         // One loss by chance does not end it.
-        PathMtuSearch lucky(spec);
+        PathMtuSearch lucky(spec, End::CLIENT);
         lucky.Start(0);
         lucky.Begin(SECOND);
         lucky.OnLost();
@@ -460,6 +532,9 @@ class QuicRecoveryTestSuite : public ns3::TestSuite
         AddTestCase(new AckTrackerTest, Duration::QUICK);
         AddTestCase(new FlowWindowTest, Duration::QUICK);
         AddTestCase(new TokenBucketTest, Duration::QUICK);
+        AddTestCase(new LoneAcksTest(true), Duration::QUICK);
+        AddTestCase(new LoneAcksTest(false), Duration::QUICK);
+        AddTestCase(new DeliveredBytesTest, Duration::QUICK);
         AddTestCase(new PathMtuSearchTest, Duration::QUICK);
         AddTestCase(new NumberRangesTest, Duration::QUICK);
     }

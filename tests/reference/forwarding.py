@@ -264,6 +264,8 @@ def across(link: Path, folder: str, cell: Cell, packets: Path | None = None) -> 
     (row,) = csv.DictReader(printed.splitlines())
     sender, receiver = (json.loads(outputs[sends].read_text()) for sends in (True, False))
     client, server = (sender, receiver) if setup.upload else (receiver, sender)
+    if receiver["bytes"] == 0:
+        raise RuntimeError(f"{cell.key}: nothing was read")
     seconds = DURATION - WARMUP
     return {
         "setup": setup.name,

@@ -16,7 +16,7 @@ from tunnelcc import cli
 from tunnelcc.commands.validate import run
 from tunnelcc.validation.check import Group
 from tunnelcc.validation.suite import GROUPS
-from validation import exchanges, kcp, stock
+from validation import exchanges, kcp, quic, stock
 
 
 @click.command(params=cli.validate.params, help=cli.validate.help)
@@ -41,7 +41,8 @@ def validate(
 def _programs(tests: Path) -> Group:
     """Return what the models' suites, these tests and the package compare with real programs."""
     cases, measured = exchanges.group("programs", tests), GROUPS["programs"]()
-    return replace(measured, checks=(*cases.checks, *kcp.checks(), *measured.checks))
+    every = (*cases.checks, *kcp.checks(), *quic.checks(), *measured.checks)
+    return replace(measured, checks=every)
 
 
 if __name__ == "__main__":

@@ -8,20 +8,13 @@ programs' source has.
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from statistics import fmean
+from collections.abc import Iterator
 from typing import Any
 
-from tunnelcc.config import Experiment
-from tunnelcc.validation.check import Case, Check
-from tunnelcc.validation.compare import MeanNear
-from tunnelcc.validation.measure import Measurement
+from tunnelcc.validation.check import Check
+from validation.carriers import REFERENCE, Comparison, Known, cells
 
-TABLE = Path(__file__).parents[1] / "reference" / "kcp-rates.csv"
+TABLE = REFERENCE / "kcp-rates.csv"
 
 _WINDOWS = {"client_send_window": 1024, "client_receive_window": 1024}
 _FAST2 = {"name": "kcptun", "mode": "fast2", "kcp": _WINDOWS}
@@ -34,8 +27,6 @@ SETUPS: dict[str, tuple[str, dict[str, Any]]] = {
     "gost relay+kcp": ("up", {"name": "gost-kcp-unset"}),
     "gost relay+kcp fast 1024": ("up", {"name": "gost-kcp"}),
 }
-# As kcp.py has the link.
-_RATE, _QUEUE, _WARMUP, _DURATION = "100Mbps", "2000p", "2s", "20s"
 # Without GOST's options, a run with losses reads a few blocks only: its mean needs more runs.
 _SEEDS, _UNSET_SEEDS = 5, 25
 # Up to this loss the tolerance is the first, beyond it the second.
@@ -63,94 +54,18 @@ _KNOWN_OFF = {
 }
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A setup under a condition; ``loss``: in either direction. Its runs' rows."""
-
-    setup: str
-    rtt: float  # ms
-    loss: float
-    rows: tuple[dict[str, str], ...]
-
-    @property
-    def name(self) -> str:
-        setup = re.sub(r"[^a-z0-9]+", "-", self.setup.lower()).strip("-")
-        return f"{setup}/{self.rtt:g}ms/{100 * self.loss:g}%"
-
-    @property
-    def is_unset(self) -> bool:
-        """Whether GOST was not given KCP's options."""
-        return self.setup == "gost relay+kcp"
-
-    @property
-    def goodput(self) -> float:
-        """Mbit/s."""
-        return fmean(float(row["goodput_mbps"]) for row in self.rows)
-
-    @property
-    def ip_bytes(self) -> float:
-        """For each byte read."""
-        return fmean(float(row["ip_bytes"]) / float(row["bytes"]) for row in self.rows)
-
-
-def cells() -> list[Cell]:
-    """Return what was measured."""
-    found: dict[tuple[str, float, float], list[dict[str, str]]] = {}
-    with TABLE.open(newline="") as file:
-        for row in csv.DictReader(file):
-            key = (row["setup"], float(row["rtt_ms"]), float(row["loss"]))
-            found.setdefault(key, []).append(row)
-    return [Cell(*key, tuple(rows)) for key, rows in found.items()]
-
-
 def checks() -> Iterator[Check]:
     """Yield a check of the goodput and one of the bytes of each cell."""
-    for cell in cells():
-        case = _case(cell)
-        tolerance = _TOLERANCES[cell.loss > _LITTLE]
-        for what, measure, target, unit in (
-            ("goodput", _goodput, cell.goodput, "Mbit/s"),
-            ("bytes", _ip_bytes, cell.ip_bytes, "IP bytes a byte"),
-        ):
-            name = f"programs/kcp-{what}/{cell.name}"
-            yield Check(
-                name,
-                f"{what} of KCP's carriers",
-                "GOST" if cell.setup.startswith("gost") else "kcptun",
-                f"{cell.setup}, {cell.rtt:g} ms, {100 * cell.loss:g} % lost in either direction",
-                (case,),
-                measure,
-                MeanNear(target, tolerance, unit=unit),
-                cause=_UNSET if cell.is_unset else "",
-                known_off=_KNOWN_OFF.get(name),
-            )
-
-
-def _case(cell: Cell) -> Case:
-    direction, tunnel = SETUPS[cell.setup]
-    experiment = Experiment.parse(
-        {
-            "path": {
-                "rate": _RATE,
-                "rtt": f"{cell.rtt:g}ms",
-                "buffer": _QUEUE,
-                "loss": cell.loss,
-                "reverse_loss": cell.loss,
-            },
-            "flows": {"cc": "cubic"},
-            "tunnel": tunnel,
-            "direction": direction,
-            "warmup": _WARMUP,
-            "duration": _DURATION,
-            "hosts": {"speed": 50},  # the CPU was no limit
-        }
-    )
-    return Case(f"kcp {cell.name}", (experiment,), _UNSET_SEEDS if cell.is_unset else _SEEDS)
-
-
-def _goodput(runs: Sequence[Sequence[Measurement]]) -> list[float]:
-    return [run.goodput for run in runs[0]]
-
-
-def _ip_bytes(runs: Sequence[Sequence[Measurement]]) -> list[float]:
-    return [run.ip_bytes for run in runs[0]]
+    for cell in cells(TABLE):
+        direction, tunnel = SETUPS[cell.setup]
+        is_unset = cell.setup == "gost relay+kcp"  # GOST was not given KCP's options
+        yield from Comparison(
+            cell,
+            {"tunnel": tunnel, "direction": direction},
+            _UNSET_SEEDS if is_unset else _SEEDS,
+            _TOLERANCES[cell.loss > _LITTLE],
+        ).checks(
+            "KCP",
+            "GOST" if cell.setup.startswith("gost") else "kcptun",
+            {name: Known(off, _UNSET) for name, off in _KNOWN_OFF.items()},
+        )

@@ -17,6 +17,17 @@ _PacketSize = Annotated[int, whole(1200, 65527)]
 _Window = Annotated[int, size(2**10, 2**40, at_zero=True)]
 
 
+#: Parameters of congestion controls that an entry may set.
+_PARAMETERS = (
+    "beta",
+    "hystart",
+    "fractions",
+    "first_gain",
+    "pacing_margin",
+    "policer_detection",
+)
+
+
 class Packets(Cited):
     """Packets with a short header; sizes are of the UDP payload."""
 
@@ -59,6 +70,7 @@ class Pacing(Cited):
     burst: Annotated[float, time(1e-6, 10)]  # what leaves at once: this time's worth …
     packets: Annotated[int, whole(1, 10**6)]  # … or so many packets
     least: Annotated[float, time(1e-6, 1)]  # pause
+    counts_acks: Annotated[bool, SWITCH]  # lone ACKs, which do not wait, count too
 
 
 class Congestion(Cited):
@@ -68,6 +80,9 @@ class Congestion(Cited):
     beta: Annotated[float, number(0.01, 0.99)] | None = None  # parameter of that name
     hystart: Annotated[bool, SWITCH] | None = None  # parameter of that name
     fractions: Annotated[bool, SWITCH] | None = None  # parameter of that name
+    first_gain: Annotated[float, number(0.01, 16)] | None = None  # parameter of that name
+    pacing_margin: Annotated[float, number(0, 0.99)] | None = None  # parameter of that name
+    policer_detection: Annotated[bool, SWITCH] | None = None  # parameter of that name
     with_rate: Prose | None = None  # congestion control if the user sets a rate
     first: Annotated[int, whole(1, 10**6)]
     most: Annotated[int, whole(0, 10**9)]  # 0: no limit
@@ -143,6 +158,6 @@ class Quic(Model):
         own = self.congestion
         if rate is not None and own.with_rate is not None:
             return {"name": own.with_rate, "rate": rate / 8, "exact": 1}
-        given = {"beta": own.beta, "hystart": own.hystart, "fractions": own.fractions}
+        given = {key: getattr(own, key) for key in _PARAMETERS}
         set_ = {key: float(value) for key, value in given.items() if value is not None}
         return {"name": own.cc, **set_}
