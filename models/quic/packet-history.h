@@ -31,7 +31,8 @@ struct QuicFrame
     uint32_t stream{0}; //!< its place among the connection's streams
     uint16_t length{0}; //!< STREAM: bytes of data
     QuicFrameKind kind{QuicFrameKind::PING};
-    bool isFin{false}; //!< STREAM: ends it
+    bool isFin : 1 {false};   //!< STREAM: ends it
+    bool isAgain : 1 {false}; //!< STREAM: it was lost, or took too long, and is sent again
 };
 
 /// What became of a packet, as far as its sender knows.

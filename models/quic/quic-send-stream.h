@@ -99,6 +99,7 @@ class QuicSendStream
         }
         const uint64_t left = hasData ? m_lost.Front().end - offset : 0;
         QuicFrame frame = MakeFrame(offset, std::min<uint64_t>(left, room - header));
+        frame.isAgain = true;
         if (hasData && frame.length == left)
         {
             m_lost.Pop();

@@ -171,8 +171,7 @@ QuicSender::Transmit(int64_t now, uint32_t bytes, bool hasAck)
         m_history.CountInFlight(sent);
         m_congestion.OnSent(now, sent, isIdle);
         m_detection.OnSent(now);
-        const QuicFrame& last = m_history.FrameOf(sent, sent.frames - 1U);
-        m_counters.packets += last.kind == QuicFrameKind::STREAM;
+        CountData(sent);
     }
     else
     {
@@ -185,6 +184,21 @@ QuicSender::Transmit(int64_t now, uint32_t bytes, bool hasAck)
     packet.segment = static_cast<uint32_t>(number);
     packet.sink = m_peer;
     m_channel.Send(now, packet, ipBytes);
+}
+
+void
+QuicSender::CountData(const QuicPacket& packet)
+{
+    bool hasData = false;
+    bool isAgain = false;
+    for (uint32_t i = 0; i < packet.frames; ++i)
+    {
+        const QuicFrame& frame = m_history.FrameOf(packet, i);
+        hasData |= frame.kind == QuicFrameKind::STREAM;
+        isAgain |= frame.isAgain;
+    }
+    m_counters.packets += hasData;
+    m_counters.retransmits += isAgain;
 }
 
 void
@@ -270,14 +284,10 @@ QuicSender::Settle(int64_t now,
 void
 QuicSender::Repeat(QuicPacket& packet)
 {
-    bool hasData = false;
     for (uint32_t i = 0; i < packet.frames; ++i)
     {
-        const QuicFrame& frame = m_history.FrameOf(packet, i);
-        hasData |= frame.kind == QuicFrameKind::STREAM;
-        m_contents.OnFrameLost(frame);
+        m_contents.OnFrameLost(m_history.FrameOf(packet, i));
     }
-    m_counters.retransmits += hasData;
 }
 
 // Timers ----------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ namespace tunnelcc
 struct QuicCounters
 {
     uint64_t packets{0};       //!< that carry data of streams
-    uint64_t retransmits{0};   //!< packets whose data of streams were sent again
+    uint64_t retransmits{0};   //!< of them those with data that were sent before
     uint64_t lostByNumber{0};  //!< packets
     uint64_t lostByTime{0};    //!< packets
     uint64_t probeTimeouts{0}; //!< PTOs
@@ -139,6 +139,7 @@ class QuicSender
                 uint32_t priorInFlight,
                 uint64_t priorBytes);
     void Repeat(QuicPacket& packet);
+    void CountData(const QuicPacket& packet);
     void NoteLimit(int64_t now, SendLimit limit);
     void SetTimers(int64_t now);
     void OnLossTime(int64_t now);
