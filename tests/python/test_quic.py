@@ -18,6 +18,8 @@ from tunnelcc import catalog
 
 #: UDP payload of a full packet, its data to the server and to the client, and UDP and IP headers.
 FULL, UP, DOWN, HEADERS = 1441, 1412, 1416, 28
+#: Bytes that GOST writes at once. They end in a packet of their own.
+WRITE = 32 << 10
 
 
 def _run(name: str = "gost-quic", tunnel: dict[str, Any] | None = None, **keys: Any) -> tc.Result:
@@ -44,24 +46,41 @@ def _told(result: tc.Result, flow: int = 0) -> dict[str, Any]:
     return leg
 
 
+def _packets(data: int) -> int:
+    """Return in how many packets a write leaves, of ``data`` bytes each but the last."""
+    return -(-WRITE // data)
+
+
+def _mean_packet(data: int) -> float:
+    """Return the mean IP bytes of these packets."""
+    return WRITE / _packets(data) + FULL - data + HEADERS
+
+
 @pytest.mark.parametrize(("direction", "data"), [("up", UP), ("down", DOWN)])
 @pytest.mark.parametrize("rtt", ["20ms", "100ms"])
 def test_without_loss_it_fills_the_link(direction, data, rtt):
     result = _run(path={"rate": "100Mbps", "rtt": rtt}, direction=direction)
-    assert result.goodput == pytest.approx(100e6 * data / (FULL + HEADERS), rel=0.01)
+    part = WRITE / (_packets(data) * _mean_packet(data))
+    assert result.goodput == pytest.approx(100e6 * part, rel=0.005)
     (leg,) = _carriers(result)
     # The first packets were smaller, and filled the queue in slow start.
-    assert leg.wire_bytes / leg.total_segments == pytest.approx(FULL + HEADERS, rel=0.01)
+    assert leg.wire_bytes / leg.total_segments == pytest.approx(_mean_packet(data), rel=0.01)
     assert leg.rtos == 0
 
 
-def test_windows_grow_until_they_are_the_limit():
-    keys = {"path": {"rtt": "100ms"}, "warmup": "0s", "probe_interval": "100ms"}
-    (leg,) = _carriers(_run(**keys, duration="4s"))
+def test_windows_grow_until_they_are_the_limit(tmp_path):
+    keys = {"path": {"rtt": "100ms"}, "warmup": "0s", "probe_interval": "100ms", "duration": "4s"}
+    prompt = edited_entry(tmp_path, "gost-quic", "counts_acks = true", "counts_acks = false")
+    (leg,) = _carriers(_run(prompt, **keys))
     # 512 KiB a round trip at first, 6 MiB at most; both ends tell windows a quarter early.
     assert max(leg.goodput[:5]) < 1.25 * (512 << 10) * 8 / 0.1
-    assert fmean(leg.goodput[20:]) < (6 << 20) * 8 / 0.1
-    assert max(leg.goodput) == pytest.approx((6 << 20) * 8 / 0.1, rel=0.02)
+    most = (6 << 20) * 8 / 0.1
+    assert 0.85 * most < fmean(leg.goodput[20:]) < most
+    assert max(leg.goodput) == pytest.approx(most, rel=0.02)
+    # As it is: 16,000 ACKs a second are more than the receiver's pacing allows, 32 packets of
+    # 1280 bytes · 1.25 in 100 ms, so that new windows have to wait for a pause.
+    (leg,) = _carriers(_run(**keys))
+    assert 0.7 * most < fmean(leg.goodput[20:]) < 0.8 * most
 
 
 #: RTT, loss in both directions → Mbit/s.
@@ -167,9 +186,9 @@ def test_what_is_told():
     result = _run(loss=0.05, path={"rtt": "20ms"})
     leg, raw = _told(result), _carriers(result)[0]
     arq = leg["arq"]
-    assert leg["retransmits"] == pytest.approx(
-        arq["fast_retransmits"] + arq["early_retransmits"], rel=0.02
-    )
+    lost = arq["fast_retransmits"] + arq["early_retransmits"]
+    # What a packet had may need two, if there is an ACK beside it.
+    assert lost <= leg["retransmits"] <= 1.1 * lost
     assert min(arq["fast_retransmits"], arq["early_retransmits"]) > 100
     assert leg["rtos"] == arq["timeouts"]
     assert raw.srtt[-1] == pytest.approx(0.02, abs=0.006)
