@@ -171,6 +171,7 @@ QuicCongestion::OnOutcome(int64_t now,
         return;
     }
     m_sampler.OnAckBegin();
+    const uint64_t delivered = m_state.delivered;
     uint32_t growing = 0;
     for (uint64_t number : outcome.acked)
     {
@@ -194,7 +195,8 @@ QuicCongestion::OnOutcome(int64_t now,
     event.priorInFlight = priorInFlight;
     event.rtt = outcome.hasSample ? rtt.Latest() : -1;
     // RFC 9002, section 7.3.2: what was sent before the period began makes no window grow.
-    event.ackedSacked = m_hasCongControl ? static_cast<uint32_t>(outcome.acked.size()) : growing;
+    event.ackedSacked =
+        m_hasCongControl ? static_cast<uint32_t>(m_state.delivered - delivered) : growing;
     event.cumAcked = event.ackedSacked;
     if (m_state.caState != CaState::OPEN && outcome.acked.back() >= m_recoveryEnd)
     {

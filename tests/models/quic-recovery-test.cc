@@ -379,7 +379,7 @@ class DeliveredBytesTest : public ns3::TestCase
 {
   public:
     DeliveredBytesTest()
-        : ns3::TestCase("Samples of the rate count bytes, as full packets")
+        : ns3::TestCase("Samples of the rate and windows count bytes delivered, as full packets")
     {
     }
 
@@ -410,6 +410,7 @@ class DeliveredBytesTest : public ns3::TestCase
         }
         congestion.OnOutcome(100 * MS, outcome, rtt, 10, 8 * 320 + 2 * 1280);
         NS_TEST_EXPECT_MSG_EQ(congestion.State().delivered, 4, "two of eight quarters, and two");
+        NS_TEST_EXPECT_MSG_EQ(congestion.State().cwnd, 32 + 4, "in start-up");
     }
 };
 
