@@ -92,6 +92,10 @@ Bbr::GetSsThresh(TcpState& state, int64_t /* now */)
 void
 Bbr::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
 {
+    if (m_parameters.limitedBelowBdp > 0 && event.priorInFlight < GetBdp(GetBandwidth(), 1))
+    {
+        MarkAppLimited(state);
+    }
     UpdateBandwidth(state, event);
     UpdateAckAggregation(state, event);
     UpdateCyclePhase(state, event);
@@ -289,10 +293,16 @@ Bbr::UpdateMinRtt(TcpState& state, const AckEvent& event)
 }
 
 void
+Bbr::MarkAppLimited(TcpState& state)
+{
+    state.appLimitedUntil = std::max<uint64_t>(state.delivered + state.inFlight, 1);
+}
+
+void
 Bbr::RunProbeRtt(TcpState& state, int64_t now)
 {
     // Rate samples taken now are low by design and must not enter the model.
-    state.appLimitedUntil = std::max<uint64_t>(state.delivered + state.inFlight, 1);
+    MarkAppLimited(state);
     if (m_probeRttDoneTime == 0)
     {
         if (state.inFlight <= m_minCwnd)

@@ -46,6 +46,7 @@ struct BbrParameters
     double probeRttInterval{10};            //!< s; window of the minimum RTT as well
     double probeRttDuration{0.2};           //!< s
     double renewMinRttOnTie{0};             //!< an equal RTT restarts probeRttInterval
+    double limitedBelowBdp{0};              //!< less in flight is a limit of the application
     double extraAckedGain{1};               //!< 0: no allowance for ACK aggregation
     double extraAckedWindow{5};             //!< rounds
     double extraAckedMax{0.1};              //!< s of bandwidth
@@ -143,6 +144,7 @@ class Bbr : public CongestionControl
     void CheckFullPipe(const AckEvent& event);
     void CheckDrain(TcpState& state, int64_t now);
     void UpdateMinRtt(TcpState& state, const AckEvent& event);
+    static void MarkAppLimited(TcpState& state);
     void RunProbeRtt(TcpState& state, int64_t now);
     void CheckProbeRttDone(TcpState& state, int64_t now);
     void UpdateGains();

@@ -40,7 +40,7 @@ QuicCongestion::QuicCongestion(const QuicSpec& spec,
 void
 QuicCongestion::Sync(const RoundTrip& rtt)
 {
-    m_state.inFlight = m_history.InFlight();
+    m_state.inFlight = FullPackets(m_history.BytesInFlight());
     m_state.sndNxt = m_history.Next();
     m_state.sndUna = std::min(m_history.Oldest(), m_history.Next());
     m_state.srtt = rtt.Smoothed();
@@ -65,9 +65,9 @@ QuicCongestion::OnSent(int64_t now, QuicPacket& packet, bool isIdle)
     }
     m_lastSent = now;
     Pace(now, packet);
-    ++m_state.segmentsSent;
+    m_state.segmentsSent += Completes(m_sentBytes, packet);
     m_sampler.OnSent(now, packet.sample, isIdle);
-    packet.flight = {m_history.InFlight(), static_cast<uint32_t>(m_state.lost)};
+    packet.flight = {FullPackets(m_history.BytesInFlight()), static_cast<uint32_t>(m_state.lost)};
 }
 
 void
@@ -92,6 +92,21 @@ QuicCongestion::PacingRate() const
     return m_spec.pacing.gain * window * 1e9 / static_cast<double>(m_state.srtt);
 }
 
+uint32_t
+QuicCongestion::FullPackets(uint64_t bytes) const
+{
+    return static_cast<uint32_t>((bytes + m_state.mss - 1) / m_state.mss);
+}
+
+bool
+QuicCongestion::Completes(uint64_t& bytes, const QuicPacket& packet) const
+{
+    bytes += packet.bytes;
+    const bool isFull = bytes >= m_state.mss;
+    bytes -= isFull ? m_state.mss : 0;
+    return isFull;
+}
+
 bool
 QuicCongestion::IsLimited(uint64_t bytesInFlight) const
 {
@@ -112,8 +127,11 @@ void
 QuicCongestion::OnLost(int64_t now, uint64_t number)
 {
     const QuicPacket& packet = m_history.At(number);
-    ++m_state.lost;
-    ++m_newlyLost;
+    if (Completes(m_lostBytes, packet))
+    {
+        ++m_state.lost;
+        ++m_newlyLost;
+    }
     if (m_wantsLosses && m_isReady)
     {
         m_algorithm->OnSegmentLost(m_state,
@@ -123,7 +141,16 @@ QuicCongestion::OnLost(int64_t now, uint64_t number)
                                     packet.sample.Has(Segment::APP_LIMITED)},
                                    now);
     }
-    if (number < m_recoveryEnd || packet.isMtuProbe || !m_isReady)
+    if (packet.isMtuProbe || !m_isReady)
+    {
+        return;
+    }
+    if (m_hasCongControl && m_state.caState == CaState::RECOVERY)
+    {
+        m_recoveryEnd = m_history.Next();
+        return;
+    }
+    if (number < m_recoveryEnd)
     {
         return;
     }
@@ -140,10 +167,8 @@ void
 QuicCongestion::CountDelivered(uint64_t number)
 {
     const QuicPacket& packet = m_history.At(number);
-    m_deliveredBytes += packet.bytes;
-    if (m_deliveredBytes >= m_state.mss)
+    if (Completes(m_deliveredBytes, packet))
     {
-        m_deliveredBytes -= m_state.mss;
         m_sampler.OnDelivered({number, number, packet.sample});
     }
 }
@@ -152,11 +177,10 @@ void
 QuicCongestion::OnOutcome(int64_t now,
                           const LossDetection::Outcome& outcome,
                           const RoundTrip& rtt,
-                          uint32_t priorInFlight,
                           uint64_t priorBytes)
 {
     Sync(rtt);
-    m_state.maxPacketsOut = priorInFlight;
+    m_state.maxPacketsOut = FullPackets(priorBytes);
     for (uint64_t number : outcome.lost)
     {
         OnLost(now, number);
@@ -192,7 +216,7 @@ QuicCongestion::OnOutcome(int64_t now,
     }
     event.now = now;
     event.newlyLost = std::exchange(m_newlyLost, 0);
-    event.priorInFlight = priorInFlight;
+    event.priorInFlight = FullPackets(priorBytes);
     event.rtt = outcome.hasSample ? rtt.Latest() : -1;
     // RFC 9002, section 7.3.2: what was sent before the period began makes no window grow.
     event.ackedSacked =

@@ -19,12 +19,13 @@ namespace tunnelcc
 
 /**
  * Congestion control of a QUIC connection (RFC 9002, section 7 and appendix B): an algorithm, the
- * state that it sees, the periods of recovery, and pacing. TcpState counts packets; its segment is
- * a full packet with header and tag, so that rates are in bytes of packets. Samples of the delivery
- * rate count full packets' worth of bytes.
+ * state that it sees, the periods of recovery, and pacing. TcpState counts bytes of packets, with
+ * headers and tags, in full packets: the window, and what was sent, delivered and lost.
  *
  * A loss begins a recovery period, unless its packet was sent before one began. The period ends
- * with the first ACK of a packet sent in it; until then, nothing makes the window grow.
+ * with the first ACK of a packet sent in it; until then, nothing makes the window grow. With an
+ * algorithm that sets window and rate itself, such as BBR, each further loss makes the period
+ * longer (Chromium's BBR, bbr_sender.go, updateRecoveryState(), of Hysteria 2).
  */
 class QuicCongestion
 {
@@ -61,18 +62,16 @@ class QuicCongestion
         }
     }
 
-    /// What an ACK or the loss timer told. \param priorInFlight packets \param priorBytes bytes
-    /// before that
+    /// What an ACK or the loss timer told. \param priorBytes bytes in flight before that
     void OnOutcome(int64_t now,
                    const LossDetection::Outcome& outcome,
                    const RoundTrip& rtt,
-                   uint32_t priorInFlight,
                    uint64_t priorBytes);
 
     /// Nothing is left to send, although there is room.
     void MarkAppLimited()
     {
-        m_sampler.MarkAppLimited(m_history.InFlight());
+        m_sampler.MarkAppLimited(FullPackets(m_history.BytesInFlight()));
     }
 
     /// Whether the window has room for more.
@@ -101,6 +100,8 @@ class QuicCongestion
     void Pace(int64_t now, const QuicPacket& packet);
     void OnLost(int64_t now, uint64_t number);
     void CountDelivered(uint64_t number);
+    uint32_t FullPackets(uint64_t bytes) const;
+    bool Completes(uint64_t& bytes, const QuicPacket& packet) const;
     bool IsLimited(uint64_t bytesInFlight) const;
     void SetCaState(int64_t now, CaState state);
 
@@ -114,8 +115,10 @@ class QuicCongestion
     TokenBucket m_bucket;
     bool m_isReady{false};        //!< Init() was called
     uint64_t m_recoveryEnd{0};    //!< packets with lower numbers were sent before the latest cut
-    uint64_t m_deliveredBytes{0}; //!< that do not make up a full packet yet
-    uint32_t m_newlyLost{0};      //!< packets that the algorithm has not heard of
+    uint64_t m_sentBytes{0};      //!< that do not make up a full packet yet
+    uint64_t m_deliveredBytes{0}; //!< likewise
+    uint64_t m_lostBytes{0};      //!< likewise
+    uint32_t m_newlyLost{0};      //!< full packets that the algorithm has not heard of
     int64_t m_lastSent{0};
 };
 

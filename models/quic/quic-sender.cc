@@ -238,16 +238,12 @@ QuicSender::OnHandshakeDone(int64_t now)
 void
 QuicSender::OnAck(int64_t now, const QuicPacket& ack, const PacketHistory& peer)
 {
-    const uint32_t priorInFlight = m_history.InFlight();
     const uint64_t priorBytes = m_history.BytesInFlight();
-    Settle(now, m_detection.OnAck(now, ack, peer), priorInFlight, priorBytes);
+    Settle(now, m_detection.OnAck(now, ack, peer), priorBytes);
 }
 
 void
-QuicSender::Settle(int64_t now,
-                   const LossDetection::Outcome& outcome,
-                   uint32_t priorInFlight,
-                   uint64_t priorBytes)
+QuicSender::Settle(int64_t now, const LossDetection::Outcome& outcome, uint64_t priorBytes)
 {
     for (uint64_t number : outcome.lost)
     {
@@ -278,7 +274,7 @@ QuicSender::Settle(int64_t now,
             m_contents.OnFrameAcked(m_history.FrameOf(packet, i));
         }
     }
-    m_congestion.OnOutcome(now, outcome, m_detection.Rtt(), priorInFlight, priorBytes);
+    m_congestion.OnOutcome(now, outcome, m_detection.Rtt(), priorBytes);
 }
 
 void
@@ -325,9 +321,8 @@ QuicSender::OnLossTime(int64_t now)
         SetTimers(now);
         return;
     }
-    const uint32_t priorInFlight = m_history.InFlight();
     const uint64_t priorBytes = m_history.BytesInFlight();
-    Settle(now, m_detection.OnTimer(now), priorInFlight, priorBytes);
+    Settle(now, m_detection.OnTimer(now), priorBytes);
     if (m_detection.ProbesDue() > 0 && m_isHandshakeDone)
     {
         m_history.Skip(); // a gap gets an ACK at once (quic-go v0.60.0, OnLossDetectionTimeout())

@@ -134,10 +134,7 @@ class QuicSender
     void SendMtuProbe(int64_t now);
     bool SendPacket(int64_t now, bool isAckOnly);
     void Transmit(int64_t now, uint32_t bytes, bool hasAck);
-    void Settle(int64_t now,
-                const LossDetection::Outcome& outcome,
-                uint32_t priorInFlight,
-                uint64_t priorBytes);
+    void Settle(int64_t now, const LossDetection::Outcome& outcome, uint64_t priorBytes);
     void Repeat(QuicPacket& packet);
     void CountData(const QuicPacket& packet);
     void NoteLimit(int64_t now, SendLimit limit);

@@ -408,9 +408,66 @@ class DeliveredBytesTest : public ns3::TestCase
             history.Settle(history.At(number), QuicPacketFate::ACKED);
             outcome.acked.push_back(number);
         }
-        congestion.OnOutcome(100 * MS, outcome, rtt, 10, 8 * 320 + 2 * 1280);
+        congestion.OnOutcome(100 * MS, outcome, rtt, 8 * 320 + 2 * 1280);
         NS_TEST_EXPECT_MSG_EQ(congestion.State().delivered, 4, "two of eight quarters, and two");
         NS_TEST_EXPECT_MSG_EQ(congestion.State().cwnd, 32 + 4, "in start-up");
+    }
+};
+
+class RecoveryPeriodTest : public ns3::TestCase
+{
+  public:
+    RecoveryPeriodTest()
+        : ns3::TestCase("A further loss makes a recovery period longer where BBR runs")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // Twelve packets are sent, of which the first is lost. After six more, the eleventh is
+        // lost.
+        NS_TEST_EXPECT_MSG_EQ(IsRecovered("reno", 12), true, "sent since the cut");
+        NS_TEST_EXPECT_MSG_EQ(IsRecovered("bbr", 12), false, "sent before the second loss");
+        NS_TEST_EXPECT_MSG_EQ(IsRecovered("bbr", 18), true, "sent since then");
+    }
+
+    /// Whether the period is over once the packet of this number is acknowledged.
+    bool IsRecovered(const std::string& algorithm, uint64_t number)
+    {
+        PacketHistory history;
+        QuicCongestion congestion(MakeQuic(),
+                                  End::CLIENT,
+                                  MakeCongestionControl(algorithm, {}, 0),
+                                  history);
+        RoundTrip rtt;
+        rtt.Sample(100 * MS, 0);
+        congestion.Init(0, rtt);
+        auto send = [&](int count) {
+            for (int i = 0; i < count; ++i)
+            {
+                history.AddFrame({});
+                QuicPacket& packet = history.Send({});
+                packet.bytes = 1280;
+                history.CountInFlight(packet);
+                congestion.OnSent(0, packet, false);
+            }
+        };
+        auto settle = [&](int64_t now, uint64_t sent, QuicPacketFate fate) {
+            LossDetection::Outcome outcome;
+            const bool isLost = fate == QuicPacketFate::LOST;
+            (isLost ? outcome.lost : outcome.acked).push_back(sent);
+            const uint64_t before = history.BytesInFlight();
+            history.Settle(history.At(sent), fate);
+            congestion.OnOutcome(now, outcome, rtt, before);
+        };
+        send(12);
+        settle(100 * MS, 0, QuicPacketFate::LOST);
+        send(6);
+        settle(100 * MS, 10, QuicPacketFate::LOST);
+        send(1);
+        settle(200 * MS, number, QuicPacketFate::ACKED);
+        return congestion.State().caState == CaState::OPEN;
     }
 };
 
@@ -536,6 +593,7 @@ class QuicRecoveryTestSuite : public ns3::TestSuite
         AddTestCase(new LoneAcksTest(true), Duration::QUICK);
         AddTestCase(new LoneAcksTest(false), Duration::QUICK);
         AddTestCase(new DeliveredBytesTest, Duration::QUICK);
+        AddTestCase(new RecoveryPeriodTest, Duration::QUICK);
         AddTestCase(new PathMtuSearchTest, Duration::QUICK);
         AddTestCase(new NumberRangesTest, Duration::QUICK);
     }

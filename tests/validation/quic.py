@@ -27,10 +27,17 @@ SETUPS: dict[str, tuple[str, dict[str, Any]]] = {
     "hysteria2": ("Hysteria", {"tunnel": "hysteria2"}),
     "hysteria2, 50 Mbit/s": ("Hysteria", {"tunnel": {"name": "hysteria2", "rate": "50Mbps"}}),
 }
-_SEEDS, _RENO_SEEDS = 3, 25
+_SEEDS, _RENO_SEEDS = 10, 25
 
 #: Check → how far off (%) it is known to be, and why.
-KNOWN: dict[str, Known] = {}
+KNOWN = {
+    "programs/quic-goodput/hysteria2/100ms/10%": Known(
+        12,
+        "new windows wait while ACKs use up the receiver's pacing. The program sends an ACK for 2.2"
+        " packets, because its threads find several at once, and the model for 2.1; with one for"
+        " 3, the rate is 23 % higher. The rest is not known",
+    )
+}
 
 
 def checks() -> Iterator[Check]:

@@ -25,6 +25,7 @@ _PARAMETERS = (
     "first_gain",
     "pacing_margin",
     "policer_detection",
+    "limited_below_bdp",
 )
 
 
@@ -83,6 +84,7 @@ class Congestion(Cited):
     first_gain: Annotated[float, number(0.01, 16)] | None = None  # parameter of that name
     pacing_margin: Annotated[float, number(0, 0.99)] | None = None  # parameter of that name
     policer_detection: Annotated[bool, SWITCH] | None = None  # parameter of that name
+    limited_below_bdp: Annotated[bool, SWITCH] | None = None  # parameter of that name
     with_rate: Prose | None = None  # congestion control if the user sets a rate
     first: Annotated[int, whole(1, 10**6)]
     most: Annotated[int, whole(0, 10**9)]  # 0: no limit
