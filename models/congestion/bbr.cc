@@ -94,7 +94,7 @@ Bbr::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
 {
     if (m_parameters.limitedBelowBdp > 0 && event.priorInFlight < GetBdp(GetBandwidth(), 1))
     {
-        MarkAppLimited(state);
+        state.MarkAppLimited(state.inFlight);
     }
     UpdateBandwidth(state, event);
     UpdateAckAggregation(state, event);
@@ -293,16 +293,10 @@ Bbr::UpdateMinRtt(TcpState& state, const AckEvent& event)
 }
 
 void
-Bbr::MarkAppLimited(TcpState& state)
-{
-    state.appLimitedUntil = std::max<uint64_t>(state.delivered + state.inFlight, 1);
-}
-
-void
 Bbr::RunProbeRtt(TcpState& state, int64_t now)
 {
     // Rate samples taken now are low by design and must not enter the model.
-    MarkAppLimited(state);
+    state.MarkAppLimited(state.inFlight);
     if (m_probeRttDoneTime == 0)
     {
         if (state.inFlight <= m_minCwnd)

@@ -144,7 +144,6 @@ class Bbr : public CongestionControl
     void CheckFullPipe(const AckEvent& event);
     void CheckDrain(TcpState& state, int64_t now);
     void UpdateMinRtt(TcpState& state, const AckEvent& event);
-    static void MarkAppLimited(TcpState& state);
     void RunProbeRtt(TcpState& state, int64_t now);
     void CheckProbeRttDone(TcpState& state, int64_t now);
     void UpdateGains();

@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_CONGESTION_CONTROL_H
 #define TUNNELCC_CONGESTION_CONTROL_H
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -75,6 +76,12 @@ struct TcpState
     bool InSlowStart() const
     {
         return cwnd < ssthresh;
+    }
+
+    /// What was sent until now gives no evidence of a low rate. \param segments in flight
+    void MarkAppLimited(uint32_t segments)
+    {
+        appLimitedUntil = std::max<uint64_t>(delivered + segments, 1);
     }
 };
 

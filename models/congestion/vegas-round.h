@@ -5,6 +5,7 @@
 #define TUNNELCC_VEGAS_ROUND_H
 
 #include "congestion/congestion-control.h"
+#include "event/time-units.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -40,7 +41,7 @@ class VegasRound
     /// A segment was acknowledged. \param rtt round-trip time, ns
     void OnRtt(int64_t rtt)
     {
-        const int64_t positive = rtt + MICROSECOND; // as in the kernel; on a loopback it may be 0
+        const int64_t positive = rtt + US; // as in the kernel; on a loopback it may be 0
         m_baseRtt = std::min(m_baseRtt, positive);
         m_rtt = std::min(m_rtt, positive);
         ++m_samples;
@@ -77,7 +78,6 @@ class VegasRound
 
   private:
     static constexpr uint32_t FEW_SAMPLES = 2;
-    static constexpr int64_t MICROSECOND = 1000;
 
     uint64_t m_end{0};        //!< segment whose ACK ends the round
     int64_t m_baseRtt{NEVER}; //!< ns

@@ -40,7 +40,7 @@ QuicCongestion::QuicCongestion(const QuicSpec& spec,
 void
 QuicCongestion::Sync(const RoundTrip& rtt)
 {
-    m_state.inFlight = FullPackets(m_history.BytesInFlight());
+    m_state.inFlight = InFlight();
     m_state.sndNxt = m_history.Next();
     m_state.sndUna = std::min(m_history.Oldest(), m_history.Next());
     m_state.srtt = rtt.Smoothed();
@@ -67,7 +67,7 @@ QuicCongestion::OnSent(int64_t now, QuicPacket& packet, bool isIdle)
     Pace(now, packet);
     m_state.segmentsSent += Completes(m_sentBytes, packet);
     m_sampler.OnSent(now, packet.sample, isIdle);
-    packet.flight = {FullPackets(m_history.BytesInFlight()), static_cast<uint32_t>(m_state.lost)};
+    packet.flight = {InFlight(), static_cast<uint32_t>(m_state.lost)};
 }
 
 void
@@ -216,7 +216,7 @@ QuicCongestion::OnOutcome(int64_t now,
     }
     event.now = now;
     event.newlyLost = std::exchange(m_newlyLost, 0);
-    event.priorInFlight = FullPackets(priorBytes);
+    event.priorInFlight = m_state.maxPacketsOut;
     event.rtt = outcome.hasSample ? rtt.Latest() : -1;
     // RFC 9002, section 7.3.2: what was sent before the period began makes no window grow.
     event.ackedSacked =

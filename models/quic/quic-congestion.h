@@ -71,7 +71,7 @@ class QuicCongestion
     /// Nothing is left to send, although there is room.
     void MarkAppLimited()
     {
-        m_sampler.MarkAppLimited(FullPackets(m_history.BytesInFlight()));
+        m_sampler.MarkAppLimited(InFlight());
     }
 
     /// Whether the window has room for more.
@@ -101,6 +101,12 @@ class QuicCongestion
     void OnLost(int64_t now, uint64_t number);
     void CountDelivered(uint64_t number);
     uint32_t FullPackets(uint64_t bytes) const;
+
+    uint32_t InFlight() const
+    {
+        return FullPackets(m_history.BytesInFlight());
+    }
+
     bool Completes(uint64_t& bytes, const QuicPacket& packet) const;
     bool IsLimited(uint64_t bytesInFlight) const;
     void SetCaState(int64_t now, CaState state);

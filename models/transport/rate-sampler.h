@@ -105,7 +105,7 @@ class RateSampler
     /// The application has nothing more to send now: what is in flight samples its rate, not ours.
     void MarkAppLimited(uint32_t inFlight)
     {
-        m_state.appLimitedUntil = std::max<uint64_t>(1, m_state.delivered + inFlight);
+        m_state.MarkAppLimited(inFlight);
     }
 
   private:

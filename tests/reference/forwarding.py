@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from link import APPLICATION_PRIORITY, PROGRAM_PRIORITY, be_real_time
+from link import APPLICATION_PRIORITY, be_real_time, start
 
 SECOND = 1_000_000_000
 
@@ -103,12 +103,7 @@ class Running:
     """The program while it runs."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._process = subprocess.Popen(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=lambda: be_real_time(PROGRAM_PRIORITY),
-        )
+        self._process = start(command)
 
     def look(self) -> dict[str, float]:
         """Return its threads' CPU seconds, the kernel's for them, and how long they waited."""

@@ -35,7 +35,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from link import APPLICATION_PRIORITY, PROGRAM_PRIORITY, be_real_time, build_link
+from link import APPLICATION_PRIORITY, be_real_time, build_link, start
 
 HERE = Path(__file__).resolve().parent
 SECOND = 1_000_000_000
@@ -134,12 +134,7 @@ class Running:
     """The program while it runs; its CPU time is taken between two looks."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._process = subprocess.Popen(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=lambda: be_real_time(PROGRAM_PRIORITY),
-        )
+        self._process = start(command)
         time.sleep(START)
         self._first = self._look()
 

@@ -14,7 +14,7 @@ from typing import Any
 from tunnelcc.config import Experiment
 from tunnelcc.validation.check import Case, Check
 from tunnelcc.validation.compare import MeanNear
-from tunnelcc.validation.measure import FlowMeasurement, Measurement, Series
+from tunnelcc.validation.measure import Measurement, Series
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 # As forwarding.py has the link.
@@ -121,14 +121,11 @@ class Comparison:
 
 def _goodput(runs: Sequence[Sequence[Measurement]]) -> list[float]:
     # Measurement.goodput would leave out a second more.
-    return [
-        sum(float(it.goodput[it.time > _WARMUP].mean()) for it in map(_series, run.flows))
-        for run in runs[0]
-    ]
+    return [sum(_rate(flow.series) for flow in run.flows) for run in runs[0]]
 
 
-def _series(flow: FlowMeasurement) -> Series:
-    return flow.series
+def _rate(series: Series) -> float:
+    return float(series.goodput[series.time > _WARMUP].mean())
 
 
 def _ip_bytes(runs: Sequence[Sequence[Measurement]]) -> list[float]:

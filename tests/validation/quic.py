@@ -32,7 +32,7 @@ _SEEDS, _RENO_SEEDS = 10, 25
 #: Check → how far off (%) it is known to be, and why.
 KNOWN = {
     "programs/quic-goodput/hysteria2/100ms/10%": Known(
-        12,
+        9,
         "new windows wait while ACKs use up the receiver's pacing. The program sends an ACK for 2.2"
         " packets, because its threads find several at once, and the model for 2.1; with one for"
         " 3, the rate is 23 % higher. The rest is not known",

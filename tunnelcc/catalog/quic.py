@@ -17,18 +17,6 @@ _PacketSize = Annotated[int, whole(1200, 65527)]
 _Window = Annotated[int, size(2**10, 2**40, at_zero=True)]
 
 
-#: Parameters of congestion controls that an entry may set.
-_PARAMETERS = (
-    "beta",
-    "hystart",
-    "fractions",
-    "first_gain",
-    "pacing_margin",
-    "policer_detection",
-    "limited_below_bdp",
-)
-
-
 class Packets(Cited):
     """Packets with a short header; sizes are of the UDP payload."""
 
@@ -74,17 +62,22 @@ class Pacing(Cited):
     counts_acks: Annotated[bool, SWITCH]  # lone ACKs, which do not wait, count too
 
 
-class Congestion(Cited):
-    """Congestion control and its window, in packets."""
+class Algorithm(Model):
+    """A congestion control, and its parameters by its names for them."""
 
     cc: Prose
-    beta: Annotated[float, number(0.01, 0.99)] | None = None  # parameter of that name
-    hystart: Annotated[bool, SWITCH] | None = None  # parameter of that name
-    fractions: Annotated[bool, SWITCH] | None = None  # parameter of that name
-    first_gain: Annotated[float, number(0.01, 16)] | None = None  # parameter of that name
-    pacing_margin: Annotated[float, number(0, 0.99)] | None = None  # parameter of that name
-    policer_detection: Annotated[bool, SWITCH] | None = None  # parameter of that name
-    limited_below_bdp: Annotated[bool, SWITCH] | None = None  # parameter of that name
+    beta: Annotated[float, number(0.01, 0.99)] | None = None
+    hystart: Annotated[bool, SWITCH] | None = None
+    fractions: Annotated[bool, SWITCH] | None = None
+    first_gain: Annotated[float, number(0.01, 16)] | None = None
+    pacing_margin: Annotated[float, number(0, 0.99)] | None = None
+    policer_detection: Annotated[bool, SWITCH] | None = None
+    limited_below_bdp: Annotated[bool, SWITCH] | None = None
+
+
+class Congestion(Cited, Algorithm):
+    """Congestion control and its window, in packets."""
+
     with_rate: Prose | None = None  # congestion control if the user sets a rate
     first: Annotated[int, whole(1, 10**6)]
     most: Annotated[int, whole(0, 10**9)]  # 0: no limit
@@ -160,6 +153,5 @@ class Quic(Model):
         own = self.congestion
         if rate is not None and own.with_rate is not None:
             return {"name": own.with_rate, "rate": rate / 8, "exact": 1}
-        given = {key: getattr(own, key) for key in _PARAMETERS}
-        set_ = {key: float(value) for key, value in given.items() if value is not None}
-        return {"name": own.cc, **set_}
+        given = own.model_dump(include=set(Algorithm.model_fields), exclude_none=True)
+        return {"name": given.pop("cc"), **{key: float(value) for key, value in given.items()}}

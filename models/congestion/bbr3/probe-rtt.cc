@@ -41,7 +41,7 @@ void
 Bbr3::RunProbeRtt(TcpState& state, int64_t now)
 {
     // Rate samples taken now are low by design and must not enter the model.
-    state.appLimitedUntil = std::max<uint64_t>(state.delivered + state.inFlight, 1);
+    state.MarkAppLimited(state.inFlight);
     if (m_probeRttDoneTime == 0)
     {
         if (state.inFlight <= GetProbeRttCwnd())
