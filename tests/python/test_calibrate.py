@@ -16,7 +16,7 @@ from tunnelcc.calibrate import libcrypto, libraries, timing
 from tunnelcc.hosts import costs
 
 QUICK = (
-    "from tunnelcc.calibrate import timing; timing._BATCHES, timing._BATCH = 3, 1e5; "
+    "from tunnelcc.calibrate import timing; timing._BATCHES, timing._BATCH = 21, 1e5; "
     "from tunnelcc import cli; cli.main(['calibrate-host', '--output', {path!r}])"
 )
 
@@ -64,7 +64,7 @@ def test_preparations_do_not_count_and_come_before_every_128_calls():
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory):
-    """A profile of this machine, from few short batches, in a process of its own (it forks)."""
+    """A profile of this machine, from short batches, in a process of its own (it forks)."""
     path = tmp_path_factory.mktemp("host") / "mine.toml"
     command = [sys.executable, "-c", QUICK.format(path=str(path))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -96,14 +96,18 @@ def _tun(tun: int, inside: socket.socket) -> dict[str, Sized]:
         data = _datagram(size, inside.getsockname()[1])
         return repeated(lambda: os.write(tun, data), lambda: _drain(inside))
 
+    def packet() -> bytes:
+        return os.read(tun, 2048)
+
     def read(size: int) -> Calls:
         data = bytes(size - _HEADERS)
 
         def fill() -> None:
+            _empty(packet)
             for _ in range(CHUNK):
                 inside.sendto(data, (_THERE, 9))
 
-        return repeated(lambda: os.read(tun, 2048), fill)
+        return repeated(packet, fill)
 
     return {"tun-write": write, "tun-read": read}
 
@@ -117,8 +121,12 @@ def _udp(address: str) -> socket.socket:
 
 
 def _drain(receiver: socket.socket) -> None:
+    _empty(lambda: receiver.recv(65536))
+
+
+def _empty(read: Callable[[], bytes]) -> None:
     try:
-        while receiver.recv(65536):
+        while read():
             pass
     except BlockingIOError:
         pass

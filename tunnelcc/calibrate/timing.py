@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Time single operations in CPU time of the thread.
 
-Each operation runs on a small and on a large packet, in many short batches. The fastest batch
-counts, because other activity of the machine only adds time. The slope between the two sizes is the
-cost per byte. The cost per call excludes the same call doing nothing, which removes most of
-Python's overhead; the overhead of its socket and file methods remains.
+Each operation runs on a small and on a large packet, in many short batches; batches of what is
+compared take turns. The fastest batch counts, because other activity of the machine only adds time.
+The slope between the two sizes is the cost per byte. The cost per call excludes the same call doing
+nothing, which removes most of Python's overhead; the overhead of its socket and file methods
+remains.
 """
 
 from __future__ import annotations
@@ -62,27 +63,39 @@ def _nothing() -> Calls:
 
 def measure(sized: Sized, nothing: Calls | None = None) -> Measurement:
     """Return what the calls of ``sized`` cost more than those of ``nothing`` (an empty method)."""
-    base, _ = _least_and_median(nothing or _nothing())
-    small, _ = _least_and_median(sized(SMALL))
-    large, median = _least_and_median(sized(LARGE))
-    per_byte = max(0.0, (large - small) / (LARGE - SMALL))
-    per_call = max(0.0, small - per_byte * SMALL - base)
-    return Measurement(per_call, per_byte, median / large - 1)
+    base, small, large = _batches(nothing or _nothing(), sized(SMALL), sized(LARGE))
+    per_byte = max(0.0, (min(large) - min(small)) / (LARGE - SMALL))
+    per_call = max(0.0, min(small) - per_byte * SMALL - min(base))
+    return Measurement(per_call, per_byte, _spread(large))
 
 
 def measure_call(calls: Calls, nothing: Calls | None = None) -> Measurement:
     """Return the extra cost of ``calls``, which handle no bytes, over those of ``nothing``."""
-    base, _ = _least_and_median(nothing or _nothing())
-    least, median = _least_and_median(calls)
-    return Measurement(max(0.0, least - base), 0.0, median / least - 1)
+    base, more = _batches(nothing or _nothing(), calls)
+    return Measurement(max(0.0, min(more) - min(base)), 0.0, _spread(more))
 
 
-def _least_and_median(calls: Calls) -> tuple[float, float]:
-    """Return the smallest and the median time (ns) of one call."""
+def _batches(*compared: Calls) -> list[list[float]]:
+    """Return the time (ns) of one call in each batch, for each of what is compared.
+
+    They take turns, because a machine that is slow for a while must be slow for all of them.
+    """
+    counts = [_count(calls) for calls in compared]
+    times: list[list[float]] = [[] for _ in compared]
+    for _ in range(_BATCHES):
+        for calls, count, taken in zip(compared, counts, times, strict=True):
+            taken.append(calls(count) / count)
+    return times
+
+
+def _count(calls: Calls) -> int:
+    """Return how many calls a batch has."""
     count = 1
     # One may be disturbed, and a batch of too few calls would time its own beginning and end.
     while (taken := min(calls(count) for _ in range(3))) < _BATCH / 4:
         count *= 2
-    count = max(1, round(count * _BATCH / taken))
-    times = [calls(count) / count for _ in range(_BATCHES)]
-    return min(times), statistics.median(times)
+    return max(1, round(count * _BATCH / taken))
+
+
+def _spread(times: list[float]) -> float:
+    return statistics.median(times) / min(times) - 1
