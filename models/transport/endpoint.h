@@ -34,11 +34,11 @@ struct WireCounters
  * ACKs go in the headers of data packets where there are any to send. With a congestion control
  * that NeedsEcn(), each ACK tells whether the latest segment was marked.
  */
-class TcpEndpoint final : public ByteStream,
-                          public PacketSink,
-                          private SynOutput,
-                          private SegmentOutput,
-                          private AckOutput
+class alignas(64) TcpEndpoint final : public ByteStream,
+                                      public PacketSink,
+                                      private SynOutput,
+                                      private SegmentOutput,
+                                      private AckOutput
 {
   public:
     /**
@@ -177,25 +177,25 @@ class TcpEndpoint final : public ByteStream,
     bool TakeMarks(int64_t now, const Packet& packet);
     void OnAck(int64_t now, const Acknowledgement& ack);
 
+    // What every packet needs comes first, on few cache lines (hence alignas): where flows are
+    // many, each packet finds them cold.
     const TcpSpec& m_spec;
     Channel m_channel;
     PacketSink* m_peer{nullptr};
-    Sender m_sender;
-    Receiver m_receiver;
     WireCounters m_wire;
     TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
     uint64_t m_charged{0};        //!< our share of it, bytes
-
-    uint32_t m_peerWindow{0}; //!< that it told in the handshake, bytes
-    int64_t m_finishedTime{-1};
-
-    ReceiveRtt m_receiveRtt;
-    uint32_t m_peerClock{0};   //!< of the other end in its latest ACK, ms
-    uint32_t m_echo{0};        //!< timestamp to echo
-    bool m_isReceiving{false}; //!< the user is being told of new data; an ACK may follow
+    uint32_t m_peerClock{0};      //!< of the other end in its latest ACK, ms
+    uint32_t m_echo{0};           //!< timestamp to echo
+    bool m_isReceiving{false};    //!< the user is being told of new data; an ACK may follow
     EcnEcho m_ecnEcho;
+    int64_t m_finishedTime{-1};
+    Sender m_sender;
+    Receiver m_receiver;
+    ReceiveRtt m_receiveRtt;
     AckPolicy m_acks;
     TcpHandshake m_handshake;
+    uint32_t m_peerWindow{0}; //!< that it told in the handshake, bytes
 };
 
 } // namespace tunnelcc

@@ -211,10 +211,6 @@ class LossRecovery
     Scoreboard& m_board;
     CongestionWindow& m_window;
     Rack m_rack;
-    Prr m_prr;
-    Undo m_undo;
-    TailLossProbe m_probe;
-    uint64_t m_undos{0};
     int64_t m_reorderingDeadline{NEVER};
     uint64_t m_recoveryEnd{0};           //!< segment that ends recovery, loss or CWR (high_seq)
     bool m_owesCwr{false};               //!< the next segment answers an ECN echo
@@ -222,6 +218,10 @@ class LossRecovery
     bool m_hasLostRetransmission{false}; //!< found by the latest DetectLoss() (FLAG_LOST_RETRANS)
     bool m_defersRetransmits{false};     //!< for this ACK, as F-RTO wants
     uint64_t m_timedOut{UINT64_MAX};     //!< SND.UNA at the latest time-out
+    Prr m_prr;
+    Undo m_undo;
+    TailLossProbe m_probe;
+    uint64_t m_undos{0};
 };
 
 } // namespace tunnelcc

@@ -347,7 +347,6 @@ class Scoreboard
     std::optional<uint64_t> FirstLost(Fifo<uint64_t>& queue);
 
     std::vector<Segment> m_ring;
-    std::vector<Flight> m_flights; //!< empty, or as long as m_ring
     uint64_t m_mask;
     uint64_t m_una{0};
     uint64_t m_nxt{0};
@@ -361,6 +360,7 @@ class Scoreboard
     uint32_t m_newest{0};
     Fifo<uint64_t> m_lostOnce;
     Fifo<uint64_t> m_lostAgain;
+    std::vector<Flight> m_flights; //!< empty, or as long as m_ring
 };
 
 } // namespace tunnelcc

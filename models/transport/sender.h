@@ -223,7 +223,6 @@ class Sender
     LossRecovery m_recovery;
     Transmitter m_transmitter;
     RetransmissionTimer m_retransmission;
-    SendLimits m_limits;
     bool m_isEstablished{false};
     bool m_isComputing{false};
     uint64_t m_pushed{0}; //!< stream offset up to which all was pushed (Linux pushed_seq)
@@ -232,6 +231,7 @@ class Sender
     int64_t m_persistDeadline{NEVER}; //!< of the window probe, ns
     Timer<Sender, &Sender::OnTimer> m_timer;
     Timer<Sender, &Sender::OnPacingTimer> m_pacingTimer;
+    SendLimits m_limits;
 };
 
 } // namespace tunnelcc

@@ -84,9 +84,9 @@ class TcpHandshake
     uint32_t LinearTimeouts() const;
     void OnTimer(int64_t now);
 
+    State m_state{State::CLOSED};
     const uint32_t m_linearTimeouts;
     SynOutput& m_output;
-    State m_state{State::CLOSED};
     int64_t m_firstTime{0}; //!< of the first SYN or SYN-ACK, ns
     int64_t m_sendTime{0};  //!< of the latest one, ns
     uint32_t m_retries{0};  //!< by time-out
