@@ -31,6 +31,11 @@ class Fifo
         return m_ring[m_head];
     }
 
+    const T& Front() const
+    {
+        return m_ring[m_head];
+    }
+
     /// \param index 0 for the first
     const T& operator[](size_t index) const
     {

@@ -66,19 +66,11 @@ ClockedServer::Push(const Packet& packet,
                     const PacketExtras* extras,
                     PacketHandler& handler)
 {
-    Work& work = m_work.Append();
-    work.packet = packet;
-    work.packet.time = m_freeAt;
-    work.handler = &handler;
-    work.ipBytes = ipBytes;
-    if (packet.HasExtras())
-    {
-        m_extras.Push(*extras);
-    }
+    m_work.Push(packet, ipBytes, extras, handler).packet.time = m_freeAt;
     if (!m_isArmed)
     {
         m_isArmed = true;
-        m_loop.Insert(work.packet.time + m_slack, m_rank, this);
+        m_loop.Insert(m_freeAt + m_slack, m_rank, this);
     }
 }
 
@@ -107,17 +99,7 @@ ClockedServer::HandOver(int64_t now)
 {
     while (!m_work.IsEmpty() && m_work.Front().packet.time <= now)
     {
-        Work& work = m_work.Front(); // stays: what follows from a packet comes back in later events
-        bool hasExtras = work.packet.HasExtras();
-        work.handler->OnHandled(work.packet.time,
-                                work.packet,
-                                work.ipBytes,
-                                hasExtras ? &m_extras.Front() : nullptr);
-        if (hasExtras)
-        {
-            m_extras.Pop();
-        }
-        m_work.Pop();
+        m_work.HandOver(m_work.Front().packet.time);
     }
 }
 
@@ -162,7 +144,7 @@ ClockedServer::Busy(int64_t now) const
     int64_t busy = m_submitted;
     for (size_t i = 0; i < m_work.Size(); ++i)
     {
-        const Work& work = m_work[i];
+        const PacketBacklog::Work& work = m_work[i];
         int64_t left = work.packet.time - now;
         busy -= std::clamp<int64_t>(left, 0, DurationOf(work.ipBytes));
     }

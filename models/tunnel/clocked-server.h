@@ -6,6 +6,7 @@
 
 #include "event/fifo.h"
 #include "host/cpu.h"
+#include "packet-backlog.h"
 #include "program-queue.h"
 #include "spec/tunnel-spec.h"
 
@@ -53,13 +54,6 @@ class ClockedServer final : public ProgramQueue, private EventSource, private Cp
     }
 
   private:
-    struct Work
-    {
-        Packet packet; //!< its time is that at which it will be done
-        PacketHandler* handler;
-        uint32_t ipBytes;
-    };
-
     void Fire(int64_t now) override;
     int64_t Busy(int64_t now) const override;
 
@@ -82,8 +76,7 @@ class ClockedServer final : public ProgramQueue, private EventSource, private Cp
     uint32_t m_latestBytes{0};   //!< size of the latest packet, of which most are alike
     int64_t m_latestDuration{0}; //!< and its work, ns
     bool m_isArmed{false};       //!< an event is pending, or being run
-    Fifo<Work> m_work;           //!< what was not handed over
-    Fifo<PacketExtras> m_extras; //!< of those packets that have any, in the same order
+    PacketBacklog m_work;        //!< what was not handed over; a packet's time is its end
     Fifo<int64_t> m_begins;      //!< of the work for packets that wait, ns
     Fifo<int64_t> m_dropsAhead;  //!< times of drops that are still to come, ns
     ProgramQueueCounters m_counters;

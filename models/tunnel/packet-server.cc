@@ -24,7 +24,7 @@ PacketServer::Enqueue(int64_t now,
     }
     if (!m_isBusy)
     {
-        Push(packet, ipBytes, extras, handler);
+        m_work.Push(packet, ipBytes, extras, handler);
         Begin(now);
         return;
     }
@@ -33,25 +33,9 @@ PacketServer::Enqueue(int64_t now,
         ++m_counters.drops;
         return;
     }
-    Push(packet, ipBytes, extras, handler);
+    m_work.Push(packet, ipBytes, extras, handler);
     ++m_waiting;
     m_counters.maxWaiting = std::max(m_counters.maxWaiting, m_waiting);
-}
-
-void
-PacketServer::Push(const Packet& packet,
-                   uint32_t ipBytes,
-                   const PacketExtras* extras,
-                   PacketHandler& handler)
-{
-    Work& work = m_work.Append();
-    work.packet = packet;
-    work.handler = &handler;
-    work.ipBytes = ipBytes;
-    if (packet.HasExtras())
-    {
-        m_extras.Push(*extras);
-    }
 }
 
 void
@@ -62,25 +46,9 @@ PacketServer::Begin(int64_t now)
 }
 
 void
-PacketServer::HandleNext(int64_t now)
-{
-    Work& work = m_work.Front(); // stays: what follows from a packet comes back in later events
-    bool hasExtras = work.packet.HasExtras();
-    work.handler->OnHandled(now,
-                            work.packet,
-                            work.ipBytes,
-                            hasExtras ? &m_extras.Front() : nullptr);
-    if (hasExtras)
-    {
-        m_extras.Pop();
-    }
-    m_work.Pop();
-}
-
-void
 PacketServer::OnComputed(int64_t now)
 {
-    HandleNext(now);
+    m_work.HandOver(now);
     if (!m_isBlocked)
     {
         StartNext(now);

@@ -4,8 +4,8 @@
 #ifndef TUNNELCC_PACKET_SERVER_H
 #define TUNNELCC_PACKET_SERVER_H
 
-#include "event/fifo.h"
 #include "host/cpu.h"
+#include "packet-backlog.h"
 #include "program-queue.h"
 #include "spec/tunnel-spec.h"
 
@@ -78,32 +78,19 @@ class PacketServer final : public ProgramQueue, private CpuUser
     }
 
   private:
-    struct Work
-    {
-        Packet packet;
-        PacketHandler* handler;
-        uint32_t ipBytes;
-    };
-
     bool IsFree() const
     {
         return m_cost.perPacket == 0 && m_cost.perByte == 0;
     }
 
-    void Push(const Packet& packet,
-              uint32_t ipBytes,
-              const PacketExtras* extras,
-              PacketHandler& handler);
     void Begin(int64_t now);
     void StartNext(int64_t now);
-    void HandleNext(int64_t now);
     void OnComputed(int64_t now) override;
 
     CpuThread& m_thread;
     const PacketCostSpec m_cost;
     const uint32_t m_limit;
-    Fifo<Work> m_work;           //!< the first is being done, if any is
-    Fifo<PacketExtras> m_extras; //!< of those packets that have any, in the same order
+    PacketBacklog m_work; //!< the first is being done, if any is
     uint32_t m_waiting{0};
     bool m_isBusy{false};    //!< a packet is being handled, or must not be
     bool m_isBlocked{false}; //!< until Unblock()
