@@ -11,11 +11,11 @@
 namespace tunnelcc
 {
 
-/// Clock of TCP timestamps, ms (as in Linux). \param now ns
+/// Clock of TCP timestamps, ms (as in Linux). \param now ns, not negative
 constexpr uint32_t
 TimestampClock(int64_t now)
 {
-    return static_cast<uint32_t>(now / 1'000'000);
+    return static_cast<uint32_t>(static_cast<uint64_t>(now) / 1'000'000);
 }
 
 /// An ACK, in a packet of its own or in the header of a data packet.

@@ -48,6 +48,7 @@ class ReceiveWindow
           m_mss(mss),
           m_scale(scale),
           m_unit(uint64_t{1} << scale),
+          m_most(scale > 0 ? MOST_UNITS << scale : UINT32_MAX),
           m_growth(growth),
           m_room(initial > 0 ? std::min(std::max(initial, room), maximum) : maximum),
           m_limit(initial > 0 ? std::min(initial, m_room) : m_room),
@@ -105,12 +106,10 @@ class ReceiveWindow
      */
     uint32_t Advertise(uint64_t received, uint64_t buffered)
     {
-        constexpr uint64_t MOST_UNITS = 65'535; // 16 bits
-        const uint64_t window = std::max(Select(buffered), Align(Left(received)));
+        const uint64_t window = Align(std::max(Select(buffered), Left(received)));
         m_told = window;
         m_edge = received + window;
-        const uint64_t most = m_scale > 0 ? MOST_UNITS << m_scale : UINT32_MAX;
-        return static_cast<uint32_t>(std::min(window, most));
+        return static_cast<uint32_t>(std::min(window, m_most));
     }
 
     /// Whether a reader has made so much room that the sender is told at once: the window has at
@@ -122,7 +121,7 @@ class ReceiveWindow
         {
             return false;
         }
-        const uint64_t window = Select(buffered);
+        const uint64_t window = Align(Select(buffered));
         return window > 0 && window >= 2 * left;
     }
 
@@ -163,6 +162,7 @@ class ReceiveWindow
     static constexpr uint64_t INITIAL_SEGMENTS = 10; //!< TCP_INIT_CWND
     static constexpr uint64_t CUSHION_SEGMENTS = 16; //!< tcp_rcv_space_adjust() before 6.16
     static constexpr uint64_t LEAST_PART = 16;       //!< of the buffer, __tcp_select_window()
+    static constexpr uint64_t MOST_UNITS = 65'535;   //!< 16 bits of the header
 
     /// Room that no data takes, bytes (tcp_space()).
     uint64_t Space(uint64_t buffered) const
@@ -183,7 +183,7 @@ class ReceiveWindow
     }
 
     /// The window that the buffer has room for, bytes (__tcp_select_window()): none, rather than
-    /// little.
+    /// little. Not in whole units yet.
     uint64_t Select(uint64_t buffered) const
     {
         uint64_t space = Space(buffered);
@@ -195,7 +195,7 @@ class ReceiveWindow
                 return 0;
             }
         }
-        return Align(std::min(space, m_limit));
+        return std::min(space, m_limit);
     }
 
     /// A round trip has passed. Not inline: reading would pay for its registers each time.
@@ -232,6 +232,7 @@ class ReceiveWindow
     uint64_t m_mss;
     uint32_t m_scale;
     uint64_t m_unit; //!< in which windows are told, bytes
+    uint64_t m_most; //!< that the header can tell, bytes
     ReceiveGrowth m_growth;
     uint64_t m_room;  //!< size of the buffer
     uint64_t m_limit; //!< of the window (rcv_ssthresh)

@@ -252,7 +252,7 @@ Sender::OnAck(int64_t now, const Acknowledgement& ack)
     const bool isOfProbe =
         ack.isDuplicate && m_recovery.OnDuplicate(m_board.Expand(ack.blocks->begin[0]));
 
-    const AckSummary summary = ProcessAcknowledgement(now, ack);
+    const AckSummary summary = ProcessAcknowledgement(now, ack, number);
     m_transmitter.PeerWindow().OnWindow(m_buffer.Acked(), ack.window);
     if (m_persistDeadline != NEVER && m_transmitter.CanSendNew())
     {
@@ -263,8 +263,8 @@ Sender::OnAck(int64_t now, const Acknowledgement& ack)
     event.ackedSacked = summary.delivered;
     event.cumAcked = summary.cumulative;
     event.rate = m_rate.OnAckEnd(now, summary.delivered > 0);
-    event.isAckDelayed = ack.sackBlocks == 0 && m_buffer.Acked() - bytesBefore < m_spec.mss &&
-                         IsOfLoneSegment(summary, event.rate);
+    event.isAckDelayed = IsOfLoneSegment(summary, event.rate) && ack.sackBlocks == 0 &&
+                         m_buffer.Acked() - bytesBefore < m_spec.mss;
     const std::optional<uint64_t> sampled = m_rate.SampledSegment();
     if (sampled)
     {
@@ -310,7 +310,7 @@ Sender::OnAck(int64_t now, const Acknowledgement& ack)
 }
 
 AckSummary
-Sender::ProcessAcknowledgement(int64_t now, const Acknowledgement& ack)
+Sender::ProcessAcknowledgement(int64_t now, const Acknowledgement& ack, uint64_t number)
 {
     AckSummary summary;
     // Linux tcp_dsack_seen(): a needless retransmission is a delivery.
@@ -342,7 +342,7 @@ Sender::ProcessAcknowledgement(int64_t now, const Acknowledgement& ack)
     }
     summary.sacked = m_board.SackedOut() - sackedBefore;
     const Scoreboard::Removed removed =
-        m_board.AcknowledgeTo(m_board.Expand(ack.number), [&](const SegmentRun& run) {
+        m_board.AcknowledgeTo(number, [&](const SegmentRun& run) {
             bool isRetransmitted = run.segment.Has(Segment::EVER_RETRANSMITTED);
             onDelivered(run,
                         summary.oldestSent,

@@ -179,7 +179,8 @@ class Sender
     uint64_t SendBufferFor(uint32_t cwnd) const;
     bool WakesWriter();
 
-    AckSummary ProcessAcknowledgement(int64_t now, const Acknowledgement& ack);
+    /// \param number of the segment that the ACK expects next
+    AckSummary ProcessAcknowledgement(int64_t now, const Acknowledgement& ack, uint64_t number);
     /// Whether the ACK echoes a timestamp of before `time` ns.
     bool IsBefore(const Acknowledgement& ack, int64_t time) const;
     /// Take in the RTT that an ACK tells. \returns it, for the congestion control; −1: none
