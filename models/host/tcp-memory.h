@@ -17,8 +17,11 @@ namespace tunnelcc
  * total falls below the first, no receive window grows (tcp_grow_window()) and the send buffer of a
  * socket that holds more than its equal share of the third shrinks to half of what it holds
  * (__sk_mem_raise_allocated(), sk_stream_moderate_sndbuf()); at the third, every writer's does.
- * A socket's share counts until it has released more than a reserve, of which it then keeps half.
- * Counts payload; the overhead of socket buffers is left out, as is the pruning of receive queues.
+ * A socket's share counts until it has released more than a reserve, of which it then keeps half;
+ * it keeps nothing when it takes a buffer under pressure (sk_stream_alloc_skb() before 6.0), nor
+ * when a timer of its sender runs (tcp_write_timer_handler() before 6.0). The timer of delayed
+ * ACKs, which does the same, is left out. Counts payload; the overhead of socket buffers is left
+ * out, as is the pruning of receive queues.
  */
 class TcpMemory
 {
@@ -64,6 +67,12 @@ class TcpMemory
         {
             m_isUnderPressure = false;
         }
+    }
+
+    /// Whether Linux's tcp_memory_pressure is set.
+    bool IsUnderPressure() const
+    {
+        return m_isUnderPressure;
     }
 
     bool LetsSendBuffersGrow() const

@@ -176,23 +176,48 @@ TcpEndpoint::SetMemory(TcpMemory& memory)
     m_receiver.SetMemory(&memory);
 }
 
+uint64_t
+TcpEndpoint::HeldMemory() const
+{
+    return m_sender.Buffer().Queued() + m_receiver.Buffered();
+}
+
+void
+TcpEndpoint::Charge(uint64_t charged)
+{
+    m_memory->Charge(static_cast<int64_t>(charged - m_charged));
+    m_charged = charged;
+}
+
+void
+TcpEndpoint::ReturnReserve()
+{
+    if (m_memory)
+    {
+        Charge(HeldMemory());
+    }
+}
+
 void
 TcpEndpoint::UpdateCharge()
 {
-    uint64_t held = m_sender.Buffer().Queued() + m_receiver.Buffered();
+    uint64_t held = HeldMemory();
     uint64_t charged = std::max(held, m_charged);
     if (charged - held > m_memory->Reserve())
     {
         // Linux sk_mem_uncharge(): half of what was kept in reserve goes back at once.
         charged = held + m_memory->Reserve() / 2;
     }
-    m_memory->Charge(static_cast<int64_t>(charged - m_charged));
-    m_charged = charged;
+    Charge(charged);
 }
 
 uint64_t
 TcpEndpoint::Write(int64_t now, uint64_t bytes, bool isResumed)
 {
+    if (m_memory && m_memory->IsUnderPressure() && m_sender.WantsNewBuffer())
+    {
+        ReturnReserve(); // Linux before 6.0, sk_stream_alloc_skb()
+    }
     uint64_t accepted = m_sender.Write(now, bytes, isResumed);
     ChargeMemory();
     return accepted;

@@ -150,6 +150,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
 
     void SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment& last) override;
     void SendWindowProbe(int64_t now) override;
+    void ReturnReserve() override;
 
     /// Charge the host's memory for what the buffers hold.
     void ChargeMemory()
@@ -161,6 +162,9 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     }
 
     void UpdateCharge();
+    uint64_t HeldMemory() const;
+    /// Let `charged` bytes be our share of the host's memory.
+    void Charge(uint64_t charged);
     void SendSyn(int64_t now, bool isAnswer) override;
     void SendAck(int64_t now) override;
     Packet MakePacket(PacketKind kind) const;

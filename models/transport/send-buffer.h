@@ -66,9 +66,8 @@ class SendBuffer
      */
     uint64_t Write(uint64_t bytes, uint64_t size)
     {
-        m_lastBuffer = std::max(m_lastBuffer, m_sent); // what was sent is no longer in it
-        uint64_t held = m_written - m_lastBuffer;
-        if (held == 0 || held >= size)
+        m_lastBuffer = std::max(m_lastBuffer, m_sent);
+        if (IsLastFull(size))
         {
             m_isWriterBlocked = Queued() >= m_capacity;
             if (m_isWriterBlocked)
@@ -76,12 +75,23 @@ class SendBuffer
                 return 0;
             }
             m_lastBuffer = m_written;
-            held = 0;
         }
         m_isWriterBlocked = false;
-        const uint64_t taken = std::min(bytes, size - held);
+        const uint64_t taken = std::min(bytes, size - (m_written - m_lastBuffer));
         m_written += taken;
         return taken;
+    }
+
+    /// Whether a write now would take a new buffer of the kernel's. \param size as of Write()
+    bool WantsNewBuffer(uint64_t size) const
+    {
+        return IsLastFull(size) && Queued() < m_capacity;
+    }
+
+    /// Whether there is room enough to wake a writer (Linux sk_stream_is_writeable()).
+    bool IsWriteable() const
+    {
+        return Queued() < m_capacity && m_capacity - Queued() >= Queued() / 2;
     }
 
     /// Whether poll() says that the socket is writable; if not, the writer waits to be woken.
@@ -151,18 +161,19 @@ class SendBuffer
     }
 
   private:
+    /// Whether the last buffer takes no more. What was sent is no longer in it.
+    bool IsLastFull(uint64_t size) const
+    {
+        const uint64_t held = m_written - std::max(m_lastBuffer, m_sent);
+        return held == 0 || held >= size;
+    }
+
     /// Let a blocked writer go on, if there is room. \returns whether it does
     bool Unblock(bool isRoom)
     {
         const bool goesOn = m_isWriterBlocked && isRoom;
         m_isWriterBlocked &= !goesOn;
         return goesOn;
-    }
-
-    /// Linux sk_stream_is_writeable()
-    bool IsWriteable() const
-    {
-        return Queued() < m_capacity && m_capacity - Queued() >= Queued() / 2;
     }
 
     void Resize(uint64_t capacity)

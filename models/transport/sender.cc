@@ -341,14 +341,13 @@ Sender::ProcessAcknowledgement(int64_t now, const Acknowledgement& ack, uint64_t
                      });
     }
     summary.sacked = m_board.SackedOut() - sackedBefore;
-    const Scoreboard::Removed removed =
-        m_board.AcknowledgeTo(number, [&](const SegmentRun& run) {
-            bool isRetransmitted = run.segment.Has(Segment::EVER_RETRANSMITTED);
-            onDelivered(run,
-                        summary.oldestSent,
-                        summary.latestSent,
-                        isRetransmitted && IsBefore(ack, run.segment.sentTime));
-        });
+    const Scoreboard::Removed removed = m_board.AcknowledgeTo(number, [&](const SegmentRun& run) {
+        bool isRetransmitted = run.segment.Has(Segment::EVER_RETRANSMITTED);
+        onDelivered(run,
+                    summary.oldestSent,
+                    summary.latestSent,
+                    isRetransmitted && IsBefore(ack, run.segment.sentTime));
+    });
     summary.ackedRetransmitted = removed.wasRetransmitted;
     m_buffer.OnAcked(removed.bytes);
     summary.cumulative = static_cast<uint32_t>(m_board.Una() - una);
@@ -472,7 +471,10 @@ Sender::UpdateTimer(int64_t now)
     if (!isWindowClosed)
     {
         m_persistDeadline = NEVER;
-        m_timer.Cancel();
+        if (!m_memory)
+        {
+            m_timer.Cancel(); // else it runs: Linux does not delete it, and it returns memory
+        }
         return;
     }
     if (m_persistDeadline == NEVER)
@@ -487,8 +489,12 @@ Sender::OnTimer(int64_t now)
 {
     if (m_board.PacketsOut() == 0)
     {
-        OnPersistTimeout(now);
-        UpdateTimer(now);
+        if (m_persistDeadline != NEVER)
+        {
+            OnPersistTimeout(now);
+            UpdateTimer(now);
+        }
+        m_output.ReturnReserve(); // Linux before 6.0, tcp_write_timer_handler()
         return;
     }
     using Cause = RetransmissionTimer::Cause;
@@ -513,6 +519,7 @@ Sender::OnTimer(int64_t now)
         OnRetransmissionTimeout(now);
     }
     UpdateTimer(now);
+    m_output.ReturnReserve();
 }
 
 void

@@ -91,6 +91,13 @@ class Sender
     /// \returns how many the send buffer took
     uint64_t Write(int64_t now, uint64_t bytes, bool isResumed = false);
 
+    /// Whether a write now would take a new buffer of the kernel's.
+    bool WantsNewBuffer()
+    {
+        const bool mayWrite = m_spec.writes != WriteMode::POLLED || m_buffer.IsWriteable();
+        return mayWrite && m_buffer.WantsNewBuffer(m_transmitter.PeerWindow().BufferSize());
+    }
+
     /// The application's CPU is at what it writes next.
     void OnComputing(int64_t now)
     {

@@ -32,6 +32,9 @@ class SegmentOutput
 
     /// Transmit a packet that asks for an ACK and carries nothing (RFC 9293, section 3.8.6.1).
     virtual void SendWindowProbe(int64_t now) = 0;
+
+    /// A timer of the sender has run: return the memory that was released, but kept in reserve.
+    virtual void ReturnReserve() = 0;
 };
 
 /**

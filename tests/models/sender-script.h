@@ -118,6 +118,10 @@ class SenderScript final : public SegmentOutput
     {
     }
 
+    void ReturnReserve() override
+    {
+    }
+
     /// What was sent since the last call, as "number@ms", space between.
     std::string Sent()
     {

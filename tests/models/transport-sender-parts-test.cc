@@ -377,6 +377,10 @@ struct Transmission final : Recovery, SegmentOutput
     {
     }
 
+    void ReturnReserve() override
+    {
+    }
+
     std::ostringstream sent; //!< numbers, with "P" for PSH and "F" for FIN
     SendBuffer buffer{1 << 20, 1 << 20};
     RateSampler rate{window.State()};
