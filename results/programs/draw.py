@@ -57,7 +57,8 @@ PANELS = {
     ),
     "Share of the fastest flow, or beside a plain one": (("share",), "%"),
 }  # fmt: skip
-_TICKS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_DECADES = range(-3, 5)  # of ticks, powers of ten
+_MOST_TICKS = 8
 
 
 def measured(report: suite.Report) -> Figure:
@@ -91,19 +92,33 @@ def _panel(axes: Axes, outcomes: Sequence[Outcome], unit: str) -> None:
         x, y = comparison.target, outcome.judgement.value
         points += [x, y]
         axes.plot(x, y, marker, color=colour, alpha=alpha, markersize=5, markeredgewidth=0)
-    low, high = 0.85 * min(points), 1.18 * max(points)
-    line = np.geomspace(low, high, 50)
+    if {it.check.name.split("/")[1] for it in outcomes} == {"share"}:
+        low, high, scale = 0.0, 100.0, "linear"
+        ticks = [0, 25, 50, 75, 100]
+    else:
+        low, high, scale = 0.85 * min(points), 1.18 * max(points), "log"
+        ticks = _ticks(low, high)
+    line = np.linspace(low, high, 50) if scale == "linear" else np.geomspace(low, high, 50)
     below, above = (
         [x + sign * _margin(outcomes, x) for x in line] for sign in (-1, 1)
     )  # fmt: skip
     axes.fill_between(line, below, above, color="#DDDDDD", linewidth=0, zorder=0)
     axes.plot(line, line, color="#999999", linewidth=0.8, zorder=0.5)
-    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
-    ticks = [tick for tick in _TICKS if low <= tick <= high]
+    axes.set(xscale=scale, yscale=scale, xlim=(low, high), ylim=(low, high))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.set_minor_locator(NullLocator())
     axes.set(xlabel=f"measured ({unit})", ylabel=f"simulated ({unit})")
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return 1, 2 and 5 of each decade, or only its first where there are many decades."""
+    for steps in ((1, 2, 5), (1,)):
+        ticks = [step * 10.0**decade for decade in _DECADES for step in steps]
+        shown = [tick for tick in ticks if low <= tick <= high]
+        if len(shown) <= _MOST_TICKS:
+            break
+    return shown
 
 
 def _margin(outcomes: Sequence[Outcome], value: float) -> float:
