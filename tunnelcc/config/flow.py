@@ -29,7 +29,7 @@ class Flow(Ends):
     """
 
     cc: CongestionControl = Field(
-        default_factory=lambda: CongestionControl(name="cubic"),
+        CongestionControl.model_construct(name="cubic"),
         description="congestion control of the application's socket; also of the carrier, unless "
         "tunnel.cc is given",
     )

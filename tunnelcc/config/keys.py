@@ -35,11 +35,6 @@ from tunnelcc.schema import (
 RunTime = Annotated[float, time(1e-3, 100_000)]
 
 
-@cache  # not a default value, because that would load the compiled module at import
-def _one_flow() -> tuple[Flow, ...]:
-    return (Flow(),)
-
-
 class ExperimentKeys(Model):
     """The keys of an experiment. Each value is checked alone."""
 
@@ -48,7 +43,7 @@ class ExperimentKeys(Model):
     network: Network | None = Field(
         None, description="links and their hosts; default: one path between client and server"
     )
-    flows: tuple[Flow, ...] = Field(default_factory=_one_flow)
+    flows: tuple[Flow, ...] = (Flow.default(),)
     cross_traffic: tuple[CrossTraffic, ...] = ()
     tunnel: Tunnel | None = Field(None, description="tunnel of all flows that do not name another")
     tunnels: dict[str, Tunnel | None] = Field(

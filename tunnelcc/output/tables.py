@@ -16,7 +16,7 @@ _STYLES = {"good": "green", "fair": "yellow", "bad": "bold red", "note": "dim"}
 
 def console(width: int = 120) -> Console:
     """Return standard output. If it is not a terminal, lines have ``width`` characters."""
-    return Console(width=None if sys.stdout.isatty() else width, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else width, highlight=False, emoji=False)
 
 
 @dataclass(frozen=True)

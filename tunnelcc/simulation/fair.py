@@ -129,7 +129,7 @@ def _allocations(
     starts, ends = (
         np.array(it) for it in zip(*((it.start, it.end) for it in demands), strict=True)
     )
-    moments = np.unique([0.0, run.experiment.duration, *starts, *ends])
+    moments = np.array(sorted({0.0, run.experiment.duration, *starts, *ends}))
     changes = np.zeros((len(kinds), len(moments)), dtype=int)
     np.add.at(changes, (numbers, np.searchsorted(moments, starts)), 1)
     np.add.at(changes, (numbers, np.searchsorted(moments, np.maximum(starts, ends))), -1)
