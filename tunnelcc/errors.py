@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,12 +92,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
     A dotted name is as similar as its last part: ``path.rtt`` to ``rtt``.
     """
+    from difflib import get_close_matches  # at first use: it takes a while
+
     choices: dict[str, str] = {}
     for choice in sorted(known, key=lambda choice: choice.count(".")):
         choices.setdefault(choice.lower(), choice)
     for choice in list(choices.values()):
         choices.setdefault(choice.lower().rpartition(".")[2], choice)
-    match = difflib.get_close_matches(str(name).lower(), choices, n=1, cutoff=0.6)
+    match = get_close_matches(str(name).lower(), choices, n=1, cutoff=0.6)
     return f"did you mean {choices[match[0]]!r}?" if match else ""
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The hosts between which traffic goes, its direction and its route."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -35,7 +33,7 @@ class Ends(Model):
     )
 
     @model_validator(mode="after")
-    def _check_ends(self) -> Ends:
+    def _check_ends(self) -> "Ends":
         if (self.from_ is None) != (self.to is None):
             given, missing = ("from", "to") if self.to is None else ("to", "from")
             raise ConfigError(Problem(missing, MISSING, f"a host, because {given} is given"))

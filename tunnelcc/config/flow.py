@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Byte streams of applications."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated
 
@@ -88,7 +86,7 @@ class Flow(Ends):
     )
 
     @model_validator(mode="after")
-    def _check(self) -> Flow:
+    def _check(self) -> "Flow":
         if self.data_start is not None and self.data_start < self.start:
             raise ConfigError(Problem("data_start", self.data_start, "a time at or after start"))
         if self.user is not None and re.fullmatch(r"flow \d+", self.user):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The two hosts: kernel, socket buffers, memory and CPUs."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -122,7 +120,7 @@ class Hosts(Model):
     client: HostOverrides = HostOverrides.default()
     server: HostOverrides = HostOverrides.default()
 
-    def of(self, side: str) -> Hosts:
+    def of(self, side: str) -> "Hosts":
         """Return the host ``side`` (client or server), with its overrides applied."""
         if not (self.client.model_fields_set or self.server.model_fields_set):
             return self
@@ -137,7 +135,7 @@ class Hosts(Model):
         )
 
     @model_validator(mode="after")
-    def _check(self) -> Hosts:
+    def _check(self) -> "Hosts":
         client, server = self.of("client"), self.of("server")
         for prefix, side in (("", self), ("client.", client), ("server.", server)):
             kernel = kernels()[side.kernel]

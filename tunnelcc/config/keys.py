@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The keys of an experiment."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Annotated, Any
 

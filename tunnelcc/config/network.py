@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A network of several links instead of one path: the keys of ``network``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -147,7 +145,7 @@ class Network(Model):
         return {name: link.between for name, link in self.links.items() if link.between is not None}
 
     @model_validator(mode="after")
-    def _check(self) -> Network:
+    def _check(self) -> "Network":
         problems = list(self._problems_of_shape()) or list(self._problems_of_links())
         problems = problems or list(self._problems_of_names())
         if problems:

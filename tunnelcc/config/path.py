@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The path between the two hosts: what a link does to packets in each direction."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,7 +44,7 @@ class GilbertElliott(Model):
     )
 
     @model_validator(mode="after")
-    def _check(self) -> GilbertElliott:
+    def _check(self) -> "GilbertElliott":
         if self.h == self.k == 1:
             raise ConfigError(
                 Problem(
@@ -138,13 +136,13 @@ class LinkDirection(Model):
         return data
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check(self) -> "Self":
         problems = list(self._conflicts())
         if problems:
             raise ConfigError(*problems)
         return self
 
-    def with_keys(self, given: Mapping[str, Any]) -> Self:
+    def with_keys(self, given: Mapping[str, Any]) -> "Self":
         """Return a copy with the ``given`` keys, and without keys that they exclude."""
         changes: dict[str, Any] = {}
         if "rate" in given or "rate_trace" in given:
@@ -241,7 +239,7 @@ class DuplexLink(LinkDirection):
                     changes[key] = value
         return direction.model_copy(update=changes) if changes else direction
 
-    def symmetric(self) -> Self:
+    def symmetric(self) -> "Self":
         """Return a copy with the same rate in the other direction, unless that has its own."""
         back = self.backward
         if back.rate is not None or self.rate is None:
@@ -297,13 +295,13 @@ class Path(DuplexLink):
     rtt: Rtt = Field(0.04, description="base round-trip time; each direction has half of it")
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check(self) -> "Self":
         problems = list(self.problems())
         if problems:
             raise ConfigError(*problems)
         return self
 
-    def part(self, count: int) -> Path:
+    def part(self, count: int) -> "Path":
         """Return one of ``count`` equal parts in a row that together lose as much."""
         changes: dict[str, Any] = {"rtt": self.rtt / count}
         for key in ("loss", "reverse_loss"):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Queue disciplines: one class for each, with its parameters and their defaults."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 

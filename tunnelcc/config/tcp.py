@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """TCP connections on the path."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator

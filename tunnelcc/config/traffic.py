@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """UDP traffic that shares links with the flows."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -37,7 +35,7 @@ class CrossTraffic(Ends):
     off: Timer | None = Field(None, description="length of each pause; give it together with on")
 
     @model_validator(mode="after")
-    def _check(self) -> CrossTraffic:
+    def _check(self) -> "CrossTraffic":
         if (self.on is None) != (self.off is None):
             given, missing = ("on", "off") if self.off is None else ("off", "on")
             raise ConfigError(Problem(missing, MISSING, f"a time, because {given} is given"))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A tunnel of the catalogue, and the keys that differ from its entry."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, field_validator, model_serializer, model_validator
@@ -119,7 +117,7 @@ class PacketTunnel(Model):
         return data
 
     @model_validator(mode="after")
-    def _check_entry(self) -> Self:
+    def _check_entry(self) -> "Self":
         self.entry.check(self._changes())
         return self
 
@@ -146,7 +144,7 @@ class Under(PacketTunnel):
     """The datagram tunnel that a relay's carriers go through."""
 
     @model_validator(mode="after")
-    def _check_kind(self) -> Self:
+    def _check_kind(self) -> "Self":
         if self.entry.HAS_CARRIERS:
             names = catalog.names()
             fitting = [name for name in names if not catalog.load(name).HAS_CARRIERS]
@@ -236,7 +234,7 @@ class Tunnel(PacketTunnel):
         return (chain,) if isinstance(chain, (Hop, dict)) else chain
 
     @model_validator(mode="after")
-    def _check_relays(self) -> Tunnel:
+    def _check_relays(self) -> "Tunnel":
         if self.relays and self.chain:
             raise ConfigError(Problem("relays", self.relays, "no value, because chain is given"))
         under, cc = self.entry.under, self.entry.carrier_cc(self.rate)
@@ -250,7 +248,7 @@ class Tunnel(PacketTunnel):
         return self
 
     @property
-    def below(self) -> Tunnel | None:
+    def below(self) -> "Tunnel | None":
         """The datagram tunnel that carries the relays' connections, if any."""
         under = self.under.model_dump() if self.under else self.entry.under
         return None if under is None else Tunnel.model_validate(under)

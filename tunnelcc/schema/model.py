@@ -30,7 +30,8 @@ class Model(BaseModel):
     (``from_``).
     """
 
-    # A model that only others hold needs no validator of its own: most are never built.
+    # A model that only others hold needs no validator of its own: most are never built. Their
+    # files do without `from __future__ import annotations`: pydantic would compile each one.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     #: Whether lists of keys show it as one, whatever keys it has.
     IS_ONE_KEY: ClassVar[bool] = False
