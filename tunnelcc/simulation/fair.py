@@ -58,7 +58,7 @@ def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
             capacities[step] = most
     moments, of_kind = _allocations(run, [*flows, *_cross_traffic(run)], capacities)
     experiment, means, series = run.experiment, [], []
-    times = np.array([0.0, *run.raw.time, experiment.warmup, experiment.duration])
+    times = np.concatenate([[0.0], run.raw.time, [experiment.warmup, experiment.duration]])
     for it in flows:
         granted = of_kind[it.steps, it.rate]
         if np.isfinite(granted).all():
