@@ -8,9 +8,10 @@ VENV := .venv
 BUILD := build/release
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# Python compiles what it imports, when it does: much of the packages it never will.
-INSTALL := $(PIP) install --no-compile
-# Packages are installed while models are compiled; all else goes one after the other.
+# Python compiles what it imports, when it does: much of the packages it never will. Nothing is said
+# of other packages, because another pip may be at work on them.
+INSTALL := $(PIP) install --no-compile --no-warn-conflicts
+# Packages are installed while ns-3 is and models are compiled; all else goes one after the other.
 TOGETHER := $(MAKE) --no-print-directory --jobs=2
 ifeq ($(MAKELEVEL),0)
 .NOTPARALLEL:
@@ -71,7 +72,7 @@ check-report: setup ## Look at the pages of a report in Chromium (needs chromium
 	@$(BIN)/python tests/browser/check_report.py runs/report runs/report/screenshots
 
 .PHONY: asan-tree
-asan-tree: $(VENV)/ready
+asan-tree: $(VENV)/ready $(VENV)/ready-ns3
 	@cd waf-config && ../$(BIN)/cmake --preset asan -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
 	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja --log-level=WARNING
 
@@ -130,12 +131,16 @@ $(BIN)/python:
 	    echo "Creating a virtual environment in $(VENV)" && \
 	    rm -rf $(VENV) build && \
 	    "$$python" -m venv $(VENV)
+	@$(PIP) install "pip>=22.1"
 
 # What compiles the models: ns-3, without its dependencies (see waf-config/requirements.py), and tools.
-$(VENV)/ready-build: pyproject.toml waf-config/requirements.py | $(BIN)/python
-	@echo "Installing ns-3 and the Python packages"
-	@$(PIP) install "pip>=22.1"
+$(VENV)/ready-ns3: pyproject.toml | $(BIN)/python
+	@echo "Installing ns-3"
 	@$(INSTALL) --no-deps ns3==3.44.post0
+	@touch $@
+
+$(VENV)/ready-build: pyproject.toml waf-config/requirements.py | $(BIN)/python
+	@echo "Installing the Python packages"
 	@$(BIN)/python waf-config/requirements.py build > $(VENV)/requirements-build.txt
 	@$(INSTALL) --requirement $(VENV)/requirements-build.txt
 	@touch $@
@@ -158,17 +163,20 @@ ifneq ($(file <$(BUILD)/installed),$(PYTHON_MODULES))
 .PHONY: $(BUILD)/installed
 endif
 
-$(BUILD)/installed: $(VENV)/ready-build $(MODULE_SOURCES)
-	@sh waf-config/check-machine.sh > /dev/null
-	@$(TOGETHER) $(VENV)/ready module
-	@$(BIN)/python -m compileall -q tunnelcc
+$(BUILD)/installed: pyproject.toml waf-config/requirements.py $(MODULE_SOURCES) | $(BIN)/python
+	@$(TOGETHER) $(VENV)/ready module bytecode
 	@echo "$(PYTHON_MODULES)" > $@
 
 .PHONY: module
-module:
+module: $(VENV)/ready-ns3 $(VENV)/ready-build
+	@sh waf-config/check-machine.sh > /dev/null
 	@echo "Compiling the models"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(INSTALL) --no-deps --no-build-isolation \
 	    --config-settings build-dir=$(BUILD) \
 	    --config-settings cmake.define.TUNNELCC_DEVELOPMENT=ON \
 	    --config-settings build.targets=_core \
 	    --editable .
+
+.PHONY: bytecode
+bytecode: | $(BIN)/python
+	@$(BIN)/python -m compileall -q tunnelcc
