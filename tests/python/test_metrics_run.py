@@ -152,6 +152,55 @@ def test_fair_rates_are_means_over_who_is_there():
     assert series.values == pytest.approx(payload * np.array(parts), rel=1e-3)
 
 
+def test_fair_rates_follow_the_rate_of_the_link():
+    """Of 60 s, 20 have 50 Mbit/s for one flow, and 40 have 10 Mbit/s for two."""
+    path = {"rate": "50Mbps", "rtt": "40ms", "rate_steps": [["20s", "10Mbps"]]}
+    flows = [{"cc": "cubic"}, {"cc": "cubic", "start": "20s"}]
+    run = tc.run({"path": path, "flows": flows, "duration": "60s", "start_jitter": "0s"})
+    part = 1e6 * 1448 / 1500
+    owed = [(20 * 50 + 40 * 5) / 60, 40 * 5 / 60]
+    assert run.dataset.fair_rate.values == pytest.approx(part * np.array(owed), rel=1e-6)
+    series = run.dataset.fair_rate_series.sel(time=[10, 30], method="nearest")
+    assert series.values == pytest.approx(part * np.array([[50, 5], [0, 5]]), rel=1e-6)
+    # Alone, a flow has at all times what is fair.
+    alone = tc.run({"path": path, "flows": [{"cc": "cubic"}], "duration": "60s"})
+    assert alone.metric("max_min_share") == pytest.approx(1, abs=0.03)
+    assert alone.metric("flow_convergence_time") < 2
+    # An application gets no more of the first 20 s than it writes, nor of the rest than there is.
+    small = tc.run({"path": path, "flows": [{"rate": "20Mbps"}], "duration": "60s"})
+    owed = [(20 * 20e6 + 40 * 10 * part) / 60]
+    assert small.dataset.fair_rate.values == pytest.approx(owed, rel=1e-3)
+
+
+def test_fair_rates_follow_a_policed_trace_second_by_second(tmp_path):
+    """Two seconds have 20 Mbit/s in bursts of 40, one has nothing, and five have 6."""
+    trace = tmp_path / "bursts.csv"
+    bursts = [f"{ms / 1000},{0 if ms % 100 else 40}" for ms in range(0, 2000, 50)]
+    trace.write_text("\n".join(["time_s,rate_Mbps", *bursts, "2,0", "3,6"]))
+    path = {"rtt": "40ms", "rate_trace": str(trace), "policer": {"rate": "15Mbps"}}
+    run = tc.run({"path": path, "flows": [{"cc": "cubic"}], "duration": "8s", "start_jitter": "0s"})
+    part = 1e6 * 1448 / 1500
+    owed = [(2 * 15 + 0 + 5 * 6) / 8 * part]
+    assert run.dataset.fair_rate.values == pytest.approx(owed, rel=1e-6)
+    series = run.dataset.fair_rate_series.sel(time=[0.5, 2.5, 5], method="nearest")
+    assert series.values[0] == pytest.approx(part * np.array([15, 0, 6]), rel=1e-6)
+
+
+def test_fair_rates_of_a_trace_that_repeats(tmp_path):
+    """Three packets in 10 ms."""
+    trace = tmp_path / "mahimahi"
+    trace.write_text("\n".join(["4", "10", "10"]))
+    run = tc.run(
+        {
+            "path": {"rtt": "40ms", "rate_trace": str(trace)},
+            "duration": "2.5s",
+            "start_jitter": "0s",
+        }
+    )
+    owed = 3 * 1500 * 8 / 10e-3 * 1448 / 1500
+    assert run.dataset.fair_rate_series.values[0][5:] == pytest.approx(owed, rel=1e-6)
+
+
 def test_a_flow_that_ends_leaves_the_path_to_the_others():
     flows = [{"cc": "cubic"}, {"cc": "cubic", "bytes": "3MB"}]
     run = tc.run({"path": {"rate": "20Mbps", "rtt": "20ms"}, "flows": flows, "duration": "20s"})

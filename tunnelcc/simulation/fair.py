@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from tunnelcc import metrics
 from tunnelcc.config import derived
+from tunnelcc.config.path import LinkDirection
 from tunnelcc.config.topology import Step
+from tunnelcc.metrics.convergence import WINDOW
 from tunnelcc.simulation.measurements import Measurements
 
 Series = NDArray[np.float64]
@@ -33,9 +35,8 @@ def capacity(run: Measurements, step: Step) -> float:
 
     That is the lower one of its rate and its policer's.
     """
-    measured, link = run.links[step.link], run.layout.topology.links[step.link].path
+    measured, policer = run.links[step.link], _direction(run, step).policer
     counts = measured.reverse if step.is_reverse else measured.forward
-    policer = (link.backward if step.is_reverse else link).policer
     rates = [] if policer is None else [policer.rate]
     if counts.utilisation:
         rates.append(8 * counts.bytes_out / run.measured_time / counts.utilisation)
@@ -48,15 +49,26 @@ def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
 
     Shapes are (flow,) and (flow, time); NaN if no link limits the flow. A flow demands
     ``demands`` (bit/s) from its start until its last byte is read. Cross traffic demands its mean
-    rate between its start and stop. The mean is over the allocations between these moments.
+    rate between its start and stop. Links offer the rate that they have at the time. The mean is
+    over the allocations between these moments.
     """
     flows = _flows(run, demands)
-    capacities: dict[Step, float] = {}
-    for step in sorted(frozenset[Step]().union(*{it.steps for it in flows})):
-        most = capacity(run, step)
-        if most > 0 and math.isfinite(most):
+    used = sorted(frozenset[Step]().union(*{it.steps for it in flows}))
+    everyone = [*flows, *_cross_traffic(run)]
+    ends = [
+        0.0,
+        run.experiment.duration,
+        *(it.start for it in everyone),
+        *(it.end for it in everyone),
+    ]
+    changes = (moment for step in used for moment in _rate_changes(run, step))
+    moments = np.array(sorted({*ends, *changes}))
+    capacities: dict[Step, Series] = {}
+    for step in used:
+        most = _capacities(run, step, moments)
+        if np.isfinite(most).all() and most.any():
             capacities[step] = most
-    moments, of_kind = _allocations(run, [*flows, *_cross_traffic(run)], capacities)
+    of_kind = _allocations(everyone, capacities, moments)
     experiment, means, series = run.experiment, [], []
     times = np.concatenate([[0.0], run.raw.time, [experiment.warmup, experiment.duration]])
     for it in flows:
@@ -69,6 +81,49 @@ def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
         means.append((had[-1] - had[-2]) / run.measured_time)
         series.append(np.diff(had[:-2]) / np.diff(times[:-2]))
     return np.array(means), np.array(series)
+
+
+def _direction(run: Measurements, step: Step) -> LinkDirection:
+    link = run.layout.topology.links[step.link].path
+    return link.backward if step.is_reverse else link
+
+
+def _rate_changes(run: Measurements, step: Step) -> Series:
+    """Return when a link's rate changes (s), in the run.
+
+    A trace's rate counts as its mean over each second: queues even out shorter changes.
+    """
+    direction, duration = _direction(run, step), run.experiment.duration
+    if direction.rate_trace is not None:
+        return np.arange(0.0, duration, WINDOW)
+    changes = np.array([moment for moment, _ in direction.rate_steps], dtype=float)
+    return changes[changes < duration]
+
+
+def _capacities(run: Measurements, step: Step, moments: Series) -> Series:
+    """Return capacity() between the moments, where the link's rate may change; shape (moment,)."""
+    direction = _direction(run, step)
+    if not direction.rate_steps and direction.rate_trace is None:
+        return np.full(len(moments) - 1, capacity(run, step))
+    offered = np.diff(_offered_bits(direction, moments)) / np.diff(moments)
+    if direction.policer is not None:
+        offered = np.minimum(offered, direction.policer.rate)
+    mss, packet = _full_segment(run, step)
+    return offered * mss / packet
+
+
+def _offered_bits(direction: LinkDirection, until: Series) -> Series:
+    """Return what a link's rate could have carried until each time (s), bits."""
+    steps, period = ((0.0, direction.rate or 0.0), *direction.rate_steps), 0.0
+    if direction.rate_trace is not None:
+        steps, period = direction.rate_trace.steps, direction.rate_trace.period
+    begins, rates = np.array(steps).T
+    before = np.concatenate([[0.0], np.cumsum(rates[:-1] * np.diff(begins))])
+    rounds, time = np.divmod(until, period) if period else (0.0, until)
+    of_round = before[-1] + rates[-1] * (period - begins[-1])
+    now = np.searchsorted(begins, time, side="right") - 1
+    bits: Series = rounds * of_round + before[now] + rates[now] * (time - begins[now])
+    return bits
 
 
 def _full_segment(run: Measurements, step: Step) -> tuple[int, int]:
@@ -115,12 +170,9 @@ def _cross_traffic(run: Measurements) -> list[_Demand]:
 
 
 def _allocations(
-    run: Measurements, demands: Sequence[_Demand], capacities: dict[Step, float]
-) -> tuple[Series, dict[tuple[frozenset[Step], float], Series]]:
-    """Return the moments (s) at which demands change, and what one of each kind has between them.
-
-    Kind: links and rate.
-    """
+    demands: Sequence[_Demand], capacities: dict[Step, Series], moments: Series
+) -> dict[tuple[frozenset[Step], float], Series]:
+    """Return what one of each kind of demand has between the ``moments`` (s). Kind: links, rate."""
     kinds = {
         key: number
         for number, key in enumerate(dict.fromkeys((it.steps, it.rate) for it in demands))
@@ -129,21 +181,27 @@ def _allocations(
     starts, ends = (
         np.array(it) for it in zip(*((it.start, it.end) for it in demands), strict=True)
     )
-    moments = np.array(sorted({0.0, run.experiment.duration, *starts, *ends}))
     changes = np.zeros((len(kinds), len(moments)), dtype=int)
     np.add.at(changes, (numbers, np.searchsorted(moments, starts)), 1)
     np.add.at(changes, (numbers, np.searchsorted(moments, np.maximum(starts, ends))), -1)
     active = changes.cumsum(axis=1)[:, :-1]
     wanted = np.array([rate for _, rate in kinds])
     crosses = [[step in steps for step in capacities] for steps, _ in kinds]
+    offered = np.array([*capacities.values()]).reshape(len(capacities), len(moments) - 1)
     granted = np.zeros(active.shape)
+    known: dict[bytes, Series] = {}  # traces repeat their rates
     for interval, counts in enumerate(active.T):
         (present,) = counts.nonzero()
-        if present.size:
-            granted[present, interval] = metrics.max_min_allocation(
-                [*capacities.values()],
+        if not present.size:
+            continue
+        room = offered[:, interval]
+        case = counts.tobytes() + room.tobytes()
+        if case not in known:
+            known[case] = metrics.max_min_allocation(
+                room,
                 wanted[present],
                 [crosses[number] for number in present],
                 counts[present],
             )
-    return moments, {key: granted[number] for key, number in kinds.items()}
+        granted[present, interval] = known[case]
+    return {key: granted[number] for key, number in kinds.items()}
