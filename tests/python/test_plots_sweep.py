@@ -126,6 +126,9 @@ def test_theory_is_not_drawn_through_a_tunnel(make_sweep, key):
         "[path]\nreorder = 0.1\n",
         '[[flows]]\nrtt = "10ms"\n',
         '[[cross_traffic]]\nrate = "1Mbps"\n',
+        '[[flows]]\ncc = { name = "reno", beta = 0.7 }\n',
+        '[[flows]]\ncc = "reno"\nstart = "5s"\n',
+        '[[flows]]\ncc = "reno"\nstop = "5s"\n',
     ],
 )
 def test_theory_is_not_drawn_of_what_formulas_do_not_know(make_sweep, scenario):
@@ -133,6 +136,51 @@ def test_theory_is_not_drawn_of_what_formulas_do_not_know(make_sweep, scenario):
     assert not plots.curves(sweep, "path.loss", "goodput").legends
     plain = make_sweep({"path.loss": LOSS}, flows=("reno",))
     assert plots.curves(plain, "path.loss", "goodput").legends
+
+
+@pytest.mark.parametrize(("key", "values"), [("tcp.mss", [536.0]), ("flows.cc.beta", [0.7])])
+def test_theory_is_not_drawn_where_an_axis_changes_what_formulas_take_as_given(
+    make_sweep, key, values
+):
+    sweep = make_sweep({"path.loss": LOSS, key: values}, flows=("reno",))
+    assert not plots.curves(sweep, "path.loss", "goodput", at={key: values[0]}).legends
+
+
+def test_theory_of_equal_flows_ends_at_each_ones_part_of_the_rate(make_sweep):
+    scenario = '[path]\nrate = "20Mbps"\n[[flows]]\ncc = "{}"\ncount = 4\n'
+    payload = 20 * 1448 / 1500
+    few = ([1e-6, 1e-5, 1e-4], "1")
+    for name, label, part in (
+        ("cubic", "RFC 9438 (CUBIC)", 1),
+        ("bbr", "0.99 (1 − p)² (BBR)", 0.99 * (1 - 1e-6) ** 2),
+    ):
+        sweep = make_sweep({"path.loss": few}, (name,) * 4, scenario=scenario.format(name))
+        (axes,) = plots.curves(sweep, "path.loss", "flow_goodput").axes
+        assert line(axes, label).get_ydata()[0] == pytest.approx(payload / 4 * part)
+        (axes,) = plots.curves(sweep, "path.loss", "goodput").axes
+        assert line(axes, label).get_ydata()[0] == pytest.approx(payload * part)
+
+
+def test_theory_is_of_the_number_of_flows_that_an_axis_gives(make_sweep):
+    scenario = '[path]\nrate = "50Mbps"\n[[flows]]\ncc = "reno"\n'
+    sweep = make_sweep({"path.loss": LOSS, "flows.count": [1.0, 8.0]}, ("reno",), scenario=scenario)
+    one, eight = plots.curves(sweep, "path.loss", "goodput", facet="flows.count").axes
+    expected = 8 * 1448 * formulas.reno_window(0.01) * 0.99 / 0.04 / 1e6
+    for axes, count in ((one, 1), (eight, 8)):
+        assert line(axes, "Mathis et al. (Reno)").get_ydata()[-1] == pytest.approx(count * expected)
+    together = plots.curves(sweep, "path.loss", "goodput", by="flows.count")
+    assert "Mathis et al. (Reno)" not in labels(together)
+
+
+def test_theory_of_bbr_says_where_packets_are_lost(make_sweep):
+    scenario = '[path]\nrate = "50Mbps"\nloss_position = "before"\n[[flows]]\ncc = "bbr"\n'
+    sweep = make_sweep({"path.loss": LOSS}, scenario=scenario)
+    (axes,) = plots.curves(sweep, "path.loss", "goodput").axes
+    assert line(axes, "1 − p (BBR)").get_ydata()[-1] == pytest.approx(50 * 1448 / 1500 * 0.99)
+    places = make_sweep({"path.loss": LOSS, "path.loss_position": ["after", "before"]})
+    after, before = plots.curves(places, "path.loss", "goodput", facet="path.loss_position").axes
+    assert line(after, "0.99 (1 − p)² (BBR)")
+    assert line(before, "1 − p (BBR)")
 
 
 def test_reno_has_two_theories(make_sweep):

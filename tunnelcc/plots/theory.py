@@ -36,7 +36,10 @@ _FORMULA_KEYS = (
     "rate", "rtt", "loss", "buffer", "loss_pattern", "loss_position", "reverse_rate",
     "reverse_buffer",
 )  # fmt: skip
-_FLOW_KEY = re.compile(r"flows\.(\d+\.)?(rtt|bytes|rate)")
+# Of flows and of TCP: what the formulas take from the scenario, so that an axis must not change it.
+_FIXED_KEY = re.compile(
+    r"flows\.(\d+\.)?(rtt|bytes|rate|start|stop|data_start)|(.*\.)?cc\.\w+|tcp\.\w+"
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ def theory_lines(
     """Yield the lines for metric ``y`` over axis ``x``, for the algorithms ``names``."""
     if "scenario" not in selection.results.attrs or not _is_plain(selection):
         return
+    # The formulas have the algorithms' own constants.
+    names = names - {flow.cc.name for flow in selection.base.flows if flow.cc.parameters}
     if y in _GOODPUTS and x in ("path.loss", "path.rtt", "flows.count", "path.rate"):
         yield from _goodputs(selection, x, y, span, names)
     elif y in _SHARES and x == "path.buffer" and {"bbr", "cubic"} <= names:
@@ -73,7 +78,9 @@ def capacity(selection: Selection, x: str, y: str, span: Values) -> TheoryLine |
         return None
     rates = span if x == "path.rate" else np.full(span.shape, _number(selection, "path.rate"))
     per_flow = y == "flow_goodput"
-    count = _count(selection, x, span) if per_flow else 1
+    count = _count(selection, x, span) if per_flow else np.ones(span.shape)
+    if np.isnan(count).any():
+        return None
     label = "bottleneck rate / flows" if per_flow else "bottleneck rate"
     return TheoryLine(label, span, rates / count)
 
@@ -86,10 +93,14 @@ def _goodputs(
     loss = span if x == "path.loss" else np.full(span.shape, _number(selection, "path.loss"))
     rtt = span if x == "path.rtt" else np.full(span.shape, _number(selection, "path.rtt"))
     rate = span if x == "path.rate" else np.full(span.shape, _number(selection, "path.rate"))
-    if np.isnan(loss + rtt + rate).any() or not (loss > 0).all():
+    flows = _count(selection, x, span)
+    if np.isnan(loss + rtt + rate + flows).any() or not (loss > 0).all():
         return
-    count = _count(selection, x, span) if y == "goodput" else np.ones(span.shape)
+    is_sum, is_alike = y == "goodput", _is_alike(selection)
+    count = flows if is_sum else np.ones(span.shape)
     payload = rate * mss / (mss + header + selection.base.path.framing_bytes)
+    if is_alike and not is_sum:
+        payload = payload / flows  # equal flows share it
 
     def line(
         label: str, name: str, window: Callable[[float, float], float], dashes: Any = "--"
@@ -106,12 +117,12 @@ def _goodputs(
             "PFTK (Reno)", "reno", lambda p, t: formulas.pftk_window(p, t, max(t, least)),
             (0, (1, 1)),
         )  # fmt: skip
-    if "bbr" in names and (y == "goodput" or _flow_count(selection.base) == 1):
-        share = [
-            formulas.bbr_share_of_capacity(p, selection.base.path.loss_position == "before")
-            for p in loss
-        ]
-        yield TheoryLine("0.99 (1 − p)² (BBR)", span, payload * np.array(share), "bbr", (0, (8, 3)))
+    position = _loss_position(selection)
+    if "bbr" in names and is_alike and position:
+        is_before = position == "before"
+        share = [formulas.bbr_share_of_capacity(p, is_before) for p in loss]
+        label = "1 − p (BBR)" if is_before else "0.99 (1 − p)² (BBR)"
+        yield TheoryLine(label, span, payload * np.array(share), "bbr", (0, (8, 3)))
 
 
 def _ware(selection: Selection, span: Values) -> Iterator[TheoryLine]:
@@ -151,13 +162,30 @@ def _number(selection: Selection, key: str) -> float:
 
 
 def _count(selection: Selection, x: str, span: Values) -> Values:
+    """Return the number of flows over the axis; NaN if another axis changes it."""
+    groups = len(selection.base.flows)
     if x == "flows.count":
-        return span * len(selection.base.flows)
-    return np.full(span.shape, float(_flow_count(selection.base)))
+        return span * groups
+    values = selection.results.coords.get("flows.count")
+    if values is None:
+        count = float(sum(flow.count for flow in selection.base.flows))
+    else:
+        count = float(values) * groups if values.ndim == 0 else float("nan")
+    return np.full(span.shape, count)
 
 
-def _flow_count(base: Experiment) -> int:
-    return sum(flow.count for flow in base.flows)
+def _is_alike(selection: Selection) -> bool:
+    """Return whether the flows of each run have one algorithm."""
+    owners = selection.results["flow_cc"]
+    return bool((owners == owners.isel(flow=0)).all())
+
+
+def _loss_position(selection: Selection) -> str:
+    """Return where packets are lost; '' if there are several positions."""
+    values = selection.results.coords.get("path.loss_position")
+    if values is None:
+        return selection.base.path.loss_position
+    return str(values.item()) if values.ndim == 0 else ""
 
 
 def _is_one_way(base: Experiment) -> bool:
@@ -180,8 +208,9 @@ def _is_plain(selection: Selection) -> bool:
             for key in axes
         )
         and not base.cross_traffic
-        and all(flow.rtt is flow.bytes is flow.rate is None for flow in base.flows)
-        and not any(_FLOW_KEY.fullmatch(str(key)) for key in axes)
+        and all(flow.rtt is flow.bytes is flow.rate is flow.stop is None for flow in base.flows)
+        and all(max(it.start, it.data_start or 0.0) <= base.warmup for it in base.flows)
+        and not any(_FIXED_KEY.fullmatch(str(key)) for key in axes)
     )
 
 
