@@ -120,11 +120,17 @@ def _rate_convergence_times(run: RunData) -> list[float]:
     ]
 
 
+# models/path/histogram.h: 64 buckets for each doubling.
+_QUANTILE = "within 0.8 % of the exact value"
+
+
 def _latency(part: str, long_name: str) -> Metric:
     definition = (
         "of messages that arrive (see flow_message_delivered_share): time from the due time of a "
         "write at flows.rate until its last byte is read; NaN without flows.rate"
     )
+    if part.startswith("p"):
+        definition += f"; {_QUANTILE}"
     name = f"message_latency_{part}"
     return Metric("s", long_name, definition, lambda run: run[name], per_flow=True)
 
@@ -168,6 +174,7 @@ _RATE_TIME = (
 _FIRST_HOP = "in a chain of relays on its first hop alone"
 _FEC = "NaN without FEC, and for KCP, which sends again what its FEC does not repair"
 _QUEUE = "waiting time at the bottleneck of packets that were not dropped"
+_QUEUE_QUANTILE = f"{_QUEUE}; {_QUANTILE}"
 
 _WHEN = ("flow", "since", "until")
 
@@ -215,14 +222,15 @@ METRICS: dict[str, Metric] = {
         "s", "mean queueing delay", _QUEUE, lambda run: run.path("queue_delay_mean")
     ),
     "queue_delay_p50": Metric(
-        "s", "median of the queueing delay", _QUEUE, lambda run: run.path("queue_delay_p50")
+        "s", "median of the queueing delay", _QUEUE_QUANTILE,
+        lambda run: run.path("queue_delay_p50"),
     ),
     "queue_delay_p95": Metric(
-        "s", "95th percentile of the queueing delay", _QUEUE,
+        "s", "95th percentile of the queueing delay", _QUEUE_QUANTILE,
         lambda run: run.path("queue_delay_p95"),
     ),
     "queue_delay_p99": Metric(
-        "s", "99th percentile of the queueing delay", _QUEUE,
+        "s", "99th percentile of the queueing delay", _QUEUE_QUANTILE,
         lambda run: run.path("queue_delay_p99"),
     ),
     "loss_rate": Metric(
