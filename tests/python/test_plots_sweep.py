@@ -187,6 +187,10 @@ def test_reno_has_two_theories(make_sweep):
     sweep = make_sweep({"path.loss": LOSS}, flows=("reno",))
     figure = plots.curves(sweep, "path.loss", "goodput")
     assert {"Mathis et al. (Reno)", "PFTK (Reno)"} <= set(labels(figure))
+    # The first time-out of an RTT of 40 ms is 240 ms: min_rto is the least of its variance term.
+    pftk = line(figure.axes[0], "PFTK (Reno)").get_ydata()[-1]
+    window = formulas.pftk_window(0.01, 0.04, 0.24)
+    assert pftk == pytest.approx(8 * 1448 * window * 0.99 / 0.04 / 1e6)
 
 
 def test_shares_are_drawn_per_algorithm_with_wares_model(duel):

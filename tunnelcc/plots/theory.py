@@ -89,7 +89,7 @@ def _goodputs(
     selection: Selection, x: str, y: str, span: Values, names: set[str]
 ) -> Iterator[TheoryLine]:
     mss, header = derived.path_mss(selection.base), selection.base.tcp.header_bytes
-    least = selection.base.tcp.min_rto
+    least = selection.base.tcp.min_rto  # on top of the RTT, as in Linux (transport/rtt-estimator.h)
     loss = span if x == "path.loss" else np.full(span.shape, _number(selection, "path.loss"))
     rtt = span if x == "path.rtt" else np.full(span.shape, _number(selection, "path.rtt"))
     rate = span if x == "path.rate" else np.full(span.shape, _number(selection, "path.rate"))
@@ -114,7 +114,7 @@ def _goodputs(
     if "reno" in names:
         yield line("Mathis et al. (Reno)", "reno", lambda p, _: formulas.reno_window(p), "-.")
         yield line(
-            "PFTK (Reno)", "reno", lambda p, t: formulas.pftk_window(p, t, max(t, least)),
+            "PFTK (Reno)", "reno", lambda p, t: formulas.pftk_window(p, t, t + least),
             (0, (1, 1)),
         )  # fmt: skip
     position = _loss_position(selection)
