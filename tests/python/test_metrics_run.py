@@ -356,3 +356,13 @@ def test_a_flow_is_complete_when_its_last_byte_was_read(segments, round_trips, d
     )
     time = result.metric("flow_completion_time", flow=0)
     assert time == pytest.approx(round_trips * 0.1, abs=2e-3)
+
+
+@pytest.mark.parametrize("tunnel", ["kcptun", "gost-quic", "finalspeed"])
+def test_data_in_flight_has_no_share_of_a_tcp_window_across_another_protocol(tunnel):
+    path = {"rate": "20Mbps", "rtt": "40ms"}
+    named = {"name": tunnel} | ({"rate": "10Mbps"} if tunnel == "finalspeed" else {})
+    run = tc.run({"path": path, "tunnel": named, "duration": "2s"})
+    assert math.isnan(run.metric("window_share"))
+    plain = tc.run({"path": path, "duration": "2s"})
+    assert 0 < plain.metric("window_share") < 0.02

@@ -331,8 +331,8 @@ METRICS: dict[str, Metric] = {
     ),
     "window_share": Metric(
         "1", "share of the receive window in flight",
-        "mean over flows of (median of data in flight while there is any / receive "
-            "window)",
+        "mean over flows of (median of data in flight while there is any / TCP's receive "
+            "window); NaN across KCP, RUDP and QUIC",
         _window_share, is_stored=False,
     ),
     "app_retransmits": Metric(

@@ -233,11 +233,12 @@ def inputs(run: Measurements) -> dict[str, Any]:
     """Values that metrics read besides the dataset's variables."""
     experiment = run.layout.view(run.layout.flows[0])
     senders = run.datagram_senders
+    other = any(leg.arq for leg in run.carriers)  # KCP, RUDP and QUIC have windows of their own
     counts = ("inner_packets", "inner_bytes", "outer_packets", "outer_bytes")
     return {
         "duration": experiment.duration,
         "probe_interval": experiment.probe_interval,
-        "receive_window": derived.receive_window(experiment),
+        "receive_window": math.nan if other else derived.receive_window(experiment),
         "full_packet": derived.mss(experiment) + experiment.tcp.header_bytes,
         "app_retransmits": run.app_retransmits,
         "carrier_retransmits": run.carrier_retransmits,
