@@ -34,7 +34,7 @@ _EXPERIMENT_OPTIONS = {
     "rtt": "Base round-trip time without queueing, such as 100ms.",
     "loss": "Random loss in the direction of the data, such as 1%.",
     "buffer": "Buffer at the bottleneck, such as 1bdp, 200p, 64KiB or 50ms.",
-    "cc": "Congestion control of the applications and of the carriers.",
+    "cc": "Congestion control of the applications and of carriers over TCP.",
     "carrier-cc": "Congestion control of the tunnel's own connections (carriers).",
     "flows": "Number of flows.",
     "tunnel": "Tunnel of the flows that name none: a name of `tunnelcc list`.",

@@ -28,8 +28,8 @@ class Flow(Ends):
 
     cc: CongestionControl = Field(
         CongestionControl.model_construct(name="cubic"),
-        description="congestion control of the application's socket; also of the carrier, unless "
-        "tunnel.cc is given",
+        description="congestion control of the application's socket; also of a carrier over TCP, "
+        "unless tunnel.cc is given",
     )
     count: Annotated[int, whole(1, MAX_FLOWS)] = Field(1, description="number of equal flows")
     start: Moment = Field(0.0, description="time when the flow connects; start_jitter is added")

@@ -190,7 +190,9 @@ class Tunnel(PacketTunnel):
     """A tunnel: its catalogue entry, and the keys that differ from it."""
 
     cc: CongestionControl | None = Field(
-        None, description="congestion control of the carrier; default: the flow's"
+        None,
+        description="congestion control of the carrier; default: the flow's, or over QUIC the "
+        "entry's",
     )
     copy_buffer: Annotated[int, size(1024, 2**24)] | None = Field(
         None, description="bytes that a relay reads and forwards at once; default: the entry's"
