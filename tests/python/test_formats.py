@@ -133,6 +133,23 @@ def test_iperf3s_json_adds_up(plain_result, tmp_path):
     assert end["sender_tcp_congestion"] == "bbr, cubic"
 
 
+@pytest.mark.parametrize(
+    ("tunnel", "mss"),
+    # A relay's application has a socket on the loopback; WireGuard's device has an MTU of 1420.
+    [("none", 1448), ("gost-relay-ws", 65483), ("gost-quic", 65483), ("wireguard", 1368)],
+)
+def test_iperf3s_window_is_that_of_the_applications_socket(tunnel, mss):
+    flows = [{"cc": "cubic"}, {"cc": "cubic", "tunnel": tunnel}]
+    result = tc.run({"path": {"rate": "20Mbps"}, "flows": flows, "duration": "3s"}, progress=False)
+    table = iperf3.write(result)
+    assert table["start"]["tcp_mss"] == 1448
+    last = len(result.raw.time) - 1
+    for stream, size in zip(table["intervals"][-1]["streams"], (1448, mss), strict=True):
+        leg = result.sender_leg(stream["socket"] - 1)
+        assert stream["snd_cwnd"] == leg.cwnd[last] * size
+        assert stream["snd_cwnd"] >= leg.in_flight[last]
+
+
 def test_what_is_written_for_iperf3_is_read_again(plain_result, tmp_path):
     found = read(written(plain_result, tmp_path, "run.json"))
     assert [it.name for it in found.streams] == ["1", "2"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc._version import __version__
+from tunnelcc.config import derived
 from tunnelcc.formats.measurement import Stream
 
 if TYPE_CHECKING:
@@ -29,13 +30,12 @@ def write(result: Result) -> dict[str, Any]:
     end = result.experiment.duration
     totals = [_total(part, 0.0, end, end) for part in sampled]
     flows = result.to_dict()["flows"]
-    mss = int(result.measured["full_packet"]) - result.experiment.tcp.header_bytes
     return {
         "start": {
             "connected": [{"socket": flow + 1} for flow in range(len(sampled))],
             "version": f"tunnelcc {__version__}",
             "system_info": "simulated",
-            "tcp_mss": mss,
+            "tcp_mss": _mss(result, 0),
             "test_start": {
                 "protocol": "TCP", "num_streams": len(sampled), "omit": 0, "duration": end,
                 "blksize": flows and result.experiment.flows[0].write_size,
@@ -61,7 +61,7 @@ def write(result: Result) -> dict[str, Any]:
 def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:
     """Return intervals of a second, or of as many probes as end later; the last has the rest."""
     leg, counted = result.sender_leg(flow), result.raw.flows[flow]
-    mss = float(result.measured["full_packet"]) - result.experiment.tcp.header_bytes
+    mss = _mss(result, flow)
     time, end = result.raw.time, result.experiment.duration
     sizes = np.rint(np.cumsum(counted.goodput) * result.experiment.probe_interval / 8)
     number = np.floor((time + _ROUNDING) / _INTERVAL)  # of whole intervals that have passed
@@ -92,6 +92,13 @@ def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:
         )
         start, size, retransmits = until, sent, resent
     return found
+
+
+def _mss(result: Result, flow: int) -> int:
+    """Return the MSS of an application's socket: with a relay, that of the loopback."""
+    seen = result.layout.view(result.layout.flows[flow])
+    mss = derived.mss(seen)
+    return seen.tunnel.entry.host_mss(mss) if seen.tunnel is not None else mss
 
 
 def _retransmits(result: Result, leg: Any) -> float:

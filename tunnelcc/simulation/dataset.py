@@ -239,7 +239,6 @@ def inputs(run: Measurements) -> dict[str, Any]:
         "duration": experiment.duration,
         "probe_interval": experiment.probe_interval,
         "receive_window": math.nan if other else derived.receive_window(experiment),
-        "full_packet": derived.mss(experiment) + experiment.tcp.header_bytes,
         "app_retransmits": run.app_retransmits,
         "carrier_retransmits": run.carrier_retransmits,
         **{
