@@ -330,3 +330,20 @@ def test_connections_of_chains_of_different_length_are_told_by_name():
                 assert set(phase) == {""}
         across = dataset["leg"].values[dataset.path_leg.values[index]]
         assert across == result.path_leg(legs).name
+
+
+def test_fair_rates_have_the_segments_of_the_flows_that_cross_a_link():
+    links = {"a": {"between": ["h0", "h1"]}, "b": {"between": ["h2", "h3"], "mtu": 576}}
+    run = tc.run(
+        {
+            "path": {"rate": "20Mbps", "rtt": "40ms"},
+            "network": {"links": links},
+            "flows": [{"from": "h0", "to": "h1"}, {"from": "h2", "to": "h3"}],
+            "duration": "10s",
+            "warmup": "4s",
+        }
+    )
+    owed = [20e6 * 1448 / 1500, 20e6 * 524 / 576]
+    assert run.dataset.fair_rate.values == pytest.approx(owed, rel=1e-6)
+    for flow in (0, 1):
+        assert run.metric("flow_max_min_share", flow=flow) == pytest.approx(1, abs=0.002)
