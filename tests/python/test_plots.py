@@ -49,6 +49,27 @@ def test_many_flows_are_drawn_as_a_band():
     assert len(middle.lines) == 1
 
 
+def test_a_shared_carrier_is_drawn_once_as_what_it_is():
+    experiment = tc.Experiment(tunnel="hysteria2", flows={"cc": "cubic", "count": 3}, duration="1s")
+    for count in (3, 20):
+        result = tc.run(experiment.with_({"flows.0.count": count}), progress=False)
+        middle = tc.plot_run(result).axes[1]
+        named = {3: "flows 0, 1, 2", 20: "20 flows"}[count]
+        assert labels(middle) == [f"carrier of {named}: bbr"]
+        assert to_rgb(middle.lines[0].get_color()) == to_rgb(plots.algorithm_style("bbr")["color"])
+
+
+def test_carriers_of_users_and_of_single_flows_are_told_apart():
+    flows = [{"user": "a", "count": 2}, {"user": "b", "count": 2}, {"user": "c"}]
+    tunnel = {"name": "gost-relay-mwss", "carriers": "user"}
+    result = tc.run(tc.Experiment(tunnel=tunnel, flows=flows, duration="1s"), progress=False)
+    top, middle, _ = tc.plot_run(result).axes
+    shown = [text.get_text() for text in middle.get_legend().get_texts()]
+    assert shown == ["carrier of flows 0, 1: cubic", "carrier of flows 2, 3: cubic"]
+    drawn = [line.get_color() for line in middle.lines if line.get_linestyle() != ":"]
+    assert set(drawn) == {top.lines[first].get_color() for first in (0, 2, 4)}
+
+
 def test_a_rate_far_above_the_goodput_does_not_flatten_it():
     experiment = tc.Experiment(path={"rate": "1Gbps", "rtt": "1s"}, duration="2s")
     top = tc.plot_run(tc.run(experiment)).axes[0]

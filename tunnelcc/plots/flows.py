@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -71,9 +72,10 @@ def colours(all_kinds: Sequence[Kind]) -> list[Any]:
     from matplotlib.colors import to_rgb
 
     found = []
-    for index, kind in enumerate(all_kinds):
-        before, count = all_kinds[:index].count(kind), all_kinds.count(kind)
-        kept = 1 - (1 - _PALEST) * before / max(count - 1, 1)
-        base = to_rgb(style_of(kind, all_kinds)["color"])
-        found.append(tuple(kept * part + (1 - kept) for part in base))
+    counts, before = Counter(all_kinds), Counter[Kind]()
+    bases = {kind: to_rgb(style_of(kind, list(counts))["color"]) for kind in counts}
+    for kind in all_kinds:
+        kept = 1 - (1 - _PALEST) * before[kind] / max(counts[kind] - 1, 1)
+        before[kind] += 1
+        found.append(tuple(kept * part + (1 - kept) for part in bases[kind]))
     return found

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,20 +102,42 @@ def _plot_goodput(axes: Axes, result: Result) -> None:
 
 
 def _plot_in_flight(axes: Axes, result: Result) -> None:
+    """Draw what each connection across the path has in flight.
+
+    A carrier of several flows is drawn once. If its algorithm is another one than theirs, it is
+    none of them and has the colour of its own.
+    """
+    time, mss = result.raw.time, derived.carried_mss(result.experiment)
     legs = [result.path_leg(flow) for flow in result.legs]
-    mss = derived.carried_mss(result.experiment)
     flights = np.array([leg.in_flight for leg in legs]) / 1e6
-    # What ARQ protocols call a window is not the congestion window, nor in segments of TCP.
-    windows = [None if leg.arq else np.array(leg.cwnd) * mss / 1e6 for leg in legs]
     of_flows = kinds(result)  # also of flows with a carrier: their colours are those above
-    _plot_flows(axes, result.raw.time, flights, of_flows)
+    shades = colours(of_flows)
+    users: dict[int, list[int]] = {}
+    for index, leg in enumerate(legs):
+        users.setdefault(id(leg), []).append(index)
+    alone = [flows[0] for flows in users.values() if len(flows) == 1]
+    _plot_flows(axes, time, flights, of_flows, set(alone))
+    shared = [flows for flows in users.values() if len(flows) > 1]
+    of_carriers = [Kind(legs[first].cc, None, False) for first, *_ in shared]
+    lines = []
+    for flows, kind, shade in zip(shared, of_carriers, colours(of_carriers), strict=True):
+        if of_flows[flows[0]].cc != kind.cc:
+            shades[flows[0]] = shade
+        few = len(legs) <= _MOST_LINES
+        named = f"flows {', '.join(map(str, flows))}" if few else f"{len(flows)} flows"
+        look = {"color": shades[flows[0]], "label": f"carrier of {named}: {kind.label}"}
+        lines += axes.plot(time, flights[flows[0]], **look)
+    if 0 < len(lines) <= _MOST_LINES:
+        axes.legend(handles=lines, loc="upper right", fontsize=8)
     note = ""
-    if len(legs) <= _MOST_LINES:
-        # A window far above what is in flight (limited by a buffer) is cut off, not squeezed in.
-        for window, colour in zip(windows, colours(of_flows), strict=True):
-            if window is not None:
-                axes.plot(result.raw.time, window, color=colour, linewidth=0.7, linestyle=":")
+    if len(users) <= _MOST_LINES:
+        for first, *_ in users.values():
+            # What ARQ protocols call a window is not the congestion window, nor in segments of TCP.
+            if not legs[first].arq:
+                window, look = np.array(legs[first].cwnd) * mss / 1e6, {"color": shades[first]}
+                axes.plot(time, window, linewidth=0.7, linestyle=":", **look)
                 note = " (dotted: congestion window)"
+        # A window far above what is in flight (limited by a buffer) is cut off, not squeezed in.
         axes.set_ylim(0, 2 * max(float(flights.max(initial=0)), mss / 1e6))
     axes.set_ylabel("data in flight (MB)")
     axes.set_title(f"In flight across the path{note}")
@@ -163,11 +186,22 @@ def _group_colours(result: Result) -> list[Any]:
     return colours([of_flows[first] for first in firsts])
 
 
-def _plot_flows(axes: Axes, time: Any, series: Any, of_flows: list[Kind]) -> None:
-    """Draw a line for each flow, or mean and range of the flows of a kind if there are many."""
+def _plot_flows(
+    axes: Axes, time: Any, series: Any, of_flows: list[Kind], shown: Collection[int] | None = None
+) -> None:
+    """Draw a line for each flow, or mean and range of the flows of a kind if there are many.
+
+    ``shown``: only these flows.
+    """
     of_each = colours(of_flows)
     for kind in dict.fromkeys(of_flows):
-        members = [index for index, other in enumerate(of_flows) if other == kind]
+        members = [
+            index
+            for index, other in enumerate(of_flows)
+            if other == kind and (shown is None or index in shown)
+        ]
+        if not members:
+            continue
         style = style_of(kind, of_flows)
         style["markevery"] = (0.05, 0.1)
         style["markersize"] = 3.5
