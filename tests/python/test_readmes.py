@@ -134,9 +134,11 @@ def test_pages_have_commands_and_marks_are_understood():
         blocks("<!-- tests: slow -->\n\nA text.\n")
 
 
-def test_the_readme_is_short_and_has_the_measured_speed():
+def test_the_readme_is_short_and_has_the_number_of_tunnels_and_the_measured_speed():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 150
+    tunnels = len(list((ROOT / "tunnelcc/catalog/tunnels").glob("*.toml")))
+    assert f"The {tunnels} tunnels include" in text
     reference = load_script(ROOT / "docs/reference.py")
     assert f"<!-- bench -->\n{reference.bench_table()}<!-- end of bench -->\n" in text
 
