@@ -43,6 +43,13 @@ def test_run_prints_a_table(run):
     assert "queueing delay" in out
 
 
+def test_use_of_cpus_is_told_only_where_something_costs_it(run):
+    for options, told in ((), False), (("--tunnel", "gost-relay-ws"), True):
+        code, out, _ = run(*SHORT, *options)
+        assert code == 0
+        assert ("\nCPU " in out) is told
+
+
 def test_many_flows_share_a_line(run):
     _, out, _ = run(*SHORT, "--flows", 40, "--rate", "100Mbps")
     assert "40 flows" in out

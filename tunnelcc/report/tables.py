@@ -75,11 +75,11 @@ def print_result(result: Result) -> None:
         ("Jain's index", _jain(totals)),
         *_path_lines(totals),
         *([("packets marked", f"{path['marks']} by the queue (ECN)")] if path["marks"] else []),
-        (
-            "CPU",
-            ", ".join(f"{name} {_percent(host['utilisation'])}" for name, host in busiest.items()),
-        ),
     ]
+    # Without a tunnel or hosts.app_cost nothing that a host does has a cost: 0 % would be untrue.
+    if any(host["utilisation"] for host in hosts.values()):
+        used = (f"{name} {_percent(host['utilisation'])}" for name, host in busiest.items())
+        lines.append(("CPU", ", ".join(used)))
     if failed := sum(_path_leg(flow)["connect_failed_s"] is not None for flow in totals["flows"]):
         lines.append(("not connected", f"{failed} flows: the last SYN got no answer"))
     arqs = [_path_leg(flow).get("arq", {}) for flow in totals["flows"]]
