@@ -66,7 +66,8 @@ def declare(
     }
     if not {"cc", "tunnel.name", "tunnel.cc"} & axes.keys():
         expected = (
-            "--tunnel, --cc or --carrier-cc with several values, such as --tunnel none,wireguard"
+            "--tunnel, --cc or --carrier-cc with several values, such as --tunnel none,wireguard; "
+            "`tunnelcc sweep` takes several values of other keys alone"
         )
         raise ConfigError(Problem("compare", MISSING, expected))
     first = {option: texts[0] for option, texts in values.items() if texts}

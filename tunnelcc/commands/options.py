@@ -41,6 +41,10 @@ def experiment_of(
 
     ``groups``: flows, each as ``cc=bbr,rtt=20ms``. Raises ConfigError.
     """
+    for name, text in options.items():
+        if name != "cc" and len(listed(text)) > 1 and not Path(text or "").is_file():
+            expected = "one value; `tunnelcc compare` and `tunnelcc sweep` take several"
+            raise ConfigError(Problem(f"--{name.replace('_', '-')}", text, expected))
     table = scenarios.read_scenario(file) if file is not None else {}
     algorithms = listed(options["cc"])
     if groups or len(algorithms) > 1:
