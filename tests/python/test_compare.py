@@ -103,8 +103,11 @@ def test_compare_prints_a_table_and_draws_bars(run, tmp_path, monkeypatch):
         [tunnel, cc] for tunnel in ("none", "wireguard") for cc in ("bbr", "cubic")
     ]
     assert all("±" in row for row in rows)
+    assert out.splitlines()[0] == "1 flow, 5Mbps × 10ms, buffer 1bdp, 2s"
+    assert "Jain" not in out  # of one flow it tells nothing, unless one asks for it
     again = run(*command, "--output", "again.svg", "--metric", "jain")
     assert again[0] == 0
+    assert "Jain" in again[1]
     assert "8 cached" in again[1]
     assert len(list((tmp_path / "runs" / "sweeps").glob("compare-*.json"))) == 1
     assert run(*command, "--output", "again.txt")[0] == 2
@@ -121,9 +124,17 @@ def test_the_metric_of_the_bars_is_in_the_table(run, tmp_path, monkeypatch, metr
     means = tc.open("runs/one")[metric].mean("seed")
     means = means.mean("flow") if "flow" in means.dims else means
     rows = {line.split()[0]: line.split()[1] for line in out.splitlines() if "±" in line}
-    assert metric in out.splitlines()[0]
+    assert metric in out.splitlines()[1]
     for cc in ("bbr", "cubic"):
         assert float(rows[cc]) == pytest.approx(factor * float(means.sel(cc=cc)), abs=0.006)
+
+
+def test_the_values_that_bars_are_drawn_for_are_told(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    axes = ("--cc=bbr,cubic", "--rtt=10ms,20ms,30ms", "--rate=2Mbps,5Mbps")
+    code, out, _ = run("compare", *axes, "--seeds=1", "--duration=1s")
+    assert code == 0
+    assert out.splitlines()[-1].startswith("compare.png (only path.rtt=20ms; ")
 
 
 def test_an_unknown_metric_is_told_before_anything_is_simulated(run, tmp_path, monkeypatch):

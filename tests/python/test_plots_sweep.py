@@ -404,6 +404,15 @@ def test_bands_of_two_seeds_are_from_the_least_to_the_most(make_sweep):
     assert figure.get_suptitle().endswith("means of 2 runs, whiskers: least to most")
 
 
+def test_bars_of_one_seed_have_no_whiskers(make_sweep):
+    results = make_sweep({"tunnel": ["none", "tinc"]}, seeds=1)
+    (panel,) = plots.curves(results, "tunnel", "goodput").axes
+    (bars,) = (box for box in panel.containers if hasattr(box, "patches"))
+    (whiskers,) = bars.errorbar.lines[2]
+    assert not any(np.isfinite(line).all() and len(line) for line in whiskers.get_segments())
+    assert panel.get_ylim()[1] > max(bar.get_height() for bar in bars)
+
+
 def test_bands_end_at_what_is_possible_and_the_figure_says_so(make_sweep):
     results = make_sweep(
         {"path.rtt": [0.01, 0.02]}, goodput=lambda seed, **_: 1e6 if seed == 1 else 1e3

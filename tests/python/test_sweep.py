@@ -43,8 +43,24 @@ def test_the_dataset_has_axes_units_and_provenance(results):
     assert results["goodput"].attrs["units"] == "bit/s"
     assert set(results["error"].values.ravel()) == {""}
     assert results["flow_cc"].values[0, 0, 0].tolist() == ["bbr", "cubic"]
+    assert results.attrs["title"] == "1 × bbr, 1 × cubic, 10Mbps, buffer 1bdp, 1s"
     assert results.attrs["tunnelcc"] == tc.__version__
     assert len(results.attrs["models"]) == 32
+
+
+@pytest.mark.parametrize(
+    ("base", "axes", "told"),
+    [
+        ({"flows": {"cc": "bbr", "count": 4}}, {}, "4 × bbr, 100Mbps × 40ms, buffer 1bdp, 30s"),
+        ({"path": {"loss": "1%"}}, {"path.rtt": ["9ms", "1ms"]}, "1 × cubic, 100Mbps, loss 1 %"),
+        ({"flows": [{}, {}]}, {"cc": ["bbr", "reno"]}, "2 flows, 100Mbps"),
+        ({}, {"flows.count": [1, 2], "path.rate": ["9Mbps", "1Mbps"]}, "RTT 40ms, buffer 1bdp"),
+        ({"tunnel": "tinc"}, {"path.buffer": ["1bdp", "2bdp"]}, "1 × cubic through tinc, 100Mbps"),
+        ({"duration": "9s"}, {"tunnel": ["none", "tinc"]}, "1 × cubic, 100Mbps × 40ms, buffer"),
+    ],
+)
+def test_what_all_runs_have_in_common_is_told(base, axes, told):
+    assert tc.Sweep(base, axes or {"hosts.cores": [1, 2]}).conditions.startswith(told)
 
 
 def test_the_scenario_in_the_dataset_declares_the_same_sweep(results, tmp_path):

@@ -66,14 +66,23 @@ def test_a_sweep_prints_a_table_and_its_name(run, scenario, swept):
     code, out, err = run(*arguments)
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].split() == [
+    assert lines[1].split() == [
         "cc", "path.rtt", "goodput", "Mbit/s", "utilisation", "Jain", "queueing", "ms",
         "retransmitted", "%",
     ]  # fmt: skip
-    assert [line.split()[:2] for line in lines[1:5]] == [
+    assert [line.split()[:2] for line in lines[2:6]] == [
         ["bbr", "10ms"], ["bbr", "20ms"], ["cubic", "10ms"], ["cubic", "20ms"],
     ]  # fmt: skip
     assert lines[-1] == f"{swept / NAME}: 8 runs (0 run, 8 cached, 0 failed)"
+
+
+def test_a_title_of_one_experiment_is_none_of_a_sweep(run, tmp_path):
+    file = tmp_path / "bbr.toml"
+    file.write_text('title = "One BBR flow"\nduration = "1s"\n[path]\nrate = "5Mbps"\n')
+    options = ("--axis", "cc=bbr,cubic", "--seeds", 1, "--store", tmp_path / "runs")
+    _, out, _ = run("sweep", file, *options)
+    told = "1 flow, 5Mbps × 40ms, buffer 1bdp, 1s"
+    assert out.splitlines()[0] == tc.open(tmp_path / "runs" / "bbr").attrs["title"] == told
 
 
 def test_axes_need_no_scenario(run, tmp_path):
@@ -111,7 +120,7 @@ def test_a_sweep_prints_its_own_results_whatever_else_takes_its_name(run, tmp_pa
     options += ["--store", tmp_path, "--output", file]
     code, out, err = run("sweep", "--axis", "path.rtt=10ms,20ms", *options)
     assert code == 0, err
-    assert [line.split()[0] for line in out.splitlines()[1:3]] == ["10ms", "20ms"]
+    assert [line.split()[0] for line in out.splitlines()[2:4]] == ["10ms", "20ms"]
     rows = list(csv.DictReader(file.open()))
     assert [float(row["path.rtt"]) for row in rows] == [0.01, 0.02]
     assert all(0 < float(row["goodput"]) < 2e6 for row in rows)
@@ -186,7 +195,7 @@ def test_a_name_is_not_taken_from_another_sweep(run, scenario, swept, arguments,
 def test_the_name_alone_of_an_algorithm_is_an_axis(run, tmp_path):
     options = ["--set", "duration=1s", "--set", "path.rate=2Mbps", "--seeds", "1", "--jobs", 1]
     code, out, _ = run("sweep", "--axis", "flows.cc.name=bbr,cubic", *options, "--store", tmp_path)
-    assert (code, [line.split()[0] for line in out.splitlines()[1:3]]) == (0, ["bbr", "cubic"])
+    assert (code, [line.split()[0] for line in out.splitlines()[2:4]]) == (0, ["bbr", "cubic"])
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -40,8 +40,10 @@ def compare(
         raise unknown_name("--metric", metric, STORED, "one of the metrics")
     declared = declare(file, options, settings, seeds, name)
     tally = run_and_print(declared, store, jobs, metric=metric)
-    save(comparison(results_of(declared, tally, store), metric), output)
-    click.echo(output)
+    figure, fixed = comparison(results_of(declared, tally, store), metric)
+    save(figure, output)
+    only = ", ".join(fixed)
+    click.echo(f"{output} (only {only}; `tunnelcc plot --at` draws others)" if only else output)
     return not tally.failed
 
 
@@ -57,7 +59,8 @@ def declare(
     The default name is unique for each comparison, so that none replaces another.
     """
     table = scenarios.read_scenario(file) if file is not None else {}
-    table.pop("sweep", None)
+    for key in ("sweep", "title"):  # the title is of one experiment, and may name what now varies
+        table.pop(key, None)
     values = {option: listed(text) for option, text in options.items() if text is not None}
     axes = {
         KEYS[option]: [scenarios.parse_text(KEYS[option], text) for text in texts]

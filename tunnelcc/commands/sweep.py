@@ -64,7 +64,10 @@ def run_and_print(
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
         with Store(store) as runs:
             data, coordinates = variables(declared, tally.ids, runs)
-        _report(data, coordinates, tally, store / declared.name, metric)
+        from tunnelcc.sweeps.table import print_results
+
+        print_results(data, coordinates, metric, declared.conditions)
+        _report(data, tally, store / declared.name)
         if output is not None:
             export.write(results_of(declared, tally, store), output)
     return tally
@@ -94,6 +97,8 @@ def declare(
         table, dict(scenarios.parse_setting("--set", text) for text in settings)
     )
     added = dict(_axis(text) for text in axes)
+    if added and not declared:
+        table.pop("title", None)  # it is of one experiment, and may name what now varies
     if isinstance(declared, dict) and added:
         declared = {**declared, **added}
     if not declared:
@@ -132,10 +137,7 @@ def _confirm(runs: int, yes: bool) -> None:
     click.confirm(f"These are {runs:,} runs. Start?", abort=True, err=True)
 
 
-def _report(data: Variables, coordinates: Variables, tally: Tally, name: Path, metric: str) -> None:
-    from tunnelcc.sweeps.table import print_results
-
-    print_results(data, coordinates, metric)
+def _report(data: Variables, tally: Tally, name: Path) -> None:
     parts = [f"{tally.done} run", f"{tally.cached} cached", f"{tally.failed} failed"]
     click.echo(f"\n{name}: {tally.total} runs ({', '.join(parts)})")
     if tally.failed:

@@ -51,7 +51,7 @@ def _draw(
 ) -> tuple[float, bool]:
     interval = spread(line.values.transpose(coordinate.dims[0], "seed"))
     mean, low, high = (scale.factor * interval[name].values for name in ("mean", "low", "high"))
-    below, above = np.nan_to_num(mean - low), np.nan_to_num(high - mean)
+    below, above = mean - low, high - mean  # NaN where there is one run: no whisker, not one of 0
     at = np.arange(len(mean)) + index * width
     colour = line.style["color"]
     if not line.label:
@@ -60,7 +60,7 @@ def _draw(
         at, mean, 0.92 * width, yerr=[below, above], label=line.label, color=colour,
         error_kw={"capsize": 3, "linewidth": 1},
     )  # fmt: skip
-    return float(np.nanmax(mean + above, initial=0.0)), interval.attrs["are_cut"]
+    return float(np.nanmax(mean + np.nan_to_num(above), initial=0.0)), interval.attrs["are_cut"]
 
 
 def _middles(lines: int, names: int, width: float) -> list[float]:

@@ -116,21 +116,28 @@ def overview(results: xarray.Dataset, y: str) -> Figure:
     selection = Selection(results)
     numbers, groups = _axes(selection)
     if not numbers:
-        return comparison(results, y)
+        return comparison(results, y)[0]
     return _curves(selection, numbers[0], y, next(iter(groups), None))
 
 
-def comparison(results: xarray.Dataset, y: str) -> Figure:
+def comparison(results: xarray.Dataset, y: str) -> tuple[Figure, list[str]]:
     """Return bars of the metric ``y`` over the tunnels, or another axis of names.
 
-    Other axes become panels. Raises ConfigError if no axis has names.
+    Other axes become panels. Those that do not fit are fixed at a value: also return these, each as
+    ``path.rtt=40ms``. Raises ConfigError if no axis has names.
     """
     selection = Selection(results)
     _, groups = _axes(selection)
     if not groups:
         raise ConfigError(Problem("--x", MISSING, "a sweep with an axis of names, such as tunnel"))
     x, by = _names(groups)
-    return _curves(selection, x, y, by)
+    facet, at = _room(selection, x, () if by is None else (by,))
+    fixed = [
+        f"{key}={scales.written(axis)[axis.size // 2]}"
+        for key, axis in selection.axes.items()
+        if key in at
+    ]
+    return curves(selection.results, x, y, by, facet, at), fixed
 
 
 def _names(groups: list[str]) -> tuple[str, str | None]:

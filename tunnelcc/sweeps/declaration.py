@@ -42,6 +42,7 @@ from tunnelcc.sweeps.axes import (
     plain,
     sample,
 )
+from tunnelcc.sweeps.conditions import conditions
 
 DEFAULT_SEEDS = 5
 POINT, SEED = "point", "seed"
@@ -153,6 +154,15 @@ class Sweep:
             for dimension in self.dimensions
             for axis in dimension.axes
         }
+
+    @cached_property
+    def conditions(self) -> str:
+        """What all runs have in common, in words; empty if the first one is impossible."""
+        keys = [axis.key for dimension in self.dimensions for axis in dimension.axes]
+        try:
+            return conditions(self.experiment(0), keys)
+        except ConfigError:
+            return ""
 
     def to_toml(self) -> str:
         """Return the scenario with its sweep; ranges and samples are replaced by their values."""

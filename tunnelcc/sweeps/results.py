@@ -40,7 +40,8 @@ def dataset(
     data, coordinates = variables(sweep, ids, store)
     if series:
         coordinates |= _add_series(data, sweep, _results(data, store))
-    attributes = {"title": str(sweep.base.get("title", "")), "scenario": sweep.to_toml()}
+    title = str(sweep.base.get("title", "")) or sweep.conditions
+    attributes = {"title": title, "scenario": sweep.to_toml()}
     return xarray.Dataset(_for_xarray(data), _for_xarray(coordinates), {**attributes, **provenance})
 
 

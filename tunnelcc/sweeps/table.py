@@ -31,20 +31,24 @@ _COLUMNS = {
 _UNITS = {"s": (" ms", 1e3, 2), "bit/s": (" Mbit/s", 1e-6, 2), "1": ("", 1, 4)}
 
 
-def print_results(data: Variables, coordinates: Variables, metric: str = "goodput") -> None:
-    """Print one row per point: the mean over seeds ± half of its 95 % confidence interval.
+def print_results(
+    data: Variables, coordinates: Variables, metric: str = "goodput", heading: str = ""
+) -> None:
+    """Print one row per point: the mean over the seeds ± half of its 95 % confidence interval.
 
     ``metric``: is also printed if the table has no column for it; of flows, their mean.
+    ``heading``: a line above the table.
     """
     dims, goodputs, _ = data["goodput"]
     points, shape = dims[:-1], goodputs.shape[:-1]
     keys = [key for key, (along, _, _) in coordinates.items() if set(along) & set(points)]
-    several_flows = coordinates["flow"][1].size > 1  # of one flow, Jain's index tells nothing
-    columns = {name: column for name, column in _COLUMNS.items() if name != "jain" or several_flows}
+    # Of one flow, Jain's index tells nothing.
+    has_jain = coordinates["flow"][1].size > 1 or metric == "jain"
+    columns = {name: column for name, column in _COLUMNS.items() if name != "jain" or has_jain}
     if metric not in _COLUMNS:
         unit = data[metric][2]["units"]
-        heading, factor, digits = _UNITS.get(unit, (f" {unit}", 1, 2))
-        columns = {metric: (f"{metric}{heading}", factor, digits), **columns}
+        written, factor, digits = _UNITS.get(unit, (f" {unit}", 1, 2))
+        columns = {metric: (f"{metric}{written}", factor, digits), **columns}
     intervals = {name: mean_and_half_width(_of_runs(data[name])) for name in columns}
     rows = []
     for point in itertools.islice(np.ndindex(*shape), _MOST_ROWS):
@@ -54,8 +58,11 @@ def print_results(data: Variables, coordinates: Variables, metric: str = "goodpu
             mean, half = (values[point] * factor for values in intervals[name])
             cells.append(_interval(mean, half, digits))
         rows.append(cells)
-    headings = [*keys, *(heading for heading, _, _ in columns.values())]
-    Table("", headings, rows, range(len(keys), len(headings))).print(out := console())
+    headings = [*keys, *(name for name, _, _ in columns.values())]
+    out = console()
+    if heading:
+        out.print(heading, style="bold", markup=False)
+    Table("", headings, rows, range(len(keys), len(headings))).print(out)
     left = math.prod(shape) - _MOST_ROWS
     if left > 0:
         out.print(f"… and {left} more; --output FILE.csv writes all", markup=False)
