@@ -282,6 +282,22 @@ def cell(printed="100", simulated=(100.0,), calibrated=False, **limit):
     return Cell(point(simulated), row, compared, calibrated)
 
 
+@pytest.mark.parametrize(
+    ("value", "unit", "told"),
+    [
+        (20913.7, "segments", "20910"),
+        (123456789, "packets", "123500000"),
+        (9999.6, "1", "10000"),
+        (5600, "segments", "5600"),
+        (138.91e6, "Mbit/s", "138.9"),
+        (2.5e-5, "1", "2.5e-05"),
+        (math.inf, "1", "inf"),
+    ],
+)
+def test_large_counts_are_written_without_powers_of_ten(value, unit, told):
+    assert published.written(value, unit) == told
+
+
 def test_means_spreads_and_ratios():
     it = cell("100", (90, 110, 130))
     assert it.mean == 110

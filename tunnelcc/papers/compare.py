@@ -16,7 +16,7 @@ from tunnelcc.papers.claims import Ends, Judged, judge
 from tunnelcc.papers.format import Compared, Evidence, Figure, Question, Reading, Variant
 from tunnelcc.papers.paper import Paper, matches
 from tunnelcc.papers.points import Point
-from tunnelcc.papers.published import UNITS, Row
+from tunnelcc.papers.published import UNITS, Row, written
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
@@ -64,7 +64,7 @@ class Cell:
 
     def show(self, value: float) -> str:
         """Write a value of this cell's quantity (SI) in the published unit."""
-        return f"{value / UNITS[self.unit]:.4g}"
+        return written(value, self.unit)
 
     @property
     def ratio(self) -> float:
@@ -245,7 +245,7 @@ class Change:
 
     def show(self, value: float) -> str:
         """Write a value in the unit."""
-        return f"{value / UNITS[self.unit]:.4g}"
+        return written(value, self.unit)
 
 
 def changes(reproduction: Reproduction, variant: Variant, varied: Simulated) -> Iterator[Change]:

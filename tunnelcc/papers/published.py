@@ -47,6 +47,15 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?"
 _VALUE = re.compile(rf"([<>~]?)({_NUMBER})|({_NUMBER})-({_NUMBER})")
 
 
+def written(value: float, unit: str = "1") -> str:
+    """Write a value (SI) in a unit, with four significant digits.
+
+    Large values have no power of ten: readers compare counts of packets with published ones.
+    """
+    text = f"{value / UNITS[unit]:.4g}"
+    return f"{float(text):.0f}" if "e+" in text else text
+
+
 @dataclass(frozen=True)
 class Range:
     """A published value: one number (``low`` = ``high``), a bound, or a range. SI units."""

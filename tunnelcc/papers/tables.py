@@ -27,7 +27,7 @@ from tunnelcc.papers.compare import (
 from tunnelcc.papers.format import Compared, Figure, Reading
 from tunnelcc.papers.paper import Paper
 from tunnelcc.papers.points import DIAGNOSTICS, Point
-from tunnelcc.papers.published import UNITS
+from tunnelcc.papers.published import UNITS, written
 
 HOLDS, FAILS = "holds", "does not hold"
 #: How a verdict is to be seen.
@@ -223,7 +223,7 @@ def points(reproduction: Reproduction) -> Table:
     rows = []
     for point in simulated.points:
         values = [_show(point, figure, name) for name in figure.quantities]
-        values += [f"{point.mean(name):.4g}" for name in _diagnostics(figure)]
+        values += [written(point.mean(name)) for name in _diagnostics(figure)]
         rows.append((*point.shown, *values))
     seeds = len(simulated.points[0].runs)
     title = f"All points, means of {seeds} seeds" if seeds > 1 else "All points"
@@ -262,7 +262,7 @@ def _with_unit(text: str, unit: str) -> str:
 
 
 def _show(point: Point, figure: Figure, name: str) -> str:
-    return f"{point.mean(name) / UNITS[figure.quantities[name].shown_in]:.4g}"
+    return written(point.mean(name), figure.quantities[name].shown_in)
 
 
 def _ratio(value: float) -> str:
