@@ -250,7 +250,7 @@ def compare(
 @click.option(
     "--timeout", type=click.FloatRange(0, min_open=True), help="Time limit of one run in seconds."
 )
-@click.option("--output", type=_PATH, help="Save the results (.nc or .csv).")
+@click.option("--output", "-o", type=_PATH, help="Save the results (.nc or .csv).")
 @click.option("--yes", is_flag=True, help="Start any number of runs without a question.")
 def sweep(
     scenario: Path | None, axes: tuple[str, ...], settings: tuple[str, ...], **options: Any

@@ -32,6 +32,7 @@ def store(tmp_path_factory):
         [],
         ["--x", "path.buffer", "--y", "flow_share", "--facet", "path.rtt"],
         ["--x", "path.buffer", "--at", "path.rtt=10ms", "--no-theory"],
+        ["--by", "path.rtt"],
         ["--kind", "scatter", "--by", "path.rtt"],
         ["--kind", "heat-map", "--x", "path.buffer", "--y", "path.rtt", "--value", "jain"],
         ["--kind", "series", "--facet", "path.buffer", "--at", "path.rtt=20ms"],
@@ -42,6 +43,14 @@ def test_a_figure_of_each_kind(store, tmp_path, run, options):
     assert run("plot", store / "duel", *options, "--output", file) == (0, f"{file}\n", "")
     assert file.read_text().startswith("<?xml")
     assert file.stat().st_size > 5000
+
+
+def test_the_name_of_a_sweep_leads_to_its_results(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "did you mean" not in run("plot", "mine")[2]
+    tc.sweep(DUEL, {"path.rtt": ["9ms", "7ms"]}, seeds=1, name="mine", jobs=1, progress=False)
+    assert "(did you mean 'runs/mine'?)" in run("plot", "mine")[2]
+    assert run("plot", "runs/mine")[0] == 0
 
 
 def test_the_standard_set_with_harm(store, tmp_path, run):
@@ -62,7 +71,8 @@ def test_the_standard_set_with_harm(store, tmp_path, run):
     ("options", "message"),
     [
         (["--x", "path.bufer"], "did you mean 'path.buffer'?"),
-        (["--by", "cc"], "--x: expected one of the axes path.buffer, path.rtt"),
+        (["--by", "cc"], "--by = 'cc': expected one of the axes path.buffer, path.rtt"),
+        (["--by", "path.rtt", "--at", "path.buffer=1bdp"], "--x: expected one of the axes"),
         (["--x", "path.buffer", "--y", "jane"], "did you mean 'jain'?"),
         (["--x", "path.buffer"], "path.rtt: expected --facet path.rtt or --at path.rtt=20ms"),
         (["--x", "path.buffer", "--facet", "cc"], "one of the axes path.buffer, path.rtt"),

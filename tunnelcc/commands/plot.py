@@ -14,6 +14,7 @@ from tunnelcc.output.files import make_directory
 from tunnelcc.plots.curves import curves
 from tunnelcc.plots.heat_map import heat_map
 from tunnelcc.plots.pairs import pairs
+from tunnelcc.plots.scales import is_number
 from tunnelcc.plots.scatter import scatter
 from tunnelcc.plots.selection import Selection
 from tunnelcc.plots.series import series
@@ -99,7 +100,7 @@ def _figure(results: xarray.Dataset, options: Options) -> Figure:
     if options.kind == "curves" and not (options.x or options.by or options.facet or at):
         return overview(results, options.y or "goodput")
     if options.kind == "curves":
-        x = _required("--x", options.x, results)
+        x = options.x or _first_axis(results, (options.by, options.facet, *at))
         return curves(
             results, x, options.y or "goodput", options.by, options.facet, at, options.theory
         )
@@ -119,6 +120,14 @@ def _setting(text: str) -> tuple[str, str]:
     if not equals or not key:
         raise ConfigError(Problem("--at", text, "KEY=VALUE, such as path.rtt=40ms"))
     return key.strip(), value.strip()
+
+
+def _first_axis(results: xarray.Dataset, used: Sequence[str | None]) -> str:
+    """Return the first axis of numbers that has no other use. Raises ConfigError."""
+    selection = Selection(results)
+    others = {selection.key(name) for name in used if name is not None}
+    free = (key for key, axis in selection.axes.items() if key not in others and is_number(axis))
+    return _required("--x", next(free, None), results)
 
 
 def _required(option: str, key: str | None, results: xarray.Dataset) -> str:

@@ -138,7 +138,10 @@ def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
     directory, name = _named(path)
     if not Store.is_at(directory):
         expected = "STORE/NAME of a finished sweep, or a .nc file"
-        raise ConfigError(Problem("results", str(path), expected))
+        there = DEFAULT_STORE / path
+        is_name = Store.is_at(DEFAULT_STORE) and str(path) in Store(DEFAULT_STORE).sweep_names()
+        hint = f"did you mean '{there}'?" if is_name else ""
+        raise ConfigError(Problem("results", str(path), expected, hint))
     with Store(directory) as store:
         return _dataset(store.sweep(name), name, store, series)
 
