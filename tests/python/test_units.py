@@ -143,6 +143,16 @@ def test_a_number_without_a_unit_is_told_with_a_likely_one(value, unit, least, m
     assert units.likely(value, unit, least, most) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [(1, "1%"), ("2.5", "2.5%"), (0.5e2, "50%"), (100, ""), (-1, ""), ("100%", "")],
+)
+def test_a_number_that_looks_like_a_percentage_is_told(value, hint):
+    with pytest.raises(UnitError) as error:
+        units.parse_probability(value)
+    assert error.value.hint == (f"did you mean '{hint}'?" if hint else "")
+
+
 @pytest.mark.parametrize("value", ["100%", "150%", 1, 1.0, "-1%", -0.1, "99.99999999999999999999%"])
 def test_a_probability_is_less_than_one(value):
     with pytest.raises(UnitError, match="at least 0 and less than 1"):

@@ -49,6 +49,12 @@ class Model(BaseModel):
     # lose the path of the key.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            expected = "no assignment: Experiment.with_({key: value}) returns a changed copy"
+            raise ConfigError(Problem(name, value, expected))
+        super().__setattr__(name, value)
+
     @classmethod
     def parse(cls, data: object) -> Any:
         """Return the model of ``data`` (a table). Raises ConfigError."""

@@ -128,7 +128,10 @@ def parse_probability(value: object) -> float:
     probability = number / 100 if unit else number
     # The rounded value is what counts: 0.99999999999999999 is 1 as a float.
     if not 0 <= probability or not float(probability) < 1:
-        raise UnitError(PROBABILITY_EXPECTED)
+        is_percentage = unit is None and 1 <= number < 100
+        raise UnitError(
+            PROBABILITY_EXPECTED, f"did you mean '{_plain(number)}%'?" if is_percentage else ""
+        )
     return float(probability)
 
 

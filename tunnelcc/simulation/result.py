@@ -39,7 +39,7 @@ class Result(Measurements):
     """
 
     def __repr__(self) -> str:
-        return f"<tunnelcc.Result: {len(self.raw.flows)} flows, {self.goodput / 1e6:.2f} Mbit/s>"
+        return f"<tunnelcc.Result: {self.heading}: {self.goodput / 1e6:.2f} Mbit/s>"
 
     @property
     def heading(self) -> str:
