@@ -56,6 +56,7 @@ def test_the_dataset_has_axes_units_and_provenance(results):
         ({"flows": [{}, {}]}, {"cc": ["bbr", "reno"]}, "2 flows, 100Mbps"),
         ({}, {"flows.count": [1, 2], "path.rate": ["9Mbps", "1Mbps"]}, "RTT 40ms, buffer 1bdp"),
         ({"tunnel": "tinc"}, {"path.buffer": ["1bdp", "2bdp"]}, "1 × cubic through tinc, 100Mbps"),
+        ({}, {"path.buffer": ["9B", "1bdp"]}, "1 × cubic, 100Mbps × 40ms, 30s"),
         ({"duration": "9s"}, {"tunnel": ["none", "tinc"]}, "1 × cubic, 100Mbps × 40ms, buffer"),
     ],
 )

@@ -50,6 +50,8 @@ _METHODS = ("latin-hypercube", "random")
 _SAMPLE_KEYS = ("points", "method", "seed")
 _MAX_POINTS = 1_000_000
 _MAX_SEED = 2**63 - 1
+# So many runs are looked at to find one that is possible.
+_MOST_TRIED = 100
 
 
 @dataclass(frozen=True)
@@ -157,12 +159,12 @@ class Sweep:
 
     @cached_property
     def conditions(self) -> str:
-        """What all runs have in common, in words; empty if the first one is impossible."""
+        """What all runs have in common, in words; empty if the first ones are all impossible."""
         keys = [axis.key for dimension in self.dimensions for axis in dimension.axes]
-        try:
-            return conditions(self.experiment(0), keys)
-        except ConfigError:
-            return ""
+        for experiment in itertools.islice(self.experiments(), _MOST_TRIED):
+            if not isinstance(experiment, ConfigError):
+                return conditions(experiment, keys)
+        return ""
 
     def to_toml(self) -> str:
         """Return the scenario with its sweep; ranges and samples are replaced by their values."""
