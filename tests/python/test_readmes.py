@@ -8,6 +8,8 @@ A comment before a block says what is to be done with it:
 - ``<!-- tests: fails -->``: its last command ends with an error;
 - ``<!-- tests: none (why) -->``: it does not run.
 
+A block of ``text`` after it is part of what it prints.
+
 The fresh folder has what such commands use of the repository, and ``.venv`` stands for the one that
 make sets up.
 """
@@ -30,25 +32,29 @@ _MARK = re.compile(r"<!-- tests: (slow|clone|fails|none \(.+\)) -->")
 _LANGUAGES = ("sh", "python")
 
 
-def blocks(text: str) -> list[tuple[str, str]]:
-    """Return (mark, what a shell runs) of each block of commands or of Python; the mark: or ''."""
+def blocks(text: str) -> list[tuple[str, str, str]]:
+    """Return (mark or '', what a shell runs, output) of each block of commands or of Python.
+
+    The output is what the page shows of it, and empty if it shows none.
+    """
     found, mark = [], ""
     for token in MarkdownIt().parse(text):
         if token.type == "html_block" and (match := _MARK.match(token.content)):
             mark = match[1].split()[0]
         elif token.type == "fence" and token.info in _LANGUAGES:
             is_python = token.info == "python"
-            found.append(
-                (mark, f"python << 'END'\n{token.content}END\n" if is_python else token.content)
-            )
+            code = f"python << 'END'\n{token.content}END\n" if is_python else token.content
+            found.append((mark, code, ""))
             mark = ""
+        elif token.type == "fence" and token.info == "text" and found:
+            found[-1] = (*found[-1][:2], token.content)
         elif token.nesting == 0:
             assert not mark, "a mark stands before a block"
     return found
 
 
 def _with(mark: str) -> list[str]:
-    return [page for page, found in PAGES.items() if mark in [it for it, _ in found]]
+    return [page for page, found in PAGES.items() if mark in [it for it, _, _ in found]]
 
 
 PAGES = {
@@ -88,9 +94,12 @@ def folder(tmp_path):
 
 
 def run(page, folder, marks):
-    """Run the blocks with one of the marks; the shell ends with the first command that fails."""
+    """Run the blocks with one of the marks, and look for what the page says that they print.
+
+    The shell ends with the first command that fails.
+    """
     script = ". .venv/bin/activate\n"
-    for mark, text in PAGES[page]:
+    for mark, text, _ in PAGES[page]:
         if mark == "fails" and "fails" in marks:
             *before, last = text.splitlines()
             script += "\n".join([*before, f"! {last} || exit 1\n"])
@@ -101,6 +110,9 @@ def run(page, folder, marks):
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
+    shown = [line for mark, _, text in PAGES[page] if mark in marks for line in text.splitlines()]
+    missing = [line for line in shown if line.rstrip() not in done.stdout]
+    assert not missing, done.stdout[-3000:]
 
 
 @pytest.mark.parametrize("page", SHORT)
