@@ -524,6 +524,10 @@ def reproduce(
                 output=output / name if output is not None and all_ else output,
                 report=report,
             )
+    if output is None and report is None:
+        again = " ".join([key or "--all", *(f"--figure {figure}" for figure in figures)])
+        told = f"tunnelcc reproduce {again} --report DIRECTORY draws the figures"
+        click.echo(told, err=True)
 
 
 @cli.command("papers")

@@ -792,6 +792,15 @@ def test_wrong_input_ends_with_one_message(capsys, folder):
         assert message.count("\n") == 1
 
 
+def test_the_command_leads_to_figures_until_they_are_drawn(capsys, folder, tmp_path):
+    command = ["reproduce", str(folder), "--seeds", "1", "--store", str(tmp_path / "store")]
+    main(command)
+    hint = f"tunnelcc reproduce {folder} --report DIRECTORY draws the figures\n"
+    assert capsys.readouterr().err.endswith(hint)
+    main([*command, "--report", str(tmp_path / "report")])
+    assert "--report" not in capsys.readouterr().err
+
+
 def test_the_command_lists_papers(capsys):
     main(["papers"])
     assert "gost-thesis" in capsys.readouterr().out
