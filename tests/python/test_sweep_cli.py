@@ -723,6 +723,16 @@ def test_a_terminal_shows_a_bar(monkeypatch):
         assert word in screen.getvalue()
 
 
+def test_a_sweep_without_anything_possible_is_refused(run, tmp_path):
+    file, store = tmp_path / "x.toml", tmp_path / "runs"
+    file.write_text('duration = "1s"\nrate = "5Mbps"\n')
+    code, out, err = run("sweep", file, "--axis", "cc=bbr,cubic", "--seeds", "2", "--store", store)
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert "did you mean 'path.rate'?" in err
+    assert not store.exists()
+
+
 def test_impossible_experiments_count_as_failed(run, tmp_path):
     file, store = tmp_path / "x.toml", tmp_path / "runs"
     file.write_text('duration = "1s"\npath.rate = "5Mbps"\n')

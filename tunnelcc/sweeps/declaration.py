@@ -161,10 +161,17 @@ class Sweep:
     def conditions(self) -> str:
         """What all runs have in common, in words; empty if the first ones are all impossible."""
         keys = [axis.key for dimension in self.dimensions for axis in dimension.axes]
-        for experiment in itertools.islice(self.experiments(), _MOST_TRIED):
-            if not isinstance(experiment, ConfigError):
-                return conditions(experiment, keys)
-        return ""
+        found = self._first_possible()
+        return "" if isinstance(found, ConfigError) else conditions(found, keys)
+
+    def _first_possible(self) -> Experiment | ConfigError:
+        """Return the first experiment that is possible, or why the first one is not."""
+        tried = list[ConfigError]()
+        for found in itertools.islice(self.experiments(), _MOST_TRIED):
+            if not isinstance(found, ConfigError):
+                return found
+            tried.append(found)
+        return tried[0]
 
     def to_toml(self) -> str:
         """Return the scenario with its sweep; ranges and samples are replaced by their values."""
@@ -182,6 +189,9 @@ class Sweep:
                 twice = next(v for v in values.values if values.values.count(v) > 1)
                 raise ConfigError(Problem(f"sweep.{name}", twice, "each value only once"))
         self._check_that_axes_have_effect()
+        found = self._first_possible()
+        if isinstance(found, ConfigError) and len(self) <= _MOST_TRIED:
+            raise found  # nothing would run
 
     def _check_that_axes_have_effect(self) -> None:
         """Raise ConfigError if an axis sets only what another one sets again."""
