@@ -471,6 +471,11 @@ def show(what: str, name: str | None, mode: str | None) -> None:
     type=_PATH,
     help="Directory for pages with tables, figures and deviations.",
 )
+@click.option(
+    "--details",
+    is_flag=True,
+    help="Also print the parameters, claims, other settings and all points.",
+)
 @click.option("--calibrate", is_flag=True, help="Sweep the calibrated parameters instead.")
 def reproduce(
     key: str | None,
@@ -482,6 +487,7 @@ def reproduce(
     store: Path,
     output: Path | None,
     report: Path | None,
+    details: bool,
     calibrate: bool,
 ) -> None:
     """Reproduce a paper's figures.
@@ -523,10 +529,10 @@ def reproduce(
                 with_ns3=cc_set == "ns3",
                 output=output / name if output is not None and all_ else output,
                 report=report,
+                details=details,
             )
-    if output is None and report is None:
-        again = " ".join([key or "--all", *(f"--figure {figure}" for figure in figures)])
-        told = f"tunnelcc reproduce {again} --report DIRECTORY draws the figures"
+    if output is None and report is None and not details:
+        told = "--details prints all tables, and --report DIRECTORY writes pages with the figures"
         click.echo(told, err=True)
 
 

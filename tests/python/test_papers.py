@@ -792,13 +792,22 @@ def test_wrong_input_ends_with_one_message(capsys, folder):
         assert message.count("\n") == 1
 
 
-def test_the_command_leads_to_figures_until_they_are_drawn(capsys, folder, tmp_path):
+def test_the_command_prints_its_result_and_leads_to_details_and_figures(capsys, folder, tmp_path):
     command = ["reproduce", str(folder), "--seeds", "1", "--store", str(tmp_path / "store")]
     main(command)
-    hint = f"tunnelcc reproduce {folder} --report DIRECTORY draws the figures\n"
-    assert capsys.readouterr().err.endswith(hint)
+    brief = capsys.readouterr()
+    assert brief.out.split("\n\n")[1].startswith("Published and simulated, side by side")
+    assert "calibrated" in brief.out
+    assert "All points" not in brief.out
+    assert brief.err.splitlines()[-1].startswith("--details ")
     main([*command, "--report", str(tmp_path / "report")])
     assert "--report" not in capsys.readouterr().err
+    main([*command, "--details"])
+    whole = capsys.readouterr()
+    assert "--report" not in whole.err
+    assert "All points" in whole.out
+    result = brief.out[brief.out.index("Published and simulated, side by side") :]
+    assert whole.out.endswith(result)
 
 
 def test_the_command_lists_papers(capsys):

@@ -36,8 +36,8 @@ def bbr_share_of_capacity(loss: float, before_bottleneck: bool) -> float:
     BBR paces at its measured delivery rate (Cardwell et al., BBR: Congestion-Based Congestion
     Control, 2016). If the loss is before the bottleneck, BBR measures the full capacity and 1 − p
     of its packets reach the bottleneck. If the loss is after it, BBR measures (1 − p) of the
-    capacity, sends at this rate, and 1 − p of that arrives. The factor 0.99 is the cost of
-    ProbeRTT: 0.2 s in every 10 s at 4 segments.
+    capacity, paces at 0.99 of it (Linux bbr_pacing_margin_percent), and 1 − p of that arrives. The
+    cost of ProbeRTT is left out: about (0.2 s + RTT) / 10 s.
     """
     return 1 - loss if before_bottleneck else 0.99 * (1 - loss) ** 2
 

@@ -30,13 +30,15 @@ def reproduce(
     with_ns3: bool = False,
     output: Path | None = None,
     report: Path | None = None,
+    details: bool = False,
 ) -> list[Reproduction]:
-    """Reproduce the paper ``key``, print tables, and return its figures.
+    """Reproduce the paper ``key``, print published and simulated results, and return its figures.
 
     ``only``: ids of figures; none means all. ``store``: directory of finished runs, which are not
     repeated. ``with_ns3``: also run ns-3's own algorithms. ``output``: directory for tables (CSV,
     JSON) and figures. ``report``: directory for a page on the paper and an index of all pages in
-    it. Raises ConfigError for a missing or malformed paper, and RunError if a run fails.
+    it. ``details``: first print the parameters and all tables of each figure. Raises ConfigError
+    for a missing or malformed paper, and RunError if a run fails.
     """
     it = paper.find(key)
     it.figures(only)
@@ -45,14 +47,17 @@ def reproduce(
             files.make_directory(option, directory)
     out, started = console(), time.monotonic()
     out.print(f"{it.title}\n{it.file.source}\n", style="bold", markup=False)
-    tables.parameters(it).print(out, tables.KINDS)
     found = simulate(it, figures=only, seeds=seeds, jobs=jobs, store=store, with_ns3=with_ns3)
-    for reproduction in found:
-        _print(out, reproduction)
-        if output is not None:
+    if output is not None:
+        for reproduction in found:
             _store(reproduction, output)
-    for table in tables.questions(it, found):
-        table.print(out, tables.KINDS)
+    if details:
+        tables.parameters(it).print(out, tables.KINDS)
+        for reproduction in found:
+            _print(out, reproduction)
+        for table in tables.questions(it, found):
+            table.print(out, tables.KINDS)
+        out.print("\n")
     _print_summary(out, found)
     if report is not None:
         page.write(it, found, seeds, report)
@@ -74,8 +79,8 @@ def _print(out: Console, reproduction: Reproduction) -> None:
 
 
 def _print_summary(out: Console, found: Sequence[Reproduction]) -> None:
-    """Print the main result last, so that the terminal shows it."""
-    out.print("\n\nPublished and simulated, side by side", style="bold underline", markup=False)
+    """Print the main result. After details it comes last, so that the terminal shows it."""
+    out.print("Published and simulated, side by side", style="bold underline", markup=False)
     for reproduction in found:
         if (table := tables.side_by_side(reproduction)).rows:
             table.print(out, tables.KINDS)
