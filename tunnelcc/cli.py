@@ -159,6 +159,8 @@ def run(
         from tunnelcc.plots import plot_beside, plot_run
 
         plot_run(result, plot) if other is None else plot_beside(result, other, plot)
+    for written in filter(None, (output, plot)):
+        click.echo(written, err=True)
     if as_json:
         click.echo(runs.to_json() if harm else result.to_json())
         return

@@ -398,7 +398,8 @@ def test_a_missing_module_is_told(run, monkeypatch):
 
 
 def test_plots_are_saved(run, tmp_path):
-    code, _, _ = run(*SHORT, "--plot", tmp_path / "run.png")
+    code, _, err = run(*SHORT, "--plot", tmp_path / "run.png")
+    assert str(tmp_path / "run.png") in err
     assert code == 0
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
 

@@ -682,6 +682,11 @@ def test_experiments_cannot_be_changed():
             setattr(group, key, value)
 
 
+def test_values_have_keys():
+    with pytest.raises(tc.ConfigError, match=r"Flow = 'bbr': expected .*Flow\(key=value\)"):
+        tc.Flow("bbr")
+
+
 def test_the_segment_size_follows_timestamps():
     assert (tc.Tcp().mss, tc.Tcp().header_bytes, tc.Tcp().syn_bytes) == (1448, 52, 60)
     without = tc.Tcp(timestamps=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 
 import tunnelcc as tc
 from tunnelcc import metrics, plots
@@ -481,6 +482,13 @@ def test_bars_stand_over_names_with_their_confidence_intervals(make_sweep):
         assert tops == pytest.approx(interval["high"].sel(cc=cc).values / 1e6)
     assert panel.get_ylim()[0] == 0
     assert panel.get_ylim()[1] > 42
+
+
+def test_bars_of_algorithms_have_their_colours(make_sweep):
+    (panel,) = overview(make_sweep({"cc": ["bbr", "cubic"]}), "goodput").axes
+    (bars,) = (box for box in panel.containers if hasattr(box, "patches"))
+    expected = [to_rgba(plots.algorithm_style(name)["color"]) for name in ("bbr", "cubic")]
+    assert [bar.get_facecolor() for bar in bars] == expected
 
 
 def test_a_sweep_over_names_alone_has_standard_figures(make_sweep):

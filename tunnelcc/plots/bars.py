@@ -21,6 +21,7 @@ _WIDTH = 0.8  # of all bars of a name; names are 1 apart
 # With more letters than this side by side, names are turned.
 _MOST_LETTERS = 34
 _PLAIN = "#888888"
+_ALGORITHMS = ("cc", "tunnel.cc")  # axes whose bars have the colours of algorithms
 
 
 def draw_bars(
@@ -54,7 +55,9 @@ def _draw(
     below, above = mean - low, high - mean  # NaN where there is one run: no whisker, not one of 0
     at = np.arange(len(mean)) + index * width
     colour = line.style["color"]
-    if not line.label:
+    if not line.label and coordinate.name in _ALGORITHMS:
+        colour = [algorithm_style(str(name))["color"] for name in coordinate.values]
+    elif not line.label:
         colour = algorithm_style(line.algorithm)["color"] if line.algorithm else _PLAIN
     axes.bar(
         at, mean, 0.92 * width, yerr=[below, above], label=line.label, color=colour,

@@ -36,7 +36,12 @@ class Model(BaseModel):
     #: Whether lists of keys show it as one, whatever keys it has.
     IS_ONE_KEY: ClassVar[bool] = False
 
-    def __init__(self, **data: Any) -> None:
+    def __init__(self, *values: Any, **data: Any) -> None:
+        if values:
+            name = type(self).__name__
+            raise ConfigError(
+                Problem(name, values[0], f"values with their keys: {name}(key=value)")
+            )
         for name, field in type(self).model_fields.items():
             if field.alias is not None and name in data and field.alias not in data:
                 data[field.alias] = data.pop(name)
