@@ -18,7 +18,8 @@ def tree(tmp_path: Path) -> Path:
     """A tree that `make setup` left behind."""
     for file in ("tunnelcc/cli.py", "tunnelcc/costs.py", "models/a.cc", "waf-config/CMakeLists.txt",
                  "waf-config/requirements.py", "pyproject.toml", ".venv/bin/python",
-                 ".venv/ready-build", ".venv/ready", "build/release/installed"):  # fmt: skip
+                 ".venv/ready-ns3", ".venv/ready-build", ".venv/ready",
+                 "build/release/installed"):  # fmt: skip
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("")
     (tmp_path / "build/release/installed").write_text("tunnelcc/cli.py tunnelcc/costs.py\n")
