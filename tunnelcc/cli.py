@@ -476,7 +476,7 @@ def show(what: str, name: str | None, mode: str | None) -> None:
 @click.option(
     "--details",
     is_flag=True,
-    help="Also print the parameters, claims, other settings and all points.",
+    help="Also run other settings, and print parameters, claims and all points.",
 )
 @click.option("--calibrate", is_flag=True, help="Sweep the calibrated parameters instead.")
 def reproduce(

@@ -736,7 +736,7 @@ settings = { "path.rate" = "5.4Mbps" }
 reason = "for a test"
 """
     (folder / "paper.toml").write_text(text + question)
-    (found,) = reproduce(str(folder), seeds=1, jobs=2)
+    (found,) = reproduce(str(folder), seeds=1, jobs=2, details=True)
     (_, _, taken), (_, _, other) = found.readings
     assert taken is found.simulated
     verdicts = {(it.point.axes["cc"], it.point.axes["count"]): it.verdict for it in other.judged}

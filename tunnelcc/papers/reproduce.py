@@ -37,8 +37,9 @@ def reproduce(
     ``only``: ids of figures; none means all. ``store``: directory of finished runs, which are not
     repeated. ``with_ns3``: also run ns-3's own algorithms. ``output``: directory for tables (CSV,
     JSON) and figures. ``report``: directory for a page on the paper and an index of all pages in
-    it. ``details``: first print the parameters and all tables of each figure. Raises ConfigError
-    for a missing or malformed paper, and RunError if a run fails.
+    it. ``details``: first print the parameters and all tables of each figure. Without these three,
+    readings and variants are not simulated. Raises ConfigError for a missing or malformed paper,
+    and RunError if a run fails.
     """
     it = paper.find(key)
     it.figures(only)
@@ -47,7 +48,10 @@ def reproduce(
             files.make_directory(option, directory)
     out, started = console(), time.monotonic()
     out.print(f"{it.title}\n{it.file.source}\n", style="bold", markup=False)
-    found = simulate(it, figures=only, seeds=seeds, jobs=jobs, store=store, with_ns3=with_ns3)
+    found = simulate(
+        it, figures=only, seeds=seeds, jobs=jobs, store=store, with_ns3=with_ns3,
+        with_others=details or output is not None or report is not None,
+    )  # fmt: skip
     if output is not None:
         for reproduction in found:
             _store(reproduction, output)

@@ -99,22 +99,24 @@ def simulate(
     jobs: int | None = None,
     store: Path | None = None,
     with_ns3: bool = False,
+    with_others: bool = True,
 ) -> list[Reproduction]:
-    """Return the figures of ``paper`` (default: all). Variants run with the first seed only.
+    """Return the figures of ``paper`` (default: all).
 
-    ``store``: directory of finished runs, which are not repeated.
+    ``store``: directory of finished runs, which are not repeated. ``with_others``: also run what
+    the paper leaves open (readings), and other settings (variants, with the first seed only).
     """
     batch, found = Batch(), []
     for figure in paper.figures(figures):
         it = Reproduction(batch.add(paper, figure, seeds))
-        for question in paper.file.questions:
+        for question in paper.file.questions if with_others else ():
             for reading in question.readings if figure.id in question.figures else ():
                 settings = reading.settings
                 other = batch.add(paper, figure, seeds, settings=settings) if settings else None
                 it.readings.append((question, reading, other or it.simulated))
         if with_ns3:
             it.ns3 = batch.add(paper, figure, seeds, with_ns3=True)
-        for variant in figure.variants:
+        for variant in figure.variants if with_others else ():
             where, settings = variant.where, variant.settings
             varied = batch.add(paper, figure, 1, where=where, settings=settings)
             known = (other for entry, other in it.variants if entry.id == variant.id)
