@@ -22,8 +22,10 @@ class ReserveTest : public SimulationTestCase
 {
   public:
     ReserveTest()
-        : SimulationTestCase("A socket keeps what it released, up to a limit, until its timer runs"
-                             " (Linux sk_mem_uncharge(), tcp_write_timer_handler() of 5.10)")
+        : SimulationTestCase(
+              "A socket releases memory, and later its timer runs -> the memory counts, "
+              "up to a limit, until then (Linux sk_mem_uncharge(), "
+              "tcp_write_timer_handler() of 5.10)")
     {
     }
 
@@ -62,8 +64,9 @@ class PressureTest : public SimulationTestCase
 {
   public:
     PressureTest()
-        : SimulationTestCase("Under pressure a socket that takes a buffer keeps no reserve"
-                             " (Linux sk_stream_alloc_skb() of 5.10)")
+        : SimulationTestCase(
+              "A socket takes a buffer, without and with pressure -> under pressure it "
+              "returns its reserve (Linux sk_stream_alloc_skb() of 5.10)")
     {
     }
 

@@ -438,7 +438,7 @@ def test_a_figure_is_told_in_one_line(folder):
     by_range = Compared(published="rate", quantity="goodput", within_runs=True, reason="x")
     ranged = made(folder, (1, 1, 1.1, 0.9), values=(by_range,), claims=(), calibration=None)
     assert compare.told(ranged) == "2 of 4 rows within tolerance; 2 of them within the runs' range"
-    verdicts = [row[-1] for row in tables.side_by_side(compare.Reproduction(ranged)).rows]
+    verdicts = [row[4] for row in tables.side_by_side(compare.Reproduction(ranged)).rows]
     assert sorted(it == compare.IN_RANGE for it in verdicts) == [False, False, True, True]
     assert {tables.KINDS[it] for it in verdicts} == {"good", "bad"}
     unjudged = Compared(published="rate", quantity="goodput", reason="x")

@@ -285,7 +285,8 @@ def test_what_is_written_as_toml_declares_the_same(axes, seeds):
     try:
         declared = tc.Sweep(BASE, axes, seeds)
     except tc.ConfigError as error:
-        assert "each value only once" in str(error)  # noqa: PT017
+        # The latter: buffers of a few bytes, and no others.
+        assert any(it in str(error) for it in ("each value only once", "room for one packet"))  # noqa: PT017
         return
     again = tc.Sweep(parse_toml(declared.to_toml(), "x"))
     assert (again.dims, again.shape) == (declared.dims, declared.shape)

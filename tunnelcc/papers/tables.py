@@ -50,16 +50,16 @@ def parameters(paper: Paper) -> Table:
 
 
 def side_by_side(reproduction: Reproduction) -> Table:
-    """Return the rows with a verdict: published, simulated, ratio."""
+    """Return the rows with a verdict, and the labels of what they depend on."""
     figure, cells = reproduction.figure, reproduction.simulated.judged
     rows = [
         (
             _at(cell.name, cell.point), _with_unit(str(cell.row.published), cell.unit),
-            cell.show(cell.mean), _ratio(cell.ratio), cell.verdict_told,
+            cell.show(cell.mean), _ratio(cell.ratio), cell.verdict_told, cell.rests_on,
         )
         for cell in cells
     ]  # fmt: skip
-    columns = ("", "published", "simulated", "ratio", "verdict")
+    columns = ("", "published", "simulated", "ratio", "verdict", "depends on")
     return Table(f"{figure.id}: {figure.title}", columns, rows, (1, 2, 3))
 
 
