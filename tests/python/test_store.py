@@ -22,7 +22,7 @@ import tunnelcc as tc
 from helpers import tunnel_named
 from tunnelcc import catalog
 from tunnelcc.config import scenario
-from tunnelcc.store import Store, StoreError, run_id, runfile
+from tunnelcc.store import Store, StoreError, run_id, runfile, summary
 from tunnelcc.store import record as records
 from tunnelcc.store import store as store_module
 from tunnelcc.store.index import Row, Stamp
@@ -207,6 +207,15 @@ def test_a_damaged_run_is_not_there(filled, damage):
         assert [id_ for id_, _ in store.damaged()] == [ids[0]]
         with pytest.raises(StoreError, match="is damaged"):
             store.load(ids[0])
+
+
+@pytest.mark.parametrize("file", ["simulation/fair.py", "metrics/formulas.py", "config/derived.py"])
+def test_metrics_are_computed_again_where_their_code_has_changed(file, monkeypatch):
+    before = summary.summary_version()
+    read = Path.read_bytes
+    changed = Path(tc.__file__).parent / file
+    monkeypatch.setattr(Path, "read_bytes", lambda it: read(it) + b"#" * (it == changed))
+    assert summary.summary_version.__wrapped__() != before
 
 
 def test_metrics_are_made_anew_when_their_code_changes(filled, monkeypatch):

@@ -26,9 +26,10 @@ def summarise(result: Result) -> dict[str, Any]:
 
 @cache
 def summary_version() -> str:
-    """Return a hash of the code that computes metrics."""
+    """Return a hash of the code that computes metrics from a run and its experiment."""
     package = Path(__file__).parents[1]
-    files = [package / "simulation" / "result.py", *sorted(package.glob("metrics/*.py"))]
+    rooms = ("config", "metrics", "simulation")
+    files = [file for room in rooms for file in sorted((package / room).glob("*.py"))]
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     for file in files:
         digest.update(file.read_bytes())
