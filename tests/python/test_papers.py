@@ -17,7 +17,7 @@ import tunnelcc as tc
 from tunnelcc import papers
 from tunnelcc.cli import main
 from tunnelcc.errors import Problem
-from tunnelcc.papers import compare, expression, figures, published, tables
+from tunnelcc.papers import compare, export, expression, figures, published, tables
 from tunnelcc.papers.claims import Claims, Order, Power, judge
 from tunnelcc.papers.compare import Cell, Reproduction, Simulated
 from tunnelcc.papers.format import Compared, Miss
@@ -296,6 +296,11 @@ def cell(printed="100", simulated=(100.0,), calibrated=False, **limit):
 )
 def test_large_counts_are_written_without_powers_of_ten(value, unit, told):
     assert published.written(value, unit) == told
+
+
+def test_what_there_is_not_has_no_number():
+    assert published.written(math.nan, "Mbit/s") == "–"
+    assert export._plain(math.nan) == ""
 
 
 def test_means_spreads_and_ratios():

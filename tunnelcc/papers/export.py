@@ -141,6 +141,8 @@ def _number(value: float) -> float | None:
 
 
 def _plain(value: float) -> str:
+    if math.isnan(value):
+        return ""  # there is none, as in every CSV
     if math.isfinite(value) and value == round(value):
         return f"{value:.0f}"
     return f"{value:.0f}" if abs(value) >= 1e4 else f"{value:.6g}"

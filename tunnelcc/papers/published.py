@@ -48,10 +48,12 @@ _VALUE = re.compile(rf"([<>~]?)({_NUMBER})|({_NUMBER})-({_NUMBER})")
 
 
 def written(value: float, unit: str = "1") -> str:
-    """Write a value (SI) in a unit, with four significant digits.
+    """Write a value (SI) in a unit, with four significant digits; one that there is not as ``–``.
 
     Large values have no power of ten: readers compare counts of packets with published ones.
     """
+    if math.isnan(value):
+        return "–"
     text = f"{value / UNITS[unit]:.4g}"
     return f"{float(text):.0f}" if "e+" in text else text
 
