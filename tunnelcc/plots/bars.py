@@ -21,7 +21,6 @@ _WIDTH = 0.8  # of all bars of a name; names are 1 apart
 # With more letters than this side by side, names are turned.
 _MOST_LETTERS = 34
 _PLAIN = "#888888"
-_ALGORITHMS = ("cc", "tunnel.cc")  # axes whose bars have the colours of algorithms
 
 
 def draw_bars(
@@ -55,7 +54,7 @@ def _draw(
     below, above = mean - low, high - mean  # NaN where there is one run: no whisker, not one of 0
     at = np.arange(len(mean)) + index * width
     colour = line.style["color"]
-    if not line.label and coordinate.name in _ALGORITHMS:
+    if not line.label and scales.is_algorithm(coordinate):
         colour = [algorithm_style(str(name))["color"] for name in coordinate.values]
     elif not line.label:
         colour = algorithm_style(line.algorithm)["color"] if line.algorithm else _PLAIN

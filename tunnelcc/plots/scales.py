@@ -129,6 +129,11 @@ def name_of_key(key: str, otherwise: str, first: int = 0) -> str:
     return _NAMES.get(key, otherwise)
 
 
+def is_algorithm(axis: xarray.DataArray) -> bool:
+    """Return whether an axis has names of congestion controls."""
+    return not is_number(axis) and str(axis.name).endswith("cc")
+
+
 def is_number(variable: xarray.DataArray) -> bool:
     """Return whether its values are numbers."""
     return bool(np.issubdtype(variable.dtype, np.number))

@@ -228,12 +228,11 @@ class Selection:
         self.results = self.results.isel({coordinate.dims[0]: place})
 
     def _by_axis(self, metric: xarray.DataArray, axis: xarray.DataArray) -> Iterator[Line]:
-        key = str(axis.name)
         for index, (text, place) in enumerate(_groups(axis)):
             values = metric.isel({axis.dims[0]: place})
             if "flow" in values.dims:
                 values = values.mean("flow")
-            if not scales.is_number(axis) and key.endswith("cc"):
+            if scales.is_algorithm(axis):
                 yield Line(text, algorithm_style(text), values, text)
                 continue
             name = f"{scales.name_of(axis)} {text}" if scales.is_number(axis) else text

@@ -132,18 +132,20 @@ def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
     ``series``: also read the series over time. Raises ConfigError, TunnelccError.
     """
     path = Path(path)
-    is_sweep = Store.is_at(path.parent) and path.name in Store(path.parent).sweep_names()
-    if path.suffix == ".nc" and not is_sweep:
+    if path.suffix == ".nc" and not _has_sweep(path.parent, path.name):
         return _open_netcdf(path)
     directory, name = _named(path)
     if not Store.is_at(directory):
         expected = "STORE/NAME of a finished sweep, or a .nc file"
         there = DEFAULT_STORE / path
-        is_name = Store.is_at(DEFAULT_STORE) and str(path) in Store(DEFAULT_STORE).sweep_names()
-        hint = f"did you mean '{there}'?" if is_name else ""
+        hint = f"did you mean '{there}'?" if _has_sweep(DEFAULT_STORE, str(path)) else ""
         raise ConfigError(Problem("results", str(path), expected, hint))
     with Store(directory) as store:
         return _dataset(store.sweep(name), name, store, series)
+
+
+def _has_sweep(directory: Path, name: str) -> bool:
+    return Store.is_at(directory) and name in Store(directory).sweep_names()
 
 
 def _dataset(record: Record, name: str, store: Store, series: bool) -> xarray.Dataset:

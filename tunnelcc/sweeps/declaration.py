@@ -161,9 +161,10 @@ class Sweep:
     def conditions(self) -> str:
         """What all runs have in common, in words; empty if the first ones are all impossible."""
         keys = [axis.key for dimension in self.dimensions for axis in dimension.axes]
-        found = self._first_possible()
+        found = self._first_possible
         return "" if isinstance(found, ConfigError) else conditions(found, keys)
 
+    @cached_property
     def _first_possible(self) -> Experiment | ConfigError:
         """Return the first experiment that is possible, or why the first one is not."""
         tried = list[ConfigError]()
@@ -189,7 +190,7 @@ class Sweep:
                 twice = next(v for v in values.values if values.values.count(v) > 1)
                 raise ConfigError(Problem(f"sweep.{name}", twice, "each value only once"))
         self._check_that_axes_have_effect()
-        found = self._first_possible()
+        found = self._first_possible
         if isinstance(found, ConfigError) and len(self) <= _MOST_TRIED:
             raise found  # nothing would run
 
