@@ -15,19 +15,19 @@ namespace
 class FlowStart final : public EventSource
 {
   public:
-    FlowStart(TcpEndpoint& endpoint, int64_t start)
-        : m_endpoint(endpoint)
+    FlowStart(ByteStream& socket, int64_t start)
+        : m_socket(socket)
     {
         m_loop.Insert(start, m_rank, this);
     }
 
     void Fire(int64_t now) override
     {
-        m_endpoint.Connect(now);
+        m_socket.Connect(now);
     }
 
   private:
-    TcpEndpoint& m_endpoint;
+    ByteStream& m_socket;
 };
 
 /// Dials a shared carrier before any flow wants it.
@@ -95,8 +95,8 @@ World::Start()
 {
     for (uint32_t index = 0; index < m_flows.size(); ++index)
     {
-        TcpEndpoint& first = *m_flows[index]->legs.front()->Tcp().client;
-        m_starts.push_back(std::make_unique<FlowStart>(first, m_spec.flows[index].start));
+        m_starts.push_back(
+            std::make_unique<FlowStart>(*m_flows[index]->first, m_spec.flows[index].start));
     }
     for (Tunnel& tunnel : m_tunnels)
     {
@@ -213,15 +213,16 @@ World::AddAppLeg(uint32_t index,
                  const PerEnd<Channel>& channels)
 {
     const FlowSpec& spec = m_spec.flows[index];
-    Leg& leg = AddLeg({LegRole::APP,
-                       hop,
-                       index,
-                       m_spec.tcp.at(spec.tcp),
-                       spec.cc,
-                       channels,
-                       m_network.HostsOf(spec.route)});
+    const LegParts parts{LegRole::APP,
+                         hop,
+                         index,
+                         m_spec.tcp.at(spec.tcp),
+                         spec.cc,
+                         channels,
+                         m_network.HostsOf(spec.route)};
+    Leg& leg = spec.quic ? AddQuicLeg(parts, m_spec.quic.at(*spec.quic)) : AddLeg(parts);
     flow.legs.push_back(&leg);
-    return {*leg.Tcp().client, *leg.Tcp().server};
+    return {leg.Stream(End::CLIENT), leg.Stream(End::SERVER)};
 }
 
 void
@@ -233,6 +234,7 @@ World::AddFlow(uint32_t index)
     auto addThrough = [&](auto& tunnel) { return AddThrough(tunnel, index, flow); };
     Sockets sockets = spec.tunnel ? std::visit(addThrough, m_tunnels.at(*spec.tunnel))
                                   : AddAppLeg(index, flow, 0, ChannelsOf(spec.route, spec));
+    flow.first = &sockets.client;
     End sender = spec.sender;
     End receiver = Other(sender);
     flow.sender = std::make_unique<BulkSender>(sockets[sender],

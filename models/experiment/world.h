@@ -37,6 +37,7 @@ class World
     struct Flow
     {
         std::vector<Leg*> legs; //!< from the client's application to the server's
+        ByteStream* first;      //!< what the client's application opens
         std::unique_ptr<BulkSender> sender;
         std::unique_ptr<BulkReceiver> receiver;
         std::vector<std::unique_ptr<Relay>> relays; //!< from the client on
@@ -152,7 +153,7 @@ class World
     };
 
     /// The sockets of a flow's applications.
-    using Sockets = PerEnd<TcpEndpoint&>;
+    using Sockets = PerEnd<ByteStream&>;
 
     void AddTunnel(uint32_t number);
     void AddFlow(uint32_t index);

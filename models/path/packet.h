@@ -78,6 +78,7 @@ struct Packet
     union {
         uint32_t tsEcr; //!< ACK, SYN-ACK: clock of what it acknowledges; DATA: of the latest ACK
         uint32_t shardBytes; //!< FEC_*: its size
+        uint32_t arqBytes;   //!< ARQ, of QUIC: its size, IP bytes
     };
 
     union {

@@ -179,9 +179,14 @@ QuicSender::Transmit(int64_t now, uint32_t bytes, bool hasAck)
     }
     const uint32_t ipBytes = m_spec.packets.header + bytes;
     m_counters.bytes += ipBytes;
+    if (ipBytes > m_spec.packets.mtu)
+    {
+        return; // it may not be fragmented (RFC 9000, section 14)
+    }
     Packet packet{};
     packet.kind = PacketKind::ARQ;
     packet.segment = static_cast<uint32_t>(number);
+    packet.arqBytes = ipBytes;
     packet.sink = m_peer;
     m_channel.Send(now, packet, ipBytes);
 }

@@ -7,6 +7,7 @@
 #include "fields.h"
 #include "host-spec.h"
 #include "path-spec.h"
+#include "quic-spec.h"
 #include "tcp-spec.h"
 #include "traffic-spec.h"
 #include "tunnel-spec.h"
@@ -29,6 +30,7 @@ struct ExperimentSpec
     std::vector<DuplexLinkSpec> links;
     std::vector<RouteSpec> routes;
     std::vector<TcpSpec> tcp;
+    std::vector<QuicSpec> quic;
     std::vector<TunnelSpec> tunnels;
     std::vector<FlowSpec> flows;
     std::vector<DatagramSpec> crossTraffic;
@@ -42,6 +44,7 @@ struct ExperimentSpec
                     links,
                     routes,
                     tcp,
+                    quic,
                     tunnels,
                     flows,
                     crossTraffic,

@@ -26,8 +26,9 @@ struct QuicPacketsSpec
     uint32_t most{0};                //!< and the size that the search tries to reach
     uint32_t step{0};                //!< it ends when so little is left
     double wait{0};                  //!< before each of its probes, RTTs
+    uint32_t mtu{65535};             //!< of the hosts, IP bytes; what is larger does not leave
 
-    TUNNELCC_FIELDS(overhead, header, first, most, step, wait)
+    TUNNELCC_FIELDS(overhead, header, first, most, step, wait, mtu)
 };
 
 /// When packets are acknowledged (RFC 9000, section 13.2).

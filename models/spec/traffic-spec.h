@@ -18,8 +18,8 @@
 namespace tunnelcc
 {
 
-/// A byte stream between applications. Routes, tunnels and settings of TCP are numbers of those in
-/// the experiment's lists.
+/// A byte stream between applications. Routes, tunnels and settings of TCP and QUIC are numbers of
+/// those in the experiment's lists.
 struct FlowSpec
 {
     uint32_t route{0};
@@ -30,6 +30,7 @@ struct FlowSpec
     uint32_t tcp{0};       //!< across the route, or of the applications in a tunnel of packets
     uint32_t appTcp{0};    //!< application ↔ relay, on the client's loopback
     uint32_t targetTcp{0}; //!< relay ↔ target, on the server's loopback
+    std::optional<uint32_t> quic;    //!< the applications' connection is of QUIC, not of TCP
     PerEnd<double> appPerByte{0, 0}; //!< CPU ns of the applications (one thread on each host)
     CongestionSpec cc;
     CongestionSpec carrierCc;   //!< of the tunnel's connection for this flow
@@ -49,6 +50,7 @@ struct FlowSpec
                     tcp,
                     appTcp,
                     targetTcp,
+                    quic,
                     appPerByte,
                     cc,
                     carrierCc,

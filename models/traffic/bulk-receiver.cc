@@ -8,18 +8,19 @@
 namespace tunnelcc
 {
 
-BulkReceiver::BulkReceiver(TcpEndpoint& endpoint,
+BulkReceiver::BulkReceiver(ByteStream& socket,
                            const FlowSpec& flow,
                            bool isClient,
                            CpuThread& thread,
                            double costPerByte)
-    : m_endpoint(endpoint),
+    : m_socket(socket),
       m_flow(flow),
       m_isClient(isClient),
       m_thread(thread),
-      m_costPerByte(costPerByte)
+      m_costPerByte(costPerByte),
+      m_ends(flow.bytes > 0 || flow.stop > 0)
 {
-    endpoint.SetUser(this);
+    socket.SetUser(this);
 }
 
 void
@@ -34,7 +35,7 @@ BulkReceiver::OnWritable(int64_t now)
 {
     if (m_preambleLeft > 0)
     {
-        m_preambleLeft -= m_endpoint.Write(now, m_preambleLeft);
+        m_preambleLeft -= m_socket.Write(now, m_preambleLeft);
     }
 }
 
@@ -47,7 +48,7 @@ BulkReceiver::OnReadable(int64_t now)
     }
     else
     {
-        Read(now, m_endpoint.Readable());
+        OnRead(now, m_socket.ReadAll(now));
     }
 }
 
@@ -58,10 +59,10 @@ BulkReceiver::ReadNext(int64_t now)
     {
         return;
     }
-    m_reading = std::min<uint64_t>(m_endpoint.Readable(), m_flow.writeSize);
+    m_reading = std::min<uint64_t>(m_socket.Readable(), m_flow.writeSize);
     if (m_reading == 0)
     {
-        Read(now, 0);
+        OnRead(now, 0); // the end, if any
         return;
     }
     m_thread.Submit(now, m_costPerByte * static_cast<double>(m_reading), *this);
@@ -70,15 +71,16 @@ BulkReceiver::ReadNext(int64_t now)
 void
 BulkReceiver::OnComputed(int64_t now)
 {
-    Read(now, m_reading);
+    m_socket.Read(now, m_reading);
+    OnRead(now, m_reading);
     m_reading = 0;
     ReadNext(now);
 }
 
 void
-BulkReceiver::Read(int64_t now, uint64_t bytes)
+BulkReceiver::OnRead(int64_t now, uint64_t bytes)
 {
-    m_endpoint.Read(now, bytes);
+    m_total += bytes;
     if (m_firstByteTime < 0 && bytes > 0)
     {
         m_firstByteTime = now;
@@ -91,7 +93,7 @@ BulkReceiver::Read(int64_t now, uint64_t bytes)
     {
         m_lastByteTime = now;
     }
-    if (m_endTime < 0 && m_endpoint.IsAtEof() && HasAll())
+    if (m_ends && m_endTime < 0 && m_socket.IsAtEof() && HasAll())
     {
         m_endTime = now;
     }

@@ -8,7 +8,7 @@
 #include "host/cpu.h"
 #include "path/histogram.h"
 #include "spec/traffic-spec.h"
-#include "transport/endpoint.h"
+#include "transport/byte-stream.h"
 
 #include <optional>
 
@@ -23,7 +23,7 @@ class BulkReceiver final : public SocketUser, private CpuUser
 {
   public:
     /// Parameters as those of BulkSender.
-    BulkReceiver(TcpEndpoint& endpoint,
+    BulkReceiver(ByteStream& socket,
                  const FlowSpec& flow,
                  bool isClient,
                  CpuThread& thread,
@@ -32,7 +32,7 @@ class BulkReceiver final : public SocketUser, private CpuUser
     /// Application bytes read.
     uint64_t Total() const
     {
-        return m_endpoint.GetReceiver().TotalRead();
+        return m_total;
     }
 
     /// When the first byte was read, ns; −1: not yet.
@@ -71,15 +71,17 @@ class BulkReceiver final : public SocketUser, private CpuUser
   private:
     void RecordMessages(int64_t now);
     void ReadNext(int64_t now);
-    void Read(int64_t now, uint64_t bytes);
+    void OnRead(int64_t now, uint64_t bytes);
     bool HasAll() const;
     void OnComputed(int64_t now) override;
 
-    TcpEndpoint& m_endpoint;
+    ByteStream& m_socket;
     FlowSpec m_flow;
     bool m_isClient;
     CpuThread& m_thread;
     double m_costPerByte;
+    const bool m_ends;          //!< the sender closes some time
+    uint64_t m_total{0};        //!< application bytes read
     uint64_t m_preambleLeft{0}; //!< bytes of it still to write
     uint64_t m_reading{0};      //!< bytes of the read under way
     int64_t m_firstByteTime{-1};

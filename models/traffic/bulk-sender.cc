@@ -9,12 +9,12 @@
 namespace tunnelcc
 {
 
-BulkSender::BulkSender(TcpEndpoint& endpoint,
+BulkSender::BulkSender(ByteStream& socket,
                        const FlowSpec& flow,
                        bool isClient,
                        CpuThread& thread,
                        double costPerByte)
-    : m_endpoint(endpoint),
+    : m_socket(socket),
       m_flow(flow),
       m_isClient(isClient),
       m_thread(thread),
@@ -24,7 +24,7 @@ BulkSender::BulkSender(TcpEndpoint& endpoint,
       m_timer(this),
       m_stopTimer(this)
 {
-    endpoint.SetUser(this);
+    socket.SetUser(this);
     if (flow.stop > 0)
     {
         m_stopTimer.Set(flow.stop);
@@ -47,7 +47,7 @@ BulkSender::WritePreamble(int64_t now)
 {
     if (m_preambleLeft > 0)
     {
-        m_preambleLeft -= m_endpoint.Write(now, m_preambleLeft);
+        m_preambleLeft -= m_socket.Write(now, m_preambleLeft);
     }
     if (m_preambleLeft == 0)
     {
@@ -58,7 +58,7 @@ BulkSender::WritePreamble(int64_t now)
 void
 BulkSender::OnReadable(int64_t now)
 {
-    m_endpoint.Read(now, m_endpoint.Readable());
+    m_socket.ReadAll(now);
     if (!m_isClient && !m_hasBegun && !m_timer.IsPending())
     {
         m_timer.Set(std::max(now, m_flow.dataStart));
@@ -136,7 +136,8 @@ BulkSender::ContinueWriting(int64_t now)
     {
         if (m_prepared > 0)
         {
-            uint64_t accepted = m_endpoint.Write(now, m_prepared, m_isBlocked);
+            const uint64_t accepted =
+                m_isBlocked ? m_socket.Resume(now, m_prepared) : m_socket.Write(now, m_prepared);
             m_prepared -= accepted;
             m_left -= accepted;
             m_isBlocked = m_prepared > 0;
@@ -150,7 +151,7 @@ BulkSender::ContinueWriting(int64_t now)
             return;
         }
     }
-    m_endpoint.Close(now);
+    m_socket.Close(now);
 }
 
 bool
@@ -166,7 +167,7 @@ BulkSender::PrepareNext(int64_t now)
     if (m_costPerByte > 0)
     {
         m_isWriting = true;
-        m_endpoint.OnComputing(now);
+        m_socket.OnComputing(now);
         m_thread.Submit(now, m_costPerByte * static_cast<double>(bytes), *this);
         return false;
     }

@@ -7,7 +7,7 @@
 #include "event/timer.h"
 #include "host/cpu.h"
 #include "spec/traffic-spec.h"
-#include "transport/endpoint.h"
+#include "transport/byte-stream.h"
 
 namespace tunnelcc
 {
@@ -25,13 +25,13 @@ class BulkSender final : public SocketUser, private CpuUser
 {
   public:
     /**
-     * \param endpoint its socket
+     * \param socket that it writes to
      * \param flow what to send and when
      * \param isClient whether it opened the connection
      * \param thread that runs its writes
      * \param costPerByte CPU ns per byte written
      */
-    BulkSender(TcpEndpoint& endpoint,
+    BulkSender(ByteStream& socket,
                const FlowSpec& flow,
                bool isClient,
                CpuThread& thread,
@@ -64,7 +64,7 @@ class BulkSender final : public SocketUser, private CpuUser
     bool PrepareNext(int64_t now);
     void OnComputed(int64_t now) override;
 
-    TcpEndpoint& m_endpoint;
+    ByteStream& m_socket;
     FlowSpec m_flow;
     bool m_isClient;
     CpuThread& m_thread;

@@ -53,6 +53,13 @@ class ByteStream
     ///          SocketUser::OnWritable() follows once there is room
     virtual uint64_t Write(int64_t now, uint64_t bytes) = 0;
 
+    /// Go on with a Write() that waited for room, of a program that blocked meanwhile: it was not
+    /// idle, whatever was sent. \returns as Write()
+    virtual uint64_t Resume(int64_t now, uint64_t bytes)
+    {
+        return Write(now, bytes);
+    }
+
     /// The program's CPU is at what it writes next; it counts as the limit until then.
     virtual void OnComputing(int64_t /* now */)
     {
@@ -63,6 +70,14 @@ class ByteStream
 
     /// Read `bytes`, at most Readable().
     virtual void Read(int64_t now, uint64_t bytes) = 0;
+
+    /// Read all that is readable. \returns how many bytes
+    virtual uint64_t ReadAll(int64_t now)
+    {
+        const uint64_t bytes = Readable();
+        Read(now, bytes);
+        return bytes;
+    }
 
     /// Whether the peer has closed and all that it wrote was read (end of file).
     virtual bool IsAtEof() const = 0;

@@ -76,9 +76,10 @@ class alignas(64) TcpEndpoint final : public ByteStream,
         return Write(now, bytes, false);
     }
 
-    /// The same. \param isResumed in a call that had to wait for room, of a socket that blocks: the
-    /// application was not idle, whatever was sent meanwhile
-    uint64_t Write(int64_t now, uint64_t bytes, bool isResumed);
+    uint64_t Resume(int64_t now, uint64_t bytes) override
+    {
+        return Write(now, bytes, true);
+    }
 
     uint64_t Readable() const override
     {
@@ -87,6 +88,13 @@ class alignas(64) TcpEndpoint final : public ByteStream,
 
     /// Read `bytes`, at most Readable(). Tells the peer if that reopens a closed window.
     void Read(int64_t now, uint64_t bytes) override;
+
+    uint64_t ReadAll(int64_t now) override
+    {
+        const uint64_t bytes = m_receiver.Readable();
+        Read(now, bytes);
+        return bytes;
+    }
 
     bool IsAtEof() const override
     {
@@ -148,6 +156,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
         bool isPushed;
     };
 
+    uint64_t Write(int64_t now, uint64_t bytes, bool isResumed);
     void SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment& last) override;
     void SendWindowProbe(int64_t now) override;
     void ReturnReserve() override;

@@ -17,7 +17,7 @@ SackOptionBytes(uint32_t blocks)
     return blocks ? 4 + 8 * blocks : 0;
 }
 
-/// IP bytes of a TCP packet. \param tcp settings of the end that sent it
+/// IP bytes of a packet of TCP or QUIC. \param tcp settings of the end that sent it
 inline uint32_t
 IpBytes(const Packet& packet, const TcpSpec& tcp)
 {
@@ -28,6 +28,8 @@ IpBytes(const Packet& packet, const TcpSpec& tcp)
         return tcp.synBytes;
     case PacketKind::DATA:
         return tcp.headerBytes + packet.length;
+    case PacketKind::ARQ:
+        return packet.arqBytes;
     default:
         return tcp.headerBytes + SackOptionBytes(packet.sackBlocks);
     }

@@ -10,6 +10,7 @@
  */
 #include "experiment/experiment.h"
 #include "experiment/world.h"
+#include "quic-hosts.h"
 #include "simulation-test-case.h"
 #include "spec/spec-text.h"
 #include "specs.h"
@@ -72,6 +73,10 @@ class SpecSource
         {
             DrawCarriers(spec);
         }
+        else
+        {
+            DrawTransports(spec);
+        }
         if (isDownload)
         {
             MakeDownload(spec);
@@ -131,6 +136,18 @@ class SpecSource
     uint64_t Between(uint64_t least, uint64_t most)
     {
         return std::uniform_int_distribution<uint64_t>(least, most)(m_random);
+    }
+
+    void DrawTransports(ExperimentSpec& spec)
+    {
+        spec.quic = {MakeQuic()};
+        for (FlowSpec& flow : spec.flows)
+        {
+            if (Chance(0.4))
+            {
+                flow.quic = 0;
+            }
+        }
     }
 
     void DrawCarriers(ExperimentSpec& spec)

@@ -113,6 +113,35 @@ class LostHandshakeTest : public SimulationTestCase
     }
 };
 
+class MtuTest : public SimulationTestCase
+{
+  public:
+    MtuTest()
+        : SimulationTestCase("Packets larger than the hosts' MTU do not leave, and others find it")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        QuicSpec spec = MakeQuic();
+        spec.packets.most = 1452;
+        spec.packets.mtu = 1400;
+        QuicHosts hosts(spec);
+        QuicFlow flow(hosts, 3'000'000, 0);
+        flow.stream.Connect(0);
+        RunUntil(20 * SECOND);
+        uint32_t largest = 0;
+        for (const QuicDeparture& it : hosts.up.sent)
+        {
+            largest = std::max(largest, it.ipBytes);
+        }
+        NS_TEST_EXPECT_MSG_EQ(flow.server.read, 3'000'000, "nothing is lost for good");
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(largest, 1'400, "none is larger");
+        NS_TEST_EXPECT_MSG_GT(largest, 1'400 - spec.packets.step - 2, "the search comes close");
+    }
+};
+
 class HeadOfLineTest : public SimulationTestCase
 {
   public:
@@ -522,6 +551,7 @@ class QuicConnectionTestSuite : public ns3::TestSuite
     {
         AddTestCase(new HandshakeTest, Duration::QUICK);
         AddTestCase(new LostHandshakeTest, Duration::QUICK);
+        AddTestCase(new MtuTest, Duration::QUICK);
         AddTestCase(new HeadOfLineTest, Duration::QUICK);
         AddTestCase(new RepairTest, Duration::QUICK);
         AddTestCase(new ProbeTest, Duration::QUICK);

@@ -108,6 +108,7 @@ BAD_VALUES = {
     "path.jitter_reorders": NOT_A_SWITCH,
     "path.reorder": NOT_A_PROBABILITY,
     "path.reorder_delay": NOT_A_TIMER,
+    "flows.transport": ["udp", "QUIC", 5, ""],
     "flows.cc": NOT_A_NAME,
     "flows.count": NOT_A_COUNT,
     "flows.start": [*NOT_A_TIME, "30s", "40s"],

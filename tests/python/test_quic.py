@@ -7,13 +7,14 @@ Figures without a range follow from arithmetic. The ranges of quic-go's Reno are
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pytest
 
 import tunnelcc as tc
-from helpers import edited_entry
 from tunnelcc import catalog
 
 #: UDP payload of a full packet, its data to the server and to the client, and UDP and IP headers.
@@ -35,6 +36,17 @@ def _run(name: str = "gost-quic", tunnel: dict[str, Any] | None = None, **keys: 
         "hosts": {"speed": 50, "tcp_rmem": "64MiB", "tcp_wmem": "64MiB"},
     }
     return tc.run(tc.Experiment.parse({**table, **keys, "path": path}), progress=False)
+
+
+def _edited(folder: Path, old: str, new: str) -> str:
+    """Write gost-quic's file with all that its QUIC has, one text replaced; return where it is."""
+    like = (catalog.DIRECTORY.parent / "transports" / "quic.toml").read_text()
+    tables = re.sub(r"^(\[+)(?=\w)", r"\1quic.", like, flags=re.MULTILINE)
+    text = catalog.path_of("gost-quic").read_text().replace('[quic]\ndefaults = "quic"', tables)
+    assert old in text
+    file = folder / "mine.toml"
+    file.write_text(text.replace(old, new, 1))
+    return str(file)
 
 
 def _carriers(result: tc.Result) -> list[Any]:
@@ -70,7 +82,7 @@ def test_without_loss_it_fills_the_link(direction, data, rtt):
 
 def test_windows_grow_until_they_are_the_limit(tmp_path):
     keys = {"path": {"rtt": "100ms"}, "warmup": "0s", "probe_interval": "100ms", "duration": "4s"}
-    prompt = edited_entry(tmp_path, "gost-quic", "counts_acks = true", "counts_acks = false")
+    prompt = _edited(tmp_path, "counts_acks = true", "counts_acks = false")
     (leg,) = _carriers(_run(prompt, **keys))
     # 512 KiB a round trip at first, 6 MiB at most; both ends tell windows a quarter early.
     assert max(leg.goodput[:5]) < 1.25 * (512 << 10) * 8 / 0.1
@@ -225,15 +237,22 @@ def test_bad_keys(name, tunnel, message):
 
 
 def test_a_path_is_too_narrow_for_a_tunnel_that_no_flow_uses_too():
-    with pytest.raises(tc.ConfigError, match=r"path\.mtu of at least 1480"):
+    with pytest.raises(tc.ConfigError, match=r"path\.mtu of at least 1228"):
         tc.Experiment.parse(
-            {"path": {"mtu": 1400}, "tunnel": "tuic", "flows": [{"cc": "bbr", "tunnel": "none"}]}
+            {"path": {"mtu": 1200}, "tunnel": "tuic", "flows": [{"cc": "bbr", "tunnel": "none"}]}
         )
 
 
 def test_a_path_too_narrow_for_its_packets():
-    with pytest.raises(tc.ConfigError, match="of at least 1480,"):
-        tc.Experiment.parse({"path": {"mtu": 1400}, "tunnel": "gost-quic"})
+    with pytest.raises(tc.ConfigError, match="of at least 1308,"):
+        tc.Experiment.parse({"path": {"mtu": 1300}, "tunnel": "gost-quic"})
+
+
+def test_a_narrow_path_has_smaller_packets():
+    result = _run(path={"rate": "50Mbps", "mtu": 1400})
+    (leg,) = _carriers(result)
+    assert leg.wire_bytes / leg.total_segments < 1400
+    assert result.goodput > 40e6
 
 
 @pytest.mark.parametrize(
@@ -249,7 +268,7 @@ def test_a_path_too_narrow_for_its_packets():
     ],
 )
 def test_bad_entries(tmp_path, old, new, message):
-    tunnel = edited_entry(tmp_path, "gost-quic", old, new)
+    tunnel = _edited(tmp_path, old, new)
     with pytest.raises(tc.ConfigError) as caught:
         tc.Experiment.parse({"tunnel": tunnel})
     assert message in str(caught.value)

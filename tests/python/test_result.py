@@ -23,7 +23,8 @@ LEG = {
 }  # fmt: skip
 FLOW = {
     "flow": int, "user": TEXT, "carrier": (int, type(None)), "messages": (dict, type(None)),
-    "cc": TEXT, "direction": TEXT, "start_s": NUMBER, "rtt_s": NUMBER, "goodput_bps": NUMBER,
+    "cc": TEXT, "transport": TEXT, "direction": TEXT, "start_s": NUMBER, "rtt_s": NUMBER,
+    "goodput_bps": NUMBER,
     "delivered_bytes": int, "total_bytes": int, "first_byte_s": MAYBE, "completion_s": MAYBE,
     "retransmits": int, "legs": list,
 }  # fmt: skip

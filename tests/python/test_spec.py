@@ -112,6 +112,7 @@ ARRIVALS = {
     "path.loss_position": ("before", lambda spec: spec.path.forward.loss_position, "before"),
     "path.reorder": ("4%", lambda spec: spec.path.forward.reorder, 0.04),
     "path.reorder_delay": ("7ms", lambda spec: spec.path.forward.reorder_delay, 7_000_000),
+    "flows.transport": ("quic", lambda spec: spec.flows[0].quic, 0),
     "flows.cc": ("bbr", lambda spec: spec.flows[0].cc.name, "bbr"),
     "flows.count": (3, lambda spec: len(spec.flows), 3),
     "flows.start": ("2s", lambda spec: spec.flows[0].start // 10**7, 200),

@@ -55,6 +55,10 @@ class Entry(Model):
                 )
                 raise ConfigError(Problem(key, value, expected))
 
+    def mtu(self, path_mtu: int, mtu: int | None = None) -> int:
+        """Return the largest packet (IP bytes) of the flows; ``mtu``: what the user sets."""
+        return path_mtu
+
     def clamped_mss(
         self,
         path_mtu: int,

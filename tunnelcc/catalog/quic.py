@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""QUIC (RFC 9000, RFC 9002): a connection whose streams are carriers of flows."""
+"""QUIC (RFC 9000, RFC 9002): a connection whose streams are flows, or carriers of flows.
+
+``transports/*.toml`` has what programs do with their defaults.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import model_validator
 
 from tunnelcc.catalog.cited import Cited, Prose, Size
+from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
 from tunnelcc.catalog.turn import Turn
 from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import SWITCH, Model, number, size, time, whole
+from tunnelcc.schema.toml import read_toml
+
+_TRANSPORTS = Path(__file__).with_name("transports")
 
 _IdLength = Annotated[int, whole(0, 20)]
 _PacketSize = Annotated[int, whole(1200, 65527)]
@@ -99,7 +108,10 @@ class Writes(Cited):
 
 
 class Quic(Model):
-    """A QUIC connection."""
+    """A QUIC connection.
+
+    ``defaults`` names the file of ``transports/`` that has the tables which are not given.
+    """
 
     packets: Packets
     acks: Acks
@@ -110,6 +122,17 @@ class Quic(Model):
     connection: FlowControl
     writes: Writes
     handshake: tuple[Turn, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, table: Any) -> Any:
+        if not isinstance(table, dict) or "defaults" not in table:
+            return table
+        name, names = table["defaults"], sorted(path.stem for path in _TRANSPORTS.glob("*.toml"))
+        if name not in names:
+            raise ConfigError(Problem("defaults", name, "one of " + ", ".join(names)))
+        given = {key: value for key, value in table.items() if key != "defaults"}
+        return read_toml(_TRANSPORTS / f"{name}.toml") | given
 
     @model_validator(mode="after")
     def _check(self) -> Quic:
@@ -144,6 +167,12 @@ class Quic(Model):
         return size
 
     @property
+    def first_packet(self) -> int:
+        """The IP bytes of the largest packet before the search for larger ones."""
+        packets = self.packets
+        return DATAGRAM_HEADERS + max(packets.first_to_server, packets.first_to_client)
+
+    @property
     def round_trips(self) -> int:
         """Those before a stream may send."""
         return sum(1 for turn in self.handshake if turn.server)
@@ -153,5 +182,18 @@ class Quic(Model):
         own = self.congestion
         if rate is not None and own.with_rate is not None:
             return {"name": own.with_rate, "rate": rate / 8, "exact": 1}
-        given = own.model_dump(include=set(Algorithm.model_fields), exclude_none=True)
-        return {"name": given.pop("cc"), **{key: float(value) for key, value in given.items()}}
+        return {"name": own.cc, **self.parameters_of(own.cc)}
+
+    def parameters_of(self, cc: str) -> dict[str, float]:
+        """Return the program's parameters of its own algorithm; none of another one."""
+        if cc != self.congestion.cc:
+            return {}
+        own = self.congestion.model_dump(include=set(Algorithm.model_fields), exclude_none=True)
+        return {key: float(value) for key, value in own.items() if key != "cc"}
+
+
+@cache
+def transport() -> Quic:
+    """Return the QUIC of flows."""
+    quic: Quic = Quic.parse({"defaults": "quic"})
+    return quic

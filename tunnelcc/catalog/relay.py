@@ -297,9 +297,8 @@ class RelayEntry(Entry):
     ) -> int | None:
         """Raise ConfigError if datagrams do not fit, because nothing fragments them."""
         largest = self.kcp.session.mtu if self.kcp else self.rudp.largest if self.rudp else 0
-        largest = self.quic.packets.most if self.quic else largest
-        least = largest + DATAGRAM_HEADERS
-        if largest and least > path_mtu:
+        least = self.quic.first_packet if self.quic else largest + DATAGRAM_HEADERS
+        if least > max(path_mtu, DATAGRAM_HEADERS):
             expected = f"a path.mtu of at least {least}, the size of its datagrams"
             raise ConfigError(Problem("name", self.name, expected))
         return None

@@ -18,6 +18,12 @@ from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.schema.units import Buffer
 
+# What the applications do for each segment: the sending one, and the receiving one.
+_CALLS = {
+    "tcp": (["tcp-send"], ["tcp-receive"]),
+    "quic": (["udp-send", "aes-128-gcm-encrypt"], ["udp-receive", "aes-128-gcm-decrypt"]),
+}
+
 # The largest window that fits into a header unless it is scaled (RFC 9293).
 UNSCALED_WINDOW = 65535
 
@@ -82,6 +88,12 @@ def mss(experiment: ExperimentKeys) -> int:
 def lowest_tunnel(experiment: ExperimentKeys) -> Tunnel | None:
     """Return the tunnel whose packets cross the path: the one below a relay, or the only one."""
     return experiment.tunnel and (experiment.tunnel.below or experiment.tunnel)
+
+
+def inner_mtu(experiment: ExperimentKeys) -> int:
+    """Return the IP bytes of the largest packet that the flows' hosts send."""
+    mtu, tunnel = experiment.path.mtu, experiment.tunnel
+    return mtu if tunnel is None else tunnel.entry.mtu(mtu, tunnel.mtu)
 
 
 def sends_datagrams(experiment: ExperimentKeys) -> bool:
@@ -155,10 +167,11 @@ def send_buffer(host: Hosts) -> int:
     return kernels()[host.kernel].send_buffer(host.tcp_wmem)
 
 
-def app_cost(experiment: ExperimentKeys, side: str) -> float:
+def app_cost(experiment: ExperimentKeys, side: str, transport: str = "tcp") -> float:
     """Return the CPU time (ns per byte) of the applications on the host ``side``.
 
-    With a profile, each segment costs a system call. Segments are larger on the loopback.
+    With a profile, each segment costs a system call. Segments are larger on the loopback. QUIC also
+    encrypts its packets in the application.
     """
     host = experiment.hosts.of(side)
     if host.profile is None:
@@ -167,7 +180,8 @@ def app_cost(experiment: ExperimentKeys, side: str) -> float:
     if experiment.tunnel is not None:
         segment = experiment.tunnel.entry.host_mss(segment)
     sends = (side == "client") == (experiment.direction == "up")
-    cost = costs.of(costs.load(host.profile), ["tcp-send" if sends else "tcp-receive"])
+    calls = _CALLS[transport][0 if sends else 1]
+    cost = costs.of(costs.load(host.profile), calls)
     return host.app_cost + cost(segment) / segment
 
 

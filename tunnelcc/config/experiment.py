@@ -99,7 +99,8 @@ class Experiment(ExperimentKeys):
             view = found.view(placed)
             yield from self._problems_of_rtt(found, placed)
             missing = list(_segment_problems(view, found.tunnel_key(placed)))
-            missing = missing or list(_missing_costs(view))
+            missing = missing or list(_transport_problems(view, placed))
+            missing = missing or list(_missing_costs(view, placed))
             narrow = narrow or bool(missing)
             for problem in missing or _small_writes(view, placed):
                 if problem not in told:
@@ -280,11 +281,28 @@ def _segment_problems(view: ExperimentKeys, key: str) -> Iterator[Problem]:
         yield from error.below(key).problems
 
 
-def _missing_costs(view: ExperimentKeys) -> Iterator[Problem]:
+def _transport_problems(view: ExperimentKeys, placed: Placed) -> Iterator[Problem]:
+    """Yield a problem of a flow over QUIC that its tunnel or the MTU does not let through."""
+    if placed.flow.transport == "tcp":
+        return
+    key = f"flows.{placed.group}.transport"
+    if view.tunnel is not None and view.tunnel.entry.kind == "relay":
+        expected = f"tcp with {view.tunnel.name}, whose relays carry TCP connections"
+        yield Problem(key, placed.flow.transport, expected)
+        return
+    from tunnelcc.catalog.quic import transport
+
+    least, mtu = transport().first_packet, derived.inner_mtu(view)
+    if mtu < least:
+        expected = f"tcp, because packets have at most {mtu} bytes, and the first of QUIC {least}"
+        yield Problem(key, placed.flow.transport, expected)
+
+
+def _missing_costs(view: ExperimentKeys, placed: Placed) -> Iterator[Problem]:
     """Yield a problem if hosts.profile lacks the cost of an operation."""
     try:
         for side in ("client", "server"):
-            derived.app_cost(view, side)
+            derived.app_cost(view, side, placed.flow.transport)
             derived.switch_cost(view.hosts.of(side), is_contained=False)
         if view.tunnel is not None:
             profile = costs.load(view.hosts.profile or costs.REFERENCE)
@@ -295,7 +313,8 @@ def _missing_costs(view: ExperimentKeys) -> Iterator[Problem]:
 
 def _small_writes(view: ExperimentKeys, placed: Placed) -> Iterator[Problem]:
     for side in ("client", "server"):
-        per_byte = derived.app_cost(view, side) / view.hosts.of(side).speed
+        cost = derived.app_cost(view, side, placed.flow.transport)
+        per_byte = cost / view.hosts.of(side).speed
         if 0 < placed.flow.write_size * per_byte < LEAST_WRITE_COST:
             expected = (
                 "writes that take 1us of CPU time or more (see hosts.app_cost, "

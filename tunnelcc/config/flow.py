@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from tunnelcc import payloads
+from tunnelcc import core, payloads
 from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.ends import Ends, Route
 from tunnelcc.config.values import LinkRate, Moment, Rtt
@@ -23,9 +23,15 @@ LEAST_WRITE_COST = 1000  # ns
 class Flow(Ends):
     """One application's byte stream, or ``count`` equal ones.
 
-    Each flow is a TCP connection from a client to a server, through a tunnel if it has one.
+    Each flow is a connection of TCP or QUIC from a client to a server, through a tunnel if it has
+    one.
     """
 
+    transport: Annotated[str, choice("tcp", "quic")] = Field(
+        "tcp",
+        description="protocol of the application's connection; quic: as quic-go, whose own "
+        "congestion control is reno",
+    )
     cc: CongestionControl = Field(
         CongestionControl.model_construct(name="cubic"),
         description="congestion control of the application's socket; also of a carrier over TCP, "
@@ -84,6 +90,12 @@ class Flow(Ends):
         description="hosts that packets to the client pass, listed from the server's host to the "
         "client's; default: the reverse of the route",
     )
+
+    @property
+    def label(self) -> str:
+        """Return the name of the congestion control, and of the transport unless it is TCP."""
+        name = core.congestion_label(self.cc.name)
+        return name if self.transport == "tcp" else f"{name} over {self.transport.upper()}"
 
     @model_validator(mode="after")
     def _check(self) -> "Flow":

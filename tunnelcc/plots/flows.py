@@ -24,25 +24,33 @@ class Kind(NamedTuple):
     cc: str
     tunnel: str | None
     is_down: bool
+    transport: str | None = None
 
     @property
     def label(self) -> str:
         """Return a text such as ``cubic in wireguard, down``."""
+        over = f" over {self.transport.upper()}" if self.transport else ""
         inside = f" in {self.tunnel}" if self.tunnel else ""
-        return f"{core.congestion_label(self.cc)}{inside}{', down' if self.is_down else ''}"
+        return f"{core.congestion_label(self.cc)}{over}{inside}{', down' if self.is_down else ''}"
 
 
 def kinds(result: Result) -> list[Kind]:
-    """Return what each flow is: its congestion control, and its tunnel and direction."""
+    """Return what each flow is: its congestion control, and in what else flows differ."""
     layout = result.layout
     tunnels = [
         "" if placed.tunnel is None else tunnel_name(layout.tunnels[placed.tunnel])
         for placed in layout.flows
     ]
     downs = [placed.direction == "down" for placed in layout.flows]
-    differ = len(set(tunnels)) > 1, len(set(downs)) > 1
+    transports = [placed.flow.transport for placed in layout.flows]
+    differ = [len(set(values)) > 1 for values in (tunnels, downs, transports)]
     return [
-        Kind(placed.flow.cc.name, tunnel if differ[0] else None, differ[1] and is_down)
+        Kind(
+            placed.flow.cc.name,
+            tunnel if differ[0] else None,
+            differ[1] and is_down,
+            placed.flow.transport if differ[2] else None,
+        )
         for placed, tunnel, is_down in zip(layout.flows, tunnels, downs, strict=True)
     ]
 
@@ -62,7 +70,7 @@ def style_of(kind: Kind, all_kinds: Sequence[Kind]) -> dict[str, Any]:
     An algorithm has its own everywhere, as long as nothing else tells flows apart.
     """
     distinct = list(dict.fromkeys(all_kinds))
-    if len({(it.tunnel, it.is_down) for it in distinct}) > 1:
+    if len({(it.tunnel, it.is_down, it.transport) for it in distinct}) > 1:
         return category_style(distinct.index(kind))
     return algorithm_style(kind.cc)
 

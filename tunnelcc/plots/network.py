@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc import core
 from tunnelcc.config.topology import PlacedLink, Step, Topology
 from tunnelcc.plots.flows import tunnel_name
 from tunnelcc.plots.style import STYLE, category_style, check_file, save
@@ -270,8 +269,7 @@ def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
         count = f"{len(flows)} × " if len(flows) > 1 else ""
         inside = f" in {tunnel_name(tunnel)}" if tunnel else ""
         rate = float(sum(goodputs[flows])) / 1e6
-        name = core.congestion_label(first.flow.cc.name)
-        label = f"{count}{name}{inside}: {rate:.3g} Mbit/s"
+        label = f"{count}{first.flow.label}{inside}: {rate:.3g} Mbit/s"
         colour = colours[number] if colours else _colour(number)
         groups.append(Group(label, colour, tunnel is not None, frozenset(steps)))
     for index, source in enumerate(experiment.cross_traffic):

@@ -289,6 +289,8 @@ def _flow_table(totals: dict[str, Any]) -> Table:
         *(["tunnel"] if differ else []),
         *(["direction"] if is_both_ways else []),
     ]
+    has_transports = {flow["transport"] for flow in flows} != {"tcp"}
+    columns += ["transport"] if has_transports else []
     columns += ["goodput Mbit/s", "Retr"]
     columns += ["carrier cc", "carrier retr"] if tunnelled else []
     columns += ["RTOs", "srtt ms", "p95 ms", "limited by"]
@@ -307,6 +309,7 @@ def _flow_table(totals: dict[str, Any]) -> Table:
             core.congestion_label(members[0]["cc"]),
             *([_some("tunnels", (tunnels[it["flow"]] for it in members))] if differ else []),
             *([_some("directions", (it["direction"] for it in members))] if is_both_ways else []),
+            *([_some("transports", (it["transport"] for it in members))] if has_transports else []),
             _mbps(sum(flow["goodput_bps"] for flow in members)),
             str(sum(flow["retransmits"] for flow in members)),
         ]
@@ -379,8 +382,8 @@ def _rows(flows: list[dict[str, Any]]) -> Iterable[tuple[str, list[dict[str, Any
     if len(flows) <= _MOST_ROWS:
         yield from ((str(flow["flow"]), [flow]) for flow in flows)
         return
-    for cc in dict.fromkeys(flow["cc"] for flow in flows):
-        members = [flow for flow in flows if flow["cc"] == cc]
+    for kind in dict.fromkeys((flow["cc"], flow["transport"]) for flow in flows):
+        members = [flow for flow in flows if (flow["cc"], flow["transport"]) == kind]
         yield f"{len(members)} flows", members
 
 

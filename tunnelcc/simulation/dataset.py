@@ -233,7 +233,8 @@ def inputs(run: Measurements) -> dict[str, Any]:
     """Values that metrics read besides the dataset's variables."""
     experiment = run.layout.view(run.layout.flows[0])
     senders = run.datagram_senders
-    other = any(leg.arq for leg in run.carriers)  # KCP, RUDP and QUIC have windows of their own
+    legs = (leg for legs in run.legs for leg in legs)
+    other = any(leg.arq for leg in legs)  # KCP, RUDP and QUIC have windows of their own
     counts = ("inner_packets", "inner_bytes", "outer_packets", "outer_bytes")
     return {
         "duration": experiment.duration,

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc import core, metrics
+from tunnelcc import metrics
 from tunnelcc._version import __version__
 from tunnelcc.config import derived
 from tunnelcc.errors import ConfigError, Problem, unknown_name
@@ -52,7 +52,7 @@ class Result(Measurements):
         is_alike = not any(names)
         downs = {experiment.direction_of(flow) for flow in experiment.flows}
         flows = ", ".join(
-            f"{flow.count} × {core.congestion_label(flow.cc.name)}"
+            f"{flow.count} × {flow.label}"
             + (
                 f" in {inside}"
                 if not is_alike and (inside := flow.tunnel or of_all) != "none"

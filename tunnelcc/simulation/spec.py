@@ -51,6 +51,7 @@ class _Builder:
         self.links = {name: number for number, name in enumerate(topology.links)}
         self.routes: dict[Route, int] = {}
         self.tcp: list[Spec] = []
+        self.quic: list[Spec] = []
 
     def spec(self) -> Spec:
         """Return the specification."""
@@ -66,6 +67,7 @@ class _Builder:
             "links": [link(experiment.tcp, it.path) for it in topology.links.values()],
             "routes": list(map(self._route, self.routes)),
             "tcp": self.tcp,
+            "quic": self.quic,
             "tunnels": tunnels,
             "flows": flows,
             "cross_traffic": cross_traffic,
@@ -99,12 +101,6 @@ class _Builder:
             },
         }
 
-    def _tcp_number(self, spec: Spec) -> int:
-        """Return the number of TCP settings in the list, after adding them if they are new."""
-        if spec not in self.tcp:
-            self.tcp.append(spec)
-        return self.tcp.index(spec)
-
     def _steps(self, steps: Sequence[Step]) -> list[Spec]:
         return [{"link": self.links[step.link], "is_reverse": step.is_reverse} for step in steps]
 
@@ -128,18 +124,26 @@ class _Builder:
     def _alike(self, placed: Placed) -> Spec:
         view, flow = self.layout.view(placed), placed.flow
         carrier = view.tunnel and view.tunnel.carrier_cc
-        tcp = {key: self._tcp_number(it) for key, it in _flow_tcp(view).items()}
+        tcp = {key: _place_in(self.tcp, it) for key, it in _flow_tcp(view).items()}
         alike = same(flow, "flow") | {
             "route": self._number(self.layout.route(placed)),
             "extra_delay": self._extra_delay(placed),
             "sender": placed.sender,
             "tunnel": placed.tunnel,
             "tcp": tcp["tcp"],
-            "app_per_byte": {side: derived.app_cost(view, side) for side in ("client", "server")},
+            "app_per_byte": {
+                side: derived.app_cost(view, side, flow.transport) for side in ("client", "server")
+            },
             "cc": congestion(flow.cc),
+            "quic": None,
             "carrier_cc": congestion(carrier or flow.cc),
             "preamble": _preamble(view, flow),
         }
+        if flow.transport == "quic":
+            from tunnelcc.simulation.spec_quic import flow_quic
+
+            settings, alike["cc"] = flow_quic(view, flow.cc)
+            alike["quic"] = _place_in(self.quic, settings)
         return alike | tcp  # and what the flow has beside "tcp"
 
     def _extra_delay(self, placed: Placed) -> Spec:
@@ -203,6 +207,13 @@ def _flow_tcp(view: ExperimentKeys) -> dict[str, Spec]:
     from tunnelcc.simulation.spec_tunnels import flow_tcp  # as in _Builder._tunnel()
 
     return flow_tcp(view.tunnel.entry, view)
+
+
+def _place_in(settings: list[Spec], spec: Spec) -> int:
+    """Return the place of ``spec`` in the list, after adding it if it is new."""
+    if spec not in settings:
+        settings.append(spec)
+    return settings.index(spec)
 
 
 def _preamble(experiment: ExperimentKeys, flow: Flow) -> int:

@@ -78,6 +78,8 @@ def _sizes(
     """What the tunnel's layers do to packets of every size up to the largest one."""
     around = _surroundings(experiment, entry)
     largest = derived.mss(experiment) + experiment.tcp.header_bytes
+    if any(flow.transport == "quic" for flow in experiment.flows):
+        largest = max(largest, derived.inner_mtu(experiment))
     return packets.sizes(layers, around, largest)
 
 

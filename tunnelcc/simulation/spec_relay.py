@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, Kcp, SessionFec
-from tunnelcc.catalog.quic import Quic
 from tunnelcc.catalog.relay import MESSAGE_CALLS, WRITE_CALLS, Cost, Mux, RelayEntry, Windows
 from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.catalog.values import parity_counts
@@ -17,6 +16,7 @@ from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.tunnel import KcpKeys
 from tunnelcc.hosts import costs
 from tunnelcc.simulation.spec_parts import Spec, handshake, layer_wire_bytes, nanoseconds, same
+from tunnelcc.simulation.spec_quic import quic_connection
 from tunnelcc.simulation.spec_tcp import loopback_tcp, own_socket, path_tcp
 
 # Bytes after which a carrier's TLS records have their full size.
@@ -61,7 +61,7 @@ def relay_tunnel(entry: RelayEntry, experiment: ExperimentKeys, hops: Sequence[S
         "mux": entry.mux and _mux(entry.mux, tunnel.stream_window),
         "kcp": entry.kcp and _kcp(tunnel, entry.kcp),
         "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp),
-        "quic": entry.quic and _quic(entry.quic),
+        "quic": entry.quic and quic_connection(entry.quic, experiment.path.mtu),
         "hops": hops,
     }
 
@@ -110,24 +110,6 @@ def _rudp(rate: float, rudp: Rudp) -> Spec:
         "first_rate": {"client": 0.0, "server": rudp.pacing.first / 8},
         "resends": same(rudp.resends, "rudp_resends"),
         "pings": _ip_bytes(same(rudp.pings, "rudp_pings"), "bytes", "reply"),
-    }
-
-
-def _quic(quic: Quic) -> Spec:
-    overhead = {"client": quic.overhead(is_up=True), "server": quic.overhead(is_up=False)}
-    first = {"client": quic.packets.first_to_server, "server": quic.packets.first_to_client}
-    packets = {"header": DATAGRAM_HEADERS, "overhead": overhead, "first": first}
-    return {
-        "packets": same(quic.packets, "quic_packets") | packets,
-        "acks": same(quic.acks, "quic_acks"),
-        "loss": same(quic.loss, "quic_loss"),
-        "pacing": same(quic.pacing, "quic_pacing"),
-        "window": same(quic.congestion, "quic_window"),
-        "stream": same(quic.stream, "quic_flow"),
-        "connection": same(quic.connection, "quic_flow"),
-        "send_buffer": quic.writes.send_buffer,
-        "is_one_frame": quic.writes.one_frame,
-        "handshake": handshake(quic.handshake),
     }
 
 

@@ -107,6 +107,7 @@ def _flow(run: Measurements, measured: RunData, index: int) -> dict[str, Any]:
         "user": run.users[index],
         "carrier": run.carrier_numbers[index],
         "cc": placed.flow.cc.name,
+        "transport": placed.flow.transport,
         "direction": placed.direction,
         "start_s": placed.start,
         "rtt_s": run.layout.base_rtt(placed),

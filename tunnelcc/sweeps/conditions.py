@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tunnelcc import core
 from tunnelcc.config import Experiment
 from tunnelcc.schema.units import format_rate, format_time
 
@@ -39,7 +38,7 @@ def _flows(experiment: Experiment, axes: Collection[str]) -> str:
     """Tell of the flows what no axis changes: all, their number or nothing."""
     changed = [axis for axis in axes if axis == "cc" or axis.split(".")[0] == "flows"]
     if not changed:
-        named = ((flow.count, core.congestion_label(flow.cc.name)) for flow in experiment.flows)
+        named = ((flow.count, flow.label) for flow in experiment.flows)
         return ", ".join(f"{count} × {name}" for count, name in named)
     if any(axis.endswith(("flows", "count")) for axis in changed):
         return ""

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Flows over QUIC: what they deliver, in which packets, through which tunnels, and what is refused.
+
+That their rates are those of quic-go is checked in test_quic_measured.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tunnelcc as tc
+from tunnelcc import core
+from tunnelcc.catalog.quic import transport
+from tunnelcc.simulation.spec import experiment_spec
+
+PATH = {"rate": "50Mbps", "rtt": "40ms", "buffer": "1bdp"}
+
+
+def _experiment(**keys: Any) -> tc.Experiment:
+    flows = {"transport": "quic", "cc": "cubic"} | keys.pop("flows", {})
+    table = {"path": PATH | keys.pop("path", {}), "flows": flows, "duration": "5s"}
+    return tc.Experiment.parse({**table, **keys})
+
+
+def _run(**keys: Any) -> tc.Result:
+    return tc.run(_experiment(**keys), progress=False)
+
+
+def test_a_flow_fills_the_path_with_its_own_packets():
+    result = _run(warmup="4s", duration="10s", flows={"cc": "bbr"})
+    full = transport().full(is_up=True)
+    # Of 1441 bytes, 23 are of the packet and 6 to 8 of the frame; 28 are UDP's and IP's.
+    most = 50e6 * (full - 23 - 6) / (full + 28)
+    assert 0.95 * most < result.goodput <= most
+    (leg,) = result.raw.legs
+    assert (leg.name, leg.cc) == ("app", "bbr")
+
+
+@pytest.mark.parametrize("direction", ["up", "down"])
+@pytest.mark.parametrize("tunnel", [None, "wireguard", "openvpn-tcp", "udpspeeder"])
+def test_a_finite_flow_arrives_whole(direction, tunnel):
+    keys = {"tunnel": tunnel} if tunnel else {}
+    path = {"loss": "1%", "reverse_loss": "1%"}
+    result = _run(flows={"bytes": "1MB"}, path=path, direction=direction, duration="30s", **keys)
+    (flow,) = result.raw.flows
+    assert flow.total_bytes == 1_000_000
+    assert 0 < flow.completion_time < 30
+
+
+def test_connecting_takes_a_round_trip():
+    result = _run(flows={"bytes": "1kB"}, path={"rate": "1Gbps"})
+    (leg,), (flow,) = result.raw.legs, result.raw.flows
+    start = result.layout.flows[0].start
+    assert leg.established_time == pytest.approx(start + 0.040, abs=1e-3)
+    assert flow.first_byte_time == pytest.approx(start + 0.060, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", [it for it in core.congestion_controls() if it != "brutal"])
+def test_every_congestion_control_runs(name):
+    result = _run(flows={"cc": name}, path={"loss": "0.1%"})
+    assert result.goodput > 5e6
+    assert result.raw.legs[0].cc == name
+
+
+def test_the_programs_own_algorithm_has_its_parameters():
+    def parameters(cc: Any) -> dict[str, float]:
+        return experiment_spec(_experiment(flows={"cc": cc}))["flows"][0]["cc"]["parameters"]
+
+    own = transport().congestion
+    assert own.cc == "reno"
+    assert parameters("reno") == {"beta": 0.7, "hystart": 1, "fractions": 1}
+    assert parameters({"name": "reno", "beta": 0.5})["beta"] == 0.5
+    assert parameters("cubic") == {}
+
+
+def test_packets_fit_the_devices_they_leave_through():
+    # The search would like to send 1480 bytes; WireGuard's device takes 1420 and adds 60.
+    result = _run(tunnel="wireguard", warmup="2s")
+    (tunnel,) = result.raw.tunnels
+    assert tunnel.forward.inner_bytes / tunnel.forward.inner_packets <= 1420
+    sizes = experiment_spec(_experiment(path={"mtu": 1400}))["quic"][0]["packets"]
+    assert sizes["mtu"] == 1400
+    assert _run(path={"mtu": 1400}, warmup="2s").goodput > 40e6
+
+
+def test_small_segments_of_tcp_do_not_limit_packets_of_quic():
+    result = _run(tunnel="wireguard", tcp={"mss": 500}, warmup="2s")
+    (tunnel,) = result.raw.tunnels
+    assert tunnel.forward.inner_bytes / tunnel.forward.inner_packets > 1300
+
+
+def test_tcp_and_quic_share_a_path():
+    flows = [{"cc": "reno", "transport": it, "count": 2} for it in ("tcp", "quic")]
+    table = {"path": PATH, "flows": flows, "duration": "40s", "warmup": "10s", "start_jitter": "1s"}
+    result = tc.run(table, progress=False)
+    shares = np.array([flow.delivered_bytes for flow in result.raw.flows], dtype=float)
+    shares /= shares.sum()
+    assert result.goodput > 45e6
+    assert 0.2 < shares[:2].sum() < 0.8
+    assert "over QUIC" in result.heading
+    assert np.isnan(result.metric("window_share"))
+
+
+def test_equal_seeds_give_equal_results():
+    runs = [_run(path={"loss": "1%"}, seed=7) for _ in range(2)]
+    assert runs[0].dataset.identical(runs[1].dataset)
+
+
+def test_messages_have_a_latency():
+    result = _run(flows={"rate": "2Mbps", "write_size": 1200})
+    (flow,) = result.raw.flows
+    assert flow.messages.latency_mean == pytest.approx(0.020, abs=2e-3)
+
+
+def test_encrypting_costs_cpu_time():
+    tcp, quic = (
+        _run(flows={"transport": it}, hosts={"profile": "reference-host"}).raw.hosts[0].cpu_seconds
+        for it in ("tcp", "quic")
+    )
+    assert 0 < tcp < quic
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"tunnel": "gost-relay-wss"}, "tcp with gost-relay-wss"),
+        ({"path": {"mtu": 1300}}, "at most 1300 bytes, and the first of QUIC 1308"),
+        ({"flows": {"transport": "quick"}}, "did you mean 'quic'?"),
+    ],
+)
+def test_what_cannot_be_is_refused(keys, expected):
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.transport") as caught:
+        _experiment(**keys)
+    assert expected in str(caught.value)

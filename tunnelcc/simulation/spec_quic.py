@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The specification of QUIC connections, of flows and of carriers."""
+
+from __future__ import annotations
+
+from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
+from tunnelcc.catalog.quic import Quic, transport
+from tunnelcc.config import CongestionControl, derived
+from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.simulation.spec_parts import Spec, handshake, same
+
+
+def flow_quic(experiment: ExperimentKeys, cc: CongestionControl) -> tuple[Spec, Spec]:
+    """Settings of a flow's connection, and its congestion control."""
+    quic = transport()
+    parameters = quic.parameters_of(cc.name) | cc.parameters
+    settings = quic_connection(quic, derived.inner_mtu(experiment))
+    return settings, {"name": cc.name, "parameters": parameters}
+
+
+def quic_connection(quic: Quic, mtu: int) -> Spec:
+    """Settings of a connection whose hosts send IP packets of at most ``mtu`` bytes."""
+    overhead = {"client": quic.overhead(is_up=True), "server": quic.overhead(is_up=False)}
+    first = {"client": quic.packets.first_to_server, "server": quic.packets.first_to_client}
+    packets = {"header": DATAGRAM_HEADERS, "mtu": mtu, "overhead": overhead, "first": first}
+    return {
+        "packets": same(quic.packets, "quic_packets") | packets,
+        "acks": same(quic.acks, "quic_acks"),
+        "loss": same(quic.loss, "quic_loss"),
+        "pacing": same(quic.pacing, "quic_pacing"),
+        "window": same(quic.congestion, "quic_window"),
+        "stream": same(quic.stream, "quic_flow"),
+        "connection": same(quic.connection, "quic_flow"),
+        "send_buffer": quic.writes.send_buffer,
+        "is_one_frame": quic.writes.one_frame,
+        "handshake": handshake(quic.handshake),
+    }
