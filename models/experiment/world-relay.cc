@@ -128,7 +128,7 @@ World::AddQuicLeg(const LegParts& parts, const QuicSpec& quic)
         return std::make_unique<QuicConnection>(quic,
                                                 end,
                                                 parts.channels[end],
-                                                MakeAlgorithm(parts, end));
+                                                MakeAlgorithm(parts, end, quic));
     };
     LegEnds<QuicConnection> ends = MakePerEnd(End::CLIENT, makeConnection);
     QuicConnection::Join(*ends.client, *ends.server);

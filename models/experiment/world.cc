@@ -3,6 +3,9 @@
  */
 #include "world.h"
 
+#include "congestion/congestion-parameters.h"
+#include "quic/chromium-bbr.h"
+
 #include <algorithm>
 
 namespace tunnelcc
@@ -164,6 +167,21 @@ World::MakeAlgorithm(const LegParts& parts, End end) const
 {
     int64_t stream = CongestionStream(m_spec.seed, parts.role, parts.number, end);
     return MakeCongestionControl(parts.cc.name, parts.cc.parameters, stream);
+}
+
+std::unique_ptr<CongestionControl>
+World::MakeAlgorithm(const LegParts& parts, End end, const QuicSpec& quic) const
+{
+    if (!quic.bbr || parts.cc.name != "bbr")
+    {
+        return MakeAlgorithm(parts, end);
+    }
+    return std::make_unique<ChromiumBbr>(
+        *quic.bbr,
+        ParseParameters(parts.cc.name, Bbr::GetParameterTable(), parts.cc.parameters),
+        quic.window.first,
+        quic.packets.first[end],
+        CongestionStream(m_spec.seed, parts.role, parts.number, end));
 }
 
 std::unique_ptr<TcpEndpoint>

@@ -163,6 +163,9 @@ class World
                       std::optional<uint32_t> hop,
                       const PerEnd<Channel>& channels);
     std::unique_ptr<CongestionControl> MakeAlgorithm(const LegParts& parts, End end) const;
+    std::unique_ptr<CongestionControl> MakeAlgorithm(const LegParts& parts,
+                                                     End end,
+                                                     const QuicSpec& quic) const;
     std::unique_ptr<TcpEndpoint> MakeEndpoint(const LegParts& parts, End end) const;
     PerEnd<Channel> ChannelsOf(uint32_t route, const FlowSpec& flow);
 

@@ -201,6 +201,7 @@ NB_MODULE(_core, m)
             {"quic_loss", FieldNames<QuicLossSpec>()},
             {"quic_pacing", FieldNames<QuicPacingSpec>()},
             {"quic_window", FieldNames<QuicWindowSpec>()},
+            {"quic_bbr", FieldNames<QuicBbrSpec>()},
             {"quic_flow", FieldNames<QuicFlowSpec>()},
             {"tunnel_queue", FieldNames<TunnelQueueSpec>()},
             {"ecn", FieldNames<EcnSpec>()},

@@ -27,6 +27,7 @@ QuicCongestion::QuicCongestion(const QuicSpec& spec,
                                const PacketHistory& history)
     : m_spec(spec),
       m_algorithm(std::move(algorithm)),
+      m_control(dynamic_cast<PacketControl*>(m_algorithm.get())),
       m_history(history),
       m_hasCongControl(m_algorithm->HasCongControl()),
       m_wantsLosses(m_algorithm->WantsLosses()),
@@ -65,6 +66,10 @@ QuicCongestion::OnSent(int64_t now, QuicPacket& packet, bool isIdle)
     }
     m_lastSent = now;
     Pace(now, packet);
+    if (m_control && m_isReady)
+    {
+        m_control->OnSent(now, m_history, true);
+    }
     m_state.segmentsSent += Completes(m_sentBytes, packet);
     m_sampler.OnSent(now, packet.sample, isIdle);
     packet.flight = {InFlight(), static_cast<uint32_t>(m_state.lost)};
@@ -180,6 +185,14 @@ QuicCongestion::OnOutcome(int64_t now,
                           uint64_t priorBytes)
 {
     Sync(rtt);
+    if (m_control)
+    {
+        if (m_isReady && !(outcome.acked.empty() && outcome.lost.empty()))
+        {
+            m_control->OnEvent(m_state, {now, m_history, priorBytes, outcome.acked, outcome.lost});
+        }
+        return;
+    }
     m_state.maxPacketsOut = FullPackets(priorBytes);
     for (uint64_t number : outcome.lost)
     {

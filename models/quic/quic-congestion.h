@@ -6,6 +6,7 @@
 
 #include "congestion/congestion-control.h"
 #include "loss-detection.h"
+#include "packet-control.h"
 #include "packet-history.h"
 #include "spec/quic-spec.h"
 #include "token-bucket.h"
@@ -25,7 +26,7 @@ namespace tunnelcc
  * A loss begins a recovery period, unless its packet was sent before one began. The period ends
  * with the first ACK of a packet sent in it; until then, nothing makes the window grow. With an
  * algorithm that sets window and rate itself, such as BBR, each further loss makes the period
- * longer (Chromium's BBR, bbr_sender.go, updateRecoveryState(), of Hysteria 2).
+ * longer. A PacketControl counts its own packets and knows its own recovery.
  */
 class QuicCongestion
 {
@@ -48,6 +49,10 @@ class QuicCongestion
     void SetPacketBytes(uint32_t bytes)
     {
         m_state.mss = bytes;
+        if (m_control)
+        {
+            m_control->OnPacketBytes(bytes);
+        }
     }
 
     /// The newest packet, which asks for an ACK, leaves. \param isIdle nothing was in flight
@@ -59,6 +64,10 @@ class QuicCongestion
         if (m_spec.pacing.countsAcks)
         {
             Pace(now, packet);
+        }
+        if (m_control && m_isReady)
+        {
+            m_control->OnSent(now, m_history, false);
         }
     }
 
@@ -77,7 +86,9 @@ class QuicCongestion
     /// Whether the window has room for more.
     bool HasRoom() const
     {
-        return m_history.BytesInFlight() < uint64_t{m_state.cwnd} * m_state.mss;
+        const uint64_t window =
+            m_control ? m_control->Window() : uint64_t{m_state.cwnd} * m_state.mss;
+        return m_history.BytesInFlight() < window;
     }
 
     /// When a full packet may leave by pacing, ns.
@@ -113,6 +124,7 @@ class QuicCongestion
 
     const QuicSpec m_spec;
     std::unique_ptr<CongestionControl> m_algorithm;
+    PacketControl* const m_control; //!< the algorithm, if it is one
     const PacketHistory& m_history;
     const bool m_hasCongControl;
     const bool m_wantsLosses;

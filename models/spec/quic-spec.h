@@ -8,6 +8,7 @@
 #include "fields.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 /**
@@ -77,6 +78,17 @@ struct QuicWindowSpec
     TUNNELCC_FIELDS(first, most)
 };
 
+/// What Chromium's BBR has and Linux's has not.
+struct QuicBbrSpec
+{
+    double startupWindow{0}; //!< window in start-up, BDP
+    uint32_t lossEvents{0};  //!< start-up ends after a round with so many ACKs that told of losses …
+    double lossShare{0};     //!< … of more than this part of what was in flight
+    double leastRate{0};     //!< of pacing, bytes/s
+
+    TUNNELCC_FIELDS(startupWindow, lossEvents, lossShare, leastRate)
+};
+
 /// What a receiver lets its peer send (RFC 9000, section 4).
 struct QuicFlowSpec
 {
@@ -95,6 +107,7 @@ struct QuicSpec
     QuicLossSpec loss;
     QuicPacingSpec pacing;
     QuicWindowSpec window;
+    std::optional<QuicBbrSpec> bbr; //!< none: the algorithm "bbr" is Linux's
     QuicFlowSpec stream;
     QuicFlowSpec connection;
     uint64_t sendBuffer{0}; //!< written and not acknowledged, of all streams; 0: a write lasts
@@ -108,6 +121,7 @@ struct QuicSpec
                     loss,
                     pacing,
                     window,
+                    bbr,
                     stream,
                     connection,
                     sendBuffer,

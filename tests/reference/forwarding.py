@@ -63,13 +63,15 @@ class Setup(Protocol):
 
 @dataclass(frozen=True)
 class Cell:
-    """A run of a setup; ``loss``: in either direction."""
+    """A run of a setup; ``loss``: in either direction, or toward the receiver only."""
 
     setup: Setup
     rtt: float
     loss: float
     seed: int
     number: int  # of its losses: no two cells have the same
+    queue: int = QUEUE  # packets that may wait
+    is_one_way: bool = False
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -232,8 +234,21 @@ def run_end(task: Task) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------- rates
 
 
-def across(link: Path, folder: str, cell: Cell, packets: Path | None = None) -> dict[str, object]:
-    """Run across the emulated link and return the row; note the sender's packets, if wanted."""
+@dataclass(frozen=True)
+class Notes:
+    """Files for more of a run: the sender's packets, and the link's series by ``interval`` (s)."""
+
+    packets: Path | None = None
+    series: Path | None = None
+    interval: float = 0.1
+
+
+def across(link: Path, folder: str, cell: Cell, notes: Notes = Notes()) -> dict[str, object]:
+    """Run across the emulated link and return the row.
+
+    With a series, the link's counts and losses are of the time from the application's connection to
+    DURATION, and ``queue_ms`` of that after WARMUP. Without one they are of all.
+    """
     begin = time.monotonic() + START
     outputs = {sends: link.with_name(f"sends-{sends}.json") for sends in (True, False)}
     setup = cell.setup
@@ -241,19 +256,23 @@ def across(link: Path, folder: str, cell: Cell, packets: Path | None = None) -> 
     for sends, output in outputs.items():
         is_client = sends == setup.upload
         command = setup.command(folder, is_client)
-        notes = str(packets) if packets and sends else ""
-        ends[sends] = Task(command, is_client, sends, setup.flows, begin, str(output), notes)
+        packets = str(notes.packets) if notes.packets and sends else ""
+        ends[sends] = Task(command, is_client, sends, setup.flows, begin, str(output), packets)
     conditions = {
         "rate": RATE,
-        "queue": QUEUE,
+        "queue": cell.queue,
         "rtt": cell.rtt,
         "loss": cell.loss,
-        "ack-loss": cell.loss,
+        "ack-loss": 0 if cell.is_one_way else cell.loss,
         "seed": cell.number,
     }
     run = [str(link), "--header"]
     for name, value in conditions.items():
         run += [f"--{name}", f"{value:g}"]
+    if notes.series:
+        times = [round(SECOND * (begin + it)) for it in (0, WARMUP, DURATION)]
+        run += ["--window", ",".join(map(str, times))]
+        run += ["--series", str(notes.series), "--interval", f"{notes.interval:g}"]
     run += ["--sender", ends[True].shell(), "--receiver", ends[False].shell()]
     printed = subprocess.run(run, check=True, stdout=subprocess.PIPE, text=True).stdout
     (row,) = csv.DictReader(printed.splitlines())
@@ -283,6 +302,7 @@ def across(link: Path, folder: str, cell: Cell, packets: Path | None = None) -> 
         "run_dropped": row["queue_drops"],
         "run_back_datagrams": row["back_packets"],
         "run_back_lost": row["back_random_drops"],
+        **({"queue_ms": row["soj_mean_ms"]} if notes.series else {}),
         **{key: row[key] for key in ("late_p50_ms", "late_p99_ms", "late_p999_ms", "late_max_ms")},
     }
 

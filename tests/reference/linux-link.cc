@@ -41,7 +41,7 @@
  *     --sender COMMAND, --receiver COMMAND
  *                        instead of flows: what a shell runs at 10.9.0.1, and where its packets go,
  *                        at 10.9.0.2. The link carries their UDP and TCP over IPv4; --duration
- *                        means nothing then, --trace and --series are refused
+ *                        means nothing then, --trace is refused
  *     --window BEGIN,STEADY,END
  *                        with commands, ns of CLOCK_MONOTONIC: packets are lost from BEGIN on, and
  *                        counted from then to END, how late they are, too; soj_mean_ms begins with
@@ -58,7 +58,9 @@
  *     --duration S       (30)
  *     --warmup S         what steady values leave out (3)
  *     --interval S       between samples (0.1)
- *     --series FILE      every sample of every flow
+ *     --series FILE      every sample of every flow; with commands, what the link had toward the
+ *                        receiver in each interval from BEGIN on: packets and bytes behind the
+ *                        queue, losses, drops, mean and longest time in queue and service
  *     --trace FILE       every packet: when it was read and written, its number at the point where
  *                        packets are lost, its fate (delivered, queue or loss), its TCP header
  *     --name NAME        of the run, for the first column
@@ -322,6 +324,17 @@ Parse(const std::vector<uint8_t>& bytes)
 class Direction
 {
   public:
+    /// What it had in a time of the series.
+    struct Interval
+    {
+        uint64_t packets{0};
+        uint64_t bytes{0}; //!< behind the queue
+        uint64_t queueDrops{0};
+        uint64_t randomDrops{0};
+        int64_t sojourn{0}; //!< of all, ns
+        int64_t longest{0}; //!< ns
+    };
+
     Direction(int from, int to, bool isData, const Options& options)
         : m_from(from),
           m_to(to),
@@ -330,6 +343,9 @@ class Direction
           m_isOfCommands(options.RunsCommands()),
           m_window(options.window),
           m_options(isData ? options.data : options.acks),
+          m_interval(options.series.empty()
+                         ? 0
+                         : static_cast<int64_t>(options.interval * SECOND)),
           m_steady(std::max(g_begin + static_cast<int64_t>(options.warmup * SECOND),
                             options.window.steady)),
           m_random(m_options.seed * 0x9E3779B97F4A7C15),
@@ -486,9 +502,33 @@ class Direction
         }
     }
 
+    /// The interval of a time that is counted, if there is a series.
+    Interval* At(int64_t time)
+    {
+        if (m_interval == 0 || !m_window.Has(time))
+        {
+            return nullptr;
+        }
+        const int64_t first = std::max(m_window.begin, g_begin);
+        const auto index = static_cast<size_t>(std::max<int64_t>(time - first, 0) / m_interval);
+        if (index >= series.size())
+        {
+            series.resize(index + 1);
+        }
+        return &series[index];
+    }
+
     void Leave(Packet packet, int64_t now)
     {
         const bool isCounted = m_window.Has(now);
+        if (Interval* interval = At(now))
+        {
+            const int64_t sojourn = now - packet.read;
+            ++interval->packets;
+            interval->bytes += packet.bytes.size();
+            interval->sojourn += sojourn;
+            interval->longest = std::max(interval->longest, sojourn);
+        }
         if (isCounted && now >= m_steady)
         {
             m_sojourn += static_cast<double>(now - packet.read);
@@ -531,6 +571,10 @@ class Direction
         {
             ++(fate == QUEUE ? queueDrops : randomDrops)[packet.flow];
         }
+        if (Interval* interval = At(packet.read))
+        {
+            ++(fate == QUEUE ? interval->queueDrops : interval->randomDrops);
+        }
         if (packet.record)
         {
             packet.record->fate = fate;
@@ -544,6 +588,7 @@ class Direction
     bool m_isOfCommands;
     const Window& m_window;
     const LinkOptions& m_options;
+    int64_t m_interval; //!< of the series, ns; 0: there is none
     int64_t m_steady;
     std::mt19937_64 m_random;
     std::uniform_real_distribution<> m_uniform{0, 1};
@@ -562,6 +607,7 @@ class Direction
     std::vector<uint64_t> randomDrops;
     std::vector<float> lateness; //!< ms
     std::deque<Record> records;
+    std::vector<Interval> series;
 };
 
 void
@@ -897,6 +943,25 @@ WriteSeries(const std::string& path, const std::vector<std::unique_ptr<Flow>>& f
             }
             file << '\n';
         }
+    }
+}
+
+/// Times are the begins of the intervals, from the window's begin on.
+void
+WriteLinkSeries(const std::string& path, const Direction& data, double interval)
+{
+    std::ofstream file = Create(path);
+    file << "t,packets,ip_bytes,queue_drops,random_drops,soj_mean_ms,soj_max_ms\n"
+         << std::fixed << std::setprecision(4);
+    for (size_t i = 0; i < data.series.size(); ++i)
+    {
+        const Direction::Interval& it = data.series[i];
+        const double mean = it.packets > 0 ? static_cast<double>(it.sojourn) /
+                                                 static_cast<double>(it.packets)
+                                           : 0;
+        file << static_cast<double>(i) * interval << ',' << it.packets << ',' << it.bytes << ','
+             << it.queueDrops << ',' << it.randomDrops << ',' << mean / 1e6 << ','
+             << static_cast<double>(it.longest) / 1e6 << '\n';
     }
 }
 
@@ -1285,9 +1350,9 @@ ParseOptions(int argc, char** argv)
     }
     if (options.RunsCommands())
     {
-        if (!options.trace.empty() || !options.series.empty())
+        if (!options.trace.empty())
         {
-            Refuse("--trace and --series are for --flow");
+            Refuse("--trace is for --flow");
         }
         options.flows.emplace_back();
         options.warmup = 0;
@@ -1314,6 +1379,10 @@ RunCommands(const Options& options)
     g_isOver = true;
     emulator.join();
     PrintLink(options, data, acks);
+    if (!options.series.empty())
+    {
+        WriteLinkSeries(options.series, data, options.interval);
+    }
 }
 
 } // namespace

@@ -26,7 +26,17 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from forwarding import CLIENT_PORT, FAR, TARGET_PORT, TUNNEL_PORT, Cell, across, measure
+from forwarding import (
+    CLIENT_PORT,
+    FAR,
+    NEAR,
+    TARGET_PORT,
+    TUNNEL_PORT,
+    Cell,
+    Notes,
+    across,
+    measure,
+)
 from link import build_link
 
 HERE = Path(__file__).resolve().parent
@@ -43,7 +53,7 @@ Packet = tuple[float, Kind]
 
 @dataclass(frozen=True)
 class Setup:
-    """A program and how it is run; the client sends."""
+    """A program and how it is run."""
 
     name: str
     program: str
@@ -53,7 +63,8 @@ class Setup:
 
     def command(self, folder: str, is_client: bool) -> list[str]:
         """Return the command of an end."""
-        server, target = f"{FAR}:{TUNNEL_PORT}", f"127.0.0.1:{TARGET_PORT}"
+        server = f"{FAR if self.upload else NEAR}:{TUNNEL_PORT}"
+        target = f"127.0.0.1:{TARGET_PORT}"
         entry = f"127.0.0.1:{CLIENT_PORT}"
         if self.program == "gost":
             ends = ["-L", f"relay+quic://:{TUNNEL_PORT}"]
@@ -127,7 +138,7 @@ def wire(link: Path, folder: str) -> None:
         table.writerow(("setup", "part", "time_ms", "direction", "header", "bytes", "count"))
         for setup in (GOST, BULK, BRUTAL):
             packets = link.with_name("packets.json")
-            across(link, folder, Cell(setup, 100, 0, 0, 0), packets=packets)
+            across(link, folder, Cell(setup, 100, 0, 0, 0), Notes(packets=packets))
             seen = [(time, tuple(kind)) for time, *kind in json.loads(packets.read_text())]
             for part, found in (("first", islice(runs(seen), FIRST)), ("sizes", sizes(seen))):
                 for time, kind, count in found:

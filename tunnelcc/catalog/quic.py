@@ -16,7 +16,7 @@ from tunnelcc.catalog.cited import Cited, Prose, Size
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
 from tunnelcc.catalog.turn import Turn
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import SWITCH, Model, number, size, time, whole
+from tunnelcc.schema import SWITCH, Model, number, rate, size, time, whole
 from tunnelcc.schema.toml import read_toml
 
 _TRANSPORTS = Path(__file__).with_name("transports")
@@ -78,10 +78,7 @@ class Algorithm(Model):
     beta: Annotated[float, number(0.01, 0.99)] | None = None
     hystart: Annotated[bool, SWITCH] | None = None
     fractions: Annotated[bool, SWITCH] | None = None
-    first_gain: Annotated[float, number(0.01, 16)] | None = None
-    pacing_margin: Annotated[float, number(0, 0.99)] | None = None
-    policer_detection: Annotated[bool, SWITCH] | None = None
-    limited_below_bdp: Annotated[bool, SWITCH] | None = None
+    startup_gain: Annotated[float, number(1, 16)] | None = None
 
 
 class Congestion(Cited, Algorithm):
@@ -90,6 +87,15 @@ class Congestion(Cited, Algorithm):
     with_rate: Prose | None = None  # congestion control if the user sets a rate
     first: Annotated[int, whole(1, 10**6)]
     most: Annotated[int, whole(0, 10**9)]  # 0: no limit
+
+
+class ChromiumBbr(Cited):
+    """What the algorithm bbr has if it is Chromium's, and Linux's has not."""
+
+    startup_window: Annotated[float, number(1, 16)]  # BDP
+    loss_events: Annotated[int, whole(1, 10**6)]  # ACKs with losses in a round that end start-up …
+    loss_share: Annotated[float, number(0, 1)]  # … if more of what was in flight is lost
+    least_rate: Annotated[float, rate(1, 10**12)]  # of pacing
 
 
 class FlowControl(Cited):
@@ -118,6 +124,7 @@ class Quic(Model):
     loss: Loss
     pacing: Pacing
     congestion: Congestion
+    bbr: ChromiumBbr | None = None
     stream: FlowControl
     connection: FlowControl
     writes: Writes

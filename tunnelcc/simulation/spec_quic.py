@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
-from tunnelcc.catalog.quic import Quic, transport
+from tunnelcc.catalog.quic import ChromiumBbr, Quic, transport
 from tunnelcc.config import CongestionControl, derived
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.simulation.spec_parts import Spec, handshake, same
@@ -29,9 +29,14 @@ def quic_connection(quic: Quic, mtu: int) -> Spec:
         "loss": same(quic.loss, "quic_loss"),
         "pacing": same(quic.pacing, "quic_pacing"),
         "window": same(quic.congestion, "quic_window"),
+        "bbr": quic.bbr and _chromium_bbr(quic.bbr),
         "stream": same(quic.stream, "quic_flow"),
         "connection": same(quic.connection, "quic_flow"),
         "send_buffer": quic.writes.send_buffer,
         "is_one_frame": quic.writes.one_frame,
         "handshake": handshake(quic.handshake),
     }
+
+
+def _chromium_bbr(bbr: ChromiumBbr) -> Spec:
+    return same(bbr, "quic_bbr") | {"least_rate": bbr.least_rate / 8}

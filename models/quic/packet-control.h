@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_PACKET_CONTROL_H
+#define TUNNELCC_PACKET_CONTROL_H
+
+#include "congestion/congestion-control.h"
+#include "packet-history.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/**
+ * Congestion control that hears of each packet and counts bytes, where others count full packets
+ * (TcpState). Packets become larger in a connection, so the two are not the same.
+ */
+class PacketControl : public CongestionControl
+{
+  public:
+    /// What an ACK, or the loss timer, told. Numbers rise; the history still has them.
+    struct Event
+    {
+        int64_t now;                         //!< ns
+        const PacketHistory& history;        //!< without what was acknowledged or lost
+        uint64_t priorInFlight;              //!< bytes before it
+        const std::vector<uint64_t>& acked;  //!< packets, by number
+        const std::vector<uint64_t>& lost;   //!< likewise
+    };
+
+    /// The newest packet of the history leaves. \param inFlight bytes, it included
+    /// \param asks for an ACK
+    virtual void OnSent(int64_t now, const PacketHistory& history, bool asks) = 0;
+
+    /// Packets were acknowledged or lost. TcpState::minRtt is the connection's.
+    virtual void OnEvent(TcpState& state, const Event& event) = 0;
+
+    /// Full packets have another size from now on.
+    virtual void OnPacketBytes(uint32_t bytes) = 0;
+
+    /// Congestion window, bytes.
+    virtual uint64_t Window() const = 0;
+
+    bool HasCongControl() const final
+    {
+        return true;
+    }
+
+    uint32_t GetSsThresh(TcpState& state, int64_t /* now */) final
+    {
+        return state.ssthresh;
+    }
+
+    void OnAck(TcpState& /* state */, const AckEvent& /* event */, bool /* mayGrow */) final
+    {
+    }
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_PACKET_CONTROL_H
