@@ -46,7 +46,7 @@ Bbr::InitPacingRate(TcpState& state)
 {
     m_hasSeenRtt = state.srtt > 0;
     const auto rtt = static_cast<double>(m_hasSeenRtt ? state.srtt : NOMINAL_RTT);
-    state.pacingRate = m_parameters.firstGain * state.cwnd * 1e9 / rtt * m_paceFactor * state.mss;
+    state.pacingRate = m_parameters.startupGain * state.cwnd * 1e9 / rtt * m_paceFactor * state.mss;
 }
 
 void

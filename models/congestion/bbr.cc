@@ -92,10 +92,6 @@ Bbr::GetSsThresh(TcpState& state, int64_t /* now */)
 void
 Bbr::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
 {
-    if (m_parameters.limitedBelowBdp > 0 && event.priorInFlight < GetBdp(GetBandwidth(), 1))
-    {
-        state.MarkAppLimited(state.inFlight);
-    }
     UpdateBandwidth(state, event);
     UpdateAckAggregation(state, event);
     UpdateCyclePhase(state, event);

@@ -33,7 +33,6 @@ namespace tunnelcc
 struct BbrParameters
 {
     double startupGain{739. / 256};         //!< pacing and window gain in STARTUP
-    double firstGain{739. / 256};           //!< times the first window per RTT: the first rate
     double drainGain{88. / 256};            //!< pacing gain in DRAIN
     double cwndGain{2};                     //!< window gain in PROBE_BW
     double probeUpGain{1.25};               //!< pacing gain of the first phase of PROBE_BW
@@ -46,7 +45,6 @@ struct BbrParameters
     double probeRttInterval{10};            //!< s; window of the minimum RTT as well
     double probeRttDuration{0.2};           //!< s
     double renewMinRttOnTie{0};             //!< an equal RTT restarts probeRttInterval
-    double limitedBelowBdp{0};              //!< less in flight is a limit of the application
     double extraAckedGain{1};               //!< 0: no allowance for ACK aggregation
     double extraAckedWindow{5};             //!< rounds
     double extraAckedMax{0.1};              //!< s of bandwidth

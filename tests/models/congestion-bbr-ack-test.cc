@@ -246,39 +246,6 @@ class FullPipeTest : public SimulationTestCase
     }
 };
 
-class LimitedBelowBdpTest : public SimulationTestCase
-{
-  public:
-    LimitedBelowBdpTest()
-        : SimulationTestCase("Less than a BDP in flight is a limit of the application on request")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        for (double isOn : {0., 1.})
-        {
-            BbrParameters parameters;
-            parameters.limitedBelowBdp = isOn;
-            BbrDriver driver(parameters);
-            driver.ReachProbeBw();
-            TcpState& state = driver.state;
-            const auto bdp = static_cast<uint32_t>(RATE * RTT / SECOND);
-            state.appLimitedUntil = 0;
-            state.inFlight = bdp;
-            driver.Ack(bdp, RATE);
-            NS_TEST_EXPECT_MSG_EQ(state.appLimitedUntil, 0, "a BDP");
-            state.inFlight = bdp - 1;
-            driver.Ack(bdp, RATE);
-            const uint64_t limit = isOn > 0 ? state.delivered + bdp - 1 : 0;
-            NS_TEST_EXPECT_MSG_EQ(state.appLimitedUntil,
-                                  limit,
-                                  "until what is in flight was delivered");
-        }
-    }
-};
-
 class AppLimitedTest : public SimulationTestCase
 {
   public:
@@ -475,7 +442,6 @@ class CongestionBbrAckTestSuite : public ns3::TestSuite
         AddTestCase(new RecoveryTest, Duration::QUICK);
         AddTestCase(new FullPipeTest, Duration::QUICK);
         AddTestCase(new AppLimitedTest, Duration::QUICK);
-        AddTestCase(new LimitedBelowBdpTest, Duration::QUICK);
         AddTestCase(new BurstTest, Duration::QUICK);
         AddTestCase(new AckAggregationTest, Duration::QUICK);
         AddTestCase(new PolicerTest, Duration::QUICK);

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""QUIC against programs: rates (tests/validation/quic.py) and packets (quic-wire.csv)."""
+"""QUIC against programs: rates and queues (tests/validation/quic.py), packets (quic-wire.csv)."""
 
 from __future__ import annotations
 
 import csv
 from itertools import pairwise, takewhile
 from pathlib import Path
+from statistics import fmean
 
+import numpy as np
 import pytest
 
+import tunnelcc as tc
 from tunnelcc import catalog
 from tunnelcc.validation import suite
 from tunnelcc.validation.check import Group, Verdict
 from validation import quic
+from validation.carriers import Cell, cells
 
 WIRE = list(
     csv.DictReader(
@@ -21,8 +25,9 @@ WIRE = list(
 )
 
 
-def test_rates_are_those_that_programs_had():
-    group = Group("programs", "programs", tuple(quic.checks()))
+@pytest.mark.parametrize("checks", [quic.checks, quic.queue_checks], ids=["rates", "queues"])
+def test_rates_and_queues_are_those_that_programs_had(checks):
+    group = Group("programs", "programs", tuple(checks()))
     report = suite.validate([group])
     wrong = [
         f"{it.check.name}: {it.judgement.got}, expected {it.check.comparison.expected}"
@@ -30,6 +35,55 @@ def test_rates_are_those_that_programs_had():
         if it.verdict is Verdict.FAIL
     ]
     assert not wrong
+
+
+def _mean(cell: Cell, column: str) -> float:
+    return fmean(float(row[column]) for row in cell.rows)
+
+
+def _start_drops(cell: Cell) -> float:
+    """Return the mean of what overflows the queue in the first two seconds of data."""
+    end = quic.QUEUE_START + quic.QUEUE_WARMUP
+    found = []
+    for seed in (1, 2, 3):
+        raw = tc.run(quic.queue_experiment(cell, seed)).raw
+        drops = np.asarray(raw.links[0].forward.drops_series)
+        found.append(drops[np.asarray(raw.time) < end + 0.01][-1])
+    return fmean(found)
+
+
+@pytest.mark.parametrize(
+    "cell", [it for it in cells(quic.QUEUES) if "Mbit/s" not in it.setup], ids=lambda it: it.name
+)
+def test_start_up_drops_as_much_as_the_program(cell):
+    # Its window is two BDP, which path and buffer just hold. Runs are few, and their drops vary.
+    runs = [float(row["start_drops"]) for row in cell.rows]
+    assert 0.8 * min(runs) <= _start_drops(cell) <= 1.2 * max(runs)
+
+
+def _rises(series: list[tuple[float, float]], first: float, last: float) -> float:
+    """Return by how much the queueing delay rises, ms/s: the slope of a line through it."""
+    times, delays = zip(*(it for it in series if first <= it[0] <= last), strict=True)
+    return float(np.polyfit(times, delays, 1)[0])
+
+
+def test_the_queue_rises_between_two_probes_of_the_rtt_as_the_programs():
+    # 40 ms, from 12 to 19 s. BBR paces at a maximum of noisy samples, without Linux's margin.
+    rows = csv.DictReader((quic.QUEUES.parent / "quic-queues-series.csv").read_text().splitlines())
+    runs: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if (row["setup"], row["rtt_ms"], row["loss"]) == ("hysteria2", "40", "0"):
+            runs.setdefault(row["seed"], []).append((float(row["t"]), float(row["queue_ms"])))
+    measured = fmean(_rises(run, 12, 19) for run in runs.values())
+    (cell,) = (it for it in cells(quic.QUEUES) if it.name == "hysteria2/40ms/0%")
+    found = []
+    for seed in (1, 2, 3):
+        raw = tc.run(quic.queue_experiment(cell, seed)).raw
+        delays = np.asarray(raw.links[0].forward.queue_bytes) * 8 / 100e6 * 1e3
+        times = np.asarray(raw.time) - quic.QUEUE_START
+        found.append(_rises(list(zip(times, delays, strict=True)), 12, 19))
+    assert measured > 1
+    assert fmean(found) == pytest.approx(measured, rel=0.2)
 
 
 def _first(setup: str, direction: str, header: str) -> list[int]:

@@ -41,7 +41,7 @@ def validate(
 def _programs(tests: Path) -> Group:
     """Return what the models' suites, these tests and the package compare with real programs."""
     cases, measured = exchanges.group("programs", tests), GROUPS["programs"]()
-    every = (*cases.checks, *kcp.checks(), *quic.checks(), *measured.checks)
+    every = (*cases.checks, *kcp.checks(), *quic.checks(), *quic.queue_checks(), *measured.checks)
     return replace(measured, checks=every)
 
 

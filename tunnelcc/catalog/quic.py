@@ -95,7 +95,7 @@ class ChromiumBbr(Cited):
     startup_window: Annotated[float, number(1, 16)]  # BDP
     loss_events: Annotated[int, whole(1, 10**6)]  # ACKs with losses in a round that end start-up …
     loss_share: Annotated[float, number(0, 1)]  # … if more of what was in flight is lost
-    least_rate: Annotated[float, rate(1, 10**12)]  # of pacing
+    least_rate: Annotated[float, rate(10e3, 400e9)]  # of pacing
 
 
 class FlowControl(Cited):
