@@ -79,8 +79,8 @@ ByteSampler::OnAcked(int64_t now, uint64_t number)
     sample.bandwidth = BytesPerSecond(m_acked - packet->state.acked, now - packet->lastAckedTime);
     if (packet->time > packet->lastAckedSentTime)
     {
-        const double sent =
-            BytesPerSecond(packet->sent - packet->sentAtLastAcked, packet->time - packet->lastAckedSentTime);
+        const double sent = BytesPerSecond(packet->sent - packet->sentAtLastAcked,
+                                           packet->time - packet->lastAckedSentTime);
         sample.bandwidth = std::min(sample.bandwidth, sent);
     }
     return sample;

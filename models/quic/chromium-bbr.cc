@@ -242,9 +242,7 @@ ChromiumBbr::UpdateMinRtt(int64_t now, int64_t rtt)
 double
 ChromiumBbr::Gain(uint32_t phase) const
 {
-    return phase == 0   ? m_parameters.probeUpGain
-           : phase == 1 ? m_parameters.probeDownGain
-                        : 1;
+    return phase == 0 ? m_parameters.probeUpGain : phase == 1 ? m_parameters.probeDownGain : 1;
 }
 
 void

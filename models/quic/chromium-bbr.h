@@ -19,8 +19,8 @@
  * core/internal/congestion/bbr/bbr_sender.go, profile "standard"). It has the states of Linux's
  * (congestion/bbr.h), but differs in:
  *
- * - It paces at the estimate, where Linux stays 1 % below it. A maximum of noisy samples is a little
- *   too high, so the queue grows from one PROBE_RTT to the next.
+ * - It paces at the estimate, where Linux stays 1 % below it. A maximum of noisy samples is a
+ * little too high, so the queue grows from one PROBE_RTT to the next.
  * - In start-up the window is 2 BDP, not 2.885, and losses may end start-up.
  * - The window has no room for bursts in the hosts.
  * - Recovery limits the window only after start-up. It lasts as long as there are losses in each
@@ -42,7 +42,8 @@ class ChromiumBbr final : public PacketControl
 
     /**
      * \param spec what Linux's has not
-     * \param parameters of Linux's; those of policers, bursts, margin and ACK aggregation are not read
+     * \param parameters of Linux's; those of policers, bursts, margin and ACK aggregation are not
+     * read
      * \param packets in the first window
      * \param bytes of a full packet
      * \param stream seeds the random phase at which PROBE_BW starts

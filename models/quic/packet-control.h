@@ -23,11 +23,11 @@ class PacketControl : public CongestionControl
     /// What an ACK, or the loss timer, told. Numbers rise; the history still has them.
     struct Event
     {
-        int64_t now;                         //!< ns
-        const PacketHistory& history;        //!< without what was acknowledged or lost
-        uint64_t priorInFlight;              //!< bytes before it
-        const std::vector<uint64_t>& acked;  //!< packets, by number
-        const std::vector<uint64_t>& lost;   //!< likewise
+        int64_t now;                        //!< ns
+        const PacketHistory& history;       //!< without what was acknowledged or lost
+        uint64_t priorInFlight;             //!< bytes before it
+        const std::vector<uint64_t>& acked; //!< packets, by number
+        const std::vector<uint64_t>& lost;  //!< likewise
     };
 
     /// The newest packet of the history leaves. \param inFlight bytes, it included

@@ -82,9 +82,9 @@ struct QuicWindowSpec
 struct QuicBbrSpec
 {
     double startupWindow{0}; //!< window in start-up, BDP
-    uint32_t lossEvents{0};  //!< start-up ends after a round with so many ACKs that told of losses …
-    double lossShare{0};     //!< … of more than this part of what was in flight
-    double leastRate{0};     //!< of pacing, bytes/s
+    uint32_t lossEvents{0}; //!< start-up ends after a round with so many ACKs that told of losses …
+    double lossShare{0};    //!< … of more than this part of what was in flight
+    double leastRate{0};    //!< of pacing, bytes/s
 
     TUNNELCC_FIELDS(startupWindow, lossEvents, lossShare, leastRate)
 };

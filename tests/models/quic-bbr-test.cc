@@ -131,7 +131,9 @@ class ByteSamplesTest : public ns3::TestCase
         sampler.OnSent(1000 * MS, 11, 1000, 5000, true);
         sample = sampler.OnAcked(1040 * MS, 11);
         NS_TEST_EXPECT_MSG_EQ_TOL(sample.bandwidth, 1000 / 0.918, 1, "1 kB since 6 arrived");
-        NS_TEST_EXPECT_MSG_EQ(sample.sent.isAppLimited, true, "until one sent since is acknowledged");
+        NS_TEST_EXPECT_MSG_EQ(sample.sent.isAppLimited,
+                              true,
+                              "until one sent since is acknowledged");
         sampler.OnSent(1041 * MS, 12, 1000, 1000, true);
         NS_TEST_EXPECT_MSG_EQ(sampler.OnAcked(1081 * MS, 12).sent.isAppLimited, false, "it was");
 
@@ -269,7 +271,7 @@ class RecoveryWindowTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(script.bbr.Window(), 396 * BYTES, "394 in flight, two acknowledged");
         script.Send(2);
         script.Run(196);
-        NS_TEST_EXPECT_MSG_EQ(script.bbr.Window(), 398 * BYTES, "396 in flight, two acknowledged");
+        NS_TEST_EXPECT_MSG_EQ(script.bbr.Window(), 396 * BYTES, "one for one, in this round");
         script.now += 200 * US;
         script.Settle(2, 1); // a loss in the next round goes on with it, and more may leave
         script.Send(2);

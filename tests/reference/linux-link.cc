@@ -343,9 +343,7 @@ class Direction
           m_isOfCommands(options.RunsCommands()),
           m_window(options.window),
           m_options(isData ? options.data : options.acks),
-          m_interval(options.series.empty()
-                         ? 0
-                         : static_cast<int64_t>(options.interval * SECOND)),
+          m_interval(options.series.empty() ? 0 : static_cast<int64_t>(options.interval * SECOND)),
           m_steady(std::max(g_begin + static_cast<int64_t>(options.warmup * SECOND),
                             options.window.steady)),
           m_random(m_options.seed * 0x9E3779B97F4A7C15),
@@ -956,9 +954,8 @@ WriteLinkSeries(const std::string& path, const Direction& data, double interval)
     for (size_t i = 0; i < data.series.size(); ++i)
     {
         const Direction::Interval& it = data.series[i];
-        const double mean = it.packets > 0 ? static_cast<double>(it.sojourn) /
-                                                 static_cast<double>(it.packets)
-                                           : 0;
+        const double mean =
+            it.packets > 0 ? static_cast<double>(it.sojourn) / static_cast<double>(it.packets) : 0;
         file << static_cast<double>(i) * interval << ',' << it.packets << ',' << it.bytes << ','
              << it.queueDrops << ',' << it.randomDrops << ',' << mean / 1e6 << ','
              << static_cast<double>(it.longest) / 1e6 << '\n';

@@ -6,9 +6,9 @@ its source::
 
     python tests/reference/quic_queues.py FOLDER [--seed N]...
 
-writes ``quic-queues.csv`` and ``quic-queues-series.csv`` beside this file; README.md says what is in
-them. Rows are added as they come; of those that are there, the ones in which the link was late are
-measured again. forwarding.py says how a run goes.
+writes ``quic-queues.csv`` and ``quic-queues-series.csv`` beside this file; README.md says what is
+in them. Rows are added as they come; of those that are there, the ones in which the link was late
+are measured again. forwarding.py says how a run goes.
 """
 
 from __future__ import annotations
@@ -91,7 +91,10 @@ def run(link: Path, folder: str, cell: Cell) -> tuple[Row, list[Row]]:
         "packets": str(whole["run_datagrams"]),
         "lost": str(whole["run_lost"]),
         "socket_drops": str(whole["socket_drops"]),
-        **{it: str(whole[it]) for it in ("late_p50_ms", "late_p99_ms", "late_p999_ms", "late_max_ms")},
+        **{
+            it: str(whole[it])
+            for it in ("late_p50_ms", "late_p99_ms", "late_p999_ms", "late_max_ms")
+        },
     }
     rows = [
         own

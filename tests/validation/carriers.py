@@ -79,7 +79,7 @@ class Comparison:
         case = self._case(carrier)
         checks = []
         for what, measure, target, unit in (
-            ("goodput", _goodput, cell.goodput, "Mbit/s"),
+            ("goodput", goodput, cell.goodput, "Mbit/s"),
             ("bytes", _ip_bytes, cell.ip_bytes, "IP bytes a byte"),
         ):
             name = f"programs/{carrier.lower()}-{what}/{cell.name}"
@@ -119,7 +119,7 @@ class Comparison:
         return Case(f"{carrier.lower()} {cell.name}", (experiment,), self.seeds)
 
 
-def _goodput(runs: Sequence[Sequence[Measurement]]) -> list[float]:
+def goodput(runs: Sequence[Sequence[Measurement]]) -> list[float]:
     # Measurement.goodput would leave out a second more.
     return [sum(_rate(flow.series) for flow in run.flows) for run in runs[0]]
 
