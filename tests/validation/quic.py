@@ -48,7 +48,7 @@ _SEEDS, _RENO_SEEDS, _QUEUE_SEEDS, _BRANCH_SEEDS = 10, 25, 5, 40
 
 #: When the application connects, s: Hysteria has connected by then. What is left out after that.
 QUEUE_START, QUEUE_WARMUP = 1.5, 2.0
-#: Mean delay of ACKs in the program's threads. With it and the link's lateness, 90 % of the ACKs are
+#: Mean delay of ACKs in the program's threads. With it and the lateness, 90 % of the ACKs are
 #: within 0.15 ms of each other on the clock of a busy link; in two traced runs within 0.14 to 0.19.
 _THREADS = "0.06ms"
 
