@@ -13,6 +13,7 @@
 #include "congestion/bbr3/probe-schedule.h"
 #include "congestion/bbr3/short-term-model.h"
 #include "congestion/congestion-control.h"
+#include "congestion/congestion-parameters.h"
 
 #include <cstdint>
 
@@ -55,6 +56,9 @@ class Bbr3 : public CongestionControl
      * \param stream seeds the random waits between probes for bandwidth
      */
     Bbr3(const Bbr3Parameters& parameters, int64_t stream);
+
+    /// Names, ranges and sources of Bbr3Parameters.
+    static const CongestionParameterTable<Bbr3Parameters>& GetParameterTable();
 
     bool HasCongControl() const override;
     bool WantsLosses() const override;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "congestion/bbr3/parameters.h"
+#include "congestion/bbr3/bbr3.h"
 
 /**
  * \file
@@ -12,7 +12,7 @@ namespace tunnelcc
 {
 
 const CongestionParameterTable<Bbr3Parameters>&
-GetBbr3ParameterTable()
+Bbr3::GetParameterTable()
 {
     using P = Bbr3Parameters;
     static const CongestionParameterTable<P> table{

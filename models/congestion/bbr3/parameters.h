@@ -4,8 +4,6 @@
 #ifndef TUNNELCC_BBR3_PARAMETERS_H
 #define TUNNELCC_BBR3_PARAMETERS_H
 
-#include "congestion/congestion-parameters.h"
-
 /**
  * \file
  * The constants of BBRv3, with the values of draft-ietf-ccwg-bbr (August 2026). Where Linux's v3
@@ -45,9 +43,6 @@ struct Bbr3Parameters
     double extraAckedWindow{5};   //!< rounds; twice as many are remembered
     double extraAckedMax{0.1};    //!< s of bandwidth
 };
-
-/// Names, ranges and sources of Bbr3Parameters.
-const CongestionParameterTable<Bbr3Parameters>& GetBbr3ParameterTable();
 
 } // namespace tunnelcc
 
