@@ -4,10 +4,7 @@
 #ifndef TUNNELCC_QVEGAS_H
 #define TUNNELCC_QVEGAS_H
 
-#include "congestion/congestion-control.h"
-#include "congestion/congestion-parameters.h"
-#include "congestion/slow-start.h"
-#include "congestion/vegas-round.h"
+#include "congestion/vegas.h"
 
 #include <cstdint>
 
@@ -23,32 +20,22 @@
  * Vegas's window is at least four segments.
  *
  * Left out: the microseconds that the kernel counts in, and Reno's part of the window, which the
- * source takes off a value that it then overwrites. Windows in segments.
+ * source takes off a value that it then overwrites.
  */
 
 namespace tunnelcc
 {
 
-/// Constants of QVegas.
-struct QVegasParameters
-{
-    double alpha{2}; //!< segments
-    double beta{4};  //!< segments
-    double gamma{1}; //!< segments
-};
-
 /// Window from the delay that it causes, whatever is lost.
-class QVegas : public CongestionControl
+class QVegas : public Vegas
 {
   public:
-    explicit QVegas(const QVegasParameters& parameters);
+    explicit QVegas(const VegasParameters& parameters);
 
-    /// Names, ranges and sources of QVegasParameters.
-    static const CongestionParameterTable<QVegasParameters>& GetParameterTable();
+    /// Names, ranges and sources of VegasParameters.
+    static const CongestionParameterTable<VegasParameters>& GetParameterTable();
 
     void Init(TcpState& state, int64_t now) override;
-    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
     void OnCaState(TcpState& state, CaState next, int64_t now) override;
     void OnTransmitStart(TcpState& state, int64_t now, int64_t idle) override;
     uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd) override;
@@ -60,12 +47,9 @@ class QVegas : public CongestionControl
     }
 
   private:
-    void AdjustWindow(TcpState& state, uint32_t acked);
+    void EndRound(TcpState& state, uint32_t acked) override;
+    uint32_t GetLoweredSsThresh(const TcpState& state) const override;
 
-    QVegasParameters m_parameters;
-    AdditiveIncrease m_increase;
-    VegasRound m_round;
-    bool m_isOn{true};         //!< only in the open state
     uint32_t m_vegasWindow{0}; //!< segments
 };
 

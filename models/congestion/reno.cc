@@ -9,11 +9,6 @@
 namespace tunnelcc
 {
 
-namespace
-{
-
-} // namespace
-
 const CongestionParameterTable<RenoParameters>&
 Reno::GetParameterTable()
 {

@@ -8,28 +8,33 @@
 namespace tunnelcc
 {
 
-namespace
-{
-
-} // namespace
-
 const CongestionParameterTable<VegasParameters>&
 Vegas::GetParameterTable()
 {
-    using P = VegasParameters;
-    static const CongestionParameterTable<P> table{
-        {&P::alpha,
-         {"alpha", 0, "segments", 0, 1e6, "fewer in the queue: grow", "tcp_vegas.c alpha"}},
-        {&P::beta,
-         {"beta", 0, "segments", 0, 1e6, "more in the queue: shrink", "tcp_vegas.c beta"}},
-        {&P::gamma,
-         {"gamma", 0, "segments", 0, 1e6, "more in the queue end slow start", "tcp_vegas.c gamma"}},
-    };
+    static const auto table = MakeParameterTable("tcp_vegas.c");
     return table;
 }
 
+CongestionParameterTable<VegasParameters>
+Vegas::MakeParameterTable(const std::string& file)
+{
+    using P = VegasParameters;
+    return {
+        {&P::alpha, {"alpha", 0, "segments", 0, 1e6, "fewer in the queue: grow", file + " alpha"}},
+        {&P::beta, {"beta", 0, "segments", 0, 1e6, "more in the queue: shrink", file + " beta"}},
+        {&P::gamma,
+         {"gamma", 0, "segments", 0, 1e6, "more in the queue end slow start", file + " gamma"}},
+    };
+}
+
 Vegas::Vegas(const VegasParameters& parameters)
-    : m_parameters(parameters)
+    : Vegas(parameters, MIN_SSTHRESH)
+{
+}
+
+Vegas::Vegas(const VegasParameters& parameters, uint32_t minWindow)
+    : m_parameters(parameters),
+      m_minWindow(minWindow)
 {
 }
 
@@ -37,6 +42,12 @@ void
 Vegas::Init(TcpState& state, int64_t /* now */)
 {
     m_increase.Reset();
+    Enable(state);
+}
+
+void
+Vegas::Enable(const TcpState& state)
+{
     m_isOn = true;
     m_round.Reset(state);
 }
@@ -64,19 +75,25 @@ Vegas::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
     }
     else if (m_round.IsOver(state))
     {
-        if (m_round.HasFewSamples())
-        {
-            m_increase.GrowAsReno(state, event.ackedSacked);
-        }
-        else
-        {
-            AdjustWindow(state, event.ackedSacked);
-        }
+        EndRound(state, event.ackedSacked);
         m_round.Begin(state);
     }
     else if (state.InSlowStart())
     {
         GrowInSlowStart(state, event.ackedSacked);
+    }
+}
+
+void
+Vegas::EndRound(TcpState& state, uint32_t acked)
+{
+    if (m_round.HasFewSamples())
+    {
+        m_increase.GrowAsReno(state, acked);
+    }
+    else
+    {
+        AdjustWindow(state, acked);
     }
 }
 
@@ -89,7 +106,7 @@ Vegas::AdjustWindow(TcpState& state, uint32_t acked)
         if (waiting > m_parameters.gamma)
         {
             state.cwnd = std::min(state.cwnd, m_round.Target(state.cwnd) + 1);
-            state.ssthresh = std::min(state.ssthresh, state.cwnd);
+            state.ssthresh = GetLoweredSsThresh(state);
         }
         else
         {
@@ -99,15 +116,21 @@ Vegas::AdjustWindow(TcpState& state, uint32_t acked)
     else if (waiting > m_parameters.beta)
     {
         --state.cwnd;
-        state.ssthresh = std::min(state.ssthresh, state.cwnd);
+        state.ssthresh = GetLoweredSsThresh(state);
     }
     else if (waiting < m_parameters.alpha)
     {
         ++state.cwnd;
     }
-    state.cwnd = std::max(state.cwnd, MIN_SSTHRESH);
+    state.cwnd = std::max(state.cwnd, m_minWindow);
     // tcp_current_ssthresh(): what a pause now would leave as threshold
     state.ssthresh = std::max(state.ssthresh, state.cwnd / 2 + state.cwnd / 4);
+}
+
+uint32_t
+Vegas::GetLoweredSsThresh(const TcpState& state) const
+{
+    return std::min(state.ssthresh, state.cwnd);
 }
 
 void

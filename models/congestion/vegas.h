@@ -10,6 +10,7 @@
 #include "congestion/vegas-round.h"
 
 #include <cstdint>
+#include <string>
 
 /**
  * \file
@@ -53,10 +54,30 @@ class Vegas : public CongestionControl
         return m_round.GetBaseRtt();
     }
 
+  protected:
+    /**
+     * \param parameters constants
+     * \param minWindow least window that a round trip leaves, segments
+     */
+    Vegas(const VegasParameters& parameters, uint32_t minWindow);
+
+    /// The table of the source file `file`.
+    static CongestionParameterTable<VegasParameters> MakeParameterTable(const std::string& file);
+
+    /// Decide by the delay, from a new baseRTT on (vegas_enable()).
+    void Enable(const TcpState& state);
+
+    /// A round trip of the open state is over: set the window by its delay.
+    virtual void EndRound(TcpState& state, uint32_t acked);
+
+    /// Threshold once the window has moved down to TcpState::cwnd.
+    virtual uint32_t GetLoweredSsThresh(const TcpState& state) const;
+
   private:
     void AdjustWindow(TcpState& state, uint32_t acked);
 
-    VegasParameters m_parameters;
+    const VegasParameters m_parameters;
+    const uint32_t m_minWindow; //!< segments
     AdditiveIncrease m_increase;
     VegasRound m_round;
     bool m_isOn{true}; //!< only in the open state

@@ -8,11 +8,6 @@
 namespace tunnelcc
 {
 
-namespace
-{
-
-} // namespace
-
 const CongestionParameterTable<WestwoodParameters>&
 Westwood::GetParameterTable()
 {

@@ -220,7 +220,7 @@ class QVegasTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        QVegas qvegas(QVegasParameters{});
+        QVegas qvegas(VegasParameters{});
         FakeTransport transport(qvegas, RTT, 80);
         transport.state.ssthresh = 5;
         AckRound(transport);
@@ -255,7 +255,7 @@ class QVegasTest : public SimulationTestCase
 
     void CheckSlowStart()
     {
-        QVegas qvegas(QVegasParameters{});
+        QVegas qvegas(VegasParameters{});
         FakeTransport transport(qvegas, RTT);
         uint32_t most = 0;
         for (int i = 0; i < 1000; ++i)
@@ -296,7 +296,7 @@ class QVegasQueueTest : public SimulationTestCase
     static std::pair<uint32_t, uint32_t> FindRange(uint64_t lossEvery)
     {
         ns3::Simulator::Destroy();
-        QVegas qvegas(QVegasParameters{});
+        QVegas qvegas(VegasParameters{});
         FakePipe pipe(qvegas, 1000, RTT);
         pipe.Run(60 * SECOND);
         pipe.SetLossEvery(lossEvery);
