@@ -94,14 +94,14 @@ PccAllegro::GetParameterTable()
 }
 
 PccAllegro::PccAllegro(const PccAllegroParameters& parameters, int64_t stream)
-    : PccSender({static_cast<uint32_t>(parameters.intervalSegments),
-                 static_cast<uint32_t>(parameters.ignoredSegments)},
-                static_cast<int64_t>(parameters.initialRate),
+    : PccSender({parameters.initialRate,
+                 parameters.intervalSegments,
+                 parameters.ignoredSegments,
+                 parameters.minEpsilon},
                 stream),
-      m_minEpsilon(std::lround(parameters.minEpsilon * PERCENT)),
+      m_minEpsilon(m_epsilon),
       m_maxEpsilon(std::lround(parameters.maxEpsilon * PERCENT)),
-      m_lossMargin(std::lround(parameters.lossMargin * PERCENT * SCALE)),
-      m_epsilon(m_minEpsilon)
+      m_lossMargin(std::lround(parameters.lossMargin * PERCENT * SCALE))
 {
 }
 
@@ -112,9 +112,9 @@ PccAllegro::GetPhase() const
     {
     case Mode::SLOW_START:
         return "slow_start";
-    case Mode::DECISION:
+    case Mode::EXPERIMENT:
         return "decision";
-    case Mode::ADJUSTMENT:
+    case Mode::MOVING:
         break;
     }
     return "adjustment";
@@ -122,44 +122,25 @@ PccAllegro::GetPhase() const
 
 // Intervals ------------------------------------------------------------------------------------
 
-bool
-PccAllegro::IsExperimenting() const
-{
-    return m_mode == Mode::DECISION;
-}
-
 uint32_t
 PccAllegro::LeastSegments() const
 {
     // An interval of its own is shorter by what is ignored at its end.
     const uint32_t least = PccSender::LeastSegments();
-    return IsExperimenting() ? least : least - std::min(least, m_counts.ignored);
+    return IsExperimenting() ? least : least - std::min(least, m_ignoredSegments);
 }
 
 void
 PccAllegro::Begin()
 {
-    SetUp();
+    SetUp(m_rate);
 }
 
 void
 PccAllegro::Resume()
 {
-    m_mode = Mode::DECISION;
-    SetUp();
-}
-
-void
-PccAllegro::SetUp()
-{
-    if (IsExperimenting())
-    {
-        SetUpExperiment(m_epsilon);
-    }
-    else
-    {
-        SetUpSingle(m_rate);
-    }
+    m_mode = Mode::EXPERIMENT;
+    SetUpExperiment();
 }
 
 // Decisions ------------------------------------------------------------------------------------
@@ -183,41 +164,17 @@ PccAllegro::GetUtility(int64_t rate, int64_t lost, int64_t delivered) const
 }
 
 void
-PccAllegro::Judge(Interval& interval) const
+PccAllegro::Judge(const TcpState& /* state */, Interval& interval) const
 {
     interval.utility = GetUtility(interval.rate, interval.lost, interval.delivered);
 }
 
-bool
-PccAllegro::Decide(const TcpState& state)
-{
-    switch (m_mode)
-    {
-    case Mode::SLOW_START:
-        LeaveSlowStart(state);
-        break;
-    case Mode::DECISION:
-        if (m_countIndex < INTERVALS)
-        {
-            return false;
-        }
-        FindDirection();
-        break;
-    case Mode::ADJUSTMENT:
-        Adjust();
-        break;
-    }
-    SetUp();
-    return true;
-}
-
 void
-PccAllegro::LeaveSlowStart(const TcpState& state)
+PccAllegro::GrowInSlowStart(const TcpState& state, int64_t lastUtility)
 {
-    Interval& interval = m_intervals[0];
-    const bool isFirst = interval.utility == NO_UTILITY;
-    const int64_t before = isFirst ? NO_UTILITY : GetUtilityPerRate(interval.utility, m_lastRate);
-    Judge(interval);
+    const Interval& interval = m_intervals[0];
+    const bool isFirst = lastUtility == NO_UTILITY;
+    const int64_t before = isFirst ? NO_UTILITY : GetUtilityPerRate(lastUtility, m_lastRate);
     if (interval.utility != NO_UTILITY && GetUtilityPerRate(interval.utility, m_rate) > before)
     {
         m_lastRate = m_rate;
@@ -226,7 +183,7 @@ PccAllegro::LeaveSlowStart(const TcpState& state)
     else
     {
         m_rate = m_lastRate;
-        m_mode = Mode::DECISION;
+        m_mode = Mode::EXPERIMENT;
     }
 }
 
@@ -243,15 +200,10 @@ PccAllegro::WidenStep()
     m_epsilon = std::min(m_epsilon + 1, std::max(m_epsilon, m_maxEpsilon));
 }
 
-void
-PccAllegro::FindDirection()
+int64_t
+PccAllegro::FindDirection(const Interval* better)
 {
-    for (Interval& interval : m_intervals)
-    {
-        Judge(interval);
-    }
-    const uint32_t better = FindAgreement();
-    const int64_t rate = better < INTERVALS ? m_intervals[better].rate : m_rate;
+    const int64_t rate = better ? better->rate : m_rate;
     const Direction direction = rate == m_rate  ? Direction::STAY
                                 : rate > m_rate ? Direction::UP
                                                 : Direction::DOWN;
@@ -264,21 +216,19 @@ PccAllegro::FindDirection()
         m_epsilon = m_minEpsilon;
     }
     m_direction = direction;
-    if (better < INTERVALS)
+    if (better)
     {
-        m_mode = Mode::ADJUSTMENT;
+        m_mode = Mode::MOVING;
         m_lastRate = rate;
         m_rate = rate + GetStep(rate);
     }
+    return m_rate;
 }
 
 void
-PccAllegro::Adjust()
+PccAllegro::Move(const TcpState& /* state */, int64_t lastUtility)
 {
-    Interval& interval = m_intervals[0];
-    const int64_t before = interval.utility;
-    Judge(interval);
-    if (interval.utility > before)
+    if (m_intervals[0].utility > lastUtility)
     {
         WidenStep();
         m_lastRate = m_rate;
@@ -290,7 +240,7 @@ PccAllegro::Adjust()
     {
         m_rate = m_lastRate;
         m_epsilon = m_minEpsilon;
-        m_mode = Mode::DECISION;
+        m_mode = Mode::EXPERIMENT;
     }
 }
 

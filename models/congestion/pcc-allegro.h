@@ -44,14 +44,6 @@ struct PccAllegroParameters
 class PccAllegro : public PccSender
 {
   public:
-    /// What the intervals are for.
-    enum class Mode : uint8_t
-    {
-        SLOW_START,
-        DECISION, //!< two pairs of intervals seek a direction
-        ADJUSTMENT
-    };
-
     /**
      * \param parameters constants
      * \param stream seeds the order of the intervals
@@ -66,11 +58,6 @@ class PccAllegro : public PccSender
     /// Utility of a rate. \param rate bytes/s \param lost,delivered segments
     int64_t GetUtility(int64_t rate, int64_t lost, int64_t delivered) const;
 
-    Mode GetMode() const
-    {
-        return m_mode;
-    }
-
   private:
     /// Where the last experiment went.
     enum class Direction : uint8_t
@@ -80,25 +67,20 @@ class PccAllegro : public PccSender
         STAY
     };
 
-    bool IsExperimenting() const override;
     uint32_t LeastSegments() const override;
     void Begin() override;
-    bool Decide(const TcpState& state) override;
     void Resume() override;
-    void SetUp();
-    void Judge(Interval& interval) const;
-    void LeaveSlowStart(const TcpState& state);
-    void FindDirection();
-    void Adjust();
+    void Judge(const TcpState& state, Interval& interval) const override;
+    void GrowInSlowStart(const TcpState& state, int64_t lastUtility) override;
+    int64_t FindDirection(const Interval* better) override;
+    void Move(const TcpState& state, int64_t lastUtility) override;
     void WidenStep();
     int64_t GetStep(int64_t rate) const;
 
     const int64_t m_minEpsilon; //!< percent
     const int64_t m_maxEpsilon; //!< percent
     const int64_t m_lossMargin; //!< thousandths of a percent
-    Mode m_mode{Mode::SLOW_START};
     Direction m_direction{Direction::UP};
-    int64_t m_epsilon; //!< percent
 };
 
 } // namespace tunnelcc

@@ -4,6 +4,7 @@
 #include "congestion/pcc-sender.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tunnelcc
 {
@@ -21,10 +22,12 @@ constexpr int64_t UNMEASURED_RTT = 1000; // µs; before there is a sample
 
 } // namespace
 
-PccSender::PccSender(const Counts& counts, int64_t initialRate, int64_t stream)
-    : m_counts(counts),
-      m_rate(initialRate),
-      m_lastRate(initialRate),
+PccSender::PccSender(const Constants& constants, int64_t stream)
+    : m_intervalSegments(static_cast<uint32_t>(constants.intervalSegments)),
+      m_ignoredSegments(static_cast<uint32_t>(constants.ignoredSegments)),
+      m_rate(static_cast<int64_t>(constants.initialRate)),
+      m_lastRate(m_rate),
+      m_epsilon(std::lround(constants.epsilon * PERCENT)),
       m_random(stream)
 {
 }
@@ -50,7 +53,7 @@ PccSender::GetUndoCwnd(TcpState& state, uint32_t /* priorCwnd */)
 uint32_t
 PccSender::LeastSegments() const
 {
-    return m_counts.segments;
+    return m_intervalSegments;
 }
 
 // Intervals ------------------------------------------------------------------------------------
@@ -72,10 +75,16 @@ PccSender::Rewind()
 }
 
 void
-PccSender::SetUpExperiment(int64_t percent)
+PccSender::Resume()
 {
-    const int64_t high = m_rate * (PERCENT + percent) / PERCENT;
-    const int64_t low = m_rate * (PERCENT - percent) / PERCENT;
+    SetUpExperiment();
+}
+
+void
+PccSender::SetUpExperiment()
+{
+    const int64_t high = m_rate * (PERCENT + m_epsilon) / PERCENT;
+    const int64_t low = m_rate * (PERCENT - m_epsilon) / PERCENT;
     for (uint32_t i = 0; i < INTERVALS; i += 2)
     {
         const bool isLowFirst = m_random.DrawBelow(2) == 1;
@@ -87,13 +96,20 @@ PccSender::SetUpExperiment(int64_t percent)
 }
 
 void
-PccSender::SetUpSingle(int64_t rate)
+PccSender::SetUp(int64_t rate)
 {
+    if (IsExperimenting())
+    {
+        SetUpExperiment();
+        return;
+    }
     m_intervals[0].rate = rate;
     Rewind();
 }
 
-uint32_t
+/// The interval of the second pair whose rate both pairs of an experiment found better; null: they
+/// differ.
+const PccSender::Interval*
 PccSender::FindAgreement() const
 {
     const auto& it = m_intervals;
@@ -102,9 +118,40 @@ PccSender::FindAgreement() const
     const bool isSameOrder = it[0].rate == it[2].rate;
     if ((isFirstBetter == isThirdBetter) != isSameOrder)
     {
-        return INTERVALS;
+        return nullptr;
     }
-    return isThirdBetter ? 2 : 3;
+    return isThirdBetter ? &it[2] : &it[3];
+}
+
+/// The segments of an interval were counted. \returns whether to start the next interval
+bool
+PccSender::Decide(const TcpState& state)
+{
+    if (IsExperimenting())
+    {
+        if (m_countIndex < INTERVALS)
+        {
+            return false;
+        }
+        for (Interval& interval : m_intervals)
+        {
+            Judge(state, interval);
+        }
+        SetUp(FindDirection(FindAgreement()));
+        return true;
+    }
+    const int64_t lastUtility = m_intervals[0].utility;
+    Judge(state, m_intervals[0]);
+    if (m_mode == Mode::SLOW_START)
+    {
+        GrowInSlowStart(state, lastUtility);
+    }
+    else
+    {
+        Move(state, lastUtility);
+    }
+    SetUp(m_rate);
+    return true;
 }
 
 void
@@ -177,11 +224,11 @@ PccSender::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
         Interval& interval = m_intervals[m_countIndex];
         if (interval.sentBefore > 0)
         {
-            if (before > interval.sentBefore + m_counts.ignored)
+            if (before > interval.sentBefore + m_ignoredSegments)
             {
                 Count(state, event.now, interval);
             }
-            if (interval.sentUntil > 0 && interval.sentUntil < m_counted + m_counts.ignored)
+            if (interval.sentUntil > 0 && interval.sentUntil < m_counted + m_ignoredSegments)
             {
                 ++m_countIndex;
                 if (Decide(state))

@@ -38,6 +38,14 @@ constexpr int64_t MICROSECONDS = SECOND / US; // a second
 class PccSender : public CongestionControl
 {
   public:
+    /// What the intervals are for.
+    enum class Mode : uint8_t
+    {
+        SLOW_START,
+        EXPERIMENT, //!< two pairs of intervals seek a direction
+        MOVING      //!< the rate goes that way, an interval at each
+    };
+
     bool HasCongControl() const override;
     void Init(TcpState& state, int64_t now) override;
     uint32_t GetSsThresh(TcpState& state, int64_t now) override;
@@ -51,6 +59,11 @@ class PccSender : public CongestionControl
         return m_rate;
     }
 
+    Mode GetMode() const
+    {
+        return m_mode;
+    }
+
   protected:
     /// Intervals of an experiment.
     static constexpr uint32_t INTERVALS = 4;
@@ -58,11 +71,13 @@ class PccSender : public CongestionControl
     /// Utility of a rate that was not judged yet.
     static constexpr int64_t NO_UTILITY = INT64_MIN;
 
-    /// What the two algorithms count differently.
-    struct Counts
+    /// Constants that the two algorithms have other values of.
+    struct Constants
     {
-        uint32_t segments{0}; //!< least segments of an interval
-        uint32_t ignored{0};  //!< segments ignored at its start and at its end
+        double initialRate;      //!< bytes/s
+        double intervalSegments; //!< least segments of an interval
+        double ignoredSegments;  //!< ignored at its start and at its end
+        double epsilon;          //!< first step between the rates of an experiment
     };
 
     /// A time in which one rate was tried, and what became of its segments.
@@ -83,14 +98,16 @@ class PccSender : public CongestionControl
     };
 
     /**
-     * \param counts what an interval is
-     * \param initialRate bytes/s
+     * \param constants constants
      * \param stream random stream of this sender
      */
-    PccSender(const Counts& counts, int64_t initialRate, int64_t stream);
+    PccSender(const Constants& constants, int64_t stream);
 
     /// Whether the intervals are an experiment rather than one of its own.
-    virtual bool IsExperimenting() const = 0;
+    bool IsExperimenting() const
+    {
+        return m_mode == Mode::EXPERIMENT;
+    }
 
     /// Segments that an interval needs now.
     virtual uint32_t LeastSegments() const;
@@ -98,45 +115,57 @@ class PccSender : public CongestionControl
     /// The connection begins: set up the first interval.
     virtual void Begin() = 0;
 
-    /// The segments of an interval were counted. \returns whether to start the next interval
-    virtual bool Decide(const TcpState& state) = 0;
-
     /// A time-out is over: set up intervals.
-    virtual void Resume() = 0;
+    virtual void Resume();
 
-    /// Set up four intervals, a pair at `rate` · (1 ± `percent`) each, in random order.
-    void SetUpExperiment(int64_t percent);
+    /// The segments of `interval` were counted: what its rate is worth.
+    virtual void Judge(const TcpState& state, Interval& interval) const = 0;
 
-    /// Set up one interval at `rate`.
-    void SetUpSingle(int64_t rate);
+    /// Slow start's interval was judged, and the one before it at `lastUtility`: set the rate, or
+    /// begin to experiment.
+    virtual void GrowInSlowStart(const TcpState& state, int64_t lastUtility) = 0;
 
     /**
-     * What the two pairs of an experiment agree upon.
-     * \returns index in the second pair of the interval with the better rate; INTERVALS: they
-     * differ
+     * An experiment was judged: set the rate and the mode.
+     * \param better the interval whose rate both pairs found better; null: they differ
+     * \returns rate of the next interval, if that is to move, bytes/s
      */
-    uint32_t FindAgreement() const;
+    virtual int64_t FindDirection(const Interval* better) = 0;
 
-    const Counts m_counts;
+    /// An interval was judged, and the one before it at `lastUtility`: move on, or experiment.
+    virtual void Move(const TcpState& state, int64_t lastUtility) = 0;
+
+    /// Set up four intervals, a pair at the rate · (1 ± epsilon) each, in random order.
+    void SetUpExperiment();
+
+    /// Set up an experiment, if it is time for one, or an interval at `rate`.
+    void SetUp(int64_t rate);
+
+    const uint32_t m_intervalSegments; //!< least segments of an interval
+    const uint32_t m_ignoredSegments;  //!< at the start and at the end of each
     std::array<Interval, INTERVALS> m_intervals;
-    uint32_t m_countIndex{0}; //!< interval whose segments are being counted
-    int64_t m_rate;           //!< bytes/s
-    int64_t m_lastRate;       //!< the rate before, bytes/s
+    Mode m_mode{Mode::SLOW_START};
+    int64_t m_rate;     //!< bytes/s
+    int64_t m_lastRate; //!< the rate before, bytes/s
+    int64_t m_epsilon;  //!< distance of an experiment's rates, percent
 
   private:
     void Rewind();
+    const Interval* FindAgreement() const;
+    bool Decide(const TcpState& state);
     void StartInterval(TcpState& state, int64_t now);
     bool IsSent(const TcpState& state, const Interval& interval) const;
     void Count(const TcpState& state, int64_t now, Interval& interval) const;
     static void SetWindow(TcpState& state);
 
     FlowRandom m_random;
-    bool m_waits{false};     //!< all intervals were sent; not all were counted
-    uint32_t m_sendIndex{0}; //!< interval being sent
-    uint64_t m_counted{0};   //!< segments delivered or lost
-    int64_t m_miscounted{0}; //!< delivered or lost more than once
-    uint64_t m_lost{0};      //!< TcpState::lost at the last ACK
-    uint64_t m_delivered{0}; //!< TcpState::delivered at the last ACK
+    bool m_waits{false};      //!< all intervals were sent; not all were counted
+    uint32_t m_sendIndex{0};  //!< interval being sent
+    uint32_t m_countIndex{0}; //!< interval whose segments are being counted
+    uint64_t m_counted{0};    //!< segments delivered or lost
+    int64_t m_miscounted{0};  //!< delivered or lost more than once
+    uint64_t m_lost{0};       //!< TcpState::lost at the last ACK
+    uint64_t m_delivered{0};  //!< TcpState::delivered at the last ACK
 };
 
 } // namespace tunnelcc

@@ -142,12 +142,12 @@ PccVivace::GetParameterTable()
 }
 
 PccVivace::PccVivace(const PccVivaceParameters& parameters, int64_t stream)
-    : PccSender({static_cast<uint32_t>(parameters.intervalSegments),
-                 static_cast<uint32_t>(parameters.ignoredSegments)},
-                static_cast<int64_t>(parameters.initialRate),
+    : PccSender({parameters.initialRate,
+                 parameters.intervalSegments,
+                 parameters.ignoredSegments,
+                 parameters.epsilon},
                 stream),
       m_parameters(parameters),
-      m_epsilon(std::lround(parameters.epsilon * PERCENT)),
       m_delayFilter(ToThousandths(parameters.delayFilter)),
       m_minDifference(ToThousandths(parameters.minDifference)),
       m_minChangeBound(ToThousandths(parameters.changeBound)),
@@ -174,22 +174,10 @@ PccVivace::GetPhase() const
 
 // Intervals ------------------------------------------------------------------------------------
 
-bool
-PccVivace::IsExperimenting() const
-{
-    return m_mode == Mode::EXPERIMENT;
-}
-
 void
 PccVivace::Begin()
 {
-    SetUpExperiment(m_epsilon); // of which slow start uses the first interval
-}
-
-void
-PccVivace::Resume()
-{
-    SetUpExperiment(m_epsilon); // the mode stays what it was
+    SetUpExperiment(); // of which slow start uses the first interval
 }
 
 // Utility --------------------------------------------------------------------------------------
@@ -235,85 +223,44 @@ PccVivace::Judge(const TcpState& state, Interval& interval) const
 
 // Decisions ------------------------------------------------------------------------------------
 
-bool
-PccVivace::Decide(const TcpState& state)
-{
-    switch (m_mode)
-    {
-    case Mode::SLOW_START:
-        GrowInSlowStart(state);
-        break;
-    case Mode::MOVING:
-        Move(state);
-        break;
-    case Mode::EXPERIMENT:
-        if (m_countIndex < INTERVALS)
-        {
-            return false;
-        }
-        FindDirection(state);
-        break;
-    }
-    return true;
-}
-
 void
-PccVivace::GrowInSlowStart(const TcpState& state)
+PccVivace::GrowInSlowStart(const TcpState& /* state */, int64_t lastUtility)
 {
-    Interval& interval = m_intervals[0];
-    const int64_t before = interval.utility;
-    Judge(state, interval);
-    if (interval.utility > before)
+    if (m_intervals[0].utility > lastUtility)
     {
         m_lastRate = m_rate;
         m_rate += m_rate / 2;
-        SetUpSingle(m_rate);
     }
     else
     {
         std::swap(m_rate, m_lastRate);
         m_mode = Mode::EXPERIMENT;
-        SetUpExperiment(m_epsilon);
     }
 }
 
-void
-PccVivace::FindDirection(const TcpState& state)
+int64_t
+PccVivace::FindDirection(const Interval* better)
 {
-    for (Interval& interval : m_intervals)
+    const int64_t rateBefore = m_rate;
+    if (better)
     {
-        Judge(state, interval);
+        m_rate = m_lastRate = better->rate;
+        m_intervals[0].utility = better->utility;
+        m_mode = Mode::MOVING;
     }
-    const uint32_t better = FindAgreement();
-    if (better == INTERVALS)
-    {
-        SetUpExperiment(m_epsilon);
-        return;
-    }
-    m_lastRate = m_intervals[better].rate;
-    m_intervals[0].utility = m_intervals[better].utility;
-    m_mode = Mode::MOVING;
-    SetUpSingle(m_rate); // as the module: still at the rate before
-    m_rate = m_lastRate;
+    return rateBefore; // as the module: the first interval is still at it
 }
 
 void
-PccVivace::Move(const TcpState& state)
+PccVivace::Move(const TcpState& state, int64_t lastUtility)
 {
-    const int64_t lastUtility = m_intervals[0].utility;
-    Judge(state, m_intervals[0]);
     const int64_t step = GetStep(lastUtility);
     const int64_t rtt = std::max<int64_t>(state.srtt / US, 1);
     m_lastRate = m_rate;
     m_rate = std::max(m_rate + step, MICROSECONDS * MIN_SEGMENTS_PER_RTT * state.mss / rtt);
-    if (step > 0)
-    {
-        SetUpSingle(m_rate);
-    }
-    else
+    if (step <= 0)
     {
         m_mode = Mode::EXPERIMENT;
-        SetUpExperiment(m_epsilon);
     }
 }
 

@@ -52,14 +52,6 @@ struct PccVivaceParameters
 class PccVivace : public PccSender
 {
   public:
-    /// What the intervals are for.
-    enum class Mode : uint8_t
-    {
-        SLOW_START,
-        EXPERIMENT, //!< two pairs of intervals seek a direction
-        MOVING
-    };
-
     /**
      * \param parameters constants
      * \param stream seeds the order of the intervals
@@ -71,33 +63,23 @@ class PccVivace : public PccSender
 
     std::string_view GetPhase() const override;
 
-    Mode GetMode() const
-    {
-        return m_mode;
-    }
-
   private:
-    bool IsExperimenting() const override;
     void Begin() override;
-    bool Decide(const TcpState& state) override;
-    void Resume() override;
-    void Judge(const TcpState& state, Interval& interval) const;
+    void Judge(const TcpState& state, Interval& interval) const override;
+    void GrowInSlowStart(const TcpState& state, int64_t lastUtility) override;
+    int64_t FindDirection(const Interval* better) override;
+    void Move(const TcpState& state, int64_t lastUtility) override;
     int64_t GetDelayGrowth(const TcpState& state, const Interval& interval) const;
-    void GrowInSlowStart(const TcpState& state);
-    void FindDirection(const TcpState& state);
-    void Move(const TcpState& state);
     int64_t GetStep(int64_t lastUtility);
     int64_t GetGradient(int64_t lastUtility) const;
     void UpdateAmplifier(int64_t step);
     int64_t BoundStep(int64_t step);
 
     PccVivaceParameters m_parameters;
-    const int64_t m_epsilon;         //!< percent
     const int64_t m_delayFilter;     //!< thousandths
     const int64_t m_minDifference;   //!< thousandths
     const int64_t m_minChangeBound;  //!< thousandths of the rate
     const int64_t m_changeBoundStep; //!< thousandths of the rate
-    Mode m_mode{Mode::SLOW_START};
     int64_t m_amplifier;
     int64_t m_swing{0};
     int64_t m_changeBound; //!< thousandths of the rate

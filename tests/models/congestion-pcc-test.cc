@@ -65,7 +65,7 @@ class PccStartTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ(pipe.state.pacingRate, INITIAL_RATE, "first rate");
         NS_TEST_EXPECT_MSG_EQ(pipe.state.cwnd, 2 * (INITIAL_RATE / 20 / MSS), "2 · rate · RTT");
         int64_t most = 0;
-        while (pcc.GetMode() == PccAllegro::Mode::SLOW_START)
+        while (pcc.GetMode() == PccSender::Mode::SLOW_START)
         {
             pipe.Run(MS);
             most = std::max(most, pcc.GetRate());
@@ -164,7 +164,7 @@ class VivaceStartTest : public SimulationTestCase
         FakePipe pipe(vivace, 4000, RTT);
         pipe.SetBuffer(50);
         int64_t rate = INITIAL_RATE;
-        while (vivace.GetMode() == PccVivace::Mode::SLOW_START && pipe.now < 10 * SECOND)
+        while (vivace.GetMode() == PccSender::Mode::SLOW_START && pipe.now < 10 * SECOND)
         {
             pipe.Run(MS);
             if (vivace.GetRate() > rate)
