@@ -140,12 +140,24 @@ class Layout:
         """The link that the path metrics measure, and whether the first flow's data cross it in
         reverse.
         """
-        first = self.flows[0]
         name = "path"
         if self.experiment.network is not None:
             name = bottleneck(self.experiment, self.topology)
-        steps = [step for hop in self.hops(first) for step in hop.sent_by(first.sender)]
-        return name, Step(name, True) in steps
+        return name, Step(name, True) in self.steps(self.flows[0])
+
+    def steps(self, placed: Placed) -> frozenset[Step]:
+        """Return the directions of links that a flow's data cross."""
+        return frozenset(step for hop in self.hops(placed) for step in hop.sent_by(placed.sender))
+
+    @cached_property
+    def segments(self) -> dict[Step, int]:
+        """The payload (bytes) of a full segment of the first flow that sends across each link."""
+        found: dict[Step, int] = {}
+        for placed in (self.flows[0], *self.distinct_flows):
+            mss = derived.path_mss(self.view(placed))
+            for step in self.steps(placed):
+                found.setdefault(step, mss)
+        return found
 
     def base_rtt(self, placed: Placed) -> float:
         """Return the base RTT (s) of a flow's own connection, or of its tunnel's first one."""

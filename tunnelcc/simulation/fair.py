@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tunnelcc import metrics
 from tunnelcc.config import derived
-from tunnelcc.config.layout import Placed
 from tunnelcc.config.path import LinkDirection
 from tunnelcc.config.topology import Step
 from tunnelcc.metrics.convergence import WINDOW
@@ -36,16 +35,12 @@ def capacity(run: Measurements, step: Step) -> float:
 
     That is the lower one of its rate and its policer's.
     """
-    return _capacity(run, step, _segments(run))
-
-
-def _capacity(run: Measurements, step: Step, segments: Mapping[Step, int]) -> float:
     measured, policer = run.links[step.link], _direction(run, step).policer
     counts = measured.reverse if step.is_reverse else measured.forward
     rates = [] if policer is None else [policer.rate]
     if counts.utilisation:
         rates.append(8 * counts.bytes_out / run.measured_time / counts.utilisation)
-    mss, packet = _full_segment(run, step, segments)
+    mss, packet = _full_segment(run, step)
     return float(min(rates) * mss / packet) if rates else math.nan
 
 
@@ -57,9 +52,9 @@ def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
     rate between its start and stop. Links offer the rate that they have at the time. The mean is
     over the allocations between these moments.
     """
-    flows, segments = _flows(run, demands), _segments(run)
+    flows = _flows(run, demands)
     used = sorted(frozenset[Step]().union(*{it.steps for it in flows}))
-    everyone = [*flows, *_cross_traffic(run, segments)]
+    everyone = [*flows, *_cross_traffic(run)]
     ends = [
         0.0,
         run.experiment.duration,
@@ -70,7 +65,7 @@ def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
     moments = np.array(sorted({*ends, *changes}))
     capacities: dict[Step, Series] = {}
     for step in used:
-        most = _capacities(run, step, segments, moments)
+        most = _capacities(run, step, moments)
         if np.isfinite(most).all() and most.any():
             capacities[step] = most
     of_kind = _allocations(everyone, capacities, moments)
@@ -105,17 +100,15 @@ def _rate_changes(run: Measurements, step: Step) -> Series:
     return changes[changes < duration]
 
 
-def _capacities(
-    run: Measurements, step: Step, segments: Mapping[Step, int], moments: Series
-) -> Series:
+def _capacities(run: Measurements, step: Step, moments: Series) -> Series:
     """Return capacity() between the moments, where the link's rate may change; shape (moment,)."""
     direction = _direction(run, step)
     if not direction.rate_steps and direction.rate_trace is None:
-        return np.full(len(moments) - 1, _capacity(run, step, segments))
+        return np.full(len(moments) - 1, capacity(run, step))
     offered = np.diff(_offered_bits(direction, moments)) / np.diff(moments)
     if direction.policer is not None:
         offered = np.minimum(offered, direction.policer.rate)
-    mss, packet = _full_segment(run, step, segments)
+    mss, packet = _full_segment(run, step)
     return offered * mss / packet
 
 
@@ -133,32 +126,16 @@ def _offered_bits(direction: LinkDirection, until: Series) -> Series:
     return bits
 
 
-def _segments(run: Measurements) -> dict[Step, int]:
-    """Return the payload of a full segment of a flow that sends across each link."""
-    found: dict[Step, int] = {}
-    for placed in (run.layout.flows[0], *run.layout.distinct_flows):
-        mss = derived.path_mss(run.layout.view(placed))
-        for step in _steps(run, placed):
-            found.setdefault(step, mss)
-    return found
-
-
-def _steps(run: Measurements, placed: Placed) -> frozenset[Step]:
-    """Return the directions of links that a flow's data cross."""
-    hops = run.layout.hops(placed)
-    return frozenset(step for hop in hops for step in hop.sent_by(placed.sender))
-
-
-def _full_segment(run: Measurements, step: Step, segments: Mapping[Step, int]) -> tuple[int, int]:
+def _full_segment(run: Measurements, step: Step) -> tuple[int, int]:
     """Return the payload of a full segment without a tunnel, and its bytes on the link."""
-    mss = segments.get(step) or derived.path_mss(run.layout.view(run.layout.flows[0]))
+    mss = run.layout.segments.get(step) or derived.path_mss(run.layout.view(run.layout.flows[0]))
     framing = run.layout.topology.links[step.link].path.framing_bytes
     return mss, mss + run.experiment.tcp.header_bytes + framing
 
 
 def _flows(run: Measurements, demands: Sequence[float]) -> list[_Demand]:
     found, duration = run.layout, run.experiment.duration
-    steps = {placed.kind: _steps(run, placed) for placed in found.distinct_flows}
+    steps = {placed.kind: found.steps(placed) for placed in found.distinct_flows}
     flows = []
     for placed, rate, flow in zip(found.flows, demands, run.raw.flows, strict=True):
         start = placed.start
@@ -169,7 +146,7 @@ def _flows(run: Measurements, demands: Sequence[float]) -> list[_Demand]:
     return flows
 
 
-def _cross_traffic(run: Measurements, segments: Mapping[Step, int]) -> list[_Demand]:
+def _cross_traffic(run: Measurements) -> list[_Demand]:
     found, duration = run.layout, run.experiment.duration
     sources = []
     for index, source in enumerate(run.experiment.cross_traffic):
@@ -179,7 +156,7 @@ def _cross_traffic(run: Measurements, segments: Mapping[Step, int]) -> list[_Dem
         # A link's capacity is what it carries of payload, so UDP takes as much less of it.
         payload = 0.0
         for step in steps:
-            mss, packet = _full_segment(run, step, segments)
+            mss, packet = _full_segment(run, step)
             framing = packet - mss - run.experiment.tcp.header_bytes
             payload = max(payload, mss / packet * (source.packet + framing) / source.packet)
         stop = duration if source.stop is None else min(source.stop, duration)
