@@ -24,7 +24,7 @@
 namespace tunnelcc
 {
 
-/// Ties a field of the parameter struct `P` to its description (whose default is not read).
+/// Ties a field of the parameter struct `P` to its description (the default is that of the struct).
 template <typename P>
 struct CongestionParameterField
 {

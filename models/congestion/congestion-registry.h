@@ -21,14 +21,14 @@ namespace tunnelcc
 struct CongestionParameterInfo
 {
     std::string name;
-    double defaultValue{0}; //!< not a number: there is none, the parameter must be given
     /// "s", "bytes/s", "segments/s^3"; whole numbers: "segments", "rounds", "samples", "integer";
     /// "bool": 0 or 1; empty: a ratio.
     std::string unit;
     double minimum{0}; //!< least value accepted
     double maximum{0}; //!< greatest value accepted
     std::string doc;
-    std::string source;                 //!< document or kernel symbol of the default
+    std::string source;     //!< document or kernel symbol of the default
+    double defaultValue{0}; //!< not a number: there is none, the parameter must be given
     std::vector<std::string> choices{}; //!< names of the values, from 0 on; empty: it is a number
 };
 

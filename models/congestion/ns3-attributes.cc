@@ -82,8 +82,7 @@ constexpr SafeRange SAFE_RANGES[] = {
     // CurrentDelay() reads the first of so many samples.
     {"ns3::TcpLedbat", "NoiseFilterLen", 1, MAX_UINT32},
     // CongestionAvoidance() divides by the target in whole milliseconds and by the window, and
-    // takes
-    // Gain times the milliseconds left times the bytes acknowledged for 32 bits.
+    // takes Gain times the milliseconds left times the bytes acknowledged for 32 bits.
     {"ns3::TcpLedbat", "TargetDelay", 0.001, 10},
     {"ns3::TcpLedbat", "Gain", 0, 10},
     {"ns3::TcpLedbat", "MinCwnd", 1, MAX_SEGMENTS},

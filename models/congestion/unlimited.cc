@@ -25,9 +25,9 @@ Unlimited::GetParameterTable()
     using P = UnlimitedParameters;
     static const CongestionParameterTable<P> table{
         {&P::window,
-         {"window", 0, "segments", 2, 1e9, "congestion window", "tcp_TA.c bictcp_cong_avoid()"}},
+         {"window", "segments", 2, 1e9, "congestion window", "tcp_TA.c bictcp_cong_avoid()"}},
         {&P::beta,
-         {"beta", 0, "", 0.01, 0.99, "threshold after a loss, times the window", "tcp_TA.c beta"}},
+         {"beta", "", 0.01, 0.99, "threshold after a loss, times the window", "tcp_TA.c beta"}},
     };
     return table;
 }

@@ -20,10 +20,10 @@ Vegas::MakeParameterTable(const std::string& file)
 {
     using P = VegasParameters;
     return {
-        {&P::alpha, {"alpha", 0, "segments", 0, 1e6, "fewer in the queue: grow", file + " alpha"}},
-        {&P::beta, {"beta", 0, "segments", 0, 1e6, "more in the queue: shrink", file + " beta"}},
+        {&P::alpha, {"alpha", "segments", 0, 1e6, "fewer in the queue: grow", file + " alpha"}},
+        {&P::beta, {"beta", "segments", 0, 1e6, "more in the queue: shrink", file + " beta"}},
         {&P::gamma,
-         {"gamma", 0, "segments", 0, 1e6, "more in the queue end slow start", file + " gamma"}},
+         {"gamma", "segments", 0, 1e6, "more in the queue end slow start", file + " gamma"}},
     };
 }
 

@@ -15,7 +15,6 @@ Westwood::GetParameterTable()
     static const CongestionParameterTable<P> table{
         {&P::rttMin,
          {"rtt_min",
-          0,
           "s",
           0,
           1e3,
@@ -23,7 +22,6 @@ Westwood::GetParameterTable()
           "tcp_westwood.c TCP_WESTWOOD_RTT_MIN"}},
         {&P::initialRtt,
          {"initial_rtt",
-          0,
           "s",
           0.001,
           1e3,
@@ -31,7 +29,6 @@ Westwood::GetParameterTable()
           "tcp_westwood.c TCP_WESTWOOD_INIT_RTT"}},
         {&P::filterGain,
          {"filter_gain",
-          0,
           "",
           0.001,
           1,

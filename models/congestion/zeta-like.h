@@ -55,17 +55,6 @@ class ZetaLike : public CongestionControl
     void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
     void OnCaState(TcpState& state, CaState next, int64_t now) override;
 
-    /// Losses per segment, averaged over the last segments and over many.
-    double GetShortLoss() const
-    {
-        return m_shortLoss;
-    }
-
-    double GetLongLoss() const
-    {
-        return m_longLoss;
-    }
-
   private:
     void CountLosses(const TcpState& state);
     bool IsQueueLong(const TcpState& state) const;
