@@ -173,7 +173,6 @@ class Calibration(Model):
     where: Where
     reason: Prose
     candidates: Values
-    alternatives: Values | None = None  # shown for comparison, not to be chosen
 
 
 class Variant(Model):

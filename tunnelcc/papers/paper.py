@@ -191,8 +191,8 @@ class Paper:
             self._check_where("calibration", figure.calibration.where, figure)
             point = self.points(figure)[0]
             calibration = figure.calibration
-            for value in (*calibration.candidates, *(calibration.alternatives or ())):
-                self.experiment(figure, point, {figure.calibration.key: value})
+            for value in calibration.candidates:
+                self.experiment(figure, point, {calibration.key: value})
 
     def _check_labels(self, figure: Figure) -> None:
         """Check that every value in the figure's scenario and settings has a label."""

@@ -136,13 +136,9 @@ def calibrate(
     for figure in todo:
         calibration = figure.calibration
         assert calibration is not None
-        candidates = (*calibration.candidates, *(calibration.alternatives or ()))
-        swept = sweep(it, figure, candidates, seeds=seeds, jobs=jobs, store=store)
-        main = swept[: len(calibration.candidates)]
-        tables.sweep(figure, main, f"{figure.title}: {calibration.key}").print(out, tables.KINDS)
-        if others := swept[len(main) :]:
-            tables.sweep(figure, others, "Alternatives, for comparison").print(out, tables.KINDS)
-        found[figure.id] = best([(name, tables.score(it.judged)) for name, it in main])
+        swept = sweep(it, figure, calibration.candidates, seeds=seeds, jobs=jobs, store=store)
+        tables.sweep(figure, swept).print(out, tables.KINDS)
+        found[figure.id] = best([(name, tables.score(it.judged)) for name, it in swept])
         out.print(f"\nLeast misfit: {calibration.key} = {found[figure.id]}", markup=False)
         if output is not None:
             _write(output / f"{figure.id}-calibration.csv", export.sweep_csv(figure, swept))

@@ -234,9 +234,10 @@ def _diagnostics(figure: Figure) -> Sequence[str]:
     return [it for it in DIAGNOSTICS if figure.needs_runs and it not in figure.quantities]
 
 
-def sweep(figure: Figure, candidates: Sequence[tuple[str, Simulated]], title: str) -> Table:
+def sweep(figure: Figure, candidates: Sequence[tuple[str, Simulated]]) -> Table:
     """Return the simulated values and the misfit of each candidate of a calibration."""
     assert figure.calibration is not None
+    key = figure.calibration.key
     cells = candidates[0][1].judged
     names = [" ".join(cell.point.axes.values()) for cell in cells]
     rows = [
@@ -244,8 +245,8 @@ def sweep(figure: Figure, candidates: Sequence[tuple[str, Simulated]], title: st
         for name, it in candidates
     ]
     rows.append(["published", *(str(cell.row.published) for cell in cells), ""])
-    columns = [figure.calibration.key, *names, "misfit"]
-    return Table(title, columns, rows, range(1, len(columns)))
+    columns = [key, *names, "misfit"]
+    return Table(f"{figure.title}: {key}", columns, rows, range(1, len(columns)))
 
 
 def score(cells: Iterable[Cell]) -> float:
