@@ -27,6 +27,18 @@ _jobs_option = click.option(
     "--jobs", type=click.IntRange(1, 1024), help="Number of processes (default: one for each core)."
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+_set_option = click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE",
+    help="Set any key, such as hosts.kernel=5.10. Repeatable. `tunnelcc show experiment` lists "
+        "the keys.",
+)  # fmt: skip
+_seeds_option = click.option(
+    "--seeds", help="Number of repeats, or the seeds (1,2,7). [default: 5]"
+)
+_runs_option = click.option(
+    "--store", type=_PATH, default=_STORE, show_default=True,
+    help="Directory of finished runs, which are not run again.",
+)  # fmt: skip
 
 
 _EXPERIMENT_OPTIONS = {
@@ -73,13 +85,7 @@ def cli() -> None:
 @cli.command()
 @click.argument("scenario", required=False, type=_PATH)
 @_experiment_options
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Set any key, such as hosts.kernel=5.10. `tunnelcc show experiment` lists the keys.",
-)
+@_set_option
 @click.option(
     "--flow", "groups", multiple=True, metavar="KEY=VALUE,…",
     help="Add a flow with these keys (cc, count, rtt, tunnel, …) to those of the scenario; without "
@@ -174,19 +180,10 @@ def run(
 @cli.command()
 @click.argument("scenario", required=False, type=_PATH)
 @_experiment_options
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Set a key of the scenario. Repeatable.",
-)
-@click.option("--seeds", help="Number of repeats, or the seeds (1,2,7). [default: 5]")
+@_set_option
+@_seeds_option
 @_jobs_option
-@click.option(
-    "--store", type=_PATH, default=_STORE, show_default=True,
-    help="Directory of finished runs, which are not run again.",
-)  # fmt: skip
+@_runs_option
 @click.option("--name", help="Name of the results in the store (default: one for each comparison).")
 @click.option("--metric", default="goodput", show_default=True, help="Metric of the bar chart.")
 @click.option(
@@ -230,24 +227,15 @@ def compare(
     help="A key and its values, such as path.loss=0,0.1%,1% or "
         "'path.rtt={from=\"1ms\", to=\"300ms\", steps=12, scale=\"log\"}'. Repeatable.",
 )  # fmt: skip
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Set a key of the scenario. Repeatable.",
-)
-@click.option("--seeds", help="Number of repeats, or the seeds (1,2,7). [default: 5]")
+@_set_option
+@_seeds_option
 @_jobs_option
 @click.option(
     "--dask",
     metavar="ADDRESS",
     help="Address of a Dask scheduler that runs the simulations (tcp://host:8786).",
 )
-@click.option(
-    "--store", type=_PATH, default=_STORE, show_default=True,
-    help="Directory of finished runs, which are not run again.",
-)  # fmt: skip
+@_runs_option
 @click.option("--name", help="Name of the results in the store (default: the scenario's name).")
 @click.option(
     "--timeout", type=click.FloatRange(0, min_open=True), help="Time limit of one run in seconds."
@@ -460,13 +448,7 @@ def show(what: str, name: str | None, mode: str | None) -> None:
     type=click.Choice(["tunnelcc", "ns3"]),
     help="ns3 adds columns for ns-3's own algorithms.",
 )
-@click.option(
-    "--store",
-    type=_PATH,
-    default=_STORE,
-    show_default=True,
-    help="Directory of finished runs, which are not run again.",
-)
+@_runs_option
 @click.option("--output", type=_PATH, help="Directory for tables and figures.")
 @click.option(
     "--report",
