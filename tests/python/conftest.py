@@ -34,6 +34,18 @@ def run(capsys):
     return call
 
 
+@pytest.fixture
+def refusal():
+    """Return the message with which an experiment's table is refused."""
+
+    def call(table):
+        with pytest.raises(tc.ConfigError) as caught:
+            tc.Experiment.parse(table)
+        return str(caught.value)
+
+    return call
+
+
 @pytest.fixture(scope="session")
 def plain_result() -> tc.Result:
     """Two flows without tunnel, one of which sends a finite amount of data."""

@@ -1,0 +1,467 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Experiments: what their keys mean together, messages about wrong ones, and their TOML."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tunnelcc as tc
+from tunnelcc import core
+from tunnelcc.config import Experiment, derived, scenario
+from tunnelcc.errors import nearest
+from tunnelcc.schema.toml import write_toml
+from tunnelcc.schema.units import Buffer
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "hint"),
+    [
+        ({"pth": {}}, "pth", "did you mean 'path'?"),
+        ({"loss": "1%"}, "loss", "did you mean 'path.loss'?"),
+        ({"los": "1%"}, "los", "did you mean 'path.loss'?"),
+        ({"tcp_rmem": "1MB"}, "tcp_rmem", "did you mean 'hosts.tcp_rmem'?"),
+        ({"path": {"rat": "1Mbps"}}, "path.rat", "did you mean 'rate'?"),
+        ({"flows": [{"ccc": "bbr"}]}, "flows.0.ccc", "did you mean 'cc'?"),
+        ({"tcp": {"timestamp": True}}, "tcp.timestamp", "did you mean 'timestamps'?"),
+        ({"hosts": {"client": {"core": 1}}}, "hosts.client.core", "did you mean 'cores'?"),
+        ({"tunnel": {"name": "gost-relay-ws", "c": 1}}, "tunnel.c", "did you mean 'cc'?"),
+        ({"tunnel": "gost-relay-sw"}, "tunnel", "did you mean 'gost-relay-ws'?"),
+        ({"flows": [{"cc": "cubik"}]}, "flows.0.cc", "did you mean 'cubic'?"),
+        ({"flows": [{"cc": "ns3::TcpBrb"}]}, "flows.0.cc", "did you mean 'ns3::TcpBbr'?"),
+        ({"flows": [{"cc": {"name": "bbr", "cwnd_gian": 2}}]}, "cwnd_gian", "'cwnd_gain'"),
+    ],
+)
+def test_unknown_names_are_told_with_the_nearest(table, key, hint):
+    with pytest.raises(tc.ConfigError) as caught:
+        Experiment.parse(table)
+    assert key in str(caught.value)
+    assert hint in str(caught.value)
+
+
+def test_newreno_is_reno():
+    flow = {"cc": {"name": "newreno", "pacing": True}}
+    experiment = Experiment.parse({"flows": [flow]})
+    assert experiment.flows[0].cc.name == "reno"
+    assert experiment == Experiment.parse({"flows": [{"cc": {"name": "reno", "pacing": True}}]})
+
+
+@pytest.mark.parametrize("kernel", [5.10, 6.18])
+def test_a_version_that_is_a_number_needs_quotes(kernel, refusal):
+    assert "in quotes" in refusal({"hosts": {"kernel": kernel}})
+    assert "in quotes" in refusal({"hosts": {"server": {"kernel": kernel}}})
+    assert "quotes" not in refusal({"hosts": {"kernel": "5.11"}})
+
+
+@pytest.mark.parametrize(
+    ("hop", "path"),
+    [
+        ({"buffer": "100B"}, {}),
+        ({"rtt": "10us"}, {}),
+        ({"rate": "100kbps"}, {}),
+        ({"rtt": "10us"}, {"buffer": "9p", "reverse_rate": "1Mbps"}),
+    ],
+)
+def test_a_queue_beyond_a_relay_has_room_for_a_packet(hop, path, refusal):
+    tunnel = {"name": "gost-relay-ws", "chain": [{}, hop]}
+    key = "reverse_buffer" if path.get("reverse_rate") else "buffer"
+    assert f"tunnel.chain.1.{key}" in refusal({"path": path, "tunnel": tunnel})
+    assert "room for one packet" in refusal({"path": path, "tunnel": tunnel})
+    Experiment.parse({"path": path, "tunnel": {**tunnel, "chain": [{}]}})
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"path": {"jitter": "1ms"}}, "path.jitter"),
+        ({"path": {"reorder": "1%"}}, "path.reorder"),
+        ({"path": {"gilbert_elliott": {"p": "1%", "r": "20%"}}}, "path.gilbert_elliott"),
+        ({"path": {"policer": {"rate": "9Mbps"}}}, "path.policer"),
+        ({"flows": [{"rtt": "1ms"}]}, "flows.0.rtt"),
+        ({"path": {"rtt": "130us"}}, "path.buffer"),
+    ],
+)
+def test_relays_divide_what_can_be_divided(table, message, refusal):
+    assert message in refusal({**table, "tunnel": {"name": "gost-relay-ws", "relays": 1}})
+    Experiment.parse({**table, "tunnel": {"name": "gost-relay-ws", "relays": 0}})
+
+
+def test_relays_are_not_beside_a_chain(refusal):
+    tunnel = {"name": "gost-relay-ws", "relays": 1, "chain": [{}]}
+    assert "because chain is given" in refusal({"tunnel": tunnel})
+    assert "no value with wireguard" in refusal({"tunnel": {"name": "wireguard", "relays": 1}})
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            {"flows": [{"cc": {"probe_rtt_interval": "5s"}}]},
+            "flows.0.cc.name: expected the name of the congestion control",
+        ),
+        ({"tunnel": "nofile.toml"}, "tunnel = 'nofile.toml': expected a readable TOML file (No"),
+        (
+            {"tunnel": {"name": "nofile.toml", "mtu": 1400}},
+            "tunnel.name = 'nofile.toml': expected a readable TOML file (No such file",
+        ),
+        (
+            {"hosts": {"profile": "nofile.toml"}},
+            "hosts.profile = 'nofile.toml': expected a readable TOML file (No such file or dir",
+        ),
+        (
+            {"tunnel": {"name": "ethudp", "chain": [{"rtt": "10ms"}]}},
+            "tunnel.chain = [{'rtt': '10ms'}]: expected no value with ethudp",
+        ),
+        (
+            {"tunnel": {"name": "ethudp", "cc": {"name": "bbr", "cwnd_gain": 2}}},
+            "tunnel.cc = {'name': 'bbr', 'cwnd_gain': 2.0}: expected no value with ethudp",
+        ),
+        ({"pth": {"rate": "1Mbps", "rtt": "1ms"}}, "pth: expected one of the keys title, path"),
+        ({"flow": [{"cc": "bbr"}]}, "flow: expected one of the keys title, path"),
+        ({"tcp": {"mss_": [1]}}, "tcp.mss_ = [1]: expected one of the keys"),
+        (
+            {"tunnel": {"name": "gost-relay-ws", "chain": [{"name": "x"}]}},
+            "tunnel.chain.0.name = 'x': expected one of the keys host, rate, rtt, loss, buffer, cc "
+            "(unknown key)",
+        ),
+    ],
+)
+def test_messages_say_what_is_wrong(table, message):
+    with pytest.raises(tc.ConfigError) as caught:
+        Experiment.parse(table)
+    assert message in str(caught.value)
+
+
+def test_files_in_which_something_is_wrong_are_named(tmp_path):
+    file = tmp_path / "mine.toml"
+    for text, problem in (("kind = ", "valid TOML"), ("kind = 'relais'", "one of relay")):
+        file.write_text(text)
+        with pytest.raises(tc.ConfigError) as caught:
+            Experiment.parse({"tunnel": str(file)})
+        assert problem in str(caught.value)
+        assert str(caught.value).count(str(file)) == 1
+        assert "tunnel.file" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "suggested"),
+    [
+        ("name", ["rate", "rtt"], None),
+        ("rat", ["rate", "rtt"], "rate"),
+        ("rtt", ["path.rtt", "path.rate"], "path.rtt"),
+        ("", ["path.rtt", "x"], None),
+        ("CUBIK", ["cubic", "bbr"], "cubic"),
+    ],
+)
+def test_suggestions_are_near(name, known, suggested):
+    assert nearest(name, known) == (f"did you mean {suggested!r}?" if suggested else "")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"path": 5}, {"path": []}, {"flows": 5}, {"flows": []}, {"flows": [5]},
+        {"tcp": "x"}, {"hosts": None}, {"tunnel": 5}, {"tunnel": []}, {"tunnel": {}}, [], 5,
+        {"flows": [{"cc": None}]}, {"flows": [{"cc": []}]}, None, {"flows": {}, "x": 1},
+        {"flows": [{"cc": {"name": "bbr", "parameters": 5}}]},
+    ],
+)  # fmt: skip
+def test_wrong_structure_is_refused(table):
+    with pytest.raises(tc.ConfigError, match="expected"):
+        Experiment.parse(table)
+
+
+@pytest.mark.parametrize("gain", ["big", True, float("nan"), float("inf"), -1, 1e9])
+def test_bad_parameters_are_refused(gain):
+    with pytest.raises(tc.ConfigError, match="cwnd_gain"):
+        tc.Flow(cc={"name": "bbr", "cwnd_gain": gain})
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "number"),
+    [
+        ("bbr", "probe_rtt_interval", "5s", 5.0),
+        ("bbr", "probe_rtt_duration", "150ms", 0.15),
+        ("bbr", "probe_rtt_interval", 5, 5.0),
+        ("bbr", "min_tso_rate", "1.2Mbps", 150000.0),
+        ("bbr", "min_tso_rate", "150kB/s", 150000.0),
+        ("bbr", "policer_detection", False, 0.0),
+        ("bbr3", "loss_threshold", "1%", 0.01),
+        ("bbr3", "startup_gain", "289%", 2.89),
+        ("bbr3", "reno_max_rounds", 31, 31.0),
+        ("cubic", "hystart_plus_plus", True, 1.0),
+        ("vegas", "alpha", 4, 4.0),
+        ("westwood", "rtt_min", "20ms", 0.02),
+        ("ns3::TcpBbr", "RttWindowLength", "5s", 5.0),
+    ],
+)
+def test_parameters_have_units(name, key, value, number):
+    flow = tc.Flow(cc={"name": name, key: value})
+    assert flow.cc.parameters == {key: number}
+    assert tc.Flow(cc=flow.table()["cc"]) == flow
+
+
+def test_every_parameter_can_be_set_from_a_scenario():
+    for name in core.congestion_controls():
+        parameters = core.congestion_parameters(name)
+        required = {item.name: item.minimum for item in parameters if item.is_required}
+        for parameter in parameters:
+            number = required.get(parameter.name, parameter.default)
+            value = {"s": f"{number}s", "bool": bool(number)}.get(parameter.unit, number)
+            flow = tc.Flow(cc={"name": name, **required, parameter.name: value})
+            assert flow.cc.parameters == {**required, parameter.name: number}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("probe_rtt_interval", "5", "the unit is missing"),
+        ("probe_rtt_interval", "5sec", "unknown unit 'sec'"),
+        ("probe_rtt_interval", "5Mbps", "a time such as"),
+        ("probe_rtt_interval", "0s", "a number from 0.001 to 1e+06 (s)"),
+        ("cwnd_gain", "2s", "unknown unit 's'"),
+        ("min_tso_rate", "5s", "a rate such as"),
+        ("policer_detection", 2, "true or false"),
+        ("policer_detection", "yes", "true or false"),
+        ("min_cwnd", 2.5, "a whole number from 1 to 1e+06 (segments)"),
+        ("min_cwnd", "4p", "a whole number"),
+        ("min_cwnd", True, "a whole number"),
+    ],
+)
+def test_bad_values_of_parameters_are_explained(key, value, expected):
+    with pytest.raises(tc.ConfigError, match=key) as caught:
+        tc.Flow(cc={"name": "bbr", key: value})
+    assert expected in str(caught.value)
+
+
+def test_flows_are_counted_over_all_groups():
+    with pytest.raises(tc.ConfigError, match="at most 16384 flows"):
+        tc.Experiment(flows=[tc.Flow(count=16_384), tc.Flow()])
+
+
+def test_a_server_needs_a_request():
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.preamble = 0.*waits for a request"):
+        Experiment.parse({"flows": [{"preamble": 0}], "direction": "down"})
+
+
+def test_writes_are_not_for_free():
+    hosts = {"app_cost": 1, "speed": 100}
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.write_size = 100: .*1us"):
+        Experiment.parse({"flows": [{"write_size": 100}], "hosts": hosts})
+    Experiment.parse({"flows": [{"write_size": "128KiB"}], "hosts": hosts})
+
+
+def test_data_do_not_start_before_the_connection():
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.data_start"):
+        Experiment.parse({"flows": [{"start": "2s", "data_start": "1s"}]})
+
+
+def test_several_problems_are_told_at_once():
+    with pytest.raises(tc.ConfigError) as caught:
+        Experiment.parse({"path": {"rate": "0bps", "rtt": "0s"}, "seed": -1})
+    assert len(caught.value.problems) == len(str(caught.value).splitlines()) == 3
+
+
+def test_the_short_forms_of_the_readme():
+    path = tc.Path(rate="100Mbps", rtt="100ms", loss="1%", buffer="1bdp")
+    flows = [tc.Flow(cc="bbr", count=4)]
+    experiment = tc.Experiment(
+        path=path, flows=flows, tunnel="gost-relay-wss", duration="30s", seed=1
+    )
+    assert experiment.path.rate == 100e6
+    assert experiment.path.rtt == 0.1
+    assert experiment.path.loss == 0.01
+    assert experiment.path.buffer == Buffer(bdp=1)
+    assert experiment.flows[0].cc.name == "bbr"
+    assert experiment.tunnel.name == "gost-relay-wss"
+    assert experiment == tc.Experiment(
+        path={"rate": "100Mbps", "rtt": "100ms", "loss": 0.01},
+        flows={"cc": {"name": "bbr"}, "count": 4},
+        tunnel={"name": "gost-relay-wss"},
+    )
+
+
+_FRAGMENTED = {"name": "wireguard", "mtu": 4000}  # 1500, 1500 and 1100 bytes
+
+
+@pytest.mark.parametrize("queue", ["drop-tail", "codel", "fq-codel", "pie", "red"])
+@pytest.mark.parametrize(
+    ("tunnel", "framing", "least"),
+    [
+        ("none", "ip", "1500B"),
+        ("none", "ethernet", "1538B"),
+        ("gost-relay-ws", "ethernet", "1538B"),
+        ("vtun", "ethernet", "1538B"),
+        ("wireguard", "ethernet", "1518B"),
+        (_FRAGMENTED, "ip", "2600B"),
+        (_FRAGMENTED, "ethernet", "2676B"),
+        (_FRAGMENTED, "ip", "2p"),
+    ],
+)
+def test_a_queue_has_room_for_what_a_full_segment_becomes(queue, tunnel, framing, least, refusal):
+    unit = least[-1]
+    less = f"{int(least[:-1]) - 1}{unit}"
+
+    def experiment(buffer):
+        return {
+            "path": {"buffer": buffer, "framing": framing, "rate": "5Mbps", "queue": queue},
+            "tunnel": tunnel,
+            "tcp": {"mss": 1448 if isinstance(tunnel, str) else 8948},
+            "flows": {"bytes": "20kB"},
+            "duration": "60s",
+        }
+
+    assert f"path.buffer = '{less}': expected room for " in refusal({**experiment(less)})
+    result = tc.run(Experiment.parse(experiment(least)))
+    assert result.raw.flows[0].total_bytes == 20_000
+
+
+def test_no_tunnel():
+    assert tc.Experiment(tunnel="none") == tc.Experiment(tunnel=None) == tc.Experiment()
+
+
+@pytest.mark.parametrize(("key", "value"), [("mtu", 1400), ("cc", "bbr"), ("nmae", 1)])
+def test_no_tunnel_has_no_keys(key, value, refusal):
+    expected = f"tunnel.{key} = {value!r}: expected no value, because tunnel none has no keys"
+    assert expected in refusal({"tunnel": {"name": "none", key: value}})
+    assert tc.Experiment(tunnel={"name": "none", key: None}) == tc.Experiment()
+
+
+def test_experiments_cannot_be_changed():
+    for group, key, value in ((tc.Experiment(), "seed", 2), (tc.Path(), "rate", "9Mbps")):
+        with pytest.raises(tc.ConfigError, match=rf"{key} = .*with_\(\{{key: value\}}\)"):
+            setattr(group, key, value)
+
+
+def test_values_have_keys():
+    with pytest.raises(tc.ConfigError, match=r"Flow = 'bbr': expected .*Flow\(key=value\)"):
+        tc.Flow("bbr")
+
+
+def test_the_segment_size_follows_timestamps():
+    assert (tc.Tcp().mss, tc.Tcp().header_bytes, tc.Tcp().syn_bytes) == (1448, 52, 60)
+    without = tc.Tcp(timestamps=False)
+    assert (without.mss, without.header_bytes, without.syn_bytes) == (1460, 40, 52)
+    assert tc.Tcp(timestamps=False, mss=536).mss == 536
+
+
+def test_hosts_may_differ():
+    hosts = tc.Hosts(tcp_rmem="8MiB", cores=4, server={"cores": 1, "kernel": "5.10"})
+    assert hosts.of("client").cores == 4
+    assert hosts.of("server").cores == 1
+    assert hosts.of("server").kernel == "5.10"
+    assert hosts.of("server").tcp_rmem == 8 * 2**20
+
+
+def _quantities(*values):
+    return st.sampled_from(values)
+
+
+EXPERIMENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "title": st.text(st.characters(codec="utf-8", exclude_categories=["C", "Zl", "Zp", "Zs"])),
+        "path": st.fixed_dictionaries(
+            {},
+            optional={
+                "rate": st.integers(10**8, 10**10).map("{}bps".format),
+                "rtt": st.floats(1e-3, 10).map(lambda x: f"{x:.6f}s"),
+                "loss": st.floats(1e-12, 0.99) | st.just(0.0),
+                "buffer": _quantities("1bdp", "0.7bdp", "200p", "3MiB"),
+                "reverse_rate": _quantities("10Mbps", "1Gbps"),
+                "framing": _quantities("ip", "ethernet"),
+                "queue": _quantities("codel", {"name": "red", "weight": 0.01}, "drop-tail"),
+                "policer": _quantities({"rate": "5Mbps", "position": "after"}),
+                "jitter": _quantities("0s", "1.5ms"),
+            },
+        ),
+        "flows": st.lists(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "cc": _quantities("bbr", "cubic", {"name": "bbr", "cwnd_gain": 2.5}),
+                    "count": st.integers(1, 200),
+                    "start": _quantities("0s", "1.25s"),
+                    "bytes": st.integers(1, 10**12),
+                    "rtt": _quantities("10ms", "333us"),
+                },
+            ),
+            min_size=1,
+            max_size=4,
+        ),
+        "tunnel": _quantities("gost-relay-ws", {"name": "gost-relay-wss", "cc": "bbr"}),
+        "tcp": _quantities({"timestamps": False}, {"mss": 1000, "pacing_quantum": "0s"}),
+        "hosts": _quantities(
+            {"kernel": "5.10", "tcp_adv_win_scale": -2}, {"client": {"cores": 1}, "memory": "4GB"}
+        ),
+        "seed": st.integers(0, 2**63 - 1),
+    },
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(EXPERIMENTS)
+def test_experiments_survive_toml(table):
+    experiment = Experiment.parse(table)
+    text = write_toml(experiment.table())
+    assert Experiment.parse(tomllib.loads(text)) == experiment
+    assert Experiment(**experiment.table()) == experiment
+
+
+def test_start_times_depend_on_the_seed_and_on_nothing_else():
+    def starts(**changes):
+        return [start for _, start in derived.flows(tc.Experiment(**changes))]
+
+    one = starts(flows=[{"count": 3}, {"count": 2}])
+    assert one == starts(flows=[{"count": 3}, {"count": 2}], path={"rate": "1Gbps"})
+    assert len(set(one)) == 5
+    assert all(0 <= start < 0.005 for start in one)
+    assert one[3:] == starts(flows=[{"count": 7}, {"count": 2}])[7:]
+    assert one[:3] == starts(flows=[{"count": 4}])[:3]
+    assert one != starts(flows=[{"count": 3}, {"count": 2}], seed=2)
+    assert starts(flows=[{"start": "2s"}], start_jitter="0s") == [2.0]
+
+
+def test_draws_are_uniform():
+    draws = [derived.uniform(1, "start", 0, member) for member in range(10_000)]
+    assert 0.49 < sum(draws) / len(draws) < 0.51
+    assert min(draws) >= 0
+    assert max(draws) < 1
+
+
+def test_derived_numbers_of_the_defaults():
+    numbers = derived.numbers(tc.Experiment(path={"rate": "100Mbps", "rtt": "100ms"}))
+    assert numbers["bdp_bytes"] == numbers["buffer_bytes"] == 1_250_000
+
+
+def test_problems_can_be_pickled():
+    import pickle
+
+    with pytest.raises(tc.ConfigError) as caught:
+        Experiment.parse({"path": {"rate": "0bps"}})
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert str(copy) == str(caught.value)
+    assert dataclasses.asdict(copy.problems[0])["key"] == "path.rate"
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), 10**5000], ids=["e400", "-e400", "e5000"])
+@pytest.mark.parametrize("key", ["path.rate", "path.loss", "seed", "path.buffer", "cc"])
+def test_whole_numbers_of_any_length_are_refused(key, number):
+    value = {"name": "bbr", "probe_rtt_interval": number} if key == "cc" else number
+    with pytest.raises(tc.ConfigError, match="expected"):
+        scenario.build({}, {key: value})
+
+
+def test_a_user_is_not_called_as_flows_without_one():
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.user = 'flow 1': expected another name"):
+        tc.Experiment.parse({"flows": [{"user": "flow 1"}, {}]})
+    tc.Experiment.parse({"flows": [{"user": "flow one"}, {}]})
