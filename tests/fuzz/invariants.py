@@ -16,7 +16,6 @@ from tunnelcc.metrics import METRICS
 
 _ROUNDING = 1e-9
 _TIMESTAMP = 1.1e-3  # s, an RTT from timestamps may be less by as much
-_BUCKET = 1.01  # of a histogram; a quantile may be off by as much
 # Beyond these values is what is not: no byte came, a flow did not end, a connection is not there.
 _NEVER = ("first_byte_time", "completion_time", "established_time", "finished_time")
 _COUNTS_SO_FAR = ("drops_series", "retransmits_series", "rtos_series")

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
-import io
 import json
 import os
 import pty
@@ -17,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import time
-import types
 from pathlib import Path
 
 import pytest
@@ -25,8 +23,7 @@ import pytest
 import tunnelcc as tc
 from tunnelcc import cli
 from tunnelcc.commands.reproduction import command
-from tunnelcc.output import progress
-from tunnelcc.store import run_id, runfile
+from tunnelcc.store import run_id
 from tunnelcc.sweeps.axes import Interval
 
 SCENARIO = """
@@ -370,132 +367,6 @@ def test_damage_is_found_and_mended(run, scenario, tmp_path):
     assert run("store", "verify", "--store", store) == (0, "4 runs, 0 damaged\n", "")
 
 
-def _edit_run(id_: str, store: Path, old: bytes, new: bytes, *, whole: bool = True) -> None:
-    """Change a run's file; ``whole``: as if it had been written so."""
-    file = store / "runs" / id_[:2] / f"{id_}.run"
-    data = file.read_bytes()
-    assert data.count(old) >= 1
-    data = data.replace(old, new, 1)
-    if whole:
-        magic, _, body = data.split(b"\n", 2)
-        data = b"\n".join((magic, runfile._digest(body), body))
-    file.write_bytes(data)
-
-
-def _refuse_value(id_, store, folder):
-    _edit_run(id_, store, b'"rtt":"20ms"', b'"rtt":"-1ms"')
-
-
-def _unknown_key(id_, store, folder):
-    _edit_run(id_, store, b'"rtt":"20ms"', b'"rtx":"20ms"')
-
-
-def _other_measures(id_, store, folder):
-    _edit_run(id_, store, b'"forward"', b'"backward"')
-
-
-def _newer(id_, store, folder):
-    _edit_run(id_, store, b"tunnelcc run 1", b"tunnelcc run 3", whole=False)
-
-
-def _huge_version(id_, store, folder):
-    _edit_run(id_, store, b"tunnelcc run 1", b"tunnelcc run 1" + b"0" * 5000, whole=False)
-
-
-def _no_trace(id_, store, folder):
-    (folder / "rates.csv").unlink()
-
-
-def _other_trace(id_, store, folder):
-    (folder / "rates.csv").write_text("time_s,rate_Mbps\n0,9\n")
-
-
-def _no_tunnel(id_, store, folder):
-    (folder / "mine.toml").unlink()
-
-
-def _other_tunnel(id_, store, folder):
-    text = (folder / "mine.toml").read_text()
-    (folder / "mine.toml").write_text(text.replace("bytes = 32768", "bytes = 65536", 1))
-
-
-DAMAGES = [
-    _refuse_value, _unknown_key, _other_measures, _newer, _huge_version, _no_trace,
-    _other_trace, _no_tunnel, _other_tunnel,
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def with_files(tmp_path_factory):
-    """A folder with a store of a sweep over tunnels, one of them a file, on a trace's rates."""
-    folder = tmp_path_factory.mktemp("with-files")
-    catalogue = Path(tc.__file__).parent / "catalog" / "tunnels" / "gost-relay-ws.toml"
-    shutil.copy(catalogue, folder / "mine.toml")
-    files = [folder / name for name in ("steady.csv", "steady.csv", "rates.csv")]
-    for file in files:
-        file.write_text(f"time_s,rate_Mbps\n0,1{'rates' in file.name:d}\n")
-    base = {"path": {"rtt": "20ms"}, "duration": "1s"}
-    zipped = {
-        "tunnel": ["none", str(folder / "mine.toml"), "none"],
-        "path.rate_trace": [str(file) for file in files],
-    }
-    tc.sweep(base, {"zip": zipped}, 1, name="x", store=folder / "runs", jobs=1, progress=False)
-    return folder
-
-
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_one_run_that_cannot_be_read_stops_nothing_else(run, with_files, tmp_path, damage):
-    store = tmp_path / "runs"
-    shutil.copytree(with_files / "runs", store)
-    before = {file: file.read_bytes() for file in with_files.glob("*.*")}
-    ids = tc.open(store / "x")["run"].values.ravel()
-    position = {"tunnel": 1, "trace": 2}.get(damage.__name__.rpartition("_")[2], 0)
-    (store / "index.sqlite").unlink()
-    try:
-        damage(ids[position], store, with_files)
-        code, out, _ = run("store", "ls", "--store", store)
-        assert code == 0
-        assert out.startswith("x: 3 runs, 0 failed, 0 missing, 1 damaged ")
-        code, out, _ = run("store", "ls", "x", "--store", store)
-        assert code == 0
-        told = [line.split("  ")[-1] for line in out.splitlines()]
-        assert [text.startswith("damaged: ") for text in told] == [i == position for i in range(3)]
-        code, _, err = run("store", "show", ids[position], "--store", store)
-        assert (code, len(err.splitlines())) == (1, 1)
-        assert "is damaged" in err
-        assert run("store", "export", "x", tmp_path / "x.csv", "--store", store)[0] == 0
-        rows = list(csv.DictReader((tmp_path / "x.csv").open()))
-        assert [row["goodput"] == "" for row in rows] == [i == position for i in range(3)]
-        assert "cwnd" in tc.open(store / "x", series=True)
-        options = ["--set", "duration=1s", "--set", "path.rate=10Mbps", "--seeds", "1", "--jobs", 1]
-        assert run("sweep", "--axis", "cc=bbr", *options, "--store", store)[0] == 0
-
-        code, out, _ = run("store", "verify", "--store", store)
-        assert (code, out.splitlines()[1]) == (1, "4 runs, 1 damaged")
-        assert out.startswith(f"{ids[position]}: ")
-        code, out, _ = run("store", "verify", "--delete", "--store", store)
-        assert (code, out.splitlines()[1]) == (1, "3 runs, 1 damaged and deleted")
-        assert run("store", "verify", "--store", store) == (0, "3 runs, 0 damaged\n", "")
-    finally:
-        for file, data in before.items():
-            file.write_bytes(data)
-
-
-def test_a_run_that_proves_damaged_when_its_series_are_read_is_told(with_files, tmp_path):
-    store = tmp_path / "runs"
-    shutil.copytree(with_files / "runs", store)
-    whole = tc.open(store / "x", series=True)
-    file = store / "runs" / whole["run"].values[0, 0][:2] / f"{whole['run'].values[0, 0]}.run"
-    status = file.stat()
-    file.write_bytes(file.read_bytes()[:-8] + b"\xff" * 8)
-    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    found = tc.open(store / "x", series=True)
-    assert "is damaged: its checksum is wrong" in found["error"].values[0, 0]
-    assert found["cwnd"].isel(point=0).isnull().all()
-    assert found["error"].values[1, 0] == ""
-    assert found["goodput"].identical(whole["goodput"])
-
-
 def test_a_damaged_record_of_a_sweep_stops_nothing_else(run, scenario, swept, tmp_path):
     store = tmp_path / "runs"
     shutil.copytree(swept, store)
@@ -677,50 +548,6 @@ def test_a_newer_store_is_told(run, tmp_path):
         code, _, err = run(*arguments, "--store", tmp_path)
         assert (code, len(err.splitlines())) == (1, 1)
         assert "format 7 of a newer tunnelcc" in err
-
-
-def show_progress():
-    """Show that 3 of 10 runs are done, 1 of them failed, 2 were there."""
-    counts = types.SimpleNamespace(total=10, done=3, failed=1, cached=2)
-    with progress.RunsProgress() as shown:
-        shown.update(counts, 0.5)
-
-
-def test_a_notebook_shows_a_bar(monkeypatch, capsys):
-    class ZMQInteractiveShell:
-        pass
-
-    ipython = types.SimpleNamespace(get_ipython=ZMQInteractiveShell)
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
-    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0)
-
-    show_progress()
-    assert "6/10 runs" in capsys.readouterr().err
-
-
-def test_plain_lines_where_there_is_no_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0)
-    monkeypatch.setattr(progress, "_LINE_SECONDS", 0)
-    show_progress()  # after few runs, nobody knows how long the others take
-    assert capsys.readouterr().err.endswith(" runs/s, time left unknown\n")
-    monkeypatch.setattr(progress, "_LEAST_RUNS", 0)
-    show_progress()
-    assert re.fullmatch(
-        r"6 of 10 runs, 1 failed, 2 cached, \d+\.\d runs/s, 0:00 left\n", capsys.readouterr().err
-    )
-
-
-def test_a_terminal_shows_a_bar(monkeypatch):
-    screen = io.StringIO()
-    screen.isatty = lambda: True
-    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0)
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "120")
-
-    show_progress()
-    for word in ("6/10", "1 failed", "2 cached", "runs/s", "left"):
-        assert word in screen.getvalue()
 
 
 def test_a_sweep_without_anything_possible_is_refused(run, tmp_path):

@@ -56,7 +56,6 @@ LOSSES = (0.01, 0.05, 0.15, 0.30)
 # those of 10:3 and, just so, those of 20:10 in mode 1.
 LOADS = {5000: (LOSSES, 3), 200: (LOSSES, 3), 2500: (LOSSES[-2:], 1)}
 
-IP_AND_UDP = 28  # bytes
 FEC_HEADER = struct.Struct("!IBBBB")  # group, mode, data shards, parity shards, index
 IP_HEADER = 20
 
