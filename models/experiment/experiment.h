@@ -8,8 +8,6 @@
 #include "recorder.h"
 #include "spec/experiment-spec.h"
 
-#include <string>
-
 namespace tunnelcc
 {
 

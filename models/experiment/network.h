@@ -4,7 +4,6 @@
 #ifndef TUNNELCC_NETWORK_H
 #define TUNNELCC_NETWORK_H
 
-#include "event/random-stream.h"
 #include "host/cpu.h"
 #include "host/tcp-memory.h"
 #include "path/path.h"
@@ -13,7 +12,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <vector>
 
 namespace tunnelcc
 {

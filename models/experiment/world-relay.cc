@@ -7,7 +7,9 @@
  * How a world builds relay tunnels: an application's loopback, a carrier across each hop, the
  * target's loopback, and a relay between each two of these.
  */
+#include "event/random-stream.h"
 #include "event/time-units.h"
+#include "tunnel/plain-side.h"
 #include "world.h"
 
 #include <utility>

@@ -4,6 +4,7 @@
 #include "world.h"
 
 #include "congestion/congestion-parameters.h"
+#include "event/random-stream.h"
 #include "quic/chromium-bbr.h"
 
 #include <algorithm>

@@ -14,7 +14,6 @@
 #include "tunnel/carrier-side.h"
 #include "tunnel/datagram-tunnel.h"
 #include "tunnel/mux-session.h"
-#include "tunnel/plain-side.h"
 #include "tunnel/relay.h"
 #include "tunnel/stream-tunnel.h"
 

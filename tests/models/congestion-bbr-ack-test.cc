@@ -19,8 +19,6 @@
 #include <cmath>
 #include <deque>
 #include <random>
-#include <string>
-#include <vector>
 
 namespace
 {

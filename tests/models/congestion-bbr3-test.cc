@@ -14,7 +14,6 @@
 #include "ns3/test.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 namespace

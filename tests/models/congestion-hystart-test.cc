@@ -7,7 +7,6 @@
  * Checks HyStart, with which CUBIC leaves slow start.
  */
 #include "congestion/cubic.h"
-#include "congestion/slow-start.h"
 #include "fake-transport.h"
 #include "simulation-test-case.h"
 

@@ -19,7 +19,6 @@
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace
 {

@@ -17,7 +17,6 @@
 
 #include "ns3/test.h"
 
-#include <algorithm>
 #include <random>
 #include <sstream>
 #include <string>

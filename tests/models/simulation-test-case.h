@@ -12,7 +12,6 @@
 #include "ns3/test.h"
 
 #include <cstdint>
-#include <string>
 
 namespace tunnelcc
 {

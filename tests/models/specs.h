@@ -7,7 +7,6 @@
 #include "spec/experiment-spec.h"
 
 #include <cstdint>
-#include <string>
 
 /**
  * \file

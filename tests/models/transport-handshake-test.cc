@@ -12,7 +12,6 @@
 #include "transport/tcp-handshake.h"
 
 #include <sstream>
-#include <string>
 
 namespace
 {
