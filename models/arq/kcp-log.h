@@ -23,7 +23,7 @@ enum class KcpCommand : uint8_t
 /// A KCP segment. It also bears what all segments of its datagram have in common.
 struct KcpSegment
 {
-    static constexpr uint32_t HEADER_BYTES = 24;
+    static constexpr uint32_t HEADER_BYTES = 24; //!< IKCP_OVERHEAD
 
     uint32_t number{0}; //!< PUSH, ACK: of the data
     uint32_t time{0};   //!< PUSH: sender's clock, ms; ACK: that of what it acknowledges

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 
 namespace tunnelcc
 {
@@ -56,10 +57,10 @@ class KcpRto
     }
 
   private:
-    static constexpr int32_t LEAST = 100;
-    static constexpr int32_t LEAST_NODELAY = 30;
-    static constexpr int32_t FIRST = 200;
-    static constexpr int32_t MOST = 60'000;
+    static constexpr int32_t LEAST = 100;        //!< IKCP_RTO_MIN, ms
+    static constexpr int32_t LEAST_NODELAY = 30; //!< IKCP_RTO_NDL, ms
+    static constexpr int32_t FIRST = 200;        //!< IKCP_RTO_DEF, ms
+    static constexpr int32_t MOST = 60'000;      //!< IKCP_RTO_MAX, ms
 
     const int32_t m_least;
     const int32_t m_interval;

@@ -15,8 +15,7 @@ namespace tunnelcc
 
 /**
  * A receiver's flow control, of a stream or of a connection (RFC 9000, section 4.1). The window
- * doubles when it is used up quickly (quic-go v0.60.0,
- * flow_controller_base.go).
+ * doubles when it is used up quickly (quic-go v0.60.0, flow_controller_base.go).
  */
 class FlowWindow
 {

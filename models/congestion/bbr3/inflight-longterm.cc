@@ -106,7 +106,7 @@ Bbr3::ProbeInflightUpward(const TcpState& state, uint32_t acked)
 void
 Bbr3::RaiseInflightSlope(const TcpState& state)
 {
-    constexpr uint32_t MAX_ROUNDS = 30;
+    constexpr uint32_t MAX_ROUNDS = 30; // the draft's RaiseInflightLongtermSlope()
     m_probeUpStep = std::max(state.cwnd >> m_probeUpRounds, 1U);
     m_probeUpRounds = std::min(m_probeUpRounds + 1, MAX_ROUNDS);
 }
