@@ -395,9 +395,9 @@ def list_() -> None:
 
     These are the names that experiments accept.
     """
-    from tunnelcc.report import tables
+    from tunnelcc.report import catalogue
 
-    tables.print_list()
+    catalogue.print_list()
 
 
 @cli.command()
@@ -410,15 +410,15 @@ def show(what: str, name: str | None, mode: str | None) -> None:
     `show experiment` lists all keys, and `show metrics` lists all metrics; a NAME selects some of
     them (path, path.loss; jain). The others need a name of `tunnelcc list`.
     """
-    from tunnelcc.report import tables
+    from tunnelcc.report import catalogue
 
     named: dict[str, Callable[[str], None]] = {
-        "tunnel": partial(tables.print_tunnel, mode=mode),
-        "cc": tables.print_congestion_control,
-        "profile": tables.print_profile,
-        "payload": tables.print_payload,
+        "tunnel": partial(catalogue.print_tunnel, mode=mode),
+        "cc": catalogue.print_congestion_control,
+        "profile": catalogue.print_profile,
+        "payload": catalogue.print_payload,
     }
-    lists = {"experiment": tables.print_experiment, "metrics": tables.print_metrics}
+    lists = {"experiment": catalogue.print_experiment, "metrics": catalogue.print_metrics}
     if mode is not None and what != "tunnel":
         raise ConfigError(
             Problem("--mode", mode, "no --mode, because only `show tunnel` has modes")
@@ -567,7 +567,7 @@ def calibrate_host(output: Path | None) -> None:
     """
     from tunnelcc import calibrate
     from tunnelcc.output import files
-    from tunnelcc.report import tables
+    from tunnelcc.report import catalogue
 
     if output is not None:
         if output.suffix != ".toml":
@@ -575,7 +575,7 @@ def calibrate_host(output: Path | None) -> None:
         files.check_file("--output", output)
     click.echo("measuring for about 15 seconds", err=True)
     profile, spreads = calibrate.run()
-    tables.print_measured_profile(profile, spreads)
+    catalogue.print_measured_profile(profile, spreads)
     if output is not None:
         calibrate.write(profile, output)
 

@@ -158,10 +158,10 @@ def test_zeta_like_yields_less_to_random_loss_than_reno():
 
 
 def test_zeta_like_is_told_apart_from_the_product_wherever_it_is_shown(capsys):
-    from tunnelcc.report import tables
+    from tunnelcc.report import catalogue, tables
 
-    tables.print_list()
-    tables.print_congestion_control("zeta-like")
+    catalogue.print_list()
+    catalogue.print_congestion_control("zeta-like")
     result = run("zeta-like", "cubic", duration="2s", warmup="0s")
     tables.print_result(result)
     shown = capsys.readouterr().out

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -51,6 +51,14 @@ class Table:
         console.print(printed)
         for note in self.notes:
             console.print(note, markup=False)
+
+
+def grid(rows: Iterable[tuple[str, str]]) -> Printed:
+    """Return names and what each is, in two columns without headings."""
+    printed = Printed.grid(padding=(0, 2))
+    for key, value in rows:
+        printed.add_row(escape(key), escape(value))
+    return printed
 
 
 def _styled(text: str, kinds: Mapping[str, str]) -> str:

@@ -1,33 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables for the terminal: results of a run, and the catalogue."""
+"""Tables for the terminal of what a run, a measurement or a comparison of runs found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.markup import escape
-from rich.table import Table as Grid
-
-from tunnelcc import catalog, core, payloads
-from tunnelcc.errors import ConfigError, Problem, nearest, unknown_name
-from tunnelcc.hosts import costs
-from tunnelcc.hosts.kernels import kernels
+from tunnelcc import core
 from tunnelcc.metrics import limits, path_leg
-from tunnelcc.output.tables import Table, console
-from tunnelcc.schema import keys_of, listed_as
-from tunnelcc.schema.units import format_size, format_time
+from tunnelcc.output.tables import Table, console, grid
+from tunnelcc.schema.units import format_time
 
 if TYPE_CHECKING:
     import xarray
 
     from tunnelcc.config import Experiment
     from tunnelcc.formats.measurement import Measurement
-    from tunnelcc.hosts.costs import Profile
-    from tunnelcc.report.overview import Overview
     from tunnelcc.simulation.result import Result
 
 # With more flows than this, a table shows those of each group as one line.
@@ -94,7 +84,7 @@ def print_result(result: Result) -> None:
                 f"{stuck} flows: the tunnel gave up on a packet after its last retransmission",
             )
         )
-    out.print(_grid([*lines, *_packet_tunnel_lines(totals), *_fec_lines(totals)]))
+    out.print(grid([*lines, *_packet_tunnel_lines(totals), *_fec_lines(totals)]))
     for sentence in _limit_sentences(totals):
         out.print(sentence, markup=False)
 
@@ -390,254 +380,6 @@ def _rows(flows: list[dict[str, Any]]) -> Iterable[tuple[str, list[dict[str, Any
 def _path_leg(flow: dict[str, Any]) -> dict[str, Any]:
     legs: list[dict[str, Any]] = flow["legs"]
     return legs[path_leg([leg["name"] for leg in legs])]
-
-
-def print_list() -> None:
-    """Print tunnels, congestion controls, cost profiles and payloads, one per line."""
-    out = console()
-    out.print("Tunnels", style="bold")
-    entries = [catalog.load(name) for name in catalog.names()]
-    out.print(_grid((entry.name, entry.summary) for entry in entries))
-    out.print("\nCongestion controls", style="bold")
-    algorithms = [(core.congestion_label(item.name), item.summary) for item in core.algorithms()]
-    foreign = "an ns3::TcpCongestionOps, unchanged"
-    algorithms += [(name, foreign) for name in core.ns3_congestion_controls()]
-    out.print(_grid(algorithms))
-    out.print("\nCost profiles of hosts", style="bold")
-    out.print(_grid((name, costs.load(name).summary) for name in costs.names()))
-    out.print("\nPayloads", style="bold")
-    out.print(_grid(payloads.CORPORA.items()))
-
-
-def print_payload(name: str) -> None:
-    """Print what a payload is. Raises ConfigError."""
-    if name not in payloads.CORPORA:
-        raise unknown_name("payload", name, payloads.CORPORA)
-    console().print(_grid([(name, payloads.CORPORA[name])]))
-
-
-def print_metrics(name: str | None = None) -> None:
-    """Print every metric of a run: unit, meaning, formula with source, and arguments.
-
-    ``name``: only those that have it in their names. Raises ConfigError if there are none.
-    """
-    from tunnelcc.metrics import METRICS
-
-    rows = []
-    found = [key for key in METRICS if name is None or name in key]
-    if not found and name is not None:
-        expected = "a metric of `tunnelcc show metrics`, or a part of its name"
-        raise ConfigError(Problem("show metrics", name, expected, nearest(name, METRICS)))
-    for key in found:
-        metric = METRICS[key]
-        takes = f" (takes {', '.join(metric.keys)})" if metric.keys else ""
-        definition = f"{metric.definition}{takes}"
-        rows.append((key, metric.units, metric.long_name, definition))
-    Table("", ("metric", "unit", "meaning", "definition"), rows).print(console())
-
-
-def _abbreviated() -> dict[str, str]:
-    """Return the groups of keys that repeat another group, and their meaning."""
-    from tunnelcc.config import HostOverrides, Hosts, LinkDirection, Path
-
-    sides = ("client", "server")
-    common = [key for key in Hosts.model_fields if key not in HostOverrides.model_fields]
-    but = " and ".join(key for key in common if key not in sides)
-    both = [key for key in Path.model_fields if key not in LinkDirection.model_fields]
-    other = f"any key of path except {', '.join(both)}, for the other direction"
-    return {
-        "tunnels.NAME": "any key of tunnel; flows.tunnel selects it by NAME",
-        "network.access": "any key of path, for access links; default: no limit, delay or loss",
-        "network.links.NAME": "between = ['HOST', 'HOST'], and any key that differs from path",
-        "network.hosts.NAME": f"any key of hosts except {but}, for this host only",
-        "path.reverse": f"{other}; default rate: no limit, or path.rate if data cross both ways",
-        **{
-            f"hosts.{side}": f"any key of hosts except {but}, for the {side} only" for side in sides
-        },
-    }
-
-
-def print_experiment(name: str | None = None) -> None:
-    """Print every key of an experiment: default, meaning and accepted values.
-
-    ``name``: only that key, or the keys of that table. Raises ConfigError if there is none.
-    """
-    from tunnelcc.config import Experiment
-
-    out, rows, told = console(), [], set()
-    abbreviated = _abbreviated()
-    for info in keys_of(Experiment):
-        group = next((group for group in abbreviated if info.key.startswith(f"{group}.")), None)
-        if group is None:
-            default = "" if info.default is None else str(info.default)
-            rows.append((info.key, default or "–", info.doc, info.expected))
-        elif group not in told:
-            told.add(group)
-            rows.append((f"{group}.*", "–", abbreviated[group], ""))
-    if name is not None:
-        listed = listed_as(Experiment, "flows.cc" if name == "cc" else name)
-        chosen = [row for row in rows if f"{row[0]}.".startswith(f"{listed}.")]
-        if not chosen:
-            expected = "a key of `tunnelcc show experiment`"
-            hint = nearest(name, [row[0] for row in rows])
-            raise ConfigError(Problem("show experiment", name, expected, hint))
-        Table("", ("key", "default", "meaning", "accepts"), chosen).print(out)
-        return
-    Table("", ("key", "default", "meaning", "accepts"), rows).print(out)
-    out.print("Defaults of each hosts.kernel", style="bold")
-    for kernel in kernels().values():
-        out.print(f"\n{kernel.version}: {kernel.summary}", markup=False)
-        rows = [
-            (name, str(value), label, source)
-            for name, (value, label, source) in kernel.sources.items()
-        ]
-        Table("", ("setting", "value", "label", "source"), rows).print(out)
-
-
-def print_tunnel(name: str, mode: str | None = None) -> None:
-    """Print a catalogue entry, in ``mode`` if given, with the source of every number.
-
-    Raises ConfigError.
-    """
-    from tunnelcc.report.overview import overview  # with all classes of tunnels
-
-    try:
-        entry = catalog.load(name)
-        view = overview(entry, mode)
-    except ConfigError as error:
-        raise error.below("tunnel") from None
-    out = console()
-    out.print(entry.name, style="bold", markup=False)
-    out.print(
-        _grid([("summary", entry.summary), ("kind", entry.kind), ("software", entry.software)])
-    )
-    out.print(f"file      {catalog.path_of(name)}", markup=False, soft_wrap=True)
-    if view.modes:
-        others = ", ".join(other for other in view.modes if other != view.mode)
-        text = f"mode {view.mode}" + (f"; --mode shows {others}" if others else "")
-        out.print(f"{text}\n", markup=False)
-    out.print(_stack(view))
-    _wire_bytes(view).print(out)
-    moments = [(what, str(count)) for what, count in view.round_trips.items()]
-    out.print()
-    Table("", ("for", "round trips before the first byte leaves"), moments, (1,)).print(out)
-    out.print()
-    settings = list(catalog.settings(entry))
-    Table("", ("setting", "value", "label", "source"), settings).print(out)
-
-
-def _stack(view: Overview) -> Grid:
-    """Print the layers from the application's bytes to the wire."""
-    table = Grid(box=box.SQUARE, show_lines=True, header_style="dim")
-    is_alike = all(layer.to_server == layer.to_client for layer in view.stack)
-    for heading in ("layer", "either way") if is_alike else ("layer", "to server", "to client"):
-        table.add_column(heading)
-    for layer in view.stack:
-        texts = (layer.to_server,) if is_alike else (layer.to_server, layer.to_client)
-        table.add_row(layer.name, *map(escape, texts))
-    return table
-
-
-def _wire_bytes(view: Overview) -> Table:
-    """Print the IP bytes per application byte by size of a write on an idle connection."""
-    sizes = [format_size(size) for size in view.wire_bytes]
-    rows = [
-        (heading, *(f"{ratio[index]:.3f}" for ratio in view.wire_bytes.values()))
-        for index, heading in enumerate(("written, to server", "written, to client"))
-    ]
-    return Table("", ("IP bytes per byte", *sizes), rows, range(1, len(sizes) + 1))
-
-
-def print_profile(name: str) -> None:
-    """Print a cost profile with the source of every number. Raises ConfigError."""
-    try:
-        profile = costs.load(name)
-    except ConfigError as error:
-        raise error.below("profile") from None
-    out = console()
-    out.print(profile.name, style="bold", markup=False)
-    out.print(profile.summary, markup=False)
-    rows = []
-    for operation in costs.OPERATIONS:
-        cost = profile.operation(operation)
-        numbers = (f"{cost.per_call:.0f}", f"{cost.per_byte:.3f}")
-        rows.append((operation, *numbers, cost.label, cost.source))
-    columns = ("operation", "ns per call", "ns per byte", "label", "source")
-    Table("", columns, rows, (1, 2)).print(out)
-
-
-def print_measured_profile(profile: Profile, spreads: Mapping[str, float]) -> None:
-    """Print the costs of this machine next to the reference. Spreads are ratios."""
-    from tunnelcc import calibrate  # takes a while, and other tables need none of it
-
-    out = console()
-    out.print(profile.summary, style="bold", markup=False)
-    reference = costs.load(costs.REFERENCE)
-    rows = []
-    for name, operation in profile.operations.items():
-        cost = costs.of(profile, [name])
-        rows.append((
-            name, f"{operation.per_call:.0f}", f"{operation.per_byte:.3f}", f"{spreads[name]:.0%}",
-            f"{cost(128):.0f}", f"{cost(1408):.0f}", f"{costs.of(reference, [name])(1408):.0f}",
-        ))  # fmt: skip
-    columns = (
-        "operation", "ns per call", "ns per byte", "spread", "128 B", "1408 B", "reference, 1408 B"
-    )  # fmt: skip
-    Table("", columns, rows, range(1, len(columns))).print(out)
-    for name, spread in spreads.items():
-        if spread > calibrate.UNSTEADY:
-            text = (
-                f"Warning: {name} is {calibrate.unsteady(spread)}; measure again on an idle machine"
-            )
-            out.print(text, markup=False)
-    missing = [name for name in costs.OPERATIONS if name not in profile.operations]
-    if missing:
-        out.print(f"Not measured; values of {costs.REFERENCE}: {', '.join(missing)}", markup=False)
-
-
-def print_congestion_control(name: str) -> None:
-    """Print an algorithm and its parameters. Raises ConfigError."""
-    name = core.congestion_name(name)
-    if not core.has_congestion_control(name):
-        names = (*core.congestion_controls(), *core.ns3_congestion_controls())
-        raise unknown_name("cc", name, names)
-    out = console()
-    out.print(core.congestion_label(name), style="bold", markup=False)
-    own = {item.name: item for item in core.algorithms()}
-    if name in own:
-        out.print(_grid([("summary", own[name].summary), ("source", own[name].source)]))
-    else:
-        text = "an ns3::TcpCongestionOps, unchanged; its parameters are its ns-3 attributes"
-        out.print(_grid([("summary", text), ("source", "ns-3 3.44, or a class of your own")]))
-    rows = [
-        (
-            item.name,
-            _default(item),
-            "one of " + ", ".join(item.choices) if item.choices else item.unit,
-            f"{item.minimum:g}",
-            f"{item.maximum:g}",
-            item.doc,
-            item.source,
-        )
-        for item in core.congestion_parameters(name)
-    ]
-    columns = ("parameter", "default", "unit", "from", "to", "meaning", "source")
-    Table("", columns, rows, (1,)).print(out)
-
-
-def _default(parameter: core.Parameter) -> str:
-    if parameter.is_required:
-        return "none: required"
-    if parameter.choices:
-        return parameter.choices[int(parameter.default)]
-    return f"{parameter.default:g}"
-
-
-def _grid(rows: Iterable[tuple[str, str]]) -> Grid:
-    grid = Grid.grid(padding=(0, 2))
-    for key, value in rows:
-        grid.add_row(escape(key), escape(value))
-    return grid
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
