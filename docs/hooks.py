@@ -4,6 +4,7 @@
 - Reference pages are written from the code (reference.py).
 - A page may link to any file of the repository. Markdown comes along as a page, text as a page that
   shows it, pictures as they are: a fact has one home, and the site has no second copy of it.
+- Those pages show the navigation of the section that has other pages of their folder.
 - The site's own drawings become part of the page, so that they follow its light or dark colours.
 - A number stays on one line with its unit.
 """
@@ -22,6 +23,7 @@ from urllib.parse import unquote
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 
 HERE = Path(__file__).parent
@@ -56,6 +58,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             if _address(target) not in files.src_uris:
                 waiting.append(_imported(config, files, target))
     return files
+
+
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> None:
+    """Let a page that is not in the navigation show the section of its folder."""
+    for file in files.documentation_pages():
+        page = file.page
+        if page is None or page in nav.pages:
+            continue
+        listed = {it.file.src_uri: it.parent for it in nav.pages}
+        shared = {it: posixpath.commonpath((it, file.src_uri)) for it in listed}
+        nearest = max(shared, key=lambda it: len(shared[it]))
+        if shared[nearest] not in ("", _HOME):
+            page.parent = listed[nearest]
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -102,7 +117,7 @@ def _outside_fences(text: str, change: Callable[[str], str]) -> str:
 
 def _in_navigation(items: object) -> Iterator[Path]:
     if isinstance(items, str) and items.startswith(f"{_HOME}/"):
-        yield ROOT / items.removeprefix(f"{_HOME}/")
+        yield _lesson_of(ROOT / items.removeprefix(f"{_HOME}/"))
     elif isinstance(items, (list, dict)):
         for item in items.values() if isinstance(items, dict) else items:
             yield from _in_navigation(item)
@@ -133,9 +148,14 @@ def _target(link: str, here: Path) -> Path | None:
     file = (here / name).resolve()
     if file.is_dir() and (file / "README.md").is_file():
         file = file / "README.md"
-    if file.with_suffix(".ipynb").is_file():  # a lesson, executed: with its figures
-        file = file.with_suffix(".ipynb")
+    file = _lesson_of(file)
     return file if file.is_file() and file.is_relative_to(ROOT) else None
+
+
+def _lesson_of(file: Path) -> Path:
+    """Return the executed copy of a lesson, which has figures, and any other file as it is."""
+    executed = file.with_suffix(".ipynb")
+    return executed if executed.is_file() else file
 
 
 def _address(file: Path) -> str:
