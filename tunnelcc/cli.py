@@ -208,8 +208,8 @@ def compare(
     """Compare tunnels or congestion controls.
 
     Give any option several values (a,b,c). The command simulates all combinations with several
-    seeds. It prints a table and draws a bar chart with 95 % confidence intervals. Exits with 1 if a
-    run fails.
+    seeds. It prints a table and draws a bar chart with the least and the most of the seeds. Exits
+    with 1 if a run fails.
     """
     from tunnelcc.commands.compare import compare as run_all
 
@@ -377,7 +377,7 @@ def plot(
     """Draw the results of a sweep.
 
     RESULTS is STORE/NAME, a store with one sweep, or a .nc file. Lines are means over the seeds,
-    and bands are their 95 % confidence intervals. Those of series are the range over the seeds.
+    and bands reach from the least to the most of them.
     """
     from tunnelcc.commands.plot import Options, draw
 

@@ -3,7 +3,7 @@
 
 ``.venv/bin/python results/curves/draw.py`` runs the sweeps that the store (``runs``) does not have
 and writes the SVG files beside this one; names of figures draw those alone. Lines are means over
-seeds, bands their 95 % confidence intervals, thin dashed lines theory.
+seeds, bands reach from the least to the most, thin dashed lines are theory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 import tunnelcc as tc
-from tunnelcc.metrics import formulas, mean_and_half_width
+from tunnelcc.metrics import formulas
 from tunnelcc.plots import algorithm_style, gallery
 from tunnelcc.plots.scales import Positions
 
@@ -47,13 +47,13 @@ class Panel:
         self._labels: list[tuple[float, str, str]] = []
 
     def line(self, values: Any, label: str, colour: str, **style: Any) -> None:
-        """Draw the mean of ``values`` over seeds with its confidence interval."""
+        """Draw the mean of ``values`` over seeds, and from the least to the most."""
         (dim,) = (dim for dim in values.dims if dim != "seed")
         at = self.positions.of(values[dim].values)
-        mean, half = mean_and_half_width(values.transpose(dim, "seed").values)
+        mean, low, high = gallery.mean_and_ends(values.transpose(dim, "seed").values)
         style = {"marker": "o", "markersize": 4, **style}
         self.axes.plot(at, mean, color=colour, **style)
-        self.axes.fill_between(at, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
+        self.axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
         self.label(float(mean[0 if self.at_left else -1]), label, colour)
 
     def theory(self, x: Any, y: Any, colour: str, label: str = "") -> None:

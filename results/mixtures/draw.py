@@ -3,7 +3,7 @@
 
 ``.venv/bin/python results/mixtures/draw.py`` runs the sweeps that the store (``runs``) does not
 have and writes the SVG files beside this one; names of figures draw those alone. Values are means
-over seeds, bands and whiskers their 95 % confidence intervals.
+over seeds, bands and whiskers reach from the least to the most.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 import tunnelcc as tc
-from tunnelcc.metrics import harm, mean_and_half_width
+from tunnelcc.metrics import harm
 from tunnelcc.plots import algorithm_style, gallery
 from tunnelcc.schema.toml import parse_toml
 
@@ -50,9 +50,9 @@ TUNNELS = {
 Open = Callable[[Any, str], Any]
 
 
-def _intervals(values: Any, dim: str | None = None) -> tuple[Any, Any]:
+def _mean_and_ends(values: Any, dim: str | None = None) -> tuple[Any, Any, Any]:
     dims = ("seed",) if dim is None else (dim, "seed")
-    return mean_and_half_width(values.transpose(*dims).values)
+    return gallery.mean_and_ends(values.transpose(*dims).values)
 
 
 def neighbours_tunnel(results: Open) -> Figure:
@@ -74,10 +74,10 @@ def neighbours_tunnel(results: Open) -> Figure:
             others = run["goodput"] - mine
             lost = harm(alone["goodput"].sel(at).mean("seed"), others)
             for axes, values in zip(column, (100 * mine / run["goodput"], lost), strict=True):
-                mean, half = _intervals(values, "path.buffer")
+                mean, low, high = _mean_and_ends(values, "path.buffer")
                 x = np.arange(len(mean))
                 axes.plot(x, mean, color=colour, marker=marker, markersize=4, label=label)
-                axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.15, lw=0)
+                axes.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
         share, lost_axes = column
         fair = 1 / (count + 1)
         share.axhline(100 * fair, color=GREY, linestyle=":", linewidth=1)
@@ -106,10 +106,11 @@ def vpn_of_eight(results: Open) -> Figure:
     axes = figure.subplots()
     names = [name for name in TUNNELS if name in sweep["tunnels.vpn"].values][::-1]
     for y, tunnel in enumerate(names):
-        mean, half = _intervals(share.sel({"tunnels.vpn": tunnel}))
+        mean, low, high = _mean_and_ends(share.sel({"tunnels.vpn": tunnel}))
+        ends = gallery.whiskers(mean, low, high)
         colour = BLACK if tunnel == "none" else BLUE if "bbr" in tunnel else ORANGE
-        axes.barh(y, mean, xerr=half, color=colour, height=0.62, error_kw={"linewidth": 1})
-        axes.text(float(mean + half) + 1.5, y, f"{float(mean):.0f} %", va="center", fontsize=9)
+        axes.barh(y, mean, xerr=ends, color=colour, height=0.62, error_kw={"linewidth": 1})
+        axes.text(float(high) + 1.5, y, f"{float(mean):.0f} %", va="center", fontsize=9)
     axes.set_yticks(range(len(names)), [TUNNELS[name] for name in names], fontsize=9)
     for part in (50, 100 / 9):
         axes.axvline(part, color=GREY, linestyle=":", linewidth=1)
@@ -164,10 +165,11 @@ def shapes(results: Open) -> Figure:
     ):
         for cc, colour, aside in (("cubic", ORANGE, -0.19), ("bbr", BLUE, 0.19)):
             rates = sweep["flow_goodput"].isel(point=index).sel(cc=cc) / 1e6
-            mean, half = _intervals(rates, "flow")
+            mean, low, high = _mean_and_ends(rates, "flow")
+            ends = gallery.whiskers(mean, low, high)
             x = np.arange(len(mean))
             axes.bar(
-                x + aside, mean, yerr=half, width=0.36, color=colour, label=cc.upper(),
+                x + aside, mean, yerr=ends, width=0.36, color=colour, label=cc.upper(),
                 error_kw={"linewidth": 1},
             )  # fmt: skip
         crossed = {"star": 2, "ring": 2, "mesh": 1}.get(name)

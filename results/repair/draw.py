@@ -3,7 +3,7 @@
 
 ``.venv/bin/python results/repair/draw.py`` runs the sweeps that the store (``runs``) does not have
 and writes the SVG files beside this one; names of figures draw those alone. Values are means over
-seeds, bands and whiskers their 95 % confidence intervals.
+seeds, bands and whiskers reach from the least to the most.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import tunnelcc as tc
-from tunnelcc.metrics import mean_and_half_width
 from tunnelcc.plots import algorithm_style, gallery
 from tunnelcc.schema.toml import parse_toml
 
@@ -86,15 +85,13 @@ def _keep(table: dict[str, Any]) -> None:
 
 
 def _plot(axes: Any, runs: Any, values: Callable[[Any], Any], is_log: bool = False) -> None:
-    """Draw means over seeds, or geometric ones, which bands on a logarithmic axis need."""
+    """Draw means over seeds, geometric ones on a logarithmic axis."""
     for system, (label, colour, marker) in SYSTEMS.items():
         run = values(runs[system]).squeeze(drop=True)
         rows = run.transpose("seed", ...).values.reshape(run.sizes["seed"], -1).T
-        mean, half = mean_and_half_width(np.log10(rows) if is_log else rows)
-        with np.errstate(invalid="ignore"):  # where there is but one value, half is infinite
-            lines = (mean, mean - half, mean + half)
+        lines = gallery.mean_and_ends(np.log10(rows) if is_log else rows)
         middle, low, high = (10.0**line for line in lines) if is_log else lines
-        x = np.arange(len(mean))
+        x = np.arange(len(middle))
         axes.plot(x, middle, color=colour, marker=marker, markersize=4, label=label)
         axes.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tunnelcc as tc
@@ -121,12 +122,17 @@ def test_the_metric_of_the_bars_is_in_the_table(run, tmp_path, monkeypatch, metr
         "compare", "--cc", "bbr,cubic", "--flows", "2", "--seeds", "2", *SMALL, "--name", "one",
         "--metric", metric,
     )  # fmt: skip
-    means = tc.open("runs/one")[metric].mean("seed")
-    means = means.mean("flow") if "flow" in means.dims else means
-    rows = {line.split()[0]: line.split()[1] for line in out.splitlines() if "±" in line}
+    runs = factor * tc.open("runs/one")[metric]
+    runs = runs.mean("flow") if "flow" in runs.dims else runs
+    *lines, last = (line for line in out.splitlines() if "±" in line)
+    assert last == "means of 2 seeds ± distance of the farthest run"
+    rows = {line.split()[0]: line.split() for line in lines}
     assert metric in out.splitlines()[1]
     for cc in ("bbr", "cubic"):
-        assert float(rows[cc]) == pytest.approx(factor * float(means.sel(cc=cc)), abs=0.006)
+        mean, farthest = float(rows[cc][1]), float(rows[cc][3])
+        assert mean == pytest.approx(float(runs.sel(cc=cc).mean("seed")), abs=0.006)
+        least, most = (float(end(runs.sel(cc=cc))) for end in (np.min, np.max))
+        assert farthest == pytest.approx(max(most - mean, mean - least), abs=0.012)
 
 
 def test_the_values_that_bars_are_drawn_for_are_told(run, tmp_path, monkeypatch):
@@ -134,7 +140,10 @@ def test_the_values_that_bars_are_drawn_for_are_told(run, tmp_path, monkeypatch)
     axes = ("--cc=bbr,cubic", "--rtt=10ms,20ms,30ms", "--rate=2Mbps,5Mbps")
     code, out, _ = run("compare", *axes, "--seeds=1", "--duration=1s")
     assert code == 0
-    assert out.splitlines()[-1].startswith("compare.png (only path.rtt=20ms; ")
+    assert out.splitlines()[-1] == "compare.png"  # three axes: bars, colours and panels
+    code, out, _ = run("compare", *axes, "--loss=0,1%", "--seeds=1", "--duration=1s")
+    assert code == 0
+    assert out.splitlines()[-1].startswith("compare.png (only path.loss=1%; ")
 
 
 def test_an_unknown_metric_is_told_before_anything_is_simulated(run, tmp_path, monkeypatch):

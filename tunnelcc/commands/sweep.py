@@ -75,8 +75,7 @@ def run_and_print(
 
 def _import_table() -> None:
     """Import the printing code while runs are active: it takes as long as tens of runs."""
-    for module in ("scipy.special", "tunnelcc.sweeps.table"):
-        import_module(module)
+    import_module("tunnelcc.sweeps.table")
 
 
 def declare(

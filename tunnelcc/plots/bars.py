@@ -23,13 +23,10 @@ _MOST_LETTERS = 34
 _PLAIN = "#888888"
 
 
-def draw_bars(
-    axes: Axes, part: Selection, x: str, y: str, by: str | None, scale: Scale
-) -> tuple[float, bool]:
-    """Draw a bar for each value of the axis ``x`` and each line.
+def draw_bars(axes: Axes, part: Selection, x: str, y: str, by: str | None, scale: Scale) -> float:
+    """Draw a bar for each value of the axis ``x`` and each line. Return the highest (SI).
 
-    Bars are means over seeds, whiskers their spread(). Return the highest (SI), and whether
-    whiskers are cut at what is possible.
+    Bars are means over seeds, whiskers their spread().
     """
     coordinate = part.axes[x]
     lines = list(part.lines(part.results[y], by))
@@ -43,14 +40,14 @@ def draw_bars(
     )  # fmt: skip
     axes.grid(visible=False, axis="x")
     axes.set_xlabel(scales.name_of(coordinate))
-    return max((it for it, _ in drawn), default=0.0), any(cut for _, cut in drawn)
+    return max(drawn, default=0.0)
 
 
 def _draw(
     axes: Axes, line: Line, coordinate: xarray.DataArray, index: int, width: float, scale: Scale
-) -> tuple[float, bool]:
-    interval = spread(line.values.transpose(coordinate.dims[0], "seed"))
-    mean, low, high = (scale.factor * interval[name].values for name in ("mean", "low", "high"))
+) -> float:
+    found = spread(line.values.transpose(coordinate.dims[0], "seed"))
+    mean, low, high = (scale.factor * found[name].values for name in ("mean", "low", "high"))
     below, above = mean - low, high - mean  # NaN where there is one run: no whisker, not one of 0
     at = np.arange(len(mean)) + index * width
     colour = line.style["color"]
@@ -62,7 +59,7 @@ def _draw(
         at, mean, 0.92 * width, yerr=[below, above], label=line.label, color=colour,
         error_kw={"capsize": 3, "linewidth": 1},
     )  # fmt: skip
-    return float(np.nanmax(mean + np.nan_to_num(above), initial=0.0)), interval.attrs["are_cut"]
+    return float(np.nanmax(mean + np.nan_to_num(above), initial=0.0))
 
 
 def _middles(lines: int, names: int, width: float) -> list[float]:

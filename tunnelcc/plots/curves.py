@@ -14,7 +14,7 @@ from tunnelcc.plots.bars import draw_bars
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.scales import Positions, Scale
 from tunnelcc.plots.selection import BY_FLOW, Line, Selection
-from tunnelcc.plots.spread import UNIT_RANGE, explained, spread
+from tunnelcc.plots.spread import explained, spread
 from tunnelcc.plots.style import algorithm_style
 from tunnelcc.plots.theory import TheoryLine, capacity, theory_lines
 
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 # Times until something happens, which may be after the end of the run.
 _TIMES = ("convergence_time", "completion_time")
+# Metrics that are parts of one whole or indices.
+_UNIT_RANGE = (
+    "jain", "jain_users", "jain_carriers", "jain_tunnels", "flow_share", "flow_tunnel_share",
+    "efficiency", "utilisation",
+)  # fmt: skip
 # A theory line far above every run would only flatten them.
 _MOST_ABOVE = 1.6
 
@@ -38,9 +43,7 @@ def curves(
     at: Mapping[str, object] | None = None,
     theory: bool = True,
 ) -> Figure:
-    """Draw the metric ``y`` over the axis ``x``: mean and 95 % confidence interval over seeds.
-
-    With fewer than three seeds the interval is from the least to the most.
+    """Draw the metric ``y`` over the axis ``x``: mean, least and most over seeds.
 
     An axis of numbers gives lines; an axis of names (tunnels, algorithms) gives bars.
 
@@ -66,22 +69,17 @@ def curves(
     scale = scales.scale_of(selection.results[y])
     parts = list(selection.points(facet))
     with panels(len(parts)) as (figure, axes):
-        drawn, cut = [], False
+        drawn = []
         for ax, (heading, part) in zip(axes, parts, strict=True):
             ax.set_title(heading)
             if has_numbers:
-                means, is_cut = _panel(ax, part, x, y, by, scale, theory)
+                drawn.append(_panel(ax, part, x, y, by, scale, theory))
             else:
-                highest, is_cut = draw_bars(ax, part, x, y, by, scale)
-                means = np.array([highest])
-            drawn.append(means)
-            cut = cut or is_cut
+                drawn.append(np.array([draw_bars(ax, part, x, y, by, scale)]))
         _set_limits(axes, drawn, y, is_log=has_numbers)
         for ax in axes[: len(parts)]:
             ax.set_ylabel(scale.label(scales.name_of(selection.results[y])))
-        note = explained(
-            selection.results.sizes["seed"], "bands" if has_numbers else "whiskers", cut
-        )
+        note = explained(selection.results.sizes["seed"], "bands" if has_numbers else "whiskers")
         finish(figure, axes, selection.title(), note)
     return figure
 
@@ -94,13 +92,12 @@ def _panel(
     by: str | None,
     scale: Scale,
     theory: bool,
-) -> tuple[Any, bool]:
-    """Draw one panel. Return the means, and whether bands are cut at what is possible."""
+) -> Any:
+    """Draw one panel. Return the means."""
     coordinate = part.axes[x]
     positions = Positions(coordinate)
     lines = list(part.lines(part.results[y], by))
-    drawn = [_draw(axes, line, coordinate, positions, scale, part.gaps) for line in lines]
-    means = [mean for mean, _ in drawn]
+    means = [_draw(axes, line, coordinate, positions, scale, part.gaps) for line in lines]
     if theory:
         span = positions.span()
         names = {line.algorithm for line in lines}
@@ -111,7 +108,7 @@ def _panel(
             highest = np.concatenate([[0.0], *means])
             _draw_capacity(axes, limit, positions, scale, float(np.nanmax(highest)))
     positions.draw(axes, scales.name_of(coordinate))
-    return np.concatenate(means) if means else np.empty(0), any(cut for _, cut in drawn)
+    return np.concatenate(means) if means else np.empty(0)
 
 
 def _draw(
@@ -121,16 +118,14 @@ def _draw(
     positions: Positions,
     scale: Scale,
     gaps: bool,
-) -> tuple[Any, bool]:
+) -> Any:
     dim = coordinate.dims[0]
-    interval = spread(line.values.transpose(dim, "seed"))
+    found = spread(line.values.transpose(dim, "seed"))
     order = np.argsort(coordinate.values, kind="stable")
     if gaps:
-        order = order[np.isfinite(interval["mean"].values[order])]
+        order = order[np.isfinite(found["mean"].values[order])]
     at = positions.of(coordinate.values[order])
-    mean, low, high = (
-        scale.factor * interval[name].values[order] for name in ("mean", "low", "high")
-    )
+    mean, low, high = (scale.factor * found[name].values[order] for name in ("mean", "low", "high"))
     style = {**line.style, "markersize": 4.5}
     if coordinate.name != dim and not (np.diff(coordinate.values) > 0).all():
         style["linestyle"] = "none"  # points of a random sample: the other axes vary, too
@@ -139,7 +134,7 @@ def _draw(
         axes.fill_between(at, low, high, color=style["color"], alpha=0.18, linewidth=0)
     if str(line.values.name).endswith(_TIMES):
         _draw_unfinished(axes, line.values.transpose(dim, "seed").values[order], at, mean, style)
-    return mean, interval.attrs["are_cut"]
+    return mean
 
 
 def _draw_unfinished(axes: Axes, values: Any, at: Any, mean: Any, style: dict[str, Any]) -> None:
@@ -179,7 +174,7 @@ def _draw_capacity(
 
 
 def _set_limits(axes: list[Axes], drawn: list[Any], y: str, *, is_log: bool) -> None:
-    """Scale the axis by the means: a confidence interval of two runs may be huge."""
+    """Scale the axis by the means: one run may be far from the others."""
     means = np.concatenate(drawn)
     means = means[np.isfinite(means)]
     if not means.size:
@@ -190,6 +185,6 @@ def _set_limits(axes: list[Axes], drawn: list[Any], y: str, *, is_log: bool) -> 
         axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         return
     high = 1.12 * float(means.max())
-    if y in UNIT_RANGE and not math.isclose(high, 0):
+    if y in _UNIT_RANGE and not math.isclose(high, 0):
         high = max(high, 1.04) if means.max() <= 1.5 else max(high, 104.0)
     axes[0].set_ylim(min(0.0, 1.12 * float(means.min())), high or 1.0)

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc.metrics import mean_and_half_width
+import numpy as np
+
 from tunnelcc.plots.style import STYLE, save
 
 if TYPE_CHECKING:
@@ -44,19 +46,32 @@ def main(
         save(figure, options.output / f"{name}.svg")
 
 
+def mean_and_ends(values: ArrayLike) -> tuple[Any, Any, Any]:
+    """Return the mean, the least and the most over the last dimension, which is seeds."""
+    runs = np.asarray(values, dtype=float)
+    with warnings.catch_warnings():  # where no run has a value, there is NaN
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.nanmean(runs, axis=-1), np.nanmin(runs, axis=-1), np.nanmax(runs, axis=-1)
+
+
+def whiskers(mean: Any, low: Any, high: Any) -> Any:
+    """Return the lengths of whiskers to both ends, as matplotlib takes them."""
+    return np.reshape([mean - low, high - mean], (2, -1))
+
+
 def bars_of_flows(
     axes: Axes, rows: Sequence[tuple[str, Sequence[tuple[ArrayLike, str]]]], fontsize: float
 ) -> None:
     """Draw the goodputs of two flows a row, the first row at the bottom.
 
     ``rows``: name, and for each flow its goodputs over the seeds (Mbit/s) and its colour. Whiskers
-    are 95 % confidence intervals.
+    reach from the least to the most.
     """
     for y, (_, flows) in enumerate(rows):
         for flow, (goodputs, colour) in enumerate(flows):
-            mean, half = mean_and_half_width(goodputs)
+            mean, *ends = mean_and_ends(goodputs)
             axes.barh(
-                y + 0.2 - 0.4 * flow, mean, xerr=half, color=colour, height=0.36,
+                y + 0.2 - 0.4 * flow, mean, xerr=whiskers(mean, *ends), color=colour, height=0.36,
                 error_kw={"linewidth": 1},
             )  # fmt: skip
     axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=fontsize)

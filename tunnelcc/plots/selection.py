@@ -198,10 +198,10 @@ class Selection:
             yield "", self
             return
         coordinate = self.axis(key, "--facet")
-        name = scales.name_of(coordinate)
+        name = self._name_before_values(coordinate)
         for text, place in _groups(coordinate):
             part = Selection(self.results.isel({coordinate.dims[0]: place}), gaps=self.gaps)
-            yield (f"{name} {text}" if scales.is_number(coordinate) else text), part
+            yield name + text, part
 
     def number(self, key: str, default: float) -> Any:
         """Return the axis ``key`` as numbers in SI units, or its fixed value."""
@@ -228,15 +228,21 @@ class Selection:
         self.results = self.results.isel({coordinate.dims[0]: place})
 
     def _by_axis(self, metric: xarray.DataArray, axis: xarray.DataArray) -> Iterator[Line]:
+        name = self._name_before_values(axis)
         for index, (text, place) in enumerate(_groups(axis)):
             values = metric.isel({axis.dims[0]: place})
             if "flow" in values.dims:
                 values = values.mean("flow")
             if scales.is_algorithm(axis):
-                yield Line(text, algorithm_style(text), values, text)
-                continue
-            name = f"{scales.name_of(axis)} {text}" if scales.is_number(axis) else text
-            yield Line(name, category_style(index), values, self._only_algorithm())
+                yield Line(name + text, algorithm_style(text), values, text)
+            else:
+                yield Line(name + text, category_style(index), values, self._only_algorithm())
+
+    def _name_before_values(self, axis: xarray.DataArray) -> str:
+        """Return the name of an axis, to stand before its values where these do not say it."""
+        is_alone = sum(map(scales.is_algorithm, self.results.coords.values())) < 2
+        says_it = is_alone if scales.is_algorithm(axis) else not scales.is_number(axis)
+        return "" if says_it else f"{scales.name_of(axis)} "
 
     def _by_flow(self, metric: xarray.DataArray, each: bool) -> Iterator[Line]:
         owners = self.results["flow_cc"].broadcast_like(metric)

@@ -123,8 +123,8 @@ def overview(results: xarray.Dataset, y: str) -> Figure:
 def comparison(results: xarray.Dataset, y: str) -> tuple[Figure, list[str]]:
     """Return bars of the metric ``y`` over the tunnels, or another axis of names.
 
-    Other axes become panels. Those that do not fit are fixed at a value: also return these, each as
-    ``path.rtt=40ms``. Raises ConfigError if no axis has names.
+    Other axes become colours and panels. Those that do not fit are fixed at a value: also return
+    these, each as ``path.rtt=40ms``. Raises ConfigError if no axis has names.
     """
     selection = Selection(results)
     _, groups = _axes(selection)
@@ -132,6 +132,10 @@ def comparison(results: xarray.Dataset, y: str) -> tuple[Figure, list[str]]:
         raise ConfigError(Problem("--x", MISSING, "a sweep with an axis of names, such as tunnel"))
     x, by = _names(groups)
     facet, at = _room(selection, x, () if by is None else (by,))
+    if by is None:
+        by = next((key for key in at if selection.distinct(key) <= _MOST_PANELS), None)
+        if by is not None:
+            facet, at = _room(selection, x, (by,))
     fixed = [
         f"{key}={scales.written(axis)[axis.size // 2]}"
         for key, axis in selection.axes.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sweep's results in a terminal: mean and confidence interval over seeds at each point."""
+"""A sweep's results in a terminal: mean over seeds and farthest run at each point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.config.keys import key_info
-from tunnelcc.metrics import mean_and_half_width
 from tunnelcc.output.tables import Table, console
 from tunnelcc.schema.units import format_probability, format_rate, format_time
 from tunnelcc.sweeps.results import Variable, Variables
@@ -34,7 +33,7 @@ _UNITS = {"s": (" ms", 1e3, 2), "bit/s": (" Mbit/s", 1e-6, 2), "1": ("", 1, 4)}
 def print_results(
     data: Variables, coordinates: Variables, metric: str = "goodput", heading: str = ""
 ) -> None:
-    """Print one row per point: the mean over the seeds ± half of its 95 % confidence interval.
+    """Print one row per point: the mean over the seeds ± the distance of the farthest run.
 
     ``metric``: is also printed if the table has no column for it; of flows, their mean.
     ``heading``: a line above the table.
@@ -49,23 +48,42 @@ def print_results(
         unit = data[metric][2]["units"]
         written, factor, digits = _UNITS.get(unit, (f" {unit}", 1, 2))
         columns = {metric: (f"{metric}{written}", factor, digits), **columns}
-    intervals = {name: mean_and_half_width(_of_runs(data[name])) for name in columns}
+    means = {name: _mean_and_farthest(_of_runs(data[name])) for name in columns}
     rows = []
     for point in itertools.islice(np.ndindex(*shape), _MOST_ROWS):
         at = dict(zip(points, point, strict=True))
         cells = [_coordinate(key, coordinates[key], at) for key in keys]
         for name, (_, factor, digits) in columns.items():
-            mean, half = (values[point] * factor for values in intervals[name])
-            cells.append(_interval(mean, half, digits))
+            mean, farthest = (values[point] * factor for values in means[name])
+            cells.append(_written(mean, farthest, digits))
         rows.append(cells)
     headings = [*keys, *(name for name, _, _ in columns.values())]
     out = console()
     if heading:
         out.print(heading, style="bold", markup=False)
     Table("", headings, rows, range(len(keys), len(headings))).print(out)
+    if goodputs.shape[-1] > 1:
+        out.print(
+            f"means of {goodputs.shape[-1]} seeds ± distance of the farthest run", markup=False
+        )
     left = math.prod(shape) - _MOST_ROWS
     if left > 0:
         out.print(f"… and {left} more; --output FILE.csv writes all", markup=False)
+
+
+def _mean_and_farthest(
+    values: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean over the last dimension, seeds, and the distance of the value farthest away.
+
+    NaN runs do not count. The distance is NaN if fewer than two runs remain.
+    """
+    count = np.isfinite(values).sum(axis=-1)
+    mean = np.divide(
+        np.nansum(values, axis=-1), count, where=count > 0, out=np.full(count.shape, np.nan)
+    )
+    away = np.nan_to_num(np.abs(values - mean[..., np.newaxis])).max(axis=-1)
+    return mean, np.where(count > 1, away, np.nan)
 
 
 def _of_runs(variable: Variable) -> NDArray[np.float64]:
@@ -104,7 +122,7 @@ def _is_percentage(key: str) -> bool:
     return "loss" in key if info is None else info.kind is not None and info.kind.in_percent
 
 
-def _interval(mean: float, half: float, digits: int) -> str:
+def _written(mean: float, farthest: float, digits: int) -> str:
     if np.isnan(mean):
         return "–"
-    return f"{mean:.{digits}f}" + ("" if np.isnan(half) else f" ± {half:.{digits}f}")
+    return f"{mean:.{digits}f}" + ("" if np.isnan(farthest) else f" ± {farthest:.{digits}f}")
