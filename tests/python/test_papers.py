@@ -20,7 +20,7 @@ from tunnelcc.errors import Problem
 from tunnelcc.papers import compare, export, expression, figures, published, tables
 from tunnelcc.papers.claims import Claims, Order, Power, judge
 from tunnelcc.papers.compare import Cell, Reproduction, Simulated
-from tunnelcc.papers.format import Compared, Miss
+from tunnelcc.papers.format import Compared, Miss, Question, Reading
 from tunnelcc.papers.page import write
 from tunnelcc.papers.points import Observation, Point
 from tunnelcc.papers.reproduce import calibrate, reproduce
@@ -487,6 +487,27 @@ def test_proportions_are_straight_lines(folder):
     assert axes.get_yscale() == "log"
     lines = [line for line in axes.get_lines() if line.get_label() == "in proportion"]
     assert [line.get_ydata()[1] / line.get_ydata()[0] for line in lines] == pytest.approx([2, 2])
+
+
+def test_each_curve_of_another_reading_has_its_own_label(folder):
+    it = made(folder, (1,) * 4, calibration=None, x="count", claims=())
+    axes = {"system": it.figure.axes["cc"], "count": it.figure.axes["count"]}
+    figure = it.figure.model_copy(update={"axes": axes, "values": ()})
+    places = [{"system": name, "count": count} for name in ("bbr", "cubic") for count in "12"]
+    taken, other = (
+        Simulated(it.paper, figure, [point((goodput,), place) for place in places])
+        for goodput in (1e6, 2e6)
+    )
+    readings = (
+        Reading(id="taken", title="one", reason="for a test"),
+        Reading(id="other", title="two", reason="for a test", settings={"path.rate": "4Mbps"}),
+    )
+    question = Question(id="rate", text="Which rate?", figures=("rates",), readings=readings)
+    found = [(question, reading, it) for reading, it in zip(readings, (taken, other), strict=True)]
+    (legend,) = figures.draw(Reproduction(taken, found)).legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert len(set(labels)) == len(labels) == 4
+    assert sum("two" in label for label in labels) == 2
 
 
 def test_an_axis_may_have_panels_and_another_a_logarithmic_scale(folder):

@@ -245,7 +245,6 @@ def _plot_curve(
     x = [axis_number(point.axes[figure.x]) for point in curve]
     y = [point.mean(name) / scale for point in curve]
     style, label = _look(curve[0], name, quantity, figure, number)
-    others = _others(figure)
     if not figure.is_of_runs(name):
         label = figure.title_of(name)
         if label not in axes.get_legend_handles_labels()[1]:
@@ -255,12 +254,17 @@ def _plot_curve(
     high = [point.spread(name)[1] / scale for point in curve]
     if figure.panels is None:  # these have many lines, and bands would hide them
         axes.fill_between(x, low, high, color=style["color"], alpha=0.25, linewidth=0)
-    places = [core.congestion_label(curve[0].axes[axis]) for axis in others]
+    places = _places(curve[0], figure)
     if figure.panels is None:
         places = [label, *places, "simulated"]
     elif "cc" in figure.axes:
         places = [core.congestion_label(label), *places]
     axes.plot(x, y, markersize=4, label=", ".join(places), **style)
+
+
+def _places(point: Point, figure: Figure) -> list[str]:
+    """Return the values of the axes that tell curves apart, except the algorithms."""
+    return [core.congestion_label(point.axes[axis]) for axis in _others(figure)]
 
 
 def _others(figure: Figure) -> list[str]:
@@ -327,7 +331,7 @@ def _plot_reading(
             index = [it.title for _, it, _ in reproduction.readings].index(title)
             axes.plot(
                 x, y, color=style["color"], lw=0.9, alpha=0.8, linestyle=_LINES[1 + index % 4],
-                label=f"{label}, {title}",
+                label=", ".join((label, *_places(curve[0], figure), title)),
             )  # fmt: skip
 
 
