@@ -74,7 +74,10 @@ def test_the_standard_set_with_harm(store, tmp_path, run):
         (["--by", "cc"], "--by = 'cc': expected one of the axes path.buffer, path.rtt"),
         (["--by", "path.rtt", "--at", "path.buffer=1bdp"], "--x: expected one of the axes"),
         (["--x", "path.buffer", "--y", "jane"], "did you mean 'jain'?"),
-        (["--x", "path.buffer"], "path.rtt: expected --facet path.rtt or --at path.rtt=20ms"),
+        (
+            ["--x", "path.buffer"],
+            "path.rtt: expected --by path.rtt, --facet path.rtt or --at path.rtt=20ms",
+        ),
         (["--x", "path.buffer", "--facet", "cc"], "one of the axes path.buffer, path.rtt"),
         (["--x", "path.buffer", "--at", "path.rtt"], "KEY=VALUE"),
         (["--kind", "curve"], "did you mean 'curves'?"),

@@ -117,6 +117,7 @@ def test_nonsense_is_refused(parse, value):
         (units.parse_size, "1.5B", "not a whole number"),
         (units.parse_buffer, "1.5p", "not a whole number"),
         (units.parse_buffer, "1bpd", "unknown unit"),
+        (units.parse_buffer, "1BDP", "did you mean '1bdp'?"),
         (units.parse_probability, "1%%", "unknown unit"),
     ],
 )

@@ -139,7 +139,11 @@ class Selection:
                 raise ConfigError(Problem("results", key, "each axis only once in a figure"))
         undecided = self.undecided(x, *others)
         for left in undecided.values():
-            self._complain(left, may_facet=others[-1:] == (None,))
+            self._complain(
+                left,
+                may_group=len(others) == 2 and others[0] is None,
+                may_facet=others[-1:] == (None,),
+            )
         keys = [key for key in dict.fromkeys((x, *others)) if key in self.axes]
         for dim in self._dims():
             used = [key for key in keys if self.axes[key].dims[0] == dim]
@@ -167,13 +171,14 @@ class Selection:
     def _dims(self) -> list[str]:
         return list(dict.fromkeys(str(axis.dims[0]) for axis in self.axes.values()))
 
-    def _complain(self, left: Sequence[str], *, may_facet: bool) -> None:
+    def _complain(self, left: Sequence[str], *, may_group: bool, may_facet: bool) -> None:
         if not left:
             raise ConfigError(Problem("results", "equal points", "each point only once"))
         key = left[0]
         values = list(dict.fromkeys(scales.written(self.axes[key])))
+        group = f"--by {key}, " if may_group else ""
         facet = f"--facet {key} or " if may_facet else ""
-        expected = f"{facet}--at {key}={values[len(values) // 2]}"
+        expected = f"{group}{facet}--at {key}={values[len(values) // 2]}"
         hint = f"it has {len(values)} values: {', '.join(values)}"
         raise ConfigError(Problem(key, MISSING, expected, hint))
 

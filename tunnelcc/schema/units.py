@@ -193,6 +193,8 @@ def parse_buffer(value: object) -> Buffer:
         number, unit = _split(value, BUFFER_EXPECTED)
         if unit == "bdp":
             return Buffer(bdp=float(number))
+        if unit is not None and unit.lower() == "bdp":
+            raise UnitError(BUFFER_EXPECTED, f"did you mean '{_plain(number)}bdp'?")
         if unit == "p":
             if number != number.to_integral_value():
                 raise UnitError(BUFFER_EXPECTED, f"{value!r} is not a whole number of packets")
