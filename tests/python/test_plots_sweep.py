@@ -575,7 +575,10 @@ def test_a_list_of_points_in_other_figures(pairs_of_points):
     ("arguments", "message"),
     [
         ({"x": "path.rtt", "by": "tunnel"}, "--at path.loss="),
-        ({"x": "path.loss", "facet": "tunnel"}, "path.rtt: expected --at path.rtt="),
+        (
+            {"x": "path.loss", "facet": "tunnel"},
+            "path.rtt: expected --by path.rtt or --at path.rtt=",
+        ),
         ({"x": "path.loss", "at": {"tunnel": "wire"}}, "one of none, relay"),
     ],
 )

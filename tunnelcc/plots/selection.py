@@ -176,9 +176,8 @@ class Selection:
             raise ConfigError(Problem("results", "equal points", "each point only once"))
         key = left[0]
         values = list(dict.fromkeys(scales.written(self.axes[key])))
-        group = f"--by {key}, " if may_group else ""
-        facet = f"--facet {key} or " if may_facet else ""
-        expected = f"{group}{facet}--at {key}={values[len(values) // 2]}"
+        ways = ", ".join([f"--by {key}"] * may_group + [f"--facet {key}"] * may_facet)
+        expected = f"{ways} or " * bool(ways) + f"--at {key}={values[len(values) // 2]}"
         hint = f"it has {len(values)} values: {', '.join(values)}"
         raise ConfigError(Problem(key, MISSING, expected, hint))
 
