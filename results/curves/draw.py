@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 import tunnelcc as tc
+from tunnelcc import core
 from tunnelcc.metrics import formulas
 from tunnelcc.plots import algorithm_style, gallery
 from tunnelcc.plots.scales import Positions
@@ -377,6 +378,33 @@ def small_writes(results: Open) -> Figure:
     return figure
 
 
+def quic_beside_tcp(results: Open) -> Figure:
+    """Share of a flow over QUIC beside one over TCP."""
+    sweep = results("quic-beside-tcp")
+    share = sweep["flow_share"].isel(flow=0)
+    tunnels = (
+        ("none", "no tunnel"),
+        ("wireguard", "both in WireGuard"),
+        ("openvpn-tcp", "both in OpenVPN over TCP"),
+    )
+    figure, panels = _figure(len(tunnels), 10.0, 3.4)
+    for axes, (tunnel, title) in zip(panels, tunnels, strict=True):
+        panel = Panel(axes, Positions(sweep["path.buffer"]))
+        for name in ("reno", "cubic", "bbr"):
+            style, is_last = algorithm_style(name), axes is panels[-1]
+            label = core.congestion_label(name) if is_last else ""
+            one = share.sel(cc=name, tunnel=tunnel)
+            panel.line(one, label, style["color"], marker=style["marker"])
+        panel.level(0.5, "equal shares" if axes is panels[0] else "")
+        axes.set_ylim(0, 1)
+        panel.finish("buffer", "share of the flow over QUIC", title)
+    figure.suptitle(
+        "A flow over QUIC beside one over TCP with the same congestion control, 50 Mbit/s × 40 ms",
+        fontsize=10,
+    )
+    return figure
+
+
 FIGURES: dict[str, Callable[[Open], Figure]] = {
     "tcp-over-tcp": tcp_over_tcp,
     "split-or-end-to-end": split_or_end_to_end,
@@ -384,6 +412,7 @@ FIGURES: dict[str, Callable[[Open], Figure]] = {
     "one-carrier-or-many": one_carrier_or_many,
     "tunnel-mtu": tunnel_mtu,
     "small-writes": small_writes,
+    "quic-beside-tcp": quic_beside_tcp,
 }
 
 

@@ -133,7 +133,7 @@ class BrutalTest : public SimulationTestCase
         Ack(brutal, state, SECOND, 0, 500);
         NS_TEST_EXPECT_MSG_EQ(brutal.GetAckRate(SECOND), 80, "at least");
         state.srtt = MS;
-        brutal.OnAck(state, {.now = SECOND}, false);
+        Ack(brutal, state, SECOND, 1, 0);
         NS_TEST_EXPECT_MSG_EQ(state.cwnd, 1, "one segment at least");
     }
 

@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs/pages/results/what-a-tunnel-does.md"
 DRAW = load_script(HERE / "draw.py")
 NAMES = (
     "tcp-over-tcp", "split-or-end-to-end", "bbr-inside-cubic", "one-carrier-or-many", "tunnel-mtu",
-    "small-writes",
+    "small-writes", "quic-beside-tcp",
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc import core
+from tunnelcc.config import derived
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest, unknown_name
 from tunnelcc.plots import scales
 from tunnelcc.plots.style import ALGORITHMS, algorithm_style, category_style, member_style
@@ -263,17 +264,28 @@ class Selection:
         if not each and metric.sizes["flow"] > MOST_FLOWS:
             yield from self._by_rtt(metric, "" if len(names) > 1 else names[0])
             return
+        transports = self._transports(metric.sizes["flow"])
         for index in range(metric.sizes["flow"]):
             owner = {str(name) for name in np.unique(owners.isel(flow=index).values.astype(str))}
             label, style, name = f"flow {index}", category_style(index), ""
             if len(owner) == 1:
                 name = owner.pop()
-                label = f"{label}, {core.congestion_label(name)}"
+                label = f"{label}, {core.congestion_label(name)}{transports[index]}"
                 style = member_style(name, index)
             rtt = self.results["flow_base_rtt"].isel(flow=index)
             if float(rtt.min()) == float(rtt.max()):
                 label += f", {scales.scale_of(rtt).text(float(rtt.max()))}"
             yield Line(label, style, metric.isel(flow=index), name)
+
+    def _transports(self, flows: int) -> list[str]:
+        """Return a text with the transport of each flow; empty where it tells nothing."""
+        if "scenario" not in self.results.attrs:
+            return [""] * flows
+        known = [flow.transport for flow, _ in derived.flows(self.base)]
+        is_axis = any(str(name).endswith("transport") for name in self.results.coords)
+        if len(known) != flows or len(set(known)) == 1 or is_axis:
+            return [""] * flows
+        return [f" over {transport.upper()}" for transport in known]
 
     def _by_rtt(self, metric: xarray.DataArray, name: str) -> Iterator[Line]:
         """Yield the mean of the flows of each base RTT, or of all if there are too many RTTs."""
