@@ -36,7 +36,7 @@ class World
     struct Flow
     {
         std::vector<Leg*> legs; //!< from the client's application to the server's
-        ByteStream* first;      //!< what the client's application opens
+        ByteStream* first{nullptr}; //!< what the client's application opens
         std::unique_ptr<BulkSender> sender;
         std::unique_ptr<BulkReceiver> receiver;
         std::vector<std::unique_ptr<Relay>> relays; //!< from the client on

@@ -89,11 +89,15 @@ BulkReceiver::OnRead(int64_t now, uint64_t bytes)
     {
         RecordMessages(now);
     }
-    if (m_lastByteTime < 0 && m_flow.bytes > 0 && HasAll())
+    if (!m_ends || !HasAll())
+    {
+        return;
+    }
+    if (m_lastByteTime < 0 && m_flow.bytes > 0)
     {
         m_lastByteTime = now;
     }
-    if (m_ends && m_endTime < 0 && m_socket.IsAtEof() && HasAll())
+    if (m_endTime < 0 && m_socket.IsAtEof())
     {
         m_endTime = now;
     }

@@ -129,6 +129,7 @@ def test_theory_is_not_drawn_through_a_tunnel(make_sweep, key):
         '[[flows]]\ncc = { name = "reno", beta = 0.7 }\n',
         '[[flows]]\ncc = "reno"\nstart = "5s"\n',
         '[[flows]]\ncc = "reno"\nstop = "5s"\n',
+        '[[flows]]\ncc = "reno"\ntransport = "quic"\n',
     ],
 )
 def test_theory_is_not_drawn_of_what_formulas_do_not_know(make_sweep, scenario):

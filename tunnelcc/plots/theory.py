@@ -38,7 +38,7 @@ _FORMULA_KEYS = (
 )  # fmt: skip
 # Of flows and of TCP: what the formulas take from the scenario, so that an axis must not change it.
 _FIXED_KEY = re.compile(
-    r"flows\.(\d+\.)?(rtt|bytes|rate|start|stop|data_start)|(.*\.)?cc\.\w+|tcp\.\w+"
+    r"flows\.(\d+\.)?(transport|rtt|bytes|rate|start|stop|data_start)|(.*\.)?cc\.\w+|tcp\.\w+"
 )
 
 
@@ -208,6 +208,7 @@ def _is_plain(selection: Selection) -> bool:
             for key in axes
         )
         and not base.cross_traffic
+        and all(flow.transport == "tcp" for flow in base.flows)
         and all(flow.rtt is flow.bytes is flow.rate is flow.stop is None for flow in base.flows)
         and all(max(it.start, it.data_start or 0.0) <= base.warmup for it in base.flows)
         and not any(_FIXED_KEY.fullmatch(str(key)) for key in axes)
