@@ -35,7 +35,7 @@ class World
     /// Everything that belongs to one flow.
     struct Flow
     {
-        std::vector<Leg*> legs; //!< from the client's application to the server's
+        std::vector<Leg*> legs;     //!< from the client's application to the server's
         ByteStream* first{nullptr}; //!< what the client's application opens
         std::unique_ptr<BulkSender> sender;
         std::unique_ptr<BulkReceiver> receiver;

@@ -23,7 +23,10 @@ class QuicLegProbe final : public EndpointProbe<QuicConnection>
         SampleFlow(interval, counters.bytes);
         m_result.cwnd.push_back(sender.Congestion().State().cwnd);
         m_result.pacingRate.push_back(sender.Congestion().PacingRate() * 8);
-        m_result.srtt.push_back(static_cast<double>(sender.Detection().Rtt().Smoothed()) * 1e-9);
+        // The estimate of a connection that is over would only stand still.
+        const bool isOver = m_sender.FinishedTime() >= 0;
+        const int64_t srtt = isOver ? 0 : sender.Detection().Rtt().Smoothed();
+        m_result.srtt.push_back(static_cast<double>(srtt) * 1e-9);
         m_result.retransmitsSeries.push_back(static_cast<double>(counters.retransmits));
         m_result.rtosSeries.push_back(static_cast<double>(counters.probeTimeouts));
     }
@@ -38,6 +41,7 @@ class QuicLegProbe final : public EndpointProbe<QuicConnection>
         m_result.totalSegments = counters.packets;
         m_result.retransmits = counters.retransmits - m_atStart.retransmits;
         m_result.rtos = counters.probeTimeouts - m_atStart.probeTimeouts;
+        m_result.finishedTime = Seconds(m_sender.FinishedTime());
         ArqResult& arq = m_result.arq.emplace();
         arq.fastRetransmits = counters.lostByNumber - m_atStart.lostByNumber;
         arq.earlyRetransmits = counters.lostByTime - m_atStart.lostByTime;

@@ -30,8 +30,7 @@ class PacketControl : public CongestionControl
         const std::vector<uint64_t>& lost;  //!< likewise
     };
 
-    /// The newest packet of the history leaves. \param inFlight bytes, it included
-    /// \param asks for an ACK
+    /// The newest packet of the history leaves. \param asks for an ACK
     virtual void OnSent(int64_t now, const PacketHistory& history, bool asks) = 0;
 
     /// Packets were acknowledged or lost. TcpState::minRtt is the connection's.

@@ -105,6 +105,10 @@ QuicConnection::Receive(int64_t now, const Packet& packet, const PacketExtras* /
     if (arrived.ranges > 0)
     {
         m_sender.OnAck(now, arrived, sent);
+        if (m_endsAcked > 0 && m_endsAcked == m_streams.size() && m_unacked == 0 && !IsOver())
+        {
+            m_finishedTime = now;
+        }
     }
     bool isHandshake = false;
     for (uint32_t i = 0; i < arrived.frames; ++i)
@@ -396,6 +400,10 @@ void
 QuicConnection::OnFrameAcked(const QuicFrame& frame)
 {
     m_unacked -= frame.length;
+    if (frame.kind == QuicFrameKind::STREAM)
+    {
+        m_endsAcked += m_streams[frame.stream].m_sending.OnAcked(frame);
+    }
 }
 
 void
@@ -435,6 +443,7 @@ QuicConnection::LimitOfData() const
 {
     const bool isFull = m_spec.sendBuffer > 0 && m_unacked >= m_spec.sendBuffer;
     return !IsOpen()      ? SendLimit::HANDSHAKE
+           : IsOver()     ? SendLimit::NONE
            : m_unsent > 0 ? SendLimit::RECEIVE_WINDOW
            : isFull       ? SendLimit::SEND_BUFFER
                           : SendLimit::APPLICATION;

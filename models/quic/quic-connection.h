@@ -107,7 +107,18 @@ class QuicConnection final : public PacketSink, private QuicContents
         return m_establishedTime;
     }
 
+    /// When the peer had acknowledged all of all streams, and their ends, ns; −1: not yet.
+    int64_t FinishedTime() const
+    {
+        return m_finishedTime;
+    }
+
   private:
+    bool IsOver() const
+    {
+        return m_finishedTime >= 0;
+    }
+
     void Start();
     void OnFrame(const QuicFrame& frame);
     void OnStreamFrame(const QuicFrame& frame);
@@ -139,6 +150,8 @@ class QuicConnection final : public PacketSink, private QuicContents
     bool m_hasStarted{false};
     bool m_isReceiving{false}; //!< nothing is sent before that is over
     int64_t m_establishedTime{-1};
+    int64_t m_finishedTime{-1};
+    size_t m_endsAcked{0}; //!< streams of which the peer has acknowledged the end
 
     uint64_t m_limit;                    //!< bytes of all streams that the peer allows
     uint64_t m_sent{0};                  //!< of them, used up

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace tunnelcc
 {
@@ -122,6 +123,12 @@ class QuicSendStream
         m_isEndLost |= frame.isFin;
     }
 
+    /// A frame was acknowledged. \returns whether it is the first that ends the stream
+    bool OnAcked(const QuicFrame& frame)
+    {
+        return frame.isFin && !std::exchange(m_isEndAcked, true);
+    }
+
     /// Bytes of a frame around its data, without the length field (RFC 9000, section 19.8).
     uint32_t HeaderBytes(uint64_t offset) const
     {
@@ -149,6 +156,7 @@ class QuicSendStream
     bool m_closes{false};
     bool m_isEndSent{false};
     bool m_isEndLost{false};
+    bool m_isEndAcked{false};
     Fifo<NumberRange> m_lost; //!< in the order in which it was lost
 };
 

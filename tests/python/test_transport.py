@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import core
+from tunnelcc import core, plots
 from tunnelcc.catalog.quic import transport
+from tunnelcc.formats import iperf3
 from tunnelcc.simulation.spec import experiment_spec
+from tunnelcc.sweeps.conditions import conditions
 
 PATH = {"rate": "50Mbps", "rtt": "40ms", "buffer": "1bdp"}
 
@@ -135,3 +137,69 @@ def test_what_cannot_be_is_refused(keys, expected):
     with pytest.raises(tc.ConfigError, match=r"flows\.0\.transport") as caught:
         _experiment(**keys)
     assert expected in str(caught.value)
+
+
+def test_a_finite_flow_ends():
+    results = [_run(flows={"transport": it, "bytes": "1MB"}, warmup="0s") for it in ("tcp", "quic")]
+    for result in results:
+        (leg,), (flow,) = result.raw.legs, result.raw.flows
+        # The last byte was read, and half a round trip later its ACK is back.
+        assert 0.019 < leg.finished_time - flow.completion_time < 0.05
+        assert leg.srtt[-1] == 0
+        held = sum(vars(leg.limits).values())
+        assert held == pytest.approx(leg.finished_time, abs=0.02)
+
+
+def test_what_a_packet_costs_does_not_depend_on_tcp():
+    busy = [
+        _run(hosts={"profile": "reference-host"}, tcp={"mss": it}).raw.hosts[0].cpu_seconds
+        for it in (500, 1448)
+    ]
+    assert busy[0] == pytest.approx(busy[1], rel=1e-6)
+
+
+def test_payload_is_encrypted():
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.payload = 'text': expected random"):
+        _experiment(flows={"payload": "text"}, tunnel={"name": "ethudp", "mode": "lz4"})
+
+
+def test_what_is_fair_counts_packets_of_quic():
+    result = _run(path={"mtu": 9000}, tcp={"mss": 8948}, flows={"cc": "bbr"}, warmup="4s",
+                  duration="10s")  # fmt: skip
+    assert 0.95 < result.metric("max_min_share") <= 1.005
+
+
+def test_a_carrier_has_the_programs_parameters_by_name():
+    named, own = (
+        experiment_spec(tc.Experiment.parse({"tunnel": {"name": "gost-quic", **cc}}))
+        for cc in ({"cc": "reno"}, {})
+    )
+    assert named["flows"][0]["carrier_cc"] == own["flows"][0]["carrier_cc"]
+
+
+def test_parameters_that_chromiums_bbr_lacks_are_refused():
+    cc = {"name": "bbr", "pacing_margin": 0.05}
+    with pytest.raises(tc.ConfigError, match=r"tunnel\.cc\.pacing_margin = .* no value with hyst"):
+        tc.Experiment.parse({"tunnel": {"name": "hysteria2", "cc": cc}})
+    tc.Experiment.parse({"tunnel": {"name": "hysteria2", "cc": {"name": "bbr", "cwnd_gain": 3}}})
+
+
+def test_sweeps_and_figures_tell_of_the_transport(tmp_path):
+    flows = [{"transport": it} for it in ("quic", "tcp")]
+    base = {"path": PATH, "flows": flows, "duration": "2s"}
+    sweep = tc.sweep(base, {"cc": ["reno", "cubic"], "path.loss": [0, 0.01]}, seeds=1, name="one",
+                     store=tmp_path, progress=False)  # fmt: skip
+    drawn = plots.curves(sweep, "path.loss", "flow_goodput", at={"cc": "reno"})
+    labels = [text.get_text() for text in drawn.legends[0].get_texts()] if drawn.legends else [
+        line.get_label() for line in drawn.axes[0].lines
+    ]  # fmt: skip
+    assert any("over QUIC" in it for it in labels)
+    assert any("over TCP" in it for it in labels)
+    told = conditions(tc.Experiment.parse(base), ["cc"])
+    assert told.startswith("1 flow over QUIC, 1 flow over TCP")
+
+
+def test_iperf3_counts_packets_of_quic():
+    table = iperf3.write(_run(path={"mtu": 9000}, tcp={"mss": 8948}))
+    assert table["start"]["test_start"]["protocol"] == "QUIC"
+    assert table["start"]["tcp_mss"] == 1441

@@ -41,6 +41,10 @@ class Entry(Model):
         """
         return None
 
+    def parameters_of(self, cc: str) -> dict[str, float]:
+        """Return the program's own parameters of a congestion control of the carriers."""
+        return {}
+
     @property
     def under(self) -> str | None:
         """The datagram tunnel that the carriers go through, if any."""

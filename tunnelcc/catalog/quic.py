@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import model_validator
 
@@ -19,6 +19,8 @@ from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import SWITCH, Model, number, rate, size, time, whole
 from tunnelcc.schema.toml import read_toml
 
+# Type, stream, offset (RFC 9000, section 19.8).
+_LEAST_FRAME_HEADER = 6
 _TRANSPORTS = Path(__file__).with_name("transports")
 
 _IdLength = Annotated[int, whole(0, 20)]
@@ -91,6 +93,13 @@ class Congestion(Cited, Algorithm):
 
 class ChromiumBbr(Cited):
     """What the algorithm bbr has if it is Chromium's, and Linux's has not."""
+
+    #: Parameters of Linux's that Chromium's has, too.
+    PARAMETERS: ClassVar[tuple[str, ...]] = (
+        "startup_gain", "cwnd_gain", "probe_up_gain", "probe_down_gain", "bandwidth_window",
+        "min_cwnd", "full_pipe_growth", "full_pipe_rounds", "probe_rtt_interval",
+        "probe_rtt_duration",
+    )  # fmt: skip
 
     startup_window: Annotated[float, number(1, 16)]  # BDP
     loss_events: Annotated[int, whole(1, 10**6)]  # ACKs with losses in a round that end start-up …
@@ -173,6 +182,15 @@ class Quic(Model):
             size = (size + most) // 2
         return size
 
+    def full_packet(self, mtu: int) -> tuple[int, int]:
+        """Return the data (bytes) and the IP bytes of a full packet to the server.
+
+        ``mtu``: of the hosts; the search for larger packets ends below it. The frame's own header
+        counts as the shortest one.
+        """
+        size = min(self.full(is_up=True), mtu - DATAGRAM_HEADERS)
+        return size - self.overhead(is_up=True) - _LEAST_FRAME_HEADER, size + DATAGRAM_HEADERS
+
     @property
     def first_packet(self) -> int:
         """The IP bytes of the largest packet before the search for larger ones."""
@@ -190,6 +208,17 @@ class Quic(Model):
         if rate is not None and own.with_rate is not None:
             return {"name": own.with_rate, "rate": rate / 8, "exact": 1}
         return {"name": own.cc, **self.parameters_of(own.cc)}
+
+    def check_parameters(self, cc: dict[str, Any], name: str) -> None:
+        """Raise ConfigError for parameters that the entry ``name`` has no use for."""
+        if self.bbr is None or cc["name"] != "bbr":
+            return
+        for key, value in cc.items():
+            if key not in ("name", *self.bbr.PARAMETERS):
+                expected = (
+                    f"no value with {name}, whose BBR is Chromium's and has no such parameter"
+                )
+                raise ConfigError(Problem(f"cc.{key}", value, expected))
 
     def parameters_of(self, cc: str) -> dict[str, float]:
         """Return the program's parameters of its own algorithm; none of another one."""

@@ -248,6 +248,8 @@ class RelayEntry(Entry):
             _check_rate(changes["rate"])
         if self.carrier.protocol in ("kcp", "rudp"):
             self._check_chain(changes)
+        if self.quic is not None and isinstance(changes.get("cc"), dict):
+            self.quic.check_parameters(changes["cc"], self.name)
         if self.mux is not None or self.quic is not None:
             return
         expected = f"no value with {self.name}, which has a carrier for each flow"
@@ -278,6 +280,10 @@ class RelayEntry(Entry):
         if self.quic is not None:
             return self.quic.congestion_control(rate)
         return {"name": self.carrier.cc} if self.carrier.cc else None
+
+    def parameters_of(self, cc: str) -> dict[str, float]:
+        """Return the program's own parameters of a congestion control of the carriers."""
+        return self.quic.parameters_of(cc) if self.quic is not None else {}
 
     @property
     def under(self) -> str | None:

@@ -96,6 +96,13 @@ def inner_mtu(experiment: ExperimentKeys) -> int:
     return mtu if tunnel is None else tunnel.entry.mtu(mtu, tunnel.mtu)
 
 
+def quic_packet(experiment: ExperimentKeys) -> tuple[int, int]:
+    """Return the data (bytes) and the IP bytes of a full packet of a flow over QUIC."""
+    from tunnelcc.catalog.quic import transport
+
+    return transport().full_packet(inner_mtu(experiment))
+
+
 def sends_datagrams(experiment: ExperimentKeys) -> bool:
     """Whether the flows, or a relay's carriers, go through a datagram tunnel."""
     tunnel = lowest_tunnel(experiment)
@@ -170,14 +177,16 @@ def send_buffer(host: Hosts) -> int:
 def app_cost(experiment: ExperimentKeys, side: str, transport: str = "tcp") -> float:
     """Return the CPU time (ns per byte) of the applications on the host ``side``.
 
-    With a profile, each segment costs a system call. Segments are larger on the loopback. QUIC also
-    encrypts its packets in the application.
+    With a profile, each segment costs a system call. Segments are larger on the loopback. Over
+    QUIC, each packet costs a system call and encryption in the application.
     """
     host = experiment.hosts.of(side)
     if host.profile is None:
         return host.app_cost
     segment = mss(experiment)
-    if experiment.tunnel is not None:
+    if transport == "quic":
+        segment, _ = quic_packet(experiment)
+    elif experiment.tunnel is not None:
         segment = experiment.tunnel.entry.host_mss(segment)
     sends = (side == "client") == (experiment.direction == "up")
     calls = _CALLS[transport][0 if sends else 1]

@@ -290,6 +290,10 @@ def _transport_problems(view: ExperimentKeys, placed: Placed) -> Iterator[Proble
         expected = f"tcp with {view.tunnel.name}, whose relays carry TCP connections"
         yield Problem(key, placed.flow.transport, expected)
         return
+    if placed.flow.payload != "random":
+        expected = "random over QUIC, which encrypts: no tunnel can compress it"
+        yield Problem(f"flows.{placed.group}.payload", placed.flow.payload, expected)
+        return
     from tunnelcc.catalog.quic import transport
 
     least, mtu = transport().first_packet, derived.inner_mtu(view)

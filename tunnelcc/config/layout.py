@@ -150,13 +150,19 @@ class Layout:
         return frozenset(step for hop in self.hops(placed) for step in hop.sent_by(placed.sender))
 
     @cached_property
-    def segments(self) -> dict[Step, int]:
-        """The payload (bytes) of a full segment of the first flow that sends across each link."""
-        found: dict[Step, int] = {}
+    def segments(self) -> dict[Step, tuple[int, int]]:
+        """The payload and IP bytes of a full packet of the first flow that sends across each link,
+        without a tunnel.
+        """
+        found: dict[Step, tuple[int, int]] = {}
         for placed in (self.flows[0], *self.distinct_flows):
-            mss = derived.path_mss(self.view(placed))
+            view = self.view(placed)
+            mss = derived.path_mss(view)
+            packet = mss, mss + view.tcp.header_bytes
+            if placed.flow.transport == "quic" and placed.tunnel is None:
+                packet = derived.quic_packet(view)
             for step in self.steps(placed):
-                found.setdefault(step, mss)
+                found.setdefault(step, packet)
         return found
 
     def base_rtt(self, placed: Placed) -> float:

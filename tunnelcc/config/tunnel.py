@@ -266,7 +266,12 @@ class Tunnel(PacketTunnel):
         given = self.entry.carrier_cc(self.rate)
         if self.cc is None and given is not None:
             return CongestionControl.model_validate(given)
-        return self.cc
+        if self.cc is None:
+            return None
+        own = self.entry.parameters_of(self.cc.name)
+        return CongestionControl.model_construct(
+            name=self.cc.name, parameters=own | self.cc.parameters
+        )
 
     def paths(self, path: Path) -> tuple[Path, ...]:
         """Return the path of each carrier, in order from the client."""

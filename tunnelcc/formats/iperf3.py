@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc._version import __version__
+from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
 from tunnelcc.config import derived
 from tunnelcc.formats.measurement import Stream
 
@@ -37,8 +38,8 @@ def write(result: Result) -> dict[str, Any]:
             "system_info": "simulated",
             "tcp_mss": _mss(result, 0),
             "test_start": {
-                "protocol": "TCP", "num_streams": len(sampled), "omit": 0, "duration": end,
-                "blksize": flows and result.experiment.flows[0].write_size,
+                "protocol": _protocol(result), "num_streams": len(sampled), "omit": 0,
+                "duration": end, "blksize": flows and result.experiment.flows[0].write_size,
                 "reverse": int(result.layout.flows[0].sender == "server"),
             },
         },
@@ -56,6 +57,12 @@ def write(result: Result) -> dict[str, Any]:
             "sender_tcp_congestion": ", ".join(dict.fromkeys(flow["cc"] for flow in flows)),
         },
     }  # fmt: skip
+
+
+def _protocol(result: Result) -> str:
+    """Return the applications' transport; TCP if some of them use it."""
+    is_quic = all(flow.transport == "quic" for flow in result.experiment.flows)
+    return "QUIC" if is_quic else "TCP"
 
 
 def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:
@@ -96,7 +103,11 @@ def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:
 
 def _mss(result: Result, flow: int) -> int:
     """Return the MSS of an application's socket: with a relay, that of the loopback."""
-    seen = result.layout.view(result.layout.flows[flow])
+    placed = result.layout.flows[flow]
+    seen = result.layout.view(placed)
+    if placed.flow.transport == "quic":
+        _, packet = derived.quic_packet(seen)
+        return packet - DATAGRAM_HEADERS  # the window counts full UDP payloads
     mss = derived.mss(seen)
     return seen.tunnel.entry.host_mss(mss) if seen.tunnel is not None else mss
 

@@ -253,18 +253,22 @@ class Selection:
         owners = self.results["flow_cc"].broadcast_like(metric)
         names = [str(name) for name in np.unique(owners.values.astype(str)) if name]
         ordered = sorted(names, key=lambda name: (name not in ALGORITHMS, name))
+        transports = self._transports(metric.sizes["flow"])
         if not each and (len(names) > 1 or metric.sizes["flow"] == 1):
-            for name in ordered:
-                count = int((owners == name).any(_others(owners)).sum())
-                label = core.congestion_label(name)
+            kinds = [(name, text) for name in ordered for text in dict.fromkeys(transports)]
+            for index, (name, text) in enumerate(kinds):
+                is_one = (owners == name) & _flows_with(owners, transports, text)
+                count = int(is_one.any(_others(owners)).sum())
+                label = core.congestion_label(name) + text
                 label = f"{label}, mean of {count}" if count > 1 else label
-                values = metric.where(owners == name).mean("flow")
-                yield Line(label, algorithm_style(name), values, name)
+                is_alone = len(set(transports)) == 1
+                style = algorithm_style(name) if is_alone else category_style(index)
+                if count:
+                    yield Line(label, style, metric.where(is_one).mean("flow"), name)
             return
         if not each and metric.sizes["flow"] > MOST_FLOWS:
             yield from self._by_rtt(metric, "" if len(names) > 1 else names[0])
             return
-        transports = self._transports(metric.sizes["flow"])
         for index in range(metric.sizes["flow"]):
             owner = {str(name) for name in np.unique(owners.isel(flow=index).values.astype(str))}
             label, style, name = f"flow {index}", category_style(index), ""
@@ -395,3 +399,10 @@ def _with_rtt_ratio(results: xarray.Dataset) -> xarray.Dataset:
     ratio.name = RTT_RATIO
     changed: xarray.Dataset = results.assign_coords({RTT_RATIO: ratio})
     return changed
+
+
+def _flows_with(owners: xarray.DataArray, texts: Sequence[str], text: str) -> xarray.DataArray:
+    """Return which flows have ``text`` among ``texts``."""
+    places = [index for index, it in enumerate(texts) if it == text]
+    found: xarray.DataArray = owners["flow"].isin(owners["flow"].values[places])
+    return found

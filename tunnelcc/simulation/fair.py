@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc import metrics
-from tunnelcc.config import derived
 from tunnelcc.config.path import LinkDirection
 from tunnelcc.config.topology import Step
 from tunnelcc.metrics.convergence import WINDOW
@@ -128,9 +127,9 @@ def _offered_bits(direction: LinkDirection, until: Series) -> Series:
 
 def _full_segment(run: Measurements, step: Step) -> tuple[int, int]:
     """Return the payload of a full segment without a tunnel, and its bytes on the link."""
-    mss = run.layout.segments.get(step) or derived.path_mss(run.layout.view(run.layout.flows[0]))
-    framing = run.layout.topology.links[step.link].path.framing_bytes
-    return mss, mss + run.experiment.tcp.header_bytes + framing
+    segments = run.layout.segments
+    mss, packet = segments.get(step) or next(iter(segments.values()))
+    return mss, packet + run.layout.topology.links[step.link].path.framing_bytes
 
 
 def _flows(run: Measurements, demands: Sequence[float]) -> list[_Demand]:
@@ -157,7 +156,7 @@ def _cross_traffic(run: Measurements) -> list[_Demand]:
         payload = 0.0
         for step in steps:
             mss, packet = _full_segment(run, step)
-            framing = packet - mss - run.experiment.tcp.header_bytes
+            framing = run.layout.topology.links[step.link].path.framing_bytes
             payload = max(payload, mss / packet * (source.packet + framing) / source.packet)
         stop = duration if source.stop is None else min(source.stop, duration)
         sources.append(_Demand(steps, source.rate * duty * payload, source.start, stop))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 
 from tunnelcc.config import Experiment
@@ -42,5 +43,14 @@ def _flows(experiment: Experiment, axes: Collection[str]) -> str:
         return ", ".join(f"{count} × {name}" for count, name in named)
     if any(axis.endswith(("flows", "count")) for axis in changed):
         return ""
-    count = sum(flow.count for flow in experiment.flows)
-    return f"{count} flow{'s' if count > 1 else ''}"
+    counts: Counter[str] = Counter()
+    for flow in experiment.flows:
+        counts[flow.transport] += flow.count
+    is_told = {*counts} != {"tcp"} and not any(axis.endswith("transport") for axis in changed)
+    if not is_told:
+        counts = Counter({"": counts.total()})
+    texts = [
+        f"{count} flow{'s' if count > 1 else ''}" + (f" over {name.upper()}" if name else "")
+        for name, count in counts.items()
+    ]
+    return ", ".join(texts)
