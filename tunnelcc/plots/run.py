@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
 from tunnelcc.config import derived
 from tunnelcc.config.topology import Step
 from tunnelcc.plots.flows import Kind, colours, kinds, style_of
@@ -132,15 +133,30 @@ def _plot_in_flight(axes: Axes, result: Result) -> None:
     note = ""
     if len(users) <= _MOST_LINES:
         for first, *_ in users.values():
-            # What ARQ protocols call a window is not the congestion window, nor in segments of TCP.
-            if not legs[first].arq:
-                window, look = np.array(legs[first].cwnd) * mss / 1e6, {"color": shades[first]}
+            unit = _window_unit(result, first, mss)
+            if unit:
+                window, look = np.array(legs[first].cwnd) * unit / 1e6, {"color": shades[first]}
                 axes.plot(time, window, linewidth=0.7, linestyle=":", **look)
                 note = " (dotted: congestion window)"
         # A window far above what is in flight (limited by a buffer) is cut off, not squeezed in.
         axes.set_ylim(0, 2 * max(float(flights.max(initial=0)), mss / 1e6))
     axes.set_ylabel("data in flight (MB)")
     axes.set_title(f"In flight across the path{note}")
+
+
+def _window_unit(result: Result, flow: int, mss: int) -> int:
+    """Return the bytes that the window of a flow's path leg counts; 0: it has no such window.
+
+    What KCP and RUDP call a window is not the congestion window. Relays over QUIC have packets of
+    their own, which are left out.
+    """
+    placed = result.layout.flows[flow]
+    if not result.path_leg(result.legs[flow]).arq:
+        return mss
+    if placed.flow.transport == "quic":
+        _, packet = derived.quic_packet(result.layout.view(placed))
+        return packet - DATAGRAM_HEADERS
+    return 0
 
 
 def _crossing(result: Result) -> list[int]:
