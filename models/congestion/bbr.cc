@@ -47,9 +47,9 @@ Bbr::GetSendBufferFactor() const
 }
 
 std::string_view
-Bbr::GetPhase() const
+Bbr::NameOf(Mode mode)
 {
-    switch (m_mode)
+    switch (mode)
     {
     case Mode::STARTUP:
         return "STARTUP";

@@ -87,7 +87,14 @@ class Bbr : public CongestionControl
     void OnTransmitStart(TcpState& state, int64_t now, int64_t idle) override;
     uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd) override;
     uint32_t GetSendBufferFactor() const override;
-    std::string_view GetPhase() const override;
+
+    std::string_view GetPhase() const override
+    {
+        return NameOf(m_mode);
+    }
+
+    /// What results call a mode.
+    static std::string_view NameOf(Mode mode);
 
     PathEstimate GetPathEstimate() const override
     {

@@ -44,6 +44,14 @@ class EndpointProbe : public LegProbe
         m_lastWire = wire;
     }
 
+    /// Sample the smoothed RTT of a protocol that tells when a connection is over: from then on it
+    /// would only stand still. \param smoothed ns
+    void SampleRtt(int64_t smoothed)
+    {
+        const bool isOver = m_sender.FinishedTime() >= 0;
+        m_result.srtt.push_back(isOver ? 0 : static_cast<double>(smoothed) * 1e-9);
+    }
+
     /// Fill in what was delivered, and what limited it.
     void FinishFlow(int64_t now)
     {

@@ -62,9 +62,7 @@ class TcpLegProbe final : public EndpointProbe<TcpEndpoint>
         SampleFlow(interval, m_sender.Wire().dataBytes);
         m_result.cwnd.push_back(state.cwnd);
         m_result.pacingRate.push_back(state.pacingRate * 8);
-        // The estimate of a connection that is over would only stand still.
-        const bool isOver = m_sender.FinishedTime() >= 0;
-        m_result.srtt.push_back(isOver ? 0 : static_cast<double>(state.srtt) * 1e-9);
+        SampleRtt(state.srtt);
         m_result.retransmitsSeries.push_back(static_cast<double>(sender.Counters().retransmits));
         m_result.rtosSeries.push_back(static_cast<double>(sender.Counters().rtos));
         if (m_result.congestion)

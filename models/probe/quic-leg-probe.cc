@@ -23,10 +23,7 @@ class QuicLegProbe final : public EndpointProbe<QuicConnection>
         SampleFlow(interval, counters.bytes);
         m_result.cwnd.push_back(sender.Congestion().State().cwnd);
         m_result.pacingRate.push_back(sender.Congestion().PacingRate() * 8);
-        // The estimate of a connection that is over would only stand still.
-        const bool isOver = m_sender.FinishedTime() >= 0;
-        const int64_t srtt = isOver ? 0 : sender.Detection().Rtt().Smoothed();
-        m_result.srtt.push_back(static_cast<double>(srtt) * 1e-9);
+        SampleRtt(sender.Detection().Rtt().Smoothed());
         m_result.retransmitsSeries.push_back(static_cast<double>(counters.retransmits));
         m_result.rtosSeries.push_back(static_cast<double>(counters.probeTimeouts));
     }

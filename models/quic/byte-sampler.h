@@ -7,7 +7,6 @@
 #include "congestion/windowed-max-filter.h"
 #include "event/fifo.h"
 
-#include <compare>
 #include <cstdint>
 
 namespace tunnelcc

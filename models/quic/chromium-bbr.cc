@@ -469,23 +469,6 @@ ChromiumBbr::LeastWindow() const
     return static_cast<uint64_t>(m_parameters.minCwnd) * m_packetBytes;
 }
 
-std::string_view
-ChromiumBbr::GetPhase() const
-{
-    switch (m_mode)
-    {
-    case Mode::STARTUP:
-        return "STARTUP";
-    case Mode::DRAIN:
-        return "DRAIN";
-    case Mode::PROBE_BW:
-        return "PROBE_BW";
-    case Mode::PROBE_RTT:
-        return "PROBE_RTT";
-    }
-    return {};
-}
-
 PathEstimate
 ChromiumBbr::GetPathEstimate() const
 {

@@ -59,7 +59,12 @@ class ChromiumBbr final : public PacketControl
     void OnEvent(TcpState& state, const Event& event) override;
     void OnPacketBytes(uint32_t bytes) override;
     uint64_t Window() const override;
-    std::string_view GetPhase() const override;
+
+    std::string_view GetPhase() const override
+    {
+        return Bbr::NameOf(m_mode);
+    }
+
     PathEstimate GetPathEstimate() const override;
 
     Mode GetMode() const

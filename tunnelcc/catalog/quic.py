@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import model_validator
 
 from tunnelcc.catalog.cited import Cited, Prose, Size
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
 from tunnelcc.catalog.turn import Turn
-from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
 from tunnelcc.schema import SWITCH, Model, number, rate, size, time, whole
 from tunnelcc.schema.toml import read_toml
 
@@ -122,6 +122,14 @@ class Writes(Cited):
     one_frame: Annotated[bool, SWITCH]  # a packet has one of a stream, with data of one write
 
 
+class FullPacket(NamedTuple):
+    """Bytes of a packet."""
+
+    data: int
+    udp: int  # payload of UDP, which congestion windows count
+    ip: int
+
+
 class Quic(Model):
     """A QUIC connection.
 
@@ -146,7 +154,7 @@ class Quic(Model):
             return table
         name, names = table["defaults"], sorted(path.stem for path in _TRANSPORTS.glob("*.toml"))
         if name not in names:
-            raise ConfigError(Problem("defaults", name, "one of " + ", ".join(names)))
+            raise unknown_name("defaults", name, names)
         given = {key: value for key, value in table.items() if key != "defaults"}
         return read_toml(_TRANSPORTS / f"{name}.toml") | given
 
@@ -182,14 +190,15 @@ class Quic(Model):
             size = (size + most) // 2
         return size
 
-    def full_packet(self, mtu: int) -> tuple[int, int]:
-        """Return the data (bytes) and the IP bytes of a full packet to the server.
+    def full_packet(self, mtu: int) -> FullPacket:
+        """Return a full packet to the server.
 
         ``mtu``: of the hosts; the search for larger packets ends below it. The frame's own header
         counts as the shortest one.
         """
         size = min(self.full(is_up=True), mtu - DATAGRAM_HEADERS)
-        return size - self.overhead(is_up=True) - _LEAST_FRAME_HEADER, size + DATAGRAM_HEADERS
+        data = size - self.overhead(is_up=True) - _LEAST_FRAME_HEADER
+        return FullPacket(data, size, size + DATAGRAM_HEADERS)
 
     @property
     def first_packet(self) -> int:

@@ -302,9 +302,14 @@ class RelayEntry(Entry):
         mss: int | None = None,
     ) -> int | None:
         """Raise ConfigError if datagrams do not fit, because nothing fragments them."""
-        largest = self.kcp.session.mtu if self.kcp else self.rudp.largest if self.rudp else 0
-        least = self.quic.first_packet if self.quic else largest + DATAGRAM_HEADERS
-        if least > max(path_mtu, DATAGRAM_HEADERS):
+        least = 0  # TCP adapts its segments
+        if self.quic is not None:
+            least = self.quic.first_packet
+        elif self.kcp is not None:
+            least = self.kcp.session.mtu + DATAGRAM_HEADERS
+        elif self.rudp is not None:
+            least = self.rudp.largest + DATAGRAM_HEADERS
+        if least > path_mtu:
             expected = f"a path.mtu of at least {least}, the size of its datagrams"
             raise ConfigError(Problem("name", self.name, expected))
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tunnelcc.catalog.values import PLAIN_HEADERS
 from tunnelcc.config.flow import Flow
@@ -17,6 +17,9 @@ from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.schema.units import Buffer
+
+if TYPE_CHECKING:
+    from tunnelcc.catalog.quic import FullPacket
 
 # What the applications do for each segment: the sending one, and the receiving one.
 _CALLS = {
@@ -96,8 +99,8 @@ def inner_mtu(experiment: ExperimentKeys) -> int:
     return mtu if tunnel is None else tunnel.entry.mtu(mtu, tunnel.mtu)
 
 
-def quic_packet(experiment: ExperimentKeys) -> tuple[int, int]:
-    """Return the data (bytes) and the IP bytes of a full packet of a flow over QUIC."""
+def quic_packet(experiment: ExperimentKeys) -> FullPacket:
+    """Return a full packet of a flow over QUIC."""
     from tunnelcc.catalog.quic import transport
 
     return transport().full_packet(inner_mtu(experiment))
@@ -185,7 +188,7 @@ def app_cost(experiment: ExperimentKeys, side: str, transport: str = "tcp") -> f
         return host.app_cost
     segment = mss(experiment)
     if transport == "quic":
-        segment, _ = quic_packet(experiment)
+        segment = quic_packet(experiment).data
     elif experiment.tunnel is not None:
         segment = experiment.tunnel.entry.host_mss(segment)
     sends = (side == "client") == (experiment.direction == "up")

@@ -160,7 +160,8 @@ class Layout:
             mss = derived.path_mss(view)
             packet = mss, mss + view.tcp.header_bytes
             if placed.flow.transport == "quic" and placed.tunnel is None:
-                packet = derived.quic_packet(view)
+                full = derived.quic_packet(view)
+                packet = full.data, full.ip
             for step in self.steps(placed):
                 found.setdefault(step, packet)
         return found

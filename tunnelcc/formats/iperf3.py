@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc._version import __version__
-from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
 from tunnelcc.config import derived
 from tunnelcc.formats.measurement import Stream
 
@@ -106,8 +105,7 @@ def _mss(result: Result, flow: int) -> int:
     placed = result.layout.flows[flow]
     seen = result.layout.view(placed)
     if placed.flow.transport == "quic":
-        _, packet = derived.quic_packet(seen)
-        return packet - DATAGRAM_HEADERS  # the window counts full UDP payloads
+        return derived.quic_packet(seen).udp
     mss = derived.mss(seen)
     return seen.tunnel.entry.host_mss(mss) if seen.tunnel is not None else mss
 

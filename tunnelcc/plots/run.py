@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
 from tunnelcc.config import derived
 from tunnelcc.config.topology import Step
 from tunnelcc.plots.flows import Kind, colours, kinds, style_of
@@ -154,8 +153,7 @@ def _window_unit(result: Result, flow: int, mss: int) -> int:
     if not result.path_leg(result.legs[flow]).arq:
         return mss
     if placed.flow.transport == "quic":
-        _, packet = derived.quic_packet(result.layout.view(placed))
-        return packet - DATAGRAM_HEADERS
+        return derived.quic_packet(result.layout.view(placed)).udp
     return 0
 
 

@@ -255,14 +255,14 @@ class Selection:
         ordered = sorted(names, key=lambda name: (name not in ALGORITHMS, name))
         transports = self._transports(metric.sizes["flow"])
         if not each and (len(names) > 1 or metric.sizes["flow"] == 1):
+            is_told = len(set(transports)) == 1  # by the algorithm alone
             kinds = [(name, text) for name in ordered for text in dict.fromkeys(transports)]
             for index, (name, text) in enumerate(kinds):
                 is_one = (owners == name) & _flows_with(owners, transports, text)
                 count = int(is_one.any(_others(owners)).sum())
                 label = core.congestion_label(name) + text
                 label = f"{label}, mean of {count}" if count > 1 else label
-                is_alone = len(set(transports)) == 1
-                style = algorithm_style(name) if is_alone else category_style(index)
+                style = algorithm_style(name) if is_told else category_style(index)
                 if count:
                     yield Line(label, style, metric.where(is_one).mean("flow"), name)
             return
