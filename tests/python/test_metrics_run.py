@@ -20,11 +20,11 @@ def result(request):
 def test_every_metric_has_a_unit_and_a_name(result):
     table = metrics.of_run(result.dataset)
     flows = len(result.raw.flows)
-    assert set(table.data_vars) == {*metrics.STORED, "flow_cc"}
+    assert set(table.data_vars) == {*metrics.STORED, *metrics.TEXTS}
     for name, variable in table.data_vars.items():
         assert len(variable.attrs["long_name"]) > 3, name
         assert variable.shape == ((flows,) if name.startswith("flow_") else ()), name
-        if name != "flow_cc":
+        if name not in metrics.TEXTS:
             assert variable.attrs["units"] in ("1", "s", "bit/s"), name
 
 

@@ -139,6 +139,18 @@ def test_theory_is_not_drawn_of_what_formulas_do_not_know(make_sweep, scenario):
     assert plots.curves(plain, "path.loss", "goodput").legends
 
 
+def test_an_axis_of_one_entry_of_flows_draws_its_flows_alone(make_sweep):
+    axes = {"path.buffer": [0.5, 1.0], "flows.1.cc": ["bbr", "reno"]}
+    sweep = make_sweep(
+        axes, ("cubic", "bbr"), lambda **at: [1e6, 3e6 if at["flows.1.cc"] == "bbr" else 1e6]
+    )
+    sweep["flow_group"][:] = [0, 1]
+    (axes,) = plots.curves(sweep, "path.buffer", "flow_share", by="flows.1.cc").axes
+    assert axes.get_ylabel().endswith("of flows.1")
+    assert line(axes, "bbr").get_ydata() == pytest.approx([0.75, 0.75])
+    assert line(axes, "reno").get_ydata() == pytest.approx([0.5, 0.5])
+
+
 @pytest.mark.parametrize(("key", "values"), [("tcp.mss", [536.0]), ("flows.cc.beta", [0.7])])
 def test_theory_is_not_drawn_where_an_axis_changes_what_formulas_take_as_given(
     make_sweep, key, values

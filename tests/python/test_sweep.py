@@ -43,6 +43,8 @@ def test_the_dataset_has_axes_units_and_provenance(results):
     assert results["goodput"].attrs["units"] == "bit/s"
     assert set(results["error"].values.ravel()) == {""}
     assert results["flow_cc"].values[0, 0, 0].tolist() == ["bbr", "cubic"]
+    assert results["flow_transport"].values[0, 0, 0].tolist() == ["tcp", "tcp"]
+    assert results["flow_group"].values[0, 0, 0].tolist() == [0, 1]
     assert results.attrs["title"] == "1 × bbr, 1 × cubic, 10Mbps, buffer 1bdp, 1s"
     assert results.attrs["tunnelcc"] == tc.__version__
     assert len(results.attrs["models"]) == 32

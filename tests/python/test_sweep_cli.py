@@ -73,6 +73,20 @@ def test_a_sweep_prints_a_table_and_its_name(run, scenario, swept):
     assert lines[-1] == f"{swept / NAME}: 8 runs (0 run, 8 cached, 0 failed)"
 
 
+def test_a_table_of_different_flows_has_the_share_of_those_that_an_axis_changes(run, tmp_path):
+    file = tmp_path / "duel.toml"
+    file.write_text(
+        'duration = "2s"\npath.rate = "10Mbps"\n[[flows]]\ncc = "cubic"\n'
+        '[[flows]]\ncount = 2\n[[flows]]\n[sweep]\nseeds = 2\n"flows.1.cc" = ["bbr", "vegas"]\n'
+    )
+    _, out, _ = run("sweep", file, "--store", tmp_path / "runs")
+    headings, *rows = (re.split(r" {2,}", line.strip()) for line in out.splitlines()[1:4])
+    results = tc.open(tmp_path / "runs/duel")
+    shares = 100 * results.flow_share.isel(flow=[1, 2]).sum("flow").mean("seed").values
+    place = headings.index("flows.1 share %")
+    assert [float(row[place].split(" ± ")[0]) for row in rows] == pytest.approx(shares, abs=0.051)
+
+
 def test_a_title_of_one_experiment_is_none_of_a_sweep(run, tmp_path):
     file = tmp_path / "bbr.toml"
     file.write_text('title = "One BBR flow"\nduration = "1s"\n[path]\nrate = "5Mbps"\n')

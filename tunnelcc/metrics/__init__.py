@@ -30,7 +30,7 @@ from tunnelcc.metrics.fairness import (
     max_min_shares,
     shares,
 )
-from tunnelcc.metrics.registry import METRICS, STORED, Metric, of_run, value, values
+from tunnelcc.metrics.registry import METRICS, STORED, TEXTS, Metric, of_run, value, values
 from tunnelcc.metrics.run import SELECTION, RunData, Selection, path_leg
 from tunnelcc.metrics.samples import mean, mean_srtt, p95_srtt, percentile, total, valid
 
@@ -38,6 +38,7 @@ __all__ = [
     "METRICS",
     "SELECTION",
     "STORED",
+    "TEXTS",
     "Metric",
     "RunData",
     "Selection",

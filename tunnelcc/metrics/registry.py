@@ -274,6 +274,10 @@ METRICS: dict[str, Metric] = {
         "1", "share of the flow's tunnel in the total goodput", "flow_tunnel_goodput / goodput",
         _tunnel_share, per_flow=True,
     ),
+    "flow_group": Metric(
+        "1", "entry of flows", "N of the keys flows.N that describe the flow",
+        lambda run: run["group"], per_flow=True,
+    ),
     "flow_max_min_share": Metric(
         "1", "max-min share", _MAX_MIN, lambda run: run.max_min_shares, per_flow=True
     ),
@@ -405,6 +409,12 @@ METRICS: dict[str, Metric] = {
 #: Those of every run of a sweep.
 STORED = {name: metric for name, metric in METRICS.items() if metric.is_stored}
 
+#: What a sweep stores of each flow in words: name → (variable of a run, what it is).
+TEXTS = {
+    "flow_cc": ("cc", "congestion control across the path"),
+    "flow_transport": ("transport", "transport"),
+}
+
 
 def value(run: RunData, name: str, selection: Selection | None = None) -> float:
     """Return a metric of a run as one number. A metric per flow needs the flow.
@@ -427,8 +437,8 @@ def value(run: RunData, name: str, selection: Selection | None = None) -> float:
 def of_run(run: xarray.Dataset) -> xarray.Dataset:
     """Return the STORED metrics of a run, ``Result.dataset``: scalars, and others over ``flow``.
 
-    ``flow_cc`` is each flow's congestion control across the path. Each metric has ``units`` and
-    ``long_name``; `tunnelcc show metrics` prints the definitions.
+    ``flow_cc`` is each flow's congestion control across the path, ``flow_transport`` its transport.
+    Each metric has ``units`` and ``long_name``; `tunnelcc show metrics` prints the definitions.
     """
     import xarray
 
@@ -437,12 +447,12 @@ def of_run(run: xarray.Dataset) -> xarray.Dataset:
         name: (metric.dims, found[name], {"units": metric.units, "long_name": metric.long_name})
         for name, metric in STORED.items()
     }
-    names = xarray.Variable("flow", found["flow_cc"], {"long_name": "congestion control"})
-    return xarray.Dataset({**data, "flow_cc": names}, {"flow": run.variables["flow"]})
+    texts = {name: ("flow", found[name], {"long_name": doc}) for name, (_, doc) in TEXTS.items()}
+    return xarray.Dataset({**data, **texts}, {"flow": run.variables["flow"]})
 
 
 def values(variables: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Return of_run() as plain arrays, computed from the arrays of a run, which is faster."""
     run = RunData(variables)
     found = {name: np.asarray(metric.of(run), dtype=float) for name, metric in STORED.items()}
-    return {**found, "flow_cc": np.asarray(run["cc"])}
+    return {**found, **{name: np.asarray(run[source]) for name, (source, _) in TEXTS.items()}}

@@ -8,6 +8,7 @@ figure uses several axes that vary together, they become a grid with gaps.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc import core
-from tunnelcc.config import derived
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest, unknown_name
 from tunnelcc.plots import scales
 from tunnelcc.plots.style import ALGORITHMS, algorithm_style, category_style, member_style
@@ -233,7 +233,9 @@ class Selection:
         self.results = self.results.isel({coordinate.dims[0]: place})
 
     def _by_axis(self, metric: xarray.DataArray, axis: xarray.DataArray) -> Iterator[Line]:
-        name = self._name_before_values(axis)
+        name, entry = self._name_before_values(axis), changed_entry(str(axis.name))
+        if entry is not None and "flow" in metric.dims:
+            metric = metric.where(self.results["flow_group"] == entry)
         for index, (text, place) in enumerate(_groups(axis)):
             values = metric.isel({axis.dims[0]: place})
             if "flow" in values.dims:
@@ -283,13 +285,13 @@ class Selection:
 
     def _transports(self, flows: int) -> list[str]:
         """Return a text with the transport of each flow; empty where it tells nothing."""
-        if "scenario" not in self.results.attrs:
+        found = self.results.get("flow_transport")
+        known = [] if found is None else [
+            {*found.isel(flow=flow).values.astype(str).flat} - {""} for flow in range(flows)
+        ]  # fmt: skip
+        if any(len(words) > 1 for words in known) or len(set().union(*known)) < 2:
             return [""] * flows
-        known = [flow.transport for flow, _ in derived.flows(self.base)]
-        is_axis = any(str(name).endswith("transport") for name in self.results.coords)
-        if len(known) != flows or len(set(known)) == 1 or is_axis:
-            return [""] * flows
-        return [f" over {transport.upper()}" for transport in known]
+        return [f" over {words.pop().upper()}" if words else "" for words in known]
 
     def _by_rtt(self, metric: xarray.DataArray, name: str) -> Iterator[Line]:
         """Yield the mean of the flows of each base RTT, or of all if there are too many RTTs."""
@@ -314,6 +316,12 @@ class Selection:
             return ""
         names = {str(name) for name in np.unique(owners.values.astype(str))} - {""}
         return names.pop() if len(names) == 1 else ""
+
+
+def changed_entry(key: str | None) -> int | None:
+    """Return the number of the only entry of ``flows`` that the axis ``key`` changes, if any."""
+    found = re.match(r"flows\.(\d+)\.", key or "")
+    return int(found[1]) if found else None
 
 
 def _others(values: xarray.DataArray) -> list[Any]:

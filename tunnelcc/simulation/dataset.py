@@ -179,6 +179,16 @@ def _coordinates(run: Measurements) -> dict[str, Any]:
             [_cc_name(flow) for flow in legs],
             {"long_name": "congestion control across the path"},
         ),
+        "transport": (
+            "flow",
+            [placed.flow.transport for placed in run.layout.flows],
+            {"long_name": "transport of the flow"},
+        ),
+        "group": (
+            "flow",
+            [placed.group for placed in run.layout.flows],
+            {"long_name": "entry of flows that describes the flow"},
+        ),
         "path_leg": (
             "flow",
             [labels.index(run.path_leg(flow).name) for flow in legs],

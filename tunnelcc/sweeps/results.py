@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError
-from tunnelcc.metrics import STORED
+from tunnelcc.metrics import STORED, TEXTS
 from tunnelcc.simulation.result import Result
 from tunnelcc.store import Store, StoreError
 from tunnelcc.store.index import Row
@@ -74,15 +74,12 @@ def variables(sweep: Sweep, ids: Sequence[str], store: Store) -> tuple[Variables
         values = _filled(metrics, name, sizes)
         attributes = {"units": metric.units, "long_name": metric.long_name}
         data[name] = ((*dims, *metric.dims), values.reshape(*shape, *sizes), attributes)
-    names = np.full((len(rows), flows), "", dtype=object)
-    for index, found in enumerate(metrics):
-        known = found.get("flow_cc", [])
-        names[index, : len(known)] = known
-    data["flow_cc"] = (
-        (*dims, "flow"),
-        names.reshape(*shape, flows),
-        {"long_name": "congestion control across the path"},
-    )
+    for name, (_, doc) in TEXTS.items():
+        words = np.full((len(rows), flows), "", dtype=object)
+        for index, found in enumerate(metrics):
+            known = found.get(name, [])
+            words[index, : len(known)] = known
+        data[name] = ((*dims, "flow"), words.reshape(*shape, flows), {"long_name": doc})
     for name, texts, doc in (
         ("run", [row.id for row in rows], "id of the run"),
         ("error", [row.error for row in rows], "why there is no result"),

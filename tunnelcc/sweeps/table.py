@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,23 +43,16 @@ def print_results(
     dims, goodputs, _ = data["goodput"]
     points, shape = dims[:-1], goodputs.shape[:-1]
     keys = [key for key, (along, _, _) in coordinates.items() if set(along) & set(points)]
-    # Of one flow, Jain's index tells nothing.
-    has_jain = coordinates["flow"][1].size > 1 or metric == "jain"
-    columns = {name: column for name, column in _COLUMNS.items() if name != "jain" or has_jain}
-    if metric not in _COLUMNS:
-        unit = data[metric][2]["units"]
-        written, factor, digits = _UNITS.get(unit, (f" {unit}", 1, 2))
-        columns = {metric: (f"{metric}{written}", factor, digits), **columns}
-    means = {name: _mean_and_farthest(_of_runs(data[name])) for name in columns}
+    columns = list(_columns(data, keys, metric))
     rows = []
     for point in itertools.islice(np.ndindex(*shape), _MOST_ROWS):
         at = dict(zip(points, point, strict=True))
         cells = [_coordinate(key, coordinates[key], at) for key in keys]
-        for name, (_, factor, digits) in columns.items():
-            mean, farthest = (values[point] * factor for values in means[name])
-            cells.append(_written(mean, farthest, digits))
+        for column in columns:
+            mean, farthest = (values[point] * column.factor for values in column.spread)
+            cells.append(_written(mean, farthest, column.digits))
         rows.append(cells)
-    headings = [*keys, *(name for name, _, _ in columns.values())]
+    headings = [*keys, *(column.heading for column in columns)]
     out = console()
     if heading:
         out.print(heading, style="bold", markup=False)
@@ -69,6 +64,32 @@ def print_results(
     left = math.prod(shape) - _MOST_ROWS
     if left > 0:
         out.print(f"… and {left} more; --output FILE.csv writes all", markup=False)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """``spread``: mean over the seeds, and distance of the farthest, at each point."""
+
+    heading: str
+    factor: float
+    digits: int
+    spread: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _columns(data: Variables, axes: Sequence[str], metric: str) -> Iterator[_Column]:
+    if metric not in _COLUMNS:
+        unit = data[metric][2]["units"]
+        written, factor, digits = _UNITS.get(unit, (f" {unit}", 1, 2))
+        spread = _mean_and_farthest(_of_runs(data[metric]))
+        yield _Column(f"{metric}{written}", factor, digits, spread)
+    has_several = data["flow_share"][1].shape[-1] > 1
+    for name, (heading, factor, digits) in _COLUMNS.items():
+        if name != "jain" or has_several or metric == "jain":  # of one flow, it tells nothing
+            yield _Column(heading, factor, digits, _mean_and_farthest(_of_runs(data[name])))
+        if name == "jain":
+            for entry in _told_entries(data, axes):
+                shares = _mean_and_farthest(_shares_of(data, entry))
+                yield _Column(f"flows.{entry} share %", 1e2, 1, shares)
 
 
 def _mean_and_farthest(
@@ -97,6 +118,28 @@ def _of_runs(variable: Variable) -> NDArray[np.float64]:
         totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0
     )
     return means
+
+
+def _told_entries(data: Variables, axes: Sequence[str]) -> list[int]:
+    """Return the entries of ``flows`` whose shares are printed.
+
+    These are the ones that axes change, or else the first. Of all, the last one has the rest.
+    """
+    numbers = data["flow_group"][1]
+    entries = [int(entry) for entry in np.unique(numbers[np.isfinite(numbers)])]
+    if len(entries) < 2:
+        return []
+    changed = [it for it in entries if any(key.startswith(f"flows.{it}.") for key in axes)]
+    told = changed or entries[:1]
+    return told[:-1] if told == entries else told
+
+
+def _shares_of(data: Variables, entry: int) -> NDArray[np.float64]:
+    """Return the part of each run's goodput that the flows of one entry have together."""
+    shares = data["flow_share"][1]
+    members = data["flow_group"][1] == entry
+    has_any = (members & np.isfinite(shares)).any(axis=-1)
+    return np.where(has_any, np.where(members, shares, 0).sum(axis=-1), np.nan)
 
 
 def _coordinate(key: str, variable: Variable, at: dict[str, int]) -> str:
