@@ -107,20 +107,20 @@ KcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* /* e
     bool isNew = m_establishedTime < 0;
     if (isNew)
     {
-        if (packet.kind == PacketKind::FEC_PARITY)
+        if (packet.kind == PacketKind::FEC && packet.IsParity())
         {
             return; // does not say to which session it belongs
         }
         Start(now);
     }
-    if (packet.kind == PacketKind::ARQ)
+    if (packet.kind == PacketKind::DATAGRAM)
     {
         Input(now, packet, true);
     }
     else
     {
         m_isDecoding = true;
-        m_isRegular = packet.kind == PacketKind::FEC_DATA;
+        m_isRegular = !packet.IsParity();
         m_decoder->Receive(now, packet);
         m_isDecoding = false;
     }
@@ -348,7 +348,7 @@ KcpEndpoint::SendDatagram(int64_t now)
     uint32_t bytes = m_bytes;
     m_bytes = 0;
     Packet packet{};
-    packet.kind = PacketKind::ARQ;
+    packet.kind = PacketKind::DATAGRAM;
     packet.segment = m_log.NewestNumber();
     packet.sink = m_peer;
     if (m_encoder)
@@ -366,7 +366,7 @@ KcpEndpoint::SendShard(int64_t now, Packet& shard, uint32_t bytes)
     uint32_t ipBytes = m_spec.header + bytes;
     shard.sink = m_peer;
     m_wire.bytes += ipBytes;
-    if (shard.kind == PacketKind::FEC_PARITY)
+    if (shard.IsParity())
     {
         m_wire.parityBytes += ipBytes;
         ++m_wire.parity;

@@ -204,8 +204,8 @@ void
 RudpEndpoint::SendMessage(int64_t now, RudpMessage kind, uint32_t number, uint32_t bytes)
 {
     Packet packet{};
-    packet.kind = PacketKind::ARQ;
-    packet.arqMessage = static_cast<uint16_t>(kind);
+    packet.kind = PacketKind::DATAGRAM;
+    packet.datagramMessage = static_cast<uint16_t>(kind);
     packet.segment = number;
     packet.sink = m_peer;
     m_wireBytes += bytes;
@@ -256,7 +256,7 @@ RudpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* /* 
             m_user->OnConnected(now);
         }
     }
-    switch (static_cast<RudpMessage>(packet.arqMessage))
+    switch (static_cast<RudpMessage>(packet.datagramMessage))
     {
     case RudpMessage::DATA:
         OnData(now, packet);

@@ -13,7 +13,7 @@
 namespace tunnelcc
 {
 
-/// What a datagram of RUDP is: Packet::arqMessage says so.
+/// What a datagram of RUDP is: Packet::datagramMessage says so.
 enum class RudpMessage : uint16_t
 {
     DATA,  //!< Packet::segment: its number

@@ -122,8 +122,8 @@ void
 RudpSession::SendMessage(int64_t now, RudpMessage kind, uint32_t number, uint32_t bytes)
 {
     Packet packet{};
-    packet.kind = PacketKind::ARQ;
-    packet.arqMessage = static_cast<uint16_t>(kind);
+    packet.kind = PacketKind::DATAGRAM;
+    packet.datagramMessage = static_cast<uint16_t>(kind);
     packet.segment = number;
     packet.sink = m_peer;
     m_channel.Send(now, packet, bytes);
@@ -133,7 +133,7 @@ void
 RudpSession::Receive(int64_t now, const Packet& packet, const PacketExtras* /* extras */)
 {
     Open(now);
-    if (static_cast<RudpMessage>(packet.arqMessage) == RudpMessage::PING)
+    if (static_cast<RudpMessage>(packet.datagramMessage) == RudpMessage::PING)
     {
         // It says what rate its sender wants.
         m_pacer.SetRate(m_spec.rate[m_end]);

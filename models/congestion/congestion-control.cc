@@ -13,6 +13,7 @@
 #include "congestion/ns3-attributes.h"
 #include "congestion/pcc-allegro.h"
 #include "congestion/pcc-vivace.h"
+#include "congestion/prague.h"
 #include "congestion/qvegas.h"
 #include "congestion/reno.h"
 #include "congestion/unlimited.h"
@@ -92,6 +93,10 @@ const std::array ALGORITHMS{
     Row<PccAllegro>("pcc",
                     "PCC Allegro: tries rates and keeps the best; tolerates up to 5 % of loss",
                     "PCCproject/PCC-Kernel 2eeadf0, tcp_pcc.c; Dong et al., NSDI 2015"),
+    Row<Prague>("prague",
+                "Prague: reduces its window by half of the share of marked segments (L4S)",
+                "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam's Linux 6.18, "
+                "tcp_prague.c 0.7"),
     Row<QVegas>("qvegas",
                 "QVegas: Vegas that restores its window after each recovery from losses",
                 "marywangran/qvegas a767fe0, tcp_qvegas.c"),

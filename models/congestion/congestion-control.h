@@ -177,6 +177,18 @@ class CongestionControl
         return false;
     }
 
+    /// Whether its data is known as L4S, by ECT(1) (RFC 9331). Such an algorithm NeedsEcn().
+    virtual bool IsL4s() const
+    {
+        return false;
+    }
+
+    /// Longest burst, ns (Linux `tso_segs`). Asked once, before Init().
+    virtual int64_t GetLongestBurst() const
+    {
+        return NEVER;
+    }
+
     /// A segment or its retransmission was marked lost (Linux v3 branch: `skb_marked_lost`);
     /// TcpState::lost counts it. Comes before the GetSsThresh() and the OnAck() of the same event.
     virtual void OnSegmentLost(TcpState& /* state */,

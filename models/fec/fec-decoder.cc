@@ -27,7 +27,7 @@ FecDecoder::Receive(int64_t now, const Packet& shard)
     }
     ++group->arrived;
     m_longest = std::max(m_longest, now - SentTime(shard, *group));
-    bool isData = shard.kind == PacketKind::FEC_DATA;
+    bool isData = !shard.IsParity();
     group->dataArrived += isData;
     if (isData && group->recovered > 0)
     {
@@ -57,7 +57,7 @@ FecDecoder::Receive(int64_t now, const Packet& shard)
 int64_t
 FecDecoder::SentTime(const Packet& shard, const FecGroup& group)
 {
-    bool leftAtClose = shard.kind == PacketKind::FEC_PARITY || m_spec.blob;
+    bool leftAtClose = shard.IsParity() || m_spec.blob;
     return leftAtClose ? group.closed : m_log.PacketOf(group, shard.shardPlace).packet.time;
 }
 

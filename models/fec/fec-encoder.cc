@@ -57,7 +57,7 @@ FecEncoder::SendPacket(int64_t now,
     FecGroup& group = CurrentGroup(now);
     m_log.Add(group, now, packet, extras);
     m_bytes = std::max(m_bytes, bytes);
-    SendShards(now, PacketKind::FEC_DATA, group.packets - 1, 1, bytes, packet.isEct);
+    SendShards(now, group.packets - 1, 1, bytes, &packet);
     m_isLate = m_spec.gap > 0 && now - m_latest >= m_spec.gap;
     m_latest = now;
     if (group.packets == m_spec.data)
@@ -114,7 +114,7 @@ FecEncoder::Close(int64_t now)
         uint32_t blob = m_spec.blob->header + m_bytes;
         group.dataShards = DataShards(m_spec, blob);
         bytes = DivideUp(blob, group.dataShards);
-        SendShards(now, PacketKind::FEC_DATA, 0, group.dataShards, bytes);
+        SendShards(now, 0, group.dataShards, bytes);
     }
     uint32_t parity = m_spec.parity[group.dataShards - 1];
     if (m_isLate)
@@ -123,7 +123,7 @@ FecEncoder::Close(int64_t now)
     }
     else
     {
-        SendShards(now, PacketKind::FEC_PARITY, group.dataShards, parity, bytes);
+        SendShards(now, Packet::PARITY, parity, bytes);
     }
     m_group = nullptr;
     m_timeout.Cancel();
@@ -131,21 +131,21 @@ FecEncoder::Close(int64_t now)
 
 void
 FecEncoder::SendShards(int64_t now,
-                       PacketKind kind,
-                       uint32_t first,
+                       uint32_t place,
                        uint32_t count,
                        uint32_t bytes,
-                       bool isEct)
+                       const Packet* packet)
 {
     Packet shard{};
-    shard.kind = kind;
-    shard.isEct = isEct;
+    shard.kind = PacketKind::FEC;
+    shard.isEct = packet && packet->isEct;
+    shard.isL4s = packet && packet->isL4s;
     shard.shardGroup = static_cast<uint32_t>(m_log.Newest());
     shard.shardBytes = bytes;
     for (uint32_t i = 0; i < count; ++i)
     {
         shard.segment = m_nextShard++;
-        shard.shardPlace = static_cast<uint16_t>(first + i);
+        shard.shardPlace = static_cast<uint16_t>(place + i);
         m_sender.SendShard(now, shard, bytes);
     }
 }

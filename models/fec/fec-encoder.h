@@ -22,7 +22,7 @@ class ShardSender
     /**
      * Send a shard.
      * \param now ns
-     * \param shard of kind FEC_DATA or FEC_PARITY; the sender sets its sink
+     * \param shard of kind FEC; the sender sets its sink
      * \param bytes of it
      */
     virtual void SendShard(int64_t now, Packet& shard, uint32_t bytes) = 0;
@@ -62,12 +62,13 @@ class FecEncoder
     void AddToBlob(int64_t now, const Packet& packet, uint32_t bytes, const PacketExtras* extras);
     FecGroup& CurrentGroup(int64_t now);
     void Close(int64_t now);
+    /// \param place of the first, as Packet::shardPlace
+    /// \param packet that the shard is, whose ECN field it bears; null: it is none
     void SendShards(int64_t now,
-                    PacketKind kind,
-                    uint32_t first,
+                    uint32_t place,
                     uint32_t count,
                     uint32_t bytes,
-                    bool isEct = false);
+                    const Packet* packet = nullptr);
 
     const FecSpec& m_spec;
     FecLog& m_log;

@@ -19,11 +19,9 @@ enum class PacketKind : uint8_t
     DATA,
     ACK,
     WINDOW_PROBE,
-    DATAGRAM,
+    DATAGRAM, //!< of cross traffic, or of a session that repairs loss itself
     FRAGMENT, //!< of a tunnel's packet that did not fit; the packet itself stands for the last one
-    FEC_DATA, //!< a shard of a group of packets
-    FEC_PARITY, //!< and one that was computed from others
-    ARQ         //!< a datagram of a session that repairs loss itself
+    FEC       //!< a shard of a group of packets; see Packet::IsParity()
 };
 
 /// Selective acknowledgement: runs of segment numbers [begin, end), most recent first (RFC 2018).
@@ -64,7 +62,7 @@ struct Packet
     PacketSink* sink; //!< who receives it
 
     union {
-        uint32_t segment;   //!< DATA, FEC_*, ARQ: its number, modulo 2^32
+        uint32_t segment;   //!< DATA, DATAGRAM, FEC: its number, modulo 2^32
         uint32_t ackNumber; //!< ACK: next segment expected, modulo 2^32
         uint32_t synWindow; //!< SYN, SYN-ACK: receive window, bytes
     };
@@ -72,24 +70,25 @@ struct Packet
     union {
         uint32_t tsVal;      //!< SYN, SYN-ACK, DATA: sender's clock
         uint32_t window;     //!< ACK: receive window, bytes
-        uint32_t shardGroup; //!< FEC_*: number of its group, modulo 2^32
+        uint32_t shardGroup; //!< FEC: number of its group, modulo 2^32
     };
 
     union {
         uint32_t tsEcr; //!< ACK, SYN-ACK: clock of what it acknowledges; DATA: of the latest ACK
-        uint32_t shardBytes; //!< FEC_*: its size
-        uint32_t arqBytes;   //!< ARQ, of QUIC: its size, IP bytes
+        uint32_t shardBytes;    //!< FEC: its size
+        uint32_t datagramBytes; //!< DATAGRAM, of QUIC: its size, IP bytes
     };
 
     union {
-        uint16_t length;     //!< DATA: payload bytes
-        uint16_t tsValLow;   //!< ACK: low half of TSval
-        uint16_t shardPlace; //!< FEC_*: place in its group, from 0
-        uint16_t arqMessage; //!< ARQ: what it is, as its protocol numbers messages
+        uint16_t length;          //!< DATA: payload bytes
+        uint16_t tsValLow;        //!< ACK: low half of TSval
+        uint16_t shardPlace;      //!< FEC: place among the group's data or, with PARITY, its parity
+        uint16_t datagramMessage; //!< DATAGRAM: what it is, as its protocol numbers messages
     };
 
-    PacketKind kind : 4;
+    PacketKind kind : 3;
     uint8_t isEct : 1;       //!< DATA: may be marked instead of dropped (RFC 3168)
+    uint8_t isL4s : 1;       //!< DATA: with ECT(1), by which L4S is known (RFC 9331)
     uint8_t isCe : 1;        //!< DATA: was marked on the way
     uint8_t isEce : 1;       //!< an ACK that echoes a mark
     uint8_t isCwr : 1;       //!< DATA: the sender has reduced its window
@@ -104,6 +103,14 @@ struct Packet
     bool HasMarks() const
     {
         return isEct || isCe || isCwr;
+    }
+
+    static constexpr uint16_t PARITY = 0x8000; //!< of shardPlace
+
+    /// FEC: whether it was computed from others.
+    bool IsParity() const
+    {
+        return (shardPlace & PARITY) != 0;
     }
 
     /// Whether PacketExtras go with it.

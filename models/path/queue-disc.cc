@@ -4,6 +4,7 @@
 #include "queue-disc.h"
 
 #include "codel.h"
+#include "dual-pi2.h"
 #include "fq-codel.h"
 #include "pie.h"
 #include "red.h"
@@ -41,6 +42,11 @@ struct Maker
     std::unique_ptr<QueueDisc> operator()(const PieSpec& spec) const
     {
         return std::make_unique<PieQueueDisc>(link, spec, store, stream);
+    }
+
+    std::unique_ptr<QueueDisc> operator()(const DualPi2Spec& spec) const
+    {
+        return std::make_unique<DualPi2QueueDisc>(link, spec, store, stream);
     }
 
     std::unique_ptr<QueueDisc> operator()(const RedSpec& spec) const

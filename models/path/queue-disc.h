@@ -83,6 +83,12 @@ class PacketQueue
     }
 
     /// The first packet; null: there is none.
+    const QueuedPacket* Front() const
+    {
+        return m_head;
+    }
+
+    /// Take the first packet; null: there is none.
     QueuedPacket* Pop()
     {
         QueuedPacket* packet = m_head;

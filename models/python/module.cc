@@ -180,6 +180,7 @@ NB_MODULE(_core, m)
             {"codel", FieldNames<CodelSpec>()},
             {"fq-codel", FieldNames<FqCodelSpec>()},
             {"pie", FieldNames<PieSpec>()},
+            {"dualpi2", FieldNames<DualPi2Spec>()},
             {"red", FieldNames<RedSpec>()},
             {"gilbert_elliott", FieldNames<GilbertElliottSpec>()},
             {"policer", FieldNames<PolicerSpec>()},

@@ -184,9 +184,9 @@ QuicSender::Transmit(int64_t now, uint32_t bytes, bool hasAck)
         return; // it may not be fragmented (RFC 9000, section 14)
     }
     Packet packet{};
-    packet.kind = PacketKind::ARQ;
+    packet.kind = PacketKind::DATAGRAM;
     packet.segment = static_cast<uint32_t>(number);
-    packet.arqBytes = ipBytes;
+    packet.datagramBytes = ipBytes;
     packet.sink = m_peer;
     m_channel.Send(now, packet, ipBytes);
 }

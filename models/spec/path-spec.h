@@ -79,6 +79,21 @@ struct PieSpec
     TUNNELCC_FIELDS(target, interval, alpha, beta, burst, ecn)
 };
 
+/// DualPI2 (RFC 9332, appendix A).
+struct DualPi2Spec
+{
+    static constexpr const char* KIND = "dualpi2";
+    int64_t target{0};      //!< waiting time of the classic queue to aim at
+    int64_t interval{0};    //!< time between updates of the probability (RFC 9332: Tupdate)
+    double alpha{0};        //!< weight of the distance from the target, 1/s
+    double beta{0};         //!< weight of the change, 1/s
+    int64_t step{0};        //!< waiting time of the low-latency queue above which all is marked
+    double coupling{0};     //!< marks of the low-latency queue per unit of probability
+    double classicShare{0}; //!< of the link that the classic queue has at least
+
+    TUNNELCC_FIELDS(target, interval, alpha, beta, step, coupling, classicShare)
+};
+
 /// RED (Floyd and Jacobson 1993).
 struct RedSpec
 {
@@ -94,7 +109,7 @@ struct RedSpec
     TUNNELCC_FIELDS(minThreshold, maxThreshold, maxProbability, weight, gentle, meanPacketTime, ecn)
 };
 
-using QueueSpec = std::variant<DropTailSpec, CodelSpec, FqCodelSpec, PieSpec, RedSpec>;
+using QueueSpec = std::variant<DropTailSpec, CodelSpec, FqCodelSpec, PieSpec, DualPi2Spec, RedSpec>;
 
 /// How independent loss chooses packets.
 enum class LossPattern

@@ -124,6 +124,7 @@ TcpEndpoint::Establish(int64_t now, const Packet& packet)
     if (m_sender.NeedsEcn())
     {
         m_ecnEcho.MirrorMarks();
+        m_isL4s = m_sender.IsL4s();
     }
     if (m_user)
     {
@@ -358,12 +359,13 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
     packet.isFin = last.Has(Segment::FIN);
     packet.isEct =
         m_ecnEcho.IsMirroring() || (m_spec.ecn && !last.Has(Segment::EVER_RETRANSMITTED));
+    packet.isL4s = m_isL4s;
     const bool isPushed = last.Has(Segment::PUSHED);
     const uint32_t bytes = IpBytes(packet, m_spec);
     m_wire.dataBytes += uint64_t{count} * bytes;
 
     m_acks.OnDataSent(now);
-    const bool tellsCwr = m_sender.TakesCwr();
+    const bool tellsCwr = m_sender.TakesCwr() && !m_isL4s; // accurate ECN has no such flag
     if (tellsCwr || m_acks.HasUnacked())
     {
         // What we have to tell goes with the first of them.

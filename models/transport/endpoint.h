@@ -202,6 +202,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     uint32_t m_peerClock{0};      //!< of the other end in its latest ACK, ms
     uint32_t m_echo{0};           //!< timestamp to echo
     bool m_isReceiving{false};    //!< the user is being told of new data; an ACK may follow
+    bool m_isL4s{false};          //!< data bears ECT(1)
     EcnEcho m_ecnEcho;
     int64_t m_finishedTime{-1};
     Sender m_sender;

@@ -28,8 +28,8 @@ IpBytes(const Packet& packet, const TcpSpec& tcp)
         return tcp.synBytes;
     case PacketKind::DATA:
         return tcp.headerBytes + packet.length;
-    case PacketKind::ARQ:
-        return packet.arqBytes;
+    case PacketKind::DATAGRAM:
+        return packet.datagramBytes;
     default:
         return tcp.headerBytes + SackOptionBytes(packet.sackBlocks);
     }

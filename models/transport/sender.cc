@@ -24,7 +24,7 @@ Sender::Sender(const TcpSpec& spec,
                SegmentOutput& output)
     : m_spec(spec),
       m_output(output),
-      m_pacer(spec.pacingQuantum, spec.mss),
+      m_pacer(std::min(spec.pacingQuantum, congestion->GetLongestBurst()), spec.mss),
       m_window(spec, std::move(congestion), m_board, m_pacer),
       m_buffer(InitialSendBuffer(), spec.sendBuffer),
       m_rtt(spec.minRto),

@@ -123,6 +123,12 @@ class Sender
         return m_recovery.TakesCwr();
     }
 
+    /// As CongestionControl::IsL4s().
+    bool IsL4s() const
+    {
+        return m_window.Algorithm().IsL4s();
+    }
+
     /// CongestionControl::NeedsEcn(), once the connection is established.
     bool NeedsEcn() const
     {

@@ -10,7 +10,7 @@ void
 FecDirection::SendShard(int64_t now, Packet& shard, uint32_t bytes)
 {
     const std::vector<uint32_t>& outer = m_sizes[bytes];
-    bool isParity = shard.kind == PacketKind::FEC_PARITY;
+    bool isParity = shard.IsParity();
     shard.sink = this;
     m_counters.Count(outer);
     if (isParity)

@@ -194,7 +194,7 @@ class Draw:
 
     def _queue(self) -> Any:
         draw = self._draw
-        name = draw.choice(("drop-tail", "codel", "fq-codel", "pie", "red"))
+        name = draw.choice(("drop-tail", "codel", "fq-codel", "pie", "dualpi2", "red"))
         times = {
             "target": lambda: _time(self._near(1e-5, 1)),
             "interval": lambda: _time(self._near(1e-3, 1)),
@@ -212,6 +212,14 @@ class Draw:
                 "alpha": lambda: self._near(0.01, 100),
                 "beta": lambda: self._near(0.01, 100),
                 "burst": lambda: _time(self._near(1e-3, 1)),
+            },
+            "dualpi2": {
+                **times,
+                "alpha": lambda: self._near(0.01, 100),
+                "beta": lambda: self._near(0.01, 100),
+                "step": lambda: _time(self._near(1e-4, 1)),
+                "coupling": lambda: self._near(0.5, 10),
+                "classic_share": lambda: draw.choice((0.01, 0.1, 1)),
             },
             "red": {
                 "min_threshold": lambda: draw.choice(("1p", "5p", "1kB")),

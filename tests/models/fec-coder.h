@@ -72,7 +72,7 @@ class FecCoder final : private ShardSender, private PacketSink
   public:
     struct Shard
     {
-        PacketKind kind;
+        bool isParity;
         uint32_t bytes;
         bool operator==(const Shard&) const = default;
     };
@@ -131,8 +131,8 @@ class FecCoder final : private ShardSender, private PacketSink
     {
         if (isNoting)
         {
-            shards.push_back({shard.kind, bytes});
-            bool isParity = shard.kind == PacketKind::FEC_PARITY;
+            bool isParity = shard.IsParity();
+            shards.push_back({isParity, bytes});
             Group& group = m_groups[shard.shardGroup];
             (isParity ? group.parity : group.data) += 1;
             uint32_t& most = isParity ? group.parityBytes : group.dataBytes;

@@ -22,6 +22,10 @@ namespace
 
 using namespace tunnelcc;
 
+// Of the shards that a coder noted.
+constexpr bool DATA = false;
+constexpr bool PARITY = true;
+
 /// Loss of a chain with a good state that loses nothing and a bad one that loses all.
 struct Loss
 {
@@ -206,16 +210,15 @@ class GroupTest : public SimulationTestCase
         At(7 * MS, [&] { coder.Send(7 * MS, 60); });
         At(8 * MS - 1, [&] { NS_TEST_EXPECT_MSG_EQ(coder.shards.size(), 8, "still open"); });
         RunUntil(SECOND);
-        using enum PacketKind;
-        const std::vector<FecCoder::Shard> expected{{FEC_DATA, 100},
-                                                    {FEC_DATA, 700},
-                                                    {FEC_DATA, 300},
-                                                    {FEC_DATA, 200},
-                                                    {FEC_PARITY, 700},
-                                                    {FEC_PARITY, 700},
-                                                    {FEC_DATA, 50},
-                                                    {FEC_DATA, 60},
-                                                    {FEC_PARITY, 60}};
+        const std::vector<FecCoder::Shard> expected{{DATA, 100},
+                                                    {DATA, 700},
+                                                    {DATA, 300},
+                                                    {DATA, 200},
+                                                    {PARITY, 700},
+                                                    {PARITY, 700},
+                                                    {DATA, 50},
+                                                    {DATA, 60},
+                                                    {PARITY, 60}};
         NS_TEST_EXPECT_MSG_EQ((coder.shards == expected), true, "two groups");
     }
 };
@@ -274,11 +277,10 @@ class BlobTest : public SimulationTestCase
         {
             coder.Send(0, 900);
         }
-        using enum PacketKind;
-        const std::vector<FecCoder::Shard> expected{{FEC_DATA, 904},
-                                                    {FEC_DATA, 904},
-                                                    {FEC_DATA, 904},
-                                                    {FEC_PARITY, 904}};
+        const std::vector<FecCoder::Shard> expected{{DATA, 904},
+                                                    {DATA, 904},
+                                                    {DATA, 904},
+                                                    {PARITY, 904}};
         NS_TEST_EXPECT_MSG_EQ((coder.shards == expected), true, "⌈2710 / 3⌉ bytes each");
         const std::vector<uint32_t> delivered{0, 1, 2};
         NS_TEST_EXPECT_MSG_EQ((coder.delivered == delivered), true, "in order");

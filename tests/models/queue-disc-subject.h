@@ -41,6 +41,13 @@ inline const FqCodelSpec FQ_CODEL{.target = 5 * MS,
                                   .quantum = PACKET,
                                   .queues = 1'024};
 inline const PieSpec PIE{.target = 15 * MS, .interval = 15 * MS, .alpha = 0.125, .beta = 1.25};
+inline const DualPi2Spec DUAL_PI2{.target = 15 * MS,
+                                  .interval = 16 * MS,
+                                  .alpha = 0.16,
+                                  .beta = 3.2,
+                                  .step = 1 * MS,
+                                  .coupling = 2,
+                                  .classicShare = 0.1};
 inline const RedSpec RED{.minThreshold = 5 * PACKET,
                          .maxThreshold = 15 * PACKET,
                          .maxProbability = 0.1,
@@ -64,6 +71,7 @@ struct Offer
     uint32_t bytes{PACKET};
     uint32_t flow{0};
     bool isEct{false};
+    bool isL4s{false};
 };
 
 /// What became of it.
@@ -100,6 +108,7 @@ class OurSubject final : public Subject
         *packet = QueuedPacket{};
         packet->packet.segment = number;
         packet->packet.isEct = offer.isEct;
+        packet->packet.isL4s = offer.isL4s;
         packet->arrival = now;
         packet->bytes = offer.bytes;
         packet->flow = offer.flow;

@@ -125,7 +125,7 @@ class RudpWay final : public PacketDevice
               const PacketExtras* /* extras */) override
     {
         sent.push_back({now,
-                        static_cast<RudpMessage>(packet.arqMessage),
+                        static_cast<RudpMessage>(packet.datagramMessage),
                         packet.segment,
                         ipBytes,
                         packet.sink});

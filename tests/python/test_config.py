@@ -74,6 +74,9 @@ BAD_VALUES = {
     "path.queue.queues": [0, 65537, 1.5, "many"],
     "path.queue.alpha": [-1, 101, "fast", "nan"],
     "path.queue.beta": [-1, 101, "fast", "nan"],
+    "path.queue.step": ["-1ms", "61s", "5", True],
+    "path.queue.coupling": [0, 101, "twice", "nan"],
+    "path.queue.classic_share": ["0%", "101%", "half", "nan"],
     "path.queue.burst": ["-1ms", "61s", "5", True],
     "path.queue.min_threshold": [*NOT_A_BUFFER, "15p", "1000p"],
     "path.queue.max_threshold": NOT_A_BUFFER,
@@ -259,6 +262,7 @@ def _tunnel_with(key: str) -> str:
 _DISCIPLINE = {
     **dict.fromkeys(["target", "interval", "quantum", "queues", "ecn"], "fq-codel"),
     **dict.fromkeys(["alpha", "beta", "burst"], "pie"),
+    **dict.fromkeys(["step", "coupling", "classic_share"], "dualpi2"),
 }
 
 

@@ -56,6 +56,11 @@ RUNS = {
     # The other queue disciplines.
     "pie": {"path": {**PATH, "buffer": "4bdp", "queue": "pie"}, "flows": {"cc": "reno"}},
     "red": {"path": {**PATH, "buffer": "4bdp", "queue": "red"}, "flows": {"cc": "cubic"}},
+    "l4s": {
+        "path": {**PATH, "buffer": "4bdp", "queue": "dualpi2"},
+        "flows": [{"cc": "prague"}, {"cc": "cubic"}],
+        "tcp": {"ecn": True},
+    },
     # Flows that end: the last segments, and FIN.
     "finite-flows": {"path": PATH, "flows": {"cc": "cubic", "count": 8, "bytes": "2MB"}},
     # ACKs that queue; no timestamps.

@@ -66,6 +66,9 @@ ARRIVALS = {
     "path.queue.queues": (64, lambda spec: spec.path.forward.queue.queues, 64),
     "path.queue.alpha": (0.25, lambda spec: spec.path.forward.queue.alpha, 0.25),
     "path.queue.beta": (2.5, lambda spec: spec.path.forward.queue.beta, 2.5),
+    "path.queue.step": ("2ms", lambda spec: spec.path.forward.queue.step, 2_000_000),
+    "path.queue.coupling": (1.5, lambda spec: spec.path.forward.queue.coupling, 1.5),
+    "path.queue.classic_share": ("20%", lambda spec: spec.path.forward.queue.classic_share, 0.2),
     "path.queue.burst": ("50ms", lambda spec: spec.path.forward.queue.burst, 50_000_000),
     "path.queue.min_threshold": (
         "10p",
@@ -258,6 +261,7 @@ AROUND = {
         for queue, names in {
             "fq-codel": ("target", "interval", "quantum", "queues", "ecn"),
             "pie": ("alpha", "beta", "burst"),
+            "dualpi2": ("step", "coupling", "classic_share"),
             "red": ("min_threshold", "max_threshold", "max_probability", "weight", "gentle"),
         }.items()
         for name in names

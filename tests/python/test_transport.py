@@ -139,6 +139,12 @@ def test_what_cannot_be_is_refused(keys, expected):
     assert expected in str(caught.value)
 
 
+@pytest.mark.parametrize("cc", ["prague", "ns3::TcpDctcp"])
+def test_algorithms_that_need_marks_are_refused(cc):
+    with pytest.raises(tc.ConfigError, match=r"flows\.0\.cc = .*: expected .* without ECN"):
+        _experiment(flows={"cc": cc})
+
+
 def test_a_finite_flow_ends():
     results = [_run(flows={"transport": it, "bytes": "1MB"}, warmup="0s") for it in ("tcp", "quic")]
     for result in results:

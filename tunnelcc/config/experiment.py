@@ -23,6 +23,9 @@ from tunnelcc.hosts import costs
 from tunnelcc.schema import with_units
 from tunnelcc.schema.units import Buffer, format_time
 
+# Algorithms that do nothing without ECN marks.
+_NEED_MARKS = ("prague", "ns3::TcpDctcp")
+
 
 class Experiment(ExperimentKeys):
     """One simulation: a network, its flows and the tunnels they go through.
@@ -289,6 +292,10 @@ def _transport_problems(view: ExperimentKeys, placed: Placed) -> Iterator[Proble
     if view.tunnel is not None and view.tunnel.entry.kind == "relay":
         expected = f"tcp with {view.tunnel.name}, whose relays carry TCP connections"
         yield Problem(key, placed.flow.transport, expected)
+        return
+    if placed.flow.cc.name in _NEED_MARKS:
+        expected = "an algorithm that does without ECN, which QUIC does not have here"
+        yield Problem(f"flows.{placed.group}.cc", placed.flow.cc.name, expected)
         return
     if placed.flow.payload != "random":
         expected = "random over QUIC, which encrypts: no tunnel can compress it"

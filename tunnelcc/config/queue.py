@@ -94,6 +94,27 @@ class Pie(Discipline):
     ecn: Annotated[bool, SWITCH] = Field(True, description=_ECN)
 
 
+class DualPi2(Discipline):
+    """DualPI2, two coupled queues for L4S; RFC 9332, defaults of Linux 6.17."""
+
+    name: Literal["dualpi2"] = "dualpi2"
+    target: Target = Field(0.015, description=_TARGET)
+    interval: Interval = Field(
+        0.016, description="interval between updates of the drop probability"
+    )
+    alpha: Weight = Field(0.16, description="weight of the distance from target, per second")
+    beta: Weight = Field(3.2, description="weight of the change of the delay, per second")
+    step: Annotated[float, time(1e-6, 60)] = Field(
+        0.001, description="waiting time in the low-latency queue above which packets are marked"
+    )
+    coupling: Annotated[float, number(0.1, 100)] = Field(
+        2, description="marks in the low-latency queue / root of the drops in the classic one"
+    )
+    classic_share: Annotated[float, POSITIVE_SHARE] = Field(
+        0.1, description="share of the link that the classic queue has at least"
+    )
+
+
 class Red(Discipline):
     """RED; defaults of Floyd, "RED: Discussions of Setting Parameters" (1997).
 
@@ -134,6 +155,6 @@ def _named(data: Any) -> Any:
 
 #: A discipline by name, or a table of its name and the parameters that differ.
 Queue = Annotated[
-    Annotated[DropTail | Codel | FqCodel | Pie | Red, Field(discriminator="name")],
+    Annotated[DropTail | Codel | FqCodel | Pie | DualPi2 | Red, Field(discriminator="name")],
     BeforeValidator(_named),
 ]

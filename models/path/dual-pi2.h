@@ -1,0 +1,67 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_DUAL_PI2_H
+#define TUNNELCC_DUAL_PI2_H
+
+#include "queue-disc.h"
+
+#include <cstdint>
+
+namespace tunnelcc
+{
+
+/**
+ * Dual-queue coupled AQM, DualPI2 (RFC 9332, appendix A; Linux 6.17 sch_dualpi2.c with its
+ * defaults): L4S packets and marked ones wait in a low-latency queue, all others in the classic
+ * queue.
+ *
+ * A proportional integral controller holds the longer of both waiting times at a target. It sets
+ * one probability p: classic packets are marked or dropped with p², L4S packets are marked with
+ * p times the coupling, and all that wait longer than the step are marked. That makes the rates of
+ * flows in both queues alike. The low-latency queue goes first, but leaves a share of the link to
+ * the other. Above p = 1 / coupling (overload), L4S packets are dropped with p², too, and classic
+ * ones are dropped even if they could be marked.
+ *
+ * Left out: filters, a step in packets, and dropping on arrival (Linux options).
+ */
+class DualPi2QueueDisc final : public QueueDisc
+{
+  public:
+    DualPi2QueueDisc(const LinkSpec& link,
+                     const DualPi2Spec& spec,
+                     PacketStore& store,
+                     const ns3::RngStream& stream);
+
+    bool Enqueue(int64_t now, QueuedPacket* packet) override;
+    QueuedPacket* Dequeue(int64_t now) override;
+
+    /// The probability p of which the others follow.
+    double Probability() const
+    {
+        return m_probability;
+    }
+
+  private:
+    void UpdateUntil(int64_t now);
+    void Update(int64_t now);
+    /// The next packet in turn; null: none waits. \param isL4s set to whether it was in the
+    /// low-latency queue  \param credit set to what its service changes m_credit by
+    QueuedPacket* Take(bool& isL4s, double& credit);
+    bool DropsClassic(QueuedPacket& packet);
+    bool DropsL4s(QueuedPacket& packet);
+    bool Roll(double probability);
+
+    const DualPi2Spec m_spec;
+    ns3::RngStream m_stream;
+    PacketQueue m_lowLatency;
+    PacketQueue m_classic;
+    double m_probability{0};
+    int64_t m_oldDelay{0}; //!< longer waiting time at the latest update, ns
+    int64_t m_nextUpdate;  //!< ns
+    double m_credit{0};    //!< bytes; above 0, the classic queue is next
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_DUAL_PI2_H
