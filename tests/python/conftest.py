@@ -105,4 +105,5 @@ def _made_sweep(axes, flows=("bbr",), goodput=lambda **_: 1e7, seeds=3, scenario
     coordinates["seed"] = ("seed", np.arange(1, seeds + 1))
     coordinates["flow"] = ("flow", np.arange(len(flows)))
     text = scenario or "".join(f'[[flows]]\ncc = "{name}"\n' for name in flows)
+    text += "\n[sweep]\n" + "".join(f'"{key}" = []\n' for key in keys if key != "point")
     return xr.Dataset(data, {**coordinates, **coords}, {"scenario": text, "title": ""})

@@ -151,12 +151,49 @@ def test_an_axis_of_one_entry_of_flows_draws_its_flows_alone(make_sweep):
     assert line(axes, "reno").get_ydata() == pytest.approx([0.5, 0.5])
 
 
-@pytest.mark.parametrize(("key", "values"), [("tcp.mss", [536.0]), ("flows.cc.beta", [0.7])])
-def test_theory_is_not_drawn_where_an_axis_changes_what_formulas_take_as_given(
-    make_sweep, key, values
+def test_theory_is_not_drawn_for_parameters_of_an_algorithm(make_sweep):
+    sweep = make_sweep({"path.loss": LOSS, "flows.cc.beta": [0.7]}, flows=("reno",))
+    assert not plots.curves(sweep, "path.loss", "goodput", at={"flows.cc.beta": 0.7}).legends
+
+
+def test_theory_is_drawn_with_what_an_axis_gives_to_all_runs_of_a_panel(make_sweep):
+    sweep = make_sweep({"path.loss": LOSS, "tcp.mss": [536.0, 1448.0]}, flows=("reno",))
+    for axes, mss in zip(
+        plots.curves(sweep, "path.loss", "goodput", facet="tcp.mss").axes, (536, 1448), strict=True
+    ):
+        expected = 8 * mss * formulas.reno_window(0.01) * 0.99 / 0.04 / 1e6
+        assert line(axes, "Mathis et al. (Reno)").get_ydata()[-1] == pytest.approx(expected)
+    together = plots.curves(sweep, "path.loss", "goodput", by="tcp.mss")
+    assert "Mathis et al. (Reno)" not in labels(together)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "has_capacity"),
+    [
+        ("flows.0.tunnel", "vtun", False),
+        ("flows.tunnel", "vtun", False),
+        ("tunnel", "vtun", True),
+        ("flows.1.direction", "down", False),
+        ("flows.0.transport", "quic", True),
+        ("flows.1.stop", "20s", True),
+        ("network.shape", "ring", False),
+    ],
+)
+def test_theory_is_not_drawn_where_an_axis_leaves_its_assumptions(
+    make_sweep, key, value, has_capacity
 ):
-    sweep = make_sweep({"path.loss": LOSS, key: values}, flows=("reno",))
-    assert not plots.curves(sweep, "path.loss", "goodput", at={key: values[0]}).legends
+    axes = {"path.loss": LOSS, key: [value]}
+    sweep = make_sweep(axes, ("cubic", "cubic"), lambda **_: 50e6)
+    figure = plots.curves(sweep, "path.loss", "flow_goodput", at={key: value})
+    (axes,) = figure.axes
+    drawn = {line.get_label() for line in axes.lines}
+    assert "RFC 9438 (CUBIC)" not in drawn
+    assert ("bottleneck rate / flows" in drawn) is has_capacity
+
+
+def test_theory_is_not_drawn_where_an_axis_of_the_runs_is_not_in_the_figure(make_sweep):
+    sweep = make_sweep({"path.loss": LOSS, "path.rtt": RTT}, flows=("reno",))
+    assert not plots.curves(sweep.isel({"path.rtt": 0}, drop=True), "path.loss", "goodput").legends
 
 
 def test_theory_of_equal_flows_ends_at_each_ones_part_of_the_rate(make_sweep):
@@ -183,6 +220,33 @@ def test_theory_is_of_the_number_of_flows_that_an_axis_gives(make_sweep):
         assert line(axes, "Mathis et al. (Reno)").get_ydata()[-1] == pytest.approx(count * expected)
     together = plots.curves(sweep, "path.loss", "goodput", by="flows.count")
     assert "Mathis et al. (Reno)" not in labels(together)
+
+
+def test_theory_counts_the_flows_of_the_entry_that_an_axis_changes(make_sweep):
+    scenario = (
+        '[path]\nrate = "50Mbps"\n[[flows]]\ncc = "reno"\n[[flows]]\ncc = "reno"\ncount = 2\n'
+    )
+    few = {"path.loss": ([1e-3, 1e-2], "1"), "flows.0.count": [1.0, 4.0]}
+    sweep = make_sweep(few, ("reno",) * 6, lambda **_: 12e6, scenario=scenario)
+    three, six = plots.curves(sweep, "path.loss", "flow_goodput", facet="flows.0.count").axes
+    assert line(three, "bottleneck rate / flows").get_ydata() == pytest.approx(50 / 3)
+    assert line(six, "bottleneck rate / flows").get_ydata() == pytest.approx(50 / 6)
+    (axes,) = plots.curves(sweep, "flows.0.count", "goodput", at={"path.loss": 0.01}).axes
+    alone = 8 * 1448 * formulas.reno_window(0.01) * 0.99 / 0.04 / 1e6
+    assert line(axes, "Mathis et al. (Reno)").get_ydata()[[0, -1]] == pytest.approx(
+        [3 * alone, 6 * alone]
+    )
+
+
+def test_wares_model_is_of_the_flows_that_an_axis_gives(make_sweep):
+    axes = {"path.buffer": BUFFER, "flows.0.count": [1.0, 4.0]}
+    sweep = make_sweep(
+        axes, ("bbr",) * 4 + ("cubic",), scenario='[[flows]]\ncc = "bbr"\n[[flows]]\ncc = "cubic"\n'
+    )
+    at = {"flows.0.count": 4}
+    (axes,) = plots.curves(sweep, "path.buffer", "flow_share", by="cc", at=at).axes
+    model = line(axes, "Ware et al. (BBR, long run)").get_ydata()[-1]
+    assert model == pytest.approx(formulas.ware_share(4, 100e6, 0.04, 4) / 4)
 
 
 def test_theory_of_bbr_says_where_packets_are_lost(make_sweep):

@@ -87,10 +87,46 @@ class Selection:
         """The scenario that the axes change."""
         from tunnelcc.config import Experiment
 
-        table = parse_toml(str(self.results.attrs["scenario"]), "the scenario of the results")
-        table.pop("sweep", None)
-        experiment: Experiment = Experiment.parse(table)
+        experiment: Experiment = Experiment.parse(self._scenario[0])
         return experiment
+
+    @cached_property
+    def _scenario(self) -> tuple[dict[str, Any], set[str]]:
+        """The scenario's tables, and the keys of the axes."""
+        table = parse_toml(str(self.results.attrs["scenario"]), "the scenario of the results")
+        sweep = table.pop("sweep", {})
+        return table, {*sweep, *sweep.get("zip", {})} - {"seeds", "zip"}
+
+    def experiments(self, x: str) -> list[Experiment]:
+        """Return the experiments that have results, each at one value of the axis ``x``.
+
+        Raises ConfigError if they are not known: the results lack an axis of the sweep, or have
+        values only as texts.
+        """
+        from tunnelcc.config import scenario
+
+        table, keys = self._scenario
+        if missing := keys - self.results.coords.keys():
+            raise ConfigError(Problem("results", min(missing), "all axes of the sweep"))
+        axes = {key: self.results.coords[key] for key in keys}
+        texts = {
+            key: scales.written(axis if axis.ndim else axis.expand_dims("only"))
+            for key, axis in axes.items()
+        }
+        known = self.results["goodput"].notnull().any("seed")
+        found: dict[tuple[str, ...], dict[str, str]] = {}
+        for place in np.argwhere(known.values):
+            at = dict(zip(known.dims, place, strict=True))
+            point = {
+                key: texts[key][at[axis.dims[0]] if axis.ndim else 0] for key, axis in axes.items()
+            }
+            found.setdefault(tuple(point[key] for key in keys - {x}), point)
+        return [
+            scenario.build(
+                table, {key: scenario.parse_text(key, text) for key, text in point.items()}
+            )
+            for point in found.values()
+        ]
 
     def metric(self, name: str, option: str) -> xarray.DataArray:
         """Return a metric by name. ``option``: its name in the error. Raises ConfigError."""

@@ -7,13 +7,13 @@
 - Ware et al.: BBRv1 against loss-based flows whose queue never empties.
 
 The lines leave out start-up, queueing delay and the hosts' windows, which the runs contain. There
-are no lines for tunnels.
+are no lines for tunnels, for traffic in both directions, and where what a formula takes as given
+differs between the runs.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.config import Path, derived
-from tunnelcc.config.derived import flows
+from tunnelcc.errors import ConfigError
 from tunnelcc.metrics import formulas
 
 if TYPE_CHECKING:
-    from tunnelcc.config import Experiment
+    from tunnelcc.config import Experiment, Flow
     from tunnelcc.plots.selection import Selection
 
 Values = NDArray[np.float64]
@@ -34,12 +34,8 @@ _SHARES = ("flow_share",)
 # What formulas know of a path; a path that has anything else has no theory here.
 _FORMULA_KEYS = (
     "rate", "rtt", "loss", "buffer", "loss_pattern", "loss_position", "reverse_rate",
-    "reverse_buffer",
+    "reverse_buffer", "framing",
 )  # fmt: skip
-# Of flows and of TCP: what the formulas take from the scenario, so that an axis must not change it.
-_FIXED_KEY = re.compile(
-    r"flows\.(\d+\.)?(transport|rtt|bytes|rate|start|stop|data_start)|(.*\.)?cc\.\w+|tcp\.\w+"
-)
 
 
 @dataclass(frozen=True)
@@ -60,45 +56,59 @@ def theory_lines(
     selection: Selection, x: str, y: str, span: Values, names: set[str]
 ) -> Iterator[TheoryLine]:
     """Yield the lines for metric ``y`` over axis ``x``, for the algorithms ``names``."""
-    if "scenario" not in selection.results.attrs or not _is_plain(selection):
+    is_goodput = y in _GOODPUTS and (x in ("path.loss", "path.rtt", "path.rate") or _is_count(x))
+    is_share = y in _SHARES and x == "path.buffer" and {"bbr", "cubic"} <= names
+    drawn = _drawn(selection, x) if is_goodput or is_share else []
+    if not drawn or not all(map(_is_plain, drawn)):
         return
     # The formulas have the algorithms' own constants.
-    names = names - {flow.cc.name for flow in selection.base.flows if flow.cc.parameters}
-    if y in _GOODPUTS and x in ("path.loss", "path.rtt", "flows.count", "path.rate"):
-        yield from _goodputs(selection, x, y, span, names)
-    elif y in _SHARES and x == "path.buffer" and {"bbr", "cubic"} <= names:
-        yield from _ware(selection, span)
+    names = names - {flow.cc.name for it in drawn for flow in it.flows if flow.cc.parameters}
+    yield from _goodputs(drawn, x, y, span, names) if is_goodput else _ware(drawn, span)
 
 
 def capacity(selection: Selection, x: str, y: str, span: Values) -> TheoryLine | None:
     """Return the bottleneck's rate over the axis, for goodputs."""
-    if y not in _GOODPUTS or "scenario" not in selection.results.attrs or _rate_varies(selection):
+    drawn = _drawn(selection, x) if y in _GOODPUTS else []
+    if not drawn or any(_rate_varies(it.path) or not _is_one_way(it) for it in drawn):
         return None
-    if not _is_one_way(selection.base):
-        return None
-    rates = span if x == "path.rate" else np.full(span.shape, _number(selection, "path.rate"))
     per_flow = y == "flow_goodput"
-    count = _count(selection, x, span) if per_flow else np.ones(span.shape)
-    if np.isnan(count).any():
+    rates = _path_numbers(drawn, x, "rate", span)
+    count = _count(drawn, x, span) if per_flow else np.ones(span.shape)
+    if np.isnan(rates + count).any():
         return None
     label = "bottleneck rate / flows" if per_flow else "bottleneck rate"
     return TheoryLine(label, span, rates / count)
 
 
+def _drawn(selection: Selection, x: str) -> list[Experiment]:
+    """Return the experiments of the figure, each at one value of ``x``; none if unknown."""
+    if "scenario" not in selection.results.attrs:
+        return []
+    try:
+        return selection.experiments(x)
+    except ConfigError:
+        return []
+
+
 def _goodputs(
-    selection: Selection, x: str, y: str, span: Values, names: set[str]
+    drawn: Sequence[Experiment], x: str, y: str, span: Values, names: set[str]
 ) -> Iterator[TheoryLine]:
-    mss, header = derived.path_mss(selection.base), selection.base.tcp.header_bytes
-    least = selection.base.tcp.min_rto  # on top of the RTT, as in Linux (transport/rtt-estimator.h)
-    loss = span if x == "path.loss" else np.full(span.shape, _number(selection, "path.loss"))
-    rtt = span if x == "path.rtt" else np.full(span.shape, _number(selection, "path.rtt"))
-    rate = span if x == "path.rate" else np.full(span.shape, _number(selection, "path.rate"))
-    flows = _count(selection, x, span)
-    if np.isnan(loss + rtt + rate + flows).any() or not (loss > 0).all():
+    loss, rtt, rate = (_path_numbers(drawn, x, name, span) for name in ("loss", "rtt", "rate"))
+    mss, framed, least = (
+        _only(drawn, of)
+        for of in (
+            derived.path_mss,
+            lambda it: derived.path_mss(it) + it.tcp.header_bytes + it.path.framing_bytes,
+            lambda it: it.tcp.min_rto,  # on top of the RTT, as in Linux (transport/rtt-estimator.h)
+        )
+    )
+    flows = _count(drawn, x, span)
+    if np.isnan(loss + rtt + rate + flows + mss + framed + least).any() or not (loss > 0).all():
         return
-    is_sum, is_alike = y == "goodput", _is_alike(selection)
+    is_sum = y == "goodput"
+    is_alike = all(len({flow.cc.name for flow in it.flows}) == 1 for it in drawn)
     count = flows if is_sum else np.ones(span.shape)
-    payload = rate * mss / (mss + header + selection.base.path.framing_bytes)
+    payload = rate * mss / framed
     if is_alike and not is_sum:
         payload = payload / flows  # equal flows share it
 
@@ -117,114 +127,98 @@ def _goodputs(
             "PFTK (Reno)", "reno", lambda p, t: formulas.pftk_window(p, t, t + least),
             (0, (1, 1)),
         )  # fmt: skip
-    position = _loss_position(selection)
-    if "bbr" in names and is_alike and position:
-        is_before = position == "before"
+    positions = {it.path.loss_position for it in drawn}
+    if "bbr" in names and is_alike and len(positions) == 1:
+        is_before = positions == {"before"}
         share = [formulas.bbr_share_of_capacity(p, is_before) for p in loss]
         label = "1 − p (BBR)" if is_before else "0.99 (1 − p)² (BBR)"
         yield TheoryLine(label, span, payload * np.array(share), "bbr", (0, (8, 3)))
 
 
-def _ware(selection: Selection, span: Values) -> Iterator[TheoryLine]:
-    base = selection.base
-    if selection.axes["path.buffer"].attrs.get("units") != "bdp":
+def _ware(drawn: Sequence[Experiment], span: Values) -> Iterator[TheoryLine]:
+    if any(it.path.buffer.bdp is None for it in drawn):
         return
-    rate, rtt = _number(selection, "path.rate"), _number(selection, "path.rtt")
-    bbr = sum(flow.cc.name == "bbr" for flow, _ in flows(base))
-    if any(str(key).startswith("hosts.") for key in selection.results.coords):
-        return
+    rate, rtt, bbr, fillable = (
+        _only(drawn, of)
+        for of in (
+            lambda it: it.path.rate,
+            lambda it: it.path.rtt,
+            lambda it: sum(flow.count for flow in it.flows if flow.cc.name == "bbr"),
+            _fillable,
+        )
+    )
     # The model is of queues that never empty, and that loss-based flows fill.
-    deep = span[(span > 1) & (span <= _fillable(base, rate, rtt))]
-    if not bbr or np.isnan(rate + rtt) or not deep.size:
+    deep = span[(span > 1) & (span <= fillable)]
+    if not bbr or np.isnan(rate + rtt + bbr) or not deep.size:
         return
-    shares = [formulas.ware_share(depth, rate, rtt, bbr) / bbr for depth in deep]
+    shares = [formulas.ware_share(depth, rate, rtt, round(bbr)) / bbr for depth in deep]
     yield TheoryLine("Ware et al. (BBR, long run)", deep, np.array(shares), "bbr")
 
 
-def _fillable(base: Experiment, rate: float, rtt: float) -> float:
+def _fillable(experiment: Experiment) -> float:
     """Return the depth (BDP) of the queue that the windows of the loss-based flows fill.
 
     A writer that found its send buffer full continues when it is two thirds full.
     """
-    sender, _ = derived.sides(base)
-    window = min(2 / 3 * derived.send_buffer(sender), derived.receive_window(base))
-    filling = sum(flow.cc.name != "bbr" for flow, _ in flows(base))
-    return filling * window / (rate * rtt / 8) - 1
+    sender, _ = derived.sides(experiment)
+    window = min(2 / 3 * derived.send_buffer(sender), derived.receive_window(experiment))
+    filling = sum(flow.count for flow in experiment.flows if flow.cc.name != "bbr")
+    return filling * window / (experiment.path.rate * experiment.path.rtt / 8) - 1
 
 
-def _number(selection: Selection, key: str) -> float:
-    """Return the key's only value, NaN if there are several."""
-    values = selection.results.coords.get(key)
-    if values is None:
-        path = selection.base.path
-        return float(getattr(path, key.partition(".")[2]))
-    return float(values) if values.ndim == 0 else float("nan")
+def _only(drawn: Sequence[Experiment], of: Callable[[Experiment], float]) -> float:
+    """Return a number that all experiments have in common, NaN if they differ in it."""
+    values = {of(it) for it in drawn}
+    return float(values.pop()) if len(values) == 1 else float("nan")
 
 
-def _count(selection: Selection, x: str, span: Values) -> Values:
+def _path_numbers(drawn: Sequence[Experiment], x: str, name: str, span: Values) -> Values:
+    """Return a number of the path over the axis; NaN if another axis changes it."""
+    if x == f"path.{name}":
+        return span
+    return np.full(span.shape, _only(drawn, lambda it: getattr(it.path, name)))
+
+
+def _is_count(key: str) -> bool:
+    return key.startswith("flows.") and key.endswith(".count")
+
+
+def _count(drawn: Sequence[Experiment], x: str, span: Values) -> Values:
     """Return the number of flows over the axis; NaN if another axis changes it."""
-    groups = len(selection.base.flows)
-    if x == "flows.count":
-        return span * groups
-    values = selection.results.coords.get("flows.count")
-    if values is None:
-        count = float(sum(flow.count for flow in selection.base.flows))
-    else:
-        count = float(values) * groups if values.ndim == 0 else float("nan")
-    return np.full(span.shape, count)
 
+    def changed(experiment: Experiment) -> list[Flow]:
+        entries = enumerate(experiment.flows)
+        return [flow for index, flow in entries if x in ("flows.count", f"flows.{index}.count")]
 
-def _is_alike(selection: Selection) -> bool:
-    """Return whether the flows of each run have one algorithm."""
-    owners = selection.results["flow_cc"]
-    return bool((owners == owners.isel(flow=0)).all())
-
-
-def _loss_position(selection: Selection) -> str:
-    """Return where packets are lost; '' if there are several positions."""
-    values = selection.results.coords.get("path.loss_position")
-    if values is None:
-        return selection.base.path.loss_position
-    return str(values.item()) if values.ndim == 0 else ""
-
-
-def _is_one_way(base: Experiment) -> bool:
-    """Return whether all flows share one link, one tunnel and one direction."""
-    return base.network is None and all(
-        flow.tunnel is flow.direction is None for flow in base.flows
-    )
-
-
-def _is_plain(selection: Selection) -> bool:
-    """Return whether the formulas apply to the path, and flows send all the time."""
-    base, axes = selection.base, selection.results.coords
-    path, default = base.path.model_dump(), Path().model_dump()
-    return (
-        not _has_tunnel(selection)
-        and _is_one_way(base)
-        and all(path[key] == default[key] for key in path if key not in (*_FORMULA_KEYS, "framing"))
-        and not any(
-            str(key).startswith("path.") and str(key).partition(".")[2] not in _FORMULA_KEYS
-            for key in axes
+    def other(experiment: Experiment) -> int:
+        return sum(it.count for it in experiment.flows) - sum(
+            it.count for it in changed(experiment)
         )
-        and not base.cross_traffic
-        and all(flow.transport == "tcp" for flow in base.flows)
-        and all(flow.rtt is flow.bytes is flow.rate is flow.stop is None for flow in base.flows)
-        and all(max(it.start, it.data_start or 0.0) <= base.warmup for it in base.flows)
-        and not any(_FIXED_KEY.fullmatch(str(key)) for key in axes)
+
+    return _only(drawn, other) + _only(drawn, lambda it: len(changed(it))) * span
+
+
+def _is_one_way(experiment: Experiment) -> bool:
+    """Return whether all flows share one link, one tunnel and one direction."""
+    return experiment.network is None and all(
+        flow.tunnel is flow.direction is None for flow in experiment.flows
     )
 
 
-def _rate_varies(selection: Selection) -> bool:
-    path, default = selection.base.path.model_dump(), Path().model_dump()
-    return any(path[key] != default[key] for key in path if key.startswith("rate_")) or any(
-        str(key).startswith("path.rate_") for key in selection.results.coords
+def _is_plain(experiment: Experiment) -> bool:
+    """Return whether the formulas apply to the path, and flows send all the time."""
+    path, default, flows = experiment.path.model_dump(), Path().model_dump(), experiment.flows
+    return (
+        experiment.tunnel is None
+        and _is_one_way(experiment)
+        and all(path[key] == default[key] for key in path if key not in _FORMULA_KEYS)
+        and not experiment.cross_traffic
+        and all(flow.transport == "tcp" for flow in flows)
+        and all(flow.rtt is flow.bytes is flow.rate is flow.stop is None for flow in flows)
+        and all(max(it.start, it.data_start or 0.0) <= experiment.warmup for it in flows)
     )
 
 
-def _has_tunnel(selection: Selection) -> bool:
-    for key in ("tunnel", "tunnel.name"):
-        if key in selection.results.coords:
-            names = np.atleast_1d(selection.results.coords[key].values)
-            return any(str(name) != "none" for name in names)
-    return selection.base.tunnel is not None
+def _rate_varies(path: Path) -> bool:
+    given, default = path.model_dump(), Path().model_dump()
+    return any(given[key] != default[key] for key in given if key.startswith("rate_"))
