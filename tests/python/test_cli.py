@@ -355,6 +355,62 @@ def test_a_shared_carrier_is_told_once(run):
     assert out.count("shared") == 2 * 2
 
 
+def test_a_carrier_that_both_directions_share_is_told_of_in_each(run):
+    flows = ("--flow=cc=bbr,count=2", "--flow=cc=bbr,count=2,direction=down")
+    options = (*SHORT, "--loss=5%", "--tunnel=openvpn-tcp", *flows)
+    code, out, _ = run(*options)
+    rows = [line.split() for line in out.splitlines() if line[:1].isdecimal()][1:]
+    flows = json.loads(run(*options, "--json")[1])["flows"]
+    ups, downs = (str(flow["legs"][1]["retransmits"]) for flow in (flows[0], flows[2]))
+    assert code == 0
+    assert ups != downs
+    assert [row[6] for row in rows] == [ups, "shared", downs, "shared"]
+
+
+def test_repairs_are_told_of_both_directions_of_a_carrier(run):
+    flows = ("--flow=rate=2Mbps", "--flow=rate=1Mbps,direction=down")
+    for given in (flows, flows[::-1]):
+        options = (*SHORT, "--loss=5%", "--tunnel=kcptun", *given)
+        (told,) = (line for line in run(*options)[1].splitlines() if line.startswith("FEC"))
+        legs = [flow["legs"][1] for flow in json.loads(run(*options, "--json")[1])["flows"]]
+        recovered = [leg["arq"]["recovered"] for leg in legs]
+        assert min(recovered) > 0
+        assert f" recovered {sum(recovered)} datagrams" in told
+
+
+def test_completion_of_finite_flows_is_told_since_their_starts(run):
+    flows = ("--flow=bytes=20kB,start=200ms,cc=cubic", "--flow=cc=bbr")
+    options = (*SHORT, *flows)
+    out = run(*options)[1]
+    finite, endless = json.loads(run(*options, "--json")[1])["flows"]
+    assert finite["completion_time_s"] == finite["completion_s"] - finite["start_s"]
+    assert endless["completion_time_s"] is None
+    columns = next(line for line in out.splitlines() if line.startswith("flow "))
+    assert "completion s" in columns
+    (first, second) = (
+        line.split() for line in out.splitlines() if re.match(r"\d +(cubic|bbr)", line)
+    )
+    assert first[3] == f"{finite['completion_time_s']:.3f}"
+    assert second[3] == "–"
+    assert "completion" not in run(*SHORT)[1]
+
+
+def test_completion_of_many_flows_is_their_mean_and_how_many_did(run):
+    flows = ("--flow=bytes=1kB,count=20", "--flow=count=1")
+    _, out, _ = run(*SHORT, *flows)
+    assert re.search(r"21 flows +cubic +\d+\.\d\d +0\.\d{3} \(20 of 21\) ", out)
+
+
+def test_an_rtt_that_no_sample_has_is_no_0(run):
+    _, out, _ = run(*SHORT, "--flow=bytes=1B")
+    assert re.search(r" – +– +application", out)
+
+
+def test_slow_rates_have_three_digits(run):
+    _, out, _ = run("run", "--rate=20kbps", "--buffer=20p", "--duration=20s")
+    assert re.search(r"\ngoodput +0\.01\d\d Mbit/s", out)
+
+
 def test_a_policer_is_told(run):
     policer = "--set=path.policer={rate='5Mbps', burst='20kB'}"
     _, out, _ = run(*SHORT, "--rate=20Mbps", policer)

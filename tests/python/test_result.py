@@ -26,6 +26,7 @@ FLOW = {
     "cc": TEXT, "transport": TEXT, "direction": TEXT, "start_s": NUMBER, "rtt_s": NUMBER,
     "goodput_bps": NUMBER,
     "delivered_bytes": int, "total_bytes": int, "first_byte_s": MAYBE, "completion_s": MAYBE,
+    "completion_time_s": MAYBE,
     "retransmits": int, "legs": list,
 }  # fmt: skip
 LINK = {

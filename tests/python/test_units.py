@@ -197,3 +197,14 @@ def test_buffers_survive_writing(buffer):
 def test_any_input_is_read_or_refused(parse, value):
     with contextlib.suppress(UnitError):
         assert parse(value) is not None
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [
+        (0, "0.00"), (1, "0.000001"), (14_912, "0.0149"), (524_000, "0.524"), (1e6, "1.00"),
+        (22_661_000, "22.66"), (float("nan"), "nan"),
+    ],
+)  # fmt: skip
+def test_rates_in_mbit_have_three_digits(rate, text):
+    assert units.mbit(rate) == text

@@ -13,6 +13,7 @@ import click
 from tunnelcc.commands.reproduction import command
 from tunnelcc.errors import ConfigError, Problem, RunError
 from tunnelcc.metrics import METRICS
+from tunnelcc.schema.units import mbit
 from tunnelcc.store.store import Store, StoreError
 from tunnelcc.sweeps import export as exports
 from tunnelcc.sweeps import open_results
@@ -55,7 +56,7 @@ def list_runs(directory: Path, name: str) -> None:
             for axis in axes
             if axis not in dims or axis != "point"
         )
-        outcome = row["error"] or f"{row['goodput'] / 1e6:.2f} Mbit/s"
+        outcome = row["error"] or f"{mbit(row['goodput'])} Mbit/s"
         click.echo(f"{row['run'][:12] or '-' * 12}  {settings}  {outcome}")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tunnelcc import core
 from tunnelcc.metrics import limits, path_leg
 from tunnelcc.output.tables import Table, console, grid
-from tunnelcc.schema.units import format_time
+from tunnelcc.schema.units import format_time, mbit
 
 if TYPE_CHECKING:
     import xarray
@@ -244,11 +244,7 @@ def _fec_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 f"residual loss {_share(fec['lost'], packets)}",
             )
             continue
-        of_each = {
-            flow["carrier"]: _path_leg(flow)
-            for flow in totals["flows"]
-            if flow["flow"] in tunnel["flows"]
-        }
+        of_each = _carriers(flow for flow in totals["flows"] if flow["flow"] in tunnel["flows"])
         legs = [leg for leg in of_each.values() if leg.get("arq", {}).get("parity_datagrams")]
         if legs:
             arqs = [leg["arq"] for leg in legs]
@@ -272,6 +268,7 @@ def _flow_table(totals: dict[str, Any]) -> Table:
     differ = len(set(tunnels.values())) > 1
     tunnelled = any(len(flow["legs"]) > 1 for flow in flows)
     has_messages = any(flow["messages"] for flow in flows)
+    is_finite = any("bytes" in entry for entry in totals["experiment"]["flows"])
     is_both_ways = len({flow["direction"] for flow in flows}) > 1
     columns = [
         "flow",
@@ -281,15 +278,15 @@ def _flow_table(totals: dict[str, Any]) -> Table:
     ]
     has_transports = {flow["transport"] for flow in flows} != {"tcp"}
     columns += ["transport"] if has_transports else []
-    columns += ["goodput Mbit/s", "Retr"]
+    columns += ["goodput Mbit/s", *(["completion s"] if is_finite else []), "Retr"]
     columns += ["carrier cc", "carrier retr"] if tunnelled else []
     columns += ["RTOs", "srtt ms", "p95 ms", "limited by"]
     columns += ["messages: mean ms", "p99 ms"] if has_messages else []
     rows: list[list[str]] = []
-    told: set[int | None] = set()
+    told: set[tuple[int, str]] = set()
     for label, members in _rows(flows):
         # Flows may share a carrier, which counts once.
-        of_each = {flow["carrier"]: _path_leg(flow) for flow in members if len(flow["legs"]) > 1}
+        of_each = _carriers(members)
         carriers = list(of_each.values())
         is_told = bool(of_each) and told.issuperset(of_each)
         told.update(of_each)
@@ -301,6 +298,7 @@ def _flow_table(totals: dict[str, Any]) -> Table:
             *([_some("directions", (it["direction"] for it in members))] if is_both_ways else []),
             *([_some("transports", (it["transport"] for it in members))] if has_transports else []),
             _mbps(sum(flow["goodput_bps"] for flow in members)),
+            *([_completion(members)] if is_finite else []),
             str(sum(flow["retransmits"] for flow in members)),
         ]
         if tunnelled:
@@ -315,7 +313,7 @@ def _flow_table(totals: dict[str, Any]) -> Table:
         row += [
             _SHARED if is_told else str(sum(leg["rtos"] for leg in legs)),
             _ms(_mean(leg["srtt_mean_s"] for leg in legs)),
-            _ms(max((leg["srtt_p95_s"] or 0 for leg in legs), default=None)),
+            _ms(_most(leg["srtt_p95_s"] for leg in legs)),
             _limit(members),
         ]
         if has_messages:
@@ -323,7 +321,7 @@ def _flow_table(totals: dict[str, Any]) -> Table:
             timed = [messages for messages in written if messages["count"]]
             row += [
                 _ms(_mean(messages["latency_mean_s"] for messages in timed)),
-                _ms(max((messages["latency_p99_s"] for messages in timed), default=None)),
+                _ms(_most(messages["latency_p99_s"] for messages in timed)),
             ]
         rows.append(row)
     numbers = [
@@ -382,9 +380,30 @@ def _path_leg(flow: dict[str, Any]) -> dict[str, Any]:
     return legs[path_leg([leg["name"] for leg in legs])]
 
 
+def _carriers(flows: Iterable[dict[str, Any]]) -> dict[tuple[int, str], dict[str, Any]]:
+    """Return what each carrier's ends sent for the flows: its leg, by number and direction."""
+    return {
+        (flow["carrier"], flow["direction"]): _path_leg(flow)
+        for flow in flows
+        if len(flow["legs"]) > 1
+    }
+
+
+def _completion(members: list[dict[str, Any]]) -> str:
+    """Tell when the flows completed, since their starts; of several the mean, and how many."""
+    times = [flow["completion_time_s"] for flow in members]
+    done = sum(time is not None for time in times)
+    text = _number(_mean(times), 3)
+    return text if done in (0, len(times)) else f"{text} ({done} of {len(times)})"
+
+
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
+
+
+def _most(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -392,7 +411,7 @@ def _number(value: float | None, digits: int) -> str:
 
 
 def _mbps(rate: float | None) -> str:
-    return "–" if rate is None or isnan(rate) else f"{rate / 1e6:.2f}"
+    return "–" if rate is None or isnan(rate) else mbit(rate)
 
 
 def _ms(seconds: float | None) -> str:

@@ -207,6 +207,17 @@ def parse_buffer(value: object) -> Buffer:
         raise UnitError(BUFFER_EXPECTED, error.hint) from None
 
 
+def mbit(rate: float) -> str:
+    """Write a rate (bit/s) in Mbit/s with two decimals, or more if three digits need them."""
+    return f"{rate / 1e6:.{mbit_decimals(rate)}f}"
+
+
+def mbit_decimals(rate: float) -> int:
+    """Return the number of decimals of ``mbit(rate)``; at most 6, which is 1 bit/s."""
+    place = Decimal(rate).adjusted() - 6 if rate else 0
+    return min(max(2, 2 - place), 6)
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 

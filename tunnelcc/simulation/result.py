@@ -18,7 +18,7 @@ from tunnelcc._version import __version__
 from tunnelcc.config import derived
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics.run import RunData
-from tunnelcc.schema.units import format_rate, format_time
+from tunnelcc.schema.units import format_rate, format_time, mbit
 from tunnelcc.simulation import dataset, raw, totals
 from tunnelcc.simulation.measurements import Measurements
 
@@ -39,7 +39,7 @@ class Result(Measurements):
     """
 
     def __repr__(self) -> str:
-        return f"<tunnelcc.Result: {self.heading}: {self.goodput / 1e6:.2f} Mbit/s>"
+        return f"<tunnelcc.Result: {self.heading}: {mbit(self.goodput)} Mbit/s>"
 
     @property
     def heading(self) -> str:
@@ -157,7 +157,8 @@ class Result(Measurements):
         """Return the totals in SI units, as in the JSON. Values that were not measured are None.
 
         Totals leave out the warm-up, but those that ``since_start`` lists: they count from the
-        start, as series do. Keys that end in ``_s`` and are not totals are times since the start.
+        start, as series do. Keys that end in ``_s`` and are not totals are times since the start;
+        ``completion_time_s`` is since the flow's own start, as the metric flow_completion_time.
         """
         return totals.totals(self, self.measured)
 

@@ -116,6 +116,7 @@ def _flow(run: Measurements, measured: RunData, index: int) -> dict[str, Any]:
         "total_bytes": flow.total_bytes,
         "first_byte_s": _moment(flow.first_byte_time),
         "completion_s": _moment(flow.completion_time),
+        "completion_time_s": metrics.value(measured, "flow_completion_time", Selection(flow=index)),
         # What the application's socket counts, as iperf3 shows it.
         "retransmits": run.sender_leg(index).retransmits if legs else None,
         "messages": _messages(flow.messages),

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from tunnelcc.config.keys import key_info
 from tunnelcc.output.tables import Table, console
-from tunnelcc.schema.units import format_probability, format_rate, format_time
+from tunnelcc.schema.units import format_probability, format_rate, format_time, mbit_decimals
 from tunnelcc.sweeps.results import Variable, Variables
 
 _MOST_ROWS = 48
+_MBIT = 1e-6
 #: Metric → heading, factor, digits.
 _COLUMNS = {
-    "goodput": ("goodput Mbit/s", 1e-6, 2),
+    "goodput": ("goodput Mbit/s", _MBIT, 2),
     "utilisation": ("utilisation", 1, 3),
     "jain": ("Jain", 1, 3),
     "queue_delay_mean": ("queueing ms", 1e3, 2),
@@ -29,7 +30,7 @@ _COLUMNS = {
 
 
 #: Unit → unit in headings, factor, digits.
-_UNITS = {"s": (" ms", 1e3, 2), "bit/s": (" Mbit/s", 1e-6, 2), "1": ("", 1, 4)}
+_UNITS = {"s": (" ms", 1e3, 2), "bit/s": (" Mbit/s", _MBIT, 2), "1": ("", 1, 4)}
 
 
 def print_results(
@@ -49,8 +50,8 @@ def print_results(
         at = dict(zip(points, point, strict=True))
         cells = [_coordinate(key, coordinates[key], at) for key in keys]
         for column in columns:
-            mean, farthest = (values[point] * column.factor for values in column.spread)
-            cells.append(_written(mean, farthest, column.digits))
+            mean, farthest = (values[point] for values in column.spread)
+            cells.append(column.written(mean, farthest))
         rows.append(cells)
     headings = [*keys, *(column.heading for column in columns)]
     out = console()
@@ -74,6 +75,13 @@ class _Column:
     factor: float
     digits: int
     spread: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+    def written(self, mean: float, farthest: float) -> str:
+        if np.isnan(mean):
+            return "–"
+        digits = mbit_decimals(mean) if self.factor == _MBIT else self.digits
+        text = f"{mean * self.factor:.{digits}f}"
+        return text + ("" if np.isnan(farthest) else f" ± {farthest * self.factor:.{digits}f}")
 
 
 def _columns(data: Variables, axes: Sequence[str], metric: str) -> Iterator[_Column]:
@@ -163,9 +171,3 @@ def _is_percentage(key: str) -> bool:
     """Whether a key, or else a parameter of a congestion control, is shown in percent."""
     info = key_info(key)
     return "loss" in key if info is None else info.kind is not None and info.kind.in_percent
-
-
-def _written(mean: float, farthest: float, digits: int) -> str:
-    if np.isnan(mean):
-        return "–"
-    return f"{mean:.{digits}f}" + ("" if np.isnan(farthest) else f" ± {farthest:.{digits}f}")
