@@ -182,6 +182,30 @@ def test_a_latin_hypercube_has_one_value_in_each_part():
     assert parts == list(range(20))
 
 
+@pytest.mark.parametrize("values", [("flows.count", 1, 4), ("path.buffer", "50p", "53p")])
+def test_whole_numbers_are_drawn_equally_often(values):
+    key, low, high = values
+    table = {"points": 400, "method": "latin-hypercube", key: {"from": low, "to": high}}
+    drawn = tc.Sweep(BASE, {"sample": table}, 1).coordinates[key][1].values
+    assert len(set(drawn)) == 4
+    assert [drawn.count(value) for value in sorted(set(drawn))] == [100] * 4
+
+
+def test_whole_numbers_on_a_log_scale_have_the_weight_of_what_is_rounded_to_them():
+    table = {"points": 1000, "method": "latin-hypercube"}
+    table["flows.count"] = {"from": 1, "to": 3, "scale": "log"}
+    drawn = tc.Sweep(BASE, {"sample": table}, 1).coordinates["flows.count"][1].values
+    weights = [math.log(3), math.log(5 / 3), math.log(7 / 5)]
+    expected = [1000 * weight / sum(weights) for weight in weights]
+    assert [drawn.count(value) for value in (1, 2, 3)] == pytest.approx(expected, abs=1)
+
+
+def test_whole_numbers_of_a_range_that_coincide_are_one():
+    ends = {"from": "1p", "to": "4p", "steps": 10}
+    assert tc.Sweep(BASE, {"path.buffer": ends}, 1).shape == (4, 1)
+    assert tc.Sweep(BASE, {"flows.count": {"from": 1, "to": 4, "steps": 10}}, 1).shape == (4, 1)
+
+
 def test_samples_depend_on_their_seed_and_axis_alone():
     def drawn(**changes):
         table = {"points": 10, "method": "random", **SAMPLE, **changes}

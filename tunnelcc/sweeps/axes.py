@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,7 @@ def sample(
         if method == "latin-hypercube":
             order = sorted(range(points), key=lambda i, key=key: uniform(seed, f"order {key}", i))  # type: ignore[misc]
             draws = [(part + draw) / points for part, draw in zip(order, draws, strict=True)]
-        axes.append(Axis(key, tuple(interval.at(draw) for draw in draws)))
+        axes.append(Axis(key, tuple(interval.drawn(draw) for draw in draws)))
     return tuple(axes)
 
 
@@ -116,17 +116,29 @@ class Interval:
     @property
     def is_whole(self) -> bool:
         """Whether the values between low and high are whole numbers."""
-        return isinstance(_like(self.like, self.low), int)
+        return isinstance(self.like, int) or _unit_of(self.like) in ("packet", "byte")
 
     def at(self, part: float) -> Any:
         """Return the value ``part`` (0 to 1) of the way from low to high, as in TOML."""
+        return self.kind.format(_like(self.like, self._number(part)))
+
+    def drawn(self, part: float) -> Any:
+        """Return the value, as in TOML, that a uniform draw ``part`` from [0, 1) stands for.
+
+        Whole numbers stand for what is rounded to them, so that both ends have their full weight.
+        """
+        if not self.is_whole:
+            return self.at(part)
+        wide = replace(self, low=self.low - 0.5, high=self.high + 0.5)
+        number = min(max(round(wide._number(part)), self.low), self.high)
+        return self.kind.format(_like(self.like, number))
+
+    def _number(self, part: float) -> float:
         if part in (0, 1):
-            value = (self.low, self.high)[int(part)]
-        elif self.scale == "log":
-            value = self.low * (self.high / self.low) ** part
-        else:
-            value = self.low + (self.high - self.low) * part
-        return self.kind.format(_like(self.like, value))
+            return (self.low, self.high)[int(part)]
+        if self.scale == "log":
+            return self.low * (self.high / self.low) ** part
+        return self.low + (self.high - self.low) * part
 
 
 def _range(key: str, values: Mapping[str, Any], table: Table) -> tuple[Any, ...]:
