@@ -126,6 +126,15 @@ def test_show_metrics_defines_each(run):
         assert metric.definition[:25] in rows[name]
 
 
+def test_show_metrics_tells_which_ones_sweeps_do_not_store(run):
+    for name in ("dip_interval", "flow_rtt_p95"):
+        told = " ".join(run("show", "metrics", name)[1].split())
+        assert ("sweeps do not" in told) is not METRICS[name].is_stored
+    code, _, err = run("compare", "--cc", "bbr,cubic", "--metric", "dip_interval")
+    assert code == 2
+    assert "one of the metrics that sweeps store" in err
+
+
 @pytest.mark.parametrize("name", catalog.names())
 def test_show_tunnel(run, name):
     code, out, _ = run("show", "tunnel", name)

@@ -48,8 +48,13 @@ def test_metrics_agree_with_the_totals(result):
         assert float(table.flow_goodput[index]) == pytest.approx(flow["goodput_bps"])
         carrier = flow["legs"][len(flow["legs"]) // 2]
         socket = flow["legs"][0]
-        for name, leg in (("flow_rtt", carrier), ("flow_socket_rtt", socket)):
-            told = math.nan if leg["srtt_mean_s"] is None else leg["srtt_mean_s"]
+        for name, leg, part in (
+            ("flow_rtt", carrier, "mean"),
+            ("flow_rtt_p95", carrier, "p95"),
+            ("flow_socket_rtt", socket, "mean"),
+        ):
+            told = leg[f"srtt_{part}_s"]
+            told = math.nan if told is None else told
             assert float(table[name][index]) == pytest.approx(told, nan_ok=True)
         assert str(table.flow_cc[index].values) == carrier["cc"]
 

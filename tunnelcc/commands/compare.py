@@ -37,7 +37,7 @@ def compare(
     if name is not None:
         check_name(name)
     if metric not in STORED:
-        raise unknown_name("--metric", metric, STORED, "one of the metrics")
+        raise unknown_name("--metric", metric, STORED, "one of the metrics that sweeps store")
     declared = declare(file, options, settings, seeds, name)
     tally = run_and_print(declared, store, jobs, metric=metric)
     figure, fixed = comparison(results_of(declared, tally, store), metric)

@@ -293,7 +293,8 @@ METRICS: dict[str, Metric] = {
     ),
     "flow_rtt": Metric(
         "s", "mean smoothed RTT across the path",
-        f"RFC 6298's SRTT of the carrier, or of the flow without one; {_FIRST_HOP}",
+        "RFC 6298's SRTT of the carrier, or of the flow without one, sampled every probe_interval "
+            f"(NaN for a flow that is over before the first sample); {_FIRST_HOP}",
         lambda run: run.srtts(samples.mean_srtt), per_flow=True, heeds=("since",),
     ),
     "flow_socket_rtt": Metric(
@@ -326,7 +327,6 @@ METRICS: dict[str, Metric] = {
     "flow_rtt_p95": Metric(
         "s", "95th percentile of the smoothed RTT across the path", "as flow_rtt",
         lambda run: run.srtts(samples.p95_srtt), per_flow=True, heeds=("since",),
-        is_stored=False,
     ),
     **{f"flow_limit_{name}": _limit(name, words) for name, words in limits.LIMITS.items()},
     "drops": Metric(

@@ -61,8 +61,9 @@ def print_metrics(name: str | None = None) -> None:
         raise ConfigError(Problem("show metrics", name, expected, nearest(name, METRICS)))
     for key in found:
         metric = METRICS[key]
-        takes = f" (takes {', '.join(metric.keys)})" if metric.keys else ""
-        definition = f"{metric.definition}{takes}"
+        notes = [f"takes {', '.join(metric.keys)}"] if metric.keys else []
+        notes += [] if metric.is_stored else ["of single runs: sweeps do not store it"]
+        definition = metric.definition + (f" ({'; '.join(notes)})" if notes else "")
         rows.append((key, metric.units, metric.long_name, definition))
     Table("", ("metric", "unit", "meaning", "definition"), rows).print(console())
 
