@@ -465,3 +465,28 @@ def test_a_user_is_not_called_as_flows_without_one():
     with pytest.raises(tc.ConfigError, match=r"flows\.0\.user = 'flow 1': expected another name"):
         tc.Experiment.parse({"flows": [{"user": "flow 1"}, {}]})
     tc.Experiment.parse({"flows": [{"user": "flow one"}, {}]})
+
+
+def test_an_interval_that_a_short_run_needs_is_told(refusal):
+    message = refusal({"duration": "20ms"})
+    assert "probe_interval = '100ms': expected at most the duration" in message
+    assert "set it, too: probe_interval = '2ms'" in message
+    tc.Experiment.parse({"duration": "1ms", "probe_interval": "100us"})
+    assert "set it" not in refusal({"duration": "1s", "probe_interval": "2s"})
+
+
+def test_a_flow_names_its_tunnel_and_gives_it_no_ends(refusal):
+    for tunnel in ({"from": "gw1"}, {"name": "wireguard", "mtu": 1400}):
+        message = refusal({"flows": [{"tunnel": tunnel}]})
+        assert "flows.0.tunnel = " in message
+        assert "its keys are those of tunnels.NAME, and its ends are the flow's own" in message
+
+
+def test_jumbo_frames_need_a_larger_segment_too():
+    from tunnelcc.config import derived
+
+    alone = tc.Experiment.parse({"path": {"mtu": 9000}})
+    assert derived.path_mss(alone) == 1448
+    both = tc.Experiment.parse({"path": {"mtu": 9000}, "tcp": {"mss": 8948}})
+    assert derived.path_mss(both) + both.tcp.header_bytes == 9000
+    assert "also set tcp.mss to 8948" in tc.Path.model_fields["mtu"].description

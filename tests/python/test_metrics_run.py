@@ -70,6 +70,17 @@ def test_a_flow_has_no_rtt_once_it_is_over():
     assert all(math.isnan(value) for value in srtt[over])
 
 
+def test_arguments_of_metrics_may_have_units(plain_result):
+    metric = plain_result.metric
+    assert metric("goodput", since="1500ms", until="3s") == metric(
+        "goodput", since=1.5, until=np.int64(3)
+    )
+    assert metric("settling_time", within="10%") == metric("settling_time", within=0.1)
+    for key, value in (("since", "1"), ("since", "soon"), ("until", [1]), ("within", "much")):
+        with pytest.raises(tc.ConfigError, match=f"{key} = .*: expected "):
+            metric("settling_time", **{key: value})
+
+
 def test_a_finite_flow_has_a_completion_time(plain_result):
     endless, finite = metrics.of_run(plain_result.dataset).flow_completion_time.values
     flow = plain_result.to_dict()["flows"][1]

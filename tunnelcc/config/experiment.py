@@ -62,9 +62,10 @@ class Experiment(ExperimentKeys):
             expected = f"a time before the end (duration = {format_time(self.duration)!r})"
             yield Problem("warmup", format_time(self.warmup), expected)
         if self.probe_interval > self.duration:
-            yield Problem(
-                "probe_interval", format_time(self.probe_interval), "at most the duration"
-            )
+            given = format_time(self.probe_interval)
+            shorter = f"set it, too: probe_interval = {format_time(self.duration / 10)!r}"
+            hint = "" if "probe_interval" in self.model_fields_set else shorter
+            yield Problem("probe_interval", given, "at most the duration", hint)
         for index, flow in enumerate(self.flows):
             yield from self._problems_of_flow(index, flow)
         for index, source in enumerate(self.cross_traffic):

@@ -2,9 +2,9 @@
 """Byte streams of applications."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tunnelcc import core, payloads
 from tunnelcc.config.congestion import CongestionControl
@@ -90,6 +90,17 @@ class Flow(Ends):
         description="hosts that packets to the client pass, listed from the server's host to the "
         "client's; default: the reverse of the route",
     )
+
+    @field_validator("tunnel", mode="before")
+    @classmethod
+    def _is_named(cls, tunnel: Any) -> Any:
+        if isinstance(tunnel, dict):
+            expected = (
+                "a tunnel's name: its keys are those of tunnels.NAME, and its ends are the flow's "
+                "own hosts (from, to)"
+            )
+            raise ConfigError(Problem("", tunnel, expected))
+        return tunnel
 
     @property
     def label(self) -> str:

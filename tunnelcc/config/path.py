@@ -213,7 +213,7 @@ class DuplexLink(LinkDirection):
     mtu: Annotated[int, whole(LEAST_MTU, MOST_MTU)] = Field(
         1500,
         description="largest IP packet in bytes; datagram tunnels fragment larger ones, and TCP "
-        "reduces tcp.mss to fit",
+        "reduces tcp.mss to fit, but does not increase it: for 9000 also set tcp.mss to 8948",
     )
     framing: Annotated[str, choice("ip", "ethernet")] = Field(
         "ip",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,14 @@ from tunnelcc._version import __version__
 from tunnelcc.config import derived
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics.run import RunData
-from tunnelcc.schema.units import format_rate, format_time, mbit
+from tunnelcc.schema.units import (
+    UnitError,
+    format_rate,
+    format_time,
+    mbit,
+    parse_probability,
+    parse_time,
+)
 from tunnelcc.simulation import dataset, raw, totals
 from tunnelcc.simulation.measurements import Measurements
 
@@ -26,6 +34,9 @@ if TYPE_CHECKING:
     import xarray
 
     from tunnelcc.config.path import DuplexLink
+
+# Of arguments of metrics that are given as text.
+_PARSERS = {"since": parse_time, "until": parse_time, "within": parse_probability}
 
 
 class Result(Measurements):
@@ -110,13 +121,19 @@ class Result(Measurements):
     def metric(self, name: str, **selection: Any) -> float:
         """Return one metric in SI units; `tunnelcc show metrics` lists names and definitions.
 
-        ``selection``: ``flow`` (from 0), ``since`` and ``until`` (s) and ``within``, if the metric
-        accepts them. Default of ``flow``: the first flow. Raises ConfigError. Example:
-        ``metric("flow_goodput", flow=1, since=5)``.
+        ``selection``: ``flow`` (from 0), ``since`` and ``until`` (numbers in s, or text such as
+        ``"500ms"``) and ``within`` (``0.05`` or ``"5%"``), if the metric accepts them. Default of
+        ``flow``: the first flow. Raises ConfigError. Example:
+        ``metric("flow_goodput", flow=1, since="5s")``.
         """
-        for key in selection:
+        for key, value in selection.items():
             if key not in metrics.SELECTION:
                 raise unknown_name("argument", key, metrics.SELECTION)
+            if key in _PARSERS and not isinstance(value, (Real, type(None))):
+                try:
+                    selection[key] = _PARSERS[key](value)
+                except UnitError as error:
+                    raise ConfigError(Problem(key, value, error.expected, error.hint)) from None
         flow, last = selection.get("flow"), len(self.raw.flows) - 1
         if flow is not None and flow not in range(last + 1):
             raise ConfigError(Problem("flow", flow, f"a flow from 0 to {last}"))

@@ -120,7 +120,7 @@ class Interval:
 
     def at(self, part: float) -> Any:
         """Return the value ``part`` (0 to 1) of the way from low to high, as in TOML."""
-        return self.kind.format(_like(self.like, self._number(part)))
+        return self.kind.format(_like(self.like, self._between(part)))
 
     def drawn(self, part: float) -> Any:
         """Return the value, as in TOML, that a uniform draw ``part`` from [0, 1) stands for.
@@ -130,14 +130,14 @@ class Interval:
         if not self.is_whole:
             return self.at(part)
         wide = replace(self, low=self.low - 0.5, high=self.high + 0.5)
-        number = min(max(round(wide._number(part)), self.low), self.high)
+        number = min(max(round(wide._between(part)), self.low), self.high)
         return self.kind.format(_like(self.like, number))
 
-    def _number(self, part: float) -> float:
+    def _between(self, part: float) -> float:
         if part in (0, 1):
             return (self.low, self.high)[int(part)]
         if self.scale == "log":
-            return self.low * (self.high / self.low) ** part
+            return self.low * float((self.high / self.low) ** part)
         return self.low + (self.high - self.low) * part
 
 
