@@ -76,6 +76,13 @@ struct TcpState
         return cwnd < ssthresh;
     }
 
+    /// Whether the window limits the sender (Linux tcp_is_cwnd_limited()): in slow start, half of
+    /// it is enough. \param wasLimited it did so in the last round
+    bool IsCwndLimited(bool wasLimited) const
+    {
+        return wasLimited || (InSlowStart() && cwnd < 2 * maxPacketsOut);
+    }
+
     /// What was sent until now gives no evidence of a low rate. \param segments in flight
     void MarkAppLimited(uint32_t segments)
     {

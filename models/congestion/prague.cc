@@ -147,10 +147,7 @@ Prague::UpdateWindow(TcpState& state, const AckEvent& event)
         m_marked += acked;
         acked = 0;
     }
-    // Linux tcp_is_cwnd_limited(): in slow start, half of the window is enough.
-    const bool isLimited =
-        state.isCwndLimited || (state.InSlowStart() && state.cwnd < 2 * state.maxPacketsOut);
-    if (acked > 0 && !m_isInLoss && isLimited)
+    if (acked > 0 && !m_isInLoss && state.IsCwndLimited(state.isCwndLimited))
     {
         Grow(state, acked);
     }

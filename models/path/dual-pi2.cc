@@ -3,6 +3,8 @@
  */
 #include "dual-pi2.h"
 
+#include "pi-controller.h"
+
 #include <algorithm>
 
 namespace tunnelcc
@@ -55,11 +57,8 @@ DualPi2QueueDisc::UpdateUntil(int64_t now)
 void
 DualPi2QueueDisc::Update(int64_t now)
 {
-    constexpr double NS = 1e-9;
     const int64_t delay = std::max(Waited(m_lowLatency, now), Waited(m_classic, now));
-    m_probability += m_spec.alpha * static_cast<double>(delay - m_spec.target) * NS +
-                     m_spec.beta * static_cast<double>(delay - m_oldDelay) * NS;
-    m_probability = std::clamp(m_probability, 0.0, 1.0);
+    m_probability = std::clamp(m_probability + PiStep(m_spec, delay, m_oldDelay), 0.0, 1.0);
     m_oldDelay = delay;
 }
 
@@ -73,23 +72,6 @@ DualPi2QueueDisc::Enqueue(int64_t now, QueuedPacket* packet)
     const Packet& header = packet->packet;
     const bool isL4s = header.isEct && (header.isL4s || header.isCe);
     return Admit(isL4s ? m_lowLatency : m_classic, packet, !IsFullFor(*packet));
-}
-
-QueuedPacket*
-DualPi2QueueDisc::Take(bool& isL4s, double& credit)
-{
-    isL4s = !m_lowLatency.IsEmpty() && (m_classic.IsEmpty() || m_credit <= 0);
-    const bool isRivalled = !m_lowLatency.IsEmpty() && !m_classic.IsEmpty();
-    QueuedPacket* packet = Pop(isL4s ? m_lowLatency : m_classic);
-    if (!packet)
-    {
-        // As if the low-latency queue had long been served: it is the first to go on.
-        m_credit = (2 * m_spec.classicShare - 1) * Largest();
-        return nullptr;
-    }
-    const double weight = isL4s ? m_spec.classicShare : m_spec.classicShare - 1;
-    credit = isRivalled ? weight * packet->bytes : 0;
-    return packet;
 }
 
 bool
@@ -122,10 +104,11 @@ QueuedPacket*
 DualPi2QueueDisc::Dequeue(int64_t now)
 {
     UpdateUntil(now);
-    bool isL4s = false;
-    double credit = 0;
-    while (QueuedPacket* packet = Take(isL4s, credit))
+    while (WaitingPackets() > 0)
     {
+        const bool hasBoth = !m_lowLatency.IsEmpty() && !m_classic.IsEmpty();
+        const bool isL4s = hasBoth ? m_credit <= 0 : m_classic.IsEmpty();
+        QueuedPacket* packet = Pop(isL4s ? m_lowLatency : m_classic);
         // Linux must_drop(): not while less than two packets of the largest size wait behind.
         const bool isShort = WaitingBytes() < 2 * uint64_t{Largest()};
         if (!isShort && (isL4s ? DropsL4s(*packet) : DropsClassic(*packet)))
@@ -137,9 +120,14 @@ DualPi2QueueDisc::Dequeue(int64_t now)
         {
             Mark(*packet);
         }
-        m_credit += credit;
+        if (hasBoth)
+        {
+            m_credit += (isL4s ? m_spec.classicShare : m_spec.classicShare - 1) * packet->bytes;
+        }
         return packet;
     }
+    // As if the low-latency queue had long been served: it is the first to go on.
+    m_credit = (2 * m_spec.classicShare - 1) * Largest();
     return nullptr;
 }
 

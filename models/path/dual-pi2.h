@@ -45,9 +45,6 @@ class DualPi2QueueDisc final : public QueueDisc
   private:
     void UpdateUntil(int64_t now);
     void Update(int64_t now);
-    /// The next packet in turn; null: none waits. \param isL4s set to whether it was in the
-    /// low-latency queue  \param credit set to what its service changes m_credit by
-    QueuedPacket* Take(bool& isL4s, double& credit);
     bool DropsClassic(QueuedPacket& packet);
     bool DropsL4s(QueuedPacket& packet);
     bool Roll(double probability);

@@ -3,6 +3,8 @@
  */
 #include "pie.h"
 
+#include "pi-controller.h"
+
 #include <algorithm>
 
 namespace tunnelcc
@@ -46,9 +48,7 @@ PieQueueDisc::UpdateUntil(int64_t now)
 double
 PieQueueDisc::Step() const
 {
-    constexpr double NS = 1e-9;
-    double step = m_spec.alpha * static_cast<double>(m_delay - m_spec.target) * NS +
-                  m_spec.beta * static_cast<double>(m_delay - m_oldDelay) * NS;
+    const double step = PiStep(m_spec, m_delay, m_oldDelay);
 
     // RFC 8033, section 4.2: the smaller the probability, the smaller its steps.
     struct Scale

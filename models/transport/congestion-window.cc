@@ -125,8 +125,7 @@ CongestionWindow::Complete(RateSample& sample, uint64_t number)
 bool
 CongestionWindow::IsLimited() const
 {
-    // Linux tcp_is_cwnd_limited(): in slow start, half of the window is enough.
-    return m_isLimited || (m_state.InSlowStart() && m_state.cwnd < 2 * m_state.maxPacketsOut);
+    return m_state.IsCwndLimited(m_isLimited);
 }
 
 void

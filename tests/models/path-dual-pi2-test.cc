@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <vector>
 
 namespace
@@ -67,6 +66,26 @@ struct Part
         }
     }
 };
+
+/// What became of the packets of both kinds from number `first` on.
+struct Outcome
+{
+    Part classic;
+    Part l4s;
+
+    Outcome(const std::vector<Offer>& offers, const std::vector<Fate>& fates, size_t first)
+        : classic(offers, fates, false, first),
+          l4s(offers, fates, true, first)
+    {
+    }
+};
+
+Outcome
+Serve(const LinkSpec& link, const std::vector<Offer>& offers, size_t first)
+{
+    OurSubject subject(link);
+    return {offers, RunOurs(subject, offers), first};
+}
 
 class ClassicTargetTest : public SimulationTestCase
 {
@@ -140,10 +159,7 @@ class CouplingTest : public SimulationTestCase
             spec.coupling = coupling;
             spec.step = SECOND; // marks of the controller only
             const auto offers = MakeMix(0.75, 0.3, 240 * SECOND, false);
-            OurSubject subject(MakeSpec(spec));
-            const auto fates = RunOurs(subject, offers);
-            const Part classic(offers, fates, false, offers.size() / 4);
-            const Part l4s(offers, fates, true, offers.size() / 4);
+            const auto [classic, l4s] = Serve(MakeSpec(spec), offers, offers.size() / 4);
             const double dropped = 1 - classic.served / classic.offered;
             NS_TEST_EXPECT_MSG_GT(dropped, 0.03, "drops");
             NS_TEST_EXPECT_MSG_EQ_TOL(l4s.marked / l4s.served,
@@ -177,10 +193,7 @@ class ClassicShareTest : public SimulationTestCase
             LinkSpec link = MakeSpec(spec);
             link.bufferPackets = 100'000;
             const auto offers = MakeMix(0.5, 1.5, 10 * SECOND);
-            OurSubject subject(link);
-            const auto fates = RunOurs(subject, offers);
-            const Part classic(offers, fates, false, 0);
-            const Part l4s(offers, fates, true, 0);
+            const auto [classic, l4s] = Serve(link, offers, 0);
             NS_TEST_EXPECT_MSG_EQ_TOL(classic.served / (classic.served + l4s.served),
                                       share,
                                       0.02,
@@ -201,10 +214,7 @@ class OverloadTest : public SimulationTestCase
     void DoRun() override
     {
         const auto offers = MakeMix(0.8, 0.8, 120 * SECOND);
-        OurSubject subject(MakeSpec(DUAL_PI2));
-        const auto fates = RunOurs(subject, offers);
-        const Part classic(offers, fates, false, offers.size() / 4);
-        const Part l4s(offers, fates, true, offers.size() / 4);
+        const auto [classic, l4s] = Serve(MakeSpec(DUAL_PI2), offers, offers.size() / 4);
         // Both lose p² = 1 − 1 / 1.6.
         NS_TEST_EXPECT_MSG_EQ_TOL(1 - classic.served / classic.offered, 0.375, 0.03, "classic");
         NS_TEST_EXPECT_MSG_EQ_TOL(1 - l4s.served / l4s.offered, 0.375, 0.03, "L4S");
