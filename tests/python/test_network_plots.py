@@ -17,7 +17,7 @@ import tunnelcc as tc
 from tunnelcc.plots import plot_network, plot_run
 from tunnelcc.plots.network import has_network, place_hosts
 from tunnelcc.plots.selection import Selection
-from tunnelcc.plots.theory import capacity, theory_lines
+from tunnelcc.plots.theory import capacity, experiments, theory_lines
 
 PATH = {"rate": "10Mbps", "rtt": "20ms"}
 SHAPES = ("dumbbell", "parking-lot", "line", "star", "ring", "mesh")
@@ -135,9 +135,10 @@ def test_lines_of_theory_are_for_one_path_and_one_direction(tmp_path):
         axes = {"path.loss": ["0.1%", "1%"]}
         base = {**keys, "duration": "1s"}
         selection = Selection(tc.sweep(base, axes, [1], store=store, progress=False))
+        known = experiments(selection, "path.loss", "goodput")
         span = np.array([0.001, 0.01])
-        lines = list(theory_lines(selection, "path.loss", "goodput", span, {"cubic"}))
-        return len(lines), capacity(selection, "path.loss", "goodput", span)
+        lines = list(theory_lines(known, "path.loss", "goodput", span, {"cubic"}))
+        return len(lines), capacity(known, "path.loss", "goodput", span)
 
     lines, limit = drawn()
     assert lines > 0
@@ -154,7 +155,8 @@ def test_lines_of_theory_end_at_what_framing_leaves(tmp_path):
             base, {"path.loss": ["0.1%", "1%"]}, [1], store=tmp_path / framing, progress=False
         )
         span = np.array([0.00001, 0.00002])  # so little that the path is full
-        return next(theory_lines(Selection(results), "path.loss", "goodput", span, {"cubic"})).y
+        known = experiments(Selection(results), "path.loss", "goodput")
+        return next(theory_lines(known, "path.loss", "goodput", span, {"cubic"})).y
 
     assert line("ip") == pytest.approx([1e6 * 1448 / 1500] * 2)
     assert line("ethernet") == pytest.approx([1e6 * 1448 / 1538] * 2)

@@ -16,7 +16,7 @@ from tunnelcc.plots.scales import Positions, Scale
 from tunnelcc.plots.selection import BY_FLOW, Line, Selection, changed_entry
 from tunnelcc.plots.spread import explained, spread
 from tunnelcc.plots.style import algorithm_style
-from tunnelcc.plots.theory import TheoryLine, capacity, theory_lines
+from tunnelcc.plots.theory import TheoryLine, capacity, experiments, theory_lines
 
 if TYPE_CHECKING:
     import xarray
@@ -102,10 +102,11 @@ def _panel(
     means = [_draw(axes, line, coordinate, positions, scale, part.gaps) for line in lines]
     if theory:
         span = positions.span()
+        drawn = experiments(part, x, y)
         names = {line.algorithm for line in lines}
-        for found in theory_lines(part, x, y, span, names):
+        for found in theory_lines(drawn, x, y, span, names):
             _draw_theory(axes, found, positions, scale)
-        limit = capacity(part, x, y, span)
+        limit = capacity(drawn, x, y, span)
         if limit is not None:
             highest = np.concatenate([[0.0], *means])
             _draw_capacity(axes, limit, positions, scale, float(np.nanmax(highest)))

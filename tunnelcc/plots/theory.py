@@ -52,24 +52,39 @@ class TheoryLine:
     dashes: Any = "--"
 
 
+def experiments(selection: Selection, x: str, y: str) -> list[Experiment]:
+    """Return what the lines for metric ``y`` over axis ``x`` are of, for the functions below.
+
+    These are the experiments of the figure, each at one value of ``x``; none if they are not known,
+    or if the metric has no lines.
+    """
+    has_lines = y in _GOODPUTS or (y in _SHARES and x == "path.buffer")
+    if not has_lines or "scenario" not in selection.results.attrs:
+        return []
+    try:
+        return selection.experiments(x)
+    except ConfigError:
+        return []
+
+
 def theory_lines(
-    selection: Selection, x: str, y: str, span: Values, names: set[str]
+    drawn: Sequence[Experiment], x: str, y: str, span: Values, names: set[str]
 ) -> Iterator[TheoryLine]:
     """Yield the lines for metric ``y`` over axis ``x``, for the algorithms ``names``."""
     is_goodput = y in _GOODPUTS and (x in ("path.loss", "path.rtt", "path.rate") or _is_count(x))
-    is_share = y in _SHARES and x == "path.buffer" and {"bbr", "cubic"} <= names
-    drawn = _drawn(selection, x) if is_goodput or is_share else []
-    if not drawn or not all(map(_is_plain, drawn)):
+    is_share = y in _SHARES and {"bbr", "cubic"} <= names
+    if not (is_goodput or is_share) or not drawn or not all(map(_is_plain, drawn)):
         return
     # The formulas have the algorithms' own constants.
     names = names - {flow.cc.name for it in drawn for flow in it.flows if flow.cc.parameters}
     yield from _goodputs(drawn, x, y, span, names) if is_goodput else _ware(drawn, span)
 
 
-def capacity(selection: Selection, x: str, y: str, span: Values) -> TheoryLine | None:
+def capacity(drawn: Sequence[Experiment], x: str, y: str, span: Values) -> TheoryLine | None:
     """Return the bottleneck's rate over the axis, for goodputs."""
-    drawn = _drawn(selection, x) if y in _GOODPUTS else []
-    if not drawn or any(_rate_varies(it.path) or not _is_one_way(it) for it in drawn):
+    if y not in _GOODPUTS or not drawn:
+        return None
+    if any(_rate_varies(it.path) or not _is_one_way(it) for it in drawn):
         return None
     per_flow = y == "flow_goodput"
     rates = _path_numbers(drawn, x, "rate", span)
@@ -78,16 +93,6 @@ def capacity(selection: Selection, x: str, y: str, span: Values) -> TheoryLine |
         return None
     label = "bottleneck rate / flows" if per_flow else "bottleneck rate"
     return TheoryLine(label, span, rates / count)
-
-
-def _drawn(selection: Selection, x: str) -> list[Experiment]:
-    """Return the experiments of the figure, each at one value of ``x``; none if unknown."""
-    if "scenario" not in selection.results.attrs:
-        return []
-    try:
-        return selection.experiments(x)
-    except ConfigError:
-        return []
 
 
 def _goodputs(

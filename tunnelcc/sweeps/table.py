@@ -18,10 +18,9 @@ from tunnelcc.schema.units import format_probability, format_rate, format_time, 
 from tunnelcc.sweeps.results import Variable, Variables
 
 _MOST_ROWS = 48
-_MBIT = 1e-6
-#: Metric → heading, factor, digits.
-_COLUMNS = {
-    "goodput": ("goodput Mbit/s", _MBIT, 2),
+#: Metric → heading, factor, digits (None: as many as ``mbit()`` writes).
+_COLUMNS: dict[str, tuple[str, float, int | None]] = {
+    "goodput": ("goodput Mbit/s", 1e-6, None),
     "utilisation": ("utilisation", 1, 3),
     "jain": ("Jain", 1, 3),
     "queue_delay_mean": ("queueing ms", 1e3, 2),
@@ -30,7 +29,9 @@ _COLUMNS = {
 
 
 #: Unit → unit in headings, factor, digits.
-_UNITS = {"s": (" ms", 1e3, 2), "bit/s": (" Mbit/s", _MBIT, 2), "1": ("", 1, 4)}
+_UNITS: dict[str, tuple[str, float, int | None]] = {
+    "s": (" ms", 1e3, 2), "bit/s": (" Mbit/s", 1e-6, None), "1": ("", 1, 4),
+}  # fmt: skip
 
 
 def print_results(
@@ -73,13 +74,13 @@ class _Column:
 
     heading: str
     factor: float
-    digits: int
+    digits: int | None
     spread: tuple[NDArray[np.float64], NDArray[np.float64]]
 
     def written(self, mean: float, farthest: float) -> str:
         if np.isnan(mean):
             return "–"
-        digits = mbit_decimals(mean) if self.factor == _MBIT else self.digits
+        digits = mbit_decimals(mean) if self.digits is None else self.digits
         text = f"{mean * self.factor:.{digits}f}"
         return text + ("" if np.isnan(farthest) else f" ± {farthest * self.factor:.{digits}f}")
 
