@@ -12,7 +12,8 @@ namespace tunnelcc
 namespace
 {
 
-/// Sigmoid's exponents above this count as infinite (pcc_max_loss), thousandths.
+/// Sigmoid's exponents above this count as infinite (pcc_max_loss), thousandths. e to the power of
+/// its opposite is nothing in thousandths.
 constexpr int64_t MAX_EXPONENT = 10 * SCALE;
 
 /// Slow start: thousandths of a utility that count; all of a negative one.
@@ -153,7 +154,9 @@ PccAllegro::GetUtility(int64_t rate, int64_t lost, int64_t delivered) const
     int64_t worth = 0;
     if (exponent < MAX_EXPONENT)
     {
-        worth = rate * SCALE / (Exp(exponent) + SCALE);
+        // Far below 0, the module's series in 64 bits overflows.
+        const int64_t power = exponent > -MAX_EXPONENT ? Exp(exponent) : 0;
+        worth = rate * SCALE / (power + SCALE);
     }
     return worth * (ALL - loss) / ALL - rate * loss / ALL;
 }

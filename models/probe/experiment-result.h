@@ -91,7 +91,7 @@ struct LegResult
     std::string name; //!< "app", "carrier" ("carrier2" and so on beyond relays) or "target"
     std::string cc;
     uint64_t deliveredBytes{0}; //!< payload read by the receiver, measured part of the run
-    uint64_t wireBytes{0};      //!< IP bytes sent in the data direction, whole run
+    uint64_t wireBytes{0};      //!< IP bytes sent in the data direction, whole run; RUDP: no pings
     uint64_t ackWireBytes{0};   //!< IP bytes sent in the other direction, whole run
     uint64_t segments{0};       //!< data segments sent, measured part of the run
     uint64_t totalSegments{0};  //!< the same, whole run
@@ -100,7 +100,7 @@ struct LegResult
     uint64_t tailLossProbes{0}; //!< measured part of the run
     double establishedTime{-1}; //!< s; −1: never
     std::optional<double> connectFailedTime; //!< s, no answer to the last SYN; none: not so
-    double finishedTime{-1};                 //!< s, FIN acknowledged; −1: never
+    double finishedTime{-1}; //!< s, FIN acknowledged, in QUIC of all streams; −1: never
     LimitTimes limits;
     std::optional<ArqResult> arq;               //!< where the connection is not TCP
     std::optional<CongestionSeries> congestion; //!< of TCP, if ExperimentSpec::probeCongestion
@@ -109,7 +109,7 @@ struct LegResult
     std::vector<double> throughput;        //!< bit/s of IP bytes sent, since the previous probe
     std::vector<double> cwnd;              //!< segments; KCP: that may be under way
     std::vector<double> inFlight;          //!< bytes
-    std::vector<double> pacingRate;        //!< bit/s of payload; 0: not paced
+    std::vector<double> pacingRate;        //!< bit/s of payload (QUIC: of packets); 0: not paced
     std::vector<double> srtt;              //!< s
     std::vector<double> retransmitsSeries; //!< count so far
     std::vector<double> rtosSeries;        //!< count so far

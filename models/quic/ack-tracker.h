@@ -9,6 +9,7 @@
 #include "spec/quic-spec.h"
 #include "variable-length.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -65,7 +66,7 @@ class AckTracker
         const bool fillsGap = m_hasReported && number < m_reported;
         const bool leavesGap = m_hasReported && m_received.All().back().begin > m_reported + 1;
         m_isDue |= isUrgent || m_eliciting >= m_spec.every || fillsGap || leavesGap;
-        m_deadline = m_isDue ? NO_DEADLINE : now + m_spec.delay;
+        m_deadline = m_isDue ? NO_DEADLINE : std::min(m_deadline, now + m_spec.delay);
     }
 
     /// Whether an ACK is to leave even alone.

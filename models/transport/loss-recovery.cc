@@ -260,7 +260,7 @@ LossRecovery::OnReorderingTimeout(int64_t now)
     {
         return false;
     }
-    if (GetCaState() < CaState::RECOVERY)
+    if (GetCaState() != CaState::RECOVERY) // also out of LOSS
     {
         EnterReduction(now, CaState::RECOVERY);
         if (!m_window.HasCongControl())

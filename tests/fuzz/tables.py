@@ -6,9 +6,11 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from tunnelcc import catalog, core, payloads
+from tunnelcc.catalog.kcp import MANUAL
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.config.shapes import SHAPES, lay_out
@@ -19,6 +21,7 @@ Table = dict[str, Any]
 
 _MOST_PACKETS = 6000  # that the path serves in a run
 _MOST_FLOWS = 12
+_FEC = ("none", "1:0", "1:1", "2:1", "3:2", "20:10", "2:4,20:10", "100:155")
 _TRACES = ("rates.csv", "rates.trace")  # which a directory of files has
 
 
@@ -27,6 +30,11 @@ def make_files(directory: Any) -> None:
     texts = ("time_s,rate_Mbps\n0,5\n0.1,0.4\n0.3,0\n0.5,20\n", "1\n1\n2\n7\n7\n9\n12\n40\n")
     for name, text in zip(_TRACES, texts, strict=True):
         (directory / name).write_text(text)
+
+
+@cache
+def _datagram_tunnels() -> list[str]:
+    return [name for name in catalog.names() if not catalog.load(name).HAS_CARRIERS]
 
 
 class Draw:
@@ -54,6 +62,8 @@ class Draw:
         hosts: Sequence[str] = ("client", "server")
         if self._maybe(0.5):
             table["warmup"] = self._moment()
+        if self._maybe(0.15):
+            table["probe_congestion"] = True
         if self._maybe(0.3):
             table["network"], hosts = self._network()
         names: list[str] = []
@@ -295,11 +305,18 @@ class Draw:
             "queue": lambda: draw.choice((1, 10, 1000)),
             "carriers": lambda: draw.choice(("all", "user", "flow", 1, 2, 3)),
             "stream_window": lambda: draw.choice((1024, 65536, 2**20)),
+            "fec": lambda: draw.choice(_FEC),
+            "fec_timeout": lambda: _time(self._near(1e-5, self._duration)),
+            "kcp": self._kcp,
+            "under": lambda: draw.choice(_datagram_tunnels()),
+            "rate": self._link_rate,
         }
         if isinstance(entry, PacketEntry):
             makers["mode"] = lambda: draw.choice(list(entry.modes))
-        known = {key: make for key, make in makers.items() if key in entry.OVERRIDES}
+        known = {key: make for key, make in makers.items() if key in entry.overrides}
         table = self._some(known, 0.3)
+        if "kcp" in table:
+            table["mode"] = MANUAL
         if isinstance(entry, RelayEntry) and entry.mux is None and self._maybe(0.9):
             for key in ("carriers", "stream_window"):
                 table.pop(key, None)
@@ -311,6 +328,21 @@ class Draw:
                     self._hop(is_network, hosts) for _ in range(draw.choice((1, 1, 2)))
                 ]
         return {"name": name, **table} if table else name
+
+    def _kcp(self) -> Table:
+        draw = self._draw
+        makers: dict[str, Callable[[], Any]] = {
+            "nodelay": lambda: self._maybe(0.5),
+            "interval": lambda: _time(draw.choice((0.01, 0.02, 0.1, 5))),
+            "resend": lambda: draw.choice((0, 1, 2, 10)),
+            "congestion": lambda: self._maybe(0.5),
+        }
+        sizes = {
+            f"{side}_{way}_window": lambda: draw.choice((1, 2, 32, 128, 1024))
+            for side in ("client", "server")
+            for way in ("send", "receive")
+        }
+        return {"interval": "10ms", **self._some({**makers, **sizes}, 0.3)}
 
     def _hop(self, is_network: bool, hosts: Sequence[str]) -> Table:
         if is_network:
@@ -350,6 +382,8 @@ class Draw:
             "tcp_rmem": lambda: draw.choice((4096, 65536, 2**22, 2**26)),
             "tcp_wmem": lambda: draw.choice((4096, 65536, 2**22, 2**26)),
             "tcp_moderate_rcvbuf": lambda: self._maybe(0.5),
+            "tcp_adv_win_scale": lambda: draw.choice((-31, -2, 0, 1, 2, 31)),
+            "gro": lambda: _time(draw.choice((1e-6, 2e-5, 0.01))),
             "cores": lambda: draw.choice((1, 2, 8)),
             "speed": lambda: draw.choice((0.01, 0.1, 1, 10)),
             "memory": lambda: draw.choice(("1MiB", "64MiB", "1GiB")),
@@ -358,6 +392,8 @@ class Draw:
             "switch_cost": lambda: draw.choice((0, 500, 20000)),
         }
         table = self._some(makers, 0.2)
+        if "tcp_adv_win_scale" in table and self._maybe(0.8):
+            table["kernel"] = "5.10"  # the only one that does not ignore it
         if deep and self._maybe(0.3):
             table["profile"] = REFERENCE
         if deep and self._maybe(0.3):
@@ -382,8 +418,13 @@ class Draw:
                 "preamble": lambda: draw.choice((1, 37, 5000, 2**20)),
                 "write_size": lambda: draw.choice((1000, 65536, 2**20)),
                 "user": lambda: draw.choice(("a", "b")),
+                "transport": lambda: "quic",
             }
             flow = {"cc": self._cc(), **self._some(makers, 0.15)}
+            if "count" in flow and self._maybe(0.3):
+                flow["interarrival"] = _time(self._duration * draw.choice((0.001, 0.1, 1)))
+            if is_network and self._maybe(0.15):
+                flow[draw.choice(("route", "ack_route"))] = self._route(hosts)
             if self._maybe(0.1) and not is_network:
                 flow["rtt"] = _time(self._rtt * self._near(1, 3))
             if self._maybe(0.3 if names else 0.1):
@@ -392,6 +433,9 @@ class Draw:
                 flow["payload"] = corpus
             flows.append({**flow, **self._ends(hosts, is_network=is_network)})
         return flows
+
+    def _route(self, hosts: Sequence[str]) -> list[str]:
+        return self._draw.sample(list(hosts), self._draw.randrange(2, len(hosts) + 1))
 
     def _cross_traffic(self, hosts: Sequence[str], *, is_network: bool) -> Table:
         draw = self._draw

@@ -46,6 +46,11 @@ class PccUtilityTest : public SimulationTestCase
         }
         NS_TEST_EXPECT_MSG_EQ(pcc.GetUtility(1'000'000, 0, 0), INT64_MIN, "nothing was counted");
         NS_TEST_EXPECT_MSG_EQ(pcc.GetUtility(1000, 1, 0), -1000, "all was lost");
+        PccAllegroParameters tolerant;
+        tolerant.lossMargin = 1;
+        NS_TEST_EXPECT_MSG_EQ(PccAllegro(tolerant, 1).GetUtility(1'000'000, 0, TOTAL),
+                              1'000'000,
+                              "far below the margin, a rate is worth itself");
     }
 };
 

@@ -267,6 +267,13 @@ class AckTrackerTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(acks.Ranges().size(), 64, "at most");
         NS_TEST_EXPECT_MSG_EQ(acks.Ranges().back().end, 299, "the latest");
         NS_TEST_EXPECT_MSG_EQ(acks.Ranges().front().begin, 298 - 63 * 2, "64 of them");
+
+        QuicAcksSpec rare = MakeQuic().acks;
+        rare.every = 4;
+        AckTracker patient(rare);
+        patient.OnPacket(0, 0, true, false);
+        patient.OnPacket(20 * MS, 1, true, false);
+        NS_TEST_EXPECT_MSG_EQ(patient.Deadline(), 25 * MS, "of the first (RFC 9000, 13.2.1)");
     }
 };
 

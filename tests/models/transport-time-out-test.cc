@@ -220,6 +220,46 @@ class TimeOutRecoveryTest : public SimulationTestCase
     }
 };
 
+class RepairLostInLossTest : public SimulationTestCase
+{
+  public:
+    RepairLostInLossTest()
+        : SimulationTestCase("A repair that is lost after a time-out reduces the window again"
+                             " -> state Recovery, two reductions (Linux tcp_rack_reo_timeout())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Exchange exchange;
+        exchange.Connect();
+        exchange.toServer.HoldSegment(0, 5 * MS); // so that RACK waits for what may be reordered
+        exchange.WriteSegments(100 * MS, 3);
+        for (uint32_t segment = 3; segment < 13; ++segment)
+        {
+            exchange.toServer.LoseSegment(segment, 1);
+        }
+        exchange.toServer.LoseSegment(12, 1);
+        exchange.toServer.LoseSegment(4, 1);
+        exchange.WriteSegments(1'000 * MS, 10);
+        RunUntil(1'550 * MS);
+        exchange.client.control.SetCwnd(3);
+        RunUntil(1'710 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.toServer.Data(1'550 * MS, 1'700 * MS),
+                              "12@1603.88 4@1603.88 5@1603.88",
+                              "the window, lost repairs first");
+        NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::LOSS), true, "5 came");
+        RunUntil(1'740 * MS);
+        NS_TEST_EXPECT_MSG_EQ((exchange.client.State().caState == CaState::RECOVERY),
+                              true,
+                              "4 did not come for a quarter of the RTT");
+        NS_TEST_EXPECT_MSG_EQ(exchange.client.control.reductions.size(), 2, "once more");
+        RunUntil(5'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(exchange.server.tcp.GetReceiver().TotalRead(), 18'824, "all read");
+    }
+};
+
 class TransportTimeOutTestSuite : public ns3::TestSuite
 {
   public:
@@ -233,6 +273,7 @@ class TransportTimeOutTestSuite : public ns3::TestSuite
         AddTestCase(new TimeOutTest, Duration::QUICK);
         AddTestCase(new TimeOutFloorTest, Duration::QUICK);
         AddTestCase(new TimeOutRecoveryTest, Duration::QUICK);
+        AddTestCase(new RepairLostInLossTest, Duration::QUICK);
     }
 };
 

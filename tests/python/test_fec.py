@@ -243,6 +243,40 @@ def test_fec_is_for_modes_that_have_it(name):
             tc.Experiment.parse({"tunnel": {"name": name, "fec": "4:1"}})
 
 
+@pytest.mark.parametrize(
+    ("tunnel", "changes", "key"),
+    [
+        ({"name": "udpspeeder", "fec": "1:1"}, {}, "tunnel.fec"),
+        (
+            {"name": "tinyfecvpn", "fec": "7:1", "mtu": 9000},
+            {"path": {"mtu": 9100}, "flows": [{"transport": "quic"}]},
+            "tunnel.fec",
+        ),
+        ({"name": "tinyfecvpn", "fec": "1:1"}, {"flows": [{"transport": "quic"}]}, "tunnel.fec"),
+        (
+            {"name": "gost-relay-ws", "under": {"name": "udpspeeder", "fec": "1:1"}},
+            {},
+            "tunnel.under.fec",
+        ),
+    ],
+)
+def test_groups_that_cannot_hold_a_packet_are_refused(tunnel, changes, key):
+    with pytest.raises(tc.ConfigError, match=key + r" = .*data shards or more"):
+        tc.Experiment.parse({"tunnel": tunnel, **changes})
+
+
+def test_a_group_holds_as_much_as_its_shards():
+    # UDPspeeder: 4 bytes in front of all, 2 in front of the packet, shards of 1250 bytes.
+    entry = catalog.load("tinyfecvpn")
+    entry.check_packet(1250 - 6, 1500, None, None, "1:1")
+    with pytest.raises(tc.ConfigError):
+        entry.check_packet(1250 - 5, 1500, None, None, "1:1")
+    path = {"rate": "20Mbps", "rtt": "20ms"}
+    tunnel = {"name": "tinyfecvpn", "fec": "1:1", "mtu": 1250 - 6}
+    run = tc.run({"path": path, "duration": "2s", "tunnel": tunnel})
+    assert run.metric("goodput") > 5e6
+
+
 # Carriers through a tunnel ----------------------------------------------------------------------
 
 

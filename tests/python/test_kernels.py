@@ -25,6 +25,11 @@ def test_adv_win_scale(scale, window):
     assert kernels()["5.10"].receive_window(6 * MIB, scale) == window
 
 
+def test_a_scale_that_leaves_no_window_is_refused():
+    with pytest.raises(tc.ConfigError, match=r"client\.tcp_adv_win_scale = -31: .* leaves 0"):
+        tc.Hosts(kernel="5.10", client={"tcp_adv_win_scale": -31})
+
+
 @pytest.mark.parametrize(("tcp_rmem", "window"), [(6 * MIB, 3_930_752), (64 * MIB, 41_943_040)])
 def test_window_of_6_18_as_measured(tcp_rmem, window):
     assert kernels()["6.18"].receive_window(tcp_rmem, None) == pytest.approx(window, rel=1e-3)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar
 
 from tunnelcc.catalog.cited import Cited
-from tunnelcc.catalog.layers import Fec, PacketLayers, Place
+from tunnelcc.catalog.layers import Fec, PacketLayers, Place, Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry, QueuePackets
 from tunnelcc.catalog.values import NO_FEC
 from tunnelcc.errors import ConfigError, Problem
@@ -63,6 +63,24 @@ class DatagramEntry(PacketEntry):
     ) -> list[int]:
         """Return the IP bytes of the datagrams."""
         return self.outer(size, path_mtu, mode, mtu, payload)
+
+    def check_packet(
+        self, size: int, path_mtu: int, mode: str | None, mtu: int | None, parity: str | None
+    ) -> None:
+        """Raise ConfigError if a group of the FEC cannot hold a packet of ``size`` IP bytes."""
+        fec = self.fec(mode, parity)
+        if fec is None or fec.blob is None:
+            return
+        inside, _ = self.around_fec(mode)
+        around = Surroundings(self.mtu(path_mtu, mtu), path_mtu)
+        needed = fec.blob_bytes(sum(wrap(inside, size, around)))
+        shards = len(fec.parity_counts)
+        if needed > shards * fec.blob.mtu:
+            expected = (
+                f"{-(-needed // fec.blob.mtu)} data shards or more, because {shards} of "
+                f"{fec.blob.mtu} bytes cannot hold a packet of {size} bytes"
+            )
+            raise ConfigError(Problem("fec", fec.parity, expected))
 
     def has_one_path(self, mode: str | None) -> bool:
         """Whether there is FEC, whose parity is of packets of several flows."""

@@ -86,6 +86,11 @@ class Entry(Model):
         """
         return [size]
 
+    def check_packet(
+        self, size: int, path_mtu: int, mode: str | None, mtu: int | None, parity: str | None
+    ) -> None:
+        """Raise ConfigError if the tunnel cannot carry a packet of ``size`` IP bytes."""
+
     def stream_layers(self, is_up: bool) -> StreamLayers:
         """Return the layers around what the carriers send to the server, or to the client."""
         return ()

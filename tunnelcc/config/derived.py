@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +100,14 @@ def inner_mtu(experiment: ExperimentKeys) -> int:
     return mtu if tunnel is None else tunnel.entry.mtu(mtu, tunnel.mtu)
 
 
+def largest_packet(experiment: ExperimentKeys) -> int:
+    """Return the IP bytes of the largest packet that enters a tunnel of packets."""
+    largest = mss(experiment) + experiment.tcp.header_bytes
+    if any(flow.transport == "quic" for flow in experiment.flows):
+        return max(largest, inner_mtu(experiment))
+    return largest
+
+
 def quic_packet(experiment: ExperimentKeys) -> FullPacket:
     """Return a full packet of a flow over QUIC."""
     from tunnelcc.catalog.quic import transport
@@ -137,14 +146,8 @@ def _across_path(experiment: ExperimentKeys, size: int, payload: str) -> list[in
 
 
 def tcp_rmem(host: Hosts) -> int:
-    """Return the largest receive buffer (bytes) of the host's sockets.
-
-    As Linux's tcp_init(): by default at most 1/128 of the memory, but at least 128 KiB.
-    """
-    if host.tcp_rmem is not None:
-        return host.tcp_rmem
-    largest = kernels()[host.kernel].tcp_rmem
-    return min(largest, max(host.memory // 128, 2**17)) if host.memory else largest
+    """Return the largest receive buffer (bytes) of the host's sockets."""
+    return kernels()[host.kernel].receive_buffer(host.tcp_rmem, host.memory)
 
 
 def window_scale(experiment: ExperimentKeys) -> int:
@@ -222,10 +225,14 @@ def flows(experiment: ExperimentKeys) -> Iterator[tuple[Flow, float]]:
 
 def single_flows(experiment: ExperimentKeys) -> Iterator[tuple[int, Flow, float]]:
     """Yield the number in ``flows`` of each single flow, the flow, and its start time (s)."""
+    seed = experiment.seed
     for group, flow in enumerate(experiment.flows):
+        arrival = flow.start
         for member in range(flow.count):
-            jitter = experiment.start_jitter * uniform(experiment.seed, "start", group, member)
-            yield group, flow, flow.start + jitter
+            if flow.interarrival is not None and member > 0:
+                arrival -= flow.interarrival * math.log1p(-uniform(seed, "arrival", group, member))
+            jitter = experiment.start_jitter * uniform(seed, "start", group, member)
+            yield group, flow, arrival + jitter
 
 
 def uniform(seed: int, component: str, *index: int) -> float:

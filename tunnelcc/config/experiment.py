@@ -104,6 +104,7 @@ class Experiment(ExperimentKeys):
             yield from self._problems_of_rtt(found, placed)
             missing = list(_segment_problems(view, found.tunnel_key(placed)))
             missing = missing or list(_transport_problems(view, placed))
+            missing = missing or list(_packet_problems(view, found.tunnel_key(placed)))
             missing = missing or list(_missing_costs(view, placed))
             narrow = narrow or bool(missing)
             for problem in missing or _small_writes(view, placed):
@@ -283,6 +284,18 @@ def _segment_problems(view: ExperimentKeys, key: str) -> Iterator[Problem]:
         derived.mss(view)
     except ConfigError as error:
         yield from error.below(key).problems
+
+
+def _packet_problems(view: ExperimentKeys, key: str) -> Iterator[Problem]:
+    """Yield a problem if the tunnel at ``key`` cannot carry the largest packets."""
+    tunnel = derived.lowest_tunnel(view)
+    if tunnel is None:
+        return
+    size, mtu = derived.largest_packet(view), view.path.mtu
+    try:
+        tunnel.entry.check_packet(size, mtu, tunnel.mode, tunnel.mtu, tunnel.fec)
+    except ConfigError as error:
+        yield from error.below(key if tunnel is view.tunnel else f"{key}.under").problems
 
 
 def _transport_problems(view: ExperimentKeys, placed: Placed) -> Iterator[Problem]:

@@ -23,6 +23,7 @@ def _parse_version(value: object) -> str:
 
 
 KernelVersion = Annotated[str, Kind(_parse_version, str, _VERSION.expected)]
+LEAST_WINDOW = 1024  # bytes, a quarter of the least buffer, as tcp_adv_win_scale = -2 leaves
 SocketBuffer = Annotated[int, size(4096, 2**31 - 1)]
 Memory = Annotated[int, size(2**20, 2**50)]
 CpuCost = Annotated[float, number(0, 1e6)]
@@ -134,19 +135,30 @@ class Hosts(Model):
             update={**changed, "client": HostOverrides(), "server": HostOverrides()}
         )
 
+    def window_problem(self) -> Problem | None:
+        """Return a problem if the kernel ignores ``tcp_adv_win_scale``, or no window is left."""
+        scale, kernel = self.tcp_adv_win_scale, kernels()[self.kernel]
+        if scale is None:
+            return None
+        expected = f"no value with kernel {self.kernel}, which ignores it"
+        if kernel.has_adv_win_scale:
+            rmem = kernel.receive_buffer(self.tcp_rmem, self.memory)
+            window = kernel.receive_window(rmem, scale)
+            if window >= LEAST_WINDOW:
+                return None
+            expected = (
+                f"a value that leaves a window of {LEAST_WINDOW} bytes or more; of a buffer of "
+                f"{rmem} bytes (tcp_rmem), this one leaves {window}"
+            )
+        return Problem("tcp_adv_win_scale", scale, expected)
+
     @model_validator(mode="after")
     def _check(self) -> "Hosts":
         client, server = self.of("client"), self.of("server")
-        for prefix, side in (("", self), ("client.", client), ("server.", server)):
-            kernel = kernels()[side.kernel]
-            if side.tcp_adv_win_scale is not None and not kernel.has_adv_win_scale:
-                raise ConfigError(
-                    Problem(
-                        f"{prefix}tcp_adv_win_scale",
-                        side.tcp_adv_win_scale,
-                        f"no value with kernel {side.kernel}, which ignores it",
-                    )
-                )
+        for prefix, side in (("", self), ("client", client), ("server", server)):
+            problem = side.window_problem()
+            if problem is not None:
+                raise ConfigError(problem.below(prefix))
         for key in OF_MACHINES if self.one_machine else ():
             if getattr(client, key) != getattr(server, key):
                 expected = "equal values on client and server, because they are on one machine"

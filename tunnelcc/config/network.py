@@ -10,7 +10,6 @@ from tunnelcc.config.hosts import HostOverrides, Hosts
 from tunnelcc.config.path import SHORT_FORMS, DuplexLink, LinkDirection
 from tunnelcc.config.shapes import SHAPES, Layout, Pair, lay_out
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
-from tunnelcc.hosts.kernels import kernels
 from tunnelcc.schema import NAME, ROUTE, Kind, Model, by_name, choice, whole
 from tunnelcc.schema.units import UnitError
 
@@ -132,14 +131,9 @@ class Network(Model):
     def problems_of_hosts(self, hosts: Hosts) -> Iterator[Problem]:
         """Yield problems of host overrides that do not fit ``hosts``."""
         for name in self.hosts:
-            host = self.host(name, hosts)
-            kernel = kernels()[host.kernel]
-            if host.tcp_adv_win_scale is not None and not kernel.has_adv_win_scale:
-                yield Problem(
-                    f"hosts.{name}.tcp_adv_win_scale",
-                    host.tcp_adv_win_scale,
-                    f"no value with kernel {host.kernel}, which ignores it",
-                )
+            problem = self.host(name, hosts).window_problem()
+            if problem is not None:
+                yield problem.below(f"hosts.{name}")
 
     def _own_links(self) -> dict[str, Pair]:
         return {name: link.between for name, link in self.links.items() if link.between is not None}

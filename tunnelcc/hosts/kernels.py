@@ -49,6 +49,16 @@ class Kernel:
         """Whether ``tcp_adv_win_scale`` sets the window."""
         return self.receive_fraction is None
 
+    def receive_buffer(self, tcp_rmem: int | None, memory: int | None) -> int:
+        """Return the largest receive buffer (bytes) of a host with ``memory`` (bytes).
+
+        As Linux's tcp_init(): unless ``tcp_rmem`` is set, at most 1/128 of the memory, but at least
+        128 KiB.
+        """
+        if tcp_rmem is not None:
+            return tcp_rmem
+        return min(self.tcp_rmem, max(memory // 128, 2**17)) if memory else self.tcp_rmem
+
     def receive_window(self, tcp_rmem: int, adv_win_scale: int | None) -> int:
         """Return the window (bytes) that a receiver offers with a buffer of ``tcp_rmem`` bytes."""
         if self.receive_fraction is not None:

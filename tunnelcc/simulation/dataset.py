@@ -26,7 +26,7 @@ LEG_SERIES = {
     "throughput": ("bit/s", "IP bytes sent"),
     "cwnd": ("segments", "congestion window"),
     "in_flight": ("byte", "data in flight"),
-    "pacing_rate": ("bit/s", "pacing rate of payload (0: not paced)"),
+    "pacing_rate": ("bit/s", "pacing rate of payload, in QUIC of whole packets (0: not paced)"),
     "srtt": (
         "s",
         "smoothed round-trip time (NaN before the first sample and after the end)",

@@ -77,10 +77,7 @@ def _sizes(
 ) -> Sequence[Sequence[int]]:
     """What the tunnel's layers do to packets of every size up to the largest one."""
     around = _surroundings(experiment, entry)
-    largest = derived.mss(experiment) + experiment.tcp.header_bytes
-    if any(flow.transport == "quic" for flow in experiment.flows):
-        largest = max(largest, derived.inner_mtu(experiment))
-    return packets.sizes(layers, around, largest)
+    return packets.sizes(layers, around, derived.largest_packet(experiment))
 
 
 def _tunnel_end(experiment: ExperimentKeys, entry: PacketEntry) -> Spec:

@@ -58,11 +58,6 @@ class Fec(PacketLayer):
             expected = "one parity shard, such as 4:1, because XOR has only one"
             raise ConfigError(Problem(key, parity, expected))
 
-    def fits(self, packet: int) -> bool:
-        """Whether a group can hold a datagram of ``packet`` bytes."""
-        room = len(self.parity_counts) * self.blob.mtu if self.blob else packet
-        return self.size(packet, Surroundings(packet, packet)) - self.header <= room
-
     @property
     def parity_counts(self) -> list[int]:
         """Parity shards of a group of 1, 2, … data shards."""
@@ -81,5 +76,8 @@ class Fec(PacketLayer):
 
     def size(self, inner: int, around: Surroundings) -> int:
         """Return the size of a data shard with only this datagram."""
-        blob = self.blob.header + self.blob.packet_header if self.blob else 0
-        return self.header + blob + inner
+        return self.header + self.blob_bytes(inner)
+
+    def blob_bytes(self, inner: int) -> int:
+        """Return what is cut into shards, if there is only this datagram (bytes)."""
+        return inner + (self.blob.header + self.blob.packet_header if self.blob else 0)
