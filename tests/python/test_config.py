@@ -126,6 +126,7 @@ BAD_VALUES = {
     "cross_traffic.to": NOT_A_HOST,
     "cross_traffic.direction": ["left", "UP", 1],
     "cross_traffic.route": NOT_A_ROUTE,
+    "flows.interarrival": [*NOT_A_TIME, "0s", "2h"],
     "flows.user": [5, "two\nlines", "x" * 201],
     "cross_traffic.rate": NOT_A_RATE,
     "cross_traffic.packet": [*NOT_A_SIZE, 27, 65536],

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from tunnelcc.config import Experiment, derived, scenario
 from tunnelcc.errors import nearest
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.schema.units import Buffer
+from tunnelcc.simulation import harm
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -429,6 +432,35 @@ def test_start_times_depend_on_the_seed_and_on_nothing_else():
     assert one[:3] == starts(flows=[{"count": 4}])[:3]
     assert one != starts(flows=[{"count": 3}, {"count": 2}], seed=2)
     assert starts(flows=[{"start": "2s"}], start_jitter="0s") == [2.0]
+
+
+def test_flows_arrive_as_a_poisson_process():
+    def starts(**flow):
+        table = {"flows": [{"count": 4000, "interarrival": "10ms", **flow}], "start_jitter": "0s"}
+        return np.array([start for _, start in derived.flows(tc.Experiment(**table))])
+
+    arrivals = starts(start="1s")
+    assert arrivals[0] == 1.0
+    between = np.sort(np.diff(arrivals))
+    # Kolmogorov and Smirnov: of so many exponential times, one set in a thousand is farther away.
+    expected, measured = 1 - np.exp(-between / 0.01), np.arange(1, 4000) / 3999
+    assert np.abs(expected - measured).max() < 1.95 / math.sqrt(3999)
+    # Counts of 100 ms have the variance of their mean: 10.
+    counts = np.histogram(arrivals, np.arange(1, 40, 0.1))[0]
+    assert counts.var() == pytest.approx(10, rel=0.25)
+    assert (starts(start="1s", count=7) == arrivals[:7]).all()
+    assert starts(start="1s", interarrival="20ms") - 1 == pytest.approx(2 * (arrivals - 1))
+
+
+def test_flows_that_arrive_later_have_all_their_times_later():
+    flow = {"count": 20, "interarrival": "100ms", "stop": "0.5s"}
+    flow |= {"rate": "100kbps", "write_size": 1000}
+    run = tc.run({"duration": "4s", "flows": [flow], "path": {"rate": "10Mbps"}})
+    ends = np.array([flow["completion_s"] for flow in run.to_dict()["flows"]])
+    starts = np.array([flow["start_s"] for flow in run.to_dict()["flows"]])
+    assert ends - starts == pytest.approx(0.5, abs=0.15)
+    alone = harm.part(run.experiment, [7])
+    assert [start for _, start in derived.flows(alone)] == [starts[7]]
 
 
 def test_draws_are_uniform():

@@ -238,7 +238,9 @@ ARRIVALS = {
     "seed": (7, lambda spec: spec.seed, 7),
 }
 #: Tested below, or of no effect on the models.
-ELSEWHERE = {"title", "flows.user", "hosts.tcp_adv_win_scale", "path.rate_trace"}
+ELSEWHERE = {
+    "title", "flows.interarrival", "flows.user", "hosts.tcp_adv_win_scale", "path.rate_trace",
+}  # fmt: skip
 
 #: Keys that say who is where: test_network.py.
 OF_NETWORKS = (

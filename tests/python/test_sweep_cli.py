@@ -87,6 +87,25 @@ def test_a_table_of_different_flows_has_the_share_of_those_that_an_axis_changes(
     assert [float(row[place].split(" ± ")[0]) for row in rows] == pytest.approx(shares, abs=0.051)
 
 
+def test_a_table_of_finite_flows_has_their_completion(run, tmp_path):
+    file = tmp_path / "short.toml"
+    file.write_text(
+        'duration = "2s"\n[[flows]]\nbytes = "20kB"\ncount = 30\ninterarrival = "100ms"\n'
+        '[sweep]\nseeds = 2\n"path.rtt" = ["20ms", "40ms"]\n'
+    )
+    _, out, _ = run("sweep", file, "--store", tmp_path / "runs")
+    headings, *rows = (re.split(r" {2,}", line.strip()) for line in out.splitlines()[1:4])
+    assert headings[1:3] == ["completion s", "completed %"]
+    assert "Jain" not in headings
+    times = tc.open(tmp_path / "runs/short").flow_completion_time
+    told = [[float(cell.split(" ± ")[0]) for cell in row[1:3]] for row in rows]
+    means = times.mean("flow").mean("seed").values
+    assert [row[0] for row in told] == pytest.approx(means, abs=0.00051)
+    parts = 100 * times.notnull().mean("flow").mean("seed").values
+    assert [row[1] for row in told] == pytest.approx(parts, abs=0.051)
+    assert 30 < told[0][1] < 95
+
+
 def test_a_title_of_one_experiment_is_none_of_a_sweep(run, tmp_path):
     file = tmp_path / "bbr.toml"
     file.write_text('title = "One BBR flow"\nduration = "1s"\n[path]\nrate = "5Mbps"\n')

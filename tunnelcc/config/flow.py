@@ -11,7 +11,7 @@ from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.ends import Ends, Route
 from tunnelcc.config.values import LinkRate, Moment, Rtt
 from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.schema import TEXT, choice, size, whole
+from tunnelcc.schema import TEXT, choice, size, time, whole
 from tunnelcc.schema.units import format_time
 
 MAX_FLOWS = 16_384
@@ -39,6 +39,11 @@ class Flow(Ends):
     )
     count: Annotated[int, whole(1, MAX_FLOWS)] = Field(1, description="number of equal flows")
     start: Moment = Field(0.0, description="time when the flow connects; start_jitter is added")
+    interarrival: Annotated[float, time(1e-6, 3600)] | None = Field(
+        None,
+        description="mean time between arrivals of the count flows, a Poisson process whose first "
+        "one is at start; stop and data_start move along; default: all start together",
+    )
     stop: Moment | None = Field(
         None,
         description="time when the application stops writing and closes; start_jitter is added; "

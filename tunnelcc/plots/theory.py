@@ -220,6 +220,7 @@ def _is_plain(experiment: Experiment) -> bool:
         and not experiment.cross_traffic
         and all(flow.transport == "tcp" for flow in flows)
         and all(flow.rtt is flow.bytes is flow.rate is flow.stop is None for flow in flows)
+        and all(flow.interarrival is None for flow in flows)
         and all(max(it.start, it.data_start or 0.0) <= experiment.warmup for it in flows)
     )
 

@@ -164,7 +164,8 @@ def part(experiment: Experiment, members: Sequence[int]) -> Experiment:
     for index in members:
         placed = found.flows[index]
         jitter = placed.start - placed.flow.start
-        flow, changes = placed.flow, {"count": 1, "start": placed.start}
+        flow = placed.flow
+        changes: dict[str, Any] = {"count": 1, "interarrival": None, "start": placed.start}
         if flow.data_start is not None:
             changes["data_start"] = max(placed.start, flow.data_start + jitter)
         if flow.stop is not None:

@@ -91,9 +91,19 @@ def _columns(data: Variables, axes: Sequence[str], metric: str) -> Iterator[_Col
         written, factor, digits = _UNITS.get(unit, (f" {unit}", 1, 2))
         spread = _mean_and_farthest(_of_runs(data[metric]))
         yield _Column(f"{metric}{written}", factor, digits, spread)
-    has_several = data["flow_share"][1].shape[-1] > 1
+    finite, ended = _finite(data), np.isfinite(data["flow_completion_time"][1])
+    if finite.any() and metric != "flow_completion_time":
+        yield _Column(
+            "completion s", 1, 3, _mean_and_farthest(_of_runs(data["flow_completion_time"]))
+        )
+    if (finite & ~ended).any():
+        counts = np.where(finite.any(axis=-1), finite.sum(axis=-1), np.nan)
+        yield _Column("completed %", 1e2, 1, _mean_and_farthest(ended.sum(axis=-1) / counts))
+    # Of one flow, or of flows that end, Jain's index tells nothing.
+    goes_on = ~finite & np.isfinite(data["flow_group"][1])
+    has_shares = finite.shape[-1] > 1 and goes_on.any()
     for name, (heading, factor, digits) in _COLUMNS.items():
-        if name != "jain" or has_several or metric == "jain":  # of one flow, it tells nothing
+        if name != "jain" or has_shares or metric == "jain":
             yield _Column(heading, factor, digits, _mean_and_farthest(_of_runs(data[name])))
         if name == "jain":
             for entry in _told_entries(data, axes):
@@ -127,6 +137,13 @@ def _of_runs(variable: Variable) -> NDArray[np.float64]:
         totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0
     )
     return means
+
+
+def _finite(data: Variables) -> NDArray[np.bool_]:
+    """Return which flows are of an entry of ``flows`` that has a completed one in any run."""
+    entries = data["flow_group"][1]
+    completed = np.unique(entries[np.isfinite(data["flow_completion_time"][1])])
+    return np.isin(entries, completed)
 
 
 def _told_entries(data: Variables, axes: Sequence[str]) -> list[int]:
