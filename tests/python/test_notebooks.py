@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import jupytext
@@ -76,6 +77,17 @@ def test_has_checks_in_every_part(lesson):
             checked.add(part)
     assert checked
     assert parts <= checked
+
+
+@of_lessons
+def test_each_exercise_has_an_answer_that_is_checked(lesson):
+    exercises = lesson.read_text().partition("## Exercises\n")[2].partition("\n## Limits")[0]
+    numbers = re.findall(r"^\*\*(\d+)\. ", exercises, re.MULTILINE)
+    assert numbers == [str(number + 1) for number in range(len(numbers))] != []
+    for exercise in re.split(r"^\*\*\d+\. ", exercises, flags=re.MULTILINE)[1:]:
+        assert exercise.count("<details markdown>\n<summary>Answer</summary>\n\n") == 1
+        assert exercise.count("\n\n</details>\n") == 1
+    assert "# Check\n# The answers to the exercises.\n" in exercises
 
 
 @of_lessons
