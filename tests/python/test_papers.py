@@ -824,6 +824,10 @@ def test_the_command_prints_its_result_and_leads_to_details_and_figures(capsys, 
     assert brief.out.split("\n\n")[1].startswith("Published and simulated, side by side")
     assert "calibrated" in brief.out
     assert "All points" not in brief.out
+    for line in tables.LEGEND:
+        assert line in brief.out.replace("\n", " ").replace("  ", " ")
+    assert "reproduced if within ± 10 %" in brief.out
+    assert "number, cc, count  " in brief.out
     assert brief.err.splitlines()[-1].startswith("--details ")
     main([*command, "--report", str(tmp_path / "report")])
     assert "--report" not in capsys.readouterr().err

@@ -44,6 +44,7 @@ def render(paper: Paper, found: Sequence[Reproduction], seeds: int) -> str:
         paper=paper,
         seeds=seeds,
         kinds=tables.KINDS,
+        legend=tables.LEGEND,
         columns=tables.FIGURE_COLUMNS,
         overview=[_linked(row) for row in tables.summary(found).rows],
         missed=tables.missed(found),
@@ -86,6 +87,7 @@ def render_index(directory: Path) -> str:
         title="Papers reproduced with tunnelcc",
         figure_columns=tables.FIGURE_COLUMNS,
         kinds=tables.KINDS,
+        legend=tables.LEGEND,
         papers=papers,
     )
 

@@ -85,6 +85,8 @@ def _print(out: Console, reproduction: Reproduction) -> None:
 def _print_summary(out: Console, found: Sequence[Reproduction]) -> None:
     """Print the main result. After details it comes last, so that the terminal shows it."""
     out.print("Published and simulated, side by side", style="bold underline", markup=False)
+    for line in tables.LEGEND:
+        out.print(line, markup=False)
     for reproduction in found:
         if (table := tables.side_by_side(reproduction)).rows:
             table.print(out, tables.KINDS)

@@ -40,6 +40,15 @@ KINDS = {
     HOLDS: "good",
     FAILS: "bad",
 }
+#: What the columns of side_by_side() mean.
+LEGEND = (
+    "ratio: simulated / published.",
+    "reproduced: the simulated number is within the tolerance below the table; "
+    "a bound (>, <) or a range has none.",
+    "depends on: how the parameters that the paper does not state were found. inferred: from the "
+    "paper or another source; choice: ours; calibrated: fitted to published numbers. The verdict "
+    "on a number that served for a fit proves nothing.",
+)
 #: Of a table with a line for each figure.
 FIGURE_COLUMNS = ("figure", "", "result")
 
@@ -59,8 +68,12 @@ def side_by_side(reproduction: Reproduction) -> Table:
         )
         for cell in cells
     ]  # fmt: skip
-    columns = ("", "published", "simulated", "ratio", "verdict", "depends on")
-    return Table(f"{figure.id}: {figure.title}", columns, rows, (1, 2, 3))
+    columns = (_places(figure), "published", "simulated", "ratio", "verdict", "depends on")
+    judged = [item for item in figure.values if item.is_judged]
+    notes = [f"{_rows_of(item)}: reproduced if {_tolerance(item)}" for item in judged]
+    if len({_tolerance(item) for item in judged}) == 1:
+        notes = [f"reproduced if {_tolerance(judged[0])}"]
+    return Table(f"{figure.id}: {figure.title}", columns, rows, (1, 2, 3), notes)
 
 
 def summary(found: Iterable[Reproduction]) -> Table:
@@ -124,7 +137,8 @@ def limits(figure: Figure) -> list[str]:
 def _numbers(reproduction: Reproduction) -> Table:
     """Published and simulated, side by side."""
     simulated = reproduction.simulated
-    columns = ["number", "published", "simulated", "spread", "ratio", "verdict", "depends on"]
+    columns = [_places(simulated.figure), "published", "simulated", "spread", "ratio"]
+    columns += ["verdict", "depends on"]
     others = reproduction.ns3.cells if reproduction.ns3 else []
     columns += ["ns-3's", "ratio"] if others else []
     rows = []
@@ -152,8 +166,8 @@ def _tolerance(item: Compared) -> str:
     if item.within_runs:
         return "between the least and the largest run"
     if item.margin is not None:
-        return f"± {item.margin:g} in the published unit"
-    return f"± {100 * item.tolerance:g} %" if item.tolerance else "no verdict"
+        return f"within ± {item.margin:g} in the published unit"
+    return f"within ± {100 * item.tolerance:g} %" if item.tolerance else "no verdict"
 
 
 def _claims(reproduction: Reproduction) -> Table:
@@ -252,6 +266,11 @@ def sweep(figure: Figure, candidates: Sequence[tuple[str, Simulated]]) -> Table:
 def score(cells: Iterable[Cell]) -> float:
     """Return the misfit of published rows."""
     return misfit(cell.ratio for cell in cells)
+
+
+def _places(figure: Figure) -> str:
+    """Return the heading of what _at() writes."""
+    return ", ".join(("number", *figure.axes)).replace("_", " ")
 
 
 def _at(name: str, point: Point) -> str:
