@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Marks the sides on which something wide continues; extra.css lets these edges fade.
+(function () {
+  const wide =
+    ".md-typeset__scrollwrap, .md-typeset pre > code, .md-typeset .drawing, " +
+    ".md-typeset p:has(> img:only-child)";
+
+  function mark(it) {
+    const hidden = it.scrollWidth - it.clientWidth;
+    it.classList.toggle("continues-left", hidden > 1 && it.scrollLeft > 1);
+    it.classList.toggle("continues-right", hidden > 1 && it.scrollLeft < hidden - 1);
+  }
+
+  function markAll() {
+    document.querySelectorAll(wide).forEach(mark);
+  }
+
+  function scrolled(event) {
+    if (event.target instanceof Element && event.target.matches(wide)) mark(event.target);
+  }
+
+  document.addEventListener("scroll", scrolled, true);
+  document.addEventListener("toggle", markAll, true);
+  window.addEventListener("load", markAll);
+  new ResizeObserver(markAll).observe(document.documentElement);
+})();
