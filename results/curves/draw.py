@@ -280,9 +280,11 @@ def one_carrier_or_many(results: Open) -> Figure:
             panel.level(100, "bottleneck rate", ha="right")
         elif axes is middle:
             axes.set_ylim(0, 70)
-            panel.level(50, "half: fair between users")
+            panel.level(50, "")
+            axes.text(0.985, 65, "dotted, half: fair between users", fontsize=7, ha="right",
+                      transform=axes.get_yaxis_transform())  # fmt: skip
             panel.level(12.5, "")
-            axes.text(0.985, 4, "an eighth: fair between flows", fontsize=7, ha="right",
+            axes.text(0.985, 4, "dotted, an eighth: fair between flows", fontsize=7, ha="right",
                       transform=axes.get_yaxis_transform())  # fmt: skip
         else:
             panel.logarithmic(20, 500)
@@ -395,7 +397,10 @@ def quic_beside_tcp(results: Open) -> Figure:
             label = core.congestion_label(name) if is_last else ""
             one = share.sel(cc=name, tunnel=tunnel)
             panel.line(one, label, style["color"], marker=style["marker"])
-        panel.level(0.5, "equal shares" if axes is panels[0] else "")
+        panel.level(0.5, "")
+        if axes is panels[0]:
+            axes.text(0.985, 0.05, "dotted: equal shares", fontsize=7, ha="right",
+                      transform=axes.get_yaxis_transform())  # fmt: skip
         axes.set_ylim(0, 1)
         panel.finish("buffer", "share of the flow over QUIC", title)
     figure.suptitle(
