@@ -477,6 +477,14 @@ def test_bars_have_axes_in_words_and_panels_that_a_phone_can_show(folder):
     assert drawing.axes[0].get_ylabel() == "goodput (Mbit/s)"
 
 
+def test_no_title_has_a_last_line_of_one_word(folder):
+    title = "Uploads without a tunnel: four send buffers over RTT (section 4.1)"
+    change(folder, "paper.toml", 'title = "Table 1"', f'title = "{title}"')
+    first, second, _ = drawn(folder).get_suptitle().split("\n")
+    assert f"{first} {second}" == title
+    assert abs(len(first) - len(second)) < 12
+
+
 def test_proportions_are_straight_lines(folder):
     claim = Power(
         kind="power", text="so it is", quantity="goodput", axis="count", exponent=1, within=0.1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -414,9 +414,17 @@ def _bars(reproduction: Reproduction) -> Drawing:
         for axes in row[: len(panels)]:
             known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
         drawing.legend(known.values(), known, loc="outside lower center", ncols=2, fontsize=8)
-        title = f"{fill(simulated.figure.title, 62)}\nnumbers: simulated / published"
+        title = f"{_even_lines(simulated.figure.title, 62)}\nnumbers: simulated / published"
         drawing.suptitle(title, fontsize=10)
     return drawing
+
+
+def _even_lines(text: str, most: int) -> str:
+    """Return ``text`` in as few lines of ``most`` letters as it needs, about equally long."""
+    count = len(wrap(text, most))
+    return fill(
+        text, next(width for width in range(1, most + 1) if len(wrap(text, width)) <= count)
+    )
 
 
 def _plot_panel(
