@@ -42,6 +42,8 @@ CHUNK = 1 << 17  # bytes of a write
 LATE = 0.5  # ms; in which 99 % of the packets of a good run leave the link
 POOL = 1 << 22  # bytes that differ, longer than any program's memory
 
+Address = tuple[str, int]
+
 
 class Setup(Protocol):
     """A program and how it is run."""
@@ -142,14 +144,26 @@ def counters() -> dict[str, int]:
 
 
 class Application:
-    """Sends or receives as much as it can over its connections."""
+    """Sends or receives as much as it can over its connections.
 
-    def __init__(self, task: Task) -> None:
+    It listens at ``target``, or connects to ``entry``, with a congestion control if one is given.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        target: Address = ("127.0.0.1", TARGET_PORT),
+        entry: Address = ("127.0.0.1", CLIENT_PORT),
+        cc: str = "",
+    ) -> None:
+        self.connections: list[socket.socket] = []
         self._task = task
+        self._entry = entry
+        self._cc = cc
         self._bytes = [0] * task.flows
         self._listener: socket.socket | None = None
         if not task.is_client:
-            self._listener = socket.create_server(("127.0.0.1", TARGET_PORT))
+            self._listener = socket.create_server(target)
         for flow in range(task.flows):
             threading.Thread(target=self._run, args=(flow,), daemon=True).start()
 
@@ -160,7 +174,9 @@ class Application:
     def _run(self, flow: int) -> None:
         be_real_time(APPLICATION_PRIORITY)
         with contextlib.suppress(ConnectionResetError):  # at the end
-            self._carry(self._connect(), flow)
+            connection = self._connect()
+            self.connections.append(connection)
+            self._carry(connection, flow)
 
     def _carry(self, connection: socket.socket, flow: int) -> None:
         if self._task.sends:
@@ -176,8 +192,12 @@ class Application:
     def _connect(self) -> socket.socket:
         if self._listener:
             return self._listener.accept()[0]
+        connection = socket.socket()
+        if self._cc:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, self._cc.encode())
         wait_until(self._task.begin)
-        return socket.create_connection(("127.0.0.1", CLIENT_PORT))
+        connection.connect(self._entry)
+        return connection
 
 
 class Packets:

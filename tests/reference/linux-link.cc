@@ -568,6 +568,7 @@ class Direction
         if (m_window.Has(packet.read))
         {
             ++(fate == QUEUE ? queueDrops : randomDrops)[packet.flow];
+            udpQueueDrops += fate == QUEUE && packet.bytes[9] == IPPROTO_UDP;
         }
         if (Interval* interval = At(packet.read))
         {
@@ -603,6 +604,7 @@ class Direction
     uint64_t bytes{0};   //!< of these, with their IP headers
     std::vector<uint64_t> queueDrops;
     std::vector<uint64_t> randomDrops;
+    uint64_t udpQueueDrops{0};
     std::vector<float> lateness; //!< ms
     std::deque<Record> records;
     std::vector<Interval> series;
@@ -1050,9 +1052,8 @@ PrintLink(const Options& options, const Direction& data, const Direction& acks)
     if (options.hasHeader)
     {
         printf("run,rate_mbps,rtt_ms,loss,buffer_pkts,seed,packets,ip_bytes,random_drops,"
-               "queue_drops,back_packets,back_ip_bytes,back_random_drops,soj_mean_ms,late_p50_ms,"
-               "late_p99_ms,"
-               "late_p999_ms,late_max_ms\n");
+               "queue_drops,udp_queue_drops,back_packets,back_ip_bytes,back_random_drops,"
+               "soj_mean_ms,late_p50_ms,late_p99_ms,late_p999_ms,late_max_ms\n");
     }
     const auto& rates = options.data.rates;
     printf("%s,%g,%g,%g,%zu,%llu,",
@@ -1066,6 +1067,7 @@ PrintLink(const Options& options, const Direction& data, const Direction& acks)
                            data.bytes,
                            data.randomDrops[0],
                            data.queueDrops[0],
+                           data.udpQueueDrops,
                            acks.packets,
                            acks.bytes,
                            acks.randomDrops[0]})
