@@ -26,6 +26,8 @@ enum class RandomComponent : uint32_t
     FORWARD_QUEUE = 10,
     REVERSE_QUEUE = 11,
     ARQ_CLOCK = 12,
+    APP_THREADS = 13,
+    CARRIER_THREADS = 14,
 };
 
 /// Number of the stream of one component of one flow; no other flow's draws depend on it.

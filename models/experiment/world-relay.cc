@@ -126,11 +126,16 @@ World::AddRudpLeg(const LegParts& parts,
 Leg&
 World::AddQuicLeg(const LegParts& parts, const QuicSpec& quic)
 {
+    const RandomComponent threads = parts.role == LegRole::CARRIER
+                                        ? RandomComponent::CARRIER_THREADS
+                                        : RandomComponent::APP_THREADS;
     auto makeConnection = [&](End end) {
+        const uint32_t draws = 2 * parts.number + (end == End::SERVER);
         return std::make_unique<QuicConnection>(quic,
                                                 end,
                                                 parts.channels[end],
-                                                MakeAlgorithm(parts, end, quic));
+                                                MakeAlgorithm(parts, end, quic),
+                                                MakeRandomStream(m_spec.seed, threads, draws));
     };
     LegEnds<QuicConnection> ends = MakePerEnd(End::CLIENT, makeConnection);
     QuicConnection::Join(*ends.client, *ends.server);

@@ -204,6 +204,7 @@ NB_MODULE(_core, m)
             {"quic_window", FieldNames<QuicWindowSpec>()},
             {"quic_bbr", FieldNames<QuicBbrSpec>()},
             {"quic_flow", FieldNames<QuicFlowSpec>()},
+            {"quic_threads", FieldNames<QuicThreadsSpec>()},
             {"tunnel_queue", FieldNames<TunnelQueueSpec>()},
             {"ecn", FieldNames<EcnSpec>()},
             {"fec", FieldNames<FecSpec>()},

@@ -4,6 +4,7 @@
 #include "quic-connection.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace tunnelcc
@@ -32,13 +33,16 @@ constexpr double CONNECTION_PER_STREAM = 1.5;
 QuicConnection::QuicConnection(const QuicSpec& spec,
                                End end,
                                const Channel& channel,
-                               std::unique_ptr<CongestionControl> algorithm)
+                               std::unique_ptr<CongestionControl> algorithm,
+                               const ns3::RngStream& draws)
     : m_spec(spec),
       m_end(end),
       m_acks(spec.acks),
       m_handshake(spec, end),
       m_sender(spec, end, channel, std::move(algorithm), *this, m_acks),
       m_window(spec.connection),
+      m_draws(draws),
+      m_wakeTimer(this),
       m_limit(m_window.Limit())
 {
 }
@@ -90,11 +94,49 @@ QuicConnection::Send(int64_t now)
 void
 QuicConnection::Receive(int64_t now, const Packet& packet, const PacketExtras* /* extras */)
 {
+    if (m_spec.threads.wakeDelay == 0)
+    {
+        if (Read(now, packet.segment))
+        {
+            Send(now);
+        }
+        return;
+    }
+    m_arrived.Push(packet.segment);
+    if (!m_wakeTimer.IsPending())
+    {
+        const auto spread =
+            static_cast<double>(m_spec.threads.wakeDelay - m_spec.threads.wakeLeast);
+        const double more = -std::log(m_draws.RandU01()) * spread;
+        m_wakeTimer.Set(now + m_spec.threads.wakeLeast + static_cast<int64_t>(more));
+    }
+}
+
+void
+QuicConnection::OnWake(int64_t now)
+{
+    bool isNew = false;
+    while (!m_arrived.IsEmpty())
+    {
+        const uint32_t segment = m_arrived.Front();
+        m_arrived.Pop();
+        isNew |= Read(now, segment);
+    }
+    if (isNew)
+    {
+        Send(now);
+    }
+}
+
+/// \returns whether there was something to read
+bool
+QuicConnection::Read(int64_t now, uint32_t segment)
+{
     PacketHistory& sent = m_peer->m_sender.History();
-    const uint64_t number = sent.Find(packet.segment);
+    const uint64_t number = sent.Find(segment);
     if (number == QuicPacket::NONE || m_acks.IsKnown(number))
     {
-        return; // forgotten, as if it were lost; or a copy
+        return false; // forgotten, as if it were lost; or a copy
     }
     if (!m_hasStarted)
     {
@@ -122,7 +164,7 @@ QuicConnection::Receive(int64_t now, const Packet& packet, const PacketExtras* /
     OpenIfDone(now);
     TellUsers(now);
     m_isReceiving = false;
-    Send(now);
+    return true;
 }
 
 void

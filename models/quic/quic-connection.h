@@ -6,6 +6,8 @@
 
 #include "ack-tracker.h"
 #include "event/fifo.h"
+#include "event/random-stream.h"
+#include "event/timer.h"
 #include "flow-window.h"
 #include "quic-handshake.h"
 #include "quic-sender.h"
@@ -27,6 +29,9 @@ namespace tunnelcc
  * Lost data leave before new data. Streams with new data take turns, packet by packet. Where a
  * packet has one frame of a stream, those with lost data take their turns among them (quic-go
  * v0.60.0, framer.go).
+ *
+ * An end whose threads sleep reads a packet a little after it arrived, and with it those that came
+ * in the meantime.
  */
 class QuicConnection final : public PacketSink, private QuicContents
 {
@@ -36,11 +41,13 @@ class QuicConnection final : public PacketSink, private QuicContents
      * \param end which this is
      * \param channel where packets go
      * \param algorithm congestion control
+     * \param draws of how late it wakes up
      */
     QuicConnection(const QuicSpec& spec,
                    End end,
                    const Channel& channel,
-                   std::unique_ptr<CongestionControl> algorithm);
+                   std::unique_ptr<CongestionControl> algorithm,
+                   const ns3::RngStream& draws);
 
     QuicConnection(const QuicConnection&) = delete;
     QuicConnection& operator=(const QuicConnection&) = delete;
@@ -120,6 +127,8 @@ class QuicConnection final : public PacketSink, private QuicContents
     }
 
     void Start();
+    void OnWake(int64_t now);
+    bool Read(int64_t now, uint32_t segment);
     void OnFrame(const QuicFrame& frame);
     void OnStreamFrame(const QuicFrame& frame);
     void OpenIfDone(int64_t now);
@@ -146,6 +155,9 @@ class QuicConnection final : public PacketSink, private QuicContents
     QuicHandshake m_handshake;
     QuicSender m_sender;
     FlowWindow m_window; //!< of what is received
+    ns3::RngStream m_draws;
+    Fifo<uint32_t> m_arrived; //!< segments of packets that no thread has read yet
+    Timer<QuicConnection, &QuicConnection::OnWake> m_wakeTimer;
     std::deque<QuicStream> m_streams;
     bool m_hasStarted{false};
     bool m_isReceiving{false}; //!< nothing is sent before that is over

@@ -99,6 +99,15 @@ struct QuicFlowSpec
     TUNNELCC_FIELDS(first, most, update)
 };
 
+/// How late an end that waits for packets reads one.
+struct QuicThreadsSpec
+{
+    int64_t wakeDelay{0}; //!< in the mean; 0: at once
+    int64_t wakeLeast{0}; //!< at least; the rest is exponentially distributed
+
+    TUNNELCC_FIELDS(wakeDelay, wakeLeast)
+};
+
 /// A QUIC connection.
 struct QuicSpec
 {
@@ -110,6 +119,7 @@ struct QuicSpec
     std::optional<QuicBbrSpec> bbr; //!< none: the algorithm "bbr" is Linux's
     QuicFlowSpec stream;
     QuicFlowSpec connection;
+    QuicThreadsSpec threads;
     uint64_t sendBuffer{0}; //!< written and not acknowledged, of all streams; 0: a write lasts
                             //!< until it is in packets, but for the last one
     bool isOneFrame{false}; //!< a packet has one frame of a stream, and a frame data of one write
@@ -124,6 +134,7 @@ struct QuicSpec
                     bbr,
                     stream,
                     connection,
+                    threads,
                     sendBuffer,
                     isOneFrame,
                     handshake)

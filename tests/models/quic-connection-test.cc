@@ -83,6 +83,54 @@ class HandshakeTest : public SimulationTestCase
     }
 };
 
+class WakeTest : public SimulationTestCase
+{
+  public:
+    WakeTest()
+        : SimulationTestCase("Threads that sleep read late, and what came since then with it")
+    {
+    }
+
+  private:
+    /// When a connection's only packet of data is read.
+    static int64_t LastRead(const QuicThreadsSpec& threads)
+    {
+        ns3::Simulator::Destroy();
+        EventLoop::Install();
+        QuicSpec spec = MakeQuic();
+        spec.threads = threads;
+        QuicHosts hosts(spec);
+        QuicFlow flow(hosts, 1000, 0);
+        flow.stream.Connect(0);
+        RunUntil(SECOND);
+        return flow.server.lastRead;
+    }
+
+    void DoRun() override
+    {
+        QuicSpec spec = MakeQuic();
+        spec.threads = {100 * US, 100 * US};
+        QuicHosts hosts(spec);
+        QuicFlow flow(hosts, 10'000, 0);
+        // The second packet of data comes while the thread wakes up for the first one.
+        hosts.up.delays = [](const QuicDeparture& it) -> std::vector<int64_t> {
+            return {10 * MS + (it.number == FIRST_DATA + 1 ? 99 * US : 0)};
+        };
+        flow.stream.Connect(0);
+        RunUntil(30 * MS + 250 * US);
+        NS_TEST_EXPECT_MSG_EQ(flow.client.connected, 20 * MS + 200 * US, "two threads wake up");
+        NS_TEST_EXPECT_MSG_EQ(flow.server.lastRead, -1, "the third sleeps");
+        RunUntil(SECOND);
+        NS_TEST_EXPECT_MSG_EQ(flow.server.lastRead, 30 * MS + 300 * US, "all at once");
+        NS_TEST_EXPECT_MSG_EQ(flow.server.read, 10'000, "all");
+        // At least 3 · 50 us late, and in the mean 3 · 95.
+        const int64_t drawn = LastRead({95 * US, 50 * US});
+        NS_TEST_EXPECT_MSG_GT(drawn, 30 * MS + 150 * US, "the least");
+        NS_TEST_EXPECT_MSG_LT(drawn, 30 * MS + 1000 * US, "not much more");
+        NS_TEST_EXPECT_MSG_EQ(LastRead({}), 30 * MS, "none of them sleeps");
+    }
+};
+
 class LostHandshakeTest : public SimulationTestCase
 {
   public:
@@ -550,6 +598,7 @@ class QuicConnectionTestSuite : public ns3::TestSuite
         : ns3::TestSuite("tunnelcc-quic-connection", Type::UNIT)
     {
         AddTestCase(new HandshakeTest, Duration::QUICK);
+        AddTestCase(new WakeTest, Duration::QUICK);
         AddTestCase(new LostHandshakeTest, Duration::QUICK);
         AddTestCase(new MtuTest, Duration::QUICK);
         AddTestCase(new HeadOfLineTest, Duration::QUICK);

@@ -133,8 +133,16 @@ struct QuicHosts
     explicit QuicHosts(const QuicSpec& spec,
                        std::string_view algorithm = "reno",
                        const CongestionParameters& parameters = {{"beta", 0.7}})
-        : client(spec, End::CLIENT, Channel(up), MakeCongestionControl(algorithm, parameters, 0)),
-          server(spec, End::SERVER, Channel(down), MakeCongestionControl(algorithm, parameters, 1))
+        : client(spec,
+                 End::CLIENT,
+                 Channel(up),
+                 MakeCongestionControl(algorithm, parameters, 0),
+                 MakeRandomStream(1, RandomComponent::APP_THREADS, 0)),
+          server(spec,
+                 End::SERVER,
+                 Channel(down),
+                 MakeCongestionControl(algorithm, parameters, 1),
+                 MakeRandomStream(1, RandomComponent::APP_THREADS, 1))
     {
         QuicConnection::Join(client, server);
     }

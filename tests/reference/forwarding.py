@@ -161,6 +161,7 @@ class Application:
         self._entry = entry
         self._cc = cc
         self._bytes = [0] * task.flows
+        self._pool = memoryview(os.urandom(POOL if task.sends else 0))  # before time counts
         self._listener: socket.socket | None = None
         if not task.is_client:
             self._listener = socket.create_server(target)
@@ -180,10 +181,9 @@ class Application:
 
     def _carry(self, connection: socket.socket, flow: int) -> None:
         if self._task.sends:
-            pool = memoryview(os.urandom(POOL))
             at = 0
             while True:
-                self._bytes[flow] += connection.send(pool[at : at + CHUNK])
+                self._bytes[flow] += connection.send(self._pool[at : at + CHUNK])
                 at = (at + CHUNK) % POOL
         buffer = bytearray(1 << 20)
         while count := connection.recv_into(buffer):

@@ -357,6 +357,12 @@ class Direction
         }
     }
 
+    /// What it hands out is answered by packets of the other direction.
+    void SetAnswers(Direction& answers)
+    {
+        m_answers = &answers;
+    }
+
     /// Take some packets from the device; not all, as others may be due.
     void Read()
     {
@@ -395,6 +401,7 @@ class Direction
                 {
                     Die("write");
                 }
+                m_answers->m_askedTimes[IsUdp(packet)] = now;
                 if (packet.record)
                 {
                     packet.record->written = now;
@@ -431,8 +438,19 @@ class Direction
     }
 
   private:
+    static bool IsUdp(const Packet& packet)
+    {
+        return packet.bytes[9] == IPPROTO_UDP;
+    }
+
     void Arrive(Packet packet)
     {
+        int64_t& asked = m_askedTimes[IsUdp(packet)];
+        if (asked > 0 && packet.read >= m_steady && m_window.Has(packet.read))
+        {
+            answerTimes[IsUdp(packet)].push_back(static_cast<float>(packet.read - asked) / 1e3F);
+        }
+        asked = 0;
         if (!m_isOfCommands)
         {
             const uint8_t* tcp = &packet.bytes[(packet.bytes[0] & 15) * 4];
@@ -568,7 +586,7 @@ class Direction
         if (m_window.Has(packet.read))
         {
             ++(fate == QUEUE ? queueDrops : randomDrops)[packet.flow];
-            udpQueueDrops += fate == QUEUE && packet.bytes[9] == IPPROTO_UDP;
+            udpQueueDrops += fate == QUEUE && IsUdp(packet);
         }
         if (Interval* interval = At(packet.read))
         {
@@ -598,6 +616,8 @@ class Direction
     std::vector<std::deque<Packet>> m_delayed; //!< of each flow
     double m_sojourn{0};
     uint64_t m_served{0};
+    Direction* m_answers{nullptr};
+    std::array<int64_t, 2> m_askedTimes{}; //!< of TCP and UDP, 0: already answered
 
   public:
     uint64_t packets{0}; //!< behind the queue
@@ -606,6 +626,8 @@ class Direction
     std::vector<uint64_t> randomDrops;
     uint64_t udpQueueDrops{0};
     std::vector<float> lateness; //!< ms
+    /// Of TCP and UDP, us: from the latest packet handed to an end to the first that it sends then.
+    std::array<std::vector<float>, 2> answerTimes;
     std::deque<Record> records;
     std::vector<Interval> series;
 };
@@ -614,6 +636,8 @@ void
 Emulate(Direction& data, Direction& acks, int a, int b)
 {
     BeRealTime(EMULATOR_PRIORITY);
+    data.SetAnswers(acks);
+    acks.SetAnswers(data);
     while (!g_isOver)
     {
         int64_t wait = std::min(data.Due(), acks.Due()) - Now();
@@ -1046,14 +1070,25 @@ Lateness(const Direction& data, const Direction& acks)
 
 /// What the link had of the commands.
 void
-PrintLink(const Options& options, const Direction& data, const Direction& acks)
+PrintLink(const Options& options, Direction& data, Direction& acks)
 {
     const std::vector<float> late = Lateness(data, acks);
     if (options.hasHeader)
     {
         printf("run,rate_mbps,rtt_ms,loss,buffer_pkts,seed,packets,ip_bytes,random_drops,"
                "queue_drops,udp_queue_drops,back_packets,back_ip_bytes,back_random_drops,"
-               "soj_mean_ms,late_p50_ms,late_p99_ms,late_p999_ms,late_max_ms\n");
+               "soj_mean_ms,late_p50_ms,late_p99_ms,late_p999_ms,late_max_ms");
+        for (const char* end : {"sender", "receiver"})
+        {
+            for (const char* protocol : {"tcp", "udp"})
+            {
+                for (int percent : {10, 50, 90})
+                {
+                    printf(",%s_%s_answer_p%d_us", end, protocol, percent);
+                }
+            }
+        }
+        printf("\n");
     }
     const auto& rates = options.data.rates;
     printf("%s,%g,%g,%g,%zu,%llu,",
@@ -1074,12 +1109,24 @@ PrintLink(const Options& options, const Direction& data, const Direction& acks)
     {
         printf("%llu,", static_cast<unsigned long long>(count));
     }
-    printf("%.4f,%.3f,%.3f,%.3f,%.3f\n",
+    printf("%.4f,%.3f,%.3f,%.3f,%.3f",
            data.Sojourn(),
            Quantile(late, 0.5),
            Quantile(late, 0.99),
            Quantile(late, 0.999),
            Quantile(late, 1));
+    for (Direction* direction : {&data, &acks})
+    {
+        for (std::vector<float>& times : direction->answerTimes)
+        {
+            std::sort(times.begin(), times.end());
+            for (double share : {0.1, 0.5, 0.9})
+            {
+                printf(",%.1f", Quantile(times, share));
+            }
+        }
+    }
+    printf("\n");
 }
 
 void

@@ -122,6 +122,13 @@ class Writes(Cited):
     one_frame: Annotated[bool, SWITCH]  # a packet has one of a stream, with data of one write
 
 
+class Threads(Cited):
+    """How late an end that waits for packets reads one."""
+
+    wake_delay: Annotated[float, time(1e-6, 1)]  # in the mean
+    wake_least: Annotated[float, time(0, 1)]  # at least; the rest is exponentially distributed
+
+
 class FullPacket(NamedTuple):
     """Bytes of a packet."""
 
@@ -145,6 +152,7 @@ class Quic(Model):
     stream: FlowControl
     connection: FlowControl
     writes: Writes
+    threads: Threads | None = None  # none: at once
     handshake: tuple[Turn, ...] = ()
 
     @model_validator(mode="before")
