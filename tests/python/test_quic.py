@@ -42,6 +42,7 @@ def _edited(folder: Path, old: str, new: str) -> str:
     """Write gost-quic's file with all that its QUIC has, one text replaced; return where it is."""
     like = (catalog.DIRECTORY.parent / "transports" / "quic.toml").read_text()
     tables = re.sub(r"^(\[+)(?=\w)", r"\1quic.", like, flags=re.MULTILINE)
+    tables = re.sub(r"\[quic\.threads\].*?\n\n", "", tables, flags=re.DOTALL)  # it has its own
     text = catalog.path_of("gost-quic").read_text().replace('[quic]\ndefaults = "quic"', tables)
     assert old in text
     file = folder / "mine.toml"

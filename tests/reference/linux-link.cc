@@ -67,7 +67,8 @@
  *     --header           print the names of the columns first
  *
  * Prints a row of CSV per flow, or one for two commands: what the link had of theirs toward the
- * receiver and back, and how late it was. Goodput is what the receiving application read; the
+ * receiver and back, how late it was, and how soon the ends answered after STEADY: from the latest
+ * packet that an end got to the first that it sent then, by the link's clock, per protocol. Goodput is what the receiving application read; the
  * steady one and the RTT (samples of the smoothed RTT) leave out the flow's first seconds,
  * soj_mean_ms the run's. max_outq is the most that was in the send queue (SIOCOUTQ) after a write.
  * How late packets left, both ways, is in the last columns: more than a few hundredths of a

@@ -4,11 +4,12 @@
 As root, on Linux, with g++, util-linux and the modules of the congestion controls, given a folder
 with ``quic-bulk`` (of quic-bulk/main.go), built from its source::
 
-    python tests/reference/quic_beside.py FOLDER [--jobs 2] [--run N]...
+    python tests/reference/quic_beside.py FOLDER [--part shares] [--part answers] [--run N]...
 
-writes ``quic-beside.csv`` beside this file; README.md says what is in it. Rows are added as they
-come; of those that are there, the ones in which the link was late are measured again. Each run has
-two namespaces of its own, as forwarding.py says.
+writes ``quic-beside.csv`` and ``quic-beside-answers.csv`` beside this file; README.md says what is
+in them. Runs come one after another, as their programs share the cores. Rows of shares are added as
+they come; of those that are there, the ones in which the link was late are measured again. Each run
+has two namespaces of its own, as forwarding.py says.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
+from statistics import fmean, quantiles
+from typing import Any
 
 from forwarding import (
     CLIENT_PORT,
@@ -39,6 +42,7 @@ from forwarding import (
     TARGET_PORT,
     TUNNEL_PORT,
     Application,
+    Packets,
     Running,
     Task,
     counters,
@@ -49,7 +53,8 @@ from forwarding import (
 from link import APPLICATION_PRIORITY, be_real_time, build_link
 
 TABLE = Path(__file__).with_name("quic-beside.csv")
-RUNS = (1, 3, 5, 2, 4)  # in the order in which they are measured
+ANSWERS = Path(__file__).with_name("quic-beside-answers.csv")
+RUNS = (1, 3, 5)
 MIDDLE = 3
 WARMUP, DURATION = 5.0, 30.0  # s after the first flow has connected: what counts
 STAGGER = 0.1  # s
@@ -74,6 +79,12 @@ CONDITIONS: dict[tuple[float, float, float], tuple[tuple[str, str], ...]] = {
     (20, 100, 1): ((QUIC, "cubic"),),
     (50, 20, 1): ((QUIC, "cubic"), (QUIC, "reno"), (QUIC, "bbr")),
 }
+#: The same of ANSWERS.
+ANSWER_CONDITIONS = (
+    (20.0, 20.0, 1.0, (QUIC, "cubic")),
+    (20.0, 50.0, 1.0, (QUIC, "reno")),
+    (50.0, 20.0, 1.0, (QUIC, "cubic")),
+)
 
 
 @dataclass(frozen=True)
@@ -128,6 +139,7 @@ class End:
     sends: bool
     begins: tuple[float, ...]  # when they connect, of time.monotonic()
     output: str
+    notes_answers: bool = False
 
     def shell(self) -> str:
         return shlex.join([sys.executable, str(Path(__file__).resolve()), json.dumps(asdict(self))])
@@ -157,12 +169,47 @@ def retransmits(application: Application) -> int:
     return int(struct.unpack_from("I", info, place)[0])
 
 
-def run_end(end: End) -> dict[str, list[float]]:
+class Answers:
+    """Notes when packets pass the outer device, by the kernel's clock of its sockets."""
+
+    TIMESTAMPS = 35  # SO_TIMESTAMPNS, and the type of what it adds
+    PROTOCOLS = (("tcp", socket.IPPROTO_TCP), (QUIC, socket.IPPROTO_UDP))
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[float, bool, int]] = []  # us, whether it left, protocol
+        self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(Packets.ALL))
+        self._socket.setsockopt(socket.SOL_SOCKET, Packets.BUFFER, 1 << 26)
+        self._socket.setsockopt(socket.SOL_SOCKET, self.TIMESTAMPS, 1)
+        self._socket.bind(("tun0", Packets.ALL))
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            packet, ((_, _, stamp),), _, address = self._socket.recvmsg(64, 64)
+            seconds, ns = struct.unpack("qq", stamp)
+            is_outgoing = address[2] == Packets.OUTGOING
+            self._seen.append((1e6 * seconds + 1e-3 * ns, is_outgoing, packet[9]))
+
+    def times(self) -> dict[str, list[float]]:
+        """Return, us: from the last packet that came to the first that left after it."""
+        found = {}
+        for name, protocol in self.PROTOCOLS:
+            own = sorted(it for it in self._seen if it[2] == protocol)
+            found[name] = [
+                time - before
+                for (before, left, _), (time, leaves, _) in pairwise(own)
+                if leaves and not left
+            ]
+        return found
+
+
+def run_end(end: End) -> dict[str, Any]:
     """Run an end; return what changed between WARMUP and DURATION, of each flow or of all."""
     programs = [Running(end.command(i)) for i, flow in enumerate(end.flows) if flow == QUIC]
     applications = [end.application(i) for i in range(len(end.flows))]
+    answers = Answers() if end.notes_answers else None
     be_real_time(APPLICATION_PRIORITY)
-    looks = []
+    looks: list[dict[str, list[float]]] = []
     for moment in (WARMUP, DURATION):
         wait_until(min(end.begins) + moment)
         looks.append(
@@ -178,24 +225,27 @@ def run_end(end: End) -> dict[str, list[float]]:
     time.sleep(0.2)  # until both ends have looked
     for program in programs:
         program.stop()
-    return {
+    changes = {
         key: [last - first for first, last in zip(looks[0][key], looks[1][key], strict=True)]
         for key in looks[0]
     }
+    return {**changes, "answers": answers.times() if answers else {}}
 
 
 # --------------------------------------------------------------------------------------------- run
 
 
-def across(link: Path, folder: str, cell: Cell) -> Row:
-    """Run across the emulated link and return the row."""
+def across(
+    link: Path, folder: str, cell: Cell, notes_answers: bool = False
+) -> tuple[Row, list[dict[str, list[float]]]]:
+    """Run across the emulated link; return the row, and how long each end took to answer."""
     begin = time.monotonic() + START
     begins = tuple(begin + it for it in cell.starts)
     window = ",".join(str(round(SECOND * (begin + it))) for it in (0, WARMUP, DURATION))
     with tempfile.TemporaryDirectory() as name:
         outputs = [Path(name, it) for it in ("sender", "receiver")]
         ends = [
-            End(folder, cell.flows, sends, begins, str(output)).shell()
+            End(folder, cell.flows, sends, begins, str(output), notes_answers).shell()
             for sends, output in zip((True, False), outputs, strict=True)
         ]
         command = [str(link), "--header", "--rate", f"{cell.rate:g}", "--rtt", f"{cell.rtt:g}"]
@@ -211,7 +261,7 @@ def across(link: Path, folder: str, cell: Cell) -> Row:
         "" if flow == QUIC else str(count)
         for flow, count in zip(cell.flows, sender["retransmits"], strict=True)
     ]
-    return {
+    found = {
         **cell.named,
         "buffer_packets": str(cell.packets),
         "first_start_s": f"{cell.starts[0]:g}",
@@ -229,6 +279,7 @@ def across(link: Path, folder: str, cell: Cell) -> Row:
         **{key: row[key] for key in ("late_p50_ms", "late_p99_ms", "late_p999_ms", "late_max_ms")},
         **{key: value for key, value in row.items() if key.endswith("_us")},
     }
+    return found, [sender["answers"], receiver["answers"]]
 
 
 def key(row: Row) -> Key:
@@ -243,36 +294,50 @@ def measured() -> dict[Key, Row]:
         return {key(row): row for row in csv.DictReader(file)}
 
 
-def measure(link: Path, folder: str, wanted: Sequence[Cell], jobs: int) -> None:
+def measure(link: Path, folder: str, wanted: Iterator[Cell]) -> None:
     """Measure what is not there, or was when the link was late; then the better row is kept."""
-    rows, lock = measured(), threading.Lock()
+    rows = measured()
     order = {key(it.named): i for i, it in enumerate(cells(RUNS))}
-
-    def one(cell: Cell) -> None:
+    for cell in wanted:
         before = rows.get(key(cell.named))
         if before and lateness(before) <= LATE:
-            return
-        row = across(link, folder, cell)
-        with lock:
-            if not before or lateness(row) < lateness(before):
-                rows[key(row)] = row
-                write(TABLE, (rows[it] for it in sorted(rows, key=order.__getitem__)))
-            print(row, flush=True)
+            continue
+        row, _ = across(link, folder, cell)
+        if not before or lateness(row) < lateness(before):
+            rows[key(row)] = row
+            write(TABLE, (rows[it] for it in sorted(rows, key=order.__getitem__)))
+        print(row, flush=True)
 
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(one, wanted))
+
+def measure_answers(link: Path, folder: str) -> None:
+    """Write how long the ends took to answer, in a run of each condition."""
+    found = []
+    for *path, flows in ANSWER_CONDITIONS:
+        cell = Cell(*path, flows, MIDDLE)
+        _, ends = across(link, folder, cell, notes_answers=True)
+        for name, times_of in zip(("sender", "receiver"), ends, strict=True):
+            for protocol, times in times_of.items():
+                parts = quantiles(times, n=100)
+                row = cell.named | {"end": name, "transport": protocol, "answers": str(len(times))}
+                row |= {f"p{it}_us": f"{parts[it - 1]:.1f}" for it in (1, 10, 25, 50, 75, 90, 99)}
+                found.append(row | {"mean_us": f"{fmean(times):.1f}"})
+                print(found[-1], flush=True)
+    write(ANSWERS, found)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="of the program")
     parser.add_argument("--run", type=int, choices=RUNS, action="append")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at once")
+    parser.add_argument("--part", choices=("shares", "answers"), action="append")
     given = parser.parse_args()
+    folder, parts = str(given.folder.resolve()), given.part or ("shares", "answers")
     with tempfile.TemporaryDirectory() as name:
         link = build_link(Path(name))
-        wanted = list(cells(given.run or RUNS))
-        measure(link, str(given.folder.resolve()), wanted, given.jobs)
+        if "answers" in parts:
+            measure_answers(link, folder)
+        if "shares" in parts:
+            measure(link, folder, cells(given.run or RUNS))
 
 
 if __name__ == "__main__":

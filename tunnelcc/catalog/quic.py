@@ -125,8 +125,8 @@ class Writes(Cited):
 class Threads(Cited):
     """How late an end that waits for packets reads one."""
 
-    wake_delay: Annotated[float, time(1e-6, 1)]  # in the mean
-    wake_least: Annotated[float, time(0, 1)]  # at least; the rest is exponentially distributed
+    wake_delay: Annotated[float, time(1e-6, 1, at_zero=True)]  # in the mean; 0: at once
+    wake_least: Annotated[float, time(1e-6, 1, at_zero=True)]  # the rest is exponential
 
 
 class FullPacket(NamedTuple):
@@ -152,7 +152,7 @@ class Quic(Model):
     stream: FlowControl
     connection: FlowControl
     writes: Writes
-    threads: Threads | None = None  # none: at once
+    threads: Threads
     handshake: tuple[Turn, ...] = ()
 
     @model_validator(mode="before")
@@ -178,6 +178,9 @@ class Quic(Model):
             if window.first and window.most < window.first:
                 expected = f"at least {name}.first = {window.first}"
                 raise ConfigError(Problem(f"{name}.most", window.most, expected))
+        if self.threads.wake_least > self.threads.wake_delay:
+            expected = f"at least threads.wake_least = {self.threads.wake_least:g} s"
+            raise ConfigError(Problem("threads.wake_delay", self.threads.wake_delay, expected))
         first = max(self.packets.first_to_server, self.packets.first_to_client)
         if self.packets.most < first:
             expected = f"at least packets.first_to_server and packets.first_to_client = {first}"

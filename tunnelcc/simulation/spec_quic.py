@@ -32,7 +32,7 @@ def quic_connection(quic: Quic, mtu: int) -> Spec:
         "bbr": quic.bbr and _chromium_bbr(quic.bbr),
         "stream": same(quic.stream, "quic_flow"),
         "connection": same(quic.connection, "quic_flow"),
-        "threads": same(quic.threads, "quic_threads") if quic.threads else {},
+        "threads": same(quic.threads, "quic_threads"),
         "send_buffer": quic.writes.send_buffer,
         "is_one_frame": quic.writes.one_frame,
         "handshake": handshake(quic.handshake),
