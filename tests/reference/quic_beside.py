@@ -81,9 +81,9 @@ CONDITIONS: dict[tuple[float, float, float], tuple[tuple[str, str], ...]] = {
 }
 #: The same of ANSWERS.
 ANSWER_CONDITIONS = (
-    (20.0, 20.0, 1.0, (QUIC, "cubic")),
-    (20.0, 50.0, 1.0, (QUIC, "reno")),
-    (50.0, 20.0, 1.0, (QUIC, "cubic")),
+    (20, 20, 1, (QUIC, "cubic")),
+    (20, 50, 1, (QUIC, "reno")),
+    (50, 20, 1, (QUIC, "cubic")),
 )
 
 
@@ -312,8 +312,8 @@ def measure(link: Path, folder: str, wanted: Iterator[Cell]) -> None:
 def measure_answers(link: Path, folder: str) -> None:
     """Write how long the ends took to answer, in a run of each condition."""
     found = []
-    for *path, flows in ANSWER_CONDITIONS:
-        cell = Cell(*path, flows, MIDDLE)
+    for rate, rtt, buffer, flows in ANSWER_CONDITIONS:
+        cell = Cell(rate, rtt, buffer, flows, MIDDLE)
         _, ends = across(link, folder, cell, notes_answers=True)
         for name, times_of in zip(("sender", "receiver"), ends, strict=True):
             for protocol, times in times_of.items():
