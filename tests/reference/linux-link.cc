@@ -71,7 +71,7 @@
  * packet that an end got to the first that it sent then, by the link's clock, per protocol. Goodput
  * is what the receiving application read; the steady one and the RTT (samples of the smoothed RTT)
  * leave out the flow's first seconds, soj_mean_ms the run's. max_outq is the most that was in the
- * send queue (SIOCOUTQ) after a write. How late packets left, both ways, is in the last columns:
+ * send queue (SIOCOUTQ) after a write. How late packets left, both ways, is in late_*:
  * more than a few hundredths of a millisecond in the 99th percentile may change what is measured.
  *
  * The namespaces have no names and go with the program, which aborts its connections at the end. So
