@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Flows over QUIC beside TCP's, against quic-go beside Linux (tests/reference/quic-beside.csv).
 
-A share is compared with the range of the measured runs, widened on both sides by two standard errors
-of the simulated mean: shares of single runs have a standard deviation of at most 12 points. Start times are those of the runs. The link's lateness is simulated as jitter.
+A share is compared with the range of the measured runs, widened on both sides by two standard
+errors of the simulated mean: shares of single runs have a standard deviation of at most 12 points.
+Start times are those of the runs. The link's lateness is simulated as jitter.
 """
 
 from __future__ import annotations
