@@ -115,6 +115,10 @@ RUNS = {
         "flows": {"cc": "cubic", "count": 3},
         "tunnel": "gost-quic",
     },
+    "quic-beside-tcp": {
+        "path": PATH,
+        "flows": [{"cc": "reno", "transport": "quic"}, {"cc": "reno"}],
+    },
     "hysteria2-brutal": {
         "path": {**PATH, "loss": "5%"},
         "flows": {"cc": "cubic"},

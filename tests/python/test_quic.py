@@ -265,6 +265,7 @@ def test_a_narrow_path_has_smaller_packets():
         ("most = 1452", "most = 1270", "quic.packets.most = 1270"),
         ('most = "6MiB"', 'most = "1KiB"', "quic.stream.most = "),
         ("server = [1280, 815]", "server = []", "quic.handshake"),
+        ('wake_least = "0s"', 'wake_least = "1ms"', "quic.threads.wake_delay = 0.0"),
         ('cc = "reno"', 'cc = "rino"', "rino"),
     ],
 )
