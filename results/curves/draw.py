@@ -380,6 +380,32 @@ def small_writes(results: Open) -> Figure:
     return figure
 
 
+def short_flows(results: Open) -> Figure:
+    """Time that short downloads take, over their load."""
+    sweep = results("short-flows")
+    times = sweep["flow_completion_time"].mean("flow").rename({"flows.interarrival": "load"})
+    load = 100 * (8 * 100e3 / times["load"].values) / 100e6
+    times = times.assign_coords(load=load.round()).sortby("load")
+    figure, (axes,) = _figure(1, 7.6, 4.0)
+    panel = Panel(axes, Positions(times["load"]))
+    panel.logarithmic(60, 6000)
+    kinds = (
+        ("openvpn-tcp", "OpenVPN over TCP", ORANGE, {"marker": "s"}),
+        ("gost-relay-wss", "GOST relay, a carrier\nfor each download", PINK, {"marker": "D"}),
+        ("wireguard", "WireGuard", GREEN, {}),
+        ("none", "no tunnel", BLACK, {"marker": "", "linewidth": 2}),
+        ("gost-relay-mwss", "GOST relay, one\ncarrier for all", BLUE, {"marker": "^"}),
+        ("gost-relay-mwss cc=bbr", "GOST relay, one\ncarrier for all, BBR", BLUE, {"marker": "v", "linestyle": "--"}),
+    )
+    for tunnel, label, colour, style in kinds:
+        panel.line(1e3 * times.sel(tunnel=tunnel), label, colour, **style)
+    panel.finish("load of the downloads (% of the rate)", "mean time of a download (ms)", "")
+    figure.suptitle(
+        "Downloads of 100 kB at random times, 100 Mbit/s × 60 ms, 0.01 % loss, CUBIC", fontsize=10
+    )
+    return figure
+
+
 def quic_beside_tcp(results: Open) -> Figure:
     """Share of a flow over QUIC beside one over TCP."""
     sweep = results("quic-beside-tcp")
@@ -418,6 +444,7 @@ FIGURES: dict[str, Callable[[Open], Figure]] = {
     "tunnel-mtu": tunnel_mtu,
     "small-writes": small_writes,
     "quic-beside-tcp": quic_beside_tcp,
+    "short-flows": short_flows,
 }
 
 

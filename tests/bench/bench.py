@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Speed and memory of tunnelcc against stock ns-3, as `make bench` measures them.
 
-Each run is a fresh process, which has made the same run once before; of tunnelcc's runs, which are
-short, the fastest of five counts, taken in turn. A packet is a data segment that was sent across
+Each run is a fresh process; tunnelcc's have made the same run once before. Of runs that take less than
+10 s, the fastest of five counts. A packet is a data segment that was sent across
 the path; segments on a host's loopback do not count, nor do those inside a tunnel, so that TCP over
 TCP simulates two for each that counts.
 The segments of all connections are shown beside it. "Fast hosts" are eight times as fast as the
@@ -45,6 +45,7 @@ TUNNELS = {  # a relay, of datagrams, of a stream; and how fast the hosts are
 KINDS = ("plain", CUBIC, *TUNNELS)
 OTHERS = {"stock": "stock ns-3", "htsim": "htsim, NewReno"}
 REPEATS = 5
+LONG = 10.0  # s of CPU time, from which on a run of another simulator is not repeated
 COUNTED = 100e3  # packets of a run whose instructions are counted, unless those are few RTTs
 COUNTED_RTTS = 20
 IP_PACKET = 1500  # bytes
@@ -167,7 +168,10 @@ def elsewhere(program: list[str], case: Case, limit: float) -> dict[str, Any]:
         f"--duration={case.duration}",
         f"--cpu-limit={limit}",
     ]
-    return parsed(subprocess.check_output(command))
+    run = parsed(subprocess.check_output(command))
+    if run["cpu_seconds"] >= LONG:
+        return run
+    return fastest([run, *(parsed(subprocess.check_output(command)) for _ in range(REPEATS - 1))])
 
 
 def parsed(output: bytes) -> dict[str, Any]:

@@ -30,6 +30,7 @@ _NAMES = {
     "path.buffer": "buffer",
     "path.rate": "bottleneck rate",
     "flows.count": "flows",
+    "flows.interarrival": "mean time between arrivals",
     "cc": "congestion control",
     "flows.cc": "congestion control",
     "tunnel": "tunnel",
