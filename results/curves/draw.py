@@ -395,7 +395,12 @@ def short_flows(results: Open) -> Figure:
         ("wireguard", "WireGuard", GREEN, {}),
         ("none", "no tunnel", BLACK, {"marker": "", "linewidth": 2}),
         ("gost-relay-mwss", "GOST relay, one\ncarrier for all", BLUE, {"marker": "^"}),
-        ("gost-relay-mwss cc=bbr", "GOST relay, one\ncarrier for all, BBR", BLUE, {"marker": "v", "linestyle": "--"}),
+        (
+            "gost-relay-mwss cc=bbr",
+            "GOST relay, one\ncarrier for all, BBR",
+            BLUE,
+            {"marker": "v", "linestyle": "--"},
+        ),
     )
     for tunnel, label, colour, style in kinds:
         panel.line(1e3 * times.sel(tunnel=tunnel), label, colour, **style)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Speed and memory of tunnelcc against stock ns-3, as `make bench` measures them.
 
-Each run is a fresh process; tunnelcc's have made the same run once before. Of runs that take less than
-10 s, the fastest of five counts. A packet is a data segment that was sent across
-the path; segments on a host's loopback do not count, nor do those inside a tunnel, so that TCP over
-TCP simulates two for each that counts.
+Each run is a fresh process; tunnelcc's have made the same run once before. Of runs that take less
+than 10 s, the fastest of five counts. A packet is a data segment that was sent across the path;
+segments on a host's loopback do not count, nor do those inside a tunnel, so that TCP over TCP
+simulates two for each that counts.
 The segments of all connections are shown beside it. "Fast hosts" are eight times as fast as the
 default: the path limits the flows as it does without a tunnel, and both simulate the same traffic,
 where default hosts drop packets before the tunnel.

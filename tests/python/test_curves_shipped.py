@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs/pages/results/what-a-tunnel-does.md"
 DRAW = load_script(HERE / "draw.py")
 NAMES = (
     "tcp-over-tcp", "split-or-end-to-end", "bbr-inside-cubic", "one-carrier-or-many", "tunnel-mtu",
-    "small-writes", "quic-beside-tcp",
+    "small-writes", "quic-beside-tcp", "short-flows",
 )  # fmt: skip
 
 
@@ -42,6 +42,19 @@ def test_each_figure_is_drawn_from_its_sweeps(tmp_path, name):
         assert axes.get_ylabel() or axes.get_title(loc="right")
         assert axes.get_xlabel()
     assert f"results/curves/{name}.svg" in PAGE.read_text()
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "round_trips"),
+    [("none", 4), ("wireguard", 5), ("gost-relay-wss", 7), ("gost-relay-mwss", 1)],
+)
+def test_short_downloads_take_the_round_trips_that_the_page_says(tunnel, round_trips):
+    flow = {"cc": "cubic", "bytes": "100kB", "count": 30, "interarrival": "150ms"}
+    table = {"direction": "down", "duration": "9s", "flows": [flow], "tunnel": tunnel}
+    run = tc.run({**table, "path": {"rate": "100Mbps", "rtt": "60ms"}}, progress=False)
+    times = run.dataset.completion - run.dataset.start
+    # 100 kB take 8.3 ms at the path's rate, and as long again where the relay passes them on.
+    assert 0.06 * round_trips < float(times.median()) < 0.06 * round_trips + 0.04
 
 
 @pytest.mark.parametrize("name", [*NAMES, "who-beats-whom"])
