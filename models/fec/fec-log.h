@@ -121,6 +121,7 @@ class FecLog
     void StartMeasuring()
     {
         m_measuredFrom = m_firstGroup + m_groups.Size();
+        m_counters = {};
     }
 
     /// Counts of the measured groups that were closed by `time` ns.

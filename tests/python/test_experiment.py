@@ -463,6 +463,17 @@ def test_flows_that_arrive_later_have_all_their_times_later():
     assert [start for _, start in derived.flows(alone)] == [starts[7]]
 
 
+def test_harm_of_flows_that_arrive_later_is_what_it_is_of_flows_that_start_then():
+    table = {"path": {"rate": "10Mbps"}, "duration": "6s", "start_jitter": "0s"}
+    experiment = tc.Experiment.parse({**table, "flows": [{"count": 4, "interarrival": "2s"}]})
+    arriving = tc.harm(experiment)
+    starts = [start for _, start in derived.flows(experiment)]
+    assert starts[-1] < 6
+    entries = [{"start": f"{start:.9f}s"} for start in starts]
+    starting = tc.harm(tc.Experiment.parse({**table, "flows": entries}))
+    assert arriving.flow_harm.values == pytest.approx(starting.flow_harm.values)
+
+
 def test_draws_are_uniform():
     draws = [derived.uniform(1, "start", 0, member) for member in range(10_000)]
     assert 0.49 < sum(draws) / len(draws) < 0.51

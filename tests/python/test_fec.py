@@ -130,6 +130,17 @@ def test_metrics_are_of_all_tunnels_with_fec(first):
     assert each.values.tolist() == [fec["lost"] for fec in fecs]
 
 
+def test_counts_of_fec_leave_out_the_warm_up():
+    flows = [{"rate": "4Mbps", "write_size": 1000}]
+    path = {"rate": "20Mbps", "loss": "2%"}
+    counts = []
+    for warmup in (2, 8):
+        result = _run("sdwan-fec", path, flows=flows, duration="10s", warmup=f"{warmup}s")
+        (tunnel,) = result.to_dict()["tunnels"]
+        counts.append(tunnel["fec"]["packets"])
+    assert counts[0] / counts[1] == pytest.approx((10 - 2) / (10 - 8), rel=0.1)
+
+
 def test_parity_of_kcp_is_parity():
     result = _run("kcptun", {"loss": "2%"}, duration="4s")
     (carrier,) = [leg for leg in result.raw.legs if leg.arq]

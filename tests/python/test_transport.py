@@ -147,6 +147,15 @@ def test_algorithms_that_need_marks_are_refused(cc):
         _experiment(flows={"cc": cc})
 
 
+@pytest.mark.parametrize("key", ["tunnel.cc", "tunnel.chain.0.cc"])
+def test_carriers_over_quic_cannot_use_what_needs_marks(key):
+    keys = {"cc": "prague"}
+    tunnel = {"name": "gost-quic", **(keys if key == "tunnel.cc" else {"chain": [keys]})}
+    with pytest.raises(tc.ConfigError, match=key + " = 'prague': expected .* without ECN"):
+        tc.Experiment.parse({"tunnel": tunnel})
+    assert tc.Experiment.parse({"tunnel": {**tunnel, "name": "gost-relay-wss"}})
+
+
 def test_a_finite_flow_ends():
     results = [_run(flows={"transport": it, "bytes": "1MB"}, warmup="0s") for it in ("tcp", "quic")]
     for result in results:

@@ -46,6 +46,11 @@ class Entry(Model):
         return {}
 
     @property
+    def has_ecn(self) -> bool:
+        """Whether connections across the path can use ECN."""
+        return True
+
+    @property
     def under(self) -> str | None:
         """The datagram tunnel that the carriers go through, if any."""
         return None

@@ -275,6 +275,11 @@ class RelayEntry(Entry):
         kept = tuple(key for key in self.OVERRIDES if key not in ("cc", "under"))
         return (*kept, *(self.KCP_OVERRIDES if self.kcp else self.RUDP_OVERRIDES))
 
+    @property
+    def has_ecn(self) -> bool:
+        """Whether the carriers can use ECN: those over QUIC do not."""
+        return self.quic is None
+
     def carrier_cc(self, rate: float | None) -> dict[str, Any] | None:
         """Return the congestion control of the carriers. None: that of the flows."""
         if self.quic is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import model_validator
 
+from tunnelcc import core
 from tunnelcc.config import derived
 from tunnelcc.config.derived import buffer_bytes
 from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
@@ -22,9 +23,6 @@ from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.hosts import costs
 from tunnelcc.schema import with_units
 from tunnelcc.schema.units import Buffer, format_time
-
-# Algorithms that do nothing without ECN marks.
-_NEED_MARKS = ("prague", "ns3::TcpDctcp")
 
 
 class Experiment(ExperimentKeys):
@@ -307,7 +305,7 @@ def _transport_problems(view: ExperimentKeys, placed: Placed) -> Iterator[Proble
         expected = f"tcp with {view.tunnel.name}, whose relays carry TCP connections"
         yield Problem(key, placed.flow.transport, expected)
         return
-    if placed.flow.cc.name in _NEED_MARKS:
+    if core.needs_ecn(placed.flow.cc.name):
         expected = "an algorithm that does without ECN, which QUIC does not have here"
         yield Problem(f"flows.{placed.group}.cc", placed.flow.cc.name, expected)
         return

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, field_validator, model_serializer, model_validator
 
-from tunnelcc import catalog
+from tunnelcc import catalog, core
 from tunnelcc.catalog.values import (
     LEAST_MTU,
     MOST_DEVICE_MTU,
@@ -239,6 +239,11 @@ class Tunnel(PacketTunnel):
     def _check_relays(self) -> "Tunnel":
         if self.relays and self.chain:
             raise ConfigError(Problem("relays", self.relays, "no value, because chain is given"))
+        ccs = {"cc": self.cc, **{f"chain.{i}.cc": hop.cc for i, hop in enumerate(self.chain)}}
+        for key, given in ccs.items():
+            if given is not None and not self.entry.has_ecn and core.needs_ecn(given.name):
+                expected = f"an algorithm that does without ECN, which {self.name} does not have"
+                raise ConfigError(Problem(key, given.name, expected))
         under, cc = self.entry.under, self.entry.carrier_cc(self.rate)
         for key, name, model in (("under", under, Under), ("cc", cc, CongestionControl)):
             try:

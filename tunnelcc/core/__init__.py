@@ -109,5 +109,10 @@ def congestion_parameters(name: str) -> tuple[Parameter, ...]:
     return tuple(_copy(Parameter, info) for info in load().congestion_parameters(name))
 
 
+def needs_ecn(name: str) -> bool:
+    """Whether a congestion control does nothing without ECN marks."""
+    return name in ("prague", "ns3::TcpDctcp")
+
+
 def _copy(kind: type[_Info], info: object) -> _Info:
     return kind(*(getattr(info, field.name) for field in fields(kind)))  # type: ignore[arg-type]

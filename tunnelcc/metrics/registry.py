@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.metrics import convergence, counts, fairness, limits, samples
-from tunnelcc.metrics.run import SELECTION, RunData, Selection
+from tunnelcc.metrics.run import SELECTION, RunData, Selection, Series
 
 if TYPE_CHECKING:
     import xarray
@@ -59,6 +59,12 @@ def _goodput(run: RunData) -> float:
 def _loss_rate(run: RunData) -> float:
     names = ("queue_drops", "policer_drops", "random_losses", "packets")
     return counts.link_loss_rate(*map(run.path, names))
+
+
+def _starts(run: RunData) -> Series:
+    end = float(run["warmup"]) + float(run["measured_time"])
+    starts: Series = np.where(run["start"] < end, run["start"], counts.NAN)
+    return starts
 
 
 def _window_share(run: RunData) -> float:
@@ -321,8 +327,8 @@ METRICS: dict[str, Metric] = {
         lambda run: run["base_rtt"], per_flow=True,
     ),
     "flow_start": Metric(
-        "s", "start", "time when it connects, jitter included", lambda run: run["start"],
-        per_flow=True,
+        "s", "start", "time when it connects, jitter included; NaN: after the end of the run",
+        _starts, per_flow=True,
     ),
     "flow_rtt_p95": Metric(
         "s", "95th percentile of the smoothed RTT across the path", "as flow_rtt",

@@ -62,7 +62,12 @@ def print_result(result: Result) -> None:
     busiest = {name: hosts[name] for name in (hosts if len(hosts) <= 4 else by_use[:4])}
     lines = [
         ("goodput", f"{_mbps(aggregate['goodput_bps'])} Mbit/s"),
-        ("Jain's index", _jain(totals)),
+        # Of flows that end, it tells nothing.
+        *(
+            []
+            if all(flow.bytes for flow in experiment.flows)
+            else [("Jain's index", _jain(totals))]
+        ),
         *_path_lines(totals),
         *([("packets marked", f"{path['marks']} by the queue (ECN)")] if path["marks"] else []),
     ]

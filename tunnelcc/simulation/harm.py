@@ -40,8 +40,8 @@ def harm(experiment: Experiment, jobs: int | None = None) -> xarray.Dataset:
     harm, 1 means that nothing is left, and below 0 the competitors help.
 
     The function runs ``experiment``, each flow alone (with its tunnel and cross traffic), and all
-    flows outside each tunnel without that tunnel. Flows that differ only in their start share one
-    run.
+    flows outside each tunnel without that tunnel. Flows that differ only in the jitter of their
+    start share one run.
 
     Returns a Dataset:
 
@@ -154,7 +154,10 @@ def _harm(without: Any, company: Any) -> Any:
 def _alike(result: Result) -> list[int]:
     """Return for each flow the first one that differs only in the jitter of its start."""
     first: dict[Any, int] = {}
-    return [first.setdefault(it.kind, index) for index, it in enumerate(result.layout.flows)]
+    return [
+        first.setdefault((it.kind, it.start if it.flow.interarrival else None), index)
+        for index, it in enumerate(result.layout.flows)
+    ]
 
 
 def part(experiment: Experiment, members: Sequence[int]) -> Experiment:

@@ -92,12 +92,13 @@ def _columns(data: Variables, axes: Sequence[str], metric: str) -> Iterator[_Col
         spread = _mean_and_farthest(_of_runs(data[metric]))
         yield _Column(f"{metric}{written}", factor, digits, spread)
     finite, ended = _finite(data), np.isfinite(data["flow_completion_time"][1])
+    due = finite & np.isfinite(data["flow_start"][1])
     if finite.any() and metric != "flow_completion_time":
         yield _Column(
             "completion s", 1, 3, _mean_and_farthest(_of_runs(data["flow_completion_time"]))
         )
-    if (finite & ~ended).any():
-        counts = np.where(finite.any(axis=-1), finite.sum(axis=-1), np.nan)
+    if (due & ~ended).any():
+        counts = np.where(due.any(axis=-1), due.sum(axis=-1), np.nan)
         yield _Column("completed %", 1e2, 1, _mean_and_farthest(ended.sum(axis=-1) / counts))
     # Of one flow, or of flows that end, Jain's index tells nothing.
     goes_on = ~finite & np.isfinite(data["flow_group"][1])
