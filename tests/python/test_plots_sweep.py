@@ -728,11 +728,15 @@ def test_what_sizes_and_messages_and_users_add_to_the_standard_set(make_sweep):
     sweep = make_sweep({"flows.write_size": ([64, 512], "byte")}, ("cubic", "cubic", "cubic"))
     sweep["efficiency"][:], sweep["flow_message_latency_p99"][:] = 0.5, 0.1
     sweep["jain_users"][:], sweep["jain_carriers"][:] = 0.7, 1
+    sweep["flow_completion_time"][:] = np.nan
     names = [name for name, _ in plots.standard(sweep)]
     assert names == [
         "efficiency-over-flows-write-size", "message-latency-over-flows-write-size",
         "jain-over-flows-write-size", "jain-users-over-flows-write-size", "queueing-delay",
     ]  # fmt: skip
+    sweep["flow_completion_time"][:] = 0.3
+    more = {name for name, _ in plots.standard(sweep)} - set(names)
+    assert more == {"completion-time-over-flows-write-size"}
 
 
 def test_many_flows_are_drawn_by_their_rtt(make_sweep):

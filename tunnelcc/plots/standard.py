@@ -27,7 +27,11 @@ _THROUGHPUT = ("path.rtt", "path.loss", "path.buffer", "flows.count")
 _FAIRNESS = ("path.buffer", "flows.count", RTT_RATIO)
 _GROUPED = ("jain_users", "jain_carriers", "jain_tunnels")
 _FAIRNESS_METRICS = ("flow_share", "jain", *_GROUPED, "flow_harm")
-_LATENCY = "flow_message_latency_p99"
+#: Metric → name of its figure, if any run has it.
+_TIMES = {
+    "flow_message_latency_p99": "message-latency",
+    "flow_completion_time": "completion-time",
+}
 # Axes over which the bytes around the application's change.
 _SIZES = ("write_size", "mtu", "mss")
 # Goodputs that differ by less than this part are those that the applications offer.
@@ -43,7 +47,8 @@ _MOST_PANELS = 6
 def standard(results: xarray.Dataset) -> Iterator[tuple[str, Figure]]:
     """Yield (name, figure) of every figure that the axes of ``results`` allow.
 
-    - Throughput over RTT, loss, buffer and number of flows; efficiency over sizes; message latency.
+    - Throughput over RTT, loss, buffer and number of flows; efficiency over sizes; message latency;
+      completion time.
     - Fairness (shares, Jain's indices, harm if available) and convergence time over buffer, number
       of flows and ratio of RTTs.
     - Queueing delay against throughput, heat maps of two axes, pairs of algorithms, flows over time
@@ -83,9 +88,9 @@ def _figures(selection: Selection) -> Iterator[tuple[str, Callable[[], Figure]]]
         if x in _THROUGHPUT or not set(numbers) & set(_THROUGHPUT):
             if not (x.endswith(_SIZES) and _is_flat(results["goodput"])):
                 yield f"goodput-over-{_slug(x)}", partial(_curves, selection, x, "goodput", by)
-            if np.isfinite(results[_LATENCY].values).any():
-                name = f"message-latency-over-{_slug(x)}"
-                yield name, partial(_curves, selection, x, _LATENCY, by)
+            for metric, name in _TIMES.items():
+                if np.isfinite(results[metric].values).any():
+                    yield f"{name}-over-{_slug(x)}", partial(_curves, selection, x, metric, by)
         if several and (x in _FAIRNESS or RTT_RATIO not in numbers):
             yield from _fairness(selection, x, by)
     if several and RTT_RATIO in numbers:
