@@ -73,35 +73,41 @@ def test_a_sweep_prints_a_table_and_its_name(run, scenario, swept):
     assert lines[-1] == f"{swept / NAME}: 8 runs (0 run, 8 cached, 0 failed)"
 
 
+def _swept_table(run, folder, declared):
+    """Return the results of a sweep over two values, and the cells of its printed table."""
+    file = folder / "declared.toml"
+    file.write_text(declared)
+    _, out, _ = run("sweep", file, "--store", folder / "runs")
+    cells = [re.split(r" {2,}", line.strip()) for line in out.splitlines()[1:4]]
+    return tc.open(folder / "runs/declared"), cells
+
+
 def test_a_table_of_different_flows_has_the_share_of_those_that_an_axis_changes(run, tmp_path):
-    file = tmp_path / "duel.toml"
-    file.write_text(
+    results, (headings, *rows) = _swept_table(
+        run,
+        tmp_path,
         'duration = "2s"\npath.rate = "10Mbps"\n[[flows]]\ncc = "cubic"\n'
-        '[[flows]]\ncount = 2\n[[flows]]\n[sweep]\nseeds = 2\n"flows.1.cc" = ["bbr", "vegas"]\n'
+        '[[flows]]\ncount = 2\n[[flows]]\n[sweep]\nseeds = 2\n"flows.1.cc" = ["bbr", "vegas"]\n',
     )
-    _, out, _ = run("sweep", file, "--store", tmp_path / "runs")
-    headings, *rows = (re.split(r" {2,}", line.strip()) for line in out.splitlines()[1:4])
-    results = tc.open(tmp_path / "runs/duel")
     shares = 100 * results.flow_share.isel(flow=[1, 2]).sum("flow").mean("seed").values
     place = headings.index("flows.1 share %")
     assert [float(row[place].split(" ± ")[0]) for row in rows] == pytest.approx(shares, abs=0.051)
 
 
 def test_a_table_of_finite_flows_has_their_completion(run, tmp_path):
-    file = tmp_path / "short.toml"
-    file.write_text(
+    results, (headings, *rows) = _swept_table(
+        run,
+        tmp_path,
         'duration = "2s"\n[[flows]]\nbytes = "20kB"\ncount = 30\ninterarrival = "100ms"\n'
-        '[sweep]\nseeds = 2\n"path.rtt" = ["20ms", "40ms"]\n'
+        '[sweep]\nseeds = 2\n"path.rtt" = ["20ms", "40ms"]\n',
     )
-    _, out, _ = run("sweep", file, "--store", tmp_path / "runs")
-    headings, *rows = (re.split(r" {2,}", line.strip()) for line in out.splitlines()[1:4])
     assert headings[1:3] == ["completion s", "completed %"]
     assert "Jain" not in headings
-    times = tc.open(tmp_path / "runs/short").flow_completion_time
+    times = results.flow_completion_time
     told = [[float(cell.split(" ± ")[0]) for cell in row[1:3]] for row in rows]
     means = times.mean("flow").mean("seed").values
     assert [row[0] for row in told] == pytest.approx(means, abs=0.00051)
-    arrived = tc.open(tmp_path / "runs/short").flow_start.notnull()
+    arrived = results.flow_start.notnull()
     assert not arrived.all()
     parts = 100 * (times.notnull().sum("flow") / arrived.sum("flow")).mean("seed").values
     assert [row[1] for row in told] == pytest.approx(parts, abs=0.051)

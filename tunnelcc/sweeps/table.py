@@ -91,15 +91,8 @@ def _columns(data: Variables, axes: Sequence[str], metric: str) -> Iterator[_Col
         written, factor, digits = _UNITS.get(unit, (f" {unit}", 1, 2))
         spread = _mean_and_farthest(_of_runs(data[metric]))
         yield _Column(f"{metric}{written}", factor, digits, spread)
-    finite, ended = _finite(data), np.isfinite(data["flow_completion_time"][1])
-    due = finite & np.isfinite(data["flow_start"][1])
-    if finite.any() and metric != "flow_completion_time":
-        yield _Column(
-            "completion s", 1, 3, _mean_and_farthest(_of_runs(data["flow_completion_time"]))
-        )
-    if (due & ~ended).any():
-        counts = np.where(due.any(axis=-1), due.sum(axis=-1), np.nan)
-        yield _Column("completed %", 1e2, 1, _mean_and_farthest(ended.sum(axis=-1) / counts))
+    finite = _finite(data)
+    yield from _completion_columns(data, finite, metric)
     # Of one flow, or of flows that end, Jain's index tells nothing.
     goes_on = ~finite & np.isfinite(data["flow_group"][1])
     has_shares = finite.shape[-1] > 1 and goes_on.any()
@@ -110,6 +103,19 @@ def _columns(data: Variables, axes: Sequence[str], metric: str) -> Iterator[_Col
             for entry in _told_entries(data, axes):
                 shares = _mean_and_farthest(_shares_of(data, entry))
                 yield _Column(f"flows.{entry} share %", 1e2, 1, shares)
+
+
+def _completion_columns(
+    data: Variables, finite: NDArray[np.bool_], metric: str
+) -> Iterator[_Column]:
+    """Yield how long ``finite`` flows take, and how many of those that arrive complete."""
+    times, starts = data["flow_completion_time"], data["flow_start"][1]
+    if finite.any() and metric != "flow_completion_time":
+        yield _Column("completion s", 1, 3, _mean_and_farthest(_of_runs(times)))
+    ended, due = np.isfinite(times[1]), finite & np.isfinite(starts)
+    if (due & ~ended).any():
+        counts = np.where(due.any(axis=-1), due.sum(axis=-1), np.nan)
+        yield _Column("completed %", 1e2, 1, _mean_and_farthest(ended.sum(axis=-1) / counts))
 
 
 def _mean_and_farthest(
