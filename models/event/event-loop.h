@@ -72,7 +72,7 @@ class EventLoop final : public ns3::SimulatorImpl
     /// Wake `source` at `time` ns, not before now.
     void Insert(int64_t time, uint64_t rank, EventSource* source)
     {
-        m_queue.Insert({time, rank, source});
+        m_queue.Insert(time, rank, source);
     }
 
     /**

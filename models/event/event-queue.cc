@@ -19,7 +19,7 @@ EventQueue::EventQueue()
 }
 
 void
-EventQueue::InsertLater(const Event& event)
+EventQueue::InsertLater(int64_t time, uint64_t rank, EventSource* source)
 {
     uint32_t place = m_free;
     if (place == NONE)
@@ -31,7 +31,7 @@ EventQueue::InsertLater(const Event& event)
     {
         m_free = m_nodes[place].next;
     }
-    m_nodes[place].event = event;
+    Write(m_nodes[place].event, time, rank, source);
     ++m_inWheels;
     PutInSlot(place);
 }
@@ -141,7 +141,7 @@ EventQueue::Spill()
     auto left = m_near.begin();
     for (; left != m_near.end() && static_cast<uint64_t>(left->time) >= m_nearEnd; ++left)
     {
-        InsertLater(*left);
+        InsertLater(left->time, left->rank, left->source);
     }
     m_near.erase(m_near.begin(), left);
 }

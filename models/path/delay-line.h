@@ -33,13 +33,23 @@ class DelayLine final : public EventSource
     /// \returns the packet under way; valid until the next call
     Packet& Push(int64_t departure, const Packet& packet, const PacketExtras* extras)
     {
-        bool isIdle = m_packets.IsEmpty() && !m_isDelivering;
-        Packet& queued = m_packets.Push(packet);
-        queued.time = departure + m_delay;
+        Packet& queued = Append(departure);
+        const int64_t arrival = queued.time;
+        queued = packet;
+        queued.time = arrival;
         if (packet.HasExtras())
         {
             m_extras.Push(*extras);
         }
+        return queued;
+    }
+
+    /// The same for a packet without extras, which the caller writes, all but its time.
+    Packet& Append(int64_t departure)
+    {
+        const bool isIdle = m_packets.IsEmpty() && !m_isDelivering;
+        Packet& queued = m_packets.Append();
+        queued.time = departure + m_delay;
         if (isIdle)
         {
             m_loop.Insert(queued.time, m_rank, this);
@@ -68,6 +78,7 @@ class DelayLine final : public EventSource
   private:
     void Deliver(int64_t now)
     {
+        m_packets.Prefetch();
         Packet packet = m_packets.Front();
         m_packets.Pop();
         if (!packet.HasExtras())

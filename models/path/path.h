@@ -204,32 +204,32 @@ class Channel
      * Send data packets that follow each other at once, and carry no extras.
      *
      * \param now,ipBytes as for Send(), of each
-     * \param packet the first, without PSH; the others have the numbers that follow
      * \param count of them
-     * \param isPushed whether the last bears PSH; no other does
+     * \param write writes a packet, all but its time; called with it and its place in the run. It
+     *        writes where the packet waits: a copy would wait for what was just written
      */
-    void SendRun(int64_t now, Packet packet, uint32_t count, uint32_t ipBytes, bool isPushed)
+    template <class Write>
+    void SendRun(int64_t now, uint32_t ipBytes, uint32_t count, Write&& write)
     {
-        if (m_device || !m_link)
+        if (m_device || !m_link || m_propagation->IsVaried())
         {
-            for (; count > 0; --count)
+            for (uint32_t place = 0; place < count; ++place)
             {
-                if (count == 1)
-                {
-                    packet.isPushed = isPushed;
-                }
+                Packet packet;
+                write(packet, place);
                 Send(now, packet, ipBytes);
-                ++packet.segment;
             }
             return;
         }
+        uint32_t place = 0;
         m_link->EnqueueRun(now, ipBytes, count, [&](int64_t departure) {
-            if (--count == 0)
+            if (departure != Link::DROPPED)
             {
-                packet.isPushed = isPushed;
+                Packet& packet = m_propagation->Append(departure);
+                write(packet, place);
+                packet.isCe = packet.isEct && m_link->MarksLatest();
             }
-            Propagate(departure, packet, nullptr);
-            ++packet.segment;
+            ++place;
         });
     }
 

@@ -65,6 +65,18 @@ class Propagation
         }
     }
 
+    /// Whether packets take differently long.
+    bool IsVaried() const
+    {
+        return m_variation;
+    }
+
+    /// As DelayLine::Append(). \pre not IsVaried()
+    Packet& Append(int64_t departure)
+    {
+        return m_punctual.Append(departure);
+    }
+
   private:
     /// Not inline, or the others would pay for its registers.
     [[gnu::noinline]] void PushVaried(int64_t departure,

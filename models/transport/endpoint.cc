@@ -351,17 +351,35 @@ TcpEndpoint::SendAck(int64_t now)
 void
 TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment& last)
 {
-    Packet packet = MakePacket(PacketKind::DATA);
-    packet.segment = static_cast<uint32_t>(first);
-    packet.tsVal = TimestampClock(now);
-    packet.tsEcr = m_peerClock;
-    packet.length = last.length;
-    packet.isFin = last.Has(Segment::FIN);
-    packet.isEct =
+    const bool isEct =
         m_ecnEcho.IsMirroring() || (m_spec.ecn && !last.Has(Segment::EVER_RETRANSMITTED));
-    packet.isL4s = m_isL4s;
+    auto write = [sink = m_peer,
+                  tsVal = TimestampClock(now),
+                  length = last.length,
+                  isEct,
+                  isL4s = m_isL4s,
+                  isFin = last.Has(Segment::FIN),
+                  tsEcr = m_peerClock](Packet& packet, uint64_t number, bool isPushed) {
+        packet.sink = sink;
+        packet.segment = static_cast<uint32_t>(number);
+        packet.tsVal = tsVal;
+        packet.tsEcr = tsEcr;
+        packet.length = length;
+        packet.kind = PacketKind::DATA;
+        packet.isEct = isEct;
+        packet.isL4s = isL4s;
+        packet.isCe = false;
+        packet.isEce = false;
+        packet.isCwr = false;
+        packet.sackBlocks = 0;
+        packet.isDuplicate = false;
+        packet.isFin = isFin;
+        packet.isPushed = isPushed;
+        packet.hasAck = false;
+        packet.isInTransit = false;
+    };
     const bool isPushed = last.Has(Segment::PUSHED);
-    const uint32_t bytes = IpBytes(packet, m_spec);
+    const uint32_t bytes = m_spec.headerBytes + last.length;
     m_wire.dataBytes += uint64_t{count} * bytes;
 
     m_acks.OnDataSent(now);
@@ -369,8 +387,8 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
     if (tellsCwr || m_acks.HasUnacked())
     {
         // What we have to tell goes with the first of them.
-        Packet telling = packet;
-        telling.isPushed = isPushed && count == 1;
+        Packet telling{};
+        write(telling, first, isPushed && count == 1);
         telling.isCwr = tellsCwr;
         PacketExtras extras;
         if (m_acks.HasUnacked())
@@ -378,12 +396,14 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
             MakeAck(now).WriteTo(telling, extras);
         }
         m_channel.Send(now, telling, bytes, &extras);
-        ++packet.segment;
+        ++first;
         --count;
     }
     if (count > 0)
     {
-        m_channel.SendRun(now, packet, count, bytes, isPushed);
+        m_channel.SendRun(now, bytes, count, [&](Packet& packet, uint32_t place) {
+            write(packet, first + place, isPushed && place + 1 == count);
+        });
     }
 }
 

@@ -4,6 +4,7 @@
 #include "receiver.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tunnelcc
 {
@@ -146,29 +147,31 @@ Receiver::OnOutOfOrder(uint64_t number, uint32_t length)
 void
 Receiver::UpdateBlocks(uint64_t begin, uint64_t end)
 {
-    SackBlocks updated{};
-    uint32_t count = 0;
+    // The run comes first. In place: a copy of the blocks would wait for what was just written.
+    const uint32_t before = std::exchange(m_blockCount, 0);
     auto add = [&](uint64_t blockBegin, uint64_t blockEnd) {
-        if (blockEnd > m_next && count < SackBlocks::MAX)
+        if (blockEnd > m_next && m_blockCount < SackBlocks::MAX)
         {
-            updated.begin[count] = static_cast<uint32_t>(blockBegin);
-            updated.end[count] = static_cast<uint32_t>(blockEnd);
-            ++count;
+            m_blocks.begin[m_blockCount] = static_cast<uint32_t>(blockBegin);
+            m_blocks.end[m_blockCount] = static_cast<uint32_t>(blockEnd);
+            ++m_blockCount;
         }
     };
-    add(begin, end);
-    for (uint32_t i = 0; i < m_blockCount; ++i)
+    uint64_t heldBegin = begin;
+    uint64_t heldEnd = end;
+    for (uint32_t i = 0; i < before; ++i)
     {
-        uint64_t blockBegin = Expand(m_blocks.begin[i]);
-        uint64_t blockEnd = Expand(m_blocks.end[i]);
-        bool isSwallowed = begin <= blockBegin && blockEnd <= end;
+        const uint64_t blockBegin = Expand(m_blocks.begin[i]);
+        const uint64_t blockEnd = Expand(m_blocks.end[i]);
+        const bool isSwallowed = begin <= blockBegin && blockEnd <= end;
         if (!isSwallowed)
         {
-            add(blockBegin, blockEnd);
+            add(heldBegin, heldEnd);
+            heldBegin = blockBegin;
+            heldEnd = blockEnd;
         }
     }
-    m_blocks = updated;
-    m_blockCount = count;
+    add(heldBegin, heldEnd);
 }
 
 void

@@ -85,10 +85,12 @@ class Transmitter
     /// Send a segment again. \param isProbe as a tail loss probe
     void Retransmit(int64_t now, uint64_t number, bool isProbe = false);
 
-    /// Whether anything waits to be sent, whatever the windows say.
+    /// Whether anything waits to be sent, whatever the windows say. Less than a segment does not
+    /// while Nagle's rule holds it back.
     bool HasMore() const
     {
-        return m_buffer.Unsent() > 0 || m_board.HasLostToSend() || (m_isClosing && !m_isFinSent);
+        return m_buffer.Unsent() >= m_mss || m_board.HasLostToSend() ||
+               (m_isClosing && !m_isFinSent) || (m_buffer.Unsent() > 0 && CanSendNew());
     }
 
     /// Whether new data may be sent.

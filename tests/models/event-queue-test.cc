@@ -36,7 +36,7 @@ class EventQueueTest : public ns3::TestCase
     void Insert(int64_t time)
     {
         const uint64_t rank = uint64_t{m_random() % 16} << 32 | ++m_inserted;
-        m_queue.Insert({time, rank, nullptr});
+        m_queue.Insert(time, rank, nullptr);
         m_plain.emplace(time, rank);
     }
 
