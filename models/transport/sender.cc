@@ -450,8 +450,13 @@ Sender::FindLimit(int64_t now) const
         return SendLimit::RECEIVE_WINDOW;
     }
     const bool isPaced = Pacer::IsOn(State(), m_transmitter.Segments());
+    if (isPaced && now < m_pacer.NextSend())
+    {
+        return SendLimit::PACING;
+    }
     // What waits for nothing of these waits for an ACK, to leave in a longer burst.
-    return isPaced && now < m_pacer.NextSend() ? SendLimit::PACING : SendLimit::CONGESTION_WINDOW;
+    const bool waitsForPeer = !hasLost && m_transmitter.WaitsForPeerRoom();
+    return waitsForPeer ? SendLimit::RECEIVE_WINDOW : SendLimit::CONGESTION_WINDOW;
 }
 
 void

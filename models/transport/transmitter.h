@@ -105,6 +105,14 @@ class Transmitter
         return PeerRoom() < std::min<uint64_t>(m_mss, m_buffer.Unsent());
     }
 
+    /// Whether new data that wait for a longer burst wait for the peer's window to make room, not
+    /// for ours.
+    bool WaitsForPeerRoom() const
+    {
+        // Linux tcp_tso_should_defer(): is_rwnd_limited
+        return PeerRoom() <= m_window.Room() && PeerRoom() <= m_buffer.Unsent();
+    }
+
     /// Send FIN after everything written.
     void Close()
     {

@@ -50,6 +50,23 @@ def test_a_limit_beside_linux(cc, hosts, flow, limit, linux):
     assert all(times[name] < 0.01 * DURATION for name in others)  # Linux: 0
 
 
+@pytest.mark.parametrize("cc", ["bbr", "cubic", "reno"])
+@pytest.mark.parametrize("kernel", ["5.10", "6.18"])
+def test_a_burst_that_waits_for_the_receiver_is_limited_by_it(cc, kernel):
+    # 5.10 puts off what fills no whole burst until the next ACK: tcp_tso_should_defer() then sets
+    # is_rwnd_limited, because the congestion window, twice as large, has room.
+    experiment = tc.Experiment(
+        path=tc.Path(rate="1Gbps", rtt="100ms"),
+        flows=[tc.Flow(cc=cc)],
+        hosts=tc.Hosts(kernel=kernel, tcp_rmem="1MiB"),
+        duration="15s",
+        warmup="5s",
+    )
+    result = tc.run(experiment, progress=False)
+    assert result.metric("window_share") > 0.95
+    assert result.metric("flow_limit_receive_window") > 0.93
+
+
 @pytest.mark.parametrize("cc", ["bbr", "cubic"])
 def test_congestion_control_limits_a_bulk_flow(cc):
     times = limited(cc)
