@@ -357,6 +357,20 @@ def test_the_label_says_whether_the_calibrated_queue_mattered(folder):
         assert simulated.judged[0].rests_on == label
 
 
+def test_a_row_that_is_said_to_be_compared_has_a_verdict():
+    for name in papers.names():
+        for figure in papers.find(name).figures():
+            told = [item for item in figure.values if re.search("compared|decides", item.reason)]
+            assert all(item.is_judged for item in told), (name, figure.id)
+
+
+def test_what_a_paper_does_not_publish_is_not_called_stated():
+    for name in papers.names():
+        rows = papers.find(name).parameters()
+        stated = [reason for _, _, label, reason in rows if label == "stated"]
+        assert not any("not published" in reason for reason in stated), name
+
+
 @pytest.mark.parametrize("text", ["-1", "nan", "inf", "1e999", "5-3", ">", "1 2", "1e", "0x10"])
 def test_what_is_no_published_value(text):
     with pytest.raises(ValueError, match=re.escape(text)):
