@@ -55,6 +55,31 @@ def test_every_link_is_in_the_dataset(ring):
     np.testing.assert_allclose(measured, run.link_mean_utilisation, atol=0.01)
 
 
+def test_derived_numbers_of_a_network_are_those_of_its_bottleneck_and_hosts():
+    links = {
+        "near": {"between": ["a", "r"], "rate": "50Mbps", "rtt": "4ms"},
+        "far": {"between": ["r", "b"], "rate": "10Mbps", "rtt": "20ms", "reverse_rate": "2Mbps"},
+    }
+    network = {"links": links, "hosts": {"b": {"tcp_rmem": "1MiB"}}}
+    found = {}
+    for direction in ("up", "down"):
+        flow = {"from": "a", "to": "b", "direction": direction}
+        experiment = tc.Experiment(network=network, flows=[flow], duration="1s")
+        result = tc.run(experiment, progress=False)
+        found[direction] = result.to_dict()["derived"]
+        assert json.loads(result.dataset.attrs["derived"]) == found[direction]
+    up, down = found["up"], found["down"]
+    assert up["bdp_bytes"] == up["buffer_bytes"] == 25_000
+    assert down["bdp_bytes"] == down["buffer_bytes"] == 5_000
+    assert up["tcp_rmem_bytes"] == 1 << 20
+    assert down["tcp_rmem_bytes"] == 32 << 20
+
+
+def test_a_buffer_in_packets_has_no_derived_bytes():
+    result = tc.run({"path": {"buffer": "50p"}, "duration": "1s"}, progress=False)
+    assert result.to_dict()["derived"]["buffer_bytes"] is None
+
+
 def test_variables_over_directions_are_the_bottlenecks(ring):
     run = ring.dataset
     assert ring.layout.bottleneck == ("ring1", False)

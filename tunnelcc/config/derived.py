@@ -12,7 +12,7 @@ from tunnelcc.catalog.values import PLAIN_HEADERS
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.keys import ExperimentKeys
-from tunnelcc.config.path import DuplexLink, Path
+from tunnelcc.config.path import DuplexLink, LinkDirection, Path
 from tunnelcc.config.tcp import Tcp
 from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.hosts import costs
@@ -245,15 +245,29 @@ def uniform(seed: int, component: str, *index: int) -> float:
     return (int.from_bytes(digest, "big") >> 11) / 2**53
 
 
-def numbers(experiment: ExperimentKeys) -> dict[str, Any]:
-    """Return the derived numbers that a result records, in SI units."""
-    path, (sender, receiver) = experiment.path, sides(experiment)
+def numbers(
+    experiment: ExperimentKeys,
+    seen: ExperimentKeys | None = None,
+    bottleneck: tuple[LinkDirection, float] | None = None,
+) -> dict[str, Any]:
+    """Return the derived numbers that a result records, in SI units.
+
+    ``seen``: the experiment as its first flow sees it (Layout.view()), which windows and buffers
+    are of. ``bottleneck``: in a network the direction of a link that the path metrics measure, and
+    the link's RTT (s). None stands for what there is not: the bytes of a buffer that counts
+    packets, or of a link without a rate.
+    """
+    path, (sender, receiver) = experiment.path, sides(seen or experiment)
+    link, rtt = bottleneck or (path, path.rtt)
+    room = None
+    if link.rate is not None and link.buffer.packets is None:
+        room = buffer_bytes(link.buffer, link.rate, rtt if bottleneck else paths(experiment)[0].rtt)
     return {
-        "bdp_bytes": path.rate * path.rtt / 8,
-        "buffer_bytes": buffer_bytes(path.buffer, path.rate, paths(experiment)[0].rtt),
+        "bdp_bytes": None if link.rate is None else link.rate * rtt / 8,
+        "buffer_bytes": room,
         "tcp_rmem_bytes": tcp_rmem(receiver),
-        "receive_window_bytes": receive_window(experiment),
-        "window_scale": window_scale(experiment),
+        "receive_window_bytes": receive_window(seen or experiment),
+        "window_scale": window_scale(seen or experiment),
         "send_buffer_bytes": send_buffer(sender),
         "header_bytes": experiment.tcp.header_bytes,
         "flow_count": sum(flow.count for flow in experiment.flows),

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from tunnelcc import metrics
-from tunnelcc.config import Experiment
+from tunnelcc.config import Experiment, derived
 from tunnelcc.config.layout import Layout, carriers, layout
 from tunnelcc.simulation.raw import plain
 
@@ -28,6 +28,17 @@ class Measurements:
     def layout(self) -> Layout:
         """The places of flows and tunnels in the network."""
         return layout(self.experiment)
+
+    @cached_property
+    def derived(self) -> dict[str, Any]:
+        """Numbers that follow from the keys: windows of the first flow, the bottleneck's buffer."""
+        found = self.layout
+        bottleneck = None
+        if self.experiment.network is not None:
+            name, is_reverse = found.bottleneck
+            link = found.topology.links[name].path
+            bottleneck = (link.backward if is_reverse else link, link.rtt)
+        return derived.numbers(self.experiment, found.view(found.flows[0]), bottleneck)
 
     @cached_property
     def host_names(self) -> list[str]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from tunnelcc import metrics
 from tunnelcc._version import __version__
-from tunnelcc.config import derived
 from tunnelcc.errors import ConfigError, Problem, unknown_name
 from tunnelcc.metrics.run import RunData
 from tunnelcc.schema.units import (
@@ -157,7 +156,7 @@ class Result(Measurements):
             "title": self.experiment.title,
             "tunnelcc": __version__,
             "experiment": json.dumps(self.experiment.table()),
-            "derived": json.dumps(derived.numbers(self.experiment)),
+            "derived": json.dumps(self.derived),
             "totals": "after the warm-up, unless long_name says since the start",
         }
         return dataset.dataset(self, self.variables, attributes)

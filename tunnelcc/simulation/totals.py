@@ -11,7 +11,6 @@ import numpy as np
 
 from tunnelcc import metrics
 from tunnelcc._version import __version__
-from tunnelcc.config import derived
 from tunnelcc.metrics import RunData, Selection, limits
 from tunnelcc.simulation.dataset import FEC_TOTALS
 from tunnelcc.simulation.measurements import Measurements
@@ -37,7 +36,7 @@ def totals(run: Measurements, measured: RunData) -> dict[str, Any]:
     table = {
         "tunnelcc": __version__,
         "experiment": run.experiment.table(),
-        "derived": derived.numbers(run.experiment),
+        "derived": run.derived,
         "since_start": SINCE_START,
         "flows": [_flow(run, measured, index) for index in range(len(run.raw.flows))],
         "cross_traffic": [_cross_traffic(run, i) for i in range(len(run.raw.cross_traffic))],
