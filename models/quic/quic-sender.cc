@@ -216,7 +216,7 @@ QuicSender::NoteLimit(int64_t now, SendLimit limit)
     const bool isComputing = limit == SendLimit::APPLICATION && m_limits.Get() == SendLimit::CPU;
     if (!isComputing)
     {
-        m_limits.Set(now, limit);
+        m_limits.Set(now, limit, m_detection.Rtt().Smoothed());
     }
 }
 

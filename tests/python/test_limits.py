@@ -68,6 +68,22 @@ def test_a_burst_that_waits_for_the_receiver_is_limited_by_it(cc, kernel):
 
 
 @pytest.mark.parametrize("cc", ["bbr", "cubic"])
+def test_pacing_of_quic_within_a_round_trip_of_the_window_is_limited_by_it(cc):
+    # quic-go's stream window is 6 MiB, a quarter of what the path holds.
+    experiment = tc.Experiment(
+        path=tc.Path(rate="1Gbps", rtt="200ms"),
+        flows=[tc.Flow(cc=cc, transport="quic")],
+        duration="20s",
+        warmup="8s",
+    )
+    result = tc.run(experiment, progress=False)
+    assert result.metric("utilisation") < 0.3
+    assert result.metric("flow_limit_receive_window") > 0.99
+    wide = experiment.model_copy(update={"path": tc.Path(rate="100Mbps", rtt="20ms")})
+    assert tc.run(wide, progress=False).metric("flow_limit_receive_window") == 0
+
+
+@pytest.mark.parametrize("cc", ["bbr", "cubic"])
 def test_congestion_control_limits_a_bulk_flow(cc):
     times = limited(cc)
     assert times["congestion_window"] + times["pacing"] > 0.98 * DURATION
