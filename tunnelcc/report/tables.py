@@ -55,7 +55,7 @@ def print_result(result: Result) -> None:
         f"measured from {format_time(experiment.warmup)} to {format_time(experiment.duration)}, "
         f"seed {experiment.seed}"
     )
-    _flow_table(totals).print(out)
+    _flow_table(totals, experiment.duration).print(out)
     path, aggregate, hosts = totals["path"], totals["aggregate"], totals["hosts"]
     # A small network's hosts are all told of, of a large one those that did most.
     by_use = sorted(hosts, key=lambda name: -hosts[name]["utilisation"])
@@ -215,9 +215,13 @@ def _reason_of_kcp(path: dict[str, Any], direction: str) -> str:
 
 
 def _limits(members: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the mean shares of time in each limit, of the flows across the path."""
+    """Return the mean shares of time in each limit, of the flows across the path.
+
+    Flows that were over before the warm-up was, or have not begun, do not count.
+    """
     of_each = [_path_leg(flow)["limits"] for flow in members]
-    return {name: fmean(each[name] for each in of_each) for name in limits.LIMITS}
+    active = [each for each in of_each if any(each.values())] or of_each
+    return {name: fmean(each[name] for each in active) for name in limits.LIMITS}
 
 
 def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
@@ -268,7 +272,7 @@ def _share(part: float, whole: float) -> str:
     return _percent(part / whole if whole else None)
 
 
-def _flow_table(totals: dict[str, Any]) -> Table:
+def _flow_table(totals: dict[str, Any], end: float) -> Table:
     flows, tunnels = totals["flows"], _tunnels_of_flows(totals)
     differ = len(set(tunnels.values())) > 1
     tunnelled = any(len(flow["legs"]) > 1 for flow in flows)
@@ -303,7 +307,7 @@ def _flow_table(totals: dict[str, Any]) -> Table:
             *([_some("directions", (it["direction"] for it in members))] if is_both_ways else []),
             *([_some("transports", (it["transport"] for it in members))] if has_transports else []),
             _mbps(sum(flow["goodput_bps"] for flow in members)),
-            *([_completion(members)] if is_finite else []),
+            *([_completion(members, end)] if is_finite else []),
             str(sum(flow["retransmits"] for flow in members)),
         ]
         if tunnelled:
@@ -352,6 +356,8 @@ def _some(what: str, names: Iterable[str]) -> str:
 
 def _limit(members: list[dict[str, Any]]) -> str:
     name, share = limits.largest(_limits(members))
+    if not share:
+        return "–"
     leg, text = _path_leg(members[0]), limits.LIMITS[name]
     if name in _WINDOWS and leg["cc"] in _OWN_WINDOWS:
         text = f"{leg['cc'].upper()}'s window"
@@ -394,9 +400,12 @@ def _carriers(flows: Iterable[dict[str, Any]]) -> dict[tuple[int, str], dict[str
     }
 
 
-def _completion(members: list[dict[str, Any]]) -> str:
-    """Tell when the flows completed, since their starts; of several the mean, and how many."""
-    times = [flow["completion_time_s"] for flow in members]
+def _completion(members: list[dict[str, Any]], end: float) -> str:
+    """Tell when the flows completed, since their starts; of several the mean, and how many.
+
+    Flows that would start after the ``end`` (s) of the run do not count.
+    """
+    times = [flow["completion_time_s"] for flow in members if flow["start_s"] < end]
     done = sum(time is not None for time in times)
     text = _number(_mean(times), 3)
     return text if done in (0, len(times)) else f"{text} ({done} of {len(times)})"
