@@ -89,11 +89,11 @@ BulkReceiver::OnRead(int64_t now, uint64_t bytes)
     {
         RecordMessages(now);
     }
-    if (!m_ends || !HasAll())
+    if (!m_ends)
     {
         return;
     }
-    if (m_lastByteTime < 0 && m_flow.bytes > 0)
+    if (m_lastByteTime < 0 && m_flow.bytes > 0 && HasAll())
     {
         m_lastByteTime = now;
     }

@@ -41,8 +41,8 @@ class BulkReceiver final : public SocketUser, private CpuUser
         return m_firstByteTime;
     }
 
-    /// When the last byte was read: of a finite flow that byte, else the end of a stream that has
-    /// all bytes; ns; −1: not yet.
+    /// When the last byte was read: of a finite flow that byte, else the end of the stream, also of
+    /// a finite flow that was stopped before; ns; −1: not yet.
     int64_t CompletionTime() const
     {
         return m_lastByteTime >= 0 ? m_lastByteTime : m_endTime;

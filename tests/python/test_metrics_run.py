@@ -168,6 +168,20 @@ def test_fair_rates_are_means_over_who_is_there():
     assert series.values == pytest.approx(payload * np.array(parts), rel=1e-3)
 
 
+def test_a_flow_that_is_stopped_has_no_completion_time_and_demands_nothing_more():
+    fair = {}
+    for size in (None, "500MB"):
+        flows = [{"stop": "3s", "bytes": size}, {}]
+        table = {"path": {"rate": "10Mbps"}, "flows": flows, "duration": "10s"}
+        result = tc.run(tc.Experiment.parse(table), progress=False)
+        first = result.to_dict()["flows"][0]
+        assert 3 < first["completion_s"] < 4
+        assert first["completion_time_s"] is None
+        fair[size] = result.dataset.fair_rate.values
+    assert fair["500MB"] == pytest.approx(fair[None])
+    assert fair[None][1] > 4 * fair[None][0]
+
+
 def test_fair_rates_follow_the_rate_of_the_link():
     """Of 60 s, 20 have 50 Mbit/s for one flow, and 40 have 10 Mbit/s for two."""
     path = {"rate": "50Mbps", "rtt": "40ms", "rate_steps": [["20s", "10Mbps"]]}

@@ -114,6 +114,17 @@ def test_a_table_of_finite_flows_has_their_completion(run, tmp_path):
     assert 80 < told[0][1] < 100
 
 
+def test_flows_that_are_stopped_complete_nothing(run, tmp_path):
+    _, (headings, *_) = _swept_table(
+        run,
+        tmp_path,
+        'duration = "3s"\npath.rate = "10Mbps"\n[[flows]]\nstop = "2s"\ncount = 2\n'
+        '[sweep]\nseeds = 1\n"path.rtt" = ["20ms", "40ms"]\n',
+    )
+    assert "completion s" not in headings
+    assert "Jain" in headings
+
+
 def test_a_title_of_one_experiment_is_none_of_a_sweep(run, tmp_path):
     file = tmp_path / "bbr.toml"
     file.write_text('title = "One BBR flow"\nduration = "1s"\n[path]\nrate = "5Mbps"\n')

@@ -102,6 +102,12 @@ def _recovery_delay(run: RunData) -> float:
     return float(run["fec_recovery_delay_mean"]) if run["fec_recovered"] > 0 else counts.NAN
 
 
+def _completion_times(run: RunData) -> Series:
+    is_whole = run["total_bytes"] >= run["finite_bytes"]  # NaN: no flow without an end is
+    times: Series = np.where(is_whole, run["completion"] - run["start"], counts.NAN)
+    return times
+
+
 def _settling_time(run: RunData) -> float:
     within = run.selection.within or convergence.WITHIN
     return convergence.settling_time(run.rate, run["time"], run.since, run.active_until, within)
@@ -293,9 +299,9 @@ METRICS: dict[str, Metric] = {
     ),
     "flow_completion_time": Metric(
         "s", "flow completion time",
-        "from the start of the connection until the last byte is read; Dukkipati and "
-            "McKeown, CCR 2006",
-        lambda run: run["completion"] - run["start"], per_flow=True, is_event=True,
+        "from the start of the connection until the last of flows.bytes is read; NaN without "
+            "flows.bytes, and if flows.stop ends the flow first; Dukkipati and McKeown, CCR 2006",
+        _completion_times, per_flow=True, is_event=True,
     ),
     "flow_rtt": Metric(
         "s", "mean smoothed RTT across the path",

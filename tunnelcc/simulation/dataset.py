@@ -79,7 +79,7 @@ FLOW_TOTALS = {
         "total_bytes", "byte", "application bytes that the receiver read since the start",
     ),
     "completion": (
-        "completion_time", "s", "time when a finite flow's last byte was read (NaN: never)",
+        "completion_time", "s", "time when the last byte of a flow that ends was read (NaN: never)",
     ),
 }  # fmt: skip
 LINK_TOTALS = {
@@ -347,6 +347,9 @@ def _totals(run: Measurements) -> dict[str, Any]:
     flows = run.layout.flows
     starts = [placed.start for placed in flows]
     data["start"] = _variable(("flow",), starts, "s", "time of connecting")
+    finite = [math.nan if it.flow.bytes is None else it.flow.bytes for it in flows]
+    doc = "application bytes to send (NaN: without an end)"
+    data["finite_bytes"] = _variable(("flow",), finite, "byte", doc)
     rtts = [run.layout.base_rtt(placed) for placed in flows]
     data["base_rtt"] = _variable(("flow",), rtts, "s", "base round-trip time")
     data["socket_rtt"] = _variable(
