@@ -97,7 +97,9 @@ BulkReceiver::OnRead(int64_t now, uint64_t bytes)
     {
         m_lastByteTime = now;
     }
-    if (m_endTime < 0 && m_socket.IsAtEof())
+    // A stream that a tunnel broke off ends as well, but its flow was not to end there.
+    const bool mayEnd = m_flow.stop > 0 || HasAll();
+    if (m_endTime < 0 && mayEnd && m_socket.IsAtEof())
     {
         m_endTime = now;
     }
