@@ -474,6 +474,26 @@ def test_harm_of_flows_that_arrive_later_is_what_it_is_of_flows_that_start_then(
     assert arriving.flow_harm.values == pytest.approx(starting.flow_harm.values)
 
 
+def test_harm_of_flows_that_complete_is_that_of_their_times():
+    flows = [{"cc": "cubic"}, {"cc": "cubic", "bytes": "2MB", "start": "2s"}]
+    table = {"path": {"rate": "20Mbps", "rtt": "40ms"}, "duration": "12s"}
+    found = tc.harm(tc.Experiment.parse({**table, "flows": flows}))
+    here, alone = found.flow_completion_time.values, found.flow_completion_time_alone.values
+    assert found.flow_goodput[1] == found.flow_goodput_alone[1] > 0  # all of its bytes, late or not
+    assert 2 * alone[1] < here[1] < 10
+    assert found.flow_harm[1] == pytest.approx(1 - alone[1] / here[1])
+    assert np.isnan([here[0], alone[0]]).all()
+    assert found.flow_harm[0] == pytest.approx(
+        1 - found.flow_goodput[0] / found.flow_goodput_alone[0]
+    )
+    # A flow that completes only without the others loses goodput.
+    short = tc.harm(tc.Experiment.parse({**table, "flows": flows, "duration": "3.5s"}))
+    assert np.isnan(short.flow_completion_time[1])
+    assert short.flow_harm[1] == pytest.approx(
+        1 - short.flow_goodput[1] / short.flow_goodput_alone[1]
+    )
+
+
 def test_draws_are_uniform():
     draws = [derived.uniform(1, "start", 0, member) for member in range(10_000)]
     assert 0.49 < sum(draws) / len(draws) < 0.51

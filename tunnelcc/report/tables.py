@@ -154,7 +154,11 @@ def print_measured(result: Result, measured: Measurement) -> None:
 
 def print_harm(found: xarray.Dataset) -> None:
     """Print the harm between flows, and of tunnels. ``found``: from simulation.harm.harm()."""
-    rates = found.flow_goodput.values, found.flow_goodput_alone.values, found.flow_harm.values
+    times = [
+        [None if isnan(time) else time for time in each.values]
+        for each in (found.flow_completion_time, found.flow_completion_time_alone)
+    ]
+    has_times = any(time is not None for each in times for time in each)
     ccs = [core.congestion_label(str(name)) for name in found.cc.values]
     labels = [*zip(ccs, found.flow_tunnel.values, strict=True)]
     groups: dict[Any, list[int]] = {}
@@ -162,12 +166,21 @@ def print_harm(found: xarray.Dataset) -> None:
         groups.setdefault(label if len(labels) > _MOST_ROWS else index, []).append(index)
     rows = []
     for members in groups.values():
-        here, alone, harm = (float(values[members].mean()) for values in rates)
-        name = str(members[0]) if len(members) == 1 else f"{len(members)} flows, mean"
-        rows.append((name, *labels[members[0]], _mbps(here), _mbps(alone), _part(harm)))
-    columns = ("flow", "path cc", "tunnel", "goodput Mbit/s", "alone", "harm")
-    title = "Harm to flows: share of the flow's goodput alone that the others take"
-    Table(title, columns, rows, (3, 4, 5)).print(console())
+        rates = (found.flow_goodput.values, found.flow_goodput_alone.values)
+        rows.append((
+            str(members[0]) if len(members) == 1 else f"{len(members)} flows, mean",
+            *labels[members[0]],
+            *(_mbps(float(values[members].mean())) for values in rates),
+            *(_number(_mean(each[it] for it in members), 3) for each in times if has_times),
+            _part(float(found.flow_harm.values[members].mean())),
+        ))  # fmt: skip
+    columns = (
+        "flow", "path cc", "tunnel", "goodput Mbit/s", "alone",
+        *(("completion s", "alone") if has_times else ()), "harm",
+    )  # fmt: skip
+    parts = ("goodput alone", *(["or of the completion time,"] if has_times else []))
+    title = f"Harm to flows: share of the {', '.join(parts)} that the others take"
+    Table(title, columns, rows, (*range(3, len(columns)),)).print(console())
     if found.sizes["tunnel"]:
         names = ("others_goodput", "others_goodput_without", "tunnel_harm")
         numbers = zip(*(found[name].values for name in names), strict=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Harm: goodput that flows take from each other, and tunnels from flows outside them."""
+"""Harm: what flows take from each other, and tunnels from flows outside them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,14 @@ from tunnelcc.simulation.result import Result
 
 if TYPE_CHECKING:
     import xarray
+    from numpy.typing import NDArray
 
 # Keys of the JSON: name → variable of the dataset.
-_OF_FLOW = {"goodput_alone_bps": "flow_goodput_alone", "harm": "flow_harm"}
+_OF_FLOW = {
+    "goodput_alone_bps": "flow_goodput_alone",
+    "completion_time_alone_s": "flow_completion_time_alone",
+    "harm": "flow_harm",
+}
 _OF_TUNNEL = {
     "others_goodput_bps": "others_goodput",
     "others_goodput_without_bps": "others_goodput_without",
@@ -36,8 +41,10 @@ def harm(experiment: Experiment, jobs: int | None = None) -> xarray.Dataset:
     """Measure the harm that flows do to each other, and that tunnels do to other flows.
 
     Harm is (x − y) / x, where x is the goodput alone and y the goodput with competitors (Ware,
-    Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index, HotNets 2019, section 3). 0 is no
-    harm, 1 means that nothing is left, and below 0 the competitors help.
+    Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index, HotNets 2019, section 3). Of a flow
+    that completes alone and with competitors it is (y − x) / y of the completion times: its goodput
+    would be the same, however late it completes. 0 is no harm, 1 means that nothing is left, and
+    below 0 the competitors help.
 
     The function runs ``experiment``, each flow alone (with its tunnel and cross traffic), and all
     flows outside each tunnel without that tunnel. Flows that differ only in the jitter of their
@@ -46,7 +53,7 @@ def harm(experiment: Experiment, jobs: int | None = None) -> xarray.Dataset:
     Returns a Dataset:
 
     - over ``flow``: ``flow_goodput`` with all flows and ``flow_goodput_alone`` (bit/s),
-      ``flow_harm``;
+      ``flow_completion_time`` and ``flow_completion_time_alone`` (s; NaN: never), ``flow_harm``;
     - over ``tunnel``: ``others_goodput`` of all flows outside the tunnel together, and
       ``others_goodput_without`` without the tunnel and its flows (bit/s); ``tunnel_harm``, which is
       NaN if there are no other flows. It does not contain the harm that the other flows do to each
@@ -89,7 +96,8 @@ class Harm:
         import xarray
 
         result, flows = self.result, self.result.layout.flows
-        goodput = np.asarray(result.measured.goodputs)
+        here = _measured(result)
+        goodput = here.goodput
         everyone = tuple(range(len(flows)))
         alike = _alike(result)
         tunnels = [i for i, tunnel in enumerate(result.layout.tunnels) if tunnel.hop is None]
@@ -97,7 +105,7 @@ class Harm:
             tuple(index for index in everyone if flows[index].tunnel != number)
             for number in tunnels
         ]
-        found = {everyone: goodput}
+        found = {everyone: here}
         wanted = dict.fromkeys([*((index,) for index in alike), *outside])
         runs = [members for members in wanted if members and members not in found]
         experiments = [part(self.experiment, members) for members in runs]
@@ -106,15 +114,21 @@ class Harm:
         ):
             if not isinstance(part_of, Result):
                 raise part_of
-            found[members] = np.asarray(part_of.measured.goodputs)
-        alone = np.array([found[alike[index],][0] for index in everyone])
+            found[members] = _measured(part_of)
+        alone = _Flows(*(np.array([found[i,][k][0] for i in alike]) for k in range(2)))
         company = np.array([goodput[list(members)].sum() for members in outside])
-        without = np.array([found[it].sum() if it else np.nan for it in outside])
+        without = np.array([found[it].goodput.sum() if it else np.nan for it in outside])
         company[np.isnan(without)] = np.nan
         variables: dict[str, tuple[str, Any, str, str]] = {
             "flow_goodput": ("flow", goodput, "bit/s", "goodput"),
-            "flow_goodput_alone": ("flow", alone, "bit/s", "goodput alone"),
-            "flow_harm": ("flow", _harm(alone, goodput), "1", "harm to the goodput"),
+            "flow_goodput_alone": ("flow", alone.goodput, "bit/s", "goodput alone"),
+            "flow_completion_time": ("flow", here.completion, "s", "flow completion time"),
+            "flow_completion_time_alone": (
+                "flow", alone.completion, "s", "flow completion time alone",
+            ),
+            "flow_harm": (
+                "flow", _harm_of_flows(alone, here), "1", "harm to the goodput or completion time",
+            ),
             "others_goodput": (
                 "tunnel", company, "bit/s", "goodput of the flows outside the tunnel",
             ),
@@ -140,6 +154,27 @@ class Harm:
             },
             {"title": self.experiment.title},
         )
+
+
+class _Flows(NamedTuple):
+    """What is compared of flows."""
+
+    goodput: NDArray[np.float64]  # bit/s
+    completion: NDArray[np.float64]  # s; NaN: never
+
+
+def _measured(result: Result) -> _Flows:
+    run = result.measured
+    times = [
+        metrics.value(run, "flow_completion_time", metrics.Selection(flow=index))
+        for index in range(len(result.layout.flows))
+    ]
+    return _Flows(np.asarray(run.goodputs), np.array(times))
+
+
+def _harm_of_flows(alone: _Flows, here: _Flows) -> Any:
+    to_time = metrics.harm(alone.completion, here.completion, less_is_better=True)
+    return np.where(np.isfinite(to_time), to_time, _harm(alone.goodput, here.goodput))
 
 
 def _number(value: Any) -> float | None:
