@@ -81,6 +81,15 @@ def test_arguments_of_metrics_may_have_units(plain_result):
             metric("settling_time", **{key: value})
 
 
+def test_flows_complete_unless_they_have_no_end_or_do_not_arrive():
+    flows = [{"bytes": "20kB", "count": 2, "interarrival": "1h"}, {"bytes": "1GB"}, {}]
+    run = tc.run(tc.Experiment(path={"rate": "10Mbps"}, flows=flows, duration="2s"))
+    whole, absent, cut, endless = metrics.of_run(run.dataset).flow_completed.values
+    assert (whole, cut) == (1, 0)
+    assert math.isnan(absent)
+    assert math.isnan(endless)
+
+
 def test_a_finite_flow_has_a_completion_time(plain_result):
     endless, finite = metrics.of_run(plain_result.dataset).flow_completion_time.values
     flow = plain_result.to_dict()["flows"][1]

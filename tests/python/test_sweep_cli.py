@@ -114,6 +114,19 @@ def test_a_table_of_finite_flows_has_their_completion(run, tmp_path):
     assert 80 < told[0][1] < 100
 
 
+def test_a_table_of_finite_flows_tells_that_none_completes(run, tmp_path):
+    results, (headings, *rows) = _swept_table(
+        run,
+        tmp_path,
+        'duration = "1s"\n[[flows]]\nbytes = "1GB"\ncount = 2\n'
+        '[sweep]\nseeds = 2\n"path.rtt" = ["20ms", "40ms"]\n',
+    )
+    assert headings[1:3] == ["completion s", "completed %"]
+    assert "Jain" not in headings
+    assert [row[1:3] for row in rows] == [["–", "0.0 ± 0.0"]] * 2
+    assert (results.flow_completed == 0).all()
+
+
 def test_flows_that_are_stopped_complete_nothing(run, tmp_path):
     _, (headings, *_) = _swept_table(
         run,

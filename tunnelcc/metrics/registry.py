@@ -108,6 +108,12 @@ def _completion_times(run: RunData) -> Series:
     return times
 
 
+def _completed(run: RunData) -> Series:
+    is_due = np.isfinite(run["finite_bytes"]) & np.isfinite(_starts(run))
+    completed: Series = np.where(is_due, np.isfinite(_completion_times(run)), counts.NAN)
+    return completed
+
+
 def _settling_time(run: RunData) -> float:
     within = run.selection.within or convergence.WITHIN
     return convergence.settling_time(run.rate, run["time"], run.since, run.active_until, within)
@@ -302,6 +308,12 @@ METRICS: dict[str, Metric] = {
         "from the start of the connection until the last of flows.bytes is read; NaN without "
             "flows.bytes, and if flows.stop ends the flow first; Dukkipati and McKeown, CCR 2006",
         _completion_times, per_flow=True, is_event=True,
+    ),
+    "flow_completed": Metric(
+        "1", "part of the flows that complete",
+        "1 if the flow completes (see flow_completion_time), or else 0; NaN without flows.bytes, "
+            "and for a flow that starts after the end of the run",
+        _completed, per_flow=True,
     ),
     "flow_rtt": Metric(
         "s", "mean smoothed RTT across the path",

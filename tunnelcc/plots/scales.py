@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Metrics and parameters that are shown in percent; other ratios (Jain's index, shares) are not. Of
 # a key, its Kind says so.
-_PERCENTAGES = ("loss", "loss_rate", "utilisation", "retransmission_ratio", "cpu")
+_PERCENTAGES = ("loss", "loss_rate", "utilisation", "retransmission_ratio", "cpu", "completed")
 # What axes are called that sweeps use most; the key's description is a sentence.
 _NAMES = {
     "path.rtt": "base RTT",

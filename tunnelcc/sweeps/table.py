@@ -91,8 +91,8 @@ def _columns(data: Variables, axes: Sequence[str], metric: str) -> Iterator[_Col
         written, factor, digits = _UNITS.get(unit, (f" {unit}", 1, 2))
         spread = _mean_and_farthest(_of_runs(data[metric]))
         yield _Column(f"{metric}{written}", factor, digits, spread)
+    yield from _completion_columns(data, metric)
     finite = _finite(data)
-    yield from _completion_columns(data, finite, metric)
     # Of one flow, or of flows that end, Jain's index tells nothing.
     goes_on = ~finite & np.isfinite(data["flow_group"][1])
     has_shares = finite.shape[-1] > 1 and goes_on.any()
@@ -105,17 +105,16 @@ def _columns(data: Variables, axes: Sequence[str], metric: str) -> Iterator[_Col
                 yield _Column(f"flows.{entry} share %", 1e2, 1, shares)
 
 
-def _completion_columns(
-    data: Variables, finite: NDArray[np.bool_], metric: str
-) -> Iterator[_Column]:
-    """Yield how long ``finite`` flows take, and how many of those that arrive complete."""
-    times, starts = data["flow_completion_time"], data["flow_start"][1]
-    if finite.any() and metric != "flow_completion_time":
-        yield _Column("completion s", 1, 3, _mean_and_farthest(_of_runs(times)))
-    ended, due = np.isfinite(times[1]), finite & np.isfinite(starts)
-    if (due & ~ended).any():
-        counts = np.where(due.any(axis=-1), due.sum(axis=-1), np.nan)
-        yield _Column("completed %", 1e2, 1, _mean_and_farthest(ended.sum(axis=-1) / counts))
+def _completion_columns(data: Variables, metric: str) -> Iterator[_Column]:
+    """Yield how long finite flows take, and how many of those that arrive complete."""
+    completed = data["flow_completed"]
+    if np.isnan(completed[1]).all():
+        return
+    if metric != "flow_completion_time":
+        times = _mean_and_farthest(_of_runs(data["flow_completion_time"]))
+        yield _Column("completion s", 1, 3, times)
+    if metric != "flow_completed" and (completed[1] == 0).any():
+        yield _Column("completed %", 1e2, 1, _mean_and_farthest(_of_runs(completed)))
 
 
 def _mean_and_farthest(
@@ -147,10 +146,9 @@ def _of_runs(variable: Variable) -> NDArray[np.float64]:
 
 
 def _finite(data: Variables) -> NDArray[np.bool_]:
-    """Return which flows are of an entry of ``flows`` that has a completed one in any run."""
+    """Return which flows are of an entry of ``flows`` that has finite flows in any run."""
     entries = data["flow_group"][1]
-    completed = np.unique(entries[np.isfinite(data["flow_completion_time"][1])])
-    return np.isin(entries, completed)
+    return np.isin(entries, np.unique(entries[np.isfinite(data["flow_completed"][1])]))
 
 
 def _told_entries(data: Variables, axes: Sequence[str]) -> list[int]:
