@@ -750,6 +750,47 @@ def test_many_flows_are_drawn_by_their_rtt(make_sweep):
     assert [line.get_label() for line in axes.lines] == ["mean of 10 flows"]
 
 
+@pytest.mark.parametrize(("axis", "value"), [("path.buffer", 1.0), ("tunnel", "none")])
+def test_each_of_many_flows_has_the_look_of_its_entry(make_sweep, axis, value):
+    sweep = make_sweep({axis: [value, value * 2]}, ("cubic",) * 20 + ("bbr", "reno"))
+    sweep["flow_group"][:] = [0] * 20 + [1, 2]
+    sweep["flow_share"][..., -1] = np.nan
+    figure = plots.curves(sweep, axis, "flow_share", by="flow", theory=False)
+    assert labels(figure) == ["flows.0, cubic, 20 flows", "flows.1, bbr, 1 flow"]
+    assert figure.get_suptitle().endswith("means of 3 runs")
+    (axes,) = figure.axes
+    colours = [
+        to_rgba(it.get_color()) if axes.lines else it.patches[0].get_facecolor()
+        for it in axes.lines or axes.containers
+    ]
+    assert len(colours) == 21
+    assert set(colours[:20]) == {colours[0]}
+    assert colours[20] not in colours[:20]
+    assert not axes.collections  # bands and whiskers
+
+
+def test_flows_are_of_each_entry_that_has_them(make_sweep):
+    sweep = make_sweep({"flows.0.count": [1.0, 12.0]}, ("cubic",) * 13)
+    sweep["flow_group"][:] = [[[0, *[1] * 12]], [[0] * 12 + [1]]]
+    figure = plots.curves(sweep, "flows.0.count", "flow_share", by="flow", theory=False)
+    assert labels(figure) == [
+        "flows.0, cubic, 1 flow", "flows.0 or flows.1, cubic, 11 flows", "flows.1, cubic, 1 flow",
+    ]  # fmt: skip
+    colours = {it.get_color() for it in figure.axes[0].lines}
+    assert len(colours) == 3
+
+
+def test_a_long_legend_makes_a_figure_higher_and_leaves_the_panel_its_size(make_sweep, tmp_path):
+    heights = []
+    for count in (12, 40):
+        sweep = make_sweep({"path.buffer": BUFFER, "path.rate": np.arange(1.0, count + 1).tolist()})
+        figure = plots.curves(sweep, "path.buffer", "goodput", by="path.rate", theory=False)
+        plots.save(figure, tmp_path / "figure.png")
+        heights.append(figure.axes[0].get_window_extent().height)
+        assert len(labels(figure)) == count
+    assert heights[1] == pytest.approx(heights[0], rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("sizes", "text"),
     [([32, 16384], "32 bytes"), ([600, 1500], "600 bytes"), ([4000, 64000], "4 kB")],

@@ -30,7 +30,7 @@ def draw_bars(axes: Axes, part: Selection, x: str, y: str, by: str | None, scale
     """
     coordinate = part.axes[x]
     lines = list(part.lines(part.results[y], by))
-    width = _WIDTH / len(lines)
+    width = _WIDTH / max(len(lines), 1)
     drawn = [_draw(axes, line, coordinate, index, width, scale) for index, line in enumerate(lines)]
     names = [str(value) for value in coordinate.values]
     turn = sum(map(len, names)) > _MOST_LETTERS
@@ -55,6 +55,9 @@ def _draw(
         colour = [algorithm_style(str(name))["color"] for name in coordinate.values]
     elif not line.label:
         colour = algorithm_style(line.algorithm)["color"] if line.algorithm else _PLAIN
+    if line.is_one_of_many:
+        axes.bar(at, mean, width, label=line.label, color=colour)
+        return float(np.nanmax(mean, initial=0.0))
     axes.bar(
         at, mean, 0.92 * width, yerr=[below, above], label=line.label, color=colour,
         error_kw={"capsize": 3, "linewidth": 1},

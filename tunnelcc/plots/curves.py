@@ -13,7 +13,7 @@ from tunnelcc.plots import scales
 from tunnelcc.plots.bars import draw_bars
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.scales import Positions, Scale
-from tunnelcc.plots.selection import BY_FLOW, Line, Selection, changed_entry
+from tunnelcc.plots.selection import BY_FLOW, MOST_NAMED, Line, Selection, changed_entry
 from tunnelcc.plots.spread import explained, spread
 from tunnelcc.plots.style import algorithm_style
 from tunnelcc.plots.theory import TheoryLine, capacity, experiments, theory_lines
@@ -48,7 +48,8 @@ def curves(
     An axis of numbers gives lines; an axis of names (tunnels, algorithms) gives bars.
 
     - ``by``: axis with one line per value; for metrics of one flow also ``cc`` (default) or
-      ``flow``.
+      ``flow``. More than 12 flows have thin lines without bands, and a name for each entry of
+      ``flows``.
     - ``facet``: axis with one panel per value.
     - ``at``: axis → its only value.
     - ``theory``: draw lines for capacity and theory if they apply.
@@ -81,7 +82,10 @@ def curves(
         whose = "" if entry is None else f" of flows.{entry}"
         for ax in axes[: len(parts)]:
             ax.set_ylabel(scale.label(scales.name_of(selection.results[y]) + whose))
-        note = explained(selection.results.sizes["seed"], "bands" if has_numbers else "whiskers")
+        what = "bands" if has_numbers else "whiskers"
+        if by == "flow" and selection.results.sizes["flow"] > MOST_NAMED:
+            what = ""
+        note = explained(selection.results.sizes["seed"], what)
         finish(figure, axes, selection.title(), note)
     return figure
 
@@ -129,10 +133,12 @@ def _draw(
         order = order[np.isfinite(found["mean"].values[order])]
     at = positions.of(coordinate.values[order])
     mean, low, high = (scale.factor * found[name].values[order] for name in ("mean", "low", "high"))
-    style = {**line.style, "markersize": 4.5}
+    style = {"markersize": 4.5, **line.style}
     if coordinate.name != dim and not (np.diff(coordinate.values) > 0).all():
         style["linestyle"] = "none"  # points of a random sample: the other axes vary, too
     axes.plot(at, mean, label=line.label, **style)
+    if line.is_one_of_many:
+        return mean
     if np.isfinite(low).any():
         axes.fill_between(at, low, high, color=style["color"], alpha=0.18, linewidth=0)
     if str(line.values.name).endswith(_TIMES):

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _PANEL = (3.6, 2.7)
 _ALONE = (5.4, 3.6)
 _MOST_COLUMNS = 3
+_LEGEND_COLUMNS = 3
+# A legend with more rows than this makes the figure higher, by so many inches for each.
+_MOST_ROWS, _ROW = 4, 0.175
 # Longer labels of vertical axes than this have several lines.
 _MOST_LETTERS = 32
 
@@ -59,9 +62,13 @@ def finish(figure: Figure, axes: list[Axes], title: str, note: str = "") -> None
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     if handles:
-        figure.legend(
+        more = math.ceil(len(handles) / _LEGEND_COLUMNS) - _MOST_ROWS
+        figure.set_figheight(figure.get_figheight() + _ROW * max(more, 0))
+        legend = figure.legend(
             list(handles.values()), list(handles),
-            loc="outside lower center", ncols=min(len(handles), 3), fontsize=8,
+            loc="outside lower center", ncols=min(len(handles), _LEGEND_COLUMNS), fontsize=8,
         )  # fmt: skip
+        for line in legend.get_lines():  # also of thin, pale lines
+            line.set(linewidth=max(line.get_linewidth(), 1.0), alpha=1)
     if text := "\n".join(filter(None, (title, note))):
         figure.suptitle(text, fontsize=10 if title else 9)

@@ -34,6 +34,8 @@ RTT_RATIO = "rtt_ratio"
 BY_FLOW = ("cc", "flow")
 #: With more flows than this, a line for each says nothing.
 MOST_FLOWS = 8
+#: With more flows than this, a name and a band for each fill the figure.
+MOST_NAMED = 12
 # Names of one key: an axis of either is found by the other.
 _ALIASES = (("tunnel", "tunnel.name"), ("cc", "flows.cc"))
 _POINT = "point"
@@ -42,12 +44,16 @@ _PARSERS = {"s": units.parse_time, "bit/s": units.parse_rate, "byte": units.pars
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a figure: ``values`` over axes and seed. ``algorithm``: its own, if any."""
+    """One line of a figure: ``values`` over axes and seed. ``algorithm``: its own, if any.
+
+    ``is_one_of_many``: it shares label and style with others, and has no room for a band.
+    """
 
     label: str
     style: dict[str, Any]
     values: xarray.DataArray
     algorithm: str = ""
+    is_one_of_many: bool = False
 
 
 class Selection:
@@ -307,6 +313,9 @@ class Selection:
         if not each and metric.sizes["flow"] > MOST_FLOWS:
             yield from self._by_rtt(metric, "" if len(names) > 1 else names[0])
             return
+        if metric.sizes["flow"] > MOST_NAMED:
+            yield from self._by_entry(metric, owners)
+            return
         for index in range(metric.sizes["flow"]):
             owner = {str(name) for name in np.unique(owners.isel(flow=index).values.astype(str))}
             label, style, name = f"flow {index}", category_style(index), ""
@@ -318,6 +327,36 @@ class Selection:
             if float(rtt.min()) == float(rtt.max()):
                 label += f", {scales.scale_of(rtt).text(float(rtt.max()))}"
             yield Line(label, style, metric.isel(flow=index), name)
+
+    def _by_entry(self, metric: xarray.DataArray, owners: xarray.DataArray) -> Iterator[Line]:
+        """Yield a thin line for each flow with values; those of an entry of ``flows`` look alike.
+
+        Where points have different numbers of flows, a flow can be of one entry or another.
+        """
+        of_flows = self.results["flow_group"].transpose("flow", ...).values
+        members: dict[tuple[int, ...], list[int]] = {}
+        for flow in np.flatnonzero(metric.notnull().any(_others(metric)).values).tolist():
+            numbers = of_flows[flow]
+            entries = tuple(int(it) for it in np.unique(numbers[np.isfinite(numbers)]))
+            members.setdefault(entries, []).append(flow)
+        ccs = [
+            {*map(str, owners.isel(flow=flows).values.flat)} - {""} for flows in members.values()
+        ]
+        has_own = all(len(names) == 1 for names in ccs) and len(set().union(*ccs)) == len(ccs)
+        for index, ((entries, flows), names) in enumerate(zip(members.items(), ccs, strict=True)):
+            name = min(names) if len(names) == 1 else ""
+            parts = [core.congestion_label(name)] * bool(name)
+            if len(members) > 1:
+                parts.insert(0, " or ".join(f"flows.{entry}" for entry in entries))
+            parts.append(f"{len(flows)} flows" if len(flows) > 1 else "1 flow")
+            style = algorithm_style(name) if has_own else category_style(index)
+            style = {
+                **style, "linestyle": "-", "linewidth": 0.6, "alpha": 0.6, "marker": ".",
+                "markersize": 3, "markeredgewidth": 0,
+            }  # fmt: skip
+            for flow in flows:
+                values = metric.isel(flow=flow)
+                yield Line(", ".join(parts), style, values, name, is_one_of_many=True)
 
     def _transports(self, flows: int) -> list[str]:
         """Return a text with the transport of each flow; empty where it tells nothing."""

@@ -24,5 +24,7 @@ def spread(values: xarray.DataArray) -> xarray.Dataset:
 
 
 def explained(seeds: int, what: str) -> str:
-    """Return what bands or whiskers (``what``) are, for a figure's title."""
-    return f"means of {seeds} runs, {what}: least to most" if seeds > 1 else ""
+    """Return what bands or whiskers (``what``; "": none) are, for a figure's title."""
+    if seeds < 2:
+        return ""
+    return f"means of {seeds} runs" + (f", {what}: least to most" if what else "")
