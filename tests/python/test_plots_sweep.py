@@ -55,6 +55,21 @@ def test_a_line_is_the_mean_over_seeds_and_a_band_reaches_from_the_least_to_the_
     assert "base RTT 40 ms" in figure.get_suptitle()
 
 
+@pytest.mark.parametrize("least", [0.0, 1.0, 400.0], ids=["linear", "logarithm", "equal"])
+def test_bands_end_within_the_axes(make_sweep, least):
+    """One run of three is far from the others: its end of the band is twice the mean."""
+
+    def goodput(seed, **point):
+        return (1e6 * max(least, 400 * (point["path.rtt"] > 0.1))) * (1 + (seed == 3) * 4)
+
+    sweep = make_sweep({"path.rtt": RTT}, goodput=goodput)
+    (axes,) = plots.curves(sweep, "path.rtt", "goodput", theory=False).axes
+    band = axes.collections[0].get_paths()[0].vertices[:, 1]
+    low, high = axes.get_ylim()
+    assert low <= band.min() <= band.max() == pytest.approx(2000)
+    assert band.max() < high < 2 * band.max()
+
+
 def test_a_facet_is_a_panel(loss_sweep):
     figure = plots.curves(loss_sweep, "path.loss", "goodput", by="cc", facet="path.rtt")
     titles = [axes.get_title(loc="left") for axes in figure.axes]

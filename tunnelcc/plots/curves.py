@@ -76,7 +76,7 @@ def curves(
             if has_numbers:
                 drawn.append(_panel(ax, part, x, y, by, scale, theory))
             else:
-                drawn.append(np.array([draw_bars(ax, part, x, y, by, scale)]))
+                drawn.append(np.full((3, 1), draw_bars(ax, part, x, y, by, scale)))
         _set_limits(axes, drawn, y, is_log=has_numbers)
         entry = changed_entry(by) if per_flow else None
         whose = "" if entry is None else f" of flows.{entry}"
@@ -99,23 +99,24 @@ def _panel(
     scale: Scale,
     theory: bool,
 ) -> Any:
-    """Draw one panel. Return the means."""
+    """Draw one panel. Return means, and lower and upper ends of bands; shape (3, points)."""
     coordinate = part.axes[x]
     positions = Positions(coordinate)
     lines = list(part.lines(part.results[y], by))
-    means = [_draw(axes, line, coordinate, positions, scale, part.gaps) for line in lines]
+    drawn = [_draw(axes, line, coordinate, positions, scale, part.gaps) for line in lines]
+    points = np.concatenate(drawn, axis=1) if drawn else np.empty((3, 0))
     if theory:
         span = positions.span()
-        drawn = experiments(part, x, y)
+        runs = experiments(part, x, y)
         names = {line.algorithm for line in lines}
-        for found in theory_lines(drawn, x, y, span, names):
+        for found in theory_lines(runs, x, y, span, names):
             _draw_theory(axes, found, positions, scale)
-        limit = capacity(drawn, x, y, span)
+        limit = capacity(runs, x, y, span)
         if limit is not None:
-            highest = np.concatenate([[0.0], *means])
-            _draw_capacity(axes, limit, positions, scale, float(np.nanmax(highest)))
+            highest = float(np.nanmax(points[0], initial=0.0))
+            _draw_capacity(axes, limit, positions, scale, highest)
     positions.draw(axes, scales.name_of(coordinate))
-    return np.concatenate(means) if means else np.empty(0)
+    return points
 
 
 def _draw(
@@ -126,6 +127,7 @@ def _draw(
     scale: Scale,
     gaps: bool,
 ) -> Any:
+    """Draw one line and its band. Return means and ends of the band; shape (3, points)."""
     dim = coordinate.dims[0]
     found = spread(line.values.transpose(dim, "seed"))
     order = np.argsort(coordinate.values, kind="stable")
@@ -138,12 +140,12 @@ def _draw(
         style["linestyle"] = "none"  # points of a random sample: the other axes vary, too
     axes.plot(at, mean, label=line.label, **style)
     if line.is_one_of_many:
-        return mean
+        return np.array([mean, mean, mean])
     if np.isfinite(low).any():
         axes.fill_between(at, low, high, color=style["color"], alpha=0.18, linewidth=0)
     if str(line.values.name).endswith(_TIMES):
         _draw_unfinished(axes, line.values.transpose(dim, "seed").values[order], at, mean, style)
-    return mean
+    return np.array([mean, low, high])
 
 
 def _draw_unfinished(axes: Axes, values: Any, at: Any, mean: Any, style: dict[str, Any]) -> None:
@@ -183,17 +185,17 @@ def _draw_capacity(
 
 
 def _set_limits(axes: list[Axes], drawn: list[Any], y: str, *, is_log: bool) -> None:
-    """Scale the axis by the means: one run may be far from the others."""
-    means = np.concatenate(drawn)
-    means = means[np.isfinite(means)]
-    if not means.size:
+    """Let the axis reach the ends of all bands. ``drawn``: of each panel, shape (3, points)."""
+    means, *_ = points = np.concatenate(drawn, axis=1)
+    points = points[np.isfinite(points)]
+    if not points.size:
         return
     if is_log and y in ("goodput", "flow_goodput") and scales.is_wide(means):
         axes[0].set_yscale("log")
-        axes[0].set_ylim(means.min() / 1.6, means.max() * 1.6)
+        axes[0].set_ylim(points[points > 0].min() / 1.6, points.max() * 1.6)
         axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         return
-    high = 1.12 * float(means.max())
+    high = 1.12 * float(points.max())
     if y in _UNIT_RANGE and not math.isclose(high, 0):
-        high = max(high, 1.04) if means.max() <= 1.5 else max(high, 104.0)
-    axes[0].set_ylim(min(0.0, 1.12 * float(means.min())), high or 1.0)
+        high = max(high, 1.04) if points.max() <= 1.5 else max(high, 104.0)
+    axes[0].set_ylim(min(0.0, 1.12 * float(points.min())), high or 1.0)
