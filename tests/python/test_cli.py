@@ -404,6 +404,20 @@ def test_completion_of_finite_flows_is_told_since_their_starts(run):
     assert "completion" not in run(*SHORT)[1]
 
 
+def test_flows_that_start_in_the_warm_up_have_no_completion_time_and_that_is_told(run):
+    flows = ("--flow=bytes=20kB,cc=bbr", "--flow=bytes=20kB,start=500ms,cc=cubic")
+    _, out, _ = run(*SHORT, "--warmup=400ms", *flows)
+    rows = [line.split() for line in out.splitlines() if re.match(r"\d +(cubic|bbr)", line)]
+    assert rows[0][3] == "–"
+    assert 0 < float(rows[1][3]) < 1
+    assert re.search(r"\ncompletion +without 1 flow that starts in the warm-up *\n", out)
+    _, out, _ = run(
+        *SHORT, "--warmup=400ms", "--flow=bytes=1kB,count=20", "--flow=start=500ms,bytes=1kB"
+    )
+    assert re.search(r"21 flows +cubic +\d+\.\d+ +0\.\d{3} +\d", out)
+    assert re.search(r"\ncompletion +without 20 flows that start in the warm-up *\n", out)
+
+
 def test_completion_of_many_flows_is_their_mean_and_how_many_did(run):
     flows = ("--flow=bytes=1kB,count=20", "--flow=count=1")
     _, out, _ = run(*SHORT, *flows)

@@ -486,6 +486,9 @@ def test_harm_of_flows_that_complete_is_that_of_their_times():
     assert found.flow_harm[0] == pytest.approx(
         1 - found.flow_goodput[0] / found.flow_goodput_alone[0]
     )
+    # Both runs have the whole flow, also if it starts in the warm-up.
+    later = tc.harm(tc.Experiment.parse({**table, "flows": flows, "warmup": "3s"}))
+    assert later.flow_harm[1] == found.flow_harm[1]
     # A flow that completes only without the others loses goodput.
     short = tc.harm(tc.Experiment.parse({**table, "flows": flows, "duration": "3.5s"}))
     assert np.isnan(short.flow_completion_time[1])

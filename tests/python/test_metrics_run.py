@@ -25,7 +25,7 @@ def test_every_metric_has_a_unit_and_a_name(result):
         assert len(variable.attrs["long_name"]) > 3, name
         assert variable.shape == ((flows,) if name.startswith("flow_") else ()), name
         if name not in metrics.TEXTS:
-            assert variable.attrs["units"] in ("1", "s", "bit/s"), name
+            assert variable.attrs["units"] in ("1", "s", "bit/s", "byte"), name
 
 
 def test_plain_values_are_those_of_the_dataset(result):
@@ -90,11 +90,21 @@ def test_flows_complete_unless_they_have_no_end_or_do_not_arrive():
     assert math.isnan(endless)
 
 
-def test_a_finite_flow_has_a_completion_time(plain_result):
-    endless, finite = metrics.of_run(plain_result.dataset).flow_completion_time.values
-    flow = plain_result.to_dict()["flows"][1]
-    assert math.isnan(endless)
-    assert finite == pytest.approx(flow["completion_s"] - flow["start_s"])
+def test_completion_is_of_flows_that_start_after_the_warm_up():
+    flows = [{}, *({"bytes": "20kB", "start": start} for start in ("0s", "999ms", "1s", "2s"))]
+    table = {"path": {"rate": "10Mbps"}, "flows": flows, "duration": "4s", "start_jitter": "0s"}
+    run = tc.run(tc.Experiment.parse({**table, "warmup": "1s"}), progress=False)
+    found = metrics.of_run(run.dataset)
+    assert np.isnan(found.flow_completion_time.values).tolist() == [True] * 3 + [False] * 2
+    assert found.flow_completed.values == pytest.approx([math.nan] * 3 + [1] * 2, nan_ok=True)
+    assert found.flow_bytes.values == pytest.approx([math.nan] + [20e3] * 4, nan_ok=True)
+    told = [flow["completion_time_s"] for flow in run.to_dict()["flows"]]
+    assert told[:3] == [None] * 3
+    assert told[3:] == found.flow_completion_time.values[3:].tolist()
+    whole = tc.run(tc.Experiment.parse(table), progress=False)
+    times = metrics.of_run(whole.dataset).flow_completion_time.values
+    assert np.isfinite(times[1:]).all()
+    assert (times[3:] == found.flow_completion_time.values[3:]).all()
 
 
 def test_retransmissions_and_segments_count_after_the_warm_up():
@@ -343,7 +353,7 @@ def test_users_carriers_and_messages_are_metrics():
 def test_a_metric_is_looked_up_by_name(result):
     for name, metric in metrics.METRICS.items():
         value = result.metric(name)
-        assert metric.units in ("1", "s", "bit/s", "packets", "segments")
+        assert metric.units in ("1", "s", "bit/s", "byte", "packets", "segments")
         assert math.isnan(value) or value >= 0, name
     assert result.metric("goodput") == result.goodput
     with pytest.raises(tc.ConfigError, match="argument = 'bogus': expected one of flow, since"):
@@ -368,9 +378,7 @@ def test_a_metric_of_a_part_of_the_time_is_that_of_the_series(plain_result):
 
 
 def test_what_never_happens_is_not_a_number(plain_result):
-    endless, finite = (plain_result.metric("flow_completion_time", flow=it) for it in (0, 1))
-    assert math.isnan(endless)
-    assert 0 < finite < 5
+    assert math.isnan(plain_result.metric("flow_completion_time", flow=0))
     assert math.isnan(plain_result.metric("interface_efficiency"))
 
 

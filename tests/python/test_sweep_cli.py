@@ -127,6 +127,26 @@ def test_a_table_of_finite_flows_tells_that_none_completes(run, tmp_path):
     assert (results.flow_completed == 0).all()
 
 
+def test_a_table_of_completion_leaves_out_the_warm_up_and_says_so(run, tmp_path):
+    declared = (
+        'duration = "3s"\nwarmup = "WARMUP"\n[[flows]]\nbytes = "20kB"\ncount = 30\n'
+        'interarrival = "100ms"\n[sweep]\nseeds = 2\n"path.rtt" = ["20ms", "40ms"]\n'
+    )
+    for warmup, is_told in (("0s", False), ("1s", True)):
+        folder = tmp_path / warmup
+        folder.mkdir()
+        text = declared.replace("WARMUP", warmup)
+        results, (headings, *rows) = _swept_table(run, folder, text)
+        measured = results.flow_start >= float(warmup[0])
+        assert (results.flow_completed.notnull() == measured).all()
+        assert not results.flow_completion_time.where(~measured).notnull().any()
+        means = results.flow_completion_time.mean("flow").mean("seed").values
+        assert [float(row[1].split(" ± ")[0]) for row in rows] == pytest.approx(means, abs=0.00051)
+        assert headings[1] == "completion s"
+        _, out, _ = run("sweep", folder / "declared.toml", "--store", folder / "runs")
+        assert ("completion: without flows that start in the warm-up" in out) is is_told
+
+
 def test_flows_that_are_stopped_complete_nothing(run, tmp_path):
     _, (headings, *_) = _swept_table(
         run,

@@ -103,14 +103,13 @@ def _recovery_delay(run: RunData) -> float:
 
 
 def _completion_times(run: RunData) -> Series:
-    is_whole = run["total_bytes"] >= run["finite_bytes"]  # NaN: no flow without an end is
-    times: Series = np.where(is_whole, run["completion"] - run["start"], counts.NAN)
+    times: Series = np.where(_starts(run) >= run["warmup"], run.completion_times, counts.NAN)
     return times
 
 
 def _completed(run: RunData) -> Series:
-    is_due = np.isfinite(run["finite_bytes"]) & np.isfinite(_starts(run))
-    completed: Series = np.where(is_due, np.isfinite(_completion_times(run)), counts.NAN)
+    is_measured = np.isfinite(run["finite_bytes"]) & (_starts(run) >= run["warmup"])
+    completed: Series = np.where(is_measured, np.isfinite(run.completion_times), counts.NAN)
     return completed
 
 
@@ -306,14 +305,19 @@ METRICS: dict[str, Metric] = {
     "flow_completion_time": Metric(
         "s", "flow completion time",
         "from the start of the connection until the last of flows.bytes is read; NaN without "
-            "flows.bytes, and if flows.stop ends the flow first; Dukkipati and McKeown, CCR 2006",
+            "flows.bytes, if flows.stop or the run ends first, and for a flow that starts in the "
+            "warm-up; Dukkipati and McKeown, CCR 2006",
         _completion_times, per_flow=True, is_event=True,
     ),
     "flow_completed": Metric(
         "1", "part of the flows that complete",
         "1 if the flow completes (see flow_completion_time), or else 0; NaN without flows.bytes, "
-            "and for a flow that starts after the end of the run",
+            "and for a flow that starts in the warm-up or after the end of the run",
         _completed, per_flow=True,
+    ),
+    "flow_bytes": Metric(
+        "byte", "bytes to send", "flows.bytes; NaN: until the end of the run",
+        lambda run: run["finite_bytes"], per_flow=True,
     ),
     "flow_rtt": Metric(
         "s", "mean smoothed RTT across the path",

@@ -134,6 +134,13 @@ class RunData:
             ]
         )
 
+    @cached_property
+    def completion_times(self) -> Series:
+        """For each flow the time from its start until its last byte is read, s; NaN: never."""
+        is_whole = self["total_bytes"] >= self["finite_bytes"]  # NaN: no flow without an end is
+        times: Series = np.where(is_whole, self["completion"] - self["start"], counts.NAN)
+        return times
+
     @property
     def active_until(self) -> float:
         """When the last selected flow's last byte was read, or the end of the selected time, s."""

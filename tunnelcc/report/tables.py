@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc import core
+from tunnelcc.config import derived
 from tunnelcc.metrics import limits, path_leg
 from tunnelcc.output.tables import Table, console, grid
 from tunnelcc.schema.units import format_time, mbit
@@ -55,11 +56,14 @@ def print_result(result: Result) -> None:
         f"measured from {format_time(experiment.warmup)} to {format_time(experiment.duration)}, "
         f"seed {experiment.seed}"
     )
-    _flow_table(totals, experiment.duration).print(out)
+    _flow_table(totals, experiment).print(out)
     path, aggregate, hosts = totals["path"], totals["aggregate"], totals["hosts"]
     # A small network's hosts are all told of, of a large one those that did most.
     by_use = sorted(hosts, key=lambda name: -hosts[name]["utilisation"])
     busiest = {name: hosts[name] for name in (hosts if len(hosts) <= 4 else by_use[:4])}
+    of_flows = derived.flows(experiment)
+    early = sum(flow.bytes is not None and start < experiment.warmup for flow, start in of_flows)
+    those = "1 flow that starts" if early == 1 else f"{early} flows that start"
     lines = [
         ("goodput", f"{_mbps(aggregate['goodput_bps'])} Mbit/s"),
         # Of flows that end, it tells nothing.
@@ -69,6 +73,7 @@ def print_result(result: Result) -> None:
             else [("Jain's index", _jain(totals))]
         ),
         *_path_lines(totals),
+        *([("completion", f"without {those} in the warm-up")] if early else []),
         *([("packets marked", f"{path['marks']} by the queue (ECN)")] if path["marks"] else []),
     ]
     # Without a tunnel or hosts.app_cost nothing that a host does has a cost: 0 % would be untrue.
@@ -285,7 +290,7 @@ def _share(part: float, whole: float) -> str:
     return _percent(part / whole if whole else None)
 
 
-def _flow_table(totals: dict[str, Any], end: float) -> Table:
+def _flow_table(totals: dict[str, Any], experiment: Experiment) -> Table:
     flows, tunnels = totals["flows"], _tunnels_of_flows(totals)
     differ = len(set(tunnels.values())) > 1
     tunnelled = any(len(flow["legs"]) > 1 for flow in flows)
@@ -320,7 +325,7 @@ def _flow_table(totals: dict[str, Any], end: float) -> Table:
             *([_some("directions", (it["direction"] for it in members))] if is_both_ways else []),
             *([_some("transports", (it["transport"] for it in members))] if has_transports else []),
             _mbps(sum(flow["goodput_bps"] for flow in members)),
-            *([_completion(members, end)] if is_finite else []),
+            *([_completion(members, experiment)] if is_finite else []),
             str(sum(flow["retransmits"] for flow in members)),
         ]
         if tunnelled:
@@ -413,12 +418,13 @@ def _carriers(flows: Iterable[dict[str, Any]]) -> dict[tuple[int, str], dict[str
     }
 
 
-def _completion(members: list[dict[str, Any]], end: float) -> str:
+def _completion(members: list[dict[str, Any]], experiment: Experiment) -> str:
     """Tell when the flows completed, since their starts; of several the mean, and how many.
 
-    Flows that would start after the ``end`` (s) of the run do not count.
+    Flows that start in the warm-up or would start after the end of the run do not count.
     """
-    times = [flow["completion_time_s"] for flow in members if flow["start_s"] < end]
+    begin, end = experiment.warmup, experiment.duration
+    times = [flow["completion_time_s"] for flow in members if begin <= flow["start_s"] < end]
     done = sum(time is not None for time in times)
     text = _number(_mean(times), 3)
     return text if done in (0, len(times)) else f"{text} ({done} of {len(times)})"

@@ -53,7 +53,8 @@ def harm(experiment: Experiment, jobs: int | None = None) -> xarray.Dataset:
     Returns a Dataset:
 
     - over ``flow``: ``flow_goodput`` with all flows and ``flow_goodput_alone`` (bit/s),
-      ``flow_completion_time`` and ``flow_completion_time_alone`` (s; NaN: never), ``flow_harm``;
+      ``flow_completion_time`` and ``flow_completion_time_alone`` (s; NaN: never; also of flows
+      that start in the warm-up, which both runs have), ``flow_harm``;
     - over ``tunnel``: ``others_goodput`` of all flows outside the tunnel together, and
       ``others_goodput_without`` without the tunnel and its flows (bit/s); ``tunnel_harm``, which is
       NaN if there are no other flows. It does not contain the harm that the other flows do to each
@@ -165,11 +166,7 @@ class _Flows(NamedTuple):
 
 def _measured(result: Result) -> _Flows:
     run = result.measured
-    times = [
-        metrics.value(run, "flow_completion_time", metrics.Selection(flow=index))
-        for index in range(len(result.layout.flows))
-    ]
-    return _Flows(np.asarray(run.goodputs), np.array(times))
+    return _Flows(np.asarray(run.goodputs), run.completion_times)
 
 
 def _harm_of_flows(alone: _Flows, here: _Flows) -> Any:

@@ -174,7 +174,8 @@ class Result(Measurements):
 
         Totals leave out the warm-up, but those that ``since_start`` lists: they count from the
         start, as series do. Keys that end in ``_s`` and are not totals are times since the start;
-        ``completion_time_s`` is since the flow's own start, as the metric flow_completion_time.
+        ``completion_time_s`` is since the flow's own start, as the metric flow_completion_time, and
+        None for a flow that starts in the warm-up.
         """
         return totals.totals(self, self.measured)
 

@@ -18,7 +18,7 @@ from tunnelcc.simulation.measurements import Measurements
 #: Totals of the JSON that count from the start. Numbers in lists, names of links and ``reverse``
 #: are left out. All others leave out the warm-up.
 SINCE_START = (
-    "flows.total_bytes", "flows.completion_time_s",
+    "flows.total_bytes",
     "flows.legs.wire_bytes", "flows.legs.ack_wire_bytes",
     "flows.legs.arq.parity_datagrams", "flows.legs.arq.parity_bytes", "flows.legs.arq.recovered",
     "flows.legs.arq.unrecovered", "flows.legs.arq.given_up",

@@ -63,6 +63,9 @@ def print_results(
         out.print(
             f"means of {goodputs.shape[-1]} seeds ± distance of the farthest run", markup=False
         )
+    arrives = np.isfinite(data["flow_bytes"][1]) & np.isfinite(data["flow_start"][1])
+    if (arrives & np.isnan(data["flow_completed"][1])).any():
+        out.print("completion: without flows that start in the warm-up", markup=False)
     left = math.prod(shape) - _MOST_ROWS
     if left > 0:
         out.print(f"… and {left} more; --output FILE.csv writes all", markup=False)
@@ -106,9 +109,12 @@ def _columns(data: Variables, axes: Sequence[str], metric: str) -> Iterator[_Col
 
 
 def _completion_columns(data: Variables, metric: str) -> Iterator[_Column]:
-    """Yield how long finite flows take, and how many of those that arrive complete."""
+    """Yield how long finite flows take, and how many of those that arrive complete.
+
+    Flows that start in the warm-up do not count.
+    """
     completed = data["flow_completed"]
-    if np.isnan(completed[1]).all():
+    if not np.isfinite(data["flow_bytes"][1]).any():
         return
     if metric != "flow_completion_time":
         times = _mean_and_farthest(_of_runs(data["flow_completion_time"]))
@@ -148,7 +154,7 @@ def _of_runs(variable: Variable) -> NDArray[np.float64]:
 def _finite(data: Variables) -> NDArray[np.bool_]:
     """Return which flows are of an entry of ``flows`` that has finite flows in any run."""
     entries = data["flow_group"][1]
-    return np.isin(entries, np.unique(entries[np.isfinite(data["flow_completed"][1])]))
+    return np.isin(entries, np.unique(entries[np.isfinite(data["flow_bytes"][1])]))
 
 
 def _told_entries(data: Variables, axes: Sequence[str]) -> list[int]:
