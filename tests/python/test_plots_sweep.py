@@ -743,15 +743,59 @@ def test_what_sizes_and_messages_and_users_add_to_the_standard_set(make_sweep):
     sweep = make_sweep({"flows.write_size": ([64, 512], "byte")}, ("cubic", "cubic", "cubic"))
     sweep["efficiency"][:], sweep["flow_message_latency_p99"][:] = 0.5, 0.1
     sweep["jain_users"][:], sweep["jain_carriers"][:] = 0.7, 1
-    sweep["flow_completion_time"][:] = np.nan
     names = [name for name, _ in plots.standard(sweep)]
     assert names == [
         "efficiency-over-flows-write-size", "message-latency-over-flows-write-size",
         "jain-over-flows-write-size", "jain-users-over-flows-write-size", "queueing-delay",
     ]  # fmt: skip
-    sweep["flow_completion_time"][:] = 0.3
+    sweep["flow_completion_time"][..., 0], sweep["flow_bytes"][..., 0] = 0.3, 1e5
+    sweep["flow_group"][:], sweep["flow_completed"][..., 0] = [0, 1, 1], 1
     more = {name for name, _ in plots.standard(sweep)} - set(names)
     assert more == {"completion-time-over-flows-write-size"}
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [
+        {"flows.interarrival": ([0.01, 0.02], "s"), "tunnel": ["none", "ssh"]},
+        {"tunnel": ["none", "ssh"]},
+    ],
+)
+def test_the_standard_set_of_finite_flows_has_their_completion_and_no_fairness(make_sweep, axes):
+    sweep = make_sweep(axes, ("cubic",) * 3)
+    sweep["flow_start"][:] = [0, 1, 2]
+    sweep["flow_group"][:], sweep["flow_bytes"][:] = 0, 1e5
+    sweep["flow_completion_time"][:], sweep["flow_completed"][:] = 0.3, 1
+    x = next(iter(axes)).replace(".", "-")
+    complete = [f"goodput-over-{x}", f"completion-time-over-{x}", "queueing-delay"]
+    assert [name for name, _ in plots.standard(sweep)] == complete
+    sweep["flow_completed"][..., -1], sweep["flow_completion_time"][..., -1] = 0, np.nan
+    figures = dict(plots.standard(sweep))
+    assert [*figures] == [*complete[:2], f"completed-over-{x}", "queueing-delay"]
+    assert figures[f"completed-over-{x}"].axes[0].get_ylabel() == (
+        "part of the flows that complete\n(%)"
+    )
+    # With an endless flow, shares are told of.
+    sweep["flow_bytes"][..., 0] = sweep["flow_completed"][..., 0] = np.nan
+    sweep["flow_group"][..., 0] = 1
+    assert {f"jain-over-{x}", f"completed-over-{x}"} <= {name for name, _ in plots.standard(sweep)}
+
+
+def test_completion_over_two_axes_is_a_heat_map(make_sweep):
+    sweep = make_sweep({"path.buffer": BUFFER, "path.rtt": RTT}, ("cubic",) * 3)
+    sweep["flow_group"][:], sweep["flow_bytes"][:], sweep["flow_completion_time"][:] = 0, 1e5, 0.3
+    names = [name for name, _ in plots.standard(sweep)]
+    assert "completion-time-over-path-buffer-and-path-rtt" in names
+    assert not any(name.startswith("jain") for name in names)
+
+
+def test_flows_without_an_end_are_not_in_figures_of_completion(make_sweep):
+    sweep = make_sweep({"path.buffer": BUFFER}, ("bbr", "cubic"))
+    sweep["flow_bytes"][..., 1] = 1e5
+    sweep["flow_completion_time"][1:, :, 1] = 0.3
+    for by in (None, "flow"):
+        figure = plots.curves(sweep, "path.buffer", "flow_completion_time", by=by)
+        assert labels(figure) == ["cubic" if by is None else "flow 1, cubic, 40 ms", "in no run"]
 
 
 def test_many_flows_are_drawn_by_their_rtt(make_sweep):

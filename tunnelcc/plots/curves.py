@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 # Times until something happens, which may be after the end of the run.
 _TIMES = ("convergence_time", "completion_time")
+# Metrics that only flows with an end can have.
+_OF_FINITE = ("flow_completion_time", "flow_completed")
 # Metrics that are parts of one whole or indices.
 _UNIT_RANGE = (
     "jain", "jain_users", "jain_carriers", "jain_tunnels", "flow_share", "flow_tunnel_share",
-    "efficiency", "utilisation",
+    "efficiency", "utilisation", "flow_completed",
 )  # fmt: skip
 # A theory line far above every run would only flatten them.
 _MOST_ABOVE = 1.6
@@ -67,6 +69,10 @@ def curves(
         selection.axis(facet, "--facet")
     selection.use(x, by, facet)
     selection.metric_with_values(y, "--y")
+    if y in _OF_FINITE:
+        has_end = selection.results["flow_bytes"].notnull()
+        has_end = has_end.any([dim for dim in has_end.dims if dim != "flow"])
+        selection.results = selection.results.isel(flow=has_end.values)
     scale = scales.scale_of(selection.results[y])
     parts = list(selection.points(facet))
     with panels(len(parts)) as (figure, axes):

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tunnelcc import core
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest, unknown_name
@@ -87,6 +88,15 @@ class Selection:
             for key, coordinate in self.results.coords.items()
             if coordinate.ndim == 1 and key != _POINT and coordinate.dims[0] in dims
         }
+
+    @property
+    def finite_flows(self) -> NDArray[np.bool_]:
+        """Which flows have an end (``flows.bytes``) in every run that has them; shape (flow,)."""
+        sizes, entries = self.results["flow_bytes"], self.results["flow_group"]
+        others = _others(sizes)
+        is_endless = (sizes.isnull() & entries.notnull()).any(others)
+        finite: NDArray[np.bool_] = (sizes.notnull().any(others) & ~is_endless).values
+        return finite
 
     @cached_property
     def base(self) -> Experiment:
@@ -318,7 +328,8 @@ class Selection:
             return
         for index in range(metric.sizes["flow"]):
             owner = {str(name) for name in np.unique(owners.isel(flow=index).values.astype(str))}
-            label, style, name = f"flow {index}", category_style(index), ""
+            number = int(self.results["flow"][index])
+            label, style, name = f"flow {number}", category_style(index), ""
             if len(owner) == 1:
                 name = owner.pop()
                 label = f"{label}, {core.congestion_label(name)}{transports[index]}"

@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Axes over which throughput, and over which fairness is looked at; other numbers come after them.
-_THROUGHPUT = ("path.rtt", "path.loss", "path.buffer", "flows.count")
+_THROUGHPUT = ("path.rtt", "path.loss", "path.buffer", "flows.count", "flows.interarrival")
 _FAIRNESS = ("path.buffer", "flows.count", RTT_RATIO)
 _GROUPED = ("jain_users", "jain_carriers", "jain_tunnels")
 _FAIRNESS_METRICS = ("flow_share", "jain", *_GROUPED, "flow_harm")
 #: Metric → name of its figure, if any run has it.
-_TIMES = {
+_OF_APPLICATIONS = {
     "flow_message_latency_p99": "message-latency",
     "flow_completion_time": "completion-time",
+    "flow_completed": "completed",
 }
 # Axes over which the bytes around the application's change.
 _SIZES = ("write_size", "mtu", "mss")
@@ -47,10 +48,10 @@ _MOST_PANELS = 6
 def standard(results: xarray.Dataset) -> Iterator[tuple[str, Figure]]:
     """Yield (name, figure) of every figure that the axes of ``results`` allow.
 
-    - Throughput over RTT, loss, buffer and number of flows; efficiency over sizes; message latency;
-      completion time.
+    - Throughput over RTT, loss, buffer, number of flows and time between arrivals; efficiency over
+      sizes; message latency; completion time, and how many flows complete unless all do.
     - Fairness (shares, Jain's indices, harm if available) and convergence time over buffer, number
-      of flows and ratio of RTTs.
+      of flows and ratio of RTTs, unless all flows are finite: their shares are their sizes.
     - Queueing delay against throughput, heat maps of two axes, pairs of algorithms, flows over time
       if there are series.
 
@@ -74,10 +75,13 @@ def _figures(selection: Selection) -> Iterator[tuple[str, Callable[[], Figure]]]
     results = selection.results
     numbers, groups = _axes(selection)
     by = next(iter(groups), None)
-    several = results.sizes.get("flow", 1) > 1
+    # Finite flows share what they send, and not the rate.
+    finite = selection.finite_flows
+    several = finite.size > 1 and not finite.all()
     if not numbers and groups:
         x, by = _names(groups)
         yield f"goodput-over-{_slug(x)}", partial(_curves, selection, x, "goodput", by)
+        yield from _of_applications(selection, x, by)
         if several:
             yield from _fairness(selection, x, by)
     for x in numbers:
@@ -88,9 +92,7 @@ def _figures(selection: Selection) -> Iterator[tuple[str, Callable[[], Figure]]]
         if x in _THROUGHPUT or not set(numbers) & set(_THROUGHPUT):
             if not (x.endswith(_SIZES) and _is_flat(results["goodput"])):
                 yield f"goodput-over-{_slug(x)}", partial(_curves, selection, x, "goodput", by)
-            for metric, name in _TIMES.items():
-                if np.isfinite(results[metric].values).any():
-                    yield f"{name}-over-{_slug(x)}", partial(_curves, selection, x, metric, by)
+            yield from _of_applications(selection, x, by)
         if several and (x in _FAIRNESS or RTT_RATIO not in numbers):
             yield from _fairness(selection, x, by)
     if several and RTT_RATIO in numbers:
@@ -100,8 +102,10 @@ def _figures(selection: Selection) -> Iterator[tuple[str, Callable[[], Figure]]]
     plain = [key for key in numbers if key != RTT_RATIO and selection.axes[key].dims == (key,)]
     for index, y in enumerate(plain):
         for x in plain[:index]:
-            for value in ("utilisation", "jain") if several else ("utilisation",):
-                name = f"{value}-over-{_slug(x)}-and-{_slug(y)}"
+            shares, times = ["jain"] if several else [], ["flow_completion_time"]
+            for value in ("utilisation", *shares, *(times if finite.any() else [])):
+                shown = _OF_APPLICATIONS.get(value, value)
+                name = f"{shown}-over-{_slug(x)}-and-{_slug(y)}"
                 facet, at = _room(selection, None, (x, y))
                 yield name, partial(heat_map, results, x, y, value, facet, at)
     keys = pair_axes(selection)
@@ -169,6 +173,17 @@ def _axes(selection: Selection) -> tuple[list[str], list[str]]:
         if scales.is_number(axis) and selection.distinct(key) > 1
     ]
     return numbers, [key for key, axis in selection.axes.items() if not scales.is_number(axis)]
+
+
+def _of_applications(
+    selection: Selection, x: str, by: str | None
+) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    for metric, name in _OF_APPLICATIONS.items():
+        values = selection.results[metric].values
+        if metric == "flow_completed" and not (values == 0).any():
+            continue  # all flows complete
+        if np.isfinite(values).any():
+            yield f"{name}-over-{_slug(x)}", partial(_curves, selection, x, metric, by)
 
 
 def _fairness(
