@@ -112,8 +112,8 @@ def _check_flows(result: tc.Result) -> None:
         # The client's preamble goes the same way where the client sends.
         preamble = (config.preamble or 0) if placed.direction == "up" else 0
         assert flow.delivered_bytes <= flow.total_bytes
-        if config.bytes is not None:
-            most = config.bytes + preamble
+        if placed.bytes is not None:
+            most = placed.bytes + preamble
             assert flow.total_bytes <= most, f"flow {index} got {flow.total_bytes} of {most} bytes"
             if flow.completion_time >= 0 and config.stop is None:
                 assert flow.total_bytes == most, f"flow {index} ended after {flow.total_bytes}"

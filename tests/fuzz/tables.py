@@ -423,6 +423,8 @@ class Draw:
             flow = {"cc": self._cc(), **self._some(makers, 0.15)}
             if "count" in flow and self._maybe(0.3):
                 flow["interarrival"] = _time(self._duration * draw.choice((0.001, 0.1, 1)))
+            if "bytes" in flow and self._maybe(0.3):
+                flow["bytes_shape"] = draw.choice((1.05, 1.2, 3))
             if is_network and self._maybe(0.15):
                 flow[draw.choice(("route", "ack_route"))] = self._route(hosts)
             if self._maybe(0.1) and not is_network:

@@ -111,6 +111,8 @@ BAD_VALUES = {
     "flows.stop": [*NOT_A_TIME, "0s"],
     "flows.rtt": NOT_A_RTT,
     "flows.bytes": [*NOT_A_SIZE, 0],
+    "flows.bytes_shape": [1, 0.9, 11, "1.2", True],
+    "flows.bytes_most": [*NOT_A_SIZE, 0],
     "flows.rate": NOT_A_RATE,
     "flows.preamble": [*NOT_A_SIZE, "2MiB"],
     "flows.data_start": [*NOT_A_TIME, "31s"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import sys
 
 import numpy as np
@@ -450,6 +451,94 @@ def test_flows_arrive_as_a_poisson_process():
     assert counts.var() == pytest.approx(10, rel=0.25)
     assert (starts(start="1s", count=7) == arrivals[:7]).all()
     assert starts(start="1s", interarrival="20ms") - 1 == pytest.approx(2 * (arrivals - 1))
+
+
+def _sizes(count=4000, **flow):
+    table = {"flows": [{"count": 2}, {"count": count, **flow}], "seed": 3}
+    return np.array([it[3] for it in derived.single_flows(tc.Experiment(**table))][2:])
+
+
+@pytest.mark.parametrize(
+    ("shape", "most"), [(1.05, "100MB"), (1.2, None), (1.5, "1MB"), (3, "2GB")]
+)
+def test_sizes_of_flows_follow_a_bounded_pareto_distribution(shape, most):
+    sizes = np.sort(_sizes(bytes="100kB", bytes_shape=shape, bytes_most=most))
+    bound = {"100MB": 1e8, None: 1e8, "1MB": 1e6, "2GB": 2e9}[most]
+    assert sizes.max() <= bound
+    # The mean, as the integral over all values that can be drawn, by equal steps of x^(-1 / shape).
+    steps = (np.arange(200_000) + 0.5) / 200_000
+    low, high = (derived.pareto(drawn, 1e5, shape, bound) for drawn in (0.0, 1.0))
+    assert high == pytest.approx(bound)
+    values = low * (bound / low) ** steps
+    density = shape * low**shape * values ** (-shape - 1) / (1 - (low / bound) ** shape)
+    assert np.mean(density * values**2) * math.log(bound / low) == pytest.approx(1e5, rel=1e-6)
+    # Kolmogorov and Smirnov: of so many sizes, one set in a thousand is farther away.
+    expected = (1 - (low / sizes) ** shape) / (1 - (low / bound) ** shape)
+    assert np.abs(expected - (np.arange(4000) + 0.5) / 4000).max() < 1.95 / math.sqrt(4000)
+    # The tail: how many exceed five means, within three standard deviations.
+    part = ((low / 5e5) ** shape - (low / bound) ** shape) / (1 - (low / bound) ** shape)
+    deviation = 3 * math.sqrt(4000 * part * (1 - part))
+    assert (sizes > 5e5).sum() == pytest.approx(4000 * part, abs=deviation)
+
+
+def test_a_sample_of_sizes_has_their_mean():
+    sizes = _sizes(16_000, bytes="100kB", bytes_shape=2.5)
+    assert sizes.mean() == pytest.approx(1e5, rel=4 * 0.9 / math.sqrt(16_000))  # 0.9: σ / mean
+
+
+def test_sizes_depend_on_the_seed_and_the_flow_alone():
+    varied = {"bytes": "100kB", "bytes_shape": 1.2}
+    sizes = _sizes(**varied)
+    assert (_sizes(7, **varied, interarrival="10ms", cc="bbr") == sizes[:7]).all()
+    assert _sizes(**{**varied, "bytes": "1MB"}) == pytest.approx(10 * sizes, abs=6)
+    assert len(set(sizes[:20])) == 20
+    experiment = tc.Experiment(flows={**varied, "count": 20})
+    other = experiment.with_({"seed": 2})
+    drawn = [[it[3] for it in derived.single_flows(run)] for run in (experiment, other)]
+    assert not set(drawn[0]) & set(drawn[1])
+    assert [it[3] for it in derived.single_flows(experiment)] == drawn[0]
+    assert set(_sizes(20, bytes="100kB")) == {100_000}
+    assert _sizes(bytes="1B", bytes_shape=1.2).min() == 1
+
+
+def test_flows_send_the_bytes_that_were_drawn():
+    flow = {"bytes": "20kB", "bytes_shape": 1.5, "bytes_most": "200kB", "count": 12}
+    table = {"path": {"rate": "50Mbps"}, "flows": [{**flow, "interarrival": "50ms"}, {}]}
+    run = tc.run(tc.Experiment.parse({**table, "duration": "4s"}), progress=False)
+    sizes = [it[3] for it in derived.single_flows(run.experiment)]
+    assert sizes[-1] is None
+    assert [flow.total_bytes for flow in run.raw.flows][:12] == sizes[:12]
+    assert run.dataset.finite_bytes.values[:12].tolist() == sizes[:12]
+    alone = harm.part(run.experiment, [7])
+    assert [it[3] for it in derived.single_flows(alone)] == [sizes[7]]
+    found = tc.harm(tc.Experiment.parse({**table, "duration": "4s"}))
+    assert len(set(found.flow_completion_time_alone.values[:12])) == 12
+
+
+@pytest.mark.parametrize(
+    ("flow", "message"),
+    [
+        ({"bytes_shape": 1.2}, "flows.0.bytes: expected the mean of the sizes, because"),
+        (
+            {"bytes": "1MB", "bytes_most": "2MB"},
+            "flows.0.bytes_shape: expected a number above 1, because",
+        ),
+        (
+            {"bytes": "1MB", "bytes_shape": 1.2, "bytes_most": "1MB"},
+            r"flows.0.bytes_most = '1MB': expected more than the mean, bytes \(1MB\)",
+        ),
+        (
+            {"bytes": "1MB", "bytes_shape": 1},
+            "flows.0.bytes_shape = 1: expected a number above 1 to 10",
+        ),
+        (
+            {"bytes": "1024TiB", "bytes_shape": 1.2},
+            "flows.0.bytes_most = .*: expected more than the mean",
+        ),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(refusal, flow, message):
+    assert re.search(message, refusal({"flows": [flow]}))
 
 
 def test_flows_that_arrive_later_have_all_their_times_later():

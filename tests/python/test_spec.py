@@ -239,7 +239,8 @@ ARRIVALS = {
 }
 #: Tested below, or of no effect on the models.
 ELSEWHERE = {
-    "title", "flows.interarrival", "flows.user", "hosts.tcp_adv_win_scale", "path.rate_trace",
+    "title", "flows.interarrival", "flows.bytes_shape", "flows.bytes_most", "flows.user",
+    "hosts.tcp_adv_win_scale", "path.rate_trace",
 }  # fmt: skip
 
 #: Keys that say who is where: test_network.py.

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Values that follow from an experiment's keys: bytes of a BDP, windows, start times."""
+"""Values that follow from an experiment's keys: bytes of a BDP, windows, start times, sizes."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc.catalog.values import PLAIN_HEADERS
@@ -219,12 +220,14 @@ def tcp_memory(host: Hosts) -> int:
 
 def flows(experiment: ExperimentKeys) -> Iterator[tuple[Flow, float]]:
     """Yield each single flow with its start time (s), jitter included."""
-    for _, flow, start in single_flows(experiment):
+    for _, flow, start, _ in single_flows(experiment):
         yield flow, start
 
 
-def single_flows(experiment: ExperimentKeys) -> Iterator[tuple[int, Flow, float]]:
-    """Yield the number in ``flows`` of each single flow, the flow, and its start time (s)."""
+def single_flows(
+    experiment: ExperimentKeys,
+) -> Iterator[tuple[int, Flow, float, int | None]]:
+    """Yield each single flow: its number in ``flows``, the flow, its start time (s), its bytes."""
     seed = experiment.seed
     for group, flow in enumerate(experiment.flows):
         arrival = flow.start
@@ -232,7 +235,35 @@ def single_flows(experiment: ExperimentKeys) -> Iterator[tuple[int, Flow, float]
             if flow.interarrival is not None and member > 0:
                 arrival -= flow.interarrival * math.log1p(-uniform(seed, "arrival", group, member))
             jitter = experiment.start_jitter * uniform(seed, "start", group, member)
-            yield group, flow, arrival + jitter
+            size = flow.bytes
+            if size is not None and flow.bytes_shape is not None:
+                drawn = uniform(seed, "bytes", group, member)
+                # Without a byte, a flow would have no end.
+                size = max(1, round(pareto(drawn, size, flow.bytes_shape, flow.largest)))
+            yield group, flow, arrival + jitter, size
+
+
+def pareto(drawn: float, mean: float, shape: float, most: float) -> float:
+    """Return the value of a bounded Pareto distribution of which the part ``drawn`` is smaller.
+
+    The distribution has this ``mean`` and the bound ``most`` > ``mean``. Below the bound, the part
+    of values that exceed x falls as x^-``shape``, ``shape`` > 1.
+    """
+    least = _least(mean, shape, most)
+    value: float = least * (1 - drawn + drawn * (least / most) ** shape) ** (-1 / shape)
+    return value
+
+
+@lru_cache(maxsize=64)
+def _least(mean: float, shape: float, most: float) -> float:
+    """Return the least value of pareto(). Without a bound it would be ``low``."""
+    low, high = mean * (shape - 1) / shape, mean
+    for _ in range(60):  # halves the interval each time
+        least = (low + high) / 2
+        # 1 - (least / most)^n is exact for small n, too.
+        of_one, of_shape = (-math.expm1(n * math.log(least / most)) / n for n in (shape - 1, shape))
+        low, high = (least, high) if least * of_one / of_shape < mean else (low, least)
+    return low
 
 
 def uniform(seed: int, component: str, *index: int) -> float:

@@ -10,11 +10,15 @@ from tunnelcc import core, payloads
 from tunnelcc.config.congestion import CongestionControl
 from tunnelcc.config.ends import Ends, Route
 from tunnelcc.config.values import LinkRate, Moment, Rtt
-from tunnelcc.errors import ConfigError, Problem
-from tunnelcc.schema import TEXT, choice, size, time, whole
-from tunnelcc.schema.units import format_time
+from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.schema import TEXT, choice, number, size, time, whole
+from tunnelcc.schema.units import format_size, format_time
 
 MAX_FLOWS = 16_384
+
+MOST_BYTES = 2**50
+# Of a distribution of sizes: the bound, if none is given, as a multiple of the mean.
+_MOST_OF_MEAN = 1000
 
 # Each write is an event of the simulation; cheaper ones would be without number.
 LEAST_WRITE_COST = 1000  # ns
@@ -52,8 +56,18 @@ class Flow(Ends):
     rtt: Rtt | None = Field(
         None, description="base round-trip time of this flow; default: path.rtt"
     )
-    bytes: Annotated[int, size(1, 2**50)] | None = Field(
-        None, description="bytes to send before the connection closes; default: send until the end"
+    bytes: Annotated[int, size(1, MOST_BYTES)] | None = Field(
+        None,
+        description="bytes to send before the connection closes, with bytes_shape their mean; "
+        "default: send until the end",
+    )
+    bytes_shape: Annotated[float, number(1, 10, above=True)] | None = Field(
+        None,
+        description="shape of a bounded Pareto distribution, from which the seed draws the bytes "
+        "of each flow: the smaller, the heavier its tail; default: all flows send the mean",
+    )
+    bytes_most: Annotated[int, size(1, MOST_BYTES)] | None = Field(
+        None, description="bound of this distribution; default: 1000 times the mean"
     )
     rate: LinkRate | None = Field(
         None,
@@ -112,6 +126,27 @@ class Flow(Ends):
         """Return the name of the congestion control, and of the transport unless it is TCP."""
         name = core.congestion_label(self.cc.name)
         return name if self.transport == "tcp" else f"{name} over {self.transport.upper()}"
+
+    @property
+    def largest(self) -> int:
+        """Return the bound of the distribution of sizes, bytes."""
+        mean = self.bytes or 0
+        return min(_MOST_OF_MEAN * mean, MOST_BYTES) if self.bytes_most is None else self.bytes_most
+
+    @model_validator(mode="after")
+    def _check_sizes(self) -> "Flow":
+        if self.bytes_most is not None and self.bytes_shape is None:
+            expected = "a number above 1, because bytes_most is given"
+            raise ConfigError(Problem("bytes_shape", MISSING, expected))
+        if self.bytes_shape is None:
+            return self
+        if self.bytes is None:
+            expected = "the mean of the sizes, because bytes_shape is given"
+            raise ConfigError(Problem("bytes", MISSING, expected))
+        if self.largest <= self.bytes:
+            expected = f"more than the mean, bytes ({format_size(self.bytes)})"
+            raise ConfigError(Problem("bytes_most", format_size(self.largest), expected))
+        return self
 
     @model_validator(mode="after")
     def _check(self) -> "Flow":

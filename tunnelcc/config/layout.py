@@ -31,14 +31,16 @@ from tunnelcc.config.tunnel import Tunnel
 class Placed:
     """A single flow in the network.
 
-    ``group``: its number in ``flows``; ``start``: s, jitter included; ``client`` and ``server``:
-    names of its hosts; ``tunnel``: number of its tunnel among those between two hosts, None: it has
-    none; ``carrier``: number of its connection among that tunnel's, or of the flow itself.
+    ``group``: its number in ``flows``; ``start``: s, jitter included; ``bytes``: what it sends,
+    None: until the end; ``client`` and ``server``: names of its hosts; ``tunnel``: number of its
+    tunnel among those between two hosts, None: it has none; ``carrier``: number of its connection
+    among that tunnel's, or of the flow itself.
     """
 
     flow: Flow
     group: int
     start: float
+    bytes: int | None
     client: str
     server: str
     direction: str
@@ -47,7 +49,7 @@ class Placed:
 
     @property
     def kind(self) -> tuple[int, str, str, int | None]:
-        """Return the properties that equal flows share: all but their start."""
+        """Return the properties that equal flows share: all but their start and their size."""
         return self.group, self.client, self.server, self.tunnel
 
     @property
@@ -118,7 +120,7 @@ class Layout:
 
     @cached_property
     def distinct_flows(self) -> list[Placed]:
-        """One flow of each kind. Flows that differ only in their start are of the same kind."""
+        """One flow of each kind. Others of a kind differ only in start and size."""
         return [*{it.kind: it for it in reversed(self.flows)}.values()][::-1]
 
     def tunnel_key(self, placed: Placed) -> str:
@@ -272,13 +274,13 @@ def layout(experiment: ExperimentKeys) -> Layout:
 def _lay_out(experiment: ExperimentKeys) -> Layout:
     network = _topology(experiment)
     sharers: dict[tuple[Any, ...], list[int]] = {}
-    where: list[tuple[Flow, int, float, tuple[str, str]]] = []
-    for group, flow, start in derived.single_flows(experiment):
+    where: list[tuple[Flow, int, float, int | None, tuple[str, str]]] = []
+    for group, flow, start, size in derived.single_flows(experiment):
         ends = network.ends(flow, len(where))
         name = _tunnel_name(experiment, flow)
         key = ("", len(where)) if name is None else (name, *ends, flow.route, flow.ack_route)
         sharers.setdefault(key, []).append(len(where))
-        where.append((flow, group, start, ends))
+        where.append((flow, group, start, size, ends))
     placed: dict[int, Placed] = {}
     tunnels: list[PlacedTunnel] = []
     for (name, *_), members in sharers.items():
@@ -286,10 +288,10 @@ def _lay_out(experiment: ExperimentKeys) -> Layout:
         owners = [where[index][0].user or f"flow {index}" for index in members]
         numbers = _carriers(tunnel, owners) if tunnel else members
         for index, carrier in zip(members, numbers, strict=True):
-            flow, group, start, ends = where[index]
+            flow, group, start, size, ends = where[index]
             direction = experiment.direction_of(flow)
             number = len(tunnels) if tunnel else None
-            placed[index] = Placed(flow, group, start, *ends, direction, number, carrier)
+            placed[index] = Placed(flow, group, start, size, *ends, direction, number, carrier)
         if tunnel:
             groups = Counter(where[index][1] for index in members)
             alike = tuple(

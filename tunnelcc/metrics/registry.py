@@ -316,7 +316,7 @@ METRICS: dict[str, Metric] = {
         _completed, per_flow=True,
     ),
     "flow_bytes": Metric(
-        "byte", "bytes to send", "flows.bytes; NaN: until the end of the run",
+        "byte", "bytes to send", "flows.bytes, or drawn with flows.bytes_shape; NaN: no end",
         lambda run: run["finite_bytes"], per_flow=True,
     ),
     "flow_rtt": Metric(

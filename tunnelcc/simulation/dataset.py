@@ -347,7 +347,7 @@ def _totals(run: Measurements) -> dict[str, Any]:
     flows = run.layout.flows
     starts = [placed.start for placed in flows]
     data["start"] = _variable(("flow",), starts, "s", "time of connecting")
-    finite = [math.nan if it.flow.bytes is None else it.flow.bytes for it in flows]
+    finite = [math.nan if it.bytes is None else it.bytes for it in flows]
     doc = "application bytes to send (NaN: without an end)"
     data["finite_bytes"] = _variable(("flow",), finite, "byte", doc)
     rtts = [run.layout.base_rtt(placed) for placed in flows]

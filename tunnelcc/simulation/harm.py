@@ -187,7 +187,7 @@ def _alike(result: Result) -> list[int]:
     """Return for each flow the first one that differs only in the jitter of its start."""
     first: dict[Any, int] = {}
     return [
-        first.setdefault((it.kind, it.start if it.flow.interarrival else None), index)
+        first.setdefault((it.kind, it.bytes, it.start if it.flow.interarrival else None), index)
         for index, it in enumerate(result.layout.flows)
     ]
 
@@ -201,6 +201,7 @@ def part(experiment: Experiment, members: Sequence[int]) -> Experiment:
         jitter = placed.start - placed.flow.start
         flow = placed.flow
         changes: dict[str, Any] = {"count": 1, "interarrival": None, "start": placed.start}
+        changes |= {"bytes": placed.bytes, "bytes_shape": None, "bytes_most": None}
         if flow.data_start is not None:
             changes["data_start"] = max(placed.start, flow.data_start + jitter)
         if flow.stop is not None:

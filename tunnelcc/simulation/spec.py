@@ -119,6 +119,7 @@ class _Builder:
                 "start": nanoseconds(placed.start),
                 "data_start": nanoseconds(max(placed.start, (flow.data_start or 0) + jitter)),
                 "stop": 0 if flow.stop is None else nanoseconds(flow.stop + jitter),
+                **({} if placed.bytes is None else {"bytes": placed.bytes}),
             }
 
     def _alike(self, placed: Placed) -> Spec:
