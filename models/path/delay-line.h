@@ -34,9 +34,8 @@ class DelayLine final : public EventSource
     Packet& Push(int64_t departure, const Packet& packet, const PacketExtras* extras)
     {
         Packet& queued = Append(departure);
-        const int64_t arrival = queued.time;
         queued = packet;
-        queued.time = arrival;
+        queued.time = departure + m_delay;
         if (packet.HasExtras())
         {
             m_extras.Push(*extras);

@@ -353,6 +353,7 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
 {
     const bool isEct =
         m_ecnEcho.IsMirroring() || (m_spec.ecn && !last.Has(Segment::EVER_RETRANSMITTED));
+    // Every member, one by one, for Channel::SendRun().
     auto write = [sink = m_peer,
                   tsVal = TimestampClock(now),
                   length = last.length,
@@ -379,7 +380,7 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
         packet.isInTransit = false;
     };
     const bool isPushed = last.Has(Segment::PUSHED);
-    const uint32_t bytes = m_spec.headerBytes + last.length;
+    const uint32_t bytes = SegmentIpBytes(last.length, m_spec);
     m_wire.dataBytes += uint64_t{count} * bytes;
 
     m_acks.OnDataSent(now);

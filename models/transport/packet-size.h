@@ -17,6 +17,13 @@ SackOptionBytes(uint32_t blocks)
     return blocks ? 4 + 8 * blocks : 0;
 }
 
+/// IP bytes of a segment with `payload` bytes. \param tcp settings of the end that sends it
+inline uint32_t
+SegmentIpBytes(uint32_t payload, const TcpSpec& tcp)
+{
+    return tcp.headerBytes + payload;
+}
+
 /// IP bytes of a packet of TCP or QUIC. \param tcp settings of the end that sent it
 inline uint32_t
 IpBytes(const Packet& packet, const TcpSpec& tcp)
@@ -27,7 +34,7 @@ IpBytes(const Packet& packet, const TcpSpec& tcp)
     case PacketKind::SYN_ACK:
         return tcp.synBytes;
     case PacketKind::DATA:
-        return tcp.headerBytes + packet.length;
+        return SegmentIpBytes(packet.length, tcp);
     case PacketKind::DATAGRAM:
         return packet.datagramBytes;
     default:

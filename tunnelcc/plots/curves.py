@@ -70,9 +70,7 @@ def curves(
     selection.use(x, by, facet)
     selection.metric_with_values(y, "--y")
     if y in _OF_FINITE:
-        has_end = selection.results["flow_bytes"].notnull()
-        has_end = has_end.any([dim for dim in has_end.dims if dim != "flow"])
-        selection.results = selection.results.isel(flow=has_end.values)
+        selection.results = selection.results.isel(flow=selection.ever_finite_flows)
     scale = scales.scale_of(selection.results[y])
     parts = list(selection.points(facet))
     with panels(len(parts)) as (figure, axes):

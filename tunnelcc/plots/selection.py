@@ -90,12 +90,18 @@ class Selection:
         }
 
     @property
+    def ever_finite_flows(self) -> NDArray[np.bool_]:
+        """Which flows have an end (``flows.bytes``) in any run; shape (flow,)."""
+        sizes = self.results["flow_bytes"]
+        finite: NDArray[np.bool_] = sizes.notnull().any(_others(sizes)).values
+        return finite
+
+    @property
     def finite_flows(self) -> NDArray[np.bool_]:
         """Which flows have an end (``flows.bytes``) in every run that has them; shape (flow,)."""
         sizes, entries = self.results["flow_bytes"], self.results["flow_group"]
-        others = _others(sizes)
-        is_endless = (sizes.isnull() & entries.notnull()).any(others)
-        finite: NDArray[np.bool_] = (sizes.notnull().any(others) & ~is_endless).values
+        is_endless = (sizes.isnull() & entries.notnull()).any(_others(sizes)).values
+        finite: NDArray[np.bool_] = self.ever_finite_flows & ~is_endless
         return finite
 
     @cached_property

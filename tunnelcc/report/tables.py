@@ -9,7 +9,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc import core
-from tunnelcc.config import derived
 from tunnelcc.metrics import limits, path_leg
 from tunnelcc.output.tables import Table, console, grid
 from tunnelcc.schema.units import format_time, mbit
@@ -61,8 +60,8 @@ def print_result(result: Result) -> None:
     # A small network's hosts are all told of, of a large one those that did most.
     by_use = sorted(hosts, key=lambda name: -hosts[name]["utilisation"])
     busiest = {name: hosts[name] for name in (hosts if len(hosts) <= 4 else by_use[:4])}
-    of_flows = derived.flows(experiment)
-    early = sum(flow.bytes is not None and start < experiment.warmup for flow, start in of_flows)
+    placed = result.layout.flows
+    early = sum(it.bytes is not None and it.start < experiment.warmup for it in placed)
     those = "1 flow that starts" if early == 1 else f"{early} flows that start"
     lines = [
         ("goodput", f"{_mbps(aggregate['goodput_bps'])} Mbit/s"),
@@ -169,9 +168,9 @@ def print_harm(found: xarray.Dataset) -> None:
     groups: dict[Any, list[int]] = {}
     for index, label in enumerate(labels):
         groups.setdefault(label if len(labels) > _MOST_ROWS else index, []).append(index)
+    rates = found.flow_goodput.values, found.flow_goodput_alone.values
     rows = []
     for members in groups.values():
-        rates = (found.flow_goodput.values, found.flow_goodput_alone.values)
         rows.append((
             str(members[0]) if len(members) == 1 else f"{len(members)} flows, mean",
             *labels[members[0]],
@@ -183,8 +182,8 @@ def print_harm(found: xarray.Dataset) -> None:
         "flow", "path cc", "tunnel", "goodput Mbit/s", "alone",
         *(("completion s", "alone") if has_times else ()), "harm",
     )  # fmt: skip
-    parts = ("goodput alone", *(["or of the completion time,"] if has_times else []))
-    title = f"Harm to flows: share of the {', '.join(parts)} that the others take"
+    whole = "goodput alone, or of the completion time," if has_times else "goodput alone"
+    title = f"Harm to flows: share of the {whole} that the others take"
     Table(title, columns, rows, (*range(3, len(columns)),)).print(console())
     if found.sizes["tunnel"]:
         names = ("others_goodput", "others_goodput_without", "tunnel_harm")

@@ -116,7 +116,10 @@ class Harm:
             if not isinstance(part_of, Result):
                 raise part_of
             found[members] = _measured(part_of)
-        alone = _Flows(*(np.array([found[i,][k][0] for i in alike]) for k in range(2)))
+        alone = _Flows(
+            np.array([found[index,].goodput[0] for index in alike]),
+            np.array([found[index,].completion[0] for index in alike]),
+        )
         company = np.array([goodput[list(members)].sum() for members in outside])
         without = np.array([found[it].goodput.sum() if it else np.nan for it in outside])
         company[np.isnan(without)] = np.nan
