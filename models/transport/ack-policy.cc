@@ -43,15 +43,15 @@ struct AckPolicy::Merge
 };
 
 AckPolicy::AckPolicy(const TcpSpec& spec, const RttEstimator& rtt, AckOutput& output)
-    : m_mss(spec.mss),
+    : m_delayTimer(this),
+      m_mss(spec.mss),
       m_ackEvery(spec.ackEvery),
       m_pingPongAnswers(spec.pingPongAnswers),
       m_acksPushed(spec.pushedAcks),
       m_leastDelay(spec.delayedAck),
-      m_jiffy(spec.jiffy),
       m_rtt(rtt),
+      m_jiffy(spec.jiffy),
       m_output(output),
-      m_delayTimer(this),
       m_compressionTimer(this)
 {
     if (spec.gro > 0)
@@ -194,9 +194,12 @@ AckPolicy::OnAckSent()
     }
     m_unacked = 0;
     m_pushes = 0;
-    m_compressed = 0;
     m_delayTimer.Cancel();
-    m_compressionTimer.Cancel();
+    if (m_compressed > 0)
+    {
+        m_compressed = 0;
+        m_compressionTimer.Cancel();
+    }
 }
 
 void

@@ -166,31 +166,32 @@ class AckPolicy
     void OnDelayTimer(int64_t now);
     void OnCompressionTimer(int64_t now);
 
+    // What each segment needs stands together; see TcpEndpoint.
+    Timer<AckPolicy, &AckPolicy::OnDelayTimer> m_delayTimer;
     const uint32_t m_mss;
     const uint32_t m_ackEvery;        //!< segments per ACK
     const uint32_t m_pingPongAnswers; //!< that make ACKs wait for further ones
     const bool m_acksPushed;          //!< PSH asks for an ACK
+    uint32_t m_unacked{0};            //!< data segments received since the last ACK
+    uint32_t m_quickAcks{0};          //!< left to send at once
+    uint32_t m_pushes{0};             //!< since the last ACK, segments behind which the sender may
+                                      //!< be waiting
+    uint32_t m_answers{0};            //!< data sent in answer to data (Linux's pingpong)
+    int64_t m_segmentTime{0};         //!< in which the next one is expected, ns; 0: none came yet
+    int64_t m_lastInOrder{-NEVER};    //!< when data arrived in order, ns; before the first long ago
+    int64_t m_lastSent{-NEVER};       //!< when data left, ns; before the first long ago
     const int64_t m_leastDelay;       //!< ns
-    const int64_t m_jiffy;            //!< ns
+    uint32_t m_compressed{0};         //!< ACKs that wait for m_compressionTimer
+    uint32_t m_duplicateAcks{0};      //!< sent at once for m_duplicatesOf
+    std::unique_ptr<Merge> m_merge;   //!< null: the host does not merge
     const RttEstimator& m_rtt;
-    AckOutput& m_output;
 
-    uint32_t m_unacked{0};         //!< data segments received since the last ACK
-    uint32_t m_quickAcks{0};       //!< left to send at once
-    uint32_t m_pushes{0};          //!< since the last ACK, segments behind which the sender may be
-                                   //!< waiting
-    int64_t m_segmentTime{0};      //!< in which the next one is expected, ns; 0: none came yet
-    int64_t m_lastInOrder{-NEVER}; //!< when data arrived in order, ns; before the first long ago
-    int64_t m_lastSent{-NEVER};    //!< when data left, ns; before the first long ago
-    uint32_t m_answers{0};         //!< data sent in answer to data (Linux's pingpong)
-    uint64_t m_duplicatesOf{0};    //!< segment that the latest duplicate ACKs ask for
-    uint32_t m_duplicateAcks{0};   //!< sent at once for it
-    uint32_t m_compressed{0};      //!< ACKs that wait for m_compressionTimer
-    int64_t m_delayBegin{0};       //!< when m_delayTimer was set, ns
-    int64_t m_delayEnd{0};         //!< and for when
-    Timer<AckPolicy, &AckPolicy::OnDelayTimer> m_delayTimer;
+    uint64_t m_duplicatesOf{0}; //!< segment that the latest duplicate ACKs ask for
+    int64_t m_delayBegin{0};    //!< when m_delayTimer was set, ns
+    int64_t m_delayEnd{0};      //!< and for when
+    const int64_t m_jiffy;      //!< ns
+    AckOutput& m_output;
     Timer<AckPolicy, &AckPolicy::OnCompressionTimer> m_compressionTimer;
-    std::unique_ptr<Merge> m_merge; //!< null: the host does not merge
 };
 
 } // namespace tunnelcc

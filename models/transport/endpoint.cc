@@ -112,6 +112,7 @@ TcpEndpoint::Handshakes(int64_t now, const Packet& packet)
 void
 TcpEndpoint::Establish(int64_t now, const Packet& packet)
 {
+    m_isEstablished = true;
     m_handshake.Establish(now);
     m_receiver.OnEstablished(now);
     bool hasEcho = packet.kind != PacketKind::WINDOW_PROBE && m_spec.HasTimestamps();
@@ -137,7 +138,7 @@ TcpEndpoint::Establish(int64_t now, const Packet& packet)
 void
 TcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* extras)
 {
-    if (m_handshake.GetState() != TcpHandshake::State::ESTABLISHED && !Handshakes(now, packet))
+    if (!m_isEstablished && !Handshakes(now, packet))
     {
         return;
     }
@@ -152,7 +153,7 @@ TcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* extr
             OnAck(now, Acknowledgement::Of(now, packet, extras));
         }
         DeliverData(now, arrival);
-        if (m_sender.OnData() && m_user)
+        if (m_spec.writes == WriteMode::BLOCKING && m_sender.OnData() && m_user)
         {
             m_user->OnWritable(now);
         }

@@ -22,9 +22,9 @@ namespace tunnelcc
 /// Bytes and packets that one endpoint put on the wire.
 struct WireCounters
 {
-    uint64_t dataBytes{0}; //!< IP bytes of data segments, retransmissions included
-    uint64_t ackBytes{0};  //!< IP bytes of everything else
+    uint64_t ackBytes{0};  //!< IP bytes of everything but data segments
     uint64_t acks{0};      //!< pure ACKs
+    uint64_t dataBytes{0}; //!< IP bytes of data segments, retransmissions included
 };
 
 /**
@@ -196,14 +196,15 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     const TcpSpec& m_spec;
     Channel m_channel;
     PacketSink* m_peer{nullptr};
-    WireCounters m_wire;
     TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
-    uint64_t m_charged{0};        //!< our share of it, bytes
     uint32_t m_peerClock{0};      //!< of the other end in its latest ACK, ms
     uint32_t m_echo{0};           //!< timestamp to echo
+    bool m_isEstablished{false};  //!< the handshake is done
     bool m_isReceiving{false};    //!< the user is being told of new data; an ACK may follow
     bool m_isL4s{false};          //!< data bears ECT(1)
     EcnEcho m_ecnEcho;
+    WireCounters m_wire;
+    uint64_t m_charged{0}; //!< our share of m_memory, bytes
     int64_t m_finishedTime{-1};
     Sender m_sender;
     Receiver m_receiver;

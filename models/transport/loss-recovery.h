@@ -207,21 +207,22 @@ class LossRecovery
         return m_window.State().caState;
     }
 
+    // What each ACK needs stands together; see TcpEndpoint.
     const bool m_hasTimestamps;
-    Scoreboard& m_board;
-    CongestionWindow& m_window;
-    Rack m_rack;
-    int64_t m_reorderingDeadline{NEVER};
-    uint64_t m_recoveryEnd{0};           //!< segment that ends recovery, loss or CWR (high_seq)
     bool m_owesCwr{false};               //!< the next segment answers an ECN echo
     bool m_isFrtoOn{false};              //!< testing whether the time-out was spurious
     bool m_hasLostRetransmission{false}; //!< found by the latest DetectLoss() (FLAG_LOST_RETRANS)
     bool m_defersRetransmits{false};     //!< for this ACK, as F-RTO wants
-    uint64_t m_timedOut{UINT64_MAX};     //!< SND.UNA at the latest time-out
+    Scoreboard& m_board;
+    CongestionWindow& m_window;
+    int64_t m_reorderingDeadline{NEVER};
+    uint64_t m_recoveryEnd{0}; //!< segment that ends recovery, loss or CWR (high_seq)
+    TailLossProbe m_probe;
+    Rack m_rack;
+    uint64_t m_timedOut{UINT64_MAX}; //!< SND.UNA at the latest time-out
+    uint64_t m_undos{0};
     Prr m_prr;
     Undo m_undo;
-    TailLossProbe m_probe;
-    uint64_t m_undos{0};
 };
 
 } // namespace tunnelcc

@@ -221,9 +221,9 @@ class Rack
     int64_t m_sentTime{-1}; //!< transmission time of the latest-sent segment delivered
     uint64_t m_number{0};   //!< its number
     int64_t m_rtt{0};       //!< RTT of the latest delivery
-    int64_t m_patience{0};  //!< how long a segment may take, ns
     bool m_hasReordering{false};
     bool m_hasDuplicate{false};    //!< a D-SACK is yet to widen the window
+    int64_t m_patience{0};         //!< how long a segment may take, ns
     uint64_t m_degree{DUP_THRESH}; //!< segments by which one was overtaken, the most
     int m_windowSteps{1};          //!< quarter min-RTTs
     int m_persist{0};

@@ -199,6 +199,11 @@ class Receiver
     void GrowWindow(uint64_t buffered);
     AckUrgency OnDuplicate(uint64_t number);
 
+    uint32_t m_duplicate{0}; //!< segment that arrived for the second time, latest
+    SackBlocks m_ackBlocks{};
+    uint64_t m_duplicates{0};
+
+    // What each segment needs; see TcpEndpoint.
     const TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
     ReceiveWindow m_window;
     bool m_hasWindowGrown{false};
@@ -216,9 +221,6 @@ class Receiver
     SackBlocks m_blocks{};
     uint32_t m_blockCount{0};
     bool m_reportsDuplicate{false}; //!< the next ACK begins with a D-SACK
-    uint32_t m_duplicate{0};
-    SackBlocks m_ackBlocks{};
-    uint64_t m_duplicates{0};
 };
 
 } // namespace tunnelcc

@@ -22,8 +22,8 @@ class RttEstimator
   public:
     /// \param minRto floor of the variance term, ns
     explicit RttEstimator(int64_t minRto)
-        : m_minRto(minRto),
-          m_largest(minRto)
+        : m_largest(minRto),
+          m_minRto(minRto)
     {
     }
 
@@ -96,14 +96,14 @@ class RttEstimator
     static constexpr int64_t FALLBACK_RTO = 3'000'000'000; //!< Linux TCP_TIMEOUT_FALLBACK
     static constexpr int MAX_BACKOFF = 10;                 //!< reaches MAX_RTO from any RTO
 
-    int64_t m_minRto;
-    int64_t m_firstRto{INITIAL_RTO}; //!< before the first sample
     int64_t m_srtt{0};
     int64_t m_deviation{0}; //!< mean, of samples from m_srtt (Linux mdev_us / 4)
     int64_t m_largest;      //!< four deviations, largest of the round trip (mdev_max_us)
     int64_t m_variance{0};  //!< what the time-out adds to m_srtt (rttvar_us)
     uint64_t m_roundEnd{0}; //!< segment whose acknowledgement ends the round trip (rtt_seq)
     int m_backoff{0};
+    int64_t m_minRto;
+    int64_t m_firstRto{INITIAL_RTO}; //!< before the first sample
 };
 
 } // namespace tunnelcc

@@ -87,6 +87,7 @@ Scoreboard::Append(const Segment& segment, uint32_t count)
         added.nextOrRunEnd = static_cast<uint32_t>(number + 1);
     }
     AppendToFlight(first, m_nxt - 1);
+    Prefetch(m_nxt);
 }
 
 void

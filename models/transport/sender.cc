@@ -23,7 +23,6 @@ Sender::Sender(const TcpSpec& spec,
                std::unique_ptr<CongestionControl> congestion,
                SegmentOutput& output)
     : m_spec(spec),
-      m_output(output),
       m_pacer(std::min(spec.pacingQuantum, congestion->GetLongestBurst()), spec.mss),
       m_window(spec, std::move(congestion), m_board, m_pacer),
       m_buffer(InitialSendBuffer(), spec.sendBuffer),
@@ -33,7 +32,8 @@ Sender::Sender(const TcpSpec& spec,
       m_transmitter(spec, {m_board, m_buffer, m_rate, m_window, m_recovery, m_pacer, output}),
       m_retransmission(spec.jiffy),
       m_timer(this),
-      m_pacingTimer(this)
+      m_pacingTimer(this),
+      m_output(output)
 {
 }
 

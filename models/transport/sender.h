@@ -105,10 +105,10 @@ class Sender
         NoteLimit(now);
     }
 
-    /// Data arrived. \returns whether a writer that blocked goes on
+    /// Data arrived. \returns whether a writer that blocked goes on \pre WriteMode::BLOCKING
     bool OnData()
     {
-        return m_spec.writes == WriteMode::BLOCKING && m_buffer.WakesSleepingWriter();
+        return m_buffer.WakesSleepingWriter();
     }
 
     /// Send FIN after everything written.
@@ -225,8 +225,8 @@ class Sender
     void OnRetransmissionTimeout(int64_t now);
     void OnPersistTimeout(int64_t now);
 
+    // What each ACK needs stands together; see TcpEndpoint.
     const TcpSpec& m_spec;
-    SegmentOutput& m_output;
     const TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
     Scoreboard m_board;
     Pacer m_pacer;
@@ -239,13 +239,14 @@ class Sender
     RetransmissionTimer m_retransmission;
     bool m_isEstablished{false};
     bool m_isComputing{false};
-    uint64_t m_pushed{0}; //!< stream offset up to which all was pushed (Linux pushed_seq)
-    uint64_t m_rtos{0};
-    uint64_t m_probes{0};
     int64_t m_persistDeadline{NEVER}; //!< of the window probe, ns
     Timer<Sender, &Sender::OnTimer> m_timer;
     Timer<Sender, &Sender::OnPacingTimer> m_pacingTimer;
     SendLimits m_limits;
+    SegmentOutput& m_output;
+    uint64_t m_pushed{0}; //!< stream offset up to which all was pushed (Linux pushed_seq)
+    uint64_t m_rtos{0};
+    uint64_t m_probes{0};
 };
 
 } // namespace tunnelcc

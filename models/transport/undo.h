@@ -107,14 +107,14 @@ class Undo
     }
 
   private:
+    uint64_t m_una{0};
+    uint32_t m_cwnd{0};
+    uint32_t m_ssthresh{0};
     bool m_isArmed{false};
     bool m_restores{false};
     bool m_hasRetransmitted{false};
     uint32_t m_firstRetransmit{0}; //!< ms
-    uint64_t m_una{0};
-    int64_t m_retransmits{-1}; //!< not yet reported as duplicates; −1: none sent yet
-    uint32_t m_cwnd{0};
-    uint32_t m_ssthresh{0};
+    int64_t m_retransmits{-1};     //!< not yet reported as duplicates; −1: none sent yet
 };
 
 } // namespace tunnelcc
