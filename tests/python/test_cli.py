@@ -418,10 +418,17 @@ def test_flows_that_start_in_the_warm_up_have_no_completion_time_and_that_is_tol
     assert re.search(r"\ncompletion +without 20 flows that start in the warm-up *\n", out)
 
 
-def test_completion_of_many_flows_is_their_mean_and_how_many_did(run):
-    flows = ("--flow=bytes=1kB,count=20", "--flow=count=1")
+@pytest.mark.parametrize(
+    ("flows", "told"),
+    [
+        (("--flow=bytes=1kB,count=20", "--flow=bytes=1GB"), r"0\.\d{3} \(20 of 21\)"),
+        (("--flow=bytes=1kB,count=20", "--flow=count=1"), r"0\.\d{3}"),  # one has no end
+        (("--flow=bytes=1GB,count=21",), r"– \(0 of 21\)"),
+    ],
+)
+def test_completion_of_many_flows_is_their_mean_and_how_many_did(run, flows, told):
     _, out, _ = run(*SHORT, *flows)
-    assert re.search(r"21 flows +cubic +\d+\.\d\d +0\.\d{3} \(20 of 21\) ", out)
+    assert re.search(rf"21 flows +cubic +\d+\.\d+ +{told} +\d+ ", out)
 
 
 def test_an_rtt_that_no_sample_has_is_no_0(run):
