@@ -199,7 +199,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
     uint32_t m_peerClock{0};      //!< of the other end in its latest ACK, ms
     uint32_t m_echo{0};           //!< timestamp to echo
-    bool m_isEstablished{false};  //!< the handshake is done
+    bool m_isEstablished{false};  //!< as the handshake, which is on another line, knows, too
     bool m_isReceiving{false};    //!< the user is being told of new data; an ACK may follow
     bool m_isL4s{false};          //!< data bears ECT(1)
     EcnEcho m_ecnEcho;

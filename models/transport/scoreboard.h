@@ -281,7 +281,8 @@ class Scoreboard
     static constexpr size_t INITIAL_CAPACITY = 64; //!< a power of two; the ring doubles
 
     /// Have the processor fetch what the flow's next ACK, or its next burst, will need: where flows
-    /// are many, no near cache has it by then. \param number of the first segment
+    /// are many, no near cache has it by then. The line of the first segment was just in use.
+    /// \param number of that segment
     void Prefetch(uint64_t number)
     {
         __builtin_prefetch(&At(number + 2), 1);

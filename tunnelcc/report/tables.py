@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import xarray
 
     from tunnelcc.config import Experiment
-    from tunnelcc.config.layout import Placed
     from tunnelcc.formats.measurement import Measurement
     from tunnelcc.simulation.result import Result
 
@@ -56,7 +55,7 @@ def print_result(result: Result) -> None:
         f"measured from {format_time(experiment.warmup)} to {format_time(experiment.duration)}, "
         f"seed {experiment.seed}"
     )
-    _flow_table(totals, result.layout.flows, experiment).print(out)
+    _flow_table(totals, result).print(out)
     path, aggregate, hosts = totals["path"], totals["aggregate"], totals["hosts"]
     # A small network's hosts are all told of, of a large one those that did most.
     by_use = sorted(hosts, key=lambda name: -hosts[name]["utilisation"])
@@ -290,7 +289,8 @@ def _share(part: float, whole: float) -> str:
     return _percent(part / whole if whole else None)
 
 
-def _flow_table(totals: dict[str, Any], placed: Sequence[Placed], experiment: Experiment) -> Table:
+def _flow_table(totals: dict[str, Any], result: Result) -> Table:
+    placed = result.layout.flows
     flows, tunnels = totals["flows"], _tunnels_of_flows(totals)
     differ = len(set(tunnels.values())) > 1
     tunnelled = any(len(flow["legs"]) > 1 for flow in flows)
@@ -326,7 +326,7 @@ def _flow_table(totals: dict[str, Any], placed: Sequence[Placed], experiment: Ex
             *([_some("directions", (it["direction"] for it in members))] if is_both_ways else []),
             *([_some("transports", (it["transport"] for it in members))] if has_transports else []),
             _mbps(sum(flow["goodput_bps"] for flow in members)),
-            *([_completion(ending, experiment)] if is_finite else []),
+            *([_completion(ending, result.experiment)] if is_finite else []),
             str(sum(flow["retransmits"] for flow in members)),
         ]
         if tunnelled:
@@ -428,7 +428,7 @@ def _completion(flows: list[dict[str, Any]], experiment: Experiment) -> str:
     times = [flow["completion_time_s"] for flow in flows if begin <= flow["start_s"] < end]
     done = sum(time is not None for time in times)
     text = _number(_mean(times), 3)
-    return text if len(times) == done or len(times) == 1 else f"{text} ({done} of {len(times)})"
+    return text if len(times) in (1, done) else f"{text} ({done} of {len(times)})"
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
