@@ -87,8 +87,10 @@ struct TcpSpec
                                     //!< does not
     uint32_t pingPongAnswers{1}; //!< writes in answer to data that make ACKs wait for further ones
     bool pushedAcks{true}; //!< once all is read, a full segment with PSH is acknowledged at once
-    int64_t pacingQuantum{1'000'000};    //!< time's worth of data per paced burst; 0: packet by
-                                         //!< packet
+    int64_t pacingQuantum{1'000'000}; //!< time's worth of data per paced burst; 0: packet by
+                                      //!< packet
+    int64_t tsoRttStep{0}; //!< a burst has 64 KiB more, halved for each of these times in the least
+                           //!< RTT; 0: it has not
     int64_t tsoDeferralLimit{1'000'000}; //!< new data waits to fill a burst while the next ACK is
                                          //!< expected within this, and within half of SRTT
     PrrSlowStart prrSlowStart{PrrSlowStart::PROGRESS};
@@ -117,6 +119,7 @@ struct TcpSpec
                     pingPongAnswers,
                     pushedAcks,
                     pacingQuantum,
+                    tsoRttStep,
                     tsoDeferralLimit,
                     prrSlowStart,
                     nodelay,

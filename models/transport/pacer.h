@@ -14,9 +14,9 @@ namespace tunnelcc
 
 /**
  * TCP-internal pacing as in Linux (tcp_update_skb_after_send(), tcp_tso_autosize()): bursts of
- * about one quantum of time at the pacing rate, then a pause for as long as the burst lasts at
- * that rate. A burst that comes late makes up for at most half of its own duration. The first ten
- * segments of a connection are not paced. Rates count payload bytes.
+ * about one quantum of time at the pacing rate (longer at small RTTs), then a pause for as long as
+ * the burst lasts at that rate. A burst that comes late makes up for at most half of its own
+ * duration. The first ten segments of a connection are not paced. Rates count payload bytes.
  */
 class Pacer
 {
@@ -25,9 +25,12 @@ class Pacer
     static constexpr uint32_t MAX_BURST_BYTES = 65536 - 320;
 
     /// \param quantum duration of a burst, ns; 0: one segment each
+    /// \param rttStep a burst has MAX_BURST_BYTES more, halved for each of these times in the least
+    /// RTT, ns; 0: it has not
     /// \param mss payload of a full segment, bytes
-    Pacer(int64_t quantum, uint32_t mss)
+    Pacer(int64_t quantum, int64_t rttStep, uint32_t mss)
         : m_quantum(quantum),
+          m_rttStep(rttStep),
           m_mss(mss),
           m_mostSegments(std::max(MAX_BURST_BYTES / mss, 1U))
     {
@@ -45,15 +48,20 @@ class Pacer
         return m_nextSend;
     }
 
-    /// Most segments of a burst at `rate` payload bytes/s.
-    uint32_t BurstSegments(double rate, uint32_t minSegments) const
+    /// Most segments of a burst at `rate` payload bytes/s and a least RTT of `minRtt` ns.
+    uint32_t BurstSegments(double rate, int64_t minRtt, uint32_t minSegments) const
     {
         if (m_quantum == 0)
         {
             return 1;
         }
         const double most = MAX_BURST_BYTES;
-        double bytes = std::min(rate * static_cast<double>(m_quantum) * 1e-9, most);
+        double bytes = rate * static_cast<double>(m_quantum) * 1e-9;
+        if (minRtt < MAX_RTT_STEPS * m_rttStep)
+        {
+            bytes += MAX_BURST_BYTES >> (minRtt / m_rttStep);
+        }
+        bytes = std::min(bytes, most);
         uint32_t segments = std::max(static_cast<uint32_t>(bytes / m_mss), minSegments);
         return std::min(m_mostSegments, segments);
     }
@@ -69,7 +77,10 @@ class Pacer
   private:
     static constexpr uint64_t UNPACED_SEGMENTS = 10; //!< Linux tcp_update_skb_after_send()
 
+    static constexpr int64_t MAX_RTT_STEPS = 16; //!< of which less than a byte is left
+
     int64_t m_quantum;
+    int64_t m_rttStep;
     uint32_t m_mss;
     uint32_t m_mostSegments; //!< of a burst
     int64_t m_nextSend{0};

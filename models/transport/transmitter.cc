@@ -33,7 +33,7 @@ Transmitter::SegmentsPerBurst() const
     // Linux tcp_tso_autosize(): without pacing, by the rate that it would have.
     const TcpState& state = m_window.State();
     const double rate = state.pacingRate > 0 ? state.pacingRate : WindowPacing{}.GetRate(state);
-    return m_pacer.BurstSegments(rate, m_window.Algorithm().MinTsoSegments(state));
+    return m_pacer.BurstSegments(rate, state.minRtt, m_window.Algorithm().MinTsoSegments(state));
 }
 
 Transmitter::Burst

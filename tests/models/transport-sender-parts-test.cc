@@ -77,7 +77,7 @@ struct Window
     }
 
     Scoreboard board;
-    Pacer pacer{0, 1448};
+    Pacer pacer{0, 0, 1448};
     ScriptedControl& control;
     CongestionWindow window;
 };
@@ -458,6 +458,40 @@ class HalfWindowTest : public ns3::TestCase
     }
 };
 
+class BurstTest : public ns3::TestCase
+{
+  public:
+    BurstTest()
+        : ns3::TestCase("BBR at a small RTT -> bursts as long as those of traces"
+                        " (Linux 6.18, tcp_tso_autosize())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr int64_t STEP = 512'000;
+        NS_TEST_EXPECT_MSG_EQ(Bursts(STEP, 1'420'000), "17 19 21", "1.42 ms: a quarter of 64 KiB");
+        NS_TEST_EXPECT_MSG_EQ(Bursts(STEP, 2'420'000), "8 10 12", "2.42 ms: a sixteenth");
+        NS_TEST_EXPECT_MSG_EQ(Bursts(STEP, 3'420'000), "6 8 10", "3.42 ms: a kilobyte");
+        NS_TEST_EXPECT_MSG_EQ(Bursts(STEP, 100'000), "45 45 45", "0.1 ms: never more than 64 KiB");
+        NS_TEST_EXPECT_MSG_EQ(Bursts(STEP, NEVER), "6 8 10", "no RTT is known yet");
+        NS_TEST_EXPECT_MSG_EQ(Bursts(0, 1'420'000), "6 8 10", "before 5.18, at any RTT");
+    }
+
+    /// Segments of bursts with the pacing gains 0.75, 1 and 1.25.
+    static std::string Bursts(int64_t step, int64_t minRtt)
+    {
+        const Pacer pacer(1'000'000'000 / 1'024, step, FULL);
+        const double rate = 0.99 * 100e6 / 8 * FULL / (FULL + 52);
+        std::ostringstream bursts;
+        bursts << pacer.BurstSegments(0.75 * rate, minRtt, 2) << ' '
+               << pacer.BurstSegments(rate, minRtt, 2) << ' '
+               << pacer.BurstSegments(1.25 * rate, minRtt, 2);
+        return bursts.str();
+    }
+};
+
 class SendLimitsTest : public ns3::TestCase
 {
   public:
@@ -504,6 +538,7 @@ class TransportSenderPartsTestSuite : public ns3::TestSuite
         AddTestCase(new TailLossProbeTest, Duration::QUICK);
         AddTestCase(new TransmitterTest, Duration::QUICK);
         AddTestCase(new HalfWindowTest, Duration::QUICK);
+        AddTestCase(new BurstTest, Duration::QUICK);
         AddTestCase(new SendLimitsTest, Duration::QUICK);
     }
 };

@@ -148,6 +148,23 @@ def test_receive_windows_let_slow_start_overshoot_as_measured(cc, measured):
     assert leg.retransmits == pytest.approx(measured, rel=0.05)
 
 
+def test_bursts_of_small_rtts_since_5_18_as_measured():
+    def queue_delay(kernel: str) -> float:
+        path = tc.Path(
+            rate="100Mbps", rtt="2.3ms", buffer="1000p",
+            jitter="0.015ms", jitter_distribution="half-normal",
+        )  # fmt: skip
+        experiment = tc.Experiment(
+            path=path, flows=[tc.Flow(cc="bbr")], hosts=tc.Hosts(kernel=kernel),
+            duration="8s", warmup="2s",
+        )  # fmt: skip
+        return tc.run(experiment, progress=False).metric("queue_delay_mean")
+
+    measured = (3.51e-3 + 3.67e-3 + 3.29e-3) / 3  # validation/data/README.md
+    assert queue_delay("6.18") == pytest.approx(measured, rel=0.05)
+    assert queue_delay("5.10") < 0.98 * queue_delay("6.18")
+
+
 def test_every_share_has_a_label_and_a_source():
     first, *others = kernels().values()
     for kernel in (first, *others):

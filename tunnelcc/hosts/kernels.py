@@ -35,6 +35,7 @@ class Kernel:
     rmem_max: int  # net.core.rmem_max, bytes
     send_fraction: float  # of the buffer that is payload
     send_overhead: int  # bytes beside a segment's payload, by which send buffers are sized
+    tso_rtt_step: float  # seconds of the least RTT that halve what it adds to a burst; 0: nothing
     tso_deferral_limit: float  # seconds within which an ACK must be due for new data to wait for it
     tcp_memory_fraction: float  # of the host's memory, for all sockets
     tcp_reserve: int  # bytes that a socket keeps of what it released, still counted
@@ -103,6 +104,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "rmem_max": parse_size,
     "tcp_reserve": parse_size,
     "send_overhead": parse_size,
+    "tso_rtt_step": parse_time,
     "tso_deferral_limit": parse_time,
     "jiffy": parse_time,
     "receive_fraction": lambda value: None if value == "by tcp_adv_win_scale" else float(value),

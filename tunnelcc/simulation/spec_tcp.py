@@ -66,6 +66,7 @@ def _tcp(experiment: ExperimentKeys) -> Spec:
     return same(tcp, "tcp") | {
         "header_bytes": tcp.header_bytes,
         "syn_bytes": tcp.syn_bytes,
+        "tso_rtt_step": nanoseconds(sender.tso_rtt_step),
         "tso_deferral_limit": nanoseconds(sender.tso_deferral_limit),
         "jiffy": nanoseconds(sender.jiffy),
         "prr_slow_start": sender.prr_slow_start,
