@@ -352,8 +352,8 @@ TcpEndpoint::SendAck(int64_t now)
 void
 TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment& last)
 {
-    const bool isEct =
-        m_ecnEcho.IsMirroring() || (m_spec.ecn && !last.Has(Segment::EVER_RETRANSMITTED));
+    const bool isNew = !last.Has(Segment::EVER_RETRANSMITTED);
+    const bool isEct = m_ecnEcho.IsMirroring() || (m_spec.ecn && isNew);
     // Every member, one by one, for Channel::SendRun().
     auto write = [sink = m_peer,
                   tsVal = TimestampClock(now),
@@ -385,7 +385,8 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
     m_wire.dataBytes += uint64_t{count} * bytes;
 
     m_acks.OnDataSent(now);
-    const bool tellsCwr = m_sender.TakesCwr() && !m_isL4s; // accurate ECN has no such flag
+    // Linux tcp_ecn_send(). Accurate ECN has no such flag.
+    const bool tellsCwr = isEct && isNew && !m_isL4s && m_sender.TakesCwr();
     if (tellsCwr || m_acks.HasUnacked())
     {
         // What we have to tell goes with the first of them.

@@ -241,7 +241,6 @@ LossRecovery::OnEcnEcho(int64_t now)
     m_undo.Withhold();
     if (GetCaState() < CaState::CWR)
     {
-        m_owesCwr = true;
         m_undo.Disarm();
         EnterReduction(now, CaState::CWR);
     }
@@ -298,6 +297,7 @@ LossRecovery::OnTimeout(int64_t now)
     m_probe.Cancel();
     m_window.Set(now, m_board.InFlight() + 1);
     m_window.SetCaState(CaState::LOSS, now);
+    m_owesCwr = true;
 }
 
 // Reductions -----------------------------------------------------------------------------------
@@ -320,6 +320,7 @@ LossRecovery::EnterReduction(int64_t now, CaState state)
     m_prr.Begin(m_window.State().cwnd);
     m_window.LowerThreshold(now);
     m_window.SetCaState(state, now);
+    m_owesCwr = true; // Linux tcp_init_cwnd_reduction(), as after a time-out tcp_enter_loss()
 }
 
 void
@@ -374,6 +375,7 @@ LossRecovery::UndoReduction(int64_t now)
     if (m_undo.Restores())
     {
         m_window.Restore(m_undo.PriorCwnd(), m_undo.PriorSsThresh());
+        m_owesCwr = false;
     }
     m_window.Touch(now);
     m_undo.Disarm();

@@ -75,7 +75,8 @@ class LossRecovery
     /// Whether tail loss probes may be sent in this state.
     bool MayProbe() const;
 
-    /// Whether the segment being sent tells the peer that its mark was heeded; true once for each.
+    /// Whether new data being sent tells the peer that the window was reduced; true once for each
+    /// reduction.
     bool TakesCwr();
 
     // An ACK, in this order
@@ -209,7 +210,7 @@ class LossRecovery
 
     // What each ACK needs stands together; see TcpEndpoint.
     const bool m_hasTimestamps;
-    bool m_owesCwr{false};               //!< the next segment answers an ECN echo
+    bool m_owesCwr{false};               //!< the next new data tells of a reduction
     bool m_isFrtoOn{false};              //!< testing whether the time-out was spurious
     bool m_hasLostRetransmission{false}; //!< found by the latest DetectLoss() (FLAG_LOST_RETRANS)
     bool m_defersRetransmits{false};     //!< for this ACK, as F-RTO wants

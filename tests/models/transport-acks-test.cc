@@ -442,6 +442,78 @@ class EcnEchoTest : public SimulationTestCase
     }
 };
 
+class AnnouncedReductionTest : public SimulationTestCase
+{
+  public:
+    AnnouncedReductionTest()
+        : SimulationTestCase("The next new data tells of every reduction that is not undone"
+                             " -> CWR with 24 at 320 ms after a drop and a mark, with 1 at 800 ms"
+                             " after a time-out (RFC 3168, 6.1.2; Linux tcp_ecn_queue_cwr(),"
+                             " tcp_ecn_withdraw_cwr())")
+    {
+    }
+
+  private:
+    static TcpSpec Spec()
+    {
+        TcpSpec spec = Exchange::Spec();
+        spec.ecn = true;
+        return spec;
+    }
+
+    /// The client's segments with CWR.
+    static std::string Announced(const Exchange& exchange)
+    {
+        std::ostringstream text;
+        for (const Transmission& sent : exchange.toServer.log)
+        {
+            if (sent.packet.kind == PacketKind::DATA && sent.packet.isCwr)
+            {
+                text << (text.tellp() > 0 ? " " : "") << sent.packet.segment << '@'
+                     << sent.time / MS;
+            }
+        }
+        return text.str();
+    }
+
+    void DoRun() override
+    {
+        Exchange both(100 * MS, Spec(), Spec());
+        both.client.control.cwnd = 100;
+        both.Connect();
+        both.WriteSegments(100 * MS, 16);
+        both.toServer.LoseSegment(17);
+        both.toServer.LoseSegment(23);
+        both.toServer.MarkSegment(19);
+        both.WriteSegments(200 * MS, 8);
+        both.WriteSegments(320 * MS, 4);
+        both.WriteSegments(800 * MS, 4);
+        RunUntil(1'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(both.toServer.Data(201 * MS, 319 * MS), "17@300", "repaired");
+        NS_TEST_EXPECT_MSG_EQ(Announced(both), "24@320", "not with the retransmission");
+        NS_TEST_EXPECT_MSG_EQ(both.client.control.reductions.size(), 1, "of one window of data");
+        ns3::Simulator::Destroy();
+
+        Exchange timeOut(100 * MS, Spec(), Spec());
+        timeOut.Connect();
+        timeOut.toServer.LoseSegment(0, 2);
+        timeOut.WriteSegments(100 * MS, 1);
+        timeOut.WriteSegments(800 * MS, 1);
+        RunUntil(1'500 * MS);
+        NS_TEST_EXPECT_MSG_EQ(Announced(timeOut), "1@800", "a time-out");
+        ns3::Simulator::Destroy();
+
+        Exchange late(100 * MS, Spec(), Spec());
+        late.Connect();
+        RunUntil(99 * MS);
+        late.toServer.SetDelay(650 * MS);
+        late.WriteSegments(100 * MS, 30);
+        RunUntil(2'000 * MS);
+        NS_TEST_EXPECT_MSG_EQ(late.client.tcp.GetSender().Counters().undos, 1, "undone");
+        NS_TEST_EXPECT_MSG_EQ(Announced(late), "", "nothing was reduced");
+    }
+};
+
 class PiggybackTest : public SimulationTestCase
 {
   public:
@@ -485,6 +557,7 @@ class TransportAcksTestSuite : public ns3::TestSuite
         AddTestCase(new AckTimeTest, Duration::QUICK);
         AddTestCase(new PingPongTest, Duration::QUICK);
         AddTestCase(new EcnEchoTest, Duration::QUICK);
+        AddTestCase(new AnnouncedReductionTest, Duration::QUICK);
         AddTestCase(new PiggybackTest, Duration::QUICK);
     }
 };

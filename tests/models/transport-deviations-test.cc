@@ -262,36 +262,6 @@ class NeedlessRetransmissionTest : public SimulationTestCase
     }
 };
 
-class AnnouncedReductionTest : public SimulationTestCase
-{
-  public:
-    AnnouncedReductionTest()
-        : SimulationTestCase("Only a reduction that an ECN echo caused is announced to the peer"
-                             " -> no CWR after a loss, CWR after an echo (unlike RFC 3168, 6.1.2 "
-                             "and Linux tcp_ecn_queue_cwr())")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        SenderScript script(Exchange::Spec(), MakeCongestionControl("reno", {}, 0), 100 * MS);
-        script.Write(100 * MS, 100);
-        script.Ack(200 * MS, 0, {{1, 5}});
-        NS_TEST_EXPECT_MSG_EQ((script.sender.State().caState == CaState::RECOVERY), true, "loss");
-        NS_TEST_EXPECT_MSG_EQ(script.sender.TakesCwr(), false, "tcp_ecn_queue_cwr() in Linux");
-        auto sent = static_cast<uint32_t>(script.sender.Board().Nxt());
-        script.Ack(300 * MS, sent);
-        Acknowledgement echo;
-        echo.number = sent;
-        echo.window = 1 << 30;
-        echo.isEce = true;
-        script.sender.OnAck(301 * MS, echo);
-        NS_TEST_EXPECT_MSG_EQ((script.sender.State().caState == CaState::CWR), true, "a mark");
-        NS_TEST_EXPECT_MSG_EQ(script.sender.TakesCwr(), true, "told");
-    }
-};
-
 class LastingMinRttTest : public SimulationTestCase
 {
   public:
@@ -336,7 +306,6 @@ class TransportDeviationsTestSuite : public ns3::TestSuite
         AddTestCase(new SackMemoryTest, Duration::QUICK);
         AddTestCase(new RttVarianceTest, Duration::QUICK);
         AddTestCase(new NeedlessRetransmissionTest, Duration::QUICK);
-        AddTestCase(new AnnouncedReductionTest, Duration::QUICK);
         AddTestCase(new LastingMinRttTest, Duration::QUICK);
     }
 };
