@@ -201,7 +201,7 @@ class Channel
     }
 
     /**
-     * Send data packets that follow each other at once, and carry no extras.
+     * Send packets that follow each other at once, and carry no extras.
      *
      * \param now,ipBytes as for Send(), of each
      * \param count of them
@@ -211,13 +211,21 @@ class Channel
     template <class Write>
     void SendRun(int64_t now, uint32_t ipBytes, uint32_t count, Write&& write)
     {
-        if (m_device || !m_link || m_propagation->IsVaried())
+        if (m_device || m_propagation->IsVaried())
         {
             for (uint32_t place = 0; place < count; ++place)
             {
                 Packet packet;
                 write(packet, place);
                 Send(now, packet, ipBytes);
+            }
+            return;
+        }
+        if (!m_link)
+        {
+            for (uint32_t place = 0; place < count; ++place)
+            {
+                write(m_propagation->Append(now), place);
             }
             return;
         }

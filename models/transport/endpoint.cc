@@ -340,12 +340,31 @@ TcpEndpoint::MakeAck(int64_t now)
 void
 TcpEndpoint::SendAck(int64_t now)
 {
-    Packet packet = MakePacket(PacketKind::ACK);
-    PacketExtras extras;
-    MakeAck(now).WriteTo(packet, extras);
-    uint32_t bytes = IpBytes(packet, m_spec);
+    const Acknowledgement ack = MakeAck(now);
+    const uint32_t bytes = AckIpBytes(ack.sackBlocks, m_spec);
     m_wire.ackBytes += bytes;
     ++m_wire.acks;
+    PacketExtras extras;
+    auto write = [&](Packet& packet, uint32_t = 0) {
+        packet.sink = m_peer;
+        packet.kind = PacketKind::ACK;
+        packet.isEct = false;
+        packet.isL4s = false;
+        packet.isCe = false;
+        packet.isCwr = false;
+        packet.isFin = false;
+        packet.isPushed = false;
+        packet.hasAck = false;
+        packet.isInTransit = false;
+        ack.WriteTo(packet, extras);
+    };
+    if (ack.sackBlocks == 0)
+    {
+        m_channel.SendRun(now, bytes, 1, write);
+        return;
+    }
+    Packet packet;
+    write(packet);
     m_channel.Send(now, packet, bytes, &extras);
 }
 

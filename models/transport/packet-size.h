@@ -24,6 +24,13 @@ SegmentIpBytes(uint32_t payload, const TcpSpec& tcp)
     return tcp.headerBytes + payload;
 }
 
+/// IP bytes of a pure ACK. \param sackBlocks that it tells of  \param tcp as for IpBytes()
+inline uint32_t
+AckIpBytes(uint32_t sackBlocks, const TcpSpec& tcp)
+{
+    return tcp.headerBytes + SackOptionBytes(sackBlocks);
+}
+
 /// IP bytes of a packet of TCP or QUIC. \param tcp settings of the end that sent it
 inline uint32_t
 IpBytes(const Packet& packet, const TcpSpec& tcp)
@@ -38,7 +45,7 @@ IpBytes(const Packet& packet, const TcpSpec& tcp)
     case PacketKind::DATAGRAM:
         return packet.datagramBytes;
     default:
-        return tcp.headerBytes + SackOptionBytes(packet.sackBlocks);
+        return AckIpBytes(packet.sackBlocks, tcp);
     }
 }
 
