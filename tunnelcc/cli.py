@@ -33,7 +33,9 @@ _set_option = click.option(
         "the keys.",
 )  # fmt: skip
 _seeds_option = click.option(
-    "--seeds", help="Number of repeats, or the seeds (1,2,7). [default: 5]"
+    "--seeds",
+    help="Number of repeats, whose seeds begin with the scenario's, or the seeds (1,2,7). "
+    "[default: 5]",
 )
 _runs_option = click.option(
     "--store", type=_PATH, default=_STORE, show_default=True,
@@ -207,9 +209,9 @@ def compare(
 ) -> None:
     """Compare tunnels or congestion controls.
 
-    Give any option several values (a,b,c). The command simulates all combinations with several
-    seeds. It prints a table and draws a bar chart with the least and the most of the seeds. Exits
-    with 1 if a run fails.
+    Give --tunnel, --cc or --carrier-cc several values (a,b,c), and other options, too, if you like.
+    The command simulates all combinations with several seeds. It prints a table and draws a bar
+    chart with the least and the most of the seeds. Exits with 1 if a run fails.
     """
     from tunnelcc.commands.compare import compare as run_all
 

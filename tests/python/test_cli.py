@@ -56,6 +56,21 @@ def test_many_flows_share_a_line(run):
     assert len(out.splitlines()) < 20
 
 
+def test_many_flows_have_a_line_for_each_entry(run):
+    flows = ("--flow=count=12", "--flow=count=12,tunnel=wireguard", "--flow=cc=bbr")
+    _, out, _ = run(*SHORT, *flows)
+    assert "goodput Mbit/s, sum" in out
+    assert re.search(r"\n12 × flows\.0 +cubic +none +\d", out)
+    assert re.search(r"\n12 × flows\.1 +cubic +wireguard +\d", out)
+    assert re.search(r"\n24 +bbr +none +\d", out)
+
+
+def test_a_chain_names_the_hop_that_is_slow(run):
+    _, out, _ = run("run", EXAMPLES / "chain-of-relays.toml", "--duration", "6s")
+    assert "waited for carrier2, which the congestion window limited." in " ".join(out.split())
+    assert "tcp_rmem" not in out
+
+
 def test_run_prints_json_and_nothing_else(run):
     options = [
         "--rate", "10Mbps", "--rtt", "20ms", "--loss", "1%", "--buffer", "50p", "--cc", "cubic",
@@ -414,20 +429,21 @@ def test_flows_that_start_in_the_warm_up_have_no_completion_time_and_that_is_tol
     _, out, _ = run(
         *SHORT, "--warmup=400ms", "--flow=bytes=1kB,count=20", "--flow=start=500ms,bytes=1kB"
     )
-    assert re.search(r"21 flows +cubic +\d+\.\d+ +0\.\d{3} +\d", out)
+    assert re.search(r"\n20 × flows\.0 +cubic +\d+\.\d+ +– +\d", out)
+    assert re.search(r"\n20 +cubic +\d+\.\d+ +0\.\d{3} +\d", out)
     assert re.search(r"\ncompletion +without 20 flows that start in the warm-up *\n", out)
 
 
 @pytest.mark.parametrize(
     ("flows", "told"),
     [
-        (("--flow=bytes=1kB,count=20", "--flow=bytes=1GB"), r"0\.\d{3} \(20 of 21\)"),
-        (("--flow=bytes=1kB,count=20", "--flow=count=1"), r"0\.\d{3}"),  # one has no end
-        (("--flow=bytes=1GB,count=21",), r"– \(0 of 21\)"),
+        ("bytes=1kB,count=21", r"0\.\d{3}"),
+        ("bytes=60kB,count=21", r"0\.\d{3} \(\d+ of 21\)"),
+        ("bytes=1GB,count=21", r"– \(0 of 21\)"),
     ],
 )
 def test_completion_of_many_flows_is_their_mean_and_how_many_did(run, flows, told):
-    _, out, _ = run(*SHORT, *flows)
+    _, out, _ = run(*SHORT, f"--flow={flows}")
     assert re.search(rf"21 flows +cubic +\d+\.\d+ +{told} +\d+ ", out)
 
 

@@ -310,9 +310,38 @@ def test_wares_model_ends_where_windows_do_not_fill_the_queue(make_sweep):
 def test_flows_of_one_algorithm_share_its_colour_and_differ_in_line(make_sweep):
     pair = make_sweep({"path.rtt": RTT}, flows=("cubic", "cubic"))
     (axes,) = plots.curves(pair, "path.rtt", "flow_goodput", by="flow").axes
-    first, second = line(axes, "flow 0, cubic, 40 ms"), line(axes, "flow 1, cubic, 40 ms")
+    first, second = line(axes, "flow 0, cubic"), line(axes, "flow 1, cubic")
     assert first.get_color() == second.get_color() == plots.algorithm_style("cubic")["color"]
     assert first.get_linestyle() != second.get_linestyle()
+
+
+def test_flows_are_told_apart_by_tunnel_and_direction(make_sweep):
+    sweep = make_sweep({"path.rtt": RTT}, flows=("cubic",) * 3)
+    words = np.empty((*sweep["flow_cc"].shape,), dtype=object)
+    words[:] = ["none", "none", "wireguard"]
+    sweep["flow_tunnel"] = (sweep["flow_cc"].dims, words)
+    sweep["flow_direction"] = (sweep["flow_cc"].dims, np.full(words.shape, "up", dtype=object))
+    sweep["flow_direction"][..., 1] = "down"
+    figure = plots.curves(sweep, "path.rtt", "flow_goodput", by="flow")
+    assert labels(figure) == [
+        "flow 0, cubic up", "flow 1, cubic down", "flow 2, cubic in wireguard up",
+    ]  # fmt: skip
+    colours = {it.get_color() for it in figure.axes[0].lines if it.get_label().startswith("flow")}
+    assert len(colours) == 3
+    many = make_sweep({"path.rtt": RTT}, flows=("cubic",) * 9)
+    words = np.empty((*many["flow_cc"].shape,), dtype=object)
+    words[:] = ["none"] * 8 + ["wireguard"]
+    many["flow_tunnel"] = (many["flow_cc"].dims, words)
+    figure = plots.curves(many, "path.rtt", "flow_goodput", theory=False)
+    assert labels(figure) == [
+        "cubic, mean of 8", "cubic in wireguard",
+    ]  # fmt: skip
+
+
+def test_a_flow_that_no_point_has_is_not_in_the_legend(duel):
+    duel = duel.copy(deep=True)
+    duel["flow_goodput"][..., 1] = np.nan
+    assert labels(plots.curves(duel, "path.buffer", "flow_goodput", by="flow")) == ["flow 0, bbr"]
 
 
 def test_times_that_were_not_reached_are_marked(duel):
@@ -379,7 +408,7 @@ def with_series(duel):
 
 def test_series_show_each_flow(with_series):
     axes = plots.series(with_series, at={"path.buffer": "1bdp"}).axes[0]
-    flow = line(axes, "flow 0, bbr, 40 ms")
+    flow = line(axes, "flow 0, bbr")
     assert flow.get_ydata()[0] == pytest.approx(10)
     assert flow.get_ydata()[-1] == pytest.approx(20)
 
@@ -471,9 +500,9 @@ def test_theory_of_reno_agrees_where_losses_are_rare():
 @pytest.mark.parametrize(
     ("key", "name"),
     [
-        ("path.rtt", "base RTT"), ("flows.1.rtt", "base RTT of flow 1"),
-        ("flows.0.cc", "congestion control of flow 0"), ("tcp.mss", "segment size (MSS)"),
-        ("flows.2.write_size", "write size of flow 2"), ("hosts.cores", "otherwise"),
+        ("path.rtt", "base RTT"), ("flows.1.rtt", "base RTT of flows.1"),
+        ("flows.0.cc", "congestion control of flows.0"), ("tcp.mss", "segment size (MSS)"),
+        ("flows.2.write_size", "write size of flows.2"), ("hosts.cores", "otherwise"),
     ],
 )  # fmt: skip
 def test_axes_are_named_in_words(key, name):
@@ -795,7 +824,7 @@ def test_flows_without_an_end_are_not_in_figures_of_completion(make_sweep):
     sweep["flow_completion_time"][1:, :, 1] = 0.3
     for by in (None, "flow"):
         figure = plots.curves(sweep, "path.buffer", "flow_completion_time", by=by)
-        assert labels(figure) == ["cubic" if by is None else "flow 1, cubic, 40 ms", "in no run"]
+        assert labels(figure) == ["cubic" if by is None else "flow 1, cubic", "in no run"]
 
 
 def test_many_flows_are_drawn_by_their_rtt(make_sweep):

@@ -58,12 +58,31 @@ def test_the_dataset_has_axes_units_and_provenance(results):
         ({"flows": [{}, {}]}, {"cc": ["bbr", "reno"]}, "2 flows, 100Mbps"),
         ({}, {"flows.count": [1, 2], "path.rate": ["9Mbps", "1Mbps"]}, "RTT 40ms, buffer 1bdp"),
         ({"tunnel": "tinc"}, {"path.buffer": ["1bdp", "2bdp"]}, "1 × cubic through tinc, 100Mbps"),
+        (
+            {"flows": [{"count": 3}, {"tunnel": "tinc", "direction": "down"}]},
+            {},
+            "3 × cubic, 1 × cubic in tinc down, 100Mbps",
+        ),
+        (
+            {"flows": [{}, {"tunnel": "tinc"}]},
+            {"tunnel": ["none", "vtun-udp"]},
+            "1 × cubic, 1 × cubic in tinc, 100Mbps",
+        ),
         ({}, {"path.buffer": ["9B", "1bdp"]}, "1 × cubic, 100Mbps × 40ms, 30s"),
         ({"duration": "9s"}, {"tunnel": ["none", "tinc"]}, "1 × cubic, 100Mbps × 40ms, buffer"),
     ],
 )
 def test_what_all_runs_have_in_common_is_told(base, axes, told):
     assert tc.Sweep(base, axes or {"hosts.cores": [1, 2]}).conditions.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("seed", "seeds", "used"), [(1, 3, (1, 2, 3)), (7, 2, (7, 8)), (7, [1, 9], (1, 9))]
+)
+def test_a_number_of_seeds_begins_with_the_scenarios(seed, seeds, used):
+    assert tc.Sweep({"seed": seed}, {"cc": ["bbr", "cubic"]}, seeds).seeds == used
+    experiment = tc.Experiment(seed=seed)
+    assert tc.Sweep(experiment, {"cc": ["bbr", "cubic"]}, seeds).seeds == used
 
 
 def test_the_scenario_in_the_dataset_declares_the_same_sweep(results, tmp_path):

@@ -90,7 +90,7 @@ def _simulation() -> str:
     from tunnelcc.config import Experiment
     from tunnelcc.simulation.runner import run
 
-    table = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "2s", "warmup": "1s"}
+    table = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "5s", "warmup": "2s"}
     rates = {}
     for tunnel in ("none", "gost-relay-wss"):
         rates[tunnel] = run(Experiment.parse({**table, "tunnel": tunnel}), progress=False).goodput

@@ -114,6 +114,27 @@ class ExperimentKeys(Model):
         """Return the direction of a flow or of cross traffic."""
         return ends.direction or self.direction
 
+    @property
+    def tunnel_of_all(self) -> Tunnel | None:
+        """The experiment's tunnel, if no flow names another."""
+        return None if any(flow.tunnel for flow in self.flows) else self.tunnel
+
+    def flow_labels(self) -> list[str]:
+        """Name each entry of ``flows``, such as ``8 × cubic`` and ``1 × bbr in wireguard down``.
+
+        Tunnels and directions are named if the entries have different ones.
+        """
+        of_all = self.tunnel.name if self.tunnel else "none"
+        tunnels = [flow.tunnel or of_all for flow in self.flows]
+        directions = [self.direction_of(flow) for flow in self.flows]
+        names_tunnels = any(flow.tunnel for flow in self.flows)
+        return [
+            f"{flow.count} × {flow.label}"
+            + (f" in {tunnel}" if names_tunnels and tunnel != "none" else "")
+            + (" down" if direction == "down" and "up" in directions else "")
+            for flow, tunnel, direction in zip(self.flows, tunnels, directions, strict=True)
+        ]
+
     def tunnel_of(self, flow: Flow) -> Tunnel | None:
         """Return the tunnel of ``flow``. Raises ConfigError if no tunnel has that name.
 

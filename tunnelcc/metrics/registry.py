@@ -113,19 +113,24 @@ def _completed(run: RunData) -> Series:
     return completed
 
 
+def _within(run: RunData) -> float:
+    within = run.selection.within
+    return convergence.WITHIN if within is None else within
+
+
 def _settling_time(run: RunData) -> float:
-    within = run.selection.within or convergence.WITHIN
+    within = _within(run)
     return convergence.settling_time(run.rate, run["time"], run.since, run.active_until, within)
 
 
 def _rise_time(run: RunData) -> float:
-    within = run.selection.within or convergence.WITHIN
+    within = _within(run)
     start = float(run["start"][run.selection.flow or 0])
     return convergence.rise_time(run.rate, run["time"], start, within, run.active_until)
 
 
 def _dip_interval(run: RunData) -> float:
-    within, measured = run.selection.within or convergence.WITHIN, run.measured
+    within, measured = _within(run), run.measured
     return convergence.dip_interval(run.rate[measured], run["time"][measured], within)
 
 
@@ -207,7 +212,7 @@ METRICS: dict[str, Metric] = {
         lambda run: run.path("mean_utilisation"),
     ),
     "jain": Metric(
-        "1", "Jain's index", f"{_JAIN}, n flows",
+        "1", "Jain's index", f"of n flows {_JAIN}",
         lambda run: fairness.jain_index(run["delivered_bytes"]),
     ),
     "jain_users": Metric(
@@ -441,6 +446,8 @@ STORED = {name: metric for name, metric in METRICS.items() if metric.is_stored}
 TEXTS = {
     "flow_cc": ("cc", "congestion control across the path"),
     "flow_transport": ("transport", "transport"),
+    "flow_tunnel": ("tunnel", "tunnel of the flow, or none"),
+    "flow_direction": ("flow_direction", "direction of the flow's data: up or down"),
 }
 
 
@@ -465,7 +472,8 @@ def value(run: RunData, name: str, selection: Selection | None = None) -> float:
 def of_run(run: xarray.Dataset) -> xarray.Dataset:
     """Return the STORED metrics of a run, ``Result.dataset``: scalars, and others over ``flow``.
 
-    ``flow_cc`` is each flow's congestion control across the path, ``flow_transport`` its transport.
+    ``flow_cc`` is each flow's congestion control across the path; ``flow_transport``,
+    ``flow_tunnel`` and ``flow_direction`` are names, too.
     Each metric has ``units`` and ``long_name``; `tunnelcc show metrics` prints the definitions.
     """
     import xarray

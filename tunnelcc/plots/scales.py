@@ -118,15 +118,16 @@ def name_of(variable: xarray.DataArray) -> str:
     return name_of_key(key, name if len(name) <= _LONGEST_NAME else key)
 
 
-def name_of_key(key: str, otherwise: str, first: int = 0) -> str:
-    """Return the name of a key in figures: ``flows.1.rtt`` is the base RTT of flow 1.
+def name_of_key(key: str, otherwise: str, first: int | None = None) -> str:
+    """Return the name of a key in figures: ``flows.1.rtt`` is the base RTT of flows.1.
 
-    ``first``: the number of the first flow.
+    ``first``: the number that a paper gives to the first entry of ``flows``.
     """
     if match := _OF_FLOW.fullmatch(key):
         number, name = match.groups()
         words = _NAMES.get(f"flows.{name}") or _NAMES.get(name)
-        return f"{words or name.replace('_', ' ')} of flow {int(number) + first}"
+        entry = f"flows.{number}" if first is None else f"flow {int(number) + first}"
+        return f"{words or name.replace('_', ' ')} of {entry}"
     return _NAMES.get(key, otherwise)
 
 

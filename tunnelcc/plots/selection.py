@@ -9,7 +9,7 @@ figure uses several axes that vary together, they become a grid with gaps.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,12 @@ MOST_NAMED = 12
 # Names of one key: an axis of either is found by the other.
 _ALIASES = (("tunnel", "tunnel.name"), ("cc", "flows.cc"))
 _POINT = "point"
+# How a flow is told from others: variable → text after the name of its congestion control.
+_DIFFERENCES: dict[str, Callable[[str], str]] = {
+    "flow_transport": lambda word: f" over {word.upper()}",
+    "flow_tunnel": lambda word: "" if word == "none" else f" in {word}",
+    "flow_direction": lambda word: f" {word}",
+}
 _PARSERS = {"s": units.parse_time, "bit/s": units.parse_rate, "byte": units.parse_size}
 
 
@@ -313,12 +319,14 @@ class Selection:
         owners = self.results["flow_cc"].broadcast_like(metric)
         names = [str(name) for name in np.unique(owners.values.astype(str)) if name]
         ordered = sorted(names, key=lambda name: (name not in ALGORITHMS, name))
-        transports = self._transports(metric.sizes["flow"])
-        if not each and (len(names) > 1 or metric.sizes["flow"] == 1):
-            is_told = len(set(transports)) == 1  # by the algorithm alone
-            kinds = [(name, text) for name in ordered for text in dict.fromkeys(transports)]
+        size = metric.sizes["flow"]
+        differences = self._differences(size)
+        is_told = len(set(differences)) == 1  # by the algorithm alone
+        has_groups = len(names) > 1 or (size > MOST_FLOWS and not is_told)
+        if not each and (has_groups or size == 1):
+            kinds = [(name, text) for name in ordered for text in dict.fromkeys(differences)]
             for index, (name, text) in enumerate(kinds):
-                is_one = (owners == name) & _flows_with(owners, transports, text)
+                is_one = (owners == name) & _flows_with(owners, differences, text)
                 count = int(is_one.any(_others(owners)).sum())
                 label = core.congestion_label(name) + text
                 label = f"{label}, mean of {count}" if count > 1 else label
@@ -326,22 +334,26 @@ class Selection:
                 if count:
                     yield Line(label, style, metric.where(is_one).mean("flow"), name)
             return
-        if not each and metric.sizes["flow"] > MOST_FLOWS:
+        if not each and size > MOST_FLOWS:
             yield from self._by_rtt(metric, "" if len(names) > 1 else names[0])
             return
-        if metric.sizes["flow"] > MOST_NAMED:
+        if size > MOST_NAMED:
             yield from self._by_entry(metric, owners)
             return
-        for index in range(metric.sizes["flow"]):
-            owner = {str(name) for name in np.unique(owners.isel(flow=index).values.astype(str))}
+        rtts = self.results["flow_base_rtt"]
+        has_rtts = float(rtts.max()) > float(rtts.min())
+        for index in np.flatnonzero(metric.notnull().any(_others(metric)).values).tolist():
+            known = np.unique(owners.isel(flow=index).values.astype(str)).tolist()
+            owner = {str(name) for name in known} - {""}
             number = int(self.results["flow"][index])
             label, style, name = f"flow {number}", category_style(index), ""
             if len(owner) == 1:
                 name = owner.pop()
-                label = f"{label}, {core.congestion_label(name)}{transports[index]}"
-                style = member_style(name, index)
-            rtt = self.results["flow_base_rtt"].isel(flow=index)
-            if float(rtt.min()) == float(rtt.max()):
+                label = f"{label}, {core.congestion_label(name)}"
+                style = member_style(name, index) if is_told else style
+            label += differences[index]
+            rtt = rtts.isel(flow=index)
+            if has_rtts and float(rtt.min()) == float(rtt.max()):
                 label += f", {scales.scale_of(rtt).text(float(rtt.max()))}"
             yield Line(label, style, metric.isel(flow=index), name)
 
@@ -375,15 +387,25 @@ class Selection:
                 values = metric.isel(flow=flow)
                 yield Line(", ".join(parts), style, values, name, is_one_of_many=True)
 
-    def _transports(self, flows: int) -> list[str]:
-        """Return a text with the transport of each flow; empty where it tells nothing."""
-        found = self.results.get("flow_transport")
-        known = [] if found is None else [
-            {*found.isel(flow=flow).values.astype(str).flat} - {""} for flow in range(flows)
-        ]  # fmt: skip
-        if any(len(words) > 1 for words in known) or len(set().union(*known)) < 2:
-            return [""] * flows
-        return [f" over {words.pop().upper()}" if words else "" for words in known]
+    def _differences(self, flows: int) -> list[str]:
+        """Return a text for each flow: its transport, tunnel and direction, if flows differ in it.
+
+        What an axis changes is not told.
+        """
+        texts = [""] * flows
+        for variable, told in _DIFFERENCES.items():
+            found = self.results.get(variable)
+            if found is None:
+                continue
+            known = [
+                {*found.isel(flow=flow).values.astype(str).flat} - {""} for flow in range(flows)
+            ]
+            if all(len(words) < 2 for words in known) and len(set().union(*known)) > 1:
+                texts = [
+                    text + (told(words.pop()) if words else "")
+                    for text, words in zip(texts, known, strict=True)
+                ]
+        return texts
 
     def _by_rtt(self, metric: xarray.DataArray, name: str) -> Iterator[Line]:
         """Yield the mean of the flows of each base RTT, or of all if there are too many RTTs."""

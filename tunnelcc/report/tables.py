@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import xarray
 
     from tunnelcc.config import Experiment
+    from tunnelcc.config.layout import Placed
     from tunnelcc.formats.measurement import Measurement
     from tunnelcc.simulation.result import Result
 
@@ -94,7 +95,7 @@ def print_result(result: Result) -> None:
             )
         )
     out.print(grid([*lines, *_packet_tunnel_lines(totals), *_fec_lines(totals)]))
-    for sentence in _limit_sentences(totals):
+    for sentence in _limit_sentences(totals, placed):
         out.print(sentence, markup=False)
 
 
@@ -197,18 +198,29 @@ def print_harm(found: xarray.Dataset) -> None:
         Table(title, titles, of_tunnels, (1, 2, 3)).print(console())
 
 
-def _limit_sentences(totals: dict[str, Any]) -> Iterator[str]:
+def _limit_sentences(totals: dict[str, Any], placed: Sequence[Placed]) -> Iterator[str]:
     """Name what limited a flow if it was neither congestion control nor a full path."""
     if (totals["path"]["utilisation"] or 0) >= _FULL:
         return
-    for label, members in _rows(totals["flows"]):
+    for entry, members in _rows(totals["flows"], placed):
         name, share = limits.largest(_limits(members))
         leg = _path_leg(members[0])
         is_kcp = name in _WINDOWS and leg["cc"] == "kcp"
         if (is_kcp or name not in limits.CONGESTION_CONTROL) and share > 1 / 2:
             connection = "The carrier of flow" if len(members[0]["legs"]) > 1 else "Flow"
-            subject = f"{connection} {label} was" if len(members) == 1 else f"The {label} were"
-            if is_kcp:
+            of_entry = "" if entry is None else f" of flows.{entry}"
+            subject = (
+                f"{connection} {members[0]['flow']} was"
+                if len(members) == 1
+                else f"The {len(members)} flows{of_entry} were"
+            )
+            if name == "receive_window" and (slower := _slower_hop(members[0])):
+                leg_name, its_limit = slower
+                reason = (
+                    f"the receive window: the relay behind it waited for {leg_name}, which "
+                    f"{its_limit} limited."
+                )
+            elif is_kcp:
                 reason = _reason_of_kcp(totals["path"], members[0]["direction"])
             elif "arq" in leg:
                 # Sockets of TCP have no part in it.
@@ -216,6 +228,19 @@ def _limit_sentences(totals: dict[str, Any]) -> Iterator[str]:
             else:
                 reason = _REASONS[name]
             yield (f"{subject} limited for {_percent(share)} of the time by {reason}")
+
+
+def _slower_hop(flow: dict[str, Any]) -> tuple[str, str] | None:
+    """Return the later connection that the flow's carrier waited for, and what limited that one."""
+    legs = flow["legs"] if flow["direction"] == "up" else flow["legs"][::-1]
+    behind = path_leg([leg["name"] for leg in legs]) + 1
+    for leg in legs[behind:]:
+        name, _ = limits.largest(leg["limits"])
+        if name == "application":
+            return None  # it waited for data itself
+        if name != "receive_window":
+            return leg["name"], f"the {limits.LIMITS[name]}"
+    return None
 
 
 def _reason_of_kcp(path: dict[str, Any], direction: str) -> str:
@@ -305,13 +330,15 @@ def _flow_table(totals: dict[str, Any], result: Result) -> Table:
     ]
     has_transports = {flow["transport"] for flow in flows} != {"tcp"}
     columns += ["transport"] if has_transports else []
-    columns += ["goodput Mbit/s", *(["completion s"] if is_finite else []), "Retr"]
+    rows_of_flows = [*_rows(flows, placed)]
+    summed = ", sum" if len(rows_of_flows) < len(flows) else ""
+    columns += [f"goodput Mbit/s{summed}", *(["completion s"] if is_finite else []), "Retr"]
     columns += ["carrier cc", "carrier retr"] if tunnelled else []
     columns += ["RTOs", "srtt ms", "p95 ms", "limited by"]
     columns += ["messages: mean ms", "p99 ms"] if has_messages else []
     rows: list[list[str]] = []
     told: set[tuple[int, str]] = set()
-    for label, members in _rows(flows):
+    for entry, members in rows_of_flows:
         # Flows may share a carrier, which counts once.
         of_each = _carriers(members)
         carriers = list(of_each.values())
@@ -320,7 +347,7 @@ def _flow_table(totals: dict[str, Any], result: Result) -> Table:
         legs = [*carriers, *(_path_leg(flow) for flow in members if len(flow["legs"]) == 1)]
         ending = [flow for flow in members if placed[flow["flow"]].bytes is not None]
         row = [
-            label,
+            _label(entry, members),
             core.congestion_label(members[0]["cc"]),
             *([_some("tunnels", (tunnels[it["flow"]] for it in members))] if differ else []),
             *([_some("directions", (it["direction"] for it in members))] if is_both_ways else []),
@@ -357,7 +384,8 @@ def _flow_table(totals: dict[str, Any], result: Result) -> Table:
         for index, name in enumerate(columns)
         if name not in ("flow", "cc", "tunnel", "direction", "carrier cc", "limited by")
     ]
-    return Table("", columns, rows, numbers, whole=[columns.index("limited by")])
+    whole = [columns.index(name) for name in ("flow", "tunnel", "limited by") if name in columns]
+    return Table("", columns, rows, numbers, whole=whole)
 
 
 def _tunnels_of_flows(totals: dict[str, Any]) -> dict[int, str]:
@@ -396,13 +424,27 @@ def _jain(totals: dict[str, Any]) -> str:
     return text
 
 
-def _rows(flows: list[dict[str, Any]]) -> Iterable[tuple[str, list[dict[str, Any]]]]:
+def _rows(
+    flows: list[dict[str, Any]], placed: Sequence[Placed]
+) -> Iterator[tuple[int | None, list[dict[str, Any]]]]:
+    """Yield the flows of each row, and the entry of ``flows`` that they share, if there are more.
+
+    A few flows have a row each.
+    """
     if len(flows) <= _MOST_ROWS:
-        yield from ((str(flow["flow"]), [flow]) for flow in flows)
+        yield from ((None, [flow]) for flow in flows)
         return
-    for kind in dict.fromkeys((flow["cc"], flow["transport"]) for flow in flows):
-        members = [flow for flow in flows if (flow["cc"], flow["transport"]) == kind]
-        yield f"{len(members)} flows", members
+    entries: dict[int, list[dict[str, Any]]] = {}
+    for flow in flows:
+        entries.setdefault(placed[flow["flow"]].group, []).append(flow)
+    for entry, members in entries.items():
+        yield (entry if len(entries) > 1 else None), members
+
+
+def _label(entry: int | None, members: list[dict[str, Any]]) -> str:
+    if len(members) == 1:
+        return str(members[0]["flow"])
+    return f"{len(members)} flows" if entry is None else f"{len(members)} × flows.{entry}"
 
 
 def _path_leg(flow: dict[str, Any]) -> dict[str, Any]:

@@ -184,6 +184,11 @@ def _coordinates(run: Measurements) -> dict[str, Any]:
             [placed.flow.transport for placed in run.layout.flows],
             {"long_name": "transport of the flow"},
         ),
+        "flow_direction": (
+            "flow",
+            [placed.direction for placed in run.layout.flows],
+            {"long_name": "direction of the flow's data"},
+        ),
         "group": (
             "flow",
             [placed.group for placed in run.layout.flows],

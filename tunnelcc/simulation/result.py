@@ -57,21 +57,9 @@ class Result(Measurements):
         experiment = self.experiment
         if experiment.title:
             return experiment.title
-        names = [flow.tunnel for flow in experiment.flows]
-        of_all = experiment.tunnel.name if experiment.tunnel else "none"
-        is_alike = not any(names)
-        downs = {experiment.direction_of(flow) for flow in experiment.flows}
-        flows = ", ".join(
-            f"{flow.count} × {flow.label}"
-            + (
-                f" in {inside}"
-                if not is_alike and (inside := flow.tunnel or of_all) != "none"
-                else ""
-            )
-            + (" down" if len(downs) > 1 and experiment.direction_of(flow) == "down" else "")
-            for flow in experiment.flows
-        )
-        tunnel = f" through {of_all}" if is_alike and experiment.tunnel else ""
+        flows = ", ".join(experiment.flow_labels())
+        of_all = experiment.tunnel_of_all
+        tunnel = f" through {of_all.name}" if of_all else ""
         link: DuplexLink = experiment.path
         network = ""
         if experiment.network is not None:
@@ -121,8 +109,9 @@ class Result(Measurements):
         """Return one metric in SI units; `tunnelcc show metrics` lists names and definitions.
 
         ``selection``: ``flow`` (from 0), ``since`` and ``until`` (numbers in s, or text such as
-        ``"500ms"``) and ``within`` (``0.05`` or ``"5%"``), if the metric accepts them. Default of
-        ``flow``: the first flow. Raises ConfigError. Example:
+        ``"500ms"``) and ``within`` (``0.05`` or ``"5%"``), if the metric accepts them. Without
+        ``flow``, metrics whose names begin with ``flow_`` are of the first flow, and others of all
+        flows. Raises ConfigError. Example:
         ``metric("flow_goodput", flow=1, since="5s")``.
         """
         for key, value in selection.items():

@@ -19,7 +19,7 @@ def conditions(experiment: Experiment, axes: Collection[str]) -> str:
     def is_same(key: str) -> bool:
         return not any(f"{key}.".startswith(f"{axis}.") for axis in axes)
 
-    path, tunnel, parts = experiment.path, experiment.tunnel, [_flows(experiment, axes)]
+    path, tunnel, parts = experiment.path, experiment.tunnel_of_all, [_flows(experiment, axes)]
     if tunnel is not None and is_same("tunnel.name"):
         parts = [f"{parts[0]} through {tunnel.name}".strip()]
     if experiment.network is None:
@@ -39,8 +39,9 @@ def _flows(experiment: Experiment, axes: Collection[str]) -> str:
     """Tell of the flows what no axis changes: all, their number or nothing."""
     changed = [axis for axis in axes if axis == "cc" or axis.split(".")[0] == "flows"]
     if not changed:
-        named = ((flow.count, flow.label) for flow in experiment.flows)
-        return ", ".join(f"{count} × {name}" for count, name in named)
+        varies = any(axis.startswith("tunnel") for axis in axes)
+        told = experiment.model_copy(update={"tunnel": None}) if varies else experiment
+        return ", ".join(told.flow_labels())
     if any(axis.endswith(("flows", "count")) for axis in changed):
         return ""
     counts: Counter[str] = Counter()

@@ -72,7 +72,8 @@ class Sweep:
       file's table ``[sweep]`` defines them.
     - ``axes``: key → values or range, ``zip`` or ``sample``, as in TOML: ``{"path.rtt": ["10ms",
       "40ms"], "cc": ["bbr", "cubic"]}``. Fractional numbers are in SI units.
-    - ``seeds``: how many (from seed 1), or a list; default: those of the file, or 5.
+    - ``seeds``: how many (from the scenario's ``seed`` on, 1 by default), or a list; default: those
+      of the file, or 5.
     - ``on_count``: a function that is called with the number of runs before their values are made,
       which takes long for millions.
     - ``is_record``: the sweep was run; it is read even if files that it names have changed.
@@ -103,7 +104,7 @@ class Sweep:
             expected = 'a table of axes, such as {"cc": ["bbr", "cubic"]}'
             declared = _from_python(_flat(scenario.as_table("axes", axes, expected)))
         self.base: dict[str, Any] = table
-        self.seeds = _seeds(listed if seeds is None else seeds)
+        self.seeds = _seeds(listed if seeds is None else seeds, table.get(SEED, 1))
         on_count(_count(declared, table) * len(self.seeds))
         self.dimensions = _dimensions(declared, table)
         self.name = name or _default_name(base, table)
@@ -256,10 +257,12 @@ def _from_python(axes: Mapping[str, Any]) -> dict[str, Any]:
     return {**with_units(Experiment, axes), **tables}
 
 
-def _seeds(seeds: int | Sequence[int] | object) -> tuple[int, ...]:
+def _seeds(seeds: int | Sequence[int] | object, first: object) -> tuple[int, ...]:
+    """Return the seeds. ``first``: where a number of them begins, unless it is no seed."""
     expected = "the number of seeds, from 1 to 1000000, or a list of different whole numbers"
     if isinstance(seeds, int) and not isinstance(seeds, bool) and 1 <= seeds <= 1_000_000:
-        return tuple(range(1, seeds + 1))
+        begin = first if isinstance(first, int) and 0 <= first <= _MAX_SEED - seeds else 1
+        return tuple(range(begin, begin + seeds))
     if isinstance(seeds, Iterable) and not isinstance(seeds, (str, bytes, Mapping)):
         listed = tuple(seeds)
         whole = all(
