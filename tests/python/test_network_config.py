@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 import tunnelcc as tc
 from tunnelcc.config import Experiment, LinkDirection, scenario
 from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.layout import layout
 from tunnelcc.config.topology import (
+    Route,
     Step,
     Topology,
     bottleneck,
     cross_route,
-    flow_routes,
     problems_of_network,
     topology,
 )
@@ -71,6 +72,11 @@ def test_ends_are_checked(group, keys, message, refusal):
 
 def _experiment(**table) -> ExperimentKeys:
     return ExperimentKeys.parse(table)
+
+
+def _flow_routes(experiment: ExperimentKeys) -> list[Route]:
+    found = layout(experiment)
+    return [found.route(placed) for placed in found.flows]
 
 
 def _topology(**network) -> Topology:
@@ -466,10 +472,9 @@ def test_links_beside_a_shape_are_added():
 
 def test_large_shapes_are_quick():
     experiment = _experiment(network={"shape": "dumbbell", "size": 2047}, flows=[{"count": 4000}])
-    network = topology(experiment.network, experiment.path, "up")
     before = time.process_time()
     assert not list(problems_of_network(experiment))
-    routes = flow_routes(experiment, network)
+    routes = _flow_routes(experiment)
     assert time.process_time() - before < 3
     assert routes[2047].client == "client1"
     assert [step.link for step in routes[3999].to_client] == [
@@ -487,8 +492,7 @@ def test_flows_without_ends_take_pairs_in_turn():
         network={"shape": "dumbbell", "size": 3},
         flows=[{"count": 2}, {"from": "client1", "to": "client2"}, {"count": 2}],
     )
-    network = topology(experiment.network, experiment.path, "up")
-    ends = [(it.client, it.server) for it in flow_routes(experiment, network)]
+    ends = [(it.client, it.server) for it in _flow_routes(experiment)]
     assert ends == [
         ("client1", "server1"), ("client2", "server2"), ("client1", "client2"),
         ("client1", "server1"), ("client2", "server2"),
@@ -498,13 +502,12 @@ def test_flows_without_ends_take_pairs_in_turn():
 def test_data_and_acks_may_take_different_ways():
     flow = {"from": "a", "to": "d", "route": ["a", "c", "d"]}
     experiment = _experiment(network={"links": LINKS}, flows=[flow])
-    network = topology(experiment.network, experiment.path, "up")
-    (route,) = flow_routes(experiment, network)
+    (route,) = _flow_routes(experiment)
     assert [step.link for step in route.to_server] == ["ac", "cd"]
     assert [step.link for step in route.to_client] == ["cd", "ac"], "the same way back"
     flow["ack_route"] = ["d", "b", "a"]
     experiment = _experiment(network={"links": LINKS}, flows=[flow])
-    (route,) = flow_routes(experiment, network)
+    (route,) = _flow_routes(experiment)
     assert [step.link for step in route.to_client] == ["bd", "ab"]
 
 

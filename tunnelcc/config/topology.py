@@ -262,16 +262,6 @@ def _changed(key: str, base: DuplexLink, network: Network) -> DuplexLink:
     return changed
 
 
-def flow_routes(experiment: ExperimentKeys, network: Topology) -> list[Route]:
-    """Return the route of each single flow. Raises ConfigError."""
-    routes: list[Route] = []
-    for index, flow in enumerate(experiment.flows):
-        for _ in range(flow.count):
-            ends = _ends(network, flow, len(routes), f"flows.{index}")
-            routes.append(_both_ways(network, ends, flow, f"flows.{index}"))
-    return routes
-
-
 def cross_route(experiment: ExperimentKeys, network: Topology, index: int) -> Route:
     """Return the route of a source of cross traffic. Raises ConfigError."""
     source, key = experiment.cross_traffic[index], f"cross_traffic.{index}"

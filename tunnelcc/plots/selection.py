@@ -325,14 +325,17 @@ class Selection:
         has_groups = len(names) > 1 or (size > MOST_FLOWS and not is_told)
         if not each and (has_groups or size == 1):
             kinds = [(name, text) for name in ordered for text in dict.fromkeys(differences)]
-            for index, (name, text) in enumerate(kinds):
+            index = 0
+            for name, text in kinds:
                 is_one = (owners == name) & _flows_with(owners, differences, text)
                 count = int(is_one.any(_others(owners)).sum())
+                if not count:
+                    continue
                 label = core.congestion_label(name) + text
                 label = f"{label}, mean of {count}" if count > 1 else label
                 style = algorithm_style(name) if is_told else category_style(index)
-                if count:
-                    yield Line(label, style, metric.where(is_one).mean("flow"), name)
+                yield Line(label, style, metric.where(is_one).mean("flow"), name)
+                index += 1
             return
         if not each and size > MOST_FLOWS:
             yield from self._by_rtt(metric, "" if len(names) > 1 else names[0])
