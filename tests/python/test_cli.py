@@ -186,6 +186,14 @@ def test_marks_are_told_where_there_are_any(run, tmp_path):
         file.write_text(f'duration = "2s"\n{path}[tcp]\necn = {switch}\n')
         _, out, _ = run("run", str(file))
         assert ("packets marked" in out) is told
+    both = path + "[path.reverse]\n" + path.split("\n", 1)[1].replace('rtt = "20ms"\n', "")
+    file.write_text(
+        f'duration = "2s"\n{both}[tcp]\necn = true\n[[flows]]\n[[flows]]\ndirection = "down"\n'
+    )
+    _, out, _ = run("run", str(file))
+    assert re.search(
+        r"\npackets marked +[1-9]\d* by the queue \(ECN\) to the server; [1-9]\d* by the queue", out
+    )
 
 
 def test_what_fec_did_is_told_where_there_is_any(run):

@@ -57,7 +57,7 @@ def print_result(result: Result) -> None:
         f"seed {experiment.seed}"
     )
     _flow_table(totals, result).print(out)
-    path, aggregate, hosts = totals["path"], totals["aggregate"], totals["hosts"]
+    aggregate, hosts = totals["aggregate"], totals["hosts"]
     # A small network's hosts are all told of, of a large one those that did most.
     by_use = sorted(hosts, key=lambda name: -hosts[name]["utilisation"])
     busiest = {name: hosts[name] for name in (hosts if len(hosts) <= 4 else by_use[:4])}
@@ -74,7 +74,6 @@ def print_result(result: Result) -> None:
         ),
         *_path_lines(totals),
         *([("completion", f"without {those} in the warm-up")] if early else []),
-        *([("packets marked", f"{path['marks']} by the queue (ECN)")] if path["marks"] else []),
     ]
     # Without a tunnel or hosts.app_cost nothing that a host does has a cost: 0 % would be untrue.
     if any(host["utilisation"] for host in hosts.values()):
@@ -132,6 +131,11 @@ def _path_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
             ),
         ),
         ("packets lost", told(_lost)),
+        *(
+            [("packets marked", told(lambda way: f"{way['marks'] or 0} by the queue (ECN)"))]
+            if any(way["marks"] for way, _ in ways)
+            else []
+        ),
     ]
 
 
