@@ -456,9 +456,14 @@ Sender::FindLimit(int64_t now) const
     {
         return SendLimit::PACING;
     }
-    // What waits for nothing of these waits for an ACK, to leave in a longer burst.
-    const bool waitsForPeer = !hasLost && m_transmitter.WaitsForPeerRoom();
-    return waitsForPeer ? SendLimit::RECEIVE_WINDOW : SendLimit::CONGESTION_WINDOW;
+    if (!hasLost && m_transmitter.WaitsForPeerRoom())
+    {
+        return SendLimit::RECEIVE_WINDOW;
+    }
+    // What waits for nothing of these waits for an ACK: less than a segment, by Nagle's rule, for
+    // the application to write more; the rest to leave in a longer burst.
+    const bool isSmall = !hasLost && m_buffer.Unsent() < m_spec.mss;
+    return isSmall ? SendLimit::APPLICATION : SendLimit::CONGESTION_WINDOW;
 }
 
 void

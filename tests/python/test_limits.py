@@ -97,6 +97,18 @@ def test_a_slow_application_is_told_from_its_cpu():
     assert times["application"] < 0.05 * DURATION
 
 
+@pytest.mark.parametrize("nodelay", [False, True])
+def test_an_application_that_writes_little_limits_its_flow(nodelay):
+    """What Nagle's rule holds back is less than a segment: the window has room."""
+    flow = {"cc": "cubic", "rate": "3Mbps", "write_size": "1200B"}
+    result = tc.run(
+        {"path": {"rate": "20Mbps", "rtt": "20ms"}, "flows": flow, "tcp": {"nodelay": nodelay},
+         "duration": "5s", "warmup": "1s"},
+        progress=False,
+    )  # fmt: skip
+    assert result.metric("flow_limit_application") > 0.99
+
+
 def test_a_late_flow_is_told_of_its_own_time():
     flows = [{"cc": "cubic"}, {"cc": "cubic", "start": "5s"}, {"cc": "cubic", "stop": "4s"}]
     result = tc.run({"flows": flows, "duration": "10s", "warmup": "1s"}, progress=False)

@@ -94,6 +94,35 @@ def test_what_is_not_set_is_not_in_the_table():
     assert "reverse" not in table["path"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "direction"),
+    [
+        ({"flows": {"direction": "down"}}, "down"),
+        ({"flows": [tc.Flow(direction="down"), {"direction": "down"}]}, "down"),
+        ({"flows": [{"direction": "down"}, {}]}, "up"),
+        ({"flows": {"direction": "down"}, "direction": "up"}, "up"),
+        ({"flows": {"direction": "down"}, "path": {"reverse": {"rate": "9Mbps"}}}, "up"),
+        ({"flows": {"direction": "down"}, "path": tc.Path(reverse_rate="9Mbps")}, "up"),
+        ({"flows": {"direction": "down"}, "network": {"shape": "dumbbell", "size": 1}}, "up"),
+        ({}, "up"),
+    ],
+)
+def test_a_path_describes_the_direction_that_all_flows_have(changes, direction):
+    experiment = tc.Experiment.parse(changes)
+    assert experiment.direction == direction
+    assert tc.Experiment.parse(experiment.table()) == experiment
+
+
+def test_data_of_a_download_meet_the_loss_of_the_path():
+    table = {"path": {"rate": "10Mbps", "loss": "1%"}, "duration": "5s"}
+    runs = [
+        tc.run({**table, **changes}, progress=False)
+        for changes in ({"flows": {"direction": "down"}}, {"direction": "down"})
+    ]
+    assert runs[0].to_dict()["path"]["random_losses"] > 10
+    assert runs[0].goodput == runs[1].goodput
+
+
 def test_settings_reach_the_other_direction():
     experiment = scenario.build({}, {"path.reverse.rate": "3Mbps", "path.reverse.queue": "pie"})
     assert experiment.path.backward.rate == 3e6

@@ -77,6 +77,27 @@ def test_a_rate_far_above_the_goodput_does_not_flatten_it():
     assert "not shown" in labels(top)[1]
 
 
+def test_the_bottlenecks_rate_and_queue_follow_its_changes(tmp_path):
+    path = {"rate": "20Mbps", "rtt": "40ms", "buffer": "100kB", "rate_steps": [["4s", "5Mbps"]]}
+    result = tc.run({"path": path, "duration": "8s"}, progress=False)
+    goodput, _, queue = plots.plot_run(result).axes
+    (rate,) = (it for it in goodput.patches if it.get_label() == "bottleneck rate")
+    assert list(rate.get_data().values) == [20, 5]
+    assert list(rate.get_data().edges) == [0, 4, 8]
+    time, delay = queue.lines[0].get_data()
+    assert 35 < delay[time < 3.9].max() < 42  # ms: 100 kB at 20 Mbit/s
+    assert 150 < delay[time > 4].max() < 165
+
+    (tmp_path / "outage.csv").write_text("time_s,rate_Mbps\n0,10\n2,0\n3,10\n")
+    path = {"rate_trace": str(tmp_path / "outage.csv"), "rtt": "40ms", "buffer": "100kB"}
+    result = tc.run({"path": path, "duration": "6s"}, progress=False)
+    goodput, _, queue = plots.plot_run(result).axes
+    (rate,) = (it for it in goodput.patches if it.get_label() == "bottleneck rate")
+    assert list(rate.get_data().values) == [10, 10, 0, 10, 10, 10]
+    time, delay = queue.lines[0].get_data()
+    assert 960 < delay[(time > 2.05) & (time < 2.15)].max() < 990  # 900 until 3 s, and 80
+
+
 def test_a_goodput_above_the_bottlenecks_rate_is_explained(relay_result):
     raw = copy.deepcopy(relay_result.raw)
     burst = tc.Result(relay_result.experiment, raw)

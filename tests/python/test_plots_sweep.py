@@ -827,6 +827,29 @@ def test_flows_without_an_end_are_not_in_figures_of_completion(make_sweep):
         assert labels(figure) == ["cubic" if by is None else "flow 1, cubic", "in no run"]
 
 
+def test_completion_is_of_others_where_the_changed_entry_has_no_end(make_sweep):
+    sweep = make_sweep({"path.buffer": BUFFER, "flows.0.cc": ["bbr", "reno"]}, ("bbr", "cubic"))
+    sweep["flow_group"][:] = [0, 1]
+    sweep["flow_bytes"][..., 1] = 1e5
+    sweep["flow_completion_time"][..., 1] = 0.3
+    figure = plots.curves(sweep, "path.buffer", "flow_completion_time", by="flows.0.cc")
+    assert labels(figure) == ["bbr", "reno"]
+    assert figure.axes[0].get_ylabel() == "flow completion time (ms)"
+
+
+def test_a_kind_of_flow_looks_the_same_in_all_panels(make_sweep):
+    axes = {"path.buffer": BUFFER, "tunnel": ["none", "tinc"]}
+    sweep = make_sweep(axes, ("bbr", "cubic", "cubic"))
+    words = np.empty(sweep["flow_cc"].shape, dtype=object)
+    words[:] = ["none", "none", "vxlan"]
+    sweep["flow_tunnel"] = (sweep["flow_cc"].dims, words)
+    sweep["flow_cc"][:, 1, :, 0] = "reno"
+    figure = plots.curves(sweep, "path.buffer", "flow_goodput", facet="tunnel", theory=False)
+    one, other = ({it.get_label(): it.get_color() for it in ax.lines} for ax in figure.axes)
+    assert one["cubic in vxlan"] == other["cubic in vxlan"]
+    assert len({one["bbr"], other["reno"], one["cubic"], one["cubic in vxlan"]}) == 4
+
+
 def test_many_flows_are_drawn_by_their_rtt(make_sweep):
     sweep = make_sweep({"path.buffer": BUFFER}, ("cubic",) * 10)
     sweep["flow_base_rtt"][..., :4] = 0.02

@@ -177,6 +177,22 @@ def test_axes_need_no_scenario(run, tmp_path):
     assert found["seed"].values.tolist() == [3, 5]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["sweep", "--axis", "path.loss=0,1%", "--set", "path.loss=5%"],
+        ["sweep", "--axis", "tunnel=none,tinc", "--set", "tunnel=vxlan"],
+        ["compare", "--tunnel", "none,tinc", "--set", "tunnel=vxlan"],
+        ["compare", "--cc", "bbr,cubic", "--rate", "9Mbps", "--set", "path.rate=1Mbps"],
+        ["run", "--rate", "9Mbps", "--set", "path.rate=1Mbps"],
+    ],
+)
+def test_a_key_is_not_set_twice(run, command):
+    code, _, err = run(*command)
+    assert code == 2
+    assert err.startswith("tunnelcc: --set")
+
+
 def test_ranges_on_the_command_line(run, tmp_path):
     axis = 'path.rtt={from="10ms", to="40ms", steps=3, scale="log"}'
     options = ["--set", "duration=1s", "--set", "path.rate=1Mbps", "--seeds", "1"]

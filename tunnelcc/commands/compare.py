@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from tunnelcc.commands.options import KEYS, changes, listed
+from tunnelcc.commands.options import KEYS, changes, check_no_axis, listed
 from tunnelcc.commands.sweep import parse_seeds, run_and_print
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
@@ -73,6 +73,7 @@ def declare(
             "`tunnelcc sweep` takes several values of other keys alone"
         )
         raise ConfigError(Problem("compare", MISSING, expected))
+    check_no_axis(dict(scenarios.parse_setting("--set", it) for it in settings), [*axes])
     first = {option: texts[0] for option, texts in values.items() if texts}
     single = {option: first.get(option) for option in options}
     table = scenarios.apply(table, changes(table, single, settings))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,22 @@ def changes(
         expected = "one group of flows in the scenario; otherwise use --set flows.0.count=…"
         raise ConfigError(Problem("--flows", options["flows"], expected))
     given = {KEYS[name]: parse_value(text) for name, text in options.items() if text is not None}
-    return given | dict(scenarios.parse_setting("--set", setting) for setting in settings)
+    added = dict(scenarios.parse_setting("--set", setting) for setting in settings)
+    for name, text in options.items():
+        if text is not None and KEYS[name] in added:
+            option = f"--{name.replace('_', '-')}"
+            expected = f"no --set of a key that an option sets ({option} {text})"
+            raise ConfigError(Problem(f"--set {KEYS[name]}", added[KEYS[name]], expected))
+    return given | added
+
+
+def check_no_axis(settings: Iterable[str], axes: Iterable[str]) -> None:
+    """Raise ConfigError if ``--set`` is given a key that is an axis, whose values would win."""
+    for key in settings:
+        for axis in axes:
+            if axis in (key, f"{key}.name"):
+                expected = f"no key that is an axis: the values of {axis} replace it"
+                raise ConfigError(Problem("--set", key, expected))
 
 
 def listed(text: str | None) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from tunnelcc.commands.interrupt import interruptible
+from tunnelcc.commands.options import check_no_axis
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema.toml import parse_value
@@ -92,9 +93,8 @@ def declare(
     """
     table = scenarios.read_scenario(file) if file is not None else {}
     declared = table.pop("sweep", {})
-    table = scenarios.apply(
-        table, dict(scenarios.parse_setting("--set", text) for text in settings)
-    )
+    given = dict(scenarios.parse_setting("--set", text) for text in settings)
+    table = scenarios.apply(table, given)
     added = dict(_axis(text) for text in axes)
     if added and not declared:
         table.pop("title", None)  # it is of one experiment, and may name what now varies
@@ -105,7 +105,9 @@ def declare(
         raise ConfigError(Problem("--axis", "", expected))
     name = name or (file.stem if file is not None else None)
     table = {**table, "sweep": declared}
-    return Sweep(table, seeds=parse_seeds(seeds), name=name, on_count=on_count)
+    found = Sweep(table, seeds=parse_seeds(seeds), name=name, on_count=on_count)
+    check_no_axis(given, (axis.key for it in found.dimensions for axis in it.axes))
+    return found
 
 
 def _axis(text: str) -> tuple[str, Any]:

@@ -4,7 +4,13 @@
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import Field, field_serializer, field_validator, model_serializer
+from pydantic import (
+    Field,
+    field_serializer,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from tunnelcc import catalog
 from tunnelcc.config.ends import Ends
@@ -48,7 +54,9 @@ class ExperimentKeys(Model):
         default_factory=dict, description="more tunnels by name, which flows.tunnel selects"
     )
     direction: Annotated[str, choice("up", "down")] = Field(
-        "up", description="up: the client sends; down: the server sends; flows may override it"
+        "up",
+        description="up: the client sends; down: the server sends; flows may override it. path "
+        "describes this direction; it is down if all flows are and path has no keys of reverse",
     )
     tcp: Tcp = Tcp.default()
     hosts: Hosts = Hosts.default()
@@ -68,6 +76,29 @@ class ExperimentKeys(Model):
     seed: Annotated[int, whole(0, 2**63 - 1)] = Field(
         1, description="seed of all random draws; the same seed gives the same results"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _follow_the_flows(cls, data: Any) -> Any:
+        """Take the direction of the flows, if all go down: ``path`` describes that of the data.
+
+        Not if the path's other direction is described, too, or in a network: there the keys of a
+        link say which way they mean.
+        """
+        if not isinstance(data, dict) or {"direction", "network"} & data.keys():
+            return data
+        flows, path = data.get("flows"), data.get("path", {})
+        flows = [flows] if isinstance(flows, (Flow, dict)) else flows
+        keys = path if isinstance(path, dict) else getattr(path, "model_fields_set", ())
+        if not flows or not isinstance(flows, (list, tuple)):
+            return data
+        if any(str(key).startswith("reverse") for key in keys):
+            return data
+        directions = [
+            flow.get("direction") if isinstance(flow, dict) else getattr(flow, "direction", None)
+            for flow in flows
+        ]
+        return {**data, "direction": "down"} if all(it == "down" for it in directions) else data
 
     @field_validator("flows", mode="before")
     @classmethod

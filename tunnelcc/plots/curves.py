@@ -13,7 +13,7 @@ from tunnelcc.plots import scales
 from tunnelcc.plots.bars import draw_bars
 from tunnelcc.plots.layout import finish, panels
 from tunnelcc.plots.scales import Positions, Scale
-from tunnelcc.plots.selection import BY_FLOW, MOST_NAMED, Line, Selection, changed_entry
+from tunnelcc.plots.selection import BY_FLOW, MOST_NAMED, Line, Selection
 from tunnelcc.plots.spread import explained, spread
 from tunnelcc.plots.style import algorithm_style
 from tunnelcc.plots.theory import TheoryLine, capacity, experiments, theory_lines
@@ -82,7 +82,7 @@ def curves(
             else:
                 drawn.append(np.full((3, 1), draw_bars(ax, part, x, y, by, scale)))
         _set_limits(axes, drawn, y, is_log=has_numbers)
-        entry = changed_entry(by) if per_flow else None
+        entry = selection.changed_entry(by) if per_flow else None
         whose = "" if entry is None else f" of flows.{entry}"
         for ax in axes[: len(parts)]:
             ax.set_ylabel(scale.label(scales.name_of(selection.results[y]) + whose))

@@ -15,11 +15,13 @@ from tunnelcc.config.topology import Step
 from tunnelcc.plots.flows import Kind, colours, kinds, style_of
 from tunnelcc.plots.network import draw_network, has_network, network_height
 from tunnelcc.plots.style import STYLE, check_file, save
+from tunnelcc.simulation import fair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from tunnelcc.config.path import LinkDirection
     from tunnelcc.simulation.result import Result
 
 # With more flows than this, single lines say nothing: the spread over flows is drawn instead.
@@ -28,6 +30,9 @@ _MOST_LINES = 8
 _LEAST_OF_CAPACITY = 0.3
 # From here on above the bottleneck's rate a goodput is explained.
 _MOST_OF_CAPACITY = 1.1
+# A link whose rate changes: steps in which its queue is followed (s), how many at most, and how far
+# ahead (s).
+_OUTAGE_STEP, _MOST_STEPS, _LONGEST_OUTAGE = 1e-3, 1_000_000, 60.0
 
 
 def plot_run(result: Result, file: str | Path | None = None) -> Figure:
@@ -69,7 +74,9 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
 
 
 def _plot_goodput(axes: Axes, result: Result) -> None:
-    time, rate = result.raw.time, _bottleneck_rate(result) / 1e6
+    time, (moments, rates) = result.raw.time, _rates(result)
+    rates = rates / 1e6
+    rate = float(rates.max())
     series = np.array([flow.goodput for flow in result.raw.flows]) / 1e6
     if len(series) > 1:
         series = _smooth(series, time)
@@ -87,7 +94,12 @@ def _plot_goodput(axes: Axes, result: Result) -> None:
         )
         highest = together
     if np.max(highest, initial=0) > _LEAST_OF_CAPACITY * level:
-        axes.axhline(level, color="black", linewidth=1, linestyle=":", label=label)
+        look: dict[str, Any] = {"color": "black", "linewidth": 1, "linestyle": ":", "label": label}
+        if len(rates) == 1:
+            axes.axhline(level, **look)
+        else:
+            ends = np.append(moments, result.experiment.duration)
+            axes.stairs(rates * level / rate, ends, baseline=None, **look)
     else:
         axes.plot([], [], " ", label=f"{label} {level:.4g} Mbit/s, not shown")
     axes.set_ylabel("goodput (Mbit/s)")
@@ -167,22 +179,57 @@ def _crossing(result: Result) -> list[int]:
     ]
 
 
-def _bottleneck_rate(result: Result, is_other: bool = False) -> float:
-    """Return the rate (bit/s) of the bottleneck in the direction that is measured, or the other."""
+def _bottleneck(result: Result, is_other: bool = False) -> LinkDirection:
+    """Return the bottleneck in the direction that is measured, or the other.
+
+    A direction without a rate of its own has that of the other.
+    """
     name, is_reverse = result.layout.bottleneck
-    link = result.layout.topology.links[name].path
-    return (link.backward.rate if is_reverse is not is_other else None) or link.rate or math.nan
+    link = result.layout.topology.links[name].path.symmetric()
+    return link.backward if is_reverse is not is_other else link
+
+
+def _rates(result: Result) -> tuple[Any, Any]:
+    """Return when the bottleneck's rate changes (s), and to what (bit/s).
+
+    A trace's rate counts as its mean over each second.
+    """
+    direction, duration = _bottleneck(result), result.experiment.duration
+    if direction.rate_trace is not None:
+        moments = np.append(np.arange(0.0, duration, 1.0), duration)
+    else:
+        changes = (moment for moment, _ in direction.rate_steps if moment < duration)
+        moments = np.array([0.0, *changes, duration])
+    if direction.rate is None and direction.rate_trace is None:
+        return moments[:1], np.array([math.nan])
+    return moments[:-1], np.diff(fair.offered_bits(direction, moments)) / np.diff(moments)
+
+
+def _queue_delay(direction: LinkDirection, time: Any, queue: Any) -> Any:
+    """Return in how long (s) the link carries the ``queue`` (bits) of each ``time`` (s).
+
+    NaN where its rate is 0 for longer than _LONGEST_OUTAGE.
+    """
+    if not direction.rate_steps and direction.rate_trace is None:
+        return queue / (direction.rate or math.nan)
+    end = time[-1] + _LONGEST_OUTAGE
+    moments = np.linspace(0.0, end, min(int(end / _OUTAGE_STEP), _MOST_STEPS) + 1)
+    # A little more with each step, so that each number of bits has one moment.
+    carried = fair.offered_bits(direction, moments) + 1e-3 * np.arange(len(moments))
+    gone = np.interp(time, moments, carried) + queue
+    return np.interp(gone, carried, moments, right=math.nan) - time
 
 
 def _plot_queue_delay(axes: Axes, result: Result) -> None:
     is_both_ways = len({placed.direction for placed in result.layout.flows}) > 1
-    drops = []
+    time, drops = np.asarray(result.raw.time), []
     for is_other, link in enumerate(result.bottleneck[: 1 + is_both_ways]):
-        delay = 8 * np.asarray(link.queue_bytes) / _bottleneck_rate(result, bool(is_other)) * 1e3
+        direction = _bottleneck(result, bool(is_other))
+        delay = 1e3 * _queue_delay(direction, time, 8 * np.asarray(link.queue_bytes))
         to_server = result.layout.bottleneck[1] is bool(is_other)
         colour, line = ("#AAAAAA", "--") if is_other else ("#555555", "-")
         label = f"to the {'server' if to_server else 'client'}"
-        axes.plot(result.raw.time, delay, label=label, color=colour, linestyle=line)
+        axes.plot(time, delay, label=label, color=colour, linestyle=line)
         drops.append(str(link.drops))
     axes.set_ylabel("queueing delay (ms)")
     axes.set_title(f"Queueing delay at the bottleneck ({' and '.join(drops)} packets dropped)")

@@ -79,6 +79,8 @@ class Selection:
             expected = "results of a sweep with the dimension seed; figures take means themselves"
             raise ConfigError(Problem("results", MISSING, expected))
         self.results = _with_rtt_ratio(results)
+        #: Kinds of flows whose lines look different; those of all panels of a figure.
+        self.looks: list[tuple[str, str]] = []
         #: Whether points are missing because axes that varied together became a grid.
         self.gaps = gaps
         self.fixed: list[str] = []
@@ -233,6 +235,16 @@ class Selection:
         """Return the number of different values of an axis."""
         return len(set(self.axes[key].values.tolist()))
 
+    def changed_entry(self, key: str | None) -> int | None:
+        """Return the only entry of ``flows`` that the axis ``key`` changes, if any.
+
+        None also if no flow of that entry is left: then the axis is shown for the others.
+        """
+        found = re.match(r"flows\.(\d+)\.", key or "")
+        if not found or not bool((self.results["flow_group"] == int(found[1])).any()):
+            return None
+        return int(found[1])
+
     def _dims(self) -> list[str]:
         return list(dict.fromkeys(str(axis.dims[0]) for axis in self.axes.values()))
 
@@ -263,6 +275,7 @@ class Selection:
 
     def points(self, key: str | None) -> Iterator[tuple[str, Selection]]:
         """Yield title and part of the results for each value of the axis ``key``."""
+        self.looks = self.kinds
         if key is None:
             yield "", self
             return
@@ -270,6 +283,7 @@ class Selection:
         name = self._name_before_values(coordinate)
         for text, place in _groups(coordinate):
             part = Selection(self.results.isel({coordinate.dims[0]: place}), gaps=self.gaps)
+            part.looks = self.looks
             yield name + text, part
 
     def number(self, key: str, default: float) -> Any:
@@ -297,7 +311,7 @@ class Selection:
         self.results = self.results.isel({coordinate.dims[0]: place})
 
     def _by_axis(self, metric: xarray.DataArray, axis: xarray.DataArray) -> Iterator[Line]:
-        name, entry = self._name_before_values(axis), changed_entry(str(axis.name))
+        name, entry = self._name_before_values(axis), self.changed_entry(str(axis.name))
         if entry is not None and "flow" in metric.dims:
             metric = metric.where(self.results["flow_group"] == entry)
         for index, (text, place) in enumerate(_groups(axis)):
@@ -318,24 +332,22 @@ class Selection:
     def _by_flow(self, metric: xarray.DataArray, each: bool) -> Iterator[Line]:
         owners = self.results["flow_cc"].broadcast_like(metric)
         names = [str(name) for name in np.unique(owners.values.astype(str)) if name]
-        ordered = sorted(names, key=lambda name: (name not in ALGORITHMS, name))
         size = metric.sizes["flow"]
         differences = self._differences(size)
         is_told = len(set(differences)) == 1  # by the algorithm alone
         has_groups = len(names) > 1 or (size > MOST_FLOWS and not is_told)
         if not each and (has_groups or size == 1):
-            kinds = [(name, text) for name in ordered for text in dict.fromkeys(differences)]
-            index = 0
-            for name, text in kinds:
+            looks = list(dict.fromkeys([*self.looks, *self.kinds]))
+            for name, text in self.kinds:
                 is_one = (owners == name) & _flows_with(owners, differences, text)
                 count = int(is_one.any(_others(owners)).sum())
                 if not count:
                     continue
                 label = core.congestion_label(name) + text
                 label = f"{label}, mean of {count}" if count > 1 else label
-                style = algorithm_style(name) if is_told else category_style(index)
+                look = looks.index((name, text))
+                style = algorithm_style(name) if is_told else category_style(look)
                 yield Line(label, style, metric.where(is_one).mean("flow"), name)
-                index += 1
             return
         if not each and size > MOST_FLOWS:
             yield from self._by_rtt(metric, "" if len(names) > 1 else names[0])
@@ -390,6 +402,22 @@ class Selection:
                 values = metric.isel(flow=flow)
                 yield Line(", ".join(parts), style, values, name, is_one_of_many=True)
 
+    @property
+    def kinds(self) -> list[tuple[str, str]]:
+        """The algorithms of flows, and what else tells flows of one algorithm apart, in order."""
+        owners = self.results.get("flow_cc")
+        if owners is None:
+            return []
+        names = {str(name) for name in np.unique(owners.values.astype(str))} - {""}
+        ordered = sorted(names, key=lambda name: (name not in ALGORITHMS, name))
+        texts = self._differences(owners.sizes["flow"])
+        return [
+            (name, text)
+            for name in ordered
+            for text in dict.fromkeys(texts)
+            if bool(((owners == name) & _flows_with(owners, texts, text)).any())
+        ]
+
     def _differences(self, flows: int) -> list[str]:
         """Return a text for each flow: its transport, tunnel and direction, if flows differ in it.
 
@@ -433,12 +461,6 @@ class Selection:
             return ""
         names = {str(name) for name in np.unique(owners.values.astype(str))} - {""}
         return names.pop() if len(names) == 1 else ""
-
-
-def changed_entry(key: str | None) -> int | None:
-    """Return the number of the only entry of ``flows`` that the axis ``key`` changes, if any."""
-    found = re.match(r"flows\.(\d+)\.", key or "")
-    return int(found[1]) if found else None
 
 
 def _others(values: xarray.DataArray) -> list[Any]:

@@ -104,14 +104,14 @@ def _capacities(run: Measurements, step: Step, moments: Series) -> Series:
     direction = _direction(run, step)
     if not direction.rate_steps and direction.rate_trace is None:
         return np.full(len(moments) - 1, capacity(run, step))
-    offered = np.diff(_offered_bits(direction, moments)) / np.diff(moments)
+    offered = np.diff(offered_bits(direction, moments)) / np.diff(moments)
     if direction.policer is not None:
         offered = np.minimum(offered, direction.policer.rate)
     mss, packet = _full_segment(run, step)
     return offered * mss / packet
 
 
-def _offered_bits(direction: LinkDirection, until: Series) -> Series:
+def offered_bits(direction: LinkDirection, until: Series) -> Series:
     """Return what a link's rate could have carried until each time (s), bits."""
     steps, period = ((0.0, direction.rate or 0.0), *direction.rate_steps), 0.0
     if direction.rate_trace is not None:
