@@ -58,7 +58,8 @@ def print_results(
     out = console()
     if heading:
         out.print(heading, style="bold", markup=False)
-    Table("", headings, rows, range(len(keys), len(headings))).print(out)
+    numbers = range(len(keys), len(headings))
+    Table("", headings, rows, numbers, whole=range(len(keys))).print(out)
     if goodputs.shape[-1] > 1:
         out.print(
             f"means of {goodputs.shape[-1]} seeds ± distance of the farthest run", markup=False
