@@ -190,7 +190,7 @@ class CongestionControl
         return false;
     }
 
-    /// Longest burst, ns (Linux `tso_segs`). Asked once, before Init().
+    /// Longest burst, ns (Linux `tso_segs`). Asked before Init().
     virtual int64_t GetLongestBurst() const
     {
         return NEVER;

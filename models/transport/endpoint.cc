@@ -11,6 +11,31 @@
 namespace tunnelcc
 {
 
+namespace
+{
+
+/// Write what every packet has but its time, one member after the other, as Channel::SendRun()
+/// needs it.
+[[gnu::always_inline]] inline void
+Begin(Packet& packet, PacketSink* sink, PacketKind kind)
+{
+    packet.sink = sink;
+    packet.kind = kind;
+    packet.isEct = false;
+    packet.isL4s = false;
+    packet.isCe = false;
+    packet.isEce = false;
+    packet.isCwr = false;
+    packet.sackBlocks = 0;
+    packet.isDuplicate = false;
+    packet.isFin = false;
+    packet.isPushed = false;
+    packet.hasAck = false;
+    packet.isInTransit = false;
+}
+
+} // namespace
+
 TcpEndpoint::TcpEndpoint(const TcpSpec& spec,
                          const Channel& channel,
                          std::unique_ptr<CongestionControl> congestion)
@@ -346,16 +371,7 @@ TcpEndpoint::SendAck(int64_t now)
     ++m_wire.acks;
     PacketExtras extras;
     auto write = [&](Packet& packet, uint32_t = 0) {
-        packet.sink = m_peer;
-        packet.kind = PacketKind::ACK;
-        packet.isEct = false;
-        packet.isL4s = false;
-        packet.isCe = false;
-        packet.isCwr = false;
-        packet.isFin = false;
-        packet.isPushed = false;
-        packet.hasAck = false;
-        packet.isInTransit = false;
+        Begin(packet, m_peer, PacketKind::ACK);
         ack.WriteTo(packet, extras);
     };
     if (ack.sackBlocks == 0)
@@ -373,7 +389,6 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
 {
     const bool isNew = !last.Has(Segment::EVER_RETRANSMITTED);
     const bool isEct = m_ecnEcho.IsMirroring() || (m_spec.ecn && isNew);
-    // Every member, one by one, for Channel::SendRun().
     auto write = [sink = m_peer,
                   tsVal = TimestampClock(now),
                   length = last.length,
@@ -381,23 +396,15 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
                   isL4s = m_isL4s,
                   isFin = last.Has(Segment::FIN),
                   tsEcr = m_peerClock](Packet& packet, uint64_t number, bool isPushed) {
-        packet.sink = sink;
+        Begin(packet, sink, PacketKind::DATA);
         packet.segment = static_cast<uint32_t>(number);
         packet.tsVal = tsVal;
         packet.tsEcr = tsEcr;
         packet.length = length;
-        packet.kind = PacketKind::DATA;
         packet.isEct = isEct;
         packet.isL4s = isL4s;
-        packet.isCe = false;
-        packet.isEce = false;
-        packet.isCwr = false;
-        packet.sackBlocks = 0;
-        packet.isDuplicate = false;
         packet.isFin = isFin;
         packet.isPushed = isPushed;
-        packet.hasAck = false;
-        packet.isInTransit = false;
     };
     const bool isPushed = last.Has(Segment::PUSHED);
     const uint32_t bytes = SegmentIpBytes(last.length, m_spec);

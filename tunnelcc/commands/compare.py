@@ -73,11 +73,11 @@ def declare(
             "`tunnelcc sweep` takes several values of other keys alone"
         )
         raise ConfigError(Problem("compare", MISSING, expected))
-    check_no_axis(dict(scenarios.parse_setting("--set", it) for it in settings), [*axes])
     first = {option: texts[0] for option, texts in values.items() if texts}
     single = {option: first.get(option) for option in options}
     table = scenarios.apply(table, changes(table, single, settings))
     declared = Sweep({**table, "sweep": axes}, seeds=parse_seeds(seeds), name=name or "compare")
+    check_no_axis(settings, declared)
     if name is None:
         declared.name += f"-{hashlib.sha256(declared.to_toml().encode()).hexdigest()[:8]}"
     return declared

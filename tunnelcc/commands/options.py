@@ -6,12 +6,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tunnelcc.config import Experiment
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema.toml import parse_value
+
+if TYPE_CHECKING:
+    from tunnelcc.sweeps import Sweep
 
 #: Option → the key that it sets.
 KEYS = {
@@ -62,7 +65,7 @@ def changes(
         expected = "one group of flows in the scenario; otherwise use --set flows.0.count=…"
         raise ConfigError(Problem("--flows", options["flows"], expected))
     given = {KEYS[name]: parse_value(text) for name, text in options.items() if text is not None}
-    added = dict(scenarios.parse_setting("--set", setting) for setting in settings)
+    added = parsed(settings)
     for name, text in options.items():
         if text is not None and KEYS[name] in added:
             option = f"--{name.replace('_', '-')}"
@@ -71,11 +74,17 @@ def changes(
     return given | added
 
 
-def check_no_axis(settings: Iterable[str], axes: Iterable[str]) -> None:
+def parsed(settings: Iterable[str]) -> dict[str, Any]:
+    """Return key → value of the options ``--set``. Raises ConfigError."""
+    return dict(scenarios.parse_setting("--set", setting) for setting in settings)
+
+
+def check_no_axis(settings: Iterable[str], sweep: Sweep) -> None:
     """Raise ConfigError if ``--set`` is given a key that is an axis, whose values would win."""
-    for key in settings:
-        for axis in axes:
-            if axis in (key, f"{key}.name"):
+    axes = {axis.key for dimension in sweep.dimensions for axis in dimension.axes}
+    for key in parsed(settings):
+        for axis in (key, f"{key}.name"):
+            if axis in axes:
                 expected = f"no key that is an axis: the values of {axis} replace it"
                 raise ConfigError(Problem("--set", key, expected))
 

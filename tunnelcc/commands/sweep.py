@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from tunnelcc.commands.interrupt import interruptible
-from tunnelcc.commands.options import check_no_axis
+from tunnelcc.commands.options import check_no_axis, parsed
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema.toml import parse_value
@@ -93,8 +93,7 @@ def declare(
     """
     table = scenarios.read_scenario(file) if file is not None else {}
     declared = table.pop("sweep", {})
-    given = dict(scenarios.parse_setting("--set", text) for text in settings)
-    table = scenarios.apply(table, given)
+    table = scenarios.apply(table, parsed(settings))
     added = dict(_axis(text) for text in axes)
     if added and not declared:
         table.pop("title", None)  # it is of one experiment, and may name what now varies
@@ -106,7 +105,7 @@ def declare(
     name = name or (file.stem if file is not None else None)
     table = {**table, "sweep": declared}
     found = Sweep(table, seeds=parse_seeds(seeds), name=name, on_count=on_count)
-    check_no_axis(given, (axis.key for it in found.dimensions for axis in it.axes))
+    check_no_axis(settings, found)
     return found
 
 

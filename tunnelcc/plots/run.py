@@ -98,8 +98,7 @@ def _plot_goodput(axes: Axes, result: Result) -> None:
         if len(rates) == 1:
             axes.axhline(level, **look)
         else:
-            ends = np.append(moments, result.experiment.duration)
-            axes.stairs(rates * level / rate, ends, baseline=None, **look)
+            axes.stairs(rates * level / rate, moments, baseline=None, **look)
     else:
         axes.plot([], [], " ", label=f"{label} {level:.4g} Mbit/s, not shown")
     axes.set_ylabel("goodput (Mbit/s)")
@@ -179,30 +178,21 @@ def _crossing(result: Result) -> list[int]:
     ]
 
 
-def _bottleneck(result: Result, is_other: bool = False) -> LinkDirection:
-    """Return the bottleneck in the direction that is measured, or the other.
-
-    A direction without a rate of its own has that of the other.
-    """
+def _bottleneck(result: Result, is_other: bool = False) -> Step:
+    """Return the bottleneck in the direction that is measured, or the other."""
     name, is_reverse = result.layout.bottleneck
-    link = result.layout.topology.links[name].path.symmetric()
-    return link.backward if is_reverse is not is_other else link
+    return Step(name, is_reverse is not is_other)
 
 
 def _rates(result: Result) -> tuple[Any, Any]:
-    """Return when the bottleneck's rate changes (s), and to what (bit/s).
-
-    A trace's rate counts as its mean over each second.
-    """
-    direction, duration = _bottleneck(result), result.experiment.duration
-    if direction.rate_trace is not None:
-        moments = np.append(np.arange(0.0, duration, 1.0), duration)
-    else:
-        changes = (moment for moment, _ in direction.rate_steps if moment < duration)
-        moments = np.array([0.0, *changes, duration])
+    """Return when the bottleneck's rate changes (s), with begin and end, and the rates (bit/s)."""
+    step = _bottleneck(result)
+    direction = fair.direction_of(result, step)
+    changes = fair.rate_changes(result, step)
+    moments = np.unique([0.0, *changes, result.experiment.duration])
     if direction.rate is None and direction.rate_trace is None:
-        return moments[:1], np.array([math.nan])
-    return moments[:-1], np.diff(fair.offered_bits(direction, moments)) / np.diff(moments)
+        return moments, np.array([math.nan])
+    return moments, np.diff(fair.offered_bits(direction, moments)) / np.diff(moments)
 
 
 def _queue_delay(direction: LinkDirection, time: Any, queue: Any) -> Any:
@@ -224,7 +214,7 @@ def _plot_queue_delay(axes: Axes, result: Result) -> None:
     is_both_ways = len({placed.direction for placed in result.layout.flows}) > 1
     time, drops = np.asarray(result.raw.time), []
     for is_other, link in enumerate(result.bottleneck[: 1 + is_both_ways]):
-        direction = _bottleneck(result, bool(is_other))
+        direction = fair.direction_of(result, _bottleneck(result, bool(is_other)))
         delay = 1e3 * _queue_delay(direction, time, 8 * np.asarray(link.queue_bytes))
         to_server = result.layout.bottleneck[1] is bool(is_other)
         colour, line = ("#AAAAAA", "--") if is_other else ("#555555", "-")

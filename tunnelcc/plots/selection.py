@@ -275,7 +275,7 @@ class Selection:
 
     def points(self, key: str | None) -> Iterator[tuple[str, Selection]]:
         """Yield title and part of the results for each value of the axis ``key``."""
-        self.looks = self.kinds
+        self.looks = self._kinds(self._differences())
         if key is None:
             yield "", self
             return
@@ -331,18 +331,16 @@ class Selection:
 
     def _by_flow(self, metric: xarray.DataArray, each: bool) -> Iterator[Line]:
         owners = self.results["flow_cc"].broadcast_like(metric)
-        names = [str(name) for name in np.unique(owners.values.astype(str)) if name]
-        size = metric.sizes["flow"]
-        differences = self._differences(size)
+        size, differences = metric.sizes["flow"], self._differences()
+        kinds = self._kinds(differences)
+        names = list(dict.fromkeys(name for name, _ in kinds))
         is_told = len(set(differences)) == 1  # by the algorithm alone
         has_groups = len(names) > 1 or (size > MOST_FLOWS and not is_told)
         if not each and (has_groups or size == 1):
-            looks = list(dict.fromkeys([*self.looks, *self.kinds]))
-            for name, text in self.kinds:
+            looks = list(dict.fromkeys([*self.looks, *kinds]))
+            for name, text in kinds:
                 is_one = (owners == name) & _flows_with(owners, differences, text)
                 count = int(is_one.any(_others(owners)).sum())
-                if not count:
-                    continue
                 label = core.congestion_label(name) + text
                 label = f"{label}, mean of {count}" if count > 1 else label
                 look = looks.index((name, text))
@@ -402,35 +400,32 @@ class Selection:
                 values = metric.isel(flow=flow)
                 yield Line(", ".join(parts), style, values, name, is_one_of_many=True)
 
-    @property
-    def kinds(self) -> list[tuple[str, str]]:
-        """The algorithms of flows, and what else tells flows of one algorithm apart, in order."""
+    def _kinds(self, differences: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the algorithms of flows, each with its ``differences``, in the order of lines."""
         owners = self.results.get("flow_cc")
         if owners is None:
             return []
         names = {str(name) for name in np.unique(owners.values.astype(str))} - {""}
         ordered = sorted(names, key=lambda name: (name not in ALGORITHMS, name))
-        texts = self._differences(owners.sizes["flow"])
         return [
             (name, text)
             for name in ordered
-            for text in dict.fromkeys(texts)
-            if bool(((owners == name) & _flows_with(owners, texts, text)).any())
+            for text in dict.fromkeys(differences)
+            if bool(((owners == name) & _flows_with(owners, differences, text)).any())
         ]
 
-    def _differences(self, flows: int) -> list[str]:
+    def _differences(self) -> list[str]:
         """Return a text for each flow: its transport, tunnel and direction, if flows differ in it.
 
         What an axis changes is not told.
         """
-        texts = [""] * flows
+        texts = [""] * self.results.sizes.get("flow", 0)
         for variable, told in _DIFFERENCES.items():
             found = self.results.get(variable)
             if found is None:
                 continue
-            known = [
-                {*found.isel(flow=flow).values.astype(str).flat} - {""} for flow in range(flows)
-            ]
+            of_flows = found.transpose("flow", ...).values.astype(str)
+            known = [{*map(str, of_flow.flat)} - {""} for of_flow in of_flows]
             if all(len(words) < 2 for words in known) and len(set().union(*known)) > 1:
                 texts = [
                     text + (told(words.pop()) if words else "")

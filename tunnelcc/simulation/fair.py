@@ -34,7 +34,7 @@ def capacity(run: Measurements, step: Step) -> float:
 
     That is the lower one of its rate and its policer's.
     """
-    measured, policer = run.links[step.link], _direction(run, step).policer
+    measured, policer = run.links[step.link], direction_of(run, step).policer
     counts = measured.reverse if step.is_reverse else measured.forward
     rates = [] if policer is None else [policer.rate]
     if counts.utilisation:
@@ -60,7 +60,7 @@ def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
         *(it.start for it in everyone),
         *(it.end for it in everyone),
     ]
-    changes = (moment for step in used for moment in _rate_changes(run, step))
+    changes = (moment for step in used for moment in rate_changes(run, step))
     moments = np.array(sorted({*ends, *changes}))
     capacities: dict[Step, Series] = {}
     for step in used:
@@ -82,17 +82,18 @@ def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
     return np.array(means), np.array(series)
 
 
-def _direction(run: Measurements, step: Step) -> LinkDirection:
+def direction_of(run: Measurements, step: Step) -> LinkDirection:
+    """Return the keys of the direction in which data cross a link."""
     link = run.layout.topology.links[step.link].path
     return link.backward if step.is_reverse else link
 
 
-def _rate_changes(run: Measurements, step: Step) -> Series:
+def rate_changes(run: Measurements, step: Step) -> Series:
     """Return when a link's rate changes (s), in the run.
 
     A trace's rate counts as its mean over each second: queues even out shorter changes.
     """
-    direction, duration = _direction(run, step), run.experiment.duration
+    direction, duration = direction_of(run, step), run.experiment.duration
     if direction.rate_trace is not None:
         return np.arange(0.0, duration, WINDOW)
     changes = np.array([moment for moment, _ in direction.rate_steps], dtype=float)
@@ -101,7 +102,7 @@ def _rate_changes(run: Measurements, step: Step) -> Series:
 
 def _capacities(run: Measurements, step: Step, moments: Series) -> Series:
     """Return capacity() between the moments, where the link's rate may change; shape (moment,)."""
-    direction = _direction(run, step)
+    direction = direction_of(run, step)
     if not direction.rate_steps and direction.rate_trace is None:
         return np.full(len(moments) - 1, capacity(run, step))
     offered = np.diff(offered_bits(direction, moments)) / np.diff(moments)
