@@ -14,6 +14,8 @@ from markdown_it import MarkdownIt
 from tunnelcc import catalog
 from tunnelcc.catalog.relay import RelayEntry
 
+ROOT = Path(__file__).parents[1]  # of the source tree
+
 
 def load_script(file: Path) -> ModuleType:
     """Return a Python file as a module, named after its folder and itself."""

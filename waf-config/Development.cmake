@@ -15,9 +15,11 @@ if(CMAKE_BUILD_TYPE STREQUAL Release)
   add_models(${test_models})
 endif()
 
-# tests/models/*.cc: ns-3 TestSuites in one program, each a CTest test of its own.
-file(GLOB test_sources CONFIGURE_DEPENDS "${root}/tests/models/*.cc")
+# tests/models/ROOM/*.cc: ns-3 TestSuites in one program, each a CTest test of its own. What several
+# of them use is in tests/models/support.
+file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS "${root}/tests/models/*.cc")
 add_executable(tunnelcc-tests ${test_sources})
+target_include_directories(tunnelcc-tests PRIVATE "${root}/tests/models")
 target_link_libraries(tunnelcc-tests PRIVATE ${test_models} ns3::point-to-point)
 # The models, not the tests, take the time of a run. So tests compile in two thirds of the time, under
 # the sanitizers in half.
@@ -37,7 +39,7 @@ set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${suite_list}")
 
 # scratch/*.cc: a program each, run with its defaults as a test.
 file(GLOB scratch_sources CONFIGURE_DEPENDS "${root}/scratch/*.cc")
-list(FILTER scratch_sources EXCLUDE REGEX "/run-spec.cc$") # needs a file: tests/python/test_scratch.py
+list(FILTER scratch_sources EXCLUDE REGEX "/run-spec.cc$") # needs a file: tests/python/tools/test_scratch.py
 foreach(source IN LISTS scratch_sources)
   cmake_path(GET source STEM name)
   add_executable(scratch-${name} "${source}")

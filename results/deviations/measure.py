@@ -2,8 +2,8 @@
 """Measure how far ns-3's congestion controls are from ours, and write it into the docs.
 
 ``.venv/bin/python results/deviations/measure.py`` runs both under each condition and rewrites the
-table of models/deviations.md. `tests/python/test_deviations.py` checks each row's direction and
-rough size.
+table of models/deviations.md. `tests/python/documents/test_deviations.py` checks each row's
+direction and rough size.
 """
 
 from __future__ import annotations

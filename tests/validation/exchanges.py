@@ -3,9 +3,9 @@
 
 ``exchanges`` of the endpoint are scripted by hand from RFCs and Linux's code: packets are lost and
 delayed one by one, and what is sent in answer, and when, is known; the scripts are in
-tests/models/transport-*-test.cc. ``programs`` compare with what real programs were captured and
-measured to do (tests/models/programs-*-test.cc). Which cases there are, and what became of each, is
-read from ns-3's test runner.
+tests/models/transport/. ``programs`` compare with what real programs were captured and measured to
+do (tests/models/fec/programs-test.cc). Which cases there are, and what became of each, is read from
+ns-3's test runner.
 """
 
 from __future__ import annotations

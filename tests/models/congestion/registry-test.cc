@@ -1,0 +1,143 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Checks the registry of congestion controls: the list of algorithms and parameters, and what it
+ * says of those that do not exist.
+ */
+#include "congestion/congestion-control.h"
+#include "congestion/congestion-registry.h"
+#include "support/simulation-test-case.h"
+
+#include "ns3/test.h"
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace
+{
+
+using namespace tunnelcc;
+
+/// The message of the std::invalid_argument that making an algorithm throws; empty: none.
+std::string
+GetRefusal(const std::string& name, const CongestionParameters& parameters)
+{
+    try
+    {
+        MakeCongestionControl(name, parameters, 1);
+    }
+    catch (const std::invalid_argument& error)
+    {
+        return error.what();
+    }
+    return {};
+}
+
+bool
+Contains(const std::string& text, const std::string& part)
+{
+    return text.find(part) != std::string::npos;
+}
+
+class RegistryTest : public SimulationTestCase
+{
+  public:
+    RegistryTest()
+        : SimulationTestCase("Every algorithm can be listed, described, set and made")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const auto algorithms = ListCongestionControls();
+        NS_TEST_ASSERT_MSG_EQ(algorithms.size(), 13, "algorithms");
+        for (const auto& algorithm : algorithms)
+        {
+            NS_TEST_EXPECT_MSG_EQ(HasCongestionControl(algorithm.name), true, algorithm.name);
+            const auto parameters = GetCongestionParameters(algorithm.name);
+            NS_TEST_EXPECT_MSG_GT(parameters.size(), 0, algorithm.name + " has parameters");
+            for (const auto& info : parameters)
+            {
+                CheckParameter(algorithm.name, info);
+            }
+        }
+        NS_TEST_EXPECT_MSG_EQ(HasCongestionControl("bbrr"), false, "no such algorithm");
+        CheckMessages();
+    }
+
+    /// The message of the exception that making an algorithm with one value throws, in which the
+    /// others without default have their least; empty: none.
+    static std::string GetRefusalOf(const std::string& algorithm,
+                                    const std::string& parameter,
+                                    double value)
+    {
+        CongestionParameters values{{parameter, value}};
+        for (const auto& info : GetCongestionParameters(algorithm))
+        {
+            if (std::isnan(info.defaultValue) && info.name != parameter)
+            {
+                values.emplace(info.name, info.minimum);
+            }
+        }
+        return GetRefusal(algorithm, values);
+    }
+
+    void CheckParameter(const std::string& algorithm, const CongestionParameterInfo& info)
+    {
+        const std::string name = algorithm + "." + info.name;
+        NS_TEST_EXPECT_MSG_EQ(info.source.empty(), false, name + " has a source");
+        NS_TEST_EXPECT_MSG_EQ(info.doc.empty(), false, name + " is described");
+        if (std::isnan(info.defaultValue))
+        {
+            const std::string missing = GetRefusal(algorithm, {});
+            NS_TEST_EXPECT_MSG_EQ(Contains(missing, "'" + info.name + "' is missing"),
+                                  true,
+                                  missing);
+        }
+        else
+        {
+            NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, info.defaultValue),
+                                  "",
+                                  name + " accepts its default");
+        }
+        NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, info.minimum), "", name);
+        NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, info.maximum), "", name);
+        const std::string refusal = GetRefusalOf(algorithm, info.name, info.maximum * 2 + 1);
+        NS_TEST_EXPECT_MSG_EQ(Contains(refusal, info.name), true, name + " names itself");
+        NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, std::nan("")).empty(),
+                              false,
+                              name + " is a number");
+    }
+
+    void CheckMessages()
+    {
+        const std::string unknown = GetRefusal("bbrr", {});
+        NS_TEST_EXPECT_MSG_EQ(Contains(unknown, "bbrr"), true, unknown);
+        NS_TEST_EXPECT_MSG_EQ(Contains(unknown, "cubic"), true, unknown);
+        NS_TEST_EXPECT_MSG_EQ(Contains(unknown, "ns3::TcpVegas"), true, unknown);
+        const std::string parameter = GetRefusal("cubic", {{"betta", 0.7}});
+        NS_TEST_EXPECT_MSG_EQ(Contains(parameter, "betta"), true, parameter);
+        NS_TEST_EXPECT_MSG_EQ(Contains(parameter, "fast_convergence"), true, parameter);
+        const std::string fraction = GetRefusal("bbr", {{"bandwidth_window", 2.5}});
+        NS_TEST_EXPECT_MSG_EQ(Contains(fraction, "whole"), true, fraction);
+    }
+};
+
+class CongestionRegistryTestSuite : public ns3::TestSuite
+{
+  public:
+    CongestionRegistryTestSuite()
+        : ns3::TestSuite("tunnelcc-congestion-registry", Type::UNIT)
+    {
+        AddTestCase(new RegistryTest, Duration::QUICK);
+    }
+};
+
+CongestionRegistryTestSuite g_congestionRegistryTestSuite;
+
+} // namespace

@@ -1,0 +1,156 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Checks the queues alone: pending events against a sorted set, and the Fifo.
+ */
+#include "event/event-queue.h"
+#include "event/fifo.h"
+#include "support/simulation-test-case.h"
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <random>
+#include <set>
+#include <utility>
+
+namespace
+{
+
+using namespace tunnelcc;
+
+class EventQueueTest : public ns3::TestCase
+{
+  public:
+    EventQueueTest()
+        : ns3::TestCase("Pending events equal a sorted set, near and far, few and in floods")
+    {
+    }
+
+  private:
+    using Plain = std::set<std::pair<int64_t, uint64_t>>; //!< time and rank
+
+    void Insert(int64_t time)
+    {
+        const uint64_t rank = uint64_t{m_random() % 16} << 32 | ++m_inserted;
+        m_queue.Insert(time, rank, nullptr);
+        m_plain.emplace(time, rank);
+    }
+
+    void Pop()
+    {
+        const EventQueue::Event event = m_queue.Pop();
+        NS_TEST_ASSERT_MSG_EQ(event.time, m_plain.begin()->first, "time");
+        NS_TEST_ASSERT_MSG_EQ(event.rank, m_plain.begin()->second, "rank");
+        m_plain.erase(m_plain.begin());
+        m_now = event.time;
+    }
+
+    void Ask(int64_t time)
+    {
+        const uint64_t rank = uint64_t{m_random() % 16} << 32;
+        const bool isFirst = m_plain.empty() || std::pair(time, rank) < *m_plain.begin();
+        NS_TEST_ASSERT_MSG_EQ(m_queue.IsFirst(time, rank), isFirst, "first");
+    }
+
+    void DoRun() override
+    {
+        // Within a slot of the lowest wheel, in its other slots, and in those of wheels above.
+        constexpr int64_t AHEAD[] = {1, 300, 5'000, 200'000, 20'000'000, 1'000'000'000'000};
+        for (int step = 0; step < 200'000 && !IsStatusFailure(); ++step)
+        {
+            const int64_t time = m_now + static_cast<int64_t>(m_random() % AHEAD[m_random() % 6]);
+            const bool isGrowing = step / 20'000 % 2 == 0;
+            switch (m_random() % 8)
+            {
+            case 0:
+            case 1:
+            case 2:
+                Insert(time);
+                break;
+            case 3:
+                Ask(time);
+                break;
+            case 4:
+                for (uint32_t left = m_random() % 1'000 == 0 ? 200 : 0; left > 0; --left)
+                {
+                    Insert(time + static_cast<int64_t>(left / 100));
+                }
+                break;
+            default:
+                if (!m_plain.empty() && !(isGrowing && m_random() % 4 == 0))
+                {
+                    Pop();
+                }
+            }
+            NS_TEST_ASSERT_MSG_EQ(m_queue.IsEmpty(), m_plain.empty(), "empty");
+        }
+        NS_TEST_EXPECT_MSG_GT(m_now, AHEAD[4], "the slots came round");
+        Insert(std::numeric_limits<int64_t>::max());
+        while (!m_plain.empty() && !IsStatusFailure())
+        {
+            Pop();
+        }
+        NS_TEST_EXPECT_MSG_EQ(m_queue.IsEmpty(), true, "nothing is left");
+    }
+
+    std::mt19937 m_random{5};
+    EventQueue m_queue;
+    Plain m_plain;
+    uint64_t m_inserted{0};
+    int64_t m_now{0};
+};
+
+class FifoTest : public SimulationTestCase
+{
+  public:
+    FifoTest()
+        : SimulationTestCase("A Fifo keeps order however it wraps and grows")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::mt19937 random(3);
+        Fifo<int> fifo;
+        std::deque<int> expected;
+        for (int i = 0; i < 100'000; ++i)
+        {
+            // Drifts up to some hundred elements and down again, many times over.
+            const bool isGrowing = (i / 1'000) % 2 == 0;
+            if (random() % 10 < (isGrowing ? 7 : 4) || expected.empty())
+            {
+                fifo.Push(i);
+                expected.push_back(i);
+            }
+            else
+            {
+                NS_TEST_ASSERT_MSG_EQ(fifo.Front(), expected.front(), "first in, first out");
+                fifo.Pop();
+                expected.pop_front();
+            }
+            NS_TEST_ASSERT_MSG_EQ(fifo.Size(), expected.size(), "size");
+        }
+        fifo.Clear();
+        NS_TEST_EXPECT_MSG_EQ(fifo.IsEmpty(), true, "cleared");
+    }
+};
+
+class EventQueueTestSuite : public ns3::TestSuite
+{
+  public:
+    EventQueueTestSuite()
+        : ns3::TestSuite("tunnelcc-event-queue", Type::UNIT)
+    {
+        AddTestCase(new EventQueueTest, Duration::QUICK);
+        AddTestCase(new FifoTest, Duration::QUICK);
+    }
+};
+
+EventQueueTestSuite g_eventQueueTestSuite;
+
+} // namespace

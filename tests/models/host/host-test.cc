@@ -1,0 +1,253 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Checks the host's processor: cores, one run queue, threads, switches, machines that hosts share.
+ */
+#include "host/cpu.h"
+#include "support/simulation-test-case.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace
+{
+
+using namespace tunnelcc;
+
+class CoresTest : public SimulationTestCase
+{
+  public:
+    CoresTest()
+        : SimulationTestCase("Work goes to the core that is free first")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Cores cores(2, 0);
+        Cpu cpu(cores, 2); // twice as fast as where costs were measured
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(0, 20, &m_a), 10, "the first core");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(0, 60, &m_b), 30, "the second core");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 20, &m_c), 20, "waits for the first");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Busy(15), 30, "two cores for 15 ns");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(100, 20, &m_a), 110, "after a pause");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Busy(200), 60, "all");
+        NS_TEST_EXPECT_MSG_EQ(cpu.CoreCount(), 2, "cores");
+    }
+
+    const char m_a{}; // whose addresses are the threads' names
+    const char m_b{};
+    const char m_c{};
+};
+
+class SwitchTest : public SimulationTestCase
+{
+  public:
+    SwitchTest()
+        : SimulationTestCase("A core pays for going over to another thread, and only then")
+    {
+    }
+
+  private:
+    static constexpr int64_t SWITCH = 5;
+
+    void DoRun() override
+    {
+        Cores one(1, SWITCH);
+        Cpu cpu(one, 2); // a switch takes its time whatever the speed
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(0, 20, &m_a), 10, "nothing ran before");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(10, 20, &m_a), 20, "the same thread");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(20, 20, &m_b), 35, "another one");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(35, 20, &m_a), 50, "and back");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(90, 20, &m_a), 100, "idle in between");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Busy(100), 60, "switches are CPU time");
+
+        Cores two(2, SWITCH);
+        Cpu pair(two, 1);
+        for (int64_t now = 0; now < 100; now += 10)
+        {
+            pair.Run(now, 10, &m_a);
+            pair.Run(now, 10, &m_b);
+        }
+        NS_TEST_EXPECT_MSG_EQ(pair.Busy(100), 200, "two threads keep to their cores");
+    }
+
+    const char m_a{};
+    const char m_b{};
+};
+
+class ManyThreadsTest : public SimulationTestCase
+{
+  public:
+    ManyThreadsTest()
+        : SimulationTestCase("More busy threads than cores lose a switch per piece of work")
+    {
+    }
+
+  private:
+    /// Pieces of 10 ns done in 1000 ns by so many threads on two cores; a switch takes 10 ns.
+    static uint32_t Pieces(size_t threads)
+    {
+        Cores cores(2, 10);
+        Cpu cpu(cores, 1);
+        std::vector<int64_t> done(threads, 0); // each thread's address is its name
+        uint32_t pieces = 0;
+        for (bool isBusy = true; isBusy;)
+        {
+            auto next = std::min_element(done.begin(), done.end());
+            *next = cpu.Run(*next, 10, &*next);
+            isBusy = *next <= 1000;
+            pieces += isBusy;
+        }
+        return pieces;
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(Pieces(1), 100, "one core");
+        NS_TEST_EXPECT_MSG_EQ(Pieces(2), 200, "both cores");
+        NS_TEST_EXPECT_MSG_EQ_TOL(Pieces(3), 100U, 4U, "half of the time goes into switches");
+        NS_TEST_EXPECT_MSG_EQ_TOL(Pieces(128), 100U, 4U, "as with any number");
+    }
+};
+
+class UrgentTest : public SimulationTestCase
+{
+  public:
+    UrgentTest()
+        : SimulationTestCase("Urgent work waits for urgent work only, and puts off the rest")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Cores cores(1, 0);
+        Cpu cpu(cores, 1);
+        for (int i = 0; i < 100; ++i)
+        {
+            cpu.Run(0, 10, this);
+        }
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this, true), 15, "not behind the hundred");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this, true), 25, "but behind the first");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(5, 10, this), 1030, "behind all of it");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Busy(1030), 1030, "no work is lost or done twice");
+
+        Cores two(2, 0);
+        Cpu pair(two, 1);
+        pair.Run(0, 100, this);
+        NS_TEST_EXPECT_MSG_EQ(pair.Run(0, 10, &cpu, true), 10, "to the idle core");
+        NS_TEST_EXPECT_MSG_EQ(pair.Run(10, 20, this), 30, "so that nothing was put off");
+    }
+};
+
+class OneThingAtATimeTest : public SimulationTestCase
+{
+  public:
+    OneThingAtATimeTest()
+        : SimulationTestCase("A core spends no more CPU time than passes, whatever it puts off")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Cores cores(1, 0);
+        Cpu relay(cores, 1);
+        Cpu application(cores, 1);
+        NS_TEST_EXPECT_MSG_EQ(relay.Run(0, 100, &relay), 100, "long work");
+        NS_TEST_EXPECT_MSG_EQ(application.Run(10, 60, this, true), 70, "before it is done");
+        NS_TEST_EXPECT_MSG_EQ(relay.Busy(50), 10, "it is put off");
+        NS_TEST_EXPECT_MSG_EQ(application.Busy(50), 40, "meanwhile");
+        NS_TEST_EXPECT_MSG_EQ(relay.Busy(100) + application.Busy(100), 100, "not 160");
+        NS_TEST_EXPECT_MSG_EQ(relay.Busy(200), 100, "the rest later");
+        NS_TEST_EXPECT_MSG_EQ(application.Busy(200), 60, "all");
+    }
+};
+
+class OneMachineTest : public SimulationTestCase
+{
+  public:
+    OneMachineTest()
+        : SimulationTestCase("Hosts of one machine share its cores, and each knows its part")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Cores cores(1, 0);
+        Cpu client(cores, 1);
+        Cpu server(cores, 1);
+        NS_TEST_EXPECT_MSG_EQ(client.Run(0, 10, &client), 10, "the client's work first");
+        NS_TEST_EXPECT_MSG_EQ(server.Run(0, 30, &server), 40, "the server waits for it");
+        NS_TEST_EXPECT_MSG_EQ(client.Run(5, 10, &client), 50, "and the client for the server");
+        NS_TEST_EXPECT_MSG_EQ(client.Busy(20), 10, "of the client's work one piece is done");
+        NS_TEST_EXPECT_MSG_EQ(server.Busy(20), 10, "and a third of the server's");
+        NS_TEST_EXPECT_MSG_EQ(client.Busy(45), 15, "half of the client's second piece");
+        NS_TEST_EXPECT_MSG_EQ(client.Busy(60) + server.Busy(60), 50, "all of it");
+    }
+};
+
+class ThreadTest : public SimulationTestCase
+{
+  public:
+    ThreadTest()
+        : SimulationTestCase("A thread works piece by piece and leaves the other core to others")
+    {
+    }
+
+  private:
+    class User final : public CpuUser
+    {
+      public:
+        void OnComputed(int64_t now) override
+        {
+            times.push_back(now);
+        }
+
+        std::vector<int64_t> times;
+    };
+
+    void DoRun() override
+    {
+        Cores cores(2, 0);
+        Cpu cpu(cores, 1);
+        CpuThread thread(cpu);
+        User user;
+        for (int i = 0; i < 10; ++i)
+        {
+            thread.Submit(0, 10, user);
+        }
+        NS_TEST_EXPECT_MSG_EQ(cpu.Run(0, 10, this), 10, "the other core is free");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Busy(10), 20, "both worked");
+        RunUntil(SECOND);
+        const std::vector<int64_t> expected{10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
+        NS_TEST_EXPECT_MSG_EQ((user.times == expected), true, "one after the other");
+        NS_TEST_EXPECT_MSG_EQ(cpu.Busy(SECOND), 110, "all in all");
+    }
+};
+
+class HostTestSuite : public ns3::TestSuite
+{
+  public:
+    HostTestSuite()
+        : ns3::TestSuite("tunnelcc-host", Type::UNIT)
+    {
+        AddTestCase(new CoresTest, Duration::QUICK);
+        AddTestCase(new SwitchTest, Duration::QUICK);
+        AddTestCase(new ManyThreadsTest, Duration::QUICK);
+        AddTestCase(new UrgentTest, Duration::QUICK);
+        AddTestCase(new OneThingAtATimeTest, Duration::QUICK);
+        AddTestCase(new OneMachineTest, Duration::QUICK);
+        AddTestCase(new ThreadTest, Duration::QUICK);
+    }
+};
+
+HostTestSuite g_hostTestSuite;
+
+} // namespace

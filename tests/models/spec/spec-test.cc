@@ -1,0 +1,177 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * Checks specifications and their text: lists of members, round trips, what is refused and how.
+ */
+#include "spec/spec-text.h"
+#include "support/specs.h"
+
+#include "ns3/test.h"
+
+#include <stdexcept>
+#include <string>
+
+using namespace tunnelcc;
+
+namespace
+{
+
+struct Whole
+{
+    double first{0};
+    uint32_t secondPart{0};
+
+    TUNNELCC_FIELDS(first, secondPart)
+};
+
+struct LacksTheLast
+{
+    double first{0};
+    double second{0};
+
+    TUNNELCC_FIELDS(first)
+};
+
+struct LacksTheFirst
+{
+    double first{0};
+    std::string second;
+
+    TUNNELCC_FIELDS(second)
+};
+
+static_assert(LISTS_ALL_FIELDS<Whole>);
+static_assert(!LISTS_ALL_FIELDS<LacksTheLast>);
+static_assert(!LISTS_ALL_FIELDS<LacksTheFirst>);
+
+class FieldNamesTest : public ns3::TestCase
+{
+  public:
+    FieldNamesTest()
+        : ns3::TestCase("Members are called in text as in C++, in snake_case")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(
+            (FieldNames<Whole>() == std::vector<std::string>{"first", "second_part"}),
+            true,
+            "in order");
+    }
+};
+
+/// A specification with an alternative of everything.
+ExperimentSpec
+MakeRichSpec()
+{
+    ExperimentSpec spec = MakeMuxSpec(3, MakeWindowedMux(100'000, 150'000));
+    AddHop(spec, 7'000'000);
+    spec.seed = UINT64_MAX;
+    spec.flows[1].cc.parameters = {{"cwnd_gain", 0.1 + 0.2}, {"b", -1e-300}};
+    Forward(spec).rateSteps = {{1, 1.0 / 3}};
+    Forward(spec).queue = RedSpec{.minThreshold = 1, .weight = 2e-3};
+    Forward(spec).gilbertElliott = GilbertElliottSpec{0.002, 0.3, 0, 1};
+    Forward(spec).policer.emplace();
+    Forward(spec).jitter = 5;
+    Forward(spec).jitterDistribution = JitterDistribution::HALF_NORMAL;
+    Forward(spec).jitterReorders = true;
+    spec.tcp[0].receiveGrowth = ReceiveGrowth::CUSHION;
+    RelayOf(spec).sent.client.layers = {FrameLayerSpec{.header = 18, .trailer = 16}, MakeTls()};
+    return spec;
+}
+
+class RoundTripTest : public ns3::TestCase
+{
+  public:
+    RoundTripTest()
+        : ns3::TestCase("A specification that is written and read is the same to the last bit")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const ExperimentSpec& spec : {MakePlainSpec(), MakeRichSpec()})
+        {
+            const std::string text = FormatSpec(spec);
+            NS_TEST_EXPECT_MSG_EQ(FormatSpec(ParseSpec(text)), text, "both ways");
+        }
+        const ExperimentSpec read = ParseSpec(FormatSpec(MakeRichSpec()));
+        NS_TEST_EXPECT_MSG_EQ(read.flows[1].cc.parameters.at("cwnd_gain"), 0.1 + 0.2, "every bit");
+        NS_TEST_EXPECT_MSG_EQ(read.seed, UINT64_MAX, "every integer");
+    }
+};
+
+class RefusalTest : public ns3::TestCase
+{
+  public:
+    RefusalTest()
+        : ns3::TestCase("What does not fit is refused with its member's path")
+    {
+    }
+
+  private:
+    void Expect(const std::string& text, const std::string& complaint)
+    {
+        std::string message;
+        try
+        {
+            ParseSpec(text);
+        }
+        catch (const std::invalid_argument& error)
+        {
+            message = error.what();
+        }
+        NS_TEST_EXPECT_MSG_EQ(message.rfind(complaint, 0), 0, text << " gives: " << message);
+    }
+
+    void DoRun() override
+    {
+        Expect("", "specification: expected JSON");
+        Expect(R"({"seed": 1)", "specification: expected JSON");
+        Expect("[]", "specification: expected an object, got []");
+        Expect(R"({"sed": 1})", "specification: expected one of the members hosts, links");
+        Expect(R"({"seed": -1})", "seed: expected a whole number from 0 to 18446744073709551615");
+        Expect(R"({"tcp": [{"mss": 4294967296}]})", "tcp.0.mss: expected a whole number from 0");
+        Expect(R"({"tcp": [{"ecn": 1}]})", "tcp.0.ecn: expected true or false, got 1");
+        Expect(R"({"tcp": [{"receive_growth": "x"}]})",
+               "tcp.0.receive_growth: expected one of cushion, out-of-order, got \"x\"");
+        Expect(R"({"links": [{"forward": {"queue": {"kind": "x"}}}]})",
+               "links.0.forward.queue: expected an object whose kind is one of drop-tail, codel");
+        Expect(R"({"flows": [{}, {"rate": "x"}]})", "flows.1.rate: expected a number, got \"x\"");
+        Expect(R"({"flows": [{}]})", "flows.0.route: expected a number below 0, got 0");
+        ExperimentSpec spec = MakeRelaySpec(false);
+        spec.routes[1].sent.server[0].link = 1;
+        Expect(FormatSpec(spec), "routes.1.sent.server.0.link: expected a number below 1, got 1");
+        spec = MakeRelaySpec(false);
+        spec.flows[0].tunnel = 7;
+        Expect(FormatSpec(spec), "flows.0.tunnel: expected a number below 1, got 7");
+        spec = MakeRelaySpec(false);
+        RelayOf(spec).hops.clear();
+        Expect(FormatSpec(spec), "tunnels.0.hops: expected one at least");
+        spec.tunnels[0] = StreamTunnelSpec{};
+        spec.flows.clear();
+        Expect(FormatSpec(spec), "tunnels.0: expected a flow through it");
+    }
+};
+
+class SpecTestSuite : public ns3::TestSuite
+{
+  public:
+    SpecTestSuite()
+        : ns3::TestSuite("tunnelcc-spec", Type::UNIT)
+    {
+        AddTestCase(new FieldNamesTest, Duration::QUICK);
+        AddTestCase(new RoundTripTest, Duration::QUICK);
+        AddTestCase(new RefusalTest, Duration::QUICK);
+    }
+};
+
+const SpecTestSuite g_specTestSuite;
+
+} // namespace

@@ -1,0 +1,548 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * \file
+ * The parts of a sender alone: the peer's window, the congestion window, the retransmission timer,
+ * RTT samples, loss recovery, bursts. Segments are full, and the RTT is 100 ms.
+ */
+#include "support/exchange.h"
+#include "transport/ack-summary.h"
+#include "transport/congestion-window.h"
+#include "transport/loss-recovery.h"
+#include "transport/retransmission-timer.h"
+#include "transport/send-window.h"
+#include "transport/transmitter.h"
+
+#include <memory>
+#include <sstream>
+#include <string>
+
+namespace
+{
+
+using namespace tunnelcc;
+
+constexpr uint32_t FULL = 1'448; //!< payload of a full segment, bytes
+
+class SendWindowTest : public ns3::TestCase
+{
+  public:
+    SendWindowTest()
+        : ns3::TestCase("Windows or writes are small -> nothing silly, one small segment at a"
+                        " time (RFC 9293, 3.8.6.2.1; RFC 896, Minshall)")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        SendBuffer buffer(1 << 20, 1 << 20);
+        Scoreboard board;
+        SendWindow window(FULL, false);
+        buffer.Write(10 * FULL + 100, 1 << 20);
+        window.OnWindow(0, 10'000);
+        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), FULL, "a full one");
+        buffer.OnSent(9'000);
+        NS_TEST_EXPECT_MSG_EQ(window.Room(buffer.SentOffset()), 1'000, "left");
+        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 0, "less than half of it");
+        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false, true), 1'000, "to probe");
+        window.OnWindow(9'000, 20'000);
+        buffer.OnSent(buffer.Unsent() - 100);
+        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 100, "the first small one");
+        window.OnSent(board.Nxt(), 100);
+        board.Append({.length = 100});
+        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 0, "another one waits");
+        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, true), 100, "unless it is the last");
+        board.AcknowledgeTo(1, [](const SegmentRun&) {});
+        NS_TEST_EXPECT_MSG_EQ(window.NextLength(buffer, board, false), 100, "it was acknowledged");
+    }
+};
+
+/// A congestion window that a script sets, over a board that it fills.
+struct Window
+{
+    explicit Window(const TcpSpec& spec = Exchange::Spec())
+        : Window(spec, std::make_unique<ScriptedControl>())
+    {
+    }
+
+    Window(const TcpSpec& spec, std::unique_ptr<ScriptedControl> scripted)
+        : control(*scripted),
+          window(spec, std::move(scripted), board, pacer)
+    {
+        window.State().minRtt = window.State().srtt = 100 * MS;
+        window.Init(0);
+    }
+
+    Scoreboard board;
+    Pacer pacer{0, 0, 1448};
+    ScriptedControl& control;
+    CongestionWindow window;
+};
+
+class IdleWindowTest : public ns3::TestCase
+{
+  public:
+    IdleWindowTest()
+        : ns3::TestCase("Time-outs of silence pass -> the window halves for each, down to the"
+                        " initial one (RFC 2861; Linux tcp_cwnd_restart())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Window idle;
+        TcpState& state = idle.window.State();
+        idle.window.Set(0, 80);
+        state.ssthresh = 20;
+        NS_TEST_EXPECT_MSG_EQ(idle.window.RestartAfterIdle(0, 200 * MS, 200 * MS), false, "in use");
+        NS_TEST_EXPECT_MSG_EQ(idle.window.RestartAfterIdle(0, 500 * MS, 200 * MS), true, "idle");
+        NS_TEST_EXPECT_MSG_EQ(state.cwnd, 20, "twice");
+        NS_TEST_EXPECT_MSG_EQ(state.ssthresh, 60, "three quarters of the window");
+        idle.window.RestartAfterIdle(0, 100 * SECOND, 200 * MS);
+        NS_TEST_EXPECT_MSG_EQ(state.cwnd, 10, "the initial window");
+    }
+};
+
+class UnusedWindowTest : public ns3::TestCase
+{
+  public:
+    UnusedWindowTest()
+        : ns3::TestCase("For a time-out 20 of a window of 100 are used -> 60, half way (RFC"
+                        " 2861, 3.1)")
+    {
+    }
+
+  private:
+    static uint32_t CwndAfter(int64_t time, bool isWriterBlocked)
+    {
+        Window unused;
+        unused.window.Set(0, 100);
+        unused.window.State().ssthresh = 50;
+        for (int i = 0; i < 20; ++i)
+        {
+            unused.board.Append({.length = FULL});
+        }
+        unused.window.Validate(time / 2, false, 200 * MS, isWriterBlocked);
+        unused.window.Validate(time, false, 200 * MS, isWriterBlocked);
+        return unused.window.State().cwnd;
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(CwndAfter(199 * MS, false), 100, "not yet");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfter(200 * MS, false), 60, "unused");
+        NS_TEST_EXPECT_MSG_EQ(CwndAfter(200 * MS, true), 100, "the send buffer limits");
+    }
+};
+
+class RetransmissionTimerTest : public ns3::TestCase
+{
+  public:
+    RetransmissionTimerTest()
+        : ns3::TestCase("Reordering, probe and time-out are set -> one timer, in jiffies"
+                        " (Linux icsk_retransmit_timer)")
+    {
+    }
+
+  private:
+    using Cause = RetransmissionTimer::Cause;
+
+    void DoRun() override
+    {
+        RetransmissionTimer timer(4 * MS);
+        timer.SetTimeout(0, 0, 300 * MS);
+        timer.SetProbe(0, 250 * MS);
+        NS_TEST_EXPECT_MSG_EQ(timer.Deadline(), 250 * MS, "the probe comes first");
+        NS_TEST_EXPECT_MSG_EQ((timer.Due(250 * MS) == Cause::PROBE), true, "is due");
+        NS_TEST_EXPECT_MSG_EQ(timer.Expiry(Cause::PROBE, 0), 256 * MS, "64 jiffies, in a bucket");
+        timer.SetReordering(100 * MS, 125 * MS);
+        NS_TEST_EXPECT_MSG_EQ((timer.Due(250 * MS) == Cause::REORDERING), true, "before both");
+        NS_TEST_EXPECT_MSG_EQ(timer.Expiry(Cause::REORDERING, 131 * MS),
+                              136 * MS,
+                              "waits for the last segment");
+        timer.CancelReordering();
+        timer.CancelProbe();
+        NS_TEST_EXPECT_MSG_EQ(timer.Deadline(), 300 * MS, "the time-out is left");
+        timer.SetProbe(0, 350 * MS);
+        NS_TEST_EXPECT_MSG_EQ(timer.Deadline(), 300 * MS, "a probe takes its place");
+        NS_TEST_EXPECT_MSG_EQ((timer.Due(300 * MS) == Cause::PROBE), true, "RFC 8985, 7.2");
+        timer.SetTimeout(500 * MS, 100 * MS, 300 * MS);
+        timer.CancelProbe();
+        NS_TEST_EXPECT_MSG_EQ(timer.Deadline(), 500 * MS + 1, "never in the past");
+    }
+};
+
+class RttSampleTest : public ns3::TestCase
+{
+  public:
+    RttSampleTest()
+        : ns3::TestCase("An ACK tells of several segments -> SRTT takes the oldest, the"
+                        " congestion control the latest (RFC 6298, 3; Linux tcp_ack_update_rtt())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        AckSummary summary;
+        NS_TEST_EXPECT_MSG_EQ(summary.GetRtt(100 * MS, 10).has_value(), false, "nothing delivered");
+        summary.cumulative = 2;
+        summary.oldestSent = 10 * MS;
+        summary.latestSent = 20 * MS + 300;
+        auto rtt = summary.GetRtt(100 * MS, 10);
+        NS_TEST_EXPECT_MSG_EQ(rtt->smoothed, 90 * MS, "of the oldest");
+        NS_TEST_EXPECT_MSG_EQ(rtt->latest, 79'999 * US, "of the latest, in whole microseconds");
+        summary.ackedRetransmitted = true;
+        rtt = summary.GetRtt(100 * MS, 30);
+        NS_TEST_EXPECT_MSG_EQ(rtt->smoothed, 70 * MS, "of the echo");
+        NS_TEST_EXPECT_MSG_EQ(summary.GetRtt(100 * MS, {}).has_value(), false, "Karn's rule");
+        summary.oldestSacked = summary.latestSacked = 50 * MS;
+        rtt = summary.GetRtt(100 * MS, 30);
+        NS_TEST_EXPECT_MSG_EQ(rtt->smoothed, 50 * MS, "of the segment sacked");
+    }
+};
+
+/// Loss recovery over a board of which the script sends and acknowledges; window 10, threshold 5.
+struct Recovery : Window
+{
+    void Send(int64_t now, uint32_t segments)
+    {
+        for (uint32_t i = 0; i < segments; ++i)
+        {
+            board.Append({.sentTime = now, .length = FULL});
+            recovery.OnTransmit();
+        }
+    }
+
+    void Retransmit(int64_t now, bool isProbe = false)
+    {
+        uint64_t number = isProbe ? board.Nxt() - 1 : *recovery.NextLost();
+        board.Retransmit(number);
+        board.At(number).sentTime = now;
+        recovery.OnTransmit();
+        if (isProbe)
+        {
+            recovery.OnProbe(true);
+        }
+        else
+        {
+            recovery.OnRetransmit(now);
+        }
+    }
+
+    /// An ACK of all before `next` and of [begin, end), which echoes the clock of `echo` ns.
+    void Ack(int64_t now, uint64_t next, int64_t echo, uint64_t begin = 0, uint64_t end = 0)
+    {
+        AckSummary summary;
+        const uint64_t una = board.Una();
+        const uint64_t fack = board.Fack();
+        auto onDelivered = [&](const SegmentRun& run) {
+            summary.delivered += run.Count();
+            recovery.OnDelivered(now, run, fack, false);
+            summary.deliveredOriginal |= !run.segment.Has(Segment::EVER_RETRANSMITTED) &&
+                                         recovery.IsBeforeReduction(run.first);
+        };
+        board.Sack(begin, end, onDelivered);
+        summary.sacked = summary.delivered;
+        summary.ackedRetransmitted = board.AcknowledgeTo(next, onDelivered).wasRetransmitted;
+        summary.cumulative = static_cast<uint32_t>(board.Una() - una);
+        Acknowledgement ack;
+        ack.tsEcr = TimestampClock(echo);
+        recovery.EndProbe(now, false);
+        recovery.Update(now, summary, ack, true);
+    }
+
+    bool Is(CaState state) const
+    {
+        return window.State().caState == state;
+    }
+
+    LossRecovery recovery{Exchange::Spec(), board, window};
+};
+
+class FastRecoveryTest : public ns3::TestCase
+{
+  public:
+    FastRecoveryTest()
+        : ns3::TestCase("SACKs tell of later segments -> recovery until all is acknowledged,"
+                        " undone by an echo of before (RFC 8985, 6.2; RFC 3522)")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const bool isNeedless : {false, true})
+        {
+            Recovery script;
+            script.Send(0, 10);
+            script.Ack(100 * MS, 0, 0, 1, 3);
+            NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::DISORDER), true, "two SACKs");
+            NS_TEST_EXPECT_MSG_EQ(script.recovery.ReorderingDeadline(),
+                                  125 * MS,
+                                  "it may have been overtaken: a quarter of the RTT");
+            script.Ack(101 * MS, 0, 0, 3, 5);
+            NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::RECOVERY), true, "four are enough");
+            NS_TEST_EXPECT_MSG_EQ(script.window.State().ssthresh, 5, "as the algorithm wants");
+            NS_TEST_EXPECT_MSG_EQ(script.recovery.NextLost().value(), 0, "is to be sent again");
+            script.Retransmit(101 * MS);
+            script.Ack(201 * MS, 10, isNeedless ? 0 : 101 * MS);
+            NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::OPEN), true, "all is acknowledged");
+            NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd,
+                                  (isNeedless ? 10 : 5),
+                                  "the window of before, or the threshold");
+            NS_TEST_EXPECT_MSG_EQ(script.recovery.Undos(), (isNeedless ? 1 : 0), "undone");
+        }
+    }
+};
+
+class TimeOutTest : public ns3::TestCase
+{
+  public:
+    TimeOutTest()
+        : ns3::TestCase("A time-out was needless -> new data goes first, an original's"
+                        " arrival undoes it (RFC 5682, 3.1)")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Recovery script;
+        script.Send(0, 10);
+        script.recovery.OnTimeout(300 * MS);
+        NS_TEST_EXPECT_MSG_EQ(script.Is(CaState::LOSS), true, "a time-out");
+        NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 1, "one segment");
+        script.Retransmit(300 * MS);
+        script.Ack(310 * MS, 1, 300 * MS);
+        NS_TEST_EXPECT_MSG_EQ(script.recovery.NextLost().has_value(), false, "new data first");
+        script.Send(310 * MS, 2);
+        NS_TEST_EXPECT_MSG_EQ(script.recovery.EndDeferral(), false, "it was sent");
+        script.Ack(320 * MS, 2, 300 * MS);
+        NS_TEST_EXPECT_MSG_EQ(script.recovery.Undos(), 1, "the second original has arrived");
+        NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 10, "the window of before");
+    }
+};
+
+class TailLossProbeTest : public ns3::TestCase
+{
+  public:
+    TailLossProbeTest()
+        : ns3::TestCase("A tail loss probe repaired a loss -> the window is reduced once (RFC"
+                        " 8985, 7.4.2)")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Recovery script;
+        script.Send(0, 10);
+        script.Ack(100 * MS, 9, 0);
+        script.Retransmit(300 * MS, true);
+        NS_TEST_EXPECT_MSG_EQ(script.recovery.IsProbing(), true, "its ACK is yet to come");
+        script.Ack(400 * MS, 10, 300 * MS);
+        NS_TEST_EXPECT_MSG_EQ(script.recovery.IsProbing(), true, "of the original or the probe");
+        script.Send(400 * MS, 1);
+        script.Ack(500 * MS, 11, 400 * MS);
+        NS_TEST_EXPECT_MSG_EQ(script.recovery.IsProbing(), false, "no D-SACK came: it was lost");
+        NS_TEST_EXPECT_MSG_EQ(script.control.reductions.size(), 1, "one reduction");
+        NS_TEST_EXPECT_MSG_EQ(script.window.State().cwnd, 5, "to the threshold");
+    }
+};
+
+/// A transmitter over a board, and what it sends.
+struct Transmission final : Recovery, SegmentOutput
+{
+    Transmission()
+    {
+        transmitter.PeerWindow().OnWindow(0, 1 << 20);
+    }
+
+    void SendSegments(int64_t, uint64_t first, uint32_t count, const Segment& last) override
+    {
+        for (uint64_t number = first; number < first + count - 1; ++number)
+        {
+            sent << number << " ";
+        }
+        sent << first + count - 1 << (last.Has(Segment::PUSHED) ? "P" : "")
+             << (last.Has(Segment::FIN) ? "F" : "") << " ";
+    }
+
+    void SendWindowProbe(int64_t) override
+    {
+    }
+
+    void ReturnReserve() override
+    {
+    }
+
+    std::ostringstream sent; //!< numbers, with "P" for PSH and "F" for FIN
+    SendBuffer buffer{1 << 20, 1 << 20};
+    RateSampler rate{window.State()};
+    Transmitter transmitter{Exchange::Spec(),
+                            {board, buffer, rate, window, recovery, pacer, *this}};
+};
+
+class TransmitterTest : public ns3::TestCase
+{
+  public:
+    TransmitterTest()
+        : ns3::TestCase("A burst may go -> lost segments, new ones with PSH at the end, FIN,"
+                        " at most cwnd (RFC 9293, 3.9.1; Linux tcp_write_xmit())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Transmission script;
+        script.buffer.Write(3 * FULL, 1 << 20);
+        Transmitter::Burst burst = script.transmitter.SendBurst(0, 2, false);
+        NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "0 1P 2P ", "bursts of two end with PSH");
+        NS_TEST_EXPECT_MSG_EQ(burst.bytes, 3 * FULL, "payload");
+        NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakesHeadSent(), true, "the first one");
+        script.board.MarkLost(1);
+        script.buffer.Write(20 * FULL, 1 << 20);
+        script.sent.str("");
+        burst = script.transmitter.SendBurst(MS, 2, true);
+        NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "1P ", "paced: what was lost, alone");
+        NS_TEST_EXPECT_MSG_EQ(burst.isWhole, true, "more may follow later");
+        NS_TEST_EXPECT_MSG_EQ(script.transmitter.Retransmits(), 1, "counted");
+        NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakesHeadSent(), false, "not the first one");
+        script.sent.str("");
+        script.transmitter.SendBurst(MS, 1, false);
+        NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "3 4 5 6 7 8 9 ", "up to ten");
+        script.window.Set(MS, 100);
+        script.transmitter.Close();
+        script.sent.str("");
+        script.transmitter.SendBurst(MS, 1, false);
+        NS_TEST_EXPECT_MSG_EQ(script.sent.str(),
+                              "10 11 12 13 14 15 16 17 18 19 20 21 22P 23F ",
+                              "the rest, and the end");
+    }
+};
+
+class HalfWindowTest : public ns3::TestCase
+{
+  public:
+    HalfWindowTest()
+        : ns3::TestCase("A burst may be longer than half of cwnd -> it leaves in two, each with PSH"
+                        " at its end; paced, only the first leaves (Linux tcp_cwnd_test())")
+    {
+    }
+
+  private:
+    /// What leaves of a burst of ten segments with a window of `cwnd` segments.
+    static std::string Sent(uint32_t cwnd, bool isPaced)
+    {
+        Transmission script;
+        script.window.Set(0, cwnd);
+        script.buffer.Write(20 * FULL, 1 << 20);
+        const Transmitter::Burst burst = script.transmitter.SendBurst(0, 10, isPaced);
+        return script.sent.str() + (burst.isWhole ? "more" : "");
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(Sent(20, false),
+                              "0 1 2 3 4 5 6 7 8 9P 10 11 12 13 14 15 16 17 18 19P ",
+                              "ten are half of the window");
+        NS_TEST_EXPECT_MSG_EQ(Sent(4, false), "0 1P 2 3P ", "two and two");
+        NS_TEST_EXPECT_MSG_EQ(Sent(3, false), "0 1 2 ", "one segment is no burst");
+        NS_TEST_EXPECT_MSG_EQ(Sent(4, true), "0 1P more", "the rest as pacing allows");
+    }
+};
+
+class BurstTest : public ns3::TestCase
+{
+  public:
+    BurstTest()
+        : ns3::TestCase("BBR at a small RTT -> bursts as long as those of traces"
+                        " (Linux 6.18, tcp_tso_autosize())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr int64_t STEP = 512'000;
+        NS_TEST_EXPECT_MSG_EQ(Bursts(STEP, 1'420'000), "17 19 21", "1.42 ms: a quarter of 64 KiB");
+        NS_TEST_EXPECT_MSG_EQ(Bursts(STEP, 2'420'000), "8 10 12", "2.42 ms: a sixteenth");
+        NS_TEST_EXPECT_MSG_EQ(Bursts(STEP, 3'420'000), "6 8 10", "3.42 ms: a kilobyte");
+        NS_TEST_EXPECT_MSG_EQ(Bursts(STEP, 100'000), "45 45 45", "0.1 ms: never more than 64 KiB");
+        NS_TEST_EXPECT_MSG_EQ(Bursts(STEP, NEVER), "6 8 10", "no RTT is known yet");
+        NS_TEST_EXPECT_MSG_EQ(Bursts(0, 1'420'000), "6 8 10", "before 5.18, at any RTT");
+    }
+
+    /// Segments of bursts with the pacing gains 0.75, 1 and 1.25.
+    static std::string Bursts(int64_t step, int64_t minRtt)
+    {
+        const Pacer pacer(1'000'000'000 / 1'024, step, FULL);
+        const double rate = 0.99 * 100e6 / 8 * FULL / (FULL + 52);
+        std::ostringstream bursts;
+        bursts << pacer.BurstSegments(0.75 * rate, minRtt, 2) << ' '
+               << pacer.BurstSegments(rate, minRtt, 2) << ' '
+               << pacer.BurstSegments(1.25 * rate, minRtt, 2);
+        return bursts.str();
+    }
+};
+
+class SendLimitsTest : public ns3::TestCase
+{
+  public:
+    SendLimitsTest()
+        : ns3::TestCase(
+              "Time counts for what limits; pacing within a round trip of another limit"
+              " counts for that -> 51 ms of send buffer, 59 of pacing (Linux tcp_chrono_start())")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr int64_t RTT = 40 * MS;
+        SendLimits limits;
+        limits.Set(0, SendLimit::HANDSHAKE, RTT);
+        limits.Set(30 * MS, SendLimit::SEND_BUFFER, RTT);
+        limits.Set(40 * MS, SendLimit::APPLICATION, RTT); // for no time
+        limits.Set(40 * MS, SendLimit::PACING, RTT);
+        limits.Set(80 * MS, SendLimit::PACING, RTT);
+        limits.Set(81 * MS, SendLimit::PACING, RTT);
+        const SendLimits::Times times = limits.Until(140 * MS);
+        auto time = [&](SendLimit limit) { return times[static_cast<size_t>(limit)]; };
+        NS_TEST_EXPECT_MSG_EQ(time(SendLimit::HANDSHAKE), 30 * MS, "until it is over");
+        NS_TEST_EXPECT_MSG_EQ(time(SendLimit::SEND_BUFFER), 51 * MS, "and a round trip more");
+        NS_TEST_EXPECT_MSG_EQ(time(SendLimit::APPLICATION), 0, "no time");
+        NS_TEST_EXPECT_MSG_EQ(time(SendLimit::PACING), 59 * MS, "from then on");
+    }
+};
+
+class TransportSenderPartsTestSuite : public ns3::TestSuite
+{
+  public:
+    TransportSenderPartsTestSuite()
+        : ns3::TestSuite("tunnelcc-transport-sender-parts", Type::UNIT)
+    {
+        AddTestCase(new SendWindowTest, Duration::QUICK);
+        AddTestCase(new IdleWindowTest, Duration::QUICK);
+        AddTestCase(new UnusedWindowTest, Duration::QUICK);
+        AddTestCase(new RetransmissionTimerTest, Duration::QUICK);
+        AddTestCase(new RttSampleTest, Duration::QUICK);
+        AddTestCase(new FastRecoveryTest, Duration::QUICK);
+        AddTestCase(new TimeOutTest, Duration::QUICK);
+        AddTestCase(new TailLossProbeTest, Duration::QUICK);
+        AddTestCase(new TransmitterTest, Duration::QUICK);
+        AddTestCase(new HalfWindowTest, Duration::QUICK);
+        AddTestCase(new BurstTest, Duration::QUICK);
+        AddTestCase(new SendLimitsTest, Duration::QUICK);
+    }
+};
+
+TransportSenderPartsTestSuite g_transportSenderPartsTestSuite;
+
+} // namespace

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The lessons run, their checks hold, and the executed copies are of the present text."""
+
+from __future__ import annotations
+
+import re
+
+import jupytext
+import nbformat
+import pytest
+
+from helpers import ROOT, load_script
+
+NOTEBOOKS = ROOT / "notebooks"
+LESSONS = sorted(path for path in NOTEBOOKS.glob("*.md") if path.name != "README.md")
+
+#: Lessons whose simulations take half a minute or more.
+LONG = {"one-flow-to-a-shared-tunnel", "rtt-fairness"}
+
+EXECUTE = load_script(NOTEBOOKS / "execute.py")
+
+# A code host shows notebooks up to about this size, and reviewers can stand it.
+_LARGEST_BYTES = 400_000
+
+
+def of_lessons(function):
+    return pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)(function)
+
+
+def sources(notebook):
+    return [(cell.cell_type, cell.source) for cell in notebook.cells]
+
+
+def test_there_are_lessons():
+    assert LESSONS
+
+
+@pytest.mark.parametrize(
+    "lesson",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LONG else [])
+        for path in LESSONS
+    ],
+)
+def test_runs_and_says_what_the_simulation_shows(lesson):
+    # Raises when a cell does, with the cell and its traceback in the message.
+    notebook = EXECUTE.run(lesson)
+    outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
+    assert any("image/png" in out.get("data", {}) for out in outputs)
+
+
+@of_lessons
+def test_nothing_but_sliders_needs_a_kernel(lesson):
+    """A rendered copy has a figure of each part, and no widget that cannot move."""
+    copy = nbformat.read(lesson.with_suffix(".ipynb"), as_version=4)
+    assert "widgets" not in copy.metadata
+    for cell in copy.cells:
+        outputs = cell.get("outputs", [])
+        assert not any("widget" in mime for out in outputs for mime in out.get("data", {}))
+        if "interact(" in cell.source:
+            assert cell.metadata["tags"] == ["sliders"]
+
+
+@of_lessons
+def test_has_checks_in_every_part(lesson):
+    part, parts, checked = lesson.stem, set(), set()
+    for cell in jupytext.read(lesson).cells:
+        if cell.cell_type == "markdown":
+            for line in cell.source.splitlines():
+                if line.startswith("## Part"):
+                    part = line
+                    parts.add(part)
+        elif "check" in cell.metadata.get("tags", []):
+            assert cell.source.startswith("# Check\n")
+            assert "assert " in cell.source
+            checked.add(part)
+    assert checked
+    assert parts <= checked
+
+
+@of_lessons
+def test_each_exercise_has_an_answer_that_is_checked(lesson):
+    exercises = lesson.read_text().partition("## Exercises\n")[2].partition("\n## Limits")[0]
+    numbers = re.findall(r"^\*\*(\d+)\. ", exercises, re.MULTILINE)
+    assert numbers == [str(number + 1) for number in range(len(numbers))] != []
+    for exercise in re.split(r"^\*\*\d+\. ", exercises, flags=re.MULTILINE)[1:]:
+        assert exercise.count("<details markdown>\n<summary>Answer</summary>\n\n") == 1
+        assert exercise.count("\n\n</details>\n") == 1
+    assert "# Check\n# The answers to the exercises.\n" in exercises
+
+
+@of_lessons
+def test_is_on_the_page(lesson):
+    assert lesson.stem in (NOTEBOOKS / "README.md").read_text()
+
+
+@of_lessons
+def test_executed_copy_is_up_to_date(lesson):
+    """``make notebooks`` makes it."""
+    copy = lesson.with_suffix(".ipynb")
+    executed = nbformat.read(copy, as_version=4)
+    assert sources(executed) == sources(jupytext.read(lesson))
+    code = [cell for cell in executed.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in code)
+    assert copy.stat().st_size < _LARGEST_BYTES

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The site: its generated pages have all that there is, and dead links in it are found.
+
+`make docs` builds it and checks its links; the commands on its pages run in test_readmes.py.
+"""
+
+from __future__ import annotations
+
+import re
+
+from helpers import ROOT, load_script, tables
+from tunnelcc import catalog, core
+from tunnelcc.config import Experiment
+from tunnelcc.metrics import METRICS
+from tunnelcc.schema import keys_of
+
+DOCS = ROOT / "docs"
+CHECK = load_script(DOCS / "check_site.py")
+
+
+def _column(page: str, heading: str) -> list[str]:
+    rows = (row for table in tables(page) for row in table if heading in row)
+    return [row[heading].strip("`") for row in rows]
+
+
+def test_the_reference_has_all_that_there_is():
+    pages = load_script(DOCS / "reference.py").pages()
+    keys = pages["reference/keys.md"]
+    named = set(_column(keys, "key"))
+    for taker, line in re.findall(r"^`(.+)` also takes these keys, .*\n(.+)$", keys, re.MULTILINE):
+        named |= {f"{taker}.{name}" for name in re.findall("`(.+?)`", line)}
+    assert named == {info.key for info in keys_of(Experiment)}
+    assert "path.reverse.jitter" in named  # not repeated, but listed
+    assert "path.reverse.jitter" not in _column(keys, "key")
+    defaults = dict(zip(_column(keys, "key"), _column(keys, "default"), strict=True))
+    assert defaults["path.rate"] == "100Mbps"
+    assert _column(pages["reference/metrics.md"], "metric") == list(METRICS)
+    for name in catalog.names():
+        assert f"[{name}](tunnels/{name}.md)" in _column(pages["reference/tunnels.md"], "name")
+        settings = [setting for setting, *_ in catalog.settings(catalog.load(name))]
+        assert _column(pages[f"reference/tunnels/{name}.md"], "setting") == settings
+    for name in (*core.congestion_controls(), *core.ns3_congestion_controls()):
+        page = pages[f"reference/congestion-controls/{name.replace('::', '-')}.md"]
+        named = [parameter.name for parameter in core.congestion_parameters(name)]
+        assert _column(page, "parameter") == named
+    _, *parts = re.split(r"^## tunnelcc (.+)$", pages["reference/command-line.md"], flags=re.M)
+    helps = dict(zip(parts[::2], parts[1::2], strict=True))
+    for command in ("run", "compare", "sweep", "store export", "calibrate-host"):
+        assert re.search(r"^Usage: tunnelcc (.+?) [\[A-Z]", helps[command], re.M)[1] == command
+
+
+def test_dead_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path):
+    (tmp_path / "b.html").write_text('<h1 id="here">B</h1>')
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">good</a> <a href="https://example.org">good</a>'
+        '<a href="b.html#there">bad</a> <a href="c.html">bad</a> <a href="#no">bad</a>'
+        '<img src="none.png"><script src="https://example.org/x.js"></script>'
+    )
+    assert CHECK.problems(tmp_path) == [
+        "a.html: none.png does not exist",
+        "a.html: loads https://example.org/x.js",
+        "a.html: b.html#there has no such anchor",
+        "a.html: c.html does not exist",
+        "a.html: #no has no such anchor",
+    ]

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Golden runs: results that stay the same in every bit until somebody means to change them.
+
+After a change of the models that is meant to change results, `pytest --update` writes the new
+ones; the digests show in a review what changed, a new field of one kind no more than that kind's,
+and the totals beside them by how much.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import tunnelcc as tc
+from helpers import ROOT
+
+GOLDEN = ROOT / "tests" / "golden"
+
+PATH = {"rate": "50Mbps", "rtt": "40ms"}
+RUNS = {
+    # Each congestion control on a path that loses nothing but by its queue.
+    "bbr": {"path": PATH, "flows": {"cc": "bbr"}},
+    "cubic": {"path": PATH, "flows": {"cc": "cubic"}},
+    "reno": {"path": PATH, "flows": {"cc": "reno"}},
+    # ns-3's own, through the adapter.
+    "ns3-bbr": {"path": PATH, "flows": {"cc": "ns3::TcpBbr"}},
+    "ns3-cubic": {"path": PATH, "flows": {"cc": "ns3::TcpCubic"}},
+    # Recovery all the time; and ACKs that get lost.
+    "bbr-5-percent-loss": {"path": {**PATH, "loss": "5%"}, "flows": {"cc": "bbr"}},
+    "cubic-lossy-acks": {"path": {**PATH, "reverse_loss": "2%"}, "flows": {"cc": "cubic"}},
+    # Flows that begin at different times and share a short queue.
+    "shallow-buffer": {
+        "path": {**PATH, "buffer": "20p"},
+        "flows": [{"cc": "bbr", "count": 2}, {"cc": "cubic", "count": 2, "start": "1s"}],
+    },
+    # Queue disciplines, with ECN, cross traffic and a flow that stops.
+    "codel": {"path": {**PATH, "buffer": "4bdp", "queue": "codel"}, "flows": {"cc": "cubic"}},
+    "fq-codel": {
+        "path": {**PATH, "buffer": "4bdp", "queue": "fq-codel"},
+        "flows": [{"cc": "cubic", "count": 2}, {"cc": "bbr", "stop": "4s"}],
+        "cross_traffic": [{"rate": "40Mbps", "on": "500ms", "off": "500ms"}],
+        "tcp": {"ecn": True},
+    },
+    # Everything random on a path at once.
+    "jitter-bursts-policer": {
+        "path": {
+            **PATH,
+            "gilbert_elliott": {"p": "0.1%", "r": "30%"},
+            "policer": {"rate": "40Mbps", "burst": "100kB"},
+            "jitter": "1ms",
+            "jitter_reorders": True,
+        },
+        "flows": {"cc": "bbr"},
+    },
+    # The other queue disciplines.
+    "pie": {"path": {**PATH, "buffer": "4bdp", "queue": "pie"}, "flows": {"cc": "reno"}},
+    "red": {"path": {**PATH, "buffer": "4bdp", "queue": "red"}, "flows": {"cc": "cubic"}},
+    "l4s": {
+        "path": {**PATH, "buffer": "4bdp", "queue": "dualpi2"},
+        "flows": [{"cc": "prague"}, {"cc": "cubic"}],
+        "tcp": {"ecn": True},
+    },
+    # Flows that end: the last segments, and FIN.
+    "finite-flows": {"path": PATH, "flows": {"cc": "cubic", "count": 8, "bytes": "2MB"}},
+    # ACKs that queue; no timestamps.
+    "slow-reverse-path": {
+        "path": {**PATH, "reverse_rate": "500kbps", "framing": "ethernet"},
+        "flows": {"cc": "cubic"},
+        "tcp": {"timestamps": False},
+    },
+    # A relay: three connections, and what the relays do.
+    "relay-ws": {"path": {**PATH, "loss": "1%"}, "flows": {"cc": "bbr"}, "tunnel": "gost-relay-ws"},
+    # Packets in datagrams that are larger than the MTU.
+    "ethudp-fragments": {
+        "path": {**PATH, "loss": "1%"},
+        "flows": {"cc": "cubic", "count": 2},
+        "tunnel": {"name": "ethudp", "mode": "aes-128-cbc"},
+    },
+    # Packets in a connection.
+    "vtun-tcp-over-tcp": {
+        "path": {**PATH, "loss": "1%"},
+        "flows": {"cc": "cubic", "count": 2},
+        "tunnel": {"name": "vtun", "cc": "bbr"},
+    },
+    # Data towards the client, an older kernel, little memory.
+    "relay-wss-down": {
+        "path": PATH,
+        "flows": {"cc": "cubic", "count": 4},
+        "tunnel": {"name": "gost-relay-wss", "cc": "bbr"},
+        "direction": "down",
+        "hosts": {"kernel": "5.10", "memory": "1GB"},
+    },
+    # Many streams in one carrier, whose frames a full window holds back.
+    "relay-mwss-shared-carrier": {
+        "path": {**PATH, "loss": "1%"},
+        "flows": {"cc": "cubic", "count": 4},
+        "tunnel": "gost-relay-mwss",
+    },
+    # KCP with Reed-Solomon parity: losses that are repaired, and those that are sent again.
+    "kcptun": {
+        "path": {**PATH, "loss": "5%"},
+        "flows": {"cc": "cubic", "count": 2},
+        "tunnel": "kcptun",
+    },
+    # RUDP, which sends at a fixed rate.
+    "finalspeed": {
+        "path": {**PATH, "loss": "5%"},
+        "flows": {"cc": "cubic"},
+        "tunnel": {"name": "finalspeed", "rate": "20Mbps"},
+    },
+    # QUIC: quic-go's Reno, and streams that share it; a rate that losses raise.
+    "gost-quic": {
+        "path": {**PATH, "loss": "1%", "reverse_loss": "1%"},
+        "flows": {"cc": "cubic", "count": 3},
+        "tunnel": "gost-quic",
+    },
+    "quic-beside-tcp": {
+        "path": PATH,
+        "flows": [{"cc": "reno", "transport": "quic"}, {"cc": "reno"}],
+    },
+    "hysteria2-brutal": {
+        "path": {**PATH, "loss": "5%"},
+        "flows": {"cc": "cubic"},
+        "tunnel": {"name": "hysteria2", "rate": "20Mbps"},
+    },
+    # Parity for packets of a tunnel.
+    "sdwan-fec": {"path": {**PATH, "loss": "1%"}, "flows": {"cc": "bbr"}, "tunnel": "sdwan-fec"},
+    # Two relays one after the other, each with its congestion control.
+    "chain-over-wireguard": {
+        "path": {**PATH, "loss": "0.5%"},
+        "flows": {"cc": "cubic", "count": 2},
+        "tunnel": {"name": "gost-relay-ws", "cc": "bbr", "chain": [{}], "under": "wireguard"},
+    },
+    # Two bottlenecks, a flow over both and one over each, and a tunnel for one flow.
+    "parking-lot": {
+        "path": PATH,
+        "network": {
+            "links": {
+                "first": {"between": ["a", "b"], "rate": "50Mbps", "rtt": "20ms"},
+                "second": {"between": ["b", "c"], "rate": "30Mbps", "rtt": "20ms"},
+            }
+        },
+        "flows": [
+            {"cc": "bbr", "from": "a", "to": "c"},
+            {"cc": "cubic", "from": "a", "to": "b", "tunnel": "wireguard"},
+            {"cc": "reno", "from": "b", "to": "c"},
+        ],
+    },
+    # The network card collects segments, so that an ACK is for several.
+    "gro": {"path": {**PATH, "loss": "0.1%"}, "flows": {"cc": "cubic"}, "hosts": {"gro": "1ms"}},
+}
+
+
+def summary(result: tc.Result) -> dict:
+    """What changed, by its digests, and the totals by which a person sees by how much."""
+    totals = result.to_dict()
+    return {
+        "digests": result.digests(),
+        "goodput_bps": [flow["goodput_bps"] for flow in totals["flows"]],
+        "path_segments": totals["aggregate"]["path_segments"],
+        "path_retransmits": totals["aggregate"]["path_retransmits"],
+        "drops": totals["path"]["drops"],
+        "queue_delay_mean_s": totals["path"]["queue_delay_mean_s"],
+    }
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_golden(name, request):
+    experiment = tc.Experiment(**{"duration": "5s", "warmup": "1s", **RUNS[name]})
+    file = GOLDEN / f"{name}.json"
+    now = summary(tc.run(experiment))
+    if request.config.getoption("--update"):
+        file.write_text(json.dumps(now, indent=1) + "\n")
+    assert now == json.loads(file.read_text())
+
+
+def test_no_golden_file_is_left_over():
+    assert {file.stem for file in GOLDEN.glob("*.json")} == set(RUNS)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The fuzzers run, and tell of what they find."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from helpers import ROOT
+
+
+def _fuzz(*arguments: str, before: str = "pass") -> subprocess.CompletedProcess[str]:
+    code = f"import sys; from tests.fuzz import __main__ as fuzz; {before}; sys.exit(fuzz.main())"
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["experiments", "inputs", "store", "kills"])
+def test_a_case_is_tried(name):
+    done = _fuzz("--only", name, "--case", "3")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{name}: 1 cases, 0 finds (")
+
+
+def test_random_experiments_end_well():
+    done = _fuzz("--only", "experiments", "--cases", "30")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("experiments: 30 cases, 0 finds (")
+
+
+@pytest.mark.slow
+def test_all_fuzzers_find_nothing_for_a_while():
+    done = _fuzz("--seconds", "45", "--seed", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count(" 0 finds (") == 4
+
+
+@pytest.mark.slow
+def test_what_is_wrong_is_found_and_can_be_repeated():
+    careless = "from tunnelcc.store import runfile; runfile._digest = lambda body: b'same'"
+    done = _fuzz("--only", "store", "--seconds", "30", before=careless)
+    assert done.returncode == 1
+    assert "repeat: python -m tests.fuzz --seed 1 --only store --case " in done.stdout
+
+
+_RESULT = "import os; from tunnelcc import Result; made = Result.__init__; Result.__init__ = "
+
+
+@pytest.mark.parametrize(
+    ("careless", "told"),
+    [
+        (
+            "lambda self, *of: (made(self, *of),"
+            " setattr(self.raw.links[0].forward, 'drops', 10**9))[0]",
+            "lost 1000000000 of",
+        ),
+        ("lambda *_: os.abort()", "the process ended with -6"),
+        (
+            "lambda self, *of: (made(self, *of),"
+            " setattr(self.raw.legs[0], 'rtos', os.getpid() + 10**6))[0]",
+            "a process of its own has other results",
+        ),
+    ],
+)
+def test_a_wrong_experiment_is_found(careless, told):
+    done = _fuzz("--only", "experiments", "--cases", "40", before=_RESULT + careless)
+    assert done.returncode == 1
+    assert told in done.stderr
+    assert "repeat: python -m tests.fuzz --seed 1 --only experiments --case " in done.stdout
