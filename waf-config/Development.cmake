@@ -8,9 +8,9 @@ target_link_libraries(run-spec PRIVATE tunnelcc-models)
 set_target_properties(run-spec PROPERTIES RUNTIME_OUTPUT_DIRECTORY scratch)
 
 # The others are not optimised across files: linking would take longer than running them.
-set(CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE OFF)
 set(test_models tunnelcc-models)
-if(CMAKE_BUILD_TYPE STREQUAL Release)
+if(CMAKE_BUILD_TYPE STREQUAL Release AND CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE)
+  set(CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE OFF)
   set(test_models tunnelcc-test-models)
   add_models(${test_models})
 endif()

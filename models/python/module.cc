@@ -3,6 +3,7 @@
  */
 #include "congestion/congestion-registry.h"
 #include "experiment/experiment.h"
+#include "experiment/model-version.h"
 #include "spec/spec-text.h"
 #include "tunnel/layer.h"
 
@@ -172,6 +173,7 @@ NB_MODULE(_core, m)
     m.doc() = "Compiled models of tunnelcc; used through the package.";
     BindCongestion(m);
     BindResult(m);
+    m.def("model_version", &ModelVersion);
     m.def("run", &Run, "spec"_a, "progress"_a = nb::none());
     m.def("spec_members", [] {
         return std::map<std::string, std::vector<std::string>>{

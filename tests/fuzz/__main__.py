@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import itertools
 import math
+import os
 import random
 import signal
 import sys
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz import experiments, inputs, kills, store
-from tunnelcc.core import ns3
 
 _FUZZERS: dict[str, Any] = {
     "experiments": experiments.Fuzzer,
@@ -44,7 +43,7 @@ def main() -> int:
     signal.signal(signal.SIGALRM, _too_slow)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if given.core is not None:
-        _use(given.core)
+        os.environ["TUNNELCC_CORE"] = str(given.core.resolve())
     seconds = given.seconds / len(names) if given.cases is None else math.inf
     numbers = range(given.cases) if given.cases is not None else itertools.count()
     if given.case is not None:
@@ -76,17 +75,6 @@ def _run(name: str, seed: int, numbers: Iterable[int], seconds: float) -> int:
     listed = ", ".join(f"{what} {count}" for what, count in sorted(counts.items()))
     print(f"{name}: {counts.total() + finds} cases, {finds} finds ({listed})", flush=True)
     return finds
-
-
-def _use(core: Path) -> None:
-    """Let this process, and its forks, use the module in the file ``core``."""
-    name = "tunnelcc._core"
-    spec = importlib.util.spec_from_file_location(name, core.resolve())
-    assert spec is not None
-    assert spec.loader is not None
-    ns3.preload()
-    sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[name])
 
 
 def _too_slow(*_: object) -> None:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -19,17 +21,32 @@ _OTHER_NAMES = {"newreno": "reno"}
 
 @cache
 def load() -> ModuleType:
-    """Return ``tunnelcc._core``. Raises TunnelccError if it or ns-3 cannot be loaded."""
+    """Return ``tunnelcc._core``. Raises TunnelccError if it or ns-3 cannot be loaded.
+
+    The environment variable ``TUNNELCC_CORE`` names the module's file in another build, such as
+    that of ``make dev``.
+    """
     from tunnelcc.core import ns3
 
     try:
         ns3.preload()
+        if file := os.environ.get("TUNNELCC_CORE"):
+            return _module_in(file)
         return importlib.import_module("tunnelcc._core")
     except (ImportError, OSError) as error:
         raise TunnelccError(
             f"the compiled module cannot be loaded: {error}; `tunnelcc doctor` shows "
             "details, and `pip install .` in the source tree builds it"
         ) from error
+
+
+def _module_in(file: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("tunnelcc._core", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 _Info = TypeVar("_Info")

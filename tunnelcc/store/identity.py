@@ -3,15 +3,12 @@
 
 The hash covers the input of the compiled module and the version of the models. The input contains
 every number of the scenario, of the tunnel's catalogue entry and of the kernel, and the seed. The
-version is a hash of the compiled module: a change of the compiled code makes all runs new. The
 title, and how a number was written, do not count.
 """
 
 from __future__ import annotations
 
 import hashlib
-from functools import cache
-from pathlib import Path
 
 from tunnelcc import core
 from tunnelcc.config import Experiment
@@ -20,12 +17,13 @@ from tunnelcc.simulation.spec import experiment_spec, spec_text
 _DIGEST_BYTES = 16
 
 
-@cache
 def model_version() -> str:
-    """Return the version of the models: a hash of the compiled module, 32 hexadecimal digits."""
-    file = core.load().__file__
-    assert file is not None
-    return hashlib.blake2b(Path(file).read_bytes(), digest_size=_DIGEST_BYTES).hexdigest()
+    """Return the version of the models, such as ``"1"``; with a digest if built from source.
+
+    ``"1+3f2a9c01"``: the digest is of the models' code without comments, so that runs of changed
+    models are new. See ``models/experiment/model-version.h``.
+    """
+    return str(core.load().model_version())
 
 
 def run_id(experiment: Experiment) -> str:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Golden runs: results that stay the same in every bit until somebody means to change them.
 
-After a change of the models that is meant to change results, `pytest --update` writes the new
-ones; the digests show in a review what changed, a new field of one kind no more than that kind's,
-and the totals beside them by how much.
+After a change of the models that is meant to change results, raise MODEL_VERSION
+(models/experiment/model-version.h): stored runs of the version before it are not mistaken for new
+ones then. `pytest --update` writes the new results, and none under the version of the old ones. The
+digests show in a review what changed, a new field of one kind no more than that kind's, and the
+totals beside them by how much.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import pytest
 
 import tunnelcc as tc
 from helpers import ROOT
+from tunnelcc.store import model_version
 
 GOLDEN = ROOT / "tests" / "golden"
 
@@ -156,6 +159,7 @@ def summary(result: tc.Result) -> dict:
     """What changed, by its digests, and the totals by which a person sees by how much."""
     totals = result.to_dict()
     return {
+        "models": int(model_version().partition("+")[0]),
         "digests": result.digests(),
         "goodput_bps": [flow["goodput_bps"] for flow in totals["flows"]],
         "path_segments": totals["aggregate"]["path_segments"],
@@ -165,14 +169,22 @@ def summary(result: tc.Result) -> dict:
     }
 
 
+def results(summary: dict) -> dict:
+    return {key: value for key, value in summary.items() if key != "models"}
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_golden(name, request):
     experiment = tc.Experiment(**{"duration": "5s", "warmup": "1s", **RUNS[name]})
     file = GOLDEN / f"{name}.json"
     now = summary(tc.run(experiment))
-    if request.config.getoption("--update"):
+    update = request.config.getoption("--update")
+    before = json.loads(file.read_text()) if file.exists() or not update else {}
+    if update and results(now) != results(before):
+        assert now["models"] != before.get("models"), "results changed: raise MODEL_VERSION"
         file.write_text(json.dumps(now, indent=1) + "\n")
-    assert now == json.loads(file.read_text())
+    else:
+        assert results(now) == results(before)
 
 
 def test_no_golden_file_is_left_over():
