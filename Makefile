@@ -85,8 +85,7 @@ test-slow: models $(VENV)/ready-dev ## Run the slow Python tests
 .PHONY: validate
 validate: models ## Compare with measured Linux, scripts, theory and stock ns-3
 	@mkdir -p runs
-	@PYTHONPATH=tests $(BIN)/python -m validation --stock-ns3 $(BUILD)/stock-ns3 \
-	    --tests $(BUILD)/tunnelcc-tests --report runs/validation.html $(VALIDATE_ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m validation --report runs/validation.html $(VALIDATE_ARGS)
 
 .PHONY: check-report
 check-report: setup ## Look at the pages of a report in Chromium (needs chromium, chromium-driver)

@@ -530,31 +530,6 @@ def papers_() -> None:
     papers.print_papers()
 
 
-@cli.command()
-@click.option("--group", "groups", multiple=True, help="Only this group of checks. Repeatable.")
-@click.option("--quick", is_flag=True, help="Skip long runs and use fewer seeds.")
-@click.option("--seeds", type=click.IntRange(1, 1000), help="Runs for each condition.")
-@_jobs_option
-@click.option("--report", type=_PATH, help="Save a page with plots (.html).")
-@_json_option
-def validate(
-    groups: tuple[str, ...],
-    quick: bool,
-    seeds: int | None,
-    jobs: int | None,
-    report: Path | None,
-    as_json: bool,
-) -> None:
-    """Compare simulations with Linux and theory.
-
-    Exits with 1 if a mandatory check fails, or if too few cells of a metric pass.
-    """
-    from tunnelcc.commands.validate import run as compare
-
-    if not compare(groups, quick=quick, seeds=seeds, jobs=jobs, page=report, as_json=as_json):
-        sys.exit(1)
-
-
 @cli.command("calibrate-host")
 @click.option(
     "--output",

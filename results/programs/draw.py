@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Draw the catalogue's tunnels beside the programs.
 
-``.venv/bin/python results/programs/draw.py`` writes the SVG files beside this one.
+``PYTHONPATH=tests .venv/bin/python results/programs/draw.py`` writes the SVG files beside this one.
 
-- ``measured`` simulates all cells of `tunnelcc validate --group programs`: simulated against
-  measured, a mark a cell. Bands are what is tolerated. Pale marks are of cells where the program's
-  own runs lie further apart than that.
+- ``measured`` simulates the cells of tests/validation/programs.py: simulated against measured, a
+  mark a cell. Bands are what is tolerated. Pale marks are of cells where the program's own runs lie
+  further apart than that.
 - ``trace``: eight CUBIC flows in OpenVPN over TCP, 50 Mbit/s × 40 ms with a buffer of 4 BDP, second
   by second. ``trace.csv`` has three runs of the program, measured by tests/reference/tunnels.py:
   window (segments) and smoothed RTT of its connection, and of the flows inside the mean smoothed
@@ -27,10 +27,10 @@ from matplotlib.ticker import NullLocator
 
 import tunnelcc as tc
 from tunnelcc.plots import gallery
-from tunnelcc.validation import programs, suite
-from tunnelcc.validation.check import Kind, Outcome
-from tunnelcc.validation.compare import MeanNear
-from tunnelcc.validation.reference import program_cells
+from validation import programs, suite
+from validation.check import Kind, Outcome
+from validation.compare import MeanNear
+from validation.reference import program_cells
 
 HERE = Path(__file__).parent
 #: Tunnel → colour and marker: circles carry datagrams, squares packets over TCP, triangles relay.

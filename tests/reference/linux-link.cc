@@ -19,7 +19,7 @@
  *                  --flow cubic --flow bbr,start=0.5 --series series.csv
  *
  * One CUBIC without a bottleneck, one packet in a thousand lost, as for
- * tunnelcc/validation/data/linux/periodic_loss.csv:
+ * tests/validation/data/linux/periodic_loss.csv:
  *
  *     ./linux-link --rtt 100 --period 1000 --rmem 1024 --wmem 1024 --warmup 30 --duration 180
  *                  --flow cubic,write=262144

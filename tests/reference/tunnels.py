@@ -6,7 +6,7 @@ and given a folder that has the programs ``wireguard-go`` and ``gost``::
 
     python tests/reference/tunnels.py FOLDER
 
-writes ``tunnelcc/validation/data/programs/tunnels.csv``, a row a run; the README of the data says
+writes ``tests/validation/data/programs/tunnels.csv``, a row a run; the README of the data says
 what is in it. Runs that the table has already are left out, so that the same command goes on where
 it was interrupted.
 
@@ -47,7 +47,7 @@ from typing import Any
 from link import APPLICATION_PRIORITY, PROGRAM_PRIORITY, be_real_time, build_link
 
 HERE = Path(__file__).resolve().parent
-DATA = HERE.parent.parent / "tunnelcc/validation/data/programs"
+DATA = HERE.parent.parent / "tests/validation/data/programs"
 SECOND = 1_000_000_000
 
 RATE = 50.0  # Mbit/s, of the link

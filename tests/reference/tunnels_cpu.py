@@ -5,7 +5,7 @@ As root on an idle machine, with what tunnels.py asks for and iperf3::
 
     python tests/reference/tunnels_cpu.py FOLDER
 
-writes ``cpu.csv`` into ``tunnelcc/validation/data/programs``. ``host.toml`` beside it is what
+writes ``cpu.csv`` into ``tests/validation/data/programs``. ``host.toml`` beside it is what
 ``tunnelcc calibrate-host`` wrote on the same machine. A pair of virtual Ethernet devices joins two
 network namespaces, which share the machine's cores. Runs without a tunnel come between the others.
 """

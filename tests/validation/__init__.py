@@ -1,2 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The whole validation: that of the package, and what needs programs of the source tree."""
+"""Compare simulations with measured Linux, measured programs, theory and stock ns-3.
+
+A check defines what is simulated (its cases), what is measured, what is expected from which source,
+and how they are compared. ``suite`` runs checks. `make validate` runs all of them.
+"""

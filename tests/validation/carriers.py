@@ -12,9 +12,9 @@ from statistics import fmean
 from typing import Any
 
 from tunnelcc.config import Experiment
-from tunnelcc.validation.check import Case, Check
-from tunnelcc.validation.compare import MeanNear
-from tunnelcc.validation.measure import Measurement, Series
+from validation.check import Case, Check
+from validation.compare import MeanNear
+from validation.measure import Measurement, Series
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 # As forwarding.py has the link.

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tunnelcc.errors import ConfigError, Problem, RunError
-from tunnelcc.validation.check import Check, Group
-from tunnelcc.validation.compare import Judgement
+from tunnelcc.errors import RunError
+from validation.check import Check, Group
+from validation.compare import Judgement
 
+PROGRAM = Path(__file__).parents[2] / "build/release/tunnelcc-tests"
 #: Group → what it is called, and how the names of its suites begin.
 GROUPS = {
     "exchanges": ("exchanges scripted by hand", "tunnelcc-transport-"),
@@ -54,17 +55,16 @@ class AsScripted:
         return Judgement(got, not self.failures, values[0])
 
 
-def group(name: str, program: Path) -> Group:
-    """Return the cases of one of GROUPS that ``program`` has, which is run for their outcome."""
+def group(name: str, program: Path = PROGRAM) -> Group:
+    """Return the cases of one of GROUPS that ``program`` has, which is run for their outcome.
+
+    Raises RunError if there is no such program, or it has no such cases.
+    """
     title, suites = GROUPS[name]
-    return Group(name, title, tuple(_checks(name, program, suites)))
-
-
-def check_program(program: Path) -> None:
-    """Raise ConfigError if there is no such program, or it has no such cases."""
-    if not program.is_file() or not any(_suites(program, it) for _, it in GROUPS.values()):
-        expected = "the program tunnelcc-tests, which `make models` builds"
-        raise ConfigError(Problem("--tests", str(program), expected))
+    checks = tuple(_checks(name, program, suites)) if program.is_file() else ()
+    if not checks:
+        raise RunError(f"{program} has no suites {suites}…: `make models` builds it")
+    return Group(name, title, checks)
 
 
 def _checks(group: str, program: Path, suites: str) -> Iterator[Check]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tunnelcc.validation.check import Check
 from validation.carriers import REFERENCE, Comparison, Known, cells
+from validation.check import Check
 
 TABLE = REFERENCE / "kcp-rates.csv"
 

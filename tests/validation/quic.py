@@ -18,11 +18,11 @@ from statistics import fmean, median
 from typing import Any
 
 from tunnelcc.config import Experiment
-from tunnelcc.validation.check import Case, Check, Kind
-from tunnelcc.validation.compare import MeanNear, SameBranches
-from tunnelcc.validation.linux import lateness
-from tunnelcc.validation.measure import Measurement
 from validation.carriers import REFERENCE, Cell, Comparison, cells, goodput
+from validation.check import Case, Check, Kind
+from validation.compare import MeanNear, SameBranches
+from validation.linux import lateness
+from validation.measure import Measurement
 
 TABLE = REFERENCE / "quic-rates.csv"
 QUEUES = REFERENCE / "quic-queues.csv"

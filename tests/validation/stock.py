@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tunnelcc.config import Experiment
-from tunnelcc.errors import ConfigError, Problem, RunError
-from tunnelcc.validation.check import Case, Check, Group, Kind
-from tunnelcc.validation.compare import MeanNear
-from tunnelcc.validation.measure import Measurement
+from tunnelcc.errors import RunError
+from validation.check import Case, Check, Group, Kind
+from validation.compare import MeanNear
+from validation.measure import Measurement
 
+PROGRAM = Path(__file__).parents[2] / "build/release/stock-ns3"
 _ALGORITHMS = ("ns3::TcpLinuxReno", "ns3::TcpCubic", "ns3::TcpBbr")
 # Mbit/s, ms. The program writes 64 KiB at once, which a smaller window would not take.
 _WITHOUT_DROPS = ((10, 100), (20, 40), (50, 40))
@@ -53,21 +54,17 @@ class _Condition:
         return _LARGE_WINDOW if self.drops else self.buffer * 1448 * 3 // 2
 
 
-def group(program: Path) -> Group:
-    """Return the checks against ``program``, which is run for what to expect."""
+def group(program: Path = PROGRAM) -> Group:
+    """Return the checks against ``program``, which is run for what to expect.
+
+    Raises RunError if it does not run, or tells no goodput.
+    """
     return Group(
         "ns3",
         "stock ns-3's TCP without loss",
         tuple(_checks(program)),
         figure="The same algorithms in stock ns-3; after drops they recover apart",
     )
-
-
-def check_program(program: Path) -> None:
-    """Raise ConfigError if there is no such program."""
-    if not program.is_file():
-        expected = "the program stock-ns3, which `make models` builds"
-        raise ConfigError(Problem("--stock-ns3", str(program), expected))
 
 
 def _checks(program: Path) -> Iterator[Check]:
@@ -132,7 +129,7 @@ def _stock_goodput(program: Path, condition: _Condition) -> float:
     try:
         output = subprocess.run(command, check=True, capture_output=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
-        raise RunError(f"stock-ns3 failed: {error}") from None
+        raise RunError(f"{program} failed: {error}; `make models` builds it") from None
     try:
         return float(json.loads(output)["goodput_bps"]) / 1e6
     except (ValueError, TypeError, KeyError):

@@ -80,8 +80,6 @@ def test_directories(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "place"),
     [
-        (["validate", "--group", "theory", "--report"], "/proc/x.html"),
-        (["validate", "--group", "theory", "--report"], "taken.html"),
         (["run", "--plot"], "/proc/x.png"),
         (["run", "--plot"], "taken.png"),
         (["sweep", EXAMPLES / "one-bbr-flow.toml", "--axis", "cc=bbr", "--output"], "/proc/x.csv"),
@@ -98,7 +96,7 @@ def test_directories(tmp_path):
 def test_told_before_anything_is_simulated(arguments, place, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
-    for name in ("taken.html", "taken.png", "taken.nc", "taken.toml", "full"):
+    for name in ("taken.png", "taken.nc", "taken.toml", "full"):
         (tmp_path / name).mkdir()
     (tmp_path / "full" / "li2018-bbr").touch()
     for module in (

@@ -18,7 +18,7 @@ import pytest
 import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc.catalog.quic import transport
-from tunnelcc.validation.linux import lateness
+from validation.linux import lateness
 
 REFERENCE = ROOT / "tests" / "reference"
 SEEDS = 20

@@ -13,10 +13,9 @@ import pytest
 import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc import catalog
-from tunnelcc.validation import suite
-from tunnelcc.validation.check import Group, Verdict
-from validation import quic
+from validation import quic, suite
 from validation.carriers import Cell, cells
+from validation.check import Group, Verdict
 
 WIRE = list(csv.DictReader((ROOT / "tests/reference/quic-wire.csv").read_text().splitlines()))
 

@@ -12,7 +12,7 @@ from tunnelcc import papers
 from tunnelcc.config import scenario
 from tunnelcc.papers import compare, expression
 from tunnelcc.papers.simulate import simulate
-from tunnelcc.validation.reference import cells
+from validation.reference import cells
 
 FOLDER = ROOT / "scenarios" / "papers" / "li2018-bbr"
 RESULTS = ROOT / "results" / "li2018-bbr"

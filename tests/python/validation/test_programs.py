@@ -5,17 +5,15 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from helpers import ROOT, make_program
-from tunnelcc.errors import ConfigError, RunError
-from tunnelcc.validation import figures, page, suite
-from tunnelcc.validation.check import Verdict
-from validation import exchanges, stock
-
-TESTS = ROOT / "build/release/tunnelcc-tests"
+from helpers import make_program
+from tunnelcc.errors import RunError
+from validation import exchanges, figures, page, stock, suite
+from validation.check import Verdict
 
 
 def test_stock_ns3_has_a_figure_where_its_program_ran(tmp_path):
@@ -40,16 +38,16 @@ def test_program_that_is_not_stock_ns3(tmp_path, said):
 
 
 @pytest.mark.parametrize(
-    ("check", "file", "named"),
+    ("make_group", "file"),
     [
-        (stock.check_program, "nowhere", "--stock-ns3"),
-        (exchanges.check_program, "nowhere", "--tests"),
-        (exchanges.check_program, "/bin/true", "--tests"),
+        (stock.group, "nowhere"),
+        (partial(exchanges.group, "exchanges"), "nowhere"),
+        (partial(exchanges.group, "programs"), "/bin/true"),
     ],
 )
-def test_files_that_are_no_such_program(check, file, named):
-    with pytest.raises(ConfigError, match=f"{named}.*make models"):
-        check(Path(file))
+def test_files_that_are_no_such_program(make_group, file):
+    with pytest.raises(RunError, match=f"{file}.*make models"):
+        make_group(Path(file))
 
 
 def _runner(directory, report):
@@ -85,7 +83,6 @@ CASES = """<Test>
 
 def test_exchanges_are_read_from_the_program(tmp_path):
     program = _runner(tmp_path, CASES)
-    exchanges.check_program(program)
     report = suite.validate([exchanges.group("exchanges", program)])
     assert [(it.check.name, it.check.condition, it.verdict) for it in report.outcomes] == [
         ("exchanges/recovery/prr-its-in-time", "PRR: it's in time", Verdict.PASS),
@@ -120,11 +117,12 @@ def test_a_program_that_breaks_off_is_told(tmp_path, said):
         exchanges.group("exchanges", _runner(tmp_path, said))
 
 
-@pytest.mark.skipif(not TESTS.exists(), reason="needs the models' suites: make models")
+@pytest.mark.skipif(not exchanges.PROGRAM.exists(), reason="needs the models' suites: make models")
 def test_scripted_exchanges():
-    report = suite.validate([exchanges.group("exchanges", TESTS)])
+    report = suite.validate([exchanges.group("exchanges")])
     assert report.passed
-    listed = subprocess.run([TESTS, "--list"], capture_output=True, text=True, check=True).stdout
+    command = [exchanges.PROGRAM, "--list"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     suites = {name for name in listed.split() if name.startswith("tunnelcc-transport-")}
     assert {f"tunnelcc-transport-{o.check.name.split('/')[1]}" for o in report.outcomes} == suites
     assert "Linux tcp_cwnd_reduction()" in page.render(report)

@@ -11,9 +11,9 @@ import pytest
 
 from helpers import ROOT, load_script
 from tunnelcc.plots import STYLE
-from tunnelcc.validation import programs, reference, suite
-from tunnelcc.validation.check import Group, Kind, Verdict
-from tunnelcc.validation.reference import DATA, ProgramCell, ProgramRun, program_cells
+from validation import programs, reference, suite
+from validation.check import Group, Kind, Verdict
+from validation.reference import DATA, ProgramCell, ProgramRun, program_cells
 
 MEASURE = load_script(ROOT / "tests/reference/tunnels.py")
 DRAW = load_script(ROOT / "results/programs/draw.py")

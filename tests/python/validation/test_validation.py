@@ -8,22 +8,26 @@ import json
 import re
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from html import unescape
 from html.parser import HTMLParser
 
 import pytest
 
+from tunnelcc import cli
 from tunnelcc.metrics.formulas import (
     bbr_share_of_capacity,
     cubic_window,
     reno_window,
     ware_share,
 )
-from tunnelcc.validation import causes, figures, page, suite, table
-from tunnelcc.validation.check import Group, Kind, Verdict
-from tunnelcc.validation.compare import Between, MeanNear, SameBranches, SameFrequency
-from tunnelcc.validation.reference import DATA, branch_counts, cells, series
+from validation import bbr, bbr3, causes, figures, linux, page, programs, suite, table, theory
+from validation.__main__ import validate
+from validation.check import Group, Kind, Verdict
+from validation.compare import Between, MeanNear, SameBranches, SameFrequency
+from validation.reference import DATA, branch_counts, cells, series
 
+GROUPS = (linux, programs, theory, bbr, bbr3)
 TABLES = {
     "loss_by_rtt": (49, 160),
     "buffer_shares": (17, 26),
@@ -154,9 +158,9 @@ def test_series_of_the_reference():
     assert flows[0].goodput.mean() == pytest.approx(27, rel=0.05)
 
 
-def checks(*names):
-    """The checks of some groups, or of all."""
-    return [check for group in suite.collect(names) for check in group.checks]
+def checks(*modules):
+    """The checks of some groups, or of all that need no programs."""
+    return [check for module in modules or GROUPS for check in module.group().checks]
 
 
 def judge(*checks, **options):
@@ -177,7 +181,7 @@ def test_nothing_is_not_enough_to_pass():
 
 
 def test_a_wrong_result_is_noticed():
-    check = next(check for check in checks("bbr") if check.name == "bbr/goodput/after/5%")
+    check = next(check for check in checks(bbr) if check.name == "bbr/goodput/after/5%")
     assert judge(check, seeds=1).passed
     wrong = replace(check, comparison=replace(check.comparison, target=1.1 * 43.13), cause="why")
     report = judge(wrong, seeds=1)
@@ -190,7 +194,7 @@ def test_a_wrong_result_is_noticed():
 
 
 def test_what_is_known_to_be_off_fails_when_it_gets_worse():
-    check = next(check for check in checks("bbr") if check.name == "bbr/goodput/after/5%")
+    check = next(check for check in checks(bbr) if check.name == "bbr/goodput/after/5%")
     comparison = replace(check.comparison, target=1.1 * check.comparison.target)
     wrong = replace(check, comparison=comparison, kind=Kind.CELL)
     report = judge(wrong, seeds=1)
@@ -212,8 +216,8 @@ def test_how_far_off():
 
 
 def test_every_known_cause_belongs_to_a_check():
-    for folder in ("linux", "programs", "theory", "bbr3"):
-        known, found = causes.read(folder), checks(folder)
+    for module in (linux, programs, theory, bbr3):
+        known, found = causes.read(module.__name__.rpartition(".")[2]), checks(module)
         names = {check.name for check in found}
         assert {check.cause for check in found} == {"", *known.texts.values()}
         for pattern in known.texts:
@@ -266,7 +270,8 @@ QUICK_FLOORS = {
 
 def test_quick_suite(tmp_path, capsys):
     """One test, so that parallel tests run the suite once."""
-    report = suite.validate(suite.collect(quick=True), quick=True)
+    quick = suite.collect([module.group for module in GROUPS], quick=True)
+    report = suite.validate(quick, quick=True)
 
     passed = {share.metric: share.passed for share in report.shares}
     assert passed.keys() == QUICK_FLOORS.keys()
@@ -296,7 +301,7 @@ def test_quick_suite(tmp_path, capsys):
 
 
 def test_bbr3_under_random_loss_is_as_the_draft_and_googles_code():
-    settled = [check for check in checks("bbr3") if check.name.endswith("/40ms/0.5%")]
+    settled = [check for check in checks(bbr3) if check.name.endswith("/40ms/0.5%")]
     assert [check.name.split("/")[1] for check in settled] == ["draft-model", "google"]
     report = judge(*settled, seeds=2)
     assert report.passed
@@ -305,19 +310,26 @@ def test_bbr3_under_random_loss_is_as_the_draft_and_googles_code():
     assert "100 Mbit/s × 100 ms, simulated" not in picture, "no such runs"
 
 
-def test_command_that_passes(tmp_path, run):
+@pytest.fixture
+def command(run, monkeypatch):
+    """Run `make validate` with options; return exit code, standard output and standard error."""
+    monkeypatch.setitem(cli.cli.commands, "validate", validate)
+    return partial(run, "validate")
+
+
+def test_command_that_passes(tmp_path, command):
     file = tmp_path / "report.html"
     options = ["--group", "bbr", "--quick", "--json", "--report", file]
-    code, out, _ = run("validate", *options)
+    code, out, _ = command(*options)
     report = json.loads(out)
     assert (code, report["passed"]) == (0, True)
     assert {check["verdict"] for check in report["checks"]} == {"pass"}
     assert file.stat().st_size > 1000
 
 
-def test_command_that_fails(monkeypatch, run):
+def test_command_that_fails(monkeypatch, command):
     monkeypatch.setattr(suite, "TARGET", 2.0)
-    code, out, _ = run("validate", "--group", "theory", "--quick", "--seeds", "1")
+    code, out, _ = command("--group", "theory", "--quick", "--seeds", "1")
     assert code == 1
     assert "validation failed" in out
 
@@ -329,10 +341,13 @@ def test_command_that_fails(monkeypatch, run):
         (["--report", "report.pdf"], ".html"),
         (["--report", "nowhere/report.html"], "directory"),
         (["--report", "/proc/report.html"], "a file that can be written"),
+        (["--report", "taken.html"], "a file that can be written"),
         (["--seeds", "0"], "1<=x<=1000"),
     ],
 )
-def test_wrong_options(arguments, named, run):
-    code, _, err = run("validate", *arguments)
+def test_wrong_options(arguments, named, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken.html").mkdir()
+    code, _, err = command(*arguments)
     assert code == 2
     assert named in err

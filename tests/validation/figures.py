@@ -18,18 +18,18 @@ from tunnelcc.metrics import mean
 from tunnelcc.metrics.formulas import bbr_share_of_capacity, ware_share
 from tunnelcc.plots import STYLE, algorithm_style
 from tunnelcc.report.html import inline_svg
-from tunnelcc.validation import bbr, theory
-from tunnelcc.validation.check import Outcome
-from tunnelcc.validation.compare import MeanNear
-from tunnelcc.validation.measure import Measurement
-from tunnelcc.validation.reference import (
+from validation import bbr, theory
+from validation.check import Outcome
+from validation.compare import MeanNear
+from validation.measure import Measurement
+from validation.reference import (
     ReferenceCell,
     bbr3_random_loss,
     cells,
     periodic_loss,
     series,
 )
-from tunnelcc.validation.suite import Report
+from validation.suite import Report
 
 _ALGORITHMS = ("bbr", "cubic", "reno")
 _RTTS = (10.0, 100.0)  # ms

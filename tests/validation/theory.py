@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 
 from tunnelcc.config import Experiment
 from tunnelcc.metrics.formulas import cubic_window, reno_window
-from tunnelcc.validation import causes
-from tunnelcc.validation.check import Case, Check, Group, Kind, Measure
-from tunnelcc.validation.compare import MeanNear
-from tunnelcc.validation.measure import Measurement
-from tunnelcc.validation.reference import periodic_loss
+from validation import causes
+from validation.check import Case, Check, Group, Kind, Measure
+from validation.compare import MeanNear
+from validation.measure import Measurement
+from validation.reference import periodic_loss
 
 SOURCE = "RFC 9438, section 5.1"
 

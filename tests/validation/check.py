@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tunnelcc.config import Experiment
-from tunnelcc.validation.compare import Comparison, Judgement
-from tunnelcc.validation.measure import Measurement
+from validation.compare import Comparison, Judgement
+from validation.measure import Measurement
 
 #: Values, one per run, out of the runs of each case.
 Measure = Callable[[Sequence[Sequence[Measurement]]], list[float]]

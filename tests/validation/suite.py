@@ -1,30 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""All checks, their simulations and their results.
+"""Simulations of checks, and their results.
 
 A case that several checks use is simulated once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tunnelcc.errors import RunError
 from tunnelcc.output.progress import Progress
 from tunnelcc.simulation.result import Result
 from tunnelcc.simulation.runner import estimated_work, run_many
-from tunnelcc.validation import bbr, bbr3, linux, programs, theory
-from tunnelcc.validation.check import Case, Group, Kind, Outcome, Share, Verdict
-from tunnelcc.validation.measure import Measurement, measure
+from validation.check import Case, Group, Kind, Outcome, Share, Verdict
+from validation.measure import Measurement, measure
 
-#: Name of a group → what makes it. These need nothing but the package.
-GROUPS: Mapping[str, Callable[[], Group]] = {
-    "linux": linux.group,
-    "programs": programs.group,
-    "theory": theory.group,
-    "bbr": bbr.group,
-    "bbr3": bbr3.group,
-}
 #: Share of a metric's cells that has to pass.
 TARGET = 0.9
 #: Runs of a case in the quick suite.
@@ -55,15 +46,9 @@ class Report:
         return [outcome for outcome in self.outcomes if outcome.check.group == group.name]
 
 
-def collect(
-    names: Iterable[str] = (),
-    *,
-    quick: bool = False,
-    groups: Mapping[str, Callable[[], Group]] = GROUPS,
-) -> list[Group]:
-    """Return the named ``groups`` (none: all), without slow checks if ``quick``."""
-    chosen = set(names) or groups.keys()
-    made = [make() for name, make in groups.items() if name in chosen]
+def collect(makers: Iterable[Callable[[], Group]], *, quick: bool = False) -> list[Group]:
+    """Return the groups that ``makers`` make, without slow checks if ``quick``."""
+    made = [make() for make in makers]
     if not quick:
         return made
     return [

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tunnelcc.config import Experiment
-from tunnelcc.validation import causes
-from tunnelcc.validation.bbr import against_cubic, first_share, plain
-from tunnelcc.validation.check import Case, Check, Group, Kind
-from tunnelcc.validation.compare import Between, MeanNear
-from tunnelcc.validation.measure import Measurement
-from tunnelcc.validation.reference import RandomLoss, bbr3_random_loss
+from validation import causes
+from validation.bbr import against_cubic, first_share, plain
+from validation.check import Case, Check, Group, Kind
+from validation.compare import Between, MeanNear
+from validation.measure import Measurement
+from validation.reference import RandomLoss, bbr3_random_loss
 
 _DRAFT = "draft-ietf-ccwg-bbr"
 _CAPACITY = 50 * 1448 / 1500  # Mbit/s

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from tunnelcc.schema.toml import read_toml
-from tunnelcc.validation.check import Check
-from tunnelcc.validation.reference import DATA
+from validation.check import Check
+from validation.reference import DATA
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 from tunnelcc._version import __version__
 from tunnelcc.output.tables import Table, console
-from tunnelcc.validation.check import Outcome, Verdict
-from tunnelcc.validation.suite import Report
+from validation.check import Outcome, Verdict
+from validation.suite import Report
 
 _FILE_WIDTH = 160
 #: How a verdict is to be seen.

@@ -17,12 +17,12 @@ from functools import cache
 
 from tunnelcc.config import Experiment
 from tunnelcc.metrics import mean
-from tunnelcc.validation import causes
-from tunnelcc.validation.check import Case, Check, Group, Kind
-from tunnelcc.validation.compare import MeanNear
-from tunnelcc.validation.linux import lateness
-from tunnelcc.validation.measure import Connection, FlowMeasurement, Measurement
-from tunnelcc.validation.reference import (
+from validation import causes
+from validation.check import Case, Check, Group, Kind
+from validation.compare import MeanNear
+from validation.linux import lateness
+from validation.measure import Connection, FlowMeasurement, Measurement
+from validation.reference import (
     DATA,
     ProgramCell,
     ProgramRun,

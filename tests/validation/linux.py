@@ -22,11 +22,11 @@ from dataclasses import dataclass
 
 from tunnelcc.config import Experiment
 from tunnelcc.metrics import mean
-from tunnelcc.validation import causes, theory
-from tunnelcc.validation.check import Case, Check, Group, Kind, Measure
-from tunnelcc.validation.compare import Between, MeanNear, SameBranches, SameFrequency
-from tunnelcc.validation.measure import Measurement, Run, Series
-from tunnelcc.validation.reference import (
+from validation import causes, theory
+from validation.check import Case, Check, Group, Kind, Measure
+from validation.compare import Between, MeanNear, SameBranches, SameFrequency
+from validation.measure import Measurement, Run, Series
+from validation.reference import (
     ReferenceCell,
     branch_counts,
     cells,
@@ -49,7 +49,7 @@ _LEFT_OUT = (
     "(eight cells). They follow the goodput, which at 100 ms takes one of two branches. "
     "Two to four runs of the reference give no mean of these. The rule depends on the "
     "loss only. It therefore includes 10 ms, where the reference shows no branches; "
-    "tunnelcc/validation/data/README.md has the numbers."
+    "tests/validation/data/README.md has the numbers."
 )
 # BBR's goodput is bistable from this loss on.
 _BISTABLE_LOSS = 0.1

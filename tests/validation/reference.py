@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reference measurements in the package; data/README.md describes how they were made.
+"""Reference measurements; data/README.md describes how they were made.
 
 A cell is one condition; its runs repeat it.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tunnelcc.validation.measure import START_UP, Flow, Run, Series
+from validation.measure import START_UP, Flow, Run, Series
 
 DATA = Path(__file__).parent / "data"
 _MSS = 1448

@@ -9,10 +9,10 @@ import numpy as np
 
 from tunnelcc.config import Experiment
 from tunnelcc.metrics.formulas import bbr_share_of_capacity, ware_share
-from tunnelcc.validation.check import Case, Check, Group, Measure
-from tunnelcc.validation.compare import Between, MeanNear
-from tunnelcc.validation.linux import goodputs
-from tunnelcc.validation.measure import START_UP, FlowSeries, Measurement
+from validation.check import Case, Check, Group, Measure
+from validation.compare import Between, MeanNear
+from validation.linux import goodputs
+from validation.measure import START_UP, FlowSeries, Measurement
 
 _CARDWELL = "Cardwell et al. 2016"
 _WARE = "Ware et al., IMC 2019"

@@ -9,8 +9,8 @@ from tunnelcc._version import __version__
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output import files
 from tunnelcc.report import html
-from tunnelcc.validation import figures, table
-from tunnelcc.validation.suite import Report
+from validation import figures, table
+from validation.suite import Report
 
 _TEMPLATE = Path(__file__).with_name("page.html")
 
