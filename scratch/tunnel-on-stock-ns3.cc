@@ -96,6 +96,7 @@ tunnelcc::RelaySpec
 MakeGostRelay(bool isTls)
 {
     tunnelcc::RelaySpec relay;
+    relay.copyBuffer = 32768;
     relay.handshake = {{{186}, {129}}};
     relay.sent.client.prefix = 11;
     relay.sent.server.prefix = 4;

@@ -13,6 +13,7 @@
  */
 #include "congestion/congestion-control.h"
 #include "event/event-loop.h"
+#include "event/time-units.h"
 #include "host/cpu.h"
 #include "path/path.h"
 #include "traffic/bulk-receiver.h"
@@ -120,6 +121,7 @@ class Dumbbell
         link.bufferBytes =
             static_cast<uint64_t>(options.buffer * link.rate * options.rtt.GetSeconds() / 8);
         link.loss = options.loss;
+        link.lossPosition = LinkPosition::AFTER;
         return link;
     }
 
@@ -139,8 +141,8 @@ class Flow
           m_server(m_tcp,
                    network.ToClient(),
                    MakeCongestionControl(congestion, {}, congestionSeed + 1)),
-          m_sender(m_client, FlowSpec{}, true, m_thread, 0),
-          m_receiver(m_server, FlowSpec{}, false, m_thread, 0)
+          m_sender(m_client, Transfer(), true, m_thread, 0),
+          m_receiver(m_server, Transfer(), false, m_thread, 0)
     {
         TcpEndpoint::Join(m_client, m_server);
     }
@@ -166,10 +168,30 @@ class Flow
     static TcpSpec Sockets()
     {
         constexpr uint64_t NEVER_LIMITS = 64 << 20;
-        TcpSpec tcp;
+        TcpSpec tcp;    // as Linux 6.18 sets up a connection over Ethernet
+        tcp.mss = 1448; // MTU 1500, timestamps
+        tcp.headerBytes = 52;
+        tcp.synBytes = 60;
+        tcp.receiveGrowth = ReceiveGrowth::OUT_OF_ORDER;
+        tcp.initialWindow = 10;
+        tcp.minRto = 200 * MS;
+        tcp.delayedAck = 40 * MS;
+        tcp.ackEvery = 2;
+        tcp.pingPongAnswers = 1;
+        tcp.pushedAcks = true;
+        tcp.pacingQuantum = 1 * MS;
+        tcp.tsoDeferralLimit = 1 * MS;
+        tcp.prrSlowStart = PrrSlowStart::PROGRESS;
         tcp.receiveWindow = NEVER_LIMITS;
         tcp.sendBuffer = NEVER_LIMITS;
         return tcp;
+    }
+
+    static FlowSpec Transfer()
+    {
+        FlowSpec flow; // from the client, without end
+        flow.writeSize = 131072;
+        return flow;
     }
 
     const TcpSpec m_tcp{Sockets()}; //!< of both ends

@@ -67,7 +67,7 @@ KcpEndpoint::Connect(int64_t now)
     Start(now);
     if (m_user)
     {
-        m_user->OnConnected(now);
+        m_user->OnOpen(now);
     }
 }
 
@@ -126,7 +126,7 @@ KcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* /* e
     }
     if (isNew && m_user)
     {
-        m_user->OnConnected(now);
+        m_user->OnOpen(now);
     }
     TellUser(now);
 }

@@ -39,7 +39,7 @@ RudpEndpoint::Connect(int64_t now)
     Start(now);
     if (m_user)
     {
-        m_user->OnConnected(now);
+        m_user->OnOpen(now);
     }
 }
 
@@ -253,7 +253,7 @@ RudpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* /* 
         Start(now);
         if (m_user)
         {
-            m_user->OnConnected(now);
+            m_user->OnOpen(now);
         }
     }
     switch (static_cast<RudpMessage>(packet.datagramMessage))

@@ -17,10 +17,10 @@ namespace tunnelcc
 enum class RudpMessage : uint16_t
 {
     DATA,  //!< Packet::segment: its number
-    ACKS,  //!< … of the list in the sender's log
-    CLOSE, //!< … packets that came before it
-    PING,  //!< … the ping
-    REPLY  //!< … the ping that it answers
+    ACKS,  //!< index of the list in the sender's log
+    CLOSE, //!< number of packets before it
+    PING,  //!< number of the ping
+    REPLY  //!< number of the ping that it answers
 };
 
 /**

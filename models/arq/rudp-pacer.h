@@ -77,7 +77,7 @@ class RudpPacer
         {
             RudpThread* thread = m_waiting.Front();
             m_waiting.Pop();
-            if (Sleeps(now, thread->Send(now)))
+            if (CountSent(now, thread->Send(now)))
             {
                 m_sleeper = thread;
                 break;
@@ -88,7 +88,7 @@ class RudpPacer
     }
 
     /// Count data. \returns whether they were the last of a burst
-    bool Sleeps(int64_t now, uint32_t bytes)
+    bool CountSent(int64_t now, uint32_t bytes)
     {
         constexpr double NS = 1e9;
         if (m_sent == 0)

@@ -42,7 +42,7 @@ constexpr double IGNORED_PART = 1e-6;
 } // namespace
 
 void
-Bbr::InitPacingRate(TcpState& state)
+Bbr::InitPacingRate(SenderState& state)
 {
     m_hasSeenRtt = state.srtt > 0;
     const auto rtt = static_cast<double>(m_hasSeenRtt ? state.srtt : NOMINAL_RTT);
@@ -50,7 +50,7 @@ Bbr::InitPacingRate(TcpState& state)
 }
 
 void
-Bbr::SetPacingRate(TcpState& state, double gain)
+Bbr::SetPacingRate(SenderState& state, double gain)
 {
     const double rate = gain * GetBandwidth() * m_paceFactor * state.mss;
     if (!m_hasSeenRtt && state.srtt > 0)
@@ -64,7 +64,7 @@ Bbr::SetPacingRate(TcpState& state, double gain)
 }
 
 void
-Bbr::SetCwnd(TcpState& state, const AckEvent& event)
+Bbr::SetCwnd(SenderState& state, const AckEvent& event)
 {
     if (event.ackedSacked > 0 && !ConservePackets(state, event))
     {
@@ -87,7 +87,7 @@ Bbr::SetCwnd(TcpState& state, const AckEvent& event)
 }
 
 bool
-Bbr::ConservePackets(TcpState& state, const AckEvent& event)
+Bbr::ConservePackets(SenderState& state, const AckEvent& event)
 {
     const CaState prior = m_priorCaState;
     m_priorCaState = state.caState;
@@ -114,7 +114,7 @@ Bbr::ConservePackets(TcpState& state, const AckEvent& event)
 }
 
 void
-Bbr::SaveCwnd(const TcpState& state)
+Bbr::SaveCwnd(const SenderState& state)
 {
     const bool isCut = m_priorCaState >= CaState::RECOVERY || m_mode == Mode::PROBE_RTT;
     m_priorCwnd = isCut ? std::max(m_priorCwnd, state.cwnd) : state.cwnd;
@@ -133,13 +133,13 @@ Bbr::GetBdp(double bandwidth, double gain) const
 }
 
 uint32_t
-Bbr::GetInflight(const TcpState& state, double gain)
+Bbr::GetInflight(const SenderState& state, double gain)
 {
     return AddBurstAllowance(state, GetBdp(m_maxBandwidth.Get(), gain));
 }
 
 uint32_t
-Bbr::AddBurstAllowance(const TcpState& state, uint32_t segments)
+Bbr::AddBurstAllowance(const SenderState& state, uint32_t segments)
 {
     segments += BURSTS_IN_HOSTS * GetBurst(state);
     // An even window suits receivers that acknowledge every other segment.
@@ -164,7 +164,7 @@ Bbr::GetAggregationAllowance() const
 }
 
 uint32_t
-Bbr::GetInNetworkAtDeparture(const TcpState& state, int64_t now, uint32_t inFlight)
+Bbr::GetInNetworkAtDeparture(const SenderState& state, int64_t now, uint32_t inFlight)
 {
     if (m_pacingGain > 1)
     {
@@ -182,7 +182,7 @@ Bbr::GetInNetworkAtDeparture(const TcpState& state, int64_t now, uint32_t inFlig
 }
 
 uint32_t
-Bbr::GetBurst(const TcpState& state)
+Bbr::GetBurst(const SenderState& state)
 {
     if (state.pacingRate != m_burstRate)
     {

@@ -27,7 +27,7 @@ BbrPolicer::BbrPolicer(const Parameters& parameters)
 }
 
 void
-BbrPolicer::Reset(const TcpState& state)
+BbrPolicer::Reset(const SenderState& state)
 {
     m_rate = 0;
     m_isDetected = false;
@@ -36,7 +36,7 @@ BbrPolicer::Reset(const TcpState& state)
 }
 
 void
-BbrPolicer::StartInterval(const TcpState& state)
+BbrPolicer::StartInterval(const SenderState& state)
 {
     m_startTime = state.deliveredTime;
     m_startDelivered = state.delivered;
@@ -45,7 +45,7 @@ BbrPolicer::StartInterval(const TcpState& state)
 }
 
 bool
-BbrPolicer::Update(const TcpState& state, const Observation& observation, double paceOf)
+BbrPolicer::Update(const SenderState& state, const Observation& observation, double paceOf)
 {
     if (m_isDetected)
     {
@@ -54,7 +54,7 @@ BbrPolicer::Update(const TcpState& state, const Observation& observation, double
     if (!m_isSampling)
     {
         // Only the first loss shows that the bucket is empty; the burst before it is no measure.
-        if (!observation.isLoss || m_parameters.enabled == 0)
+        if (!observation.isLoss || !m_parameters.enabled)
         {
             return false;
         }
@@ -88,7 +88,7 @@ BbrPolicer::Update(const TcpState& state, const Observation& observation, double
 }
 
 bool
-BbrPolicer::AgeRate(const TcpState& state, const Observation& observation)
+BbrPolicer::AgeRate(const SenderState& state, const Observation& observation)
 {
     if (!observation.isProbeBw || !observation.isRoundStart)
     {
@@ -103,7 +103,7 @@ BbrPolicer::AgeRate(const TcpState& state, const Observation& observation)
 }
 
 void
-BbrPolicer::Sample(const TcpState& state, double paceOf)
+BbrPolicer::Sample(const SenderState& state, double paceOf)
 {
     const auto lost = static_cast<double>(state.lost - m_startLost);
     const auto delivered = static_cast<double>(state.delivered - m_startDelivered);
@@ -116,7 +116,7 @@ BbrPolicer::Sample(const TcpState& state, double paceOf)
 }
 
 void
-BbrPolicer::EndInterval(const TcpState& state, double rate, double paceOf)
+BbrPolicer::EndInterval(const SenderState& state, double rate, double paceOf)
 {
     if (m_rate > 0)
     {

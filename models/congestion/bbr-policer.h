@@ -27,18 +27,18 @@ class BbrPolicer
     /// Thresholds; the defaults are those of Linux tcp_bbr.c (5.10 to 6.18).
     struct Parameters
     {
-        double enabled{1};               //!< 0: never assume a policer
-        double minRounds{4};             //!< `bbr_lt_intvl_min_rtts`
+        bool enabled{true};              //!< else, never assume a policer
+        uint32_t minRounds{4};           //!< `bbr_lt_intvl_min_rtts`
         double lossThreshold{50. / 256}; //!< `bbr_lt_loss_thresh`, lost/delivered
         double rateRatio{1. / 8};        //!< `bbr_lt_bw_ratio`
         double rateDifference{500};      //!< `bbr_lt_bw_diff`, bytes/s (4 kbit/s)
-        double useRounds{48};            //!< `bbr_lt_bw_max_rtts`
+        uint32_t useRounds{48};          //!< `bbr_lt_bw_max_rtts`
     };
 
     explicit BbrPolicer(const Parameters& parameters);
 
     /// Forget the rate and wait for the next loss.
-    void Reset(const TcpState& state);
+    void Reset(const SenderState& state);
 
     /// Whether a policer is assumed.
     bool IsDetected() const
@@ -74,19 +74,19 @@ class BbrPolicer
      * \param paceOf bytes/s at which BBR would pace one segment/s
      * \returns whether the policer's rate has been used for long enough and was dropped now
      */
-    bool Update(const TcpState& state, const Observation& observation, double paceOf);
+    bool Update(const SenderState& state, const Observation& observation, double paceOf);
 
   private:
-    void StartInterval(const TcpState& state);
-    bool AgeRate(const TcpState& state, const Observation& observation);
-    void Sample(const TcpState& state, double paceOf);
-    void EndInterval(const TcpState& state, double rate, double paceOf);
+    void StartInterval(const SenderState& state);
+    bool AgeRate(const SenderState& state, const Observation& observation);
+    void Sample(const SenderState& state, double paceOf);
+    void EndInterval(const SenderState& state, double rate, double paceOf);
 
     Parameters m_parameters;
     double m_rate{0};             //!< segments/s; of the last interval, or of the policer
-    uint64_t m_startDelivered{0}; //!< TcpState::delivered at the interval's start
-    uint64_t m_startLost{0};      //!< TcpState::lost at the interval's start
-    int64_t m_startTime{0};       //!< TcpState::deliveredTime at the interval's start, ns
+    uint64_t m_startDelivered{0}; //!< SenderState::delivered at the interval's start
+    uint64_t m_startLost{0};      //!< SenderState::lost at the interval's start
+    int64_t m_startTime{0};       //!< SenderState::deliveredTime at the interval's start, ns
     uint32_t m_rounds{0};         //!< rounds in this interval, or of use
     bool m_isSampling{false};
     bool m_isDetected{false};

@@ -20,9 +20,9 @@ Bbr::Bbr(const BbrParameters& parameters, int64_t stream)
     : m_parameters(parameters),
       m_probeRttInterval(ToNanoseconds(parameters.probeRttInterval)),
       m_probeRttDuration(ToNanoseconds(parameters.probeRttDuration)),
-      m_bandwidthWindow(static_cast<uint32_t>(parameters.bandwidthWindow)),
-      m_extraAckedWindow(static_cast<uint32_t>(parameters.extraAckedWindow)),
-      m_minCwnd(static_cast<uint32_t>(parameters.minCwnd)),
+      m_bandwidthWindow(parameters.bandwidthWindow),
+      m_extraAckedWindow(parameters.extraAckedWindow),
+      m_minCwnd(parameters.minCwnd),
       m_paceFactor(1 - parameters.pacingMargin),
       m_policer(BbrPolicer::Parameters{parameters.policerDetection,
                                        parameters.policerMinRounds,
@@ -64,13 +64,13 @@ Bbr::NameOf(Mode mode)
 }
 
 uint32_t
-Bbr::MinTsoSegments(const TcpState& state) const
+Bbr::MinTsoSegments(const SenderState& state) const
 {
     return state.pacingRate < m_parameters.minTsoRate ? 1 : 2;
 }
 
 void
-Bbr::Init(TcpState& state, int64_t now)
+Bbr::Init(SenderState& state, int64_t now)
 {
     state.ssthresh = INFINITE_SSTHRESH;
     m_minRtt = state.minRtt;
@@ -83,14 +83,14 @@ Bbr::Init(TcpState& state, int64_t now)
 }
 
 uint32_t
-Bbr::GetSsThresh(TcpState& state, int64_t /* now */)
+Bbr::GetSsThresh(SenderState& state, int64_t /* now */)
 {
     SaveCwnd(state);
     return state.ssthresh;
 }
 
 void
-Bbr::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
+Bbr::OnAck(SenderState& state, const AckEvent& event, bool /* mayGrow */)
 {
     UpdateBandwidth(state, event);
     UpdateAckAggregation(state, event);
@@ -104,7 +104,7 @@ Bbr::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
 }
 
 void
-Bbr::OnCaState(TcpState& state, CaState next, int64_t /* now */)
+Bbr::OnCaState(SenderState& state, CaState next, int64_t /* now */)
 {
     if (next != CaState::LOSS)
     {
@@ -120,7 +120,7 @@ Bbr::OnCaState(TcpState& state, CaState next, int64_t /* now */)
 }
 
 void
-Bbr::OnTransmitStart(TcpState& state, int64_t now, int64_t /* idle */)
+Bbr::OnTransmitStart(SenderState& state, int64_t now, int64_t /* idle */)
 {
     if (state.appLimitedUntil == 0)
     {
@@ -140,7 +140,7 @@ Bbr::OnTransmitStart(TcpState& state, int64_t now, int64_t /* idle */)
 }
 
 uint32_t
-Bbr::GetUndoCwnd(TcpState& state, uint32_t /* priorCwnd */)
+Bbr::GetUndoCwnd(SenderState& state, uint32_t /* priorCwnd */)
 {
     m_fullBandwidth = 0;
     m_fullPipeCount = 0;
@@ -149,7 +149,7 @@ Bbr::GetUndoCwnd(TcpState& state, uint32_t /* priorCwnd */)
 }
 
 void
-Bbr::UpdateBandwidth(TcpState& state, const AckEvent& event)
+Bbr::UpdateBandwidth(SenderState& state, const AckEvent& event)
 {
     m_isRoundStart = false;
     const RateSample& rate = event.rate;
@@ -180,7 +180,7 @@ Bbr::UpdateBandwidth(TcpState& state, const AckEvent& event)
 }
 
 void
-Bbr::UpdatePolicer(const TcpState& state, const BbrPolicer::Observation& observation)
+Bbr::UpdatePolicer(const SenderState& state, const BbrPolicer::Observation& observation)
 {
     if (m_policer.Update(state, observation, m_paceFactor * state.mss))
     {
@@ -189,7 +189,7 @@ Bbr::UpdatePolicer(const TcpState& state, const BbrPolicer::Observation& observa
 }
 
 void
-Bbr::UpdateAckAggregation(const TcpState& state, const AckEvent& event)
+Bbr::UpdateAckAggregation(const SenderState& state, const AckEvent& event)
 {
     if (event.ackedSacked == 0 || !event.rate.IsValid() || m_parameters.extraAckedGain == 0)
     {
@@ -203,7 +203,7 @@ Bbr::UpdateAckAggregation(const TcpState& state, const AckEvent& event)
 }
 
 void
-Bbr::UpdateCyclePhase(const TcpState& state, const AckEvent& event)
+Bbr::UpdateCyclePhase(const SenderState& state, const AckEvent& event)
 {
     if (m_mode == Mode::PROBE_BW && IsPhaseOver(state, event))
     {
@@ -212,7 +212,7 @@ Bbr::UpdateCyclePhase(const TcpState& state, const AckEvent& event)
 }
 
 bool
-Bbr::IsPhaseOver(const TcpState& state, const AckEvent& event)
+Bbr::IsPhaseOver(const SenderState& state, const AckEvent& event)
 {
     const bool isFullLength = state.deliveredTime - m_cycleTime > m_minRtt;
     if (m_pacingGain == 1)
@@ -248,7 +248,7 @@ Bbr::CheckFullPipe(const AckEvent& event)
 }
 
 void
-Bbr::CheckDrain(TcpState& state, int64_t now)
+Bbr::CheckDrain(SenderState& state, int64_t now)
 {
     if (m_mode == Mode::STARTUP && m_isPipeFull)
     {
@@ -263,10 +263,10 @@ Bbr::CheckDrain(TcpState& state, int64_t now)
 }
 
 void
-Bbr::UpdateMinRtt(TcpState& state, const AckEvent& event)
+Bbr::UpdateMinRtt(SenderState& state, const AckEvent& event)
 {
     const bool isExpired = event.now > m_minRttTime + m_probeRttInterval;
-    const bool isTie = m_parameters.renewMinRttOnTie != 0 && event.rtt == m_minRtt;
+    const bool isTie = m_parameters.renewMinRttOnTie && event.rtt == m_minRtt;
     if (event.rtt >= 0 && (event.rtt < m_minRtt || isTie || (isExpired && !event.isAckDelayed)))
     {
         m_minRtt = event.rtt;
@@ -289,7 +289,7 @@ Bbr::UpdateMinRtt(TcpState& state, const AckEvent& event)
 }
 
 void
-Bbr::RunProbeRtt(TcpState& state, int64_t now)
+Bbr::RunProbeRtt(SenderState& state, int64_t now)
 {
     // Rate samples taken now are low by design and must not enter the model.
     state.MarkAppLimited(state.inFlight);
@@ -311,7 +311,7 @@ Bbr::RunProbeRtt(TcpState& state, int64_t now)
 }
 
 void
-Bbr::CheckProbeRttDone(TcpState& state, int64_t now)
+Bbr::CheckProbeRttDone(SenderState& state, int64_t now)
 {
     if (m_probeRttDoneTime == 0 || now <= m_probeRttDoneTime)
     {
@@ -323,7 +323,7 @@ Bbr::CheckProbeRttDone(TcpState& state, int64_t now)
 }
 
 void
-Bbr::LeaveProbeRtt(const TcpState& state)
+Bbr::LeaveProbeRtt(const SenderState& state)
 {
     if (m_isPipeFull)
     {
@@ -336,7 +336,7 @@ Bbr::LeaveProbeRtt(const TcpState& state)
 }
 
 void
-Bbr::EnterProbeBw(const TcpState& state)
+Bbr::EnterProbeBw(const SenderState& state)
 {
     m_mode = Mode::PROBE_BW;
     m_cycleIndex = CYCLE_LENGTH - 1 - m_random.DrawBelow(RANDOM_PHASES);
@@ -344,7 +344,7 @@ Bbr::EnterProbeBw(const TcpState& state)
 }
 
 void
-Bbr::AdvanceCyclePhase(const TcpState& state)
+Bbr::AdvanceCyclePhase(const SenderState& state)
 {
     m_cycleIndex = (m_cycleIndex + 1) % CYCLE_LENGTH;
     m_cycleTime = state.deliveredTime;

@@ -37,24 +37,24 @@ struct BbrParameters
     double cwndGain{2};                     //!< window gain in PROBE_BW
     double probeUpGain{1.25};               //!< pacing gain of the first phase of PROBE_BW
     double probeDownGain{0.75};             //!< pacing gain of the second phase
-    double bandwidthWindow{10};             //!< rounds
+    uint32_t bandwidthWindow{10};           //!< rounds
     double pacingMargin{0.01};              //!< paced below the estimate by this part
-    double minCwnd{4};                      //!< segments
+    uint32_t minCwnd{4};                    //!< segments
     double fullPipeGrowth{1.25};            //!< bandwidth growth that keeps STARTUP going
-    double fullPipeRounds{3};               //!< rounds without it that end STARTUP
+    uint32_t fullPipeRounds{3};             //!< rounds without it that end STARTUP
     double probeRttInterval{10};            //!< s; window of the minimum RTT as well
     double probeRttDuration{0.2};           //!< s
-    double renewMinRttOnTie{0};             //!< an equal RTT restarts probeRttInterval
+    bool renewMinRttOnTie{false};           //!< an equal RTT restarts probeRttInterval
     double extraAckedGain{1};               //!< 0: no allowance for ACK aggregation
-    double extraAckedWindow{5};             //!< rounds
+    uint32_t extraAckedWindow{5};           //!< rounds
     double extraAckedMax{0.1};              //!< s of bandwidth
     double minTsoRate{150000};              //!< bytes/s; below it bursts are one segment
-    double policerDetection{1};             //!< watch for token-bucket policers
-    double policerMinRounds{4};             //!< rounds
+    bool policerDetection{true};            //!< watch for token-bucket policers
+    uint32_t policerMinRounds{4};           //!< rounds
     double policerLossThreshold{50. / 256}; //!< lost/delivered
     double policerRateRatio{0.125};         //!< relative difference of two equal intervals
     double policerRateDifference{500};      //!< bytes/s
-    double policerUseRounds{48};            //!< rounds
+    uint32_t policerUseRounds{48};          //!< rounds
 };
 
 /// Bottleneck bandwidth and round-trip propagation time, version 1.
@@ -80,12 +80,12 @@ class Bbr : public CongestionControl
     static const CongestionParameterTable<BbrParameters>& GetParameterTable();
 
     bool HasCongControl() const override;
-    void Init(TcpState& state, int64_t now) override;
-    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
-    void OnCaState(TcpState& state, CaState next, int64_t now) override;
-    void OnTransmitStart(TcpState& state, int64_t now, int64_t idle) override;
-    uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd) override;
+    void Init(SenderState& state, int64_t now) override;
+    uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(SenderState& state, CaState next, int64_t now) override;
+    void OnTransmitStart(SenderState& state, int64_t now, int64_t idle) override;
+    uint32_t GetUndoCwnd(SenderState& state, uint32_t priorCwnd) override;
     uint32_t GetSendBufferFactor() const override;
 
     std::string_view GetPhase() const override
@@ -101,7 +101,7 @@ class Bbr : public CongestionControl
         return {GetBandwidth(), GetMinRtt()};
     }
 
-    uint32_t MinTsoSegments(const TcpState& state) const override;
+    uint32_t MinTsoSegments(const SenderState& state) const override;
 
     Mode GetMode() const
     {
@@ -141,33 +141,33 @@ class Bbr : public CongestionControl
     /// Phases of PROBE_BW's gain cycle.
     static constexpr uint32_t CYCLE_LENGTH = 8;
 
-    void UpdateBandwidth(TcpState& state, const AckEvent& event);
-    void UpdatePolicer(const TcpState& state, const BbrPolicer::Observation& observation);
-    void UpdateAckAggregation(const TcpState& state, const AckEvent& event);
-    void UpdateCyclePhase(const TcpState& state, const AckEvent& event);
-    bool IsPhaseOver(const TcpState& state, const AckEvent& event);
+    void UpdateBandwidth(SenderState& state, const AckEvent& event);
+    void UpdatePolicer(const SenderState& state, const BbrPolicer::Observation& observation);
+    void UpdateAckAggregation(const SenderState& state, const AckEvent& event);
+    void UpdateCyclePhase(const SenderState& state, const AckEvent& event);
+    bool IsPhaseOver(const SenderState& state, const AckEvent& event);
     void CheckFullPipe(const AckEvent& event);
-    void CheckDrain(TcpState& state, int64_t now);
-    void UpdateMinRtt(TcpState& state, const AckEvent& event);
-    void RunProbeRtt(TcpState& state, int64_t now);
-    void CheckProbeRttDone(TcpState& state, int64_t now);
+    void CheckDrain(SenderState& state, int64_t now);
+    void UpdateMinRtt(SenderState& state, const AckEvent& event);
+    void RunProbeRtt(SenderState& state, int64_t now);
+    void CheckProbeRttDone(SenderState& state, int64_t now);
     void UpdateGains();
-    void LeaveProbeRtt(const TcpState& state);
-    void EnterProbeBw(const TcpState& state);
-    void AdvanceCyclePhase(const TcpState& state);
+    void LeaveProbeRtt(const SenderState& state);
+    void EnterProbeBw(const SenderState& state);
+    void AdvanceCyclePhase(const SenderState& state);
 
-    void InitPacingRate(TcpState& state);
-    void SetPacingRate(TcpState& state, double gain);
-    void SetCwnd(TcpState& state, const AckEvent& event);
-    bool ConservePackets(TcpState& state, const AckEvent& event);
-    void SaveCwnd(const TcpState& state);
+    void InitPacingRate(SenderState& state);
+    void SetPacingRate(SenderState& state, double gain);
+    void SetCwnd(SenderState& state, const AckEvent& event);
+    bool ConservePackets(SenderState& state, const AckEvent& event);
+    void SaveCwnd(const SenderState& state);
 
     uint32_t GetBdp(double bandwidth, double gain) const;
-    uint32_t GetInflight(const TcpState& state, double gain);
-    uint32_t AddBurstAllowance(const TcpState& state, uint32_t segments);
+    uint32_t GetInflight(const SenderState& state, double gain);
+    uint32_t AddBurstAllowance(const SenderState& state, uint32_t segments);
     uint32_t GetAggregationAllowance() const;
-    uint32_t GetInNetworkAtDeparture(const TcpState& state, int64_t now, uint32_t inFlight);
-    uint32_t GetBurst(const TcpState& state);
+    uint32_t GetInNetworkAtDeparture(const SenderState& state, int64_t now, uint32_t inFlight);
+    uint32_t GetBurst(const SenderState& state);
 
     // Parameters in the units that the hot path computes in.
     BbrParameters m_parameters;
@@ -186,7 +186,7 @@ class Bbr : public CongestionControl
     int64_t m_minRttTime{0}; //!< when m_minRtt was measured, ns
 
     // Rounds.
-    uint64_t m_nextRoundDelivered{0}; //!< TcpState::delivered that ends the round
+    uint64_t m_nextRoundDelivered{0}; //!< SenderState::delivered that ends the round
     uint32_t m_roundCount{0};
     bool m_isRoundStart{false};
 

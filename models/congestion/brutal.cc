@@ -28,46 +28,53 @@ Brutal::GetParameterTable()
     using P = BrutalParameters;
     static const CongestionParameterTable<P> table{
         {&P::rate,
-         {"rate", "bytes/s", 62500, 1.25e12, "payload a second", "brutal.c MIN_PACING_RATE"}},
+         "rate",
+         "bytes/s",
+         62500,
+         1.25e12,
+         "payload a second",
+         "brutal.c MIN_PACING_RATE"},
         {&P::cwndGain,
-         {"cwnd_gain", "", 0.5, 8, "window, times rate · RTT", "brutal.c INIT_CWND_GAIN"}},
+         "cwnd_gain",
+         "",
+         0.5,
+         8,
+         "window, times rate · RTT",
+         "brutal.c INIT_CWND_GAIN"},
         {&P::minAckRate,
-         {"min_ack_rate",
-          "",
-          0.01,
-          1,
-          "least share of arrivals that the rate is divided by",
-          "brutal.c MIN_ACK_RATE_PERCENT"}},
+         "min_ack_rate",
+         "",
+         0.01,
+         1,
+         "least share of arrivals that the rate is divided by",
+         "brutal.c MIN_ACK_RATE_PERCENT"},
         {&P::slots,
-         {"slots",
-          "integer",
-          1,
-          MAX_SLOTS,
-          "seconds over which arrivals and losses count",
-          "brutal.c PKT_INFO_SLOTS"}},
+         "slots",
+         "",
+         1,
+         MAX_SLOTS,
+         "seconds over which arrivals and losses count",
+         "brutal.c PKT_INFO_SLOTS"},
         {&P::minSamples,
-         {"min_samples",
-          "segments",
-          0,
-          1e9,
-          "with fewer in these seconds, losses do not count",
-          "brutal.c MIN_PKT_INFO_SAMPLES"}},
+         "min_samples",
+         "segments",
+         0,
+         1e9,
+         "with fewer in these seconds, losses do not count",
+         "brutal.c MIN_PKT_INFO_SAMPLES"},
         {&P::exact,
-         {"exact",
-          "bool",
-          0,
-          1,
-          "round neither share nor RTT and pace from the start, as over QUIC",
-          "hysteria cb70589 brutal.go; brutal.c: off"}},
+         "exact",
+         "round neither share nor RTT and pace from the start, as over QUIC",
+         "hysteria cb70589 brutal.go; brutal.c: off"},
     };
     return table;
 }
 
 Brutal::Brutal(const BrutalParameters& parameters)
     : m_parameters(parameters),
-      m_slotCount(static_cast<uint32_t>(parameters.slots)),
-      m_minAckRate(parameters.exact != 0 ? parameters.minAckRate * ALL
-                                         : std::round(parameters.minAckRate * ALL))
+      m_slotCount(parameters.slots),
+      m_minAckRate(parameters.exact ? parameters.minAckRate * ALL
+                                    : std::round(parameters.minAckRate * ALL))
 {
 }
 
@@ -78,25 +85,25 @@ Brutal::HasCongControl() const
 }
 
 void
-Brutal::Init(TcpState& state, int64_t now)
+Brutal::Init(SenderState& state, int64_t now)
 {
     state.ssthresh = INFINITE_SSTHRESH;
-    if (m_parameters.exact != 0)
+    if (m_parameters.exact)
     {
         Set(state, now);
     }
 }
 
 uint32_t
-Brutal::GetSsThresh(TcpState& state, int64_t /* now */)
+Brutal::GetSsThresh(SenderState& state, int64_t /* now */)
 {
     return state.ssthresh;
 }
 
 void
-Brutal::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
+Brutal::OnAck(SenderState& state, const AckEvent& event, bool /* mayGrow */)
 {
-    if (m_parameters.exact == 0 && !event.rate.IsValid())
+    if (!m_parameters.exact && !event.rate.IsValid())
     {
         return;
     }
@@ -113,9 +120,9 @@ Brutal::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
 }
 
 void
-Brutal::Set(TcpState& state, int64_t now) const
+Brutal::Set(SenderState& state, int64_t now) const
 {
-    if (m_parameters.exact != 0)
+    if (m_parameters.exact)
     {
         const double rate = m_parameters.rate * ALL / GetAckRate(now);
         const double inFlight = rate * static_cast<double>(state.srtt) * 1e-9 / state.mss;
@@ -149,17 +156,17 @@ Brutal::GetAckRate(int64_t now) const
         }
     }
     const uint64_t samples = acked + lost;
-    if (samples == 0 || static_cast<double>(samples) < m_parameters.minSamples)
+    if (samples == 0 || samples < m_parameters.minSamples)
     {
         return ALL;
     }
     const double whole = static_cast<double>(acked * ALL / samples);
     const double exact = static_cast<double>(acked * ALL) / static_cast<double>(samples);
-    return std::max(m_parameters.exact != 0 ? exact : whole, m_minAckRate);
+    return std::max(m_parameters.exact ? exact : whole, m_minAckRate);
 }
 
 uint32_t
-Brutal::GetUndoCwnd(TcpState& state, uint32_t /* priorCwnd */)
+Brutal::GetUndoCwnd(SenderState& state, uint32_t /* priorCwnd */)
 {
     return state.cwnd;
 }

@@ -39,9 +39,9 @@ struct BrutalParameters
     double rate{std::numeric_limits<double>::quiet_NaN()}; //!< payload bytes/s; has no default
     double cwndGain{2};                                    //!< window, times rate · RTT
     double minAckRate{0.8};                                //!< least share that is believed
-    double slots{5};                                       //!< s
-    double minSamples{50};                                 //!< segments
-    double exact{0};                                       //!< compute as Hysteria 2 does
+    uint32_t slots{5};                                     //!< s
+    uint32_t minSamples{50};                               //!< segments
+    bool exact{false};                                     //!< compute as Hysteria 2 does
 };
 
 /// A constant rate, raised by what is lost.
@@ -54,16 +54,16 @@ class Brutal : public CongestionControl
     static const CongestionParameterTable<BrutalParameters>& GetParameterTable();
 
     bool HasCongControl() const override;
-    void Init(TcpState& state, int64_t now) override;
-    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
-    uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd) override;
+    void Init(SenderState& state, int64_t now) override;
+    uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
+    uint32_t GetUndoCwnd(SenderState& state, uint32_t priorCwnd) override;
 
     /// Part of the segments of the last seconds that arrived, percent, not below the floor.
     double GetAckRate(int64_t now) const;
 
   private:
-    void Set(TcpState& state, int64_t now) const;
+    void Set(SenderState& state, int64_t now) const;
 
     /// Most seconds that are remembered.
     static constexpr uint32_t MAX_SLOTS = 60;

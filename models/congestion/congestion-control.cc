@@ -195,6 +195,20 @@ HasCongestionControl(std::string_view name)
     return FindAlgorithm(name) != nullptr || HasNs3CongestionOps(name);
 }
 
+bool
+NeedsEcn(std::string_view name)
+{
+    CongestionParameters parameters;
+    for (const auto& info : GetCongestionParameters(name))
+    {
+        if (!info.defaultValue)
+        {
+            parameters[info.name] = info.minimum;
+        }
+    }
+    return MakeCongestionControl(name, parameters, 0)->NeedsEcn();
+}
+
 std::vector<CongestionParameterInfo>
 GetCongestionParameters(std::string_view name)
 {

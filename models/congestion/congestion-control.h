@@ -4,6 +4,8 @@
 #ifndef TUNNELCC_CONGESTION_CONTROL_H
 #define TUNNELCC_CONGESTION_CONTROL_H
 
+#include "event/time-units.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -11,14 +13,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace tunnelcc
 {
 
-/// A time that never comes and an RTT that was never measured, in nanoseconds.
-constexpr int64_t NEVER = std::numeric_limits<int64_t>::max() / 4;
-
-/// Value of TcpState::ssthresh before the first loss.
+/// Value of SenderState::ssthresh before the first loss.
 constexpr uint32_t INFINITE_SSTHRESH = 0x7fffffff;
 
 /// Least slow start threshold of most algorithms, segments (RFC 5681, equation 4).
@@ -38,12 +38,13 @@ enum class CaState : uint8_t
 };
 
 /**
- * What a congestion control sees of its connection, and the three knobs it sets.
+ * State of a sender, of TCP or of QUIC, as its congestion control sees it: the window, threshold
+ * and rate that the algorithm sets, and what it reads (Linux `struct tcp_sock`).
  *
- * The transport keeps everything up to date before each call. Windows and counters are in
- * segments, as in Linux; times in nanoseconds; rates in payload bytes per second.
+ * The transport updates it before each call. Windows and counters are in segments, as in Linux, and
+ * with QUIC in packets of full size; times in ns; rates in bytes of payload per second.
  */
-struct TcpState
+struct SenderState
 {
     // Set by the congestion control.
     uint32_t cwnd{10};                    //!< congestion window, segments
@@ -97,10 +98,10 @@ struct RateSample
 {
     int64_t interval{0};        //!< ns; 0: no valid sample
     uint32_t delivered{0};      //!< segments delivered over the interval
-    uint64_t priorDelivered{0}; //!< TcpState::delivered when the sampled segment was sent
+    uint64_t priorDelivered{0}; //!< SenderState::delivered when the sampled segment was sent
     bool isAppLimited{false};   //!< the sampled segment was sent while application-limited
     uint32_t txInFlight{0};     //!< in flight when it was sent, itself included; see WantsLosses()
-    uint64_t priorLost{0};      //!< TcpState::lost when it was sent; see WantsLosses()
+    uint64_t priorLost{0};      //!< SenderState::lost when it was sent; see WantsLosses()
 
     bool IsValid() const
     {
@@ -108,7 +109,7 @@ struct RateSample
     }
 };
 
-/// What one ACK brought.
+/// News that one ACK brought.
 struct AckEvent
 {
     int64_t now{0};            //!< ns
@@ -124,7 +125,7 @@ struct AckEvent
     RateSample rate;
 };
 
-/// What an algorithm believes of its path, for probes.
+/// Estimates that an algorithm has of its path, for probes.
 struct PathEstimate
 {
     double bandwidth{std::numeric_limits<double>::quiet_NaN()}; //!< segments/s; NaN: it has none
@@ -136,12 +137,12 @@ struct LostSegment
 {
     uint64_t number{0};       //!< its place in the stream of segments
     uint32_t txInFlight{0};   //!< in flight then, itself included, segments
-    uint64_t priorLost{0};    //!< TcpState::lost then
+    uint64_t priorLost{0};    //!< SenderState::lost then
     bool isAppLimited{false}; //!< sent while application-limited
 };
 
 /**
- * Congestion control algorithm: decides TcpState::cwnd, ::ssthresh and ::pacingRate.
+ * Congestion control algorithm: decides SenderState::cwnd, ::ssthresh and ::pacingRate.
  *
  * One object per sender. Algorithms with HasCongControl() own the window in every state, as Linux
  * modules with `cong_control` do; for the others the transport runs PRR in recovery and calls
@@ -158,17 +159,17 @@ class CongestionControl
         return false;
     }
 
-    /// The handshake is done: TcpState::srtt holds its first sample.
-    virtual void Init(TcpState& state, int64_t now) = 0;
+    /// The handshake is done: SenderState::srtt holds its first sample.
+    virtual void Init(SenderState& state, int64_t now) = 0;
 
     /// Slow start threshold on entering recovery, CWR or loss, in segments. Called once a loss
     /// episode, before the state changes.
-    virtual uint32_t GetSsThresh(TcpState& state, int64_t now) = 0;
+    virtual uint32_t GetSsThresh(SenderState& state, int64_t now) = 0;
 
     /// Every ACK that delivered, marked or advanced something; in recovery and loss too.
     /// For algorithms without HasCongControl(), `mayGrow` tells whether the window may grow now
     /// (not in recovery, and SND.UNA advanced or the sender is in loss).
-    virtual void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) = 0;
+    virtual void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) = 0;
 
     /// Whether the transport is to call OnSegmentLost(), and to fill in RateSample::txInFlight and
     /// RateSample::priorLost. Asked once, before Init().
@@ -178,7 +179,7 @@ class CongestionControl
     }
 
     /// Whether marks are asked for, whatever the connection's settings, and each ACK is to tell of
-    /// the latest segment's (RFC 8257; Linux `TCP_CONG_NEEDS_ECN`). Asked after Init().
+    /// the latest segment's (RFC 8257; Linux `TCP_CONG_NEEDS_ECN`).
     virtual bool NeedsEcn() const
     {
         return false;
@@ -197,28 +198,29 @@ class CongestionControl
     }
 
     /// A segment or its retransmission was marked lost (Linux v3 branch: `skb_marked_lost`);
-    /// TcpState::lost counts it. Comes before the GetSsThresh() and the OnAck() of the same event.
-    virtual void OnSegmentLost(TcpState& /* state */,
+    /// SenderState::lost counts it. Comes before the GetSsThresh() and the OnAck() of the same
+    /// event.
+    virtual void OnSegmentLost(SenderState& /* state */,
                                const LostSegment& /* segment */,
                                int64_t /* now */)
     {
     }
 
-    /// TcpState::caState is about to become `next`. After a time-out (`next` is LOSS) the
+    /// SenderState::caState is about to become `next`. After a time-out (`next` is LOSS) the
     /// transport has set cwnd to what Linux's tcp_enter_loss() does.
-    virtual void OnCaState(TcpState& /* state */, CaState /* next */, int64_t /* now */)
+    virtual void OnCaState(SenderState& /* state */, CaState /* next */, int64_t /* now */)
     {
     }
 
     /// A transmission, first or repeated, while nothing is in flight (Linux CA_EVENT_TX_START).
     /// `idle` is the time since the last one, ns.
-    virtual void OnTransmitStart(TcpState& /* state */, int64_t /* now */, int64_t /* idle */)
+    virtual void OnTransmitStart(SenderState& /* state */, int64_t /* now */, int64_t /* idle */)
     {
     }
 
     /// The reduction was spurious (Linux `undo_cwnd`): the window to go back to, segments.
     /// `priorCwnd` is the window before the reduction.
-    virtual uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd)
+    virtual uint32_t GetUndoCwnd(SenderState& state, uint32_t priorCwnd)
     {
         return state.cwnd > priorCwnd ? state.cwnd : priorCwnd;
     }
@@ -242,14 +244,17 @@ class CongestionControl
     }
 
     /// Least segments per paced burst (Linux `min_tso_segs`).
-    virtual uint32_t MinTsoSegments(const TcpState& /* state */) const
+    virtual uint32_t MinTsoSegments(const SenderState& /* state */) const
     {
         return 2;
     }
 };
 
+/// Value of a parameter: a switch, a count, a number, or one of several names.
+using ParameterValue = std::variant<bool, int64_t, double, std::string>;
+
 /// Parameters of an algorithm, by name.
-using CongestionParameters = std::map<std::string, double>;
+using CongestionParameters = std::map<std::string, ParameterValue>;
 
 /**
  * Make an algorithm by name: one of ListCongestionControls(), such as "bbr", or an ns-3 TypeId such

@@ -3,18 +3,81 @@
  */
 #include "congestion/congestion-parameters.h"
 
-#include <cmath>
+#include <algorithm>
 #include <sstream>
 
 namespace tunnelcc
 {
 
+namespace
+{
+
 std::string
-FormatParameterValue(double value)
+Format(const ParameterValue& value)
 {
     std::ostringstream stream;
-    stream << value;
+    std::visit([&](const auto& it) { stream << std::boolalpha << it; }, value);
     return stream.str();
+}
+
+std::string
+Join(const std::vector<std::string>& names)
+{
+    std::string text;
+    for (const auto& name : names)
+    {
+        text += (text.empty() ? "" : ", ") + name;
+    }
+    return text;
+}
+
+/// What values a parameter accepts, for a message.
+std::string
+DescribeRange(const CongestionParameterInfo& info)
+{
+    switch (info.kind)
+    {
+    case ParameterKind::SWITCH:
+        return "true or false";
+    case ParameterKind::CHOICE:
+        return "one of " + Join(info.choices);
+    default:
+        return std::string(info.kind == ParameterKind::COUNT ? "a whole number from " : "from ") +
+               Format(info.minimum) + " to " + Format(info.maximum);
+    }
+}
+
+bool
+IsAccepted(const CongestionParameterInfo& info, const ParameterValue& value)
+{
+    switch (info.kind)
+    {
+    case ParameterKind::SWITCH:
+        return std::holds_alternative<bool>(value);
+    case ParameterKind::CHOICE: {
+        const auto* name = std::get_if<std::string>(&value);
+        return name && std::ranges::find(info.choices, *name) != info.choices.end();
+    }
+    case ParameterKind::COUNT:
+        if (!std::holds_alternative<int64_t>(value))
+        {
+            return false;
+        }
+        [[fallthrough]];
+    default:
+        const bool isNumber =
+            std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
+        return isNumber && ToDouble(value) >= info.minimum && ToDouble(value) <= info.maximum;
+    }
+}
+
+} // namespace
+
+double
+ToDouble(const ParameterValue& value)
+{
+    const auto* whole = std::get_if<int64_t>(&value);
+    return whole ? static_cast<double>(*whole) : std::get<double>(value);
 }
 
 std::string
@@ -22,45 +85,32 @@ DescribeUnknownParameter(std::string_view algorithm,
                          std::string_view parameter,
                          const std::vector<CongestionParameterInfo>& known)
 {
-    std::string message =
-        std::string(algorithm) + " has no parameter '" + std::string(parameter) + "'; ";
-    if (known.empty())
-    {
-        return message + "it has none";
-    }
-    message += "it has";
+    std::vector<std::string> names;
     for (const auto& info : known)
     {
-        message += " " + info.name + ",";
+        names.push_back(info.name);
     }
-    message.pop_back();
-    return message;
+    return std::string(algorithm) + " has no parameter '" + std::string(parameter) + "'; it has " +
+           (names.empty() ? "none" : Join(names));
 }
 
 std::string
 DescribeMissingParameter(std::string_view algorithm, const CongestionParameterInfo& info)
 {
     return std::string(algorithm) + ": parameter '" + info.name + "' is missing; it is " +
-           info.doc + " (" + info.unit + "), from " + FormatParameterValue(info.minimum) + " to " +
-           FormatParameterValue(info.maximum);
+           info.doc + " (" + info.unit + "), " + DescribeRange(info);
 }
 
 void
-CheckParameterRange(std::string_view algorithm, const CongestionParameterInfo& info, double value)
+CheckParameter(std::string_view algorithm,
+               const CongestionParameterInfo& info,
+               const ParameterValue& value)
 {
-    const bool isCount = info.unit == "bool" || info.unit == "integer" || info.unit == "rounds" ||
-                         info.unit == "segments" || info.unit == "samples";
-    if (value >= info.minimum && value <= info.maximum && (!isCount || value == std::floor(value)))
+    if (!IsAccepted(info, value))
     {
-        return;
+        throw std::invalid_argument(std::string(algorithm) + ": parameter '" + info.name +
+                                    "' = " + Format(value) + " must be " + DescribeRange(info));
     }
-    const std::string expected = info.unit == "bool"
-                                     ? "0 or 1"
-                                     : std::string(isCount ? "a whole number " : "") + "from " +
-                                           FormatParameterValue(info.minimum) + " to " +
-                                           FormatParameterValue(info.maximum);
-    throw std::invalid_argument(std::string(algorithm) + ": parameter '" + info.name +
-                                "' = " + FormatParameterValue(value) + " must be " + expected);
 }
 
 } // namespace tunnelcc

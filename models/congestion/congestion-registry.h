@@ -4,6 +4,9 @@
 #ifndef TUNNELCC_CONGESTION_REGISTRY_H
 #define TUNNELCC_CONGESTION_REGISTRY_H
 
+#include "congestion/congestion-control.h"
+
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,19 +20,27 @@
 namespace tunnelcc
 {
 
+/// Which values a parameter has, by its type in ParameterValue.
+enum class ParameterKind
+{
+    SWITCH, //!< bool
+    COUNT,  //!< int64_t
+    NUMBER, //!< double; a whole number may be given as int64_t
+    CHOICE  //!< std::string: one of CongestionParameterInfo::choices
+};
+
 /// A parameter of an algorithm: its name, default, range, and where the default comes from.
 struct CongestionParameterInfo
 {
     std::string name;
-    /// "s", "bytes/s", "segments/s^3"; whole numbers: "segments", "rounds", "samples", "integer";
-    /// "bool": 0 or 1; empty: a ratio.
-    std::string unit;
-    double minimum{0}; //!< least value accepted
-    double maximum{0}; //!< greatest value accepted
+    ParameterKind kind{ParameterKind::NUMBER};
+    std::string unit{}; //!< "s", "bytes/s", "segments", "rounds", …; empty: none, or a ratio
+    double minimum{0};  //!< least value accepted, of a count or a number
+    double maximum{0};  //!< greatest value accepted, of a count or a number
     std::string doc;
-    std::string source;     //!< document or kernel symbol of the default
-    double defaultValue{0}; //!< not a number: there is none, the parameter must be given
-    std::vector<std::string> choices{}; //!< names of the values, from 0 on; empty: it is a number
+    std::string source;                           //!< document or kernel symbol of the default
+    std::optional<ParameterValue> defaultValue{}; //!< none: the parameter must be given
+    std::vector<std::string> choices{};           //!< values of a choice
 };
 
 /// An algorithm: its name, what it is, and the documents it is written from. A note, where there is
@@ -52,7 +63,15 @@ std::vector<std::string> ListNs3CongestionControls();
 bool HasCongestionControl(std::string_view name);
 
 /**
- * Parameters of an algorithm, ns-3 TypeIds included (their number-valued attributes).
+ * Whether an algorithm has its data marked rather than dropped: CongestionControl::NeedsEcn() of
+ * one with the default parameters.
+ *
+ * \throws std::invalid_argument on an unknown name
+ */
+bool NeedsEcn(std::string_view name);
+
+/**
+ * Parameters of an algorithm, ns-3 TypeIds included (their attributes).
  *
  * \throws std::invalid_argument on an unknown name; the message lists the names there are
  */

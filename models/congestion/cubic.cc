@@ -3,6 +3,7 @@
  */
 #include "congestion/cubic.h"
 
+#include "congestion/pacing-parameters.h"
 #include "event/time-units.h"
 
 #include <algorithm>
@@ -43,13 +44,13 @@ Jiffies(int64_t time)
 HyStart::Parameters
 MakeHyStartParameters(const CubicParameters& parameters)
 {
-    return {parameters.hystartAckTrain != 0,
-            parameters.hystartDelay != 0,
-            static_cast<uint32_t>(parameters.hystartLowWindow),
+    return {parameters.hystartAckTrain,
+            parameters.hystartDelay,
+            parameters.hystartLowWindow,
             ToNanoseconds(parameters.hystartAckSpacing),
             ToNanoseconds(parameters.hystartMinDelayRise),
             ToNanoseconds(parameters.hystartMaxDelayRise),
-            static_cast<uint32_t>(parameters.hystartMinSamples)};
+            parameters.hystartMinSamples};
 }
 
 /// Round down to an eighth, as the kernel's scale of the Reno-friendly window: 15/8 for 17/9.
@@ -68,118 +69,92 @@ const CongestionParameterTable<CubicParameters>&
 Cubic::GetParameterTable()
 {
     using P = CubicParameters;
-    static const CongestionParameterTable<P> table{
-        {&P::c, {"c", "segments/s^3", 1e-6, 1e6, "scale of the curve", "RFC 9438, 5"}},
-        {&P::beta, {"beta", "", 0.01, 0.99, "window left after a loss", "RFC 9438, 4.6"}},
-        {&P::fastConvergence,
-         {"fast_convergence",
-          "bool",
-          0,
-          1,
-          "give way to new flows when the maximum shrinks",
-          "RFC 9438, 4.7"}},
-        {&P::renoFriendly,
-         {"reno_friendly", "bool", 0, 1, "at least Reno's growth", "RFC 9438, 4.3"}},
-        {&P::renoFriendlyAlphaOne,
-         {"reno_friendly_alpha_one",
-          "bool",
-          0,
-          1,
-          "Reno-friendly growth of 1 per RTT above the window of the last loss",
-          "RFC 9438, 4.3; absent from Linux"}},
-        {&P::hystart, {"hystart", "bool", 0, 1, "end slow start early", "tcp_cubic.c hystart"}},
-        {&P::hystartPlusPlus,
-         {"hystart_plus_plus",
-          "bool",
-          0,
-          1,
-          "end slow start by HyStart++ in place of HyStart; fixed, as section 4.3 recommends: " +
-              HyStartPlusPlus::DescribeConstants(),
-          "RFC 9406; absent from Linux"}},
-        {&P::cssGrowthDivisor,
-         {"css_growth_divisor",
-          "integer",
-          2,
-          1e6,
-          "how much slower HyStart++ grows once the RTT has risen",
-          "RFC 9406, 4.3"}},
-        {&P::cssRounds,
-         {"css_rounds",
-          "rounds",
-          1,
-          1e6,
-          "rounds of that growth before slow start ends",
-          "RFC 9406, 4.3"}},
-        {&P::hystartAckTrain,
-         {"hystart_ack_train", "bool", 0, 1, "by ACK trains", "tcp_cubic.c hystart_detect"}},
-        {&P::hystartDelay,
-         {"hystart_delay", "bool", 0, 1, "by a rise of the RTT", "tcp_cubic.c hystart_detect"}},
-        {&P::hystartLowWindow,
-         {"hystart_low_window",
-          "segments",
-          0,
-          1e9,
-          "window below which HyStart does not look",
-          "tcp_cubic.c hystart_low_window"}},
-        {&P::hystartAckSpacing,
-         {"hystart_ack_spacing",
-          "s",
-          0,
-          1e3,
-          "longest gap between ACKs of a train",
-          "tcp_cubic.c hystart_ack_delta_us"}},
-        {&P::hystartMinDelayRise,
-         {"hystart_min_delay_rise",
-          "s",
-          0,
-          1e3,
-          "least rise of the RTT (of RTT/8) that counts",
-          "tcp_cubic.c HYSTART_DELAY_MIN"}},
-        {&P::hystartMaxDelayRise,
-         {"hystart_max_delay_rise",
-          "s",
-          0,
-          1e3,
-          "greatest rise of the RTT (of RTT/8) that is needed",
-          "tcp_cubic.c HYSTART_DELAY_MAX"}},
-        {&P::hystartMinSamples,
-         {"hystart_min_samples",
-          "samples",
-          1,
-          1e6,
-          "RTT samples of a round before it is judged",
-          "tcp_cubic.c HYSTART_MIN_SAMPLES"}},
-        {&P::pacing,
-         {"pacing",
-          "bool",
-          0,
-          1,
-          "pace segments, as the fq queueing discipline does",
-          "Linux: off without sch_fq"}},
-        {&P::pacingSlowStart,
-         {"pacing_ss_ratio",
-          "",
-          0.1,
-          100,
-          "pacing rate in slow start, times cwnd/srtt",
-          "Linux sysctl tcp_pacing_ss_ratio"}},
-        {&P::pacingAvoidance,
-         {"pacing_ca_ratio",
-          "",
-          0.1,
-          100,
-          "pacing rate in congestion avoidance, times cwnd/srtt",
-          "Linux sysctl tcp_pacing_ca_ratio"}},
-    };
+    static const auto table = JoinRows<P>(
+        {
+            {&P::c, "c", "segments/s^3", 1e-6, 1e6, "scale of the curve", "RFC 9438, 5"},
+            {&P::beta, "beta", "", 0.01, 0.99, "window left after a loss", "RFC 9438, 4.6"},
+            {&P::fastConvergence,
+             "fast_convergence",
+             "give way to new flows when the maximum shrinks",
+             "RFC 9438, 4.7"},
+            {&P::renoFriendly, "reno_friendly", "at least Reno's growth", "RFC 9438, 4.3"},
+            {&P::renoFriendlyAlphaOne,
+             "reno_friendly_alpha_one",
+             "Reno-friendly growth of 1 per RTT above the window of the last loss",
+             "RFC 9438, 4.3; absent from Linux"},
+            {&P::hystart, "hystart", "end slow start early", "tcp_cubic.c hystart"},
+            {&P::hystartPlusPlus,
+             "hystart_plus_plus",
+             "end slow start by HyStart++ in place of HyStart; fixed, as section 4.3 recommends: " +
+                 HyStartPlusPlus::DescribeConstants(),
+             "RFC 9406; absent from Linux"},
+            {&P::cssGrowthDivisor,
+             "css_growth_divisor",
+             "",
+             2,
+             1e6,
+             "how much slower HyStart++ grows once the RTT has risen",
+             "RFC 9406, 4.3"},
+            {&P::cssRounds,
+             "css_rounds",
+             "rounds",
+             1,
+             1e6,
+             "rounds of that growth before slow start ends",
+             "RFC 9406, 4.3"},
+            {&P::hystartAckTrain,
+             "hystart_ack_train",
+             "by ACK trains",
+             "tcp_cubic.c hystart_detect"},
+            {&P::hystartDelay,
+             "hystart_delay",
+             "by a rise of the RTT",
+             "tcp_cubic.c hystart_detect"},
+            {&P::hystartLowWindow,
+             "hystart_low_window",
+             "segments",
+             0,
+             1e9,
+             "window below which HyStart does not look",
+             "tcp_cubic.c hystart_low_window"},
+            {&P::hystartAckSpacing,
+             "hystart_ack_spacing",
+             "s",
+             0,
+             1e3,
+             "longest gap between ACKs of a train",
+             "tcp_cubic.c hystart_ack_delta_us"},
+            {&P::hystartMinDelayRise,
+             "hystart_min_delay_rise",
+             "s",
+             0,
+             1e3,
+             "least rise of the RTT (of RTT/8) that counts",
+             "tcp_cubic.c HYSTART_DELAY_MIN"},
+            {&P::hystartMaxDelayRise,
+             "hystart_max_delay_rise",
+             "s",
+             0,
+             1e3,
+             "greatest rise of the RTT (of RTT/8) that is needed",
+             "tcp_cubic.c HYSTART_DELAY_MAX"},
+            {&P::hystartMinSamples,
+             "hystart_min_samples",
+             "samples",
+             1,
+             1e6,
+             "RTT samples of a round before it is judged",
+             "tcp_cubic.c HYSTART_MIN_SAMPLES"},
+        },
+        PacingRows<P>());
     return table;
 }
 
 Cubic::Cubic(const CubicParameters& parameters)
     : m_parameters(parameters),
-      m_pacing{parameters.pacing, parameters.pacingSlowStart, parameters.pacingAvoidance},
+      m_pacing(MakeWindowPacing(parameters)),
       m_hystart(MakeHyStartParameters(parameters)),
-      m_hystartPlusPlus({static_cast<uint32_t>(parameters.cssGrowthDivisor),
-                         static_cast<uint32_t>(parameters.cssRounds)}),
+      m_hystartPlusPlus({parameters.cssGrowthDivisor, parameters.cssRounds}),
       m_acksPerRenoStep(Eighths((1 + parameters.beta) / (3 * (1 - parameters.beta))))
 {
 }
@@ -201,21 +176,22 @@ Cubic::Reset()
 }
 
 void
-Cubic::Init(TcpState& state, int64_t now)
+Cubic::Init(SenderState& state, int64_t now)
 {
     Reset();
     m_increase.Reset();
     m_hystart.StartRound(state, now);
     m_hystartPlusPlus.Reset(state);
-    state.pacingRate = m_pacing.enabled != 0 ? m_pacing.GetRate(state) : 0;
+    state.pacingRate = 0;
+    m_pacing.Update(state);
 }
 
 uint32_t
-Cubic::GetSsThresh(TcpState& state, int64_t /* now */)
+Cubic::GetSsThresh(SenderState& state, int64_t /* now */)
 {
     m_epochStart = NEVER;
     m_priorCwnd = state.cwnd;
-    const bool isConverging = m_parameters.fastConvergence != 0 && state.cwnd < m_lastMax;
+    const bool isConverging = m_parameters.fastConvergence && state.cwnd < m_lastMax;
     m_lastMax = isConverging
                     ? static_cast<uint32_t>(state.cwnd * (1 + m_parameters.beta) / 2 + ROUNDING)
                     : state.cwnd;
@@ -223,7 +199,7 @@ Cubic::GetSsThresh(TcpState& state, int64_t /* now */)
 }
 
 void
-Cubic::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
+Cubic::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
 {
     if (event.rtt >= 0)
     {
@@ -234,7 +210,7 @@ Cubic::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
         uint32_t acked = event.ackedSacked;
         if (state.InSlowStart())
         {
-            if (m_parameters.hystartPlusPlus != 0)
+            if (m_parameters.hystartPlusPlus)
             {
                 acked = m_hystartPlusPlus.LimitGrowth(state, acked);
             }
@@ -246,14 +222,11 @@ Cubic::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
             m_increase.Grow(state, m_step, acked);
         }
     }
-    if (m_pacing.enabled != 0)
-    {
-        state.pacingRate = m_pacing.GetRate(state);
-    }
+    m_pacing.Update(state);
 }
 
 void
-Cubic::OnCaState(TcpState& state, CaState next, int64_t now)
+Cubic::OnCaState(SenderState& state, CaState next, int64_t now)
 {
     if (next >= CaState::CWR)
     {
@@ -267,7 +240,7 @@ Cubic::OnCaState(TcpState& state, CaState next, int64_t now)
 }
 
 void
-Cubic::OnTransmitStart(TcpState& /* state */, int64_t now, int64_t idle)
+Cubic::OnTransmitStart(SenderState& /* state */, int64_t now, int64_t idle)
 {
     // Time without data must not count on the curve.
     if (m_epochStart != NEVER && idle > 0)
@@ -278,7 +251,7 @@ Cubic::OnTransmitStart(TcpState& /* state */, int64_t now, int64_t idle)
 }
 
 void
-Cubic::TakeRtt(TcpState& state, const AckEvent& event)
+Cubic::TakeRtt(SenderState& state, const AckEvent& event)
 {
     if (m_epochStart != NEVER && Jiffies(event.now) - m_epochStart < DISTRUST_TIME)
     {
@@ -293,18 +266,18 @@ Cubic::TakeRtt(TcpState& state, const AckEvent& event)
 }
 
 bool
-Cubic::IsSlowStartToEnd(const TcpState& state, const AckEvent& event)
+Cubic::IsSlowStartToEnd(const SenderState& state, const AckEvent& event)
 {
-    if (m_parameters.hystartPlusPlus != 0)
+    if (m_parameters.hystartPlusPlus)
     {
         // RFC 9406, section 4.3: only the initial slow start.
         return state.ssthresh == INFINITE_SSTHRESH && m_hystartPlusPlus.OnRtt(state, event.rtt);
     }
-    return m_parameters.hystart != 0 && m_hystart.OnRtt(state, event.now, event.rtt, m_minRtt);
+    return m_parameters.hystart && m_hystart.OnRtt(state, event.now, event.rtt, m_minRtt);
 }
 
 void
-Cubic::UpdateStep(const TcpState& state, uint32_t acked, int64_t now)
+Cubic::UpdateStep(const SenderState& state, uint32_t acked, int64_t now)
 {
     m_renoAcked += acked;
     if (state.cwnd == m_lastCwnd && now - m_lastUpdate <= IDLE_UPDATE)
@@ -321,7 +294,7 @@ Cubic::UpdateStep(const TcpState& state, uint32_t acked, int64_t now)
         }
         FollowCurve(state.cwnd, now);
     }
-    if (m_parameters.renoFriendly != 0)
+    if (m_parameters.renoFriendly)
     {
         FollowReno(state.cwnd);
     }
@@ -329,7 +302,7 @@ Cubic::UpdateStep(const TcpState& state, uint32_t acked, int64_t now)
 }
 
 void
-Cubic::StartEpoch(const TcpState& state, uint32_t acked, int64_t now)
+Cubic::StartEpoch(const SenderState& state, uint32_t acked, int64_t now)
 {
     m_epochStart = now;
     m_renoAcked = acked;
@@ -359,7 +332,7 @@ Cubic::FollowCurve(uint32_t cwnd, int64_t now)
 void
 Cubic::FollowReno(uint32_t cwnd)
 {
-    const bool isAlphaOne = m_parameters.renoFriendlyAlphaOne != 0 && m_renoWindow >= m_priorCwnd;
+    const bool isAlphaOne = m_parameters.renoFriendlyAlphaOne && m_renoWindow >= m_priorCwnd;
     const auto perStep =
         std::max(1U, static_cast<uint32_t>(isAlphaOne ? cwnd : cwnd * m_acksPerRenoStep));
     while (m_renoAcked > perStep)

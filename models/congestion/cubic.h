@@ -33,21 +33,21 @@ struct CubicParameters
 {
     double c{0.4};                     //!< segments/s³
     double beta{0.7};                  //!< window left after a loss
-    double fastConvergence{1};         //!< release bandwidth when the maximum shrinks
-    double renoFriendly{1};            //!< never grow slower than Reno would
-    double renoFriendlyAlphaOne{0};    //!< grow by 1 per RTT above the window of the last loss
-    double hystart{1};                 //!< end slow start early
-    double hystartPlusPlus{0};         //!< by HyStart++ in place of HyStart
-    double cssGrowthDivisor{4};        //!< HyStart++: slower growth once the RTT has risen
-    double cssRounds{5};               //!< HyStart++: rounds of slower growth
-    double hystartAckTrain{1};         //!< by long trains of ACKs
-    double hystartDelay{1};            //!< by a rise of the RTT
-    double hystartLowWindow{16};       //!< segments
+    bool fastConvergence{true};        //!< release bandwidth when the maximum shrinks
+    bool renoFriendly{true};           //!< never grow slower than Reno would
+    bool renoFriendlyAlphaOne{false};  //!< grow by 1 per RTT above the window of the last loss
+    bool hystart{true};                //!< end slow start early
+    bool hystartPlusPlus{false};       //!< by HyStart++ in place of HyStart
+    uint32_t cssGrowthDivisor{4};      //!< HyStart++: slower growth once the RTT has risen
+    uint32_t cssRounds{5};             //!< HyStart++: rounds of slower growth
+    bool hystartAckTrain{true};        //!< by long trains of ACKs
+    bool hystartDelay{true};           //!< by a rise of the RTT
+    uint32_t hystartLowWindow{16};     //!< segments
     double hystartAckSpacing{0.002};   //!< s
     double hystartMinDelayRise{0.004}; //!< s
     double hystartMaxDelayRise{0.016}; //!< s
-    double hystartMinSamples{8};       //!< RTT samples per round
-    double pacing{0};                  //!< pace at cwnd/RTT
+    uint32_t hystartMinSamples{8};     //!< RTT samples per round
+    bool pacing{false};                //!< pace at cwnd/RTT
     double pacingSlowStart{2};         //!< times cwnd/RTT in slow start
     double pacingAvoidance{1.2};       //!< times cwnd/RTT in congestion avoidance
 };
@@ -61,11 +61,11 @@ class Cubic : public CongestionControl
     /// Names, ranges and sources of CubicParameters.
     static const CongestionParameterTable<CubicParameters>& GetParameterTable();
 
-    void Init(TcpState& state, int64_t now) override;
-    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
-    void OnCaState(TcpState& state, CaState next, int64_t now) override;
-    void OnTransmitStart(TcpState& state, int64_t now, int64_t idle) override;
+    void Init(SenderState& state, int64_t now) override;
+    uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(SenderState& state, CaState next, int64_t now) override;
+    void OnTransmitStart(SenderState& state, int64_t now, int64_t idle) override;
 
     /// Window at which the curve is flat, segments; 0 before the first loss.
     uint32_t GetLastMax() const
@@ -81,11 +81,11 @@ class Cubic : public CongestionControl
 
   private:
     void Reset();
-    void TakeRtt(TcpState& state, const AckEvent& event);
-    bool IsSlowStartToEnd(const TcpState& state, const AckEvent& event);
+    void TakeRtt(SenderState& state, const AckEvent& event);
+    bool IsSlowStartToEnd(const SenderState& state, const AckEvent& event);
     /// \param now jiffies, here and below
-    void UpdateStep(const TcpState& state, uint32_t acked, int64_t now);
-    void StartEpoch(const TcpState& state, uint32_t acked, int64_t now);
+    void UpdateStep(const SenderState& state, uint32_t acked, int64_t now);
+    void StartEpoch(const SenderState& state, uint32_t acked, int64_t now);
     void FollowCurve(uint32_t cwnd, int64_t now);
     void FollowReno(uint32_t cwnd);
 

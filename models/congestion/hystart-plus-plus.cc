@@ -33,14 +33,14 @@ HyStartPlusPlus::DescribeConstants()
 }
 
 void
-HyStartPlusPlus::Reset(const TcpState& state)
+HyStartPlusPlus::Reset(const SenderState& state)
 {
     *this = HyStartPlusPlus(m_parameters);
     m_roundEnd = state.sndNxt;
 }
 
 bool
-HyStartPlusPlus::OnRtt(const TcpState& state, int64_t rtt)
+HyStartPlusPlus::OnRtt(const SenderState& state, int64_t rtt)
 {
     if (state.sndUna > m_roundEnd && EndRound(state))
     {
@@ -55,7 +55,7 @@ HyStartPlusPlus::OnRtt(const TcpState& state, int64_t rtt)
 }
 
 bool
-HyStartPlusPlus::EndRound(const TcpState& state)
+HyStartPlusPlus::EndRound(const SenderState& state)
 {
     m_roundEnd = state.sndNxt;
     m_lastMinRtt = m_minRtt;
@@ -87,7 +87,7 @@ HyStartPlusPlus::CheckDelay()
 }
 
 uint32_t
-HyStartPlusPlus::LimitGrowth(const TcpState& state, uint32_t acked)
+HyStartPlusPlus::LimitGrowth(const SenderState& state, uint32_t acked)
 {
     if (state.pacingRate == 0)
     {

@@ -39,7 +39,7 @@ class HyStartPlusPlus
     static std::string DescribeConstants();
 
     /// Begin with the connection's first round.
-    void Reset(const TcpState& state);
+    void Reset(const SenderState& state);
 
     /**
      * Take an RTT sample in slow start.
@@ -48,10 +48,10 @@ class HyStartPlusPlus
      * \param rtt the sample, ns
      * \returns whether slow start is to end here
      */
-    bool OnRtt(const TcpState& state, int64_t rtt);
+    bool OnRtt(const SenderState& state, int64_t rtt);
 
     /// By how many of `acked` segments slow start may grow the window.
-    uint32_t LimitGrowth(const TcpState& state, uint32_t acked);
+    uint32_t LimitGrowth(const SenderState& state, uint32_t acked);
 
     /// Whether growth is slowed down.
     bool IsConservative() const
@@ -60,7 +60,7 @@ class HyStartPlusPlus
     }
 
   private:
-    bool EndRound(const TcpState& state);
+    bool EndRound(const SenderState& state);
     void CheckDelay();
 
     Parameters m_parameters;

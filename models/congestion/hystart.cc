@@ -22,7 +22,7 @@ constexpr double SLOW_START_RATE = 2;
 constexpr int64_t RISE_DIVISOR = 8;
 
 int64_t
-GetHeldTime(const TcpState& state)
+GetHeldTime(const SenderState& state)
 {
     const double bytes = SLOW_START_RATE * state.cwnd * state.mss;
     const double time = HELD_BYTES * static_cast<double>(state.srtt) / bytes;
@@ -37,7 +37,7 @@ HyStart::HyStart(const Parameters& parameters)
 }
 
 void
-HyStart::StartRound(const TcpState& state, int64_t now)
+HyStart::StartRound(const SenderState& state, int64_t now)
 {
     m_roundStart = now;
     m_lastTrainAck = now;
@@ -47,7 +47,7 @@ HyStart::StartRound(const TcpState& state, int64_t now)
 }
 
 bool
-HyStart::OnRtt(const TcpState& state, int64_t now, int64_t rtt, int64_t minRtt)
+HyStart::OnRtt(const SenderState& state, int64_t now, int64_t rtt, int64_t minRtt)
 {
     if (state.sndUna > m_roundEnd)
     {
@@ -57,13 +57,13 @@ HyStart::OnRtt(const TcpState& state, int64_t now, int64_t rtt, int64_t minRtt)
     {
         return false;
     }
-    const bool isTrainLong = m_parameters.useAckTrain && IsTrainLong(state, now, minRtt);
-    const bool isDelayed = m_parameters.useDelay && IsDelayed(rtt, minRtt);
+    const bool isTrainLong = m_parameters.useAckTrain && FollowTrain(state, now, minRtt);
+    const bool isDelayed = m_parameters.useDelay && FollowDelay(rtt, minRtt);
     return isTrainLong || isDelayed;
 }
 
 bool
-HyStart::IsTrainLong(const TcpState& state, int64_t now, int64_t minRtt)
+HyStart::FollowTrain(const SenderState& state, int64_t now, int64_t minRtt)
 {
     if (now - m_lastTrainAck > m_parameters.ackSpacing)
     {
@@ -80,7 +80,7 @@ HyStart::IsTrainLong(const TcpState& state, int64_t now, int64_t minRtt)
 }
 
 bool
-HyStart::IsDelayed(int64_t rtt, int64_t minRtt)
+HyStart::FollowDelay(int64_t rtt, int64_t minRtt)
 {
     m_roundMinRtt = std::min(m_roundMinRtt, rtt);
     if (m_samples < m_parameters.minSamples)

@@ -43,7 +43,7 @@ class HyStart
     explicit HyStart(const Parameters& parameters);
 
     /// Start a round of RTT samples at the data sent next.
-    void StartRound(const TcpState& state, int64_t now);
+    void StartRound(const SenderState& state, int64_t now);
 
     /**
      * Take an RTT sample in slow start.
@@ -54,11 +54,13 @@ class HyStart
      * \param minRtt least RTT since the last time-out, this sample included, ns
      * \returns whether slow start is to end here
      */
-    bool OnRtt(const TcpState& state, int64_t now, int64_t rtt, int64_t minRtt);
+    bool OnRtt(const SenderState& state, int64_t now, int64_t rtt, int64_t minRtt);
 
   private:
-    bool IsTrainLong(const TcpState& state, int64_t now, int64_t minRtt);
-    bool IsDelayed(int64_t rtt, int64_t minRtt);
+    /// Take in an ACK. \returns whether the train that it belongs to is too long
+    bool FollowTrain(const SenderState& state, int64_t now, int64_t minRtt);
+    /// Take in an RTT sample (ns). \returns whether RTTs of the round have risen too far
+    bool FollowDelay(int64_t rtt, int64_t minRtt);
 
     Parameters m_parameters;
     uint64_t m_roundEnd{0};       //!< segment whose ACK ends the round

@@ -51,7 +51,7 @@ ToWrappedBytes(uint64_t segments, uint32_t mss)
 }
 
 int64_t
-GetSrtt(const TcpState& state)
+GetSrtt(const SenderState& state)
 {
     return state.srtt > 0 ? state.srtt : INITIAL_RTT;
 }
@@ -88,7 +88,8 @@ Ns3Adapter::Ns3Adapter(std::string_view typeId,
                        const CongestionParameters& parameters,
                        int64_t stream)
     : m_ops(MakeNs3CongestionOps(typeId, parameters, stream)),
-      m_hasCongControl(m_ops->HasCongControl())
+      m_hasCongControl(m_ops->HasCongControl()),
+      m_needsEcn(Ns3NeedsEcn(typeId))
 {
 }
 
@@ -101,11 +102,11 @@ Ns3Adapter::HasCongControl() const
 bool
 Ns3Adapter::NeedsEcn() const
 {
-    return m_tcb && m_tcb->m_ecnMode == Tcb::DctcpEcn;
+    return m_needsEcn;
 }
 
 void
-Ns3Adapter::Init(TcpState& state, int64_t /* now */)
+Ns3Adapter::Init(SenderState& state, int64_t /* now */)
 {
     m_tcb = ns3::CreateObject<Tcb>();
     m_tcb->m_segmentSize = state.mss;
@@ -127,7 +128,7 @@ Ns3Adapter::Init(TcpState& state, int64_t /* now */)
 }
 
 uint32_t
-Ns3Adapter::GetSsThresh(TcpState& state, int64_t /* now */)
+Ns3Adapter::GetSsThresh(SenderState& state, int64_t /* now */)
 {
     ImportWindow(state);
     ImportPath(state);
@@ -138,7 +139,7 @@ Ns3Adapter::GetSsThresh(TcpState& state, int64_t /* now */)
 }
 
 void
-Ns3Adapter::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
+Ns3Adapter::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
 {
     ImportWindow(state);
     ImportPath(state);
@@ -167,7 +168,7 @@ Ns3Adapter::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
 }
 
 void
-Ns3Adapter::OnCaState(TcpState& state, CaState next, int64_t /* now */)
+Ns3Adapter::OnCaState(SenderState& state, CaState next, int64_t /* now */)
 {
     ImportPath(state);
     const CaState previous = state.caState;
@@ -196,7 +197,7 @@ Ns3Adapter::OnCaState(TcpState& state, CaState next, int64_t /* now */)
 }
 
 void
-Ns3Adapter::OnTransmitStart(TcpState& state, int64_t /* now */, int64_t /* idle */)
+Ns3Adapter::OnTransmitStart(SenderState& state, int64_t /* now */, int64_t /* idle */)
 {
     ImportWindow(state);
     ImportPath(state);
@@ -205,7 +206,7 @@ Ns3Adapter::OnTransmitStart(TcpState& state, int64_t /* now */, int64_t /* idle 
 }
 
 void
-Ns3Adapter::ImportWindow(const TcpState& state)
+Ns3Adapter::ImportWindow(const SenderState& state)
 {
     // Parts of a segment survive unless the transport has set a window of its own, and the window
     // at the end of recovery is the threshold to the byte.
@@ -223,7 +224,7 @@ Ns3Adapter::ImportWindow(const TcpState& state)
 }
 
 void
-Ns3Adapter::ImportPath(const TcpState& state)
+Ns3Adapter::ImportPath(const SenderState& state)
 {
     m_tcb->m_bytesInFlight = ToBytes(state.inFlight, state.mss);
     m_tcb->m_isCwndLimited = state.isCwndLimited;
@@ -236,7 +237,7 @@ Ns3Adapter::ImportPath(const TcpState& state)
 }
 
 void
-Ns3Adapter::ImportUnsent(const TcpState& state, uint32_t acked)
+Ns3Adapter::ImportUnsent(const SenderState& state, uint32_t acked)
 {
     // TcpSocketBase sends all that the window allows, our sender waits for whole bursts. TcpLedbat
     // bounds the window by what is out and would lose a little to each burst.
@@ -248,7 +249,7 @@ Ns3Adapter::ImportUnsent(const TcpState& state, uint32_t acked)
 }
 
 void
-Ns3Adapter::Export(TcpState& state)
+Ns3Adapter::Export(SenderState& state)
 {
     ExportSsThresh(state);
     state.cwnd = std::max(m_tcb->m_cWnd.Get() / state.mss, 1U);
@@ -260,7 +261,7 @@ Ns3Adapter::Export(TcpState& state)
 }
 
 void
-Ns3Adapter::ExportSsThresh(TcpState& state)
+Ns3Adapter::ExportSsThresh(SenderState& state)
 {
     const uint32_t bytes = m_tcb->m_ssThresh.Get();
     state.ssthresh =
@@ -269,7 +270,7 @@ Ns3Adapter::ExportSsThresh(TcpState& state)
 }
 
 void
-Ns3Adapter::CallCongControl(const TcpState& state, const AckEvent& event)
+Ns3Adapter::CallCongControl(const SenderState& state, const AckEvent& event)
 {
     const RateSample& rate = event.rate;
     m_connection.m_delivered = state.delivered * state.mss;
@@ -298,7 +299,7 @@ Ns3Adapter::CallCongControl(const TcpState& state, const AckEvent& event)
 }
 
 void
-Ns3Adapter::CallIncreaseWindow(const TcpState& state, const AckEvent& event)
+Ns3Adapter::CallIncreaseWindow(const SenderState& state, const AckEvent& event)
 {
     // Most operations of ns-3 don't look at m_isCwndLimited and would grow for ever behind a small
     // receive window. They are called all the same: Vegas may want to shrink.

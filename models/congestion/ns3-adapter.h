@@ -37,7 +37,7 @@ class Ns3Adapter : public CongestionControl
   public:
     /**
      * \param typeId name of the TypeId, such as "ns3::TcpVegas"
-     * \param parameters number-valued attributes by name; times in seconds
+     * \param parameters attributes by name; times in seconds
      * \param stream given to the `Stream` attribute of operations that have one
      * \throws std::invalid_argument on an unknown TypeId or attribute, or a value it refuses
      */
@@ -45,30 +45,31 @@ class Ns3Adapter : public CongestionControl
 
     bool HasCongControl() const override;
     bool NeedsEcn() const override;
-    void Init(TcpState& state, int64_t now) override;
-    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
-    void OnCaState(TcpState& state, CaState next, int64_t now) override;
-    void OnTransmitStart(TcpState& state, int64_t now, int64_t idle) override;
+    void Init(SenderState& state, int64_t now) override;
+    uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(SenderState& state, CaState next, int64_t now) override;
+    void OnTransmitStart(SenderState& state, int64_t now, int64_t idle) override;
 
   private:
-    void ImportWindow(const TcpState& state);
-    void ImportPath(const TcpState& state);
+    void ImportWindow(const SenderState& state);
+    void ImportPath(const SenderState& state);
     /// Count as sent what the window allowed before the ACK. \param acked segments by it
-    void ImportUnsent(const TcpState& state, uint32_t acked);
-    void Export(TcpState& state);
-    void ExportSsThresh(TcpState& state);
-    void CallCongControl(const TcpState& state, const AckEvent& event);
-    void CallIncreaseWindow(const TcpState& state, const AckEvent& event);
+    void ImportUnsent(const SenderState& state, uint32_t acked);
+    void Export(SenderState& state);
+    void ExportSsThresh(SenderState& state);
+    void CallCongControl(const SenderState& state, const AckEvent& event);
+    void CallIncreaseWindow(const SenderState& state, const AckEvent& event);
 
     ns3::Ptr<ns3::TcpCongestionOps> m_ops;
     ns3::Ptr<ns3::TcpSocketState> m_tcb;
     ns3::TcpRateOps::TcpRateConnection m_connection;
     ns3::TcpRateOps::TcpRateSample m_sample;
     bool m_hasCongControl;
-    uint32_t m_exportedCwnd{0};     //!< segments; differs from TcpState's once the transport set it
+    bool m_needsEcn;
+    uint32_t m_exportedCwnd{0}; //!< segments; differs from SenderState's once the transport set it
     uint32_t m_exportedSsThresh{0}; //!< segments
-    uint64_t m_deliveredBefore{0};  //!< TcpState::delivered at the last OnAck()
+    uint64_t m_deliveredBefore{0};  //!< SenderState::delivered at the last OnAck()
 };
 
 } // namespace tunnelcc

@@ -11,6 +11,7 @@
 #include "ns3/nstime.h"
 #include "ns3/object-factory.h"
 #include "ns3/string.h"
+#include "ns3/tcp-dctcp.h"
 #include "ns3/type-id.h"
 #include "ns3/uinteger.h"
 
@@ -104,16 +105,16 @@ constexpr SafeRange SAFE_RANGES[] = {
 /// Name of the attribute that selects a random stream.
 constexpr std::string_view STREAM_ATTRIBUTE = "Stream";
 
-/// What a number means to an attribute.
+/// What an attribute's value is, by its class in ns-3.
 enum class AttributeKind
 {
-    NOT_A_NUMBER,
+    OTHER,
     BOOLEAN,
     INTEGER,
     UNSIGNED,
     REAL,
     TIME,
-    ENUMERATION //!< the number is the place among CongestionParameterInfo::choices
+    ENUMERATION
 };
 
 AttributeKind
@@ -140,7 +141,24 @@ GetKind(const ns3::TypeId::AttributeInformation& attribute)
     {
         return AttributeKind::ENUMERATION;
     }
-    return type == "ns3::TimeValue" ? AttributeKind::TIME : AttributeKind::NOT_A_NUMBER;
+    return type == "ns3::TimeValue" ? AttributeKind::TIME : AttributeKind::OTHER;
+}
+
+ParameterKind
+GetParameterKind(AttributeKind kind)
+{
+    switch (kind)
+    {
+    case AttributeKind::BOOLEAN:
+        return ParameterKind::SWITCH;
+    case AttributeKind::INTEGER:
+    case AttributeKind::UNSIGNED:
+        return ParameterKind::COUNT;
+    case AttributeKind::ENUMERATION:
+        return ParameterKind::CHOICE;
+    default:
+        return ParameterKind::NUMBER;
+    }
 }
 
 /// Names of an enumeration's values, in alphabetical order: ns-3 begins with the default.
@@ -157,63 +175,41 @@ GetChoices(const ns3::AttributeChecker& checker)
     return names;
 }
 
-std::string
-GetUnit(AttributeKind kind)
-{
-    switch (kind)
-    {
-    case AttributeKind::BOOLEAN:
-        return "bool";
-    case AttributeKind::INTEGER:
-    case AttributeKind::UNSIGNED:
-    case AttributeKind::ENUMERATION:
-        return "integer";
-    case AttributeKind::TIME:
-        return "s";
-    default:
-        return {};
-    }
-}
-
+/// A parameter's value as that of an attribute. \pre CheckParameter() accepted it
 ns3::Ptr<ns3::AttributeValue>
-MakeValue(const ns3::TypeId::AttributeInformation& attribute, AttributeKind kind, double value)
+ToAttribute(AttributeKind kind, const ParameterValue& value)
 {
     switch (kind)
     {
     case AttributeKind::ENUMERATION:
-        return ns3::Create<ns3::StringValue>(
-            GetChoices(*attribute.checker).at(static_cast<std::size_t>(value)));
+        return ns3::Create<ns3::StringValue>(std::get<std::string>(value));
     case AttributeKind::BOOLEAN:
-        return ns3::Create<ns3::BooleanValue>(value != 0);
+        return ns3::Create<ns3::BooleanValue>(std::get<bool>(value));
     case AttributeKind::INTEGER:
-        return ns3::Create<ns3::IntegerValue>(static_cast<int64_t>(value));
+        return ns3::Create<ns3::IntegerValue>(std::get<int64_t>(value));
     case AttributeKind::UNSIGNED:
-        return ns3::Create<ns3::UintegerValue>(static_cast<uint64_t>(value));
+        return ns3::Create<ns3::UintegerValue>(static_cast<uint64_t>(std::get<int64_t>(value)));
     case AttributeKind::TIME:
-        return ns3::Create<ns3::TimeValue>(ns3::Seconds(value));
+        return ns3::Create<ns3::TimeValue>(ns3::Seconds(ToDouble(value)));
     default:
-        return ns3::Create<ns3::DoubleValue>(value);
+        return ns3::Create<ns3::DoubleValue>(ToDouble(value));
     }
 }
 
-double
+ParameterValue
 GetDefault(const ns3::TypeId::AttributeInformation& attribute, AttributeKind kind)
 {
     const ns3::AttributeValue& value = *attribute.initialValue;
     switch (kind)
     {
-    case AttributeKind::ENUMERATION: {
-        const std::vector<std::string> names = GetChoices(*attribute.checker);
-        const auto found =
-            std::find(names.begin(), names.end(), value.SerializeToString(attribute.checker));
-        return static_cast<double>(found - names.begin());
-    }
+    case AttributeKind::ENUMERATION:
+        return value.SerializeToString(attribute.checker);
     case AttributeKind::BOOLEAN:
-        return dynamic_cast<const ns3::BooleanValue&>(value).Get() ? 1 : 0;
+        return dynamic_cast<const ns3::BooleanValue&>(value).Get();
     case AttributeKind::INTEGER:
-        return static_cast<double>(dynamic_cast<const ns3::IntegerValue&>(value).Get());
+        return dynamic_cast<const ns3::IntegerValue&>(value).Get();
     case AttributeKind::UNSIGNED:
-        return static_cast<double>(dynamic_cast<const ns3::UintegerValue&>(value).Get());
+        return static_cast<int64_t>(dynamic_cast<const ns3::UintegerValue&>(value).Get());
     case AttributeKind::TIME:
         return dynamic_cast<const ns3::TimeValue&>(value).Get().GetSeconds();
     default:
@@ -244,17 +240,8 @@ GetRange(std::string_view typeId,
             return {range.minimum, range.maximum};
         }
     }
-    switch (kind)
-    {
-    case AttributeKind::BOOLEAN:
-        return {0, 1};
-    case AttributeKind::ENUMERATION:
-        return {0, static_cast<double>(GetChoices(*attribute.checker).size() - 1)};
-    case AttributeKind::TIME:
-        return {0, MAX_TIME};
-    default:
-        return GetCheckedRange(*attribute.checker);
-    }
+    return kind == AttributeKind::TIME ? std::pair{0., MAX_TIME}
+                                       : GetCheckedRange(*attribute.checker);
 }
 
 CongestionParameterInfo
@@ -264,22 +251,26 @@ Describe(std::string_view typeId,
 {
     CongestionParameterInfo info;
     info.name = attribute.name;
+    info.kind = GetParameterKind(kind);
     info.defaultValue = GetDefault(attribute, kind);
-    info.unit = GetUnit(kind);
-    if (kind == AttributeKind::ENUMERATION)
+    info.unit = kind == AttributeKind::TIME ? "s" : "";
+    if (info.kind == ParameterKind::CHOICE)
     {
         info.choices = GetChoices(*attribute.checker);
     }
-    std::tie(info.minimum, info.maximum) = GetRange(typeId, attribute, kind);
+    else if (info.kind != ParameterKind::SWITCH)
+    {
+        std::tie(info.minimum, info.maximum) = GetRange(typeId, attribute, kind);
+    }
     info.doc = attribute.help;
     info.source = "ns-3.44";
     return info;
 }
 
-/// Attributes of a TypeId and of those it derives from, as numbers where they are.
+/// Visit the attributes of a TypeId and of those it derives from that can be parameters.
 template <typename F>
 void
-ForEachNumber(ns3::TypeId typeId, F visit)
+ForEachParameter(ns3::TypeId typeId, F visit)
 {
     for (;; typeId = typeId.GetParent())
     {
@@ -287,7 +278,7 @@ ForEachNumber(ns3::TypeId typeId, F visit)
         {
             const auto attribute = typeId.GetAttribute(i);
             const AttributeKind kind = GetKind(attribute);
-            if (kind != AttributeKind::NOT_A_NUMBER &&
+            if (kind != AttributeKind::OTHER &&
                 attribute.supportLevel == ns3::TypeId::SupportLevel::SUPPORTED)
             {
                 visit(attribute, kind);
@@ -301,23 +292,24 @@ ForEachNumber(ns3::TypeId typeId, F visit)
 }
 
 void
-SetNumber(ns3::Ptr<ns3::TcpCongestionOps> ops,
-          std::string_view typeId,
-          const std::string& name,
-          double value)
+SetParameter(ns3::Ptr<ns3::TcpCongestionOps> ops,
+             std::string_view typeId,
+             const std::string& name,
+             const ParameterValue& value)
 {
     bool found = false;
-    ForEachNumber(ops->GetInstanceTypeId(), [&](const auto& attribute, AttributeKind kind) {
+    ForEachParameter(ops->GetInstanceTypeId(), [&](const auto& attribute, AttributeKind kind) {
         if (found || attribute.name != name)
         {
             return;
         }
         found = true;
-        CheckParameterRange(typeId, Describe(typeId, attribute, kind), value);
-        if (!ops->SetAttributeFailSafe(name, *MakeValue(attribute, kind, value)))
+        CheckParameter(typeId, Describe(typeId, attribute, kind), value);
+        const auto converted = ToAttribute(kind, value);
+        if (!ops->SetAttributeFailSafe(name, *converted))
         {
             throw std::invalid_argument(std::string(typeId) + ": parameter '" + name +
-                                        "' = " + FormatParameterValue(value) +
+                                        "' = " + converted->SerializeToString(attribute.checker) +
                                         " is refused by ns-3 (" + attribute.help + ")");
         }
     });
@@ -361,6 +353,14 @@ ListNs3CongestionOps()
     return names;
 }
 
+bool
+Ns3NeedsEcn(std::string_view typeId)
+{
+    ns3::TypeId found;
+    return FindTypeId(typeId, found) &&
+           (found == ns3::TcpDctcp::GetTypeId() || found.IsChildOf(ns3::TcpDctcp::GetTypeId()));
+}
+
 std::vector<CongestionParameterInfo>
 DescribeNs3Attributes(std::string_view typeId)
 {
@@ -368,7 +368,7 @@ DescribeNs3Attributes(std::string_view typeId)
     std::vector<CongestionParameterInfo> infos;
     if (FindTypeId(typeId, found))
     {
-        ForEachNumber(found, [&](const auto& attribute, AttributeKind kind) {
+        ForEachParameter(found, [&](const auto& attribute, AttributeKind kind) {
             infos.push_back(Describe(typeId, attribute, kind));
         });
     }
@@ -391,7 +391,7 @@ MakeNs3CongestionOps(std::string_view typeId,
     SetStream(ops, stream);
     for (const auto& [name, value] : parameters)
     {
-        SetNumber(ops, typeId, name, value);
+        SetParameter(ops, typeId, name, value);
     }
     return ops;
 }

@@ -29,14 +29,17 @@ bool HasNs3CongestionOps(std::string_view name);
 /// All such TypeIds, in alphabetical order.
 std::vector<std::string> ListNs3CongestionOps();
 
-/// Number-valued attributes of such a TypeId; none for other names.
+/// Whether it is ns-3's DCTCP or derives from it: no other of ns-3's asks for marks.
+bool Ns3NeedsEcn(std::string_view typeId);
+
+/// Those attributes of such a TypeId; none for other names.
 std::vector<CongestionParameterInfo> DescribeNs3Attributes(std::string_view typeId);
 
 /**
  * Make the operations.
  *
  * \param typeId name of the TypeId
- * \param parameters number-valued attributes by name; times in seconds
+ * \param parameters attributes by name; times in seconds
  * \param stream given to the `Stream` attribute of operations that have one
  * \throws std::invalid_argument on an unknown TypeId or attribute, or a value it refuses
  */

@@ -47,54 +47,35 @@ const CongestionParameterTable<PccAllegroParameters>&
 PccAllegro::GetParameterTable()
 {
     using P = PccAllegroParameters;
-    static const CongestionParameterTable<P> table{
-        {&P::initialRate,
-         {"initial_rate", "bytes/s", 1024, 1e9, "rate at the start", "tcp_pcc.c pcc_init()"}},
-        {&P::intervalSegments,
-         {"interval_segments",
-          "segments",
-          1,
-          1e6,
-          "least segments of an interval",
-          "tcp_pcc.c pcc_interval_min_segs"}},
-        {&P::ignoredSegments,
-         {"ignored_segments",
-          "segments",
-          0,
-          1e6,
-          "segments of an interval that do not count, at its start and at its end",
-          "tcp_pcc.c pcc_ignore_packets"}},
-        {&P::minEpsilon,
-         {"min_epsilon",
-          "",
-          0.01,
-          0.5,
-          "least step of the rate, whole percent",
-          "tcp_pcc.c pcc_epsilon_min"}},
-        {&P::maxEpsilon,
-         {"max_epsilon",
-          "",
-          0.01,
-          0.5,
-          "largest step of the rate, whole percent",
-          "tcp_pcc.c pcc_epsilon_max"}},
-        {&P::lossMargin,
-         {"loss_margin",
-          "",
-          0,
-          1,
-          "loss that halves what a rate is worth",
-          "tcp_pcc.c pcc_loss_margin"}},
-    };
+    static const auto table = JoinRows<P>(PccRows<P>("pcc_interval_min_segs", "pcc_ignore_packets"),
+                                          {
+                                              {&P::minEpsilon,
+                                               "min_epsilon",
+                                               "",
+                                               0.01,
+                                               0.5,
+                                               "least step of the rate, whole percent",
+                                               "tcp_pcc.c pcc_epsilon_min"},
+                                              {&P::maxEpsilon,
+                                               "max_epsilon",
+                                               "",
+                                               0.01,
+                                               0.5,
+                                               "largest step of the rate, whole percent",
+                                               "tcp_pcc.c pcc_epsilon_max"},
+                                              {&P::lossMargin,
+                                               "loss_margin",
+                                               "",
+                                               0,
+                                               1,
+                                               "loss that halves what a rate is worth",
+                                               "tcp_pcc.c pcc_loss_margin"},
+                                          });
     return table;
 }
 
 PccAllegro::PccAllegro(const PccAllegroParameters& parameters, int64_t stream)
-    : PccSender({parameters.initialRate,
-                 parameters.intervalSegments,
-                 parameters.ignoredSegments,
-                 parameters.minEpsilon},
-                stream),
+    : PccSender(parameters, parameters.minEpsilon, stream),
       m_minEpsilon(m_epsilon),
       m_maxEpsilon(std::lround(parameters.maxEpsilon * PERCENT)),
       m_lossMargin(std::lround(parameters.lossMargin * PERCENT * SCALE))
@@ -162,13 +143,13 @@ PccAllegro::GetUtility(int64_t rate, int64_t lost, int64_t delivered) const
 }
 
 void
-PccAllegro::Judge(const TcpState& /* state */, Interval& interval) const
+PccAllegro::Judge(const SenderState& /* state */, Interval& interval) const
 {
     interval.utility = GetUtility(interval.rate, interval.lost, interval.delivered);
 }
 
 void
-PccAllegro::GrowInSlowStart(const TcpState& state, int64_t lastUtility)
+PccAllegro::GrowInSlowStart(const SenderState& state, int64_t lastUtility)
 {
     const Interval& interval = m_intervals[0];
     const bool isFirst = lastUtility == NO_UTILITY;
@@ -224,7 +205,7 @@ PccAllegro::FindDirection(const Interval* better)
 }
 
 void
-PccAllegro::Move(const TcpState& /* state */, int64_t lastUtility)
+PccAllegro::Move(const SenderState& /* state */, int64_t lastUtility)
 {
     if (m_intervals[0].utility > lastUtility)
     {

@@ -32,12 +32,12 @@ namespace tunnelcc
 /// Constants of PCC Allegro.
 struct PccAllegroParameters
 {
-    double initialRate{524288};  //!< bytes/s
-    double intervalSegments{40}; //!< least segments of an interval
-    double ignoredSegments{5};   //!< not counted at its start and at its end
-    double minEpsilon{0.01};     //!< least step of the rate
-    double maxEpsilon{0.05};     //!< largest step of the rate
-    double lossMargin{0.05};     //!< loss at which the sigmoid has fallen to a half
+    double initialRate{524288};    //!< bytes/s
+    uint32_t intervalSegments{40}; //!< least segments of an interval
+    uint32_t ignoredSegments{5};   //!< not counted at its start and at its end
+    double minEpsilon{0.01};       //!< least step of the rate
+    double maxEpsilon{0.05};       //!< largest step of the rate
+    double lossMargin{0.05};       //!< loss at which the sigmoid has fallen to a half
 };
 
 /// Rate by experiments and a utility of losses.
@@ -70,10 +70,10 @@ class PccAllegro : public PccSender
     uint32_t LeastSegments() const override;
     void Begin() override;
     void Resume() override;
-    void Judge(const TcpState& state, Interval& interval) const override;
-    void GrowInSlowStart(const TcpState& state, int64_t lastUtility) override;
+    void Judge(const SenderState& state, Interval& interval) const override;
+    void GrowInSlowStart(const SenderState& state, int64_t lastUtility) override;
     int64_t FindDirection(const Interval* better) override;
-    void Move(const TcpState& state, int64_t lastUtility) override;
+    void Move(const SenderState& state, int64_t lastUtility) override;
     void WidenStep();
     int64_t GetStep(int64_t rate) const;
 

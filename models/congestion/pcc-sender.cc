@@ -22,16 +22,6 @@ constexpr int64_t UNMEASURED_RTT = 1000; // µs; before there is a sample
 
 } // namespace
 
-PccSender::PccSender(const Constants& constants, int64_t stream)
-    : m_intervalSegments(static_cast<uint32_t>(constants.intervalSegments)),
-      m_ignoredSegments(static_cast<uint32_t>(constants.ignoredSegments)),
-      m_rate(static_cast<int64_t>(constants.initialRate)),
-      m_lastRate(m_rate),
-      m_epsilon(std::lround(constants.epsilon * PERCENT)),
-      m_random(stream)
-{
-}
-
 bool
 PccSender::HasCongControl() const
 {
@@ -39,13 +29,13 @@ PccSender::HasCongControl() const
 }
 
 uint32_t
-PccSender::GetSsThresh(TcpState& /* state */, int64_t /* now */)
+PccSender::GetSsThresh(SenderState& /* state */, int64_t /* now */)
 {
     return INFINITE_SSTHRESH;
 }
 
 uint32_t
-PccSender::GetUndoCwnd(TcpState& state, uint32_t /* priorCwnd */)
+PccSender::GetUndoCwnd(SenderState& state, uint32_t /* priorCwnd */)
 {
     return state.cwnd;
 }
@@ -59,7 +49,7 @@ PccSender::LeastSegments() const
 // Intervals ------------------------------------------------------------------------------------
 
 void
-PccSender::Init(TcpState& state, int64_t now)
+PccSender::Init(SenderState& state, int64_t now)
 {
     state.ssthresh = INFINITE_SSTHRESH;
     Begin();
@@ -125,7 +115,7 @@ PccSender::FindAgreement() const
 
 /// The segments of an interval were counted. \returns whether to start the next interval
 bool
-PccSender::Decide(const TcpState& state)
+PccSender::Decide(const SenderState& state)
 {
     if (IsExperimenting())
     {
@@ -155,7 +145,7 @@ PccSender::Decide(const TcpState& state)
 }
 
 void
-PccSender::StartInterval(TcpState& state, int64_t now)
+PccSender::StartInterval(SenderState& state, int64_t now)
 {
     int64_t rate = m_rate;
     if (!m_waits)
@@ -172,14 +162,14 @@ PccSender::StartInterval(TcpState& state, int64_t now)
 }
 
 bool
-PccSender::IsSent(const TcpState& state, const Interval& interval) const
+PccSender::IsSent(const SenderState& state, const Interval& interval) const
 {
     return state.segmentsSent >= interval.sentBefore + LeastSegments() &&
            m_counted > interval.sentBefore;
 }
 
 void
-PccSender::Count(const TcpState& state, int64_t now, Interval& interval) const
+PccSender::Count(const SenderState& state, int64_t now, Interval& interval) const
 {
     if (interval.lost + interval.delivered == 0)
     {
@@ -193,7 +183,7 @@ PccSender::Count(const TcpState& state, int64_t now, Interval& interval) const
 }
 
 void
-PccSender::SetWindow(TcpState& state)
+PccSender::SetWindow(SenderState& state)
 {
     const int64_t rtt = state.srtt > 0 ? std::max<int64_t>(state.srtt / US, 1) : UNMEASURED_RTT;
     const int64_t inFlight =
@@ -205,7 +195,7 @@ PccSender::SetWindow(TcpState& state)
 // Events ---------------------------------------------------------------------------------------
 
 void
-PccSender::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
+PccSender::OnAck(SenderState& state, const AckEvent& event, bool /* mayGrow */)
 {
     SetWindow(state);
     if (state.caState != CaState::LOSS)
@@ -243,7 +233,7 @@ PccSender::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
 }
 
 void
-PccSender::OnCaState(TcpState& state, CaState next, int64_t now)
+PccSender::OnCaState(SenderState& state, CaState next, int64_t now)
 {
     const bool wasLoss = state.caState == CaState::LOSS;
     if (wasLoss && next != CaState::LOSS)

@@ -4,12 +4,14 @@
 #ifndef TUNNELCC_PCC_SENDER_H
 #define TUNNELCC_PCC_SENDER_H
 
-#include "congestion/congestion-control.h"
+#include "congestion/congestion-parameters.h"
 #include "congestion/flow-random.h"
 #include "event/time-units.h"
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <string>
 
 /**
  * \file
@@ -34,6 +36,37 @@ constexpr int64_t PERCENT = 100;              // the whole
 constexpr int64_t SCALE = 1000;               // fractions and exponents are whole thousandths
 constexpr int64_t MICROSECONDS = SECOND / US; // a second
 
+/// The rows of `initialRate`, `intervalSegments` and `ignoredSegments`, which are members of `P`.
+/// \param interval,ignored the constants of the module that the defaults of the last two are
+template <typename P>
+CongestionParameterTable<P>
+PccRows(const std::string& interval, const std::string& ignored)
+{
+    return {
+        {&P::initialRate,
+         "initial_rate",
+         "bytes/s",
+         1024,
+         1e9,
+         "rate at the start",
+         "tcp_pcc.c pcc_init()"},
+        {&P::intervalSegments,
+         "interval_segments",
+         "segments",
+         1,
+         1e6,
+         "least segments of an interval",
+         "tcp_pcc.c " + interval},
+        {&P::ignoredSegments,
+         "ignored_segments",
+         "segments",
+         0,
+         1e6,
+         "segments of an interval that do not count, at its start and at its end",
+         "tcp_pcc.c " + ignored},
+    };
+}
+
 /// A rate-based sender that experiments with its rate.
 class PccSender : public CongestionControl
 {
@@ -47,11 +80,11 @@ class PccSender : public CongestionControl
     };
 
     bool HasCongControl() const override;
-    void Init(TcpState& state, int64_t now) override;
-    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
-    void OnCaState(TcpState& state, CaState next, int64_t now) override;
-    uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd) override;
+    void Init(SenderState& state, int64_t now) override;
+    uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(SenderState& state, CaState next, int64_t now) override;
+    uint32_t GetUndoCwnd(SenderState& state, uint32_t priorCwnd) override;
 
     /// Rate that the sender has settled on for now, bytes/s; intervals may differ from it.
     int64_t GetRate() const
@@ -71,15 +104,6 @@ class PccSender : public CongestionControl
     /// Utility of a rate that was not judged yet.
     static constexpr int64_t NO_UTILITY = INT64_MIN;
 
-    /// Constants that the two algorithms have other values of.
-    struct Constants
-    {
-        double initialRate;      //!< bytes/s
-        double intervalSegments; //!< least segments of an interval
-        double ignoredSegments;  //!< ignored at its start and at its end
-        double epsilon;          //!< first step between the rates of an experiment
-    };
-
     /// A time in which one rate was tried, and what became of its segments.
     struct Interval
     {
@@ -98,10 +122,20 @@ class PccSender : public CongestionControl
     };
 
     /**
-     * \param constants constants
+     * \param parameters constants of either algorithm
+     * \param epsilon first step between the rates of an experiment
      * \param stream random stream of this sender
      */
-    PccSender(const Constants& constants, int64_t stream);
+    template <typename P>
+    PccSender(const P& parameters, double epsilon, int64_t stream)
+        : m_intervalSegments(parameters.intervalSegments),
+          m_ignoredSegments(parameters.ignoredSegments),
+          m_rate(static_cast<int64_t>(parameters.initialRate)),
+          m_lastRate(m_rate),
+          m_epsilon(std::lround(epsilon * PERCENT)),
+          m_random(stream)
+    {
+    }
 
     /// Whether the intervals are an experiment rather than one of its own.
     bool IsExperimenting() const
@@ -119,11 +153,11 @@ class PccSender : public CongestionControl
     virtual void Resume();
 
     /// The segments of `interval` were counted: what its rate is worth.
-    virtual void Judge(const TcpState& state, Interval& interval) const = 0;
+    virtual void Judge(const SenderState& state, Interval& interval) const = 0;
 
     /// Slow start's interval was judged, and the one before it at `lastUtility`: set the rate, or
     /// begin to experiment.
-    virtual void GrowInSlowStart(const TcpState& state, int64_t lastUtility) = 0;
+    virtual void GrowInSlowStart(const SenderState& state, int64_t lastUtility) = 0;
 
     /**
      * An experiment was judged: set the rate and the mode.
@@ -133,7 +167,7 @@ class PccSender : public CongestionControl
     virtual int64_t FindDirection(const Interval* better) = 0;
 
     /// An interval was judged, and the one before it at `lastUtility`: move on, or experiment.
-    virtual void Move(const TcpState& state, int64_t lastUtility) = 0;
+    virtual void Move(const SenderState& state, int64_t lastUtility) = 0;
 
     /// Set up four intervals, a pair at the rate · (1 ± epsilon) each, in random order.
     void SetUpExperiment();
@@ -152,11 +186,11 @@ class PccSender : public CongestionControl
   private:
     void Rewind();
     const Interval* FindAgreement() const;
-    bool Decide(const TcpState& state);
-    void StartInterval(TcpState& state, int64_t now);
-    bool IsSent(const TcpState& state, const Interval& interval) const;
-    void Count(const TcpState& state, int64_t now, Interval& interval) const;
-    static void SetWindow(TcpState& state);
+    bool Decide(const SenderState& state);
+    void StartInterval(SenderState& state, int64_t now);
+    bool IsSent(const SenderState& state, const Interval& interval) const;
+    void Count(const SenderState& state, int64_t now, Interval& interval) const;
+    static void SetWindow(SenderState& state);
 
     FlowRandom m_random;
     bool m_waits{false};      //!< all intervals were sent; not all were counted
@@ -164,8 +198,8 @@ class PccSender : public CongestionControl
     uint32_t m_countIndex{0}; //!< interval whose segments are being counted
     uint64_t m_counted{0};    //!< segments delivered or lost
     int64_t m_miscounted{0};  //!< delivered or lost more than once
-    uint64_t m_lost{0};       //!< TcpState::lost at the last ACK
-    uint64_t m_delivered{0};  //!< TcpState::delivered at the last ACK
+    uint64_t m_lost{0};       //!< SenderState::lost at the last ACK
+    uint64_t m_delivered{0};  //!< SenderState::delivered at the last ACK
 };
 
 } // namespace tunnelcc

@@ -38,104 +38,91 @@ const CongestionParameterTable<PccVivaceParameters>&
 PccVivace::GetParameterTable()
 {
     using P = PccVivaceParameters;
-    static const CongestionParameterTable<P> table{
-        {&P::initialRate,
-         {"initial_rate", "bytes/s", 1024, 1e9, "rate at the start", "tcp_pcc.c pcc_init()"}},
-        {&P::intervalSegments,
-         {"interval_segments",
-          "segments",
-          1,
-          1e6,
-          "least segments of an interval",
-          "tcp_pcc.c PCC_INTERVAL_MIN_PACKETS"}},
-        {&P::ignoredSegments,
-         {"ignored_segments",
-          "segments",
-          0,
-          1e6,
-          "segments of an interval that do not count, at its start and at its end",
-          "tcp_pcc.c PCC_IGNORE_PACKETS"}},
-        {&P::epsilon,
-         {"epsilon",
-          "",
-          0.01,
-          0.5,
-          "distance of an experiment's rates, whole percent",
-          "tcp_pcc.c PCC_PROBING_EPS"}},
-        {&P::delayCoefficient,
-         {"delay_coefficient",
-          "",
-          0,
-          1e6,
-          "weight of the growth of the RTT (s/s) in the utility",
-          "tcp_pcc.c pcc_calc_utility_vivace()"}},
-        {&P::lossCoefficient,
-         {"loss_coefficient",
-          "",
-          0,
-          1e6,
-          "weight of the share of losses in the utility",
-          "tcp_pcc.c pcc_calc_utility_vivace()"}},
-        {&P::delayFilter,
-         {"delay_filter",
-          "",
-          0,
-          10,
-          "growth of the RTT (s/s) that is ignored",
-          "tcp_pcc.c PCC_LAT_INFL_FILTER"}},
-        {&P::gradientStep,
-         {"gradient_step",
-          "",
-          0,
-          1e6,
-          "step for a gradient and an amplifier of 1, kB/s",
-          "tcp_pcc.c PCC_GRAD_STEP_SIZE"}},
-        {&P::minDifference,
-         {"min_difference",
-          "",
-          0.001,
-          0.5,
-          "least difference of two rates that have a gradient, relative",
-          "tcp_pcc.c PCC_MIN_RATE_DIFF_RATIO_FOR_GRAD"}},
-        {&P::changeBound,
-         {"change_bound",
-          "",
-          0.001,
-          1,
-          "largest first step, part of the rate",
-          "tcp_pcc.c PCC_MIN_CHANGE_BOUND"}},
-        {&P::changeBoundStep,
-         {"change_bound_step",
-          "",
-          0,
-          1,
-          "more of it for each step that reached it",
-          "tcp_pcc.c PCC_CHANGE_BOUND_STEP"}},
-        {&P::minAmplifier,
-         {"min_amplifier", "integer", 1, 1000, "least factor of steps", "tcp_pcc.c PCC_AMP_MIN"}},
-        {&P::maxSwing,
-         {"max_swing",
-          "integer",
-          0,
-          1000,
-          "most steps after changes of direction that do not raise that factor",
-          "tcp_pcc.c PCC_MAX_SWING_BUFFER"}},
-    };
+    static const auto table =
+        JoinRows<P>(PccRows<P>("PCC_INTERVAL_MIN_PACKETS", "PCC_IGNORE_PACKETS"),
+                    {
+                        {&P::epsilon,
+                         "epsilon",
+                         "",
+                         0.01,
+                         0.5,
+                         "distance of an experiment's rates, whole percent",
+                         "tcp_pcc.c PCC_PROBING_EPS"},
+                        {&P::delayCoefficient,
+                         "delay_coefficient",
+                         "",
+                         0,
+                         1e6,
+                         "weight of the growth of the RTT (s/s) in the utility",
+                         "tcp_pcc.c pcc_calc_utility_vivace()"},
+                        {&P::lossCoefficient,
+                         "loss_coefficient",
+                         "",
+                         0,
+                         1e6,
+                         "weight of the share of losses in the utility",
+                         "tcp_pcc.c pcc_calc_utility_vivace()"},
+                        {&P::delayFilter,
+                         "delay_filter",
+                         "",
+                         0,
+                         10,
+                         "growth of the RTT (s/s) that is ignored",
+                         "tcp_pcc.c PCC_LAT_INFL_FILTER"},
+                        {&P::gradientStep,
+                         "gradient_step",
+                         "",
+                         0,
+                         1e6,
+                         "step for a gradient and an amplifier of 1, kB/s",
+                         "tcp_pcc.c PCC_GRAD_STEP_SIZE"},
+                        {&P::minDifference,
+                         "min_difference",
+                         "",
+                         0.001,
+                         0.5,
+                         "least difference of two rates that have a gradient, relative",
+                         "tcp_pcc.c PCC_MIN_RATE_DIFF_RATIO_FOR_GRAD"},
+                        {&P::changeBound,
+                         "change_bound",
+                         "",
+                         0.001,
+                         1,
+                         "largest first step, part of the rate",
+                         "tcp_pcc.c PCC_MIN_CHANGE_BOUND"},
+                        {&P::changeBoundStep,
+                         "change_bound_step",
+                         "",
+                         0,
+                         1,
+                         "more of it for each step that reached it",
+                         "tcp_pcc.c PCC_CHANGE_BOUND_STEP"},
+                        {&P::minAmplifier,
+                         "min_amplifier",
+                         "",
+                         1,
+                         1000,
+                         "least factor of steps",
+                         "tcp_pcc.c PCC_AMP_MIN"},
+                        {&P::maxSwing,
+                         "max_swing",
+                         "",
+                         0,
+                         1000,
+                         "most steps after changes of direction that do not raise that factor",
+                         "tcp_pcc.c PCC_MAX_SWING_BUFFER"},
+                    });
     return table;
 }
 
 PccVivace::PccVivace(const PccVivaceParameters& parameters, int64_t stream)
-    : PccSender({parameters.initialRate,
-                 parameters.intervalSegments,
-                 parameters.ignoredSegments,
-                 parameters.epsilon},
-                stream),
+    : PccSender(parameters, parameters.epsilon, stream),
       m_parameters(parameters),
       m_delayFilter(ToThousandths(parameters.delayFilter)),
       m_minDifference(ToThousandths(parameters.minDifference)),
       m_minChangeBound(ToThousandths(parameters.changeBound)),
       m_changeBoundStep(ToThousandths(parameters.changeBoundStep)),
-      m_amplifier(static_cast<int64_t>(parameters.minAmplifier)),
+      m_amplifier(parameters.minAmplifier),
       m_changeBound(m_minChangeBound)
 {
 }
@@ -166,7 +153,7 @@ PccVivace::Begin()
 // Utility --------------------------------------------------------------------------------------
 
 int64_t
-PccVivace::GetDelayGrowth(const TcpState& state, const Interval& interval) const
+PccVivace::GetDelayGrowth(const SenderState& state, const Interval& interval) const
 {
     const int64_t sending = (interval.sendEnd - interval.sendBegin) / US;
     const int64_t counting = (interval.countEnd - interval.countBegin) / US;
@@ -185,7 +172,7 @@ PccVivace::GetDelayGrowth(const TcpState& state, const Interval& interval) const
 }
 
 void
-PccVivace::Judge(const TcpState& state, Interval& interval) const
+PccVivace::Judge(const SenderState& state, Interval& interval) const
 {
     if (interval.delivered == 0)
     {
@@ -207,7 +194,7 @@ PccVivace::Judge(const TcpState& state, Interval& interval) const
 // Decisions ------------------------------------------------------------------------------------
 
 void
-PccVivace::GrowInSlowStart(const TcpState& /* state */, int64_t lastUtility)
+PccVivace::GrowInSlowStart(const SenderState& /* state */, int64_t lastUtility)
 {
     if (m_intervals[0].utility > lastUtility)
     {
@@ -235,7 +222,7 @@ PccVivace::FindDirection(const Interval* better)
 }
 
 void
-PccVivace::Move(const TcpState& state, int64_t lastUtility)
+PccVivace::Move(const SenderState& state, int64_t lastUtility)
 {
     const int64_t step = GetStep(lastUtility);
     const int64_t rtt = std::max<int64_t>(state.srtt / US, 1);
@@ -277,8 +264,8 @@ PccVivace::UpdateAmplifier(int64_t step)
 {
     if ((step > 0) != (m_rate > m_lastRate))
     {
-        m_swing = std::min(m_swing + 1, static_cast<int64_t>(m_parameters.maxSwing));
-        m_amplifier = static_cast<int64_t>(m_parameters.minAmplifier);
+        m_swing = std::min<int64_t>(m_swing + 1, m_parameters.maxSwing);
+        m_amplifier = m_parameters.minAmplifier;
         m_changeBound = m_minChangeBound;
     }
     else if (m_swing > 0)

@@ -33,19 +33,19 @@ namespace tunnelcc
 /// Constants of PCC Vivace.
 struct PccVivaceParameters
 {
-    double initialRate{524288};   //!< bytes/s
-    double intervalSegments{50};  //!< least segments of an interval
-    double ignoredSegments{10};   //!< not counted at its start and at its end
-    double epsilon{0.05};         //!< experiments: relative distance from the rate
-    double delayCoefficient{900}; //!< weight of the RTT's growth, s/s
-    double lossCoefficient{11};   //!< weight of the share of losses
-    double delayFilter{0.03};     //!< growth of the RTT that is ignored, s/s
-    double gradientStep{25};      //!< step, thousandths of bytes/s per thousandth of the gradient
-    double minDifference{0.02};   //!< least relative difference of two rates for a gradient
-    double changeBound{0.1};      //!< largest first step, part of the rate
-    double changeBoundStep{0.07}; //!< more of it for each step that reached it
-    double minAmplifier{2};       //!< least factor of the step
-    double maxSwing{2}; //!< steps that do not raise the factor, after changes of direction
+    double initialRate{524288};    //!< bytes/s
+    uint32_t intervalSegments{50}; //!< least segments of an interval
+    uint32_t ignoredSegments{10};  //!< not counted at its start and at its end
+    double epsilon{0.05};          //!< experiments: relative distance from the rate
+    double delayCoefficient{900};  //!< weight of the RTT's growth, s/s
+    double lossCoefficient{11};    //!< weight of the share of losses
+    double delayFilter{0.03};      //!< growth of the RTT that is ignored, s/s
+    double gradientStep{25};       //!< step, thousandths of bytes/s per thousandth of the gradient
+    double minDifference{0.02};    //!< least relative difference of two rates for a gradient
+    double changeBound{0.1};       //!< largest first step, part of the rate
+    double changeBoundStep{0.07};  //!< more of it for each step that reached it
+    uint32_t minAmplifier{2};      //!< least factor of the step
+    uint32_t maxSwing{2}; //!< steps that do not raise the factor, after changes of direction
 };
 
 /// Rate by the gradient of a utility of delay and losses.
@@ -65,11 +65,11 @@ class PccVivace : public PccSender
 
   private:
     void Begin() override;
-    void Judge(const TcpState& state, Interval& interval) const override;
-    void GrowInSlowStart(const TcpState& state, int64_t lastUtility) override;
+    void Judge(const SenderState& state, Interval& interval) const override;
+    void GrowInSlowStart(const SenderState& state, int64_t lastUtility) override;
     int64_t FindDirection(const Interval* better) override;
-    void Move(const TcpState& state, int64_t lastUtility) override;
-    int64_t GetDelayGrowth(const TcpState& state, const Interval& interval) const;
+    void Move(const SenderState& state, int64_t lastUtility) override;
+    int64_t GetDelayGrowth(const SenderState& state, const Interval& interval) const;
     int64_t GetStep(int64_t lastUtility);
     int64_t GetGradient(int64_t lastUtility) const;
     void UpdateAmplifier(int64_t step);

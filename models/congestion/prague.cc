@@ -37,23 +37,33 @@ Prague::GetParameterTable()
     using P = PragueParameters;
     static const CongestionParameterTable<P> table{
         {&P::gain,
-         {"gain", "", 1e-4, 1, "weight of a round trip in alpha", "tcp_prague.c PRAGUE_SHIFT_G"}},
+         "gain",
+         "",
+         1e-4,
+         1,
+         "weight of a round trip in alpha",
+         "tcp_prague.c PRAGUE_SHIFT_G"},
         {&P::rttTarget,
-         {"rtt_target",
-          "s",
-          0,
-          1,
-          "shorter RTTs grow and shrink as slowly as this one",
-          "tcp_prague.c RTT_TARGET"}},
+         "rtt_target",
+         "s",
+         0,
+         1,
+         "shorter RTTs grow and shrink as slowly as this one",
+         "tcp_prague.c RTT_TARGET"},
         {&P::rttTransition,
-         {"rtt_transition",
-          "rounds",
-          0,
-          1e6,
-          "round trips after slow start until rtt_target applies",
-          "tcp_prague.c DEFAULT_RTT_TRANSITION"}},
+         "rtt_transition",
+         "rounds",
+         0,
+         1e6,
+         "round trips after slow start until rtt_target applies",
+         "tcp_prague.c DEFAULT_RTT_TRANSITION"},
         {&P::burst,
-         {"burst", "s", 0, 1, "longest burst of segments", "tcp_prague.c prague_burst_shift"}},
+         "burst",
+         "s",
+         0,
+         1,
+         "longest burst of segments",
+         "tcp_prague.c prague_burst_shift"},
     };
     return table;
 }
@@ -66,7 +76,7 @@ Prague::Prague(const PragueParameters& parameters)
 }
 
 void
-Prague::Init(TcpState& state, int64_t now)
+Prague::Init(SenderState& state, int64_t now)
 {
     m_window = state.cwnd;
     m_alphaTime = now;
@@ -75,13 +85,13 @@ Prague::Init(TcpState& state, int64_t now)
 }
 
 bool
-Prague::IsRttIndependent(const TcpState& state) const
+Prague::IsRttIndependent(const SenderState& state) const
 {
     return !state.InSlowStart() && m_rounds >= m_parameters.rttTransition;
 }
 
 uint32_t
-Prague::GetSsThresh(TcpState& state, int64_t /* now */)
+Prague::GetSsThresh(SenderState& state, int64_t /* now */)
 {
     return state.ssthresh;
 }
@@ -89,7 +99,7 @@ Prague::GetSsThresh(TcpState& state, int64_t /* now */)
 // Rounds ---------------------------------------------------------------------------------------
 
 void
-Prague::BeginRound(const TcpState& state)
+Prague::BeginRound(const SenderState& state)
 {
     m_roundEnd = state.sndNxt;
     m_marked = 0;
@@ -99,7 +109,7 @@ Prague::BeginRound(const TcpState& state)
 }
 
 void
-Prague::UpdateIncrease(const TcpState& state)
+Prague::UpdateIncrease(const SenderState& state)
 {
     // A segment per target RTT; and a rate has less of a window where the RTT is shorter.
     const bool isScaled = m_rounds >= m_parameters.rttTransition && state.srtt > 0 &&
@@ -110,7 +120,7 @@ Prague::UpdateIncrease(const TcpState& state)
 }
 
 void
-Prague::UpdateAlpha(const TcpState& state, int64_t now)
+Prague::UpdateAlpha(const SenderState& state, int64_t now)
 {
     if (m_hasMarks)
     {
@@ -126,7 +136,7 @@ Prague::UpdateAlpha(const TcpState& state, int64_t now)
 // The window -----------------------------------------------------------------------------------
 
 void
-Prague::Grow(TcpState& state, uint32_t acked)
+Prague::Grow(SenderState& state, uint32_t acked)
 {
     if (state.InSlowStart())
     {
@@ -137,7 +147,7 @@ Prague::Grow(TcpState& state, uint32_t acked)
 }
 
 void
-Prague::UpdateWindow(TcpState& state, const AckEvent& event)
+Prague::UpdateWindow(SenderState& state, const AckEvent& event)
 {
     uint32_t acked = event.ackedSacked;
     if (event.hasEcnEcho)
@@ -155,7 +165,7 @@ Prague::UpdateWindow(TcpState& state, const AckEvent& event)
 }
 
 void
-Prague::Follow(TcpState& state)
+Prague::Follow(SenderState& state)
 {
     const auto window =
         static_cast<uint32_t>(std::clamp<double>(std::ceil(m_window), PRAGUE_MIN_CWND, MAX_WINDOW));
@@ -173,7 +183,7 @@ Prague::Follow(TcpState& state)
 }
 
 void
-Prague::UpdatePacing(TcpState& state) const
+Prague::UpdatePacing(SenderState& state) const
 {
     if (state.srtt <= 0)
     {
@@ -188,7 +198,7 @@ Prague::UpdatePacing(TcpState& state) const
 }
 
 void
-Prague::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
+Prague::OnAck(SenderState& state, const AckEvent& event, bool /* mayGrow */)
 {
     UpdateWindow(state, event);
     const bool isTimely = !IsRttIndependent(state) || event.now - m_alphaTime >= m_target;
@@ -200,7 +210,7 @@ Prague::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
 }
 
 void
-Prague::OnCaState(TcpState& state, CaState next, int64_t now)
+Prague::OnCaState(SenderState& state, CaState next, int64_t now)
 {
     if (next == state.caState)
     {
@@ -230,7 +240,7 @@ Prague::OnCaState(TcpState& state, CaState next, int64_t now)
 }
 
 uint32_t
-Prague::GetUndoCwnd(TcpState& state, uint32_t priorCwnd)
+Prague::GetUndoCwnd(SenderState& state, uint32_t priorCwnd)
 {
     m_isInLoss = false;
     m_window = std::max(m_window, m_lossWindow);

@@ -33,10 +33,10 @@ namespace tunnelcc
 /// Constants of Prague.
 struct PragueParameters
 {
-    double gain{1.0 / 16};    //!< weight of a round trip in alpha
-    double rttTarget{0.025};  //!< s
-    double rttTransition{4};  //!< round trips after slow start until the target RTT counts
-    double burst{1.0 / 4096}; //!< longest burst, s
+    double gain{1.0 / 16};     //!< weight of a round trip in alpha
+    double rttTarget{0.025};   //!< s
+    uint32_t rttTransition{4}; //!< round trips after slow start until the target RTT counts
+    double burst{1.0 / 4096};  //!< longest burst, s
 };
 
 /// Window from the share of marks.
@@ -68,16 +68,16 @@ class Prague final : public CongestionControl
         return m_burst;
     }
 
-    uint32_t MinTsoSegments(const TcpState& /* state */) const override
+    uint32_t MinTsoSegments(const SenderState& /* state */) const override
     {
         return 1;
     }
 
-    void Init(TcpState& state, int64_t now) override;
-    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
-    void OnCaState(TcpState& state, CaState next, int64_t now) override;
-    uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd) override;
+    void Init(SenderState& state, int64_t now) override;
+    uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(SenderState& state, CaState next, int64_t now) override;
+    uint32_t GetUndoCwnd(SenderState& state, uint32_t priorCwnd) override;
 
     /// Moving average of the share of marked segments.
     double GetAlpha() const
@@ -92,15 +92,15 @@ class Prague final : public CongestionControl
     }
 
   private:
-    bool IsRttIndependent(const TcpState& state) const;
-    void BeginRound(const TcpState& state);
-    void UpdateIncrease(const TcpState& state);
-    void UpdateWindow(TcpState& state, const AckEvent& event);
-    void Grow(TcpState& state, uint32_t acked);
+    bool IsRttIndependent(const SenderState& state) const;
+    void BeginRound(const SenderState& state);
+    void UpdateIncrease(const SenderState& state);
+    void UpdateWindow(SenderState& state, const AckEvent& event);
+    void Grow(SenderState& state, uint32_t acked);
     /// Move the window of the connection by at most a segment towards ours.
-    void Follow(TcpState& state);
-    void UpdateAlpha(const TcpState& state, int64_t now);
-    void UpdatePacing(TcpState& state) const;
+    void Follow(SenderState& state);
+    void UpdateAlpha(const SenderState& state, int64_t now);
+    void UpdatePacing(SenderState& state) const;
 
     const PragueParameters m_parameters;
     const int64_t m_target; //!< ns
@@ -114,7 +114,7 @@ class Prague final : public CongestionControl
     uint32_t m_rounds{0};    //!< since slow start
     uint64_t m_roundEnd{0};  //!< by number of segment
     uint64_t m_marked{0};    //!< segments of this round
-    uint64_t m_delivered{0}; //!< TcpState::delivered when it began
+    uint64_t m_delivered{0}; //!< SenderState::delivered when it began
     int64_t m_alphaTime{0};  //!< of the latest update of alpha, ns
     int64_t m_cwrTime{0};    //!< of the latest reduction for marks, ns
 };

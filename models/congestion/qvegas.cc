@@ -32,14 +32,14 @@ QVegas::QVegas(const VegasParameters& parameters)
 }
 
 void
-QVegas::Init(TcpState& state, int64_t now)
+QVegas::Init(SenderState& state, int64_t now)
 {
     Vegas::Init(state, now);
     m_vegasWindow = INITIAL_WINDOW;
 }
 
 void
-QVegas::EndRound(TcpState& state, uint32_t acked)
+QVegas::EndRound(SenderState& state, uint32_t acked)
 {
     state.cwnd = m_vegasWindow;
     Vegas::EndRound(state, acked);
@@ -47,13 +47,13 @@ QVegas::EndRound(TcpState& state, uint32_t acked)
 }
 
 uint32_t
-QVegas::GetLoweredSsThresh(const TcpState& state) const
+QVegas::GetLoweredSsThresh(const SenderState& state) const
 {
     return std::max(std::min(state.ssthresh, state.cwnd - 1), MIN_SSTHRESH);
 }
 
 void
-QVegas::OnCaState(TcpState& state, CaState next, int64_t now)
+QVegas::OnCaState(SenderState& state, CaState next, int64_t now)
 {
     Vegas::OnCaState(state, next, now);
     if (next == CaState::OPEN)
@@ -63,13 +63,13 @@ QVegas::OnCaState(TcpState& state, CaState next, int64_t now)
 }
 
 void
-QVegas::OnTransmitStart(TcpState& state, int64_t /* now */, int64_t /* idle */)
+QVegas::OnTransmitStart(SenderState& state, int64_t /* now */, int64_t /* idle */)
 {
     Enable(state); // the window and Reno's count stay
 }
 
 uint32_t
-QVegas::GetUndoCwnd(TcpState& /* state */, uint32_t /* priorCwnd */)
+QVegas::GetUndoCwnd(SenderState& /* state */, uint32_t /* priorCwnd */)
 {
     return std::max(m_vegasWindow, MIN_SSTHRESH);
 }

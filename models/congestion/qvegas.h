@@ -35,10 +35,10 @@ class QVegas : public Vegas
     /// Names, ranges and sources of VegasParameters.
     static const CongestionParameterTable<VegasParameters>& GetParameterTable();
 
-    void Init(TcpState& state, int64_t now) override;
-    void OnCaState(TcpState& state, CaState next, int64_t now) override;
-    void OnTransmitStart(TcpState& state, int64_t now, int64_t idle) override;
-    uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd) override;
+    void Init(SenderState& state, int64_t now) override;
+    void OnCaState(SenderState& state, CaState next, int64_t now) override;
+    void OnTransmitStart(SenderState& state, int64_t now, int64_t idle) override;
+    uint32_t GetUndoCwnd(SenderState& state, uint32_t priorCwnd) override;
 
     /// Vegas's own window, which is put back (lost_cwnd), segments.
     uint32_t GetVegasWindow() const
@@ -47,8 +47,8 @@ class QVegas : public Vegas
     }
 
   private:
-    void EndRound(TcpState& state, uint32_t acked) override;
-    uint32_t GetLoweredSsThresh(const TcpState& state) const override;
+    void EndRound(SenderState& state, uint32_t acked) override;
+    uint32_t GetLoweredSsThresh(const SenderState& state) const override;
 
     uint32_t m_vegasWindow{0}; //!< segments
 };

@@ -25,9 +25,9 @@ namespace tunnelcc
 struct RenoParameters
 {
     double beta{0.5};            //!< window left after a loss
-    double hystart{0};           //!< end slow start when the RTT rises
-    double fractions{0};         //!< of segments count in the window, as where it is in bytes
-    double pacing{0};            //!< pace at cwnd/RTT
+    bool hystart{false};         //!< end slow start when the RTT rises
+    bool fractions{false};       //!< of segments count in the window, as where it is in bytes
+    bool pacing{false};          //!< pace at cwnd/RTT
     double pacingSlowStart{2};   //!< times cwnd/RTT in slow start
     double pacingAvoidance{1.2}; //!< times cwnd/RTT in congestion avoidance
 };
@@ -41,20 +41,20 @@ class Reno : public CongestionControl
     /// Names, ranges and sources of RenoParameters.
     static const CongestionParameterTable<RenoParameters>& GetParameterTable();
 
-    void Init(TcpState& state, int64_t now) override;
-    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
-    void OnCaState(TcpState& state, CaState next, int64_t now) override;
+    void Init(SenderState& state, int64_t now) override;
+    uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(SenderState& state, CaState next, int64_t now) override;
 
   private:
-    void Resume(const TcpState& state);
-    void GrowInFractions(TcpState& state, uint32_t acked);
+    void Resume(const SenderState& state);
+    void GrowInFractions(SenderState& state, uint32_t acked);
 
     RenoParameters m_parameters;
     WindowPacing m_pacing;
     AdditiveIncrease m_increase;
     HyStart m_hystart;
-    double m_window{0};    //!< with fractions, segments; TcpState::cwnd is the next whole number
+    double m_window{0};    //!< with fractions, segments; SenderState::cwnd is the next whole number
     uint32_t m_counted{0}; //!< segments towards the next step of it
 };
 

@@ -16,8 +16,8 @@
  * covers, so there is no limit per ACK as in RFC 3465.
  *
  * The window may grow only while it limited the sender (Linux `tcp_is_cwnd_limited`): in slow start
- * while cwnd < 2 · TcpState::maxPacketsOut, later if it did so in the last window of data. The
- * transport decides that and sets TcpState::isCwndLimited.
+ * while cwnd < 2 · SenderState::maxPacketsOut, later if it did so in the last window of data. The
+ * transport decides that and sets SenderState::isCwndLimited.
  */
 
 namespace tunnelcc
@@ -25,7 +25,7 @@ namespace tunnelcc
 
 /// Grow by the segments delivered, up to ssthresh; returns those left for congestion avoidance.
 inline uint32_t
-GrowInSlowStart(TcpState& state, uint32_t acked)
+GrowInSlowStart(SenderState& state, uint32_t acked)
 {
     const uint32_t cwnd = std::min(state.cwnd + acked, state.ssthresh);
     const uint32_t left = acked - (cwnd - state.cwnd);
@@ -45,7 +45,7 @@ class AdditiveIncrease
 
     /// Grow as Reno does: in slow start, then by a segment for each window delivered, and only
     /// while the window limits the sender (Linux tcp_reno_cong_avoid()).
-    void GrowAsReno(TcpState& state, uint32_t acked)
+    void GrowAsReno(SenderState& state, uint32_t acked)
     {
         if (!state.isCwndLimited)
         {
@@ -62,7 +62,7 @@ class AdditiveIncrease
     }
 
     /// One segment more for each `perSegment` (≥ 1) delivered.
-    void Grow(TcpState& state, uint32_t perSegment, uint32_t acked)
+    void Grow(SenderState& state, uint32_t perSegment, uint32_t acked)
     {
         // What was counted towards a larger step is worth one segment at most, not a burst.
         if (m_counted >= perSegment)
@@ -86,12 +86,12 @@ class AdditiveIncrease
 /// Pacing that Linux gives algorithms which set no rate of their own (tcp_update_pacing_rate()).
 struct WindowPacing
 {
-    double enabled{0};          //!< 0: unpaced, the default without the fq queueing discipline
+    bool enabled{false};        //!< off, the default without the fq queueing discipline
     double slowStartRatio{2};   //!< sysctl tcp_pacing_ss_ratio, 200 %
     double avoidanceRatio{1.2}; //!< sysctl tcp_pacing_ca_ratio, 120 %
 
     /// Rate for the present window, bytes/s; 0 before the first RTT sample.
-    double GetRate(const TcpState& state) const
+    double GetRate(const SenderState& state) const
     {
         if (state.srtt <= 0)
         {
@@ -101,6 +101,15 @@ struct WindowPacing
         const auto window = std::max<uint64_t>(state.cwnd, state.sndNxt - state.sndUna);
         return ratio * static_cast<double>(window) * state.mss * 1e9 /
                static_cast<double>(state.srtt);
+    }
+
+    /// Set the rate of an algorithm that has none, if it is to be paced.
+    void Update(SenderState& state) const
+    {
+        if (enabled)
+        {
+            state.pacingRate = GetRate(state);
+        }
     }
 };
 

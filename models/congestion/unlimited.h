@@ -33,8 +33,8 @@ namespace tunnelcc
 /// Constants of Unlimited.
 struct UnlimitedParameters
 {
-    double window{1e7}; //!< segments
-    double beta{0.7};   //!< threshold after a loss, as part of the window
+    uint32_t window{10'000'000}; //!< segments
+    double beta{0.7};            //!< threshold after a loss, as part of the window
 };
 
 /// CUBIC with a window that never is the limit outside recovery and slow start.
@@ -46,8 +46,8 @@ class Unlimited : public Cubic
     /// Names, ranges and sources of UnlimitedParameters.
     static const CongestionParameterTable<UnlimitedParameters>& GetParameterTable();
 
-    void Init(TcpState& state, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
+    void Init(SenderState& state, int64_t now) override;
+    void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
 
   private:
     const uint32_t m_window; //!< segments

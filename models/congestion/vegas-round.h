@@ -25,13 +25,13 @@ class VegasRound
 {
   public:
     /// Forget the least RTT and begin a round.
-    void Reset(const TcpState& state)
+    void Reset(const SenderState& state)
     {
         m_baseRtt = NEVER;
         Begin(state);
     }
 
-    void Begin(const TcpState& state)
+    void Begin(const SenderState& state)
     {
         m_end = state.sndNxt;
         m_samples = 0;
@@ -47,7 +47,7 @@ class VegasRound
         ++m_samples;
     }
 
-    bool IsOver(const TcpState& state) const
+    bool IsOver(const SenderState& state) const
     {
         return state.sndUna > m_end;
     }

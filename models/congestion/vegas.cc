@@ -20,10 +20,15 @@ Vegas::MakeParameterTable(const std::string& file)
 {
     using P = VegasParameters;
     return {
-        {&P::alpha, {"alpha", "segments", 0, 1e6, "fewer in the queue: grow", file + " alpha"}},
-        {&P::beta, {"beta", "segments", 0, 1e6, "more in the queue: shrink", file + " beta"}},
+        {&P::alpha, "alpha", "segments", 0, 1e6, "fewer in the queue: grow", file + " alpha"},
+        {&P::beta, "beta", "segments", 0, 1e6, "more in the queue: shrink", file + " beta"},
         {&P::gamma,
-         {"gamma", "segments", 0, 1e6, "more in the queue end slow start", file + " gamma"}},
+         "gamma",
+         "segments",
+         0,
+         1e6,
+         "more in the queue end slow start",
+         file + " gamma"},
     };
 }
 
@@ -39,27 +44,27 @@ Vegas::Vegas(const VegasParameters& parameters, uint32_t minWindow)
 }
 
 void
-Vegas::Init(TcpState& state, int64_t /* now */)
+Vegas::Init(SenderState& state, int64_t /* now */)
 {
     m_increase.Reset();
     Enable(state);
 }
 
 void
-Vegas::Enable(const TcpState& state)
+Vegas::Enable(const SenderState& state)
 {
     m_isOn = true;
     m_round.Reset(state);
 }
 
 uint32_t
-Vegas::GetSsThresh(TcpState& state, int64_t /* now */)
+Vegas::GetSsThresh(SenderState& state, int64_t /* now */)
 {
     return std::max(state.cwnd / 2, MIN_SSTHRESH);
 }
 
 void
-Vegas::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
+Vegas::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
 {
     if (event.rtt >= 0)
     {
@@ -85,7 +90,7 @@ Vegas::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
 }
 
 void
-Vegas::EndRound(TcpState& state, uint32_t acked)
+Vegas::EndRound(SenderState& state, uint32_t acked)
 {
     if (m_round.HasFewSamples())
     {
@@ -98,7 +103,7 @@ Vegas::EndRound(TcpState& state, uint32_t acked)
 }
 
 void
-Vegas::AdjustWindow(TcpState& state, uint32_t acked)
+Vegas::AdjustWindow(SenderState& state, uint32_t acked)
 {
     const int64_t waiting = m_round.Waiting(state.cwnd);
     if (state.InSlowStart())
@@ -128,13 +133,13 @@ Vegas::AdjustWindow(TcpState& state, uint32_t acked)
 }
 
 uint32_t
-Vegas::GetLoweredSsThresh(const TcpState& state) const
+Vegas::GetLoweredSsThresh(const SenderState& state) const
 {
     return std::min(state.ssthresh, state.cwnd);
 }
 
 void
-Vegas::OnCaState(TcpState& state, CaState next, int64_t /* now */)
+Vegas::OnCaState(SenderState& state, CaState next, int64_t /* now */)
 {
     if (next >= CaState::CWR)
     {
@@ -148,7 +153,7 @@ Vegas::OnCaState(TcpState& state, CaState next, int64_t /* now */)
 }
 
 void
-Vegas::OnTransmitStart(TcpState& state, int64_t now, int64_t /* idle */)
+Vegas::OnTransmitStart(SenderState& state, int64_t now, int64_t /* idle */)
 {
     Init(state, now);
 }

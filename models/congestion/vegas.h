@@ -28,9 +28,9 @@ namespace tunnelcc
 /// Constants of Vegas.
 struct VegasParameters
 {
-    double alpha{2}; //!< segments
-    double beta{4};  //!< segments
-    double gamma{1}; //!< segments
+    uint32_t alpha{2}; //!< segments
+    uint32_t beta{4};  //!< segments
+    uint32_t gamma{1}; //!< segments
 };
 
 /// Window from the delay that it causes.
@@ -42,11 +42,11 @@ class Vegas : public CongestionControl
     /// Names, ranges and sources of VegasParameters.
     static const CongestionParameterTable<VegasParameters>& GetParameterTable();
 
-    void Init(TcpState& state, int64_t now) override;
-    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
-    void OnCaState(TcpState& state, CaState next, int64_t now) override;
-    void OnTransmitStart(TcpState& state, int64_t now, int64_t idle) override;
+    void Init(SenderState& state, int64_t now) override;
+    uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(SenderState& state, CaState next, int64_t now) override;
+    void OnTransmitStart(SenderState& state, int64_t now, int64_t idle) override;
 
     /// Least RTT since the connection was last idle (baseRTT), ns; NEVER before a sample.
     int64_t GetBaseRtt() const
@@ -65,16 +65,16 @@ class Vegas : public CongestionControl
     static CongestionParameterTable<VegasParameters> MakeParameterTable(const std::string& file);
 
     /// Decide by the delay, from a new baseRTT on (vegas_enable()).
-    void Enable(const TcpState& state);
+    void Enable(const SenderState& state);
 
     /// A round trip of the open state is over: set the window by its delay.
-    virtual void EndRound(TcpState& state, uint32_t acked);
+    virtual void EndRound(SenderState& state, uint32_t acked);
 
-    /// Threshold once the window has moved down to TcpState::cwnd.
-    virtual uint32_t GetLoweredSsThresh(const TcpState& state) const;
+    /// Threshold once the window has moved down to SenderState::cwnd.
+    virtual uint32_t GetLoweredSsThresh(const SenderState& state) const;
 
   private:
-    void AdjustWindow(TcpState& state, uint32_t acked);
+    void AdjustWindow(SenderState& state, uint32_t acked);
 
     const VegasParameters m_parameters;
     const uint32_t m_minWindow; //!< segments

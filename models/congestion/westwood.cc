@@ -14,26 +14,26 @@ Westwood::GetParameterTable()
     using P = WestwoodParameters;
     static const CongestionParameterTable<P> table{
         {&P::rttMin,
-         {"rtt_min",
-          "s",
-          0,
-          1e3,
-          "shortest interval over which bandwidth is measured",
-          "tcp_westwood.c TCP_WESTWOOD_RTT_MIN"}},
+         "rtt_min",
+         "s",
+         0,
+         1e3,
+         "shortest interval over which bandwidth is measured",
+         "tcp_westwood.c TCP_WESTWOOD_RTT_MIN"},
         {&P::initialRtt,
-         {"initial_rtt",
-          "s",
-          0.001,
-          1e3,
-          "RTT before the first sample",
-          "tcp_westwood.c TCP_WESTWOOD_INIT_RTT"}},
+         "initial_rtt",
+         "s",
+         0.001,
+         1e3,
+         "RTT before the first sample",
+         "tcp_westwood.c TCP_WESTWOOD_INIT_RTT"},
         {&P::filterGain,
-         {"filter_gain",
-          "",
-          0.001,
-          1,
-          "weight of a new value in each filter",
-          "tcp_westwood.c westwood_do_filter"}},
+         "filter_gain",
+         "",
+         0.001,
+         1,
+         "weight of a new value in each filter",
+         "tcp_westwood.c westwood_do_filter"},
     };
     return table;
 }
@@ -46,7 +46,7 @@ Westwood::Westwood(const WestwoodParameters& parameters)
 }
 
 void
-Westwood::Init(TcpState& /* state */, int64_t now)
+Westwood::Init(SenderState& /* state */, int64_t now)
 {
     m_increase.Reset();
     m_intervalStart = now;
@@ -54,7 +54,7 @@ Westwood::Init(TcpState& /* state */, int64_t now)
 }
 
 uint32_t
-Westwood::GetSsThresh(TcpState& state, int64_t /* now */)
+Westwood::GetSsThresh(SenderState& state, int64_t /* now */)
 {
     return std::max(state.cwnd / 2, MIN_SSTHRESH);
 }
@@ -67,7 +67,7 @@ Westwood::GetWindow() const
 }
 
 void
-Westwood::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
+Westwood::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
 {
     if (event.rtt > 0)
     {
@@ -130,7 +130,7 @@ Westwood::UpdateMinRtt()
 }
 
 void
-Westwood::OnCaState(TcpState& state, CaState next, int64_t /* now */)
+Westwood::OnCaState(SenderState& state, CaState next, int64_t /* now */)
 {
     if (next >= CaState::CWR)
     {

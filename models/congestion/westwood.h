@@ -41,10 +41,10 @@ class Westwood : public CongestionControl
     /// Names, ranges and sources of WestwoodParameters.
     static const CongestionParameterTable<WestwoodParameters>& GetParameterTable();
 
-    void Init(TcpState& state, int64_t now) override;
-    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
-    void OnCaState(TcpState& state, CaState next, int64_t now) override;
+    void Init(SenderState& state, int64_t now) override;
+    uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(SenderState& state, CaState next, int64_t now) override;
 
     /// Bandwidth estimate, segments/s.
     double GetBandwidth() const

@@ -23,36 +23,56 @@ ZetaLike::GetParameterTable()
     using P = ZetaLikeParameters;
     static const CongestionParameterTable<P> table{
         {&P::initialWindow,
-         {"initial_window",
-          "segments",
-          1,
-          1e6,
-          "first congestion window",
-          "choice, as initialCwndWan of LotServer's configurations"}},
+         "initial_window",
+         "segments",
+         1,
+         1e6,
+         "first congestion window",
+         "choice, as initialCwndWan of LotServer's configurations"},
         {&P::rate,
-         {"rate",
-          "bytes/s",
-          1000,
-          1.25e12,
-          "most that is paced",
-          "choice, as wankbps of LotServer's configurations"}},
+         "rate",
+         "bytes/s",
+         1000,
+         1.25e12,
+         "most that is paced",
+         "choice, as wankbps of LotServer's configurations"},
         {&P::minQueueDelay,
-         {"min_queue_delay", "s", 0, 10, "least queueing delay that is a sign", CHOICE}},
+         "min_queue_delay",
+         "s",
+         0,
+         10,
+         "least queueing delay that is a sign",
+         CHOICE},
         {&P::queueDelayPart,
-         {"queue_delay_part",
-          "",
-          0.1,
-          1000,
-          "the least RTT, divided by this, is the other bound of that delay",
-          CHOICE}},
+         "queue_delay_part",
+         "",
+         0.1,
+         1000,
+         "the least RTT, divided by this, is the other bound of that delay",
+         CHOICE},
         {&P::shortWindow,
-         {"short_window", "segments", 1, 1e6, "losses now: averaged over these", CHOICE}},
+         "short_window",
+         "segments",
+         1,
+         1e6,
+         "losses now: averaged over these",
+         CHOICE},
         {&P::longWindow,
-         {"long_window", "segments", 1, 1e6, "losses before: averaged over these", CHOICE}},
+         "long_window",
+         "segments",
+         1,
+         1e6,
+         "losses before: averaged over these",
+         CHOICE},
         {&P::lossRise,
-         {"loss_rise", "", 1, 1000, "losses now against before that are a sign", CHOICE}},
-        {&P::betaOne, {"beta_one", "", 0.5, 1, "window left with one sign", CHOICE}},
-        {&P::betaBoth, {"beta_both", "", 0.5, 1, "window left with both signs", CHOICE}},
+         "loss_rise",
+         "",
+         1,
+         1000,
+         "losses now against before that are a sign",
+         CHOICE},
+        {&P::betaOne, "beta_one", "", 0.5, 1, "window left with one sign", CHOICE},
+        {&P::betaBoth, "beta_both", "", 0.5, 1, "window left with both signs", CHOICE},
     };
     return table;
 }
@@ -64,14 +84,14 @@ ZetaLike::ZetaLike(const ZetaLikeParameters& parameters)
 }
 
 void
-ZetaLike::Init(TcpState& state, int64_t /* now */)
+ZetaLike::Init(SenderState& state, int64_t /* now */)
 {
-    state.cwnd = static_cast<uint32_t>(m_parameters.initialWindow);
+    state.cwnd = m_parameters.initialWindow;
     Pace(state);
 }
 
 uint32_t
-ZetaLike::GetSsThresh(TcpState& state, int64_t /* now */)
+ZetaLike::GetSsThresh(SenderState& state, int64_t /* now */)
 {
     CountLosses(state);
     const bool isLossRising = m_shortLoss > m_parameters.lossRise * m_longLoss;
@@ -87,7 +107,7 @@ ZetaLike::GetSsThresh(TcpState& state, int64_t /* now */)
 }
 
 bool
-ZetaLike::IsQueueLong(const TcpState& state) const
+ZetaLike::IsQueueLong(const SenderState& state) const
 {
     const auto part =
         static_cast<int64_t>(static_cast<double>(state.minRtt) / m_parameters.queueDelayPart);
@@ -95,7 +115,7 @@ ZetaLike::IsQueueLong(const TcpState& state) const
 }
 
 void
-ZetaLike::CountLosses(const TcpState& state)
+ZetaLike::CountLosses(const SenderState& state)
 {
     // Exponential averages: each segment delivered counts as 0, each one lost as 1.
     const auto average = [&](double& loss, double window) {
@@ -110,7 +130,7 @@ ZetaLike::CountLosses(const TcpState& state)
 }
 
 void
-ZetaLike::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
+ZetaLike::OnAck(SenderState& state, const AckEvent& event, bool mayGrow)
 {
     CountLosses(state);
     if (mayGrow)
@@ -121,14 +141,14 @@ ZetaLike::OnAck(TcpState& state, const AckEvent& event, bool mayGrow)
 }
 
 void
-ZetaLike::Pace(TcpState& state) const
+ZetaLike::Pace(SenderState& state) const
 {
     const double rate = WindowPacing{}.GetRate(state);
     state.pacingRate = rate > 0 ? std::min(rate, m_parameters.rate) : m_parameters.rate;
 }
 
 void
-ZetaLike::OnCaState(TcpState& state, CaState next, int64_t /* now */)
+ZetaLike::OnCaState(SenderState& state, CaState next, int64_t /* now */)
 {
     if (next >= CaState::CWR)
     {

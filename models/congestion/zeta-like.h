@@ -30,12 +30,12 @@ namespace tunnelcc
 /// Constants of ZetaLike.
 struct ZetaLikeParameters
 {
-    double initialWindow{44};    //!< segments
+    uint32_t initialWindow{44};  //!< segments
     double rate{125e6};          //!< most that is paced, bytes/s
     double minQueueDelay{0.005}; //!< s; least queueing delay that is a sign
     double queueDelayPart{8};    //!< so many queueing delays in the least RTT are a sign
-    double shortWindow{16};      //!< segments over which losses are averaged now
-    double longWindow{1024};     //!< segments over which they were before
+    uint32_t shortWindow{16};    //!< segments over which losses are averaged now
+    uint32_t longWindow{1024};   //!< segments over which they were before
     double lossRise{2};          //!< a rise by more than this is a sign
     double betaOne{0.875};       //!< window left with one sign
     double betaBoth{0.5};        //!< window left with both
@@ -50,23 +50,23 @@ class ZetaLike : public CongestionControl
     /// Names, ranges and sources of ZetaLikeParameters.
     static const CongestionParameterTable<ZetaLikeParameters>& GetParameterTable();
 
-    void Init(TcpState& state, int64_t now) override;
-    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
-    void OnCaState(TcpState& state, CaState next, int64_t now) override;
+    void Init(SenderState& state, int64_t now) override;
+    uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(SenderState& state, CaState next, int64_t now) override;
 
   private:
-    void CountLosses(const TcpState& state);
-    bool IsQueueLong(const TcpState& state) const;
-    void Pace(TcpState& state) const;
+    void CountLosses(const SenderState& state);
+    bool IsQueueLong(const SenderState& state) const;
+    void Pace(SenderState& state) const;
 
     ZetaLikeParameters m_parameters;
     const int64_t m_minQueueDelay; //!< ns
     AdditiveIncrease m_increase;
     double m_shortLoss{0};
     double m_longLoss{0};
-    uint64_t m_lost{0};          //!< TcpState::lost that the averages have seen
-    uint64_t m_delivered{0};     //!< TcpState::delivered that they have seen
+    uint64_t m_lost{0};          //!< SenderState::lost that the averages have seen
+    uint64_t m_delivered{0};     //!< SenderState::delivered that they have seen
     uint32_t m_keptThreshold{0}; //!< threshold to go back to after recovery, segments; 0: none
 };
 

@@ -5,6 +5,7 @@
 #define TUNNELCC_TIME_UNITS_H
 
 #include <cstdint>
+#include <limits>
 
 /**
  * \file
@@ -16,6 +17,10 @@ namespace tunnelcc
 constexpr int64_t US = 1'000;
 constexpr int64_t MS = 1'000'000;
 constexpr int64_t SECOND = 1'000'000'000;
+
+/// A time that never comes, and an RTT that was never measured, ns. Four of them still fit in 64
+/// bits, so that sums and differences with other times do not overflow.
+constexpr int64_t NEVER = std::numeric_limits<int64_t>::max() / 4;
 
 } // namespace tunnelcc
 

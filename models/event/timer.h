@@ -5,6 +5,7 @@
 #define TUNNELCC_TIMER_H
 
 #include "event-loop.h"
+#include "time-units.h"
 
 #include <algorithm>
 #include <limits>
@@ -39,12 +40,12 @@ class Timer final : public EventSource
 
     void Cancel()
     {
-        m_deadline = NO_DEADLINE;
+        m_deadline = NEVER;
     }
 
     bool IsPending() const
     {
-        return m_deadline != NO_DEADLINE;
+        return m_deadline != NEVER;
     }
 
     int64_t Deadline() const
@@ -61,7 +62,7 @@ class Timer final : public EventSource
         m_armed = FIRING;
         while (m_deadline <= now)
         {
-            m_deadline = NO_DEADLINE;
+            m_deadline = NEVER;
             (m_owner->*OnExpire)(now);
             int64_t next = std::max(m_deadline, now);
             if (!IsPending() || !m_loop.IsNext(next, m_rank))
@@ -71,7 +72,7 @@ class Timer final : public EventSource
             m_loop.AdvanceTo(next); // the simulation's next event: no need of the queue
             now = next;
         }
-        m_armed = NO_DEADLINE;
+        m_armed = NEVER;
         if (IsPending())
         {
             Arm();
@@ -79,7 +80,6 @@ class Timer final : public EventSource
     }
 
   private:
-    static constexpr int64_t NO_DEADLINE = std::numeric_limits<int64_t>::max();
     static constexpr int64_t FIRING = std::numeric_limits<int64_t>::min(); //!< nothing to arm yet
 
     void Arm()
@@ -89,8 +89,8 @@ class Timer final : public EventSource
     }
 
     Owner* m_owner;
-    int64_t m_deadline{NO_DEADLINE}; //!< when to expire
-    int64_t m_armed{NO_DEADLINE};    //!< earliest pending event, never after the deadline
+    int64_t m_deadline{NEVER}; //!< when to expire
+    int64_t m_armed{NEVER};    //!< earliest pending event, never after the deadline
 };
 
 } // namespace tunnelcc

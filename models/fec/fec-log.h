@@ -21,7 +21,7 @@ struct FecPacket
     bool isDelivered;
 };
 
-/// Packets that are protected together, and what has become of their shards.
+/// A group: packets that are protected together, and how many of their shards arrived.
 struct FecGroup
 {
     uint64_t firstPacket{0}; //!< its number in the log

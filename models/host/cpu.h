@@ -111,7 +111,7 @@ class Cores
     struct Work
     {
         int64_t left;   //!< ns
-        int64_t* spent; //!< of its host
+        int64_t* spent; //!< CPU time of its host, ns
     };
 
     struct Core
@@ -206,7 +206,7 @@ class Cpu
         return m_cores.Run(now, Duration(cost), thread, isUrgent, m_spent);
     }
 
-    /// How long `cost` ns worth of work takes, ns.
+    /// Time that `cost` takes here, ns: the cost is that of the host on which it was measured.
     int64_t Duration(double cost) const
     {
         return static_cast<int64_t>(m_speed == 1 ? cost : cost / m_speed);
@@ -242,7 +242,7 @@ class Cpu
     std::vector<const CpuLoad*> m_loads;
 };
 
-/// Who has work done by a thread.
+/// Is told when a thread has done a piece of its work.
 class CpuUser
 {
   public:

@@ -121,7 +121,7 @@ class Bottleneck
   private:
     bool Lose(bool isMeasured)
     {
-        bool isLost = m_loss.PicksNext();
+        bool isLost = m_loss.PickNext();
         if (isLost)
         {
             m_randomLosses.Add(isMeasured);
@@ -131,7 +131,7 @@ class Bottleneck
 
     bool Police(int64_t now, uint32_t bytes, bool isMeasured)
     {
-        bool passes = m_policer->Passes(now, bytes);
+        bool passes = m_policer->Admit(now, bytes);
         if (!passes)
         {
             m_policerDrops.Add(isMeasured);

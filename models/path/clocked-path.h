@@ -37,7 +37,7 @@ class ClockedPath final : public PacketDevice
             return;
         }
         Packet arriving = packet;
-        if (packet.isEct && m_link.MarksLatest())
+        if (packet.isEct && m_link.MarkLatest())
         {
             arriving.isCe = true;
         }

@@ -11,7 +11,7 @@
 namespace tunnelcc
 {
 
-/// Where CoDel stands with one queue (RFC 8289, section 5). Times in ns.
+/// CoDel's state for one queue (RFC 8289, section 5). Times in ns.
 struct CodelState
 {
     int64_t firstAbove{0}; //!< when waiting times will have been too long for an interval; 0: they

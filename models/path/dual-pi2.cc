@@ -75,7 +75,7 @@ DualPi2QueueDisc::Enqueue(int64_t now, QueuedPacket* packet)
 }
 
 bool
-DualPi2QueueDisc::DropsClassic(QueuedPacket& packet)
+DualPi2QueueDisc::RollClassic(QueuedPacket& packet)
 {
     if (!Roll(m_probability) || !Roll(m_probability))
     {
@@ -86,7 +86,7 @@ DualPi2QueueDisc::DropsClassic(QueuedPacket& packet)
 }
 
 bool
-DualPi2QueueDisc::DropsL4s(QueuedPacket& packet)
+DualPi2QueueDisc::RollL4s(QueuedPacket& packet)
 {
     const double marked = m_probability * m_spec.coupling;
     if (marked > 1 && Roll(m_probability) && Roll(m_probability))
@@ -111,7 +111,7 @@ DualPi2QueueDisc::Dequeue(int64_t now)
         QueuedPacket* packet = Pop(isL4s ? m_lowLatency : m_classic);
         // Linux must_drop(): not while less than two packets of the largest size wait behind.
         const bool isShort = WaitingBytes() < 2 * uint64_t{Largest()};
-        if (!isShort && (isL4s ? DropsL4s(*packet) : DropsClassic(*packet)))
+        if (!isShort && (isL4s ? RollL4s(*packet) : RollClassic(*packet)))
         {
             Drop(packet);
             continue;

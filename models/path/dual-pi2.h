@@ -45,8 +45,10 @@ class DualPi2QueueDisc final : public QueueDisc
   private:
     void UpdateUntil(int64_t now);
     void Update(int64_t now);
-    bool DropsClassic(QueuedPacket& packet);
-    bool DropsL4s(QueuedPacket& packet);
+    /// Draw what becomes of a packet of each queue: mark it, or nothing. \returns whether to drop
+    /// it
+    bool RollClassic(QueuedPacket& packet);
+    bool RollL4s(QueuedPacket& packet);
     bool Roll(double probability);
 
     const DualPi2Spec m_spec;

@@ -70,9 +70,9 @@ class Link final : public Bottleneck
         }
     }
 
-    /// Whether to mark the packet just accepted, which is ECN-capable: it found more bytes waiting
-    /// than the ECN threshold.
-    bool MarksLatest()
+    /// Count a mark for the packet just accepted, which is ECN-capable, if it found more bytes
+    /// waiting than the ECN threshold. \returns whether it did
+    bool MarkLatest()
     {
         if (m_isCongested)
         {

@@ -52,8 +52,8 @@ class PacketSampler
         Draw();
     }
 
-    /// Whether the next packet is picked.
-    bool PicksNext()
+    /// Go on by a packet. \returns whether it is picked
+    bool PickNext()
     {
         if (m_untilNext-- > 0)
         {

@@ -59,7 +59,7 @@ struct PacketExtras
 struct Packet
 {
     int64_t time;     //!< arrival at the far end, ns; set by the delay line
-    PacketSink* sink; //!< who receives it
+    PacketSink* sink; //!< where it is delivered
 
     union {
         uint32_t segment;   //!< DATA, DATAGRAM, FEC: its number, modulo 2^32
@@ -92,7 +92,7 @@ struct Packet
     uint8_t isCe : 1;        //!< DATA: was marked on the way
     uint8_t isEce : 1;       //!< an ACK that echoes a mark
     uint8_t isCwr : 1;       //!< DATA: the sender has reduced its window
-    uint8_t sackBlocks : 3;  //!< of its ACK
+    uint8_t sackBlocks : 3;  //!< number of SACK blocks of its ACK
     uint8_t isDuplicate : 1; //!< the first SACK block is a D-SACK
     uint8_t isFin : 1;       //!< DATA: ends the stream
     uint8_t isPushed : 1;    //!< DATA: PSH, no more may follow soon

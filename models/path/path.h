@@ -235,7 +235,7 @@ class Channel
             {
                 Packet& packet = m_propagation->Append(departure);
                 write(packet, place);
-                packet.isCe = packet.isEct && m_link->MarksLatest();
+                packet.isCe = packet.isEct && m_link->MarkLatest();
             }
             ++place;
         });
@@ -249,7 +249,7 @@ class Channel
     {
         if (departure != Link::DROPPED)
         {
-            bool isCe = packet.isEct && m_link && m_link->MarksLatest();
+            bool isCe = packet.isEct && m_link && m_link->MarkLatest();
             m_propagation->Push(departure, packet, extras, isCe);
         }
     }

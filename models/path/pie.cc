@@ -89,7 +89,7 @@ PieQueueDisc::Update()
 }
 
 bool
-PieQueueDisc::DropsEarly()
+PieQueueDisc::RollEarlyDrop()
 {
     // RFC 8033, section 4.1: nothing is dropped that need not be to hold the target.
     constexpr double HIGH_PROBABILITY = 0.2;
@@ -111,7 +111,7 @@ PieQueueDisc::Enqueue(int64_t now, QueuedPacket* packet)
         m_burstLeft = m_spec.burst;
     }
     bool isFull = IsFullFor(*packet);
-    bool isChosen = !isFull && m_burstLeft == 0 && DropsEarly();
+    bool isChosen = !isFull && m_burstLeft == 0 && RollEarlyDrop();
     bool drops = isChosen && (m_probability >= MARK_BELOW || !Mark(*packet));
     return Admit(m_queue, packet, !isFull && !drops);
 }

@@ -42,7 +42,8 @@ class PieQueueDisc final : public QueueDisc
     void Update();
     double Step() const;
     bool IsCalm() const;
-    bool DropsEarly();
+    /// Draw whether a packet is dropped, or marked, before the queue is full.
+    bool RollEarlyDrop();
 
     PieSpec m_spec;
     ns3::RngStream m_stream;

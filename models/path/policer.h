@@ -29,8 +29,9 @@ class Policer
     {
     }
 
-    /// Whether a packet of `bytes` passes at `now` ns, never earlier than the one before.
-    bool Passes(int64_t now, uint32_t bytes)
+    /// Take tokens for a packet of `bytes` at `now` ns, never earlier than the one before.
+    /// \returns whether there were enough: else the packet is to be dropped
+    bool Admit(int64_t now, uint32_t bytes)
     {
         m_tokens += static_cast<unsigned __int128>(now - m_last) * m_rate;
         m_tokens = m_tokens < m_capacity ? m_tokens : m_capacity;

@@ -85,7 +85,7 @@ class Propagation
                                       bool isCe)
     {
         packet.isCe |= isCe;
-        bool isLate = m_variation->late && m_variation->late->PicksNext();
+        bool isLate = m_variation->late && m_variation->late->PickNext();
         if (m_variation->shuffled)
         {
             int64_t delay = Delay() + (isLate ? m_variation->lateness : 0);

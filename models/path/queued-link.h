@@ -104,7 +104,7 @@ class QueuedLink final : public Bottleneck, private EventSource
     uint64_t m_servedBytes{0}; //!< of all packets whose service has begun
 };
 
-/// Where one sender's packets enter a queued link.
+/// Entrance of one sender's packets to a queued link.
 class QueuedPort final : public PacketDevice
 {
   public:

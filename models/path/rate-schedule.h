@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_RATE_SCHEDULE_H
 #define TUNNELCC_RATE_SCHEDULE_H
 
+#include "event/time-units.h"
 #include "spec/path-spec.h"
 
 #include <algorithm>
@@ -136,10 +137,10 @@ class RateSchedule
     /// How long the work left takes at the present rate; if that is 0, longer than any simulation.
     int64_t TimeLeft() const
     {
-        constexpr int64_t NEVER = std::numeric_limits<int64_t>::max() / 4;
         return m_rate > 0 ? static_cast<int64_t>(m_work / m_rate) : NEVER;
     }
 
+    /// When the rate changes next, ns; if it does not, later than any end of service.
     int64_t NextChange() const
     {
         return m_next < m_changes.size() ? m_begin + m_changes[m_next].time

@@ -55,7 +55,7 @@ RedQueueDisc::DropProbability() const
 }
 
 bool
-RedQueueDisc::DropsEarly(double probability)
+RedQueueDisc::RollEarlyDrop(double probability)
 {
     // Drops are spaced evenly: gaps of up to 1/probability packets are all as likely.
     ++m_count;
@@ -85,7 +85,7 @@ RedQueueDisc::Enqueue(int64_t now, QueuedPacket* packet)
     }
     else
     {
-        drops = DropsEarly(probability);
+        drops = RollEarlyDrop(probability);
     }
     bool waits = !IsFullFor(*packet) && (!drops || (!isForced && Mark(*packet)));
     if (waits)

@@ -42,7 +42,8 @@ class RedQueueDisc final : public QueueDisc
   private:
     void UpdateAverage(int64_t now);
     double DropProbability() const;
-    bool DropsEarly(double probability);
+    /// Draw whether a packet is dropped, or marked, before the queue is full.
+    bool RollEarlyDrop(double probability);
 
     RedSpec m_spec;
     double m_minThreshold; //!< bytes

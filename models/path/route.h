@@ -40,7 +40,7 @@ class RouteHop final : public PacketSink
     RouteHop* m_next;
 };
 
-/// Where a sender's packets enter a route of several links.
+/// Entrance of one sender's packets to a route of several links.
 class RouteEntry final : public PacketDevice
 {
   public:

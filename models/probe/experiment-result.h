@@ -25,7 +25,7 @@ Seconds(int64_t time)
     return time < 0 ? -1 : static_cast<double>(time) * 1e-9;
 }
 
-/// How long what kept a sender from sending more, s, measured part of the run (see SendLimit).
+/// Time that a sender waited for each reason (SendLimit), s, in the measured part of the run.
 struct LimitTimes
 {
     double handshake{0};

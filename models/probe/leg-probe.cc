@@ -17,7 +17,7 @@ namespace
 
 /// Phase of an algorithm that has no names of its own for its phases (RFC 5681, section 3).
 std::string_view
-GetPhase(const TcpState& state)
+GetPhase(const SenderState& state)
 {
     switch (state.caState)
     {
@@ -38,7 +38,7 @@ void
 SampleCongestion(const Sender& sender, CongestionSeries& series)
 {
     constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
-    const TcpState& state = sender.State();
+    const SenderState& state = sender.State();
     const CongestionControl& algorithm = sender.Congestion();
     const PathEstimate estimate = algorithm.GetPathEstimate();
     const std::string_view phase = algorithm.GetPhase();
@@ -58,7 +58,7 @@ class TcpLegProbe final : public EndpointProbe<TcpEndpoint>
     void Sample(double interval) override
     {
         const Sender& sender = m_sender.GetSender();
-        const TcpState& state = sender.State();
+        const SenderState& state = sender.State();
         SampleFlow(interval, m_sender.Wire().dataBytes);
         m_result.cwnd.push_back(state.cwnd);
         m_result.pacingRate.push_back(state.pacingRate * 8);

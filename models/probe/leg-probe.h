@@ -34,7 +34,7 @@ class LegProbe
     virtual void Finish(int64_t now) = 0;
 };
 
-/// How long each limit held from one time to another. \param start,end times up to the two
+/// Time for which each limit held between two moments. \param start,end the times until then
 LimitTimes TimesBetween(const SendLimits::Times& start, const SendLimits::Times& end);
 
 /**

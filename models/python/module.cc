@@ -13,6 +13,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -149,8 +150,14 @@ BindCongestion(nb::module_& m)
         .def_ro("summary", &CongestionAlgorithmInfo::summary)
         .def_ro("source", &CongestionAlgorithmInfo::source)
         .def_ro("note", &CongestionAlgorithmInfo::note);
+    nb::enum_<ParameterKind>(m, "ParameterKind")
+        .value("SWITCH", ParameterKind::SWITCH)
+        .value("COUNT", ParameterKind::COUNT)
+        .value("NUMBER", ParameterKind::NUMBER)
+        .value("CHOICE", ParameterKind::CHOICE);
     nb::class_<CongestionParameterInfo>(m, "CongestionParameterInfo")
         .def_ro("name", &CongestionParameterInfo::name)
+        .def_ro("kind", &CongestionParameterInfo::kind)
         .def_ro("default", &CongestionParameterInfo::defaultValue)
         .def_ro("unit", &CongestionParameterInfo::unit)
         .def_ro("minimum", &CongestionParameterInfo::minimum)
@@ -162,6 +169,7 @@ BindCongestion(nb::module_& m)
     m.def("ns3_congestion_controls", &ListNs3CongestionControls);
     m.def("has_congestion_control",
           [](const std::string& name) { return HasCongestionControl(name); });
+    m.def("needs_ecn", [](const std::string& name) { return NeedsEcn(name); });
     m.def("congestion_parameters",
           [](const std::string& name) { return GetCongestionParameters(name); });
 }
@@ -175,43 +183,7 @@ NB_MODULE(_core, m)
     BindResult(m);
     m.def("model_version", &ModelVersion);
     m.def("run", &Run, "spec"_a, "progress"_a = nb::none());
-    m.def("spec_members", [] {
-        return std::map<std::string, std::vector<std::string>>{
-            {"experiment", FieldNames<ExperimentSpec>()},
-            {"link", FieldNames<LinkSpec>()},
-            {"codel", FieldNames<CodelSpec>()},
-            {"fq-codel", FieldNames<FqCodelSpec>()},
-            {"pie", FieldNames<PieSpec>()},
-            {"dualpi2", FieldNames<DualPi2Spec>()},
-            {"red", FieldNames<RedSpec>()},
-            {"gilbert_elliott", FieldNames<GilbertElliottSpec>()},
-            {"policer", FieldNames<PolicerSpec>()},
-            {"tcp", FieldNames<TcpSpec>()},
-            {"host", FieldNames<HostSpec>()},
-            {"flow", FieldNames<FlowSpec>()},
-            {"datagram", FieldNames<DatagramSpec>()},
-            {"relay", FieldNames<RelaySpec>()},
-            {"mux_frames", FieldNames<MuxFramesSpec>()},
-            {"mux_direction", FieldNames<MuxDirectionSpec>()},
-            {"kcp", FieldNames<KcpSpec>()},
-            {"rudp", FieldNames<RudpSpec>()},
-            {"rudp_packets", FieldNames<RudpPacketsSpec>()},
-            {"rudp_acks", FieldNames<RudpAcksSpec>()},
-            {"rudp_resends", FieldNames<RudpResendsSpec>()},
-            {"rudp_pings", FieldNames<RudpPingsSpec>()},
-            {"quic_packets", FieldNames<QuicPacketsSpec>()},
-            {"quic_acks", FieldNames<QuicAcksSpec>()},
-            {"quic_loss", FieldNames<QuicLossSpec>()},
-            {"quic_pacing", FieldNames<QuicPacingSpec>()},
-            {"quic_window", FieldNames<QuicWindowSpec>()},
-            {"quic_bbr", FieldNames<QuicBbrSpec>()},
-            {"quic_flow", FieldNames<QuicFlowSpec>()},
-            {"quic_threads", FieldNames<QuicThreadsSpec>()},
-            {"tunnel_queue", FieldNames<TunnelQueueSpec>()},
-            {"ecn", FieldNames<EcnSpec>()},
-            {"fec", FieldNames<FecSpec>()},
-            {"fec_blob", FieldNames<FecBlobSpec>()}};
-    });
+    m.def("spec_members", &ListSpecMembers);
     m.def("complete_spec", [](const std::string& text) { return FormatSpec(ParseSpec(text)); });
     m.def("result_text", &FormatResult, "result"_a);
     m.def("layer_wire_bytes", &LayerWireBytes, "layers"_a, "message_bytes"_a, "already_sent"_a = 0);

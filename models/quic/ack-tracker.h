@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace tunnelcc
@@ -26,8 +25,6 @@ namespace tunnelcc
 class AckTracker
 {
   public:
-    static constexpr int64_t NO_DEADLINE = std::numeric_limits<int64_t>::max();
-
     explicit AckTracker(const QuicAcksSpec& spec)
         : m_spec(spec)
     {
@@ -66,7 +63,7 @@ class AckTracker
         const bool fillsGap = m_hasReported && number < m_reported;
         const bool leavesGap = m_hasReported && m_received.All().back().begin > m_reported + 1;
         m_isDue |= isUrgent || m_eliciting >= m_spec.every || fillsGap || leavesGap;
-        m_deadline = m_isDue ? NO_DEADLINE : std::min(m_deadline, now + m_spec.delay);
+        m_deadline = m_isDue ? NEVER : std::min(m_deadline, now + m_spec.delay);
     }
 
     /// Whether an ACK is to leave even alone.
@@ -81,7 +78,7 @@ class AckTracker
         return m_eliciting > 0 && !m_received.All().empty();
     }
 
-    /// When an ACK will be due, ns; NO_DEADLINE: not by time.
+    /// When an ACK will be due, ns; NEVER: not by time.
     int64_t Deadline() const
     {
         return m_deadline;
@@ -122,7 +119,7 @@ class AckTracker
         m_hasReported = true;
         m_eliciting = 0;
         m_isDue = false;
-        m_deadline = NO_DEADLINE;
+        m_deadline = NEVER;
     }
 
     /// The peer has an ACK that reported numbers up to `largest`: it need not hear of them again.
@@ -145,7 +142,7 @@ class AckTracker
     bool m_hasReported{false}; //!< there was one
     uint32_t m_eliciting{0};   //!< packets since the latest ACK that ask for one
     bool m_isDue{false};
-    int64_t m_deadline{NO_DEADLINE};
+    int64_t m_deadline{NEVER};
 };
 
 } // namespace tunnelcc

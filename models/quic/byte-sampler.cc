@@ -71,7 +71,7 @@ ByteSampler::OnAcked(int64_t now, uint64_t number)
     {
         m_isAppLimited = false;
     }
-    if (packet->lastAckedSentTime == NEVER_ACKED || now <= packet->lastAckedTime)
+    if (packet->lastAckedSentTime == NOT_ACKED || now <= packet->lastAckedTime)
     {
         return {};
     }
@@ -112,7 +112,7 @@ ByteSampler::OnEventEnd(double bandwidth, uint32_t round)
     m_ackedBefore = m_acked;
     const auto expected = static_cast<uint64_t>(
         bandwidth * static_cast<double>(m_lastAckedTime - m_epochStart) * 1e-9);
-    if (m_epochStart == NEVER_ACKED || m_epochBytes <= expected)
+    if (m_epochStart == NOT_ACKED || m_epochBytes <= expected)
     {
         m_epochStart = m_lastAckedTime;
         m_epochBytes = acked;

@@ -76,18 +76,18 @@ class ByteSampler
 
   private:
     static constexpr uint64_t NONE = UINT64_MAX;
-    static constexpr int64_t NEVER_ACKED = -1;
+    static constexpr int64_t NOT_ACKED = -1;
     static constexpr uint32_t ROUNDS = 10; //!< of AckHeight(): bandwidthWindowSize
 
     struct Packet
     {
         SentState state;
         uint32_t bytes{0};
-        int64_t time{0};                        //!< when it left
-        uint64_t sent{0};                       //!< bytes until then, its own included
-        uint64_t sentAtLastAcked{0};            //!< the same of the last acknowledged then
-        int64_t lastAckedSentTime{NEVER_ACKED}; //!< when that one left …
-        int64_t lastAckedTime{0};               //!< … and when it was acknowledged
+        int64_t time{0};                      //!< when it left
+        uint64_t sent{0};                     //!< bytes until then, its own included
+        uint64_t sentAtLastAcked{0};          //!< the same of the last acknowledged then
+        int64_t lastAckedSentTime{NOT_ACKED}; //!< when that one left …
+        int64_t lastAckedTime{0};             //!< … and when it was acknowledged
     };
 
     const Packet* Find(uint64_t number) const;
@@ -98,7 +98,7 @@ class ByteSampler
     uint64_t m_acked{0};
     uint64_t m_lost{0};
     uint64_t m_sentAtLastAcked{0};
-    int64_t m_lastAckedSentTime{NEVER_ACKED};
+    int64_t m_lastAckedSentTime{NOT_ACKED};
     int64_t m_lastAckedTime{0};
     uint64_t m_lastSent{NONE}; //!< numbers
     bool m_isAppLimited{false};
@@ -107,7 +107,7 @@ class ByteSampler
     // Aggregation of ACKs.
     WindowedMaxFilter<uint64_t> m_ackHeight; //!< bytes, by round
     uint64_t m_ackedBefore{0};               //!< at the end of the last event
-    int64_t m_epochStart{NEVER_ACKED};
+    int64_t m_epochStart{NOT_ACKED};
     uint64_t m_epochBytes{0};
 };
 

@@ -43,7 +43,7 @@ ChromiumBbr::ChromiumBbr(const QuicBbrSpec& spec,
 }
 
 void
-ChromiumBbr::Init(TcpState& state, int64_t /* now */)
+ChromiumBbr::Init(SenderState& state, int64_t /* now */)
 {
     state.ssthresh = INFINITE_SSTHRESH;
     m_connectionMinRtt = state.minRtt;
@@ -88,7 +88,7 @@ ChromiumBbr::Window() const
 }
 
 void
-ChromiumBbr::OnEvent(TcpState& state, const Event& event)
+ChromiumBbr::OnEvent(SenderState& state, const Event& event)
 {
     m_connectionMinRtt = state.minRtt;
     const uint64_t ackedBefore = m_sampler.Acked();
@@ -114,9 +114,7 @@ ChromiumBbr::OnEvent(TcpState& state, const Event& event)
     const uint64_t lost = m_sampler.Lost() - lostBefore;
     if (acked > 0 && (!sample.isAppLimited || sample.bandwidth > m_bandwidth.Get()))
     {
-        m_bandwidth.Update(sample.bandwidth,
-                           m_round,
-                           static_cast<uint32_t>(m_parameters.bandwidthWindow));
+        m_bandwidth.Update(sample.bandwidth, m_round, m_parameters.bandwidthWindow);
     }
     const bool isExpired = sample.rtt != NEVER && UpdateMinRtt(event.now, sample.rtt);
     if (hasLosses)
@@ -427,7 +425,7 @@ ChromiumBbr::SetRecoveryWindow(uint64_t acked, uint64_t lost)
 }
 
 void
-ChromiumBbr::Publish(TcpState& state) const
+ChromiumBbr::Publish(SenderState& state) const
 {
     state.cwnd = static_cast<uint32_t>((Window() + m_packetBytes - 1) / m_packetBytes);
     state.pacingRate = PacingRate();
@@ -466,7 +464,7 @@ ChromiumBbr::Target(double gain) const
 uint64_t
 ChromiumBbr::LeastWindow() const
 {
-    return static_cast<uint64_t>(m_parameters.minCwnd) * m_packetBytes;
+    return uint64_t{m_parameters.minCwnd} * m_packetBytes;
 }
 
 PathEstimate

@@ -54,9 +54,9 @@ class ChromiumBbr final : public PacketControl
                 uint32_t bytes,
                 int64_t stream);
 
-    void Init(TcpState& state, int64_t now) override;
+    void Init(SenderState& state, int64_t now) override;
     void OnSent(int64_t now, const PacketHistory& history, bool asks) override;
-    void OnEvent(TcpState& state, const Event& event) override;
+    void OnEvent(SenderState& state, const Event& event) override;
     void OnPacketBytes(uint32_t bytes) override;
     uint64_t Window() const override;
 
@@ -112,7 +112,7 @@ class ChromiumBbr final : public PacketControl
     void SetPacingRate();
     void SetWindow(uint64_t acked);
     void SetRecoveryWindow(uint64_t acked, uint64_t lost);
-    void Publish(TcpState& state) const;
+    void Publish(SenderState& state) const;
 
     double PacingRate() const;
     double Gain(uint32_t phase) const;

@@ -84,7 +84,7 @@ LossDetection::OnAck(int64_t now, const QuicPacket& ack, const PacketHistory& pe
 void
 LossDetection::DetectLost(int64_t now)
 {
-    m_lossTime = NO_DEADLINE;
+    m_lossTime = NEVER;
     const auto rtt = static_cast<double>(std::max(m_rtt.Latest(), m_rtt.Smoothed()));
     const int64_t delay = std::max(static_cast<int64_t>(m_spec.time * rtt), m_spec.granularity);
     for (uint64_t number = m_history.Oldest(); number <= m_largestAcked;)
@@ -98,7 +98,7 @@ LossDetection::DetectLost(int64_t now)
             m_outcome.lost.push_back(number);
             ++(isLate ? m_lostByTime : m_lostByNumber);
         }
-        else if (m_lossTime == NO_DEADLINE)
+        else if (m_lossTime == NEVER)
         {
             m_lossTime = packet.sample.sentTime + delay;
         }
@@ -146,12 +146,12 @@ LossDetection::ProbeTimeout() const
 int64_t
 LossDetection::Deadline() const
 {
-    if (m_lossTime != NO_DEADLINE)
+    if (m_lossTime != NEVER)
     {
         return m_lossTime;
     }
     return m_history.InFlight() == 0
-               ? NO_DEADLINE
+               ? NEVER
                : m_lastSent + std::min(ProbeTimeout() << m_doublings, MOST_TIMEOUT);
 }
 
@@ -159,7 +159,7 @@ const LossDetection::Outcome&
 LossDetection::OnTimer(int64_t now)
 {
     Begin();
-    if (m_lossTime != NO_DEADLINE)
+    if (m_lossTime != NEVER)
     {
         DetectLost(now);
         return m_outcome;

@@ -4,12 +4,12 @@
 #ifndef TUNNELCC_LOSS_DETECTION_H
 #define TUNNELCC_LOSS_DETECTION_H
 
+#include "event/time-units.h"
 #include "packet-history.h"
 #include "round-trip.h"
 #include "spec/quic-spec.h"
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace tunnelcc
@@ -23,8 +23,6 @@ namespace tunnelcc
 class LossDetection
 {
   public:
-    static constexpr int64_t NO_DEADLINE = std::numeric_limits<int64_t>::max();
-
     /// What the packets of one ACK, or of the loss timer, went through, lowest number first.
     struct Outcome
     {
@@ -51,7 +49,7 @@ class LossDetection
     /// \returns what it told, until the next call
     const Outcome& OnAck(int64_t now, const QuicPacket& ack, const PacketHistory& peer);
 
-    /// When the timer is to end, ns; NO_DEADLINE: never.
+    /// When the timer is to end, ns; NEVER: it is not.
     int64_t Deadline() const;
 
     /// The timer has ended. \returns packets that are lost, until the next call; if there are none,
@@ -115,8 +113,8 @@ class LossDetection
     bool m_isHandshakeDone{false};
     bool m_hasAcked{false};
     uint64_t m_largestAcked{0};
-    int64_t m_firstSample{0};        //!< time of the first RTT sample
-    int64_t m_lossTime{NO_DEADLINE}; //!< when the oldest packet will be lost by time
+    int64_t m_firstSample{0};  //!< time of the first RTT sample
+    int64_t m_lossTime{NEVER}; //!< when the oldest packet will be lost by time
     int64_t m_lastSent{0};
     uint32_t m_doublings{0}; //!< pto_count
     uint32_t m_probesDue{0};

@@ -15,7 +15,7 @@ namespace tunnelcc
 
 /**
  * Congestion control that hears of each packet and counts bytes, where others count full packets
- * (TcpState). Packets become larger in a connection, so the two are not the same.
+ * (SenderState). Packets become larger in a connection, so the two are not the same.
  */
 class PacketControl : public CongestionControl
 {
@@ -33,8 +33,8 @@ class PacketControl : public CongestionControl
     /// The newest packet of the history leaves. \param asks for an ACK
     virtual void OnSent(int64_t now, const PacketHistory& history, bool asks) = 0;
 
-    /// Packets were acknowledged or lost. TcpState::minRtt is the connection's.
-    virtual void OnEvent(TcpState& state, const Event& event) = 0;
+    /// Packets were acknowledged or lost. SenderState::minRtt is the connection's.
+    virtual void OnEvent(SenderState& state, const Event& event) = 0;
 
     /// Full packets have another size from now on.
     virtual void OnPacketBytes(uint32_t bytes) = 0;
@@ -47,12 +47,12 @@ class PacketControl : public CongestionControl
         return true;
     }
 
-    uint32_t GetSsThresh(TcpState& state, int64_t /* now */) final
+    uint32_t GetSsThresh(SenderState& state, int64_t /* now */) final
     {
         return state.ssthresh;
     }
 
-    void OnAck(TcpState& /* state */, const AckEvent& /* event */, bool /* mayGrow */) final
+    void OnAck(SenderState& /* state */, const AckEvent& /* event */, bool /* mayGrow */) final
     {
     }
 };

@@ -20,8 +20,8 @@ namespace tunnelcc
 
 /**
  * Congestion control of a QUIC connection (RFC 9002, section 7 and appendix B): an algorithm, the
- * state that it sees, the periods of recovery, and pacing. TcpState counts bytes of packets, with
- * headers and tags, in full packets: the window, and what was sent, delivered and lost.
+ * state that it sees, the periods of recovery, and pacing. SenderState counts bytes of packets,
+ * with headers and tags, in full packets: the window, and what was sent, delivered and lost.
  *
  * A loss begins a recovery period, unless its packet was sent before one began. The period ends
  * with the first ACK of a packet sent in it; until then, nothing makes the window grow. With an
@@ -101,7 +101,7 @@ class QuicCongestion
     /// Rate of packets, bytes/s; 0: they are not paced.
     double PacingRate() const;
 
-    const TcpState& State() const
+    const SenderState& State() const
     {
         return m_state;
     }
@@ -128,7 +128,7 @@ class QuicCongestion
     const PacketHistory& m_history;
     const bool m_hasCongControl;
     const bool m_wantsLosses;
-    TcpState m_state;
+    SenderState m_state;
     RateSampler m_sampler;
     TokenBucket m_bucket;
     bool m_isReady{false};        //!< Init() was called

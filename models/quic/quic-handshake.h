@@ -108,7 +108,7 @@ class QuicHandshake
     const std::vector<PerEnd<std::vector<uint32_t>>> m_turns;
     const End m_end;
     size_t m_turn{0};
-    End m_writer{End::CLIENT}; //!< whose part of the turn it is
+    End m_writer{End::CLIENT}; //!< end that writes now
     NumberRanges m_received;
     uint64_t m_expected{0}; //!< packets of the peer that belong to parts that are over
     uint64_t m_queued{0};   //!< packets of this end so far

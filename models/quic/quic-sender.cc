@@ -296,7 +296,7 @@ QuicSender::Repeat(QuicPacket& packet)
 void
 QuicSender::SetTimers(int64_t now)
 {
-    if (m_detection.Deadline() == LossDetection::NO_DEADLINE)
+    if (m_detection.Deadline() == NEVER)
     {
         m_lossTimer.Cancel();
     }
@@ -304,7 +304,7 @@ QuicSender::SetTimers(int64_t now)
     {
         m_lossTimer.Set(m_detection.Deadline());
     }
-    if (m_acks.Deadline() == AckTracker::NO_DEADLINE)
+    if (m_acks.Deadline() == NEVER)
     {
         m_ackTimer.Cancel();
     }

@@ -68,7 +68,7 @@ class QuicSender
                QuicContents& contents,
                AckTracker& acks);
 
-    /// Who receives packets.
+    /// Set where packets go.
     void SetPeer(PacketSink& peer)
     {
         m_peer = &peer;

@@ -37,7 +37,7 @@ QuicStream::Open(int64_t now)
         m_isOpen = true;
         if (m_user)
         {
-            m_user->OnConnected(now);
+            m_user->OnOpen(now);
         }
     }
 }

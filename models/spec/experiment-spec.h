@@ -18,8 +18,9 @@
 /**
  * \file
  * One experiment as plain numbers: times in nanoseconds, rates in bit/s, sizes in bytes,
- * probabilities in [0, 1]. The Python package checks what users write and fills this in; nothing
- * here has units to parse or defaults to guess.
+ * probabilities in [0, 1]. The Python package checks what users write and fills this in; here are
+ * no units to parse, and no defaults: a member that nobody sets is 0, false, empty, or the first of
+ * its enumeration.
  */
 namespace tunnelcc
 {
@@ -36,9 +37,9 @@ struct ExperimentSpec
     std::vector<DatagramSpec> crossTraffic;
     int64_t duration{0}; //!< warm-up included
     int64_t warmup{0};
-    int64_t probeInterval{100'000'000};
+    int64_t probeInterval{0};
     bool probeCongestion{false}; //!< sample each congestion control's state, too
-    uint64_t seed{1};
+    uint64_t seed{0};
 
     TUNNELCC_FIELDS(hosts,
                     links,

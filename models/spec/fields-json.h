@@ -23,13 +23,14 @@
  * \file
  * Structs with TUNNELCC_FIELDS() as JSON and back. A struct becomes an object, an enumeration the
  * name of its value, an alternative of a variant an object with its `kind`, an empty optional null.
- * Numbers keep every bit. Members that are not given keep their defaults; unknown ones are errors.
+ * Numbers keep every bit. Members that are not given keep their values; unknown ones are errors.
  */
 namespace tunnelcc
 {
 
 using Json = nlohmann::json;
-using Parameters = std::map<std::string, double>;
+using ParameterValue = std::variant<bool, int64_t, double, std::string>;
+using Parameters = std::map<std::string, ParameterValue>;
 
 template <HasFields T>
 Json ToJson(const T& object);
@@ -60,7 +61,7 @@ ToJson(const Parameters& parameters)
     Json json = Json::object();
     for (const auto& [name, value] : parameters)
     {
-        json[name] = value;
+        json[name] = std::visit([](const auto& it) { return Json(it); }, value);
     }
     return json;
 }
@@ -256,17 +257,42 @@ FromJson(const Json& json, const std::string& where, T& value)
     value = static_cast<T>(place);
 }
 
+/// A parameter's value, by its type in JSON.
+inline ParameterValue
+ToParameter(const Json& json, const std::string& where)
+{
+    if (json.is_boolean())
+    {
+        return json.get<bool>();
+    }
+    if (json.is_string())
+    {
+        return json.get<std::string>();
+    }
+    if (!json.is_number())
+    {
+        RefuseJson(json, where, "a number, true, false or a name");
+    }
+    if (json.is_number_integer())
+    {
+        int64_t whole{0};
+        FromJson(json, where, whole);
+        return whole;
+    }
+    return json.get<double>();
+}
+
 inline void
 FromJson(const Json& json, const std::string& where, Parameters& parameters)
 {
     if (!json.is_object())
     {
-        RefuseJson(json, where, "an object of numbers");
+        RefuseJson(json, where, "an object of numbers, switches and names");
     }
     parameters.clear();
     for (const auto& [name, value] : json.items())
     {
-        FromJson(value, where + "." + name, parameters[name]);
+        parameters[name] = ToParameter(value, where + "." + name);
     }
 }
 

@@ -16,8 +16,8 @@ namespace tunnelcc
 struct HostSpec
 {
     uint32_t machine{0}; //!< the host on whose cores and memory it runs: its own number, or another
-    uint32_t cores{2};
-    double speed{1};       //!< relative to the host on which costs were measured
+    uint32_t cores{0};
+    double speed{0};       //!< relative to the host on which costs were measured
     int64_t switchCost{0}; //!< CPU time of a core's change to another thread
     uint64_t tcpMemory{0}; //!< most bytes that all sockets hold together (tcp_mem[2]); 0: unlimited
     uint64_t tcpReserve{0}; //!< bytes that a socket keeps of what it released, still counted

@@ -35,7 +35,7 @@ inline constexpr auto ENUM_NAMES<KcpGeneration> =
 /// A KCP session, as kcp-go has it.
 struct KcpSpec
 {
-    KcpGeneration generation{KcpGeneration::OF_2025};
+    KcpGeneration generation{};
     uint32_t room{0};    //!< of the segments in a datagram, their headers included
     uint32_t header{0};  //!< IP bytes of a datagram around them
     bool nodelay{false}; //!< time-outs from 30 ms on, which grow by half

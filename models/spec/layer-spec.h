@@ -23,7 +23,7 @@ struct FrameLayerSpec
     uint32_t maxPayload{0}; //!< of a frame; 0: one frame for each write
     uint32_t header{0};
     uint32_t padding{0}; //!< least bytes that a payload is padded by …
-    uint32_t block{1};   //!< … up to a multiple of this
+    uint32_t block{0};   //!< … up to a multiple of this
     uint32_t trailer{0};
 
     TUNNELCC_FIELDS(maxPayload, header, padding, block, trailer)
@@ -57,7 +57,7 @@ struct TlsLayerSpec
 struct SshLayerSpec
 {
     static constexpr const char* KIND = "ssh";
-    uint32_t block{8};    //!< padded to a multiple of this
+    uint32_t block{0};    //!< padded to a multiple of this
     uint32_t overhead{0}; //!< the tag of a packet
 
     TUNNELCC_FIELDS(block, overhead)
@@ -70,7 +70,7 @@ struct SnappyLayerSpec
     uint32_t maxPayload{0};   //!< of a chunk
     uint32_t header{0};       //!< of a chunk
     uint32_t streamHeader{0}; //!< before the first chunk, in its first write
-    double ratio{1};          //!< bytes left of a payload by compression
+    double ratio{0};          //!< bytes left of a payload by compression
 
     TUNNELCC_FIELDS(maxPayload, header, streamHeader, ratio)
 };

@@ -47,7 +47,7 @@ struct CodelSpec
     static constexpr const char* KIND = "codel";
     int64_t target{0};   //!< waiting time to aim at
     int64_t interval{0}; //!< for how long it may be exceeded
-    bool ecn{true};      //!< marks ECN-capable packets where it would drop others
+    bool ecn{false};     //!< marks ECN-capable packets where it would drop others
 
     TUNNELCC_FIELDS(target, interval, ecn)
 };
@@ -60,7 +60,7 @@ struct FqCodelSpec
     int64_t interval{0}; //!< as in CodelSpec
     uint32_t quantum{0}; //!< bytes that a queue sends in its turn
     uint32_t queues{0};  //!< how many there are
-    bool ecn{true};      //!< as in CodelSpec
+    bool ecn{false};     //!< as in CodelSpec
 
     TUNNELCC_FIELDS(target, interval, quantum, queues, ecn)
 };
@@ -74,7 +74,7 @@ struct PieSpec
     double alpha{0};     //!< weight of the distance from the target, 1/s
     double beta{0};      //!< weight of the change, 1/s
     int64_t burst{0};    //!< how long a burst may last without drops
-    bool ecn{true};      //!< as in CodelSpec
+    bool ecn{false};     //!< as in CodelSpec
 
     TUNNELCC_FIELDS(target, interval, alpha, beta, burst, ecn)
 };
@@ -102,9 +102,9 @@ struct RedSpec
     uint64_t maxThreshold{0}; //!< average bytes waiting where maxProbability is reached
     double maxProbability{0};
     double weight{0};          //!< of one packet in the average
-    bool gentle{true};         //!< drops rise to certainty between one and two maxThreshold
+    bool gentle{false};        //!< drops rise to certainty between one and two maxThreshold
     int64_t meanPacketTime{0}; //!< transmission time of a typical packet, for idle times
-    bool ecn{true};            //!< as in CodelSpec
+    bool ecn{false};           //!< as in CodelSpec
 
     TUNNELCC_FIELDS(minThreshold, maxThreshold, maxProbability, weight, gentle, meanPacketTime, ecn)
 };
@@ -137,9 +137,9 @@ inline constexpr auto ENUM_NAMES<LinkPosition> =
 struct GilbertElliottSpec
 {
     double p{0}; //!< probability that a packet in the good state is the last there
-    double r{1}; //!< probability that a packet in the bad state is the last there
+    double r{0}; //!< probability that a packet in the bad state is the last there
     double h{0}; //!< probability that a packet in the bad state arrives
-    double k{1}; //!< probability that a packet in the good state arrives
+    double k{0}; //!< probability that a packet in the good state arrives
 
     TUNNELCC_FIELDS(p, r, h, k)
 };
@@ -149,7 +149,7 @@ struct PolicerSpec
 {
     double rate{0};    //!< bit/s
     uint64_t burst{0}; //!< bytes that the bucket holds
-    LinkPosition position{LinkPosition::BEFORE};
+    LinkPosition position{};
 
     TUNNELCC_FIELDS(rate, burst, position)
 };
@@ -179,14 +179,14 @@ struct LinkSpec
     uint64_t bufferBytes{0};   //!< most bytes waiting; 0: not limited in bytes
     uint64_t bufferPackets{0}; //!< most packets waiting; 0: not limited in packets
     double loss{0};            //!< probability that a packet is lost, independent of others
-    LossPattern lossPattern{LossPattern::RANDOM};
-    LinkPosition lossPosition{LinkPosition::AFTER};
+    LossPattern lossPattern{};
+    LinkPosition lossPosition{};
     std::optional<GilbertElliottSpec> gilbertElliott; //!< in place of independent loss
     uint32_t framing{0}; //!< bytes added to each IP packet on this link
     QueueSpec queue;
     std::optional<PolicerSpec> policer;
     int64_t jitter{0}; //!< mean of a delay that varies from packet to packet, on top of `delay`
-    JitterDistribution jitterDistribution{JitterDistribution::UNIFORM};
+    JitterDistribution jitterDistribution{};
     bool jitterReorders{false}; //!< packets may overtake each other
 
     TUNNELCC_FIELDS(delay,

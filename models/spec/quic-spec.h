@@ -22,12 +22,12 @@ namespace tunnelcc
 struct QuicPacketsSpec
 {
     PerEnd<uint32_t> overhead{0, 0}; //!< of what an end sends: short header and AEAD tag
-    uint32_t header{28};             //!< UDP and IP
+    uint32_t header{0};              //!< UDP and IP
     PerEnd<uint32_t> first{0, 0};    //!< largest packet that an end sends before the search
     uint32_t most{0};                //!< and the size that the search tries to reach
     uint32_t step{0};                //!< it ends when so little is left
     double wait{0};                  //!< before each of its probes, RTTs
-    uint32_t mtu{65535};             //!< of the hosts, IP bytes; what is larger does not leave
+    uint32_t mtu{0};                 //!< of the hosts, IP bytes; what is larger does not leave
 
     TUNNELCC_FIELDS(overhead, header, first, most, step, wait, mtu)
 };

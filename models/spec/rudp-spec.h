@@ -49,7 +49,7 @@ struct RudpResendsSpec
     TUNNELCC_FIELDS(extra, least, most)
 };
 
-/// Who waits for whose ping.
+/// Pings, by which each end checks that the other is there.
 struct RudpPingsSpec
 {
     uint32_t bytes{0};   //!< of one, IP bytes

@@ -135,6 +135,60 @@ CheckNumbers(const ExperimentSpec& spec)
     }
 }
 
+using Members = std::map<std::string, std::vector<std::string>>;
+
+/// The name of a struct, without its namespace; that of an instance of a template has a "<".
+template <class T>
+std::string
+NameOf()
+{
+    const std::string_view function = __PRETTY_FUNCTION__; // "… [with T = tunnelcc::LinkSpec; …"
+    const size_t begin = function.find("T = ") + 4;
+    std::string_view name = function.substr(begin, function.find_first_of(";]", begin) - begin);
+    name.remove_prefix(std::string_view("tunnelcc::").size());
+    return std::string(name);
+}
+
+/// Adds the members of a struct, and of all structs that these members are or contain.
+template <class T>
+struct MemberList
+{
+    static void AddTo(Members& members)
+    {
+        if constexpr (HasFields<T>)
+        {
+            const std::string name = NameOf<T>();
+            if (name.find('<') != std::string::npos ||
+                members.emplace(name, FieldNames<T>()).second)
+            {
+                T object;
+                VisitFields(object, [&]<class Member>(const std::string&, const Member&) {
+                    MemberList<Member>::AddTo(members);
+                });
+            }
+        }
+    }
+};
+
+template <class T>
+struct MemberList<std::vector<T>> : MemberList<T>
+{
+};
+
+template <class T>
+struct MemberList<std::optional<T>> : MemberList<T>
+{
+};
+
+template <class... T>
+struct MemberList<std::variant<T...>>
+{
+    static void AddTo(Members& members)
+    {
+        (MemberList<T>::AddTo(members), ...);
+    }
+};
+
 } // namespace
 
 ExperimentSpec
@@ -155,6 +209,14 @@ std::vector<LayerSpec>
 ParseLayers(std::string_view text)
 {
     return Parse<std::vector<LayerSpec>>(text);
+}
+
+std::map<std::string, std::vector<std::string>>
+ListSpecMembers()
+{
+    Members members;
+    MemberList<ExperimentSpec>::AddTo(members);
+    return members;
 }
 
 } // namespace tunnelcc

@@ -6,6 +6,7 @@
 
 #include "experiment-spec.h"
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,7 @@ namespace tunnelcc
 {
 
 /**
- * Read a specification. Members that are not given have their defaults.
+ * Read a specification. Members that are not given are 0, false or empty.
  * \throws std::invalid_argument if the text is no JSON or does not fit; it names the member
  */
 ExperimentSpec ParseSpec(std::string_view text);
@@ -29,6 +30,9 @@ std::string FormatSpec(const ExperimentSpec& spec);
 
 /// Read a list of layers, innermost first. \throws std::invalid_argument as ParseSpec() does
 std::vector<LayerSpec> ParseLayers(std::string_view text);
+
+/// The names of the members of each struct in a specification, by the struct's name in C++.
+std::map<std::string, std::vector<std::string>> ListSpecMembers();
 
 } // namespace tunnelcc
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace tunnelcc
 {
@@ -20,7 +21,7 @@ namespace tunnelcc
 struct CongestionSpec
 {
     std::string name;
-    std::map<std::string, double> parameters;
+    std::map<std::string, std::variant<bool, int64_t, double, std::string>> parameters;
 
     TUNNELCC_FIELDS(name, parameters)
 };
@@ -65,38 +66,38 @@ inline constexpr auto ENUM_NAMES<WriteMode> =
  */
 struct TcpSpec
 {
-    uint32_t mss{1448};        //!< payload bytes of a full segment
-    uint32_t headerBytes{52};  //!< IPv4 + TCP headers of a segment and of a pure ACK
-    uint32_t synBytes{60};     //!< SYN and SYN-ACK, IP bytes
+    uint32_t mss{0};           //!< payload bytes of a full segment
+    uint32_t headerBytes{0};   //!< IPv4 + TCP headers of a segment and of a pure ACK
+    uint32_t synBytes{0};      //!< SYN and SYN-ACK, IP bytes
     uint64_t receiveWindow{0}; //!< largest window advertised
     uint64_t initialReceiveWindow{
         0};                         //!< first window, then adjusted to what is read; 0: the largest
     uint64_t initialReceiveRoom{0}; //!< to which that one grows at once, as segments arrive
-    ReceiveGrowth receiveGrowth{ReceiveGrowth::OUT_OF_ORDER};
+    ReceiveGrowth receiveGrowth{};
     uint32_t windowScale{0};        //!< windows are told in units of two to this power, bytes
     uint64_t sendBuffer{0};         //!< payload bytes that the send buffer holds
     double sendBufferPerSegment{0}; //!< the buffer grows with cwnd: bytes a segment, times the
                                     //!< factor of the algorithm; 0: full size at once
-    uint32_t initialWindow{10};     //!< segments
+    uint32_t initialWindow{0};      //!< segments
     uint32_t synLinearTimeouts{0};  //!< time-outs of a SYN before they double
-    int64_t minRto{200'000'000};
-    int64_t delayedAck{40'000'000}; //!< least time that an ACK waits for a second segment
-    int64_t jiffy{0};               //!< by which the kernel's timers count; 0: they are exact
-    uint32_t ackEvery{2};           //!< segments per ACK
-    int64_t gro{0};                 //!< in which the host merges segments that come in order; 0: it
-                                    //!< does not
-    uint32_t pingPongAnswers{1}; //!< writes in answer to data that make ACKs wait for further ones
-    bool pushedAcks{true}; //!< once all is read, a full segment with PSH is acknowledged at once
-    int64_t pacingQuantum{1'000'000}; //!< time's worth of data per paced burst; 0: packet by
-                                      //!< packet
+    int64_t minRto{0};
+    int64_t delayedAck{0};       //!< least time that an ACK waits for a second segment
+    int64_t jiffy{0};            //!< by which the kernel's timers count; 0: they are exact
+    uint32_t ackEvery{0};        //!< segments per ACK
+    int64_t gro{0};              //!< in which the host merges segments that come in order; 0: it
+                                 //!< does not
+    uint32_t pingPongAnswers{0}; //!< writes in answer to data that make ACKs wait for further ones
+    bool pushedAcks{false};   //!< once all is read, a full segment with PSH is acknowledged at once
+    int64_t pacingQuantum{0}; //!< time's worth of data per paced burst; 0: packet by
+                              //!< packet
     int64_t tsoRttStep{0}; //!< a burst has 64 KiB more, halved for each of these times in the least
                            //!< RTT; 0: it has not
-    int64_t tsoDeferralLimit{1'000'000}; //!< new data waits to fill a burst while the next ACK is
-                                         //!< expected within this, and within half of SRTT
-    PrrSlowStart prrSlowStart{PrrSlowStart::PROGRESS};
-    bool nodelay{false};      //!< no Nagle
-    bool serverNodelay{true}; //!< also at the end that listens, if nodelay
-    WriteMode writes{WriteMode::NONBLOCKING};
+    int64_t tsoDeferralLimit{0}; //!< new data waits to fill a burst while the next ACK is
+                                 //!< expected within this, and within half of SRTT
+    PrrSlowStart prrSlowStart{};
+    bool nodelay{false};       //!< no Nagle
+    bool serverNodelay{false}; //!< also at the end that listens, if nodelay
+    WriteMode writes{};
     bool ecn{false}; //!< data may be marked instead of dropped (RFC 3168)
 
     TUNNELCC_FIELDS(mss,

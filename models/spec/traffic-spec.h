@@ -25,7 +25,7 @@ struct FlowSpec
     uint32_t route{0};
     PerEnd<int64_t> extraDelay{0, 0}; //!< of what each end sends, behind the route's last link; the
                                       //!< link's own may be taken away
-    End sender{End::CLIENT};          //!< of the data
+    End sender{};                     //!< of the data
     std::optional<uint32_t> tunnel;
     uint32_t tcp{0};       //!< across the route, or of the applications in a tunnel of packets
     uint32_t appTcp{0};    //!< application ↔ relay, on the client's loopback
@@ -33,15 +33,15 @@ struct FlowSpec
     std::optional<uint32_t> quic;    //!< the applications' connection is of QUIC, not of TCP
     PerEnd<double> appPerByte{0, 0}; //!< CPU ns of the applications (one thread on each host)
     CongestionSpec cc;
-    CongestionSpec carrierCc;   //!< of the tunnel's connection for this flow
-    uint32_t carrier{0};        //!< number of that connection in its tunnel, from 0 without gaps
-    int64_t start{0};           //!< connect
-    int64_t dataStart{0};       //!< first byte of bulk data; not before `start`
-    uint32_t preamble{0};       //!< bytes written on connecting (iperf3's cookie)
-    int64_t stop{0};            //!< the application closes; 0: never
-    uint64_t bytes{0};          //!< bulk bytes to send; 0: until the end
-    double rate{0};             //!< bit/s that the application writes at most; 0: as fast as it can
-    uint32_t writeSize{131072}; //!< bytes per application write
+    CongestionSpec carrierCc; //!< of the tunnel's connection for this flow
+    uint32_t carrier{0};      //!< number of that connection in its tunnel, from 0 without gaps
+    int64_t start{0};         //!< connect
+    int64_t dataStart{0};     //!< first byte of bulk data; not before `start`
+    uint32_t preamble{0};     //!< bytes written on connecting (iperf3's cookie)
+    int64_t stop{0};          //!< the application closes; 0: never
+    uint64_t bytes{0};        //!< bulk bytes to send; 0: until the end
+    double rate{0};           //!< bit/s that the application writes at most; 0: as fast as it can
+    uint32_t writeSize{0};    //!< bytes per application write
 
     TUNNELCC_FIELDS(route,
                     extraDelay,
@@ -68,9 +68,9 @@ struct FlowSpec
 struct DatagramSpec
 {
     uint32_t route{0};
-    End sender{End::CLIENT};
-    double rate{0};        //!< bit/s of IP bytes while sending
-    uint32_t packet{1500}; //!< IP bytes of a datagram
+    End sender{};
+    double rate{0};     //!< bit/s of IP bytes while sending
+    uint32_t packet{0}; //!< IP bytes of a datagram
     int64_t start{0};
     int64_t stop{0}; //!< 0: never
     int64_t on{0};   //!< length of a period of sending; 0: sends all the time

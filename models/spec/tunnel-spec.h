@@ -58,7 +58,7 @@ struct RelayDirectionSpec
 /// One direction of a carrier that streams share.
 struct MuxDirectionSpec
 {
-    uint32_t maxFrame{32768};      //!< most application bytes of a frame
+    uint32_t maxFrame{0};          //!< most application bytes of a frame
     uint64_t sessionBuffer{0};     //!< unread bytes of all streams at which the receiver stops
                                    //!< reading; 0: it does not
     uint64_t streamWindow{0};      //!< bytes that a stream may send without credit; 0: no limit
@@ -113,7 +113,7 @@ struct HopSpec
 struct RelaySpec
 {
     static constexpr const char* KIND = "relay";
-    uint32_t copyBuffer{32768};           //!< bytes read at once and forwarded as one message
+    uint32_t copyBuffer{0};               //!< bytes read at once and forwarded as one message
     std::vector<HandshakeTurn> handshake; //!< after the carrier's own
     bool confirms{false};                 //!< servers end it when what lies behind them is open
     PerEnd<RelayDirectionSpec> sent;

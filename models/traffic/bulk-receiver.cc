@@ -24,7 +24,7 @@ BulkReceiver::BulkReceiver(ByteStream& socket,
 }
 
 void
-BulkReceiver::OnConnected(int64_t now)
+BulkReceiver::OnOpen(int64_t now)
 {
     m_preambleLeft = m_isClient ? m_flow.preamble : 0;
     OnWritable(now);

@@ -19,7 +19,7 @@ namespace tunnelcc
  * Application that reads all that arrives. A client asks for it first, with FlowSpec::preamble
  * bytes. With a cost per byte, each read occupies the application's thread.
  */
-class BulkReceiver final : public SocketUser, private CpuUser
+class BulkReceiver final : public StreamUser, private CpuUser
 {
   public:
     /// Parameters as those of BulkSender.
@@ -64,7 +64,7 @@ class BulkReceiver final : public SocketUser, private CpuUser
         return m_sender->MessagesDue(m_timedSince, now);
     }
 
-    void OnConnected(int64_t now) override;
+    void OnOpen(int64_t now) override;
     void OnReadable(int64_t now) override;
     void OnWritable(int64_t now) override;
 
@@ -87,7 +87,7 @@ class BulkReceiver final : public SocketUser, private CpuUser
     int64_t m_firstByteTime{-1};
     int64_t m_lastByteTime{-1}; //!< of a finite flow
     int64_t m_endTime{-1};
-    const BulkSender* m_sender{nullptr}; //!< whose messages are timed
+    const BulkSender* m_sender{nullptr}; //!< the sender of the messages that are timed
     int64_t m_timedSince{0};
     uint64_t m_messages{0}; //!< that arrived whole, timed or not
     std::optional<Histogram> m_messageLatency;

@@ -32,7 +32,7 @@ BulkSender::BulkSender(ByteStream& socket,
 }
 
 void
-BulkSender::OnConnected(int64_t now)
+BulkSender::OnOpen(int64_t now)
 {
     if (!m_isClient)
     {

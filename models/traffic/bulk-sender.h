@@ -21,7 +21,7 @@ namespace tunnelcc
  * waits for a request first. At FlowSpec::stop it writes no more and closes; what its socket has
  * taken by then still goes out. With a cost per byte, each write occupies the application's thread.
  */
-class BulkSender final : public SocketUser, private CpuUser
+class BulkSender final : public StreamUser, private CpuUser
 {
   public:
     /**
@@ -37,7 +37,7 @@ class BulkSender final : public SocketUser, private CpuUser
                CpuThread& thread,
                double costPerByte);
 
-    void OnConnected(int64_t now) override;
+    void OnOpen(int64_t now) override;
     void OnReadable(int64_t now) override;
     void OnWritable(int64_t now) override;
 
@@ -47,7 +47,7 @@ class BulkSender final : public SocketUser, private CpuUser
         return m_begin + static_cast<int64_t>(index) * m_interval;
     }
 
-    /// How many of them are due from one time to another, both included, ns.
+    /// Number of these messages that are due from `since` to `until`, both included, ns.
     uint64_t MessagesDue(int64_t since, int64_t until) const;
 
     /// Whether there are such messages.

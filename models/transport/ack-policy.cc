@@ -96,7 +96,7 @@ AckPolicy::AckQuickly(uint32_t acks)
 }
 
 bool
-AckPolicy::Merges(int64_t now, const Arrival& arrival)
+AckPolicy::TryMerge(int64_t now, const Arrival& arrival)
 {
     Merge& merge = *m_merge;
     if (arrival.urgency != AckUrgency::DELAYED || arrival.isAckDue)
@@ -121,7 +121,7 @@ void
 AckPolicy::OnMergeTimer(int64_t now)
 {
     m_merge->latest.isPushed = true;
-    if (HasUnacked() && AcksNow(now, m_merge->latest))
+    if (HasUnacked() && Decide(now, m_merge->latest))
     {
         m_output.SendAck(now);
     }
@@ -138,7 +138,7 @@ AckPolicy::Delay() const
 }
 
 bool
-AckPolicy::Delays(int64_t now)
+AckPolicy::TryDelay(int64_t now)
 {
     // Linux tcp_send_delayed_ack()
     const int64_t delay = Delay();
@@ -156,7 +156,7 @@ AckPolicy::Delays(int64_t now)
 }
 
 bool
-AckPolicy::Compresses(int64_t now, uint64_t next, int64_t rtt)
+AckPolicy::TryCompress(int64_t now, uint64_t next, int64_t rtt)
 {
     // Linux __tcp_ack_snd_check(), but that two segments in order which leave a hole count as one:
     // there they do where they narrow the window.

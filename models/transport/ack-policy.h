@@ -16,7 +16,7 @@
 namespace tunnelcc
 {
 
-/// Who sends the ACKs for which an AckPolicy's timers ask.
+/// Sends an ACK when a timer of an AckPolicy asks for one.
 class AckOutput
 {
   public:
@@ -99,9 +99,9 @@ class AckPolicy
     /// Decide on the segment that was taken in. \returns whether to send an ACK now; if not, it
     ///          will follow
     // Inline, because it is so for every second segment.
-    [[gnu::always_inline]] bool AcksNow(int64_t now, const Arrival& arrival)
+    [[gnu::always_inline]] bool Decide(int64_t now, const Arrival& arrival)
     {
-        if (m_merge && Merges(now, arrival))
+        if (m_merge && TryMerge(now, arrival))
         {
             return false;
         }
@@ -113,9 +113,9 @@ class AckPolicy
         }
         if (arrival.urgency == AckUrgency::COMPRESSED)
         {
-            return !Compresses(now, arrival.next, arrival.rtt);
+            return !TryCompress(now, arrival.next, arrival.rtt);
         }
-        return m_unacked >= m_ackEvery || !Delays(now);
+        return m_unacked >= m_ackEvery || !TryDelay(now);
     }
 
     /// Whether to send an ACK after the application has read. \param isAllRead,isWindowOpened as in
@@ -156,12 +156,12 @@ class AckPolicy
     struct Merge;
 
     /// Merge the segment that arrived with those before it. \returns false: it completes them
-    bool Merges(int64_t now, const Arrival& arrival);
+    bool TryMerge(int64_t now, const Arrival& arrival);
     void OnMergeTimer(int64_t now);
     /// Let an ACK wait. \returns false: it is to be sent now
-    bool Delays(int64_t now);
+    bool TryDelay(int64_t now);
     /// Let a duplicate ACK wait for others. \returns false: it is to be sent now
-    bool Compresses(int64_t now, uint64_t next, int64_t rtt);
+    bool TryCompress(int64_t now, uint64_t next, int64_t rtt);
     int64_t Delay() const;
     void OnDelayTimer(int64_t now);
     void OnCompressionTimer(int64_t now);

@@ -4,32 +4,12 @@
 #ifndef TUNNELCC_BYTE_STREAM_H
 #define TUNNELCC_BYTE_STREAM_H
 
+#include "stream-user.h"
+
 #include <cstdint>
 
 namespace tunnelcc
 {
-
-/// Who uses a byte stream as its socket. All calls come from inside the event loop; `now` is in ns.
-class SocketUser
-{
-  public:
-    virtual ~SocketUser() = default;
-
-    /// The connection is established.
-    virtual void OnConnected(int64_t /* now */)
-    {
-    }
-
-    /// Bytes arrived in order, or the peer closed.
-    virtual void OnReadable(int64_t /* now */)
-    {
-    }
-
-    /// There is room again after a Write() that took less than was offered.
-    virtual void OnWritable(int64_t /* now */)
-    {
-    }
-};
 
 /**
  * One end of a connection that carries bytes reliably and in order, as a program sees it through
@@ -41,16 +21,16 @@ class ByteStream
     virtual ~ByteStream() = default;
 
     /// \param user whom to tell; null: nobody
-    void SetUser(SocketUser* user)
+    void SetUser(StreamUser* user)
     {
         m_user = user;
     }
 
-    /// Connect to the other end. SocketUser::OnConnected() follows.
+    /// Connect to the other end. StreamUser::OnOpen() follows.
     virtual void Connect(int64_t now) = 0;
 
     /// Write `bytes` of stream. \returns how many the send buffer took; if fewer,
-    ///          SocketUser::OnWritable() follows once there is room
+    ///          StreamUser::OnWritable() follows once there is room
     virtual uint64_t Write(int64_t now, uint64_t bytes) = 0;
 
     /// Go on with a Write() that waited for room, of a program that blocked meanwhile: it was not
@@ -86,7 +66,7 @@ class ByteStream
     virtual void Close(int64_t now) = 0;
 
   protected:
-    SocketUser* m_user{nullptr};
+    StreamUser* m_user{nullptr};
 };
 
 } // namespace tunnelcc

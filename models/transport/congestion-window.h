@@ -39,12 +39,12 @@ class CongestionWindow
                      Scoreboard& board,
                      const Pacer& pacer);
 
-    TcpState& State()
+    SenderState& State()
     {
         return m_state;
     }
 
-    const TcpState& State() const
+    const SenderState& State() const
     {
         return m_state;
     }
@@ -164,7 +164,7 @@ class CongestionWindow
     const Pacer& m_pacer;
     const bool m_hasCongControl;
     const bool m_wantsLosses; //!< CongestionControl::WantsLosses()
-    TcpState m_state;
+    SenderState m_state;
     uint64_t m_lost{0};      //!< segments marked lost so far
     bool m_isLimited{false}; //!< the window was used up since the last full round of data
     uint64_t m_roundEnd{0};  //!< segment that ends that round

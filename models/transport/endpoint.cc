@@ -109,7 +109,7 @@ TcpEndpoint::OnSynAck(int64_t now, const Packet& packet)
 }
 
 bool
-TcpEndpoint::Handshakes(int64_t now, const Packet& packet)
+TcpEndpoint::ShakeHands(int64_t now, const Packet& packet)
 {
     using State = TcpHandshake::State;
     if (packet.kind == PacketKind::SYN)
@@ -154,7 +154,7 @@ TcpEndpoint::Establish(int64_t now, const Packet& packet)
     }
     if (m_user)
     {
-        m_user->OnConnected(now);
+        m_user->OnOpen(now);
     }
 }
 
@@ -163,7 +163,7 @@ TcpEndpoint::Establish(int64_t now, const Packet& packet)
 void
 TcpEndpoint::Receive(int64_t now, const Packet& packet, const PacketExtras* extras)
 {
-    if (!m_isEstablished && !Handshakes(now, packet))
+    if (!m_isEstablished && !ShakeHands(now, packet))
     {
         return;
     }
@@ -301,14 +301,14 @@ TcpEndpoint::DeliverData(int64_t now, const Arrival& arrival)
     {
         return; // answered by data of ours
     }
-    if (m_acks.AcksAnyway(arrival.urgency) || m_acks.AcksNow(now,
-                                                             {arrival.urgency,
-                                                              arrival.isAckDue,
-                                                              m_receiver.Buffered() == 0,
-                                                              m_receiver.NeedsWindowUpdate(),
-                                                              m_receiver.Next(),
-                                                              m_receiveRtt.Rtt(),
-                                                              arrival.isPushed}))
+    if (m_acks.AcksAnyway(arrival.urgency) || m_acks.Decide(now,
+                                                            {arrival.urgency,
+                                                             arrival.isAckDue,
+                                                             m_receiver.Buffered() == 0,
+                                                             m_receiver.NeedsWindowUpdate(),
+                                                             m_receiver.Next(),
+                                                             m_receiveRtt.Rtt(),
+                                                             arrival.isPushed}))
     {
         SendAck(now);
     }
@@ -412,7 +412,7 @@ TcpEndpoint::SendSegments(int64_t now, uint64_t first, uint32_t count, const Seg
 
     m_acks.OnDataSent(now);
     // Linux tcp_ecn_send(). Accurate ECN has no such flag.
-    const bool tellsCwr = isEct && isNew && !m_isL4s && m_sender.TakesCwr();
+    const bool tellsCwr = isEct && isNew && !m_isL4s && m_sender.TakeCwr();
     if (tellsCwr || m_acks.HasUnacked())
     {
         // What we have to tell goes with the first of them.

@@ -54,7 +54,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     /// Tie two ends together. Call before Connect().
     static void Join(TcpEndpoint& a, TcpEndpoint& b);
 
-    /// Who receives what leaves here: the other end, or what stands in between.
+    /// Set where packets go: to the other end, or to something between the two.
     void SetPeer(PacketSink& peer)
     {
         m_peer = &peer;
@@ -112,7 +112,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
         return m_sender;
     }
 
-    /// What kept the sender from sending.
+    /// Why the sender waited, and for how long.
     const SendLimits& Limits() const
     {
         return m_sender.Limits();
@@ -149,7 +149,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
 
   private:
-    /// What a segment that arrived asks of the ACK.
+    /// What a segment that arrived requires of the ACK.
     struct Arrival
     {
         AckUrgency urgency;
@@ -182,7 +182,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     void Establish(int64_t now, const Packet& packet);
     /// A packet comes before the connection is established. \returns whether it is more than a part
     /// of the handshake
-    bool Handshakes(int64_t now, const Packet& packet);
+    bool ShakeHands(int64_t now, const Packet& packet);
     void OnSyn(int64_t now, const Packet& packet);
     void OnSynAck(int64_t now, const Packet& packet);
     Arrival TakeData(int64_t now, const Packet& packet);

@@ -24,7 +24,7 @@ LossRecovery::MayProbe() const
 }
 
 bool
-LossRecovery::TakesCwr()
+LossRecovery::TakeCwr()
 {
     return std::exchange(m_owesCwr, false);
 }
@@ -63,7 +63,7 @@ LossRecovery::OnDuplicate(uint64_t number)
 void
 LossRecovery::EndProbe(int64_t now, bool isDuplicate)
 {
-    if (m_probe.EndsWithLoss(m_board.Una(), isDuplicate) && GetCaState() < CaState::CWR)
+    if (m_probe.OnAck(m_board.Una(), isDuplicate) && GetCaState() < CaState::CWR)
     {
         EnterReduction(now, CaState::CWR);
         EndReduction(now);
@@ -224,7 +224,7 @@ LossRecovery::ReduceWindow(const AckSummary& summary, uint32_t newlyLost)
         Prr::Progress progress;
         progress.isLossless = summary.cumulative > 0 && newlyLost == 0;
         progress.isRepaired = summary.ackedRetransmitted && !m_hasLostRetransmission;
-        TcpState& state = m_window.State();
+        SenderState& state = m_window.State();
         state.cwnd = m_prr.Cwnd(state.ssthresh, state.inFlight, summary.delivered, progress);
     }
     // Linux tcp_may_raise_cwnd(): with much reordering, SACKs are progress, too.
@@ -264,7 +264,7 @@ LossRecovery::OnReorderingTimeout(int64_t now)
         EnterReduction(now, CaState::RECOVERY);
         if (!m_window.HasCongControl())
         {
-            TcpState& state = m_window.State();
+            SenderState& state = m_window.State();
             state.cwnd = m_prr.Cwnd(state.ssthresh, m_board.InFlight(), 1, {});
         }
     }
@@ -360,7 +360,7 @@ void
 LossRecovery::BeginUndo()
 {
     // Linux tcp_init_undo(), tcp_current_ssthresh()
-    const TcpState& state = m_window.State();
+    const SenderState& state = m_window.State();
     const uint32_t ssthresh = std::max(state.ssthresh, state.cwnd / 2 + state.cwnd / 4);
     const uint32_t probes = m_probe.IsRetransmissionOut();
     m_undo.Begin(m_board.Una(), m_board.RetransmittedOut() + probes, state.cwnd, ssthresh);

@@ -75,9 +75,9 @@ class LossRecovery
     /// Whether tail loss probes may be sent in this state.
     bool MayProbe() const;
 
-    /// Whether new data being sent tells the peer that the window was reduced; true once for each
-    /// reduction.
-    bool TakesCwr();
+    /// New data is being sent. \returns whether it tells the peer that the window was reduced
+    /// (CWR): true once for each reduction
+    bool TakeCwr();
 
     // An ACK, in this order
 

@@ -37,7 +37,7 @@ class Pacer
     }
 
     /// Whether pacing applies. \param segmentsSent by the connection so far
-    static bool IsOn(const TcpState& state, uint64_t segmentsSent)
+    static bool IsOn(const SenderState& state, uint64_t segmentsSent)
     {
         return state.pacingRate > 0 && segmentsSent >= UNPACED_SEGMENTS;
     }

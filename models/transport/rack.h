@@ -112,7 +112,7 @@ class Rack
         m_persist = std::min(m_persist + 1, PERSIST_RECOVERIES);
     }
 
-    int64_t ReorderingWindow(const TcpState& state, uint32_t sackedOut) const
+    int64_t ReorderingWindow(const SenderState& state, uint32_t sackedOut) const
     {
         if (!m_hasReordering && (state.caState >= CaState::RECOVERY || sackedOut >= DUP_THRESH))
         {
@@ -133,7 +133,7 @@ class Rack
      * \returns when the first of the segments that are undecided will be lost, ns; NEVER: none is
      */
     template <class OnLost>
-    int64_t DetectLoss(int64_t now, Scoreboard& board, const TcpState& state, OnLost&& onLost)
+    int64_t DetectLoss(int64_t now, Scoreboard& board, const SenderState& state, OnLost&& onLost)
     {
         if (!HasSuspect(board))
         {
@@ -185,7 +185,7 @@ class Rack
     /// On a time-out: the first segment is lost, and all sent more than an RTT ago (step 6.3).
     /// \param onLost called as (number) after each segment marked
     template <class OnLost>
-    void OnTimeout(int64_t now, Scoreboard& board, const TcpState& state, OnLost&& onLost)
+    void OnTimeout(int64_t now, Scoreboard& board, const SenderState& state, OnLost&& onLost)
     {
         if (Scoreboard::IsInFlight(board.At(board.Una())))
         {

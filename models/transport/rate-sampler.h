@@ -23,7 +23,7 @@ namespace tunnelcc
 class RateSampler
 {
   public:
-    explicit RateSampler(TcpState& state)
+    explicit RateSampler(SenderState& state)
         : m_state(state)
     {
     }
@@ -116,7 +116,7 @@ class RateSampler
         return static_cast<uint32_t>(std::min<int64_t>(duration / TICK, UINT32_MAX));
     }
 
-    TcpState& m_state;
+    SenderState& m_state;
     int64_t m_firstSentTime{0}; //!< start of the current send window
     bool m_hasSample{false};
     bool m_isAppLimited{false};

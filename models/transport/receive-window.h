@@ -64,7 +64,7 @@ class ReceiveWindow
         m_roundStart = now;
     }
 
-    /// What is advertised at most, bytes: in a SYN, and later while nothing waits in the buffer.
+    /// Largest window to advertise, bytes: that of a SYN, and later that of an empty buffer.
     uint64_t Limit() const
     {
         return m_limit;
@@ -170,7 +170,7 @@ class ReceiveWindow
         return m_room - std::min(m_room, buffered);
     }
 
-    /// What is left of the window told last, bytes. More may have come: windows are rounded up.
+    /// Bytes left of the window advertised last. More may have arrived: windows are rounded up.
     uint64_t Left(uint64_t received) const
     {
         return m_edge - std::min(m_edge, received);

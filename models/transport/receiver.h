@@ -17,7 +17,7 @@
 namespace tunnelcc
 {
 
-/// How soon an ACK is due after a data packet.
+/// When an ACK of a data packet is due.
 enum class AckUrgency
 {
     DELAYED,
@@ -164,7 +164,7 @@ class Receiver
     /// Per segment that arrived out of order. Runs are valid at their first and last segment.
     struct Slot
     {
-        uint32_t number; //!< whose slot this is, modulo 2^32
+        uint32_t number; //!< number of the segment in this slot, modulo 2^32
         uint32_t runBegin;
         uint32_t runEnd;
         uint32_t runBytes; //!< payload of the run; valid at its first segment
@@ -175,9 +175,9 @@ class Receiver
         return m_ring[number & m_mask];
     }
 
-    bool HasArrived(uint64_t number)
+    bool HasArrived(uint64_t number) const
     {
-        return At(number).number == static_cast<uint32_t>(number);
+        return m_ring[number & m_mask].number == static_cast<uint32_t>(number);
     }
 
     /// Bytes from the next segment expected to the end of what arrived, as if all were full.

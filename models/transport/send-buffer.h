@@ -118,15 +118,16 @@ class SendBuffer
         m_acked += bytes;
     }
 
-    /// Whether a blocked writer is to be woken now; true once for each time it blocked.
-    bool WakesWriter()
+    /// Wake a blocked writer if there is room. \returns whether it was woken: true once for each
+    /// time that it blocked
+    bool WakeWriter()
     {
         return Unblock(IsWriteable());
     }
 
     /// The same for a write that blocks, when data arrive: readers and writers of a socket sleep in
     /// one queue, and any room is enough (Linux sock_def_readable(), sk_stream_wait_memory()).
-    bool WakesSleepingWriter()
+    bool WakeSleepingWriter()
     {
         return Unblock(Queued() < m_capacity);
     }

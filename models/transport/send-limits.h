@@ -11,7 +11,7 @@
 namespace tunnelcc
 {
 
-/// What keeps a sender from sending more.
+/// Why a sender is waiting instead of sending.
 enum class SendLimit : uint8_t
 {
     NONE,        //!< the connection has not begun, or is over
@@ -66,7 +66,7 @@ class SendLimits
         Count(now, limit, limit == SendLimit::PACING && now <= m_otherEnd + rtt ? m_other : limit);
     }
 
-    /// What keeps the sender from sending now.
+    /// Why the sender is waiting now.
     SendLimit Get() const
     {
         return m_limit;

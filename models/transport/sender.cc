@@ -56,7 +56,7 @@ Sender::OnEstablished(int64_t now, std::optional<int64_t> rtt, uint32_t window)
 {
     m_isEstablished = true;
     m_transmitter.PeerWindow().OnWindow(0, window);
-    TcpState& state = m_window.State();
+    SenderState& state = m_window.State();
     if (rtt)
     {
         m_rtt.Sample(*rtt, m_board.Una(), m_board.Nxt());
@@ -167,14 +167,14 @@ Sender::MayExpandBuffer() const
 }
 
 bool
-Sender::WakesWriter()
+Sender::WakeWriter()
 {
     // Linux tcp_new_space()
     if (m_buffer.WantsToExpand() && MayExpandBuffer())
     {
         m_buffer.Expand(SendBufferFor(std::max(State().cwnd, m_spec.initialWindow)));
     }
-    return m_buffer.WakesWriter();
+    return m_buffer.WakeWriter();
 }
 
 // Sending --------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ Sender::OnAck(int64_t now, const Acknowledgement& ack)
     }
     ScheduleProbe(now);
     UpdateTimer(now);
-    return WakesWriter();
+    return WakeWriter();
 }
 
 AckSummary
@@ -373,7 +373,7 @@ Sender::UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo)
         return -1;
     }
     m_rtt.Sample(sample->smoothed, m_board.Una(), m_board.Nxt());
-    TcpState& state = m_window.State();
+    SenderState& state = m_window.State();
     state.srtt = m_rtt.Srtt();
     state.minRtt = std::min(state.minRtt, sample->latest);
     state.lastRtt = sample->latest;
@@ -405,7 +405,7 @@ void
 Sender::RestartTimeoutOfHead(int64_t now)
 {
     // Linux tcp_event_new_data_sent(), tcp_xmit_retransmit_queue()
-    if (m_transmitter.TakesHeadSent() && !m_retransmission.HasReordering())
+    if (m_transmitter.TakeHeadSent() && !m_retransmission.HasReordering())
     {
         SetTimeout(now, now);
     }
@@ -562,7 +562,7 @@ Sender::OnProbeTimeout(int64_t now)
         m_transmitter.Retransmit(now, last, true);
     }
     m_recovery.OnProbe(!isNew);
-    m_transmitter.TakesHeadSent(); // whichever segment it is, the time-out counts from the probe
+    m_transmitter.TakeHeadSent(); // whichever segment it is, the time-out counts from the probe
     SetTimeout(now, now);
 }
 

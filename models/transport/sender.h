@@ -92,7 +92,7 @@ class Sender
     uint64_t Write(int64_t now, uint64_t bytes, bool isResumed = false);
 
     /// Whether a write now would take a new buffer of the kernel's.
-    bool WantsNewBuffer()
+    bool WantsNewBuffer() const
     {
         const bool mayWrite = m_spec.writes != WriteMode::POLLED || m_buffer.IsWriteable();
         return mayWrite && m_buffer.WantsNewBuffer(m_transmitter.PeerWindow().BufferSize());
@@ -108,7 +108,7 @@ class Sender
     /// Data arrived. \returns whether a writer that blocked goes on \pre WriteMode::BLOCKING
     bool OnData()
     {
-        return m_buffer.WakesSleepingWriter();
+        return m_buffer.WakeSleepingWriter();
     }
 
     /// Send FIN after everything written.
@@ -117,10 +117,10 @@ class Sender
     /// An ACK arrived. \returns whether a writer that blocked is to be woken
     bool OnAck(int64_t now, const Acknowledgement& ack);
 
-    /// As LossRecovery::TakesCwr().
-    bool TakesCwr()
+    /// As LossRecovery::TakeCwr().
+    bool TakeCwr()
     {
-        return m_recovery.TakesCwr();
+        return m_recovery.TakeCwr();
     }
 
     /// As CongestionControl::IsL4s().
@@ -135,7 +135,7 @@ class Sender
         return m_window.Algorithm().NeedsEcn();
     }
 
-    const TcpState& State() const
+    const SenderState& State() const
     {
         return m_window.State();
     }
@@ -190,7 +190,8 @@ class Sender
     uint64_t InitialSendBuffer() const;
     bool MayExpandBuffer() const;
     uint64_t SendBufferFor(uint32_t cwnd) const;
-    bool WakesWriter();
+    /// As SendBuffer::WakeWriter(), after the buffer has grown if it may.
+    bool WakeWriter();
 
     /// \param number of the segment that the ACK expects next
     AckSummary ProcessAcknowledgement(int64_t now, const Acknowledgement& ack, uint64_t number);

@@ -48,7 +48,7 @@ class TailLossProbe
 
     /// An ACK came of all before `una`. \param isDuplicate it reports the probe as a duplicate
     /// \returns whether the probe is known by now to have repaired a loss
-    bool EndsWithLoss(uint64_t una, bool isDuplicate)
+    bool OnAck(uint64_t una, bool isDuplicate)
     {
         if (!IsOut() || una < m_end)
         {

@@ -12,7 +12,7 @@
 namespace tunnelcc
 {
 
-/// Who sends the SYNs that a TcpHandshake asks for.
+/// Sends the SYNs that a TcpHandshake asks for.
 class SynOutput
 {
   public:

@@ -31,7 +31,7 @@ uint32_t
 Transmitter::SegmentsPerBurst() const
 {
     // Linux tcp_tso_autosize(): without pacing, by the rate that it would have.
-    const TcpState& state = m_window.State();
+    const SenderState& state = m_window.State();
     const double rate = state.pacingRate > 0 ? state.pacingRate : WindowPacing{}.GetRate(state);
     return m_pacer.BurstSegments(rate, state.minRtt, m_window.Algorithm().MinTsoSegments(state));
 }
@@ -104,7 +104,7 @@ Transmitter::DefersNew(int64_t now, uint32_t perBurst) const
     // Linux tcp_tso_should_defer()
     constexpr int64_t RECENT = 1'000'000;  // ns
     constexpr uint64_t WINDOW_DIVISOR = 3; // sysctl tcp_tso_win_divisor
-    const TcpState& state = m_window.State();
+    const SenderState& state = m_window.State();
     const bool isRecent = now - std::max(m_lastSendTime, m_pacer.NextSend()) <= RECENT;
     if (perBurst == 1 || !isRecent || state.caState >= CaState::RECOVERY ||
         m_board.PacketsOut() == 0)

@@ -129,8 +129,14 @@ class Transmitter
         return m_peerWindow;
     }
 
-    /// Whether the first segment outstanding was sent since the last call.
-    bool TakesHeadSent()
+    const SendWindow& PeerWindow() const
+    {
+        return m_peerWindow;
+    }
+
+    /// Forget that the first segment outstanding was sent. \returns whether it was, since the last
+    /// call
+    bool TakeHeadSent()
     {
         return std::exchange(m_isHeadSent, false);
     }
@@ -163,7 +169,7 @@ class Transmitter
     Burst RepairBurst(int64_t now, uint32_t perBurst, uint64_t first);
     /// Whether new data waits until a whole burst of it may go.
     bool DefersNew(int64_t now, uint32_t perBurst) const;
-    /// How many full segments may be sent now, new ones.
+    /// Number of new full segments that may be sent now.
     uint32_t FullSegments(uint32_t most) const;
     /// Send the next segments of a super-segment, all that are full at once. \param filled segments
     /// that it has  \param most that it may have  \returns how many were sent

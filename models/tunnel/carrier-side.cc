@@ -10,7 +10,7 @@ namespace tunnelcc
 {
 
 CarrierSide::CarrierSide(const RelaySpec& spec, End end, ByteStream& carrier, Logs& logs)
-    : m_stream(*this, carrier, end, {spec.handshake, spec.sent[end].layers, spec.confirms}, logs),
+    : m_stream(carrier, end, {spec.handshake, spec.sent[end].layers, spec.confirms}, logs),
       m_sending(spec.sent[end].send),
       m_receiving(spec.sent[Other(end)].receive),
       m_prefix(spec.sent[end].prefix),
@@ -74,24 +74,6 @@ void
 CarrierSide::Close(int64_t now)
 {
     m_stream.Close(now);
-}
-
-void
-CarrierSide::OnOpen(int64_t now)
-{
-    m_user->OnOpen(now);
-}
-
-void
-CarrierSide::OnReadable(int64_t now)
-{
-    m_user->OnReadable(now);
-}
-
-void
-CarrierSide::OnWritable(int64_t now)
-{
-    m_user->OnWritable(now);
 }
 
 } // namespace tunnelcc

@@ -21,7 +21,7 @@ struct RelayMessage
  * each packet, wrapped by layers and written piece by piece; a message is taken only when it is
  * whole.
  */
-class CarrierSide final : public RelaySide, private MessageStreamUser
+class CarrierSide final : public RelaySide
 {
   public:
     /// Messages under way in a carrier.
@@ -34,6 +34,11 @@ class CarrierSide final : public RelaySide, private MessageStreamUser
      * \param logs the carrier's, shared with the other end
      */
     CarrierSide(const RelaySpec& spec, End end, ByteStream& carrier, Logs& logs);
+
+    void SetUser(StreamUser& user) override
+    {
+        m_stream.SetUser(user);
+    }
 
     void Open(int64_t now) override;
     void Accept(int64_t now) override;
@@ -50,10 +55,6 @@ class CarrierSide final : public RelaySide, private MessageStreamUser
     void Close(int64_t now) override;
 
   private:
-    void OnOpen(int64_t now) override;
-    void OnReadable(int64_t now) override;
-    void OnWritable(int64_t now) override;
-
     MessageStream<RelayMessage> m_stream;
     const RelayWorkSpec m_sending;
     const RelayWorkSpec m_receiving;

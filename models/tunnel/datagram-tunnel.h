@@ -72,7 +72,7 @@ class TunnelEnd
         return *m_socket;
     }
 
-    /// Where they go from there.
+    /// Set where these packets go.
     PacketHandler& Host()
     {
         return m_host;

@@ -106,7 +106,7 @@ class Handshake
     End m_end;
     bool m_isHeld;
     size_t m_turn{0};
-    End m_writer{End::CLIENT}; //!< whose part of the turn it is
+    End m_writer{End::CLIENT}; //!< end that writes now
     WriteQueue m_writes;       //!< of our part
     uint64_t m_missing{0};     //!< bytes of the peer's part that were not read yet
 };

@@ -35,22 +35,6 @@ struct Message
 template <typename Content>
 using MessageLog = Fifo<Message<Content>>;
 
-/// Who sends and receives messages. Called from inside the event loop; `now` is in ns.
-class MessageStreamUser
-{
-  public:
-    virtual ~MessageStreamUser() = default;
-
-    /// The handshake is over, or misses nothing but MessageStream::Confirm().
-    virtual void OnOpen(int64_t now) = 0;
-
-    /// There may be a message to read, or the peer has closed.
-    virtual void OnReadable(int64_t now) = 0;
-
-    /// MessageStream::Flush() may go on.
-    virtual void OnWritable(int64_t now) = 0;
-};
-
 /// What both ends of a carrier know of how messages cross it.
 struct MessageProtocol
 {
@@ -68,23 +52,20 @@ struct MessageProtocol
  * \tparam Content what a message is to its receiver
  */
 template <typename Content>
-class MessageStream final : private SocketUser
+class MessageStream final : private StreamUser
 {
   public:
     /**
-     * \param user whom to tell
      * \param carrier the byte stream
      * \param end which this is
      * \param protocol handshake and layers
      * \param logs of both directions, shared with the other end
      */
-    MessageStream(MessageStreamUser& user,
-                  ByteStream& carrier,
+    MessageStream(ByteStream& carrier,
                   End end,
                   const MessageProtocol& protocol,
                   PerEnd<MessageLog<Content>>& logs)
-        : m_user(user),
-          m_carrier(carrier),
+        : m_carrier(carrier),
           m_handshake(protocol.handshake, carrier, end, protocol.confirms),
           m_layers(protocol.layers),
           m_sent(logs[end]),
@@ -96,7 +77,13 @@ class MessageStream final : private SocketUser
     MessageStream(const MessageStream&) = delete;
     MessageStream& operator=(const MessageStream&) = delete;
 
-    /// Connect to the other end. MessageStreamUser::OnOpen() follows.
+    /// \param user whom to tell of events; comes before all other calls
+    void SetUser(StreamUser& user)
+    {
+        m_user = &user;
+    }
+
+    /// Connect to the other end. StreamUser::OnOpen() follows.
     void Connect(int64_t now)
     {
         m_carrier.Connect(now);
@@ -152,7 +139,7 @@ class MessageStream final : private SocketUser
     }
 
     /// Write as much as the carrier takes, and nothing before it is open. \returns whether that is
-    ///          all; if not, MessageStreamUser::OnWritable() follows
+    ///          all; if not, StreamUser::OnWritable() follows
     bool Flush(int64_t now)
     {
         return m_isOpen && m_writes.Flush(now, m_carrier);
@@ -196,7 +183,7 @@ class MessageStream final : private SocketUser
     }
 
   private:
-    void OnConnected(int64_t now) override
+    void OnOpen(int64_t now) override
     {
         AdvanceHandshake(now);
     }
@@ -205,7 +192,7 @@ class MessageStream final : private SocketUser
     {
         if (AdvanceHandshake(now))
         {
-            m_user.OnReadable(now);
+            m_user->OnReadable(now);
         }
     }
 
@@ -213,7 +200,7 @@ class MessageStream final : private SocketUser
     {
         if (AdvanceHandshake(now))
         {
-            m_user.OnWritable(now);
+            m_user->OnWritable(now);
         }
     }
 
@@ -227,13 +214,13 @@ class MessageStream final : private SocketUser
             if (!m_hasToldOpen && (m_isOpen || m_handshake.AwaitsConfirmation()))
             {
                 m_hasToldOpen = true;
-                m_user.OnOpen(now);
+                m_user->OnOpen(now);
             }
         }
         return m_isOpen;
     }
 
-    MessageStreamUser& m_user;
+    StreamUser* m_user{nullptr};
     ByteStream& m_carrier;
     Handshake m_handshake;
     LayerStack m_layers;

@@ -25,7 +25,7 @@ enum class MuxFrameKind : uint8_t
 struct MuxFrame
 {
     uint32_t size{0};   //!< its header and contents, before any layer
-    uint32_t stream{0}; //!< whose it is
+    uint32_t stream{0}; //!< number of its stream
     uint32_t bytes{0};  //!< DATA: application bytes; CREDIT: bytes more that the stream may send
     MuxFrameKind kind{MuxFrameKind::DATA};
     uint32_t sessionBytes{0}; //!< CREDIT: bytes more that all streams may send
@@ -36,6 +36,19 @@ using MuxCarrier = MessageStream<MuxFrame>;
 
 /// Frames under way in a shared carrier.
 using MuxLogs = PerEnd<MessageLog<MuxFrame>>;
+
+/// Receives the events of a shared carrier: its sending and its receiving half tell one user.
+class MuxFrameUser
+{
+  public:
+    virtual ~MuxFrameUser() = default;
+
+    /// The carrier has taken a frame of data as a whole. \param now ns
+    virtual void OnFrameWritten(int64_t now, const MuxFrame& frame) = 0;
+
+    /// A frame has arrived as a whole. \param now ns
+    virtual void OnFrame(int64_t now, const MuxFrame& frame) = 0;
+};
 
 /// CPU time (ns) that a relay spends on a frame; what is not data counts by its bytes alone.
 inline double

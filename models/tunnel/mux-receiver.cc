@@ -6,7 +6,7 @@
 namespace tunnelcc
 {
 
-MuxReceiver::MuxReceiver(MuxReceiverUser& user,
+MuxReceiver::MuxReceiver(MuxFrameUser& user,
                          MuxCarrier& carrier,
                          uint64_t buffer,
                          const RelayWorkSpec& work,

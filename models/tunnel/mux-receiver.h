@@ -11,16 +11,6 @@
 namespace tunnelcc
 {
 
-/// Who is given the frames that arrive.
-class MuxReceiverUser
-{
-  public:
-    virtual ~MuxReceiverUser() = default;
-
-    /// A frame has arrived as a whole.
-    virtual void OnFrame(int64_t now, const MuxFrame& frame) = 0;
-};
-
 /**
  * Receiving half of a shared carrier: one thread (smux recvLoop()) that reads frame after frame.
  * It stops while the streams together hold as much unread data as the session's buffer: then all
@@ -36,7 +26,7 @@ class MuxReceiver
      * \param work of the relay on each frame
      * \param cpu the host's
      */
-    MuxReceiver(MuxReceiverUser& user,
+    MuxReceiver(MuxFrameUser& user,
                 MuxCarrier& carrier,
                 uint64_t buffer,
                 const RelayWorkSpec& work,
@@ -58,7 +48,7 @@ class MuxReceiver
     void ContinueReading(int64_t now);
     void OnComputed(int64_t now);
 
-    MuxReceiverUser& m_user;
+    MuxFrameUser& m_user;
     MuxCarrier& m_carrier;
     const uint64_t m_buffer;
     const RelayWorkSpec m_work;

@@ -6,7 +6,7 @@
 namespace tunnelcc
 {
 
-MuxSender::MuxSender(MuxSenderUser& user, MuxCarrier& carrier, const RelayWorkSpec& work, Cpu& cpu)
+MuxSender::MuxSender(MuxFrameUser& user, MuxCarrier& carrier, const RelayWorkSpec& work, Cpu& cpu)
     : m_user(user),
       m_carrier(carrier),
       m_work(work),

@@ -11,16 +11,6 @@
 namespace tunnelcc
 {
 
-/// Who has frames sent.
-class MuxSenderUser
-{
-  public:
-    virtual ~MuxSenderUser() = default;
-
-    /// The carrier has taken a frame of data as a whole.
-    virtual void OnFrameWritten(int64_t now, const MuxFrame& frame) = 0;
-};
-
 /**
  * Sending half of a shared carrier: one thread (smux sendLoop()) that wraps and writes the frames
  * of all streams one after the other, in the order in which they were submitted. Frames without
@@ -35,7 +25,7 @@ class MuxSender
      * \param work of the relay on each frame
      * \param cpu the host's
      */
-    MuxSender(MuxSenderUser& user, MuxCarrier& carrier, const RelayWorkSpec& work, Cpu& cpu);
+    MuxSender(MuxFrameUser& user, MuxCarrier& carrier, const RelayWorkSpec& work, Cpu& cpu);
 
     /// Send a frame when its turn comes.
     void Submit(int64_t now, const MuxFrame& frame);
@@ -55,7 +45,7 @@ class MuxSender
     void OnComputed(int64_t now);
     void ContinueWriting(int64_t now);
 
-    MuxSenderUser& m_user;
+    MuxFrameUser& m_user;
     MuxCarrier& m_carrier;
     const RelayWorkSpec m_work;
     Cpu& m_cpu;

@@ -13,11 +13,12 @@ MuxSession::MuxSession(const RelaySpec& spec, End end, ByteStream& carrier, Cpu&
       m_out(m_spec.sent[end]),
       m_in(m_spec.sent[Other(end)]),
       m_prefix(spec.sent[end].prefix),
-      m_carrier(*this, carrier, end, {spec.handshake, spec.sent[end].layers}, logs),
+      m_carrier(carrier, end, {spec.handshake, spec.sent[end].layers}, logs),
       m_sender(*this, m_carrier, spec.sent[end].send, cpu),
       m_receiver(*this, m_carrier, m_in.sessionBuffer, spec.sent[Other(end)].receive, cpu),
       m_window(m_out.sessionWindow > 0 ? m_out.sessionWindow : UINT64_MAX)
 {
+    m_carrier.SetUser(*this);
 }
 
 std::unique_ptr<MuxStream>

@@ -22,7 +22,7 @@ namespace tunnelcc
  * differ in the sizes and windows of MuxSpec. Left out: keepalives, priorities, resets, and the
  * end of the session itself.
  */
-class MuxSession final : private MessageStreamUser, private MuxSenderUser, private MuxReceiverUser
+class MuxSession final : private StreamUser, private MuxFrameUser
 {
   public:
     /**

@@ -14,7 +14,7 @@ namespace tunnelcc
 
 class MuxSession;
 
-/// Bytes that a reader took and the peer has not been told of.
+/// Counts bytes that a reader took and that the peer has not been credited with yet.
 class CreditAccount
 {
   public:
@@ -40,6 +40,11 @@ class MuxStream final : public RelaySide
   public:
     /// \param session one end of the carrier  \param number of the stream on it
     MuxStream(MuxSession& session, uint32_t number);
+
+    void SetUser(StreamUser& user) override
+    {
+        m_user = &user;
+    }
 
     void Open(int64_t now) override;
     void Accept(int64_t now) override;
@@ -76,6 +81,7 @@ class MuxStream final : public RelaySide
     void Submit(int64_t now, MuxFrameKind kind, uint32_t size, uint32_t bytes = 0);
 
     MuxSession& m_session;
+    StreamUser* m_user{nullptr};
     const uint32_t m_number;
     bool m_isOpen{false};
 

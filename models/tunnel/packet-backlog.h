@@ -14,14 +14,15 @@
 namespace tunnelcc
 {
 
-/// Packets that a program was given and has not handed over: the one it is at, and those behind.
+/// Packets that a program has taken and not yet passed on: the one that it handles, and those that
+/// wait behind it.
 class PacketBacklog
 {
   public:
     struct Work
     {
         Packet packet;
-        PacketHandler* handler; //!< who goes on with it
+        PacketHandler* handler; //!< receives it when its turn is over
         uint32_t ipBytes;
     };
 

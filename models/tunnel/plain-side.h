@@ -13,13 +13,17 @@ namespace tunnelcc
 {
 
 /// A relay's socket towards an application: bytes as they are.
-class PlainSide final : public RelaySide, private SocketUser
+class PlainSide final : public RelaySide
 {
   public:
     explicit PlainSide(ByteStream& socket)
         : m_socket(socket)
     {
-        socket.SetUser(this);
+    }
+
+    void SetUser(StreamUser& user) override
+    {
+        m_socket.SetUser(&user);
     }
 
     void Open(int64_t now) override
@@ -65,21 +69,6 @@ class PlainSide final : public RelaySide, private SocketUser
     }
 
   private:
-    void OnConnected(int64_t now) override
-    {
-        m_user->OnOpen(now);
-    }
-
-    void OnReadable(int64_t now) override
-    {
-        m_user->OnReadable(now);
-    }
-
-    void OnWritable(int64_t now) override
-    {
-        m_user->OnWritable(now);
-    }
-
     ByteStream& m_socket;
     uint64_t m_left{0}; //!< bytes of the chunk still to be written
 };

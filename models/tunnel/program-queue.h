@@ -11,7 +11,7 @@
 namespace tunnelcc
 {
 
-/// Who goes on with a packet that left a ProgramQueue.
+/// Receives the packets that leave a ProgramQueue.
 class PacketHandler
 {
   public:

@@ -4,26 +4,12 @@
 #ifndef TUNNELCC_RELAY_SIDE_H
 #define TUNNELCC_RELAY_SIDE_H
 
+#include "transport/stream-user.h"
+
 #include <cstdint>
 
 namespace tunnelcc
 {
-
-/// Who joins two sides. Called from inside the event loop; `now` is in ns.
-class RelaySideUser
-{
-  public:
-    virtual ~RelaySideUser() = default;
-
-    /// Bytes may go either way from now on.
-    virtual void OnOpen(int64_t now) = 0;
-
-    /// There may be something to take, or the peer has closed.
-    virtual void OnReadable(int64_t now) = 0;
-
-    /// Write() may go on.
-    virtual void OnWritable(int64_t now) = 0;
-};
 
 /**
  * One of the two connections that a relay joins for a flow: a TCP socket, a carrier of the flow's
@@ -42,17 +28,15 @@ class RelaySide
 
     virtual ~RelaySide() = default;
 
-    void SetUser(RelaySideUser& user)
-    {
-        m_user = &user;
-    }
+    /// \param user whom to tell of events; comes before all other calls
+    virtual void SetUser(StreamUser& user) = 0;
 
     /// The relay's CPU is at the bytes that Write() will get.
     virtual void OnComputing(int64_t /* now */)
     {
     }
 
-    /// Dial the other end. RelaySideUser::OnOpen() follows.
+    /// Dial the other end. StreamUser::OnOpen() follows.
     virtual void Open(int64_t now) = 0;
 
     /// What lies behind this relay is open: say so to the end that dialled, if it waits for that.
@@ -70,14 +54,11 @@ class RelaySide
     virtual double Prepare(uint32_t bytes) = 0;
 
     /// Write the chunk prepared, as far as it goes. \returns whether it is all written; if not,
-    ///          RelaySideUser::OnWritable() follows
+    ///          StreamUser::OnWritable() follows
     virtual bool Write(int64_t now) = 0;
 
     /// Nothing more will be written.
     virtual void Close(int64_t now) = 0;
-
-  protected:
-    RelaySideUser* m_user{nullptr};
 };
 
 } // namespace tunnelcc

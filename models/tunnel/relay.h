@@ -39,7 +39,7 @@ class Relay
     Relay& operator=(const Relay&) = delete;
 
   private:
-    class ClientSideUser final : public RelaySideUser
+    class ClientSideUser final : public StreamUser
     {
       public:
         explicit ClientSideUser(Relay& relay)
@@ -55,7 +55,7 @@ class Relay
         Relay& m_relay;
     };
 
-    class ServerSideUser final : public RelaySideUser
+    class ServerSideUser final : public StreamUser
     {
       public:
         explicit ServerSideUser(Relay& relay)

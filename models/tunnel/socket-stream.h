@@ -31,9 +31,9 @@ class SocketStream final : public ByteStream
         auto tell = [this](auto event) {
             return ns3::MakeCallback(&SocketStream::Tell, this, event);
         };
-        m_socket->SetConnectCallback(tell(&SocketUser::OnConnected), failed);
+        m_socket->SetConnectCallback(tell(&StreamUser::OnOpen), failed);
         m_socket->SetCloseCallbacks(ns3::MakeCallback(&SocketStream::OnPeerClosed, this), failed);
-        m_socket->SetRecvCallback(tell(&SocketUser::OnReadable));
+        m_socket->SetRecvCallback(tell(&StreamUser::OnReadable));
         m_socket->SetSendCallback(ns3::MakeCallback(&SocketStream::OnRoom, this));
     }
 
@@ -95,7 +95,7 @@ class SocketStream final : public ByteStream
     }
 
   private:
-    void Tell(void (SocketUser::*event)(int64_t), Socket /* socket */)
+    void Tell(void (StreamUser::*event)(int64_t), Socket /* socket */)
     {
         if (m_user)
         {
@@ -105,13 +105,13 @@ class SocketStream final : public ByteStream
 
     void OnRoom(Socket socket, uint32_t /* bytes */)
     {
-        Tell(&SocketUser::OnWritable, socket);
+        Tell(&StreamUser::OnWritable, socket);
     }
 
     void OnPeerClosed(Socket socket)
     {
         m_hasPeerClosed = true;
-        Tell(&SocketUser::OnReadable, socket);
+        Tell(&StreamUser::OnReadable, socket);
     }
 
     Socket m_socket;

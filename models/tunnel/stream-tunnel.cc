@@ -15,13 +15,14 @@ StreamTunnelEnd::StreamTunnelEnd(const StreamTunnelSpec& spec,
                                  Cpu& cpu,
                                  PacketLogs& logs)
     : m_spec(spec),
-      m_carrier(*this, carrier, end, {spec.handshake, layers}, logs.packets),
+      m_carrier(carrier, end, {spec.handshake, layers}, logs.packets),
       m_sent(logs.extras[end]),
       m_received(logs.extras[Other(end)]),
       m_writing(cpu),
       m_reading(cpu),
       m_device(m_writing, spec.end.encapsulate, spec.end.device.queue)
 {
+    m_carrier.SetUser(*this);
     m_device.Block();
 }
 

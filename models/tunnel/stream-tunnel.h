@@ -38,7 +38,7 @@ struct PacketLogs
  * come in order.
  */
 class StreamTunnelEnd final : public PacketDevice,
-                              private MessageStreamUser,
+                              private StreamUser,
                               private PacketHandler,
                               private CpuUser
 {
@@ -116,7 +116,7 @@ class StreamTunnel final : public PacketTunnel
                  Cpu& client,
                  Cpu& server);
 
-    /// Where one end's packets enter.
+    /// Entrance of one end's packets.
     PacketDevice& Device(End sender)
     {
         return m_ends[sender];

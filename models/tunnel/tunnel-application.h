@@ -26,7 +26,7 @@ namespace tunnelcc
  * one carrier. Bytes have no contents: the two ends tell each other where messages end. Left out:
  * CPU costs, and what RelaySpec says of TCP and loopbacks, which is the sockets' affair.
  */
-class TunnelApplication : public ns3::Application, private RelaySideUser
+class TunnelApplication : public ns3::Application, private StreamUser
 {
   public:
     /// Attributes Local, Remote, Protocol, MaxBytes; trace sources Rx, PeerClosed, Failed.

@@ -28,7 +28,7 @@ class WriteQueue
     }
 
     /// Write as much as the stream has room for. \returns whether that is all; if not,
-    ///          SocketUser::OnWritable() follows
+    ///          StreamUser::OnWritable() follows
     bool Flush(int64_t now, ByteStream& stream)
     {
         for (; m_next < m_left.size(); ++m_next)

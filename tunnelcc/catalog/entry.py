@@ -41,7 +41,7 @@ class Entry(Model):
         """
         return None
 
-    def parameters_of(self, cc: str) -> dict[str, float]:
+    def parameters_of(self, cc: str) -> dict[str, bool | float]:
         """Return the program's own parameters of a congestion control of the carriers."""
         return {}
 

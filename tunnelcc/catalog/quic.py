@@ -226,7 +226,7 @@ class Quic(Model):
         """Return the name and parameters of the congestion control. ``rate``: bit/s, if set."""
         own = self.congestion
         if rate is not None and own.with_rate is not None:
-            return {"name": own.with_rate, "rate": rate / 8, "exact": 1}
+            return {"name": own.with_rate, "rate": rate / 8, "exact": True}
         return {"name": own.cc, **self.parameters_of(own.cc)}
 
     def check_parameters(self, cc: dict[str, Any], name: str) -> None:
@@ -240,12 +240,12 @@ class Quic(Model):
                 )
                 raise ConfigError(Problem(f"cc.{key}", value, expected))
 
-    def parameters_of(self, cc: str) -> dict[str, float]:
+    def parameters_of(self, cc: str) -> dict[str, bool | float]:
         """Return the program's parameters of its own algorithm; none of another one."""
         if cc != self.congestion.cc:
             return {}
         own = self.congestion.model_dump(include=set(Algorithm.model_fields), exclude_none=True)
-        return {key: float(value) for key, value in own.items() if key != "cc"}
+        return {key: value for key, value in own.items() if key != "cc"}
 
 
 @cache

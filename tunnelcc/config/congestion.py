@@ -23,7 +23,7 @@ class CongestionControl(Model):
     IS_ONE_KEY: ClassVar[bool] = True
 
     name: str
-    parameters: dict[str, float] = Field(default_factory=dict)
+    parameters: dict[str, core.ParameterValue] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -41,7 +41,9 @@ class CongestionControl(Model):
             name = core.congestion_name(name)
         parameters = table.pop("parameters", {})
         if not isinstance(parameters, dict):
-            raise ConfigError(Problem("parameters", parameters, "a table of numbers"))
+            raise ConfigError(
+                Problem("parameters", parameters, "a table of numbers, switches and names")
+            )
         parameters = {**parameters, **table}
         if not isinstance(name, str) or not core.has_congestion_control(name):
             known = (*core.congestion_controls(), *core.ns3_congestion_controls())
@@ -55,9 +57,9 @@ class CongestionControl(Model):
         return {"name": self.name, **self.parameters} if self.parameters else self.name
 
 
-def _read_parameters(name: str, parameters: dict[str, Any]) -> dict[str, float]:
+def _read_parameters(name: str, parameters: dict[str, Any]) -> dict[str, core.ParameterValue]:
     known = {parameter.name: parameter for parameter in core.congestion_parameters(name)}
-    values = {}
+    values: dict[str, core.ParameterValue] = {}
     for key, value in parameters.items():
         if key not in known:
             text = f"a parameter of {name}: " + (", ".join(known) or "it has none")

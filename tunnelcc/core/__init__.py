@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 from tunnelcc.errors import TunnelccError
 
@@ -62,23 +61,28 @@ class Algorithm:
     note: str  # stands beside the name wherever that is shown; "": none
 
 
+#: A value of a congestion control's parameter: a switch, a count, a number, or one of its choices.
+ParameterValue = bool | int | float | str
+
+
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a congestion control (a number)."""
+    """A parameter of a congestion control."""
 
     name: str
-    default: float  # NaN: there is none, the parameter must be given
-    unit: str
-    minimum: float
+    kind: Literal["switch", "count", "number", "choice"]
+    default: ParameterValue | None  # None: there is none, the parameter must be given
+    unit: str  # "": none, or a ratio
+    minimum: float  # of a count or a number
     maximum: float
     doc: str
     source: str
-    choices: Sequence[str] = ()  # names of the values, from 0 on; none: it is a number
+    choices: Sequence[str]  # values of a choice
 
     @property
     def is_required(self) -> bool:
         """Whether it has no default."""
-        return math.isnan(self.default)
+        return self.default is None
 
 
 @cache
@@ -123,12 +127,18 @@ def has_congestion_control(name: str) -> bool:
 @cache
 def congestion_parameters(name: str) -> tuple[Parameter, ...]:
     """Return the parameters of a congestion control, including ns-3's attributes."""
-    return tuple(_copy(Parameter, info) for info in load().congestion_parameters(name))
+    return tuple(_parameter(info) for info in load().congestion_parameters(name))
 
 
+@cache
 def needs_ecn(name: str) -> bool:
-    """Whether a congestion control does nothing without ECN marks."""
-    return name in ("prague", "ns3::TcpDctcp")
+    """Whether a congestion control has its data marked instead of dropped."""
+    return bool(load().needs_ecn(name))
+
+
+def _parameter(info: Any) -> Parameter:
+    values = {field.name: getattr(info, field.name) for field in fields(Parameter)}
+    return Parameter(**values | {"kind": info.kind.name.lower()})
 
 
 def _copy(kind: type[_Info], info: object) -> _Info:

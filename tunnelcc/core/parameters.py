@@ -8,33 +8,34 @@ are valid: times for seconds, rates for bytes per second, percentages for ratios
 
 from __future__ import annotations
 
-import contextlib
 import math
 
-from tunnelcc.core import Parameter
+from tunnelcc.core import Parameter, ParameterValue
 from tunnelcc.schema import units
 from tunnelcc.schema.units import UnitError
 
-# Units of parameters that are counts; the models refuse fractions of them.
-_COUNTS = ("rounds", "segments", "samples", "integer", "bool")
 
-
-def parse_parameter(parameter: Parameter, value: object) -> float:
-    """Return ``value`` in the parameter's unit. Raises UnitError."""
-    number = _parse(parameter, value)
-    is_whole = parameter.unit not in _COUNTS or number == math.floor(number)
-    if not parameter.minimum <= number <= parameter.maximum or not is_whole:
-        raise UnitError(expected(parameter))
-    return number
+def parse_parameter(parameter: Parameter, value: object) -> ParameterValue:
+    """Return ``value`` in the parameter's unit and of its kind's type. Raises UnitError."""
+    if parameter.kind == "switch":
+        if isinstance(value, bool):
+            return value
+    elif parameter.kind == "choice":
+        if isinstance(value, str) and value in parameter.choices:
+            return value
+    else:
+        return _parse_number(parameter, value)
+    raise UnitError(expected(parameter))
 
 
 def expected(parameter: Parameter) -> str:
     """Return a description of valid values of the parameter."""
-    if parameter.unit == "bool":
+    if parameter.kind == "switch":
         return "true or false"
-    if parameter.choices:
+    if parameter.kind == "choice":
         return "one of " + ", ".join(f"'{name}'" for name in parameter.choices)
-    what = "a whole number" if parameter.unit in _COUNTS else "a number"
+    is_count = parameter.kind == "count"
+    what = "a whole number" if is_count else "a number"
     unit = f" ({parameter.unit})" if parameter.unit else ""
     text = f"{what} from {parameter.minimum:g} to {parameter.maximum:g}{unit}"
     with_unit = {
@@ -42,25 +43,29 @@ def expected(parameter: Parameter) -> str:
         "bytes/s": units.RATE_EXPECTED,
         "": units.PERCENTAGE_EXPECTED,
     }.get(parameter.unit)
-    return f"{text}, or {with_unit}" if with_unit else text
+    return text if is_count or with_unit is None else f"{text}, or {with_unit}"
 
 
-def _parse(parameter: Parameter, value: object) -> float:
-    if isinstance(value, bool):
-        if parameter.unit == "bool":
-            return float(value)
-    elif isinstance(value, (int, float)):
-        with contextlib.suppress(OverflowError):  # an integer beyond all floats
-            if math.isfinite(value):
-                return float(value)
-    elif isinstance(value, str):
-        return _parse_text(parameter, value)
-    raise UnitError(expected(parameter))
+def _parse_number(parameter: Parameter, value: object) -> ParameterValue:
+    number: int | float | None = None
+    if isinstance(value, str):
+        number = _parse_text(parameter, value)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        number = value
+    # Comparisons hold for an integer beyond all floats, and none does for what is not a number.
+    if number is None or not parameter.minimum <= number <= parameter.maximum:
+        raise UnitError(expected(parameter))
+    if parameter.kind == "number":
+        return float(number)
+    if number != math.floor(number):
+        raise UnitError(expected(parameter))
+    return int(number)
 
 
-def _parse_text(parameter: Parameter, text: str) -> float:
-    if text in parameter.choices:
-        return float(parameter.choices.index(text))
+def _parse_text(parameter: Parameter, text: str) -> float | None:
+    """Return the number of a text with a unit. None: the parameter takes no such text."""
+    if parameter.kind == "count":
+        return None
     try:
         if parameter.unit == "s":
             return units.parse_time(text)
@@ -70,4 +75,4 @@ def _parse_text(parameter: Parameter, text: str) -> float:
             return units.parse_percentage(text)
     except UnitError as error:
         raise UnitError(expected(parameter), error.hint) from None
-    raise UnitError(expected(parameter))
+    return None

@@ -245,9 +245,8 @@ def print_congestion_control(name: str) -> None:
         (
             item.name,
             _default(item),
-            "one of " + ", ".join(item.choices) if item.choices else item.unit,
-            f"{item.minimum:g}",
-            f"{item.maximum:g}",
+            _unit(item),
+            *_range(item),
             item.doc,
             item.source,
         )
@@ -258,8 +257,23 @@ def print_congestion_control(name: str) -> None:
 
 
 def _default(parameter: core.Parameter) -> str:
-    if parameter.is_required:
-        return "none: required"
-    if parameter.choices:
-        return parameter.choices[int(parameter.default)]
-    return f"{parameter.default:g}"
+    if isinstance(parameter.default, bool):
+        return "true" if parameter.default else "false"
+    if isinstance(parameter.default, (int, float)):
+        return f"{parameter.default:g}"
+    return parameter.default or "none: required"
+
+
+def _unit(parameter: core.Parameter) -> str:
+    if parameter.kind == "choice":
+        return "one of " + ", ".join(parameter.choices)
+    return {"switch": "true or false", "count": parameter.unit or "whole number"}.get(
+        parameter.kind, parameter.unit
+    )
+
+
+def _range(parameter: core.Parameter) -> tuple[str, str]:
+    """Return the least and the greatest value, of a count or a number."""
+    if parameter.kind in ("switch", "choice"):
+        return "", ""
+    return f"{parameter.minimum:g}", f"{parameter.maximum:g}"

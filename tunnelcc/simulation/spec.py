@@ -2,9 +2,9 @@
 """Translate an experiment into the input of the compiled module.
 
 The input is tables with the members of the structs in ``models/spec/``. A member that is left out
-has its default there. Times become nanoseconds. Nothing is decided here that the experiment or the
-catalogue does not define. Modules ``spec_…`` write the parts. Those of tunnels are
-imported with the first tunnel.
+is 0, false or empty: defaults are those of keys. Times become nanoseconds. Nothing is decided here
+that the experiment or the catalogue does not define. Modules ``spec_…`` write the parts. Those of
+tunnels are imported with the first tunnel.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class _Builder:
             "flows": flows,
             "cross_traffic": cross_traffic,
         }
-        rest = same(experiment, "experiment")
+        rest = same(experiment, "ExperimentSpec")
         return {**lists, **{name: value for name, value in rest.items() if name not in lists}}
 
     def _host(self, name: str) -> Spec:
         host = self.layout.host(name)
-        return same(host, "host") | {
+        return same(host, "HostSpec") | {
             "machine": 0 if self.layout.is_on_first_machine(name) else self.hosts[name],
             "tcp_memory": derived.tcp_memory(host),
             "tcp_reserve": kernels()[host.kernel].tcp_reserve,
@@ -126,7 +126,7 @@ class _Builder:
         view, flow = self.layout.view(placed), placed.flow
         carrier = view.tunnel and view.tunnel.carrier_cc
         tcp = {key: _place_in(self.tcp, it) for key, it in _flow_tcp(view).items()}
-        alike = same(flow, "flow") | {
+        alike = same(flow, "FlowSpec") | {
             "route": self._number(self.layout.route(placed)),
             "extra_delay": self._extra_delay(placed),
             "sender": placed.sender,
@@ -166,7 +166,7 @@ class _Builder:
     def _cross_traffic(self, index: int) -> Spec:
         source = self.experiment.cross_traffic[index]
         route, sender = self.layout.cross_traffic(index)
-        spec = same(source, "datagram") | {"route": self._number(route), "sender": sender}
+        spec = same(source, "DatagramSpec") | {"route": self._number(route), "sender": sender}
         if index > 0:
             # Else equal sources would send at the same moments, whatever the seed.
             interval = 8 * source.packet / source.rate

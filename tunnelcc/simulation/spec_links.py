@@ -26,14 +26,14 @@ def delays(link: DuplexLink) -> tuple[int, int]:
 
 def _direction(tcp: Tcp, link: DuplexLink, direction: LinkDirection) -> Spec:
     return (
-        same(direction, "link")
+        same(direction, "LinkSpec")
         | _room(link, direction)
         | _rates(direction)
         | {
             "queue": _queue(tcp, link, direction),
             "gilbert_elliott": direction.gilbert_elliott
-            and same(direction.gilbert_elliott, "gilbert_elliott"),
-            "policer": direction.policer and same(direction.policer, "policer"),
+            and same(direction.gilbert_elliott, "GilbertElliottSpec"),
+            "policer": direction.policer and same(direction.policer, "PolicerSpec"),
         }
     )
 
@@ -60,7 +60,7 @@ def _queue(tcp: Tcp, link: DuplexLink, direction: LinkDirection) -> Spec:
     if isinstance(queue, DropTail):
         marks = derived.queue_bytes(threshold, tcp, link, rate) if threshold else 0
         return spec | {"ecn_threshold": marks}
-    spec |= same(queue, queue.name)
+    spec |= same(queue, f"{type(queue).__name__}Spec")
     if isinstance(queue, Red):
         for name in ("min_threshold", "max_threshold"):
             spec[name] = derived.queue_bytes(getattr(queue, name), tcp, link, rate)

@@ -28,8 +28,8 @@ def datagram_tunnel(entry: DatagramEntry, experiment: ExperimentKeys, hops: Sequ
     assert tunnel is not None
     spec = {
         "kind": "datagram",
-        "end": _tunnel_end(experiment, entry) | {"socket": same(entry.socket, "tunnel_queue")},
-        "ecn": same(entry.ecn, "ecn"),
+        "end": _tunnel_end(experiment, entry) | {"socket": same(entry.socket, "TunnelQueueSpec")},
+        "ecn": same(entry.ecn, "EcnSpec"),
     }
     fec = entry.fec(tunnel.mode, tunnel.fec, tunnel.fec_timeout)
     if fec is None:
@@ -64,10 +64,10 @@ def stream_tunnel(entry: StreamEntry, experiment: ExperimentKeys, hops: Sequence
 
 def _fec(fec: Fec, inner: list[int]) -> Spec:
     parity = fec.parity_counts
-    return same(fec, "fec") | {
+    return same(fec, "FecSpec") | {
         "data": len(parity),
         "parity": parity,
-        "blob": fec.blob and same(fec.blob, "fec_blob"),
+        "blob": fec.blob and same(fec.blob, "FecBlobSpec"),
         "inner": inner,
     }
 
@@ -84,7 +84,7 @@ def _tunnel_end(experiment: ExperimentKeys, entry: PacketEntry) -> Spec:
     tunnel = experiment.tunnel
     assert tunnel is not None
     return {
-        "device": same(entry.device, "tunnel_queue") | same(tunnel, "tunnel_queue"),
+        "device": same(entry.device, "TunnelQueueSpec") | same(tunnel, "TunnelQueueSpec"),
         "shares_thread": entry.threads.threads == 1,
         "encapsulate": _cost(experiment, entry, encapsulates=True),
         "decapsulate": _cost(experiment, entry, encapsulates=False),

@@ -30,7 +30,9 @@ def spec_text(spec: Spec | Sequence[Spec]) -> str:
 def same(model: Model, struct: str) -> Spec:
     """Return the keys of ``model`` that ``struct`` has under the same names, times in ns.
 
-    Keys that are not set keep their default in the struct.
+    ``struct``: its name in C++, such as ``LinkSpec``.
+
+    Keys that are not set are left out: they are 0, false or empty in the struct.
     """
     values = vars(model)
     return {
@@ -43,9 +45,16 @@ def same(model: Model, struct: str) -> Spec:
 @cache
 def _shared(model: type[Model], struct: str) -> tuple[tuple[str, bool], ...]:
     """Return the keys that ``model`` and ``struct`` share, and whether each is a time."""
-    members = core.load().spec_members()[struct]
+    members = _members()[struct]
     kinds = {name: kind_of(field) for name, field in model.model_fields.items() if name in members}
     return tuple((name, kind is not None and kind.unit == "s") for name, kind in kinds.items())
+
+
+@cache
+def _members() -> dict[str, list[str]]:
+    """Return the names of the members of each struct of ``models/spec/``."""
+    members: dict[str, list[str]] = core.load().spec_members()
+    return members
 
 
 def nanoseconds(seconds: float) -> int:

@@ -24,15 +24,15 @@ def quic_connection(quic: Quic, mtu: int) -> Spec:
     first = {"client": quic.packets.first_to_server, "server": quic.packets.first_to_client}
     packets = {"header": DATAGRAM_HEADERS, "mtu": mtu, "overhead": overhead, "first": first}
     return {
-        "packets": same(quic.packets, "quic_packets") | packets,
-        "acks": same(quic.acks, "quic_acks"),
-        "loss": same(quic.loss, "quic_loss"),
-        "pacing": same(quic.pacing, "quic_pacing"),
-        "window": same(quic.congestion, "quic_window"),
+        "packets": same(quic.packets, "QuicPacketsSpec") | packets,
+        "acks": same(quic.acks, "QuicAcksSpec"),
+        "loss": same(quic.loss, "QuicLossSpec"),
+        "pacing": same(quic.pacing, "QuicPacingSpec"),
+        "window": same(quic.congestion, "QuicWindowSpec"),
         "bbr": quic.bbr and _chromium_bbr(quic.bbr),
-        "stream": same(quic.stream, "quic_flow"),
-        "connection": same(quic.connection, "quic_flow"),
-        "threads": same(quic.threads, "quic_threads"),
+        "stream": same(quic.stream, "QuicFlowSpec"),
+        "connection": same(quic.connection, "QuicFlowSpec"),
+        "threads": same(quic.threads, "QuicThreadsSpec"),
         "send_buffer": quic.writes.send_buffer,
         "is_one_frame": quic.writes.one_frame,
         "handshake": handshake(quic.handshake),
@@ -40,4 +40,4 @@ def quic_connection(quic: Quic, mtu: int) -> Spec:
 
 
 def _chromium_bbr(bbr: ChromiumBbr) -> Spec:
-    return same(bbr, "quic_bbr") | {"least_rate": bbr.least_rate / 8}
+    return same(bbr, "QuicBbrSpec") | {"least_rate": bbr.least_rate / 8}

@@ -49,7 +49,7 @@ def relay_tunnel(entry: RelayEntry, experiment: ExperimentKeys, hops: Sequence[S
     then = _relay_calls(costs.REFERENCE)
     profile = experiment.hosts.profile
     now = _relay_calls(profile) if profile else then
-    return same(entry.carrier, "relay") | {
+    return same(entry.carrier, "RelaySpec") | {
         "kind": "relay",
         "copy_buffer": tunnel.copy_buffer or entry.copy_buffer.bytes,
         "handshake": handshake(entry.handshake),
@@ -85,8 +85,8 @@ def _kcp(tunnel: Tunnel, kcp: Kcp) -> Spec:
         }
 
     return {
-        **same(kcp.session, "kcp"),
-        **same(mode, "kcp"),
+        **same(kcp.session, "KcpSpec"),
+        **same(mode, "KcpSpec"),
         "room": kcp.room(fec),
         "header": kcp.header(fec),
         "send_window": windows("send"),
@@ -97,19 +97,19 @@ def _kcp(tunnel: Tunnel, kcp: Kcp) -> Spec:
 
 def _session_fec(fec: SessionFec) -> Spec:
     parity = parity_counts(fec.parity)
-    return same(fec, "fec") | {"data": len(parity), "parity": parity}
+    return same(fec, "FecSpec") | {"data": len(parity), "parity": parity}
 
 
 def _rudp(rate: float, rudp: Rudp) -> Spec:
     return {
-        **same(rudp.pacing, "rudp"),
-        **same(rudp.threads, "rudp"),
-        "packets": _ip_bytes(same(rudp.packets, "rudp_packets"), "header", "close"),
-        "acks": _ip_bytes(same(rudp.acks, "rudp_acks"), "header"),
+        **same(rudp.pacing, "RudpSpec"),
+        **same(rudp.threads, "RudpSpec"),
+        "packets": _ip_bytes(same(rudp.packets, "RudpPacketsSpec"), "header", "close"),
+        "acks": _ip_bytes(same(rudp.acks, "RudpAcksSpec"), "header"),
         "rate": {"client": rate / 8, "server": rudp.server_rate(rate) / 8},
         "first_rate": {"client": 0.0, "server": rudp.pacing.first / 8},
-        "resends": same(rudp.resends, "rudp_resends"),
-        "pings": _ip_bytes(same(rudp.pings, "rudp_pings"), "bytes", "reply"),
+        "resends": same(rudp.resends, "RudpResendsSpec"),
+        "pings": _ip_bytes(same(rudp.pings, "RudpPingsSpec"), "bytes", "reply"),
     }
 
 
@@ -120,7 +120,7 @@ def _ip_bytes(spec: Spec, *sizes: str) -> Spec:
 
 def _mux(mux: Mux, stream_window: int | None) -> Spec:
     return {
-        "frames": same(mux.frames, "mux_frames"),
+        "frames": same(mux.frames, "MuxFramesSpec"),
         "sent": {
             "client": _mux_direction(mux.to_server, stream_window),
             "server": _mux_direction(mux.to_client, stream_window),
@@ -129,7 +129,7 @@ def _mux(mux: Mux, stream_window: int | None) -> Spec:
 
 
 def _mux_direction(windows: Windows, stream_window: int | None) -> Spec:
-    spec = same(windows, "mux_direction")
+    spec = same(windows, "MuxDirectionSpec")
     spec["first_stream_window"] = windows.first_stream_window or windows.stream_window
     if stream_window is not None:
         spec["stream_window"] = spec["first_stream_window"] = stream_window

@@ -29,7 +29,6 @@ def path_tcp(experiment: ExperimentKeys, mss: int) -> Spec:
         "send_buffer_per_segment": _send_buffer_per_segment(experiment, mss, sender),
         "receive_window": derived.receive_window(experiment),
         "window_scale": derived.window_scale(experiment),
-        "receive_growth": kernel.receive_growth,
         "gro": nanoseconds(receiver.gro),
     }
     if receiver.tcp_moderate_rcvbuf:
@@ -46,8 +45,8 @@ def loopback_tcp(
     """Settings of a connection between an application and the relay on its host."""
     return {
         **_tcp(experiment),
-        **same(link, "tcp"),
-        **same(sockets, "tcp"),
+        **same(link, "TcpSpec"),
+        **same(sockets, "TcpSpec"),
         "send_buffer_per_segment": _send_buffer_per_segment(experiment, link.mss, experiment.hosts),
     }
 
@@ -55,7 +54,7 @@ def loopback_tcp(
 def own_socket(carrier: relay.Carrier | stream.StreamCarrier) -> Spec:
     """What the program does with its own connection, whatever the applications set on theirs."""
     # A carrier over UDP has no such key.
-    return {"nodelay": False} | same(carrier, "tcp")
+    return {"nodelay": False} | same(carrier, "TcpSpec")
 
 
 def _tcp(experiment: ExperimentKeys) -> Spec:
@@ -63,9 +62,11 @@ def _tcp(experiment: ExperimentKeys) -> Spec:
     tcp = experiment.tcp
     sender, receiver = (kernels()[host.kernel] for host in derived.sides(experiment))
     client = kernels()[experiment.hosts.of("client").kernel]
-    return same(tcp, "tcp") | {
+    return same(tcp, "TcpSpec") | {
         "header_bytes": tcp.header_bytes,
         "syn_bytes": tcp.syn_bytes,
+        "server_nodelay": True,
+        "receive_growth": receiver.receive_growth,
         "tso_rtt_step": nanoseconds(sender.tso_rtt_step),
         "tso_deferral_limit": nanoseconds(sender.tso_deferral_limit),
         "jiffy": nanoseconds(sender.jiffy),

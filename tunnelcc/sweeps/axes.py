@@ -197,7 +197,7 @@ def _kind(key: str, table: Table) -> Kind | None:
     if info is not None and info.kind is not None:
         return info.kind if info.kind.unit or info.kind is BUFFER else None
     parameter = _parameter(key, table)
-    if parameter is None or parameter.unit == "bool":
+    if parameter is None or parameter.kind in ("switch", "choice"):
         return None
     return Kind(lambda value: parse_parameter(parameter, value), float, "", parameter.unit or "1")
 

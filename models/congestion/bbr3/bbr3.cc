@@ -13,14 +13,14 @@ namespace tunnelcc
 Bbr3::Bbr3(const Bbr3Parameters& parameters, int64_t stream)
     : m_parameters(parameters),
       m_probeRttDuration(ToNanoseconds(parameters.probeRttDuration)),
-      m_extraAckedWindow(static_cast<uint32_t>(parameters.extraAckedWindow)),
-      m_minCwnd(static_cast<uint32_t>(parameters.minCwnd)),
+      m_extraAckedWindow(parameters.extraAckedWindow),
+      m_minCwnd(parameters.minCwnd),
       m_paceFactor(1 - parameters.pacingMargin),
       m_minRtt(ToNanoseconds(parameters.probeRttInterval), ToNanoseconds(parameters.minRttWindow)),
       m_schedule({parameters.probeWaitBase,
                   parameters.probeWaitRandom,
                   parameters.renoMaxRounds,
-                  static_cast<uint32_t>(parameters.renoRandomRounds)},
+                  parameters.renoRandomRounds},
                  stream)
 {
 }
@@ -80,7 +80,7 @@ Bbr3::IsProbingBandwidth() const
 }
 
 void
-Bbr3::Init(TcpState& state, int64_t now)
+Bbr3::Init(SenderState& state, int64_t now)
 {
     state.ssthresh = INFINITE_SSTHRESH;
     m_initialCwnd = state.cwnd;
@@ -92,7 +92,7 @@ Bbr3::Init(TcpState& state, int64_t now)
 }
 
 void
-Bbr3::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
+Bbr3::OnAck(SenderState& state, const AckEvent& event, bool /* mayGrow */)
 {
     // Draft, section 5.2.3
     const RateSample& rate = event.rate;
@@ -129,7 +129,7 @@ Bbr3::OnAck(TcpState& state, const AckEvent& event, bool /* mayGrow */)
 }
 
 void
-Bbr3::UpdateRound(const TcpState& state, const RateSample& rate)
+Bbr3::UpdateRound(const SenderState& state, const RateSample& rate)
 {
     m_isRoundStart = rate.IsValid() && rate.priorDelivered >= m_nextRoundDelivered;
     if (m_isRoundStart)
@@ -141,13 +141,13 @@ Bbr3::UpdateRound(const TcpState& state, const RateSample& rate)
 }
 
 void
-Bbr3::StartRound(const TcpState& state)
+Bbr3::StartRound(const SenderState& state)
 {
     m_nextRoundDelivered = state.delivered;
 }
 
 void
-Bbr3::UpdateCongestionSignals(const TcpState& state, const Flight& flight)
+Bbr3::UpdateCongestionSignals(const SenderState& state, const Flight& flight)
 {
     if (!flight.isAppLimited || flight.bandwidth >= m_maxBandwidth.Get())
     {
@@ -166,7 +166,7 @@ Bbr3::UpdateCongestionSignals(const TcpState& state, const Flight& flight)
 }
 
 void
-Bbr3::UpdateAckAggregation(const TcpState& state, const AckEvent& event)
+Bbr3::UpdateAckAggregation(const SenderState& state, const AckEvent& event)
 {
     if (m_parameters.extraAckedGain == 0)
     {
@@ -180,7 +180,7 @@ Bbr3::UpdateAckAggregation(const TcpState& state, const AckEvent& event)
 }
 
 void
-Bbr3::OnSegmentLost(TcpState& state, const LostSegment& segment, int64_t now)
+Bbr3::OnSegmentLost(SenderState& state, const LostSegment& segment, int64_t now)
 {
     // Draft, section 5.5.10.2, HandleLostPacket()
     m_signals.NoteLoss(state.delivered);
@@ -203,7 +203,7 @@ Bbr3::OnSegmentLost(TcpState& state, const LostSegment& segment, int64_t now)
 }
 
 uint32_t
-Bbr3::GetSsThresh(TcpState& state, int64_t /* now */)
+Bbr3::GetSsThresh(SenderState& state, int64_t /* now */)
 {
     SaveCwnd(state);
     SaveStateUponLoss(state);
@@ -211,7 +211,7 @@ Bbr3::GetSsThresh(TcpState& state, int64_t /* now */)
 }
 
 void
-Bbr3::SaveStateUponLoss(const TcpState& state)
+Bbr3::SaveStateUponLoss(const SenderState& state)
 {
     // Once an episode. The draft saves in each round with loss, and so again what the first loss of
     // a probe has changed already.
@@ -227,7 +227,7 @@ Bbr3::SaveStateUponLoss(const TcpState& state)
 }
 
 void
-Bbr3::OnCaState(TcpState& state, CaState next, int64_t /* now */)
+Bbr3::OnCaState(SenderState& state, CaState next, int64_t /* now */)
 {
     if (next == CaState::LOSS)
     {
@@ -245,7 +245,7 @@ Bbr3::OnCaState(TcpState& state, CaState next, int64_t /* now */)
 }
 
 void
-Bbr3::OnTransmitStart(TcpState& state, int64_t now, int64_t /* idle */)
+Bbr3::OnTransmitStart(SenderState& state, int64_t now, int64_t /* idle */)
 {
     // Draft, section 5.4.1
     if (state.appLimitedUntil == 0)
@@ -265,7 +265,7 @@ Bbr3::OnTransmitStart(TcpState& state, int64_t now, int64_t /* idle */)
 }
 
 uint32_t
-Bbr3::GetUndoCwnd(TcpState& state, uint32_t /* priorCwnd */)
+Bbr3::GetUndoCwnd(SenderState& state, uint32_t /* priorCwnd */)
 {
     // Draft, section 5.5.11
     m_signals.ForgetLoss();

@@ -62,13 +62,13 @@ class Bbr3 : public CongestionControl
 
     bool HasCongControl() const override;
     bool WantsLosses() const override;
-    void Init(TcpState& state, int64_t now) override;
-    uint32_t GetSsThresh(TcpState& state, int64_t now) override;
-    void OnSegmentLost(TcpState& state, const LostSegment& segment, int64_t now) override;
-    void OnAck(TcpState& state, const AckEvent& event, bool mayGrow) override;
-    void OnCaState(TcpState& state, CaState next, int64_t now) override;
-    void OnTransmitStart(TcpState& state, int64_t now, int64_t idle) override;
-    uint32_t GetUndoCwnd(TcpState& state, uint32_t priorCwnd) override;
+    void Init(SenderState& state, int64_t now) override;
+    uint32_t GetSsThresh(SenderState& state, int64_t now) override;
+    void OnSegmentLost(SenderState& state, const LostSegment& segment, int64_t now) override;
+    void OnAck(SenderState& state, const AckEvent& event, bool mayGrow) override;
+    void OnCaState(SenderState& state, CaState next, int64_t now) override;
+    void OnTransmitStart(SenderState& state, int64_t now, int64_t idle) override;
+    uint32_t GetUndoCwnd(SenderState& state, uint32_t priorCwnd) override;
     uint32_t GetSendBufferFactor() const override;
     std::string_view GetPhase() const override;
 
@@ -132,55 +132,55 @@ class Bbr3 : public CongestionControl
     };
 
     // Steps for each ACK (bbr3.cc)
-    void UpdateRound(const TcpState& state, const RateSample& rate);
-    void UpdateCongestionSignals(const TcpState& state, const Flight& flight);
-    void UpdateAckAggregation(const TcpState& state, const AckEvent& event);
-    void StartRound(const TcpState& state);
-    void SaveStateUponLoss(const TcpState& state);
+    void UpdateRound(const SenderState& state, const RateSample& rate);
+    void UpdateCongestionSignals(const SenderState& state, const Flight& flight);
+    void UpdateAckAggregation(const SenderState& state, const AckEvent& event);
+    void StartRound(const SenderState& state);
+    void SaveStateUponLoss(const SenderState& state);
     bool IsInProbeBw() const;
     bool IsProbingBandwidth() const;
 
     // STARTUP and DRAIN (startup.cc)
     void CheckFullPipe(const Flight& flight);
-    void CheckStartupDone(TcpState& state, const Flight& flight);
-    void CheckStartupHighLoss(const TcpState& state, const Flight& flight);
-    void CheckDrainDone(const TcpState& state, int64_t now);
+    void CheckStartupDone(SenderState& state, const Flight& flight);
+    void CheckStartupHighLoss(const SenderState& state, const Flight& flight);
+    void CheckDrainDone(const SenderState& state, int64_t now);
 
     // PROBE_BW (probe-bw.cc)
-    void UpdateProbeBw(const TcpState& state, const AckEvent& event, const Flight& flight);
-    void StartDown(const TcpState& state, int64_t now);
-    void StartRefill(const TcpState& state);
-    void StartUp(const TcpState& state, const Flight& flight);
-    bool IsTimeToProbe(const TcpState& state, int64_t now);
-    bool IsTimeToCruise(const TcpState& state, uint32_t inFlight) const;
-    bool IsTimeToGoDown(const TcpState& state, uint32_t inFlight, const Flight& flight);
+    void UpdateProbeBw(const SenderState& state, const AckEvent& event, const Flight& flight);
+    void StartDown(const SenderState& state, int64_t now);
+    void StartRefill(const SenderState& state);
+    void StartUp(const SenderState& state, const Flight& flight);
+    bool IsTimeToProbe(const SenderState& state, int64_t now);
+    bool IsTimeToCruise(const SenderState& state, uint32_t inFlight) const;
+    bool IsTimeToGoDown(const SenderState& state, uint32_t inFlight, const Flight& flight);
 
     // Long-term volume (inflight-longterm.cc)
-    bool AdaptLongTermModel(const TcpState& state, uint32_t acked, const Flight& flight);
+    bool AdaptLongTermModel(const SenderState& state, uint32_t acked, const Flight& flight);
     bool IsInflightTooHigh(const Flight& flight) const;
-    void HandleInflightTooHigh(const TcpState& state, const Flight& flight, int64_t now);
+    void HandleInflightTooHigh(const SenderState& state, const Flight& flight, int64_t now);
     uint32_t GetInflightAtLoss(const Flight& flight) const;
-    void ProbeInflightUpward(const TcpState& state, uint32_t acked);
-    void RaiseInflightSlope(const TcpState& state);
+    void ProbeInflightUpward(const SenderState& state, uint32_t acked);
+    void RaiseInflightSlope(const SenderState& state);
     uint32_t GetInflightWithHeadroom() const;
 
     // PROBE_RTT (probe-rtt.cc)
-    void CheckProbeRtt(TcpState& state, const AckEvent& event);
-    void RunProbeRtt(TcpState& state, int64_t now);
-    void CheckProbeRttDone(TcpState& state, int64_t now);
+    void CheckProbeRtt(SenderState& state, const AckEvent& event);
+    void RunProbeRtt(SenderState& state, int64_t now);
+    void CheckProbeRttDone(SenderState& state, int64_t now);
     uint32_t GetProbeRttCwnd() const;
 
     // Pacing rate and window (control.cc)
-    void SetPacingRate(TcpState& state, double gain) const;
-    void SetCwnd(TcpState& state, uint32_t acked) const;
-    void BoundCwndForModel(TcpState& state) const;
-    void SaveCwnd(const TcpState& state);
+    void SetPacingRate(SenderState& state, double gain) const;
+    void SetCwnd(SenderState& state, uint32_t acked) const;
+    void BoundCwndForModel(SenderState& state) const;
+    void SaveCwnd(const SenderState& state);
     double GetCwndGain() const;
     double GetBdp(double bandwidth, double gain) const;
-    double GetTargetInflight(const TcpState& state) const;
-    uint32_t GetInflight(const TcpState& state, double bandwidth, double gain) const;
-    uint32_t GetMaxInflight(const TcpState& state) const;
-    uint32_t AddQuantizationBudget(const TcpState& state, double volume) const;
+    double GetTargetInflight(const SenderState& state) const;
+    uint32_t GetInflight(const SenderState& state, double bandwidth, double gain) const;
+    uint32_t GetMaxInflight(const SenderState& state) const;
+    uint32_t AddQuantizationBudget(const SenderState& state, double volume) const;
 
     // Parameters in the units that the hot path computes in.
     Bbr3Parameters m_parameters;
@@ -198,7 +198,7 @@ class Bbr3 : public CongestionControl
     Bbr3DeliverySignals m_signals;
 
     // Rounds.
-    uint64_t m_nextRoundDelivered{0}; //!< TcpState::delivered that ends the round
+    uint64_t m_nextRoundDelivered{0}; //!< SenderState::delivered that ends the round
     uint32_t m_roundCount{0};
     bool m_isRoundStart{false};
 

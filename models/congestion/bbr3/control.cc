@@ -68,7 +68,7 @@ Bbr3::GetCwndGain() const
 }
 
 void
-Bbr3::SetPacingRate(TcpState& state, double gain) const
+Bbr3::SetPacingRate(SenderState& state, double gain) const
 {
     const double rate = gain * GetBandwidth() * m_paceFactor * state.mss;
     if (m_isPipeFull || rate > state.pacingRate)
@@ -78,7 +78,7 @@ Bbr3::SetPacingRate(TcpState& state, double gain) const
 }
 
 void
-Bbr3::SetCwnd(TcpState& state, uint32_t acked) const
+Bbr3::SetCwnd(SenderState& state, uint32_t acked) const
 {
     if (acked > 0)
     {
@@ -101,7 +101,7 @@ Bbr3::SetCwnd(TcpState& state, uint32_t acked) const
 }
 
 void
-Bbr3::BoundCwndForModel(TcpState& state) const
+Bbr3::BoundCwndForModel(SenderState& state) const
 {
     uint32_t bound = BBR3_UNBOUNDED;
     if (m_mode == Mode::PROBE_BW_CRUISE || m_mode == Mode::PROBE_RTT)
@@ -117,7 +117,7 @@ Bbr3::BoundCwndForModel(TcpState& state) const
 }
 
 void
-Bbr3::SaveCwnd(const TcpState& state)
+Bbr3::SaveCwnd(const SenderState& state)
 {
     const bool isCut = state.caState >= CaState::RECOVERY || m_mode == Mode::PROBE_RTT;
     m_priorCwnd = isCut ? std::max(m_priorCwnd, state.cwnd) : state.cwnd;
@@ -135,19 +135,19 @@ Bbr3::GetBdp(double bandwidth, double gain) const
 }
 
 double
-Bbr3::GetTargetInflight(const TcpState& state) const
+Bbr3::GetTargetInflight(const SenderState& state) const
 {
     return std::min<double>(GetBdp(GetBandwidth(), 1), state.cwnd);
 }
 
 uint32_t
-Bbr3::GetInflight(const TcpState& state, double bandwidth, double gain) const
+Bbr3::GetInflight(const SenderState& state, double bandwidth, double gain) const
 {
     return AddQuantizationBudget(state, GetBdp(bandwidth, gain));
 }
 
 uint32_t
-Bbr3::GetMaxInflight(const TcpState& state) const
+Bbr3::GetMaxInflight(const SenderState& state) const
 {
     const double most = GetBandwidth() * m_parameters.extraAckedMax;
     const double extra = m_parameters.extraAckedGain * m_aggregation.GetExtraAcked();
@@ -156,7 +156,7 @@ Bbr3::GetMaxInflight(const TcpState& state) const
 }
 
 uint32_t
-Bbr3::AddQuantizationBudget(const TcpState& state, double volume) const
+Bbr3::AddQuantizationBudget(const SenderState& state, double volume) const
 {
     const double bytes = std::min(state.pacingRate * QUANTUM_TIME, MAX_QUANTUM);
     const double quantum = std::max(bytes / state.mss, MIN_QUANTUM_SEGMENTS);

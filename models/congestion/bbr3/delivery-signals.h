@@ -34,8 +34,8 @@ class Bbr3DeliverySignals
      *
      * \param bandwidth segments/s
      * \param volume delivered while the sampled segment was in flight, segments
-     * \param priorDelivered TcpState::delivered when it was sent
-     * \param delivered TcpState::delivered now
+     * \param priorDelivered SenderState::delivered when it was sent
+     * \param delivered SenderState::delivered now
      */
     void Update(double bandwidth, uint32_t volume, uint64_t priorDelivered, uint64_t delivered)
     {

@@ -34,7 +34,7 @@ class Bbr3FullPipe
      * \param growth factor by which it must grow for the pipe not to be full
      * \param rounds as many without such growth in a row fill the pipe
      */
-    void EndRound(double bandwidth, double growth, double rounds)
+    void EndRound(double bandwidth, double growth, uint32_t rounds)
     {
         if (m_isFull)
         {

@@ -15,7 +15,7 @@ namespace tunnelcc
 {
 
 bool
-Bbr3::AdaptLongTermModel(const TcpState& state, uint32_t acked, const Flight& flight)
+Bbr3::AdaptLongTermModel(const SenderState& state, uint32_t acked, const Flight& flight)
 {
     if (m_ackPhase == AckPhase::PROBE_STARTING && m_isRoundStart)
     {
@@ -54,7 +54,7 @@ Bbr3::IsInflightTooHigh(const Flight& flight) const
 }
 
 void
-Bbr3::HandleInflightTooHigh(const TcpState& state, const Flight& flight, int64_t now)
+Bbr3::HandleInflightTooHigh(const SenderState& state, const Flight& flight, int64_t now)
 {
     m_wasProbeTooHigh = true;
     m_isProbeSample = false;
@@ -84,7 +84,7 @@ Bbr3::GetInflightAtLoss(const Flight& flight) const
 }
 
 void
-Bbr3::ProbeInflightUpward(const TcpState& state, uint32_t acked)
+Bbr3::ProbeInflightUpward(const SenderState& state, uint32_t acked)
 {
     if (!state.isCwndLimited || state.cwnd < m_inflightLongterm)
     {
@@ -104,7 +104,7 @@ Bbr3::ProbeInflightUpward(const TcpState& state, uint32_t acked)
 }
 
 void
-Bbr3::RaiseInflightSlope(const TcpState& state)
+Bbr3::RaiseInflightSlope(const SenderState& state)
 {
     constexpr uint32_t MAX_ROUNDS = 30; // the draft's RaiseInflightLongtermSlope()
     m_probeUpStep = std::max(state.cwnd >> m_probeUpRounds, 1U);

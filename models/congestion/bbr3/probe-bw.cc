@@ -12,7 +12,7 @@ namespace tunnelcc
 {
 
 void
-Bbr3::UpdateProbeBw(const TcpState& state, const AckEvent& event, const Flight& flight)
+Bbr3::UpdateProbeBw(const SenderState& state, const AckEvent& event, const Flight& flight)
 {
     if (!m_isPipeFull || AdaptLongTermModel(state, event.ackedSacked, flight))
     {
@@ -49,7 +49,7 @@ Bbr3::UpdateProbeBw(const TcpState& state, const AckEvent& event, const Flight& 
 }
 
 void
-Bbr3::StartDown(const TcpState& state, int64_t now)
+Bbr3::StartDown(const SenderState& state, int64_t now)
 {
     m_signals.Reset();
     m_probeUpStep = BBR3_UNBOUNDED;
@@ -60,7 +60,7 @@ Bbr3::StartDown(const TcpState& state, int64_t now)
 }
 
 void
-Bbr3::StartRefill(const TcpState& state)
+Bbr3::StartRefill(const SenderState& state)
 {
     m_shortTerm.Reset();
     m_probeUpRounds = 0;
@@ -72,7 +72,7 @@ Bbr3::StartRefill(const TcpState& state)
 }
 
 void
-Bbr3::StartUp(const TcpState& state, const Flight& flight)
+Bbr3::StartUp(const SenderState& state, const Flight& flight)
 {
     m_ackPhase = AckPhase::PROBE_STARTING;
     StartRound(state);
@@ -82,7 +82,7 @@ Bbr3::StartUp(const TcpState& state, const Flight& flight)
 }
 
 bool
-Bbr3::IsTimeToProbe(const TcpState& state, int64_t now)
+Bbr3::IsTimeToProbe(const SenderState& state, int64_t now)
 {
     if (!m_schedule.IsDue(now, GetTargetInflight(state)))
     {
@@ -93,14 +93,14 @@ Bbr3::IsTimeToProbe(const TcpState& state, int64_t now)
 }
 
 bool
-Bbr3::IsTimeToCruise(const TcpState& state, uint32_t inFlight) const
+Bbr3::IsTimeToCruise(const SenderState& state, uint32_t inFlight) const
 {
     return inFlight <= GetInflightWithHeadroom() &&
            inFlight <= GetInflight(state, m_maxBandwidth.Get(), 1);
 }
 
 bool
-Bbr3::IsTimeToGoDown(const TcpState& state, uint32_t inFlight, const Flight& flight)
+Bbr3::IsTimeToGoDown(const SenderState& state, uint32_t inFlight, const Flight& flight)
 {
     if (m_wasProbeTooHigh && inFlight >= m_inflightLongterm)
     {

@@ -16,7 +16,7 @@ namespace tunnelcc
 {
 
 void
-Bbr3::CheckProbeRtt(TcpState& state, const AckEvent& event)
+Bbr3::CheckProbeRtt(SenderState& state, const AckEvent& event)
 {
     if (m_mode != Mode::PROBE_RTT && m_minRtt.IsProbeDue() && !m_isIdleRestart &&
         m_probeRttDuration > 0)
@@ -38,7 +38,7 @@ Bbr3::CheckProbeRtt(TcpState& state, const AckEvent& event)
 }
 
 void
-Bbr3::RunProbeRtt(TcpState& state, int64_t now)
+Bbr3::RunProbeRtt(SenderState& state, int64_t now)
 {
     // Rate samples taken now are low by design and must not enter the model.
     state.MarkAppLimited(state.inFlight);
@@ -60,7 +60,7 @@ Bbr3::RunProbeRtt(TcpState& state, int64_t now)
 }
 
 void
-Bbr3::CheckProbeRttDone(TcpState& state, int64_t now)
+Bbr3::CheckProbeRttDone(SenderState& state, int64_t now)
 {
     if (m_probeRttDoneTime == 0 || now <= m_probeRttDoneTime)
     {

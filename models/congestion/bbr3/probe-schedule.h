@@ -27,7 +27,7 @@ class Bbr3ProbeSchedule
     {
         double waitBase;       //!< s
         double waitRandom;     //!< s, drawn on top
-        double maxRounds;      //!< most round trips to wait
+        uint32_t maxRounds;    //!< most round trips to wait
         uint32_t randomRounds; //!< number of values that the round trips start from
     };
 

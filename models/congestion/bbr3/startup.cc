@@ -27,7 +27,7 @@ Bbr3::CheckFullPipe(const Flight& flight)
 }
 
 void
-Bbr3::CheckStartupDone(TcpState& state, const Flight& flight)
+Bbr3::CheckStartupDone(SenderState& state, const Flight& flight)
 {
     CheckStartupHighLoss(state, flight);
     if (m_mode == Mode::STARTUP && m_isPipeFull)
@@ -40,7 +40,7 @@ Bbr3::CheckStartupDone(TcpState& state, const Flight& flight)
 }
 
 void
-Bbr3::CheckStartupHighLoss(const TcpState& state, const Flight& flight)
+Bbr3::CheckStartupHighLoss(const SenderState& state, const Flight& flight)
 {
     if (!m_signals.IsRoundStart())
     {
@@ -60,7 +60,7 @@ Bbr3::CheckStartupHighLoss(const TcpState& state, const Flight& flight)
 }
 
 void
-Bbr3::CheckDrainDone(const TcpState& state, int64_t now)
+Bbr3::CheckDrainDone(const SenderState& state, int64_t now)
 {
     if (m_mode == Mode::DRAIN && (state.inFlight <= GetInflight(state, GetBandwidth(), 1) ||
                                   m_roundCount > m_drainStartRound + m_parameters.drainMaxRounds))

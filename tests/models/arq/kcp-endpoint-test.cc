@@ -239,7 +239,7 @@ class ProbeTest : public SimulationTestCase
 };
 
 /// Writes as fast as it can, and reads at once.
-class Program final : public SocketUser
+class Program final : public StreamUser
 {
   public:
     /// \param left bytes to write
@@ -250,7 +250,7 @@ class Program final : public SocketUser
         socket.SetUser(this);
     }
 
-    void OnConnected(int64_t now) override
+    void OnOpen(int64_t now) override
     {
         OnWritable(now);
     }

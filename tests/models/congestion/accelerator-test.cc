@@ -97,7 +97,7 @@ class BrutalTest : public SimulationTestCase
         return parameters;
     }
 
-    static void Ack(Brutal& brutal, TcpState& state, int64_t now, uint32_t acked, uint32_t lost)
+    static void Ack(Brutal& brutal, SenderState& state, int64_t now, uint32_t acked, uint32_t lost)
     {
         AckEvent event;
         event.now = now;
@@ -121,7 +121,7 @@ class BrutalTest : public SimulationTestCase
         BrutalParameters parameters = Parameters();
         parameters.exact = 1;
         Brutal brutal(parameters);
-        TcpState state;
+        SenderState state;
         state.srtt = 7'500 * US;
         brutal.Init(state, 0);
         NS_TEST_EXPECT_MSG_EQ(state.pacingRate, RATE, "paced from the start");
@@ -157,7 +157,7 @@ class BrutalTest : public SimulationTestCase
                                {40, 10, 80}})
         {
             Brutal brutal(Parameters());
-            TcpState state;
+            SenderState state;
             state.srtt = RTT;
             brutal.Init(state, 0);
             Ack(brutal, state, SECOND, it.acked, it.lost);
@@ -171,7 +171,7 @@ class BrutalTest : public SimulationTestCase
     void CheckMemory()
     {
         Brutal brutal(Parameters());
-        TcpState state;
+        SenderState state;
         state.srtt = RTT;
         brutal.Init(state, 0);
         NS_TEST_EXPECT_MSG_EQ(state.pacingRate, 0, "not paced before the first delivery");

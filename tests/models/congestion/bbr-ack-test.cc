@@ -151,7 +151,7 @@ class BbrDriver
     }
 
     Bbr bbr;
-    TcpState state;
+    SenderState state;
     int64_t now{0};
 };
 
@@ -168,7 +168,7 @@ class RecoveryTest : public SimulationTestCase
     void DoRun() override
     {
         BbrDriver driver;
-        TcpState& state = driver.state;
+        SenderState& state = driver.state;
         driver.ReachProbeBw();
         const uint32_t before = state.cwnd;
         NS_TEST_ASSERT_MSG_GT(before, 200, "about twice the BDP");
@@ -270,7 +270,7 @@ class AppLimitedTest : public SimulationTestCase
         {
             driver.AckRound(2 * RATE);
         }
-        TcpState& state = driver.state;
+        SenderState& state = driver.state;
         const double atRate = 2 * RATE * 0.99 * state.mss;
         NS_TEST_EXPECT_MSG_EQ_TOL(state.pacingRate, 1.25 * atRate, 1, "a probe");
         driver.bbr.OnTransmitStart(state, driver.now, SECOND);
@@ -309,7 +309,7 @@ class BurstTest : public SimulationTestCase
         BbrParameters parameters;
         parameters.extraAckedGain = 0;
         BbrDriver driver(parameters);
-        TcpState& state = driver.state;
+        SenderState& state = driver.state;
         driver.ReachProbeBw(bandwidth);
         const auto bdp = static_cast<uint32_t>(std::ceil(bandwidth * 0.1 * gain - 1e-6));
         const uint32_t expected = (bdp + 3 * burst + 1) / 2 * 2;

@@ -168,7 +168,7 @@ class HyStartPlusPlusTest : public SimulationTestCase
     }
 
     /// Take the samples of one round. \returns whether slow start is to end
-    static bool RunRound(HyStartPlusPlus& detector, TcpState& state, int64_t rtt)
+    static bool RunRound(HyStartPlusPlus& detector, SenderState& state, int64_t rtt)
     {
         constexpr int SAMPLES = 8;
         bool isOver = false;
@@ -183,7 +183,7 @@ class HyStartPlusPlusTest : public SimulationTestCase
 
     static bool IsSlowed(int64_t rtt, int64_t rise)
     {
-        TcpState state;
+        SenderState state;
         HyStartPlusPlus detector({4, 5});
         detector.Reset(state);
         RunRound(detector, state, rtt);
@@ -193,7 +193,7 @@ class HyStartPlusPlusTest : public SimulationTestCase
 
     void CheckRounds()
     {
-        TcpState state;
+        SenderState state;
         HyStartPlusPlus detector({4, 5});
         detector.Reset(state);
         RunRound(detector, state, RTT);
@@ -206,7 +206,7 @@ class HyStartPlusPlusTest : public SimulationTestCase
 
     void CheckReturn()
     {
-        TcpState state;
+        SenderState state;
         HyStartPlusPlus detector({4, 5});
         detector.Reset(state);
         RunRound(detector, state, RTT);
@@ -217,7 +217,7 @@ class HyStartPlusPlusTest : public SimulationTestCase
 
     void CheckGrowth()
     {
-        TcpState state;
+        SenderState state;
         HyStartPlusPlus detector({4, 5});
         detector.Reset(state);
         NS_TEST_EXPECT_MSG_EQ(detector.LimitGrowth(state, 20), 8, "L = 8 without pacing");

@@ -74,14 +74,14 @@ class RegistryTest : public SimulationTestCase
     /// others without default have their least; empty: none.
     static std::string GetRefusalOf(const std::string& algorithm,
                                     const std::string& parameter,
-                                    double value)
+                                    const ParameterValue& value)
     {
         CongestionParameters values{{parameter, value}};
         for (const auto& info : GetCongestionParameters(algorithm))
         {
-            if (std::isnan(info.defaultValue) && info.name != parameter)
+            if (!info.defaultValue && info.name != parameter)
             {
-                values.emplace(info.name, info.minimum);
+                values.emplace(info.name, ValueOf(info, info.minimum));
             }
         }
         return GetRefusal(algorithm, values);
@@ -92,7 +92,7 @@ class RegistryTest : public SimulationTestCase
         const std::string name = algorithm + "." + info.name;
         NS_TEST_EXPECT_MSG_EQ(info.source.empty(), false, name + " has a source");
         NS_TEST_EXPECT_MSG_EQ(info.doc.empty(), false, name + " is described");
-        if (std::isnan(info.defaultValue))
+        if (!info.defaultValue)
         {
             const std::string missing = GetRefusal(algorithm, {});
             NS_TEST_EXPECT_MSG_EQ(Contains(missing, "'" + info.name + "' is missing"),
@@ -101,21 +101,55 @@ class RegistryTest : public SimulationTestCase
         }
         else
         {
-            NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, info.defaultValue),
+            NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, *info.defaultValue),
                                   "",
                                   name + " accepts its default");
         }
-        NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, info.minimum), "", name);
-        NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, info.maximum), "", name);
-        const std::string refusal = GetRefusalOf(algorithm, info.name, info.maximum * 2 + 1);
-        NS_TEST_EXPECT_MSG_EQ(Contains(refusal, info.name), true, name + " names itself");
         NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, std::nan("")).empty(),
                               false,
-                              name + " is a number");
+                              name + " has a value");
+        NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, "fast").empty(),
+                              false,
+                              name + " is no name");
+        const bool isSwitch = info.kind == ParameterKind::SWITCH;
+        NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, true).empty(), isSwitch, name);
+        if (!isSwitch)
+        {
+            CheckRange(algorithm, info);
+        }
+    }
+
+    void CheckRange(const std::string& algorithm, const CongestionParameterInfo& info)
+    {
+        const std::string name = algorithm + "." + info.name;
+        for (double end : {info.minimum, info.maximum})
+        {
+            NS_TEST_EXPECT_MSG_EQ(GetRefusalOf(algorithm, info.name, ValueOf(info, end)), "", name);
+        }
+        const std::string refusal =
+            GetRefusalOf(algorithm, info.name, ValueOf(info, info.maximum * 2 + 1));
+        NS_TEST_EXPECT_MSG_EQ(Contains(refusal, info.name), true, name + " names itself");
+        const bool isCount = info.kind == ParameterKind::COUNT;
+        const std::string fraction = GetRefusalOf(algorithm, info.name, info.minimum / 2 + 0.5);
+        NS_TEST_EXPECT_MSG_EQ(Contains(fraction, "whole"), isCount, name + " is " + fraction);
+    }
+
+    /// A count or a number as the value of a parameter.
+    static ParameterValue ValueOf(const CongestionParameterInfo& info, double number)
+    {
+        if (info.kind == ParameterKind::COUNT)
+        {
+            return static_cast<int64_t>(number);
+        }
+        return number;
     }
 
     void CheckMessages()
     {
+        const std::string number = GetRefusal("cubic", {{"hystart", 1}});
+        NS_TEST_EXPECT_MSG_EQ(Contains(number, "true or false"), true, number);
+        NS_TEST_EXPECT_MSG_EQ(NeedsEcn("prague"), true, "L4S");
+        NS_TEST_EXPECT_MSG_EQ(NeedsEcn("brutal"), false, "although it has no default rate");
         const std::string unknown = GetRefusal("bbrr", {});
         NS_TEST_EXPECT_MSG_EQ(Contains(unknown, "bbrr"), true, unknown);
         NS_TEST_EXPECT_MSG_EQ(Contains(unknown, "cubic"), true, unknown);
@@ -123,8 +157,6 @@ class RegistryTest : public SimulationTestCase
         const std::string parameter = GetRefusal("cubic", {{"betta", 0.7}});
         NS_TEST_EXPECT_MSG_EQ(Contains(parameter, "betta"), true, parameter);
         NS_TEST_EXPECT_MSG_EQ(Contains(parameter, "fast_convergence"), true, parameter);
-        const std::string fraction = GetRefusal("bbr", {{"bandwidth_window", 2.5}});
-        NS_TEST_EXPECT_MSG_EQ(Contains(fraction, "whole"), true, fraction);
     }
 };
 

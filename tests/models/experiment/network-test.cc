@@ -358,6 +358,7 @@ class NetworkSource
         ExperimentSpec spec;
         spec.seed = m_random();
         spec.duration = 300 * SECOND;
+        spec.probeInterval = 100 * MS;
         const auto hosts = static_cast<uint32_t>(Between(3, 6));
         for (uint32_t i = 0; i < hosts; ++i)
         {
@@ -395,6 +396,7 @@ class NetworkSource
             way->rate = 1e6 * static_cast<double>(Between(1, 20));
             way->bufferBytes = Between(5'000, 100'000);
             way->loss = Between(0, 1) ? 0.01 : 0;
+            way->lossPosition = LinkPosition::AFTER;
             if (Between(0, 3) == 0)
             {
                 way->queue = FqCodelSpec{.target = 5 * MS,
@@ -442,7 +444,7 @@ class NetworkSource
 
     void AddFlow(ExperimentSpec& spec)
     {
-        FlowSpec flow;
+        FlowSpec flow = MakeFlowSpec();
         flow.route = DrawRoute(spec);
         flow.sender = DrawEnd();
         flow.cc.name = flow.carrierCc.name = Between(0, 1) ? "bbr" : "cubic";

@@ -114,6 +114,7 @@ class ResidualLossTest : public SimulationTestCase
         GilbertElliottSpec chain;
         chain.p = m_loss.Failure();
         chain.r = m_loss.Recovery();
+        chain.k = 1;
         GilbertElliott losses(chain, MakeRandomStream(3, RandomComponent::FORWARD_LOSS, 0));
         int64_t gap = losses.NextGap();
         FecCoder coder(m_spec, [&] {

@@ -45,7 +45,7 @@ class RandomLossTest : public SimulationTestCase
         int64_t packets = 0;
         for (int64_t& gap : gaps)
         {
-            while (!loss.PicksNext())
+            while (!loss.PickNext())
             {
                 ++gap;
             }
@@ -131,7 +131,7 @@ class NoLossTest : public SimulationTestCase
         std::vector<bool> lost;
         for (int i = 0; i < 10'000; ++i)
         {
-            lost.push_back(loss.PicksNext());
+            lost.push_back(loss.PickNext());
         }
         return lost;
     }
@@ -200,7 +200,7 @@ class GilbertElliottTest : public SimulationTestCase
         std::vector<bool> lost;
         for (int i = 0; i < PACKETS; ++i)
         {
-            lost.push_back(loss.PicksNext());
+            lost.push_back(loss.PickNext());
         }
         // Stationary probability of the bad state, and how fast the chain forgets.
         const double bad = m_spec.p / (m_spec.p + m_spec.r);

@@ -177,7 +177,7 @@ class PolicerTest : public SimulationTestCase
             now += gap;
             const uint32_t bytes = 40 + random() % 1'461;
             tokens = std::min<double>(BURST, tokens + static_cast<double>(gap) / US);
-            const bool passes = policer.Passes(now, bytes);
+            const bool passes = policer.Admit(now, bytes);
             NS_TEST_ASSERT_MSG_EQ(passes, (tokens >= bytes), "packet " << i);
             if (passes)
             {

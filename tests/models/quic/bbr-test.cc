@@ -88,7 +88,7 @@ struct BbrScript
     ChromiumBbr bbr;
     PacketHistory history;
     std::deque<uint64_t> inFlight;
-    TcpState state;
+    SenderState state;
     uint32_t bytes{BYTES};
     int64_t now{0};
 };

@@ -101,7 +101,7 @@ class DeliveredBytesTest : public ns3::TestCase
         script.Send(8, 320);
         script.Send(2, 1280);
         script.Settle(100 * MS, 0, 10, QuicPacketFate::ACKED);
-        const TcpState& state = script.congestion.State();
+        const SenderState& state = script.congestion.State();
         NS_TEST_EXPECT_MSG_EQ(state.delivered, 4, "two of eight quarters, and two");
         NS_TEST_EXPECT_MSG_EQ(state.cwnd, 32 + 4, "in start-up");
     }

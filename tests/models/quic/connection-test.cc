@@ -291,7 +291,7 @@ class RepairTest : public SimulationTestCase
             NS_TEST_EXPECT_MSG_EQ(numbers.insert(it.number).second, true, "a number of its own");
         }
         // Slow start until the first loss is known, then 0.7 of that once, though three were lost.
-        const TcpState& state = hosts.client.GetSender().Congestion().State();
+        const SenderState& state = hosts.client.GetSender().Congestion().State();
         NS_TEST_EXPECT_MSG_EQ((state.ssthresh < 32), true, "one cut: " << state.ssthresh);
         NS_TEST_EXPECT_MSG_EQ((state.ssthresh >= 22), true, "one cut: " << state.ssthresh);
         RunUntil(2 * SECOND);

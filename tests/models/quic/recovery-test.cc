@@ -110,9 +110,7 @@ class TimeThresholdTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ((outcome.lost == Numbers{1}), true, "then");
         NS_TEST_EXPECT_MSG_EQ(it.detection.LostByTime(), 1, "by kTimeThreshold");
         NS_TEST_EXPECT_MSG_EQ(it.detection.ProbesDue(), 0, "no probe");
-        NS_TEST_EXPECT_MSG_EQ((it.detection.Deadline() == LossDetection::NO_DEADLINE),
-                              true,
-                              "nothing is in flight");
+        NS_TEST_EXPECT_MSG_EQ((it.detection.Deadline() == NEVER), true, "nothing is in flight");
     }
 };
 

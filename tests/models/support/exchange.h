@@ -5,6 +5,7 @@
 #define TUNNELCC_EXCHANGE_H
 
 #include "support/simulation-test-case.h"
+#include "support/tcp-specs.h"
 #include "transport/endpoint.h"
 
 #include <algorithm>
@@ -208,7 +209,7 @@ class Wire final : public PacketSink
 class ScriptedControl final : public CongestionControl
 {
   public:
-    void Init(TcpState& state, int64_t) override
+    void Init(SenderState& state, int64_t) override
     {
         m_state = &state;
         windowAtInit = state.cwnd;
@@ -216,13 +217,13 @@ class ScriptedControl final : public CongestionControl
         state.pacingRate = pacingRate;
     }
 
-    uint32_t GetSsThresh(TcpState&, int64_t now) override
+    uint32_t GetSsThresh(SenderState&, int64_t now) override
     {
         reductions.push_back(now);
         return ssthresh;
     }
 
-    void OnAck(TcpState&, const AckEvent& event, bool) override
+    void OnAck(SenderState&, const AckEvent& event, bool) override
     {
         events.push_back(event);
     }
@@ -237,12 +238,12 @@ class ScriptedControl final : public CongestionControl
         return needsEcn;
     }
 
-    void OnSegmentLost(TcpState&, const LostSegment& segment, int64_t) override
+    void OnSegmentLost(SenderState&, const LostSegment& segment, int64_t) override
     {
         losses.push_back(segment);
     }
 
-    void OnTransmitStart(TcpState&, int64_t now, int64_t) override
+    void OnTransmitStart(SenderState&, int64_t now, int64_t) override
     {
         starts.push_back(now);
     }
@@ -264,12 +265,12 @@ class ScriptedControl final : public CongestionControl
     std::vector<int64_t> starts; //!< transmissions while nothing was in flight, ns
 
   private:
-    TcpState* m_state{nullptr};
+    SenderState* m_state{nullptr};
 };
 
 /// One end: an endpoint, its congestion control, and its user, who reads at once unless told not
 /// to.
-class ExchangeHost final : public SocketUser
+class ExchangeHost final : public StreamUser
 {
   public:
     explicit ExchangeHost(const TcpSpec& spec)
@@ -277,7 +278,7 @@ class ExchangeHost final : public SocketUser
     {
     }
 
-    void OnConnected(int64_t now) override
+    void OnOpen(int64_t now) override
     {
         connectedTime = now;
     }
@@ -299,7 +300,7 @@ class ExchangeHost final : public SocketUser
         writable.push_back(now);
     }
 
-    const TcpState& State() const
+    const SenderState& State() const
     {
         return tcp.GetSender().State();
     }
@@ -344,7 +345,7 @@ class Exchange
     /// Buffers of a MiB, each segment sent by itself, and otherwise the defaults.
     static TcpSpec Spec()
     {
-        TcpSpec spec;
+        TcpSpec spec = MakeTcpSpec();
         spec.receiveWindow = 1 << 20;
         spec.sendBuffer = 1 << 20;
         spec.pacingQuantum = 0;

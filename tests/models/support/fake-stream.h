@@ -24,7 +24,7 @@ class FakeStream final : public ByteStream
 
     void Connect(int64_t now) override
     {
-        m_user->OnConnected(now);
+        m_user->OnOpen(now);
     }
 
     uint64_t Write(int64_t /* now */, uint64_t bytes) override

@@ -143,7 +143,7 @@ class FakeTransport
         state.caState = next;
     }
 
-    TcpState state;
+    SenderState state;
     int64_t now{0}; //!< ns
 
   private:
@@ -246,7 +246,7 @@ class FakePipe
         return static_cast<uint32_t>(std::max<int64_t>(m_linkFree - now, 0) / m_serviceTime);
     }
 
-    TcpState state;
+    SenderState state;
     int64_t now{0}; //!< ns
 
   private:

@@ -35,12 +35,17 @@ QueueStream()
     return ns3::RngStream(1, (uint64_t{1} << 63) + QUEUE_STREAM, 1);
 }
 
-inline const CodelSpec CODEL{.target = 5 * MS, .interval = 100 * MS};
+inline const CodelSpec CODEL{.target = 5 * MS, .interval = 100 * MS, .ecn = true};
 inline const FqCodelSpec FQ_CODEL{.target = 5 * MS,
                                   .interval = 100 * MS,
                                   .quantum = PACKET,
-                                  .queues = 1'024};
-inline const PieSpec PIE{.target = 15 * MS, .interval = 15 * MS, .alpha = 0.125, .beta = 1.25};
+                                  .queues = 1'024,
+                                  .ecn = true};
+inline const PieSpec PIE{.target = 15 * MS,
+                         .interval = 15 * MS,
+                         .alpha = 0.125,
+                         .beta = 1.25,
+                         .ecn = true};
 inline const DualPi2Spec DUAL_PI2{.target = 15 * MS,
                                   .interval = 16 * MS,
                                   .alpha = 0.16,
@@ -52,7 +57,9 @@ inline const RedSpec RED{.minThreshold = 5 * PACKET,
                          .maxThreshold = 15 * PACKET,
                          .maxProbability = 0.1,
                          .weight = 0.002,
-                         .meanPacketTime = PACKET_TIME};
+                         .gentle = true,
+                         .meanPacketTime = PACKET_TIME,
+                         .ecn = true};
 
 inline LinkSpec
 MakeSpec(const QueueSpec& queue)

@@ -70,7 +70,7 @@ class QuicWay final : public PacketDevice
 };
 
 /// Writes to a stream, reads from it at once if it is to, and closes it at the end.
-class QuicProgram final : public SocketUser
+class QuicProgram final : public StreamUser
 {
   public:
     /// \param left bytes to write
@@ -82,7 +82,7 @@ class QuicProgram final : public SocketUser
         stream.SetUser(this);
     }
 
-    void OnConnected(int64_t now) override
+    void OnOpen(int64_t now) override
     {
         connected = now;
         OnWritable(now);

@@ -44,7 +44,7 @@ MakeRudp()
 }
 
 /// Writes, and reads at once if it is to.
-class RudpProgram final : public SocketUser
+class RudpProgram final : public StreamUser
 {
   public:
     /// \param left bytes to write
@@ -56,7 +56,7 @@ class RudpProgram final : public SocketUser
         socket.SetUser(this);
     }
 
-    void OnConnected(int64_t now) override
+    void OnOpen(int64_t now) override
     {
         OnWritable(now);
     }

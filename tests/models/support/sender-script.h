@@ -34,18 +34,18 @@ class FixedWindow final : public CongestionControl
         return true;
     }
 
-    void Init(TcpState& state, int64_t) override
+    void Init(SenderState& state, int64_t) override
     {
         state.cwnd = m_cwnd;
     }
 
-    uint32_t GetSsThresh(TcpState& state, int64_t) override
+    uint32_t GetSsThresh(SenderState& state, int64_t) override
     {
         ++reductions;
         return state.ssthresh;
     }
 
-    void OnAck(TcpState& state, const AckEvent&, bool) override
+    void OnAck(SenderState& state, const AckEvent&, bool) override
     {
         state.cwnd = m_cwnd;
     }

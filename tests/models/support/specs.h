@@ -5,6 +5,7 @@
 #define TUNNELCC_SPECS_H
 
 #include "spec/experiment-spec.h"
+#include "support/tcp-specs.h"
 
 #include <cstdint>
 
@@ -58,8 +59,17 @@ inline uint32_t
 AddHost(ExperimentSpec& spec)
 {
     auto number = static_cast<uint32_t>(spec.hosts.size());
-    spec.hosts.emplace_back().machine = number;
+    spec.hosts.push_back({.machine = number, .cores = 2, .speed = 1});
     return number;
+}
+
+/// A bulk transfer from the client, in writes of iperf3's size.
+inline FlowSpec
+MakeFlowSpec()
+{
+    FlowSpec flow;
+    flow.writeSize = 131'072;
+    return flow;
 }
 
 /// Add a route over links that are crossed forwards, and back over the same. \returns its number
@@ -109,16 +119,19 @@ MakePlainSpec()
     {
         link->rate = 100e6;
         link->bufferBytes = 1'250'000;
+        link->lossPosition = LinkPosition::AFTER;
     }
     AddRoute(spec, client, server, {0});
-    spec.tcp.emplace_back();
+    spec.tcp.push_back(MakeTcpSpec());
     spec.tcp[0].receiveWindow = 64 << 20;
     spec.tcp[0].sendBuffer = 64 << 20;
-    FlowSpec flow;
+    FlowSpec flow = MakeFlowSpec();
     flow.cc.name = flow.carrierCc.name = "cubic";
     flow.preamble = 37; // iperf3's cookie
     spec.flows.push_back(flow);
     spec.duration = 10'000'000'000;
+    spec.probeInterval = 100'000'000;
+    spec.seed = 1;
     return spec;
 }
 
@@ -229,7 +242,7 @@ MakeRelaySpec(bool isTls)
     spec.tunnels.emplace_back(relay);
     spec.flows[0].tunnel = 0;
     spec.tcp[CARRIER_TCP].nodelay = true;
-    spec.tcp.resize(3);
+    spec.tcp.resize(3, MakeTcpSpec());
     spec.tcp[APP_TCP].mss = spec.tcp[TARGET_TCP].mss = 65'483;
     spec.tcp[APP_TCP].sendBuffer = 1'760'000;
     spec.tcp[APP_TCP].receiveWindow = 300'000;

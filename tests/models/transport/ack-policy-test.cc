@@ -8,6 +8,7 @@
  * full and unread, nothing was sent, and the RTT is 100 ms.
  */
 #include "support/simulation-test-case.h"
+#include "support/tcp-specs.h"
 #include "transport/ack-policy.h"
 #include "transport/ecn-echo.h"
 
@@ -63,7 +64,7 @@ class Acker final : public AckOutput
   private:
     void Decide(int64_t now, const AckPolicy::Arrival& arrival)
     {
-        if (policy.AcksNow(now, arrival))
+        if (policy.Decide(now, arrival))
         {
             SendAck(now);
         }
@@ -174,7 +175,7 @@ class ReadTest : public SimulationTestCase
     {
         ns3::Simulator::Destroy();
         EventLoop::Install();
-        TcpSpec spec;
+        TcpSpec spec = MakeTcpSpec();
         spec.pushedAcks = acksPushed;
         Acker receiver(spec);
         for (int i = 0; i < 16; ++i)
@@ -219,7 +220,7 @@ class MergeTest : public SimulationTestCase
 
     void DoRun() override
     {
-        TcpSpec spec;
+        TcpSpec spec = MakeTcpSpec();
         spec.gro = TIME;
         Acker receiver(spec);
         Take(receiver, MS, 3);

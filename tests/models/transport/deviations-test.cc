@@ -248,7 +248,7 @@ class NeedlessRetransmissionTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        TcpState state;
+        SenderState state;
         state.minRtt = state.srtt = 100 * MS;
         Rack rack;
         rack.OnDuplicate();

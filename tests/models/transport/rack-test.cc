@@ -198,7 +198,7 @@ class WindowStepsTest : public SimulationTestCase
         NS_TEST_EXPECT_MSG_EQ(Window(), 25, "the sixteenth");
     }
 
-    TcpState m_state;
+    SenderState m_state;
     Rack m_rack;
 };
 

@@ -9,6 +9,7 @@
  */
 #include "support/segment-runs.h"
 #include "support/simulation-test-case.h"
+#include "support/tcp-specs.h"
 #include "transport/receive-window.h"
 #include "transport/receiver.h"
 
@@ -126,7 +127,7 @@ class ReceiveSpaceTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(window.NeedsUpdate(92'128, 104'000), true, "from none to 8128");
 
         // Two segments behind a hole: they are not read, and the reader has read all the others.
-        TcpSpec spec;
+        TcpSpec spec = MakeTcpSpec();
         spec.receiveWindow = 1 << 20;
         Receiver receiver(spec);
         for (uint32_t number : {0, 2, 3})
@@ -158,7 +159,7 @@ class ReceiveRoundTest : public ns3::TestCase
     {
         constexpr int64_t RTT = 100'000'000;
         constexpr uint16_t FULL = 1'448;
-        TcpSpec spec;
+        TcpSpec spec = MakeTcpSpec();
         spec.receiveWindow = 1 << 30;
         spec.initialReceiveWindow = 65'535;
         spec.initialReceiveRoom = 65'535;
@@ -201,7 +202,7 @@ class WindowUnitTest : public ns3::TestCase
     /// Window told after one segment of `length` bytes that nobody reads.
     static uint32_t Window(uint64_t room, uint32_t scale, uint16_t length)
     {
-        TcpSpec spec;
+        TcpSpec spec = MakeTcpSpec();
         spec.receiveWindow = room;
         spec.windowScale = scale;
         Receiver receiver(spec);
@@ -239,7 +240,7 @@ class ReceiverTest : public ns3::TestCase
 
     void DoRun() override
     {
-        TcpSpec spec;
+        TcpSpec spec = MakeTcpSpec();
         spec.receiveWindow = 1 << 20;
         Receiver receiver(spec);
         for (uint64_t i = 0; i < FIN; ++i)

@@ -50,19 +50,19 @@ class SendBufferTest : public ns3::TestCase
         buffer.OnSent(1'500);
         buffer.OnAcked(1'500);
         buffer.Expand(10'000);
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), true, "there is room");
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), true, "there is room");
         NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 2'000, "fits");
         buffer.OnSent(2'000);
         buffer.OnAcked(1'000);
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), false, "nobody waits");
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "nobody waits");
         NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 5'000, SIZE), 2'000, "all that fits");
         NS_TEST_EXPECT_MSG_EQ(buffer.Queued(), 3'000, "full");
         buffer.OnAcked(999);
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), false, "2001 bytes queued");
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "2001 bytes queued");
         buffer.OnSent(2'000);
         buffer.OnAcked(1);
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), true, "2000 bytes queued");
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), false, "once");
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), true, "2000 bytes queued");
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "once");
         NS_TEST_EXPECT_MSG_EQ(buffer.Unsent(), 0, "all is sent");
         NS_TEST_EXPECT_MSG_EQ(buffer.SentOffset(), 5'500, "bytes sent so far");
     }
@@ -119,7 +119,7 @@ class PollTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(buffer.IsWriterBlocked(), true, "it waits");
         buffer.OnSent(2'000);
         buffer.OnAcked(1);
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), true, "2000 bytes queued");
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), true, "2000 bytes queued");
         NS_TEST_EXPECT_MSG_EQ(buffer.Poll(), true, "as it was told");
     }
 };
@@ -139,14 +139,14 @@ class SleepingWriterTest : public ns3::TestCase
         constexpr uint64_t SIZE = 500;
         SendBuffer buffer(3'000, 3'000);
         NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 2'000, "room is left");
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakesSleepingWriter(), false, "nobody sleeps");
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakeSleepingWriter(), false, "nobody sleeps");
         NS_TEST_EXPECT_MSG_EQ(WriteAll(buffer, 2'000, SIZE), 1'000, "full");
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakesSleepingWriter(), false, "no room");
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakeSleepingWriter(), false, "no room");
         buffer.OnSent(3'000);
         buffer.OnAcked(1);
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakesWriter(), false, "less than a third is free");
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakesSleepingWriter(), true, "but a byte");
-        NS_TEST_EXPECT_MSG_EQ(buffer.WakesSleepingWriter(), false, "it is awake");
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakeWriter(), false, "less than a third is free");
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakeSleepingWriter(), true, "but a byte");
+        NS_TEST_EXPECT_MSG_EQ(buffer.WakeSleepingWriter(), false, "it is awake");
     }
 };
 

@@ -95,7 +95,7 @@ class IdleWindowTest : public ns3::TestCase
     void DoRun() override
     {
         Window idle;
-        TcpState& state = idle.window.State();
+        SenderState& state = idle.window.State();
         idle.window.Set(0, 80);
         state.ssthresh = 20;
         NS_TEST_EXPECT_MSG_EQ(idle.window.RestartAfterIdle(0, 200 * MS, 200 * MS), false, "in use");
@@ -405,7 +405,7 @@ class TransmitterTest : public ns3::TestCase
         Transmitter::Burst burst = script.transmitter.SendBurst(0, 2, false);
         NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "0 1P 2P ", "bursts of two end with PSH");
         NS_TEST_EXPECT_MSG_EQ(burst.bytes, 3 * FULL, "payload");
-        NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakesHeadSent(), true, "the first one");
+        NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakeHeadSent(), true, "the first one");
         script.board.MarkLost(1);
         script.buffer.Write(20 * FULL, 1 << 20);
         script.sent.str("");
@@ -413,7 +413,7 @@ class TransmitterTest : public ns3::TestCase
         NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "1P ", "paced: what was lost, alone");
         NS_TEST_EXPECT_MSG_EQ(burst.isWhole, true, "more may follow later");
         NS_TEST_EXPECT_MSG_EQ(script.transmitter.Retransmits(), 1, "counted");
-        NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakesHeadSent(), false, "not the first one");
+        NS_TEST_EXPECT_MSG_EQ(script.transmitter.TakeHeadSent(), false, "not the first one");
         script.sent.str("");
         script.transmitter.SendBurst(MS, 1, false);
         NS_TEST_EXPECT_MSG_EQ(script.sent.str(), "3 4 5 6 7 8 9 ", "up to ten");

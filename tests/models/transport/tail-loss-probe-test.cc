@@ -151,17 +151,17 @@ class ProbeTest : public ns3::TestCase
         TailLossProbe probe;
         probe.OnSent(10, true);
         NS_TEST_EXPECT_MSG_EQ(probe.Is(9), true, "the last segment");
-        NS_TEST_EXPECT_MSG_EQ(probe.EndsWithLoss(9, false), false, "not yet acknowledged");
-        NS_TEST_EXPECT_MSG_EQ(probe.EndsWithLoss(10, false), false, "original or probe");
+        NS_TEST_EXPECT_MSG_EQ(probe.OnAck(9, false), false, "not yet acknowledged");
+        NS_TEST_EXPECT_MSG_EQ(probe.OnAck(10, false), false, "original or probe");
         NS_TEST_EXPECT_MSG_EQ(probe.IsOut(), true, "a D-SACK may follow");
-        NS_TEST_EXPECT_MSG_EQ(probe.EndsWithLoss(11, false), true, "none did");
+        NS_TEST_EXPECT_MSG_EQ(probe.OnAck(11, false), true, "none did");
         NS_TEST_EXPECT_MSG_EQ(probe.IsOut(), false, "over");
         probe.OnSent(20, true);
-        NS_TEST_EXPECT_MSG_EQ(probe.EndsWithLoss(20, true), false, "the original had arrived");
+        NS_TEST_EXPECT_MSG_EQ(probe.OnAck(20, true), false, "the original had arrived");
         NS_TEST_EXPECT_MSG_EQ(probe.IsOut(), false, "over");
         probe.OnSent(30, false);
         NS_TEST_EXPECT_MSG_EQ(probe.IsRetransmissionOut(), false, "new data");
-        NS_TEST_EXPECT_MSG_EQ(probe.EndsWithLoss(30, false), false, "nothing was lost");
+        NS_TEST_EXPECT_MSG_EQ(probe.OnAck(30, false), false, "nothing was lost");
     }
 };
 

@@ -125,15 +125,16 @@ class HandshakeConfirmTest : public ns3::TestCase
 };
 
 /// One end of a carrier of numbered messages, which notes what it is told.
-class Peer final : private MessageStreamUser
+class Peer final : private StreamUser
 {
   public:
     using Stream = MessageStream<int>;
     using Logs = PerEnd<MessageLog<int>>;
 
     Peer(ByteStream& carrier, End end, const MessageProtocol& protocol, Logs& logs)
-        : stream(*this, carrier, end, protocol, logs)
+        : stream(carrier, end, protocol, logs)
     {
+        stream.SetUser(*this);
     }
 
     uint32_t opened{0};

@@ -92,10 +92,9 @@ def test_values_that_ns3_cannot_take_are_refused_by_name(name, attribute, value)
         _run({"name": name, attribute: value})
 
 
-@pytest.mark.parametrize("value", ["None", 0])
-def test_an_enumeration_is_set_by_name_or_number(value):
-    cc = {"name": "ns3::TcpWestwoodPlus", "FilterType": value}
-    assert tc.Flow(cc=cc).cc.parameters == {"FilterType": 0}
+def test_an_enumeration_is_set_by_name():
+    cc = {"name": "ns3::TcpWestwoodPlus", "FilterType": "None"}
+    assert tc.Flow(cc=cc).cc.parameters == {"FilterType": "None"}
     unfiltered, filtered = (
         tc.run(
             tc.Experiment(
