@@ -274,12 +274,7 @@ def _algorithm(name: str) -> str:
     )  # fmt: skip
     rows = [
         (
-            _code(it.name),
-            "required" if it.is_required
-            else it.choices[int(it.default)] if it.choices
-            else f"{it.default:g}",
-            it.unit, ", ".join(it.choices) or f"{it.minimum:g} to {it.maximum:g}",
-            it.doc, it.source,
+            _code(it.name), it.default_text, it.unit, it.accepts, it.doc, it.source,
         )
         for it in core.congestion_parameters(name)
     ]  # fmt: skip

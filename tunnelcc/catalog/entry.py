@@ -41,7 +41,7 @@ class Entry(Model):
         """
         return None
 
-    def parameters_of(self, cc: str) -> dict[str, bool | float]:
+    def parameters_of(self, cc: str) -> dict[str, Any]:
         """Return the program's own parameters of a congestion control of the carriers."""
         return {}
 

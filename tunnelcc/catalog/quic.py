@@ -240,7 +240,7 @@ class Quic(Model):
                 )
                 raise ConfigError(Problem(f"cc.{key}", value, expected))
 
-    def parameters_of(self, cc: str) -> dict[str, bool | float]:
+    def parameters_of(self, cc: str) -> dict[str, Any]:
         """Return the program's parameters of its own algorithm; none of another one."""
         if cc != self.congestion.cc:
             return {}

@@ -286,7 +286,7 @@ class RelayEntry(Entry):
             return self.quic.congestion_control(rate)
         return {"name": self.carrier.cc} if self.carrier.cc else None
 
-    def parameters_of(self, cc: str) -> dict[str, bool | float]:
+    def parameters_of(self, cc: str) -> dict[str, Any]:
         """Return the program's own parameters of a congestion control of the carriers."""
         return self.quic.parameters_of(cc) if self.quic is not None else {}
 

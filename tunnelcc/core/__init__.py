@@ -84,6 +84,24 @@ class Parameter:
         """Whether it has no default."""
         return self.default is None
 
+    @property
+    def default_text(self) -> str:
+        """The default as a scenario writes it."""
+        if isinstance(self.default, bool):
+            return "true" if self.default else "false"
+        if isinstance(self.default, (int, float)):
+            return f"{self.default:g}"
+        return self.default or "required"
+
+    @property
+    def accepts(self) -> str:
+        """The values that it accepts, in short."""
+        if self.kind == "switch":
+            return "true, false"
+        if self.kind == "choice":
+            return ", ".join(self.choices)
+        return f"{self.minimum:g} to {self.maximum:g}"
+
 
 @cache
 def algorithms() -> tuple[Algorithm, ...]:

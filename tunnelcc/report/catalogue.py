@@ -244,36 +244,13 @@ def print_congestion_control(name: str) -> None:
     rows = [
         (
             item.name,
-            _default(item),
-            _unit(item),
-            *_range(item),
+            item.default_text,
+            item.unit,
+            item.accepts,
             item.doc,
             item.source,
         )
         for item in core.congestion_parameters(name)
     ]
-    columns = ("parameter", "default", "unit", "from", "to", "meaning", "source")
+    columns = ("parameter", "default", "unit", "accepts", "meaning", "source")
     Table("", columns, rows, (1,)).print(out)
-
-
-def _default(parameter: core.Parameter) -> str:
-    if isinstance(parameter.default, bool):
-        return "true" if parameter.default else "false"
-    if isinstance(parameter.default, (int, float)):
-        return f"{parameter.default:g}"
-    return parameter.default or "none: required"
-
-
-def _unit(parameter: core.Parameter) -> str:
-    if parameter.kind == "choice":
-        return "one of " + ", ".join(parameter.choices)
-    return {"switch": "true or false", "count": parameter.unit or "whole number"}.get(
-        parameter.kind, parameter.unit
-    )
-
-
-def _range(parameter: core.Parameter) -> tuple[str, str]:
-    """Return the least and the greatest value, of a count or a number."""
-    if parameter.kind in ("switch", "choice"):
-        return "", ""
-    return f"{parameter.minimum:g}", f"{parameter.maximum:g}"
