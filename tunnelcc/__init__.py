@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tunnelcc.errors import RunError as RunError
     from tunnelcc.errors import TunnelccError as TunnelccError
     from tunnelcc.plots import plot_run as plot_run
+    from tunnelcc.simulation.capture import Capture as Capture
     from tunnelcc.simulation.harm import harm as harm
     from tunnelcc.simulation.result import Result as Result
     from tunnelcc.simulation.runner import run as run
@@ -62,6 +63,7 @@ _HOME = {
     "RunError": "errors",
     "TunnelccError": "errors",
     "plot_run": "plots",
+    "Capture": "simulation.capture",
     "Result": "simulation.result",
     "harm": "simulation.harm",
     "run": "simulation.runner",

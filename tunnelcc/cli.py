@@ -104,6 +104,25 @@ def cli() -> None:
         "both.",
 )  # fmt: skip
 @click.option(
+    "--capture", type=_PATH, metavar="FILE",
+    help="Write the packets to a pcapng file, which Wireshark opens. The results stay the same.",
+)  # fmt: skip
+@click.option(
+    "--at", "places", multiple=True, metavar="LINK|HOST",
+    help="Where to capture. Repeatable. [default: the bottleneck]",
+)  # fmt: skip
+@click.option(
+    "--snap", metavar="headers|full|BYTES",
+    help="How much of each packet the capture keeps. [default: headers]",
+)  # fmt: skip
+@click.option(
+    "--capture-limit", metavar="SIZE", help="Most bytes of a capture or log. [default: 1GiB]"
+)
+@click.option(
+    "--qlog", type=_PATH, metavar="DIRECTORY",
+    help="Write logs of QUIC connections, which qvis opens.",
+)  # fmt: skip
+@click.option(
     "--harm",
     is_flag=True,
     help="Also run each flow alone, and the flows outside each tunnel without it. Print how "
@@ -123,6 +142,11 @@ def run(
     plot: Path | None,
     output: Path | None,
     measured: Path | None,
+    capture: Path | None,
+    places: tuple[str, ...],
+    snap: str | None,
+    capture_limit: str | None,
+    qlog: Path | None,
     harm: bool,
     as_json: bool,
     write_spec: Path | None,
@@ -159,8 +183,13 @@ def run(
         from tunnelcc.formats.read import read
 
         other = read(measured)
-    runs = Harm(experiment)
+    from tunnelcc.commands.capture import capture_of
+
+    captured = capture_of(capture, places, snap, capture_limit, qlog)
+    runs = Harm(experiment, capture=captured)
     result = runs.result
+    if captured is not None:
+        click.echo(captured.text(), err=True)
     if output is not None:
         run_files.write(result, output)
     if plot is not None:

@@ -356,8 +356,9 @@ KcpEndpoint::SendDatagram(int64_t now)
         m_encoder->Send(now, packet, bytes, nullptr);
         return;
     }
-    m_wire.bytes += m_spec.header + bytes;
-    m_channel.Send(now, packet, m_spec.header + bytes);
+    packet.datagramBytes = m_spec.header + bytes;
+    m_wire.bytes += packet.datagramBytes;
+    m_channel.Send(now, packet, packet.datagramBytes);
 }
 
 void

@@ -206,6 +206,7 @@ RudpEndpoint::SendMessage(int64_t now, RudpMessage kind, uint32_t number, uint32
     Packet packet{};
     packet.kind = PacketKind::DATAGRAM;
     packet.datagramMessage = static_cast<uint16_t>(kind);
+    packet.datagramBytes = bytes;
     packet.segment = number;
     packet.sink = m_peer;
     m_wireBytes += bytes;

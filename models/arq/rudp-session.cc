@@ -124,6 +124,7 @@ RudpSession::SendMessage(int64_t now, RudpMessage kind, uint32_t number, uint32_
     Packet packet{};
     packet.kind = PacketKind::DATAGRAM;
     packet.datagramMessage = static_cast<uint16_t>(kind);
+    packet.datagramBytes = bytes;
     packet.segment = number;
     packet.sink = m_peer;
     m_channel.Send(now, packet, bytes);

@@ -40,13 +40,17 @@ class SimulatorScope
 } // namespace
 
 ExperimentResult
-RunExperiment(const ExperimentSpec& spec, const ProgressCallback& progress)
+RunExperiment(const ExperimentSpec& spec, const ProgressCallback& progress, Capture* capture)
 {
     SimulatorScope scope(spec.seed);
-    World world(spec);
+    World world(spec, capture);
     world.Start();
     Recorder recorder(spec, world, progress);
     ns3::Simulator::Run();
+    if (capture)
+    {
+        capture->Finish();
+    }
     return recorder.TakeResult();
 }
 

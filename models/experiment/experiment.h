@@ -18,9 +18,12 @@ namespace tunnelcc
  *
  * \param spec the experiment
  * \param progress called a few times a second of wall time; may be empty
+ * \param capture of packets; null: there is none. It changes nothing in the run
  * \throws std::invalid_argument if the specification names something that does not exist
  */
-ExperimentResult RunExperiment(const ExperimentSpec& spec, const ProgressCallback& progress = {});
+ExperimentResult RunExperiment(const ExperimentSpec& spec,
+                               const ProgressCallback& progress = {},
+                               Capture* capture = nullptr);
 
 } // namespace tunnelcc
 

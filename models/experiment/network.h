@@ -9,6 +9,7 @@
 #include "path/path.h"
 #include "path/route.h"
 #include "spec/experiment-spec.h"
+#include "wire/capture.h"
 
 #include <cstdint>
 #include <deque>
@@ -62,7 +63,8 @@ struct Host
 class Network
 {
   public:
-    explicit Network(const ExperimentSpec& spec);
+    /// \param capture of packets; null: there is none
+    explicit Network(const ExperimentSpec& spec, Capture* capture = nullptr);
 
     std::deque<Host>& Hosts()
     {
@@ -73,6 +75,9 @@ class Network
     {
         return m_links;
     }
+
+    /// The number of a host.
+    uint32_t NumberOf(const Host& host) const;
 
     /// The hosts at both ends of a route.
     PerEnd<Host&> HostsOf(uint32_t route);
@@ -85,6 +90,9 @@ class Network
      */
     Channel ChannelFrom(uint32_t route, End sender, int64_t extraDelay);
 
+    /// What is captured of what a channel sends into a link: the channel that is to be used.
+    Channel Captured(const RouteStepSpec& step, const Channel& channel);
+
     /// The direction of the only link that a route crosses; null: it crosses several.
     PathDirection* OnlyLink(uint32_t route, End sender);
 
@@ -96,6 +104,7 @@ class Network
     PathDirection& DirectionOf(const RouteStepSpec& step);
 
     const ExperimentSpec& m_spec;
+    Capture* const m_capture;
     std::deque<DuplexLink> m_links;
     std::deque<Machine> m_machines;
     std::deque<Host> m_hosts;

@@ -165,20 +165,38 @@ World::MakeTunnel(const DatagramTunnelSpec& spec, uint32_t number)
     auto lookaheads =
         MakePerEnd(End::CLIENT, [&](End sender) { return LookaheadOf(spec, number, sender); });
     return {spec,
+            number,
             lookaheads,
             std::make_unique<DatagramTunnel>(spec, hosts.client.cpu, hosts.server.cpu, lookaheads),
             {}};
 }
 
 Channel
-World::TunnelChannel(DatagramParts& tunnel, End sender, int64_t extraDelay)
+World::PathChannel(DatagramParts& tunnel, End sender, int64_t extraDelay)
 {
     if (!tunnel.lookaheads[sender])
     {
         return m_network.ChannelFrom(tunnel.spec.route, sender, extraDelay);
     }
     Link& link = *m_network.OnlyLink(tunnel.spec.route, sender)->GetLink();
-    return Channel(m_clockedPaths.emplace_back(link, *tunnel.lookaheads[sender]));
+    const Channel channel(m_clockedPaths.emplace_back(link, *tunnel.lookaheads[sender]));
+    return m_network.Captured(m_spec.routes[tunnel.spec.route].sent[sender].front(), channel);
+}
+
+Channel
+World::TunnelChannel(DatagramParts& tunnel, End sender, int64_t extraDelay)
+{
+    Channel channel = PathChannel(tunnel, sender, extraDelay);
+    if (m_capture)
+    {
+        const WireEnds ends{m_spec.routes[tunnel.spec.route].hosts,
+                            CaptureInterface::LINK,
+                            tunnel.number,
+                            m_capture->Spec().tunnels.at(tunnel.number).port};
+        m_capture->AllowLateness(tunnel.lookaheads[sender].value_or(0));
+        channel = m_capture->AddTunnel(tunnel.spec, ends, sender, channel);
+    }
+    return channel;
 }
 
 const PerEnd<Channel>&
@@ -227,14 +245,21 @@ World::MakeTunnel(const StreamTunnelSpec& spec, uint32_t number)
                            spec.carrierTcp,
                            spec.carrierCc,
                            ChannelsOf(spec.route, *first),
-                           hosts});
-    return {spec,
-            carrier,
-            std::make_unique<StreamTunnel>(spec,
-                                           *carrier.Tcp().client,
-                                           *carrier.Tcp().server,
-                                           hosts.client.cpu,
-                                           hosts.server.cpu)};
+                           hosts,
+                           number,
+                           {}});
+    auto tunnel = std::make_unique<StreamTunnel>(spec,
+                                                 *carrier.Tcp().client,
+                                                 *carrier.Tcp().server,
+                                                 hosts.client.cpu,
+                                                 hosts.server.cpu);
+    const auto contents =
+        ContentsOf(number, spec.handshake, {&spec.layers.client, &spec.layers.server});
+    for (End end : ENDS)
+    {
+        tunnel->SetWatcher(end, contents[end]);
+    }
+    return {spec, carrier, std::move(tunnel)};
 }
 
 World::Sockets

@@ -30,7 +30,10 @@ MakeSide(const RelaySpec& spec, World::Carrier& carrier, End end)
     {
         return carrier.sessions[end]->AddStream();
     }
-    return std::make_unique<CarrierSide>(spec, end, carrier.leg->Stream(end), carrier.logs.back());
+    auto side =
+        std::make_unique<CarrierSide>(spec, end, carrier.leg->Stream(end), carrier.logs.back());
+    side->SetWatcher(carrier.contents[end]);
+    return side;
 }
 
 /// Draws of where the clocks of a carrier's end are: two ends in step would see less delay than
@@ -72,7 +75,10 @@ World::AddLoopbackLeg(const RelaySpec& tunnel, uint32_t index, End end)
                    m_spec.tcp.at(isClient ? flow.appTcp : flow.targetTcp),
                    flow.cc,
                    MakePerEnd(End::CLIENT, makeChannel),
-                   {host, host}});
+                   {host, host},
+                   {},
+                   {},
+                   true});
 }
 
 PerEnd<Channel>
@@ -83,8 +89,9 @@ World::CarrierChannels(const HopSpec& hop, const FlowSpec& flow)
 }
 
 Leg&
-World::AddKcpLeg(const LegParts& parts, const KcpSpec& kcp)
+World::AddKcpLeg(const LegParts& given, const KcpSpec& kcp)
 {
+    const LegParts parts = WithUdpTaps(given, kcp.header);
     auto makeEndpoint = [&](End end) {
         ns3::RngStream draws = ClockDraws(m_spec.seed, parts.number, end);
         KcpPhase phase;
@@ -98,10 +105,11 @@ World::AddKcpLeg(const LegParts& parts, const KcpSpec& kcp)
 }
 
 Leg&
-World::AddRudpLeg(const LegParts& parts,
+World::AddRudpLeg(const LegParts& given,
                   const RudpSpec& rudp,
                   PerEnd<std::unique_ptr<RudpSession>>& sessions)
 {
+    const LegParts parts = WithUdpTaps(given);
     auto makeSession = [&](End end) {
         ns3::RngStream draws = ClockDraws(m_spec.seed, parts.number, end);
         RudpPhase phase;
@@ -124,8 +132,19 @@ World::AddRudpLeg(const LegParts& parts,
 }
 
 Leg&
-World::AddQuicLeg(const LegParts& parts, const QuicSpec& quic)
+World::AddQuicLeg(const LegParts& given, const QuicSpec& quic)
 {
+    LegParts parts = given;
+    std::optional<Capture::Quic> captured;
+    if (m_capture)
+    {
+        captured.emplace(m_capture->AddQuic(quic,
+                                            WireEndsOf(given),
+                                            (given.role == LegRole::CARRIER ? "carrier" : "flow") +
+                                                std::to_string(given.number),
+                                            given.channels));
+        parts.channels = captured->channels;
+    }
     const RandomComponent threads = parts.role == LegRole::CARRIER
                                         ? RandomComponent::CARRIER_THREADS
                                         : RandomComponent::APP_THREADS;
@@ -139,6 +158,13 @@ World::AddQuicLeg(const LegParts& parts, const QuicSpec& quic)
     };
     LegEnds<QuicConnection> ends = MakePerEnd(End::CLIENT, makeConnection);
     QuicConnection::Join(*ends.client, *ends.server);
+    for (End end : ENDS)
+    {
+        if (captured)
+        {
+            captured->formats[end].SetSender(ends[end]->GetSender());
+        }
+    }
     return m_legs.emplace_back(Leg{parts.role, parts.hop, parts.cc.name, std::move(ends)});
 }
 
@@ -162,11 +188,19 @@ World::AddCarrier(RelayParts& tunnel, size_t hop, uint32_t index)
                          m_spec.tcp.at(flow.tcp),
                          hopSpec.cc.name.empty() ? flow.carrierCc : hopSpec.cc,
                          CarrierChannels(hopSpec, crossing),
-                         hosts};
+                         hosts,
+                         flow.tunnel,
+                         hopSpec.under};
     carrier.leg = spec.kcp    ? &AddKcpLeg(parts, *spec.kcp)
                   : spec.rudp ? &AddRudpLeg(parts, *spec.rudp, tunnel.hops[hop].sessions)
                   : spec.quic ? &AddQuicLeg(parts, *spec.quic)
                               : &AddLeg(parts);
+    if (std::holds_alternative<LegEnds<TcpEndpoint>>(carrier.leg->ends))
+    {
+        carrier.contents = ContentsOf(*flow.tunnel,
+                                      spec.handshake,
+                                      {&spec.sent.client.layers, &spec.sent.server.layers});
+    }
     if (spec.mux)
     {
         for (End end : ENDS)
@@ -176,6 +210,7 @@ World::AddCarrier(RelayParts& tunnel, size_t hop, uint32_t index)
                                                                  carrier.leg->Stream(end),
                                                                  hosts[end].cpu,
                                                                  carrier.muxLogs);
+            carrier.sessions[end]->SetWatcher(carrier.contents[end]);
         }
     }
     return carrier;

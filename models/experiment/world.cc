@@ -15,6 +15,11 @@ namespace tunnelcc
 namespace
 {
 
+// Where servers listen in a capture: iperf3 by default, a relay for its host, discard (RFC 863).
+constexpr uint16_t APP_PORT = 5201;
+constexpr uint16_t RELAY_PORT = 15201;
+constexpr uint16_t CROSS_TRAFFIC_PORT = 9;
+
 /// Opens a flow's first connection, or a tunnel's carrier, at its start time.
 class FlowStart final : public EventSource
 {
@@ -80,9 +85,10 @@ CongestionStream(uint64_t seed, LegRole role, uint32_t number, End end)
 
 } // namespace
 
-World::World(const ExperimentSpec& spec)
+World::World(const ExperimentSpec& spec, Capture* capture)
     : m_spec(spec),
-      m_network(m_spec)
+      m_capture(capture),
+      m_network(m_spec, capture)
 {
     for (uint32_t number = 0; number < m_spec.tunnels.size(); ++number)
     {
@@ -109,6 +115,14 @@ World::Start()
     for (const DatagramSpec& spec : m_spec.crossTraffic)
     {
         Channel channel = m_network.ChannelFrom(spec.route, spec.sender, 0);
+        if (m_capture)
+        {
+            const WireEnds ends{m_spec.routes[spec.route].hosts,
+                                CaptureInterface::LINK,
+                                0,
+                                CROSS_TRAFFIC_PORT};
+            channel = m_capture->AddUdp(ends, 0, {channel, channel})[spec.sender];
+        }
         m_crossTraffic.push_back(std::make_unique<DatagramSource>(spec, channel));
     }
 }
@@ -191,9 +205,68 @@ World::MakeEndpoint(const LegParts& parts, End end) const
     return std::make_unique<TcpEndpoint>(parts.tcp, parts.channels[end], MakeAlgorithm(parts, end));
 }
 
-Leg&
-World::AddLeg(const LegParts& parts)
+WireEnds
+World::WireEndsOf(const LegParts& parts) const
 {
+    const bool isToRelay = parts.isOnLoopback && parts.role == LegRole::APP;
+    return {{m_network.NumberOf(parts.hosts.client), m_network.NumberOf(parts.hosts.server)},
+            parts.isOnLoopback ? CaptureInterface::LOOPBACK
+            : parts.inside     ? CaptureInterface::DEVICE
+                               : CaptureInterface::LINK,
+            parts.inside.value_or(0),
+            parts.tunnel ? m_capture->Spec().tunnels.at(*parts.tunnel).port
+            : isToRelay  ? RELAY_PORT
+                         : APP_PORT};
+}
+
+World::LegParts
+World::WithTaps(const LegParts& parts)
+{
+    LegParts tapped = parts;
+    if (m_capture)
+    {
+        const Capture::Tcp tcp = m_capture->AddTcp(parts.tcp, WireEndsOf(parts), parts.channels);
+        tapped.channels = tcp.channels;
+        m_latestStreams = {&tcp.contents.client, &tcp.contents.server};
+    }
+    return tapped;
+}
+
+World::LegParts
+World::WithUdpTaps(const LegParts& parts, uint32_t header)
+{
+    LegParts tapped = parts;
+    if (m_capture)
+    {
+        tapped.channels = m_capture->AddUdp(WireEndsOf(parts), header, parts.channels);
+    }
+    return tapped;
+}
+
+PerEnd<CarrierContents*>
+World::ContentsOf(uint32_t tunnel,
+                  const std::vector<HandshakeTurn>& handshake,
+                  const PerEnd<const std::vector<LayerSpec>*>& layers)
+{
+    PerEnd<CarrierContents*> contents{};
+    for (End end : ENDS)
+    {
+        if (m_capture)
+        {
+            contents[end] = &m_capture->AddContents(*m_latestStreams[end],
+                                                    tunnel,
+                                                    handshake,
+                                                    end,
+                                                    *layers[end]);
+        }
+    }
+    return contents;
+}
+
+Leg&
+World::AddLeg(const LegParts& given)
+{
+    const LegParts parts = WithTaps(given);
     auto makeEndpoint = [&](End end) { return MakeEndpoint(parts, end); };
     LegEnds<TcpEndpoint> ends = MakePerEnd(End::CLIENT, makeEndpoint);
     TcpEndpoint::Join(*ends.client, *ends.server);
@@ -238,7 +311,9 @@ World::AddAppLeg(uint32_t index,
                          m_spec.tcp.at(spec.tcp),
                          spec.cc,
                          channels,
-                         m_network.HostsOf(spec.route)};
+                         m_network.HostsOf(spec.route),
+                         {},
+                         spec.tunnel};
     Leg& leg = spec.quic ? AddQuicLeg(parts, m_spec.quic.at(*spec.quic)) : AddLeg(parts);
     flow.legs.push_back(&leg);
     return {leg.Stream(End::CLIENT), leg.Stream(End::SERVER)};

@@ -16,6 +16,7 @@
 #include "tunnel/mux-session.h"
 #include "tunnel/relay.h"
 #include "tunnel/stream-tunnel.h"
+#include "wire/capture.h"
 
 #include <deque>
 #include <map>
@@ -50,6 +51,7 @@ class World
         std::deque<CarrierSide::Logs> logs; //!< of each flow
         MuxLogs muxLogs;
         PerEnd<std::unique_ptr<MuxSession>> sessions; //!< if flows share it as their protocol does
+        PerEnd<CarrierContents*> contents{};          //!< captured of it; null: nothing
 
         /// Connect, although no flow wants it yet. Flows share it.
         void Dial(int64_t now);
@@ -73,6 +75,7 @@ class World
     struct DatagramParts
     {
         const DatagramTunnelSpec& spec;
+        uint32_t number; //!< in the experiment's list
         PerEnd<Lookahead> lookaheads;
         std::unique_ptr<DatagramTunnel> packets;
         std::map<std::pair<int64_t, int64_t>, PerEnd<Channel>> channels; //!< by extra delays, ns
@@ -105,7 +108,8 @@ class World
         return std::visit(find, tunnel);
     }
 
-    explicit World(const ExperimentSpec& spec);
+    /// \param capture of packets, which outlives the world; null: there is none
+    explicit World(const ExperimentSpec& spec, Capture* capture = nullptr);
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
@@ -149,7 +153,20 @@ class World
         const CongestionSpec& cc;
         PerEnd<Channel> channels; //!< that its ends send into
         PerEnd<Host&> hosts;
+        std::optional<uint32_t> tunnel; //!< whose carrier it is
+        std::optional<uint32_t> inside; //!< number of the tunnel that carries its packets
+        bool isOnLoopback{false};
     };
+
+    /// A TCP connection with the taps of the capture, if there is one.
+    LegParts WithTaps(const LegParts& parts);
+    /// The same over UDP. \param header IP bytes around a shard, if there is FEC
+    LegParts WithUdpTaps(const LegParts& parts, uint32_t header = 0);
+    WireEnds WireEndsOf(const LegParts& parts) const;
+    /// What is captured of the streams of a tunnel's carrier over TCP, the latest leg.
+    PerEnd<CarrierContents*> ContentsOf(uint32_t tunnel,
+                                        const std::vector<HandshakeTurn>& handshake,
+                                        const PerEnd<const std::vector<LayerSpec>*>& layers);
 
     /// The sockets of a flow's applications.
     using Sockets = PerEnd<ByteStream&>;
@@ -181,6 +198,7 @@ class World
     void Dial(StreamParts& tunnel);
 
     Lookahead LookaheadOf(const DatagramTunnelSpec& tunnel, uint32_t number, End sender);
+    Channel PathChannel(DatagramParts& tunnel, End sender, int64_t extraDelay);
     Channel TunnelChannel(DatagramParts& tunnel, End sender, int64_t extraDelay);
     const PerEnd<Channel>& TunnelChannels(DatagramParts& tunnel, const FlowSpec& flow);
     PerEnd<Channel> DatagramChannels(DatagramParts& tunnel, const FlowSpec& flow);
@@ -196,11 +214,13 @@ class World
     void AddRelays(RelayParts& tunnel, uint32_t index, Flow& flow);
 
     const ExperimentSpec m_spec;
+    Capture* const m_capture;
     Network m_network;
     std::deque<Tunnel> m_tunnels;
     std::vector<uint32_t> m_firstCarriers;  //!< of each tunnel: carriers of those before it
     std::deque<ClockedPath> m_clockedPaths; //!< of datagram tunnels
     std::deque<Leg> m_legs;
+    PerEnd<StreamContents*> m_latestStreams{}; //!< captured of the latest TCP connection
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<EventSource>> m_starts;
     std::vector<std::unique_ptr<DatagramSource>> m_crossTraffic;

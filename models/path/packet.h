@@ -76,7 +76,7 @@ struct Packet
     union {
         uint32_t tsEcr; //!< ACK, SYN-ACK: clock of what it acknowledges; DATA: of the latest ACK
         uint32_t shardBytes;    //!< FEC: its size
-        uint32_t datagramBytes; //!< DATAGRAM, of QUIC: its size, IP bytes
+        uint32_t datagramBytes; //!< DATAGRAM: its size, IP bytes, unless FEC joins them
     };
 
     union {

@@ -84,6 +84,12 @@ class PathDirection
         return m_link ? &*m_link : nullptr;
     }
 
+    /// The link behind a queue discipline; null: there is none.
+    QueuedLink* GetQueuedLink()
+    {
+        return m_queuedLink.get();
+    }
+
     /// The way from the link with a delay of `delay` ns, made on first use.
     Propagation& PropagationOf(int64_t delay)
     {

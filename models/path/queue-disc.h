@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_QUEUE_DISC_H
 #define TUNNELCC_QUEUE_DISC_H
 
+#include "link-watcher.h"
 #include "packet-count.h"
 #include "packet.h"
 #include "spec/path-spec.h"
@@ -161,6 +162,12 @@ class QueueDisc
         return m_drops;
     }
 
+    /// Tell of packets that are dropped or marked from now on.
+    void SetWatcher(LinkWatcher* watcher)
+    {
+        m_watcher = watcher;
+    }
+
     /// Packets marked; none where packets are never marked.
     std::optional<PacketCount> Marks() const
     {
@@ -219,6 +226,10 @@ class QueueDisc
     void Drop(QueuedPacket* packet)
     {
         m_drops.Add(packet->isMeasured);
+        if (m_watcher)
+        {
+            m_watcher->OnLost(packet->packet.time);
+        }
         m_store.Return(packet);
     }
 
@@ -230,6 +241,10 @@ class QueueDisc
         if (isMarked)
         {
             m_marks.Add(packet.isMeasured);
+            if (m_watcher)
+            {
+                m_watcher->OnMarked(packet.packet.time);
+            }
         }
         return isMarked;
     }
@@ -242,6 +257,7 @@ class QueueDisc
 
   private:
     PacketStore& m_store;
+    LinkWatcher* m_watcher{nullptr};
     uint64_t m_limitBytes;
     uint64_t m_limitPackets;
     bool m_marksEct;

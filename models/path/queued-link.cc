@@ -18,6 +18,10 @@ QueuedLink::Enqueue(int64_t now,
     CountIn();
     if (!Admit(now, bytes))
     {
+        if (m_watcher)
+        {
+            m_watcher->OnLost(packet.time);
+        }
         return;
     }
     ServeUntil(now);
@@ -84,7 +88,12 @@ QueuedLink::ServeNext(int64_t start)
     {
         m_queueDelay.Record(start - packet->arrival);
     }
-    if (Release(m_freeAt, packet->bytes, packet->isMeasured))
+    const bool leaves = Release(m_freeAt, packet->bytes, packet->isMeasured);
+    if (m_watcher)
+    {
+        leaves ? m_watcher->OnServed(packet->packet.time) : m_watcher->OnLost(packet->packet.time);
+    }
+    if (leaves)
     {
         packet->exit->Push(m_freeAt, packet->packet, &packet->extras);
     }

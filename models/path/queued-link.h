@@ -6,6 +6,7 @@
 
 #include "bottleneck.h"
 #include "event/event-loop.h"
+#include "link-watcher.h"
 #include "packet-device.h"
 #include "propagation.h"
 #include "queue-disc.h"
@@ -38,6 +39,13 @@ class QueuedLink final : public Bottleneck, private EventSource
         : Bottleneck(spec, lossStream),
           m_disc(MakeQueueDisc(spec, m_store, queueStream))
     {
+    }
+
+    /// Tell of what becomes of packets from now on.
+    void SetWatcher(LinkWatcher* watcher)
+    {
+        m_watcher = watcher;
+        m_disc->SetWatcher(watcher);
     }
 
     /// Prepare for packets that will leave by `exit`.
@@ -95,6 +103,7 @@ class QueuedLink final : public Bottleneck, private EventSource
 
     PacketStore m_store;
     std::unique_ptr<QueueDisc> m_disc;
+    LinkWatcher* m_watcher{nullptr};
     int64_t m_leastDelay{std::numeric_limits<int64_t>::max()}; //!< of all exits, ns
     bool m_isArmed{false};                                     //!< an event is pending
     bool m_isIdle{true};                                       //!< the link found nothing to send

@@ -6,6 +6,7 @@
 #include "experiment/model-version.h"
 #include "spec/spec-text.h"
 #include "tunnel/layer.h"
+#include "wire/capture.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -13,13 +14,17 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <map>
+#include <memory>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -47,7 +52,7 @@ ToNumpy(const std::vector<double>& series)
 
 /// Runs without the GIL; takes it to report progress, and passes on what that raises.
 ExperimentResult
-Run(const std::string& specText, const nb::object& progress)
+Run(const std::string& specText, const nb::object& progress, Capture* capture)
 {
     const ExperimentSpec spec = ParseSpec(specText);
     std::exception_ptr failure;
@@ -73,13 +78,28 @@ Run(const std::string& specText, const nb::object& progress)
     ExperimentResult result;
     {
         nb::gil_scoped_release release;
-        result = RunExperiment(spec, callback);
+        result = RunExperiment(spec, callback, capture);
     }
     if (failure)
     {
         std::rethrow_exception(failure);
     }
     return result;
+}
+
+std::unique_ptr<Capture>
+OpenCapture(const std::string& spec)
+{
+    try
+    {
+        return std::make_unique<Capture>(ParseCapture(spec));
+    }
+    catch (const std::system_error& error)
+    {
+        errno = error.code().value();
+        PyErr_SetFromErrno(PyExc_OSError);
+        throw nb::python_error();
+    }
 }
 
 /// Adds a class whose attributes are the members of \p T.
@@ -182,7 +202,13 @@ NB_MODULE(_core, m)
     BindCongestion(m);
     BindResult(m);
     m.def("model_version", &ModelVersion);
-    m.def("run", &Run, "spec"_a, "progress"_a = nb::none());
+    nb::class_<Capture>(m, "Capture")
+        .def(nb::new_(&OpenCapture), "spec"_a)
+        .def_prop_ro("packets", [](const Capture& it) { return it.File().Packets(); })
+        .def_prop_ro("bytes", [](const Capture& it) { return it.File().File().Bytes(); })
+        .def_prop_ro("is_full", [](const Capture& it) { return it.File().File().IsFull(); })
+        .def_prop_ro("error", [](const Capture& it) { return it.File().File().Error(); });
+    m.def("run", &Run, "spec"_a, "progress"_a = nb::none(), "capture"_a = nb::none());
     m.def("spec_members", &ListSpecMembers);
     m.def("complete_spec", [](const std::string& text) { return FormatSpec(ParseSpec(text)); });
     m.def("result_text", &FormatResult, "result"_a);

@@ -83,12 +83,16 @@ class QuicCongestion
         m_sampler.MarkAppLimited(InFlight());
     }
 
+    /// The window, bytes.
+    uint64_t Window() const
+    {
+        return m_control ? m_control->Window() : uint64_t{m_state.cwnd} * m_state.mss;
+    }
+
     /// Whether the window has room for more.
     bool HasRoom() const
     {
-        const uint64_t window =
-            m_control ? m_control->Window() : uint64_t{m_state.cwnd} * m_state.mss;
-        return m_history.BytesInFlight() < window;
+        return m_history.BytesInFlight() < Window();
     }
 
     /// When a full packet may leave by pacing, ns.

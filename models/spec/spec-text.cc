@@ -205,6 +205,12 @@ FormatSpec(const ExperimentSpec& spec)
     return ToJson(spec).dump();
 }
 
+CaptureSpec
+ParseCapture(std::string_view text)
+{
+    return Parse<CaptureSpec>(text);
+}
+
 std::vector<LayerSpec>
 ParseLayers(std::string_view text)
 {

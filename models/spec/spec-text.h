@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_SPEC_TEXT_H
 #define TUNNELCC_SPEC_TEXT_H
 
+#include "capture-spec.h"
 #include "experiment-spec.h"
 
 #include <map>
@@ -27,6 +28,9 @@ ExperimentSpec ParseSpec(std::string_view text);
 
 /// Write a specification with all its members, as ParseSpec() reads it.
 std::string FormatSpec(const ExperimentSpec& spec);
+
+/// Read what to capture. \throws std::invalid_argument as ParseSpec() does
+CaptureSpec ParseCapture(std::string_view text);
 
 /// Read a list of layers, innermost first. \throws std::invalid_argument as ParseSpec() does
 std::vector<LayerSpec> ParseLayers(std::string_view text);

@@ -33,6 +33,7 @@ DatagramSource::Fire(int64_t now)
     packet.kind = PacketKind::DATAGRAM;
     packet.sink = &m_sink;
     packet.segment = static_cast<uint32_t>(m_sent++);
+    packet.datagramBytes = m_spec.packet;
     m_channel.Send(now, packet, m_spec.packet);
     m_loop.Insert(TimeOf(m_sent), m_rank, this);
 }

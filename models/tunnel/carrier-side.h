@@ -40,6 +40,12 @@ class CarrierSide final : public RelaySide
         m_stream.SetUser(user);
     }
 
+    /// As MessageStream::SetWatcher().
+    void SetWatcher(MessageWatcher<RelayMessage>* watcher)
+    {
+        m_stream.SetWatcher(watcher);
+    }
+
     void Open(int64_t now) override;
     void Accept(int64_t now) override;
     Chunk Read(int64_t now, uint32_t limit) override;

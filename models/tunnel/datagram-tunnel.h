@@ -36,6 +36,14 @@ class HostDelivery final : public PacketHandler
     }
 };
 
+/// Takes the packets of one sender out of a tunnel.
+class TunnelExit : public PacketSink
+{
+  public:
+    /// Who receives them on the far host.
+    virtual const PacketSink* Receiver() const = 0;
+};
+
 /// One end of a tunnel that carries packets: its device, its socket, and the program between them.
 class TunnelEnd
 {
@@ -140,7 +148,7 @@ class DatagramChannel final : public PacketDevice
     };
 
     /// Takes what arrives from the path to the far end's program.
-    class Egress final : public PacketSink
+    class Egress final : public TunnelExit
     {
       public:
         explicit Egress(DatagramChannel& channel)
@@ -149,6 +157,11 @@ class DatagramChannel final : public PacketDevice
         }
 
         void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
+
+        const PacketSink* Receiver() const override
+        {
+            return m_channel.m_receiver;
+        }
 
       private:
         DatagramChannel& m_channel;

@@ -35,6 +35,17 @@ struct Message
 template <typename Content>
 using MessageLog = Fifo<Message<Content>>;
 
+/// Told what messages one end appends, in their order in the stream, behind its handshake.
+template <typename Content>
+class MessageWatcher
+{
+  public:
+    virtual ~MessageWatcher() = default;
+
+    /// \param parts as of MessageStream::Append()
+    virtual void OnMessage(const Message<Content>& message, std::span<const uint32_t> parts) = 0;
+};
+
 /// What both ends of a carrier know of how messages cross it.
 struct MessageProtocol
 {
@@ -83,6 +94,12 @@ class MessageStream final : private StreamUser
         m_user = &user;
     }
 
+    /// \param watcher of what is appended here; null: nobody
+    void SetWatcher(MessageWatcher<Content>* watcher)
+    {
+        m_watcher = watcher;
+    }
+
     /// Connect to the other end. StreamUser::OnOpen() follows.
     void Connect(int64_t now)
     {
@@ -129,6 +146,10 @@ class MessageStream final : private StreamUser
         }
         m_bytesSent += message.wire;
         message.end = m_bytesSent;
+        if (m_watcher)
+        {
+            m_watcher->OnMessage(message, parts);
+        }
         return message;
     }
 
@@ -229,6 +250,7 @@ class MessageStream final : private StreamUser
     WriteQueue m_writes;     //!< of messages, not written yet
     uint64_t m_bytesSent{0}; //!< of messages, written or not
     uint64_t m_bytesRead{0}; //!< of messages
+    MessageWatcher<Content>* m_watcher{nullptr};
     bool m_isOpen{false};
     bool m_hasToldOpen{false};
 };

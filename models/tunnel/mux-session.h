@@ -37,6 +37,12 @@ class MuxSession final : private StreamUser, private MuxFrameUser
     MuxSession(const MuxSession&) = delete;
     MuxSession& operator=(const MuxSession&) = delete;
 
+    /// As MessageStream::SetWatcher().
+    void SetWatcher(MessageWatcher<MuxFrame>* watcher)
+    {
+        m_carrier.SetWatcher(watcher);
+    }
+
     /// Make one more stream, numbered in order. It must live as long as the session.
     std::unique_ptr<MuxStream> AddStream();
 

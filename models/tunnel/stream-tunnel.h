@@ -58,6 +58,12 @@ class StreamTunnelEnd final : public PacketDevice,
                     Cpu& cpu,
                     PacketLogs& logs);
 
+    /// As MessageStream::SetWatcher().
+    void SetWatcher(MessageWatcher<TunnelledPacket>* watcher)
+    {
+        m_carrier.SetWatcher(watcher);
+    }
+
     void Send(int64_t now,
               const Packet& packet,
               uint32_t ipBytes,
@@ -115,6 +121,12 @@ class StreamTunnel final : public PacketTunnel
                  TcpEndpoint& serverSocket,
                  Cpu& client,
                  Cpu& server);
+
+    /// As MessageStream::SetWatcher(), of what one end sends.
+    void SetWatcher(End sender, MessageWatcher<TunnelledPacket>* watcher)
+    {
+        m_ends[sender].SetWatcher(watcher);
+    }
 
     /// Entrance of one end's packets.
     PacketDevice& Device(End sender)

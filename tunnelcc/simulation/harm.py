@@ -15,6 +15,7 @@ from tunnelcc import metrics
 from tunnelcc.config import Experiment
 from tunnelcc.config.layout import layout, uses_reverse
 from tunnelcc.simulation import runner
+from tunnelcc.simulation.capture import Capture
 from tunnelcc.simulation.result import Result
 
 if TYPE_CHECKING:
@@ -71,11 +72,12 @@ class Harm:
 
     experiment: Experiment
     jobs: int | None = None
+    capture: Capture | None = None  # of the run with all flows
 
     @cached_property
     def result(self) -> Result:
         """The run with all flows."""
-        return runner.run(self.experiment)
+        return runner.run(self.experiment, capture=self.capture)
 
     def to_json(self) -> str:
         """Return the totals of the run with all flows, and the harm, as JSON text."""

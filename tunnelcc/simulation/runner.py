@@ -15,6 +15,7 @@ from tunnelcc.config.scenario import experiment_of
 from tunnelcc.errors import RunError
 from tunnelcc.output.progress import Progress
 from tunnelcc.simulation import limits
+from tunnelcc.simulation.capture import Capture
 from tunnelcc.simulation.result import Result
 from tunnelcc.simulation.spec import experiment_spec, spec_text
 
@@ -25,6 +26,7 @@ def run(
     experiment: Experiment | Mapping[str, Any] | str | Path,
     *,
     progress: Callable[[float], None] | bool | None = None,
+    capture: Capture | str | Path | None = None,
 ) -> Result:
     """Simulate one experiment and return its Result.
 
@@ -34,23 +36,35 @@ def run(
     shows nothing; a function is called a few times per second with the simulated seconds. An
     exception that it raises (KeyboardInterrupt too) ends the run.
 
+    ``capture``: the packets to write to a file, or the file's name: see Capture. The result is the
+    same with and without it.
+
     Raises ConfigError for a wrong experiment or one that needs more memory than is available.
     Raises RunError if another simulation is running in this process, or if the simulator fails.
     """
     experiment = experiment_of(experiment)
     limits.check(experiment)
-    return _run(experiment, spec_text(experiment_spec(experiment)), progress)
+    spec = spec_text(experiment_spec(experiment))
+    if capture is None:
+        return _run(experiment, spec, progress)
+    if isinstance(capture, (str, Path)):
+        capture = Capture(capture)
+    with capture.opened(experiment) as file:
+        return _run(experiment, spec, progress, file)
 
 
 def _run(
-    experiment: Experiment, spec: str, progress: Callable[[float], None] | bool | None
+    experiment: Experiment,
+    spec: str,
+    progress: Callable[[float], None] | bool | None,
+    capture: Any = None,
 ) -> Result:
     if not _running.acquire(blocking=False):
         raise RunError("no other simulation may run in this process; use run_many()")
     try:
         with Progress(experiment.duration, enabled=progress is None) as bar:
             report = progress if callable(progress) else bar.update
-            raw = core.load().run(spec, report)
+            raw = core.load().run(spec, report, capture)
     except ValueError as error:
         # The package writes what its own version of the module reads.
         raise RunError(

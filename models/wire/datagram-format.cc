@@ -1,0 +1,176 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "datagram-format.h"
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+constexpr uint32_t UDP_HEADER_BYTES = 8;
+constexpr uint16_t ETHERTYPE_IPV4 = 0x0800;
+constexpr uint16_t ETHERTYPE_IPV6 = 0x86dd;
+
+} // namespace
+
+void
+UdpFormat::Write(const SeenPacket& seen, uint32_t /* view */, PacketImage& image)
+{
+    image.Begin(seen.ipBytes);
+    WriteIp(m_ip, seen.ipBytes, image.bytes);
+    const auto at = static_cast<uint32_t>(image.bytes.size());
+    WriteUdp(m_source, m_destination, image.length - at, image.bytes);
+    image.headers = at + UDP_HEADER_BYTES;
+    WritePayload(seen, image);
+    FinishUdp(m_ip, image, at);
+}
+
+uint32_t
+TunnelFormat::SizeOf(const Packet& packet) const
+{
+    const auto& packets = PacketsOf(packet, packet.sink);
+    return packet.kind == PacketKind::FRAGMENT ? packets.front() : packets.back();
+}
+
+const std::vector<uint32_t>&
+TunnelFormat::PacketsOf(const Packet& packet, const PacketSink* receiver) const
+{
+    const TunnelExit* exit = m_table.Of(receiver).exit;
+    const uint32_t inner =
+        exit ? m_table.Of(exit->Receiver()).format->SizeOf(packet) : packet.shardBytes;
+    return m_spec.outer.at(inner);
+}
+
+void
+TunnelFormat::Write(const SeenPacket& seen, uint32_t viewNumber, PacketImage& image)
+{
+    if (viewNumber >= m_views.size())
+    {
+        m_views.resize(viewNumber + 1);
+    }
+    View& view = m_views[viewNumber];
+    const std::vector<uint32_t>& packets = PacketsOf(seen.packet, seen.Receiver());
+    IpHeader ip{m_self.address,
+                m_other.address,
+                m_capture.hasUdp ? IpProtocol::UDP : IpProtocol::ESP,
+                0,
+                {}};
+    const bool isLast = seen.packet.kind != PacketKind::FRAGMENT;
+    uint32_t offset = 0;
+    if (packets.size() > 1 && !m_capture.splits)
+    {
+        // All fragments but the last are equally long. One may have been lost before this place.
+        ip.fragment = IpFragment{static_cast<uint16_t>(view.datagrams), 0, isLast};
+        const auto lead = packets.front() - ip.Size();
+        const auto leads = static_cast<uint32_t>(packets.size()) - 1;
+        offset = lead * (isLast ? leads : std::min(view.fragment, leads - 1));
+        ip.fragment->offset = offset;
+    }
+    if (seen.packet.isEct && m_spec.ecn.copied)
+    {
+        ip.ecn = seen.packet.isL4s ? 1 : 2;
+    }
+    ip.ecn = seen.packet.isCe ? 3 : ip.ecn;
+    WriteWhole(seen,
+               m_capture.splits ? std::vector{seen.ipBytes} : packets,
+               ip,
+               viewNumber,
+               view.datagrams);
+    image.Begin(seen.ipBytes);
+    WriteIp(ip, seen.ipBytes, image.bytes);
+    const auto begin = static_cast<uint32_t>(image.bytes.size());
+    if (offset < m_whole.bytes.size())
+    {
+        image.Put(begin, std::span(m_whole.bytes).subspan(offset));
+    }
+    image.headers = std::min(image.length, begin + (offset == 0 ? m_whole.headers : 0));
+    view.fragment = isLast ? 0 : view.fragment + 1;
+    view.datagrams += isLast;
+}
+
+void
+TunnelFormat::WriteWhole(const SeenPacket& seen,
+                         const std::vector<uint32_t>& packets,
+                         const IpHeader& ip,
+                         uint32_t view,
+                         uint32_t number)
+{
+    uint32_t length = 0;
+    for (uint32_t bytes : packets)
+    {
+        length += bytes - ip.Size();
+    }
+    m_whole.Begin(length);
+    if (m_capture.hasUdp)
+    {
+        WriteUdp(m_self.port, m_other.port, length, m_whole.bytes);
+    }
+    bool isPlain = true;
+    for (size_t left = m_capture.layers.size(); isPlain && left > 0; --left)
+    {
+        const CaptureLayerSpec& layer = m_capture.layers[left - 1];
+        WriteLayer(layer, number, length);
+        isPlain = layer.isPlain;
+    }
+    m_whole.headers = static_cast<uint32_t>(m_whole.bytes.size());
+    const TunnelExit* exit = m_table.Of(seen.Receiver()).exit;
+    if (isPlain && exit)
+    {
+        PacketFormat& format = *m_table.Of(exit->Receiver()).format;
+        format.Write({seen.now, seen.packet, format.SizeOf(seen.packet), seen.extras},
+                     view,
+                     m_inner);
+        m_whole.Put(m_whole.headers, m_inner.bytes);
+        m_whole.headers += m_inner.headers;
+    }
+    if (m_capture.hasUdp)
+    {
+        FinishUdp(ip, m_whole, 0);
+    }
+}
+
+void
+TunnelFormat::WriteLayer(const CaptureLayerSpec& layer, uint32_t number, uint32_t length)
+{
+    ByteWriter writer(m_whole.bytes);
+    const size_t end = m_whole.bytes.size() + layer.header;
+    if (layer.layer == "ethernet")
+    {
+        // Locally administered addresses (IEEE 802, 8.4).
+        const uint16_t type = m_self.address.version == 4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6;
+        writer.U16(0x0200).U32(m_other.port).U16(0x0200).U32(m_self.port).U16(type);
+    }
+    else if (layer.layer == "vxlan")
+    {
+        // RFC 7348, section 5: the network identifier is valid, and 1.
+        writer.U8(0x08).U24(0).U24(1).U8(0);
+    }
+    else if (layer.layer == "wireguard")
+    {
+        // Donenfeld, NDSS 2017, section 5.4.6: type 4, receiver, counter.
+        writer.U8(4).U24(0).Little(1, 4).Little(number, 8);
+    }
+    else if (layer.layer == "openvpn")
+    {
+        // P_DATA_V2 is opcode 9, of key 0; peer 0.
+        writer.U8(9 << 3).U24(0);
+    }
+    else if (layer.layer == "esp")
+    {
+        // RFC 4303, section 2: security parameters index, sequence number; RFC 4106: IV.
+        writer.U32(0x1000).U32(number + 1).U64(number + 1);
+    }
+    else if (layer.layer == "vtun")
+    {
+        writer.U16(length - UDP_HEADER_BYTES - 2);
+    }
+    else if (layer.layer == "tinc")
+    {
+        writer.U32(number + 1);
+    }
+    m_whole.bytes.resize(end); // what is left of the header is filler
+}
+
+} // namespace tunnelcc

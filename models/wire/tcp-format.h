@@ -1,0 +1,123 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_TCP_FORMAT_H
+#define TUNNELCC_TCP_FORMAT_H
+
+#include "ip.h"
+#include "packet-format.h"
+#include "segment-offsets.h"
+#include "spec/end.h"
+#include "spec/tcp-spec.h"
+#include "stream-contents.h"
+#include "transport/packet-size.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tunnelcc
+{
+
+/// Address and port of a connection's end.
+struct SocketAddress
+{
+    IpAddress address;
+    uint16_t port{0};
+};
+
+/**
+ * What one end of a TCP connection sends: headers of IP and TCP (RFC 9293) with options in the
+ * order in which Linux writes them (tcp_options_write()).
+ *
+ * A data segment has no room for SACK blocks here, as in the models; those that it tells of are
+ * left out.
+ */
+class TcpFormat final : public PacketFormat
+{
+  public:
+    /**
+     * \param spec settings of the connection; outlive it
+     * \param self,peer addresses of this end and the other
+     * \param draw random bits of this end: where its numbers begin
+     */
+    TcpFormat(const TcpSpec& spec,
+              const SocketAddress& self,
+              const SocketAddress& peer,
+              uint64_t draw);
+
+    /// Tie two ends together.
+    static void Join(TcpFormat& a, TcpFormat& b)
+    {
+        a.m_peer = &b;
+        b.m_peer = &a;
+    }
+
+    /// What the stream holds.
+    StreamContents& Contents()
+    {
+        return m_contents;
+    }
+
+    uint32_t SizeOf(const Packet& packet) const override
+    {
+        // Only data are so large that a tunnel cuts them into fragments.
+        return packet.kind == PacketKind::FRAGMENT ? SegmentIpBytes(packet.length, m_spec)
+                                                   : IpBytes(packet, m_spec);
+    }
+
+    void OnSent(const SeenPacket& seen) override;
+    void Write(const SeenPacket& seen, uint32_t view, PacketImage& image) override;
+
+  private:
+    /// What was last seen of this end at some place.
+    struct View
+    {
+        uint32_t ackNumber{0}; //!< segment
+        uint32_t window{0};    //!< bytes
+        uint64_t next{0};      //!< offset behind all data
+    };
+
+    /// What a header says.
+    struct Header
+    {
+        uint32_t sequence;
+        uint32_t acknowledgement;
+        uint16_t flags;
+        uint16_t window;
+        uint32_t tsVal;
+        uint32_t tsEcr;
+        uint32_t sackBlocks;
+    };
+
+    uint32_t SequenceOf(uint64_t offset) const
+    {
+        return m_first + 1 + static_cast<uint32_t>(offset);
+    }
+
+    /// Of the other end's segment, or the next, in an ACK.
+    uint32_t PeerSequenceOf(uint32_t segment) const
+    {
+        return m_peer->SequenceOf(m_peer->m_offsets.Of(segment));
+    }
+
+    View& ViewOf(uint32_t view);
+    Header HeaderOf(const SeenPacket& seen, View& view) const;
+    void WriteOptions(const SeenPacket& seen,
+                      const Header& header,
+                      std::vector<uint8_t>& bytes) const;
+
+    const TcpSpec& m_spec;
+    const SocketAddress m_self;
+    const SocketAddress m_other;
+    const uint32_t m_first; //!< initial sequence number
+    const uint32_t m_clock; //!< of timestamps when the simulation begins, ms
+    TcpFormat* m_peer{nullptr};
+    SegmentOffsets m_offsets;
+    uint32_t m_acked{0}; //!< segments of this end that the other has acknowledged
+    StreamContents m_contents;
+    std::vector<View> m_views;
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_TCP_FORMAT_H
