@@ -222,3 +222,47 @@ def test_a_killed_run_leaves_a_file_that_opens(tmp_path):
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert len(_packets(file)) > 1000
+
+
+@pytest.mark.parametrize("tunnel", ["none", "hysteria2"])
+def test_logs_of_quic_have_the_packets_of_the_result(tunnel, tmp_path):
+    flow = {"cc": "cubic", "transport": "quic" if tunnel == "none" else "tcp"}
+    table = _LOSSY | {"flows": [flow], "tunnel": tunnel}
+    capture = tc.Capture(qlog=tmp_path / "logs")
+    result = tc.run(table, capture=capture)
+    name = "flow0" if tunnel == "none" else "carrier0"
+    logs = {}
+    for side in ("client", "server"):
+        records = (tmp_path / "logs" / f"{name}-{side}.sqlog").read_text().split("\x1e")[1:]
+        header, *events = map(json.loads, records)
+        assert header["qlog_format"] == "JSON-SEQ"
+        assert header["trace"]["vantage_point"] == {"type": side}
+        times = [event["time"] for event in events]
+        assert times == sorted(times)
+        logs[side] = events
+
+    def numbers(side, event):
+        return [it["data"]["header"]["packet_number"] for it in logs[side] if it["name"] == event]
+
+    sent, received = (
+        numbers("client", "transport:packet_sent"), numbers("server", "transport:packet_received")
+    )  # fmt: skip
+    assert sent == sorted(set(sent))
+    assert set(received) < set(sent)
+    leg = next(
+        it for it in result.raw.legs if it.name == ("app" if tunnel == "none" else "carrier")
+    )
+    lost = numbers("client", "recovery:packet_lost")
+    assert len(lost) == len(set(lost)) > 0
+    assert set(lost).isdisjoint(received)
+    data = [
+        it for it in logs["client"]
+        if it["name"] == "transport:packet_sent"
+        and any(frame["frame_type"] == "stream" for frame in it["data"]["frames"])
+    ]  # fmt: skip
+    assert len(data) == leg.segments
+    metrics = [it["data"] for it in logs["client"] if it["name"] == "recovery:metrics_updated"]
+    assert metrics[-1]["smoothed_rtt"] >= 20
+    window = max(it["congestion_window"] for it in metrics)
+    assert 0 < max(it["bytes_in_flight"] for it in metrics) <= window + 1500
+    assert (capture.packets, capture.text()) == (0, f"logs of QUIC in {tmp_path / 'logs'}")
