@@ -225,7 +225,7 @@ def _check_rtts(result: tc.Result) -> None:
         if not legs or (tunnel is not None and (tunnel.chain or tunnel.relays)):
             continue
         srtt = result.path_leg(legs).srtt
-        least = result.layout.base_rtt(placed) - _TIMESTAMP
+        least = placed.connection.rtt - _TIMESTAMP
         known = srtt[srtt > 0]
         if len(known):
             assert known.min() >= least, f"SRTT {known.min()} of a path of {least}"

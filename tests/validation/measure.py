@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc import metrics
-from tunnelcc.config.derived import flows
+from tunnelcc.config.draws import single_flows
 from tunnelcc.simulation.result import Result
 
 #: Start-up that the reference's steady columns leave out, s.
@@ -108,7 +108,7 @@ def measure(result: Result) -> Measurement:
     """Return the measurement of a finished run."""
     experiment = result.experiment
     service = 8 * (experiment.tcp.mss + experiment.tcp.header_bytes) / experiment.path.rate
-    starts = [start for _, start in flows(experiment)]
+    starts = [flow.start for flow in single_flows(experiment)]
     resent = sum(float(leg.retransmits_series[-1]) for leg in result.carriers)
     segments = sum(leg.total_segments for leg in result.carriers)
     return Measurement(

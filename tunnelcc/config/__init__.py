@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Experiments as users write them: the same keys in Python and in TOML.
 
-Values have units. They are stored in SI units (bit/s, seconds, bytes, probabilities). ``derived``
-computes what follows from several keys, such as the bytes of one BDP. Every error is a ConfigError
-that names the key.
+Values have units. They are stored in SI units (bit/s, seconds, bytes, probabilities). ``resolved``
+has what follows from them: hosts, links, routes and flows with all their numbers. Every error is a
+ConfigError that names the key.
 """
 
 from tunnelcc.config.congestion import CongestionControl

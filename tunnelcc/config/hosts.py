@@ -135,6 +135,32 @@ class Hosts(Model):
             update={**changed, "client": HostOverrides(), "server": HostOverrides()}
         )
 
+    @property
+    def receive_buffer(self) -> int:
+        """The largest receive buffer (bytes) of a socket."""
+        return kernels()[self.kernel].receive_buffer(self.tcp_rmem, self.memory)
+
+    @property
+    def send_buffer(self) -> int:
+        """The payload (bytes) that the send buffer of a socket holds."""
+        return kernels()[self.kernel].send_buffer(self.tcp_wmem)
+
+    @property
+    def socket_memory(self) -> int:
+        """The bytes that all sockets may hold together; 0: no limit."""
+        if self.tcp_memory is not None:
+            return self.tcp_memory
+        return int((self.memory or 0) * kernels()[self.kernel].tcp_memory_fraction)
+
+    def context_switch(self, is_contained: bool) -> float:
+        """Return the CPU time (ns) of a context switch.
+
+        It is 0 without a profile, and 0 if a measured cost already contains it.
+        """
+        if self.switch_cost is not None or self.profile is None or is_contained:
+            return self.switch_cost or 0.0
+        return costs.of(costs.load(self.profile), ["context-switch"]).per_call / self.speed
+
     def window_problem(self) -> Problem | None:
         """Return a problem if the kernel ignores ``tcp_adv_win_scale``, or no window is left."""
         scale, kernel = self.tcp_adv_win_scale, kernels()[self.kernel]
@@ -142,7 +168,7 @@ class Hosts(Model):
             return None
         expected = f"no value with kernel {self.kernel}, which ignores it"
         if kernel.has_adv_win_scale:
-            rmem = kernel.receive_buffer(self.tcp_rmem, self.memory)
+            rmem = self.receive_buffer
             window = kernel.receive_window(rmem, scale)
             if window >= LEAST_WINDOW:
                 return None

@@ -226,6 +226,12 @@ class DuplexLink(LinkDirection):
         """Bytes of a packet outside IP that the rate and the queue count."""
         return _ETHERNET_FRAMING if self.framing == "ethernet" else 0
 
+    def queue_bytes(self, length: Buffer, rate: float, packet: int) -> int:
+        """Return the bytes of a queue before ``rate`` (bit/s), whose packets have that size."""
+        if length.packets is not None:
+            return length.packets * min(packet, self.mtu)
+        return length.at(rate, self.rtt)
+
     @property
     def backward(self) -> LinkDirection:
         """The keys of the other direction, from ``reverse`` or from its short forms."""

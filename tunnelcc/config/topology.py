@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from math import inf
 from typing import NamedTuple
 
 from tunnelcc.config.ends import Ends
-from tunnelcc.config.hosts import OF_MACHINES
-from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.network import Network, some
-from tunnelcc.config.path import DuplexLink, Path
+from tunnelcc.config.path import DuplexLink, LinkDirection, Path
 from tunnelcc.config.shapes import Pair
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 
@@ -22,14 +19,41 @@ from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 _ROUTE_LINKS = 2**20
 
 
-class PlacedLink(NamedTuple):
-    """A link between two hosts. ``path`` describes the direction to the second host.
+@dataclass(frozen=True)
+class ResolvedLink:
+    """A link between two hosts.
 
-    An access link may have no rate limit.
+    ``path``: its keys, which describe the direction to the second host; an access link may have no
+    rate limit. ``key``: the table where they begin, for messages.
     """
 
     ends: Pair
     path: DuplexLink
+    key: str
+
+    @cached_property
+    def backward(self) -> LinkDirection:
+        """The keys of the direction to the first host."""
+        return self.path.backward
+
+    def direction(self, is_reverse: bool) -> LinkDirection:
+        """Return the keys of one direction."""
+        return self.backward if is_reverse else self.path
+
+    def delay(self, is_reverse: bool) -> int:
+        """Return the delay (ns) of one direction: half of the RTT."""
+        rtt = round(self.path.rtt * 1e9)
+        return rtt - rtt // 2 if is_reverse else rtt // 2
+
+    def buffer_bytes(self, is_reverse: bool) -> int | None:
+        """Return the bytes of a direction's buffer.
+
+        None: it is limited in packets, or there is none without a rate.
+        """
+        way = self.direction(is_reverse)
+        if way.rate is None or way.buffer.packets is not None:
+            return None
+        return way.buffer.at(way.rate, self.path.rtt)
 
 
 class Step(NamedTuple):
@@ -54,11 +78,16 @@ class Route(NamedTuple):
 
 @dataclass(frozen=True)
 class Topology:
-    """Hosts and links in order of declaration. ``pairs``: hosts of flows that name none."""
+    """Hosts and links in order of declaration.
+
+    ``pairs``: hosts of flows that name none; ``relays``: hosts that a chain of relays puts between
+    client and server, where there is no network.
+    """
 
     hosts: tuple[str, ...]
-    links: dict[str, PlacedLink]
+    links: dict[str, ResolvedLink]
     pairs: tuple[Pair, ...]
+    relays: tuple[str, ...] = ()
     _delays: dict[str, dict[str, int]] = field(default_factory=dict, compare=False, repr=False)
     _hops: dict[Pair, str] = field(default_factory=dict, compare=False, repr=False)
 
@@ -137,7 +166,8 @@ class Topology:
     def _neighbours(self) -> dict[str, dict[str, str]]:
         """Host → neighbour → link, in order of declaration."""
         neighbours: dict[str, dict[str, str]] = {host: {} for host in self.hosts}
-        for name, ((one, other), _) in self.links.items():
+        for name, link in self.links.items():
+            one, other = link.ends
             neighbours[one][other] = neighbours[other][one] = name
         return neighbours
 
@@ -145,7 +175,7 @@ class Topology:
     def _weights(self) -> dict[str, int]:
         """Return each link's delay both ways in ns, as whole numbers: equal sums are equal."""
         return {
-            name: round(path.rtt * 1e9) * _ROUTE_LINKS + 1 for name, (_, path) in self.links.items()
+            name: round(link.path.rtt * 1e9) * _ROUTE_LINKS + 1 for name, link in self.links.items()
         }
 
     def _step(self, one: str, other: str) -> Step:
@@ -224,29 +254,39 @@ class Topology:
         import networkx  # takes a while, and one path needs none of it
 
         graph = networkx.Graph()
-        for name, ((one, other), _) in self.links.items():
-            graph.add_edge(one, other, weight=self._weights[name])
+        for name, link in self.links.items():
+            graph.add_edge(*link.ends, weight=self._weights[name])
         return graph
 
 
-def topology(network: Network | None, path: Path, direction: str) -> Topology:
-    """Return the hosts and links of ``network``, or of ``path`` between client and server.
-
-    Without a network, ``path`` describes the direction of the data. Raises ConfigError.
-    """
-    if network is None:
-        ends = ("client", "server") if direction == "up" else ("server", "client")
-        return Topology(
-            ("client", "server"), {"path": PlacedLink(ends, path)}, (("client", "server"),)
-        )
+def of_network(network: Network, path: Path) -> Topology:
+    """Return the hosts and links of ``network``. Raises ConfigError."""
     layout = network.layout
     access = _changed("access", DuplexLink(mtu=path.mtu, framing=path.framing), network)
     links = {}
     for name, joined in layout.links.items():
-        base = access if name in layout.access else path
-        links[name] = PlacedLink(joined, _changed(f"links.{name}", base, network))
+        base, key = (access, "network.access") if name in layout.access else (path, "path")
+        key = f"network.links.{name}" if name in network.links else key
+        links[name] = ResolvedLink(joined, _changed(f"links.{name}", base, network), key)
     hosts = tuple(dict.fromkeys(host for joined in layout.links.values() for host in joined))
     return Topology(hosts, links, layout.pairs)
+
+
+def of_path(paths: Sequence[Path], direction: str) -> Topology:
+    """Return a client, a server, and relays between them if ``paths`` has several parts.
+
+    ``paths``: in order from the client; each describes the direction of the data. Equal parts of
+    one path are the same object.
+    """
+    relays = tuple(f"relay{number}" for number in range(1, len(paths)))
+    links = {}
+    for number, (pair, path) in enumerate(
+        zip(pairwise(("client", *relays, "server")), paths, strict=True)
+    ):
+        key = "path" if path is paths[0] else f"tunnel.chain.{number - 1}"
+        name = f"hop{number + 1}" if number else "path"
+        links[name] = ResolvedLink(pair if direction == "up" else pair[::-1], path, key)
+    return Topology(("client", "server", *relays), links, (("client", "server"),), relays)
 
 
 def _changed(key: str, base: DuplexLink, network: Network) -> DuplexLink:
@@ -260,101 +300,3 @@ def _changed(key: str, base: DuplexLink, network: Network) -> DuplexLink:
     if problems:
         raise ConfigError(*problems)
     return changed
-
-
-def cross_route(experiment: ExperimentKeys, network: Topology, index: int) -> Route:
-    """Return the route of a source of cross traffic. Raises ConfigError."""
-    source, key = experiment.cross_traffic[index], f"cross_traffic.{index}"
-    return _both_ways(network, _ends(network, source, index, key), source, key)
-
-
-def _both_ways(network: Topology, ends: Pair, keys: Ends, key: str) -> Route:
-    try:
-        return network.both_ways(*ends, keys.route, getattr(keys, "ack_route", None))
-    except ConfigError as error:
-        raise error.below(key) from None
-
-
-def bottleneck(experiment: ExperimentKeys, network: Topology) -> str:
-    """Return the name of the link that the run's utilisation, queue and loss describe."""
-    keys = experiment.network
-    if keys is not None and keys.bottleneck is not None:
-        return keys.bottleneck
-    if keys is not None and keys.shape == "dumbbell":
-        return "bottleneck"
-    first = experiment.flows[0]
-    route = _both_ways(network, _ends(network, first, 0, "flows.0"), first, "flows.0")
-    steps = route.sent_by("client" if experiment.direction_of(first) == "up" else "server")
-    return min(steps, key=lambda step: _rate(network, step)).link
-
-
-def _rate(network: Topology, step: Step) -> float:
-    path = network.links[step.link].path
-    rate = path.backward.rate if step.is_reverse else path.rate
-    return inf if rate is None else rate
-
-
-def _ends(network: Topology, ends: Ends, index: int, key: str) -> Pair:
-    """Return the hosts of client and server. Raises ConfigError."""
-    try:
-        return network.ends(ends, index)
-    except ConfigError as error:
-        raise error.below(key) from None
-
-
-def problems_of_network(experiment: ExperimentKeys) -> Iterator[Problem]:
-    """Yield problems of tunnels, hosts and routes that flows name but that do not exist."""
-    for index, flow in enumerate(experiment.flows):
-        try:
-            experiment.tunnel_of(flow)
-        except ConfigError as error:
-            yield from error.below(f"flows.{index}.tunnel").problems
-    try:
-        network = topology(experiment.network, experiment.path, experiment.direction)
-    except ConfigError as error:
-        yield from error.problems
-        return
-    if experiment.network is not None:
-        yield from _problems_of_hosts(experiment, experiment.network)
-    yield from _problems_of_routes(experiment, network)
-
-
-def _problems_of_hosts(experiment: ExperimentKeys, network: Network) -> Iterator[Problem]:
-    for problem in network.problems_of_hosts(experiment.hosts):
-        yield problem.below("network")
-    for name, overrides in network.hosts.items() if experiment.hosts.one_machine else ():
-        for key in OF_MACHINES:
-            if getattr(overrides, key) is not None:
-                expected = "no value, because all hosts share one machine (hosts.one_machine)"
-                yield Problem(f"network.hosts.{name}.{key}", getattr(overrides, key), expected)
-    for side in ("client", "server"):
-        if getattr(experiment.hosts, side).model_fields_set:
-            expected = "no value with network; use network.hosts"
-            yield Problem(f"hosts.{side}", MISSING, expected)
-
-
-def _problems_of_routes(experiment: ExperimentKeys, network: Topology) -> Iterator[Problem]:
-    """Yield a problem for the first wrong member of each group of flows, and of each source."""
-    first = 0
-    for index, flow in enumerate(experiment.flows):
-        key = f"flows.{index}"
-        try:
-            ends = dict.fromkeys(
-                _ends(network, flow, first + member, key) for member in range(flow.count)
-            )
-            for client, server in ends:
-                route = _both_ways(network, (client, server), flow, key)
-                both = route.to_server + route.to_client
-                if not network.delay(both):
-                    links = ", ".join(dict.fromkeys(step.link for step in both))
-                    expected = f"a route with an rtt above 0 ({links} have none)"
-                    yield Problem(f"{key}.route", MISSING, expected)
-                    break
-        except ConfigError as error:
-            yield from error.problems
-        first += flow.count
-    for index in range(len(experiment.cross_traffic)):
-        try:
-            cross_route(experiment, network, index)
-        except ConfigError as error:
-            yield from error.problems

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tunnelcc._version import __version__
-from tunnelcc.config import derived
 from tunnelcc.formats.measurement import Stream
 
 if TYPE_CHECKING:
@@ -102,12 +101,11 @@ def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:
 
 def _mss(result: Result, flow: int) -> int:
     """Return the MSS of an application's socket: with a relay, that of the loopback."""
-    placed = result.layout.flows[flow]
-    seen = result.layout.view(placed)
-    if placed.flow.transport == "quic":
-        return derived.quic_packet(seen).udp
-    mss = derived.mss(seen)
-    return seen.tunnel.entry.host_mss(mss) if seen.tunnel is not None else mss
+    connection = result.layout.flows[flow].connection
+    if connection.flow.transport == "quic":
+        return connection.quic_packet.udp
+    mss, tunnel = connection.mss, connection.tunnel
+    return tunnel.entry.host_mss(mss) if tunnel is not None else mss
 
 
 def _retransmits(result: Result, leg: Any) -> float:

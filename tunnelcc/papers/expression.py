@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from tunnelcc.config import Experiment, derived
+from tunnelcc.config import Experiment
+from tunnelcc.config.resolved import resolve
 
 FUNCTIONS: dict[str, Callable[..., float]] = {
     "sqrt": math.sqrt,
@@ -70,15 +71,15 @@ def evaluate(text: str, values: Mapping[str, float]) -> float:
 
 def variables(experiment: Experiment) -> dict[str, float]:
     """Return the values of the names in EXPERIMENT, in SI units."""
-    path, (_, receiver) = experiment.path, derived.sides(experiment)
-    mss, outer = derived.mss(experiment), derived.full_packets(experiment)
+    path, connection = experiment.path, resolve(experiment).first
+    mss, outer = connection.mss, connection.full_packets
     return {
         "rate": path.rate,
         "rtt": path.rtt,
         "loss": path.loss,
         "bdp": path.rate * path.rtt / 8,
-        "window": derived.receive_window(experiment),
-        "rmem": derived.tcp_rmem(receiver),
+        "window": connection.receive_window,
+        "rmem": connection.receiving.receive_buffer,
         "mss": mss,
         "packet": mss + experiment.tcp.header_bytes,
         "outer": sum(outer),

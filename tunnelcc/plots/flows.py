@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tunnelcc import core
-from tunnelcc.config.layout import PlacedTunnel
+from tunnelcc.config.resolved import ResolvedTunnel
 from tunnelcc.plots.style import algorithm_style, category_style
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def kinds(result: Result) -> list[Kind]:
     ]
 
 
-def tunnel_name(tunnel: PlacedTunnel) -> str:
+def tunnel_name(tunnel: ResolvedTunnel) -> str:
     """Return a tunnel's name, its entry's if that differs, and the carriers' congestion control."""
     kind = tunnel.tunnel.name
     cc = tunnel.tunnel.carrier_cc

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc.config.topology import PlacedLink, Step, Topology
+from tunnelcc.config.topology import ResolvedLink, Step, Topology
 from tunnelcc.plots.flows import tunnel_name
 from tunnelcc.plots.style import STYLE, category_style, check_file, save
 from tunnelcc.schema.units import format_rate, format_time
@@ -203,7 +203,8 @@ def _circle(hosts: Sequence[str]) -> dict[str, Place]:
 def _as_row(topology: Topology) -> list[str] | None:
     """Return the hosts in a row, if links join each only to the next."""
     neighbours: dict[str, list[str]] = {host: [] for host in topology.hosts}
-    for (one, other), _ in topology.links.values():
+    for link in topology.links.values():
+        one, other = link.ends
         neighbours[one].append(other)
         neighbours[other].append(one)
     ends = [host for host, near in neighbours.items() if len(near) == 1]
@@ -259,12 +260,7 @@ def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
     groups: list[Group] = []
     for number, flows in enumerate(members.values()):
         first = layout.flows[flows[0]]
-        steps = {
-            step
-            for index in flows
-            for hop in layout.hops(layout.flows[index])
-            for step in hop.sent_by(layout.flows[index].sender)
-        }
+        steps = {step for index in flows for step in layout.flows[index].connection.steps}
         tunnel = None if first.tunnel is None else layout.tunnels[first.tunnel]
         count = f"{len(flows)} × " if len(flows) > 1 else ""
         inside = f" in {tunnel_name(tunnel)}" if tunnel else ""
@@ -291,9 +287,14 @@ def _lanes(groups: Iterable[Group]) -> dict[Step, list[Group]]:
 
 
 def _draw_link(
-    axes: Axes, places: dict[str, Place], link: PlacedLink, result: Result, name: str, colours: Any
+    axes: Axes,
+    places: dict[str, Place],
+    link: ResolvedLink,
+    result: Result,
+    name: str,
+    colours: Any,
 ) -> None:
-    rates = link.path.rate, link.path.backward.rate  # None: not limited
+    rates = link.path.rate, link.backward.rate  # None: not limited
     counted = result.links[name]
     for is_reverse, way in ((False, counted.forward), (True, counted.reverse)):
         is_limited = rates[is_reverse] is not None
@@ -421,7 +422,7 @@ def _link_texts(
     texts: dict[str, str] = {}
     alike: set[tuple[Any, ...]] = set()
     for name, link in result.layout.topology.links.items():
-        rates = link.path.rate, link.path.backward.rate  # None: not limited
+        rates = link.path.rate, link.backward.rate  # None: not limited
         if rates != (None, None):
             alike.add((*rates, link.path.rtt))
             texts[name] = _link_text(places, link, rates)
@@ -440,7 +441,7 @@ def _is_listed(places: dict[str, Place], texts: dict[str, str]) -> bool:
 
 
 def _link_text(
-    places: dict[str, Place], link: PlacedLink, rates: tuple[float | None, float | None]
+    places: dict[str, Place], link: ResolvedLink, rates: tuple[float | None, float | None]
 ) -> str:
     rtt = f"RTT {format_time(link.path.rtt)}"
     if rates[0] is not None and rates[0] == rates[1]:

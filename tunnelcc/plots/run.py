@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc.config import derived
 from tunnelcc.config.topology import Step
 from tunnelcc.plots.flows import Kind, colours, kinds, style_of
 from tunnelcc.plots.network import draw_network, has_network, network_height
@@ -118,7 +117,7 @@ def _plot_in_flight(axes: Axes, result: Result) -> None:
     A carrier of several flows is drawn once. If its algorithm is another one than theirs, it is
     none of them and has the colour of its own.
     """
-    time, mss = result.raw.time, derived.carried_mss(result.experiment)
+    time, mss = result.raw.time, result.layout.first.carried_mss
     legs = [result.path_leg(flow) for flow in result.legs]
     flights = np.array([leg.in_flight for leg in legs]) / 1e6
     of_flows = kinds(result)  # also of flows with a carrier: their colours are those above
@@ -160,22 +159,19 @@ def _window_unit(result: Result, flow: int, mss: int) -> int:
     What KCP and RUDP call a window is not the congestion window. Relays over QUIC have packets of
     their own, which are left out.
     """
-    placed = result.layout.flows[flow]
+    connection = result.layout.flows[flow].connection
     if not result.path_leg(result.legs[flow]).arq:
         return mss
-    if placed.flow.transport == "quic":
-        return derived.quic_packet(result.layout.view(placed)).udp
+    if connection.flow.transport == "quic":
+        return connection.quic_packet.udp
     return 0
 
 
 def _crossing(result: Result) -> list[int]:
     """Return the flows whose data cross the bottleneck in the direction that is measured."""
-    layout, step = result.layout, Step(*result.layout.bottleneck)
-    return [
-        index
-        for index, placed in enumerate(layout.flows)
-        if any(step in hop.sent_by(placed.sender) for hop in layout.hops(placed))
-    ]
+    layout, step = result.layout, result.layout.bottleneck
+    flows = enumerate(layout.flows)
+    return [index for index, placed in flows if step in placed.connection.steps]
 
 
 def _bottleneck(result: Result, is_other: bool = False) -> Step:

@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tunnelcc.config import Path, derived
+from tunnelcc.config import Path
+from tunnelcc.config.resolved import resolve
 from tunnelcc.errors import ConfigError
 from tunnelcc.metrics import formulas
 
 if TYPE_CHECKING:
     from tunnelcc.config import Experiment, Flow
+    from tunnelcc.config.connection import Connection
     from tunnelcc.plots.selection import Selection
 
 Values = NDArray[np.float64]
@@ -102,8 +104,8 @@ def _goodputs(
     mss, framed, least = (
         _only(drawn, of)
         for of in (
-            derived.path_mss,
-            lambda it: derived.path_mss(it) + it.tcp.header_bytes + it.path.framing_bytes,
+            lambda it: _connection(it).path_mss,
+            lambda it: _connection(it).path_mss + it.tcp.header_bytes + it.path.framing_bytes,
             lambda it: it.tcp.min_rto,  # on top of the RTT, as in Linux (transport/rtt-estimator.h)
         )
     )
@@ -165,10 +167,14 @@ def _fillable(experiment: Experiment) -> float:
 
     A writer that found its send buffer full continues when it is two thirds full.
     """
-    sender, _ = derived.sides(experiment)
-    window = min(2 / 3 * derived.send_buffer(sender), derived.receive_window(experiment))
+    first = _connection(experiment)
+    window = min(2 / 3 * first.sending.send_buffer, first.receive_window)
     filling = sum(flow.count for flow in experiment.flows if flow.cc.name != "bbr")
     return filling * window / (experiment.path.rate * experiment.path.rtt / 8) - 1
+
+
+def _connection(experiment: Experiment) -> Connection:
+    return resolve(experiment).first
 
 
 def _only(drawn: Sequence[Experiment], of: Callable[[Experiment], float]) -> float:

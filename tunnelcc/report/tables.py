@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import xarray
 
     from tunnelcc.config import Experiment
-    from tunnelcc.config.layout import Placed
+    from tunnelcc.config.resolved import ResolvedFlow
     from tunnelcc.formats.measurement import Measurement
     from tunnelcc.simulation.result import Result
 
@@ -202,7 +202,7 @@ def print_harm(found: xarray.Dataset) -> None:
         Table(title, titles, of_tunnels, (1, 2, 3)).print(console())
 
 
-def _limit_sentences(totals: dict[str, Any], placed: Sequence[Placed]) -> Iterator[str]:
+def _limit_sentences(totals: dict[str, Any], placed: Sequence[ResolvedFlow]) -> Iterator[str]:
     """Name what limited a flow if it was neither congestion control nor a full path."""
     if (totals["path"]["utilisation"] or 0) >= _FULL:
         return
@@ -429,7 +429,7 @@ def _jain(totals: dict[str, Any]) -> str:
 
 
 def _rows(
-    flows: list[dict[str, Any]], placed: Sequence[Placed]
+    flows: list[dict[str, Any]], placed: Sequence[ResolvedFlow]
 ) -> Iterator[tuple[int | None, list[dict[str, Any]]]]:
     """Yield the flows of each row, and the entry of ``flows`` that they share, if there are more.
 

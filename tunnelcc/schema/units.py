@@ -172,6 +172,14 @@ class Buffer:
     bytes: int | None = None
     seconds: float | None = None
 
+    def at(self, rate: float, rtt: float) -> int:
+        """Return the bytes (0: limited in packets) at ``rate`` (bit/s) and ``rtt`` (s)."""
+        if self.bdp is not None:
+            return round(self.bdp * rate * rtt / 8)
+        if self.seconds is not None:
+            return round(self.seconds * rate / 8)
+        return self.bytes or 0
+
     def __str__(self) -> str:
         if self.bdp is not None:
             return f"{_plain(Decimal(repr(self.bdp)))}bdp"

@@ -15,8 +15,7 @@ from typing import Any
 
 from tunnelcc import core
 from tunnelcc._version import __version__
-from tunnelcc.config import Experiment
-from tunnelcc.config.layout import Layout, PlacedTunnel, layout
+from tunnelcc.config.resolved import ResolvedNetwork, ResolvedTunnel
 from tunnelcc.errors import ConfigError, Problem, nearest
 from tunnelcc.output.files import make_directory
 from tunnelcc.schema import kinds
@@ -68,17 +67,16 @@ class Capture:
     bytes: int = field(default=0, init=False)
     note: str = field(default="", init=False)
 
-    def spec(self, experiment: Experiment) -> Spec:
+    def spec(self, network: ResolvedNetwork) -> Spec:
         """Return the specification. Raises ConfigError for a place that does not exist."""
-        placed = layout(experiment)
         return {
             "file": os.devnull if self.file is None else str(self.file),
             "qlog": "" if self.qlog is None else str(self.qlog),
             "program": f"tunnelcc {__version__}",
             "snap": self._snap_bytes(),
             "limit": self._parsed("--capture-limit", self.limit, _LIMIT),
-            "places": [] if self.file is None else list(self._places(placed)),
-            "tunnels": [_tunnel(tunnel) for tunnel in placed.tunnels],
+            "places": [] if self.file is None else list(self._places(network)),
+            "tunnels": [_tunnel(tunnel) for tunnel in network.tunnels],
         }
 
     def text(self) -> str:
@@ -88,9 +86,9 @@ class Capture:
         return "; ".join([*written, *filter(None, [self.note])])
 
     @contextlib.contextmanager
-    def opened(self, experiment: Experiment) -> Iterator[Any]:
+    def opened(self, network: ResolvedNetwork) -> Iterator[Any]:
         """Give the open file, for the compiled module. Raises ConfigError."""
-        spec = spec_text(self.spec(experiment))
+        spec = spec_text(self.spec(network))
         if self.qlog is not None:
             make_directory("--qlog", Path(self.qlog))
         try:
@@ -125,9 +123,9 @@ class Capture:
                 Problem(option, str(value), expected or error.expected, error.hint)
             ) from None
 
-    def _places(self, placed: Layout) -> Iterator[Spec]:
-        hosts, links = list(placed.topology.hosts), list(placed.topology.links)
-        for name in dict.fromkeys(self.at) or [placed.bottleneck[0]]:
+    def _places(self, network: ResolvedNetwork) -> Iterator[Spec]:
+        hosts, links = list(network.topology.hosts), list(network.topology.links)
+        for name in dict.fromkeys(self.at) or [network.bottleneck.link]:
             if name in links:
                 yield {"name": name, "link": links.index(name)}
             elif name in hosts:
@@ -138,7 +136,7 @@ class Capture:
                 raise ConfigError(Problem("--at", name, expected, nearest(name, names)))
 
 
-def _tunnel(placed: PlacedTunnel) -> Spec:
+def _tunnel(placed: ResolvedTunnel) -> Spec:
     """How the packets of a tunnel look."""
     from tunnelcc.catalog.datagram import DatagramEntry
     from tunnelcc.catalog.relay import RelayEntry

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc.config import derived
-from tunnelcc.config.topology import Step
 from tunnelcc.metrics import limits
 from tunnelcc.simulation import fair
 from tunnelcc.simulation.measurements import Measurements
@@ -246,7 +244,7 @@ def _link_coordinates(run: Measurements) -> dict[str, Any]:
 
 def inputs(run: Measurements) -> dict[str, Any]:
     """Values that metrics read besides the dataset's variables."""
-    experiment = run.layout.view(run.layout.flows[0])
+    experiment, first = run.experiment, run.layout.first
     senders = run.datagram_senders
     legs = (leg for legs in run.legs for leg in legs)
     other = any(leg.arq for leg in legs)  # KCP, RUDP and QUIC have windows of their own
@@ -254,7 +252,7 @@ def inputs(run: Measurements) -> dict[str, Any]:
     return {
         "duration": experiment.duration,
         "probe_interval": experiment.probe_interval,
-        "receive_window": math.nan if other else derived.receive_window(experiment),
+        "receive_window": math.nan if other else first.receive_window,
         "app_retransmits": run.app_retransmits,
         "carrier_retransmits": run.carrier_retransmits,
         **{
@@ -355,7 +353,7 @@ def _totals(run: Measurements) -> dict[str, Any]:
     finite = [math.nan if it.bytes is None else it.bytes for it in flows]
     doc = "application bytes to send (NaN: without an end)"
     data["finite_bytes"] = _variable(("flow",), finite, "byte", doc)
-    rtts = [run.layout.base_rtt(placed) for placed in flows]
+    rtts = [placed.connection.rtt for placed in flows]
     data["base_rtt"] = _variable(("flow",), rtts, "s", "base round-trip time")
     data["socket_rtt"] = _variable(
         ("flow",), [run.socket_rtt(index) for index in range(len(flows))], "s",
@@ -376,7 +374,7 @@ def _totals(run: Measurements) -> dict[str, Any]:
         ("measured_time", run.measured_time, "s", "time after the warm-up"),
         (
             "capacity",
-            fair.capacity(run, Step(*run.layout.bottleneck)),
+            fair.capacity(run, run.layout.bottleneck),
             "bit/s",
             "mean payload rate that the bottleneck could carry",
         ),

@@ -84,8 +84,7 @@ def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
 
 def direction_of(run: Measurements, step: Step) -> LinkDirection:
     """Return the keys of the direction in which data cross a link."""
-    link = run.layout.topology.links[step.link].path
-    return link.backward if step.is_reverse else link
+    return run.layout.topology.links[step.link].direction(step.is_reverse)
 
 
 def rate_changes(run: Measurements, step: Step) -> Series:
@@ -135,14 +134,13 @@ def _full_segment(run: Measurements, step: Step) -> tuple[int, int]:
 
 def _flows(run: Measurements, demands: Sequence[float]) -> list[_Demand]:
     found, duration = run.layout, run.experiment.duration
-    steps = {placed.kind: found.steps(placed) for placed in found.distinct_flows}
     flows = []
     for placed, rate, flow in zip(found.flows, demands, run.raw.flows, strict=True):
         start = placed.start
         if placed.flow.data_start is not None:
             start += placed.flow.data_start - placed.flow.start
         end = flow.completion_time if flow.completion_time >= 0 else duration
-        flows.append(_Demand(steps[placed.kind], rate, min(start, duration), end))
+        flows.append(_Demand(placed.connection.steps, rate, min(start, duration), end))
     return flows
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tunnelcc import metrics
 from tunnelcc.config import Experiment
-from tunnelcc.config.layout import layout, uses_reverse
+from tunnelcc.config.resolved import resolve, uses_reverse
 from tunnelcc.simulation import runner
 from tunnelcc.simulation.capture import Capture
 from tunnelcc.simulation.result import Result
@@ -192,14 +192,16 @@ def _alike(result: Result) -> list[int]:
     """Return for each flow the first one that differs only in the jitter of its start."""
     first: dict[Any, int] = {}
     return [
-        first.setdefault((it.kind, it.bytes, it.start if it.flow.interarrival else None), index)
+        first.setdefault(
+            (it.connection, it.bytes, it.start if it.flow.interarrival else None), index
+        )
         for index, it in enumerate(result.layout.flows)
     ]
 
 
 def part(experiment: Experiment, members: Sequence[int]) -> Experiment:
     """Return the experiment with only the flows ``members``, at the same places and times."""
-    found = layout(experiment)
+    found = resolve(experiment)
     flows = []
     for index in members:
         placed = found.flows[index]

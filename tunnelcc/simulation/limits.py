@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tunnelcc.config import Experiment, Tcp, derived
-from tunnelcc.config.layout import Layout, layout
-from tunnelcc.config.path import DuplexLink
+from tunnelcc.config import Tcp
+from tunnelcc.config.resolved import ResolvedNetwork
+from tunnelcc.config.topology import ResolvedLink
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema.units import format_time
 
@@ -22,9 +22,9 @@ _SERIES_PER_LINK = 6
 _ALWAYS_THERE = 32 << 20
 
 
-def check(experiment: Experiment) -> None:
+def check(network: ResolvedNetwork) -> None:
     """Raise ConfigError if the run needs more memory than is available."""
-    in_flight, series = window_memory(experiment), series_memory(experiment)
+    in_flight, series = window_memory(network), series_memory(network)
     needed = in_flight + series
     if needed <= _ALWAYS_THERE or needed <= (available := available_memory()):
         return
@@ -32,55 +32,52 @@ def check(experiment: Experiment) -> None:
     if series > in_flight:
         expected = f"a longer interval: the series need {series / 1000000000.0:.1f} GB, but {room}"
         raise ConfigError(
-            Problem("probe_interval", format_time(experiment.probe_interval), expected)
+            Problem("probe_interval", format_time(network.experiment.probe_interval), expected)
         )
-    flows = sum(flow.count for flow in experiment.flows)
     expected = (
         f"fewer flows or smaller windows: they need {in_flight / 1000000000.0:.1f} GB, but {room}"
     )
-    raise ConfigError(Problem("flows", flows, expected))
+    raise ConfigError(Problem("flows", len(network.flows), expected))
 
 
-def window_memory(experiment: Experiment) -> float:
+def window_memory(network: ResolvedNetwork) -> float:
     """Return an upper estimate of the memory (bytes) for packets in flight."""
-    found, tcp = layout(experiment), experiment.tcp
-    views = [found.view(placed) for placed in found.distinct_flows]
-    flows = len(found.flows)
-    windows = flows * max(map(derived.receive_window, views))
-    rtt = max(found.base_rtt(placed) for placed in found.distinct_flows)
-    links = (link.path for link in found.topology.links.values())
-    holds = sum(_holds(link, max(rtt, link.rtt), tcp) for link in links)
+    tcp, flows = network.experiment.tcp, len(network.flows)
+    windows = flows * max(it.receive_window for it in network.connections)
+    rtt = max(it.rtt for it in network.connections)
+    holds = sum(
+        _holds(link, max(rtt, link.path.rtt), tcp) for link in network.topology.links.values()
+    )
     # Slow start sends up to twice what the links hold, and what it lost stays on the scoreboard.
     held = 4 * holds + flows * 64 * tcp.mss
-    return min(windows, held) / tcp.mss * _BYTES_PER_SEGMENT * _legs(found)
+    return min(windows, held) / tcp.mss * _BYTES_PER_SEGMENT * _legs(network)
 
 
-def _holds(link: DuplexLink, rtt: float, tcp: Tcp) -> float:
+def _holds(link: ResolvedLink, rtt: float, tcp: Tcp) -> float:
     """Return the bytes that are in flight on a link or in its queues, in both directions."""
     total = 0.0
-    for direction in (link, link.backward):
+    for is_reverse in (False, True):
+        direction = link.direction(is_reverse)
         if direction.rate is not None:
-            room = derived.buffer_bytes(direction.buffer, direction.rate, link.rtt)
+            room = link.buffer_bytes(is_reverse) or 0
             room += (direction.buffer.packets or 0) * (tcp.mss + tcp.header_bytes)
             total += direction.rate * rtt / 8 + room
     return total
 
 
-def series_memory(experiment: Experiment) -> float:
+def series_memory(network: ResolvedNetwork) -> float:
     """Return the bytes of the probes' series, in the module and in the result."""
-    found = layout(experiment)
-    flows, links = len(found.flows), len(found.topology.links)
+    experiment, topology = network.experiment, network.topology
+    flows, links = len(network.flows), len(topology.links)
     probes = experiment.duration / experiment.probe_interval
-    series = flows * (_legs(found) * _SERIES_PER_LEG + 2)
-    series += links * _SERIES_PER_LINK + len(found.topology.hosts)
+    series = flows * (_legs(network) * _SERIES_PER_LEG + 2)
+    series += links * _SERIES_PER_LINK + len(topology.hosts)
     return 2 * 8 * probes * series
 
 
-def _legs(found: Layout) -> int:
+def _legs(network: ResolvedNetwork) -> int:
     """Upper limit of the connections of a flow."""
-    return max(
-        1 if flow.tunnel is None else 2 + len(found.hops(flow)) for flow in found.distinct_flows
-    )
+    return max(1 if it.tunnel is None else 2 + it.hop_count for it in network.connections)
 
 
 def available_memory() -> float:

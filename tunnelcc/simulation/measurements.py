@@ -7,16 +7,22 @@ from functools import cached_property
 from typing import Any
 
 from tunnelcc import metrics
-from tunnelcc.config import Experiment, derived
-from tunnelcc.config.layout import Layout, carriers, layout
+from tunnelcc.config import Experiment
+from tunnelcc.config.resolved import ResolvedNetwork, resolve
 from tunnelcc.simulation.raw import plain
 
 
 class Measurements:
-    """What a run measured. ``raw``: the compiled module's result as plain attributes."""
+    """What a run measured. ``raw``: the compiled module's result as plain attributes.
 
-    def __init__(self, experiment: Experiment, raw: Any) -> None:
+    ``network``: of the experiment, if it is known.
+    """
+
+    def __init__(
+        self, experiment: Experiment, raw: Any, network: ResolvedNetwork | None = None
+    ) -> None:
         self.experiment = experiment
+        self._network = network
         self.raw = plain(raw)
 
     @property
@@ -25,20 +31,14 @@ class Measurements:
         return self.experiment.duration - self.experiment.warmup
 
     @cached_property
-    def layout(self) -> Layout:
-        """The places of flows and tunnels in the network."""
-        return layout(self.experiment)
+    def layout(self) -> ResolvedNetwork:
+        """The hosts, links, flows and tunnels of the experiment."""
+        return self._network or resolve(self.experiment)
 
     @cached_property
     def derived(self) -> dict[str, Any]:
         """Numbers that follow from the keys: windows of the first flow, the bottleneck's buffer."""
-        found = self.layout
-        bottleneck = None
-        if self.experiment.network is not None:
-            name, is_reverse = found.bottleneck
-            link = found.topology.links[name].path
-            bottleneck = (link.backward if is_reverse else link, link.rtt)
-        return derived.numbers(self.experiment, found.view(found.flows[0]), bottleneck)
+        return self.layout.numbers
 
     @cached_property
     def host_names(self) -> list[str]:
@@ -133,7 +133,7 @@ class Measurements:
     @cached_property
     def carrier_numbers(self) -> list[int | None]:
         """The number of each flow's carrier, from 0; None without a tunnel."""
-        return carriers(self.layout.flows)
+        return self.layout.carriers
 
     @cached_property
     def tunnel_names(self) -> list[str]:

@@ -11,13 +11,14 @@ from typing import Any
 
 from tunnelcc import core
 from tunnelcc.config import Experiment
+from tunnelcc.config.resolved import ResolvedNetwork, resolve
 from tunnelcc.config.scenario import experiment_of
 from tunnelcc.errors import RunError
 from tunnelcc.output.progress import Progress
 from tunnelcc.simulation import limits
 from tunnelcc.simulation.capture import Capture
 from tunnelcc.simulation.result import Result
-from tunnelcc.simulation.spec import experiment_spec, spec_text
+from tunnelcc.simulation.spec import network_spec, spec_text
 
 _running = threading.Lock()
 
@@ -43,18 +44,20 @@ def run(
     Raises RunError if another simulation is running in this process, or if the simulator fails.
     """
     experiment = experiment_of(experiment)
-    limits.check(experiment)
-    spec = spec_text(experiment_spec(experiment))
+    network = resolve(experiment)
+    limits.check(network)
+    spec = spec_text(network_spec(network))
     if capture is None:
-        return _run(experiment, spec, progress)
+        return _run(experiment, network, spec, progress)
     if isinstance(capture, (str, Path)):
         capture = Capture(capture)
-    with capture.opened(experiment) as file:
-        return _run(experiment, spec, progress, file)
+    with capture.opened(network) as file:
+        return _run(experiment, network, spec, progress, file)
 
 
 def _run(
     experiment: Experiment,
+    network: ResolvedNetwork,
     spec: str,
     progress: Callable[[float], None] | bool | None,
     capture: Any = None,
@@ -77,7 +80,7 @@ def _run(
         raise RunError("the simulator failed: not enough memory") from None
     finally:
         _running.release()
-    return Result(experiment, raw)
+    return Result(experiment, raw, network)
 
 
 def run_many(
@@ -100,7 +103,7 @@ def run_many(
 
     todo = list(map(experiment_of, experiments))
     for experiment in todo:
-        limits.check(experiment)
+        limits.check(resolve(experiment))
     order = sorted(range(len(todo)), key=lambda index: -estimated_work(todo[index]))
     tasks = [(index, todo[index]) for index in order]
     results: dict[int, Result | RunError] = {}
@@ -138,5 +141,6 @@ def simulate(
         if timeout is not None and time.monotonic() - started > timeout:
             raise RunError(f"the run took more than {timeout:g} s")
 
-    limits.check(experiment)
-    return _run(experiment, spec or spec_text(experiment_spec(experiment)), watch)
+    network = resolve(experiment)
+    limits.check(network)
+    return _run(experiment, network, spec or spec_text(network_spec(network)), watch)

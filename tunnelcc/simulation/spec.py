@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import Any
 
-from tunnelcc.config import Experiment, Flow, Hosts, derived
-from tunnelcc.config.keys import ExperimentKeys
-from tunnelcc.config.layout import Placed, PlacedTunnel, layout
+from tunnelcc.config import Experiment, Hosts
+from tunnelcc.config.connection import Connection
+from tunnelcc.config.draws import uniform
+from tunnelcc.config.resolved import ResolvedNetwork, ResolvedTunnel, resolve
 from tunnelcc.config.topology import Route, Step
 from tunnelcc.hosts.kernels import kernels
-from tunnelcc.simulation.spec_links import delays, link
+from tunnelcc.simulation.spec_links import link
 from tunnelcc.simulation.spec_parts import (
     Spec,
     congestion,
@@ -29,7 +29,7 @@ from tunnelcc.simulation.spec_parts import (
 )
 from tunnelcc.simulation.spec_tcp import path_tcp
 
-__all__ = ["experiment_spec", "layer_wire_bytes", "spec_text"]
+__all__ = ["experiment_spec", "layer_wire_bytes", "network_spec", "spec_text"]
 
 # What iperf3 writes on each connection before any data (COOKIE_SIZE in its source).
 _IPERF_COOKIE = 37
@@ -37,16 +37,21 @@ _IPERF_COOKIE = 37
 
 def experiment_spec(experiment: Experiment) -> Spec:
     """Return the specification of ``experiment``."""
-    return _Builder(experiment).spec()
+    return network_spec(resolve(experiment))
+
+
+def network_spec(network: ResolvedNetwork) -> Spec:
+    """Return the specification of an experiment whose network is known."""
+    return _Builder(network).spec()
 
 
 class _Builder:
     """Collects what flows and tunnels refer to by number: hosts, links, routes, TCP settings."""
 
-    def __init__(self, experiment: Experiment) -> None:
-        self.experiment = experiment
-        self.layout = layout(experiment)
-        topology = self.layout.topology
+    def __init__(self, network: ResolvedNetwork) -> None:
+        self.experiment = network.experiment
+        self.network = network
+        topology = network.topology
         self.hosts = {name: number for number, name in enumerate(topology.hosts)}
         self.links = {name: number for number, name in enumerate(topology.links)}
         self.routes: dict[Route, int] = {}
@@ -55,16 +60,16 @@ class _Builder:
 
     def spec(self) -> Spec:
         """Return the specification."""
-        experiment, topology = self.experiment, self.layout.topology
+        experiment, topology = self.experiment, self.network.topology
         flows = list(self._flows())
         tunnels = [
             self._tunnel(tunnel) | self._tunnel_start(tunnel, number)
-            for number, tunnel in enumerate(self.layout.tunnels)
+            for number, tunnel in enumerate(self.network.tunnels)
         ]
         cross_traffic = [self._cross_traffic(i) for i in range(len(experiment.cross_traffic))]
         lists = {
-            "hosts": [self._host(name) for name in topology.hosts],
-            "links": [link(experiment.tcp, it.path) for it in topology.links.values()],
+            "hosts": [self._host(name, host) for name, host in self.network.hosts.items()],
+            "links": [link(experiment.tcp, it) for it in topology.links.values()],
             "routes": list(map(self._route, self.routes)),
             "tcp": self.tcp,
             "quic": self.quic,
@@ -75,18 +80,17 @@ class _Builder:
         rest = same(experiment, "ExperimentSpec")
         return {**lists, **{name: value for name, value in rest.items() if name not in lists}}
 
-    def _host(self, name: str) -> Spec:
-        host = self.layout.host(name)
+    def _host(self, name: str, host: Hosts) -> Spec:
         return same(host, "HostSpec") | {
-            "machine": 0 if self.layout.is_on_first_machine(name) else self.hosts[name],
-            "tcp_memory": derived.tcp_memory(host),
+            "machine": 0 if self.network.is_on_first_machine(name) else self.hosts[name],
+            "tcp_memory": host.socket_memory,
             "tcp_reserve": kernels()[host.kernel].tcp_reserve,
             "switch_cost": round(self._switch_cost(name, host)),
         }
 
     def _switch_cost(self, name: str, host: Hosts) -> float:
-        entries = [it.tunnel.entry for it in self.layout.tunnels if name in self.layout.ends(it)]
-        return derived.switch_cost(host, any(entry.IS_COST_WHOLE for entry in entries))
+        entries = [it.tunnel.entry for it in self.network.tunnels if name in it.hosts]
+        return host.context_switch(any(entry.IS_COST_WHOLE for entry in entries))
 
     def _number(self, route: Route) -> int:
         """Return the number of ``route`` in the list, after adding it if it is new."""
@@ -106,15 +110,13 @@ class _Builder:
 
     def _flows(self) -> Iterator[Spec]:
         """Single flows. Values that equal flows share are computed once."""
-        known: dict[tuple[Any, ...], Spec] = {}
-        for placed in self.layout.flows:
-            if placed.kind not in known:
-                known[placed.kind] = self._alike(placed)
+        known = {it: self._alike(it) for it in self.network.connections}
+        for placed in self.network.flows:
             # The jitter shifts the whole flow: data that all began at once would make every seed
             # alike.
             flow = placed.flow
             jitter = placed.start - flow.start
-            yield known[placed.kind] | {
+            yield known[placed.connection] | {
                 "carrier": placed.carrier,
                 "start": nanoseconds(placed.start),
                 "data_start": nanoseconds(max(placed.start, (flow.data_start or 0) + jitter)),
@@ -122,92 +124,88 @@ class _Builder:
                 **({} if placed.bytes is None else {"bytes": placed.bytes}),
             }
 
-    def _alike(self, placed: Placed) -> Spec:
-        view, flow = self.layout.view(placed), placed.flow
-        carrier = view.tunnel and view.tunnel.carrier_cc
-        tcp = {key: _place_in(self.tcp, it) for key, it in _flow_tcp(view).items()}
+    def _alike(self, connection: Connection) -> Spec:
+        flow, tunnel = connection.flow, connection.tunnel
+        carrier = tunnel and tunnel.carrier_cc
+        tcp = {key: _place_in(self.tcp, it) for key, it in _flow_tcp(connection).items()}
         alike = same(flow, "FlowSpec") | {
-            "route": self._number(self.layout.route(placed)),
-            "extra_delay": self._extra_delay(placed),
-            "sender": placed.sender,
-            "tunnel": placed.tunnel,
+            "route": self._number(connection.route),
+            "extra_delay": self._extra_delay(connection),
+            "sender": connection.sender,
+            "tunnel": connection.tunnel_number,
             "tcp": tcp["tcp"],
-            "app_per_byte": {
-                side: derived.app_cost(view, side, flow.transport) for side in ("client", "server")
-            },
+            "app_per_byte": {side: connection.app_cost(side) for side in ("client", "server")},
             "cc": congestion(flow.cc),
             "quic": None,
             "carrier_cc": congestion(carrier or flow.cc),
-            "preamble": _preamble(view, flow),
+            "preamble": _preamble(connection),
         }
         if flow.transport == "quic":
             from tunnelcc.simulation.spec_quic import flow_quic
 
-            settings, alike["cc"] = flow_quic(view, flow.cc)
+            settings, alike["cc"] = flow_quic(connection)
             alike["quic"] = _place_in(self.quic, settings)
         return alike | tcp  # and what the flow has beside "tcp"
 
-    def _extra_delay(self, placed: Placed) -> Spec:
+    def _extra_delay(self, connection: Connection) -> Spec:
         """The delay that flows.rtt adds to the links' delay, half of it in each direction."""
-        rtt, (first, *_) = placed.flow.rtt, self.layout.hops(placed)
+        rtt, (first, *_) = connection.flow.rtt, connection.hops
         if rtt is None:
             return {"client": 0, "server": 0}
         delays = {"client": self._delay(first.to_server), "server": self._delay(first.to_client)}
         half = nanoseconds(rtt) // 2
         return {
-            end: (half if end == placed.sender else nanoseconds(rtt) - half) - delay
+            end: (half if end == connection.sender else nanoseconds(rtt) - half) - delay
             for end, delay in delays.items()
         }
 
     def _delay(self, steps: Sequence[Step]) -> int:
-        links = self.layout.topology.links
-        return sum(delays(links[step.link].path)[step.is_reverse] for step in steps)
+        links = self.network.topology.links
+        return sum(links[step.link].delay(step.is_reverse) for step in steps)
 
     def _cross_traffic(self, index: int) -> Spec:
         source = self.experiment.cross_traffic[index]
-        route, sender = self.layout.cross_traffic(index)
+        route, sender = self.network.cross_traffic(index)
         spec = same(source, "DatagramSpec") | {"route": self._number(route), "sender": sender}
         if index > 0:
             # Else equal sources would send at the same moments, whatever the seed.
             interval = 8 * source.packet / source.rate
-            phase = derived.uniform(self.experiment.seed, "cross traffic", index) * interval
+            phase = uniform(self.experiment.seed, "cross traffic", index) * interval
             spec["start"] = nanoseconds(source.start + phase)
         return spec
 
-    def _tunnel_start(self, placed: PlacedTunnel, number: int) -> Spec:
+    def _tunnel_start(self, placed: ResolvedTunnel, number: int) -> Spec:
         """Time when a tunnel connects without waiting for a flow: 0, or jittered beside others.
 
         Without one, two equal tunnels would take turns in the same way whatever the seed.
         """
-        is_alone = sum(it.hop is None for it in self.layout.tunnels) == 1
+        is_alone = sum(it.hop is None for it in self.network.tunnels) == 1
         if is_alone or not placed.tunnel.entry.HAS_CARRIERS:
             return {}
         seed, jitter = self.experiment.seed, self.experiment.start_jitter
-        return {"start": nanoseconds(jitter * derived.uniform(seed, "tunnel", number))}
+        return {"start": nanoseconds(jitter * uniform(seed, "tunnel", number))}
 
-    def _tunnel(self, placed: PlacedTunnel) -> Spec:
+    def _tunnel(self, placed: ResolvedTunnel) -> Spec:
         from tunnelcc.simulation.spec_tunnels import tunnel_spec  # with all classes of tunnels
 
-        view, tunnel = self.layout.view(placed.first), placed.tunnel
-        routes = self.layout.hops(placed.first)
-        if placed.hop is not None:
-            view = view.model_copy(update={"tunnel": tunnel})
+        tunnel, routes = placed.tunnel, placed.first.connection.hops
         ccs = [None, *(hop.cc for hop in tunnel.chain)]
         hops = [
-            {"route": self._number(route), "under": self.layout.under(placed, number)}
+            {"route": self._number(route), "under": self.network.under(placed, number)}
             | ({"cc": congestion(cc)} if cc else {})
             for number, (route, cc) in enumerate(zip_longest(routes, ccs[: len(routes)]))
         ]
-        return tunnel_spec(tunnel.entry, view, hops if placed.hop is None else [hops[placed.hop]])
+        hops = hops if placed.hop is None else [hops[placed.hop]]
+        return tunnel_spec(tunnel.entry, placed.connection, hops)
 
 
-def _flow_tcp(view: ExperimentKeys) -> dict[str, Spec]:
+def _flow_tcp(connection: Connection) -> dict[str, Spec]:
     """The TCP settings of a flow's connections."""
-    if view.tunnel is None:
-        return {"tcp": path_tcp(view, derived.mss(view))}
+    if connection.tunnel is None:
+        return {"tcp": path_tcp(connection, connection.mss)}
     from tunnelcc.simulation.spec_tunnels import flow_tcp  # as in _Builder._tunnel()
 
-    return flow_tcp(view.tunnel.entry, view)
+    return flow_tcp(connection.tunnel.entry, connection)
 
 
 def _place_in(settings: list[Spec], spec: Spec) -> int:
@@ -217,7 +215,7 @@ def _place_in(settings: list[Spec], spec: Spec) -> int:
     return settings.index(spec)
 
 
-def _preamble(experiment: ExperimentKeys, flow: Flow) -> int:
-    if flow.preamble is not None:
-        return flow.preamble
-    return _IPERF_COOKIE if experiment.direction == "down" else 0
+def _preamble(connection: Connection) -> int:
+    if connection.flow.preamble is not None:
+        return connection.flow.preamble
+    return _IPERF_COOKIE if connection.direction == "down" else 0

@@ -3,37 +3,32 @@
 
 from __future__ import annotations
 
-from tunnelcc.config import LinkDirection, Tcp, derived
-from tunnelcc.config.path import DuplexLink
+from tunnelcc.config import LinkDirection, Tcp
 from tunnelcc.config.queue import DropTail, Red
+from tunnelcc.config.topology import ResolvedLink
 from tunnelcc.simulation.spec_parts import Spec, nanoseconds, same
 
 
-def link(tcp: Tcp, link: DuplexLink) -> Spec:
+def link(tcp: Tcp, link: ResolvedLink) -> Spec:
     """Both directions of a link."""
-    forward_delay, reverse_delay = delays(link)
     return {
-        "forward": _direction(tcp, link, link) | {"delay": forward_delay},
-        "reverse": _direction(tcp, link, link.backward) | {"delay": reverse_delay},
+        "forward": _direction(tcp, link, is_reverse=False),
+        "reverse": _direction(tcp, link, is_reverse=True),
     }
 
 
-def delays(link: DuplexLink) -> tuple[int, int]:
-    """The delay (ns) of each direction."""
-    rtt = nanoseconds(link.rtt)
-    return rtt // 2, rtt - rtt // 2
-
-
-def _direction(tcp: Tcp, link: DuplexLink, direction: LinkDirection) -> Spec:
+def _direction(tcp: Tcp, link: ResolvedLink, is_reverse: bool) -> Spec:
+    direction = link.direction(is_reverse)
     return (
         same(direction, "LinkSpec")
-        | _room(link, direction)
+        | _room(link, is_reverse)
         | _rates(direction)
         | {
             "queue": _queue(tcp, link, direction),
             "gilbert_elliott": direction.gilbert_elliott
             and same(direction.gilbert_elliott, "GilbertElliottSpec"),
             "policer": direction.policer and same(direction.policer, "PolicerSpec"),
+            "delay": link.delay(is_reverse),
         }
     )
 
@@ -54,27 +49,28 @@ def _rates(path: LinkDirection) -> Spec:
     }
 
 
-def _queue(tcp: Tcp, link: DuplexLink, direction: LinkDirection) -> Spec:
+def _queue(tcp: Tcp, link: ResolvedLink, direction: LinkDirection) -> Spec:
     queue, rate, threshold = direction.queue, direction.rate or 0.0, direction.ecn_threshold
+    packet, queue_bytes = tcp.mss + tcp.header_bytes, link.path.queue_bytes
     spec: Spec = {"kind": queue.name}
     if isinstance(queue, DropTail):
-        marks = derived.queue_bytes(threshold, tcp, link, rate) if threshold else 0
+        marks = queue_bytes(threshold, rate, packet) if threshold else 0
         return spec | {"ecn_threshold": marks}
     spec |= same(queue, f"{type(queue).__name__}Spec")
     if isinstance(queue, Red):
         for name in ("min_threshold", "max_threshold"):
-            spec[name] = derived.queue_bytes(getattr(queue, name), tcp, link, rate)
-        packet = tcp.mss + tcp.header_bytes
+            spec[name] = queue_bytes(getattr(queue, name), rate, packet)
         spec["mean_packet_time"] = nanoseconds(packet * 8 / rate) or 1
     return spec
 
 
-def _room(link: DuplexLink, direction: LinkDirection) -> Spec:
+def _room(link: ResolvedLink, is_reverse: bool) -> Spec:
     """The queue of a direction; it has none if its rate is not limited."""
+    direction = link.direction(is_reverse)
     if direction.rate is None:
         return {"framing": 0}
     return {
-        "buffer_bytes": derived.buffer_bytes(direction.buffer, direction.rate, link.rtt),
+        "buffer_bytes": link.buffer_bytes(is_reverse) or 0,
         "buffer_packets": direction.buffer.packets or 0,
-        "framing": link.framing_bytes,
+        "framing": link.path.framing_bytes,
     }

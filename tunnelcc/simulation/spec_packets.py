@@ -10,54 +10,53 @@ from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.layers import Fec, PacketLayers, Surroundings, compression
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.stream import StreamEntry
-from tunnelcc.config import derived
-from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.connection import Connection
 from tunnelcc.hosts import costs
 from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
 from tunnelcc.simulation.spec_tcp import own_socket, path_tcp
 
 
-def flow_tcp(entry: PacketEntry, experiment: ExperimentKeys) -> dict[str, Spec]:
+def flow_tcp(entry: PacketEntry, connection: Connection) -> dict[str, Spec]:
     """The TCP settings of a flow in the tunnel, whose device does not merge segments."""
-    return {"tcp": path_tcp(experiment, derived.mss(experiment)) | {"gro": 0}}
+    return {"tcp": path_tcp(connection, connection.mss) | {"gro": 0}}
 
 
-def datagram_tunnel(entry: DatagramEntry, experiment: ExperimentKeys, hops: Sequence[Spec]) -> Spec:
+def datagram_tunnel(entry: DatagramEntry, connection: Connection, hops: Sequence[Spec]) -> Spec:
     """A tunnel that sends each packet in a datagram."""
-    tunnel, route = experiment.tunnel, {"route": hops[0]["route"]}
+    tunnel, route = connection.tunnel, {"route": hops[0]["route"]}
     assert tunnel is not None
     spec = {
         "kind": "datagram",
-        "end": _tunnel_end(experiment, entry) | {"socket": same(entry.socket, "TunnelQueueSpec")},
+        "end": _tunnel_end(connection, entry) | {"socket": same(entry.socket, "TunnelQueueSpec")},
         "ecn": same(entry.ecn, "EcnSpec"),
     }
     fec = entry.fec(tunnel.mode, tunnel.fec, tunnel.fec_timeout)
     if fec is None:
-        return spec | {"outer": _sizes(experiment, entry, entry.layers(tunnel.mode))} | route
+        return spec | {"outer": _sizes(connection, entry, entry.layers(tunnel.mode))} | route
     inside, outside = entry.around_fec(tunnel.mode)
-    inner = [sum(parts) for parts in _sizes(experiment, entry, inside)]
+    inner = [sum(parts) for parts in _sizes(connection, entry, inside)]
     largest = fec.header + (fec.blob.mtu if fec.blob else inner[-1])
-    around = _surroundings(experiment, entry)
+    around = _surroundings(connection, entry)
     outer = packets.sizes(outside, around, largest)[fec.header :]
     return spec | {"outer": outer, "fec": _fec(fec, inner)} | route
 
 
-def stream_tunnel(entry: StreamEntry, experiment: ExperimentKeys, hops: Sequence[Spec]) -> Spec:
+def stream_tunnel(entry: StreamEntry, connection: Connection, hops: Sequence[Spec]) -> Spec:
     """A tunnel that carries packets in a TCP connection."""
-    assert experiment.tunnel is not None
-    carrier_tcp = path_tcp(experiment, derived.path_mss(experiment))
+    assert connection.tunnel is not None
+    carrier_tcp = path_tcp(connection, connection.path_mss)
     carrier_tcp |= own_socket(entry.carrier)
     return {
         "kind": "stream",
-        "end": _tunnel_end(experiment, entry),
-        "writes": _sizes(experiment, entry, entry.layers(experiment.tunnel.mode)),
+        "end": _tunnel_end(connection, entry),
+        "writes": _sizes(connection, entry, entry.layers(connection.tunnel.mode)),
         "handshake": handshake(entry.handshake),
         "layers": {
             "client": [layer.spec() for layer in entry.to_server],
             "server": [layer.spec() for layer in entry.to_client],
         },
         "carrier_tcp": carrier_tcp,
-        "carrier_cc": congestion(experiment.tunnel.carrier_cc or experiment.flows[0].cc),
+        "carrier_cc": congestion(connection.tunnel.carrier_cc or connection.sharers[0].cc),
         "route": hops[0]["route"],
     }
 
@@ -73,50 +72,50 @@ def _fec(fec: Fec, inner: list[int]) -> Spec:
 
 
 def _sizes(
-    experiment: ExperimentKeys, entry: PacketEntry, layers: PacketLayers
+    connection: Connection, entry: PacketEntry, layers: PacketLayers
 ) -> Sequence[Sequence[int]]:
     """What the tunnel's layers do to packets of every size up to the largest one."""
-    around = _surroundings(experiment, entry)
-    return packets.sizes(layers, around, derived.largest_packet(experiment))
+    around = _surroundings(connection, entry)
+    return packets.sizes(layers, around, connection.largest_packet)
 
 
-def _tunnel_end(experiment: ExperimentKeys, entry: PacketEntry) -> Spec:
-    tunnel = experiment.tunnel
+def _tunnel_end(connection: Connection, entry: PacketEntry) -> Spec:
+    tunnel = connection.tunnel
     assert tunnel is not None
     return {
         "device": same(entry.device, "TunnelQueueSpec") | same(tunnel, "TunnelQueueSpec"),
         "shares_thread": entry.threads.threads == 1,
-        "encapsulate": _cost(experiment, entry, encapsulates=True),
-        "decapsulate": _cost(experiment, entry, encapsulates=False),
+        "encapsulate": _cost(connection, entry, encapsulates=True),
+        "decapsulate": _cost(connection, entry, encapsulates=False),
     }
 
 
-def _surroundings(experiment: ExperimentKeys, entry: PacketEntry) -> Surroundings:
-    """Return what the layers of the experiment's tunnel ``entry`` need to know."""
-    path_mtu, tunnel = experiment.path.mtu, experiment.tunnel
+def _surroundings(connection: Connection, entry: PacketEntry) -> Surroundings:
+    """Return what the layers of the tunnel ``entry`` need to know."""
+    path_mtu, tunnel = connection.mtu, connection.tunnel
     mtu = entry.mtu(path_mtu, tunnel.mtu if tunnel else None)
-    return Surroundings(mtu, path_mtu, experiment.flows[0].payload)
+    return Surroundings(mtu, path_mtu, connection.sharers[0].payload)
 
 
-def _cost(experiment: ExperimentKeys, entry: PacketEntry, encapsulates: bool) -> Spec:
-    cost = _packet_cost(experiment, entry, encapsulates)
+def _cost(connection: Connection, entry: PacketEntry, encapsulates: bool) -> Spec:
+    cost = _packet_cost(connection, entry, encapsulates)
     return {"per_packet": cost.per_call, "per_byte": cost.per_byte}
 
 
-def _packet_cost(experiment: ExperimentKeys, entry: PacketEntry, encapsulates: bool) -> costs.Cost:
+def _packet_cost(connection: Connection, entry: PacketEntry, encapsulates: bool) -> costs.Cost:
     """Return the CPU cost of a packet where it enters the tunnel ``entry``, or where it leaves.
 
     The cost is in ns per packet and per inner IP byte. Compression has the ratio of full packets.
     """
-    assert experiment.tunnel is not None
-    mode, full = experiment.tunnel.mode, derived.mss(experiment) + experiment.tcp.header_bytes
-    profile = costs.load(experiment.hosts.profile or costs.REFERENCE)
+    assert connection.tunnel is not None
+    mode, full = connection.tunnel.mode, connection.mss + connection.tcp.header_bytes
+    profile = costs.load(connection.hosts.profile or costs.REFERENCE)
     cost = costs.of(
         profile,
         entry.operations(mode, encapsulates),
-        *compression(entry.layers(mode), full, _surroundings(experiment, entry), not encapsulates),
+        *compression(entry.layers(mode), full, _surroundings(connection, entry), not encapsulates),
     )
-    fec = entry.fec(mode, experiment.tunnel.fec)
+    fec = entry.fec(mode, connection.tunnel.fec)
     if fec is None or not encapsulates:
         return cost  # parity is handled as other datagrams where it arrives
     parity = costs.of(profile, entry.cpu.encapsulate[-1:])

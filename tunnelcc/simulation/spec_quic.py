@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
 from tunnelcc.catalog.quic import ChromiumBbr, Quic, transport
-from tunnelcc.config import CongestionControl, derived
-from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.connection import Connection
 from tunnelcc.simulation.spec_parts import Spec, handshake, same
 
 
-def flow_quic(experiment: ExperimentKeys, cc: CongestionControl) -> tuple[Spec, Spec]:
+def flow_quic(connection: Connection) -> tuple[Spec, Spec]:
     """Settings of a flow's connection, and its congestion control."""
-    quic = transport()
+    quic, cc = transport(), connection.flow.cc
     parameters = quic.parameters_of(cc.name) | cc.parameters
-    settings = quic_connection(quic, derived.inner_mtu(experiment))
+    settings = quic_connection(quic, connection.inner_mtu)
     return settings, {"name": cc.name, "parameters": parameters}
 
 

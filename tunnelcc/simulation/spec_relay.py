@@ -11,8 +11,8 @@ from tunnelcc.catalog.kcp import DATAGRAM_HEADERS, Kcp, SessionFec
 from tunnelcc.catalog.relay import MESSAGE_CALLS, WRITE_CALLS, Cost, Mux, RelayEntry, Windows
 from tunnelcc.catalog.rudp import Rudp
 from tunnelcc.catalog.values import parity_counts
-from tunnelcc.config import Tunnel, derived
-from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config import Tunnel
+from tunnelcc.config.connection import Connection
 from tunnelcc.config.tunnel import KcpKeys
 from tunnelcc.hosts import costs
 from tunnelcc.simulation.spec_parts import Spec, handshake, layer_wire_bytes, nanoseconds, same
@@ -30,38 +30,38 @@ class _RelayCalls(NamedTuple):
     per_write: float
 
 
-def flow_tcp(entry: RelayEntry, experiment: ExperimentKeys) -> dict[str, Spec]:
+def flow_tcp(entry: RelayEntry, connection: Connection) -> dict[str, Spec]:
     """The TCP settings of a flow's carrier, and of its two connections on loopbacks."""
     link, near, far = entry.loopback.link, entry.loopback.sending, entry.loopback.receiving
-    if experiment.direction == "down":
+    if connection.direction == "down":
         near, far = far, near
     return {
-        "tcp": path_tcp(experiment, derived.mss(experiment)) | own_socket(entry.carrier),
-        "app_tcp": loopback_tcp(experiment, link, near),
-        "target_tcp": loopback_tcp(experiment, link, far),
+        "tcp": path_tcp(connection, connection.mss) | own_socket(entry.carrier),
+        "app_tcp": loopback_tcp(connection, link, near),
+        "target_tcp": loopback_tcp(connection, link, far),
     }
 
 
-def relay_tunnel(entry: RelayEntry, experiment: ExperimentKeys, hops: Sequence[Spec]) -> Spec:
+def relay_tunnel(entry: RelayEntry, connection: Connection, hops: Sequence[Spec]) -> Spec:
     """A tunnel of relays, with carriers across each of ``hops``."""
-    tunnel = experiment.tunnel
+    tunnel = connection.tunnel
     assert tunnel is not None
     then = _relay_calls(costs.REFERENCE)
-    profile = experiment.hosts.profile
+    profile = connection.hosts.profile
     now = _relay_calls(profile) if profile else then
     return same(entry.carrier, "RelaySpec") | {
         "kind": "relay",
         "copy_buffer": tunnel.copy_buffer or entry.copy_buffer.bytes,
         "handshake": handshake(entry.handshake),
         "sent": {
-            "client": _relay_direction(experiment, entry, then, now, is_up=True),
-            "server": _relay_direction(experiment, entry, then, now, is_up=False),
+            "client": _relay_direction(connection, entry, then, now, is_up=True),
+            "server": _relay_direction(connection, entry, then, now, is_up=False),
         },
         "loopback_rtt": nanoseconds(entry.loopback.link.rtt),
         "mux": entry.mux and _mux(entry.mux, tunnel.stream_window),
         "kcp": entry.kcp and _kcp(tunnel, entry.kcp),
         "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp),
-        "quic": entry.quic and quic_connection(entry.quic, experiment.path.mtu),
+        "quic": entry.quic and quic_connection(entry.quic, connection.mtu),
         "hops": hops,
     }
 
@@ -139,7 +139,7 @@ def _mux_direction(windows: Windows, stream_window: int | None) -> Spec:
 
 
 def _relay_direction(
-    experiment: ExperimentKeys,
+    connection: Connection,
     entry: RelayEntry,
     then: _RelayCalls,
     now: _RelayCalls,
@@ -152,8 +152,8 @@ def _relay_direction(
     return {
         "layers": [layer.spec() for layer in entry.stream_layers(is_up)],
         "prefix": prefix.bytes,
-        "send": _relay_work(experiment, cost, sending, writes, then, now),
-        "receive": _relay_work(experiment, cost, receiving, writes, then, now),
+        "send": _relay_work(connection, cost, sending, writes, then, now),
+        "receive": _relay_work(connection, cost, receiving, writes, then, now),
     }
 
 
@@ -170,7 +170,7 @@ def _full_message(entry: RelayEntry, is_up: bool) -> list[int]:
 
 
 def _relay_work(
-    experiment: ExperimentKeys,
+    connection: Connection,
     cost: Cost,
     values: Sequence[float],
     writes: Sequence[int],
@@ -181,9 +181,9 @@ def _relay_work(
 
     Streams measured the CPU time per IP byte, with so many ``writes`` per message. The reference
     profile gives the part of its system calls (``then``): it counts per message and call, with the
-    costs of the experiment's profile (``now``). The rest counts per byte.
+    costs of the hosts' profile (``now``). The rest counts per byte.
     """
-    streams, tcp = sum(flow.count for flow in experiment.flows), experiment.tcp
+    streams, tcp = sum(flow.count for flow in connection.sharers), connection.tcp
     per_ip_byte = _interpolate(streams, cost.streams, values)
     measured = per_ip_byte * sum(writes) * (tcp.mss + tcp.header_bytes) / tcp.mss
     known = then.per_message + then.per_write * (len(writes) - 1)

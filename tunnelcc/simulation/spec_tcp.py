@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tunnelcc.config import Hosts, derived
-from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config import Hosts, Tcp
+from tunnelcc.config.connection import UNSCALED_WINDOW, Connection, full_segments
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.simulation.spec_parts import Spec, nanoseconds, same
@@ -18,36 +18,36 @@ if TYPE_CHECKING:
 _INITIAL_TCP_RMEM = 131072
 
 
-def path_tcp(experiment: ExperimentKeys, mss: int) -> Spec:
+def path_tcp(connection: Connection, mss: int) -> Spec:
     """Settings of a connection across the path with segments of ``mss`` bytes of payload."""
-    sender, receiver = derived.sides(experiment)
+    sender, receiver = connection.sending, connection.receiving
     kernel = kernels()[receiver.kernel]
-    spec = _tcp(experiment)
+    spec = _tcp(connection)
     spec |= {
         "mss": mss,
-        "send_buffer": derived.send_buffer(sender),
-        "send_buffer_per_segment": _send_buffer_per_segment(experiment, mss, sender),
-        "receive_window": derived.receive_window(experiment),
-        "window_scale": derived.window_scale(experiment),
+        "send_buffer": sender.send_buffer,
+        "send_buffer_per_segment": _send_buffer_per_segment(connection.tcp, mss, sender),
+        "receive_window": connection.receive_window,
+        "window_scale": connection.window_scale,
         "gro": nanoseconds(receiver.gro),
     }
     if receiver.tcp_moderate_rcvbuf:
-        spec["initial_receive_window"] = _initial_receive_window(experiment, mss)
+        spec["initial_receive_window"] = _initial_receive_window(connection, mss)
         spec["initial_receive_room"] = kernel.receive_window(
             _INITIAL_TCP_RMEM, receiver.tcp_adv_win_scale
         )
     return spec
 
 
-def loopback_tcp(
-    experiment: ExperimentKeys, link: relay.LoopbackLink, sockets: relay.Sockets
-) -> Spec:
+def loopback_tcp(connection: Connection, link: relay.LoopbackLink, sockets: relay.Sockets) -> Spec:
     """Settings of a connection between an application and the relay on its host."""
     return {
-        **_tcp(experiment),
+        **_tcp(connection),
         **same(link, "TcpSpec"),
         **same(sockets, "TcpSpec"),
-        "send_buffer_per_segment": _send_buffer_per_segment(experiment, link.mss, experiment.hosts),
+        "send_buffer_per_segment": _send_buffer_per_segment(
+            connection.tcp, link.mss, connection.hosts
+        ),
     }
 
 
@@ -57,11 +57,13 @@ def own_socket(carrier: relay.Carrier | stream.StreamCarrier) -> Spec:
     return {"nodelay": False} | same(carrier, "TcpSpec")
 
 
-def _tcp(experiment: ExperimentKeys) -> Spec:
+def _tcp(connection: Connection) -> Spec:
     """Settings that the path and loopbacks share, and the end that each setting belongs to."""
-    tcp = experiment.tcp
-    sender, receiver = (kernels()[host.kernel] for host in derived.sides(experiment))
-    client = kernels()[experiment.hosts.of("client").kernel]
+    tcp = connection.tcp
+    sender, receiver = (
+        kernels()[host.kernel] for host in (connection.sending, connection.receiving)
+    )
+    client = kernels()[connection.client.kernel]
     return same(tcp, "TcpSpec") | {
         "header_bytes": tcp.header_bytes,
         "syn_bytes": tcp.syn_bytes,
@@ -77,17 +79,17 @@ def _tcp(experiment: ExperimentKeys) -> Spec:
     }
 
 
-def _initial_receive_window(experiment: ExperimentKeys, mss: int) -> int:
+def _initial_receive_window(connection: Connection, mss: int) -> int:
     """The window of a SYN, which is never scaled.
 
     As tcp_select_initial_window(): full segments. The client sends its SYN first and does not know
     yet that segments will have timestamps.
     """
-    knows_timestamps = experiment.direction == "up" or not experiment.tcp.timestamps
+    knows_timestamps = connection.direction == "up" or not connection.tcp.timestamps
     segment = mss if knows_timestamps else mss + TIMESTAMP_BYTES
-    return derived.full_segments(derived.UNSCALED_WINDOW, segment)
+    return full_segments(UNSCALED_WINDOW, segment)
 
 
-def _send_buffer_per_segment(experiment: ExperimentKeys, mss: int, host: Hosts) -> float:
-    payload = mss + (TIMESTAMP_BYTES if experiment.tcp.timestamps else 0)
+def _send_buffer_per_segment(tcp: Tcp, mss: int, host: Hosts) -> float:
+    payload = mss + (TIMESTAMP_BYTES if tcp.timestamps else 0)
     return kernels()[host.kernel].send_buffer_per_segment(payload)

@@ -11,14 +11,14 @@ from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.stream import StreamEntry
-from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.connection import Connection
 from tunnelcc.simulation import spec_packets, spec_relay
 from tunnelcc.simulation.spec_parts import Spec
 
 
 @singledispatch
-def tunnel_spec(entry: Entry, view: ExperimentKeys, hops: Sequence[Spec]) -> Spec:
-    """The tunnel of ``view``. ``hops``: what it crosses, in order from the client."""
+def tunnel_spec(entry: Entry, connection: Connection, hops: Sequence[Spec]) -> Spec:
+    """The tunnel of ``connection``. ``hops``: what it crosses, in order from the client."""
     raise AssertionError(f"no specification for tunnels of kind {entry.kind}")
 
 
@@ -28,7 +28,7 @@ tunnel_spec.register(StreamEntry, spec_packets.stream_tunnel)
 
 
 @singledispatch
-def flow_tcp(entry: Entry, view: ExperimentKeys) -> dict[str, Spec]:
+def flow_tcp(entry: Entry, connection: Connection) -> dict[str, Spec]:
     """The TCP settings of a flow's connections."""
     raise AssertionError(f"no specification for flows in tunnels of kind {entry.kind}")
 

@@ -109,7 +109,7 @@ def _flow(run: Measurements, measured: RunData, index: int) -> dict[str, Any]:
         "transport": placed.flow.transport,
         "direction": placed.direction,
         "start_s": placed.start,
-        "rtt_s": run.layout.base_rtt(placed),
+        "rtt_s": placed.connection.rtt,
         "goodput_bps": metrics.value(measured, "flow_goodput", Selection(flow=index)),
         "delivered_bytes": flow.delivered_bytes,
         "total_bytes": flow.total_bytes,

@@ -16,7 +16,7 @@ import numpy as np
 
 from tunnelcc import core
 from tunnelcc.config import CongestionControl, scenario
-from tunnelcc.config.derived import uniform
+from tunnelcc.config.draws import uniform
 from tunnelcc.config.keys import key_info
 from tunnelcc.core.parameters import parse_parameter
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest, unknown_name

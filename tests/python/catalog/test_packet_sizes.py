@@ -17,7 +17,7 @@ from tunnelcc.calibrate import compressors
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.layers import Surroundings, wrap
 from tunnelcc.catalog.packets import PacketEntry
-from tunnelcc.config import derived
+from tunnelcc.config.resolved import resolve
 from tunnelcc.simulation import spec
 
 CAPTURED = ROOT / "tests" / "reference" / "packets.csv"
@@ -255,7 +255,7 @@ def test_tunnels_that_follow_the_path_fit_it(name, path_mtu):
     experiment = tc.Experiment(
         tunnel=name, path={"mtu": path_mtu, "buffer": "1MB"}, tcp={"mss": 8948}
     )
-    full = derived.full_packets(experiment)
+    full = resolve(experiment).first.full_packets
     assert len(full) == 1
     if name == "tinc":  # whose device has 1500 bytes
         assert full[0] <= min(path_mtu, 1600)
@@ -268,8 +268,8 @@ def test_devices_of_a_fixed_mtu_do_not(name, inner):
         experiment = tc.Experiment(
             tunnel=name, path={"mtu": path_mtu, "buffer": "1MB"}, tcp={"mss": 8948}
         )
-        assert derived.mss(experiment) + 52 == inner
-        assert len(derived.full_packets(experiment)) == packets
+        assert resolve(experiment).first.mss + 52 == inner
+        assert len(resolve(experiment).first.full_packets) == packets
 
 
 def test_a_path_too_narrow_for_a_tunnel_is_told(tmp_path):

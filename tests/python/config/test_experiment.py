@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 import tunnelcc as tc
 from tunnelcc import core
-from tunnelcc.config import Experiment, derived, scenario
+from tunnelcc.config import Experiment, scenario
+from tunnelcc.config.draws import pareto, single_flows, uniform
+from tunnelcc.config.resolved import resolve
 from tunnelcc.errors import nearest
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.schema.units import Buffer
@@ -424,7 +426,7 @@ def test_experiments_survive_toml(table):
 
 def test_start_times_depend_on_the_seed_and_on_nothing_else():
     def starts(**changes):
-        return [start for _, start in derived.flows(tc.Experiment(**changes))]
+        return [it.start for it in single_flows(tc.Experiment(**changes))]
 
     one = starts(flows=[{"count": 3}, {"count": 2}])
     assert one == starts(flows=[{"count": 3}, {"count": 2}], path={"rate": "1Gbps"})
@@ -439,7 +441,7 @@ def test_start_times_depend_on_the_seed_and_on_nothing_else():
 def test_flows_arrive_as_a_poisson_process():
     def starts(**flow):
         table = {"flows": [{"count": 4000, "interarrival": "10ms", **flow}], "start_jitter": "0s"}
-        return np.array([start for _, start in derived.flows(tc.Experiment(**table))])
+        return np.array([it.start for it in single_flows(tc.Experiment(**table))])
 
     arrivals = starts(start="1s")
     assert arrivals[0] == 1.0
@@ -456,7 +458,7 @@ def test_flows_arrive_as_a_poisson_process():
 
 def _sizes(count=4000, **flow):
     table = {"flows": [{"count": 2}, {"count": count, **flow}], "seed": 3}
-    return np.array([it[3] for it in derived.single_flows(tc.Experiment(**table))][2:])
+    return np.array([it.bytes for it in single_flows(tc.Experiment(**table))][2:])
 
 
 @pytest.mark.parametrize(
@@ -468,7 +470,7 @@ def test_sizes_of_flows_follow_a_bounded_pareto_distribution(shape, most):
     assert sizes.max() <= bound
     # The mean, as the integral over all values that can be drawn, by equal steps of x^(-1 / shape).
     steps = (np.arange(200_000) + 0.5) / 200_000
-    low, high = (derived.pareto(drawn, 1e5, shape, bound) for drawn in (0.0, 1.0))
+    low, high = (pareto(drawn, 1e5, shape, bound) for drawn in (0.0, 1.0))
     assert high == pytest.approx(bound)
     values = low * (bound / low) ** steps
     density = shape * low**shape * values ** (-shape - 1) / (1 - (low / bound) ** shape)
@@ -495,9 +497,9 @@ def test_sizes_depend_on_the_seed_and_the_flow_alone():
     assert len(set(sizes[:20])) == 20
     experiment = tc.Experiment(flows={**varied, "count": 20})
     other = experiment.with_({"seed": 2})
-    drawn = [[it[3] for it in derived.single_flows(run)] for run in (experiment, other)]
+    drawn = [[it.bytes for it in single_flows(run)] for run in (experiment, other)]
     assert not set(drawn[0]) & set(drawn[1])
-    assert [it[3] for it in derived.single_flows(experiment)] == drawn[0]
+    assert [it.bytes for it in single_flows(experiment)] == drawn[0]
     assert set(_sizes(20, bytes="100kB")) == {100_000}
     assert _sizes(bytes="1B", bytes_shape=1.2).min() == 1
 
@@ -506,12 +508,12 @@ def test_flows_send_the_bytes_that_were_drawn():
     flow = {"bytes": "20kB", "bytes_shape": 1.5, "bytes_most": "200kB", "count": 12}
     table = {"path": {"rate": "50Mbps"}, "flows": [{**flow, "interarrival": "50ms"}, {}]}
     run = tc.run(tc.Experiment.parse({**table, "duration": "4s"}), progress=False)
-    sizes = [it[3] for it in derived.single_flows(run.experiment)]
+    sizes = [it.bytes for it in single_flows(run.experiment)]
     assert sizes[-1] is None
     assert [flow.total_bytes for flow in run.raw.flows][:12] == sizes[:12]
     assert run.dataset.finite_bytes.values[:12].tolist() == sizes[:12]
     alone = harm.part(run.experiment, [7])
-    assert [it[3] for it in derived.single_flows(alone)] == [sizes[7]]
+    assert [it.bytes for it in single_flows(alone)] == [sizes[7]]
     found = tc.harm(tc.Experiment.parse({**table, "duration": "4s"}))
     assert len(set(found.flow_completion_time_alone.values[:12])) == 12
 
@@ -550,14 +552,14 @@ def test_flows_that_arrive_later_have_all_their_times_later():
     starts = np.array([flow["start_s"] for flow in run.to_dict()["flows"]])
     assert ends - starts == pytest.approx(0.5, abs=0.15)
     alone = harm.part(run.experiment, [7])
-    assert [start for _, start in derived.flows(alone)] == [starts[7]]
+    assert [it.start for it in single_flows(alone)] == [starts[7]]
 
 
 def test_harm_of_flows_that_arrive_later_is_what_it_is_of_flows_that_start_then():
     table = {"path": {"rate": "10Mbps"}, "duration": "6s", "start_jitter": "0s"}
     experiment = tc.Experiment.parse({**table, "flows": [{"count": 4, "interarrival": "2s"}]})
     arriving = tc.harm(experiment)
-    starts = [start for _, start in derived.flows(experiment)]
+    starts = [it.start for it in single_flows(experiment)]
     assert starts[-1] < 6
     entries = [{"start": f"{start:.9f}s"} for start in starts]
     starting = tc.harm(tc.Experiment.parse({**table, "flows": entries}))
@@ -588,14 +590,14 @@ def test_harm_of_flows_that_complete_is_that_of_their_times():
 
 
 def test_draws_are_uniform():
-    draws = [derived.uniform(1, "start", 0, member) for member in range(10_000)]
+    draws = [uniform(1, "start", 0, member) for member in range(10_000)]
     assert 0.49 < sum(draws) / len(draws) < 0.51
     assert min(draws) >= 0
     assert max(draws) < 1
 
 
 def test_derived_numbers_of_the_defaults():
-    numbers = derived.numbers(tc.Experiment(path={"rate": "100Mbps", "rtt": "100ms"}))
+    numbers = resolve(tc.Experiment(path={"rate": "100Mbps", "rtt": "100ms"})).numbers
     assert numbers["bdp_bytes"] == numbers["buffer_bytes"] == 1_250_000
 
 
@@ -639,10 +641,8 @@ def test_a_flow_names_its_tunnel_and_gives_it_no_ends(refusal):
 
 
 def test_jumbo_frames_need_a_larger_segment_too():
-    from tunnelcc.config import derived
-
     alone = tc.Experiment.parse({"path": {"mtu": 9000}})
-    assert derived.path_mss(alone) == 1448
+    assert resolve(alone).first.path_mss == 1448
     both = tc.Experiment.parse({"path": {"mtu": 9000}, "tcp": {"mss": 8948}})
-    assert derived.path_mss(both) + both.tcp.header_bytes == 9000
+    assert resolve(both).first.path_mss + both.tcp.header_bytes == 9000
     assert "also set tcp.mss to 8948" in tc.Path.model_fields["mtu"].description

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 import tunnelcc as tc
 from tunnelcc.config import Experiment, LinkDirection, scenario
+from tunnelcc.config.checks import problems_of_names
 from tunnelcc.config.keys import ExperimentKeys
-from tunnelcc.config.layout import layout
+from tunnelcc.config.resolved import resolve
 from tunnelcc.config.topology import (
+    ResolvedLink,
     Route,
     Step,
     Topology,
-    bottleneck,
-    cross_route,
-    problems_of_network,
-    topology,
+    of_network,
+    of_path,
 )
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.sweeps import axes
@@ -75,17 +75,17 @@ def _experiment(**table) -> ExperimentKeys:
 
 
 def _flow_routes(experiment: ExperimentKeys) -> list[Route]:
-    found = layout(experiment)
-    return [found.route(placed) for placed in found.flows]
+    found = resolve(experiment)
+    return [placed.connection.route for placed in found.flows]
 
 
 def _topology(**network) -> Topology:
     experiment = _experiment(network=network)
-    return topology(experiment.network, experiment.path, "up")
+    return of_network(experiment.network, experiment.path)
 
 
 def _problems(**table) -> str:
-    return "\n".join(map(str, problems_of_network(_experiment(**table))))
+    return "\n".join(map(str, problems_of_names(_experiment(**table))))
 
 
 #: Two ways from a to d, one of which is fast; e is alone with f.
@@ -101,9 +101,9 @@ LINKS = {
 def test_one_path_is_a_network_of_two_hosts():
     path = tc.Path(reverse_rate="1Mbps")
     for direction, ends in (("up", ("client", "server")), ("down", ("server", "client"))):
-        network = topology(None, path, direction)
+        network = of_path([path], direction)
         assert network.hosts == ("client", "server")
-        assert network.links == {"path": (ends, path)}
+        assert network.links == {"path": ResolvedLink(ends, path, "path")}
         assert network.pair(7) == ("client", "server")
         assert network.route("client", "server") == (Step("path", direction == "down"),)
         assert network.route("server", "client") == (Step("path", direction == "up"),)
@@ -249,7 +249,7 @@ def test_wrong_networks_are_refused(network, message, refusal):
 def _link(link: dict, path: dict | None = None):
     network = {"links": {"ab": {"between": ["a", "b"], **link}}}
     experiment = _experiment(network=network, path=path or {})
-    return topology(experiment.network, experiment.path, "up").links["ab"].path
+    return of_network(experiment.network, experiment.path).links["ab"].path
 
 
 def test_a_link_is_as_path_but_for_what_it_says():
@@ -342,7 +342,7 @@ def test_settings_and_files_reach_links(tmp_path):
     settings = {"network.links.hop1.rate": "5Mbps", "network.access.rtt": "4ms"}
     settings |= {"network.links.hop1.queue": "codel", "network.links.hop1.queue.target": "9ms"}
     experiment = scenario.build(table, settings)
-    links = topology(experiment.network, experiment.path, "up").links
+    links = of_network(experiment.network, experiment.path).links
     assert [links[f"hop{i}"].path.rate for i in (1, 2, 3)] == [5e6, 4e6, 100e6]
     assert links["hop3"].path.backward.rate == 4e6
     assert links["hop1"].path.queue.target == 0.009
@@ -442,7 +442,7 @@ def test_access_links_delay_nothing_and_have_no_rate_unless_they_say_so():
 
     def links(**access):
         keys = _experiment(network=network | access, path=path)
-        return topology(keys.network, keys.path, "up").links
+        return of_network(keys.network, keys.path).links
 
     plain = links()
     assert plain["bottleneck"].path == tc.Path(**path)
@@ -473,7 +473,7 @@ def test_links_beside_a_shape_are_added():
 def test_large_shapes_are_quick():
     experiment = _experiment(network={"shape": "dumbbell", "size": 2047}, flows=[{"count": 4000}])
     before = time.process_time()
-    assert not list(problems_of_network(experiment))
+    assert not list(problems_of_names(experiment))
     routes = _flow_routes(experiment)
     assert time.process_time() - before < 3
     assert routes[2047].client == "client1"
@@ -523,14 +523,14 @@ def test_cross_traffic_goes_its_way(source, steps):
     experiment = _experiment(
         network={"links": LINKS}, flows=[{"from": "e", "to": "f"}], cross_traffic=[source]
     )
-    network = topology(experiment.network, experiment.path, "up")
-    assert list(cross_route(experiment, network, 0).to_server) == steps
-    assert not list(problems_of_network(experiment))
+    route, _ = resolve(experiment).cross_traffic(0)
+    assert list(route.to_server) == steps
+    assert not list(problems_of_names(experiment))
     wrong = _experiment(
         network={"links": LINKS}, flows=[{"from": "e", "to": "f"}],
         cross_traffic=[{**source, "route": ["a", "d"]}],
     )  # fmt: skip
-    (problem,) = problems_of_network(wrong)
+    (problem,) = problems_of_names(wrong)
     assert problem.key == "cross_traffic.0.route"
 
 
@@ -554,8 +554,7 @@ def test_cross_traffic_goes_its_way(source, steps):
 )  # fmt: skip
 def test_the_bottleneck_is_the_slowest_link_of_the_first_flow(network, flow, link):
     experiment = _experiment(network=network, flows=[flow])
-    hosts = topology(experiment.network, experiment.path, "up")
-    assert bottleneck(experiment, hosts) == link
+    assert resolve(experiment).bottleneck.link == link
 
 
 # Random graphs
@@ -634,9 +633,7 @@ def test_networks_are_written_as_they_are_read(links, data):
     experiment = _experiment(path=path, network={"links": links})
     again = ExperimentKeys.parse(tomllib.loads(write_toml(experiment.table())))
     assert again == experiment
-    assert topology(again.network, again.path, "up") == topology(
-        experiment.network, experiment.path, "up"
-    )
+    assert of_network(again.network, again.path) == of_network(experiment.network, experiment.path)
 
 
 def test_a_queue_of_an_access_link_is_told_by_its_own_key():

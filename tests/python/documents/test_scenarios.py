@@ -7,7 +7,7 @@ import pytest
 
 import tunnelcc as tc
 from helpers import ROOT
-from tunnelcc.config import derived
+from tunnelcc.config.draws import single_flows
 
 SCENARIOS = ROOT / "scenarios"
 FILES = sorted([*SCENARIOS.glob("sweeps/*.toml"), *SCENARIOS.glob("tcpeval/*.toml")])
@@ -46,7 +46,7 @@ def test_first_and_last_run(file):
     declared = tc.Sweep(file)
     for position in (0, len(declared) - 1):
         run = declared.experiment(position)
-        latest = max(start for _, start in derived.flows(run))
+        latest = max(it.start for it in single_flows(run))
         # Handshakes through 30 % loss take some seconds.
         time = 2 if run.path.loss < 0.2 else 10
         short = {"duration": latest + time, "warmup": latest, "probe_interval": 0.5}

@@ -7,7 +7,7 @@ import pytest
 
 import tunnelcc as tc
 from tunnelcc import ConfigError
-from tunnelcc.config import derived
+from tunnelcc.config.resolved import resolve
 from tunnelcc.hosts import costs
 from tunnelcc.simulation.spec import experiment_spec
 
@@ -24,11 +24,11 @@ def test_applications_pay_for_their_system_calls_with_a_profile():
     hosts = {"profile": costs.REFERENCE, "app_cost": 0.5}
     experiment = _experiment(hosts=hosts, tcp={"mss": 1000})
     send, receive = costs.of(REFERENCE, ["tcp-send"]), costs.of(REFERENCE, ["tcp-receive"])
-    assert derived.app_cost(experiment, "client") == pytest.approx(0.5 + send(1000) / 1000)
-    assert derived.app_cost(experiment, "server") == pytest.approx(0.5 + receive(1000) / 1000)
+    assert resolve(experiment).first.app_cost("client") == pytest.approx(0.5 + send(1000) / 1000)
+    assert resolve(experiment).first.app_cost("server") == pytest.approx(0.5 + receive(1000) / 1000)
     down = _experiment(hosts=hosts, tcp={"mss": 1000}, direction="down")
-    assert derived.app_cost(down, "server") == derived.app_cost(experiment, "client")
-    assert derived.app_cost(_experiment(), "client") == 0
+    assert resolve(down).first.app_cost("server") == resolve(experiment).first.app_cost("client")
+    assert resolve(_experiment()).first.app_cost("client") == 0
 
 
 def test_small_segments_cost_the_sender_its_rate():
@@ -37,7 +37,7 @@ def test_small_segments_cost_the_sender_its_rate():
         hosts = {"profile": costs.REFERENCE}
         experiment = _experiment(hosts=hosts, tcp={"mss": mss})
         goodput[mss] = tc.run(experiment).goodput
-        limit = 8e9 / derived.app_cost(experiment, "client")
+        limit = 8e9 / resolve(experiment).first.app_cost("client")
         assert goodput[mss] == pytest.approx(limit, rel=0.05)
     assert goodput[256] < goodput[1448] / 3
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
-from tunnelcc.config import derived
+from tunnelcc.config.resolved import resolve
 from tunnelcc.hosts.kernels import kernels
 from tunnelcc.simulation.spec import experiment_spec
 
@@ -37,22 +37,22 @@ def test_window_of_6_18_as_measured(tcp_rmem, window):
 
 @pytest.mark.parametrize(("kernel", "maximum"), [("5.10", 6 * MIB), ("6.18", 32 * MIB)])
 def test_the_largest_receive_buffer_is_the_kernels_unless_given(kernel, maximum):
-    assert derived.tcp_rmem(tc.Hosts(kernel=kernel)) == maximum
-    assert derived.tcp_rmem(tc.Hosts(kernel=kernel, tcp_rmem="1MiB")) == MIB
+    assert tc.Hosts(kernel=kernel).receive_buffer == maximum
+    assert tc.Hosts(kernel=kernel, tcp_rmem="1MiB").receive_buffer == MIB
 
 
 def test_the_receive_buffers_of_small_hosts_are_a_128th_of_memory():
-    assert derived.tcp_rmem(tc.Hosts(memory="1GiB")) == 8 * MIB
-    assert derived.tcp_rmem(tc.Hosts(memory="1GiB", kernel="5.10")) == 6 * MIB
-    assert derived.tcp_rmem(tc.Hosts(memory="1GiB", tcp_rmem="16MiB")) == 16 * MIB
-    assert derived.tcp_rmem(tc.Hosts(memory="8MiB")) == 2**17
+    assert tc.Hosts(memory="1GiB").receive_buffer == 8 * MIB
+    assert tc.Hosts(memory="1GiB", kernel="5.10").receive_buffer == 6 * MIB
+    assert tc.Hosts(memory="1GiB", tcp_rmem="16MiB").receive_buffer == 16 * MIB
+    assert tc.Hosts(memory="8MiB").receive_buffer == 2**17
 
 
 def test_each_host_has_its_own_kernels_receive_buffer():
     hosts = tc.Hosts(server={"kernel": "5.10"})
-    assert derived.tcp_rmem(hosts.of("client")) == 32 * MIB
-    assert derived.receive_window(tc.Experiment(hosts=hosts)) == 3 * MIB
-    assert derived.receive_window(tc.Experiment(hosts=hosts, direction="down")) == 20 * MIB
+    assert hosts.of("client").receive_buffer == 32 * MIB
+    assert resolve(tc.Experiment(hosts=hosts)).first.receive_window == 3 * MIB
+    assert resolve(tc.Experiment(hosts=hosts, direction="down")).first.receive_window == 20 * MIB
 
 
 @pytest.mark.parametrize(
@@ -68,20 +68,23 @@ def test_each_host_has_its_own_kernels_receive_buffer():
 )
 def test_the_window_scale_lets_the_largest_buffer_fit(tcp_rmem, kernel, scale):
     experiment = tc.Experiment(hosts=tc.Hosts(tcp_rmem=tcp_rmem, kernel=kernel))
-    assert derived.window_scale(experiment) == scale
+    assert resolve(experiment).first.window_scale == scale
 
 
 def test_no_window_exceeds_16_bits_and_a_scale_of_14():
     hosts = tc.Hosts(kernel="5.10", tcp_rmem=2**31 - 1, tcp_adv_win_scale=0)
-    assert derived.receive_window(tc.Experiment(hosts=hosts)) == 1_073_725_440
+    assert resolve(tc.Experiment(hosts=hosts)).first.receive_window == 1_073_725_440
 
 
 def test_windows_without_a_scale_are_full_segments_in_16_bits():
     experiment = tc.Experiment(tcp=tc.Tcp(window_scaling=False))
-    assert (derived.window_scale(experiment), derived.receive_window(experiment)) == (0, 65_160)
-    assert derived.numbers(experiment)["receive_window_bytes"] == 65_160
+    assert (resolve(experiment).first.window_scale, resolve(experiment).first.receive_window) == (
+        0,
+        65_160,
+    )
+    assert resolve(experiment).numbers["receive_window_bytes"] == 65_160
     small = tc.Experiment(tcp=tc.Tcp(window_scaling=False), hosts=tc.Hosts(tcp_rmem="4KiB"))
-    assert derived.receive_window(small) == 1448
+    assert resolve(small).first.receive_window == 1448
 
 
 def test_a_flow_without_window_scaling_carries_64_kb_a_round_trip():
@@ -175,9 +178,9 @@ def test_every_share_has_a_label_and_a_source():
 
 
 def test_tcp_memory_follows_memory_unless_given():
-    assert derived.tcp_memory(tc.Hosts()) == 0
-    assert derived.tcp_memory(tc.Hosts(memory="3800MB")) == int(3.8e9 * 0.09375)
-    assert derived.tcp_memory(tc.Hosts(memory="3800MB", tcp_memory="64MiB")) == 64 * MIB
+    assert tc.Hosts().socket_memory == 0
+    assert tc.Hosts(memory="3800MB").socket_memory == int(3.8e9 * 0.09375)
+    assert tc.Hosts(memory="3800MB", tcp_memory="64MiB").socket_memory == 64 * MIB
 
 
 @pytest.mark.parametrize(

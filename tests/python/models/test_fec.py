@@ -13,7 +13,7 @@ from tunnelcc import catalog
 from tunnelcc.catalog.datagram import DatagramEntry
 from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.values import parity_counts
-from tunnelcc.config import derived
+from tunnelcc.config.resolved import resolve
 from tunnelcc.schema.units import UnitError
 
 #: An entry with FEC of any kind, by its layers.
@@ -300,7 +300,7 @@ def test_carriers_go_through_the_tunnel_under_them():
     sent = round(carrier.wire_bytes / (1420 - 0)), under.packets_in
     assert sent[1] == pytest.approx(sent[0], rel=0.01)  # its packets fill the device
     assert result.wire_bytes == under.outer_bytes > carrier.wire_bytes
-    assert derived.mss(result.experiment) == 1420 - 52
+    assert resolve(result.experiment).first.mss == 1420 - 52
     table = result.to_dict()["tunnels"]
     assert [it["flows"] for it in table] == [[0], [0]]
 

@@ -14,7 +14,8 @@ import pytest
 import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc import papers
-from tunnelcc.config import derived, scenario
+from tunnelcc.config import scenario
+from tunnelcc.config.resolved import resolve
 from tunnelcc.hosts import costs
 from tunnelcc.papers import figures
 from tunnelcc.papers.claims import curves
@@ -48,7 +49,7 @@ def _experiment(row: dict[str, str], name: str, **settings: object) -> tc.Experi
 
 def _limit(experiment: tc.Experiment) -> float:
     """Rate times payload over all that a full segment occupies on Ethernet, bit/s."""
-    outer = derived.full_packets(experiment)
+    outer = resolve(experiment).first.full_packets
     return experiment.path.rate * experiment.tcp.mss / (sum(outer) + 38 * len(outer))
 
 
@@ -64,7 +65,7 @@ def _limit(experiment: tc.Experiment) -> float:
 def test_frames_have_the_bytes_that_the_paper_adds_up(system, frame):
     row = {"figure": "theory", "system": system, "mss": "128", "payload": ""}
     experiment = _experiment(row, "lan.toml")
-    (outer,) = derived.full_packets(experiment)
+    (outer,) = resolve(experiment).first.full_packets
     assert outer + 38 == frame
 
 

@@ -16,7 +16,8 @@ import pytest
 import tunnelcc as tc
 from helpers import ROOT
 from tunnelcc import papers
-from tunnelcc.config import derived, scenario
+from tunnelcc.config import scenario
+from tunnelcc.config.resolved import resolve
 from tunnelcc.papers import compare
 from tunnelcc.papers.compare import Simulated
 from tunnelcc.papers.points import Observation, Point
@@ -56,7 +57,7 @@ def test_one_stream_of_cubic_fills_the_receive_window(tunnel):
 def test_the_send_buffer_holds_one_stream_of_bbr_back(tunnel):
     """Paced, it has on average less in flight than the window allows: the writer waits."""
     result = steady(tunnel, "bbr")
-    two_thirds = 2 / 3 * derived.send_buffer(result.experiment.hosts.of("client"))
+    two_thirds = 2 / 3 * result.experiment.hosts.of("client").send_buffer
     assert 0.97 * two_thirds <= float(np.median(flight_of(result))) < 0.95 * 3 * MIB
     assert 8 * 0.92 * two_thirds / 0.169 <= result.goodput <= 8 * 1.03 * two_thirds / 0.169
 
@@ -223,7 +224,7 @@ def test_uploads_are_those_of_section_4_1():
             cc, route = point["cc"], point["route"]
             assert rows[cc, route] == float(printed[cc, route, "upload"]) * 1e6
             latencies = [float(printed[it, route, "latency"]) for it in ("cubic", "bbr")]
-            rtt = derived.paths(paper.experiment(figure, point))[0].rtt
+            rtt = resolve(paper.experiment(figure, point)).topology.links["path"].path.rtt
             assert rtt == pytest.approx(sum(latencies) / 2e3, abs=1e-5)
 
 
@@ -232,7 +233,7 @@ def test_an_upload_with_bbr_carries_two_thirds_of_its_send_buffers(rtt):
     """A writer that found no room wakes when a third is free, whatever the RTT."""
     table = scenario.read_scenario(FOLDER / "speedtest.toml")
     experiment = scenario.build(table, {"cc": "bbr", "path.rtt": f"{1e3 * rtt:g}ms"})
-    buffers = 4 * derived.send_buffer(experiment.hosts.of("client"))
+    buffers = 4 * experiment.hosts.of("client").send_buffer
     carried = tc.run(experiment, progress=False).goodput * rtt / 8
     assert 0.9 * 2 / 3 * buffers <= carried <= 2 / 3 * buffers
 

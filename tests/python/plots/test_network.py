@@ -56,7 +56,7 @@ def test_clients_are_on_the_left_of_their_servers(shaped):
 
 
 def test_links_have_an_arrow_each_way_and_flows_one_on_each_link(shaped):
-    flow = shaped.layout.route(shaped.layout.flows[0]).to_server
+    flow = shaped.layout.first.route.to_server
     count = 2 * len(shaped.layout.topology.links) + len(flow)
     assert len(arrows(plot_network(shaped))) == count
 

@@ -14,6 +14,7 @@ import types
 import pytest
 
 import tunnelcc as tc
+from tunnelcc.config.resolved import resolve
 from tunnelcc.simulation import limits, pool, runner, worker
 
 SMALL = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "2s"}
@@ -88,7 +89,7 @@ def test_running_out_of_memory_is_told(monkeypatch):
             raise MemoryError
 
     experiment = tc.Experiment(**SMALL)
-    monkeypatch.setattr(runner, "experiment_spec", lambda experiment: None)
+    monkeypatch.setattr(runner, "network_spec", lambda network: None)
     monkeypatch.setattr(runner.core, "load", Module)
     with pytest.raises(tc.RunError, match="not enough memory"):
         tc.run(experiment)
@@ -253,4 +254,5 @@ def test_the_estimate_of_memory_is_above_what_is_used():
         "tc.run(e); print(1024 * (peak() - before))"
     )
     used = int(subprocess.check_output([sys.executable, "-c", code], text=True))
-    assert used < limits.window_memory(experiment) + limits.series_memory(experiment)
+    network = resolve(experiment)
+    assert used < limits.window_memory(network) + limits.series_memory(network)

@@ -11,7 +11,8 @@ import pytest
 
 from tunnelcc import catalog, core
 from tunnelcc.catalog.datagram import DatagramEntry
-from tunnelcc.config import Experiment, derived, scenario
+from tunnelcc.config import Experiment, scenario
+from tunnelcc.config.resolved import resolve
 from tunnelcc.errors import ConfigError
 from tunnelcc.hosts import costs
 from tunnelcc.schema import keys_of
@@ -524,7 +525,7 @@ def test_relays_divide_rtt_and_loss():
 def test_full_segments_fit_into_the_paths_mtu(tunnel, tcp, full):
     experiment = Experiment(path={"mtu": 1280}, tunnel=tunnel, tcp=tcp)
     spec = _parsed(experiment)
-    assert derived.path_mss(experiment) == full
+    assert resolve(experiment).first.path_mss == full
     across = spec.tunnel.carrier_tcp if tunnel == "openvpn-tcp" else spec.tcp
     assert across.mss == full
 
@@ -538,4 +539,4 @@ def test_a_buffer_needs_room_for_what_fits_the_paths_mtu(tunnel):
 
 
 def test_a_wide_path_does_not_make_segments_larger():
-    assert derived.path_mss(Experiment(path={"mtu": 9000})) == 1448
+    assert resolve(Experiment(path={"mtu": 9000})).first.path_mss == 1448

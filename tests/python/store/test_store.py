@@ -209,7 +209,9 @@ def test_a_damaged_run_is_not_there(filled, damage):
             store.load(ids[0])
 
 
-@pytest.mark.parametrize("file", ["simulation/fair.py", "metrics/formulas.py", "config/derived.py"])
+@pytest.mark.parametrize(
+    "file", ["simulation/fair.py", "metrics/formulas.py", "config/connection.py"]
+)
 def test_metrics_are_computed_again_where_their_code_has_changed(file, monkeypatch):
     before = summary.summary_version()
     read = Path.read_bytes

@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks that the keys of an experiment agree with each other, and with its network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from tunnelcc import core
+from tunnelcc.config.connection import Connection
+from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
+from tunnelcc.config.hosts import OF_MACHINES
+from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.network import Network
+from tunnelcc.config.resolved import ResolvedNetwork, resolve, route_of
+from tunnelcc.config.topology import Step, Topology, of_network, of_path
+from tunnelcc.config.tunnel import Hop, Tunnel
+from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.hosts import costs
+from tunnelcc.schema.units import Buffer, format_time
+
+
+def problems(experiment: ExperimentKeys) -> Iterator[Problem]:
+    """Yield what is wrong with ``experiment``, each of whose keys is valid alone."""
+    count = sum(flow.count for flow in experiment.flows)
+    if count > MAX_FLOWS:
+        yield Problem("flows", count, f"at most {MAX_FLOWS} flows in total")
+        return
+    if experiment.warmup >= experiment.duration:
+        expected = f"a time before the end (duration = {format_time(experiment.duration)!r})"
+        yield Problem("warmup", format_time(experiment.warmup), expected)
+    if experiment.probe_interval > experiment.duration:
+        given = format_time(experiment.probe_interval)
+        shorter = f"set it, too: probe_interval = {format_time(experiment.duration / 10)!r}"
+        hint = "" if "probe_interval" in experiment.model_fields_set else shorter
+        yield Problem("probe_interval", given, "at most the duration", hint)
+    for index, flow in enumerate(experiment.flows):
+        yield from _of_flow(experiment, index, flow)
+    for index, source in enumerate(experiment.cross_traffic):
+        if source.start >= experiment.duration:
+            expected = "a time before the end of the run"
+            yield Problem(f"cross_traffic.{index}.start", format_time(source.start), expected)
+    misplaced = list(problems_of_names(experiment))
+    yield from misplaced or _of_network(resolve(experiment))
+
+
+def _of_flow(experiment: ExperimentKeys, index: int, flow: Flow) -> Iterator[Problem]:
+    for key in ("start", "data_start"):
+        moment = getattr(flow, key)
+        if moment is not None and moment >= experiment.duration:
+            expected = "a time before the end of the run"
+            yield Problem(f"flows.{index}.{key}", format_time(moment), expected)
+    if flow.preamble == 0 and experiment.direction_of(flow) == "down":
+        expected = "at least 1 byte if direction is down, because the server waits for a request"
+        yield Problem(f"flows.{index}.preamble", 0, expected)
+
+
+def problems_of_names(experiment: ExperimentKeys) -> Iterator[Problem]:
+    """Yield problems of tunnels, hosts and routes that flows name but that do not exist."""
+    for index, flow in enumerate(experiment.flows):
+        try:
+            experiment.tunnel_of(flow)
+        except ConfigError as error:
+            yield from error.below(f"flows.{index}.tunnel").problems
+    network, path = experiment.network, experiment.path
+    try:
+        topology = of_network(network, path) if network else of_path([path], experiment.direction)
+    except ConfigError as error:
+        yield from error.problems
+        return
+    if network is not None:
+        yield from _of_hosts(experiment, network)
+    yield from _of_routes(experiment, topology)
+
+
+def _of_hosts(experiment: ExperimentKeys, network: Network) -> Iterator[Problem]:
+    for problem in network.problems_of_hosts(experiment.hosts):
+        yield problem.below("network")
+    for name, overrides in network.hosts.items() if experiment.hosts.one_machine else ():
+        for key in OF_MACHINES:
+            if getattr(overrides, key) is not None:
+                expected = "no value, because all hosts share one machine (hosts.one_machine)"
+                yield Problem(f"network.hosts.{name}.{key}", getattr(overrides, key), expected)
+    for side in ("client", "server"):
+        if getattr(experiment.hosts, side).model_fields_set:
+            expected = "no value with network; use network.hosts"
+            yield Problem(f"hosts.{side}", MISSING, expected)
+
+
+def _of_routes(experiment: ExperimentKeys, topology: Topology) -> Iterator[Problem]:
+    """Yield a problem for the first wrong member of each group of flows, and of each source."""
+    first = 0
+    for index, flow in enumerate(experiment.flows):
+        key = f"flows.{index}"
+        try:
+            kinds = 1 if flow.from_ is not None else min(flow.count, len(topology.pairs) or 1)
+            for member in range(kinds):
+                route = route_of(topology, flow, first + member, key)
+                both = route.to_server + route.to_client
+                if not topology.delay(both):
+                    links = ", ".join(dict.fromkeys(step.link for step in both))
+                    expected = f"a route with an rtt above 0 ({links} have none)"
+                    yield Problem(f"{key}.route", MISSING, expected)
+                    break
+        except ConfigError as error:
+            yield from error.problems
+        first += flow.count
+    for index, source in enumerate(experiment.cross_traffic):
+        try:
+            route_of(topology, source, index, f"cross_traffic.{index}")
+        except ConfigError as error:
+            yield from error.problems
+
+
+def _of_network(found: ResolvedNetwork) -> Iterator[Problem]:
+    """Yield problems of the keys on the network."""
+    relays = list(_of_declared_tunnels(found))
+    if relays:
+        yield from relays
+        return
+    experiment, told, is_narrow = found.experiment, set[Problem](), False
+    yield from _of_tunnels(found)
+    yield from _of_parts(experiment)
+    yield from _of_cross_traffic(found)
+    for connection in found.connections:
+        key = found.tunnel_key(connection)
+        yield from _of_rtt(found, connection)
+        missing = list(_of_segments(connection, key))
+        missing = missing or list(_of_transport(connection))
+        missing = missing or list(_of_packets(connection, key))
+        missing = missing or list(_of_costs(connection))
+        is_narrow = is_narrow or bool(missing)
+        for problem in missing or _of_writes(connection):
+            if problem not in told:
+                told.add(problem)
+                yield problem
+    # The tunnel of no flow is checked, too.
+    unused = replace(found.connections[0], tunnel=experiment.tunnel, mtu=experiment.path.mtu)
+    yield from (it for it in _of_segments(unused, "tunnel") if it not in told)
+    if not is_narrow:
+        yield from dict.fromkeys(_of_buffers(found))
+
+
+def _of_rtt(found: ResolvedNetwork, connection: Connection) -> Iterator[Problem]:
+    """Yield a problem if a flow's RTT is below the delay of the links on its route."""
+    rtt = connection.flow.rtt
+    if found.experiment.network is None or rtt is None:
+        return
+    route = connection.hops[0]
+    least = found.topology.delay(route.to_server + route.to_client)
+    if rtt < least:
+        expected = f"{format_time(least)} or more, the RTT of the links on its route"
+        yield Problem(f"flows.{connection.group}.rtt", format_time(rtt), expected)
+
+
+def _of_tunnels(found: ResolvedNetwork) -> Iterator[Problem]:
+    """Yield problems of flows in one tunnel that differ where they must be equal."""
+    for connection in found.connections:
+        if connection.tunnel_number is None:
+            continue
+        tunnel, flow = found.tunnels[connection.tunnel_number], connection.flow
+        if flow.payload != tunnel.first.flow.payload:
+            expected = (
+                f"the payload of flows.{tunnel.first.group}: all flows in a tunnel have the same "
+                "payload"
+            )
+            yield Problem(f"flows.{connection.group}.payload", flow.payload, expected)
+        if flow.rtt is not None and tunnel.tunnel.has_one_path:
+            expected = f"no value with {tunnel.tunnel.name}: all its flows have the RTT path.rtt"
+            yield Problem(f"flows.{connection.group}.rtt", format_time(flow.rtt), expected)
+    firsts: dict[tuple[int, int], Flow] = {}
+    for placed in found.flows:
+        if placed.tunnel is None:
+            continue
+        if not found.tunnels[placed.tunnel].tunnel.entry.HAS_CARRIERS:
+            continue  # connections of their own, which only share a device
+        first = firsts.setdefault((placed.tunnel, placed.carrier), placed.flow)
+        if placed.flow.rtt != first.rtt:
+            given = placed.flow.rtt if placed.flow.rtt is not None else first.rtt
+            expected = "the same value for all flows on one carrier (see tunnel.carriers)"
+            yield Problem(f"flows.{placed.group}.rtt", format_time(given or 0), expected)
+            return
+
+
+def _of_declared_tunnels(found: ResolvedNetwork) -> Iterator[Problem]:
+    """Yield problems of relays without a host, and of durations longer than the run."""
+    experiment = found.experiment
+    tunnels = {"tunnel": experiment.tunnel}
+    tunnels |= {f"tunnels.{name}": it for name, it in experiment.tunnels.items()}
+    for key, tunnel in tunnels.items():
+        if tunnel is None:
+            continue
+        for where, it in ((key, tunnel), (f"{key}.under", tunnel.under)):
+            if it is not None and (it.fec_timeout or 0) > experiment.duration:
+                given, most = format_time(it.fec_timeout or 0), format_time(experiment.duration)
+                yield Problem(f"{where}.fec_timeout", given, f"at most {most}, the duration")
+        if experiment.network is None:
+            if key != "tunnel" and (tunnel.chain or tunnel.relays):
+                name = "chain" if tunnel.chain else "relays"
+                yield Problem(f"{key}.{name}", MISSING, "no value: it needs network")
+            for index, hop in enumerate(tunnel.chain):
+                if hop.host is not None:
+                    where = f"{key}.chain.{index}.host"
+                    yield Problem(where, hop.host, "no value: it needs network")
+            continue
+        for index, hop in enumerate(tunnel.chain):
+            yield from _of_hop(hop, found.topology, f"{key}.chain.{index}")
+    for connection in found.connections if experiment.network is not None else ():
+        tunnel, (client, server) = connection.tunnel, connection.ends
+        if tunnel is not None and (tunnel.relays or 0) > len(connection.inner_hosts):
+            count = len(connection.inner_hosts)
+            expected = f"at most {count}, the number of hosts between {client} and {server}"
+            yield Problem(f"{found.tunnel_key(connection)}.relays", tunnel.relays, expected)
+        elif tunnel is not None and tunnel.chain:
+            yield from _of_chain(tunnel, connection)
+
+
+def _of_chain(tunnel: Tunnel, connection: Connection) -> Iterator[Problem]:
+    """Yield a problem if a carrier starts and ends on the same host."""
+    flow, (client, server) = connection.flow, connection.ends
+    key = "tunnel" if flow.tunnel is None else f"tunnels.{flow.tunnel}"
+    hosts = [client, *(hop.host for hop in tunnel.chain), server]
+    for index, (before, host, after) in enumerate(zip(hosts, hosts[1:], hosts[2:], strict=False)):
+        if host is not None and host in (before, after):
+            expected = f"another host than {host}, where the carrier starts"
+            yield Problem(f"{key}.chain.{index}.host", host, expected)
+            return
+
+
+def _of_hop(hop: Hop, topology: Topology, key: str) -> Iterator[Problem]:
+    """Yield a problem if a relay has no host of the network, or has its own links."""
+    if hop.host is None:
+        yield Problem(f"{key}.host", MISSING, "a host, because there is a network")
+        return
+    try:
+        topology.check_host(f"{key}.host", hop.host)
+    except ConfigError as error:
+        yield from error.problems
+    for name in ("rate", "rtt", "loss", "buffer"):
+        if getattr(hop, name) is not None:
+            yield Problem(f"{key}.{name}", hop.table()[name], "no value with host")
+
+
+def _of_parts(experiment: ExperimentKeys) -> Iterator[Problem]:
+    """Yield problems of keys that cannot be divided among the parts of a path."""
+    tunnel, path = experiment.tunnel, experiment.path
+    if tunnel is None or not tunnel.relays or experiment.network is not None:
+        return
+    expected = "no value with tunnel.relays, which divides RTT and random loss (use tunnel.chain)"
+    for key in ("gilbert_elliott", "policer", "reorder", "jitter", "reverse"):
+        if getattr(path, key):
+            yield Problem(f"path.{key}", str(path.model_dump()[key]), expected)
+    for index, flow in enumerate(experiment.flows):
+        if flow.rtt is not None:
+            yield Problem(f"flows.{index}.rtt", format_time(flow.rtt), expected)
+
+
+def _of_cross_traffic(found: ResolvedNetwork) -> Iterator[Problem]:
+    """Yield problems of datagrams that do not fit on a link: hosts do not fragment them."""
+    for index, source in enumerate(found.experiment.cross_traffic):
+        route, sender = found.cross_traffic(index)
+        links = (found.topology.links[step.link].path for step in route.sent_by(sender))
+        mtu = min((link.mtu for link in links), default=source.packet)
+        if source.packet > mtu:
+            expected = f"at most {mtu}, the MTU (path.mtu) of the links on its route"
+            yield Problem(f"cross_traffic.{index}.packet", source.packet, expected)
+
+
+def _of_segments(connection: Connection, key: str) -> Iterator[Problem]:
+    """Yield a problem if the path is too narrow for the tunnel at ``key``."""
+    try:
+        _ = connection.mss
+    except ConfigError as error:
+        yield from error.below(key).problems
+
+
+def _of_packets(connection: Connection, key: str) -> Iterator[Problem]:
+    """Yield a problem if the tunnel at ``key`` cannot carry the largest packets."""
+    tunnel = connection.lowest_tunnel
+    if tunnel is None:
+        return
+    size, mtu = connection.largest_packet, connection.mtu
+    try:
+        tunnel.entry.check_packet(size, mtu, tunnel.mode, tunnel.mtu, tunnel.fec)
+    except ConfigError as error:
+        where = key if tunnel is connection.tunnel else f"{key}.under"
+        yield from error.below(where).problems
+
+
+def _of_transport(connection: Connection) -> Iterator[Problem]:
+    """Yield a problem of a flow over QUIC that its tunnel or the MTU does not let through."""
+    flow, tunnel = connection.flow, connection.tunnel
+    if flow.transport == "tcp":
+        return
+    key = f"flows.{connection.group}.transport"
+    if tunnel is not None and tunnel.entry.kind == "relay":
+        expected = f"tcp with {tunnel.name}, whose relays carry TCP connections"
+        yield Problem(key, flow.transport, expected)
+        return
+    if core.needs_ecn(flow.cc.name):
+        expected = "an algorithm that does without ECN, which QUIC does not have here"
+        yield Problem(f"flows.{connection.group}.cc", flow.cc.name, expected)
+        return
+    if flow.payload != "random":
+        expected = "random over QUIC, which encrypts: no tunnel can compress it"
+        yield Problem(f"flows.{connection.group}.payload", flow.payload, expected)
+        return
+    from tunnelcc.catalog.quic import transport
+
+    least, mtu = transport().first_packet, connection.inner_mtu
+    if mtu < least:
+        expected = f"tcp, because packets have at most {mtu} bytes, and the first of QUIC {least}"
+        yield Problem(key, flow.transport, expected)
+
+
+def _of_costs(connection: Connection) -> Iterator[Problem]:
+    """Yield a problem if hosts.profile lacks the cost of an operation."""
+    tunnel = connection.tunnel
+    try:
+        for side in ("client", "server"):
+            connection.app_cost(side)
+            connection.host(side).context_switch(is_contained=False)
+        if tunnel is not None:
+            profile = costs.load(connection.hosts.profile or costs.REFERENCE)
+            costs.of(profile, tunnel.entry.all_operations(tunnel.mode))
+    except ConfigError as error:
+        yield from error.below("hosts.profile").problems
+
+
+def _of_writes(connection: Connection) -> Iterator[Problem]:
+    """Yield a problem if the application's writes take too little CPU time."""
+    size = connection.flow.write_size
+    for side in ("client", "server"):
+        if 0 < size * connection.app_cost(side) / connection.host(side).speed < LEAST_WRITE_COST:
+            expected = (
+                "writes that take 1us of CPU time or more (see hosts.app_cost, hosts.speed), as a "
+                "system call does"
+            )
+            yield Problem(f"flows.{connection.group}.write_size", size, expected)
+
+
+def _of_buffers(found: ResolvedNetwork) -> Iterator[Problem]:
+    """Yield problems of queues that are too short for some packets."""
+    seen: set[tuple[Any, ...]] = set()
+    for connection in found.connections:
+        packets = connection.outer_packets
+        for hop in connection.hops:
+            for end in ("client", "server"):
+                sizes = packets if end == connection.sender else [connection.tcp.syn_bytes]
+                for step in hop.sent_by(end):
+                    if (step, *sizes) not in seen:
+                        seen.add((step, *sizes))
+                        yield from _of_queue(found, step, sizes)
+
+
+def _of_queue(found: ResolvedNetwork, step: Step, packets: Sequence[int]) -> Iterator[Problem]:
+    """``packets``: IP bytes of the packets that arrive at once."""
+    link, tcp = found.topology.links[step.link], found.experiment.tcp
+    path, direction = link.path, link.direction(step.is_reverse)
+    prefix, alias = f"{link.key}.", "buffer"
+    if step.is_reverse:
+        prefix = f"{link.key}.reverse."
+        if path.reverse is None or path.reverse.rate is None:
+            prefix, alias = f"{link.key}.", "reverse_buffer"
+    if direction.policer is not None and direction.policer.burst < max(packets):
+        expected = f"room for one packet of {max(packets)} bytes"
+        yield Problem(f"{prefix}policer.burst", direction.policer.burst, expected)
+    if direction.rate is None:
+        return
+    packet = tcp.mss + tcp.header_bytes
+    bytes_of = partial(path.queue_bytes, rate=direction.rate, packet=packet)
+    for problem in direction.queue.problems(bytes_of):
+        yield problem.below(f"{prefix}queue")
+    framed = [size + path.framing_bytes for size in packets]
+    yield from _too_small(direction.buffer, direction.rate, path.rtt, framed, f"{prefix}{alias}")
+
+
+def _too_small(
+    buffer: Buffer, rate: float, rtt: float, packets: Sequence[int], key: str
+) -> Iterator[Problem]:
+    """Yield a problem if a queue is too short for ``packets`` (bytes) that arrive at once.
+
+    The link sends one of them; the others must fit into the queue.
+    """
+    waiting = packets[1:]
+    if buffer.packets is not None:
+        if buffer.packets < len(waiting):
+            expected = f"room for all fragments of a packet but one ({len(packets)} fragments)"
+            yield Problem(key, str(buffer), expected)
+        return
+    room, needed = buffer.at(rate, rtt), max([*packets, sum(waiting)])
+    what = "one packet" if needed == max(packets) else "all fragments of a packet but one"
+    if room < needed:
+        expected = f"room for {what} ({needed} bytes)"
+        yield Problem(key, str(buffer), expected, f"this buffer is {room} bytes")

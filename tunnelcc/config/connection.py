@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the packets of a flow meet: its hosts, its route and its tunnel, and what follows of them.
+
+That is the payload of full segments, the sizes of packets, and the windows of sockets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tunnelcc.catalog.values import PLAIN_HEADERS
+from tunnelcc.config.flow import Flow
+from tunnelcc.config.hosts import Hosts
+from tunnelcc.config.tcp import Tcp
+from tunnelcc.config.topology import Route, Step, Topology
+from tunnelcc.config.tunnel import Tunnel
+from tunnelcc.hosts import costs
+from tunnelcc.hosts.kernels import kernels
+
+if TYPE_CHECKING:
+    from tunnelcc.catalog.quic import FullPacket
+
+# What the applications do for each segment: the sending one, and the receiving one.
+_CALLS = {
+    "tcp": (["tcp-send"], ["tcp-receive"]),
+    "quic": (["udp-send", "aes-128-gcm-encrypt"], ["udp-receive", "aes-128-gcm-decrypt"]),
+}
+
+# The largest window that fits into a header unless it is scaled (RFC 9293).
+UNSCALED_WINDOW = 65535
+
+
+@dataclass(frozen=True, eq=False)
+class Connection:
+    """What equal flows have in common: all but their start, their size and their carrier.
+
+    ``group``: number of their entry in ``flows``; ``ends``: names of the client's and the server's
+    host, and ``client`` and ``server`` their keys; ``hosts``: the keys that all hosts share;
+    ``direction``: up if the client sends; ``mtu``: IP bytes, the least of the links on the
+    ``route``; ``rtt``: s, the base RTT of the flow's own connection, or of its tunnel's first one;
+    ``tunnel_number``: its place in ResolvedNetwork.tunnels; ``sharers``: the flows in the tunnel,
+    equal ones as one item with a count.
+
+    For a tunnel, it is what its packets meet; the flow is then the first one in it.
+    """
+
+    flow: Flow
+    group: int
+    ends: tuple[str, str]
+    client: Hosts
+    server: Hosts
+    hosts: Hosts
+    tcp: Tcp
+    direction: str
+    topology: Topology
+    route: Route
+    mtu: int
+    rtt: float
+    tunnel: Tunnel | None
+    tunnel_number: int | None
+    sharers: tuple[Flow, ...]
+
+    @property
+    def sender(self) -> str:
+        """The end that sends the data: client or server."""
+        return "client" if self.direction == "up" else "server"
+
+    @property
+    def sending(self) -> Hosts:
+        """The host that sends the data."""
+        return self.client if self.direction == "up" else self.server
+
+    @property
+    def receiving(self) -> Hosts:
+        """The host that receives the data."""
+        return self.server if self.direction == "up" else self.client
+
+    def host(self, side: str) -> Hosts:
+        """Return the host of one end: client or server."""
+        return self.client if side == "client" else self.server
+
+    @property
+    def inner_hosts(self) -> list[str]:
+        """The hosts on the route, without its ends."""
+        links = self.topology.links
+        return [links[name].ends[not is_reverse] for name, is_reverse in self.route.to_server[:-1]]
+
+    @property
+    def hop_count(self) -> int:
+        """The number of the tunnel's carriers in a row: one more than relays between its ends."""
+        tunnel = self.tunnel
+        return 1 if tunnel is None else 1 + (tunnel.relays or len(tunnel.chain))
+
+    @cached_property
+    def hops(self) -> list[Route]:
+        """The routes between neighbouring relays, or the route between the flow's hosts."""
+        between = self._relays()
+        if not between:
+            return [self.route]
+        client, server = self.ends
+        return [self.topology.both_ways(*it) for it in pairwise((client, *between, server))]
+
+    def _relays(self) -> list[str]:
+        """Return the hosts of the tunnel's relays between its ends."""
+        tunnel, parts = self.tunnel, self.hop_count
+        if tunnel is None or parts == 1:
+            return []
+        if self.topology.relays:
+            return [*self.topology.relays]
+        if not tunnel.relays:
+            return [hop.host for hop in tunnel.chain if hop.host is not None]
+        inner = self.inner_hosts
+        places = [round(part * (len(inner) + 1) / parts) for part in range(1, parts)]
+        return [inner[place - 1] for place in places]
+
+    @cached_property
+    def steps(self) -> frozenset[Step]:
+        """The directions of links that the data cross."""
+        return frozenset(step for hop in self.hops for step in hop.sent_by(self.sender))
+
+    @property
+    def path_mss(self) -> int:
+        """The payload (bytes) of a full segment directly on the path.
+
+        That is ``tcp.mss``, or less if such packets exceed the MTU: Linux's path MTU discovery (RFC
+        1191).
+        """
+        return min(self.tcp.mss, self.mtu - self.tcp.header_bytes)
+
+    @cached_property
+    def mss(self) -> int:
+        """The payload (bytes) of a full segment of the flows, or of a relay's carriers.
+
+        A tunnel may reduce it. Raises ConfigError if nothing is left.
+        """
+        limit, tunnel = None, self.lowest_tunnel
+        if tunnel is not None:
+            limit = tunnel.entry.clamped_mss(self.mtu, tunnel.mode, tunnel.mtu, tunnel.mss)
+        if limit is None:
+            return self.path_mss
+        return min(self.tcp.mss, limit - (self.tcp.header_bytes - PLAIN_HEADERS))
+
+    @property
+    def carried_mss(self) -> int:
+        """The payload (bytes) of a full segment of the connections that cross the path.
+
+        Those are the flows, or the carriers if the tunnel has any.
+        """
+        return self.mss if self.sends_datagrams else self.path_mss
+
+    @cached_property
+    def lowest_tunnel(self) -> Tunnel | None:
+        """The tunnel whose packets cross the path: the one below a relay, or the only one."""
+        return self.tunnel and (self.tunnel.below or self.tunnel)
+
+    @property
+    def sends_datagrams(self) -> bool:
+        """Whether the flows, or a relay's carriers, go through a datagram tunnel."""
+        tunnel = self.lowest_tunnel
+        return tunnel is not None and not tunnel.entry.HAS_CARRIERS
+
+    @property
+    def inner_mtu(self) -> int:
+        """The IP bytes of the largest packet that the flows' hosts send."""
+        tunnel = self.tunnel
+        return self.mtu if tunnel is None else tunnel.entry.mtu(self.mtu, tunnel.mtu)
+
+    @property
+    def largest_packet(self) -> int:
+        """The IP bytes of the largest packet that enters a tunnel of packets."""
+        largest = self.mss + self.tcp.header_bytes
+        if any(flow.transport == "quic" for flow in self.sharers):
+            return max(largest, self.inner_mtu)
+        return largest
+
+    @property
+    def quic_packet(self) -> FullPacket:
+        """A full packet of a flow over QUIC."""
+        from tunnelcc.catalog.quic import transport
+
+        return transport().full_packet(self.inner_mtu)
+
+    @property
+    def full_packet(self) -> tuple[int, int]:
+        """The payload and IP bytes of a full packet of the flow, without a tunnel."""
+        if self.flow.transport == "quic" and self.tunnel is None:
+            return self.quic_packet.data, self.quic_packet.ip
+        return self.path_mss, self.path_mss + self.tcp.header_bytes
+
+    @property
+    def outer_packets(self) -> list[int]:
+        """The IP bytes that cross the path for a full segment of incompressible data."""
+        return self._across_path(self.carried_mss + self.tcp.header_bytes, "random")
+
+    @property
+    def full_packets(self) -> list[int]:
+        """The IP bytes of the packets that carry a flow's full segment across the path.
+
+        Without a datagram tunnel, this is the segment's own packet.
+        """
+        return self._across_path(self.mss + self.tcp.header_bytes, self.sharers[0].payload)
+
+    def _across_path(self, size: int, payload: str) -> list[int]:
+        """Return the IP bytes that cross the path for a packet of ``size`` IP bytes."""
+        tunnel = self.lowest_tunnel
+        if tunnel is None:
+            return [size]
+        return tunnel.entry.across_path(size, self.mtu, tunnel.mode, tunnel.mtu, payload)
+
+    @property
+    def window_scale(self) -> int:
+        """The shift (bits) of the receiver's window in TCP headers (RFC 7323)."""
+        host = self.receiving
+        if not self.tcp.window_scaling:
+            return 0
+        return kernels()[host.kernel].window_scale(host.receive_buffer)
+
+    @property
+    def receive_window(self) -> int:
+        """The largest window (bytes) that the receiver's sockets advertise.
+
+        As Linux's __tcp_select_window(): an unscaled window is a multiple of the segment size.
+        """
+        host = self.receiving
+        window = kernels()[host.kernel].receive_window(host.receive_buffer, host.tcp_adv_win_scale)
+        if self.tcp.window_scaling:
+            return min(window, UNSCALED_WINDOW << self.window_scale)
+        return full_segments(min(window, UNSCALED_WINDOW), self.mss)
+
+    def app_cost(self, side: str) -> float:
+        """Return the CPU time (ns per byte) of the application on the host ``side``.
+
+        With a profile, each segment costs a system call. Segments are larger on the loopback. Over
+        QUIC, each packet costs a system call and encryption in the application.
+        """
+        host = self.host(side)
+        if host.profile is None:
+            return host.app_cost
+        segment = self.mss
+        if self.flow.transport == "quic":
+            segment = self.quic_packet.data
+        elif self.tunnel is not None:
+            segment = self.tunnel.entry.host_mss(segment)
+        calls = _CALLS[self.flow.transport][side != self.sender]
+        cost = costs.of(costs.load(host.profile), calls)
+        return host.app_cost + cost(segment) / segment
+
+
+def full_segments(window: int, segment: int) -> int:
+    """Return the bytes of the full segments that fit into ``window``; ``window`` if none fits."""
+    return window - window % segment if window > segment else window

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The network of an experiment, with everything that follows from its keys.
+
+What a user wrote becomes hosts, links, routes, tunnels and single flows, once. The input of the
+models, limits, tables and figures read it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+from typing import Any
+
+from tunnelcc.config.connection import Connection
+from tunnelcc.config.draws import SingleFlow, single_flows
+from tunnelcc.config.ends import Ends
+from tunnelcc.config.flow import Flow
+from tunnelcc.config.hosts import Hosts
+from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.shapes import Pair
+from tunnelcc.config.topology import Route, Step, Topology, of_network, of_path
+from tunnelcc.config.tunnel import Tunnel
+from tunnelcc.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class ResolvedFlow:
+    """A single flow in the network.
+
+    ``connection``: what equal flows have in common; ``start``: s, jitter included; ``bytes``: what
+    it sends, None: until the end; ``carrier``: number of its connection among its tunnel's, or of
+    the flow itself.
+    """
+
+    connection: Connection
+    start: float
+    bytes: int | None
+    carrier: int
+
+    @property
+    def flow(self) -> Flow:
+        """Its entry in ``flows``."""
+        return self.connection.flow
+
+    @property
+    def group(self) -> int:
+        """The number of its entry in ``flows``."""
+        return self.connection.group
+
+    @property
+    def tunnel(self) -> int | None:
+        """The number of its tunnel among those between two hosts; None: it has none."""
+        return self.connection.tunnel_number
+
+    @property
+    def client(self) -> str:
+        """The client's host."""
+        return self.connection.ends[0]
+
+    @property
+    def server(self) -> str:
+        """The server's host."""
+        return self.connection.ends[1]
+
+    @property
+    def direction(self) -> str:
+        """Up if the client sends, otherwise down."""
+        return self.connection.direction
+
+    @property
+    def sender(self) -> str:
+        """The end that sends the data: client or server."""
+        return self.connection.sender
+
+
+@dataclass(frozen=True)
+class ResolvedTunnel:
+    """A tunnel between two hosts.
+
+    ``connection``: what its packets meet; ``first``: the first flow in it, which defines its place;
+    ``hop``: if set, the tunnel carries the relays' connections across this hop (from 0) instead of
+    flows.
+    """
+
+    name: str
+    tunnel: Tunnel
+    connection: Connection
+    first: ResolvedFlow
+    hop: int | None = None
+
+    @property
+    def hosts(self) -> list[str]:
+        """The hosts that run the tunnel's programs, in order from the client."""
+        hops = self.first.connection.hops
+        return [hops[0].client, *(hop.server for hop in hops)]
+
+
+@dataclass(frozen=True)
+class ResolvedNetwork:
+    """The hosts, links, flows and tunnels of an experiment. ``hosts``: name → keys."""
+
+    experiment: ExperimentKeys
+    topology: Topology
+    hosts: dict[str, Hosts]
+    flows: tuple[ResolvedFlow, ...]
+    tunnels: tuple[ResolvedTunnel, ...]
+
+    @property
+    def first(self) -> Connection:
+        """What the first flow meets. Numbers of a whole run that depend on a flow are of it."""
+        return self.flows[0].connection
+
+    @cached_property
+    def connections(self) -> list[Connection]:
+        """What the flows meet, each once."""
+        return [*dict.fromkeys(it.connection for it in self.flows)]
+
+    @cached_property
+    def bottleneck(self) -> Step:
+        """The link that the path metrics measure, in the direction of the first flow's data.
+
+        If they do not cross it, in its first direction.
+        """
+        network, first = self.experiment.network, self.first
+        name = "path"
+        if network is not None:
+            name = network.bottleneck or ("bottleneck" if network.shape == "dumbbell" else "")
+            steps = first.route.sent_by(first.sender)
+            name = name or min(steps, key=lambda step: self.rate(step) or inf).link
+        return Step(name, Step(name, True) in first.steps)
+
+    def rate(self, step: Step) -> float | None:
+        """Return the rate (bit/s) of a direction of a link; None: no limit."""
+        return self.topology.links[step.link].direction(step.is_reverse).rate
+
+    def is_on_first_machine(self, host: str) -> bool:
+        """Whether a host shares the first one's machine. A relay of a chain never does."""
+        return self.experiment.hosts.one_machine and host not in self.topology.relays
+
+    def under(self, relays: ResolvedTunnel, hop: int) -> int | None:
+        """Return the number of the tunnel below ``relays`` on a hop, or None."""
+        for number, it in enumerate(self.tunnels):
+            if it.hop == hop and it.first is relays.first:
+                return number
+        return None
+
+    def tunnel_key(self, flow: Connection) -> str:
+        """Return the key of a flow's tunnel, for messages."""
+        return "tunnel" if flow.flow.tunnel is None else f"flows.{flow.group}.tunnel"
+
+    @cached_property
+    def segments(self) -> dict[Step, tuple[int, int]]:
+        """The payload and IP bytes of a full packet of the first flow that sends across each link,
+        without a tunnel.
+        """
+        found: dict[Step, tuple[int, int]] = {}
+        for connection in self.connections:
+            for step in connection.steps:
+                found.setdefault(step, connection.full_packet)
+        return found
+
+    def cross_traffic(self, index: int) -> tuple[Route, str]:
+        """Return the route of a source of cross traffic, and which end sends."""
+        source = self.experiment.cross_traffic[index]
+        route = route_of(self.topology, source, index, f"cross_traffic.{index}")
+        return route, "client" if self.experiment.direction_of(source) == "up" else "server"
+
+    @cached_property
+    def carriers(self) -> list[int | None]:
+        """The number of each flow's carrier, from 0 without gaps; None: no tunnel."""
+        keys = [None if it.tunnel is None else (it.tunnel, it.carrier) for it in self.flows]
+        numbers = iter(_numbered([key for key in keys if key is not None]))
+        return [None if key is None else next(numbers) for key in keys]
+
+    @cached_property
+    def numbers(self) -> dict[str, Any]:
+        """The derived numbers that a result records, in SI units.
+
+        Windows and buffers of sockets are those of the first flow. None stands for what there is
+        not: the bytes of a buffer that counts packets, or of a link without a rate.
+        """
+        experiment, first = self.experiment, self.first
+        name, is_reverse = self.bottleneck
+        link, rtt = self.topology.links[name], experiment.path.rtt
+        if experiment.network is None:
+            is_reverse = False
+        else:
+            rtt = link.path.rtt
+        rate = link.direction(is_reverse).rate
+        return {
+            "bdp_bytes": None if rate is None else rate * rtt / 8,
+            "buffer_bytes": link.buffer_bytes(is_reverse),
+            "tcp_rmem_bytes": first.receiving.receive_buffer,
+            "receive_window_bytes": first.receive_window,
+            "window_scale": first.window_scale,
+            "send_buffer_bytes": first.sending.send_buffer,
+            "header_bytes": experiment.tcp.header_bytes,
+            "flow_count": len(self.flows),
+            "start_s": [flow.start for flow in self.flows],
+        }
+
+
+def resolve(experiment: ExperimentKeys) -> ResolvedNetwork:
+    """Return the network of ``experiment``, whose keys must be valid."""
+    topology, singles = resolve_topology(experiment), list(single_flows(experiment))
+    tunnel_of = [experiment.tunnel_of(flow) for flow in experiment.flows]
+    hosts = {name: _host(experiment, topology, name) for name in topology.hosts}
+    sharers: dict[tuple[Any, ...], list[int]] = {}
+    ends: list[Pair] = []
+    for index, single in enumerate(singles):
+        flow = single.flow
+        ends.append(topology.ends(flow, index))
+        name, has_tunnel = flow.tunnel or "tunnel", tunnel_of[single.group] is not None
+        key = (name, *ends[index], flow.route, flow.ack_route) if has_tunnel else ("", index)
+        sharers.setdefault(key, []).append(index)
+    flows: dict[int, ResolvedFlow] = {}
+    tunnels: list[ResolvedTunnel] = []
+    known: dict[tuple[Any, ...], Connection] = {}
+    for (name, *_), members in sharers.items():
+        tunnel = tunnel_of[singles[members[0]].group]
+        number = len(tunnels) if tunnel else None
+        together: tuple[Flow, ...] = (singles[members[0]].flow,)
+        carriers = members
+        if tunnel:
+            together = _alike(experiment, [singles[index] for index in members])
+            owners = [singles[index].flow.user or f"flow {index}" for index in members]
+            carriers = _carriers(tunnel, owners)
+        for index, carrier in zip(members, carriers, strict=True):
+            single = singles[index]
+            kind = single.group, *ends[index], number
+            if kind not in known:
+                known[kind] = _connection(
+                    experiment, topology, hosts, single, ends[index],
+                    tunnel=tunnel, tunnel_number=number, sharers=together,
+                )  # fmt: skip
+            flows[index] = ResolvedFlow(known[kind], single.start, single.bytes, carrier)
+        if tunnel:
+            first = flows[members[0]]
+            tunnels.append(ResolvedTunnel(name, tunnel, first.connection, first))
+    found = tuple(flows[index] for index in range(len(singles)))
+    return ResolvedNetwork(experiment, topology, hosts, found, (*tunnels, *_below(tunnels)))
+
+
+def _connection(
+    experiment: ExperimentKeys,
+    topology: Topology,
+    hosts: dict[str, Hosts],
+    single: SingleFlow,
+    ends: Pair,
+    **rest: Any,
+) -> Connection:
+    flow, (client, server) = single.flow, ends
+    route = topology.both_ways(client, server, flow.route, flow.ack_route)
+    both = route.to_server + route.to_client
+    rtt = topology.delay(both) if experiment.network is not None else experiment.path.rtt
+    return Connection(
+        flow=flow,
+        group=single.group,
+        ends=ends,
+        client=hosts[client],
+        server=hosts[server],
+        hosts=experiment.hosts,
+        tcp=experiment.tcp,
+        direction=experiment.direction_of(flow),
+        topology=topology,
+        route=route,
+        mtu=min(topology.links[step.link].path.mtu for step in both),
+        rtt=rtt if flow.rtt is None else flow.rtt,
+        **rest,
+    )
+
+
+def _host(experiment: ExperimentKeys, topology: Topology, name: str) -> Hosts:
+    """Return the keys of the host ``name``. Relays of a chain are like the server."""
+    if experiment.network is not None:
+        return experiment.network.host(name, experiment.hosts)
+    return experiment.hosts.of("client" if name == "client" else "server")
+
+
+def _alike(experiment: ExperimentKeys, members: Sequence[SingleFlow]) -> tuple[Flow, ...]:
+    """Return the flows of a tunnel. Equal ones are one item with a count."""
+    counts = Counter(single.group for single in members)
+    return tuple(
+        experiment.flows[group].model_copy(update={"count": count})
+        for group, count in counts.items()
+    )
+
+
+def _below(tunnels: Sequence[ResolvedTunnel]) -> Iterator[ResolvedTunnel]:
+    """Yield the tunnels that carry the connections of relays, one for each hop."""
+    for relays in tunnels:
+        below = relays.tunnel.below
+        if below is not None:
+            connection = replace(relays.connection, tunnel=below)
+            for hop in range(relays.connection.hop_count):
+                name = f"{relays.name}.under{hop + 1 if hop else ''}"
+                yield ResolvedTunnel(name, below, connection, relays.first, hop)
+
+
+def resolve_topology(experiment: ExperimentKeys) -> Topology:
+    """Return the hosts and links of ``experiment``. Raises ConfigError.
+
+    Links of a network have the same rate both ways unless they give another. Those of a path have
+    it only if data cross it in reverse.
+    """
+    path, network, tunnel = experiment.path, experiment.network, experiment.tunnel
+    if network is not None:
+        found = of_network(network, path)
+    else:
+        found = of_path(tunnel.paths(path) if tunnel else (path,), experiment.direction)
+    if network is None and not uses_reverse(experiment):
+        return found
+    links = {name: replace(it, path=it.path.symmetric()) for name, it in found.links.items()}
+    return replace(found, links=links)
+
+
+def uses_reverse(experiment: ExperimentKeys) -> bool:
+    """Whether data of flows or cross traffic go against the experiment's direction."""
+    sources = (*experiment.flows, *experiment.cross_traffic)
+    return any(experiment.direction_of(source) != experiment.direction for source in sources)
+
+
+def route_of(topology: Topology, keys: Ends, index: int, key: str) -> Route:
+    """Return the route of flow or source ``index``, whose table is ``key``. Raises ConfigError."""
+    try:
+        ends = topology.ends(keys, index)
+        return topology.both_ways(*ends, keys.route, getattr(keys, "ack_route", None))
+    except ConfigError as error:
+        raise error.below(key) from None
+
+
+def _carriers(tunnel: Tunnel, owners: Sequence[str]) -> list[int]:
+    """Return the carrier number of each flow in a tunnel, from 0 without gaps."""
+    shared = tunnel.entry.sharing(tunnel.carriers)
+    keys: Sequence[object] = range(len(owners))
+    if shared == "user":
+        keys = owners
+    elif shared != "flow":
+        most = 1 if shared == "all" else int(shared)
+        keys = [index % most for index in range(len(owners))]
+    return _numbered(keys)
+
+
+def _numbered(keys: Sequence[object]) -> list[int]:
+    """Return a number for each key, from 0 without gaps, in order of first appearance."""
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return [numbers[key] for key in keys]
