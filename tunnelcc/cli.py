@@ -433,15 +433,31 @@ def list_() -> None:
 
 @cli.command()
 @click.argument("what", metavar="experiment|metrics|tunnel|cc|profile|payload")
-@click.argument("name", required=False)
+@click.argument("name", metavar="[NAME|WORD|FILE]", required=False)
 @click.option("--mode", help="Mode of a tunnel that has modes (default: the entry's).")
-def show(what: str, name: str | None, mode: str | None) -> None:
-    """Show keys, metrics, or one catalogue entry.
+@click.option(
+    "--only", help="Of an experiment's FILE: run, links, hosts, tunnels, flows or traffic."
+)
+def show(what: str, name: str | None, mode: str | None, only: str | None) -> None:
+    """Show keys, metrics, one experiment, or one catalogue entry.
 
-    `show experiment` lists all keys, and `show metrics` lists all metrics; a NAME selects some of
-    them (path, path.loss; jain). The others need a name of `tunnelcc list`.
+    `show experiment` lists all keys, and `show metrics` lists all metrics; a word selects those
+    that have it (path, path.loss; delay). `show experiment FILE` shows the network of a .toml file:
+    links, hosts, tunnels and flows, with the origin of each number. The others need a name of
+    `tunnelcc list`.
     """
     from tunnelcc.report import catalogue
+
+    is_file = what == "experiment" and name is not None and name.endswith(".toml")
+    if only is not None and not is_file:
+        expected = "no --only, because only `show experiment FILE` has sections"
+        raise ConfigError(Problem("--only", only, expected))
+    if is_file:
+        from tunnelcc.config import scenario
+        from tunnelcc.report.network import print_network
+
+        print_network(scenario.load_base(Path(name or "")), only)
+        return
 
     named: dict[str, Callable[[str], None]] = {
         "tunnel": partial(catalogue.print_tunnel, mode=mode),

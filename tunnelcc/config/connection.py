@@ -225,10 +225,9 @@ class Connection:
         As Linux's __tcp_select_window(): an unscaled window is a multiple of the segment size.
         """
         host = self.receiving
-        window = kernels()[host.kernel].receive_window(host.receive_buffer, host.tcp_adv_win_scale)
         if self.tcp.window_scaling:
-            return min(window, UNSCALED_WINDOW << self.window_scale)
-        return full_segments(min(window, UNSCALED_WINDOW), self.mss)
+            return min(host.receive_window, UNSCALED_WINDOW << self.window_scale)
+        return full_segments(min(host.receive_window, UNSCALED_WINDOW), self.mss)
 
     def app_cost(self, side: str) -> float:
         """Return the CPU time (ns per byte) of the application on the host ``side``.

@@ -141,6 +141,12 @@ class Hosts(Model):
         return kernels()[self.kernel].receive_buffer(self.tcp_rmem, self.memory)
 
     @property
+    def receive_window(self) -> int:
+        """The window (bytes) that such a buffer advertises, before it is scaled."""
+        kernel = kernels()[self.kernel]
+        return kernel.receive_window(self.receive_buffer, self.tcp_adv_win_scale)
+
+    @property
     def send_buffer(self) -> int:
         """The payload (bytes) that the send buffer of a socket holds."""
         return kernels()[self.kernel].send_buffer(self.tcp_wmem)
@@ -168,13 +174,11 @@ class Hosts(Model):
             return None
         expected = f"no value with kernel {self.kernel}, which ignores it"
         if kernel.has_adv_win_scale:
-            rmem = self.receive_buffer
-            window = kernel.receive_window(rmem, scale)
-            if window >= LEAST_WINDOW:
+            if self.receive_window >= LEAST_WINDOW:
                 return None
             expected = (
                 f"a value that leaves a window of {LEAST_WINDOW} bytes or more; of a buffer of "
-                f"{rmem} bytes (tcp_rmem), this one leaves {window}"
+                f"{self.receive_buffer} bytes (tcp_rmem), this one leaves {self.receive_window}"
             )
         return Problem("tcp_adv_win_scale", scale, expected)
 

@@ -20,6 +20,7 @@ from tunnelcc.config.ends import Ends
 from tunnelcc.config.flow import Flow
 from tunnelcc.config.hosts import Hosts
 from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.path import LinkDirection
 from tunnelcc.config.shapes import Pair
 from tunnelcc.config.topology import Route, Step, Topology, of_network, of_path
 from tunnelcc.config.tunnel import Tunnel
@@ -129,12 +130,12 @@ class ResolvedNetwork:
         if network is not None:
             name = network.bottleneck or ("bottleneck" if network.shape == "dumbbell" else "")
             steps = first.route.sent_by(first.sender)
-            name = name or min(steps, key=lambda step: self.rate(step) or inf).link
+            name = name or min(steps, key=lambda step: self.direction(step).rate or inf).link
         return Step(name, Step(name, True) in first.steps)
 
-    def rate(self, step: Step) -> float | None:
-        """Return the rate (bit/s) of a direction of a link; None: no limit."""
-        return self.topology.links[step.link].direction(step.is_reverse).rate
+    def direction(self, step: Step) -> LinkDirection:
+        """Return the keys of a direction of a link."""
+        return self.topology.links[step.link].direction(step.is_reverse)
 
     def is_on_first_machine(self, host: str) -> bool:
         """Whether a host shares the first one's machine. A relay of a chain never does."""

@@ -50,6 +50,13 @@ def load(path: str | Path, settings: Mapping[str, Any] | None = None) -> Experim
     return build(read_scenario(Path(path)), with_units(Experiment, settings or {}))
 
 
+def load_base(path: Path) -> Experiment:
+    """Return the experiment of a file without its sweep, if it has one. Raises ConfigError."""
+    table = read_scenario(path)
+    table.pop("sweep", None)
+    return build(table, {})
+
+
 def build(table: Mapping[str, Any], settings: Mapping[str, Any]) -> Experiment:
     """Return the experiment of nested tables, with ``settings`` applied. Raises ConfigError."""
     if "sweep" in table:

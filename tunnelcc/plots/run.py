@@ -183,7 +183,7 @@ def _bottleneck(result: Result, is_other: bool = False) -> Step:
 def _rates(result: Result) -> tuple[Any, Any]:
     """Return when the bottleneck's rate changes (s), with begin and end, and the rates (bit/s)."""
     step = _bottleneck(result)
-    direction = fair.direction_of(result, step)
+    direction = result.layout.direction(step)
     changes = fair.rate_changes(result, step)
     moments = np.unique([0.0, *changes, result.experiment.duration])
     if direction.rate is None and direction.rate_trace is None:
@@ -210,7 +210,7 @@ def _plot_queue_delay(axes: Axes, result: Result) -> None:
     is_both_ways = len({placed.direction for placed in result.layout.flows}) > 1
     time, drops = np.asarray(result.raw.time), []
     for is_other, link in enumerate(result.bottleneck[: 1 + is_both_ways]):
-        direction = fair.direction_of(result, _bottleneck(result, bool(is_other)))
+        direction = result.layout.direction(_bottleneck(result, bool(is_other)))
         delay = 1e3 * _queue_delay(direction, time, 8 * np.asarray(link.queue_bytes))
         to_server = result.layout.bottleneck[1] is bool(is_other)
         colour, line = ("#AAAAAA", "--") if is_other else ("#555555", "-")

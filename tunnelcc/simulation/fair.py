@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from tunnelcc import metrics
 from tunnelcc.config.path import LinkDirection
+from tunnelcc.config.resolved import ResolvedNetwork
 from tunnelcc.config.topology import Step
 from tunnelcc.metrics.convergence import WINDOW
 from tunnelcc.simulation.measurements import Measurements
@@ -34,13 +36,38 @@ def capacity(run: Measurements, step: Step) -> float:
 
     That is the lower one of its rate and its policer's.
     """
-    measured, policer = run.links[step.link], direction_of(run, step).policer
+    measured, policer = run.links[step.link], run.layout.direction(step).policer
     counts = measured.reverse if step.is_reverse else measured.forward
     rates = [] if policer is None else [policer.rate]
     if counts.utilisation:
         rates.append(8 * counts.bytes_out / run.measured_time / counts.utilisation)
-    mss, packet = _full_segment(run, step)
+    mss, packet = _full_segment(run.layout, step)
     return float(min(rates) * mss / packet) if rates else math.nan
+
+
+def shares(network: ResolvedNetwork) -> list[float]:
+    """Return the max-min fair rate (bit/s) of each of ``network.connections``; NaN: no limit.
+
+    That is what one of its flows would have if all flows and cross traffic sent at once, and links
+    kept the rates that they begin with.
+    """
+    connections = network.connections
+    rooms = {}
+    for step in sorted(frozenset[Step]().union(*(it.steps for it in connections))):
+        way, (mss, packet) = network.direction(step), _full_segment(network, step)
+        rates = [*([way.rate] if way.rate else []), *([way.policer.rate] if way.policer else [])]
+        if rates:
+            rooms[step] = min(rates) * mss / packet
+    counts = Counter(it.connection for it in network.flows)
+    traffic = _cross_traffic(network)
+    everyone = [*(it.steps for it in connections), *(it.steps for it in traffic)]
+    granted = metrics.max_min_allocation(
+        list(rooms.values()),
+        [*(it.flow.rate or math.inf for it in connections), *(it.rate for it in traffic)],
+        [[step in steps for step in rooms] for steps in everyone],
+        [*(counts[it] for it in connections), *(1 for _ in traffic)],
+    )
+    return [rate if math.isfinite(rate) else math.nan for rate in granted[: len(connections)]]
 
 
 def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
@@ -53,7 +80,7 @@ def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
     """
     flows = _flows(run, demands)
     used = sorted(frozenset[Step]().union(*{it.steps for it in flows}))
-    everyone = [*flows, *_cross_traffic(run)]
+    everyone = [*flows, *_cross_traffic(run.layout)]
     ends = [
         0.0,
         run.experiment.duration,
@@ -82,17 +109,12 @@ def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
     return np.array(means), np.array(series)
 
 
-def direction_of(run: Measurements, step: Step) -> LinkDirection:
-    """Return the keys of the direction in which data cross a link."""
-    return run.layout.topology.links[step.link].direction(step.is_reverse)
-
-
 def rate_changes(run: Measurements, step: Step) -> Series:
     """Return when a link's rate changes (s), in the run.
 
     A trace's rate counts as its mean over each second: queues even out shorter changes.
     """
-    direction, duration = direction_of(run, step), run.experiment.duration
+    direction, duration = run.layout.direction(step), run.experiment.duration
     if direction.rate_trace is not None:
         return np.arange(0.0, duration, WINDOW)
     changes = np.array([moment for moment, _ in direction.rate_steps], dtype=float)
@@ -101,13 +123,13 @@ def rate_changes(run: Measurements, step: Step) -> Series:
 
 def _capacities(run: Measurements, step: Step, moments: Series) -> Series:
     """Return capacity() between the moments, where the link's rate may change; shape (moment,)."""
-    direction = direction_of(run, step)
+    direction = run.layout.direction(step)
     if not direction.rate_steps and direction.rate_trace is None:
         return np.full(len(moments) - 1, capacity(run, step))
     offered = np.diff(offered_bits(direction, moments)) / np.diff(moments)
     if direction.policer is not None:
         offered = np.minimum(offered, direction.policer.rate)
-    mss, packet = _full_segment(run, step)
+    mss, packet = _full_segment(run.layout, step)
     return offered * mss / packet
 
 
@@ -125,11 +147,11 @@ def offered_bits(direction: LinkDirection, until: Series) -> Series:
     return bits
 
 
-def _full_segment(run: Measurements, step: Step) -> tuple[int, int]:
+def _full_segment(network: ResolvedNetwork, step: Step) -> tuple[int, int]:
     """Return the payload of a full segment without a tunnel, and its bytes on the link."""
-    segments = run.layout.segments
+    segments = network.segments
     mss, packet = segments.get(step) or next(iter(segments.values()))
-    return mss, packet + run.layout.topology.links[step.link].path.framing_bytes
+    return mss, packet + network.topology.links[step.link].path.framing_bytes
 
 
 def _flows(run: Measurements, demands: Sequence[float]) -> list[_Demand]:
@@ -144,18 +166,19 @@ def _flows(run: Measurements, demands: Sequence[float]) -> list[_Demand]:
     return flows
 
 
-def _cross_traffic(run: Measurements) -> list[_Demand]:
-    found, duration = run.layout, run.experiment.duration
+def _cross_traffic(network: ResolvedNetwork) -> list[_Demand]:
+    experiment = network.experiment
+    duration = experiment.duration
     sources = []
-    for index, source in enumerate(run.experiment.cross_traffic):
-        route, sender = found.cross_traffic(index)
+    for index, source in enumerate(experiment.cross_traffic):
+        route, sender = network.cross_traffic(index)
         steps = frozenset(route.sent_by(sender))
         duty = 1.0 if source.on is None else source.on / (source.on + (source.off or 0.0))
         # A link's capacity is what it carries of payload, so UDP takes as much less of it.
         payload = 0.0
         for step in steps:
-            mss, packet = _full_segment(run, step)
-            framing = run.layout.topology.links[step.link].path.framing_bytes
+            mss, packet = _full_segment(network, step)
+            framing = network.topology.links[step.link].path.framing_bytes
             payload = max(payload, mss / packet * (source.packet + framing) / source.packet)
         stop = duration if source.stop is None else min(source.stop, duration)
         sources.append(_Demand(steps, source.rate * duty * payload, source.start, stop))

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where the numbers of a resolved network come from: a key, other numbers, or a default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tunnelcc.config.connection import Connection
+from tunnelcc.config.keys import ExperimentKeys
+from tunnelcc.config.resolved import ResolvedNetwork, ResolvedTunnel
+from tunnelcc.schema import Model
+from tunnelcc.schema.units import format_probability, format_rate, format_size, format_time
+
+
+class Number(NamedTuple):
+    """A number of the network as text with its unit, and its origin.
+
+    ``origin``: stated, derived or default. ``source``: the key that states it, what it is derived
+    from, or where the default is from ("": the key's own default).
+    """
+
+    text: str
+    origin: str
+    source: str = ""
+
+    @property
+    def why(self) -> str:
+        """What a table says of the origin: the key, what it is derived from, or default."""
+        return self.source if self.origin != "default" else f"default {self.source}".rstrip()
+
+
+#: Tables of keys in which a value is looked for, the first one first, and their names.
+Tables = tuple[tuple[Model | None, str], ...]
+
+
+def links(network: ResolvedNetwork) -> Iterator[tuple[tuple[str, str, str], dict[str, Number]]]:
+    """Yield name, first host and second host, and the numbers, of each direction of a link."""
+    for name, link in network.topology.links.items():
+        for is_reverse in (False, True):
+            ends = link.ends[::-1] if is_reverse else link.ends
+            yield (name, *ends), _link(network, name, is_reverse)
+
+
+def _link(network: ResolvedNetwork, name: str, is_reverse: bool) -> dict[str, Number]:
+    link, tables = network.topology.links[name], _tables_of_link(network.experiment, name)
+    way = link.direction(is_reverse)
+
+    def origin(key: str) -> tuple[str, str]:
+        return _origin_in_reverse(tables, key) if is_reverse else _origin(tables, key)
+
+    rate = origin("rate")
+    if rate[0] == "default" and is_reverse and way.rate is not None:
+        rate = "derived", "that of the other direction"
+    if way.rate_trace is not None:
+        rate = "derived", "the mean of rate_trace"
+    delay = _origin(tables, "rtt")
+    if delay[0] == "stated":
+        delay = "derived", f"{delay[1]} / 2"
+    tunnel = network.experiment.tunnel
+    if network.topology.relays and tunnel is not None and tunnel.relays:
+        delay = "derived", f"path.rtt / {2 * (tunnel.relays + 1)}"
+    buffer, room = origin("buffer"), link.buffer_bytes(is_reverse)
+    if room is None:
+        text = "none" if way.rate is None else f"{way.buffer.packets} packets"
+        buffer = buffer if way.rate is not None else ("derived", "no rate limit")
+    else:
+        text = format_size(room)
+        if way.buffer.bytes is None:
+            given = buffer[1] if buffer[0] == "stated" else "default"
+            buffer = "derived", f"{way.buffer}, {given}"
+    loss = Number(format_probability(way.loss), *origin("loss"))
+    if way.gilbert_elliott is not None:
+        loss = Number("in bursts", *origin("gilbert_elliott"))
+    numbers = {
+        "rate": Number("no limit" if way.rate is None else format_rate(way.rate), *rate),
+        "delay": Number(format_time(link.delay(is_reverse) / 1e9), *delay),
+        "buffer": Number(text, *buffer),
+        "loss": loss,
+        "MTU": Number(format_size(link.path.mtu), *_origin(tables, "mtu")),
+    }
+    if way.rate is not None and way.queue.name != "drop-tail":
+        numbers["queue"] = Number(way.queue.name, *origin("queue"))
+    if way.policer is not None:
+        numbers["policer"] = Number(format_rate(way.policer.rate), *origin("policer"))
+    if way.jitter:
+        numbers["jitter"] = Number(format_time(way.jitter), *origin("jitter"))
+    if way.reorder:
+        numbers["reorder"] = Number(format_probability(way.reorder), *origin("reorder"))
+    return numbers
+
+
+def _tables_of_link(experiment: ExperimentKeys, name: str) -> Tables:
+    """Return the tables that describe a link, the most specific first."""
+    network, path = experiment.network, (experiment.path, "path")
+    if network is not None:
+        own = (network.links.get(name), f"network.links.{name}")
+        is_access = name in network.layout.access
+        return own, (network.access, "network.access") if is_access else path
+    tunnel = experiment.tunnel
+    if name == "path" or tunnel is None or not tunnel.chain:
+        return (path,)
+    number = int(name.removeprefix("hop")) - 2
+    return (tunnel.chain[number], f"tunnel.chain.{number}"), path
+
+
+def _origin(tables: Tables, key: str) -> tuple[str, str]:
+    """Return the origin of the value of ``key``: stated with its full key, or default."""
+    for table, name in tables:
+        if table is not None and key in table.model_fields_set:
+            return "stated", f"{name}.{key}" if name else key
+    return "default", ""
+
+
+def stated(table: Model, name: str, key: str) -> tuple[str, str]:
+    """Return the origin of ``key`` of the only ``table`` that may have it."""
+    return _origin(((table, name),), key)
+
+
+def _origin_in_reverse(tables: Tables, key: str) -> tuple[str, str]:
+    """Return the origin of a value of a link's other direction."""
+    for table, name in tables:
+        if table is None:
+            continue
+        if f"reverse_{key}" in table.model_fields_set:
+            return "stated", f"{name}.reverse_{key}"
+        reverse = getattr(table, "reverse", None)
+        if reverse is not None and key in reverse.model_fields_set:
+            return "stated", f"{name}.reverse.{key}"
+    return "default", ""
+
+
+def hosts(network: ResolvedNetwork) -> Iterator[tuple[str, dict[str, Number]]]:
+    """Yield the name and the numbers of each host."""
+    for name, host in network.hosts.items():
+        tables = _tables_of_host(network, name)
+        kernel = f"kernel {host.kernel}"
+
+        def told(key: str, value: object, tables: Tables = tables) -> Number:
+            return Number(str(value), *_origin(tables, key))
+
+        def of_kernel(
+            text: str, *keys: str, tables: Tables = tables, kernel: str = kernel
+        ) -> Number:
+            stated = [source for key in keys if (source := _origin(tables, key)[1])]
+            return Number(text, "derived", ", ".join((*stated, kernel)))
+
+        scale = ("tcp_adv_win_scale",)
+        numbers = {
+            "kernel": told("kernel", host.kernel),
+            "cores": told("cores", host.cores),
+            "speed": told("speed", f"{host.speed:g}"),
+            "receive buffer": told("tcp_rmem", format_size(host.receive_buffer)),
+            "receive window": of_kernel(
+                format_size(host.receive_window), "tcp_rmem", "memory", *scale
+            ),
+            "send buffer": of_kernel(format_size(host.send_buffer), "tcp_wmem"),
+        }
+        if host.tcp_rmem is None:
+            numbers["receive buffer"] = of_kernel(numbers["receive buffer"].text, "memory")
+        if host.socket_memory:
+            memory = format_size(host.socket_memory)
+            numbers["socket memory"] = (
+                of_kernel(memory, "memory")
+                if host.tcp_memory is None
+                else told("tcp_memory", memory)
+            )
+        yield name, numbers
+
+
+def _tables_of_host(network: ResolvedNetwork, name: str) -> Tables:
+    """Return the tables that describe a host, the most specific first."""
+    experiment = network.experiment
+    shared = (experiment.hosts, "hosts")
+    if experiment.network is not None:
+        return (experiment.network.hosts.get(name), f"network.hosts.{name}"), shared
+    side = "client" if name == "client" else "server"
+    return (getattr(experiment.hosts, side), f"hosts.{side}"), shared
+
+
+def tunnel(network: ResolvedNetwork, placed: ResolvedTunnel) -> dict[str, Number]:
+    """Return the numbers of a tunnel."""
+    connection, keys = placed.connection, placed.tunnel
+    key = network.tunnel_key(placed.first.connection) + (".under" if placed.hop is not None else "")
+    device = Number("–", "derived", "it carries bytes")
+    if keys.mtu is not None:
+        device = Number(format_size(connection.inner_mtu), "stated", f"{key}.mtu")
+    elif keys.entry.kind != "relay":
+        device = Number(format_size(connection.inner_mtu), "derived", f"{keys.name}, path MTU")
+    return {
+        "path MTU": Number(format_size(connection.mtu), "derived", "its route"),
+        "MTU": device,
+        "segment": _segment(connection),
+    }
+
+
+def _segment(connection: Connection) -> Number:
+    """Return the payload of a full segment."""
+    text = format_size(connection.mss)
+    if connection.mss == connection.tcp.mss:
+        return Number(text, *stated(connection.tcp, "tcp", "mss"))
+    tunnel = connection.tunnel
+    is_alone = tunnel is None or connection.mss == connection.path_mss
+    return Number(text, "derived", "path MTU" if is_alone else "tunnel MTU")
+
+
+def flow(network: ResolvedNetwork, connection: Connection) -> dict[str, Number]:
+    """Return the numbers of equal flows, but for their fair share."""
+    own, experiment = connection.flow, network.experiment
+    rtt = Number(format_time(connection.rtt), "derived", "its links")
+    if own.rtt is not None:
+        rtt = Number(rtt.text, "stated", f"flows.{connection.group}.rtt")
+    elif experiment.network is None:
+        rtt = Number(rtt.text, *stated(experiment.path, "path", "rtt"))
+    rates = [network.direction(step).rate for step in connection.steps]
+    limits = [rate for rate in rates if rate is not None]
+    bdp = Number("–", "derived", "no rate limit")
+    if connection.hop_count > 1:
+        bdp = Number("–", "derived", "of each carrier")
+    elif limits:
+        size = round(min(limits) * connection.rtt / 8)
+        bdp = Number(format_size(size), "derived", "rate × RTT")
+    return {
+        "RTT": rtt,
+        "BDP": bdp,
+        "segment": _segment(connection),
+        "window": Number(format_size(connection.receive_window), "derived", "receiver"),
+    }

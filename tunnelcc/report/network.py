@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tables for the terminal of an experiment's network: its numbers, and where each comes from."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tunnelcc.config import Experiment, origins
+from tunnelcc.config.connection import Connection
+from tunnelcc.config.origins import Number
+from tunnelcc.config.resolved import ResolvedNetwork, resolve
+from tunnelcc.config.topology import Route
+from tunnelcc.errors import unknown_name
+from tunnelcc.output.tables import console
+from tunnelcc.schema.units import format_rate, format_size, format_time, mbit
+from tunnelcc.simulation import fair
+
+# With more equal links or hosts than this, a row names the first and the last.
+_MOST_NAMES = 4
+
+# Of a line that says where a number comes from.
+_WIDEST = 18
+
+#: What a row is, and its numbers.
+Row = tuple[tuple[str, ...], dict[str, Number]]
+#: Headings of the first columns, and rows.
+Section = tuple[Sequence[str], list[Row]]
+
+
+def print_network(experiment: Experiment, only: str | None = None) -> None:
+    """Print hosts, links, tunnels and flows of ``experiment``, with the origin of each number.
+
+    ``only``: one of SECTIONS. Raises ConfigError if there is no such section.
+    """
+    if only is not None and only not in SECTIONS:
+        raise unknown_name("--only", only, SECTIONS)
+    out, network = console(), resolve(experiment)
+    if experiment.title:
+        out.print(experiment.title, style="bold", markup=False)
+    for name, rows in SECTIONS.items():
+        if only in (None, name):
+            headings, found = rows(network)
+            _print(out, name, headings, found)
+
+
+def _links(network: ResolvedNetwork) -> Section:
+    rows: list[Row] = [
+        ((name, f"{one} → {other}"), numbers)
+        for (name, one, other), numbers in origins.links(network)
+    ]
+    return ("link", "from, to"), rows
+
+
+def _hosts(network: ResolvedNetwork) -> Section:
+    return ("host",), [((name,), numbers) for name, numbers in origins.hosts(network)]
+
+
+def _tunnels(network: ResolvedNetwork) -> Section:
+    rows: list[Row] = []
+    for number, placed in enumerate(network.tunnels):
+        carriers = {it.carrier for it in network.flows if it.tunnel == number}
+        members = sum(it.tunnel == number for it in network.flows)
+        entry = placed.tunnel.name
+        name = entry if placed.name in ("tunnel", entry) else f"{placed.name} ({entry})"
+        carried = f"{members} flow{'s' if members > 1 else ''}"
+        if placed.hop is not None:
+            carried = "carriers"
+        if placed.hop is None and placed.tunnel.entry.HAS_CARRIERS:
+            carried += f", {len(carriers)} carriers"
+        hosts = placed.hosts if placed.hop is None else placed.hosts[placed.hop : placed.hop + 2]
+        rows.append(((name, " → ".join(hosts), carried), origins.tunnel(network, placed)))
+    return ("tunnel", "hosts", "carries"), rows
+
+
+def _flows(network: ResolvedNetwork) -> Section:
+    counts = Counter(it.connection for it in network.flows)
+    alike: dict[Any, list[Connection]] = {}
+    for connection, share in zip(network.connections, fair.shares(network), strict=True):
+        numbers = origins.flow(network, connection)
+        numbers["fair share"] = _share(connection.flow.rate, share)
+        alike.setdefault((connection.group, *numbers.items()), []).append(connection)
+    rows: list[Row] = []
+    for (group, *numbers_of_each), members in alike.items():
+        count, label = sum(counts[it] for it in members), members[0].flow.label
+        arrow = "→" if members[0].direction == "up" else "←"
+        ends = [f"{client} {arrow} {server}" for client, server in (it.ends for it in members)]
+        name = f"flows.{group}\n{count} × {label}" if count > 1 else f"flows.{group}\n{label}"
+        routes = [_route(it.route) for it in members]
+        rows.append(((name, _together(ends), _together(routes)), dict(numbers_of_each)))
+    return ("flow", "client, server", "links"), rows
+
+
+def _cross_traffic(network: ResolvedNetwork) -> Section:
+    rows: list[Row] = []
+    for index, source in enumerate(network.experiment.cross_traffic):
+        route, sender = network.cross_traffic(index)
+        ends = f"{route.client} {'→' if sender == 'client' else '←'} {route.server}"
+        keys = "rate", "packet"
+        texts = format_rate(source.rate), format_size(source.packet)
+        numbers = {
+            key: Number(text, *origins.stated(source, f"cross_traffic.{index}", key))
+            for key, text in zip(keys, texts, strict=True)
+        }
+        rows.append(((f"cross_traffic.{index}", ends, _route(route)), numbers))
+    return ("source", "client, server", "links"), rows
+
+
+def _route(route: Route) -> str:
+    """Return the links to the server, and those of another way back."""
+    there = [step.link for step in route.to_server]
+    back = [step.link for step in route.to_client]
+    is_same = back[::-1] == there
+    return "\n".join(there) if is_same else "\n".join((*there, "back:", *back))
+
+
+def _share(demand: float | None, share: float) -> Number:
+    if math.isnan(share):
+        return Number("no limit", "derived", "links without a rate")
+    source = "flows.rate" if demand is not None and share >= demand else "max-min"
+    return Number(f"{mbit(share)}Mbps", "derived", source)
+
+
+def _run(network: ResolvedNetwork) -> Section:
+    experiment = network.experiment
+    numbers = {}
+    for key in ("duration", "warmup", "probe_interval", "start_jitter"):
+        text = format_time(getattr(experiment, key))
+        numbers[key] = Number(text, *origins.stated(experiment, "", key))
+    numbers["seed"] = Number(str(experiment.seed), *origins.stated(experiment, "", "seed"))
+    name, is_reverse = network.bottleneck
+    ends = network.topology.links[name].ends
+    where = " → ".join(ends[::-1] if is_reverse else ends)
+    keys = experiment.network
+    stated = keys is not None and keys.bottleneck is not None
+    source = "network.bottleneck" if stated else f"of flow 0, {where}"
+    if len(network.topology.links) > 1:
+        numbers["bottleneck"] = Number(name, "stated" if stated else "derived", source)
+    return (), [((), numbers)]
+
+
+#: Name → function that returns the headings of its first columns, and its rows.
+SECTIONS: dict[str, Callable[[ResolvedNetwork], Section]] = {
+    "run": _run,
+    "links": _links,
+    "hosts": _hosts,
+    "tunnels": _tunnels,
+    "flows": _flows,
+    "traffic": _cross_traffic,
+}
+
+
+def _print(out: Console, name: str, headings: Sequence[str], rows: Iterable[Row]) -> None:
+    """Print a section. Rows that differ only in their first cells become one."""
+    rows = _merged(rows)
+    if not rows:
+        return
+    out.print(f"\n{name.capitalize()}", style="bold", markup=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim", show_lines=False)
+    columns = dict.fromkeys(key for _, numbers in rows for key in numbers)
+    for heading in (*headings, *columns):
+        table.add_column(escape(heading), overflow="fold", no_wrap=heading in headings)
+    for cells, numbers in rows:
+        texts = [_cell(numbers[key]) if key in numbers else "" for key in columns]
+        table.add_row(*map(escape, cells), *texts)
+    out.print(table)
+    if name == "flows":
+        out.print("fair share: of the payload, if all flows and traffic send at once", style="dim")
+
+
+def _cell(number: Number) -> str:
+    return f"{escape(number.text)}\n[dim]{escape(_broken(number.why))}[/]"
+
+
+def _broken(why: str) -> str:
+    """Return the text with lines that end after a dot of a long key, not within a word."""
+    lines = [""]
+    for part in re.findall(r"[^. ]+[. ]*", why):
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > _WIDEST:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _merged(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows; those with equal numbers are one, which names them all."""
+    alike: dict[Any, list[tuple[str, ...]]] = {}
+    for cells, numbers in rows:
+        alike.setdefault((*numbers.items(),), []).append(cells)
+    return [
+        (tuple(map(_together, zip(*names, strict=True))), dict(numbers))
+        for numbers, names in alike.items()
+    ]
+
+
+def _together(names: Sequence[str]) -> str:
+    """Return the names in a cell; of many, the first and the last."""
+    different = [*dict.fromkeys(names)]
+    if len(different) > _MOST_NAMES:
+        different = [different[0], f"… ({len(different)})", different[-1]]
+    return "\n".join(different)
