@@ -52,6 +52,7 @@ _EXPERIMENT_OPTIONS = {
     "carrier-cc": "Congestion control of the tunnel's own connections (carriers).",
     "flows": "Number of flows.",
     "tunnel": "Tunnel of the flows that name none: a name of `tunnelcc list`.",
+    "direction": "up: the client sends; down: the server does, as in a download.",
     "duration": "Simulated time, including the warm-up.",
     "warmup": "Time before measurements start.",
     "seed": "Seed of all random draws.",
@@ -218,13 +219,13 @@ def run(
 @click.option("--name", help="Name of the results in the store (default: one for each comparison).")
 @click.option("--metric", default="goodput", show_default=True, help="Metric of the bar chart.")
 @click.option(
-    "--output",
-    "-o",
+    "--plot",
     type=_PATH,
     default="compare.png",
     show_default=True,
-    help="File of the bar chart.",
+    help="Save the bar chart (.png, .svg or .pdf).",
 )
+@click.option("--output", "-o", type=_PATH, help="Save the results (.nc or .csv).")
 def compare(
     scenario: Path | None,
     settings: tuple[str, ...],
@@ -233,7 +234,8 @@ def compare(
     store: Path,
     name: str | None,
     metric: str,
-    output: Path,
+    plot: Path,
+    output: Path | None,
     **options: str | None,
 ) -> None:
     """Compare tunnels or congestion controls.
@@ -246,7 +248,7 @@ def compare(
 
     if not run_all(
         scenario, options, settings,
-        seeds=seeds, jobs=jobs, store=store, name=name, metric=metric, output=output,
+        seeds=seeds, jobs=jobs, store=store, name=name, metric=metric, plot=plot, output=output,
     ):  # fmt: skip
         sys.exit(1)
 

@@ -27,6 +27,7 @@ __all__ = [
     "names",
     "path_of",
     "settings",
+    "suggestion",
 ]
 
 DIRECTORY = Path(__file__).with_name("tunnels")
@@ -63,7 +64,37 @@ def _parse(table: dict[str, Any]) -> Entry:
     return entry
 
 
-_LIBRARY = Library(DIRECTORY, _parse, "none")
+#: What people call tunnels → entries that are such a tunnel.
+_CALLED = {
+    "esp": ("ipsec-esp",),
+    "fec": ("udpspeeder", "tinyfecvpn", "sdwan-fec"),
+    "gost": ("gost-relay-wss", "gost-http2"),
+    "h2": ("gost-http2",),
+    "http": ("gost-http2",),
+    "http2": ("gost-http2",),
+    "https": ("gost-http2", "gost-relay-wss"),
+    "hysteria": ("hysteria2",),
+    "ipsec": ("ipsec-esp",),
+    "kcp": ("kcptun", "gost-kcp"),
+    "openvpn": ("openvpn-udp", "openvpn-tcp"),
+    "proxy": ("gost-socks5", "gost-http2", "ssh-forward"),
+    "quic": ("gost-quic", "tuic", "hysteria2"),
+    "relay": ("gost-relay-ws", "gost-relay-wss"),
+    "sdwan": ("sdwan-fec", "sdwan-tcp-opt"),
+    "smux": ("gost-relay-mws", "gost-relay-mwss"),
+    "socks": ("gost-socks5",),
+    "socks5": ("gost-socks5",),
+    "ssh": ("ssh-forward", "ssh-tun"),
+    "tls": ("gost-relay-wss", "gost-http2"),
+    "vpn": ("wireguard", "openvpn-udp", "ipsec-esp"),
+    "websocket": ("gost-relay-ws", "gost-relay-wss"),
+    "wg": ("wireguard",),
+    "ws": ("gost-relay-ws",),
+    "wss": ("gost-relay-wss",),
+}
+
+_LIBRARY = Library(DIRECTORY, _parse, "none", kinds=_CALLED)
 names = _LIBRARY.names
 path_of = _LIBRARY.path_of
 load = _LIBRARY.load
+suggestion = _LIBRARY.suggestion

@@ -17,7 +17,7 @@ from tunnelcc.metrics import STORED
 from tunnelcc.plots import check_file, save
 from tunnelcc.plots.standard import comparison
 from tunnelcc.store.store import check_name
-from tunnelcc.sweeps import Sweep, results_of
+from tunnelcc.sweeps import Sweep, export, results_of
 
 
 def compare(
@@ -30,20 +30,23 @@ def compare(
     store: Path,
     name: str | None,
     metric: str,
-    output: Path,
+    plot: Path,
+    output: Path | None,
 ) -> bool:
     """Run all combinations, print a table, save a figure. Return whether every run succeeded."""
-    check_file(output, "--output")
+    check_file(plot, "--plot")
+    if output is not None:
+        export.check_file(output)
     if name is not None:
         check_name(name)
     if metric not in STORED:
         raise unknown_name("--metric", metric, STORED, "one of the metrics that sweeps store")
     declared = declare(file, options, settings, seeds, name)
-    tally = run_and_print(declared, store, jobs, metric=metric)
+    tally = run_and_print(declared, store, jobs, output=output, metric=metric)
     figure, fixed = comparison(results_of(declared, tally, store), metric)
-    save(figure, output)
+    save(figure, plot)
     only = ", ".join(fixed)
-    click.echo(f"{output} (only {only}; `tunnelcc plot --at` draws others)" if only else output)
+    click.echo(f"{plot} (only {only}; `tunnelcc plot --at` draws others)" if only else plot)
     return not tally.failed
 
 

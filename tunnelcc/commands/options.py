@@ -25,6 +25,7 @@ KEYS = {
     "cc": "cc",
     "flows": "flows.0.count",
     "tunnel": "tunnel.name",
+    "direction": "direction",
     "carrier_cc": "tunnel.cc",
     "duration": "duration",
     "warmup": "warmup",

@@ -66,7 +66,8 @@ def problems_of_names(experiment: ExperimentKeys) -> Iterator[Problem]:
             yield from error.below(f"flows.{index}.tunnel").problems
     network, path = experiment.network, experiment.path
     try:
-        topology = of_network(network, path) if network else of_path([path], experiment.direction)
+        direction = experiment.direction
+        topology = of_network(network, path) if network else of_path([path], direction)
     except ConfigError as error:
         yield from error.problems
         return

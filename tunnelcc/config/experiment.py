@@ -12,26 +12,25 @@ from tunnelcc.config import checks
 from tunnelcc.config.keys import ExperimentKeys
 from tunnelcc.config.settings import apply
 from tunnelcc.errors import ConfigError
-from tunnelcc.schema import with_units
 
 
 class Experiment(ExperimentKeys):
     """One simulation: a network, its flows and the tunnels they go through.
 
     Values are text with units, as in a scenario file. A table may be written as a dict. Attributes
-    hold SI units (bit/s, seconds, bytes); fractional numbers (0.04, not 40) may be given in them,
-    too. A wrong key or value raises ConfigError.
+    hold numbers in SI units (bit/s, seconds, bytes). A wrong key or value, or a number without its
+    unit, raises ConfigError.
     """
 
     def with_(self, settings: Mapping[str, Any]) -> Experiment:
         """Return a copy of this experiment with other values for some keys.
 
         ``settings`` maps dotted keys to values, as ``--set`` does: ``{"path.loss": "1%", "cc":
-        "bbr"}``. Fractional numbers are in SI units, as attributes are: ``{"path.rtt": 2 *
-        experiment.path.rtt}``. The copy is checked. Raises ConfigError.
+        "bbr"}``. A number needs its unit: ``{"path.rtt": f"{2 * experiment.path.rtt}s"}``. The copy
+        is checked. Raises ConfigError.
         """
         given = self.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
-        changed: Experiment = Experiment.parse(apply(given, with_units(Experiment, settings)))
+        changed: Experiment = Experiment.parse(apply(given, settings))
         return changed
 
     @model_validator(mode="after")

@@ -22,7 +22,7 @@ from tunnelcc.config.tcp import Tcp
 from tunnelcc.config.traffic import CrossTraffic
 from tunnelcc.config.tunnel import Tunnel
 from tunnelcc.config.values import Moment
-from tunnelcc.errors import ConfigError, Problem, nearest
+from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.schema import (
     SWITCH,
     TEXT,
@@ -82,10 +82,9 @@ class ExperimentKeys(Model):
     def _follow_the_flows(cls, data: Any) -> Any:
         """Take the direction of the flows, if all go down: ``path`` describes that of the data.
 
-        Not if the path's other direction is described, too, or in a network: there the keys of a
-        link say which way they mean.
+        Not if the path's other direction is described, too.
         """
-        if not isinstance(data, dict) or {"direction", "network"} & data.keys():
+        if not isinstance(data, dict) or "direction" in data:
             return data
         flows, path = data.get("flows"), data.get("path", {})
         flows = [flows] if isinstance(flows, (Flow, dict)) else flows
@@ -179,7 +178,8 @@ class ExperimentKeys(Model):
         if flow.tunnel not in known and not flow.tunnel.endswith(".toml"):
             named = f" ({', '.join(self.tunnels)})" if self.tunnels else ""
             expected = f"a name from tunnels{named}, a tunnel of the catalogue, or none"
-            raise ConfigError(Problem("", flow.tunnel, expected, nearest(flow.tunnel, known)))
+            hint = catalog.suggestion(flow.tunnel, (*self.tunnels, "none"))
+            raise ConfigError(Problem("", flow.tunnel, expected, hint))
         tunnel: Tunnel | None = None if flow.tunnel == "none" else Tunnel.parse(flow.tunnel)
         return tunnel
 

@@ -40,8 +40,8 @@ class Link(DuplexLink):
 
     between: Annotated[Pair, BETWEEN] | None = Field(
         None,
-        description="the two hosts of the link; the link's own keys describe the direction from "
-        "the first host to the second",
+        description="the two hosts of the link; its keys, and those of path, describe the "
+        "direction from the first host to the second",
     )
 
     def over(self, base: DuplexLink) -> DuplexLink:
@@ -93,8 +93,9 @@ class Network(Model):
 
     shape: Annotated[str, choice(*SHAPES)] | None = Field(
         None,
-        description="a regular network; all its links except access links have the keys of path; "
-        "default: the links in links",
+        description="a regular network; all its links except access links have the keys of path, "
+        "which describe the direction of the data (see direction) in a dumbbell, a parking lot and "
+        "a line; default: the links in links",
     )
     size: Annotated[int, whole(1, MAX_LINKS)] | None = Field(
         None,

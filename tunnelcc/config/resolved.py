@@ -309,7 +309,7 @@ def resolve_topology(experiment: ExperimentKeys) -> Topology:
     """
     path, network, tunnel = experiment.path, experiment.network, experiment.tunnel
     if network is not None:
-        found = of_network(network, path)
+        found = of_network(network, path, experiment.direction)
     else:
         found = of_path(tunnel.paths(path) if tunnel else (path,), experiment.direction)
     if network is None and not uses_reverse(experiment):

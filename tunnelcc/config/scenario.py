@@ -11,7 +11,7 @@ from tunnelcc.config.experiment import Experiment
 from tunnelcc.config.settings import apply as apply
 from tunnelcc.config.settings import as_table as as_table
 from tunnelcc.errors import MISSING, ConfigError, Problem
-from tunnelcc.schema import listed_as, with_units
+from tunnelcc.schema import listed_as
 from tunnelcc.schema.toml import parse_value, read_toml
 
 #: Where tunnels are, which may be files.
@@ -28,11 +28,7 @@ def experiment_of(source: Experiment | Mapping[str, Any] | str | Path) -> Experi
     """
     if isinstance(source, Experiment):
         return source
-    return (
-        load(source)
-        if isinstance(source, (str, Path))
-        else build(with_units(Experiment, tables_of(source)), {})
-    )
+    return load(source) if isinstance(source, (str, Path)) else build(tables_of(source), {})
 
 
 def tables_of(source: object) -> Mapping[str, Any]:
@@ -47,7 +43,7 @@ def load(path: str | Path, settings: Mapping[str, Any] | None = None) -> Experim
 
     ``settings`` maps dotted keys to values, as for ``Experiment.with_``. Raises ConfigError.
     """
-    return build(read_scenario(Path(path)), with_units(Experiment, settings or {}))
+    return build(read_scenario(Path(path)), settings or {})
 
 
 def load_base(path: Path) -> Experiment:

@@ -259,14 +259,21 @@ class Topology:
         return graph
 
 
-def of_network(network: Network, path: Path) -> Topology:
-    """Return the hosts and links of ``network``. Raises ConfigError."""
+def of_network(network: Network, path: Path, direction: str = "up") -> Topology:
+    """Return the hosts and links of ``network``. Raises ConfigError.
+
+    ``direction``: of the experiment. If it is down, so is the first direction of the links of a
+    shape: keys of links describe the direction of the data, as those of a single path do.
+    """
     layout = network.layout
     access = _changed("access", DuplexLink(mtu=path.mtu, framing=path.framing), network)
     links = {}
     for name, joined in layout.links.items():
         base, key = (access, "network.access") if name in layout.access else (path, "path")
         key = f"network.links.{name}" if name in network.links else key
+        own = network.links.get(name)
+        if direction == "down" and (own is None or own.between is None):
+            joined = joined[::-1]
         links[name] = ResolvedLink(joined, _changed(f"links.{name}", base, network), key)
     hosts = tuple(dict.fromkeys(host for joined in layout.links.values() for host in joined))
     return Topology(hosts, links, layout.pairs)
@@ -296,7 +303,8 @@ def _changed(key: str, base: DuplexLink, network: Network) -> DuplexLink:
     if link is None:
         return base
     changed = link.over(base)
-    problems = [problem.below(f"network.{key}") for problem in changed.problems()]
+    # The other direction has the same rate by default.
+    problems = [it.below(f"network.{key}") for it in changed.symmetric().problems()]
     if problems:
         raise ConfigError(*problems)
     return changed

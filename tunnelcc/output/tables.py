@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table as Printed
 
+_UNLIMITED = 10_000
 _STYLES = {"good": "green", "fair": "yellow", "bad": "bold red", "note": "dim"}
 
 
@@ -23,7 +27,8 @@ def console(width: int = 120) -> Console:
 class Table:
     """Rows of text under a title.
 
-    ``numbers``: columns that are right-aligned. ``whole``: columns whose text stays on one line.
+    ``numbers``: columns that are right-aligned. ``whole``: columns whose text stays on one line,
+    even if the table is then wider than the terminal.
     """
 
     title: str
@@ -38,17 +43,31 @@ class Table:
         if self.title:
             console.print(f"\n{self.title}", style="bold", markup=False)
         printed = Printed(box=None, pad_edge=False, header_style="dim")
+        columns = range(len(self.columns))
+        widths = [max((cell_len(row[i]) for row in self.rows), default=1) for i in columns]
+        needed = sum(map(max, widths, map(cell_len, self.columns))) + 2 * len(widths)
+        has_room = needed <= console.width
         for index, column in enumerate(self.columns):
             justify = "right" if index in self.numbers else "left"
+            heading, widest = column, None
+            if index in self.whole and not has_room:
+                widest = max([widths[index], *map(cell_len, column.split())])
+                heading = textwrap.fill(column, widest, break_on_hyphens=False)
             printed.add_column(
-                escape(column),
+                escape(heading),
                 justify=justify,  # type: ignore[arg-type]
                 overflow="fold",
+                min_width=widest,
                 no_wrap=index in self.whole,
             )
         for row in self.rows:
             printed.add_row(*(_styled(text, kinds or {}) for text in row))
+        width = console.width
+        if self.whole:
+            unlimited = console.options.update(max_width=_UNLIMITED)
+            console.width = max(width, Measurement.get(console, unlimited, printed).minimum)
         console.print(printed)
+        console.width = width
         for note in self.notes:
             console.print(note, markup=False)
 

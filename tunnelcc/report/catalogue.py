@@ -50,14 +50,16 @@ def print_payload(name: str) -> None:
 def print_metrics(name: str | None = None) -> None:
     """Print every metric of a run: unit, meaning, formula with source, and arguments.
 
-    ``name``: only those that have it in their names. Raises ConfigError if there are none.
+    ``name``: only those that have this word in their name or their meaning. Raises ConfigError if
+    there are none.
     """
     from tunnelcc.metrics import METRICS
 
     rows = []
-    found = [key for key in METRICS if name is None or name in key]
+    word = "" if name is None else name.lower()
+    found = [key for key, it in METRICS.items() if word in key or word in it.long_name.lower()]
     if not found and name is not None:
-        expected = "a metric of `tunnelcc show metrics`, or a part of its name"
+        expected = "a word of a metric's name or meaning (`tunnelcc show metrics`)"
         raise ConfigError(Problem("show metrics", name, expected, nearest(name, METRICS)))
     for key in found:
         metric = METRICS[key]
@@ -92,7 +94,8 @@ def _abbreviated() -> dict[str, str]:
 def print_experiment(name: str | None = None) -> None:
     """Print every key of an experiment: default, meaning and accepted values.
 
-    ``name``: only that key, or the keys of that table. Raises ConfigError if there is none.
+    ``name``: only that key, the keys of that table, or else the keys that have this word in their
+    name or their meaning. Raises ConfigError if there is none.
     """
     from tunnelcc.config import Experiment
 
@@ -108,9 +111,11 @@ def print_experiment(name: str | None = None) -> None:
             rows.append((f"{group}.*", "–", abbreviated[group], ""))
     if name is not None:
         listed = listed_as(Experiment, "flows.cc" if name == "cc" else name)
+        word = name.lower()
         chosen = [row for row in rows if f"{row[0]}.".startswith(f"{listed}.")]
+        chosen = chosen or [row for row in rows if word in row[0] or word in row[2].lower()]
         if not chosen:
-            expected = "a key of `tunnelcc show experiment`"
+            expected = "a table, a key or a word of `tunnelcc show experiment`, or a .toml file"
             hint = nearest(name, [row[0] for row in rows])
             raise ConfigError(Problem("show experiment", name, expected, hint))
         Table("", ("key", "default", "meaning", "accepts"), chosen).print(out)

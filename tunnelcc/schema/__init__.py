@@ -32,7 +32,6 @@ from tunnelcc.schema.model import (
     kind_of,
     models_in,
     tag_of,
-    with_units,
 )
 
 __all__ = [
@@ -67,5 +66,4 @@ __all__ = [
     "tag_of",
     "time",
     "whole",
-    "with_units",
 ]

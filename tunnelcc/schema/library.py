@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -18,15 +18,20 @@ class Library(Generic[Item]):
 
     ``parse`` makes an item from a file's tables. The item has the file's name unless the tables
     name it. Files in ``directory`` are read once. ``others``: further valid names, for error
-    messages.
+    messages. ``kinds``: word of a user, in lower case → names of items that it may mean.
     """
 
     def __init__(
-        self, directory: Path, parse: Callable[[dict[str, Any]], Item], *others: str
+        self,
+        directory: Path,
+        parse: Callable[[dict[str, Any]], Item],
+        *others: str,
+        kinds: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._directory = directory
         self._parse = parse
         self._others = others
+        self._kinds = kinds or {}
         self._names: tuple[str, ...] | None = None
         self._read: dict[str, Item] = {}
 
@@ -54,12 +59,19 @@ class Library(Generic[Item]):
         if not name.endswith(".toml"):
             expected = ", ".join((*self.names(), *self._others))
             expected = f"one of {expected}, or the path of a .toml file"
-            raise ConfigError(Problem("", name, expected, nearest(name, self.names())))
+            raise ConfigError(Problem("", name, expected, self.suggestion(name)))
         table = read_toml(path, key="")
         try:
             return self._item(path, table)
         except ConfigError as error:
             raise error.located_in(path) from None
+
+    def suggestion(self, name: str, others: Iterable[str] = ()) -> str:
+        """Return ``did you mean …?`` for a wrong name, or "". ``others``: further valid names."""
+        meant = self._kinds.get(name.lower(), ())
+        if meant:
+            return f"did you mean {' or '.join(map(repr, meant))}?"
+        return nearest(name, (*others, *self.names()))
 
     def _item(self, path: Path, table: dict[str, Any]) -> Item:
         return self._parse({"name": path.stem, **table})

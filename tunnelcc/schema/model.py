@@ -7,8 +7,7 @@ was expected and the nearest valid name.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -46,7 +45,7 @@ class Model(BaseModel):
             if field.alias is not None and name in data and field.alias not in data:
                 data[field.alias] = data.pop(name)
         try:
-            super().__init__(**with_units(type(self), data))
+            super().__init__(**data)
         except ValidationError as error:
             raise config_error(type(self), error) from None
 
@@ -183,44 +182,6 @@ def _keys_below(models: Sequence[type[BaseModel]]) -> Iterator[str]:
             inner = list(models_in(field.annotation))
             if len(inner) == 1 and get_origin(field.annotation) is not dict:
                 yield from (f"{name}.{key}" for key in (*fields_of(inner[0]), *_keys_below(inner)))
-
-
-def with_units(model: type[BaseModel], table: Any) -> Any:
-    """Return a table from Python for ``model`` as it is in a file. Its keys may be dotted.
-
-    Fractional numbers of keys with a unit are in SI units, as attributes are, and become text with
-    that unit. Whole numbers stay as they are, and so are refused: 40 may mean seconds or ms.
-    """
-    return _with_units(table, [model], None)
-
-
-def _with_units(value: Any, models: Sequence[type[BaseModel]], field: FieldInfo | None) -> Any:
-    """Return ``value`` with units. ``field``: what holds it; ``models``: those in the field."""
-    kind = None if field is None else kind_of(field)
-    if isinstance(value, Mapping):  # a table, or else a range of values
-        return {
-            name: _with_units(item, *(_below(models, field, name) if kind is None else ((), field)))
-            for name, item in value.items()
-        }
-    if isinstance(value, (list, tuple)):
-        return type(value)(_with_units(item, models, field) for item in value)
-    if isinstance(value, float) and math.isfinite(value) and kind is not None:
-        return kind.format(value) if kind.unit in ("s", "bit/s") else value
-    return value
-
-
-def _below(
-    models: Sequence[type[BaseModel]], field: FieldInfo | None, key: str
-) -> tuple[Sequence[type[BaseModel]], FieldInfo | None]:
-    """Return the models and the field at the dotted ``key`` below a field that holds ``models``."""
-    for part in str(key).split("."):
-        if field is not None and is_table(field):
-            field = None  # the part is a name
-        elif not part.isdecimal():
-            fields = (fields_of(model).get(part) for model in models)
-            field = next((it for it in fields if it is not None), None)
-            models = list(models_in(field.annotation)) if field is not None else []
-    return models, field
 
 
 def is_table(field: FieldInfo) -> bool:

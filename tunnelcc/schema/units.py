@@ -234,6 +234,8 @@ def _split(value: object, expected: str) -> tuple[Decimal, str | None]:
     """Split ``40ms`` into 40 and ``ms``."""
     if isinstance(value, int) and value.bit_length() > 200:
         raise UnitError(expected)
+    if isinstance(value, float):
+        value = float(value)  # of numpy's, repr() has the type, too
     text = repr(value) if _is_number(value) else value
     match = _QUANTITY.fullmatch(text) if isinstance(text, str) and len(text) < 64 else None
     if match is None:

@@ -12,7 +12,6 @@ from tunnelcc._version import __version__
 from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output.progress import RunsProgress
-from tunnelcc.schema import with_units
 from tunnelcc.schema.toml import parse_toml
 from tunnelcc.store import Store, StoreError, model_version
 from tunnelcc.store.record import Record
@@ -79,8 +78,6 @@ def sweep(
             expected = f"at most {MANY_RUNS:,} runs, or many=True"
             raise ConfigError(Problem("sweep", runs, expected))
 
-    if isinstance(base, Mapping):
-        base = with_units(Experiment, base)
     declared = Sweep(base, axes, seeds, name, on_count=check)
     tally = run(declared, store, jobs=jobs, client=client, timeout=timeout, progress=progress)
     return results_of(declared, tally, store, series=series)

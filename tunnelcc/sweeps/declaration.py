@@ -29,7 +29,6 @@ from typing import Any
 
 from tunnelcc.config import Experiment, scenario
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
-from tunnelcc.schema import with_units
 from tunnelcc.schema.toml import write_toml
 from tunnelcc.sweeps.axes import (
     Axis,
@@ -71,7 +70,7 @@ class Sweep:
     - ``base``: an Experiment, nested tables, or the path of a TOML file. If ``axes`` is None, the
       file's table ``[sweep]`` defines them.
     - ``axes``: key → values or range, ``zip`` or ``sample``, as in TOML: ``{"path.rtt": ["10ms",
-      "40ms"], "cc": ["bbr", "cubic"]}``. Fractional numbers are in SI units.
+      "40ms"], "cc": ["bbr", "cubic"]}``.
     - ``seeds``: how many (from the scenario's ``seed`` on, 1 by default), or a list; default: those
       of the file, or 5.
     - ``on_count``: a function that is called with the number of runs before their values are made,
@@ -102,7 +101,7 @@ class Sweep:
         listed = declared.pop("seeds", DEFAULT_SEEDS)
         if axes is not None:
             expected = 'a table of axes, such as {"cc": ["bbr", "cubic"]}'
-            declared = _from_python(_flat(scenario.as_table("axes", axes, expected)))
+            declared = _flat(scenario.as_table("axes", axes, expected))
         self.base: dict[str, Any] = table
         self.seeds = _seeds(listed if seeds is None else seeds, table.get(SEED, 1))
         on_count(_count(declared, table) * len(self.seeds))
@@ -245,16 +244,6 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[key] = plain(value)
     return flat
-
-
-def _from_python(axes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return axes with text for numbers that have a unit."""
-    tables = {
-        key: with_units(Experiment, axes[key])
-        for key in ("zip", "sample")
-        if isinstance(axes.get(key), Mapping)
-    }
-    return {**with_units(Experiment, axes), **tables}
 
 
 def _seeds(seeds: int | Sequence[int] | object, first: object) -> tuple[int, ...]:

@@ -59,7 +59,7 @@ def print_results(
     if heading:
         out.print(heading, style="bold", markup=False)
     numbers = range(len(keys), len(headings))
-    Table("", headings, rows, numbers, whole=range(len(keys))).print(out)
+    Table("", headings, rows, numbers, whole=range(len(headings))).print(out)
     if goodputs.shape[-1] > 1:
         out.print(
             f"means of {goodputs.shape[-1]} seeds ± distance of the farthest run", markup=False

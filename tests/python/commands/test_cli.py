@@ -131,6 +131,41 @@ def test_show_experiment_has_every_key_with_its_default(run):
     assert "3,930,752" in out.replace("\n", " ")
 
 
+def test_show_experiment_of_a_file_has_a_section_for_each_part(run, tmp_path):
+    file = tmp_path / "one.toml"
+    file.write_text('path = { loss = "1%" }\ntunnel = "wireguard"\n[sweep]\n"path.rtt" = ["1ms"]\n')
+    code, out, _ = run("show", "experiment", str(file))
+    titles = ["Run", "Links", "Hosts", "Tunnels", "Flows"]
+    assert code == 0
+    assert [line for line in out.splitlines() if line in (*titles, "Traffic")] == titles
+    only = run("show", "experiment", str(file), "--only", "links")[1]
+    assert "path.loss" in only
+    assert "Hosts" not in only
+    code, _, err = run("show", "experiment", str(file), "--only", "link")
+    assert code == 2
+    assert "did you mean 'links'?" in err
+
+
+def test_show_selects_by_a_word_of_the_meaning(run):
+    assert run("show", "experiment", "nagle")[1].splitlines()[-1].startswith("tcp.nodelay")
+    metrics = run("show", "metrics", "delay")[1]
+    assert "queue_delay_mean" in metrics
+    assert "goodput" not in metrics.split()[0]
+
+
+@pytest.mark.parametrize(("word", "meant"), [("https", "gost-http2"), ("VPN", "wireguard")])
+def test_what_people_call_a_tunnel_has_a_suggestion(run, word, meant):
+    for command in (("run", "--tunnel", word), ("run", "--flow", f"tunnel={word}")):
+        code, _, err = run(*command)
+        assert code == 2
+        assert f"did you mean '{meant}' or" in err
+
+
+def test_direction_is_an_option(run):
+    command = ("run", "--direction", "down", "--duration", "1s", "--json")
+    assert json.loads(run(*command)[1])["flows"][0]["direction"] == "down"
+
+
 def test_show_metrics_defines_each(run):
     code, out, _ = run("show", "metrics")
     assert code == 0
@@ -340,7 +375,7 @@ def test_a_mistake_in_a_tunnels_file_is_told_by_the_files_own_key(run, tmp_path,
         (["show", "tunnel", "gost-relay-wsss"], ["did you mean 'gost-relay-wss'?"]),
         (["show", "cc", "cubik"], ["did you mean 'cubic'?"]),
         (["show", "cc"], ["expected a name"]),
-        (["show", "experiment", "loss"], ["did you mean 'path.loss'?"]),
+        (["show", "experiment", "losss"], ["did you mean 'path.loss'?"]),
         (["show", "metrics", "jane"], ["did you mean 'jain'?"]),
         (["show", "payload", "webb"], ["did you mean 'web'?"]),
         (["show", "metric"], ["did you mean 'metrics'?"]),

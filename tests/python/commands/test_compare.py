@@ -106,12 +106,13 @@ def test_compare_prints_a_table_and_draws_bars(run, tmp_path, monkeypatch):
     assert all("±" in row for row in rows)
     assert out.splitlines()[0] == "1 flow, 5Mbps × 10ms, buffer 1bdp, 2s"
     assert "Jain" not in out  # of one flow it tells nothing, unless one asks for it
-    again = run(*command, "--output", "again.svg", "--metric", "jain")
+    again = run(*command, "--plot", "again.svg", "--output", "again.csv", "--metric", "jain")
     assert again[0] == 0
     assert "Jain" in again[1]
     assert "8 cached" in again[1]
     assert len(list((tmp_path / "runs" / "sweeps").glob("compare-*.json"))) == 1
-    assert run(*command, "--output", "again.txt")[0] == 2
+    assert len((tmp_path / "again.csv").read_text().splitlines()) > 8
+    assert run(*command, "--plot", "again.txt")[0] == 2
     assert run(*command, "--metric", "goodputs")[0] == 2
 
 
@@ -127,7 +128,7 @@ def test_the_metric_of_the_bars_is_in_the_table(run, tmp_path, monkeypatch, metr
     *lines, last = (line for line in out.splitlines() if "±" in line)
     assert last == "means of 2 seeds ± distance of the farthest run"
     rows = {line.split()[0]: line.split() for line in lines}
-    assert metric in out.splitlines()[1]
+    assert metric in out.splitlines()[1] + out.splitlines()[2]
     for cc in ("bbr", "cubic"):
         mean, farthest = float(rows[cc][1]), float(rows[cc][3])
         assert mean == pytest.approx(float(runs.sel(cc=cc).mean("seed")), abs=0.006)

@@ -534,6 +534,29 @@ def test_cross_traffic_goes_its_way(source, steps):
     assert problem.key == "cross_traffic.0.route"
 
 
+@pytest.mark.parametrize("direction", ["up", "down"])
+@pytest.mark.parametrize("shape", ["dumbbell", "parking-lot", "line"])
+def test_keys_of_a_shape_describe_the_direction_of_the_data(shape, direction):
+    """A download through a dumbbell meets the loss of path, as one on a single path does."""
+    path = {"loss": "1%", "queue": "codel", "reverse_rate": "5Mbps"}
+    network = {"shape": shape, "size": 2, "hosts": {}}
+    found = resolve(_experiment(path=path, network=network, direction=direction))
+    assert not any(step.is_reverse for step in found.first.steps)
+    met = found.direction(found.bottleneck)
+    assert (met.loss, met.queue.name, met.rate) == (0.01, "codel", 100e6)
+    back = found.topology.links[found.bottleneck.link].backward
+    assert (back.loss, back.queue.name, back.rate) == (0, "drop-tail", 5e6)
+
+
+def test_a_network_whose_flows_all_go_down_is_one_of_downloads():
+    network = {"shape": "dumbbell", "size": 2}
+    found = resolve(
+        _experiment(path={"loss": "1%"}, network=network, flows=[{"direction": "down"}])
+    )
+    assert found.experiment.direction == "down"
+    assert found.direction(found.bottleneck).loss == 0.01
+
+
 @pytest.mark.parametrize(
     ("network", "flow", "link"),
     [

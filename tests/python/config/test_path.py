@@ -103,7 +103,7 @@ def test_what_is_not_set_is_not_in_the_table():
         ({"flows": {"direction": "down"}, "direction": "up"}, "up"),
         ({"flows": {"direction": "down"}, "path": {"reverse": {"rate": "9Mbps"}}}, "up"),
         ({"flows": {"direction": "down"}, "path": tc.Path(reverse_rate="9Mbps")}, "up"),
-        ({"flows": {"direction": "down"}, "network": {"shape": "dumbbell", "size": 1}}, "up"),
+        ({"flows": {"direction": "down"}, "network": {"shape": "dumbbell", "size": 1}}, "down"),
         ({}, "up"),
     ],
 )

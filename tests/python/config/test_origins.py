@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where the numbers of a resolved network come from."""
+
+from __future__ import annotations
+
+import tunnelcc as tc
+from tunnelcc.config import origins
+from tunnelcc.config.resolved import resolve
+from tunnelcc.simulation import fair
+
+
+def _of_links(**table) -> dict[tuple[str, str], dict[str, origins.Number]]:
+    network = resolve(tc.Experiment.parse(table))
+    return {(name, one): numbers for (name, one, _), numbers in origins.links(network)}
+
+
+def test_numbers_of_a_path():
+    there, back = _of_links(path={"rate": "10Mbps", "rtt": "80ms", "reverse_loss": "1%"}).values()
+    assert there["rate"] == ("10Mbps", "stated", "path.rate")
+    assert there["delay"] == ("40ms", "derived", "path.rtt / 2")
+    assert there["buffer"] == ("100kB", "derived", "1bdp, default")
+    assert there["loss"] == ("0%", "default", "")
+    assert back["rate"] == ("no limit", "default", "")
+    assert back["loss"] == ("1%", "stated", "path.reverse_loss")
+    stated = _of_links(path={"buffer": "64KiB"})["path", "client"]["buffer"]
+    assert stated == ("64KiB", "stated", "path.buffer")
+    packets = _of_links(path={"buffer": "20p"})["path", "client"]["buffer"]
+    assert packets == ("20 packets", "stated", "path.buffer")
+
+
+def test_numbers_of_a_network_name_the_table_that_states_them():
+    network = {
+        "shape": "dumbbell", "size": 2, "access": {"rtt": "2ms"},
+        "links": {"bottleneck": {"reverse": {"queue": "codel"}}, "client1": {"rate": "50Mbps"}},
+    }  # fmt: skip
+    found = _of_links(path={"rtt": "20ms"}, network=network)
+    there, back = found["bottleneck", "left"], found["bottleneck", "right"]
+    assert there["delay"].source == "path.rtt / 2"
+    assert back["rate"] == ("100Mbps", "derived", "that of the other direction")
+    assert back["queue"] == ("codel", "stated", "network.links.bottleneck.reverse.queue")
+    assert found["client1", "client1"]["rate"].source == "network.links.client1.rate"
+    assert found["client1", "client1"]["delay"] == ("1ms", "derived", "network.access.rtt / 2")
+    assert found["client2", "client2"]["rate"] == ("no limit", "default", "")
+
+
+def test_numbers_of_relays():
+    chain = {"name": "gost-relay-ws", "chain": [{"rtt": "10ms"}]}
+    hop = _of_links(tunnel=chain)["hop2", "relay1"]
+    assert (hop["delay"].source, hop["rate"].origin) == ("tunnel.chain.0.rtt / 2", "default")
+    parts = _of_links(path={"rtt": "60ms"}, tunnel={"name": "gost-relay-ws", "relays": 2})
+    assert parts["hop3", "relay2"]["delay"] == ("10ms", "derived", "path.rtt / 6")
+
+
+def test_numbers_of_hosts():
+    hosts = {"memory": "1GiB", "server": {"kernel": "5.10", "tcp_wmem": "8MiB"}}
+    found = dict(origins.hosts(resolve(tc.Experiment.parse({"hosts": hosts}))))
+    assert found["client"]["kernel"] == ("6.18", "default", "")
+    assert found["server"]["kernel"] == ("5.10", "stated", "hosts.server.kernel")
+    assert found["server"]["send buffer"].source == "hosts.server.tcp_wmem, kernel 5.10"
+    assert found["client"]["receive buffer"] == ("8MiB", "derived", "hosts.memory, kernel 6.18")
+
+
+def test_numbers_of_flows_and_tunnels():
+    table = {
+        "path": {"rate": "8Mbps", "rtt": "50ms", "mtu": 1400}, "tunnel": "wireguard",
+        "flows": [{"rtt": "100ms"}, {"tunnel": "none"}],
+    }  # fmt: skip
+    network = resolve(tc.Experiment.parse(table))
+    inside, plain = (origins.flow(network, it) for it in network.connections)
+    assert inside["RTT"] == ("100ms", "stated", "flows.0.rtt")
+    assert inside["BDP"].text == "100kB"
+    assert inside["segment"] == ("1368B", "derived", "tunnel MTU")
+    assert plain["RTT"] == ("50ms", "stated", "path.rtt")
+    assert plain["segment"] == ("1348B", "derived", "path MTU")
+    numbers = origins.tunnel(network, network.tunnels[0])
+    assert numbers["MTU"] == ("1420B", "derived", "wireguard, path MTU")
+
+
+def test_the_fair_shares_are_those_of_a_run():
+    table = {
+        "path": {"rate": "10Mbps", "rtt": "20ms"}, "network": {"shape": "dumbbell", "size": 3},
+        "flows": [{"count": 2}, {"rate": "1Mbps"}], "cross_traffic": [{"rate": "2Mbps"}],
+        "start_jitter": 0, "duration": "1s",
+    }  # fmt: skip
+    result = tc.run(table, progress=False)
+    shares = fair.shares(result.layout)
+    assert shares[2] == 1e6
+    for share, rate in zip(shares, result.dataset.fair_rate.values, strict=True):
+        assert abs(share / rate - 1) < 1e-3
