@@ -17,10 +17,10 @@ namespace tunnelcc
 class EventLoop;
 
 /**
- * Something that the event loop wakes at a time it asked for: a delay line, a timer.
+ * Something that asks the event loop to wake it at a time, such as a delay line or a timer.
  *
- * Sources live as long as the simulation and are scheduled again and again without allocation.
- * Each has a rank, given in order of construction.
+ * A source lives as long as the simulation, and is scheduled any number of times without
+ * allocation. Its rank is its number in order of construction.
  */
 class EventSource
 {
@@ -30,7 +30,7 @@ class EventSource
     EventSource(const EventSource&) = delete;
     EventSource& operator=(const EventSource&) = delete;
 
-    /// The time asked for has come. \param now simulated time, ns
+    /// Called by the event loop at the time that was asked for. \param now simulated time, ns
     virtual void Fire(int64_t now) = 0;
 
   protected:
@@ -39,15 +39,15 @@ class EventSource
 };
 
 /**
- * ns-3 simulator implementation on an EventQueue.
+ * The simulator: an implementation of ns3::SimulatorImpl on an EventQueue.
  *
- * 64-bit event numbers (ns3::DefaultSimulatorImpl's 32-bit ones wrap within an hour of a fast link)
- * and one virtual call per event. Events of the same time run in order of their sources' rank,
- * ordinary ns-3 events after them in order of scheduling, so that results do not depend on how
- * often a timer was moved or a line rescheduled.
+ * An event costs one virtual call. Event numbers have 64 bits, because those of
+ * ns3::DefaultSimulatorImpl, with 32 bits, wrap within an hour of a fast link. Events of the same
+ * time run in order of their sources' rank, and ordinary ns-3 events after them in order of
+ * scheduling. So results do not depend on how often a timer was moved or a line rescheduled.
  *
- * Serves ordinary ns-3 models too. Deviations from ns3::DefaultSimulatorImpl: not thread-safe, and
- * the scheduler cannot be chosen.
+ * Ordinary ns-3 models run on it, too. Unlike ns3::DefaultSimulatorImpl, it is not thread-safe, and
+ * its scheduler cannot be chosen.
  */
 class EventLoop final : public ns3::SimulatorImpl
 {
@@ -60,7 +60,7 @@ class EventLoop final : public ns3::SimulatorImpl
     /// Make ns3::Simulator use this class. Call before anything else touches the simulator.
     static void Install();
 
-    /// The running simulation's loop. Aborts when Install() came too late.
+    /// The loop of the running simulation. Aborts if Install() was called too late.
     static EventLoop& Get();
 
     /// Simulated time, ns.
@@ -76,15 +76,15 @@ class EventLoop final : public ns3::SimulatorImpl
     }
 
     /**
-     * Whether an event of the given time and rank would be the next to run. A source that asks may
-     * go on at once after AdvanceTo(), without a round trip through the queue.
+     * Whether an event with this time (ns) and rank would be the next to run. If so, its source may
+     * call AdvanceTo() and run at once, instead of inserting it into the queue.
      */
     bool IsNext(int64_t time, uint64_t rank)
     {
         return !m_stop && m_queue.IsFirst(time, rank);
     }
 
-    /// Move the clock to an event for which IsNext() holds.
+    /// Set the clock to the time of an event for which IsNext() is true, ns.
     void AdvanceTo(int64_t time)
     {
         m_now = time;

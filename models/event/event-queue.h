@@ -15,13 +15,13 @@ namespace tunnelcc
 class EventSource;
 
 /**
- * Pending events, in order of time, then of rank.
+ * The queue of pending events, in order of time, then of rank.
  *
- * A few are in a sorted list. Where there are more, it has those of the next microseconds, and the
- * others wait in hierarchical timing wheels (Varghese and Lauck, 1987): an event then costs the
- * same however many are pending. The lowest wheel has a slot for every 16 microseconds, each other
- * one a slot for all of the wheel below. Events of a slot are not sorted until they move to the
- * list.
+ * Few events are in one sorted list. If there are more, the list has those of the next
+ * microseconds, and the others wait in hierarchical timing wheels (Varghese and Lauck, 1987). Then
+ * an event costs the same, however many are pending. A slot of the lowest wheel lasts 16
+ * microseconds; a slot of any other wheel lasts as long as the whole wheel below it. The events of
+ * a slot are sorted when they move to the list.
  */
 class EventQueue
 {
@@ -40,7 +40,7 @@ class EventQueue
         return m_near.empty() && m_inWheels == 0;
     }
 
-    /// Add an event that comes after the one taken last.
+    /// Add an event. It must come after the one that was taken last.
     void Insert(int64_t time, uint64_t rank, EventSource* source)
     {
         if (static_cast<uint64_t>(time) >= m_nearEnd)
@@ -57,7 +57,7 @@ class EventQueue
         }
     }
 
-    /// Whether an event of the given time and rank would come before all others.
+    /// Whether an event with this time (ns) and rank would come before all others.
     bool IsFirst(int64_t time, uint64_t rank)
     {
         return m_near.empty() ? IsBeforeWheels(time, rank) : Key(time, rank) < KeyOf(m_near.back());
@@ -74,7 +74,7 @@ class EventQueue
         m_near.pop_back();
         if (m_near.size() > 1)
         {
-            // Of hundreds of flows, what will be needed next but one is in no near cache.
+            // With hundreds of flows, the source of the event after the next is in no near cache.
             __builtin_prefetch(m_near.end()[-2].source);
         }
         return first;
@@ -82,27 +82,27 @@ class EventQueue
 
   private:
     static constexpr size_t MOST_IN_LIST = 96; //!< events that are in the list alone
-    static constexpr size_t FEW = 16;          //!< events for which the wheels are given up again
+    static constexpr size_t FEW = 16;          //!< with so few events, the wheels are given up
     static constexpr int LOWEST_BITS = 14;     //!< a slot of the lowest wheel lasts 16,384 ns
     static constexpr int WHEEL_BITS = 6;       //!< a wheel has 64 slots
     static constexpr int WHEELS = 9;           //!< for all 63 bits of a time
     static constexpr uint64_t ALL = UINT64_MAX;
     static constexpr uint32_t NONE = UINT32_MAX;
 
-    /// An event in a slot, and the one behind it.
+    /// An event in a slot, and a link to the next one in that slot.
     struct Node
     {
         Event event;
-        uint32_t next; //!< place in m_nodes
+        uint32_t next; //!< its place in m_nodes
     };
 
     struct Wheel
     {
         uint64_t filled{0};                           //!< a bit for each slot that has events
-        std::array<uint32_t, 1 << WHEEL_BITS> firsts; //!< of each slot, places in m_nodes
+        std::array<uint32_t, 1 << WHEEL_BITS> firsts; //!< first of each slot: place in m_nodes
     };
 
-    /// Time and rank as one number, which takes no branch to compare.
+    /// Time and rank as one number, so that a comparison takes no branch.
     static unsigned __int128 Key(int64_t time, uint64_t rank)
     {
         return static_cast<unsigned __int128>(time) << 64 | rank;
@@ -113,8 +113,8 @@ class EventQueue
         return Key(event.time, event.rank);
     }
 
-    // Members one by one: a processor that copies as a whole what was written in parts first waits
-    // until its caches have all that was written before.
+    // One member at a time. If these were written in parts and then copied as a whole, the
+    // processor would wait until all earlier writes are in its cache.
     static void Write(Event& event, int64_t time, uint64_t rank, EventSource* source)
     {
         event.time = time;
@@ -133,25 +133,25 @@ class EventQueue
         Write(*place, time, rank, source);
     }
 
-    // Not inline, or events that go to the list would pay for their registers.
+    // Not inline: otherwise events that go to the list would pay for its registers.
     [[gnu::noinline]] void InsertLater(int64_t time, uint64_t rank, EventSource* source);
-    /// As IsFirst(), where the list is empty.
+    /// IsFirst() for an empty list.
     [[gnu::noinline]] bool IsBeforeWheels(int64_t time, uint64_t rank);
-    /// Move the later half of the list, in which all events are, to the wheels.
+    /// Move the later half of the list to the wheels. \pre the wheels are empty
     [[gnu::noinline]] void Spill();
-    /// Fill the list, which is empty. \pre there is an event
+    /// Move the next events into the list. \pre the list is empty, and an event is pending
     [[gnu::noinline]] void Refill();
-    /// When the first slot that has events begins, ns. \pre there is one
+    /// Begin of the first slot that has events, ns. \pre there is one
     uint64_t FirstSlotTime() const;
-    /// Put a node, whose event comes at m_position or later, into its slot.
+    /// Put a node into its slot. \pre its event comes at m_position or later
     void PutInSlot(uint32_t place);
-    /// Empty the first slot that has events: into the list, not sorted, or into the wheels below.
+    /// Move the events of the first slot that has any: to the list, unsorted, or to lower wheels.
     void TakeSlot();
     void SortList();
 
-    std::vector<Event> m_near;  //!< the latest first; all that come before m_nearEnd
-    uint64_t m_nearEnd{ALL};    //!< ns; ALL: nothing is in the wheels
-    size_t m_inWheels{0};       //!< events
+    std::vector<Event> m_near;  //!< the sorted list, latest first: events before m_nearEnd
+    uint64_t m_nearEnd{ALL};    //!< end of the list's time, ns; ALL: the wheels are empty
+    size_t m_inWheels{0};       //!< number of events in the wheels
     uint64_t m_position{0};     //!< number of the lowest wheel's latest slot, counted from time 0
     uint32_t m_filledWheels{0}; //!< a bit for each wheel that has events
     std::array<Wheel, WHEELS> m_wheels;

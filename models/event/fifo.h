@@ -67,7 +67,7 @@ class Fifo
         return slot;
     }
 
-    /// Have the processor fetch what will soon be at the front.
+    /// Ask the processor to load an element that will soon be at the front.
     void Prefetch() const
     {
         __builtin_prefetch(&m_ring[(m_head + PREFETCHED) & m_mask]);
@@ -79,7 +79,7 @@ class Fifo
         --m_size;
     }
 
-    /// Pop so many.
+    /// Pop `count` elements.
     void Drop(size_t count)
     {
         m_head = (m_head + count) & m_mask;
@@ -92,7 +92,7 @@ class Fifo
     }
 
   private:
-    /// Not inline: it happens so rarely, and would cost Append() registers.
+    /// Not inline: it is rare, and would cost Append() registers.
     [[gnu::noinline]] void Grow()
     {
         std::vector<T> larger(m_ring.empty() ? INITIAL_CAPACITY : 2 * m_ring.size());
@@ -106,10 +106,10 @@ class Fifo
     }
 
     static constexpr size_t INITIAL_CAPACITY = 16;
-    static constexpr size_t PREFETCHED = 8; //!< place from the front
+    static constexpr size_t PREFETCHED = 8; //!< how many elements behind the front
 
     std::vector<T> m_ring;
-    size_t m_mask{SIZE_MAX}; //!< one less than its size, which is a power of two or 0
+    size_t m_mask{SIZE_MAX}; //!< size of the ring (a power of two) less one; SIZE_MAX: no ring yet
     size_t m_head{0};
     size_t m_size{0};
 };

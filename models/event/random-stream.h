@@ -11,7 +11,7 @@
 namespace tunnelcc
 {
 
-/// Components that draw random numbers. Values are part of the results: append, never renumber.
+/// Components that draw random numbers. Results depend on these values: append, never renumber.
 enum class RandomComponent : uint32_t
 {
     FORWARD_LOSS = 1,
@@ -30,14 +30,16 @@ enum class RandomComponent : uint32_t
     CARRIER_THREADS = 14,
 };
 
-/// Number of the stream of one component of one flow; no other flow's draws depend on it.
+/// Number of the random stream of a component and a flow. Each has its own, so the draws of one
+/// flow do not change those of another.
 constexpr uint64_t
 StreamNumber(RandomComponent component, uint32_t flow = 0)
 {
     return (static_cast<uint64_t>(component) << 32) + flow;
 }
 
-/// Random numbers of one component, from ns-3's MRG32k3a generator: substream `seed` of a stream.
+/// The random numbers of a component and a flow: substream `seed` of its stream, from ns-3's
+/// generator MRG32k3a.
 inline ns3::RngStream
 MakeRandomStream(uint64_t seed, RandomComponent component, uint32_t flow = 0)
 {

@@ -14,10 +14,10 @@ namespace tunnelcc
 {
 
 /**
- * A deadline that moves cheaply.
+ * A timer whose deadline is cheap to move. When it expires, it calls `(owner->*OnExpire)(now)`.
  *
- * Moving it later or cancelling it costs nothing: the pending event finds out when it fires. Only
- * moving it earlier than every pending event schedules a new one. Calls `(owner->*OnExpire)(now)`.
+ * To move the deadline later, or to cancel it, costs one store: the pending event notices it when
+ * it fires. Only an earlier deadline needs a new event.
  */
 template <class Owner, void (Owner::*OnExpire)(int64_t)>
 class Timer final : public EventSource
@@ -57,7 +57,7 @@ class Timer final : public EventSource
     {
         if (now != m_armed)
         {
-            return; // superseded by an earlier deadline
+            return; // an earlier event has taken its place
         }
         m_armed = FIRING;
         while (m_deadline <= now)

@@ -16,30 +16,30 @@ namespace tunnelcc
 {
 
 /**
- * The cores of a machine behind one first-come first-served run queue.
+ * The cores of a machine, with one run queue: first come, first served.
  *
- * Runs on a virtual clock, as Link does: when work is submitted, its completion is known. A core
- * that goes over to another thread first spends the cost of switching, so that machines with more
- * busy threads than cores do less. Threads come back to the core that they ran on last, if it is
- * as free as any.
+ * It is a virtual clock, as Link is: when work is submitted, the time of its end is computed. A
+ * core that changes to another thread first spends the cost of the switch, so a machine with more
+ * busy threads than cores does less work. A thread returns to the core that it ran on last, unless
+ * another core is free earlier.
  *
- * Urgent work waits for urgent work only, and puts off the rest. It stands for a program with a
- * thread of its own beside one that has many tasks but no more threads than cores: the fair
- * scheduler lets it wait for a turn of those threads, not for one of each task. What it puts off
- * is done when it was said to be, if that was said before; CPU time is counted as a core spends it,
- * which does one thing at a time. Left out: time slices, priorities, caches.
+ * Urgent work waits for other urgent work only, and delays the rest. It stands for a program with
+ * its own thread, beside a program that has many tasks but no more threads than cores. The fair
+ * scheduler of Linux lets the first one wait for a turn of those threads, not for a turn of each
+ * task. If urgent work delays work whose end was already returned, that end stays as it is; the CPU
+ * time is counted when the core spends it. Left out: time slices, priorities, caches.
  */
 class Cores
 {
   public:
-    /// \param count number of cores  \param switchCost of going over to another thread, ns
+    /// \param count number of cores  \param switchCost CPU time of a switch of threads, ns
     Cores(uint32_t count, int64_t switchCost)
         : m_cores(count),
           m_switchCost(switchCost)
     {
     }
 
-    /// One more host uses the cores. Comes before Run().
+    /// One more host uses the cores. Call it before Run().
     void Join()
     {
         m_isShared = m_hasHost;
@@ -49,9 +49,9 @@ class Cores
     /**
      * Let a core work for `duration` ns, not before `now`.
      * \param thread whose work it is
-     * \param isUrgent whether it goes before work that is not
-     * \param spent CPU time of its host, ns, to add to: see Left()
-     * \returns when it is done, ns
+     * \param isUrgent whether it goes before work that is not urgent
+     * \param spent CPU time of its host, ns, to which `duration` is added, see Left()
+     * \returns time at which it is done, ns
      */
     int64_t Run(int64_t now, int64_t duration, const void* thread, bool isUrgent, int64_t& spent)
     {
@@ -82,9 +82,9 @@ class Cores
         return end;
     }
 
-    /// CPU time that is counted as spent but lies after `now`, ns: that of the only host counts
-    /// when work is submitted. Where hosts share the cores, whose work a core does matters, and
-    /// time counts until `now`.
+    /// CPU time that is counted as spent but lies after `now`, ns. If one host has the cores, its
+    /// time is counted when work is submitted. If hosts share them, the time until `now` is
+    /// counted, so that each host gets its own.
     int64_t Left(int64_t now)
     {
         int64_t left = 0;
@@ -110,7 +110,7 @@ class Cores
   private:
     struct Work
     {
-        int64_t left;   //!< ns
+        int64_t left;   //!< rest of its CPU time, ns
         int64_t* spent; //!< CPU time of its host, ns
     };
 
@@ -139,12 +139,12 @@ class Cores
             return std::max(isUrgent ? urgentUntil : freeAt, now);
         }
 
-        int64_t freeAt{0};           //!< when all its work is done
-        int64_t urgentUntil{0};      //!< when all its urgent work is
-        const void* thread{nullptr}; //!< that ran last
-        int64_t spentUntil{0};       //!< when CPU time was last counted
-        Fifo<Work> urgent;           //!< not done by then
-        Fifo<Work> rest;             //!< likewise, behind it
+        int64_t freeAt{0};           //!< time at which all its work is done, ns
+        int64_t urgentUntil{0};      //!< time at which its urgent work is done, ns
+        const void* thread{nullptr}; //!< the thread that ran last
+        int64_t spentUntil{0};       //!< time until which CPU time is counted, ns
+        Fifo<Work> urgent;           //!< urgent work after that time
+        Fifo<Work> rest;             //!< other work after that time
     };
 
     Core& Choose(int64_t now, const void* thread, bool isUrgent)
@@ -172,7 +172,7 @@ class Cores
     bool m_isShared{false}; //!< by several hosts
 };
 
-/// Work of a program that has a core to itself, and so does without the run queue.
+/// A program that has a core to itself, and therefore does not use the run queue.
 class CpuLoad
 {
   public:
@@ -182,11 +182,12 @@ class CpuLoad
     virtual int64_t Busy(int64_t now) const = 0;
 };
 
-/// A host's use of its machine's cores, which another host may share.
+/// The CPU of a host: its use of the cores of a machine, which hosts may share.
 class Cpu
 {
   public:
-    /// \param cores of the machine  \param speed of each, relative to where costs were measured
+    /// \param cores of the machine
+    /// \param speed of a core, relative to the machine on which costs were measured
     Cpu(Cores& cores, double speed)
         : m_cores(cores),
           m_speed(speed)
@@ -198,21 +199,22 @@ class Cpu
     Cpu& operator=(const Cpu&) = delete;
 
     /**
-     * Do `cost` ns worth of work of `thread`, not before `now`, urgently or in turn.
-     * \returns when it is done, ns
+     * Do work of `thread`, not before `now`, urgently or in turn.
+     * \param cost CPU time of the work at speed 1, ns
+     * \returns time at which it is done, ns
      */
     int64_t Run(int64_t now, double cost, const void* thread, bool isUrgent = false)
     {
         return m_cores.Run(now, Duration(cost), thread, isUrgent, m_spent);
     }
 
-    /// Time that `cost` takes here, ns: the cost is that of the host on which it was measured.
+    /// Time that work takes on this CPU, ns. \param cost its CPU time at speed 1, ns
     int64_t Duration(double cost) const
     {
         return static_cast<int64_t>(m_speed == 1 ? cost : cost / m_speed);
     }
 
-    /// Count a program that does without Run(), because it has a core to itself.
+    /// Count the CPU time of a program that has a core to itself and does not call Run().
     void AddLoad(const CpuLoad& load)
     {
         m_loads.push_back(&load);
@@ -238,11 +240,11 @@ class Cpu
   private:
     Cores& m_cores;
     const double m_speed;
-    int64_t m_spent{0}; //!< on the cores, ns: see Cores::Left()
+    int64_t m_spent{0}; //!< CPU time on the cores, ns, see Cores::Left()
     std::vector<const CpuLoad*> m_loads;
 };
 
-/// Is told when a thread has done a piece of its work.
+/// Receives the end of each piece of work of a thread.
 class CpuUser
 {
   public:
@@ -253,8 +255,8 @@ class CpuUser
 };
 
 /**
- * A program with a thread of its own: its work runs one piece after the other, urgently, on
- * whichever core is free. What waits for the thread itself takes no core from others.
+ * A thread of a program. It does one piece of work after the other, urgently, on any core that is
+ * free. Work that waits for the thread occupies no core.
  */
 class CpuThread final : public EventSource
 {
@@ -264,7 +266,7 @@ class CpuThread final : public EventSource
     {
     }
 
-    /// Do `cost` ns worth of work after all that was asked for before, then tell `user`.
+    /// Do work after all earlier work of the thread, then call `user`. \param cost CPU time, ns
     void Submit(int64_t now, double cost, CpuUser& user)
     {
         if (m_user)
@@ -294,7 +296,7 @@ class CpuThread final : public EventSource
   private:
     struct Work
     {
-        double cost; //!< ns
+        double cost; //!< CPU time at speed 1, ns
         CpuUser* user;
     };
 
@@ -305,7 +307,7 @@ class CpuThread final : public EventSource
     }
 
     Cpu& m_cpu;
-    CpuUser* m_user{nullptr}; //!< whose work is being done
+    CpuUser* m_user{nullptr}; //!< whose work it does now
     Fifo<Work> m_waiting;
 };
 

@@ -10,18 +10,21 @@ namespace tunnelcc
 {
 
 /**
- * What all TCP sockets of a host hold together, against Linux's three thresholds
- * (net.ipv4.tcp_mem).
+ * The memory of all TCP sockets of a host, with the three thresholds of Linux (net.ipv4.tcp_mem).
  *
- * From the first on no send buffer grows (tcp_should_expand_sndbuf()); above the second, until the
- * total falls below the first, no receive window grows (tcp_grow_window()) and the send buffer of a
- * socket that holds more than its equal share of the third shrinks to half of what it holds
- * (__sk_mem_raise_allocated(), sk_stream_moderate_sndbuf()); at the third, every writer's does.
- * A socket's share counts until it has released more than a reserve, of which it then keeps half;
- * it keeps nothing when it takes a buffer under pressure (sk_stream_alloc_skb() before 6.0), nor
- * when a timer of its sender runs (tcp_write_timer_handler() before 6.0). The timer of delayed
- * ACKs, which does the same, is left out. Counts payload; the overhead of socket buffers is left
- * out, as is the pruning of receive queues.
+ * - From the first threshold on, no send buffer grows (tcp_should_expand_sndbuf()).
+ * - Above the second, until the total falls below the first, there is memory pressure: no receive
+ *   window grows (tcp_grow_window()). If a socket holds more than its equal share of the third
+ *   threshold, its send buffer shrinks to half of what it holds (__sk_mem_raise_allocated(),
+ *   sk_stream_moderate_sndbuf()).
+ * - At the third, the send buffer of every socket that writes shrinks.
+ *
+ * A socket keeps a reserve of what it releases. When it has released more than the reserve, it
+ * keeps half. It keeps nothing when it takes a buffer under pressure (sk_stream_alloc_skb()
+ * before 6.0), or when a timer of its sender runs (tcp_write_timer_handler() before 6.0).
+ *
+ * Payload counts. Left out: the overhead of socket buffers, the pruning of receive queues, and the
+ * timer of delayed ACKs, which also gives the reserve back.
  */
 class TcpMemory
 {

@@ -18,49 +18,48 @@ namespace tunnelcc
 {
 
 /**
- * What is the same for every bottleneck, whatever its queue: the rate, loss and policing around the
- * queue, and what probes read. A policer and random loss in the same place act in this order.
+ * Base of all bottlenecks: the rate, loss and policing around the queue, and the counts that probes
+ * read. Where a policer and random loss are in the same place, the policer comes first.
  */
 class Bottleneck
 {
   public:
     virtual ~Bottleneck() = default;
 
-    /// Bytes that wait at time `now` (never earlier than in the call before), without the packet in
-    /// service.
+    /// Bytes in the queue at time `now`, ns, without the packet in service. Calls come in order of
+    /// time.
     virtual uint64_t WaitingBytes(int64_t now) = 0;
 
-    /// Bytes served until `now`, framing included.
+    /// Bytes served until `now`, with framing.
     virtual double ServedBytes(int64_t now) = 0;
 
     /// Packets that the queue dropped.
     virtual PacketCount Drops() const = 0;
 
-    /// Packets that the queue marked; none where it never marks.
+    /// Packets that the queue marked (CE); empty if it never marks.
     virtual std::optional<PacketCount> Marks() const = 0;
 
     virtual uint64_t MaxWaitingBytes() const = 0;
 
-    /// Bytes that could have been served until `now`; 0: not limited.
+    /// Bytes that the link could have served until `now`; 0 if its rate is not limited.
     double OfferedBytes(int64_t now) const
     {
         return m_rate.OfferedBytes(now);
     }
 
-    /// Record waiting times of packets whose service begins, and measure packets offered, from now
-    /// on.
+    /// Begin to measure: from now on, record waiting times and count the packets that arrive.
     void StartMeasuring()
     {
         m_isMeasuring = true;
     }
 
-    /// Waiting times of packets whose service has begun.
+    /// Times that packets waited before their service began, ns.
     const Histogram& QueueDelay() const
     {
         return m_queueDelay;
     }
 
-    /// Packets offered.
+    /// Packets that arrived at the bottleneck.
     PacketCount PacketsIn() const
     {
         return m_packetsIn;
@@ -71,7 +70,7 @@ class Bottleneck
         return m_randomLosses;
     }
 
-    /// Packets that the policer dropped; none without a policer.
+    /// Packets that the policer dropped; empty if there is no policer.
     std::optional<PacketCount> PolicerDrops() const
     {
         return m_policer ? std::optional(m_policerDrops) : std::nullopt;
@@ -93,20 +92,20 @@ class Bottleneck
         }
     }
 
-    /// Packets are offered.
+    /// Count packets that arrive.
     void CountIn(uint32_t packets = 1)
     {
         m_packetsIn.Add(m_isMeasuring, packets);
     }
 
-    /// Whether a packet gets as far as the queue.
+    /// Whether an arriving packet reaches the queue: loss and policing before it.
     bool Admit(int64_t now, uint32_t bytes)
     {
         return m_passesAll || (!(m_policesBefore && !Police(now, bytes, m_isMeasuring)) &&
                                !(m_lossBefore && Lose(m_isMeasuring)));
     }
 
-    /// Whether a packet that leaves the link at `departure` gets on its way.
+    /// Whether a packet that leaves the link at `departure` survives loss and policing behind it.
     bool Release(int64_t departure, uint32_t bytes, bool isMeasured)
     {
         return m_passesAll || (!(m_policesAfter && !Police(departure, bytes, isMeasured)) &&

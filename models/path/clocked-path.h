@@ -13,13 +13,14 @@ namespace tunnelcc
 {
 
 /**
- * A link and a constant delay, for receivers that take packets ahead of simulated time: they get
- * each as soon as it is sent, with the time at which it will arrive.
+ * A link and a constant delay, for receivers that can take packets ahead of simulated time. They
+ * get each packet when it is sent, with the time at which it will arrive.
  */
 class ClockedPath final : public PacketDevice
 {
   public:
-    /// \param link that nobody else uses, as packets are sent late  \param delay behind it, ns
+    /// \param link which nothing else uses, because packets are sent late
+    /// \param delay behind the link, ns
     ClockedPath(Link& link, int64_t delay)
         : m_link(link),
           m_delay(delay)

@@ -11,25 +11,26 @@
 namespace tunnelcc
 {
 
-/// CoDel's state for one queue (RFC 8289, section 5). Times in ns.
+/// CoDel's state of one queue (RFC 8289, section 5). Times are in ns.
 struct CodelState
 {
-    int64_t firstAbove{0}; //!< when waiting times will have been too long for an interval; 0: they
-                           //!< are not
-    int64_t dropNext{0};   //!< while dropping
+    int64_t firstAbove{0}; //!< when waiting times will have been above the target for an interval;
+                           //!< 0: they are below it
+    int64_t dropNext{0};   //!< time of the next drop, while dropping
     uint32_t count{0};     //!< drops since dropping began
     uint32_t lastCount{0}; //!< count when dropping last began
     bool isDropping{false};
 };
 
 /**
- * Controlled delay (RFC 8289): what CoDel and FQ-CoDel have in common.
+ * Controlled delay (RFC 8289): the part that CoDel and FQ-CoDel share.
  *
- * Packets are dropped as they leave, once waiting times have exceeded the target for an interval,
- * and then ever faster, every interval / sqrt(count). A marked packet counts as a dropped one but
- * leaves (Linux, ns-3; the RFC's code has drops only). The RFC's MAXPACKET, the backlog that is
- * always all right, is the largest packet seen, as in Linux. Differs from Linux and ns-3 in that
- * the square root is exact; theirs takes some drops to converge.
+ * Packets are dropped when they leave the queue. The first drop comes when waiting times have been
+ * above the target for an interval. Then the time between drops shrinks: interval / sqrt(count). A
+ * packet that is marked counts as dropped, but leaves (Linux, ns-3; the RFC's code only drops). A
+ * backlog of up to MAXPACKET is never too long; this is the largest packet so far, as in Linux.
+ *
+ * Differs from Linux and ns-3: the square root is exact, while theirs converges over some drops.
  */
 class CodelControl : public QueueDisc
 {
@@ -43,7 +44,8 @@ class CodelControl : public QueueDisc
     {
     }
 
-    /// The next packet of a queue to send, those before it dropped; null if none is left.
+    /// Take the next packet to send from a queue, and drop those before it that CoDel drops. Null
+    /// if none is left.
     QueuedPacket* Next(int64_t now, PacketQueue& queue, CodelState& state);
 
   private:
@@ -59,7 +61,7 @@ class CodelControl : public QueueDisc
     int64_t m_interval; //!< ns
 };
 
-/// CoDel on one queue (RFC 8289). Packets that find it full are dropped.
+/// CoDel on one queue (RFC 8289). Packets that arrive at a full queue are dropped.
 class CodelQueueDisc final : public CodelControl
 {
   public:

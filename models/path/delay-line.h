@@ -12,8 +12,8 @@ namespace tunnelcc
 {
 
 /**
- * Constant propagation delay: packets leave in the order they came, so that one pending event
- * serves them all.
+ * A constant propagation delay. Packets leave in the order in which they came, so one pending event
+ * serves all of them.
  */
 class DelayLine final : public EventSource
 {
@@ -29,8 +29,8 @@ class DelayLine final : public EventSource
         return m_delay;
     }
 
-    /// Deliver `packet` one delay after `departure` ns, which never is earlier than the last one.
-    /// \returns the packet under way; valid until the next call
+    /// Deliver `packet` at `departure` (ns) plus the delay. Calls come in order of departure.
+    /// \returns the packet in the line; valid until the next call
     Packet& Push(int64_t departure, const Packet& packet, const PacketExtras* extras)
     {
         Packet& queued = Append(departure);
@@ -43,7 +43,7 @@ class DelayLine final : public EventSource
         return queued;
     }
 
-    /// The same for a packet without extras, which the caller writes, all but its time.
+    /// As Push(), for a packet without extras. The caller writes the packet, except its time.
     Packet& Append(int64_t departure)
     {
         const bool isIdle = m_packets.IsEmpty() && !m_isDelivering;
@@ -100,7 +100,7 @@ class DelayLine final : public EventSource
     int64_t m_delay;
     bool m_isDelivering{false};
     Fifo<Packet> m_packets;
-    Fifo<PacketExtras> m_extras; //!< of those packets that have any, in the same order
+    Fifo<PacketExtras> m_extras; //!< of the packets that have extras, in the same order
 };
 
 } // namespace tunnelcc

@@ -16,14 +16,14 @@ namespace tunnelcc
  * defaults): L4S packets and marked ones wait in a low-latency queue, all others in the classic
  * queue.
  *
- * A proportional integral controller holds the longer of both waiting times at a target. It sets
- * one probability p: classic packets are marked or dropped with p², L4S packets are marked with
- * p times the coupling, and all that wait longer than the step are marked. That makes the rates of
- * flows in both queues alike. The low-latency queue goes first, but leaves a share of the link to
- * the other. Above p = 1 / coupling (overload), L4S packets are dropped with p², too, and classic
- * ones are dropped even if they could be marked.
+ * A proportional integral controller keeps the longer of the two waiting times at a target. It sets
+ * one probability, p. Classic packets are marked or dropped with probability p². L4S packets are
+ * marked with probability p times the coupling, and always if they waited longer than the step. So
+ * flows in both queues get similar rates. The low-latency queue goes first, but leaves a share of
+ * the link to the other. Above p = 1 / coupling (overload), L4S packets are dropped with
+ * probability p², too, and classic packets are dropped even if they could be marked.
  *
- * Left out: filters, a step in packets, and dropping on arrival (Linux options).
+ * Left out, options of Linux: filters, a step in packets, drops on arrival.
  */
 class DualPi2QueueDisc final : public QueueDisc
 {
@@ -36,7 +36,7 @@ class DualPi2QueueDisc final : public QueueDisc
     bool Enqueue(int64_t now, QueuedPacket* packet) override;
     QueuedPacket* Dequeue(int64_t now) override;
 
-    /// The probability p of which the others follow.
+    /// The probability p, from which those of both queues follow.
     double Probability() const
     {
         return m_probability;
@@ -56,9 +56,9 @@ class DualPi2QueueDisc final : public QueueDisc
     PacketQueue m_lowLatency;
     PacketQueue m_classic;
     double m_probability{0};
-    int64_t m_oldDelay{0}; //!< longer waiting time at the latest update, ns
+    int64_t m_oldDelay{0}; //!< the longer waiting time at the latest update, ns
     int64_t m_nextUpdate;  //!< ns
-    double m_credit{0};    //!< bytes; above 0, the classic queue is next
+    double m_credit{0};    //!< credit of the classic queue, bytes; above 0, it is next
 };
 
 } // namespace tunnelcc

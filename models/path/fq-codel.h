@@ -13,13 +13,13 @@ namespace tunnelcc
 {
 
 /**
- * Flow queueing with CoDel (RFC 8290): a queue per flow, served in turn by deficit round robin,
- * new queues before old ones, and CoDel on each.
+ * Flow queueing with CoDel (RFC 8290). Each flow has a queue with CoDel. The queues are served by
+ * deficit round robin, new queues before old ones.
  *
- * A flow is what one end of a connection sends, and so a hash of the five-tuple; the hash differs
- * from seed to seed, and two flows may share a queue. When the limits are exceeded, half of the
- * bytes of the longest queue, at most 64 packets, are dropped from its head (RFC 8290, section
- * 4.1, as in Linux).
+ * A flow is what one end of a connection sends. Its queue is a hash of the flow, which stands for
+ * the five-tuple. The hash depends on the seed, and two flows may share a queue. When the limits
+ * are exceeded, half of the bytes of the longest queue, at most 64 packets, are dropped from its
+ * head (RFC 8290, section 4.1, as in Linux).
  */
 class FqCodelQueueDisc final : public CodelControl
 {
@@ -40,12 +40,12 @@ class FqCodelQueueDisc final : public CodelControl
     {
         PacketQueue packets;
         CodelState state;
-        int64_t deficit{0}; //!< bytes it may still send in its turn
+        int64_t deficit{0}; //!< bytes that it may still send in its turn
         FlowQueue* behind{nullptr};
         bool isActive{false}; //!< it is in one of the lists
     };
 
-    /// Queues that have their turns in order.
+    /// A list of queues, in the order of their turns.
     struct Turns
     {
         FlowQueue* head{nullptr};

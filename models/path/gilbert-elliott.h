@@ -16,7 +16,8 @@
 namespace tunnelcc
 {
 
-/// Failures before the first success of trials of probability `p`, in [0, 1]: one random number.
+/// Draw the number of failures before the first success, where each trial succeeds with probability
+/// `p`, in [0, 1]. Takes one random number.
 inline int64_t
 DrawGeometric(double p, ns3::RngStream& stream)
 {
@@ -34,16 +35,17 @@ DrawGeometric(double p, ns3::RngStream& stream)
 }
 
 /**
- * Bursty loss: a chain of a good and a bad state that moves once per packet.
+ * Bursty loss: a Markov chain with a good and a bad state, which takes one step per packet.
  *
- * Gilbert (Bell System Technical Journal 39(5), 1960) loses nothing in the good state, k = 1;
- * Elliott (Bell System Technical Journal 42(5), 1963) gives both states a loss of their own. The
- * letters p, r, h and k are those of netem's `loss gemodel p r 1-h 1-k`, and so is the order: a
- * packet is lost or not in the state it finds, and then the state changes or not. A share
- * r / (p + r) of the packets finds the good state; runs of packets in the bad state are geometric
- * with mean 1/r. The chain starts in the good state.
+ * In Gilbert's model (Bell System Technical Journal 39(5), 1960) the good state loses nothing, k
+ * = 1. In Elliott's (Bell System Technical Journal 42(5), 1963) each state has its own loss. The
+ * letters p, r, h and k are those of netem's `loss gemodel p r 1-h 1-k`. So is the order: first the
+ * packet is lost or not, then the state changes or not. The chain starts in the good state. It is
+ * in the good state for a share r / (p + r) of the packets. The number of packets in a stay in the
+ * bad state is geometric with mean 1/r.
  *
- * Draws how long each state lasts and how far the next loss in it is, not one number per packet.
+ * The model draws how long each state lasts, and how many packets come before the next loss: this
+ * takes fewer random numbers than one for each packet.
  */
 class GilbertElliott
 {
@@ -55,7 +57,7 @@ class GilbertElliott
         Stay();
     }
 
-    /// Packets that arrive before the next one that is lost.
+    /// Number of packets that arrive before the next one that is lost.
     int64_t NextGap()
     {
         if (m_spec.h >= 1 && m_spec.k >= 1)
@@ -79,7 +81,7 @@ class GilbertElliott
     }
 
   private:
-    /// Draw how many packets find the present state.
+    /// Draw for how many packets the present state lasts.
     void Stay()
     {
         int64_t more = DrawGeometric(m_isBad ? m_spec.r : m_spec.p, m_stream);
@@ -89,7 +91,7 @@ class GilbertElliott
     GilbertElliottSpec m_spec;
     ns3::RngStream m_stream;
     bool m_isBad{false};
-    int64_t m_left{0}; //!< packets that still find the present state
+    int64_t m_left{0}; //!< packets before the state changes
 };
 
 } // namespace tunnelcc

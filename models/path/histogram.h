@@ -13,10 +13,10 @@ namespace tunnelcc
 {
 
 /**
- * Distribution of durations, for quantiles over millions of packets in constant memory.
+ * A distribution of durations. It gives quantiles of millions of values in constant memory.
  *
- * Buckets are exact below 128 ns and 1/64 octave wide above, so that a quantile is within 0.8 % of
- * a recorded value. The mean is exact.
+ * Each duration below 128 ns has its own bucket; above, a bucket is 1/64 of an octave wide. So a
+ * quantile is within 0.8 % of a recorded value. The mean is exact.
  */
 class Histogram
 {
@@ -34,14 +34,14 @@ class Histogram
         return m_total;
     }
 
-    /// Mean, ns; 0 without records.
+    /// Mean, ns; 0 if nothing was recorded.
     double Mean() const
     {
         return m_total ? static_cast<double>(m_sum) / static_cast<double>(m_total) : 0;
     }
 
-    /// Least duration that at least a share `q` of the records do not exceed, ns; 0 without
-    /// records.
+    /// Quantile, ns: the least duration that at least a share `q` of the values do not exceed. 0 if
+    /// nothing was recorded.
     double Quantile(double q) const
     {
         auto rank = static_cast<uint64_t>(std::ceil(q * static_cast<double>(m_total)));

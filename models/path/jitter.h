@@ -17,12 +17,12 @@ namespace tunnelcc
 {
 
 /**
- * Extra delay of each packet, drawn independently from a distribution of a given mean and never
- * negative, so that the path's constant delay stays its least.
+ * Jitter: an extra delay of each packet, drawn independently from a distribution with a given mean.
+ * It is never negative, so the constant delay of the path stays the least.
  *
- * Distributions: uniform between 0 and twice the mean, exponential, half-normal (the absolute value
- * of a normal variable around 0). netem's jitter, in contrast, is centred on its delay, and always
- * lets packets overtake each other.
+ * The distributions are uniform (between 0 and twice the mean), exponential, and half-normal (the
+ * absolute value of a normal variable with mean 0). Unlike here, netem's jitter is centred on the
+ * delay, and packets may always overtake each other.
  */
 class Jitter
 {
@@ -40,8 +40,8 @@ class Jitter
         return static_cast<int64_t>(m_mean * DrawShape());
     }
 
-    /// When a packet that came at `time` ns has had its extra delay, but not before any that came
-    /// earlier: it waits for them.
+    /// When a packet that came at `time` leaves, ns: after its extra delay, and not before the
+    /// packets that came earlier.
     int64_t InOrder(int64_t time)
     {
         m_latest = std::max(m_latest, time + Draw());
@@ -49,7 +49,7 @@ class Jitter
     }
 
   private:
-    /// A draw from the distribution of mean 1.
+    /// Draw from the distribution, scaled to the mean 1.
     double DrawShape()
     {
         double u = m_stream.RandU01(); // in (0, 1)
@@ -71,7 +71,7 @@ class Jitter
     double m_mean; //!< ns
     JitterDistribution m_distribution;
     ns3::RngStream m_stream;
-    int64_t m_latest{0}; //!< latest time that InOrder() gave, ns
+    int64_t m_latest{0}; //!< the latest time that InOrder() returned, ns
 };
 
 } // namespace tunnelcc

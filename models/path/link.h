@@ -14,10 +14,10 @@ namespace tunnelcc
 {
 
 /**
- * Bottleneck behind a drop-tail queue.
+ * A bottleneck with a drop-tail queue.
  *
- * Runs on a virtual clock: a packet's departure is known when it arrives, so that queueing costs
- * no event. The limit counts packets that wait; the one in service does not count.
+ * It is a virtual clock: when a packet arrives, its departure is computed, so queueing needs no
+ * event. The limit is for waiting packets, without the one in service.
  */
 class Link final : public Bottleneck
 {
@@ -33,11 +33,11 @@ class Link final : public Bottleneck
     }
 
     /**
-     * Offer a packet.
+     * Put a packet into the queue.
      *
-     * \param now arrival, ns
-     * \param ipBytes its size without framing
-     * \returns when its last bit leaves the link, ns; DROPPED if it was dropped or lost
+     * \param now time of arrival, ns
+     * \param ipBytes its size without framing, bytes
+     * \returns time at which its last bit leaves the link, ns; DROPPED if it was dropped or lost
      */
     int64_t Enqueue(int64_t now, uint32_t ipBytes)
     {
@@ -47,11 +47,11 @@ class Link final : public Bottleneck
     }
 
     /**
-     * Offer packets that come together.
+     * Put packets into the queue that arrive at the same time and have the same size.
      *
-     * \param now,ipBytes as for Enqueue(), of each
-     * \param count of them
-     * \param onDeparture called with what Enqueue() returns, for each in its turn
+     * \param now,ipBytes as for Enqueue(), of each packet
+     * \param count number of packets
+     * \param onDeparture called once for each packet, in order, with what Enqueue() returns
      */
     template <class OnDeparture>
     void EnqueueRun(int64_t now, uint32_t ipBytes, uint32_t count, OnDeparture&& onDeparture)
@@ -128,7 +128,7 @@ class Link final : public Bottleneck
         uint32_t bytes;
     };
 
-    /// Forget the packets whose service has begun, and record how long they waited.
+    /// Remove the packets whose service has begun from the queue, and record how long they waited.
     void Serve(int64_t now)
     {
         while (!m_waiting.IsEmpty() && m_waiting.Front().serviceStart <= now)
@@ -183,7 +183,7 @@ class Link final : public Bottleneck
     int64_t m_freeAt{0}; //!< when the last accepted packet leaves, ns
     Fifo<Waiting> m_waiting;
     uint64_t m_waitingBytes{0};
-    Waiting m_inService{0, 0, 0}; //!< latest packet whose service has begun
+    Waiting m_inService{0, 0, 0}; //!< the latest packet whose service has begun
 
     bool m_isCongested{false};
     uint64_t m_acceptedBytes{0};

@@ -9,8 +9,8 @@
 namespace tunnelcc
 {
 
-/// Counts packets to which something happened, and those of them that are measured: offered to the
-/// link since measuring began, not on their way through it by then.
+/// A count of packets, and of those among them that are measured: the packets that arrived at the
+/// link after measuring began.
 struct PacketCount
 {
     void Add(bool isMeasured, uint32_t packets = 1)

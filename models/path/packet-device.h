@@ -9,7 +9,8 @@
 namespace tunnelcc
 {
 
-/// A network interface that is not the path's own, such as a tunnel's: takes packets from a host.
+/// A network interface other than that of the path, such as a tunnel's. It takes packets from a
+/// host.
 class PacketDevice
 {
   public:

@@ -17,20 +17,20 @@ namespace tunnelcc
 {
 
 /**
- * Picks packets out of many, to be lost or to come late: independent and identically distributed,
- * one in every 1/p, or in bursts.
+ * Picks the packets that are lost or come late: each independently with probability p, or one in
+ * every 1/p, or in bursts.
  *
- * Draws the number of packets until the next one from the geometric distribution: one random number
- * per packet picked instead of one per packet. Periodic loss is the deterministic model behind
- * response functions (RFC 9438, section 5.1): each loss follows a whole number of packets, the
- * nearest to 1/p, after the last one. Bursts are those of GilbertElliott.
+ * For independent picks it draws the number of packets before the next one from the geometric
+ * distribution, so it takes one random number for each packet that is picked. Periodic loss is the
+ * deterministic model behind response functions (RFC 9438, section 5.1): losses are 1/p packets
+ * apart, rounded so that the mean is kept. Bursts are those of GilbertElliott.
  */
 class PacketSampler
 {
   public:
     /// \param probability of picking a packet, in [0, 1)
-    /// \param stream where random numbers come from
-    /// \param isPeriodic one packet in every 1/probability is picked instead
+    /// \param stream its random numbers
+    /// \param isPeriodic whether to pick one packet in every 1/probability
     PacketSampler(double probability, const ns3::RngStream& stream, bool isPeriodic = false)
         : m_probability(probability),
           m_isPeriodic(isPeriodic),
@@ -39,7 +39,7 @@ class PacketSampler
         Draw();
     }
 
-    /// Loss of a link: its bursts where it has any. \param stream where random numbers come from
+    /// The random loss of a link: in bursts, if the link has any. \param stream its random numbers
     PacketSampler(const LinkSpec& spec, const ns3::RngStream& stream)
         : m_probability(spec.loss),
           m_isPeriodic(spec.lossPattern == LossPattern::PERIODIC),
@@ -87,8 +87,8 @@ class PacketSampler
     ns3::RngStream m_stream;
     std::optional<GilbertElliott> m_bursts;
     int64_t m_untilNext{0};
-    int64_t m_drawn{0}; //!< picked periodically so far, the next one included
-    int64_t m_last{0};  //!< number of the latest of these, from 1
+    int64_t m_drawn{0}; //!< periodic picks so far, with the next one
+    int64_t m_last{0};  //!< number of the latest packet picked, from 1
 };
 
 } // namespace tunnelcc

@@ -11,7 +11,7 @@ namespace tunnelcc
 
 class PacketSink;
 
-/// What a packet is. A data packet may carry an ACK, too: see Packet::hasAck.
+/// The kind of a packet. A data packet may also carry an ACK, see Packet::hasAck.
 enum class PacketKind : uint8_t
 {
     SYN,
@@ -19,13 +19,14 @@ enum class PacketKind : uint8_t
     DATA,
     ACK,
     WINDOW_PROBE,
-    DATAGRAM, //!< of cross traffic, or of a session that repairs loss itself
-    FRAGMENT, //!< of a tunnel's packet that did not fit; the packet itself stands for the last one
-    FEC       //!< a shard of a group of packets; see Packet::IsParity()
+    DATAGRAM, //!< of UDP: cross traffic, KCP, RUDP, QUIC
+    FRAGMENT, //!< of a tunnel's packet that is too large, all but the last, which is the packet
+              //!< itself
+    FEC       //!< a shard of a group of packets, see Packet::IsParity()
 };
 
-/// Selective acknowledgement: runs of segment numbers [begin, end), most recent first (RFC 2018).
-/// Where the ACK reports a duplicate, the first run is that segment (RFC 2883).
+/// SACK blocks: runs of segment numbers [begin, end), the most recent first (RFC 2018). If the ACK
+/// reports a duplicate (D-SACK), the first block is that segment (RFC 2883).
 struct SackBlocks
 {
     static constexpr uint32_t MAX = 4;
@@ -35,31 +36,31 @@ struct SackBlocks
 };
 
 /**
- * What few packets carry, and a Packet has no room for: SACK blocks, the ACK that a data packet
- * carries, and what a router needs to know. It goes with its packet through every queue, in a queue
- * of its own.
+ * Parts that few packets have, so that a Packet has no room for them: SACK blocks, the ACK of a
+ * data packet, and routing information. They go with their packet through every queue, in a second
+ * queue.
  */
 struct PacketExtras
 {
     uint32_t ackNumber; //!< DATA: next segment expected, modulo 2^32
     uint32_t window;    //!< DATA: receive window, bytes
-    uint32_t ackTsEcr;  //!< DATA: clock of the earliest segment that is newly acknowledged, ms
+    uint32_t ackTsEcr;  //!< DATA: TSecr of its ACK, ms
     SackBlocks blocks;  //!< ACK, DATA: as many as Packet::sackBlocks says
-    uint32_t ipBytes;   //!< in transit: the packet's size
-    PacketSink* sink;   //!< in transit: who receives it behind the last link
+    uint32_t ipBytes;   //!< routing: the packet's size, bytes
+    PacketSink* sink;   //!< routing: the receiver behind the last link
 };
 
 /**
- * A TCP packet under way. Data is numbered in segments, whose boundaries never change after the
- * first transmission, so that acknowledging segments says the same as acknowledging bytes.
+ * A packet on the path. Data are numbered in segments, not in bytes: the boundaries of a segment
+ * never change after its first transmission, so both numbers say the same.
  *
- * Members that share a place belong to packets of different kinds. TSval and TSecr are those of
- * RFC 7323, in milliseconds, as Linux's.
+ * Members of a union belong to packets of different kinds; the comments name the kinds. TSval and
+ * TSecr are those of RFC 7323, in milliseconds, as in Linux.
  */
 struct Packet
 {
-    int64_t time;     //!< arrival at the far end, ns; set by the delay line
-    PacketSink* sink; //!< where it is delivered
+    int64_t time;     //!< time of arrival at the far end, ns; the delay line sets it
+    PacketSink* sink; //!< the receiver
 
     union {
         uint32_t segment;   //!< DATA, DATAGRAM, FEC: its number, modulo 2^32
@@ -68,46 +69,47 @@ struct Packet
     };
 
     union {
-        uint32_t tsVal;      //!< SYN, SYN-ACK, DATA: sender's clock
+        uint32_t tsVal;      //!< SYN, SYN-ACK, DATA: TSval, ms
         uint32_t window;     //!< ACK: receive window, bytes
         uint32_t shardGroup; //!< FEC: number of its group, modulo 2^32
     };
 
     union {
-        uint32_t tsEcr; //!< ACK, SYN-ACK: clock of what it acknowledges; DATA: of the latest ACK
-        uint32_t shardBytes;    //!< FEC: its size
+        uint32_t tsEcr;         //!< ACK, SYN-ACK, DATA: TSecr, ms
+        uint32_t shardBytes;    //!< FEC: size of the shard, bytes
         uint32_t datagramBytes; //!< DATAGRAM: its size, IP bytes, unless FEC joins them
     };
 
     union {
         uint16_t length;          //!< DATA: payload bytes
         uint16_t tsValLow;        //!< ACK: low half of TSval
-        uint16_t shardPlace;      //!< FEC: place among the group's data or, with PARITY, its parity
-        uint16_t datagramMessage; //!< DATAGRAM: what it is, as its protocol numbers messages
+        uint16_t shardPlace;      //!< FEC: place among the group's data shards, or with PARITY set,
+                                  //!< among its parity
+        uint16_t datagramMessage; //!< DATAGRAM: kind of its message, a number of its protocol
     };
 
     PacketKind kind : 3;
-    uint8_t isEct : 1;       //!< DATA: may be marked instead of dropped (RFC 3168)
-    uint8_t isL4s : 1;       //!< DATA: with ECT(1), by which L4S is known (RFC 9331)
-    uint8_t isCe : 1;        //!< DATA: was marked on the way
-    uint8_t isEce : 1;       //!< an ACK that echoes a mark
-    uint8_t isCwr : 1;       //!< DATA: the sender has reduced its window
-    uint8_t sackBlocks : 3;  //!< number of SACK blocks of its ACK
+    uint8_t isEct : 1;       //!< DATA: ECT, may be marked instead of dropped (RFC 3168)
+    uint8_t isL4s : 1;       //!< DATA: ECT(1), the sign of L4S (RFC 9331)
+    uint8_t isCe : 1;        //!< DATA: CE, it was marked on the path
+    uint8_t isEce : 1;       //!< ACK: ECE, it echoes a mark
+    uint8_t isCwr : 1;       //!< DATA: CWR, the sender has reduced its window
+    uint8_t sackBlocks : 3;  //!< number of SACK blocks in its ACK
     uint8_t isDuplicate : 1; //!< the first SACK block is a D-SACK
-    uint8_t isFin : 1;       //!< DATA: ends the stream
-    uint8_t isPushed : 1;    //!< DATA: PSH, no more may follow soon
-    uint8_t hasAck : 1;      //!< DATA: an ACK is in its header, and in its extras
-    uint8_t isInTransit : 1; //!< the next to receive it is a router
+    uint8_t isFin : 1;       //!< DATA: FIN, it ends the stream
+    uint8_t isPushed : 1;    //!< DATA: PSH, more data may not follow soon
+    uint8_t hasAck : 1;      //!< DATA: it carries an ACK, which is in its extras
+    uint8_t isInTransit : 1; //!< it goes to a router next
 
-    /// Whether its headers say anything of congestion.
+    /// Whether its headers have ECN bits set.
     bool HasMarks() const
     {
         return isEct || isCe || isCwr;
     }
 
-    static constexpr uint16_t PARITY = 0x8000; //!< of shardPlace
+    static constexpr uint16_t PARITY = 0x8000; //!< bit of shardPlace
 
-    /// FEC: whether it was computed from others.
+    /// FEC: whether the shard is parity.
     bool IsParity() const
     {
         return (shardPlace & PARITY) != 0;
@@ -130,7 +132,7 @@ class PacketSink
 
     /// \param now simulated time, ns
     /// \param packet the packet
-    /// \param extras what goes with it, if Packet::HasExtras()
+    /// \param extras its extras, if Packet::HasExtras()
     virtual void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) = 0;
 };
 

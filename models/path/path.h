@@ -21,12 +21,12 @@ namespace tunnelcc
 /// Random numbers of one direction of a path.
 struct PathStreams
 {
-    ns3::RngStream loss;       //!< chooses the packets to lose
-    ns3::RngStream reordering; //!< chooses the packets that come late
+    ns3::RngStream loss;       //!< which packets are lost
+    ns3::RngStream reordering; //!< which packets come late
     ns3::RngStream jitter;
     ns3::RngStream queue; //!< of the queue discipline
 
-    /// \param link which one
+    /// \param link its number
     static PathStreams Forward(uint64_t seed, uint32_t link = 0)
     {
         return {MakeRandomStream(seed, RandomComponent::FORWARD_LOSS, link),
@@ -45,7 +45,8 @@ struct PathStreams
     }
 };
 
-/// One direction between two hosts: a link that all share, then a delay for each destination.
+/// One direction between two hosts: a link that all packets share, then a delay for each
+/// destination.
 class PathDirection
 {
   public:
@@ -53,7 +54,7 @@ class PathDirection
     PathDirection() = default;
 
     /**
-     * \param spec the link, and what happens behind it
+     * \param spec the link, and the loss and delays behind it
      * \param streams random numbers
      */
     PathDirection(const LinkSpec& spec, const PathStreams& streams)
@@ -72,25 +73,25 @@ class PathDirection
         }
     }
 
-    /// The link, whatever its queue; null: there is none.
+    /// The link, with any kind of queue; null if there is none.
     Bottleneck* GetBottleneck()
     {
         return m_link ? &*m_link : static_cast<Bottleneck*>(m_queuedLink.get());
     }
 
-    /// The link behind a drop-tail queue; null: there is none.
+    /// The link, if its queue is drop-tail; otherwise null.
     Link* GetLink()
     {
         return m_link ? &*m_link : nullptr;
     }
 
-    /// The link behind a queue discipline; null: there is none.
+    /// The link behind a queue discipline; null if its queue is drop-tail.
     QueuedLink* GetQueuedLink()
     {
         return m_queuedLink.get();
     }
 
-    /// The way from the link with a delay of `delay` ns, made on first use.
+    /// The part behind the link with a delay of `delay` ns. It is made at the first call.
     Propagation& PropagationOf(int64_t delay)
     {
         for (auto& propagation : m_propagations)
@@ -107,14 +108,14 @@ class PathDirection
         return *m_propagations.emplace_back(std::move(made));
     }
 
-    /// Whether a packet's arrival is known when it is sent.
+    /// Whether the time of a packet's arrival is known when it is sent.
     bool IsClocked() const
     {
         return m_link && !m_variation;
     }
 
-    /// What one more sender, whose packets take `delay` ns from the link on, puts into the queue
-    /// discipline; null: there is none.
+    /// The port of one more sender into the queue discipline; null if the link has none. Behind the
+    /// link, its packets take `delay` ns.
     PacketDevice* NewPort(int64_t delay)
     {
         if (!m_queuedLink)
@@ -167,7 +168,7 @@ class PathDirection
     std::vector<std::unique_ptr<QueuedPort>> m_ports;
 };
 
-/// What one end of a connection sends into.
+/// The way of packets from one end of a connection to the other.
 class Channel
 {
   public:
@@ -189,8 +190,8 @@ class Channel
      *
      * \param now simulated time, ns
      * \param packet the packet; its time is set on the way
-     * \param ipBytes its size
-     * \param extras what goes with it, if Packet::HasExtras()
+     * \param ipBytes its size, bytes
+     * \param extras its extras, if Packet::HasExtras()
      */
     void Send(int64_t now,
               const Packet& packet,
@@ -207,12 +208,12 @@ class Channel
     }
 
     /**
-     * Send packets that follow each other at once, and carry no extras.
+     * Send a run of packets of the same size, without extras.
      *
-     * \param now,ipBytes as for Send(), of each
-     * \param count of them
-     * \param write writes a packet, all but its time; called with it and its place in the run. It
-     *        writes where the packet waits: a copy would wait for what was just written
+     * \param now,ipBytes as for Send(), of each packet
+     * \param count number of packets
+     * \param write writes a packet, except its time. It is called with the packet, where that
+     * waits, and its place in the run. (A copy would wait for what was just written.)
      */
     template <class Write>
     void SendRun(int64_t now, uint32_t ipBytes, uint32_t count, Write&& write)
@@ -248,7 +249,7 @@ class Channel
     }
 
   private:
-    /// A packet leaves the link, or was dropped there. Inline, because it is so for every packet.
+    /// A packet left the link, or was dropped there. Inline, because every packet takes this way.
     [[gnu::always_inline]] void Propagate(int64_t departure,
                                           const Packet& packet,
                                           const PacketExtras* extras)
@@ -260,7 +261,7 @@ class Channel
         }
     }
 
-    PacketDevice* m_device{nullptr}; //!< in place of all that follows
+    PacketDevice* m_device{nullptr}; //!< takes the packets in place of all members that follow
     Link* m_link{nullptr};
     Propagation* m_propagation{nullptr};
 };

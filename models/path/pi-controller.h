@@ -10,12 +10,12 @@ namespace tunnelcc
 {
 
 /**
- * What an update of a proportional integral controller adds to its probability (RFC 8033, section
+ * The change of probability at one update of a proportional integral controller (RFC 8033, section
  * 4.2; RFC 9332, appendix A).
  *
  * \param spec with target (ns), alpha and beta (1/s)
  * \param delay waiting time, ns
- * \param oldDelay the same at the update before, ns
+ * \param oldDelay waiting time at the update before, ns
  */
 template <typename Spec>
 double

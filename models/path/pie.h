@@ -12,14 +12,14 @@ namespace tunnelcc
 {
 
 /**
- * Proportional integral controller enhanced (RFC 8033): drops arriving packets with a probability
- * that is updated at fixed times from how long packets wait.
+ * PIE, proportional integral controller enhanced (RFC 8033). It drops arriving packets with a
+ * probability, which is updated at fixed times from the waiting time.
  *
  * The waiting time is that of the packet that left last (RFC 8033, section 5.2, and the default of
- * Linux and ns-3), 0 once none waits. Of the enhancements in section 5, those two steps of
- * probability that cap its growth (5.5) are here and ECN up to a probability of 10 % (5.1); turning
- * PIE off when idle (5.3) and de-randomization (5.4) are not, nor is scaling by packet size. The
- * RFC's mean packet, of which two may always wait, is the largest seen.
+ * Linux and ns-3), and 0 if the queue is empty. Of the enhancements in section 5, it has the two
+ * limits to the growth of the probability (5.5), and ECN up to a probability of 10 % (5.1). It does
+ * not turn off when idle (5.3), and has no de-randomization (5.4) and no scaling by packet size.
+ * Two mean packets may always wait; in place of the mean it takes the largest packet so far.
  */
 class PieQueueDisc final : public QueueDisc
 {
@@ -49,10 +49,10 @@ class PieQueueDisc final : public QueueDisc
     ns3::RngStream m_stream;
     PacketQueue m_queue;
     double m_probability{0};
-    int64_t m_delay{0};    //!< waiting time of the latest packet that left, ns
-    int64_t m_oldDelay{0}; //!< at the update before, ns
-    int64_t m_burstLeft;   //!< for how long a burst may go on without drops, ns
-    int64_t m_nextUpdate;  //!< ns
+    int64_t m_delay{0};    //!< waiting time of the packet that left last, ns
+    int64_t m_oldDelay{0}; //!< m_delay at the update before, ns
+    int64_t m_burstLeft;   //!< rest of the time in which a burst is not dropped, ns
+    int64_t m_nextUpdate;  //!< time of the next update, ns
 };
 
 } // namespace tunnelcc

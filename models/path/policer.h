@@ -12,12 +12,12 @@ namespace tunnelcc
 {
 
 /**
- * Token-bucket policer: drops what exceeds a rate and a burst, and delays nothing.
+ * A policer with a token bucket: drops what exceeds a rate and a burst, and delays nothing.
  *
- * The single-rate token bucket of RFC 2697's meter without its second bucket: a packet that finds
- * its size in tokens takes them and passes, any other is dropped and takes none. The bucket starts
- * full. Tokens are counted in bit·ns/s, exactly, so that no interval t passes more than
- * burst + rate·t.
+ * It is the meter of RFC 2697 without its second bucket. If the bucket has as many tokens as a
+ * packet has bytes, the packet takes them and passes; otherwise it is dropped and takes none. The
+ * bucket starts full. Tokens are counted exactly, in bit·ns/s, so in a time t at most burst +
+ * rate·t pass.
  */
 class Policer
 {

@@ -15,23 +15,23 @@
 namespace tunnelcc
 {
 
-/// What delays the packets of one direction differently: jitter, and packets that come late.
+/// Differences in the delay of packets of one direction: jitter, and packets that come late.
 struct DelayVariation
 {
-    std::optional<PacketSampler> late; //!< picks the packets that others overtake
-    int64_t lateness{0};               //!< by how much they come late, ns
+    std::optional<PacketSampler> late; //!< picks the packets that come late
+    int64_t lateness{0};               //!< their extra delay, ns
     std::optional<Jitter> jitter;
-    std::optional<ReorderingLine> shuffled; //!< where jitter lets packets overtake each other
+    std::optional<ReorderingLine> shuffled; //!< if jitter lets packets overtake each other
 };
 
-/// What follows a link on the way to one destination: jitter, then a constant delay.
+/// The way from a link to one destination: jitter, then a constant delay.
 class Propagation
 {
   public:
     /**
-     * \param punctual line of the constant delay
-     * \param tardy line of packets that come late; null where none do
-     * \param variation of the direction; null where every packet takes as long
+     * \param punctual line with the constant delay
+     * \param tardy line for packets that come late; null if none do
+     * \param variation of the direction; null if all packets have the same delay
      */
     Propagation(DelayLine& punctual, DelayLine* tardy, DelayVariation* variation)
         : m_punctual(punctual),
@@ -40,14 +40,14 @@ class Propagation
     {
     }
 
-    /// Constant delay, the least of any packet, ns.
+    /// The constant delay, ns: the least of all packets.
     int64_t Delay() const
     {
         return m_punctual.Delay();
     }
 
-    /// Send a packet on its way. \param departure from the link, ns, never earlier than the last
-    /// \param isCe it was marked there
+    /// Deliver a packet. \param departure time at which it left the link, ns; in order of time
+    /// \param isCe whether the link marked it
     void Push(int64_t departure,
               const Packet& packet,
               const PacketExtras* extras,
@@ -65,7 +65,7 @@ class Propagation
         }
     }
 
-    /// Whether packets take differently long.
+    /// Whether packets have different delays.
     bool IsVaried() const
     {
         return m_variation;
@@ -78,7 +78,7 @@ class Propagation
     }
 
   private:
-    /// Not inline, or the others would pay for its registers.
+    /// Not inline: otherwise calls without variation would pay for its registers.
     [[gnu::noinline]] void PushVaried(int64_t departure,
                                       Packet packet,
                                       const PacketExtras* extras,

@@ -26,16 +26,16 @@ class Propagation;
 struct QueuedPacket
 {
     Packet packet;
-    PacketExtras extras;  //!< if Packet::HasExtras()
-    int64_t arrival;      //!< ns
-    Propagation* exit;    //!< where it goes from the link
+    PacketExtras extras;  //!< its extras, if Packet::HasExtras()
+    int64_t arrival;      //!< time of arrival, ns
+    Propagation* exit;    //!< its way behind the link
     QueuedPacket* behind; //!< next in the same queue
-    uint32_t bytes;       //!< framing included
+    uint32_t bytes;       //!< its size with framing
     uint32_t flow;        //!< number of the connection's end that sent it
     bool isMeasured;      //!< see PacketCount
 };
 
-/// Memory for packets that wait; used again and again.
+/// Memory for the packets of a queue, which is used again.
 class PacketStore
 {
   public:
@@ -83,13 +83,13 @@ class PacketQueue
         m_bytes += packet->bytes;
     }
 
-    /// The first packet; null: there is none.
+    /// The first packet; null if the queue is empty.
     const QueuedPacket* Front() const
     {
         return m_head;
     }
 
-    /// Take the first packet; null: there is none.
+    /// Take the first packet; null if the queue is empty.
     QueuedPacket* Pop()
     {
         QueuedPacket* packet = m_head;
@@ -108,17 +108,19 @@ class PacketQueue
 };
 
 /**
- * Queue discipline: which packets wait, in which order they leave, and which are dropped or marked.
+ * A queue discipline. It decides which packets wait, in which order they leave, and which of them
+ * are dropped or marked.
  *
- * The limits are those of a drop-tail queue and hold for all packets that wait together. An
- * ECN-capable packet is marked where another would be dropped by the discipline (RFC 3168), unless
- * the specification says no; packets beyond the limits are always dropped.
+ * The limits in bytes and packets are those of a drop-tail queue, for all waiting packets together.
+ * Where the discipline would drop a packet, it marks it instead if it is ECN-capable (RFC 3168) and
+ * the specification allows it. Packets beyond the limits are always dropped.
  */
 class QueueDisc
 {
   public:
-    /// \param spec the link  \param marksEct whether to mark ECN-capable packets where it can
-    /// \param store where dropped packets go back to
+    /// \param spec the link  \param marksEct whether to mark ECN-capable packets instead of
+    /// dropping
+    /// \param store takes back dropped packets
     QueueDisc(const LinkSpec& spec, bool marksEct, PacketStore& store)
         : m_store(store),
           m_limitBytes(spec.bufferBytes ? spec.bufferBytes : UINT64_MAX),
@@ -133,7 +135,7 @@ class QueueDisc
 
     /**
      * A packet arrives.
-     * \param now ns; never earlier than in the call before, as in Dequeue()
+     * \param now ns; calls of Enqueue() and Dequeue() come in order of time
      * \param packet belongs to the discipline from now on
      * \returns whether it waits; if not, it was dropped
      */
@@ -168,14 +170,14 @@ class QueueDisc
         m_watcher = watcher;
     }
 
-    /// Packets marked; none where packets are never marked.
+    /// Packets that were marked; empty if the discipline never marks.
     std::optional<PacketCount> Marks() const
     {
         return m_marksEct ? std::optional(m_marks) : std::nullopt;
     }
 
   protected:
-    /// Whether a packet would exceed the limits.
+    /// Whether one more packet would exceed the limits.
     bool IsFullFor(const QueuedPacket& packet) const
     {
         return m_bytes + packet.bytes > m_limitBytes || m_packets >= m_limitPackets;
@@ -198,7 +200,7 @@ class QueueDisc
         }
     }
 
-    /// Let an arriving packet wait, or drop it. \returns whether it waits
+    /// Put an arriving packet into the queue, or drop it. \returns whether it waits
     bool Admit(PacketQueue& queue, QueuedPacket* packet, bool waits)
     {
         if (waits)
@@ -249,7 +251,7 @@ class QueueDisc
         return isMarked;
     }
 
-    /// The largest packet so far, which stands for the link's MTU, bytes.
+    /// The largest packet so far, bytes. It stands for the MTU of the link.
     uint32_t Largest() const
     {
         return m_largest;
@@ -270,9 +272,9 @@ class QueueDisc
 };
 
 /**
- * Make the discipline of a link.
+ * Make the queue discipline of a link.
  * \param stream its random numbers
- * \throws std::invalid_argument for drop-tail, which a Link does itself
+ * \throws std::invalid_argument for drop-tail, which is part of Link
  */
 std::unique_ptr<QueueDisc> MakeQueueDisc(const LinkSpec& link,
                                          PacketStore& store,

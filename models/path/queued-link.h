@@ -20,18 +20,18 @@ namespace tunnelcc
 {
 
 /**
- * Bottleneck behind a queue discipline that decides as packets leave, or changes their order, so
- * that packets must wait in memory.
+ * A bottleneck with a queue discipline. Such a discipline decides when packets leave, or changes
+ * their order, so packets wait in memory.
  *
- * Whatever happens to the link next follows from what has arrived. It is worked out when somebody
- * comes or looks, and otherwise by an event that is late by the shortest delay behind the link,
- * which nobody can notice: many departures share one event.
+ * Departures follow from the arrivals so far. They are computed when a packet arrives or a probe
+ * looks, and otherwise by an event. That event is late by the shortest delay behind the link, which
+ * changes no arrival behind it. So many departures share one event.
  */
 class QueuedLink final : public Bottleneck, private EventSource
 {
   public:
-    /// \param spec the link, with a discipline
-    /// \param lossStream random numbers that choose the packets to lose
+    /// \param spec the link, with a queue discipline
+    /// \param lossStream random numbers of the loss
     /// \param queueStream random numbers of the discipline
     QueuedLink(const LinkSpec& spec,
                const ns3::RngStream& lossStream,
@@ -48,21 +48,21 @@ class QueuedLink final : public Bottleneck, private EventSource
         m_disc->SetWatcher(watcher);
     }
 
-    /// Prepare for packets that will leave by `exit`.
+    /// Announce that packets will leave by `exit`.
     void AddExit(const Propagation& exit)
     {
         m_leastDelay = std::min(m_leastDelay, exit.Delay());
     }
 
     /**
-     * Offer a packet.
+     * Put a packet into the queue.
      *
-     * \param now arrival, ns
+     * \param now time of arrival, ns
      * \param packet the packet
-     * \param ipBytes its size without framing
-     * \param extras what goes with it, if Packet::HasExtras()
+     * \param ipBytes its size without framing, bytes
+     * \param extras its extras, if Packet::HasExtras()
      * \param flow number of the connection's end that sent it
-     * \param exit where it goes from the link
+     * \param exit its way behind the link
      */
     void Enqueue(int64_t now,
                  const Packet& packet,
@@ -104,21 +104,21 @@ class QueuedLink final : public Bottleneck, private EventSource
     PacketStore m_store;
     std::unique_ptr<QueueDisc> m_disc;
     LinkWatcher* m_watcher{nullptr};
-    int64_t m_leastDelay{std::numeric_limits<int64_t>::max()}; //!< of all exits, ns
+    int64_t m_leastDelay{std::numeric_limits<int64_t>::max()}; //!< the least delay of all exits, ns
     bool m_isArmed{false};                                     //!< an event is pending
     bool m_isIdle{true};                                       //!< the link found nothing to send
-    int64_t m_serviceStart{0};                                 //!< of the latest packet served, ns
-    int64_t m_freeAt{0};                                       //!< when it has left, ns
-    uint32_t m_servedLast{0};                                  //!< its bytes
-    uint64_t m_servedBytes{0}; //!< of all packets whose service has begun
+    int64_t m_serviceStart{0}; //!< time at which the service of the latest packet began, ns
+    int64_t m_freeAt{0};       //!< time at which it has left, ns
+    uint32_t m_servedLast{0};  //!< its size, bytes
+    uint64_t m_servedBytes{0}; //!< bytes of all packets whose service has begun
 };
 
-/// Entrance of one sender's packets to a queued link.
+/// The entry of one sender's packets into a queued link.
 class QueuedPort final : public PacketDevice
 {
   public:
-    /// \param exit where the packets go from the link
-    /// \param flow number of the sender, for disciplines that tell flows apart
+    /// \param exit the way of the packets behind the link
+    /// \param flow number of the sender, for disciplines with a queue for each flow
     QueuedPort(QueuedLink& link, Propagation& exit, uint32_t flow)
         : m_link(link),
           m_exit(exit),

@@ -16,10 +16,11 @@ namespace tunnelcc
 {
 
 /**
- * Rate of a link over time: constant, or in steps known beforehand, which may repeat.
+ * The rate of a link over time: constant, or in given steps, which may repeat.
  *
- * A packet in service when the rate changes is served partly at each; at a rate of 0 it waits.
- * Times are in whole nanoseconds and the remainder is carried, so that no rate drifts.
+ * If the rate changes while a packet is in service, each part of the packet is served at the rate
+ * of its time. At a rate of 0 it waits. Times are whole nanoseconds. The remainder is carried over,
+ * so the mean rate is exact.
  */
 class RateSchedule
 {
@@ -51,16 +52,16 @@ class RateSchedule
 
     /**
      * Serve a packet.
-     * \param start when its service begins, ns; not before that of the last one ended
+     * \param start when its service begins, ns; not before the service of the last packet ended
      * \param bytes its size
-     * \returns when it has left, ns
+     * \returns the time at which it has left, ns
      */
     int64_t Serve(int64_t start, uint32_t bytes)
     {
         return m_isSteady ? start + ServeSteadily(bytes) : ServeVaried(start, bytes);
     }
 
-    /// Bytes that could have been served until `now`.
+    /// Bytes that the link could have served until `now`, ns.
     double OfferedBytes(int64_t now) const
     {
         double bits = 0;
@@ -80,8 +81,8 @@ class RateSchedule
         return (bits + Bits(last->rate, now - last->time)) / 8;
     }
 
-    /// Bytes of a packet that are still to be served at `now`, where its service takes from `start`
-    /// to `end`, ns.
+    /// Bytes of a packet that are not yet served at `now`. Its service is from `start` to `end`,
+    /// ns.
     double BytesLeft(uint32_t bytes, int64_t now, int64_t start, int64_t end) const
     {
         if (m_changes.empty())
@@ -95,8 +96,8 @@ class RateSchedule
   private:
     static constexpr uint64_t NS_PER_BYTE_AT_1BPS = 8'000'000'000;
 
-    /// How long a packet takes at a rate that never changes, ns. Packets as long as the one before
-    /// do without a division.
+    /// Time of service at a constant rate, ns. A packet of the same size as the one before needs no
+    /// division.
     int64_t ServeSteadily(uint32_t bytes)
     {
         if (bytes != m_steadyBytes)
@@ -134,7 +135,8 @@ class RateSchedule
         return rate * static_cast<double>(time) * 1e-9;
     }
 
-    /// How long the work left takes at the present rate; if that is 0, longer than any simulation.
+    /// Time that the rest of the work takes at the present rate, ns; at a rate of 0, longer than
+    /// any simulation.
     int64_t TimeLeft() const
     {
         return m_rate > 0 ? static_cast<int64_t>(m_work / m_rate) : NEVER;
@@ -158,19 +160,19 @@ class RateSchedule
     }
 
     std::vector<RateStep> m_changes;
-    std::vector<double> m_bitsBefore; //!< that could have been served when each change comes
+    std::vector<double> m_bitsBefore; //!< bits that could have been served until each change
     int64_t m_period;
     double m_initial;
     size_t m_next{0};   //!< first change that has not been applied
-    int64_t m_begin{0}; //!< of the present period, ns
-    uint64_t m_rate;    //!< bit/s, where service has got to
-    uint64_t m_work{0}; //!< bit·ns/s left over from the packets served
+    int64_t m_begin{0}; //!< begin of the present period, ns
+    uint64_t m_rate;    //!< the present rate, bit/s
+    uint64_t m_work{0}; //!< remainder of the packets served so far, bit·ns/s
 
     const bool m_isLimited;
     const bool m_isSteady;     //!< the rate never changes
-    uint32_t m_steadyBytes{0}; //!< size of the latest packet at such a rate
-    int64_t m_steadyTime{0};   //!< that it takes, ns
-    uint64_t m_steadyRest{0};  //!< bit·ns/s that this leaves over
+    uint32_t m_steadyBytes{0}; //!< size of the latest packet at a constant rate
+    int64_t m_steadyTime{0};   //!< time of its service, ns
+    uint64_t m_steadyRest{0};  //!< its remainder, bit·ns/s
 };
 
 } // namespace tunnelcc

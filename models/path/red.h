@@ -12,15 +12,17 @@ namespace tunnelcc
 {
 
 /**
- * Random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993), with
- * the gentle slope of Floyd (2000): drops rise from maxProbability to 1 while the average goes from
- * one to two maximum thresholds, not at once.
+ * RED, random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993),
+ * with the gentle slope of Floyd (2000): while the average goes from one to two maximum thresholds,
+ * the probability of a drop rises from maxProbability to 1.
  *
- * The average counts bytes, without the packet in service; a drop is as likely for a small packet
- * as for a large one. Above the last threshold packets are dropped, ECN-capable ones too (RFC 3168,
- * section 7). Differs from ns-3 in that it spaces drops by the paper's rule, not the one of
- * ns-3's `Wait`, and spares neither the first packet above the minimum threshold nor those that
- * find one packet or none.
+ * The average is in bytes, without the packet in service. A drop is as likely for a small packet as
+ * for a large one. Above twice the maximum threshold all packets are dropped, also ECN-capable ones
+ * (RFC 3168, section 7).
+ *
+ * Differs from ns-3: drops are spaced by the rule of the paper, not by that of ns-3's `Wait`. The
+ * first packet above the minimum threshold may be dropped, and so may one that finds the queue
+ * empty or with one packet.
  */
 class RedQueueDisc final : public QueueDisc
 {
@@ -33,7 +35,7 @@ class RedQueueDisc final : public QueueDisc
     bool Enqueue(int64_t now, QueuedPacket* packet) override;
     QueuedPacket* Dequeue(int64_t now) override;
 
-    /// Average of the bytes that wait.
+    /// Average length of the queue, bytes.
     double Average() const
     {
         return m_average;
@@ -50,9 +52,9 @@ class RedQueueDisc final : public QueueDisc
     double m_maxThreshold; //!< bytes
     ns3::RngStream m_stream;
     PacketQueue m_queue;
-    double m_average{0};    //!< bytes
-    int64_t m_idleSince{0}; //!< ns; −1: the link is busy
-    int64_t m_count{-1};    //!< packets since the last drop, −1: the average is below the minimum
+    double m_average{0};    //!< length of the queue, bytes
+    int64_t m_idleSince{0}; //!< time, ns; −1: the link is busy
+    int64_t m_count{-1};    //!< packets since the last drop; −1: the average is below the minimum
 };
 
 } // namespace tunnelcc

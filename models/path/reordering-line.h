@@ -15,10 +15,10 @@ namespace tunnelcc
 {
 
 /**
- * Delay of each packet's own: packets leave in order of their times, not in the order they came,
- * those of equal times as they came.
+ * A line in which each packet has its own delay. Packets leave in order of their times; those of
+ * the same time leave in the order in which they came.
  *
- * A heap, which costs O(log n) per packet where a DelayLine's ring costs O(1).
+ * It is a heap and costs O(log n) per packet. The ring of a DelayLine costs O(1).
  */
 class ReorderingLine
 {
@@ -41,7 +41,7 @@ class ReorderingLine
     struct Entry
     {
         int64_t time;
-        uint64_t number; //!< in order of coming
+        uint64_t number; //!< in the order in which packets came
         Packet packet;
         PacketExtras extras;
     };

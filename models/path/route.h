@@ -12,14 +12,14 @@
 namespace tunnelcc
 {
 
-/// A router on the way from one sender to one receiver: takes what has crossed one link and sends
-/// it into the next.
+/// A router on the way from one sender to one receiver. It takes packets from one link and sends
+/// them into the next.
 class RouteHop final : public PacketSink
 {
   public:
     /**
      * \param out the next link
-     * \param next the router behind it; null: the receiver is there
+     * \param next the router behind that link; null if the receiver is there
      */
     RouteHop(const Channel& out, RouteHop* next)
         : m_out(out),
@@ -40,7 +40,7 @@ class RouteHop final : public PacketSink
     RouteHop* m_next;
 };
 
-/// Entrance of one sender's packets to a route of several links.
+/// The entry of a sender's packets into a route of several links.
 class RouteEntry final : public PacketDevice
 {
   public:
