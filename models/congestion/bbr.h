@@ -15,11 +15,11 @@
 
 /**
  * \file
- * BBRv1 as in Linux net/ipv4/tcp_bbr.c (5.10 to 6.18) and draft-cardwell-iccrg-bbr-congestion-
- * control-00: a model of the path (bandwidth: maximum of ten rounds; propagation delay: minimum of
- * ten seconds) sets the pacing rate and the window. Modelled are the four states, packet
- * conservation in the first round of recovery, ACK aggregation, policers, idle restart and the
- * allowance for TSO bursts.
+ * BBRv1 as in Linux net/ipv4/tcp_bbr.c (5.10 to 6.18) and
+ * draft-cardwell-iccrg-bbr-congestion-control-00: a model of the path (bandwidth: maximum of ten
+ * rounds; propagation delay: minimum of ten seconds) sets the pacing rate and the window. Modelled
+ * are the four states, packet conservation in the first round of recovery, ACK aggregation,
+ * policers, idle restart and the allowance for TSO bursts.
  *
  * Not modelled: a socket's SO_MAX_PACING_RATE, cwnd clamps, and the microsecond and jiffy
  * granularity of the kernel's clocks. An RTT equal to the minimum does not renew it, as in Linux

@@ -199,9 +199,10 @@ class RateSampleTest : public SimulationTestCase
 {
   public:
     RateSampleTest()
-        : SimulationTestCase("Delivery-rate samples, by hand"
-                             " -> ACK 9: 10 segments in 145 ms, ACK 14: 10 in 120 ms "
-                             "(draft-cheng-iccrg-delivery-rate-estimation; Linux tcp_rate_gen())")
+        : SimulationTestCase(
+              "Delivery-rate samples, by hand"
+              " -> ACK 9: 10 segments in 145 ms, ACK 14: 10 in 120 ms "
+              "(draft-cheng-iccrg-delivery-rate-estimation-02; Linux tcp_rate_gen())")
     {
     }
 
