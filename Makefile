@@ -121,6 +121,11 @@ lint: setup $(VENV)/ready-dev ## Check formatting, style, types, and which room 
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python waf-config/check-rooms.py
+	@$(BIN)/python waf-config/check-sources.py
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.gitlab-ci .gitlab-ci.yml
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 	@$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
 
 .PHONY: format
@@ -136,6 +141,17 @@ setup: $(BUILD)/installed ## Virtual environment and compiled module
 .PHONY: models
 models: setup ## Test suites, scratch programs and benchmark, too
 	@$(BIN)/cmake --build $(BUILD) -- --quiet
+
+# Which versions of Python: make wheels PYTHONS=3.12
+PYTHONS = 3.10 3.11 3.12 3.13
+
+.PHONY: wheels
+wheels: $(BIN)/python ## Build the wheels of all supported versions of Python in dist/ (PYTHONS)
+	@$(BIN)/python waf-config/wheels.py build $(PYTHONS)
+
+.PHONY: try-wheels
+try-wheels: $(BIN)/python ## Install each wheel in an empty environment, and run it (PYTHONS)
+	@$(BIN)/python waf-config/wheels.py try $(PYTHONS)
 
 .PHONY: clean
 clean: ## Remove everything that was built, the virtual environment included

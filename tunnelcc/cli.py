@@ -18,7 +18,6 @@ from typing import Any
 
 import click
 
-from tunnelcc._version import __version__
 from tunnelcc.errors import MISSING, ConfigError, Problem, TunnelccError, nearest, unknown_name
 
 _STORE = "runs"
@@ -76,8 +75,19 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if is_wanted and not ctx.resilient_parsing:
+        from tunnelcc.commands import doctor
+
+        click.echo(doctor.version())
+        ctx.exit()
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="tunnelcc", message="%(prog)s %(version)s")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+    help="Show the versions of tunnelcc and its models, and exit.",
+)  # fmt: skip
 def cli() -> None:
     """Simulate congestion control across tunnels, on ns-3.
 

@@ -194,11 +194,29 @@ BindCongestion(nb::module_& m)
           [](const std::string& name) { return GetCongestionParameters(name); });
 }
 
+/// What the module was built with.
+std::map<std::string, std::string>
+DescribeBuild()
+{
+#ifdef __clang__
+    const std::string compiler = __VERSION__; // has the compiler's name
+#else
+    const std::string compiler = std::string("GCC ") + __VERSION__;
+#endif
+#ifdef __OPTIMIZE__
+    const std::string optimised = "optimised";
+#else
+    const std::string optimised = "not optimised";
+#endif
+    return {{"compiler", compiler}, {"ns3", TUNNELCC_NS3_VERSION}, {"optimised", optimised}};
+}
+
 } // namespace
 
 NB_MODULE(_core, m)
 {
     m.doc() = "Compiled models of tunnelcc; used through the package.";
+    m.def("build", &DescribeBuild);
     BindCongestion(m);
     BindResult(m);
     m.def("model_version", &ModelVersion);

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tunnelcc._version import __version__
+from tunnelcc.errors import TunnelccError
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,17 @@ def print_checks() -> bool:
     return good
 
 
+def version() -> str:
+    """Return the versions of the package and of its models, and what these were built with."""
+    try:
+        from tunnelcc import core
+        from tunnelcc.store import model_version
+
+        return f"tunnelcc {__version__}, models {model_version()} ({core.build()})"
+    except TunnelccError:  # `tunnelcc doctor` says why
+        return f"tunnelcc {__version__}, models not loaded"
+
+
 def _package() -> str:
     return f"tunnelcc {__version__}"
 
@@ -53,18 +65,12 @@ def _python() -> str:
     return f"{platform.python_implementation()} {platform.python_version()}, {platform.platform()}"
 
 
-def _ns3() -> str:
-    from tunnelcc.core import ns3
-
-    return f"ns-3 {ns3.NS3_VERSION} in {ns3.library_directory()}"
-
-
 def _module() -> str:
     from tunnelcc import core
 
     own, foreign = core.congestion_controls(), core.ns3_congestion_controls()
     where = getattr(core.load(), "__file__", "built in")
-    return f"{where}, {len(own)} congestion controls and {len(foreign)} of ns-3's"
+    return f"{where} ({core.build()}), {len(own)} congestion controls and {len(foreign)} of ns-3's"
 
 
 def _catalogue() -> str:
@@ -103,7 +109,6 @@ def _simulation() -> str:
 _CHECKS: dict[str, Callable[[], str]] = {
     "package": _package,
     "Python": _python,
-    "ns-3": _ns3,
     "compiled module": _module,
     "tunnel catalogue": _catalogue,
     "libraries": _libraries,
@@ -114,7 +119,6 @@ _CHECKS: dict[str, Callable[[], str]] = {
 _ADVICE = {
     "package": "install it again: pip install .",
     "Python": "use CPython 3.10 to 3.13",
-    "ns-3": "pip install ns3==3.44.post0 (Linux on x86-64)",
     "compiled module": "build it: pip install . in the source tree (needs a C++20 compiler)",
     "tunnel catalogue": "install tunnelcc again: a file of its catalogue is missing or damaged",
     "libraries": "install tunnelcc with its dependencies: pip install .",

@@ -25,14 +25,11 @@ def load() -> ModuleType:
     The environment variable ``TUNNELCC_CORE`` names the module's file in another build, such as
     that of ``make dev``.
     """
-    from tunnelcc.core import ns3
-
     try:
-        ns3.preload()
         if file := os.environ.get("TUNNELCC_CORE"):
             return _module_in(file)
         return importlib.import_module("tunnelcc._core")
-    except (ImportError, OSError) as error:
+    except ImportError as error:
         raise TunnelccError(
             f"the compiled module cannot be loaded: {error}; `tunnelcc doctor` shows "
             "details, and `pip install .` in the source tree builds it"
@@ -146,6 +143,12 @@ def has_congestion_control(name: str) -> bool:
 def congestion_parameters(name: str) -> tuple[Parameter, ...]:
     """Return the parameters of a congestion control, including ns-3's attributes."""
     return tuple(_parameter(info) for info in load().congestion_parameters(name))
+
+
+def build() -> str:
+    """Return what the module was built with: compiler, optimised or not, version of ns-3."""
+    about = load().build()
+    return f"{about['compiler']}, {about['optimised']}, ns-3 {about['ns3']}"
 
 
 @cache

@@ -18,13 +18,20 @@ from tunnelcc.commands import doctor
 from tunnelcc.config import Experiment
 from tunnelcc.metrics import METRICS
 from tunnelcc.schema import keys_of
+from tunnelcc.store import model_version
 
 EXAMPLES = ROOT / "scenarios" / "examples"
 SHORT = ["run", "--rate", "10Mbps", "--rtt", "20ms", "--duration", "1s"]
 
 
 def test_version(run):
-    assert run("--version") == (0, f"tunnelcc {tc.__version__}\n", "")
+    code, out, _ = run("--version")
+    assert code == 0
+    assert re.fullmatch(
+        rf"tunnelcc {re.escape(tc.__version__)}, models {model_version()} "
+        r"\(.*(GCC|Clang|clang) \d+\..*, (not )?optimised, ns-3 3\.44\)\n",
+        out,
+    )
 
 
 def test_help_names_every_command(run):
@@ -266,11 +273,11 @@ def test_doctor_says_what_is_bad_and_what_to_do(run, monkeypatch):
     def broken():
         raise OSError("no such library")
 
-    monkeypatch.setitem(doctor._CHECKS, "ns-3", broken)
+    monkeypatch.setitem(doctor._CHECKS, "compiled module", broken)
     code, out, _ = run("doctor")
     assert code == 1
     assert "OSError: no such library" in out
-    assert "pip install ns3" in out
+    assert "pip install ." in out
 
 
 @pytest.mark.parametrize(
