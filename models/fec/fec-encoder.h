@@ -13,7 +13,7 @@
 namespace tunnelcc
 {
 
-/// Sends shards.
+/// Sends the shards of an encoder.
 class ShardSender
 {
   public:
@@ -22,19 +22,19 @@ class ShardSender
     /**
      * Send a shard.
      * \param now ns
-     * \param shard of kind FEC; the sender sets its sink
-     * \param bytes of it
+     * \param shard a packet of kind FEC; the sender sets its sink
+     * \param bytes its size
      */
     virtual void SendShard(int64_t now, Packet& shard, uint32_t bytes) = 0;
 };
 
-/// The sending half of FEC: puts packets into groups, and adds parity to each.
+/// The sending end of FEC. It puts packets into groups and adds parity to each group.
 class FecEncoder
 {
   public:
     /**
-     * \param spec of the code; outlives the encoder
-     * \param log where the packets stay
+     * \param spec the code; outlives the encoder
+     * \param log keeps the packets
      * \param sender takes the shards
      */
     FecEncoder(const FecSpec& spec, FecLog& log, ShardSender& sender)
@@ -46,15 +46,15 @@ class FecEncoder
     }
 
     /**
-     * Protect and send a packet.
+     * Send a packet, protected by parity.
      * \param now ns
-     * \param packet the packet; its sink takes it at the far end
-     * \param ipBytes its size
-     * \param extras what goes with it, if Packet::HasExtras()
+     * \param packet the packet; its sink receives it at the far end
+     * \param ipBytes its size, bytes
+     * \param extras its extras, if Packet::HasExtras()
      */
     void Send(int64_t now, const Packet& packet, uint32_t ipBytes, const PacketExtras* extras);
 
-    /// The number of data shards into which a blob is cut: that with the least bytes in all.
+    /// Number of data shards of a blob: the one with which all shards have the fewest bytes.
     static uint32_t DataShards(const FecSpec& spec, uint32_t blobBytes);
 
   private:
@@ -62,8 +62,8 @@ class FecEncoder
     void AddToBlob(int64_t now, const Packet& packet, uint32_t bytes, const PacketExtras* extras);
     FecGroup& CurrentGroup(int64_t now);
     void Close(int64_t now);
-    /// \param place of the first, as Packet::shardPlace
-    /// \param packet that the shard is, whose ECN field it bears; null: it is none
+    /// \param place of the first shard, see Packet::shardPlace
+    /// \param packet the packet whose shard it is, and whose ECN field it has; null for parity
     void SendShards(int64_t now,
                     uint32_t place,
                     uint32_t count,
@@ -74,11 +74,11 @@ class FecEncoder
     FecLog& m_log;
     ShardSender& m_sender;
     Timer<FecEncoder, &FecEncoder::Close> m_timeout;
-    FecGroup* m_group{nullptr}; //!< the open one
-    uint32_t m_bytes{0};        //!< PACKETS: of its longest shard; BLOB: of its packets
+    FecGroup* m_group{nullptr}; //!< the group that takes packets now
+    uint32_t m_bytes{0};        //!< PACKETS: size of its longest shard; BLOB: size of its packets
     uint32_t m_nextShard{0};    //!< number of the next shard of all
-    int64_t m_latest{0};        //!< PACKETS: when the latest packet came
-    bool m_isLate{false};       //!< it came FecSpec::gap after the one before
+    int64_t m_latest{0};        //!< PACKETS: time of the latest packet, ns
+    bool m_isLate{false};       //!< the latest packet came FecSpec::gap after the one before
 };
 
 } // namespace tunnelcc

@@ -16,7 +16,7 @@ namespace tunnelcc
 /// A packet in a group.
 struct FecPacket
 {
-    Packet packet; //!< its sink takes it at the far end; its time is when it came to the encoder
+    Packet packet; //!< its sink is the receiver; its time is that of its arrival at the encoder
     PacketExtras extras;
     bool isDelivered;
 };
@@ -24,21 +24,21 @@ struct FecPacket
 /// A group: packets that are protected together, and how many of their shards arrived.
 struct FecGroup
 {
-    uint64_t firstPacket{0}; //!< its number in the log
+    uint64_t firstPacket{0}; //!< number of its first packet in the log
     uint32_t packets{0};
-    uint32_t dataShards{0};  //!< 0: the group is open
-    uint32_t arrived{0};     //!< shards of both kinds
-    uint32_t dataArrived{0}; //!< data shards
-    uint32_t delivered{0};   //!< packets
-    uint32_t recovered{0};   //!< of them, because of parity, and not merely sooner
-    int64_t closed{0};       //!< when, ns
+    uint32_t dataShards{0};  //!< 0 while the group takes packets
+    uint32_t arrived{0};     //!< shards that arrived, data and parity
+    uint32_t dataArrived{0}; //!< data shards that arrived
+    uint32_t delivered{0};   //!< packets that were delivered
+    uint32_t recovered{0};   //!< of them, those that would not have arrived without parity
+    int64_t closed{0};       //!< time at which the group was closed, ns
     bool isDecoded{false};
 };
 
-/// What became of packets, of measured groups whose shards have had the time to arrive.
+/// Counts of the packets of measured groups whose shards are no longer on the path.
 struct FecCounters
 {
-    uint64_t packets{0};   //!< protected
+    uint64_t packets{0};   //!< packets with parity
     uint64_t recovered{0}; //!< of them, would not have arrived without parity
     uint64_t lost{0};      //!< of them, never arrived
 
@@ -51,13 +51,14 @@ struct FecCounters
 };
 
 /**
- * What one end of a tunnel has sent in shards: the contents of packets stay here, shards under way
- * only bear numbers. The encoder appends, the decoder looks up what it has the right to know.
+ * The packets that one end of a tunnel has sent in shards. Shards on the path have numbers only, so
+ * the packets stay here. The encoder appends them. The decoder looks up those that its shards
+ * contain.
  */
 class FecLog
 {
   public:
-    /// Begin a group. \returns it, until the next begins
+    /// Begin a group. \returns the group; valid until the next one begins
     FecGroup& Open()
     {
         FecGroup& group = m_groups.Push(FecGroup{});
@@ -65,7 +66,7 @@ class FecLog
         return group;
     }
 
-    /// Number of the newest group. There is one.
+    /// Number of the newest group. \pre there is a group
     uint64_t Newest() const
     {
         return m_firstGroup + m_groups.Size() - 1;
@@ -85,8 +86,8 @@ class FecLog
         ++group.packets;
     }
 
-    /// A group by its number's low 32 bits; null: it was forgotten. \param number is set to all
-    /// bits
+    /// A group by the low 32 bits of its number; null if it was dropped from the log.
+    /// \param number receives all bits of the number
     FecGroup* Find(uint32_t low, uint64_t& number)
     {
         auto behind = static_cast<uint32_t>(Newest()) - low;
@@ -94,13 +95,13 @@ class FecLog
         return behind < m_groups.Size() ? &m_groups[m_groups.Size() - 1 - behind] : nullptr;
     }
 
-    /// A packet of a group. \param index from 0
+    /// A packet of a group. \param index its place in the group, from 0
     FecPacket& PacketOf(const FecGroup& group, uint32_t index)
     {
         return m_packets[group.firstPacket - m_firstPacket + index];
     }
 
-    /// Forget the groups before one, which is there.
+    /// Drop the groups before a group. \pre it is in the log
     void ForgetBefore(uint64_t number)
     {
         while (m_firstGroup < number)
@@ -117,14 +118,14 @@ class FecLog
         }
     }
 
-    /// Count the groups that begin from now on.
+    /// Begin to measure: count the groups that begin from now on.
     void StartMeasuring()
     {
         m_measuredFrom = m_firstGroup + m_groups.Size();
         m_counters = {};
     }
 
-    /// Counts of the measured groups that were closed by `time` ns.
+    /// Counts of the measured groups that were closed at `time` (ns) or earlier.
     FecCounters CountUntil(int64_t time) const
     {
         FecCounters counters = m_counters;
@@ -149,7 +150,7 @@ class FecLog
     uint64_t m_firstPacket{0};  //!< number of the first in m_packets
     uint64_t m_firstGroup{0};   //!< number of the first in m_groups
     uint64_t m_measuredFrom{0}; //!< number of the first group that counts
-    FecCounters m_counters;     //!< of the groups that were forgotten
+    FecCounters m_counters;     //!< counts of the groups that were dropped
 };
 
 } // namespace tunnelcc

@@ -16,20 +16,20 @@ namespace tunnelcc
 {
 
 /**
- * A program that handles packets on a core that it has to itself.
+ * A program that handles packets and has a core to itself.
  *
- * Runs on a virtual clock, as Link does: when a packet is offered, its end is known, so that
- * packets may be offered ahead of simulated time, each no earlier than the one before. Where nobody
- * can notice, packets that are done may also be handed over late, many of them in one event; with
- * them goes the time at which they were done.
+ * It is a virtual clock, as Link is: when a packet arrives, the end of its work is computed. So
+ * packets may be passed to it ahead of simulated time, in order of their arrival. Packets that are
+ * done may be handed over late, many of them in one event, where this changes nothing behind it.
+ * The time at which each was done goes with it.
  */
 class ClockedServer final : public ProgramQueue, private EventSource, private CpuLoad
 {
   public:
     /**
-     * \param cpu of the host
-     * \param cost of a packet
-     * \param limit most packets that wait; 0: no limit
+     * \param cpu the CPU of the host
+     * \param cost the cost of a packet
+     * \param limit largest number of waiting packets; 0: no limit
      * \param slack how late packets may be handed over, ns
      */
     ClockedServer(Cpu& cpu, const PacketCostSpec& cost, uint32_t limit, int64_t slack = 0);
@@ -47,7 +47,7 @@ class ClockedServer final : public ProgramQueue, private EventSource, private Cp
         return static_cast<uint32_t>(m_begins.Size());
     }
 
-    /// Counts; drops of packets that were offered ahead come with their time.
+    /// The counts. Drops of packets that came ahead of simulated time count from their time on.
     const ProgramQueueCounters& Counters() const override
     {
         return m_counters;
@@ -71,14 +71,14 @@ class ClockedServer final : public ProgramQueue, private EventSource, private Cp
     const PacketCostSpec m_cost;
     const uint32_t m_limit;
     const int64_t m_slack;       //!< ns
-    int64_t m_freeAt{0};         //!< when the latest packet is done, ns
-    int64_t m_submitted{0};      //!< work taken so far, ns
-    uint32_t m_latestBytes{0};   //!< size of the latest packet, of which most are alike
-    int64_t m_latestDuration{0}; //!< and its work, ns
-    bool m_isArmed{false};       //!< an event is pending, or being run
-    PacketBacklog m_work;        //!< what was not handed over; a packet's time is its end
-    Fifo<int64_t> m_begins;      //!< of the work for packets that wait, ns
-    Fifo<int64_t> m_dropsAhead;  //!< times of drops that are still to come, ns
+    int64_t m_freeAt{0};         //!< time at which the latest packet is done, ns
+    int64_t m_submitted{0};      //!< CPU time of all packets so far, ns
+    uint32_t m_latestBytes{0};   //!< size of the latest packet; most packets have the same
+    int64_t m_latestDuration{0}; //!< its CPU time, ns
+    bool m_isArmed{false};       //!< an event is pending, or runs now
+    PacketBacklog m_work;        //!< packets not handed over; their time is the end of their work
+    Fifo<int64_t> m_begins;      //!< times at which the work on waiting packets begins, ns
+    Fifo<int64_t> m_dropsAhead;  //!< times of drops that lie ahead, ns
     ProgramQueueCounters m_counters;
 };
 

@@ -12,31 +12,32 @@ namespace tunnelcc
 {
 
 /**
- * One thread of a relay (in GOST, a goroutine): reads up to a copy buffer from one side, spends CPU
- * time on it, writes it to the other, and blocks where either does. What it does not read stays in
- * the buffers before it.
+ * The copy loop of a relay: one thread (in GOST, a goroutine) that reads up to a copy buffer from
+ * one side, spends CPU time on it, and writes it to the other side. It blocks while there is
+ * nothing to read, or while the other side takes nothing. Unread data stay in the buffers before
+ * it.
  */
 class CopyLoop
 {
   public:
     /**
-     * \param from where chunks come from
-     * \param to where they go
-     * \param copyBuffer most application bytes per chunk
-     * \param cpu the host's
+     * \param from the side that it reads
+     * \param to the side to which it writes
+     * \param copyBuffer largest chunk, application bytes
+     * \param cpu the CPU of the host
      */
     CopyLoop(RelaySide& from, RelaySide& to, uint32_t copyBuffer, Cpu& cpu);
 
     /// Begin to read.
     void Start(int64_t now);
 
-    /// There may be something to read.
+    /// Data may have arrived on the side that it reads.
     void OnReadable(int64_t now);
 
-    /// Writing may go on.
+    /// The side to which it writes may take data again.
     void OnWritable(int64_t now);
 
-    /// Whether anything has been read.
+    /// Whether it has read anything yet.
     bool HasRead() const
     {
         return m_hasRead;
@@ -52,11 +53,11 @@ class CopyLoop
         CLOSED
     };
 
-    /// Copy until something has to be waited for.
+    /// Copy until it has to wait.
     void Run(int64_t now);
     /// Read a chunk. \returns whether it can be written at once
     bool ReadChunk(int64_t now);
-    /// Write the chunk on. \returns whether it is all written
+    /// Go on writing the chunk. \returns whether all of it is written
     bool WriteChunk(int64_t now);
     void OnComputed(int64_t now);
 

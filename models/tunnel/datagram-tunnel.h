@@ -19,11 +19,11 @@
 namespace tunnelcc
 {
 
-/// By how much the near host's program may lag behind without the far one's noticing, ns: the delay
-/// of a clocked path between them, where each has a core to itself. None: neither.
+/// How late the near host's program may hand over packets, ns. It is the delay of a clocked path
+/// between the two programs, if each has a core to itself; otherwise empty.
 using Lookahead = std::optional<int64_t>;
 
-/// Hands packets that the program at the far end is done with to the host.
+/// Hands packets from the program at the far end to the host.
 class HostDelivery final : public PacketHandler
 {
   public:
@@ -40,7 +40,7 @@ class HostDelivery final : public PacketHandler
 class TunnelExit : public PacketSink
 {
   public:
-    /// Who receives them on the far host.
+    /// The receiver on the far host.
     virtual const PacketSink* Receiver() const = 0;
 };
 
@@ -50,7 +50,7 @@ class TunnelEnd
   public:
     /**
      * \param spec costs and queues
-     * \param cpu the host's
+     * \param cpu the CPU of the host
      * \param sends,receives how to simulate the two directions
      */
     TunnelEnd(const TunnelEndSpec& spec,
@@ -80,14 +80,14 @@ class TunnelEnd
         return *m_socket;
     }
 
-    /// Set where these packets go.
+    /// Set the receiver of these packets.
     PacketHandler& Host()
     {
         return m_host;
     }
 
   private:
-    CpuThread m_sending; //!< of both directions, if they share one
+    CpuThread m_sending; //!< thread of sending, and of receiving if they share it
     CpuThread m_receiving;
     std::unique_ptr<ProgramQueue> m_device;
     std::unique_ptr<ProgramQueue> m_socket;
@@ -95,11 +95,11 @@ class TunnelEnd
 };
 
 /**
- * What one end of a connection sends into where a datagram tunnel is: host → device → program →
- * outer datagrams on the path → program → host.
+ * The way of packets of one end of a connection through a datagram tunnel: host → device → program
+ * → outer datagrams on the path → program → host.
  *
- * Each inner packet becomes one datagram, which leaves in several IP packets if it does not fit;
- * the inner packet arrives if all of them do.
+ * Each inner packet becomes one datagram. A datagram that is larger than the MTU leaves in several
+ * IP packets, and arrives if all of them arrive.
  */
 class DatagramChannel final : public PacketDevice
 {
@@ -108,11 +108,11 @@ class DatagramChannel final : public PacketDevice
      * \param sizes of the outer packets
      * \param tcp settings of the sending end
      * \param copiesEcn whether marks pass between inner and outer headers (RFC 6040)
-     * \param near where packets enter
-     * \param far where they come out
-     * \param path between the two
-     * \param counters of the direction
-     * \param fec of the direction, or null
+     * \param near the end at which packets enter
+     * \param far the end at which they leave
+     * \param path the path between the two
+     * \param counters the counters of the direction
+     * \param fec the FEC of the direction, or null
      */
     DatagramChannel(const OuterSizes& sizes,
                     const TcpSpec& tcp,
@@ -129,7 +129,7 @@ class DatagramChannel final : public PacketDevice
               const PacketExtras* extras) override;
 
   private:
-    /// Encapsulates what the near end's program has read from the device.
+    /// Encapsulates the packets that the near end's program has read from the device.
     class Ingress final : public PacketHandler
     {
       public:
@@ -147,7 +147,7 @@ class DatagramChannel final : public PacketDevice
         DatagramChannel& m_channel;
     };
 
-    /// Takes what arrives from the path to the far end's program.
+    /// Takes the packets that arrive from the path at the far end's program.
     class Egress final : public TunnelExit
     {
       public:
@@ -168,7 +168,7 @@ class DatagramChannel final : public PacketDevice
     };
 
     void Transmit(int64_t now, Packet& packet, uint32_t ipBytes, const PacketExtras* extras);
-    /// Send all fragments of a packet but the last.
+    /// Send all fragments of a packet except the last.
     void SendFragments(int64_t now, const Packet& packet, const std::vector<uint32_t>& outer);
     /// A whole packet has arrived.
     void Accept(int64_t now, Packet packet, uint32_t ipBytes, const PacketExtras* extras);
@@ -181,21 +181,21 @@ class DatagramChannel final : public PacketDevice
     Channel m_path;
     TunnelCounters& m_counters;
     FecDirection* const m_fec;
-    PacketSink* m_receiver{nullptr}; //!< on the far host
+    PacketSink* m_receiver{nullptr}; //!< receiver on the far host
     Ingress m_ingress{*this};
     Egress m_egress{*this};
     Reassembler m_reassembler; // the largest by far, and little used: last
 };
 
-/// A tunnel in which each packet of the hosts becomes a datagram, between two hosts.
+/// A tunnel between two hosts in which each of their packets becomes a datagram.
 class DatagramTunnel final : public PacketTunnel
 {
   public:
     /**
      * \param spec the tunnel
-     * \param client CPU of the one host
-     * \param server CPU of the other
-     * \param lookaheads of what each end sends
+     * \param client CPU of the client
+     * \param server CPU of the server
+     * \param lookaheads the lookahead of each sending end
      */
     DatagramTunnel(const DatagramTunnelSpec& spec,
                    Cpu& client,
@@ -203,7 +203,7 @@ class DatagramTunnel final : public PacketTunnel
                    const PerEnd<Lookahead>& lookaheads);
 
     /**
-     * Add what one end of a connection sends into.
+     * Add the channel of one end of a connection.
      * \param sender the end that sends
      * \param path from the sending host to the receiving one
      * \param tcp settings of the sending end; outlive the tunnel
@@ -237,7 +237,7 @@ class DatagramTunnel final : public PacketTunnel
   private:
     const DatagramTunnelSpec m_spec;
     PerEnd<TunnelEnd> m_ends;
-    PerEnd<TunnelCounters> m_counters; //!< of what each end sent
+    PerEnd<TunnelCounters> m_counters; //!< counters of each sending end
     PerEnd<std::unique_ptr<FecDirection>> m_fec;
     std::vector<std::unique_ptr<DatagramChannel>> m_channels;
 };

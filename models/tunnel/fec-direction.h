@@ -16,23 +16,23 @@
 namespace tunnelcc
 {
 
-/// IP bytes of the packets in which something leaves, by its own bytes.
+/// Sizes of the outer IP packets of a datagram, by the size of its content, bytes.
 using OuterSizes = std::vector<std::vector<uint32_t>>;
 
 /**
- * FEC in one direction of a datagram tunnel: encoder → shards on the path → socket → decoder. Its
- * groups hold packets of all connections.
+ * FEC in one direction of a datagram tunnel: encoder → shards on the path → socket → decoder. A
+ * group has packets of all connections.
  *
- * A shard that does not fit leaves in fragments, and arrives if all of them do.
+ * A shard that is larger than the MTU leaves in fragments, and arrives if all of them arrive.
  */
 class FecDirection final : private ShardSender, private PacketSink, private PacketHandler
 {
   public:
     /**
-     * \param spec of the code; outlives the direction
-     * \param sizes of the packets in which shards leave
-     * \param socket of the far end's program
-     * \param counters of the direction
+     * \param spec the code; outlives the direction
+     * \param sizes sizes of the outer packets of a shard
+     * \param socket the socket of the far end's program
+     * \param counters the counters of the direction
      */
     FecDirection(const FecSpec& spec,
                  const OuterSizes& sizes,
@@ -47,12 +47,12 @@ class FecDirection final : private ShardSender, private PacketSink, private Pack
     }
 
     /**
-     * Protect and send a packet.
+     * Send a packet, protected by parity.
      * \param now ns
-     * \param packet the packet; its sink takes it at the far end
-     * \param ipBytes its size
-     * \param extras what goes with it, if Packet::HasExtras()
-     * \param path that it takes
+     * \param packet the packet; its sink receives it at the far end
+     * \param ipBytes its size, bytes
+     * \param extras its extras, if Packet::HasExtras()
+     * \param path the path that it takes
      */
     void Send(int64_t now,
               const Packet& packet,
@@ -64,7 +64,7 @@ class FecDirection final : private ShardSender, private PacketSink, private Pack
         m_encoder.Send(now, packet, ipBytes, extras);
     }
 
-    /// Count what begins from now on.
+    /// Begin to measure: count the groups that begin from now on.
     void StartMeasuring()
     {
         m_log.StartMeasuring();
@@ -85,9 +85,9 @@ class FecDirection final : private ShardSender, private PacketSink, private Pack
 
     const OuterSizes& m_sizes;
     ProgramQueue& m_socket;
-    OuterCounters& m_counters; //!< of all shards
+    OuterCounters& m_counters; //!< counters of all shards
     OuterCounters m_parity;
-    Channel* m_path{nullptr}; //!< that of the latest packet
+    Channel* m_path{nullptr}; //!< path of the latest packet
     FecLog m_log;
     FecEncoder m_encoder;
     FecDecoder m_decoder;

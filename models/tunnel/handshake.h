@@ -17,16 +17,16 @@ namespace tunnelcc
 {
 
 /**
- * A tunnel's handshake on a fresh carrier, as turns: the client writes, the server answers once it
- * has everything. One object per end.
+ * One end of a tunnel's handshake on a new carrier. The ends take turns: the client writes, and the
+ * server answers when it has read everything.
  */
 class Handshake
 {
   public:
-    /// \param turns what is written
-    /// \param carrier on what
-    /// \param end which this is; the client begins
-    /// \param confirms the server writes its last part after Confirm() only
+    /// \param turns sizes of the writes of each turn, bytes
+    /// \param carrier the carrier
+    /// \param end which end this is; the client begins
+    /// \param confirms whether the server waits for Confirm() before it writes its last part
     Handshake(const std::vector<HandshakeTurn>& turns,
               ByteStream& carrier,
               End end,
@@ -39,7 +39,7 @@ class Handshake
         BeginPart();
     }
 
-    /// Go on as far as possible: the carrier is connected, readable or writable.
+    /// Go on as far as possible. Call it when the carrier is connected, readable or writable.
     void Advance(int64_t now)
     {
         while (!IsDone() && !AwaitsConfirmation() && (m_writer == m_end ? Write(now) : Read(now)))
@@ -50,19 +50,19 @@ class Handshake
         }
     }
 
-    /// Whether every turn is over, as far as this end knows.
+    /// Whether the handshake is over, as far as this end knows.
     bool IsDone() const
     {
         return m_turn == m_turns.size();
     }
 
-    /// Whether nothing but Confirm() is missing.
+    /// Whether the handshake waits for Confirm() only.
     bool AwaitsConfirmation() const
     {
         return m_isHeld && m_writer == End::SERVER && m_turn + 1 == m_turns.size();
     }
 
-    /// Let Advance() go on where it awaits this.
+    /// Allow the server to write its last part.
     void Confirm()
     {
         m_isHeld = false;
@@ -106,9 +106,9 @@ class Handshake
     End m_end;
     bool m_isHeld;
     size_t m_turn{0};
-    End m_writer{End::CLIENT}; //!< end that writes now
-    WriteQueue m_writes;       //!< of our part
-    uint64_t m_missing{0};     //!< bytes of the peer's part that were not read yet
+    End m_writer{End::CLIENT}; //!< the end that writes now
+    WriteQueue m_writes;       //!< writes of our part
+    uint64_t m_missing{0};     //!< bytes of the peer's part that are not read yet
 };
 
 } // namespace tunnelcc

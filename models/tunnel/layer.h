@@ -13,7 +13,7 @@
 namespace tunnelcc
 {
 
-/// One encapsulation of a byte stream: turns what is written into it into larger writes below.
+/// A layer of a byte stream, such as TLS. It turns each write from above into larger writes below.
 class Layer
 {
   public:
@@ -22,7 +22,7 @@ class Layer
     /**
      * Encapsulate one write.
      * \param bytes size of the write from above
-     * \param writes where to append the sizes of the writes it becomes
+     * \param writes receives the sizes of the writes below, bytes; they are appended
      */
     virtual void Wrap(uint32_t bytes, std::vector<uint32_t>& writes) = 0;
 };
@@ -40,8 +40,7 @@ class LayerStack
     /// \param specs innermost first
     explicit LayerStack(const std::vector<LayerSpec>& specs);
 
-    /// Sizes of the writes to the carrier that a message of `bytes` becomes; valid until the next
-    /// call.
+    /// Sizes of the writes to the carrier for a message of `bytes`; valid until the next call.
     const std::vector<uint32_t>& Wrap(uint32_t bytes);
 
   private:

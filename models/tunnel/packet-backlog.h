@@ -14,7 +14,7 @@
 namespace tunnelcc
 {
 
-/// Packets that a program has taken and not yet passed on: the one that it handles, and those that
+/// The packets of a program that it has not passed on yet: the one that it handles, and those that
 /// wait behind it.
 class PacketBacklog
 {
@@ -22,7 +22,7 @@ class PacketBacklog
     struct Work
     {
         Packet packet;
-        PacketHandler* handler; //!< receives it when its turn is over
+        PacketHandler* handler; //!< receives the packet when the program is done with it
         uint32_t ipBytes;
     };
 
@@ -41,7 +41,7 @@ class PacketBacklog
         return m_work.Front();
     }
 
-    /// \param index 0 for the first
+    /// \param index 0 for the first packet
     const Work& operator[](size_t index) const
     {
         return m_work[index];
@@ -50,7 +50,7 @@ class PacketBacklog
     /**
      * Add a packet.
      * \param packet,ipBytes,extras,handler as of ProgramQueue::Enqueue()
-     * \returns it; valid until the next is added
+     * \returns the packet; valid until the next one is added
      */
     Work& Push(const Packet& packet,
                uint32_t ipBytes,
@@ -68,7 +68,7 @@ class PacketBacklog
         return work;
     }
 
-    /// Hand over the first packet. \param done when the CPU was done with it, ns
+    /// Hand over the first packet. \param done time at which the CPU was done with it, ns
     void HandOver(int64_t done)
     {
         Work& work = m_work.Front(); // stays: what follows from a packet comes back in later events
@@ -86,7 +86,7 @@ class PacketBacklog
 
   private:
     Fifo<Work> m_work;
-    Fifo<PacketExtras> m_extras; //!< of those packets that have any, in the same order
+    Fifo<PacketExtras> m_extras; //!< of the packets that have extras, in the same order
 };
 
 } // namespace tunnelcc

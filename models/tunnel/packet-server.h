@@ -15,18 +15,18 @@ namespace tunnelcc
 {
 
 /**
- * A program that handles packets on a thread that competes for cores, or is busy otherwise, too.
+ * A program that handles packets on a thread which competes for cores, or which has other work.
  *
- * Work that costs nothing is done at once. A program that cannot go on blocks: packets wait until
- * it is unblocked.
+ * Work that costs nothing is done at once. A program that cannot go on blocks: then packets wait
+ * until Unblock().
  */
 class PacketServer final : public ProgramQueue, private CpuUser
 {
   public:
     /**
-     * \param thread that does the work
-     * \param cost of a packet
-     * \param limit most packets that wait; 0: no limit
+     * \param thread the thread that does the work
+     * \param cost the cost of a packet
+     * \param limit largest number of waiting packets; 0: no limit
      */
     PacketServer(CpuThread& thread, const PacketCostSpec& cost, uint32_t limit)
         : m_thread(thread),
@@ -44,14 +44,15 @@ class PacketServer final : public ProgramQueue, private CpuUser
                  const PacketExtras* extras,
                  PacketHandler& handler) override;
 
-    /// Begin no more packets, because of the one just handled, or before any came.
+    /// Handle no more packets until Unblock(). The program calls it for a packet just handled, or
+    /// before the first.
     void Block()
     {
         m_isBlocked = true;
         m_isBusy = true;
     }
 
-    /// Go on.
+    /// Handle packets again.
     void Unblock(int64_t now)
     {
         m_isBlocked = false;
@@ -90,9 +91,9 @@ class PacketServer final : public ProgramQueue, private CpuUser
     CpuThread& m_thread;
     const PacketCostSpec m_cost;
     const uint32_t m_limit;
-    PacketBacklog m_work; //!< the first is being done, if any is
+    PacketBacklog m_work; //!< packets; the first is the one in work, if there is one
     uint32_t m_waiting{0};
-    bool m_isBusy{false};    //!< a packet is being handled, or must not be
+    bool m_isBusy{false};    //!< a packet is in work, or none may be
     bool m_isBlocked{false}; //!< until Unblock()
     ProgramQueueCounters m_counters;
 };

@@ -15,8 +15,8 @@
 namespace tunnelcc
 {
 
-/// What the hosts sent into a tunnel in one direction since the simulation began, without what the
-/// device dropped or still holds.
+/// Counts of the packets that a tunnel's program took from its device in one direction, since the
+/// simulation began.
 struct InnerCounters
 {
     uint64_t packets{0};
@@ -30,14 +30,15 @@ struct InnerCounters
     }
 };
 
-/// What a tunnel put on the path in one direction since the simulation began.
+/// Counts of the packets that a tunnel sent on the path in one direction, since the simulation
+/// began.
 struct OuterCounters
 {
     uint64_t packets{0};    //!< IP packets, fragments included
     uint64_t bytes{0};      //!< IP bytes
-    uint64_t fragmented{0}; //!< inner packets, or shards, that left in more than one datagram
+    uint64_t fragmented{0}; //!< inner packets, or shards, that left in more than one packet
 
-    /// A datagram left in packets of these IP bytes.
+    /// Count a datagram, which left in packets of these sizes, IP bytes.
     void Count(const std::vector<uint32_t>& outer)
     {
         if (outer.size() == 1) // as nearly all do
@@ -55,46 +56,46 @@ struct OuterCounters
     }
 };
 
-/// What went into a tunnel and came out of it in one direction.
+/// Counts of one direction of a tunnel.
 struct TunnelCounters
 {
     InnerCounters inner;
     OuterCounters outer;
 };
 
-/// What FEC did in one direction.
+/// Counts of FEC in one direction.
 struct FecReport
 {
-    OuterCounters parity;           //!< of the packets on the path, since the simulation began
+    OuterCounters parity;           //!< packets of parity on the path, since the simulation began
     FecCounters packets;            //!< since PacketTunnel::StartMeasuring()
-    const Histogram& recoveryDelay; //!< how much later than a packet the shard left that brought it
-                                    //!< back, ns
+    const Histogram& recoveryDelay; //!< from the time a packet was sent to the time at which the
+                                    //!< shard was sent that recovered it, ns
 };
 
-/// What can be watched of a tunnel that carries packets, as datagrams or in a stream.
+/// The counters of a tunnel that carries packets, as datagrams or in a stream, for probes.
 class PacketTunnel
 {
   public:
     virtual ~PacketTunnel() = default;
 
-    /// Bring up to date what can be watched.
+    /// Bring the counters up to date.
     virtual void CatchUp(int64_t now) = 0;
 
-    /// Queue in front of the program at one end.
+    /// The queue in front of the program at one end.
     virtual const ProgramQueue& DeviceQueue(End sender) const = 0;
 
     /// Packets from one end that the far end's socket dropped.
     virtual uint64_t SocketDrops(End sender) const = 0;
 
-    /// What one end's host sent into the tunnel, and what it sent over the path.
+    /// Counts of the packets that one end sent.
     virtual TunnelCounters Counters(End sender) const = 0;
 
-    /// The warm-up is over: FEC counts what begins from now on.
+    /// The warm-up is over: FEC counts the groups that begin from now on.
     virtual void StartMeasuring()
     {
     }
 
-    /// What FEC did until `now` ns for what one end sent; none: there is no FEC.
+    /// Counts of FEC until `now` (ns) for the packets of one end; empty if there is no FEC.
     virtual std::optional<FecReport> Fec(int64_t /* now */, End /* sender */) const
     {
         return std::nullopt;

@@ -20,9 +20,9 @@ class PacketHandler
     /**
      * The CPU is done with a packet.
      * \param now ns
-     * \param packet the packet, for the handler to change
-     * \param ipBytes its size
-     * \param extras what goes with it, if Packet::HasExtras()
+     * \param packet the packet; the handler may change it
+     * \param ipBytes its size, bytes
+     * \param extras its extras, if Packet::HasExtras()
      */
     virtual void OnHandled(int64_t now,
                            Packet& packet,
@@ -33,14 +33,15 @@ class PacketHandler
 /// Counts since the simulation began.
 struct ProgramQueueCounters
 {
-    uint64_t packets{0};    //!< offered
-    uint64_t drops{0};      //!< of them, by the full queue
-    uint32_t maxWaiting{0}; //!< most packets that ever waited
+    uint64_t packets{0};    //!< packets that arrived
+    uint64_t drops{0};      //!< of them, dropped by the full queue
+    uint32_t maxWaiting{0}; //!< largest number of waiting packets
 };
 
 /**
- * A queue of packets in front of a program that handles one after the other: the queue of a TUN or
- * TAP device, or the receive buffer of a UDP socket. The packet being handled has left the queue.
+ * A queue of packets in front of a program, which handles one packet after the other: the queue of
+ * a TUN or TAP device, or the receive buffer of a UDP socket. The packet in work has left the
+ * queue.
  */
 class ProgramQueue
 {
@@ -48,12 +49,12 @@ class ProgramQueue
     virtual ~ProgramQueue() = default;
 
     /**
-     * Offer a packet.
+     * Put a packet into the queue, or drop it.
      * \param now ns
      * \param packet the packet
-     * \param ipBytes its size
-     * \param extras what goes with it, if Packet::HasExtras()
-     * \param handler who goes on with it
+     * \param ipBytes its size, bytes
+     * \param extras its extras, if Packet::HasExtras()
+     * \param handler receives the packet when the program is done with it
      */
     virtual void Enqueue(int64_t now,
                          const Packet& packet,
@@ -61,10 +62,10 @@ class ProgramQueue
                          const PacketExtras* extras,
                          PacketHandler& handler) = 0;
 
-    /// Bring up to date what can be read here, and what follows from packets that are done.
+    /// Bring the counters up to date, and hand over the packets that are done.
     virtual void CatchUp(int64_t now) = 0;
 
-    /// Packets that wait.
+    /// Number of waiting packets.
     virtual uint32_t Waiting() const = 0;
 
     virtual const ProgramQueueCounters& Counters() const = 0;

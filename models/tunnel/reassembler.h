@@ -13,17 +13,17 @@ namespace tunnelcc
 {
 
 /**
- * Puts packets together that came in fragments, in any order (RFC 791, section 3.2).
+ * Puts fragments together to packets. They may come in any order (RFC 791, section 3.2).
  *
- * Of a packet's fragments all but the last are of kind FRAGMENT; they bear its number and
- * timestamps (or what an ACK or a shard has in their place), which stand for the IP identification.
- * A packet of which a fragment was lost is forgotten once a later one takes its place, which stands
- * for the reassembly timer.
+ * All fragments of a packet but the last are of kind FRAGMENT. They have the number and timestamps
+ * of the packet (or the members that an ACK or a shard has in their place), which stand for the IP
+ * identification. A packet with a lost fragment is dropped when a later packet takes its place,
+ * which stands for the reassembly timer.
  */
 class Reassembler
 {
   public:
-    /// A packet and what goes with it.
+    /// A packet and its extras.
     struct Whole
     {
         Packet packet;
@@ -32,10 +32,10 @@ class Reassembler
 
     /**
      * A fragment arrived.
-     * \param fragment FRAGMENT, or the packet itself as the last
-     * \param extras what goes with it, if Packet::HasExtras()
-     * \param fragments how many FRAGMENTs the packet has
-     * \returns the packet if it is complete now, else null; valid until the next call
+     * \param fragment a FRAGMENT, or the packet itself as the last one
+     * \param extras its extras, if Packet::HasExtras()
+     * \param fragments number of FRAGMENTs of the packet
+     * \returns the packet if it is complete now, otherwise null; valid until the next call
      */
     const Whole* Add(const Packet& fragment, const PacketExtras* extras, uint32_t fragments)
     {
@@ -63,14 +63,14 @@ class Reassembler
     }
 
   private:
-    static constexpr uint32_t CAPACITY = 64; //!< packets; a power of two
+    static constexpr uint32_t CAPACITY = 64; //!< number of packets; a power of two
 
     struct Partial
     {
         Whole whole{};
         Packet key{};
-        uint32_t fragments{0}; //!< FRAGMENTs that came
-        uint32_t needed{0};    //!< and how many there are
+        uint32_t fragments{0}; //!< FRAGMENTs that arrived
+        uint32_t needed{0};    //!< FRAGMENTs that the packet has
         bool hasLast{false};
         bool isUsed{false};
     };

@@ -10,16 +10,16 @@ namespace tunnelcc
 {
 
 /**
- * A process that terminates TCP, for one flow: joins the side towards the client with the one
- * towards the server, a copy loop for each direction.
+ * A relay, for one flow: a process that ends one connection and opens the next. It has a side
+ * towards the client, a side towards the server, and a copy loop for each direction.
  *
- * Either it dials on as soon as somebody connects, and forwards once that is answered; or it dials
- * on when the first chunk, with the request, has arrived.
+ * It opens the next connection when the first one is open, and forwards data when that is answered;
+ * or it opens the next connection when the first chunk, with the request, has arrived.
  */
 class Relay
 {
   public:
-    /// When to dial on.
+    /// When to open the next connection.
     enum class Dials
     {
         IMMEDIATELY,
@@ -27,11 +27,11 @@ class Relay
     };
 
     /**
-     * \param clientSide the connection that comes in
-     * \param serverSide the one that goes on
-     * \param dials when to open the latter
-     * \param copyBuffer most application bytes read at once
-     * \param cpu the host's
+     * \param clientSide the side towards the client
+     * \param serverSide the side towards the server
+     * \param dials when to open the connection towards the server
+     * \param copyBuffer largest chunk that is read at once, application bytes
+     * \param cpu the CPU of the host
      */
     Relay(RelaySide& clientSide, RelaySide& serverSide, Dials dials, uint32_t copyBuffer, Cpu& cpu);
 

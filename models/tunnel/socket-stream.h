@@ -22,8 +22,8 @@ class SocketStream final : public ByteStream
   public:
     using Socket = ns3::Ptr<ns3::Socket>;
 
-    /// \param socket bound, or accepted  \param remote where Connect() goes
-    /// \param failed told when the connection cannot be opened, or breaks
+    /// \param socket a bound or an accepted socket  \param remote address for Connect()
+    /// \param failed called if the connection cannot be opened, or breaks
     SocketStream(Socket socket, const ns3::Address& remote, ns3::Callback<void, Socket> failed)
         : m_socket(std::move(socket)),
           m_remote(remote)

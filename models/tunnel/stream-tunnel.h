@@ -15,27 +15,27 @@
 namespace tunnelcc
 {
 
-/// What a message of a tunnel is that writes packets into a TCP connection.
+/// The content of a message in a stream tunnel: one packet.
 struct TunnelledPacket
 {
     Packet packet;
     uint32_t ipBytes;
 };
 
-/// Packets under way in both directions of a carrier.
+/// The packets that are in a carrier, in both directions.
 struct PacketLogs
 {
     PerEnd<MessageLog<TunnelledPacket>> packets;
-    PerEnd<Fifo<PacketExtras>> extras; //!< of those packets that have any, in the same order
+    PerEnd<Fifo<PacketExtras>> extras; //!< of the packets that have extras, in the same order
 };
 
 /**
- * One end of a tunnel that writes packets into a TCP connection.
+ * One end of a stream tunnel, which writes packets into a TCP connection.
  *
- * The program reads one packet at a time from its device, frames it, and writes it to the carrier;
- * while the carrier's send buffer is full it blocks, and the device's queue fills and drops. In the
- * other direction it reads frame by frame, and hands a packet to the host once its last byte has
- * come in order.
+ * The program reads one packet at a time from its device, puts it into a frame, and writes it to
+ * the carrier. It blocks while the carrier's send buffer is full; then the device's queue fills and
+ * drops packets. In the other direction it reads frame by frame, and hands a packet to the host
+ * when its last byte has arrived in order.
  */
 class StreamTunnelEnd final : public PacketDevice,
                               private StreamUser,
@@ -45,11 +45,11 @@ class StreamTunnelEnd final : public PacketDevice,
   public:
     /**
      * \param spec the tunnel; outlives its ends
-     * \param end which this is; the client opens the carrier
-     * \param layers around what it sends
+     * \param end which end this is; the client opens the carrier
+     * \param layers the layers around what it sends
      * \param carrier its socket
-     * \param cpu the host's
-     * \param logs packets under way in both directions
+     * \param cpu the CPU of the host
+     * \param logs the packets in the carrier, in both directions
      */
     StreamTunnelEnd(const StreamTunnelSpec& spec,
                     End end,
@@ -69,7 +69,7 @@ class StreamTunnelEnd final : public PacketDevice,
               uint32_t ipBytes,
               const PacketExtras* extras) override;
 
-    /// What came from the host.
+    /// Counts of the packets that came from the host.
     const InnerCounters& Inner() const
     {
         return m_inner;
@@ -98,11 +98,11 @@ class StreamTunnelEnd final : public PacketDevice,
     MessageStream<TunnelledPacket> m_carrier;
     Fifo<PacketExtras>& m_sent;
     Fifo<PacketExtras>& m_received;
-    CpuThread m_writing; //!< of both directions, if they share one
+    CpuThread m_writing; //!< thread of writing, and of reading if they share it
     CpuThread m_reading;
     PacketServer m_device;
     InnerCounters m_inner;
-    bool m_isDecapsulating{false}; //!< the CPU has a packet that was read
+    bool m_isDecapsulating{false}; //!< the CPU works on a packet that was read
 };
 
 /// A tunnel that carries the packets of two hosts in one TCP connection between them.
@@ -113,8 +113,8 @@ class StreamTunnel final : public PacketTunnel
      * \param spec the tunnel; outlives it
      * \param clientSocket the carrier's end that opens it
      * \param serverSocket its other end
-     * \param client CPU of the one host
-     * \param server CPU of the other
+     * \param client CPU of the client
+     * \param server CPU of the server
      */
     StreamTunnel(const StreamTunnelSpec& spec,
                  TcpEndpoint& clientSocket,
@@ -128,7 +128,7 @@ class StreamTunnel final : public PacketTunnel
         m_ends[sender].SetWatcher(watcher);
     }
 
-    /// Entrance of one end's packets.
+    /// The entry of one end's packets.
     PacketDevice& Device(End sender)
     {
         return m_ends[sender];

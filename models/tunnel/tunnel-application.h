@@ -18,13 +18,13 @@ namespace tunnelcc
 
 /**
  * One end of a relay tunnel's carrier as an ordinary ns-3 application, for any topology and any
- * TCP socket of ns-3's: a relay's side, over such a socket.
+ * TCP socket of ns-3.
  *
- * It makes and takes the application bytes itself: between an application and a relay of its own
- * host, ns-3's sockets would stall, because they do not tell when a window opens again. Install one
- * on a node of each side, give both the same RelaySpec, and the server its client; each pair has
- * one carrier. Bytes have no contents: the two ends tell each other where messages end. Left out:
- * CPU costs, and what RelaySpec says of TCP and loopbacks, which is the sockets' affair.
+ * It sends and receives the application's bytes itself. A separate application on the same host
+ * would stall, because ns-3's sockets do not tell when a window opens again. Install one on a node
+ * of each side, give both the same RelaySpec, and give the server its client; each pair has one
+ * carrier. Bytes have no contents: the two ends tell each other where messages end. Left out: CPU
+ * costs, and the parts of RelaySpec about TCP and loopbacks, which the sockets decide.
  */
 class TunnelApplication : public ns3::Application, private StreamUser
 {
@@ -63,12 +63,12 @@ class TunnelApplication : public ns3::Application, private StreamUser
     bool Send(int64_t now);
     void Close(int64_t now);
 
-    ns3::Address m_local;   //!< server: where to listen
-    ns3::Address m_remote;  //!< client: where to connect to
-    ns3::TypeId m_protocol; //!< of the socket factory
-    uint64_t m_maxBytes{0}; //!< of the application, to send
-    uint64_t m_left{0};     //!< of these, not yet in a message
-    uint64_t m_received{0}; //!< of the application
+    ns3::Address m_local;   //!< server: address at which it listens
+    ns3::Address m_remote;  //!< client: address to which it connects
+    ns3::TypeId m_protocol; //!< type of the socket factory
+    uint64_t m_maxBytes{0}; //!< application bytes to send
+    uint64_t m_left{0};     //!< of them, not yet in a message
+    uint64_t m_received{0}; //!< application bytes that arrived
     RelaySpec m_spec;
     End m_end{End::CLIENT};
     ns3::Ptr<TunnelApplication> m_peer; //!< the client, if this is the server
@@ -77,8 +77,8 @@ class TunnelApplication : public ns3::Application, private StreamUser
     std::unique_ptr<SocketStream> m_stream;
     std::unique_ptr<CarrierSide> m_carrier;
     bool m_isOpen{false};
-    bool m_isClosed{false};  //!< our end
-    bool m_isStopped{false}; //!< nothing more is to be done
+    bool m_isClosed{false};  //!< our end is closed
+    bool m_isStopped{false}; //!< it has stopped, and does nothing more
     bool m_hasPeerClosed{false};
     ns3::TracedCallback<uint64_t> m_rx;
     ns3::TracedCallback<> m_peerClosed;
