@@ -64,12 +64,23 @@ dev: $(DEV)/build.ninja ## Compile what changed, in seconds, and run it: RUN="ru
 	@$(DEV_BUILD) _core -- --quiet
 	@$(IN_DEV) $(BIN)/python -m tunnelcc $(RUN)
 
-.PHONY: dev-test
-dev-test: $(DEV)/build.ninja $(VENV)/ready-dev ## Compile what changed, and test a room: ROOM=congestion
+.PHONY: dev-models
+dev-models: $(DEV)/build.ninja $(VENV)/ready-dev
 	@$(DEV_BUILD) _core tunnelcc-tests -- --quiet
+
+.PHONY: dev-test
+dev-test: dev-models ## Compile what changed, and test a room: ROOM=congestion
 	@$(BIN)/ctest --test-dir $(DEV) --output-on-failure -R '^tunnelcc-$(ROOM)'
 	@! [ -d tests/python/$(ROOM) ] || \
 	    $(IN_DEV) $(BIN)/python -m pytest -q -n auto -m "not slow" tests/python/$(ROOM)
+
+# Folders of tests that run whole commands, papers, programs or pages.
+WHOLE := $(addprefix tests/python/,commands documents models papers sweeps tools validation)
+
+.PHONY: check
+check: lint dev-models ## Before each commit, in a minute: lint, the models' suites, tests of most rooms
+	@$(BIN)/ctest --test-dir $(DEV) --output-on-failure --no-tests=error -R '^tunnelcc-'
+	@$(IN_DEV) $(BIN)/python -m pytest -q -n auto -m "not slow" $(addprefix --ignore=,$(WHOLE))
 
 ##@ Check
 .PHONY: test
@@ -115,11 +126,11 @@ fuzz-asan: asan-tree ## Run random experiments under the sanitizers (FUZZ_ARGS)
 	    --only experiments --core build/asan/_core.*.so --seconds 1200 $(FUZZ_ARGS)
 
 .PHONY: lint
-lint: setup $(VENV)/ready-dev ## Check formatting, style, types, and which room uses which
+lint: $(VENV)/ready-dev ## Check formatting, style, types, and which room uses which
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-logo
+	@PYTHONPATH=$(CURDIR) $(BIN)/lint-imports --no-logo
 	@$(BIN)/python waf-config/check-rooms.py
 	@$(BIN)/python waf-config/check-sources.py
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml

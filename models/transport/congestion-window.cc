@@ -47,6 +47,7 @@ CongestionWindow::Init(int64_t now)
 {
     Sync();
     m_algorithm->Init(m_state, now);
+    m_changeTime = now; // Linux tcp_init_transfer()
 }
 
 void

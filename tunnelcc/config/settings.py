@@ -83,6 +83,9 @@ def _listed(key: str) -> str:
 def _set_in_list(elements: list[Any], key: str, value: object, full: str) -> None:
     first, _, rest = key.partition(".")
     if not first.isdecimal():
+        if first.lstrip("-").isdecimal():
+            expected = f"an index from 0 to {len(elements) - 1}"
+            raise ConfigError(Problem(full, MISSING, expected))
         for element in elements:
             _set(element, key, value, full)
     elif int(first) >= len(elements):

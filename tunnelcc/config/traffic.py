@@ -11,6 +11,8 @@ from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.schema import size
 from tunnelcc.schema.units import format_time
 
+LEAST_INTERVAL = 10e-9  # s between two datagrams: a second of more would take minutes to simulate
+
 
 class CrossTraffic(Ends):
     """UDP traffic at a constant rate while it is on.
@@ -36,6 +38,9 @@ class CrossTraffic(Ends):
 
     @model_validator(mode="after")
     def _check(self) -> "CrossTraffic":
+        if self.packet * 8 < self.rate * LEAST_INTERVAL:
+            expected = "datagrams at intervals of 10ns or more (cross_traffic.packet / rate)"
+            raise ConfigError(Problem("packet", self.packet, expected))
         if (self.on is None) != (self.off is None):
             given, missing = ("on", "off") if self.off is None else ("off", "on")
             raise ConfigError(Problem(missing, MISSING, f"a time, because {given} is given"))

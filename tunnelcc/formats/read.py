@@ -10,6 +10,9 @@ from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.formats import iperf3, ss
 from tunnelcc.formats.measurement import Measurement
 
+#: An hour of iperf3 with 16 streams and 10 samples a second has 150 MB.
+_MOST_BYTES = 2**28
+
 
 def read(file: Path) -> Measurement:
     """Return the measurement in a file: iperf3's JSON (``iperf3 -J``) or a log of ``ss -ti``.
@@ -17,13 +20,17 @@ def read(file: Path) -> Measurement:
     Raises ConfigError.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = _text_of(file)
     except (OSError, UnicodeDecodeError) as error:
         expected = "a text file that can be read"
         hint = getattr(error, "strerror", None) or "it is not text"
         raise ConfigError(Problem("--measured", str(file), expected, hint)) from None
     try:
         table = json.loads(text)
+    except RecursionError:
+        expected = "iperf3's JSON, whose tables are a few deep"
+        hint = "its brackets are nested too deeply"
+        raise ConfigError(Problem("--measured", str(file), expected, hint)) from None
     except ValueError:
         streams = ss.read(text)
     else:
@@ -35,3 +42,12 @@ def read(file: Path) -> Measurement:
         )
         raise ConfigError(Problem("--measured", str(file), expected))
     return Measurement(str(file), streams)
+
+
+def _text_of(file: Path) -> str:
+    with file.open("rb") as stream:
+        data = stream.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        expected = f"a file of at most {_MOST_BYTES // 2**20} MiB"
+        raise ConfigError(Problem("--measured", str(file), expected))
+    return data.decode()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunnelcc.plots.style import STYLE, save
+from tunnelcc.plots.style import STYLE, save, take_literally
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,6 +69,7 @@ def plot_beside(result: Result, measured: Measurement, file: Path | None = None)
         figure.legend(*top.get_legend_handles_labels(), loc="outside lower center", ncols=2)
         title = result.heading
         figure.suptitle(f"{title}\nbeside {Path(measured.source).name}", fontsize=10)
+        take_literally(figure)
         if file is not None:
             save(figure, file)
     return figure

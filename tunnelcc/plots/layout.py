@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from tunnelcc.plots.style import STYLE
+from tunnelcc.plots.style import STYLE, take_literally
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -72,3 +72,4 @@ def finish(figure: Figure, axes: list[Axes], title: str, note: str = "") -> None
             line.set(linewidth=max(line.get_linewidth(), 1.0), alpha=1)
     if text := "\n".join(filter(None, (title, note))):
         figure.suptitle(text, fontsize=10 if title else 9)
+    take_literally(figure)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tunnelcc.config.topology import ResolvedLink, Step, Topology
 from tunnelcc.plots.flows import tunnel_name
-from tunnelcc.plots.style import STYLE, category_style, check_file, save
+from tunnelcc.plots.style import STYLE, category_style, check_file, save, take_literally
 from tunnelcc.schema.units import format_rate, format_time
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def plot_network(result: Result, file: str | Path | None = None) -> Figure:
         width = _inches(place_hosts(result)) + 0.2
         figure = Figure(figsize=(width, 0.8 + network_height(result)))
         draw_network(figure.subplots(), result)
+        take_literally(figure)
         if file is not None:
             save(figure, Path(file))
     return figure

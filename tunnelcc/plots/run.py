@@ -13,7 +13,7 @@ import numpy as np
 from tunnelcc.config.topology import Step
 from tunnelcc.plots.flows import Kind, colours, kinds, style_of
 from tunnelcc.plots.network import draw_network, has_network, network_height
-from tunnelcc.plots.style import STYLE, check_file, save
+from tunnelcc.plots.style import STYLE, check_file, save, take_literally
 from tunnelcc.simulation import fair
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
             if result.experiment.warmup:
                 axes.axvspan(0, result.experiment.warmup, color="#EEEEEE", linewidth=0, zorder=0)
         figure.suptitle(result.heading, fontsize=10)
+        take_literally(figure)
         if file is not None:
             save(figure, Path(file))
     return figure

@@ -114,6 +114,18 @@ def check_file(file: Path, option: str = "plot") -> None:
     files.check_file(option, file)
 
 
+def take_literally(figure: Figure) -> None:
+    """Let matplotlib read no text of ``figure`` as mathematics: titles and names are users' text.
+
+    Labels of ticks stay as matplotlib writes them.
+    """
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        if "$" in text.get_text() and r"\mathdefault" not in text.get_text():
+            text.set_parse_math(False)
+
+
 def save(figure: Figure, file: Path | str) -> None:
     """Write the figure without dates, so that equal figures give equal files."""
     file = Path(file)

@@ -13,6 +13,7 @@ import contextlib
 import operator
 import os
 import selectors
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterable
@@ -58,7 +59,8 @@ class _Family:
 
     def kill(self) -> None:
         """Kill the workers and wait for their end."""
-        self._process.terminate()  # which it passes on
+        self._process.terminate()  # which it passes on, once it runs: somebody may have stopped it
+        self._process.send_signal(signal.SIGCONT)
         self._process.wait()
         self._ends.close()
 

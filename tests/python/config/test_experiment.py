@@ -267,6 +267,13 @@ def test_writes_are_not_for_free():
     Experiment.parse({"flows": [{"write_size": "128KiB"}], "hosts": hosts})
 
 
+def test_datagrams_do_not_come_faster_than_a_run_can_count():
+    traffic = {"rate": "400Gbps", "packet": 28}
+    with pytest.raises(tc.ConfigError, match=r"cross_traffic\.0\.packet = 28: .*10ns"):
+        Experiment.parse({"path": {"rate": "400Gbps"}, "cross_traffic": traffic})
+    Experiment.parse({"path": {"rate": "400Gbps"}, "cross_traffic": {"rate": "400Gbps"}})
+
+
 def test_data_do_not_start_before_the_connection():
     with pytest.raises(tc.ConfigError, match=r"flows\.0\.data_start"):
         Experiment.parse({"flows": [{"start": "2s", "data_start": "1s"}]})

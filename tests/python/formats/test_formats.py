@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+from pathlib import Path
 
 import flent.resultset
 import numpy as np
@@ -195,6 +196,17 @@ def test_other_files_are_refused_in_one_line(run, tmp_path, text):
     assert code == 2
     assert err.count("\n") == 1
     assert "iperf3" in err
+
+
+@pytest.mark.parametrize(
+    ("what", "words"), [("[" * 200_000, "nested too deeply"), (None, "at most 256 MiB")]
+)
+def test_a_file_of_any_depth_or_length_is_refused(tmp_path, what, words):
+    file = Path("/dev/zero") if what is None else tmp_path / "deep.json"
+    if what is not None:
+        file.write_text(what)
+    with pytest.raises(tc.ConfigError, match=words):
+        read(file)
 
 
 def test_series_as_csv_and_netcdf(relay_result, tmp_path):

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 
+import numpy as np
 import pytest
 
 import tunnelcc as tc
@@ -96,9 +96,8 @@ def test_only_brutal_needs_anything():
         if parameter.is_required
     ]
     assert required == [("brutal", "rate")]
-    assert math.isnan(
-        next(item for item in core.congestion_parameters("brutal") if item.name == "rate").default
-    )
+    (rate,) = (item for item in core.congestion_parameters("brutal") if item.name == "rate")
+    assert rate.default is None
 
 
 @pytest.mark.parametrize(
@@ -155,6 +154,15 @@ def test_two_flows_of_pcc_come_near_each_other(cc):
 def test_zeta_like_yields_less_to_random_loss_than_reno():
     ours, reno = (mean_goodput(cc, loss="1%") for cc in ("zeta-like", "reno"))
     assert ours > 1.5 * reno
+
+
+@pytest.mark.parametrize("start", ["0s", "5s"])
+def test_zeta_likes_first_window_is_the_same_whenever_the_flow_starts(start):
+    flow = {"cc": "zeta-like", "rate": "400kbps", "write_size": 1000, "start": start}
+    result = tc.run(tc.Experiment(path={"rtt": "100ms"}, flows=flow, duration="6s", warmup="0s"))
+    (leg,) = result.legs[0]
+    windows = np.array(leg.cwnd)[np.array(result.raw.time) > float(start[:-1]) + 0.3]
+    assert set(windows) == {44}
 
 
 def test_zeta_like_is_told_apart_from_the_product_wherever_it_is_shown(capsys):

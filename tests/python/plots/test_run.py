@@ -158,3 +158,11 @@ def test_our_algorithms_differ_in_lightness():
 def test_bad_files_are_refused_before_anything_is_drawn(plain_result, tmp_path, name):
     with pytest.raises(tc.ConfigError, match="plot"):
         tc.plot_run(plain_result, str(tmp_path / "x" / name))
+
+
+def test_a_title_is_never_read_as_mathematics(tmp_path):
+    title = r"$\frac{a$ costs $5"
+    result = tc.run(tc.Experiment(title=title, path={"rate": "10Mbps"}, duration="1s"))
+    figure = plots.plot_run(result, tmp_path / "run.svg")
+    assert title in figure.get_suptitle()
+    assert (tmp_path / "run.svg").stat().st_size > 0

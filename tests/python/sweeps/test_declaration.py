@@ -230,6 +230,7 @@ def test_toml_may_nest_its_keys():
         ({"cc": ["bbr", "bbrr"]}, "cc = 'bbrr': .*did you mean 'bbr'"),
         ({"tunnel": ["gost"]}, "tunnel = 'gost'"),
         ({"flows.5.cc": ["bbr"]}, "flows.5.cc: expected an index below 2"),
+        ({"flows.-1.cc": ["bbr"]}, "flows.-1.cc: expected an index from 0 to 1"),
         ({"seed": [1, 2]}, "sweep.seed = .*: expected seeds"),
         ({"title": ["a", "b"]}, "sweep.title"),
         ({"path.rtt": {"from": "1ms", "to": "9ms"}}, "sweep.path.rtt.steps: expected a whole"),
