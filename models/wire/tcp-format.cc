@@ -166,15 +166,21 @@ TcpFormat::WriteOptions(const SeenPacket& seen,
     ByteWriter writer(bytes);
     if (IsSyn(seen.packet))
     {
-        const uint32_t options = m_spec.HasTimestamps() ? 12 : 0;
+        const bool hasTimestamps = m_spec.HasTimestamps();
+        const uint32_t options = hasTimestamps ? 12 : 0;
         writer.U8(MAXIMUM_SEGMENT_SIZE).U8(4).U16(m_spec.mss + options);
-        options ? writer.U8(SACK_PERMITTED).U8(2)
-                : writer.U8(NO_OPERATION).U8(NO_OPERATION).U8(SACK_PERMITTED).U8(2);
-        if (options)
+        hasTimestamps ? writer.U8(SACK_PERMITTED).U8(2)
+                      : writer.U8(NO_OPERATION).U8(NO_OPERATION).U8(SACK_PERMITTED).U8(2);
+        if (hasTimestamps)
         {
             AddTimestamps(writer, header.tsVal, header.tsEcr);
         }
-        writer.U8(NO_OPERATION).U8(WINDOW_SCALE).U8(3).U8(m_spec.windowScale);
+        // Without window scaling (RFC 7323) a SYN is shorter.
+        const uint32_t plain = m_self.address.version == 4 ? 20 : 40;
+        if (m_spec.synBytes > plain + TCP_HEADER_BYTES + (hasTimestamps ? 16 : 8))
+        {
+            writer.U8(NO_OPERATION).U8(WINDOW_SCALE).U8(3).U8(m_spec.windowScale);
+        }
         return;
     }
     if (m_spec.HasTimestamps())

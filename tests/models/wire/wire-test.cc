@@ -66,19 +66,22 @@ class TcpHeaderTest : public ns3::TestCase
   private:
     void DoRun() override
     {
-        Check(4, true);
-        Check(4, false);
-        Check(6, true);
+        for (bool hasScale : {true, false})
+        {
+            Check(4, true, hasScale);
+            Check(4, false, hasScale);
+            Check(6, true, hasScale);
+        }
     }
 
-    void Check(uint8_t version, bool hasTimestamps)
+    void Check(uint8_t version, bool hasTimestamps, bool hasScale)
     {
         const uint32_t ip = version == 4 ? 20 : 40;
         TcpSpec spec{};
         spec.mss = 1400;
         spec.headerBytes = ip + 20 + (hasTimestamps ? 12 : 0);
-        spec.synBytes = ip + 20 + (hasTimestamps ? 20 : 12);
-        spec.windowScale = 7;
+        spec.synBytes = ip + 20 + (hasTimestamps ? 16 : 8) + (hasScale ? 4 : 0);
+        spec.windowScale = hasScale ? 7 : 0;
         TcpFormat client(spec, AddressOf(1, version), AddressOf(2, version), 1);
         TcpFormat server(spec, AddressOf(2, version), AddressOf(1, version), 2);
         TcpFormat::Join(client, server);
@@ -200,7 +203,7 @@ class HandshakeWritesTest : public ns3::TestCase
         const auto server = HandshakeWrites(turns, End::SERVER, {TlsLayerSpec{}});
         NS_TEST_ASSERT_MSG_EQ(client.size(), 3, "writes of the client");
         NS_TEST_EXPECT_MSG_EQ(client[0].known[0].bytes.size(), 1483, "all of the ClientHello");
-        // Gopher's ServerHello, as captured: 1215 bytes with X25519MLKEM768.
+        // Go's ServerHello, as captured: 1215 bytes with X25519MLKEM768.
         const std::vector<uint8_t>& flight = server[0].known[0].bytes;
         NS_TEST_EXPECT_MSG_EQ(5 + flight[3] * 256 + flight[4], 1215, "the ServerHello's record");
         const auto get = HandshakeWrites({{{186}, {129}}}, End::CLIENT, {WebSocketLayerSpec{}});

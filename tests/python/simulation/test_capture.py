@@ -93,6 +93,17 @@ def test_dpkt_reads_whole_packets_back(lossy):
     assert sum(sent.values()) == result.raw.legs[0].segments
 
 
+@pytest.mark.parametrize("keys", [{"window_scaling": False}, {"timestamps": False}])
+def test_tshark_reads_connections_without_options(keys, tmp_path, tshark):
+    file = tmp_path / "plain.pcapng"
+    tc.run(_LOSSY | {"tcp": keys}, capture=tc.Capture(file, snap="full"))
+    syn, *_ = tshark(file, "tcp.options.wscale.shift", "tcp.options.timestamp.tsval")
+    assert [bool(option) for option in syn] == [
+        "window_scaling" not in keys, "timestamps" not in keys
+    ]  # fmt: skip
+    assert tshark(file, "frame.number", only="_ws.malformed or tcp.checksum.status == 0") == []
+
+
 @pytest.mark.parametrize("queue", ["drop-tail", "codel", "red"])
 def test_every_drop_of_a_queue_has_a_comment(queue, tmp_path, tshark):
     path = {"rate": "10Mbps", "rtt": "20ms", "buffer": "20p", "queue": queue}
