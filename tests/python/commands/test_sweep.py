@@ -444,7 +444,7 @@ def test_the_command_means_the_same_experiment(table, monkeypatch, tmp_path):
     words = shlex.split(command(experiment.model_copy(update={"title": ""})))
     caught = []
 
-    def simulate(again):
+    def simulate(again, capture=None):
         caught.append(again)
         raise tc.RunError("enough")
 
