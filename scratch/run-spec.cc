@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "experiment/experiment.h"
+#include "interop/ns3-experiment.h"
 #include "spec/spec-text.h"
 
 #include <exception>
@@ -35,7 +35,7 @@ main(int argc, char** argv)
     try
     {
         const std::string text(std::istreambuf_iterator<char>(file), {});
-        std::cout << tunnelcc::FormatResult(tunnelcc::RunExperiment(tunnelcc::ParseSpec(text)))
+        std::cout << tunnelcc::FormatResult(tunnelcc::RunNs3Experiment(tunnelcc::ParseSpec(text)))
                   << "\n";
     }
     catch (const std::exception& error)

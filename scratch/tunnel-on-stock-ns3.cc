@@ -7,12 +7,12 @@
  * GOST's relay over WebSocket, or that in TLS, on ns-3's own TCP and topology helpers, beside a
  * plain transfer.
  *
- * The tunnel is an ns-3 application (models/tunnel/tunnel-application.h): put it on any nodes. Here
- * two hosts talk across a router; the far link is the bottleneck. Copy this file to
+ * The tunnel is an ns-3 application (models/interop/tunnel-application.h): put it on any nodes.
+ * Here two hosts talk across a router; the far link is the bottleneck. Copy this file to
  * scratch/NAME.cc, run `make models`, then `build/release/scratch/NAME --help`. Where to start:
  * another topology in Run(), other layers in MakeGostRelay().
  */
-#include "tunnel/tunnel-application.h"
+#include "interop/tunnel-application.h"
 
 #include "ns3/command-line.h"
 #include "ns3/config.h"

@@ -12,9 +12,9 @@
  * Where to start: another topology in Dumbbell, other traffic in Flow, other columns in Report.
  */
 #include "congestion/congestion-control.h"
-#include "event/event-loop.h"
 #include "event/time-units.h"
 #include "host/cpu.h"
+#include "interop/ns3-simulator.h"
 #include "path/path.h"
 #include "traffic/bulk-receiver.h"
 #include "traffic/bulk-sender.h"
@@ -254,7 +254,7 @@ class Report
 void
 Run(const Options& options)
 {
-    EventLoop::Install(); // before anything else touches the simulator
+    Ns3Simulator::Install(); // before anything else touches the simulator
     Dumbbell network(options);
     const auto seed = static_cast<int64_t>(options.seed);
     Flow first(options.first, 4 * seed, network);

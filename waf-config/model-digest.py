@@ -2,7 +2,7 @@
 """Write a header with a digest of the models' source: `model-digest.py HEADER`.
 
 Comments and white space do not count, so that only a change of the code makes runs new. What joins
-the models to Python (`models/python`) does not count either. The header is written only if it
+the models to Python and to browsers does not count either. The header is written only if it
 changes, because files that include it are compiled again then.
 """
 
@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 
 MODELS = Path(__file__).parent.parent / "models"
+# Rooms that join the models to Python and to browsers.
+NOT_MODELS = ("python", "wasm")
 # Texts and characters are taken whole: what looks like a comment in them is none.
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.DOTALL)
 
@@ -25,7 +27,7 @@ def digest() -> str:
     """Return the digest, 8 hexadecimal digits."""
     hashed = hashlib.blake2b(digest_size=4)
     for file in sorted(MODELS.rglob("*")):
-        if file.suffix in (".cc", ".h") and file.relative_to(MODELS).parts[0] != "python":
+        if file.suffix in (".cc", ".h") and file.relative_to(MODELS).parts[0] not in NOT_MODELS:
             hashed.update(f"{file.relative_to(MODELS)}\n{code(file.read_text('utf-8'))}\n".encode())
     return hashed.hexdigest()
 

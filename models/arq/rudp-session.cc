@@ -28,7 +28,7 @@ RudpSession::RudpSession(const RudpSpec& spec,
                          End end,
                          const Channel& channel,
                          const RudpPhase& phase,
-                         const ns3::RngStream& draws)
+                         const RandomStream& draws)
     : m_spec(spec),
       m_end(end),
       m_phase(phase),

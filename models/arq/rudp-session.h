@@ -46,7 +46,7 @@ class RudpSession final : public PacketSink, private RudpThread
                 End end,
                 const Channel& channel,
                 const RudpPhase& phase,
-                const ns3::RngStream& draws);
+                const RandomStream& draws);
 
     /// Tie two ends together. Call before anything is sent.
     static void Join(RudpSession& a, RudpSession& b);
@@ -107,7 +107,7 @@ class RudpSession final : public PacketSink, private RudpThread
     const End m_end;
     const RudpPhase m_phase;
     Channel m_channel;
-    ns3::RngStream m_draws;
+    RandomStream m_draws;
     RudpSession* m_peer{nullptr};
     RudpPacer m_pacer;
     bool m_isOpen{false};

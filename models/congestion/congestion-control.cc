@@ -9,8 +9,6 @@
 #include "congestion/congestion-parameters.h"
 #include "congestion/congestion-registry.h"
 #include "congestion/cubic.h"
-#include "congestion/ns3-adapter.h"
-#include "congestion/ns3-attributes.h"
 #include "congestion/pcc-allegro.h"
 #include "congestion/pcc-vivace.h"
 #include "congestion/prague.h"
@@ -20,13 +18,14 @@
 #include "congestion/vegas.h"
 #include "congestion/westwood.h"
 #include "congestion/zeta-like.h"
+#include "spec/refuse.h"
 
+#include <algorithm>
 #include <array>
-#include <stdexcept>
 
 /**
  * \file
- * The algorithms by name: one row of a table each, and every ns-3 TypeId through the adapter.
+ * The algorithms by name: one row of a table each, and the families that were added.
  */
 
 namespace tunnelcc
@@ -124,6 +123,23 @@ const std::array ALGORITHMS{
         "not the product"),
 };
 
+std::vector<const CongestionFamily*>&
+Families()
+{
+    static std::vector<const CongestionFamily*> families;
+    return families;
+}
+
+/// The family that has an algorithm; null: none.
+const CongestionFamily*
+FindFamily(std::string_view name)
+{
+    const auto& families = Families();
+    auto found =
+        std::ranges::find_if(families, [=](const auto* family) { return family->Has(name); });
+    return found == families.end() ? nullptr : *found;
+}
+
 const Algorithm*
 FindAlgorithm(std::string_view name)
 {
@@ -145,9 +161,12 @@ DescribeUnknownName(std::string_view name)
     {
         message += " " + std::string(algorithm.name) + ",";
     }
-    for (const auto& typeId : ListNs3CongestionOps())
+    for (const CongestionFamily* family : Families())
     {
-        message += " " + typeId + ",";
+        for (const std::string& member : family->List())
+        {
+            message += " " + member + ",";
+        }
     }
     message.pop_back();
     return message;
@@ -162,11 +181,11 @@ MakeCongestionControl(std::string_view name, const CongestionParameters& paramet
     {
         return algorithm->make(name, parameters, stream);
     }
-    if (HasNs3CongestionOps(name))
+    if (const CongestionFamily* family = FindFamily(name))
     {
-        return std::make_unique<Ns3Adapter>(name, parameters, stream);
+        return family->Make(name, parameters, stream);
     }
-    throw std::invalid_argument(DescribeUnknownName(name));
+    Refuse(DescribeUnknownName(name));
 }
 
 std::vector<CongestionAlgorithmInfo>
@@ -183,16 +202,17 @@ ListCongestionControls()
     return infos;
 }
 
-std::vector<std::string>
-ListNs3CongestionControls()
+bool
+AddCongestionFamily(const CongestionFamily& family)
 {
-    return ListNs3CongestionOps();
+    Families().push_back(&family);
+    return true;
 }
 
 bool
 HasCongestionControl(std::string_view name)
 {
-    return FindAlgorithm(name) != nullptr || HasNs3CongestionOps(name);
+    return FindAlgorithm(name) != nullptr || FindFamily(name) != nullptr;
 }
 
 bool
@@ -216,11 +236,11 @@ GetCongestionParameters(std::string_view name)
     {
         return algorithm->describe();
     }
-    if (HasNs3CongestionOps(name))
+    if (const CongestionFamily* family = FindFamily(name))
     {
-        return DescribeNs3Attributes(name);
+        return family->Describe(name);
     }
-    throw std::invalid_argument(DescribeUnknownName(name));
+    Refuse(DescribeUnknownName(name));
 }
 
 } // namespace tunnelcc

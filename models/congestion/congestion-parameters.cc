@@ -3,6 +3,8 @@
  */
 #include "congestion/congestion-parameters.h"
 
+#include "spec/refuse.h"
+
 #include <algorithm>
 #include <sstream>
 
@@ -108,8 +110,8 @@ CheckParameter(std::string_view algorithm,
 {
     if (!IsAccepted(info, value))
     {
-        throw std::invalid_argument(std::string(algorithm) + ": parameter '" + info.name +
-                                    "' = " + Format(value) + " must be " + DescribeRange(info));
+        Refuse(std::string(algorithm) + ": parameter '" + info.name + "' = " + Format(value) +
+               " must be " + DescribeRange(info));
     }
 }
 

@@ -6,11 +6,11 @@
 
 #include "congestion/congestion-control.h"
 #include "congestion/congestion-registry.h"
+#include "spec/refuse.h"
 
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -191,15 +191,14 @@ ParseParameters(std::string_view algorithm,
         }
         if (!found)
         {
-            throw std::invalid_argument(
-                DescribeUnknownParameter(algorithm, name, DescribeParameters(table)));
+            Refuse(DescribeUnknownParameter(algorithm, name, DescribeParameters(table)));
         }
     }
     for (const auto& row : table)
     {
         if (!GetParameter(parameters, row))
         {
-            throw std::invalid_argument(DescribeMissingParameter(algorithm, row.info));
+            Refuse(DescribeMissingParameter(algorithm, row.info));
         }
     }
     return parameters;

@@ -6,6 +6,8 @@
 
 #include "congestion/congestion-control.h"
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,8 +58,29 @@ struct CongestionAlgorithmInfo
 /// The algorithms of this project.
 std::vector<CongestionAlgorithmInfo> ListCongestionControls();
 
-/// TypeIds derived from ns3::TcpCongestionOps that can be made, in alphabetical order.
-std::vector<std::string> ListNs3CongestionControls();
+/// Congestion controls of another simulator, by names of their own.
+class CongestionFamily
+{
+  public:
+    virtual ~CongestionFamily() = default;
+
+    /// All names.
+    virtual std::vector<std::string> List() const = 0;
+
+    virtual bool Has(std::string_view name) const = 0;
+
+    /// Parameters of an algorithm. \pre Has(name)
+    virtual std::vector<CongestionParameterInfo> Describe(std::string_view name) const = 0;
+
+    /// Make an algorithm, as MakeCongestionControl() does. \pre Has(name)
+    virtual std::unique_ptr<CongestionControl> Make(std::string_view name,
+                                                    const CongestionParameters& parameters,
+                                                    int64_t stream) const = 0;
+};
+
+/// Let MakeCongestionControl() and what follows here know a family, which is never destroyed.
+/// Called before main(), by an object of the file that has the family. \returns true
+bool AddCongestionFamily(const CongestionFamily& family);
 
 /// Whether MakeCongestionControl() knows the name.
 bool HasCongestionControl(std::string_view name);
@@ -71,7 +94,7 @@ bool HasCongestionControl(std::string_view name);
 bool NeedsEcn(std::string_view name);
 
 /**
- * Parameters of an algorithm, ns-3 TypeIds included (their attributes).
+ * Parameters of an algorithm.
  *
  * \throws std::invalid_argument on an unknown name; the message lists the names there are
  */

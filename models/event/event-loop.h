@@ -6,10 +6,7 @@
 
 #include "event-queue.h"
 
-#include "ns3/simulator-impl.h"
-
 #include <cstdint>
-#include <list>
 
 namespace tunnelcc
 {
@@ -39,29 +36,41 @@ class EventSource
 };
 
 /**
- * The simulator: an implementation of ns3::SimulatorImpl on an EventQueue.
+ * The clock and the pending events of a simulation: one in a process.
  *
  * An event costs one virtual call. Event numbers have 64 bits, because those of
  * ns3::DefaultSimulatorImpl, with 32 bits, wrap within an hour of a fast link. Events of the same
- * time run in order of their sources' rank, and ordinary ns-3 events after them in order of
- * scheduling. So results do not depend on how often a timer was moved or a line rescheduled.
+ * time run in order of their sources' rank, so results do not depend on how often a timer was moved
+ * or a line rescheduled. It is not thread-safe.
  *
- * Ordinary ns-3 models run on it, too. Unlike ns3::DefaultSimulatorImpl, it is not thread-safe, and
- * its scheduler cannot be chosen.
+ * Models of ns-3 run on it, too, with Ns3Simulator (interop/).
  */
-class EventLoop final : public ns3::SimulatorImpl
+class EventLoop final
 {
   public:
-    static ns3::TypeId GetTypeId();
-
-    EventLoop();
-    ~EventLoop() override;
-
-    /// Make ns3::Simulator use this class. Call before anything else touches the simulator.
-    static void Install();
-
-    /// The loop of the running simulation. Aborts if Install() was called too late.
+    /// The loop of this process.
     static EventLoop& Get();
+
+    EventLoop(const EventLoop&) = delete;
+    EventLoop& operator=(const EventLoop&) = delete;
+
+    /// Begin at time 0, without events. What was scheduled is forgotten.
+    void Reset();
+
+    /// Run events until none is left or Stop().
+    void Run();
+
+    /// Let Run() return after the event that is running.
+    void Stop()
+    {
+        m_stop = true;
+    }
+
+    /// Whether Run() would return, or is about to.
+    bool IsFinished() const
+    {
+        return m_queue.IsEmpty() || m_stop;
+    }
 
     /// Simulated time, ns.
     int64_t Time() const
@@ -97,47 +106,30 @@ class EventLoop final : public ns3::SimulatorImpl
         return m_ranks++;
     }
 
-    // ns3::SimulatorImpl
-    void Destroy() override;
-    bool IsFinished() const override;
-    void Stop() override;
-    ns3::EventId Stop(const ns3::Time& delay) override;
-    ns3::EventId Schedule(const ns3::Time& delay, ns3::EventImpl* event) override;
-    void ScheduleWithContext(uint32_t context,
-                             const ns3::Time& delay,
-                             ns3::EventImpl* event) override;
-    ns3::EventId ScheduleNow(ns3::EventImpl* event) override;
-    ns3::EventId ScheduleDestroy(ns3::EventImpl* event) override;
-    void Remove(const ns3::EventId& id) override;
-    void Cancel(const ns3::EventId& id) override;
-    bool IsExpired(const ns3::EventId& id) const override;
-    void Run() override;
-    ns3::Time Now() const override;
-    ns3::Time GetDelayLeft(const ns3::EventId& id) const override;
-    ns3::Time GetMaximumSimulationTime() const override;
-    void SetScheduler(ns3::ObjectFactory schedulerFactory) override;
-    uint32_t GetSystemId() const override;
-    uint32_t GetContext() const override;
-    uint64_t GetEventCount() const override;
+    /// Events run since Reset().
+    uint64_t GetEventCount() const
+    {
+        return m_eventCount;
+    }
+
+    /// Take all events out of the queue, in order, and call `discard(event)` for each.
+    template <class F>
+    void Clear(F discard)
+    {
+        while (!m_queue.IsEmpty())
+        {
+            discard(m_queue.Pop());
+        }
+    }
 
   private:
-    class ForeignEvent;
-
-    ns3::EventId ScheduleForeign(uint32_t context, int64_t time, ns3::EventImpl* event);
-    void Clear();
-
-    static EventLoop* s_current; //!< the simulator's implementation, if it is one of ours
+    EventLoop() = default;
 
     EventQueue m_queue;
     int64_t m_now{0};
     uint64_t m_ranks{0};
-    uint64_t m_foreignEvents{0}; //!< ordinary ns-3 events scheduled so far
-    int64_t m_foreignTime{-1};   //!< when the latest of them ran
-    uint32_t m_foreignUid{0};    //!< number of the latest of them that ran
     uint64_t m_eventCount{0};
-    uint32_t m_context;
     bool m_stop{false};
-    std::list<ns3::EventId> m_destroyEvents;
 };
 
 } // namespace tunnelcc

@@ -7,46 +7,18 @@
 #include "recorder.h"
 #include "world.h"
 
-#include "ns3/rng-seed-manager.h"
-#include "ns3/simulator.h"
-
 namespace tunnelcc
 {
-
-namespace
-{
-
-/// Leaves ns-3's simulator as it was found, whatever happens in between.
-class SimulatorScope
-{
-  public:
-    explicit SimulatorScope(uint64_t seed)
-    {
-        ns3::Simulator::Destroy();
-        EventLoop::Install();
-        ns3::RngSeedManager::SetSeed(1);
-        ns3::RngSeedManager::SetRun(seed);
-    }
-
-    ~SimulatorScope()
-    {
-        ns3::Simulator::Destroy();
-    }
-
-    SimulatorScope(const SimulatorScope&) = delete;
-    SimulatorScope& operator=(const SimulatorScope&) = delete;
-};
-
-} // namespace
 
 ExperimentResult
 RunExperiment(const ExperimentSpec& spec, const ProgressCallback& progress, Capture* capture)
 {
-    SimulatorScope scope(spec.seed);
+    EventLoop& loop = EventLoop::Get();
+    loop.Reset();
     World world(spec, capture);
     world.Start();
     Recorder recorder(spec, world, progress);
-    ns3::Simulator::Run();
+    loop.Run();
     if (capture)
     {
         capture->Finish();

@@ -5,8 +5,6 @@
 
 #include "event/time-units.h"
 
-#include "ns3/simulator.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -245,7 +243,7 @@ Recorder::OnProgress(int64_t now)
     m_lastProgress = wall;
     if (m_progress && !m_progress(Seconds(now)))
     {
-        ns3::Simulator::Stop();
+        EventLoop::Get().Stop();
     }
 }
 
@@ -281,8 +279,8 @@ Recorder::OnEnd(int64_t now)
     {
         m_result.crossTraffic.push_back({source->Sent(), source->Received()});
     }
-    m_result.events = ns3::Simulator::GetEventCount();
-    ns3::Simulator::Stop();
+    m_result.events = EventLoop::Get().GetEventCount();
+    EventLoop::Get().Stop();
 }
 
 void

@@ -38,7 +38,7 @@ MakeSide(const RelaySpec& spec, World::Carrier& carrier, End end)
 
 /// Draws of where the clocks of a carrier's end are: two ends in step would see less delay than
 /// real ones do.
-ns3::RngStream
+RandomStream
 ClockDraws(uint64_t seed, uint32_t carrier, End end)
 {
     return MakeRandomStream(seed, RandomComponent::ARQ_CLOCK, 2 * carrier + (end == End::SERVER));
@@ -46,7 +46,7 @@ ClockDraws(uint64_t seed, uint32_t carrier, End end)
 
 /// A time below \p limit, ns.
 int64_t
-DrawTime(ns3::RngStream& draws, int64_t limit)
+DrawTime(RandomStream& draws, int64_t limit)
 {
     return static_cast<int64_t>(draws.RandU01() * static_cast<double>(limit));
 }
@@ -93,7 +93,7 @@ World::AddKcpLeg(const LegParts& given, const KcpSpec& kcp)
 {
     const LegParts parts = WithUdpTaps(given, kcp.header);
     auto makeEndpoint = [&](End end) {
-        ns3::RngStream draws = ClockDraws(m_spec.seed, parts.number, end);
+        RandomStream draws = ClockDraws(m_spec.seed, parts.number, end);
         KcpPhase phase;
         phase.clock = DrawTime(draws, MS);
         phase.flush = DrawTime(draws, kcp.interval);
@@ -111,7 +111,7 @@ World::AddRudpLeg(const LegParts& given,
 {
     const LegParts parts = WithUdpTaps(given);
     auto makeSession = [&](End end) {
-        ns3::RngStream draws = ClockDraws(m_spec.seed, parts.number, end);
+        RandomStream draws = ClockDraws(m_spec.seed, parts.number, end);
         RudpPhase phase;
         phase.clock = DrawTime(draws, MS);
         phase.pings = DrawTime(draws, rudp.pings.interval);

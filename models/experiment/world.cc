@@ -77,7 +77,7 @@ CongestionDraws(LegRole role)
 int64_t
 CongestionStream(uint64_t seed, LegRole role, uint32_t number, End end)
 {
-    ns3::RngStream stream =
+    RandomStream stream =
         MakeRandomStream(seed, CongestionDraws(role), 2 * number + (end == End::SERVER));
     constexpr double RANGE = 1ULL << 53;
     return static_cast<int64_t>(stream.RandU01() * RANGE);

@@ -77,7 +77,7 @@ class Bottleneck
     }
 
   protected:
-    Bottleneck(const LinkSpec& spec, const ns3::RngStream& lossStream)
+    Bottleneck(const LinkSpec& spec, const RandomStream& lossStream)
         : m_rate(spec),
           m_framing(spec.framing),
           m_passesAll(!spec.policer && spec.loss == 0 && !spec.gilbertElliott),

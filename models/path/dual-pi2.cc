@@ -24,7 +24,7 @@ Waited(const PacketQueue& queue, int64_t now)
 DualPi2QueueDisc::DualPi2QueueDisc(const LinkSpec& link,
                                    const DualPi2Spec& spec,
                                    PacketStore& store,
-                                   const ns3::RngStream& stream)
+                                   const RandomStream& stream)
     : QueueDisc(link, true, store),
       m_spec(spec),
       m_stream(stream),

@@ -31,7 +31,7 @@ class DualPi2QueueDisc final : public QueueDisc
     DualPi2QueueDisc(const LinkSpec& link,
                      const DualPi2Spec& spec,
                      PacketStore& store,
-                     const ns3::RngStream& stream);
+                     const RandomStream& stream);
 
     bool Enqueue(int64_t now, QueuedPacket* packet) override;
     QueuedPacket* Dequeue(int64_t now) override;
@@ -52,7 +52,7 @@ class DualPi2QueueDisc final : public QueueDisc
     bool Roll(double probability);
 
     const DualPi2Spec m_spec;
-    ns3::RngStream m_stream;
+    RandomStream m_stream;
     PacketQueue m_lowLatency;
     PacketQueue m_classic;
     double m_probability{0};

@@ -9,7 +9,7 @@ namespace tunnelcc
 FqCodelQueueDisc::FqCodelQueueDisc(const LinkSpec& link,
                                    const FqCodelSpec& spec,
                                    PacketStore& store,
-                                   ns3::RngStream stream)
+                                   RandomStream stream)
     : CodelControl(link, spec, store),
       m_quantum(spec.quantum),
       m_queues(spec.queues)

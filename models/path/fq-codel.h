@@ -27,7 +27,7 @@ class FqCodelQueueDisc final : public CodelControl
     FqCodelQueueDisc(const LinkSpec& link,
                      const FqCodelSpec& spec,
                      PacketStore& store,
-                     ns3::RngStream stream);
+                     RandomStream stream);
 
     bool Enqueue(int64_t now, QueuedPacket* packet) override;
     QueuedPacket* Dequeue(int64_t now) override;

@@ -4,9 +4,8 @@
 #ifndef TUNNELCC_GILBERT_ELLIOTT_H
 #define TUNNELCC_GILBERT_ELLIOTT_H
 
+#include "event/random-stream.h"
 #include "spec/path-spec.h"
-
-#include "ns3/rng-stream.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +18,7 @@ namespace tunnelcc
 /// Draw the number of failures before the first success, where each trial succeeds with probability
 /// `p`, in [0, 1]. Takes one random number.
 inline int64_t
-DrawGeometric(double p, ns3::RngStream& stream)
+DrawGeometric(double p, RandomStream& stream)
 {
     if (p <= 0)
     {
@@ -50,7 +49,7 @@ DrawGeometric(double p, ns3::RngStream& stream)
 class GilbertElliott
 {
   public:
-    GilbertElliott(const GilbertElliottSpec& spec, const ns3::RngStream& stream)
+    GilbertElliott(const GilbertElliottSpec& spec, const RandomStream& stream)
         : m_spec(spec),
           m_stream(stream)
     {
@@ -89,7 +88,7 @@ class GilbertElliott
     }
 
     GilbertElliottSpec m_spec;
-    ns3::RngStream m_stream;
+    RandomStream m_stream;
     bool m_isBad{false};
     int64_t m_left{0}; //!< packets before the state changes
 };

@@ -4,9 +4,8 @@
 #ifndef TUNNELCC_JITTER_H
 #define TUNNELCC_JITTER_H
 
+#include "event/random-stream.h"
 #include "spec/path-spec.h"
-
-#include "ns3/rng-stream.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +26,7 @@ namespace tunnelcc
 class Jitter
 {
   public:
-    Jitter(const LinkSpec& spec, const ns3::RngStream& stream)
+    Jitter(const LinkSpec& spec, const RandomStream& stream)
         : m_mean(static_cast<double>(spec.jitter)),
           m_distribution(spec.jitterDistribution),
           m_stream(stream)
@@ -70,7 +69,7 @@ class Jitter
 
     double m_mean; //!< ns
     JitterDistribution m_distribution;
-    ns3::RngStream m_stream;
+    RandomStream m_stream;
     int64_t m_latest{0}; //!< the latest time that InOrder() returned, ns
 };
 

@@ -24,7 +24,7 @@ class Link final : public Bottleneck
   public:
     static constexpr int64_t DROPPED = -1;
 
-    Link(const LinkSpec& spec, const ns3::RngStream& lossStream)
+    Link(const LinkSpec& spec, const RandomStream& lossStream)
         : Bottleneck(spec, lossStream),
           m_bufferBytes(spec.bufferBytes ? spec.bufferBytes : UINT64_MAX),
           m_bufferPackets(spec.bufferPackets ? spec.bufferPackets : UINT64_MAX),

@@ -4,9 +4,8 @@
 #ifndef TUNNELCC_PACKET_SAMPLER_H
 #define TUNNELCC_PACKET_SAMPLER_H
 
+#include "event/random-stream.h"
 #include "gilbert-elliott.h"
-
-#include "ns3/rng-stream.h"
 
 #include <cmath>
 #include <cstdint>
@@ -31,7 +30,7 @@ class PacketSampler
     /// \param probability of picking a packet, in [0, 1)
     /// \param stream its random numbers
     /// \param isPeriodic whether to pick one packet in every 1/probability
-    PacketSampler(double probability, const ns3::RngStream& stream, bool isPeriodic = false)
+    PacketSampler(double probability, const RandomStream& stream, bool isPeriodic = false)
         : m_probability(probability),
           m_isPeriodic(isPeriodic),
           m_stream(stream)
@@ -40,7 +39,7 @@ class PacketSampler
     }
 
     /// The random loss of a link: in bursts, if the link has any. \param stream its random numbers
-    PacketSampler(const LinkSpec& spec, const ns3::RngStream& stream)
+    PacketSampler(const LinkSpec& spec, const RandomStream& stream)
         : m_probability(spec.loss),
           m_isPeriodic(spec.lossPattern == LossPattern::PERIODIC),
           m_stream(stream)
@@ -84,7 +83,7 @@ class PacketSampler
 
     double m_probability;
     bool m_isPeriodic;
-    ns3::RngStream m_stream;
+    RandomStream m_stream;
     std::optional<GilbertElliott> m_bursts;
     int64_t m_untilNext{0};
     int64_t m_drawn{0}; //!< periodic picks so far, with the next one

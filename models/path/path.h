@@ -21,10 +21,10 @@ namespace tunnelcc
 /// Random numbers of one direction of a path.
 struct PathStreams
 {
-    ns3::RngStream loss;       //!< which packets are lost
-    ns3::RngStream reordering; //!< which packets come late
-    ns3::RngStream jitter;
-    ns3::RngStream queue; //!< of the queue discipline
+    RandomStream loss;       //!< which packets are lost
+    RandomStream reordering; //!< which packets come late
+    RandomStream jitter;
+    RandomStream queue; //!< of the queue discipline
 
     /// \param link its number
     static PathStreams Forward(uint64_t seed, uint32_t link = 0)

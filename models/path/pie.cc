@@ -13,7 +13,7 @@ namespace tunnelcc
 PieQueueDisc::PieQueueDisc(const LinkSpec& link,
                            const PieSpec& spec,
                            PacketStore& store,
-                           const ns3::RngStream& stream)
+                           const RandomStream& stream)
     : QueueDisc(link, spec.ecn, store),
       m_spec(spec),
       m_stream(stream),

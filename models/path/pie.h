@@ -27,7 +27,7 @@ class PieQueueDisc final : public QueueDisc
     PieQueueDisc(const LinkSpec& link,
                  const PieSpec& spec,
                  PacketStore& store,
-                 const ns3::RngStream& stream);
+                 const RandomStream& stream);
 
     bool Enqueue(int64_t now, QueuedPacket* packet) override;
     QueuedPacket* Dequeue(int64_t now) override;
@@ -46,7 +46,7 @@ class PieQueueDisc final : public QueueDisc
     bool RollEarlyDrop();
 
     PieSpec m_spec;
-    ns3::RngStream m_stream;
+    RandomStream m_stream;
     PacketQueue m_queue;
     double m_probability{0};
     int64_t m_delay{0};    //!< waiting time of the packet that left last, ns

@@ -8,8 +8,8 @@
 #include "fq-codel.h"
 #include "pie.h"
 #include "red.h"
+#include "spec/refuse.h"
 
-#include <stdexcept>
 #include <variant>
 
 namespace tunnelcc
@@ -22,11 +22,11 @@ struct Maker
 {
     const LinkSpec& link;
     PacketStore& store;
-    const ns3::RngStream& stream;
+    const RandomStream& stream;
 
     std::unique_ptr<QueueDisc> operator()(const DropTailSpec&) const
     {
-        throw std::invalid_argument("a drop-tail queue is a Link's own");
+        Refuse("a drop-tail queue is a Link's own");
     }
 
     std::unique_ptr<QueueDisc> operator()(const CodelSpec& spec) const
@@ -58,7 +58,7 @@ struct Maker
 } // namespace
 
 std::unique_ptr<QueueDisc>
-MakeQueueDisc(const LinkSpec& link, PacketStore& store, const ns3::RngStream& stream)
+MakeQueueDisc(const LinkSpec& link, PacketStore& store, const RandomStream& stream)
 {
     return std::visit(Maker{link, store, stream}, link.queue);
 }

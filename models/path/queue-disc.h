@@ -4,12 +4,11 @@
 #ifndef TUNNELCC_QUEUE_DISC_H
 #define TUNNELCC_QUEUE_DISC_H
 
+#include "event/random-stream.h"
 #include "link-watcher.h"
 #include "packet-count.h"
 #include "packet.h"
 #include "spec/path-spec.h"
-
-#include "ns3/rng-stream.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -278,7 +277,7 @@ class QueueDisc
  */
 std::unique_ptr<QueueDisc> MakeQueueDisc(const LinkSpec& link,
                                          PacketStore& store,
-                                         const ns3::RngStream& stream);
+                                         const RandomStream& stream);
 
 } // namespace tunnelcc
 

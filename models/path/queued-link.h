@@ -34,8 +34,8 @@ class QueuedLink final : public Bottleneck, private EventSource
     /// \param lossStream random numbers of the loss
     /// \param queueStream random numbers of the discipline
     QueuedLink(const LinkSpec& spec,
-               const ns3::RngStream& lossStream,
-               const ns3::RngStream& queueStream)
+               const RandomStream& lossStream,
+               const RandomStream& queueStream)
         : Bottleneck(spec, lossStream),
           m_disc(MakeQueueDisc(spec, m_store, queueStream))
     {

@@ -11,7 +11,7 @@ namespace tunnelcc
 RedQueueDisc::RedQueueDisc(const LinkSpec& link,
                            const RedSpec& spec,
                            PacketStore& store,
-                           const ns3::RngStream& stream)
+                           const RandomStream& stream)
     : QueueDisc(link, spec.ecn, store),
       m_spec(spec),
       m_minThreshold(static_cast<double>(spec.minThreshold)),

@@ -30,7 +30,7 @@ class RedQueueDisc final : public QueueDisc
     RedQueueDisc(const LinkSpec& link,
                  const RedSpec& spec,
                  PacketStore& store,
-                 const ns3::RngStream& stream);
+                 const RandomStream& stream);
 
     bool Enqueue(int64_t now, QueuedPacket* packet) override;
     QueuedPacket* Dequeue(int64_t now) override;
@@ -50,7 +50,7 @@ class RedQueueDisc final : public QueueDisc
     RedSpec m_spec;
     double m_minThreshold; //!< bytes
     double m_maxThreshold; //!< bytes
-    ns3::RngStream m_stream;
+    RandomStream m_stream;
     PacketQueue m_queue;
     double m_average{0};    //!< length of the queue, bytes
     int64_t m_idleSince{0}; //!< time, ns; −1: the link is busy

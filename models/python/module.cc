@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "congestion/congestion-registry.h"
-#include "experiment/experiment.h"
 #include "experiment/model-version.h"
+#include "interop/ns3-attributes.h"
+#include "interop/ns3-experiment.h"
 #include "spec/spec-text.h"
 #include "tunnel/layer.h"
 #include "wire/capture.h"
@@ -78,7 +79,7 @@ Run(const std::string& specText, const nb::object& progress, Capture* capture)
     ExperimentResult result;
     {
         nb::gil_scoped_release release;
-        result = RunExperiment(spec, callback, capture);
+        result = RunNs3Experiment(spec, callback, capture);
     }
     if (failure)
     {
@@ -186,7 +187,7 @@ BindCongestion(nb::module_& m)
         .def_ro("doc", &CongestionParameterInfo::doc)
         .def_ro("source", &CongestionParameterInfo::source);
     m.def("congestion_algorithms", &ListCongestionControls);
-    m.def("ns3_congestion_controls", &ListNs3CongestionControls);
+    m.def("ns3_congestion_controls", &ListNs3CongestionOps);
     m.def("has_congestion_control",
           [](const std::string& name) { return HasCongestionControl(name); });
     m.def("needs_ecn", [](const std::string& name) { return NeedsEcn(name); });

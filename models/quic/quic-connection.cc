@@ -34,7 +34,7 @@ QuicConnection::QuicConnection(const QuicSpec& spec,
                                End end,
                                const Channel& channel,
                                std::unique_ptr<CongestionControl> algorithm,
-                               const ns3::RngStream& draws)
+                               const RandomStream& draws)
     : m_spec(spec),
       m_end(end),
       m_acks(spec.acks),

@@ -47,7 +47,7 @@ class QuicConnection final : public PacketSink, private QuicContents
                    End end,
                    const Channel& channel,
                    std::unique_ptr<CongestionControl> algorithm,
-                   const ns3::RngStream& draws);
+                   const RandomStream& draws);
 
     QuicConnection(const QuicConnection&) = delete;
     QuicConnection& operator=(const QuicConnection&) = delete;
@@ -155,7 +155,7 @@ class QuicConnection final : public PacketSink, private QuicContents
     QuicHandshake m_handshake;
     QuicSender m_sender;
     FlowWindow m_window; //!< of what is received
-    ns3::RngStream m_draws;
+    RandomStream m_draws;
     Fifo<uint32_t> m_arrived; //!< segments of packets that no thread has read yet
     Timer<QuicConnection, &QuicConnection::OnWake> m_wakeTimer;
     std::deque<QuicStream> m_streams;

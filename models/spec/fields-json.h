@@ -5,19 +5,23 @@
 #define TUNNELCC_FIELDS_JSON_H
 
 #include "fields.h"
+#include "refuse.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
+
+/// What the library for JSON would throw.
+#define JSON_THROW_USER(error)                                                                     \
+    ::tunnelcc::Refuse("specification: expected JSON, " + std::string((error).what()))
+#include <nlohmann/json.hpp>
 
 /**
  * \file
@@ -130,8 +134,7 @@ RefuseJson(const Json& json, const std::string& where, const std::string& expect
     constexpr size_t LONGEST = 60;
     std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
     text = text.size() > LONGEST ? text.substr(0, LONGEST) + "…" : text;
-    throw std::invalid_argument((where.empty() ? "specification" : where) + ": expected " +
-                                expected + ", got " + text);
+    Refuse((where.empty() ? "specification" : where) + ": expected " + expected + ", got " + text);
 }
 
 /// Tell of a name that is not among those that are known.

@@ -4,6 +4,7 @@
 #include "spec-text.h"
 
 #include "fields-json.h"
+#include "refuse.h"
 
 #include <algorithm>
 
@@ -18,14 +19,7 @@ T
 Parse(std::string_view text)
 {
     T value;
-    try
-    {
-        FromJson(Json::parse(text), "", value);
-    }
-    catch (const Json::parse_error& error)
-    {
-        throw std::invalid_argument("specification: expected JSON, " + std::string(error.what()));
-    }
+    FromJson(Json::parse(text), "", value);
     return value;
 }
 
@@ -36,9 +30,8 @@ CheckNumber(size_t number, const std::vector<T>& list, const std::string& where)
 {
     if (number >= list.size())
     {
-        throw std::invalid_argument(where + ": expected a number below " +
-                                    std::to_string(list.size()) + ", got " +
-                                    std::to_string(number));
+        Refuse(where + ": expected a number below " + std::to_string(list.size()) + ", got " +
+               std::to_string(number));
     }
 }
 
@@ -53,7 +46,7 @@ CheckRoute(const RouteSpec& route, const ExperimentSpec& spec, const std::string
         const std::string key = where + ".sent." + name;
         if (steps.empty())
         {
-            throw std::invalid_argument(key + ": expected one link at least");
+            Refuse(key + ": expected one link at least");
         }
         for (size_t i = 0; i < steps.size(); ++i)
         {
@@ -67,7 +60,7 @@ CheckTunnel(const RelaySpec& relay, const ExperimentSpec& spec, const std::strin
 {
     if (relay.hops.empty())
     {
-        throw std::invalid_argument(where + ".hops: expected one at least");
+        Refuse(where + ".hops: expected one at least");
     }
     for (size_t i = 0; i < relay.hops.size(); ++i)
     {
@@ -79,8 +72,7 @@ CheckTunnel(const RelaySpec& relay, const ExperimentSpec& spec, const std::strin
             CheckNumber(*hop.under, spec.tunnels, key + ".under");
             if (!std::holds_alternative<DatagramTunnelSpec>(spec.tunnels[*hop.under]))
             {
-                throw std::invalid_argument(key +
-                                            ".under: expected the number of a datagram tunnel");
+                Refuse(key + ".under: expected the number of a datagram tunnel");
             }
         }
     }
@@ -114,7 +106,7 @@ CheckNumbers(const ExperimentSpec& spec)
         if (std::holds_alternative<StreamTunnelSpec>(spec.tunnels[i]) &&
             std::ranges::none_of(spec.flows, isThrough))
         {
-            throw std::invalid_argument(key("tunnels", i) + ": expected a flow through it");
+            Refuse(key("tunnels", i) + ": expected a flow through it");
         }
     }
     for (size_t i = 0; i < spec.flows.size(); ++i)

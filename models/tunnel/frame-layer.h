@@ -5,9 +5,9 @@
 #define TUNNELCC_FRAME_LAYER_H
 
 #include "layer.h"
+#include "spec/refuse.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace tunnelcc
 {
@@ -25,7 +25,7 @@ class FrameLayer final : public Layer
     {
         if (m_spec.block == 0)
         {
-            throw std::invalid_argument("a frame layer needs a block of at least 1 byte");
+            Refuse("a frame layer needs a block of at least 1 byte");
         }
     }
 

@@ -5,10 +5,10 @@
 #define TUNNELCC_SNAPPY_LAYER_H
 
 #include "layer.h"
+#include "spec/refuse.h"
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 namespace tunnelcc
@@ -28,7 +28,7 @@ class SnappyLayer final : public Layer
     {
         if (spec.maxPayload == 0)
         {
-            throw std::invalid_argument("a snappy layer needs maxPayload");
+            Refuse("a snappy layer needs maxPayload");
         }
     }
 

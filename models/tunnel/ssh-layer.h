@@ -5,8 +5,7 @@
 #define TUNNELCC_SSH_LAYER_H
 
 #include "layer.h"
-
-#include <stdexcept>
+#include "spec/refuse.h"
 
 namespace tunnelcc
 {
@@ -29,7 +28,7 @@ class SshLayer final : public Layer
     {
         if (m_block == 0)
         {
-            throw std::invalid_argument("an SSH layer needs a block to pad to");
+            Refuse("an SSH layer needs a block to pad to");
         }
     }
 

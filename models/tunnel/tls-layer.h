@@ -5,9 +5,9 @@
 #define TUNNELCC_TLS_LAYER_H
 
 #include "layer.h"
+#include "spec/refuse.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace tunnelcc
 {
@@ -29,8 +29,7 @@ class TlsLayer final : public Layer
     {
         if (spec.maxPayload == 0 || (spec.rampUntil > 0 && spec.rampBytes == 0))
         {
-            throw std::invalid_argument(
-                "a TLS layer needs maxPayload, and rampBytes with rampUntil");
+            Refuse("a TLS layer needs maxPayload, and rampBytes with rampUntil");
         }
     }
 

@@ -372,7 +372,7 @@ class SenderListsTest : public ns3::TestCase
         KcpSender sender(m_spec, MEMBERS, KCP_MSS);
         NaiveSender naive(m_spec, MEMBERS);
         sender.SetPeerWindow(MEMBERS);
-        ns3::RngStream draws = MakeRandomStream(7, RandomComponent::FORWARD_LOSS);
+        RandomStream draws = MakeRandomStream(7, RandomComponent::FORWARD_LOSS);
         std::vector<UnderWay> data;
         std::vector<bool> arrived(200'000);
         uint32_t una = 0;

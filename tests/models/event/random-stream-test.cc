@@ -9,6 +9,8 @@
 #include "event/random-stream.h"
 #include "support/simulation-test-case.h"
 
+#include "ns3/rng-stream.h"
+
 #include <cstdint>
 
 namespace
@@ -28,7 +30,7 @@ class RandomStreamTest : public SimulationTestCase
     void DoRun() override
     {
         auto draw = [](uint64_t seed, RandomComponent component, uint32_t flow) {
-            ns3::RngStream stream = MakeRandomStream(seed, component, flow);
+            RandomStream stream = MakeRandomStream(seed, component, flow);
             stream.RandU01();
             return stream.RandU01();
         };
@@ -41,6 +43,39 @@ class RandomStreamTest : public SimulationTestCase
     }
 };
 
+class Ns3RandomStreamTest : public SimulationTestCase
+{
+  public:
+    Ns3RandomStreamTest()
+        : SimulationTestCase("Random numbers are those of ns-3's generator")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        struct
+        {
+            uint32_t seed;
+            uint64_t stream;
+            uint64_t substream;
+        } const cases[] = {{1, 0, 0},
+                           {1, StreamNumber(RandomComponent::FORWARD_LOSS), 7},
+                           {12345, uint64_t{1} << 63, UINT64_MAX},
+                           {4294944442, UINT64_MAX, 1}};
+
+        for (const auto& [seed, stream, substream] : cases)
+        {
+            RandomStream ours(seed, stream, substream);
+            ns3::RngStream theirs(seed, stream, substream);
+            for (int i = 0; i < 10'000; ++i)
+            {
+                NS_TEST_ASSERT_MSG_EQ(ours.RandU01(), theirs.RandU01(), "number " << i);
+            }
+        }
+    }
+};
+
 class EventRandomStreamTestSuite : public ns3::TestSuite
 {
   public:
@@ -48,6 +83,7 @@ class EventRandomStreamTestSuite : public ns3::TestSuite
         : ns3::TestSuite("tunnelcc-event-random-stream", Type::UNIT)
     {
         AddTestCase(new RandomStreamTest, Duration::QUICK);
+        AddTestCase(new Ns3RandomStreamTest, Duration::QUICK);
     }
 };
 

@@ -237,8 +237,7 @@ class ParkingLotTest : public SimulationTestCase
 
     static void DoTeardownSimulator()
     {
-        ns3::Simulator::Destroy();
-        EventLoop::Install();
+        Ns3Simulator::Install();
     }
 
     /// One and a half times what the links carry, no two at the same time.

@@ -20,7 +20,7 @@ namespace
 
 using namespace tunnelcc;
 
-ns3::RngStream
+RandomStream
 LossStream(uint64_t seed = 1)
 {
     return MakeRandomStream(seed, RandomComponent::FORWARD_LOSS);

@@ -21,7 +21,7 @@ namespace
 
 using namespace tunnelcc;
 
-ns3::RngStream
+RandomStream
 LossStream()
 {
     return MakeRandomStream(1, RandomComponent::FORWARD_LOSS);

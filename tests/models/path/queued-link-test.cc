@@ -167,7 +167,7 @@ class SameAsDropTailTest : public QueuedLinkTestCase
         Send(queued, 20'000, 1);
         ns3::Simulator::Destroy();
         spec.queue = DropTailSpec{};
-        EventLoop::Install();
+        Ns3Simulator::Install();
         Outcome plain(spec);
         plain.direction.GetBottleneck()->StartMeasuring();
         Send(plain, 20'000, 1);
@@ -304,8 +304,7 @@ class ConservationTest : public QueuedLinkTestCase
     /// The same seed gives the same arrivals.
     void CheckRepeats(const Outcome& outcome)
     {
-        ns3::Simulator::Destroy();
-        EventLoop::Install();
+        Ns3Simulator::Install();
         Outcome again(m_spec);
         Send(again, 20'000, 2);
         for (uint32_t sender = 0; sender < SENDERS; ++sender)

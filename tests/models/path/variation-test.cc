@@ -23,7 +23,7 @@ using namespace tunnelcc;
 namespace
 {
 
-ns3::RngStream
+RandomStream
 Stream(uint32_t number)
 {
     return MakeRandomStream(1, RandomComponent::FORWARD_LOSS, number);
@@ -241,8 +241,7 @@ class JitterTest : public SimulationTestCase
 
     static std::vector<Arrival> Send(JitterDistribution distribution, bool reorders, int64_t gap)
     {
-        ns3::Simulator::Destroy();
-        EventLoop::Install();
+        Ns3Simulator::Install();
         LinkSpec spec;
         spec.jitter = 2 * MS;
         spec.jitterDistribution = distribution;

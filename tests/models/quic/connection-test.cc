@@ -8,6 +8,7 @@
  * quic-go's source: handshake, sizes of packets, streams, flow control, repairs; and what holds
  * whatever is lost.
  */
+#include "interop/ns3-simulator.h"
 #include "support/quic-hosts.h"
 
 #include <deque>
@@ -95,8 +96,7 @@ class WakeTest : public SimulationTestCase
     /// When a connection's only packet of data is read.
     static int64_t LastRead(const QuicThreadsSpec& threads)
     {
-        ns3::Simulator::Destroy();
-        EventLoop::Install();
+        Ns3Simulator::Install();
         QuicSpec spec = MakeQuic();
         spec.threads = threads;
         QuicHosts hosts(spec);
@@ -225,8 +225,7 @@ class HeadOfLineTest : public SimulationTestCase
     void DoRun() override
     {
         const std::vector<int64_t> without = Read(UINT32_MAX);
-        ns3::Simulator::Destroy();
-        EventLoop::Install();
+        Ns3Simulator::Install();
         const std::vector<int64_t> with = Read(FIRST_DATA + 5);
         for (size_t i = 0; i < with.size(); ++i)
         {

@@ -28,11 +28,11 @@ inline constexpr uint32_t PACKET = 1'000;       // bytes
 inline constexpr int64_t PACKET_TIME = 1 * MS;  // on the link of these tests, 8 Mbit/s
 inline constexpr int64_t QUEUE_STREAM = 0x1234; // of random numbers, of ns-3's disciplines and ours
 
-inline ns3::RngStream
+inline RandomStream
 QueueStream()
 {
     // As ns3::RandomVariableStream::SetStream() numbers its streams.
-    return ns3::RngStream(1, (uint64_t{1} << 63) + QUEUE_STREAM, 1);
+    return RandomStream(1, (uint64_t{1} << 63) + QUEUE_STREAM, 1);
 }
 
 inline const CodelSpec CODEL{.target = 5 * MS, .interval = 100 * MS, .ecn = true};
@@ -271,8 +271,7 @@ inline constexpr int64_t NS_PER_BYTE = PACKET_TIME / PACKET;
 inline std::vector<Fate>
 RunOurs(Subject& subject, const std::vector<Offer>& offers)
 {
-    ns3::Simulator::Destroy(); // each run begins at 0
-    EventLoop::Install();
+    Ns3Simulator::Install();
     Server server(subject, offers, NS_PER_BYTE);
     ns3::Simulator::Stop(ns3::NanoSeconds(offers.back().time));
     ns3::Simulator::Run();
@@ -283,8 +282,7 @@ RunOurs(Subject& subject, const std::vector<Offer>& offers)
 inline std::vector<Fate>
 RunStock(const std::function<ns3::Ptr<ns3::QueueDisc>()>& make, const std::vector<Offer>& offers)
 {
-    ns3::Simulator::Destroy();
-    EventLoop::Install();
+    Ns3Simulator::Install();
     StockSubject subject(make());
     Server server(subject, offers, NS_PER_BYTE);
     ns3::Simulator::Stop(ns3::NanoSeconds(offers.back().time));

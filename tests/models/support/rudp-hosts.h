@@ -149,7 +149,7 @@ class RudpWay final : public PacketDevice
 };
 
 /// How late an end wakes.
-inline ns3::RngStream
+inline RandomStream
 RudpDraws(uint32_t end)
 {
     return MakeRandomStream(1, RandomComponent::ARQ_CLOCK, end);

@@ -6,6 +6,7 @@
 
 #include "event/event-loop.h"
 #include "event/time-units.h"
+#include "interop/ns3-simulator.h"
 
 #include "ns3/nstime.h"
 #include "ns3/simulator.h"
@@ -40,8 +41,7 @@ class SimulationTestCase : public ns3::TestCase
   private:
     void DoSetup() override
     {
-        ns3::Simulator::Destroy();
-        EventLoop::Install();
+        Ns3Simulator::Install();
     }
 
     void DoTeardown() override

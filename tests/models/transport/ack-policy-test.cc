@@ -173,8 +173,7 @@ class ReadTest : public SimulationTestCase
     /// Whether a segment that is read at once is acknowledged at once, after the quick ACKs.
     static bool IsAcked(bool acksPushed, uint32_t length, bool isPushed)
     {
-        ns3::Simulator::Destroy();
-        EventLoop::Install();
+        Ns3Simulator::Install();
         TcpSpec spec = MakeTcpSpec();
         spec.pushedAcks = acksPushed;
         Acker receiver(spec);

@@ -183,14 +183,12 @@ class UnansweredTest : public SimulationTestCase
         RunUntil(200 * SECOND);
         NS_TEST_EXPECT_MSG_EQ(opener.syns.str(), "S0 S1 S3 S7 S15 S31 S63 ", "doubling");
         NS_TEST_EXPECT_MSG_EQ(opener.handshake.FailedTime(), 127 * SECOND, "given up");
-        ns3::Simulator::Destroy();
-        EventLoop::Install();
+        Ns3Simulator::Install();
         Opener linear(4);
         linear.handshake.Connect(0);
         RunUntil(200 * SECOND);
         NS_TEST_EXPECT_MSG_EQ(linear.handshake.FailedTime(), 131 * SECOND, "four more");
-        ns3::Simulator::Destroy();
-        EventLoop::Install();
+        Ns3Simulator::Install();
         Opener listener(4);
         listener.handshake.Accept(0);
         RunUntil(200 * SECOND);

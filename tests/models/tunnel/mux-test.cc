@@ -435,8 +435,7 @@ class CreditTest : public SimulationTestCase
     /// What the server's session writes while `flows` streams carry `bytes` to it.
     uint64_t CarrierBytes(uint32_t flows, uint32_t bytes)
     {
-        ns3::Simulator::Destroy();
-        EventLoop::Install();
+        Ns3Simulator::Install();
         ExperimentSpec spec = MakeMuxSpec(flows, WINDOWED.mux);
         for (FlowSpec& flow : spec.flows)
         {

@@ -1,10 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "congestion/ns3-adapter.h"
+#include "ns3-adapter.h"
 
-#include "congestion/ns3-attributes.h"
+#include "congestion/congestion-registry.h"
 #include "event/time-units.h"
+#include "ns3-attributes.h"
 
 #include "ns3/data-rate.h"
 #include "ns3/nstime.h"
@@ -81,6 +82,36 @@ ToNs3(CaState state)
     }
     return Tcb::CA_OPEN;
 }
+
+/// All of ns-3's, by TypeId.
+class Ns3Family final : public CongestionFamily
+{
+  public:
+    std::vector<std::string> List() const override
+    {
+        return ListNs3CongestionOps();
+    }
+
+    bool Has(std::string_view name) const override
+    {
+        return HasNs3CongestionOps(name);
+    }
+
+    std::vector<CongestionParameterInfo> Describe(std::string_view name) const override
+    {
+        return DescribeNs3Attributes(name);
+    }
+
+    std::unique_ptr<CongestionControl> Make(std::string_view name,
+                                            const CongestionParameters& parameters,
+                                            int64_t stream) const override
+    {
+        return std::make_unique<Ns3Adapter>(name, parameters, stream);
+    }
+};
+
+const Ns3Family FAMILY;
+[[maybe_unused]] const bool IS_ADDED = AddCongestionFamily(FAMILY);
 
 } // namespace
 

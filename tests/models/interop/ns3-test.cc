@@ -8,7 +8,8 @@
  * sets their attributes, and that they behave behind it as their documents say.
  */
 #include "congestion/congestion-registry.h"
-#include "congestion/ns3-adapter.h"
+#include "interop/ns3-adapter.h"
+#include "interop/ns3-attributes.h"
 #include "support/fake-transport.h"
 #include "support/simulation-test-case.h"
 
@@ -38,7 +39,7 @@ class AllTypeIdsTest : public SimulationTestCase
   private:
     void DoRun() override
     {
-        const auto names = ListNs3CongestionControls();
+        const auto names = ListNs3CongestionOps();
         const std::set<std::string> present(names.begin(), names.end());
         for (const char* name : {"ns3::TcpBbr",
                                  "ns3::TcpCubic",
@@ -533,7 +534,7 @@ class CongestionNs3TestSuite : public ns3::TestSuite
 {
   public:
     CongestionNs3TestSuite()
-        : ns3::TestSuite("tunnelcc-congestion-ns3", Type::UNIT)
+        : ns3::TestSuite("tunnelcc-interop-ns3", Type::UNIT)
     {
         AddTestCase(new AllTypeIdsTest, Duration::QUICK);
         AddTestCase(new DctcpTest, Duration::QUICK);

@@ -9,9 +9,9 @@
  */
 #include "event/event-loop.h"
 #include "experiment/experiment.h"
+#include "interop/tunnel-application.h"
 #include "support/simulation-test-case.h"
 #include "support/specs.h"
-#include "tunnel/tunnel-application.h"
 
 #include "ns3/config.h"
 #include "ns3/inet-socket-address.h"
@@ -344,7 +344,7 @@ class TunnelApplicationTestSuite : public TestSuite
 {
   public:
     TunnelApplicationTestSuite()
-        : TestSuite("tunnelcc-tunnel-application", Type::UNIT)
+        : TestSuite("tunnelcc-interop-tunnel-application", Type::UNIT)
     {
         AddTestCase(new StopTest(true), Duration::QUICK);
         AddTestCase(new StopTest(false), Duration::QUICK);

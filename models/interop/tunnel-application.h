@@ -4,8 +4,8 @@
 #ifndef TUNNELCC_TUNNEL_APPLICATION_H
 #define TUNNELCC_TUNNEL_APPLICATION_H
 
-#include "carrier-side.h"
 #include "socket-stream.h"
+#include "tunnel/carrier-side.h"
 
 #include "ns3/application.h"
 #include "ns3/traced-callback.h"

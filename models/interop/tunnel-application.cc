@@ -3,6 +3,8 @@
  */
 #include "tunnel-application.h"
 
+#include "spec/refuse.h"
+
 #include "ns3/tcp-socket-factory.h"
 #include "ns3/uinteger.h"
 
@@ -110,7 +112,7 @@ TunnelApplication::StartApplication()
     }
     if (socket->Bind(m_local) < 0 || socket->Listen() < 0)
     {
-        throw std::invalid_argument("tunnelcc::TunnelApplication cannot listen at Local");
+        Refuse("tunnelcc::TunnelApplication cannot listen at Local");
     }
     socket->SetAcceptCallback(
         ns3::MakeNullCallback<bool, ns3::Ptr<ns3::Socket>, const ns3::Address&>(),

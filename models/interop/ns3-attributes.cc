@@ -1,9 +1,10 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "congestion/ns3-attributes.h"
+#include "ns3-attributes.h"
 
 #include "congestion/congestion-parameters.h"
+#include "spec/refuse.h"
 
 #include "ns3/boolean.h"
 #include "ns3/double.h"
@@ -17,7 +18,6 @@
 
 #include <algorithm>
 #include <sstream>
-#include <stdexcept>
 #include <tuple>
 #include <utility>
 
@@ -308,15 +308,14 @@ SetParameter(ns3::Ptr<ns3::TcpCongestionOps> ops,
         const auto converted = ToAttribute(kind, value);
         if (!ops->SetAttributeFailSafe(name, *converted))
         {
-            throw std::invalid_argument(std::string(typeId) + ": parameter '" + name +
-                                        "' = " + converted->SerializeToString(attribute.checker) +
-                                        " is refused by ns-3 (" + attribute.help + ")");
+            Refuse(std::string(typeId) + ": parameter '" + name +
+                   "' = " + converted->SerializeToString(attribute.checker) +
+                   " is refused by ns-3 (" + attribute.help + ")");
         }
     });
     if (!found)
     {
-        throw std::invalid_argument(
-            DescribeUnknownParameter(typeId, name, DescribeNs3Attributes(typeId)));
+        Refuse(DescribeUnknownParameter(typeId, name, DescribeNs3Attributes(typeId)));
     }
 }
 
@@ -383,7 +382,7 @@ MakeNs3CongestionOps(std::string_view typeId,
     ns3::TypeId found;
     if (!FindTypeId(typeId, found))
     {
-        throw std::invalid_argument("'" + std::string(typeId) + "' is no ns-3 congestion control");
+        Refuse("'" + std::string(typeId) + "' is no ns-3 congestion control");
     }
     ns3::ObjectFactory factory;
     factory.SetTypeId(found);
