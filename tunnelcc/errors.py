@@ -63,6 +63,12 @@ class ConfigError(TunnelccError, ValueError):
     """An invalid experiment: an unknown key, a wrong unit or an impossible value.
 
     ``problems`` lists every wrong value with its key, and what was expected.
+
+        >>> try:
+        ...     tc.Path(rate="100")
+        ... except tc.ConfigError as error:
+        ...     print(error.problems[0].key)
+        rate
     """
 
     exit_code = 2

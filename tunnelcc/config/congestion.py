@@ -18,6 +18,9 @@ class CongestionControl(Model):
     """A congestion control: its name, and the parameters that differ from their defaults.
 
     Write the name alone (``"bbr"``) or a table: ``{ name = "bbr", probe_rtt_interval = "5s" }``.
+
+        >>> tc.CongestionControl(name="cubic", beta=0.8).name
+        'cubic'
     """
 
     IS_ONE_KEY: ClassVar[bool] = True

@@ -20,6 +20,10 @@ class Experiment(ExperimentKeys):
     Values are text with units, as in a scenario file. A table may be written as a dict. Attributes
     hold numbers in SI units (bit/s, seconds, bytes). A wrong key or value, or a number without its
     unit, raises ConfigError.
+
+        >>> experiment = tc.Experiment(path={"rate": "20Mbps", "rtt": "40ms"}, duration="10s")
+        >>> experiment.path.rate, experiment.path.rtt
+        (20000000.0, 0.04)
     """
 
     def with_(self, settings: Mapping[str, Any]) -> Experiment:
@@ -28,6 +32,9 @@ class Experiment(ExperimentKeys):
         ``settings`` maps dotted keys to values, as ``--set`` does: ``{"path.loss": "1%", "cc":
         "bbr"}``. A number needs its unit: ``{"path.rtt": f"{2 * experiment.path.rtt}s"}``. The copy
         is checked. Raises ConfigError.
+
+            >>> tc.Experiment().with_({"path.loss": "1%"}).path.loss
+            0.01
         """
         given = self.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
         changed: Experiment = Experiment.parse(apply(given, settings))

@@ -29,6 +29,10 @@ class Flow(Ends):
 
     Each flow is a connection of TCP or QUIC from a client to a server, through a tunnel if it has
     one.
+
+        >>> flow = tc.Flow(cc="bbr", count=4, start="1s", bytes="10MB")
+        >>> flow.bytes
+        10000000
     """
 
     transport: Annotated[str, choice("tcp", "quic")] = Field(

@@ -62,7 +62,11 @@ class HostOverrides(Model):
 
 
 class Hosts(Model):
-    """The two hosts. They are equal unless ``client`` or ``server`` overrides a key."""
+    """The two hosts. They are equal unless ``client`` or ``server`` overrides a key.
+
+    >>> tc.Hosts(kernel="5.10", client={"cores": 1}).client.cores
+    1
+    """
 
     kernel: KernelVersion = Field(
         "6.18", description="Linux version; sets the socket buffers and how they are used"

@@ -36,6 +36,9 @@ class Link(DuplexLink):
 
     Keys that are not given have the values of ``path``. Access links differ: by default they have
     no rate limit, no delay and no loss. Only given keys are written.
+
+        >>> tc.Link(between=("a", "b"), rate="50Mbps").between
+        ('a', 'b')
     """
 
     between: Annotated[Pair, BETWEEN] | None = Field(
@@ -89,7 +92,12 @@ def _given(direction: LinkDirection | None) -> dict[str, Any]:
 
 
 class Network(Model):
-    """Links between hosts, given one by one or as a regular shape."""
+    """Links between hosts, given one by one or as a regular shape.
+
+    >>> network = tc.Network(shape="parking-lot", size=3)
+    >>> tc.Experiment(network=network, flows=[tc.Flow()]).network.size
+    3
+    """
 
     shape: Annotated[str, choice(*SHAPES)] | None = Field(
         None,

@@ -291,6 +291,10 @@ class Path(DuplexLink):
     """The path between the two hosts, seen from the sender of the data.
 
     The keys of ``path`` describe the direction of the data; ``reverse`` describes the other.
+
+        >>> path = tc.Path(rate="100Mbps", rtt="40ms", loss="0.1%", buffer="1bdp", queue="codel")
+        >>> path.rtt
+        0.04
     """
 
     rate: LinkRate = Field(

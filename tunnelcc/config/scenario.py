@@ -39,9 +39,14 @@ def tables_of(source: object) -> Mapping[str, Any]:
 
 
 def load(path: str | Path, settings: Mapping[str, Any] | None = None) -> Experiment:
-    """Return the experiment in the TOML file ``file``, with ``settings`` applied.
+    """Return the experiment in a TOML file.
 
-    ``settings`` maps dotted keys to values, as for ``Experiment.with_``. Raises ConfigError.
+    ``path``: the file. ``settings``: other values for some keys, as for ``Experiment.with_``.
+    Raises ConfigError.
+
+        >>> _ = pathlib.Path("slow.toml").write_text('path = { rate = "10Mbps", rtt = "20ms" }')
+        >>> tc.load("slow.toml", {"path.loss": "1%"}).path.loss
+        0.01
     """
     return build(read_scenario(Path(path)), settings or {})
 

@@ -14,7 +14,11 @@ _ETHERNET_MSS = 1460
 
 
 class Tcp(Model):
-    """TCP connections on the path. The tunnel defines those on a host's loopback."""
+    """TCP connections on the path. The tunnel defines those on a host's loopback.
+
+    >>> tc.Tcp(ecn=True).mss
+    1448
+    """
 
     mss: Annotated[int, whole(88, 65483)] = Field(
         _ETHERNET_MSS - TIMESTAMP_BYTES,

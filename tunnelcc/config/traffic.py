@@ -19,6 +19,9 @@ class CrossTraffic(Ends):
 
     It goes in the direction of a flow's data: to the server if its direction is up. If it is down,
     it passes the hosts of ``route`` in reverse order.
+
+        >>> tc.CrossTraffic(rate="5Mbps", on="1s", off="2s").rate
+        5000000.0
     """
 
     rate: LinkRate = Field(description="rate while it sends, in IP bytes")

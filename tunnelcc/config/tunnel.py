@@ -187,7 +187,11 @@ class KcpKeys(Model):
 
 
 class Tunnel(PacketTunnel):
-    """A tunnel: its catalogue entry, and the keys that differ from it."""
+    """A tunnel: its catalogue entry, and the keys that differ from it.
+
+    >>> tc.Tunnel(name="gost-relay-wss", cc="bbr").copy_buffer is None
+    True
+    """
 
     cc: CongestionControl | None = Field(
         None,

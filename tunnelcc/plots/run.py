@@ -39,6 +39,9 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
 
     With several links or tunnels, the network is above them. ``file``: also save the figure as PNG,
     SVG or PDF. Raises ConfigError for other formats and for a file that cannot be written.
+
+        >>> path = tc.Path(rate="10Mbps", rtt="20ms")
+        >>> figure = tc.plot_run(tc.run(tc.Experiment(path=path, duration="1s")), "run.png")
     """
     if file is not None:
         check_file(Path(file))

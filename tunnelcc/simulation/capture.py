@@ -56,6 +56,12 @@ class Capture:
 
     After the run, ``packets`` and ``bytes`` tell what the file has, and ``note`` why it ends before
     the run does ("": it does not).
+
+        >>> capture = tc.Capture("run.pcapng")
+        >>> path = tc.Path(rate="10Mbps", rtt="20ms")
+        >>> _ = tc.run(tc.Experiment(path=path, duration="1s"), capture=capture)
+        >>> capture.packets > 0
+        True
     """
 
     file: Path | str | None = None

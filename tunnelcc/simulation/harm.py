@@ -62,6 +62,12 @@ def harm(experiment: Experiment, jobs: int | None = None) -> xarray.Dataset:
       other.
 
     ``jobs``: number of processes; default: one per core. Raises ConfigError, RunError.
+
+        >>> path = tc.Path(rate="10Mbps", rtt="20ms")
+        >>> both = tc.Experiment(path=path, flows=[{"cc": "bbr"}, {"cc": "reno"}], duration="2s")
+        >>> harms = tc.harm(both)
+        >>> harms["flow_harm"].sizes["flow"]
+        2
     """
     return Harm(experiment, jobs).dataset
 

@@ -46,6 +46,15 @@ class Result(Measurements):
     - ``dataset``: series and totals as an xarray Dataset with units.
     - ``to_dict()``, ``to_json()``: the totals.
     - ``experiment``: the experiment; ``raw``: the compiled module's result as plain attributes.
+
+    Two flows:
+
+        >>> path = tc.Path(rate="10Mbps", rtt="20ms")
+        >>> result = tc.run(tc.Experiment(path=path, flows=[tc.Flow(count=2)], duration="1s"))
+        >>> result.metric("goodput") == result.goodput
+        True
+        >>> result.dataset.sizes["flow"]
+        2
     """
 
     def __repr__(self) -> str:

@@ -42,6 +42,11 @@ def run(
 
     Raises ConfigError for a wrong experiment or one that needs more memory than is available.
     Raises RunError if another simulation is running in this process, or if the simulator fails.
+
+        >>> path = tc.Path(rate="10Mbps", rtt="20ms")
+        >>> result = tc.run(tc.Experiment(path=path, duration="1s"))
+        >>> f"{result.goodput / 1e6:.0f} Mbit/s"
+        '9 Mbit/s'
     """
     experiment = experiment_of(experiment)
     network = resolve(experiment)
@@ -98,6 +103,11 @@ def run_many(
     that is called with the finished runs and all runs. ``on_result``: a function that is called
     with index and result when a run ends. Raises ConfigError before any run starts if one of them
     needs more memory than is available.
+
+        >>> experiment = tc.Experiment(path=tc.Path(rate="10Mbps", rtt="20ms"), duration="1s")
+        >>> results = tc.run_many([experiment, experiment.with_({"path.rate": "20Mbps"})])
+        >>> [f"{result.goodput / 1e6:.0f} Mbit/s" for result in results]
+        ['9 Mbit/s', '18 Mbit/s']
     """
     from tunnelcc.simulation.pool import parallel  # takes a while, and one run needs none of it
 

@@ -60,6 +60,9 @@ class Store:
 
     ``load(id)`` returns a run, and ``ids()`` yields all ids. Several processes may use a store at
     once.
+
+        >>> list(tc.Store("new").ids())
+        []
     """
 
     def __init__(self, directory: str | Path) -> None:

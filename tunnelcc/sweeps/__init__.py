@@ -71,6 +71,11 @@ def sweep(
     Dimensions of the Dataset are the axes, ``seed`` and, for metrics of flows, ``flow``; values are
     in SI units. A failed run has NaN, and ``error`` has the reason. Raises ConfigError,
     TunnelccError.
+
+        >>> base = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "1s"}
+        >>> results = tc.sweep(base, {"cc": ["bbr", "cubic"]}, seeds=2, progress=False)
+        >>> dict(results["goodput"].sizes)
+        {'cc': 2, 'seed': 2}
     """
 
     def check(runs: int) -> None:
@@ -127,6 +132,11 @@ def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
     """Open the results of a sweep: ``STORE/NAME``, a store with one sweep, or a .nc file.
 
     ``series``: also read the series over time. Raises ConfigError, TunnelccError.
+
+        >>> base = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "1s"}
+        >>> _ = tc.sweep(base, {"cc": ["bbr", "cubic"]}, seeds=1, name="two", progress=False)
+        >>> tc.open("runs/two")["goodput"].sel(cc="bbr").sizes["seed"]
+        1
     """
     path = Path(path)
     if path.suffix == ".nc" and not _has_sweep(path.parent, path.name):

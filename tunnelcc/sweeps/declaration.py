@@ -78,6 +78,10 @@ class Sweep:
     - ``is_record``: the sweep was run; it is read even if files that it names have changed.
 
     Raises ConfigError.
+
+        >>> axes = {"path.rtt": ["10ms", "40ms"], "cc": ["bbr", "cubic"]}
+        >>> tc.Sweep({"duration": "10s"}, axes, seeds=3).shape
+        (2, 2, 3)
     """
 
     def __init__(
