@@ -45,9 +45,9 @@ class Fuzzer:
             for _ in range(draw.randrange(1, 5)):
                 kills += self._killed(directory, draw)
                 if Store.is_at(directory / "runs"):
-                    with Store(directory / "runs") as store:
-                        assert not dict(store.damaged())
-                        assert not dict(store.damaged_sweeps())
+                    store = Store(directory / "runs")
+                    assert not dict(store.damaged())
+                    assert not dict(store.damaged_sweeps())
             self._finish(directory)
             found = tc.open(directory / "runs" / "sweep", series=True)
             assert found.identical(self._right), "other results"

@@ -50,9 +50,9 @@ class Fuzzer:
             store = Path(directory) / "store"
             shutil.copytree(self._store, store)
             files = sorted(it for it in store.glob("**/*") if it.is_file() and it.stat().st_size)
-            file = draw.choice((*files, store / "index.sqlite", *sorted(self._files.iterdir())))
+            file = draw.choice((*files, store / "index.txt", *sorted(self._files.iterdir())))
             if draw.random() < 0.3:
-                (store / "index.sqlite").unlink()
+                (store / "index.txt").unlink()
             if not file.exists():
                 return "no index"
             before, status = file.read_bytes(), file.stat()

@@ -22,26 +22,26 @@ from tunnelcc.sweeps.table import text
 
 def list_sweeps(directory: Path) -> None:
     """Print a line for each sweep, and the totals of the store."""
-    with _existing(directory) as store:
-        for name in store.sweep_names():
-            try:
-                record = store.sweep(name)
-            except StoreError as error:
-                click.echo(f"{name}: {error}")
-                continue
-            known = store.rows(filter(None, record.ids))
-            rows = [known[id_] for id_ in record.ids if id_ in known]
-            impossible = record.ids.count("")
-            failed = sum(bool(row.error) for row in rows) + impossible
-            others = [id_ for id_ in record.ids if id_ and id_ not in known]
-            damaged = sum(bool(store.damage(id_)) for id_ in others)
-            missing = record.runs - len(rows) - impossible - damaged
-            counts = [f"{record.runs} runs", f"{failed} failed", f"{missing} missing"]
-            if damaged:
-                counts.append(f"{damaged} damaged (`tunnelcc store verify` names them)")
-            click.echo(f"{name}: {', '.join(counts)}")
-        files, size = store.size()
-        click.echo(f"{files} runs in {size / 1e6:.1f} MB")
+    store = _existing(directory)
+    for name in store.sweep_names():
+        try:
+            record = store.sweep(name)
+        except StoreError as error:
+            click.echo(f"{name}: {error}")
+            continue
+        known = store.rows(filter(None, record.ids))
+        rows = [known[id_] for id_ in record.ids if id_ in known]
+        impossible = record.ids.count("")
+        failed = sum(bool(row.error) for row in rows) + impossible
+        others = [id_ for id_ in record.ids if id_ and id_ not in known]
+        damaged = sum(bool(store.damage(id_)) for id_ in others)
+        missing = record.runs - len(rows) - impossible - damaged
+        counts = [f"{record.runs} runs", f"{failed} failed", f"{missing} missing"]
+        if damaged:
+            counts.append(f"{damaged} damaged (`tunnelcc store verify` names them)")
+        click.echo(f"{name}: {', '.join(counts)}")
+    files, size = store.size()
+    click.echo(f"{files} runs in {size / 1e6:.1f} MB")
 
 
 def list_runs(directory: Path, name: str) -> None:
@@ -62,18 +62,18 @@ def list_runs(directory: Path, name: str) -> None:
 
 def show(directory: Path, name: str) -> None:
     """Print the command that repeats a run and its metrics, or a sweep's declaration."""
-    with _existing(directory) as store:
-        if name in store.sweep_names():
-            record = store.sweep(name)
-            click.echo(f"# tunnelcc {record.tunnelcc}, models {record.models}")
-            click.echo(record.scenario, nl=False)
-            return
-        id_ = store.find(name)
-        run = store.load(id_)
-        row = store.row(id_)
-        if row is None:
-            raise StoreError(f"run {id_} is damaged: {store.damage(id_)}")
-        experiment = store.experiment(id_)
+    store = _existing(directory)
+    if name in store.sweep_names():
+        record = store.sweep(name)
+        click.echo(f"# tunnelcc {record.tunnelcc}, models {record.models}")
+        click.echo(record.scenario, nl=False)
+        return
+    id_ = store.find(name)
+    run = store.load(id_)
+    row = store.row(id_)
+    if row is None:
+        raise StoreError(f"run {id_} is damaged: {store.damage(id_)}")
+    experiment = store.experiment(id_)
     click.echo(f"run {id_}")
     click.echo(command(experiment))
     if isinstance(run, RunError):
@@ -97,32 +97,32 @@ def _texts(metric: str, values: Sequence[Any]) -> list[str]:
 
 def remove(directory: Path, names: Sequence[str]) -> None:
     """Delete runs and sweeps."""
-    with _existing(directory) as store:
-        sweeps = store.sweep_names()
-        runs = {name if name in sweeps else store.find(name) for name in names}
-        gone = {name for name in runs if name in sweeps}
-        used = {id_ for name in sweeps if name not in gone for id_ in store.sweep(name).ids}
-        damaged = dict(store.damaged_sweeps())  # of which nobody knows the runs
-        ids = (runs - gone) | {
-            id_ for name in gone - damaged.keys() for id_ in store.sweep(name).ids
-        } - used
-        for name in gone:
-            store.remove_sweep(name)
-        store.remove(sorted(ids - {""}))
-        click.echo(f"{len(ids - {''})} runs deleted")
+    store = _existing(directory)
+    sweeps = store.sweep_names()
+    runs = {name if name in sweeps else store.find(name) for name in names}
+    gone = {name for name in runs if name in sweeps}
+    used = {id_ for name in sweeps if name not in gone for id_ in store.sweep(name).ids}
+    damaged = dict(store.damaged_sweeps())  # of which nobody knows the runs
+    ids = (runs - gone) | {
+        id_ for name in gone - damaged.keys() for id_ in store.sweep(name).ids
+    } - used
+    for name in gone:
+        store.remove_sweep(name)
+    store.remove(sorted(ids - {""}))
+    click.echo(f"{len(ids - {''})} runs deleted")
 
 
 def verify(directory: Path, *, delete: bool) -> bool:
     """Print what is damaged. Return whether everything is intact."""
-    with _existing(directory) as store:
-        damaged, sweeps = dict(store.damaged()), dict(store.damaged_sweeps())
-        for name, what in {**damaged, **sweeps}.items():
-            click.echo(f"{name}: {what}")
-        if delete:
-            store.remove(damaged)
-            for name in sweeps:
-                store.remove_sweep(name)
-        files, _ = store.size()
+    store = _existing(directory)
+    damaged, sweeps = dict(store.damaged()), dict(store.damaged_sweeps())
+    for name, what in {**damaged, **sweeps}.items():
+        click.echo(f"{name}: {what}")
+    if delete:
+        store.remove(damaged)
+        for name in sweeps:
+            store.remove_sweep(name)
+    files, _ = store.size()
     count = len(damaged) + len(sweeps)
     click.echo(f"{files} runs, {count} damaged" + (" and deleted" if delete else ""))
     return not count
@@ -131,12 +131,12 @@ def verify(directory: Path, *, delete: bool) -> bool:
 def export(directory: Path, name: str, file: Path, *, series: bool) -> None:
     """Write a sweep's results, or a run's series, to a file."""
     exports.check_file(file)
-    with _existing(directory) as store:
-        if name in store.sweep_names():
-            exports.write(open_results(directory / name, series=series), file)
-            return
-        id_ = store.find(name)
-        run = store.load(id_)
+    store = _existing(directory)
+    if name in store.sweep_names():
+        exports.write(open_results(directory / name, series=series), file)
+        return
+    id_ = store.find(name)
+    run = store.load(id_)
     if isinstance(run, RunError):
         raise ConfigError(Problem("run", id_, "a run that succeeded", str(run)))
     if file.suffix != ".nc":

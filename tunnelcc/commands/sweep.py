@@ -63,8 +63,7 @@ def run_and_print(
     threading.Thread(target=_import_table).start()
     with interruptible():
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
-        with Store(store) as runs:
-            data, coordinates = variables(declared, tally.ids, runs)
+        data, coordinates = variables(declared, tally.ids, Store(store))
         from tunnelcc.sweeps.table import print_results
 
         print_results(data, coordinates, metric, declared.conditions)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A cache of the runs' metrics in SQLite, so that the run files need not be read.
+"""A cache of the runs' metrics in one file, so that the files of the runs need not be read.
 
-Each row names the file (size, time of change) and the version of the metrics that it comes from. A
-row that does not match its file or its own checksum counts as missing. The cache has nothing that
-the files do not have. If the database is damaged, it is built again.
+Each line is a checksum and a JSON list: id, size and time of change of the run's file, version of
+the metrics, error, metrics. The last line of a run counts. A line that does not match its checksum,
+its run's file or the version counts as missing: the run's file is read again, and a new line
+appended. So a damaged or lost cache costs time only.
 """
 
 from __future__ import annotations
@@ -12,32 +13,15 @@ import contextlib
 import hashlib
 import json
 import os
-import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS rows (
-    id TEXT PRIMARY KEY, size INTEGER, changed INTEGER, version TEXT, error TEXT, metrics TEXT,
-    checksum TEXT
-) WITHOUT ROWID
-"""
-_SCHEMA_VERSION = 2  # user_version of the database; other ones are made anew
 _DIGEST_BYTES = 8
-_LOCK_SECONDS = 60
-_QUERY = (
-    "SELECT id, size, changed, version, error, metrics, checksum FROM rows "
-    "WHERE version = ? AND id IN ({})"
-)
-# A transaction costs a file or two; the rows that a killed process had not written are read again
-# from the files.
-_ROWS_AT_ONCE = 100
-# What a damaged database raises: its texts, those in messages too, may be no UTF-8.
-_ERRORS = (sqlite3.Error, UnicodeError)
-# What an error says that the next attempt may not meet, or that a new file would meet, too.
-_PASSING = ("locked", "busy", "full", "readonly", "unable to open")
+_ID = slice(2 * _DIGEST_BYTES + 3, 2 * _DIGEST_BYTES + 3 + 32)  # behind checksum, blank, [ and "
+# A file with more lines than this, half of them replaced by others, is written anew.
+_MOST_LINES = 1000
 
 
 @dataclass(frozen=True)
@@ -73,87 +57,75 @@ class Stamp:
 
 
 class Index:
-    """The rows in ``file``, or in memory if that cannot be written."""
+    """The rows in ``file``, of metrics of that ``version``. Several processes may append to it."""
 
     def __init__(self, file: Path, version: str) -> None:
         self._file = file
         self._version = version
-        self._unwritten: list[tuple[Any, ...]] = []
-        try:
-            self._open(str(file))
-        except _ERRORS as error:
-            self._mend(error)
-
-    def _open(self, name: str) -> None:
-        self._connection = sqlite3.connect(name, timeout=_LOCK_SECONDS)
-        self._connection.execute("PRAGMA synchronous = OFF")  # power loss: rebuilt from the files
-        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if version != _SCHEMA_VERSION and tables:
-            raise sqlite3.DatabaseError("it is of another version")
-        if not tables:
-            self._connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-        self._connection.execute(_SCHEMA)
-        self._connection.commit()
-
-    def _mend(self, error: Exception) -> None:
-        """Continue with a new, empty database; in memory if a file is not possible."""
-        if hasattr(self, "_connection"):
-            self._connection.close()
-        # A damaged one is of no use to anybody; another process may wait for a locked one.
-        if not any(word in str(error) for word in _PASSING):
-            try:
-                for suffix in ("", "-journal", "-wal", "-shm"):
-                    Path(f"{self._file}{suffix}").unlink(missing_ok=True)
-                self._open(str(self._file))
-                return
-            except (OSError, *_ERRORS):
-                self._connection.close()
-        self._open(":memory:")
-
-    def close(self) -> None:
-        """Write pending rows."""
-        self.flush()
-        self._connection.close()
+        self._places: dict[bytes, tuple[int, int]] = {}  # id → where its line is, and how long
+        self._lines = self._end = 0  # how many were seen, up to where
 
     def put(self, row: Row, stamp: Stamp) -> None:
-        """Remember ``row``, made from the file that has ``stamp``."""
-        values = (row.id, stamp.size, stamp.changed, self._version, row.error, row.summary)
-        self._unwritten.append((*values, _digest(values)))
-        if len(self._unwritten) >= _ROWS_AT_ONCE:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write pending rows. If that fails, the files will be read again."""
-        with contextlib.suppress(*_ERRORS), self._connection:
-            query = "REPLACE INTO rows VALUES (?,?,?,?,?,?,?)"
-            self._connection.executemany(query, self._unwritten)
-        self._unwritten.clear()
+        """Remember ``row``, made from the file that has ``stamp``, if that can be written."""
+        values = [row.id, stamp.size, stamp.changed, self._version, row.error, row.summary]
+        text = json.dumps(values)
+        line = (
+            f"\n{_digest(text.encode())} {text}\n"  # the first \n ends what a killed process left
+        )
+        with contextlib.suppress(OSError), self._file.open("ab", buffering=0) as file:
+            file.write(line.encode())
 
     def get(self, stamps: Mapping[str, Stamp]) -> dict[str, Row]:
         """Return id → row of the runs whose files have that stamp."""
-        if self._unwritten:
-            self.flush()
-        ids, rows = list(stamps), {}
-        try:
-            for first in range(0, len(ids), _ROWS_AT_ONCE):
-                some = ids[first : first + _ROWS_AT_ONCE]
-                query = _QUERY.format(",".join("?" * len(some)))
-                found = self._connection.execute(query, (self._version, *some))
-                for *values, checksum in found:
-                    id_, size, changed, _, error, summary = values
-                    if checksum == _digest(values) and Stamp(size, changed) == stamps.get(id_):
-                        rows[id_] = Row(id_, error, summary)
-        except _ERRORS as error:
-            self._mend(error)
+        rows = {}
+        with contextlib.suppress(OSError), self._file.open("rb") as file:
+            self._scan(file)
+            for id_, stamp in stamps.items():
+                if (place := self._places.get(id_.encode())) is not None:
+                    row = self._row(_read(file, place), id_, stamp)
+                    if row is not None:
+                        rows[id_] = row
         return rows
 
-    def remove(self, ids: Iterable[str]) -> None:
-        """Delete these runs from the cache."""
-        with contextlib.suppress(*_ERRORS), self._connection:
-            self._connection.executemany("DELETE FROM rows WHERE id=?", ((id_,) for id_ in ids))
+    def _row(self, line: bytes, id_: str, stamp: Stamp) -> Row | None:
+        digest, _, text = line.rstrip(b"\n").partition(b" ")
+        if digest != _digest(text).encode():
+            return None
+        found, size, changed, version, error, summary = json.loads(text)
+        is_right = (found, size, changed, version) == (
+            id_, stamp.size, stamp.changed, self._version
+        )  # fmt: skip
+        return Row(id_, error, summary) if is_right else None
+
+    def _scan(self, file: BinaryIO) -> None:
+        """Find the lines that were appended since the last time."""
+        if os.fstat(file.fileno()).st_size < self._end:
+            self._places, self._lines, self._end = {}, 0, 0
+        file.seek(self._end)
+        for line in file:
+            if not line.endswith(b"\n"):
+                break  # another process is writing it
+            if len(line) > 1:
+                self._places[line[_ID]] = (self._end, len(line))
+                self._lines += 1
+            self._end += len(line)
+        if self._lines > max(_MOST_LINES, 2 * len(self._places)):
+            self._shrink(file)
+
+    def _shrink(self, file: BinaryIO) -> None:
+        """Write only the lines that count."""
+        lines = [_read(file, place) for place in self._places.values()]
+        temporary = self._file.with_name(f".{self._file.name}.{os.urandom(4).hex()}.tmp")
+        with contextlib.suppress(OSError):
+            temporary.write_bytes(b"".join(lines))
+            temporary.replace(self._file)
+        self._lines = len(lines)
 
 
-def _digest(values: Iterable[Any]) -> str:
-    text = repr(tuple(values)).encode(errors="surrogatepass")
+def _read(file: BinaryIO, place: tuple[int, int]) -> bytes:
+    file.seek(place[0])
+    return file.read(place[1])
+
+
+def _digest(text: bytes) -> str:
     return hashlib.blake2b(text, digest_size=_DIGEST_BYTES).hexdigest()

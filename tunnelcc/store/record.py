@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The file of a sweep: a JSON table of the declaration, the versions, and the ids of its runs.
 
-Its ``checksum`` covers the rest. Older files have none and are read without it.
+Its ``checksum`` covers the rest.
 """
 
 from __future__ import annotations
@@ -47,27 +47,13 @@ def decode(data: bytes) -> Record:
     """Return the record of a file's contents. Raises DamagedFileError."""
     try:
         table = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise DamagedFileError(f"it is not JSON: {error}") from None
-    if not isinstance(table, dict):
-        raise DamagedFileError("it is not the file of a sweep")
-    known = table.pop("checksum", None)
-    kinds = {"tunnelcc": str, "models": str, "scenario": str, "runs": int, "ids": list}
-    if table.keys() != kinds.keys():
-        names = ", ".join(sorted(table.keys() ^ kinds.keys()))
-        raise DamagedFileError(f"it lacks the keys of a sweep: {names[:100]}")
-    if known is not None and known != _digest(table):
+        checksum = table.pop("checksum")
+        record = Record(**table)
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
+        raise DamagedFileError(f"it is not the file of a sweep: {error!r}"[:200]) from None
+    if checksum != _digest(table):
         raise DamagedFileError("its checksum is wrong")
-    for name, kind in kinds.items():
-        if not isinstance(table[name], kind):
-            raise DamagedFileError(f"its {name} are not {kind.__name__}")
-    if len(table["ids"]) > table["runs"] or not all(map(_is_id_or_none, table["ids"])):
-        raise DamagedFileError("its ids do not match its runs")
-    return Record(**table)
-
-
-def _is_id_or_none(value: object) -> bool:
-    return isinstance(value, str) and (not value or is_id(value))
+    return record
 
 
 def _digest(table: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@
     store.json          version of the layout
     runs/ab/abcd….run   one run, see ``runfile``; complete or absent, also after a kill
     sweeps/NAME.json    a sweep: its declaration, and the ids of its runs
-    index.sqlite        cache of the runs' metrics, rebuilt from the files if it is lost
+    index.txt           cache of the runs' metrics, rebuilt from the files if it is lost
 
 Several processes may use a store at the same time.
 """
@@ -20,8 +20,8 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import TypeVar
 
 from tunnelcc.config import Experiment
@@ -71,25 +71,7 @@ class Store:
             raise ConfigError(Problem("store", str(self.directory), "a directory, or a new name"))
         self._runs = self.directory / "runs"
         self._sweeps = self.directory / "sweeps"
-        self._opened_index: Index | None = None
         self._check_version()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Bring the index up to date."""
-        if self._opened_index is not None:
-            self._opened_index.close()
-            self._opened_index = None
 
     @staticmethod
     def is_at(directory: Path) -> bool:
@@ -183,13 +165,11 @@ class Store:
 
     def remove(self, ids: Iterable[str]) -> None:
         """Delete runs. Raises StoreError."""
-        todo = list(ids)
         try:
-            for id_ in todo:
+            for id_ in ids:
                 self._file(id_).unlink(missing_ok=True)
         except OSError as error:
             raise self._cannot_write(error) from error
-        self._index.remove(todo)
 
     def damaged(self) -> Iterator[tuple[str, str]]:
         """Read every file. Yield (id, problem) of the runs that cannot be used."""
@@ -271,11 +251,9 @@ class Store:
 
     # Files
 
-    @property
+    @cached_property
     def _index(self) -> Index:
-        if self._opened_index is None:
-            self._opened_index = Index(self.directory / "index.sqlite", summary_version())
-        return self._opened_index
+        return Index(self.directory / "index.txt", summary_version())
 
     def _file(self, id_: str) -> Path:
         assert is_id(id_), id_  # it becomes the name of a file that may be deleted

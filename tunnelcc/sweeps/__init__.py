@@ -101,7 +101,8 @@ def run(
 
     Raises ConfigError if the store has another sweep with this name, TunnelccError.
     """
-    with Store(directory) as store, RunsProgress(enabled=progress) as shown:
+    store = Store(directory)
+    with RunsProgress(enabled=progress) as shown:
         store.clean()
         recorder = Recorder(_record(declared, []), declared, store)
         try:
@@ -120,8 +121,8 @@ def results_of(
 
     They are of its own runs, even if another sweep took its name meanwhile.
     """
-    with Store(directory) as store:
-        return _dataset(_record(declared, tally.ids), declared.name, store, series)
+    store = Store(directory)
+    return _dataset(_record(declared, tally.ids), declared.name, store, series)
 
 
 def _record(declared: Sweep, ids: list[str]) -> Record:
@@ -147,8 +148,8 @@ def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
         there = DEFAULT_STORE / path
         hint = f"did you mean '{there}'?" if _has_sweep(DEFAULT_STORE, str(path)) else ""
         raise ConfigError(Problem("results", str(path), expected, hint))
-    with Store(directory) as store:
-        return _dataset(store.sweep(name), name, store, series)
+    store = Store(directory)
+    return _dataset(store.sweep(name), name, store, series)
 
 
 def _has_sweep(directory: Path, name: str) -> bool:

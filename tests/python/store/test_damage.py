@@ -94,7 +94,7 @@ def test_one_run_that_cannot_be_read_stops_nothing_else(run, with_files, tmp_pat
     before = {file: file.read_bytes() for file in with_files.glob("*.*")}
     ids = tc.open(store / "x")["run"].values.ravel()
     position = {"tunnel": 1, "trace": 2}.get(damage.__name__.rpartition("_")[2], 0)
-    (store / "index.sqlite").unlink()
+    (store / "index.txt").unlink()
     try:
         damage(ids[position], store, with_files)
         code, out, _ = run("store", "ls", "--store", store)

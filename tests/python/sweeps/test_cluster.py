@@ -58,11 +58,11 @@ def test_a_cluster_gives_the_same_bytes_though_a_worker_is_killed(tmp_path):
                     if counts.done == 20:
                         workers[0].kill()
 
-            with Store(tmp_path / "there") as store:
-                tally = execute.complete(
-                    declared.experiments(), len(declared), store, cluster.Cluster(client).parallel,
-                    progress=Killer(),
-                )  # fmt: skip
+            store = Store(tmp_path / "there")
+            tally = execute.complete(
+                declared.experiments(), len(declared), store, cluster.Cluster(client).parallel,
+                progress=Killer(),
+            )  # fmt: skip
             assert workers[0].wait(10) == -9
     assert (tally.done, tally.failed, tally.cached) == (60, 0, 0)
     files = sorted((tmp_path / "here").glob("runs/*/*.run"))

@@ -49,7 +49,7 @@ def _start(directory: Path, scenario: str = SCENARIO) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def _wait(condition, seconds: float = 30) -> None:
+def _wait(condition, seconds: float = 120) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "nothing happened"

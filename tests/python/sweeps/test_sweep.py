@@ -206,9 +206,9 @@ def test_a_run_that_takes_too_long_is_an_error(tmp_path):
 def test_failed_runs_are_tried_again(tmp_path):
     experiment = tc.Sweep(BASE, {}, 1).experiment(0)
     error = tc.RunError("the machine was switched off")
-    with Store(tmp_path) as store:
-        row = Row(run_id(experiment), str(error))
-        store.add(row, runfile.encode(experiment, error))
+    store = Store(tmp_path)
+    row = Row(run_id(experiment), str(error))
+    store.add(row, runfile.encode(experiment, error))
     found = tc.sweep(BASE, {}, 1, store=tmp_path, jobs=1, progress=False)
     assert found["error"].item() == ""
     assert found["goodput"].item() > 5e6
@@ -224,7 +224,8 @@ def test_the_longest_starts_first(tmp_path):
 
     axes = {"duration": ["1s", "3s", "2s"]}
     declared = tc.Sweep(BASE, axes, 1)
-    with Store(tmp_path) as store, RunsProgress(enabled=False) as progress:
+    store = Store(tmp_path)
+    with RunsProgress(enabled=False) as progress:
         complete(
             declared.experiments(), len(declared), store, run,
             progress=progress,
