@@ -500,13 +500,6 @@ def show(what: str, name: str | None, mode: str | None, only: str | None) -> Non
 @click.option("--figure", "figures", multiple=True, help="Only this figure. Repeatable.")
 @click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, 1000))
 @_jobs_option
-@click.option(
-    "--cc-set",
-    default="tunnelcc",
-    show_default=True,
-    type=click.Choice(["tunnelcc", "ns3"]),
-    help="ns3 adds columns for ns-3's own algorithms.",
-)
 @_runs_option
 @click.option("--output", type=_PATH, help="Directory for tables and figures.")
 @click.option(
@@ -526,7 +519,6 @@ def reproduce(
     figures: tuple[str, ...],
     seeds: int,
     jobs: int | None,
-    cc_set: str,
     store: Path,
     output: Path | None,
     report: Path | None,
@@ -562,18 +554,21 @@ def reproduce(
         if calibrate and key is not None:
             papers.calibrate(key, seeds=seeds, jobs=jobs, store=store, output=output)
             return
-        for name in papers.names() if key is None else [key]:
+        found = [
             papers.reproduce(
                 name,
                 only=figures,
                 seeds=seeds,
                 jobs=jobs,
                 store=store,
-                with_ns3=cc_set == "ns3",
                 output=output / name if output is not None and all_ else output,
                 report=report,
                 details=details,
             )
+            for name in (papers.names() if key is None else [key])
+        ]
+        if all_ and report is not None:
+            papers.write_index(found, report)
     if output is None and report is None and not details:
         told = "--details prints all tables, and --report DIRECTORY writes pages with the figures"
         click.echo(told, err=True)

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Union
+from typing import Annotated
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.papers.points import Point
 from tunnelcc.papers.values import Fraction, Name, Prose, Where
-from tunnelcc.schema import Model, units
+from tunnelcc.schema import Model, choice, units
 from tunnelcc.schema.units import UnitError
 
 # A step against the trend that is smaller than this part of the largest value is noise.
@@ -31,195 +31,47 @@ Published = Mapping[int, float]
 #: Whether a claim holds, and what the simulation has instead of words.
 Verdict = tuple[bool, str]
 
+#: Kind → the keys that it needs.
+KINDS = {
+    "order": ("axis", "over", "under"),
+    "ratio": ("axis", "over", "under", "within"),
+    "rises": ("axis",),
+    "falls": ("axis",),
+    "flat": ("axis", "within"),
+    "power": ("axis", "exponent", "within"),
+    "knee": ("axis", "at", "within"),
+    "larger": ("than",),
+    "equal": ("to", "within"),
+}
+
 
 class Claim(Model):
-    """A statement of the paper that can be false, but has no printed number."""
+    """A statement of the paper that can be false, but has no printed number.
 
-    kind: str
+    ``kind`` decides which of the keys behind ``where`` it has: scenarios/papers/README.md.
+    """
+
+    kind: Annotated[str, choice(*KINDS)]
     text: Prose
     quantity: Name
     where: Where = Field(default_factory=dict)
+    axis: Name = ""
+    over: Prose = ""
+    under: Prose = ""
+    at: Prose = ""
+    than: Name = ""
+    to: Name = ""
+    exponent: float = math.nan
+    within: Fraction = math.nan
 
-    @abstractmethod
-    def judge(self, points: Curve, published: Published) -> Verdict:
-        """Return the judgement from the simulated points."""
-
-
-class Larger(Claim):
-    """The quantity is larger than another one at every point."""
-
-    kind: Literal["larger"]
-    than: Name
-
-    def judge(self, points: Curve, published: Published) -> Verdict:
-        """Return the ratios."""
-        ratios = _ratios(points, self.quantity, self.than)
-        return all(it > 1 for it in ratios), f"{self.quantity} / {self.than}: {span(ratios)}"
-
-
-class Equal(Claim):
-    """The quantity equals another one at every point, ± ``within``."""
-
-    kind: Literal["equal"]
-    to: Name
-    within: Fraction
-
-    def judge(self, points: Curve, published: Published) -> Verdict:
-        """Return the ratios."""
-        ratios = _ratios(points, self.quantity, self.to)
-        holds = all(abs(it - 1) <= self.within for it in ratios)
-        return holds, f"{self.quantity} / {self.to}: {span(ratios)}"
-
-
-class AlongAxis(Claim):
-    """A claim on each curve along an axis."""
-
-    PLACES: ClassVar[tuple[str, ...]] = ()  #: keys that are values of the axis
-
-    axis: Name
-
-    def judge(self, points: Curve, published: Published) -> Verdict:
-        """Return the findings for every curve."""
-        results = [self.judge_curve(curve) for curve in curves(points, self.axis)]
-        got = "; ".join(dict.fromkeys(text for _, text in results))
-        return all(held for held, _ in results), got
-
-    def judge_curve(self, curve: Curve) -> Verdict:
-        """Return the finding for one curve."""
-        raise AssertionError(f"{self.kind} judges all curves at once")
-
-    def means(self, curve: Curve) -> list[float]:
-        """Return the quantity along a curve, SI."""
-        return [point.mean(self.quantity) for point in curve]
-
-
-class Ends(AlongAxis):
-    """A claim on two points of a curve."""
-
-    PLACES: ClassVar[tuple[str, ...]] = ("over", "under")
-
-    over: Prose
-    under: Prose
-
-    def ratio(self, curve: Curve, values: Mapping[int, float]) -> float:
-        """Return the ratio of the values at both points; ``values``: by id of the point."""
-        at = {point.axes[self.axis]: values.get(id(point), math.nan) for point in curve}
-        return _over(at[self.over], at[self.under])
-
-    def simulated_ratio(self, curve: Curve) -> float:
-        """Return the simulated ratio."""
-        values = zip(curve, self.means(curve), strict=True)
-        return self.ratio(curve, {id(point): mean for point, mean in values})
-
-
-class Order(Ends):
-    """The quantity is larger at ``over`` than at ``under``."""
-
-    kind: Literal["order"]
-
-    def judge_curve(self, curve: Curve) -> Verdict:
-        """Return the ratio of both."""
-        ratio = self.simulated_ratio(curve)
-        return ratio > 1, f"{self.over} / {self.under}: {ratio:.2f}"
-
-
-class Ratio(Ends):
-    """The ratio of the quantity at ``over`` and ``under`` is the published one, ± ``within``."""
-
-    kind: Literal["ratio"]
-    within: Fraction
-
-    def judge(self, points: Curve, published: Published) -> Verdict:
-        """Return both ratios."""
-        found = curves(points, self.axis)
-        ours = [self.simulated_ratio(curve) for curve in found]
-        theirs = [self.ratio(curve, published) for curve in found]
-        holds = all(abs(a / b - 1) <= self.within for a, b in zip(ours, theirs, strict=True))
-        names = f"{self.over} / {self.under}"
-        return holds, f"{names}: published {span(theirs)}, simulated {span(ours)}"
-
-
-class Rises(AlongAxis):
-    """The quantity rises along the axis, except for noise."""
-
-    SIGN: ClassVar[int] = 1
-
-    kind: Literal["rises"]
-
-    def judge_curve(self, curve: Curve) -> Verdict:
-        """Return the ratio of the ends."""
-        means = [self.SIGN * mean for mean in self.means(curve)]
-        noise = _NOISE * max(map(abs, means))
-        steps = [later - sooner for sooner, later in itertools.pairwise(means)]
-        holds = all(step >= -noise for step in steps) and means[-1] - means[0] > noise
-        return holds, f"last / first: {_over(abs(means[-1]), abs(means[0])):.2f}"
-
-
-class Falls(Rises):
-    """The quantity falls along the axis, except for noise."""
-
-    SIGN: ClassVar[int] = -1
-
-    kind: Literal["falls"]  # type: ignore[assignment]
-
-
-class Flat(AlongAxis):
-    """The smallest value is less than ``within`` below the largest."""
-
-    kind: Literal["flat"]
-    within: Fraction
-
-    def judge_curve(self, curve: Curve) -> Verdict:
-        """Return the ratio of both."""
-        means = self.means(curve)
-        ratio = _over(min(means), max(means))
-        return ratio >= 1 - self.within, f"least / largest: {ratio:.2f}"
-
-
-class Power(AlongAxis):
-    """The logarithmic slope of the quantity over the axis is ``exponent`` ± ``within``."""
-
-    kind: Literal["power"]
-    exponent: float
-    within: Fraction
-
-    def judge_curve(self, curve: Curve) -> Verdict:
-        """Fit a line to the logarithms."""
-        x, y = [axis_number(point.axes[self.axis]) for point in curve], self.means(curve)
-        if len(x) < 2 or not all(it > 0 and math.isfinite(it) for it in (*x, *y)):
-            return False, "no exponent"
-        slope = float(np.polyfit(np.log(x), np.log(y), 1)[0])
-        return abs(slope - self.exponent) <= self.within, f"exponent: {slope:.2f}"
-
-
-class Knee(AlongAxis):
-    """The quantity stays ``within`` of the largest up to ``at``, but not beyond."""
-
-    PLACES: ClassVar[tuple[str, ...]] = ("at",)
-
-    kind: Literal["knee"]
-    at: Prose
-    within: Fraction
-
-    def judge_curve(self, curve: Curve) -> Verdict:
-        """Find the last value of the axis up to which all values stay near the largest."""
-        means = self.means(curve)
-        enough = (1 - self.within) * max(means)
-        places = [point.axes[self.axis] for point in curve]
-        near = sum(1 for _ in itertools.takewhile(lambda mean: mean >= enough, means))
-        if near == len(curve):
-            return False, f"no knee up to {places[-1]}"
-        last = places[near - 1] if near else None
-        return last == self.at, f"knee: {last or 'before ' + places[0]}"
-
-
-CLAIMS: tuple[type[Claim], ...] = (
-    Order, Ratio, Larger, Equal, Rises, Falls, Flat, Power, Knee,
-)  # fmt: skip
-if TYPE_CHECKING:
-    Claims = tuple[Claim, ...]
-else:
-    Claims = tuple[Annotated[Union[CLAIMS], Field(discriminator="kind")], ...]  # noqa: UP007
+    @model_validator(mode="after")
+    def _check(self) -> Claim:
+        keys = KINDS[self.kind]
+        given = self.model_fields_set - {"kind", "text", "quantity", "where"}
+        for key in sorted(given ^ set(keys)):
+            value = getattr(self, key) if key in given else MISSING
+            raise ConfigError(Problem(key, value, f"for {self.kind} the keys {', '.join(keys)}"))
+        return self
 
 
 @dataclass(frozen=True)
@@ -234,7 +86,18 @@ class Judged:
 
 def judge(claim: Claim, points: Sequence[Point], published: Published) -> Judged:
     """Judge ``claim`` on ``points``."""
-    return Judged(claim, *claim.judge(points, published), tuple(points))
+    if claim.kind in _OF_CURVE:
+        found = [_OF_CURVE[claim.kind](claim, curve) for curve in curves(points, claim.axis)]
+        holds = all(held for held, _ in found)
+        got = "; ".join(dict.fromkeys(text for _, text in found))
+    elif claim.kind == "ratio":
+        holds, got = _judge_ratio(claim, curves(points, claim.axis), published)
+    else:
+        other = claim.than or claim.to
+        ratios = [_over(point.mean(claim.quantity), point.mean(other)) for point in points]
+        holds = all(it > 1 if claim.than else abs(it - 1) <= claim.within for it in ratios)
+        got = f"{claim.quantity} / {other}: {span(ratios)}"
+    return Judged(claim, holds, got, tuple(points))
 
 
 def curves(points: Sequence[Point], axis: str) -> list[list[Point]]:
@@ -248,15 +111,13 @@ def curves(points: Sequence[Point], axis: str) -> list[list[Point]]:
 
 def axis_number(text: str) -> float:
     """Return the number (SI) of an axis value, NaN if it is a word."""
-    for parse in (units.parse_time, units.parse_rate, units.parse_size, units.parse_probability):
+    parsers = (units.parse_time, units.parse_rate, units.parse_size, units.parse_probability, float)
+    for parse in parsers:
         try:
             return float(parse(text))
-        except UnitError:
+        except (UnitError, ValueError):
             continue
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+    return math.nan
 
 
 def span(values: Sequence[float]) -> str:
@@ -265,8 +126,75 @@ def span(values: Sequence[float]) -> str:
     return low if low == high else f"{low}–{high}"
 
 
-def _ratios(points: Curve, quantity: str, other: str) -> list[float]:
-    return [_over(point.mean(quantity), point.mean(other)) for point in points]
+def _judge_ratio(claim: Claim, found: Sequence[Curve], published: Published) -> Verdict:
+    ours = [_ratio_of_ends(claim, curve) for curve in found]
+    theirs = [_ratio_of_ends(claim, curve, published) for curve in found]
+    holds = all(abs(a / b - 1) <= claim.within for a, b in zip(ours, theirs, strict=True))
+    got = f"{claim.over} / {claim.under}: published {span(theirs)}, simulated {span(ours)}"
+    return holds, got
+
+
+def _judge_order(claim: Claim, curve: Curve) -> Verdict:
+    ratio = _ratio_of_ends(claim, curve)
+    return ratio > 1, f"{claim.over} / {claim.under}: {ratio:.2f}"
+
+
+def _judge_trend(claim: Claim, curve: Curve) -> Verdict:
+    sign = 1 if claim.kind == "rises" else -1
+    means = [sign * mean for mean in _means(claim, curve)]
+    noise = _NOISE * max(map(abs, means))
+    steps = [later - sooner for sooner, later in itertools.pairwise(means)]
+    holds = all(step >= -noise for step in steps) and means[-1] - means[0] > noise
+    return holds, f"last / first: {_over(abs(means[-1]), abs(means[0])):.2f}"
+
+
+def _judge_flat(claim: Claim, curve: Curve) -> Verdict:
+    means = _means(claim, curve)
+    ratio = _over(min(means), max(means))
+    return ratio >= 1 - claim.within, f"least / largest: {ratio:.2f}"
+
+
+def _judge_power(claim: Claim, curve: Curve) -> Verdict:
+    """Fit a line to the logarithms."""
+    x, y = [axis_number(point.axes[claim.axis]) for point in curve], _means(claim, curve)
+    if len(x) < 2 or not all(it > 0 and math.isfinite(it) for it in (*x, *y)):
+        return False, "no exponent"
+    slope = float(np.polyfit(np.log(x), np.log(y), 1)[0])
+    return abs(slope - claim.exponent) <= claim.within, f"exponent: {slope:.2f}"
+
+
+def _judge_knee(claim: Claim, curve: Curve) -> Verdict:
+    """Find the last value of the axis up to which all values stay near the largest."""
+    means = _means(claim, curve)
+    enough = (1 - claim.within) * max(means)
+    places = [point.axes[claim.axis] for point in curve]
+    near = sum(1 for _ in itertools.takewhile(lambda mean: mean >= enough, means))
+    if near == len(curve):
+        return False, f"no knee up to {places[-1]}"
+    last = places[near - 1] if near else None
+    return last == claim.at, f"knee: {last or 'before ' + places[0]}"
+
+
+_OF_CURVE: Mapping[str, Callable[[Claim, Curve], Verdict]] = {
+    "order": _judge_order, "rises": _judge_trend, "falls": _judge_trend, "flat": _judge_flat,
+    "power": _judge_power, "knee": _judge_knee,
+}  # fmt: skip
+
+
+def _means(claim: Claim, curve: Curve) -> list[float]:
+    return [point.mean(claim.quantity) for point in curve]
+
+
+def _ratio_of_ends(claim: Claim, curve: Curve, published: Published | None = None) -> float:
+    """Return the ratio at ``over`` and ``under`` of simulated, or of ``published`` values."""
+    at = {point.axes[claim.axis]: point for point in curve}
+    over, under = (
+        at[place].mean(claim.quantity)
+        if published is None
+        else published.get(id(at[place]), math.nan)
+        for place in (claim.over, claim.under)
+    )
+    return _over(over, under)
 
 
 def _over(a: float, b: float) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tunnelcc.papers.claims import Ends, Judged, judge
+from tunnelcc.papers.claims import Judged, judge
 from tunnelcc.papers.format import Compared, Evidence, Figure, Question, Reading, Variant
 from tunnelcc.papers.paper import Paper, matches
 from tunnelcc.papers.points import Point
@@ -168,10 +168,7 @@ class Simulated:
             for cell in self.judged
             if cell.compared.quantity == claim.quantity
             and any(cell.point is it for it in judged.points)
-            and (
-                not isinstance(claim, Ends)
-                or cell.point.axes[claim.axis] in (claim.over, claim.under)
-            )
+            and (not claim.over or cell.point.axes[claim.axis] in (claim.over, claim.under))
         ]
         missed = sum(not cell.fits for cell in cells)
         told = ["calibrated"] if any(cell.is_calibrated for cell in cells) else []
@@ -211,7 +208,6 @@ class Reproduction:
 
     simulated: Simulated
     readings: list[tuple[Question, Reading, Simulated]] = field(default_factory=list)
-    ns3: Simulated | None = None  # with ns-3's algorithms
     variants: list[tuple[Variant, Simulated]] = field(default_factory=list)
 
     @property
@@ -222,8 +218,6 @@ class Reproduction:
     def sets(self) -> Iterator[tuple[str, Simulated]]:
         """Yield everything that was simulated, each with a name."""
         yield "scenario", self.simulated
-        if self.ns3:
-            yield "ns3", self.ns3
         for question, reading, other in self.readings:
             if other is not self.simulated:
                 yield f"{question.id}={reading.id}", other

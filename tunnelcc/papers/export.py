@@ -68,7 +68,6 @@ def as_dict(reproduction: Reproduction) -> dict[str, Any]:
         ],
         "units": _units(simulated.figure),
         **_simulated(simulated),
-        "ns3": _simulated(reproduction.ns3) if reproduction.ns3 else None,
         "readings": [
             {"question": question.id, "reading": reading.id, **_simulated(other)}
             for question, reading, other in reproduction.readings

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tunnelcc import core
-from tunnelcc.papers.claims import Equal, Knee, Power, axis_number, curves
+from tunnelcc.papers.claims import axis_number, curves
 from tunnelcc.papers.compare import Cell, Reproduction, Simulated
 from tunnelcc.papers.format import Figure, Quantity
 from tunnelcc.papers.points import Point
 from tunnelcc.papers.published import UNITS
-from tunnelcc.papers.simulate import NS3
 from tunnelcc.plots import ALGORITHMS, STYLE, algorithm_style, category_style, scales
 
 if TYPE_CHECKING:
@@ -213,15 +212,14 @@ def _over_axis(axes: Axes, reproduction: Reproduction) -> None:
 
 def _is_of_powers(figure: Figure) -> bool:
     """Return whether its claims are about proportions, and none needs a linear axis."""
-    return any(isinstance(it, Power) for it in figure.claims) and all(
-        isinstance(it, Power | Equal) for it in figure.claims
-    )
+    kinds = {it.kind for it in figure.claims}
+    return "power" in kinds and kinds <= {"power", "equal"}
 
 
 def _plot_proportions(axes: Axes, simulated: Simulated, scale: float) -> None:
     """Draw the claimed power law through the first point of each curve."""
     for claim in simulated.figure.claims:
-        if not isinstance(claim, Power):
+        if claim.kind != "power":
             continue
         for curve in curves(simulated.select(claim.where), claim.axis):
             x = np.array([axis_number(point.axes[claim.axis]) for point in curve])
@@ -364,7 +362,7 @@ def _plot_published(
 
 def _plot_knees(axes: Axes, figure: Figure) -> None:
     for claim in figure.claims:
-        if isinstance(claim, Knee) and claim.axis == figure.x:
+        if claim.kind == "knee" and claim.axis == figure.x:
             label = f"published: knee at {claim.at}"
             axes.axvline(axis_number(claim.at), color="black", ls="-.", lw=1, label=label)
 
@@ -389,7 +387,6 @@ def _bars(reproduction: Reproduction) -> Drawing:
     simulated = reproduction.simulated
     cells = simulated.judged
     panel, series, across = _layout(simulated.figure, cells)
-    others = reproduction.ns3.judged if reproduction.ns3 else []
     panels = _values(cells, panel)
     with mpl.rc_context(STYLE):
         columns = 1 if len(panels) < 3 else 2  # a phone shows no more beside each other
@@ -400,7 +397,7 @@ def _bars(reproduction: Reproduction) -> Drawing:
             unused.remove()
         for axes, value in zip(row, panels, strict=False):
             inside = _select(cells, panel, value)
-            _plot_panel(axes, inside, _select(others, panel, value), series, across)
+            _plot_panel(axes, inside, series, across)
             axes.set_title(value)
         key = simulated.figure.axes[across].key or across
         for axes in row[len(panels) - columns : len(panels)]:
@@ -427,9 +424,7 @@ def _even_lines(text: str, most: int) -> str:
     )
 
 
-def _plot_panel(
-    axes: Axes, cells: Sequence[Cell], others: Sequence[Cell], series: str, across: str
-) -> None:
+def _plot_panel(axes: Axes, cells: Sequence[Cell], series: str, across: str) -> None:
     names, positions = _values(cells, series), _values(cells, across)
     scale = UNITS[cells[0].unit]
     for index, name in enumerate(names):
@@ -443,11 +438,6 @@ def _plot_panel(
             style, prefix = category_style(2), ""  # the panel's title says what they are of
         _plot_numbers(axes, x, row, style["color"], prefix)
         _points(axes, x, row, style, f"{prefix}simulated")
-        if others:
-            twins = {cell.point.axes[across]: cell for cell in _select(others, series, name)}
-            beside = [twins[cell.point.axes[across]] for cell in row]
-            label = NS3.get(name, name)
-            _points(axes, [it + _BAR / 4 for it in x], beside, algorithm_style(label), label)
         for place, cell in zip(x, row, strict=True):
             top = max(cell.published, cell.spread[1]) / scale
             if not cell.row.published.is_number:

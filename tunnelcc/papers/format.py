@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.metrics import METRICS, Metric
 from tunnelcc.papers import expression
-from tunnelcc.papers.claims import Claims
+from tunnelcc.papers.claims import Claim
 from tunnelcc.papers.published import UNITS
 from tunnelcc.papers.values import (
     Formula,
@@ -228,7 +228,7 @@ class Figure(Model):
     axes: dict[str, Axis] = Field(default_factory=dict)
     quantities: dict[str, Quantity] = Field(min_length=1)
     values: tuple[Compared, ...] = ()
-    claims: Claims = ()
+    claims: tuple[Claim, ...] = ()
     calibration: Calibration | None = None
     variants: tuple[Variant, ...] = ()
     evidence: tuple[Evidence, ...] = ()
@@ -246,9 +246,9 @@ class Figure(Model):
             for index, item in enumerate(getattr(self, group)):
                 for key in ("quantity", "than", "to"):
                     name = getattr(item, key, None)
-                    if name is not None:
+                    if name:
                         _one_of(f"{group}.{index}.{key}", name, self.quantities)
-                if getattr(item, "axis", None) is not None:
+                if getattr(item, "axis", None):
                     _one_of(f"{group}.{index}.axis", item.axis, self.axes)
         for index, evidence in enumerate(self.evidence):
             if evidence.variant is not None:

@@ -15,7 +15,7 @@ from tunnelcc.config import Experiment
 from tunnelcc.config import scenario as scenarios
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.papers import published
-from tunnelcc.papers.claims import AlongAxis, Claim
+from tunnelcc.papers.claims import Claim
 from tunnelcc.papers.format import Figure, PaperFile, Parameter
 from tunnelcc.schema.toml import read_toml
 
@@ -263,11 +263,10 @@ class Paper:
 
     def _check_claim(self, key: str, claim: Claim, figure: Figure) -> None:
         self._check_where(key, claim.where, figure)
-        if not isinstance(claim, AlongAxis):
-            return
-        for part in claim.PLACES:
-            place = {claim.axis: getattr(claim, part)}
-            self._check_where(f"{key}.{part}", {**claim.where, **place}, figure)
+        for part in ("over", "under", "at"):
+            if place := getattr(claim, part):
+                where = {**claim.where, claim.axis: place}
+                self._check_where(f"{key}.{part}", where, figure)
 
 
 def matches(point: Mapping[str, str], where: Mapping[str, str]) -> bool:

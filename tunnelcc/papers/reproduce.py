@@ -27,7 +27,6 @@ def reproduce(
     seeds: int = 3,
     jobs: int | None = None,
     store: Path | None = None,
-    with_ns3: bool = False,
     output: Path | None = None,
     report: Path | None = None,
     details: bool = False,
@@ -35,11 +34,10 @@ def reproduce(
     """Reproduce the paper ``key``, print published and simulated results, and return its figures.
 
     ``only``: ids of figures; none means all. ``store``: directory of finished runs, which are not
-    repeated. ``with_ns3``: also run ns-3's own algorithms. ``output``: directory for tables (CSV,
-    JSON) and figures. ``report``: directory for a page on the paper and an index of all pages in
-    it. ``details``: first print the parameters and all tables of each figure. Without these three,
-    readings and variants are not simulated. Raises ConfigError for a missing or malformed paper,
-    and RunError if a run fails.
+    repeated. ``output``: directory for tables (CSV, JSON) and figures. ``report``: directory for a
+    page on the paper. ``details``: first print the parameters and all tables of each figure.
+    Without these three, readings and variants are not simulated. Raises ConfigError for a missing
+    or malformed paper, and RunError if a run fails.
     """
     it = paper.find(key)
     it.figures(only)
@@ -49,7 +47,7 @@ def reproduce(
     out, started = console(), time.monotonic()
     out.print(f"{it.title}\n{it.file.source}\n", style="bold", markup=False)
     found = simulate(
-        it, figures=only, seeds=seeds, jobs=jobs, store=store, with_ns3=with_ns3,
+        it, figures=only, seeds=seeds, jobs=jobs, store=store,
         with_others=details or output is not None or report is not None,
     )  # fmt: skip
     if output is not None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tunnelcc.config import CongestionControl, Experiment
+from tunnelcc.config import Experiment
 from tunnelcc.errors import RunError
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.papers.compare import Reproduction, Simulated
@@ -24,9 +24,6 @@ from tunnelcc.papers.paper import Paper
 from tunnelcc.papers.points import Point
 from tunnelcc.store import Store
 from tunnelcc.sweeps.execute import complete, executor
-
-#: ns-3's own versions of our algorithms.
-NS3 = {"bbr": "ns3::TcpBbr", "cubic": "ns3::TcpCubic", "reno": "ns3::TcpLinuxReno"}
 
 
 class Batch:
@@ -47,13 +44,11 @@ class Batch:
         *,
         where: Mapping[str, str] | None = None,
         settings: Mapping[str, Any] | None = None,
-        with_ns3: bool = False,
     ) -> Simulated:
         """Return the points of a figure, to be run with the seeds 1, 2, … ."""
         points = []
         for axes in paper.points(figure, where):
-            experiment = paper.experiment(figure, axes, settings)
-            points.append(Point(axes, with_ns3_congestion(experiment) if with_ns3 else experiment))
+            points.append(Point(axes, paper.experiment(figure, axes, settings)))
         for point in points:
             if not figure.needs_runs:
                 point.runs.append(compute(point.experiment, figure.quantities))
@@ -73,8 +68,7 @@ class Batch:
         with contextlib.ExitStack() as stack:
             if directory is None:
                 directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            store = stack.enter_context(Store(directory))
-            self._simulate(store, jobs)
+            self._simulate(Store(directory), jobs)
 
     def _simulate(self, store: Store, jobs: int | None) -> None:
         with RunsProgress() as progress:
@@ -98,7 +92,6 @@ def simulate(
     seeds: int,
     jobs: int | None = None,
     store: Path | None = None,
-    with_ns3: bool = False,
     with_others: bool = True,
 ) -> list[Reproduction]:
     """Return the figures of ``paper`` (default: all).
@@ -114,8 +107,6 @@ def simulate(
                 settings = reading.settings
                 other = batch.add(paper, figure, seeds, settings=settings) if settings else None
                 it.readings.append((question, reading, other or it.simulated))
-        if with_ns3:
-            it.ns3 = batch.add(paper, figure, seeds, with_ns3=True)
         for variant in figure.variants if with_others else ():
             where, settings = variant.where, variant.settings
             varied = batch.add(paper, figure, 1, where=where, settings=settings)
@@ -148,16 +139,3 @@ def sweep(
     ]
     batch.run(jobs, store)
     return results
-
-
-def with_ns3_congestion(experiment: Experiment) -> Experiment:
-    """Return the experiment with ns-3's own algorithms, if ns-3 has them."""
-
-    def swap(cc: CongestionControl | None) -> CongestionControl | None:
-        return CongestionControl(name=NS3[cc.name]) if cc and cc.name in NS3 else cc
-
-    flows = tuple(flow.model_copy(update={"cc": swap(flow.cc)}) for flow in experiment.flows)
-    update: dict[str, Any] = {"flows": flows}
-    if experiment.tunnel is not None:
-        update["tunnel"] = experiment.tunnel.model_copy(update={"cc": swap(experiment.tunnel.cc)})
-    return experiment.model_copy(update=update)

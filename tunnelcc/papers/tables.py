@@ -139,10 +139,8 @@ def _numbers(reproduction: Reproduction) -> Table:
     simulated = reproduction.simulated
     columns = [_places(simulated.figure), "published", "simulated", "spread", "ratio"]
     columns += ["verdict", "depends on"]
-    others = reproduction.ns3.cells if reproduction.ns3 else []
-    columns += ["ns-3's", "ratio"] if others else []
     rows = []
-    for index, cell in enumerate(simulated.cells):
+    for cell in simulated.cells:
         name = cell.name
         if not cell.compared.is_judged:
             name += f" ({simulated.figure.title_of(cell.compared.quantity)})"
@@ -150,11 +148,9 @@ def _numbers(reproduction: Reproduction) -> Table:
         row = [_at(name, cell.point), _with_unit(str(cell.row.published), cell.unit)]
         row += [cell.show(cell.mean), f"{cell.show(low)}–{cell.show(high)}", _ratio(cell.ratio)]
         row += [cell.verdict_told or "no verdict", cell.rests_on]
-        if others:
-            row += [others[index].show(others[index].mean), _ratio(others[index].ratio)]
         rows.append(row)
     notes = [f"{_rows_of(it)}: {_tolerance(it)}: {it.reason}" for it in simulated.figure.values]
-    return Table("Published and simulated", columns, rows, (1, 2, 3, 4, 7, 8), notes)
+    return Table("Published and simulated", columns, rows, (1, 2, 3, 4), notes)
 
 
 def _rows_of(item: Compared) -> str:
