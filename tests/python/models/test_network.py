@@ -89,7 +89,9 @@ def test_acks_that_are_dropped_cost_little_as_they_are_cumulative():
     assert dropping.goodput > 1.5 * slow.goodput
 
 
-@pytest.mark.parametrize("tunnel", ["gost-relay-wss", "wireguard"])
+@pytest.mark.parametrize(
+    "tunnel", ["gost-relay-wss", pytest.param("wireguard", marks=pytest.mark.slow)]
+)
 def test_two_equal_tunnels_share_alike(tunnel):
     keys = {"path": PATH, "tunnels": {"a": tunnel, "b": tunnel}, "warmup": "20s"}
     flows = [{"cc": "bbr", "tunnel": "a"}, {"cc": "bbr", "tunnel": "b"}]

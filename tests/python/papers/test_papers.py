@@ -204,7 +204,7 @@ BAD = {
         "paper.toml",
         'under = "cubic"',
         'under = "cubic"\nat = "1"',
-        r"at = '1': expected for order the keys axis, over, under",
+        r"at = '1': expected for ratio the keys axis, over, under, within",
     ),
     "unknown quantity": ("paper.toml", 'quantity = "goodput"', 'quantity = "goodpt"', "goodput'"),
     "unknown in formula": ("paper.toml", "goodput / rate", "goodput / rte", "did you mean 'rate'"),

@@ -26,9 +26,9 @@ def test_a_case_is_tried(name):
 
 
 def test_random_experiments_end_well():
-    done = _fuzz("--only", "experiments", "--cases", "30")
+    done = _fuzz("--only", "experiments", "--cases", "20")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("experiments: 30 cases, 0 finds (")
+    assert done.stdout.startswith("experiments: 20 cases, 0 finds (")
 
 
 @pytest.mark.slow
@@ -66,7 +66,7 @@ _RESULT = "import os; from tunnelcc import Result; made = Result.__init__; Resul
     ],
 )
 def test_a_wrong_experiment_is_found(careless, told):
-    done = _fuzz("--only", "experiments", "--cases", "40", before=_RESULT + careless)
+    done = _fuzz("--only", "experiments", "--cases", "10", before=_RESULT + careless)
     assert done.returncode == 1
     assert told in done.stderr
     assert "repeat: python -m tests.fuzz --seed 1 --only experiments --case " in done.stdout
