@@ -6,13 +6,12 @@ from __future__ import annotations
 import pytest
 
 import tunnelcc as tc
-from tunnelcc import catalog
+from helpers import edited_entry
 
 PATH = {"rate": "50Mbps", "rtt": "20ms"}
 WHOLE = {"name": "ethudp", "mtu": 1458}  # outer packets of exactly 1500 bytes
 SPLIT = {"name": "ethudp", "mtu": 1500}
 
-ETHUDP = (catalog.DIRECTORY / "ethudp.toml").read_text()
 PLAIN = 'layers = ["ethernet", "udp", "ipv4"]'
 
 
@@ -189,10 +188,9 @@ def test_marks_stay_outside_a_program():
 
 
 def test_a_tunnel_of_ones_own_needs_no_code(tmp_path):
-    file = tmp_path / "mine.toml"
     layers = '[{ layer = "header", bytes = 6 }, { layer = "hmac", digest = "sha256", bytes = 16 }, '
-    file.write_text(ETHUDP.replace(PLAIN, f'layers = {layers}"udp", "ipv4"]'))
-    result = _run({"name": str(file), "mtu": 1400})
+    file = edited_entry(tmp_path, "ethudp", PLAIN, f'layers = {layers}"udp", "ipv4"]')
+    result = _run({"name": file, "mtu": 1400})
     tunnel, leg = result.to_dict()["tunnels"][0], result.to_dict()["flows"][0]["legs"][0]
     assert tunnel["outer_bytes"] == leg["wire_bytes"] + (6 + 16 + 28) * tunnel["packets"]
 
@@ -211,14 +209,10 @@ def test_a_tunnel_of_ones_own_needs_no_code(tmp_path):
         ("copied = false", "copied = 0", "ecn.copied", "true or false"),
     ],
 )
-def test_broken_entries_are_refused(tmp_path, before, after, key, hint):
-    assert before in ETHUDP
-    file = tmp_path / "broken.toml"
-    file.write_text(ETHUDP.replace(before, after, 1))
-    with pytest.raises(tc.ConfigError) as caught:
-        tc.Experiment(tunnel=str(file))
-    assert key in str(caught.value)
-    assert hint in str(caught.value)
+def test_broken_entries_are_refused(tmp_path, before, after, key, hint, refusal):
+    told = refusal({"tunnel": edited_entry(tmp_path, "ethudp", before, after)})
+    assert key in told
+    assert hint in told
 
 
 @pytest.mark.parametrize(

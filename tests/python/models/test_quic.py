@@ -231,10 +231,8 @@ def test_connections_in_a_chain():
         ("tuic", {"fec": "10:3"}, "tunnel.fec = '10:3': expected no value with tuic"),
     ],
 )
-def test_bad_keys(name, tunnel, message):
-    with pytest.raises(tc.ConfigError) as caught:
-        tc.Experiment.parse({"tunnel": {"name": name, **tunnel}})
-    assert message in str(caught.value)
+def test_bad_keys(name, tunnel, message, refusal):
+    assert message in refusal({"tunnel": {"name": name, **tunnel}})
 
 
 def test_a_path_is_too_narrow_for_a_tunnel_that_no_flow_uses_too():
@@ -269,11 +267,9 @@ def test_a_narrow_path_has_smaller_packets():
         ('cc = "reno"', 'cc = "rino"', "rino"),
     ],
 )
-def test_bad_entries(tmp_path, old, new, message):
+def test_bad_entries(tmp_path, old, new, message, refusal):
     tunnel = _edited(tmp_path, old, new)
-    with pytest.raises(tc.ConfigError) as caught:
-        tc.Experiment.parse({"tunnel": tunnel})
-    assert message in str(caught.value)
+    assert message in refusal({"tunnel": tunnel})
 
 
 def test_streams_take_no_mux(tmp_path):

@@ -203,11 +203,9 @@ def test_connections_in_a_chain():
         ({"chain": [{"cc": "bbr"}]}, "tunnel.chain.0.cc = 'bbr': expected no value with finals"),
     ],
 )
-def test_bad_keys(tunnel, message):
+def test_bad_keys(tunnel, message, refusal):
     table = {"name": "finalspeed", "rate": "20Mbps", **tunnel}
-    with pytest.raises(tc.ConfigError) as caught:
-        tc.Experiment.parse({"tunnel": {key: it for key, it in table.items() if it is not None}})
-    assert message in str(caught.value)
+    assert message in refusal({"tunnel": {key: it for key, it in table.items() if it is not None}})
 
 
 def test_a_name_alone_lacks_the_rate():
@@ -237,11 +235,9 @@ def test_a_path_too_narrow_for_its_lists():
         ('limit = "8s"', 'limit = "8"', "rudp.pings.limit = '8'"),
     ],
 )
-def test_bad_entries(tmp_path, old, new, message):
+def test_bad_entries(tmp_path, old, new, message, refusal):
     tunnel = edited_entry(tmp_path, "finalspeed", old, new)
-    with pytest.raises(tc.ConfigError) as caught:
-        tc.Experiment.parse({"tunnel": {"name": tunnel, "rate": "20Mbps"}})
-    assert message in str(caught.value)
+    assert message in refusal({"tunnel": {"name": tunnel, "rate": "20Mbps"}})
 
 
 def test_connections_of_their_own_take_no_mux(tmp_path):
