@@ -204,13 +204,6 @@ class Miss(Model):
     reason: Prose
 
 
-class Untestable(Model):
-    """A statement of the paper that no simulation can test."""
-
-    text: Prose
-    reason: Prose
-
-
 class Figure(Model):
     """A figure, table or equation of the paper: experiments, and how to compare them.
 
@@ -232,7 +225,6 @@ class Figure(Model):
     calibration: Calibration | None = None
     variants: tuple[Variant, ...] = ()
     evidence: tuple[Evidence, ...] = ()
-    untestable: tuple[Untestable, ...] = ()
     limits: tuple[Prose, ...] = ()
     misses: tuple[Miss, ...] = ()  # the first that speaks of a place tells why
     x: Name | None = None

@@ -48,7 +48,7 @@ def _figure(reproduction: Reproduction) -> dict[str, Any]:
         "svg": html.inline_svg(drawing) if drawing else None,
         "tables": list(tables.of_figure(reproduction)),
         "points": tables.points(reproduction),
-        "limits": tables.limits(figure),
+        "limits": figure.limits,
         "parameters": reproduction.simulated.paper.parameters(figure),
     }
 

@@ -76,7 +76,7 @@ def _print(out: Console, reproduction: Reproduction) -> None:
     out.print(heading, style="bold", markup=False)
     for table in (*tables.of_figure(reproduction), tables.points(reproduction)):
         table.print(out, tables.KINDS)
-    for limit in tables.limits(figure):
+    for limit in figure.limits:
         out.print(f"- {limit}", markup=False)
 
 

@@ -129,11 +129,6 @@ def of_figure(reproduction: Reproduction) -> Iterator[Table]:
     yield from (table for table in (make(reproduction) for make in tables) if table.rows)
 
 
-def limits(figure: Figure) -> list[str]:
-    """Return what the comparison does not cover."""
-    return [*figure.limits, *(f"Not testable: {it.text}: {it.reason}" for it in figure.untestable)]
-
-
 def _numbers(reproduction: Reproduction) -> Table:
     """Published and simulated, side by side."""
     simulated = reproduction.simulated
