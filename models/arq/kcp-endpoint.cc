@@ -80,11 +80,19 @@ KcpEndpoint::Write(int64_t now, uint64_t bytes)
         return 0;
     }
     m_sender.Write(bytes);
+    m_idle = SendLimit::APPLICATION;
     if (m_behaviour.writesFlush)
     {
         Flush(now);
     }
     return bytes;
+}
+
+void
+KcpEndpoint::NoteIdle(int64_t now, SendLimit why)
+{
+    m_idle = why;
+    NoteLimit(now);
 }
 
 void
@@ -257,11 +265,7 @@ KcpEndpoint::Flush(int64_t now)
 void
 KcpEndpoint::NoteLimit(int64_t now)
 {
-    bool isPeers = m_sender.PeerWindow() <= m_sender.Window();
-    SendLimit limit = !m_sender.IsWindowFull() ? SendLimit::APPLICATION
-                      : isPeers                ? SendLimit::RECEIVE_WINDOW
-                                               : SendLimit::CONGESTION_WINDOW;
-    m_limits.Set(now, limit);
+    m_limits.Set(now, m_sender.IsWindowFull() ? m_sender.LeastWindow() : m_idle);
 }
 
 void

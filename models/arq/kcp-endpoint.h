@@ -65,6 +65,7 @@ class KcpEndpoint final : public ByteStream, public PacketSink, private ShardSen
         return m_receiver.Readable();
     }
 
+    void NoteIdle(int64_t now, SendLimit why) override;
     void Read(int64_t now, uint64_t bytes) override;
 
     bool IsAtEof() const override
@@ -88,7 +89,7 @@ class KcpEndpoint final : public ByteStream, public PacketSink, private ShardSen
         return m_receiver;
     }
 
-    /// What kept this end from sending more, and how long.
+    /// Why this end waited, and for how long.
     const SendLimits& Limits() const
     {
         return m_limits;
@@ -163,6 +164,7 @@ class KcpEndpoint final : public ByteStream, public PacketSink, private ShardSen
     bool m_isRegular{false}; //!< the next datagram that the decoder delivers arrived itself
     KcpWireCounters m_wire;
     SendLimits m_limits;
+    SendLimit m_idle{SendLimit::APPLICATION}; //!< the limit while nothing is written
 };
 
 } // namespace tunnelcc

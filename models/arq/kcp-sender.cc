@@ -218,6 +218,15 @@ KcpSender::Window() const
     return m_hasCongestionWindow ? std::min(window, m_cwnd) : window;
 }
 
+SendLimit
+KcpSender::LeastWindow() const
+{
+    const uint32_t least = Window();
+    return m_peerWindow <= least   ? SendLimit::RECEIVE_WINDOW
+           : m_sendWindow <= least ? SendLimit::SEND_WINDOW
+                                   : SendLimit::CONGESTION_WINDOW;
+}
+
 uint32_t
 KcpSender::MoveIntoWindow()
 {

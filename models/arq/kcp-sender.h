@@ -8,6 +8,7 @@
 #include "kcp-behaviour.h"
 #include "kcp-rto.h"
 #include "segment-list.h"
+#include "transport/send-limits.h"
 
 #include <cstdint>
 #include <vector>
@@ -122,6 +123,9 @@ class KcpSender
 
     /// Numbers that may be under way.
     uint32_t Window() const;
+
+    /// Which window Window() is: the peer's, our own, or that of congestion control.
+    SendLimit LeastWindow() const;
 
     /// Whether the window keeps segments from being sent, or their writer from writing.
     bool IsWindowFull() const

@@ -70,11 +70,11 @@ RudpEndpoint::Write(int64_t now, uint64_t bytes)
 }
 
 void
-RudpEndpoint::OnComputing(int64_t now)
+RudpEndpoint::NoteIdle(int64_t now, SendLimit why)
 {
     if (m_limits.Get() == SendLimit::APPLICATION)
     {
-        NoteLimit(now, SendLimit::CPU);
+        NoteLimit(now, why);
     }
 }
 

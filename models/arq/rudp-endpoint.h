@@ -40,7 +40,7 @@ class RudpEndpoint final : public ByteStream, public PacketSink, private RudpThr
 
     void Connect(int64_t now) override;
     uint64_t Write(int64_t now, uint64_t bytes) override;
-    void OnComputing(int64_t now) override;
+    void NoteIdle(int64_t now, SendLimit why) override;
 
     uint64_t Readable() const override
     {

@@ -179,6 +179,7 @@ Recorder::OnWarmupEnd(int64_t now)
         const World::Flow& flow = *m_world.Flows()[i];
         m_readAtStart[i] = flow.receiver->Total();
         flow.receiver->TimeMessages(now, *flow.sender);
+        m_channelsAtStart.push_back(ChannelTimes(now, i));
     }
     for (PacketTunnelProbe& tunnel : m_tunnels)
     {
@@ -292,6 +293,11 @@ Recorder::FinishFlow(int64_t now, size_t index)
     result.deliveredBytes = receiver.Total() - m_readAtStart[index];
     result.firstByteTime = Seconds(receiver.FirstByteTime());
     result.completionTime = Seconds(receiver.CompletionTime());
+    const std::vector<SendLimits::Times> channels = ChannelTimes(now, index);
+    for (size_t i = 0; i < channels.size(); ++i)
+    {
+        result.channels.push_back(TimesBetween(m_channelsAtStart[index][i], channels[i]));
+    }
     constexpr double NS = 1e-9;
     if (const Histogram* latency = receiver.MessageLatency())
     {
@@ -302,6 +308,22 @@ Recorder::FinishFlow(int64_t now, size_t index)
                            latency->Quantile(0.95) * NS,
                            latency->Quantile(0.99) * NS};
     }
+}
+
+std::vector<SendLimits::Times>
+Recorder::ChannelTimes(int64_t now, size_t index) const
+{
+    std::vector<SendLimits::Times> times;
+    const auto& sides = m_world.Flows()[index]->sides; // two of each connection: its ends
+    const bool isServer = m_spec.flows[index].sender == End::SERVER;
+    for (size_t i = isServer ? 2 : 1; i + 1 < sides.size(); i += 2)
+    {
+        if (const SendLimits* limits = sides[i]->Limits())
+        {
+            times.push_back(limits->Until(now));
+        }
+    }
+    return times;
 }
 
 } // namespace tunnelcc

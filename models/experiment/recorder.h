@@ -52,6 +52,8 @@ class Recorder
     void OnProgress(int64_t now);
     void OnEnd(int64_t now);
     void FinishFlow(int64_t now, size_t index);
+    /// Times until `now` of each stream of a flow on a shared carrier, from the client on.
+    std::vector<SendLimits::Times> ChannelTimes(int64_t now, size_t index) const;
 
     const ExperimentSpec& m_spec;
     World& m_world;
@@ -64,6 +66,7 @@ class Recorder
     std::vector<bool> m_crossesPath;     //!< of each leg, whether pathSegments counts it
     std::vector<uint64_t> m_readAtStart; //!< application bytes read by each flow before measuring
     std::vector<uint64_t> m_lastRead;    //!< … before the latest sample
+    std::vector<std::vector<SendLimits::Times>> m_channelsAtStart; //!< of each flow
     std::chrono::steady_clock::time_point m_lastProgress{std::chrono::steady_clock::now()};
     Timer<Recorder, &Recorder::OnWarmupEnd> m_warmupTimer;
     Timer<Recorder, &Recorder::OnSample> m_sampleTimer;

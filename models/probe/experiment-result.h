@@ -32,6 +32,9 @@ struct LimitTimes
     double application{0}; //!< nothing was written
     double cpu{0};         //!< of the application or relay, before its next write
     double sendBuffer{0};
+    double streamWindow{0};     //!< of a stream among several
+    double connectionWindow{0}; //!< of all streams together
+    double sendWindow{0};       //!< the sender's own, of a session that repairs loss itself
     double receiveWindow{0};
     double congestionWindow{0};
     double pacing{0};
@@ -40,6 +43,9 @@ struct LimitTimes
                     application,
                     cpu,
                     sendBuffer,
+                    streamWindow,
+                    connectionWindow,
+                    sendWindow,
                     receiveWindow,
                     congestionWindow,
                     pacing)
@@ -159,6 +165,9 @@ struct FlowResult
 {
     std::vector<uint32_t> legs; //!< its connections in ExperimentResult::legs, from the client on;
                                 //!< flows may share some
+    std::vector<LimitTimes> channels; //!< of each hop across which flows share a carrier, how long
+                                      //!< the flow's stream on it waited and why; sendBuffer: for
+                                      //!< its turn on the carrier
     MessageResult messages;
     uint64_t deliveredBytes{0};  //!< application bytes read by the receiver, measured part
     uint64_t totalBytes{0};      //!< application bytes read by the receiver, whole run
@@ -167,6 +176,7 @@ struct FlowResult
     std::vector<double> goodput; //!< bit/s, since the previous probe
 
     TUNNELCC_FIELDS(legs,
+                    channels,
                     messages,
                     deliveredBytes,
                     totalBytes,

@@ -104,6 +104,9 @@ TimesBetween(const SendLimits::Times& start, const SendLimits::Times& end)
             time(SendLimit::APPLICATION),
             time(SendLimit::CPU),
             time(SendLimit::SEND_BUFFER),
+            time(SendLimit::STREAM_WINDOW),
+            time(SendLimit::CONNECTION_WINDOW),
+            time(SendLimit::SEND_WINDOW),
             time(SendLimit::RECEIVE_WINDOW),
             time(SendLimit::CONGESTION_WINDOW),
             time(SendLimit::PACING)};

@@ -484,9 +484,11 @@ SendLimit
 QuicConnection::LimitOfData() const
 {
     const bool isFull = m_spec.sendBuffer > 0 && m_unacked >= m_spec.sendBuffer;
+    const SendLimit window =
+        Credit() == 0 ? SendLimit::CONNECTION_WINDOW : SendLimit::STREAM_WINDOW;
     return !IsOpen()      ? SendLimit::HANDSHAKE
            : IsOver()     ? SendLimit::NONE
-           : m_unsent > 0 ? SendLimit::RECEIVE_WINDOW
+           : m_unsent > 0 ? window
            : isFull       ? SendLimit::SEND_BUFFER
                           : SendLimit::APPLICATION;
 }

@@ -85,9 +85,9 @@ class QuicConnection final : public PacketSink, private QuicContents
     /// A stream's user has read.
     void OnRead(int64_t now, QuicStream& stream, uint64_t bytes);
 
-    void OnComputing(int64_t now)
+    void NoteIdle(int64_t now, SendLimit why)
     {
-        m_sender.OnComputing(now);
+        m_sender.NoteIdle(now, why);
     }
 
     // For probes and tests

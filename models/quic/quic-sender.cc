@@ -213,19 +213,21 @@ QuicSender::NoteLimit(int64_t now, SendLimit limit)
     {
         m_congestion.MarkAppLimited();
     }
-    const bool isComputing = limit == SendLimit::APPLICATION && m_limits.Get() == SendLimit::CPU;
-    if (!isComputing)
+    const bool isIdle = limit == SendLimit::APPLICATION;
+    m_limits.Set(now, isIdle ? m_idle : limit, m_detection.Rtt().Smoothed());
+    if (!isIdle)
     {
-        m_limits.Set(now, limit, m_detection.Rtt().Smoothed());
+        m_idle = SendLimit::APPLICATION;
     }
 }
 
 void
-QuicSender::OnComputing(int64_t now)
+QuicSender::NoteIdle(int64_t now, SendLimit why)
 {
     if (m_limits.Get() == SendLimit::APPLICATION)
     {
-        m_limits.Set(now, SendLimit::CPU);
+        m_idle = why;
+        m_limits.Set(now, why);
     }
 }
 

@@ -50,7 +50,7 @@ class QuicContents
     virtual void OnFrameAcked(const QuicFrame& frame) = 0;
     virtual void OnFrameLost(const QuicFrame& frame) = 0;
 
-    /// What keeps data from being sent that windows and pacing allow.
+    /// Why data waits that the congestion window and pacing would let go.
     virtual SendLimit LimitOfData() const = 0;
 };
 
@@ -83,8 +83,8 @@ class QuicSender
     /// The handshake is over.
     void OnHandshakeDone(int64_t now);
 
-    /// The program's CPU is at what it writes next.
-    void OnComputing(int64_t now);
+    /// As ByteStream::NoteIdle().
+    void NoteIdle(int64_t now, SendLimit why);
 
     PacketHistory& History()
     {
@@ -121,7 +121,7 @@ class QuicSender
         return counters;
     }
 
-    /// What kept this end from sending more, and how long.
+    /// Why this end waited, and for how long.
     const SendLimits& Limits() const
     {
         return m_limits;
@@ -158,6 +158,7 @@ class QuicSender
     uint32_t m_acksAlone{0}; //!< that left since the latest packet that asked for an ACK
     QuicCounters m_counters;
     SendLimits m_limits;
+    SendLimit m_idle{SendLimit::APPLICATION}; //!< the limit while nothing is written
     Timer<QuicSender, &QuicSender::OnLossTime> m_lossTimer;
     Timer<QuicSender, &QuicSender::OnSendTime> m_sendTimer;
     Timer<QuicSender, &QuicSender::OnAckTime> m_ackTimer;

@@ -70,9 +70,9 @@ QuicStream::WakeWriter(int64_t now)
 }
 
 void
-QuicStream::OnComputing(int64_t now)
+QuicStream::NoteIdle(int64_t now, SendLimit why)
 {
-    m_connection.OnComputing(now);
+    m_connection.NoteIdle(now, why);
 }
 
 void

@@ -29,7 +29,7 @@ class QuicStream final : public ByteStream
 
     void Connect(int64_t now) override;
     uint64_t Write(int64_t now, uint64_t bytes) override;
-    void OnComputing(int64_t now) override;
+    void NoteIdle(int64_t now, SendLimit why) override;
 
     uint64_t Readable() const override
     {

@@ -167,7 +167,7 @@ BulkSender::PrepareNext(int64_t now)
     if (m_costPerByte > 0)
     {
         m_isWriting = true;
-        m_socket.OnComputing(now);
+        m_socket.NoteIdle(now, SendLimit::CPU);
         m_thread.Submit(now, m_costPerByte * static_cast<double>(bytes), *this);
         return false;
     }

@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_BYTE_STREAM_H
 #define TUNNELCC_BYTE_STREAM_H
 
+#include "send-limits.h"
 #include "stream-user.h"
 
 #include <cstdint>
@@ -40,8 +41,9 @@ class ByteStream
         return Write(now, bytes);
     }
 
-    /// The program's CPU is at what it writes next; it counts as the limit until then.
-    virtual void OnComputing(int64_t /* now */)
+    /// Take note of why the program writes nothing now: its CPU is at what it writes next, or a
+    /// window of its own protocol is closed. This counts as the limit until it writes.
+    virtual void NoteIdle(int64_t /* now */, SendLimit /* why */)
     {
     }
 

@@ -66,9 +66,9 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     /// Open actively: send SYN.
     void Connect(int64_t now) override;
 
-    void OnComputing(int64_t now) override
+    void NoteIdle(int64_t now, SendLimit why) override
     {
-        m_sender.OnComputing(now);
+        m_sender.NoteIdle(now, why);
     }
 
     uint64_t Write(int64_t now, uint64_t bytes) override

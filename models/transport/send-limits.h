@@ -14,11 +14,14 @@ namespace tunnelcc
 /// Why a sender is waiting instead of sending.
 enum class SendLimit : uint8_t
 {
-    NONE,        //!< the connection has not begun, or is over
-    HANDSHAKE,   //!< the connection is not open yet
-    APPLICATION, //!< nothing is written
-    CPU,         //!< the application computes what it writes next
-    SEND_BUFFER, //!< the application could write, but the buffer takes no more
+    NONE,              //!< the connection has not begun, or is over
+    HANDSHAKE,         //!< the connection is not open yet
+    APPLICATION,       //!< nothing is written
+    CPU,               //!< the program computes what it writes next
+    SEND_BUFFER,       //!< the program could write, but the buffer takes no more
+    STREAM_WINDOW,     //!< of a stream among several (smux, HTTP/2, SSH, QUIC): it waits for credit
+    CONNECTION_WINDOW, //!< of all streams together (HTTP/2, QUIC)
+    SEND_WINDOW,       //!< most that the sender itself lets be under way (KCP)
     RECEIVE_WINDOW,
     CONGESTION_WINDOW,
     PACING,

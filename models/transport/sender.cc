@@ -78,7 +78,7 @@ Sender::OnEstablished(int64_t now, std::optional<int64_t> rtt, uint32_t window)
 uint64_t
 Sender::Write(int64_t now, uint64_t bytes, bool isResumed)
 {
-    m_isComputing = false;
+    m_idle = SendLimit::APPLICATION;
     if (m_spec.writes == WriteMode::POLLED && !m_buffer.Poll())
     {
         return 0;
@@ -440,8 +440,7 @@ Sender::FindLimit(int64_t now) const
     const bool hasLost = m_board.HasLostToSend();
     if (m_buffer.Unsent() == 0 && !hasLost)
     {
-        const SendLimit idle = m_isComputing ? SendLimit::CPU : SendLimit::APPLICATION;
-        return m_buffer.IsWriterBlocked() ? SendLimit::SEND_BUFFER : idle;
+        return m_buffer.IsWriterBlocked() ? SendLimit::SEND_BUFFER : m_idle;
     }
     if (m_window.IsFull())
     {
@@ -463,7 +462,7 @@ Sender::FindLimit(int64_t now) const
     // What waits for nothing of these waits for an ACK: less than a segment, by Nagle's rule, for
     // the application to write more; the rest to leave in a longer burst.
     const bool isSmall = !hasLost && m_buffer.Unsent() < m_spec.mss;
-    return isSmall ? SendLimit::APPLICATION : SendLimit::CONGESTION_WINDOW;
+    return isSmall ? m_idle : SendLimit::CONGESTION_WINDOW;
 }
 
 void

@@ -98,10 +98,10 @@ class Sender
         return mayWrite && m_buffer.WantsNewBuffer(m_transmitter.PeerWindow().BufferSize());
     }
 
-    /// The application's CPU is at what it writes next.
-    void OnComputing(int64_t now)
+    /// As ByteStream::NoteIdle().
+    void NoteIdle(int64_t now, SendLimit why)
     {
-        m_isComputing = true;
+        m_idle = why;
         NoteLimit(now);
     }
 
@@ -211,7 +211,7 @@ class Sender
     void RestartTimeoutOfHead(int64_t now);
     void ScheduleProbe(int64_t now);
     void UpdateTimer(int64_t now);
-    /// What keeps new data, or lost data, from being sent now.
+    /// Why the sender is waiting now, with new data or lost data.
     SendLimit FindLimit(int64_t now) const;
 
     void NoteLimit(int64_t now)
@@ -239,8 +239,8 @@ class Sender
     Transmitter m_transmitter;
     RetransmissionTimer m_retransmission;
     bool m_isEstablished{false};
-    bool m_isComputing{false};
-    int64_t m_persistDeadline{NEVER}; //!< of the window probe, ns
+    SendLimit m_idle{SendLimit::APPLICATION}; //!< the limit while nothing is written
+    int64_t m_persistDeadline{NEVER};         //!< of the window probe, ns
     Timer<Sender, &Sender::OnTimer> m_timer;
     Timer<Sender, &Sender::OnPacingTimer> m_pacingTimer;
     SendLimits m_limits;

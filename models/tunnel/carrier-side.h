@@ -54,7 +54,7 @@ class CarrierSide final : public RelaySide
 
     void OnComputing(int64_t now) override
     {
-        m_stream.OnComputing(now);
+        m_stream.NoteIdle(now, SendLimit::CPU);
     }
 
     bool Write(int64_t now) override;

@@ -113,10 +113,10 @@ class MessageStream final : private StreamUser
         AdvanceHandshake(now);
     }
 
-    /// As ByteStream::OnComputing().
-    void OnComputing(int64_t now)
+    /// As ByteStream::NoteIdle().
+    void NoteIdle(int64_t now, SendLimit why)
     {
-        m_carrier.OnComputing(now);
+        m_carrier.NoteIdle(now, why);
     }
 
     /// Whether messages can cross.

@@ -46,6 +46,9 @@ class MuxFrameUser
     /// The carrier has taken a frame of data as a whole. \param now ns
     virtual void OnFrameWritten(int64_t now, const MuxFrame& frame) = 0;
 
+    /// There are no more frames to send. \param now ns
+    virtual void OnIdle(int64_t now) = 0;
+
     /// A frame has arrived as a whole. \param now ns
     virtual void OnFrame(int64_t now, const MuxFrame& frame) = 0;
 };

@@ -43,12 +43,13 @@ MuxSender::Next(int64_t now)
     if (queue.IsEmpty())
     {
         m_state = State::IDLE;
+        m_user.OnIdle(now);
         return;
     }
     m_frame = queue.Front();
     queue.Pop();
     m_state = State::COMPUTING;
-    m_carrier.OnComputing(now);
+    m_carrier.NoteIdle(now, SendLimit::CPU);
     double cost = CostOf(m_carrier.Append(m_frame, m_frame.size), m_work);
     m_timer.Set(m_cpu.Run(now, cost, this));
 }

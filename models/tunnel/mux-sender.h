@@ -30,6 +30,12 @@ class MuxSender
     /// Send a frame when its turn comes.
     void Submit(int64_t now, const MuxFrame& frame);
 
+    /// Whether all frames submitted are written.
+    bool IsIdle() const
+    {
+        return m_state == State::IDLE;
+    }
+
     /// The carrier takes data again.
     void OnWritable(int64_t now);
 

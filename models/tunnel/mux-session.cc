@@ -67,6 +67,19 @@ MuxSession::OnFrameWritten(int64_t now, const MuxFrame& frame)
 }
 
 void
+MuxSession::OnIdle(int64_t now)
+{
+    if (!m_blocked.IsEmpty())
+    {
+        m_carrier.NoteIdle(now, SendLimit::CONNECTION_WINDOW);
+    }
+    else if (m_awaitingCredit > 0)
+    {
+        m_carrier.NoteIdle(now, SendLimit::STREAM_WINDOW);
+    }
+}
+
+void
 MuxSession::OnFrame(int64_t now, const MuxFrame& frame)
 {
     if (frame.sessionBytes > 0)

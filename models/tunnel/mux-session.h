@@ -62,6 +62,7 @@ class MuxSession final : private StreamUser, private MuxFrameUser
     void OnReadable(int64_t now) override;
     void OnWritable(int64_t now) override;
     void OnFrameWritten(int64_t now, const MuxFrame& frame) override;
+    void OnIdle(int64_t now) override;
     void OnFrame(int64_t now, const MuxFrame& frame) override;
     uint64_t ConsumeWindow(MuxStream& stream, uint64_t bytes);
     void AddWindow(int64_t now, uint64_t bytes);
@@ -74,10 +75,11 @@ class MuxSession final : private StreamUser, private MuxFrameUser
     MuxSender m_sender;
     MuxReceiver m_receiver;
     std::vector<MuxStream*> m_streams;
-    Fifo<MuxStream*> m_opening; //!< wait for the handshake
-    Fifo<MuxStream*> m_blocked; //!< wait for the session's window
-    uint64_t m_window;          //!< bytes that all streams together may send; UINT64_MAX: no limit
-    CreditAccount m_account;    //!< of what the readers of all streams took
+    Fifo<MuxStream*> m_opening;   //!< wait for the handshake
+    Fifo<MuxStream*> m_blocked;   //!< wait for the session's window
+    uint32_t m_awaitingCredit{0}; //!< streams that wait for room in their own window
+    uint64_t m_window;       //!< bytes that all streams together may send; UINT64_MAX: no limit
+    CreditAccount m_account; //!< of what the readers of all streams took
     bool m_hasDialled{false};
 };
 

@@ -45,6 +45,7 @@ MuxStream::OnSessionOpen(int64_t now)
     if (m_session.m_spec.frames.accept == 0)
     {
         m_isOpen = true;
+        m_limits.Set(now, SendLimit::APPLICATION);
         m_user->OnOpen(now);
     }
 }
@@ -66,6 +67,7 @@ MuxStream::OnFrame(int64_t now, const MuxFrame& frame)
     case MuxFrameKind::OPEN:
     case MuxFrameKind::ACCEPT:
         m_isOpen = true;
+        m_limits.Set(now, SendLimit::APPLICATION);
         m_user->OnOpen(now);
         break;
     case MuxFrameKind::DATA:
@@ -148,17 +150,19 @@ MuxStream::SendNext(int64_t now)
     uint64_t room = m_window - std::min(m_window, m_sent - m_credited);
     if (room == 0)
     {
-        m_waitsFor = WaitsFor::STREAM_WINDOW; // until OnCredit()
+        ++m_session.m_awaitingCredit;
+        Await(now, WaitsFor::STREAM_WINDOW); // until OnCredit()
         return;
     }
     uint64_t most = std::min<uint64_t>({m_left, m_session.m_out.maxFrame, room});
     auto bytes = static_cast<uint32_t>(m_session.ConsumeWindow(*this, most));
     if (bytes == 0)
     {
-        m_waitsFor = WaitsFor::SESSION_WINDOW; // until the session goes on
+        Await(now, WaitsFor::SESSION_WINDOW); // until the session goes on
         return;
     }
     m_waitsFor = WaitsFor::CARRIER; // until OnFrameWritten()
+    m_limits.Set(now, SendLimit::SEND_BUFFER);
     m_sent += bytes;
     uint32_t size = m_session.m_spec.frames.header + m_prefix + bytes;
     m_prefix = 0;
@@ -172,7 +176,21 @@ MuxStream::OnCredit(int64_t now, uint32_t bytes)
     m_window = m_session.m_out.streamWindow;
     if (m_waitsFor == WaitsFor::STREAM_WINDOW)
     {
+        --m_session.m_awaitingCredit;
         SendNext(now);
+    }
+}
+
+void
+MuxStream::Await(int64_t now, WaitsFor window)
+{
+    m_waitsFor = window;
+    m_limits.Set(now,
+                 window == WaitsFor::STREAM_WINDOW ? SendLimit::STREAM_WINDOW
+                                                   : SendLimit::CONNECTION_WINDOW);
+    if (m_session.m_sender.IsIdle())
+    {
+        m_session.OnIdle(now);
     }
 }
 
@@ -181,6 +199,7 @@ MuxStream::OnFrameWritten(int64_t now, uint32_t bytes)
 {
     m_waitsFor = WaitsFor::NOTHING;
     m_left -= bytes;
+    m_limits.Set(now, SendLimit::APPLICATION);
     m_user->OnWritable(now);
 }
 

@@ -54,6 +54,11 @@ class MuxStream final : public RelaySide
     bool Write(int64_t now) override;
     void Close(int64_t now) override;
 
+    const SendLimits* Limits() const override
+    {
+        return &m_limits;
+    }
+
     /// Application bytes that wait for the reader.
     uint64_t Unread() const
     {
@@ -77,6 +82,8 @@ class MuxStream final : public RelaySide
     void OnFrame(int64_t now, const MuxFrame& frame);
     void OnCredit(int64_t now, uint32_t bytes);
     void SendNext(int64_t now);
+    /// Wait for room in a window.
+    void Await(int64_t now, WaitsFor window);
     void Credit(int64_t now, uint32_t bytes);
     void Submit(int64_t now, MuxFrameKind kind, uint32_t size, uint32_t bytes = 0);
 
@@ -95,6 +102,7 @@ class MuxStream final : public RelaySide
     bool m_hasRead{false};   //!< the reader took something
     CreditAccount m_account; //!< of what the reader took
     bool m_hasPeerClosed{false};
+    SendLimits m_limits;
 };
 
 } // namespace tunnelcc

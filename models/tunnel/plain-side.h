@@ -54,7 +54,7 @@ class PlainSide final : public RelaySide
 
     void OnComputing(int64_t now) override
     {
-        m_socket.OnComputing(now);
+        m_socket.NoteIdle(now, SendLimit::CPU);
     }
 
     bool Write(int64_t now) override

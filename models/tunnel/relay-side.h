@@ -4,6 +4,7 @@
 #ifndef TUNNELCC_RELAY_SIDE_H
 #define TUNNELCC_RELAY_SIDE_H
 
+#include "transport/send-limits.h"
 #include "transport/stream-user.h"
 
 #include <cstdint>
@@ -34,6 +35,13 @@ class RelaySide
     /// The relay's CPU is at the bytes that Write() will get.
     virtual void OnComputing(int64_t /* now */)
     {
+    }
+
+    /// Why this side waited instead of writing, and for how long, if it is a stream of a shared
+    /// carrier: SendLimit::SEND_BUFFER is time in which it waited for the carrier. Else null.
+    virtual const SendLimits* Limits() const
+    {
+        return nullptr;
     }
 
     /// Dial the other end. StreamUser::OnOpen() follows.

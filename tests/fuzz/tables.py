@@ -305,6 +305,7 @@ class Draw:
             "queue": lambda: draw.choice((1, 10, 1000)),
             "carriers": lambda: draw.choice(("all", "user", "flow", 1, 2, 3)),
             "stream_window": lambda: draw.choice((1024, 65536, 2**20)),
+            "connection_window": lambda: draw.choice((1024, 65536, 2**20)),
             "fec": lambda: draw.choice(_FEC),
             "fec_timeout": lambda: _time(self._near(1e-5, self._duration)),
             "kcp": self._kcp,
@@ -318,7 +319,7 @@ class Draw:
         if "kcp" in table:
             table["mode"] = MANUAL
         if isinstance(entry, RelayEntry) and entry.mux is None and self._maybe(0.9):
-            for key in ("carriers", "stream_window"):
+            for key in ("carriers", "stream_window", "connection_window"):
                 table.pop(key, None)
         if isinstance(entry, RelayEntry) and self._maybe(0.3) and (is_first or is_network):
             if self._maybe(0.4) and not is_network:

@@ -110,6 +110,11 @@ class Mux(Model):
     to_server: Windows
     to_client: Windows
 
+    @property
+    def has_session_window(self) -> bool:
+        """Whether there is a window for all streams together."""
+        return bool(self.to_server.session_window or self.to_client.session_window)
+
 
 class Sockets(Cited):
     """Payload that the two sockets of a loopback connection hold."""
@@ -167,6 +172,7 @@ class RelayEntry(Entry):
         "copy_buffer",
         "carriers",
         "stream_window",
+        "connection_window",
         "under",
         "chain",
         "relays",
@@ -176,7 +182,9 @@ class RelayEntry(Entry):
     #: Those of entries whose carriers are connections of RUDP.
     RUDP_OVERRIDES: ClassVar[tuple[str, ...]] = ("rate",)
     #: Those of entries whose carriers are streams of QUIC; `rate` if a congestion control needs it.
-    QUIC_OVERRIDES: ClassVar[tuple[str, ...]] = ("cc", "copy_buffer", "carriers", "chain", "relays")
+    QUIC_OVERRIDES: ClassVar[tuple[str, ...]] = (
+        "cc", "copy_buffer", "carriers", "stream_window", "connection_window", "chain", "relays",
+    )  # fmt: skip
     IS_COST_WHOLE: ClassVar[bool] = True
 
     carrier: Carrier
@@ -250,6 +258,10 @@ class RelayEntry(Entry):
             self._check_chain(changes)
         if self.quic is not None and isinstance(changes.get("cc"), dict):
             self.quic.check_parameters(changes["cc"], self.name)
+        window = changes.get("connection_window")
+        if window is not None and not (self.quic or (self.mux and self.mux.has_session_window)):
+            expected = f"no value with {self.name}, whose carriers have no window for all streams"
+            raise ConfigError(Problem("connection_window", window, expected))
         if self.mux is not None or self.quic is not None:
             return
         expected = f"no value with {self.name}, which has a carrier for each flow"

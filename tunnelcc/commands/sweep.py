@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -64,13 +65,30 @@ def run_and_print(
     with interruptible():
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
         data, coordinates = variables(declared, tally.ids, Store(store))
-        from tunnelcc.sweeps.table import print_results
+        from tunnelcc.sweeps.table import HOST_DEFAULTS, limiting_defaults, print_results
 
         print_results(data, coordinates, metric, declared.conditions)
+        defaults = limiting_defaults(data, coordinates, lambda key: _is_given(declared.base, key))
+        for key, (limited, points) in defaults.items():
+            command = ["tunnelcc", *sys.argv[1:], "--set", f"{key}={HOST_DEFAULTS[key]}"]
+            click.echo(
+                f"{key}, a default, limited {limited} of the {points} points. The same without "
+                f"that limit: {shlex.join(command)}"
+            )
         _report(data, tally, store / declared.name)
         if output is not None:
             export.write(results_of(declared, tally, store), output)
     return tally
+
+
+def _is_given(table: dict[str, Any], key: str) -> bool:
+    """Whether nested tables have a key such as ``hosts.tcp_wmem``."""
+    node: Any = table
+    for part in key.split("."):
+        if not isinstance(node, dict) or part not in node:
+            return False
+        node = node[part]
+    return True
 
 
 def _import_table() -> None:

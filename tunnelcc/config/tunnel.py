@@ -215,7 +215,12 @@ class Tunnel(PacketTunnel):
     stream_window: Annotated[int, size(1024, 2**30)] | None = Field(
         None,
         description="bytes that a stream on a shared carrier may have sent but unread, as in "
-        "smux version 2; default: the entry's",
+        "smux version 2 and QUIC; default: the entry's",
+    )
+    connection_window: Annotated[int, size(1024, 2**31)] | None = Field(
+        None,
+        description="bytes that all streams on a carrier of HTTP/2 or QUIC together may have sent "
+        "but unread; default: the entry's",
     )
     kcp: KcpKeys | None = Field(None, description="keys that differ from the entry's KCP")
     rate: Rate | None = Field(

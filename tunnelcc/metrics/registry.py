@@ -361,6 +361,12 @@ METRICS: dict[str, Metric] = {
         "s", "95th percentile of the smoothed RTT across the path", "as flow_rtt",
         lambda run: run.srtts(samples.p95_srtt), per_flow=True, heeds=("since",),
     ),
+    "flow_limited_share": Metric(
+        "1", "share of time limited by flow_limited_by",
+        "time for which the limit held that held longest / measured time from the flow's start to "
+            "its end, at the connection or the stream where it is",
+        lambda run: run["limited_share"], per_flow=True,
+    ),
     **{f"flow_limit_{name}": _limit(name, words) for name, words in limits.LIMITS.items()},
     "drops": Metric(
         "packets", "drops at the bottleneck", "packets that the full queue dropped",
@@ -448,6 +454,8 @@ TEXTS = {
     "flow_transport": ("transport", "transport"),
     "flow_tunnel": ("tunnel", "tunnel of the flow, or none"),
     "flow_direction": ("flow_direction", "direction of the flow's data: up or down"),
+    "flow_limited_by": ("limited_by", "what limited the flow, and its value"),
+    "flow_limited_key": ("limited_key", "key that changes what limited the flow"),
 }
 
 
@@ -473,7 +481,7 @@ def of_run(run: xarray.Dataset) -> xarray.Dataset:
     """Return the STORED metrics of a run, ``Result.dataset``: scalars, and others over ``flow``.
 
     ``flow_cc`` is each flow's congestion control across the path; ``flow_transport``,
-    ``flow_tunnel`` and ``flow_direction`` are names, too.
+    ``flow_tunnel``, ``flow_direction``, ``flow_limited_by`` and ``flow_limited_key`` are texts.
     Each metric has ``units`` and ``long_name``; `tunnelcc show metrics` prints the definitions.
     """
     import xarray

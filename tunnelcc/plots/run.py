@@ -69,11 +69,21 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
             axes.set_ylim(bottom=0)
             if result.experiment.warmup:
                 axes.axvspan(0, result.experiment.warmup, color="#EEEEEE", linewidth=0, zorder=0)
-        figure.suptitle(result.heading, fontsize=10)
+        figure.suptitle("\n".join([result.heading, *_limit_line(result)]), fontsize=10)
         take_literally(figure)
         if file is not None:
             save(figure, Path(file))
     return figure
+
+
+def _limit_line(result: Result) -> list[str]:
+    """Return a line that tells what limited the flows, if they did anything: at most two things."""
+    texts = [text for text in result.dataset.limited_by.values.tolist() if text]
+    by_count = sorted(dict.fromkeys(texts), key=texts.count, reverse=True)
+    if not by_count:
+        return []
+    rest = " and others" if len(by_count) > 2 else ""
+    return [f"limited by {' and '.join(by_count[:2])}{rest}"]
 
 
 def _plot_goodput(axes: Axes, result: Result) -> None:

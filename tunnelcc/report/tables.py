@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc import core
-from tunnelcc.metrics import limits, path_leg
+from tunnelcc.metrics import path_leg
 from tunnelcc.output.tables import Table, console, grid
 from tunnelcc.schema.units import format_time, mbit
 
@@ -27,24 +27,8 @@ _MOST_ROWS = 16
 # In place of a carrier's numbers, where a row above has them.
 _SHARED = "shared"
 
-# Above this utilisation the bottleneck is what limits.
-_FULL = 0.95
-
-# Above this share of packets that the queue drops, repairing them is what fills KCP's window.
-_MANY_DROPS = 0.05
-
-# Limits that are a window; ARQ protocols without congestion control have their own in their place.
-_WINDOWS = ("congestion_window", "receive_window")
-_OWN_WINDOWS = ("kcp", "rudp")
-
-# What one may change where congestion control is not the limit.
-_REASONS = {
-    "handshake": "the handshake.",
-    "application": "the application, which had no data to send.",
-    "cpu": "the application's CPU (see hosts.speed, hosts.cores and hosts.app_cost).",
-    "send_buffer": "the send buffer (hosts.tcp_wmem increases it).",
-    "receive_window": "the receive window (hosts.tcp_rmem increases it).",
-}
+# Limits that the table tells of, but no sentence.
+_UNTOLD = ("", "link", "congestion_window", "pacing")
 
 
 def print_result(result: Result) -> None:
@@ -203,71 +187,34 @@ def print_harm(found: xarray.Dataset) -> None:
 
 
 def _limit_sentences(totals: dict[str, Any], placed: Sequence[ResolvedFlow]) -> Iterator[str]:
-    """Name what limited a flow if it was neither congestion control nor a full path."""
-    if (totals["path"]["utilisation"] or 0) >= _FULL:
-        return
+    """Name what limited a flow if it was neither congestion control nor the link."""
     for entry, members in _rows(totals["flows"], placed):
-        name, share = limits.largest(_limits(members))
-        leg = _path_leg(members[0])
-        is_kcp = name in _WINDOWS and leg["cc"] == "kcp"
-        if (is_kcp or name not in limits.CONGESTION_CONTROL) and share > 1 / 2:
-            connection = "The carrier of flow" if len(members[0]["legs"]) > 1 else "Flow"
-            of_entry = "" if entry is None else f" of flows.{entry}"
-            subject = (
-                f"{connection} {members[0]['flow']} was"
-                if len(members) == 1
-                else f"The {len(members)} flows{of_entry} were"
-            )
-            if name == "receive_window" and (slower := _slower_hop(members[0])):
-                leg_name, its_limit = slower
-                reason = (
-                    f"the receive window: the relay behind it waited for {leg_name}, which "
-                    f"{its_limit} limited."
-                )
-            elif is_kcp:
-                reason = _reason_of_kcp(totals["path"], members[0]["direction"])
-            elif "arq" in leg:
-                # Sockets of TCP have no part in it.
-                reason = _REASONS[name].partition(" (")[0].partition(",")[0].rstrip(".") + "."
-            else:
-                reason = _REASONS[name]
-            yield (f"{subject} limited for {_percent(share)} of the time by {reason}")
+        limited, share = _limited(members)
+        if limited["limit"] in _UNTOLD or share <= 1 / 2:
+            continue
+        of_entry = "" if entry is None else f" of flows.{entry}"
+        subject = (
+            f"Flow {members[0]['flow']} was"
+            if len(members) == 1
+            else f"The {len(members)} flows{of_entry} were"
+        )
+        what, value, key = (limited[name] for name in ("what", "value", "key"))
+        told = f", {value}" if value else ""
+        by_key = f" ({key} changes it)" if key else ""
+        yield f"{subject} limited for {_percent(share)} of the time by {what}{told}{by_key}."
 
 
-def _slower_hop(flow: dict[str, Any]) -> tuple[str, str] | None:
-    """Return the later connection that the flow's carrier waited for, and what limited that one."""
-    legs = flow["legs"] if flow["direction"] == "up" else flow["legs"][::-1]
-    behind = path_leg([leg["name"] for leg in legs]) + 1
-    for leg in legs[behind:]:
-        name, _ = limits.largest(leg["limits"])
-        if name == "application":
-            return None  # it waited for data itself
-        if name != "receive_window":
-            return leg["name"], f"the {limits.LIMITS[name]}"
-    return None
-
-
-def _reason_of_kcp(path: dict[str, Any], direction: str) -> str:
-    """Say why KCP's window is full: it is small for the path, or full of what the queue dropped."""
-    dropped = path["drops"] / max(path["packets"], 1)
-    if dropped < _MANY_DROPS:
-        return "KCP's window (the windows of tunnel.kcp increase it)."
-    sender = "client" if direction == "up" else "server"
-    return (
-        "KCP's window. It is more than path and buffer hold: the queue dropped "
-        f"{_percent(dropped)} of the packets. A smaller tunnel.kcp.{sender}_send_window wastes "
-        "less of the path; a larger path.buffer holds more of a burst."
-    )
-
-
-def _limits(members: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the mean shares of time in each limit, of the flows across the path.
+def _limited(members: list[dict[str, Any]]) -> tuple[dict[str, Any], float]:
+    """Return what limited most of the flows, and the mean share of its time in theirs.
 
     Flows that were over before the warm-up was, or have not begun, do not count.
     """
-    of_each = [_path_leg(flow)["limits"] for flow in members]
-    active = [each for each in of_each if any(each.values())] or of_each
-    return {name: fmean(each[name] for each in active) for name in limits.LIMITS}
+    of_each = [flow["limited_by"] for flow in members]
+    active = [it for it in of_each if it["limit"]] or of_each
+    names = [(it["limit"], it["what"], it["key"]) for it in active]
+    most = max(names, key=names.count)
+    alike = [it for it, name in zip(active, names, strict=True) if name == most]
+    return alike[0], fmean(it["share"] for it in alike)
 
 
 def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
@@ -406,13 +353,8 @@ def _some(what: str, names: Iterable[str]) -> str:
 
 
 def _limit(members: list[dict[str, Any]]) -> str:
-    name, share = limits.largest(_limits(members))
-    if not share:
-        return "–"
-    leg, text = _path_leg(members[0]), limits.LIMITS[name]
-    if name in _WINDOWS and leg["cc"] in _OWN_WINDOWS:
-        text = f"{leg['cc'].upper()}'s window"
-    return f"{text} {_percent(share)}"
+    limited, share = _limited(members)
+    return f"{limited['what'].removeprefix('the ')} {_percent(share)}" if share else "–"
 
 
 def _jain(totals: dict[str, Any]) -> str:

@@ -204,6 +204,16 @@ def _coordinates(run: Measurements) -> dict[str, Any]:
             {"long_name": "tunnel of the flow between two hosts"},
         ),
         "limit": ("limit", list(limits.LIMITS), {"long_name": "limit of a sender"}),
+        "limited_by": (
+            "flow",
+            [it.text for it in run.limited],
+            {"long_name": "what limited the flow, and its value"},
+        ),
+        "limited_key": (
+            "flow",
+            [it.key for it in run.limited],
+            {"long_name": "key that changes what limited the flow"},
+        ),
         "carrier": (
             "flow",
             [math.nan if number is None else number for number in run.carrier_numbers],
@@ -363,6 +373,9 @@ def _totals(run: Measurements) -> dict[str, Any]:
     shares = _by_leg(run.legs, lambda leg: list(limits.shares(vars(leg.limits)).values()), nothing)
     doc = "share of the sender's active time with this limit"
     data["limit_share"] = _variable(("flow", "leg", "limit"), shares, "1", doc)
+    held = [it.share if it.limit else math.nan for it in run.limited]
+    doc = "share of the flow's time for which limited_by held"
+    data["limited_share"] = _variable(("flow",), held, "1", doc)
     demands = [placed.flow.rate or math.inf for placed in flows]
     data["demand"] = _variable(("flow",), demands, "bit/s", "rate of the application's writes")
     means, series = fair.rates(run, demands)

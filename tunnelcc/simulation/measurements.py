@@ -9,6 +9,7 @@ from typing import Any
 from tunnelcc import metrics
 from tunnelcc.config import Experiment
 from tunnelcc.config.resolved import ResolvedNetwork, resolve
+from tunnelcc.simulation import limited
 from tunnelcc.simulation.raw import plain
 
 
@@ -73,6 +74,11 @@ class Measurements:
     def legs(self) -> list[list[Any]]:
         """``raw.legs`` by flow. Several flows may share one."""
         return [[self.raw.legs[index] for index in flow.legs] for flow in self.raw.flows]
+
+    @cached_property
+    def limited(self) -> list[limited.Limited]:
+        """What limited each flow."""
+        return limited.of_flows(self)
 
     @cached_property
     def carriers(self) -> list[Any]:

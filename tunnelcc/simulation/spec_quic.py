@@ -17,11 +17,25 @@ def flow_quic(connection: Connection) -> tuple[Spec, Spec]:
     return settings, {"name": cc.name, "parameters": parameters}
 
 
-def quic_connection(quic: Quic, mtu: int) -> Spec:
-    """Settings of a connection whose hosts send IP packets of at most ``mtu`` bytes."""
+# Least window of the connection, of the stream's: quic-go's ConnectionFlowControlMultiplier. With
+# less, the stream's window could not be used.
+_CONNECTION_PER_STREAM = 1.5
+
+
+def quic_connection(
+    quic: Quic, mtu: int, stream_window: int | None = None, connection_window: int | None = None
+) -> Spec:
+    """Settings of a connection whose hosts send IP packets of at most ``mtu`` bytes.
+
+    ``stream_window``, ``connection_window``: bytes, in place of the program's.
+    """
     overhead = {"client": quic.overhead(is_up=True), "server": quic.overhead(is_up=False)}
     first = {"client": quic.packets.first_to_server, "server": quic.packets.first_to_client}
     packets = {"header": DATAGRAM_HEADERS, "mtu": mtu, "overhead": overhead, "first": first}
+    connection = same(quic.connection, "QuicFlowSpec")
+    if stream_window is not None and connection["most"]:
+        least = round(_CONNECTION_PER_STREAM * stream_window)
+        connection |= {name: max(connection[name], least) for name in ("first", "most")}
     return {
         "packets": same(quic.packets, "QuicPacketsSpec") | packets,
         "acks": same(quic.acks, "QuicAcksSpec"),
@@ -29,13 +43,18 @@ def quic_connection(quic: Quic, mtu: int) -> Spec:
         "pacing": same(quic.pacing, "QuicPacingSpec"),
         "window": same(quic.congestion, "QuicWindowSpec"),
         "bbr": quic.bbr and _chromium_bbr(quic.bbr),
-        "stream": same(quic.stream, "QuicFlowSpec"),
-        "connection": same(quic.connection, "QuicFlowSpec"),
+        "stream": same(quic.stream, "QuicFlowSpec") | _window(stream_window),
+        "connection": connection | _window(connection_window),
         "threads": same(quic.threads, "QuicThreadsSpec"),
         "send_buffer": quic.writes.send_buffer,
         "is_one_frame": quic.writes.one_frame,
         "handshake": handshake(quic.handshake),
     }
+
+
+def _window(size: int | None) -> Spec:
+    """A window that does not grow; none is given: nothing."""
+    return {} if size is None else {"first": size, "most": size}
 
 
 def _chromium_bbr(bbr: ChromiumBbr) -> Spec:

@@ -58,10 +58,13 @@ def relay_tunnel(entry: RelayEntry, connection: Connection, hops: Sequence[Spec]
             "server": _relay_direction(connection, entry, then, now, is_up=False),
         },
         "loopback_rtt": nanoseconds(entry.loopback.link.rtt),
-        "mux": entry.mux and _mux(entry.mux, tunnel.stream_window),
+        "mux": entry.mux and _mux(entry.mux, tunnel),
         "kcp": entry.kcp and _kcp(tunnel, entry.kcp),
         "rudp": entry.rudp and tunnel.rate and _rudp(tunnel.rate, entry.rudp),
-        "quic": entry.quic and quic_connection(entry.quic, connection.mtu),
+        "quic": entry.quic
+        and quic_connection(
+            entry.quic, connection.mtu, tunnel.stream_window, tunnel.connection_window
+        ),
         "hops": hops,
     }
 
@@ -118,23 +121,26 @@ def _ip_bytes(spec: Spec, *sizes: str) -> Spec:
     return spec | {name: spec[name] + DATAGRAM_HEADERS for name in sizes}
 
 
-def _mux(mux: Mux, stream_window: int | None) -> Spec:
+def _mux(mux: Mux, tunnel: Tunnel) -> Spec:
     return {
         "frames": same(mux.frames, "MuxFramesSpec"),
         "sent": {
-            "client": _mux_direction(mux.to_server, stream_window),
-            "server": _mux_direction(mux.to_client, stream_window),
+            "client": _mux_direction(mux.to_server, tunnel),
+            "server": _mux_direction(mux.to_client, tunnel),
         },
     }
 
 
-def _mux_direction(windows: Windows, stream_window: int | None) -> Spec:
+def _mux_direction(windows: Windows, tunnel: Tunnel) -> Spec:
+    stream_window = tunnel.stream_window
     spec = same(windows, "MuxDirectionSpec")
     spec["first_stream_window"] = windows.first_stream_window or windows.stream_window
     if stream_window is not None:
         spec["stream_window"] = spec["first_stream_window"] = stream_window
         # smux version 2: when half of the buffer was read.
         spec["credit_step"] = min(windows.credit_step or stream_window // 2, stream_window // 2)
+    if tunnel.connection_window is not None and windows.session_window:
+        spec["session_window"] = tunnel.connection_window
     return spec
 
 

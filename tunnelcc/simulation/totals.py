@@ -119,6 +119,7 @@ def _flow(run: Measurements, measured: RunData, index: int) -> dict[str, Any]:
         # What the application's socket counts, as iperf3 shows it.
         "retransmits": run.sender_leg(index).retransmits if legs else None,
         "messages": _messages(flow.messages),
+        "limited_by": vars(run.limited[index]),
         "legs": [_leg(run, leg) for leg in legs],
     }
 

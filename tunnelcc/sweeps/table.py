@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,12 @@ from tunnelcc.schema.units import format_probability, format_rate, format_time, 
 from tunnelcc.sweeps.results import Variable, Variables
 
 _MOST_ROWS = 48
+
+# Axes of the flows' congestion control.
+_CC_KEYS = ("cc", "flows.cc", "flows.0.cc")
+
+#: Defaults of hosts that may limit a flow → a value that does not.
+HOST_DEFAULTS = {"hosts.tcp_wmem": "64MiB", "hosts.tcp_rmem": "64MiB"}
 #: Metric → heading, factor, digits (None: as many as ``mbit()`` writes).
 _COLUMNS: dict[str, tuple[str, float, int | None]] = {
     "goodput": ("goodput Mbit/s", 1e-6, None),
@@ -46,20 +51,31 @@ def print_results(
     points, shape = dims[:-1], goodputs.shape[:-1]
     keys = [key for key, (along, _, _) in coordinates.items() if set(along) & set(points)]
     columns = list(_columns(data, keys, metric))
+    told, own = _without_effect(data, coordinates, points, shape)
     rows = []
-    for point in itertools.islice(np.ndindex(*shape), _MOST_ROWS):
+    for point in itertools.islice((it for it in np.ndindex(*shape) if it in told), _MOST_ROWS):
         at = dict(zip(points, point, strict=True))
-        cells = [_coordinate(key, coordinates[key], at) for key in keys]
+        cells = [
+            own[point] if key in _CC_KEYS and point in own
+            else _coordinate(key, coordinates[key], at)
+            for key in keys
+        ]  # fmt: skip
         for column in columns:
             mean, farthest = (values[point] for values in column.spread)
             cells.append(column.written(mean, farthest))
-        rows.append(cells)
-    headings = [*keys, *(column.heading for column in columns)]
+        rows.append([*cells, _limit(data, point)])
+    headings = [*keys, *(column.heading for column in columns), "limited by"]
     out = console()
     if heading:
         out.print(heading, style="bold", markup=False)
-    numbers = range(len(keys), len(headings))
-    Table("", headings, rows, numbers, whole=range(len(headings))).print(out)
+    numbers = range(len(keys), len(headings) - 1)
+    Table("", headings, rows, numbers, whole=range(len(headings) - 1)).print(out)
+    if own:
+        out.print(
+            "any: the carrier has a congestion control of its own, and cc does not change the "
+            "result",
+            markup=False,
+        )
     if goodputs.shape[-1] > 1:
         out.print(
             f"means of {goodputs.shape[-1]} seeds ± distance of the farthest run", markup=False
@@ -67,9 +83,71 @@ def print_results(
     arrives = np.isfinite(data["flow_bytes"][1]) & np.isfinite(data["flow_start"][1])
     if (arrives & np.isnan(data["flow_completed"][1])).any():
         out.print("completion: without flows that start in the warm-up", markup=False)
-    left = math.prod(shape) - _MOST_ROWS
+    left = len(told) - _MOST_ROWS
     if left > 0:
         out.print(f"… and {left} more; --output FILE.csv writes all", markup=False)
+
+
+def _without_effect(
+    data: Variables,
+    coordinates: Variables,
+    points: Sequence[str],
+    shape: Sequence[int],
+) -> tuple[set[tuple[int, ...]], dict[tuple[int, ...], str]]:
+    """Return the points that a row tells of, and the cell of cc in those that stand for several.
+
+    The flows' congestion control has no effect where a tunnel's carrier has one of its own. There,
+    results are the same to the last digit.
+    """
+    told, own = set(np.ndindex(*shape)), {}
+    for key in _CC_KEYS:
+        dims = coordinates[key][0] if key in coordinates else ()
+        alone = [it for it, (along, _, _) in coordinates.items() if set(along) & set(dims)]
+        if len(dims) != 1 or alone != [key]:
+            continue
+        axis = list(points).index(dims[0])
+        for first in [it for it in np.ndindex(*shape) if it[axis] == 0]:
+            others = [(*first[:axis], i, *first[axis + 1 :]) for i in range(1, shape[axis])]
+            across = data["flow_cc"][1][first].flat
+            is_same = all(
+                np.array_equal(data["goodput"][1][first], data["goodput"][1][it])
+                and np.array_equal(data["flow_cc"][1][first], data["flow_cc"][1][it])
+                for it in others
+            )
+            if others and is_same and np.isfinite(data["goodput"][1][first]).any():
+                told -= set(others)
+                own[first] = f"any ({next(filter(None, across), '')})"
+    return told, own
+
+
+def _limit(data: Variables, point: tuple[int, ...]) -> str:
+    """Return what limited most flows at a point, in most runs, and its mean share of the time."""
+    texts = [it for it in data["flow_limited_by"][1][point].flat if it]
+    if not texts:
+        return "–"
+    most = max(dict.fromkeys(texts), key=texts.count)
+    shares = data["flow_limited_share"][1][point]
+    share = float(np.nanmean(shares[data["flow_limited_by"][1][point] == most]))
+    return f"{most.removeprefix('the ')} {share:.0%}"
+
+
+def limiting_defaults(
+    data: Variables, coordinates: Variables, given: Callable[[str], bool]
+) -> dict[str, tuple[int, int]]:
+    """Return the defaults of hosts that limited most flows at some points.
+
+    Key → the number of these points, and of all: another value may change their order. ``given``:
+    whether the scenario states a key.
+    """
+    keys = data["flow_limited_key"][1]
+    points = np.isfinite(data["goodput"][1]).any(axis=-1)
+    flows = (data["flow_limited_by"][1] != "").sum(axis=(-1, -2))
+    found = {}
+    for key in HOST_DEFAULTS:
+        limited = points & (2 * (keys == key).sum(axis=(-1, -2)) > flows)
+        if limited.any() and points.sum() > 1 and key not in coordinates and not given(key):
+            found[key] = int(limited.sum()), int(points.sum())
+    return found
 
 
 @dataclass(frozen=True)

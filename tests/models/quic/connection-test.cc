@@ -355,7 +355,9 @@ class FlowControlTest : public SimulationTestCase
         At(SECOND, [=] { other->Connect(SECOND); });
         RunUntil(2 * SECOND);
         const QuicSender& sender = hosts.client.GetSender();
-        NS_TEST_EXPECT_MSG_EQ((sender.Limits().Get() == SendLimit::RECEIVE_WINDOW), true, "full");
+        NS_TEST_EXPECT_MSG_EQ((sender.Limits().Get() == SendLimit::CONNECTION_WINDOW),
+                              true,
+                              "full");
         NS_TEST_EXPECT_MSG_EQ(sender.History().InFlight(), 0, "all that may has arrived");
         uint64_t sent = 0;
         const PacketHistory& history = sender.History();
@@ -385,7 +387,7 @@ class FlowControlTest : public SimulationTestCase
         constexpr uint64_t LIMIT = (512 + 2 * 768) << 10;
         NS_TEST_EXPECT_MSG_EQ(hosts.server.GetReceiver().Limit(), LIMIT, "read, and the window");
         NS_TEST_EXPECT_MSG_EQ(sender.History().InFlight(), 0, "the rest came");
-        NS_TEST_EXPECT_MSG_EQ((sender.Limits().Get() == SendLimit::RECEIVE_WINDOW), true, "full");
+        NS_TEST_EXPECT_MSG_EQ((sender.Limits().Get() == SendLimit::STREAM_WINDOW), true, "full");
     }
 };
 

@@ -163,6 +163,7 @@ BAD_VALUES = {
     "tunnel.under.fec_timeout": [*NOT_A_TIME, "0s", "31s"],
     "tunnel.carriers": ["flows", 0, 4097, 1.5, True, "all", "user", 2],
     "tunnel.stream_window": [*NOT_A_SIZE, 0, "2GiB", "64KiB"],
+    "tunnel.connection_window": [*NOT_A_SIZE, 0, "4GiB", "64KiB"],
     "tunnel.chain.host": [5, "", "no host"],
     "tunnel.chain.rate": NOT_A_RATE,
     "tunnel.chain.rtt": NOT_A_RTT,

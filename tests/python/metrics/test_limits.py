@@ -78,9 +78,9 @@ def test_pacing_of_quic_within_a_round_trip_of_the_window_is_limited_by_it(cc):
     )
     result = tc.run(experiment, progress=False)
     assert result.metric("utilisation") < 0.3
-    assert result.metric("flow_limit_receive_window") > 0.99
+    assert result.metric("flow_limit_stream_window") > 0.99
     wide = experiment.model_copy(update={"path": tc.Path(rate="100Mbps", rtt="20ms")})
-    assert tc.run(wide, progress=False).metric("flow_limit_receive_window") == 0
+    assert tc.run(wide, progress=False).metric("flow_limit_stream_window") == 0
 
 
 @pytest.mark.parametrize("cc", ["bbr", "cubic"])

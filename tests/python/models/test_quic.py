@@ -170,7 +170,7 @@ def test_the_stream_window_limits_brutal():
     # In-order delivery waits for the packet that is repaired last, four to five round trips.
     result = _run("hysteria2", {"rate": "400Mbps"}, path={"rtt": "100ms"}, loss=0.1)
     assert 125e6 < result.goodput < 150e6
-    assert _told(result)["limits"]["receive_window"] > 0.5
+    assert _told(result)["limits"]["stream_window"] > 0.5
 
 
 def test_algorithms_of_the_entries():

@@ -27,7 +27,7 @@ FLOW = {
     "goodput_bps": NUMBER,
     "delivered_bytes": int, "total_bytes": int, "first_byte_s": MAYBE, "completion_s": MAYBE,
     "completion_time_s": MAYBE,
-    "retransmits": int, "legs": list,
+    "retransmits": int, "limited_by": dict, "legs": list,
 }  # fmt: skip
 LINK = {
     "utilisation": NUMBER, "queue_delay_mean_s": NUMBER, "queue_delay_p50_s": NUMBER,

@@ -153,6 +153,11 @@ ARRIVALS = {
         ),
         (65536, 32768),
     ),
+    "tunnel.connection_window": (
+        "64KiB",
+        lambda spec: spec.tunnel.mux.sent.client.session_window,
+        65536,
+    ),
     "tunnel.fec": ("8:1", lambda spec: spec.tunnel.fec.parity, [1] * 8),
     "tunnel.fec_timeout": ("7ms", lambda spec: spec.tunnel.fec.timeout, 7_000_000),
     "tunnel.kcp.nodelay": (True, lambda spec: spec.tunnel.kcp.nodelay, True),
@@ -304,6 +309,8 @@ def test_each_key_arrives(key):
         table = {"tunnel": {"name": "ethudp", "mode": "lz4"}}
     if key in ("tunnel.carriers", "tunnel.stream_window"):
         table = {"tunnel": "gost-relay-mws", "flows": [{"count": 3}]}
+    if key == "tunnel.connection_window":
+        table = {"tunnel": "gost-http2"}
     table = CROSS_TRAFFIC if key.startswith("cross_traffic.") else table
     assert arrival(_spec({}, table)) != expected
     assert arrival(_spec({key: value}, table)) == expected

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What limited each flow: the thing, its value, and the key that changes it.
+
+Each sender of a run, and each stream on a shared carrier, counts for how long it waited and why
+(``models/transport/send-limits.h``). From these times this module follows a flow along its
+connections. The search begins at the connection across the path. If that one waited for data, the
+reason lies before it, in the direction of the data; if it waited for its receiver, behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tunnelcc.catalog.datagram import DatagramEntry
+from tunnelcc.catalog.relay import RelayEntry
+from tunnelcc.catalog.stream import StreamEntry
+from tunnelcc.config import Hosts
+from tunnelcc.config.topology import Step
+from tunnelcc.metrics import limits, path_leg
+from tunnelcc.schema.units import format_rate, format_size
+
+if TYPE_CHECKING:
+    from tunnelcc.config.path import LinkDirection
+    from tunnelcc.config.resolved import ResolvedFlow, ResolvedNetwork
+
+# Above this utilisation the link is what limits.
+_FULL = 0.95
+
+# Above this use of one core, a program with one thread has no time left.
+_BUSY = 0.9
+
+# A flow with this share of all bytes has the link to itself.
+_MOST = 0.9
+
+_WINDOWS = ("send_buffer", "stream_window", "connection_window", "send_window", "receive_window")
+
+# Limits that the network sets through congestion control.
+_OF_NETWORK = ("congestion_window", "pacing")
+
+
+@dataclass(frozen=True)
+class Limited:
+    """What limited a flow.
+
+    ``limit``: a name of ``metrics.limits.LIMITS``, or ``link``, ``policer``, ``device_queue``,
+    ``random_loss``; "": the flow was never active. ``what``: the thing, in words. ``value``: its
+    value with a unit; "": it has none. ``key``: the key that changes it; "": there is none.
+    ``share``: part of the flow's time for which the limit held. ``leg``: the connection.
+    """
+
+    limit: str
+    what: str
+    value: str
+    key: str
+    share: float
+    leg: str
+
+    @property
+    def text(self) -> str:
+        """The thing and its value: ``smux's stream window (16KiB)``."""
+        return f"{self.what} ({self.value})" if self.value else self.what
+
+
+NOTHING = Limited("", "", "", "", 0.0, "")
+
+
+def of_flows(run: Any) -> list[Limited]:
+    """Return what limited each flow of a run, its Measurements."""
+    return [_Flow(run, index, flow).limited() for index, flow in enumerate(run.layout.flows)]
+
+
+class _Flow:
+    """One flow, and its connections in the direction of its data."""
+
+    def __init__(self, run: Any, index: int, placed: ResolvedFlow) -> None:
+        self.run, self.index, self.placed = run, index, placed
+        self.network: ResolvedNetwork = run.layout
+        self.connection = placed.connection
+        self.is_up = placed.direction == "up"
+        self.tunnel = self.connection.tunnel
+        self.entry = self.tunnel.entry if self.tunnel else None
+        self.legs = list(run.legs[index])
+        channels = list(run.raw.flows[index].channels)
+        # In a tunnel of packets, the connection of the applications goes through the carrier.
+        if not self.is_up and not isinstance(self.entry, StreamEntry):
+            self.legs.reverse()
+            channels.reverse()
+        hops = [number for number, leg in enumerate(self.legs) if leg.name.startswith("carrier")]
+        self.channels = dict(zip(hops, channels, strict=False))
+
+    @property
+    def sender(self) -> str:
+        """The end that sends the data."""
+        return self.placed.sender
+
+    @property
+    def receiver(self) -> str:
+        """The end that receives them."""
+        return "server" if self.is_up else "client"
+
+    def limited(self) -> Limited:
+        """Return what limited the flow."""
+        found = self._follow()
+        # A window that a flow fills although it has the whole link to itself is no limit.
+        if found.limit in _WINDOWS and self._has_full_link():
+            rate, key = self._direction.rate, self._link_key("rate")
+            value = format_rate(rate) if rate is not None else ""
+            return Limited("link", "the link", value, key, found.share, found.leg)
+        return found
+
+    def _has_full_link(self) -> bool:
+        flows = self.run.raw.flows
+        all_bytes = sum(flow.delivered_bytes for flow in flows)
+        own = flows[self.index].delivered_bytes
+        return bool(self._link().utilisation >= _FULL and own >= _MOST * all_bytes)
+
+    def _follow(self) -> Limited:
+        """Follow the flow from the connection across the path to the limit."""
+        if not self.legs:
+            return NOTHING
+        place = path_leg([leg.name for leg in self.legs])
+        shares = self._shares(place)
+        name = max(shares, key=lambda it: shares[it])
+        if not shares[name]:
+            return NOTHING
+        if name == "application" and place > 0:
+            before = self._shares(place - 1)
+            own = max(before, key=lambda it: before[it])
+            if own in ("receive_window", "send_buffer") and isinstance(self.entry, RelayEntry):
+                # The application had data: the relay took them when it could, so what is left of
+                # the carrier's time tells.
+                rest = {it: share for it, share in shares.items() if it != "application"}
+                name = max(rest, key=lambda it: rest[it])
+                return self._named(name, place, rest[name])
+            return self._named(own, place - 1, before[own])
+        if name == "receive_window":
+            for behind in range(place + 1, len(self.legs)):
+                later = self._shares(behind)
+                own = max(later, key=lambda it: later[it])
+                if own in ("application", "handshake"):
+                    break  # it waited for data itself
+                if own != "receive_window":
+                    return self._named(own, behind, later[own])
+        return self._named(name, place, shares[name])
+
+    def _shares(self, place: int) -> dict[str, float]:
+        """Return the share of each limit in the time of a connection, or of the flow's stream."""
+        own = limits.shares(vars(self.legs[place].limits))
+        if place not in self.channels:
+            return own
+        stream = limits.shares(vars(self.channels[place]))
+        # While the stream waited for the carrier, the carrier's limits held, as far as it had data.
+        waits = stream.pop("send_buffer")
+        active = sum(share for name, share in own.items() if name != "application")
+        scale = waits / active if active else 0.0
+        return {
+            name: stream.get(name, 0.0) + (scale * own[name] if name != "application" else 0.0)
+            for name in limits.LIMITS
+        }
+
+    def _named(self, name: str, place: int, share: float) -> Limited:
+        """Name a limit of a connection, its value and its key."""
+        leg = self.legs[place].name
+        if name in _OF_NETWORK and leg != "target":
+            return self._of_network(name, place, share)
+        name_it: dict[str, Callable[[str], tuple[str, str, str]]] = {
+            "application": self._application,
+            "cpu": self._cpu,
+            "send_buffer": self._send_buffer,
+            "stream_window": self._stream_window,
+            "connection_window": self._connection_window,
+            "send_window": self._send_window,
+            "receive_window": self._receive_window,
+        }
+        if name in name_it:
+            return Limited(name, *name_it[name](leg), share, leg)
+        return Limited(name, f"the {limits.LIMITS[name]}", "", "", share, leg)
+
+    def _application(self, leg: str) -> tuple[str, str, str]:
+        flow, what = self.placed.flow, "the application, which had no data to send"
+        if flow.rate is not None:
+            return what, format_rate(flow.rate), self._flow_key("rate")
+        if self.placed.bytes is not None:
+            return what, "", self._flow_key("bytes")
+        return what, "", ""
+
+    def _flow_key(self, name: str) -> str:
+        return f"flows.{self.placed.group}.{name}"
+
+    def _tunnel_key(self, name: str) -> str:
+        key = self.network.tunnel_key(self.connection)
+        return f"{key}.{name}"
+
+    def _file_key(self, name: str) -> str:
+        """A number of the tunnel's entry that no key of an experiment changes."""
+        return f"{name} in the tunnel's file" if self.entry else f"{name}, which no key changes"
+
+    def _host(self, side: str) -> Hosts:
+        return self.connection.host(side)
+
+    def _host_key(self, side: str, name: str) -> str:
+        """The key of a number of a host: of both, or of this one if it has one of its own."""
+        experiment, host = self.run.experiment, getattr(self.placed, side)
+        if experiment.network is not None:
+            own = experiment.network.hosts.get(host)
+            prefix = f"network.hosts.{host}" if own and getattr(own, name, None) else "hosts"
+            return f"{prefix}.{name}"
+        own = getattr(self.connection.hosts, side, None)
+        given = own is not None and getattr(own, name, None) is not None
+        return f"hosts.{side}.{name}" if given else f"hosts.{name}"
+
+    def _program(self, leg: str) -> str:
+        is_relay = leg != "app" and self.tunnel is not None
+        return self.tunnel.name if is_relay and self.tunnel else "the application"
+
+    def _cpu(self, leg: str) -> tuple[str, str, str]:
+        # The last loopback is fed at the receiver's end of the tunnel, the others at the sender's.
+        far = "target" if self.is_up else "app"
+        side = self.receiver if leg == far and self.entry is not None else self.sender
+        host = getattr(self.placed, side)
+        speed = f"speed {self._host(side).speed:g}"
+        return f"the CPU of {host}, {self._program(leg)}", speed, self._host_key(side, "speed")
+
+    def _send_buffer(self, leg: str) -> tuple[str, str, str]:
+        quic = getattr(self.entry, "quic", None)
+        if leg.startswith("carrier") and quic is not None:
+            size = format_size(quic.writes.send_buffer)
+            return "QUIC's send buffer", size, self._file_key("quic.writes.send_buffer")
+        host = getattr(self.placed, self.sender)
+        wmem = self._host(self.sender).tcp_wmem
+        key = self._host_key(self.sender, "tcp_wmem")
+        return f"the send buffer of {host}", format_size(wmem), key
+
+    def _windows(self) -> Any:
+        """Flow control of a shared carrier in the direction of the data."""
+        mux = getattr(self.entry, "mux", None)
+        return mux and (mux.to_server if self.is_up else mux.to_client)
+
+    def _stream_window(self, leg: str) -> tuple[str, str, str]:
+        windows, quic = self._windows(), getattr(self.entry, "quic", None)
+        own = self.tunnel and self.tunnel.stream_window
+        if leg.startswith("carrier") and windows is not None:
+            protocol = self.entry.mux.protocol.partition(" ")[0]  # type: ignore[union-attr]
+            size = own or windows.stream_window
+            return (
+                f"{protocol}'s stream window",
+                format_size(size),
+                self._tunnel_key("stream_window"),
+            )
+        if leg.startswith("carrier") and quic is not None:
+            size = own or quic.stream.most
+            return "QUIC's stream window", format_size(size), self._tunnel_key("stream_window")
+        from tunnelcc.catalog.quic import transport
+
+        most = format_size(transport().stream.most)
+        return "QUIC's stream window", most, "which no key changes"
+
+    def _connection_window(self, leg: str) -> tuple[str, str, str]:
+        windows, quic = self._windows(), getattr(self.entry, "quic", None)
+        own, key = self.tunnel and self.tunnel.connection_window, "connection_window"
+        if leg.startswith("carrier") and windows is not None:
+            protocol = self.entry.mux.protocol.partition(" ")[0]  # type: ignore[union-attr]
+            size = own or windows.session_window
+            return f"{protocol}'s connection window", format_size(size), self._tunnel_key(key)
+        if leg.startswith("carrier") and quic is not None:
+            size = own or quic.connection.most
+            return "QUIC's connection window", format_size(size), self._tunnel_key(key)
+        from tunnelcc.catalog.quic import transport
+
+        most = format_size(transport().connection.most)
+        return "QUIC's connection window", most, "which no key changes"
+
+    def _kcp_window(self, side: str, what: str) -> tuple[str, str]:
+        """Value and key of a window of KCP."""
+        name = f"{side}_{what}_window"
+        assert self.tunnel is not None
+        assert isinstance(self.entry, RelayEntry)
+        assert self.entry.kcp is not None
+        given = self.tunnel.kcp and getattr(self.tunnel.kcp, name)
+        size = given or getattr(self.entry.kcp.windows, f"{side}_{what}")
+        return f"{size} segments", self._tunnel_key(f"kcp.{name}")
+
+    def _send_window(self, leg: str) -> tuple[str, str, str]:
+        return "KCP's send window", *self._kcp_window(self.sender, "send")
+
+    def _receive_window(self, leg: str) -> tuple[str, str, str]:
+        if leg.startswith("carrier") and getattr(self.entry, "kcp", None) is not None:
+            return "KCP's receive window", *self._kcp_window(self.receiver, "receive")
+        rudp = getattr(self.entry, "rudp", None)
+        if leg.startswith("carrier") and rudp is not None:
+            size = f"{rudp.packets.window} packets"
+            return "RUDP's window", size, self._file_key("rudp.packets.window")
+        host = getattr(self.placed, self.receiver)
+        rmem = format_size(self._host(self.receiver).receive_buffer)
+        return f"the receive window of {host}", rmem, self._host_key(self.receiver, "tcp_rmem")
+
+    # The network ---------------------------------------------------------------------------------
+
+    def _of_network(self, name: str, place: int, share: float) -> Limited:
+        """Say why congestion control holds a connection back."""
+        leg, way, link = self.legs[place], self._direction, self._link()
+
+        def told(limit: str, what: str, value: str, key: str) -> Limited:
+            return Limited(limit, what, value, key, share, leg.name)
+
+        rate = self._set_rate(leg)
+        if name == "pacing" and rate is not None:
+            return told("pacing", "the rate that is set", *rate)
+        if way.policer is not None and (link.policer_drops or 0) > link.drops:
+            rate_text = format_rate(way.policer.rate)
+            return told("policer", "the policer", rate_text, self._link_key("policer.rate"))
+        if link.utilisation >= _FULL and way.rate is not None:
+            return told("link", "the link", format_rate(way.rate), self._link_key("rate"))
+        if (busy := self._busy_host()) is not None:
+            return told("cpu", *busy)
+        if (drops := self._device_drops()) is not None:
+            return told("device_queue", *drops)
+        if link.random_losses > link.drops:
+            return told(
+                "random_loss", f"the {limits.LIMITS[name]}, which random loss keeps small", "",
+                self._link_key("loss"),
+            )  # fmt: skip
+        where = "inside the tunnel " if leg.name == "app" and self.entry is not None else ""
+        return told(name, f"the {limits.LIMITS[name]} {where}of {leg.cc}", "", "")
+
+    def _link(self) -> Any:
+        forward, reverse = self.run.bottleneck
+        same = self.placed.direction == self.network.flows[0].direction
+        return forward if same else reverse
+
+    @property
+    def _direction(self) -> LinkDirection:
+        """The keys of the bottleneck in the direction of the flow's data."""
+        name, is_reverse = self.network.bottleneck
+        same = self.placed.direction == self.network.flows[0].direction
+        return self.network.direction(Step(name, is_reverse if same else not is_reverse))
+
+    def _link_key(self, name: str) -> str:
+        """A key of the bottleneck."""
+        network, link = self.run.experiment.network, self.network.bottleneck.link
+        return f"path.{name}" if network is None else f"network.links.{link}.{name}"
+
+    def _set_rate(self, leg: Any) -> tuple[str, str] | None:
+        """The rate at which the connection sends whatever happens, if it does."""
+        if leg.name.startswith("carrier") and self.tunnel is not None and self.tunnel.rate:
+            return format_rate(self.tunnel.rate), self._tunnel_key("rate")
+        parameters: Mapping[str, Any] = self.placed.flow.cc.parameters
+        if leg.cc == "brutal" and "rate" in parameters:
+            return format_rate(8 * parameters["rate"]), self._flow_key("cc.rate")
+        return None
+
+    def _busy_host(self) -> tuple[str, str, str] | None:
+        """The host whose program has no CPU time left for packets, if there is one."""
+        if not isinstance(self.entry, (DatagramEntry, StreamEntry)):
+            return None
+        names, found = self.run.host_names, self.run.hosts
+        for side in (self.sender, self.receiver):
+            host = getattr(self.placed, side)
+            seconds = found[names.index(host)].cpu_seconds if host in names else 0.0
+            if seconds >= _BUSY * self.run.measured_time:
+                speed = f"speed {self._host(side).speed:g}"
+                key = self._host_key(side, "speed")
+                return f"the CPU of {host}, {self._program('carrier')}", speed, key
+        return None
+
+    def _device_drops(self) -> tuple[str, str, str] | None:
+        """The queue of the tunnel's device, if it drops packets."""
+        if self.placed.tunnel is None or self.tunnel is None:
+            return None
+        counts = self.run.raw.tunnels[self.placed.tunnel]
+        if counts.forward is None:
+            return None
+        first = self.network.tunnels[self.placed.tunnel].first
+        way = counts.forward if first.sender == self.sender else counts.reverse
+        if not way.drops:
+            return None
+        queue = self.tunnel.queue or getattr(self.entry.device, "queue", 0)  # type: ignore[union-attr]
+        return "the queue of the tunnel's device", f"{queue} packets", self._tunnel_key("queue")
