@@ -342,7 +342,7 @@ _RUNS_OF_BENCH = {
     "plain, CUBIC": "CUBIC",
     "gost-relay-wss": "gost-relay-wss",
     "wireguard": "wireguard",
-    "openvpn-tcp": "openvpn-tcp",
+    "openvpn-2.6-tcp": "openvpn-2.6-tcp",
     "htsim": "htsim, NewReno",
 }
 

@@ -119,7 +119,8 @@ def two_legs(_: None) -> Figure:
 def tcp_over_tcp(_: None) -> Figure:
     """A carrier that repairs a loss, and the connection inside, which repairs it as well."""
     path = {"rate": "10Mbps", "rtt": "100ms", "loss": "3%"}
-    table = {"path": path, "flows": [{"cc": "cubic"}], "tunnel": "openvpn-tcp", "duration": "12s"}
+    tunnel = "openvpn-2.6-tcp"
+    table = {"path": path, "flows": [{"cc": "cubic"}], "tunnel": tunnel, "duration": "12s"}
     it = Packets(table, "client")
     figure = Figure(figsize=(7, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)

@@ -231,11 +231,14 @@ def bbr_inside_cubic(results: Open) -> Figure:
         ),
     )  # fmt: skip
     lines = (
-        ("openvpn-tcp cc=bbr", "bbr", "BBR in BBR", BLUE, {}),
-        ("openvpn-tcp cc=bbr", "cubic", "CUBIC in BBR", BLUE, {"linestyle": "--", "marker": "s"}),
-        ("openvpn-tcp cc=cubic", "bbr", "BBR in CUBIC", ORANGE, {}),
+        ("openvpn-2.6-tcp cc=bbr", "bbr", "BBR in BBR", BLUE, {}),
         (
-            "openvpn-tcp cc=cubic", "cubic", "CUBIC in CUBIC", ORANGE,
+            "openvpn-2.6-tcp cc=bbr", "cubic", "CUBIC in BBR", BLUE,
+            {"linestyle": "--", "marker": "s"},
+        ),
+        ("openvpn-2.6-tcp cc=cubic", "bbr", "BBR in CUBIC", ORANGE, {}),
+        (
+            "openvpn-2.6-tcp cc=cubic", "cubic", "CUBIC in CUBIC", ORANGE,
             {"linestyle": "--", "marker": "s"},
         ),
         ("none", "bbr", "BBR, no tunnel", GREY, {"marker": ""}),
@@ -347,7 +350,7 @@ def small_writes(results: Open) -> Figure:
     panel.logarithmic(0.98, 12.5)
     kinds = (
         ("gost-tun-wss", "GOST tun (TCP over TLS)", ORANGE, {"marker": "D"}),
-        ("openvpn-tcp", "OpenVPN over TCP", ORANGE, {"marker": "s"}),
+        ("openvpn-2.6-tcp", "OpenVPN over TCP", ORANGE, {"marker": "s"}),
         ("wireguard", "WireGuard", GREEN, {"marker": "o"}),
         ("openvpn-udp", "OpenVPN over UDP", GREEN, {"marker": "s"}),
         ("ssh-forward", "SSH forwarding", BLUE, {"marker": "v"}),
@@ -390,7 +393,7 @@ def short_flows(results: Open) -> Figure:
     panel = Panel(axes, Positions(times["load"]))
     panel.logarithmic(60, 6000)
     kinds = (
-        ("openvpn-tcp", "OpenVPN over TCP", ORANGE, {"marker": "s"}),
+        ("openvpn-2.6-tcp", "OpenVPN over TCP", ORANGE, {"marker": "s"}),
         ("gost-relay-wss", "GOST relay, a carrier\nfor each download", PINK, {"marker": "D"}),
         ("wireguard", "WireGuard", GREEN, {}),
         ("none", "no tunnel", BLACK, {"marker": "", "linewidth": 2}),
@@ -418,7 +421,7 @@ def quic_beside_tcp(results: Open) -> Figure:
     tunnels = (
         ("none", "no tunnel"),
         ("wireguard", "both in WireGuard"),
-        ("openvpn-tcp", "both in OpenVPN over TCP"),
+        ("openvpn-2.6-tcp", "both in OpenVPN over TCP"),
     )
     figure, panels = _figure(len(tunnels), 10.0, 3.4)
     for axes, (tunnel, title) in zip(panels, tunnels, strict=True):

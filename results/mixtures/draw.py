@@ -30,7 +30,7 @@ NEIGHBOURS = {
     "gost-relay-wss cc=bbr": ("relay, BBR carrier", BLUE, "D"),
     "gost-relay-wss cc=cubic": ("relay, CUBIC carrier", ORANGE, "s"),
     "wireguard": ("WireGuard", GREEN, "^"),
-    "openvpn-tcp": ("OpenVPN over TCP", PINK, "v"),
+    "openvpn-2.6-tcp": ("OpenVPN over TCP", PINK, "v"),
     "none": ("no tunnel", BLACK, "o"),
 }
 TUNNELS = {
@@ -42,8 +42,8 @@ TUNNELS = {
     "gost-relay-mwss": "GOST relay with smux, CUBIC",
     "gost-relay-mwss cc=bbr": "GOST relay with smux, BBR",
     "ssh-forward": "SSH forwarding",
-    "openvpn-tcp": "OpenVPN over TCP, CUBIC",
-    "openvpn-tcp cc=bbr": "OpenVPN over TCP, BBR",
+    "openvpn-2.6-tcp": "OpenVPN over TCP, CUBIC",
+    "openvpn-2.6-tcp cc=bbr": "OpenVPN over TCP, BBR",
 }
 
 #: Opens the results of a sweep: of a scenario's name, or of its table.

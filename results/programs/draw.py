@@ -39,7 +39,7 @@ TUNNELS = {
     "wireguard": ("#56B4E9", "o"),
     "openvpn-udp": ("#0072B2", "o"),
     "tinc": ("#332288", "o"),
-    "openvpn-tcp": ("#D55E00", "s"),
+    "openvpn-2.6-tcp": ("#D55E00", "s"),
     "vtun": ("#E69F00", "s"),
     "ssh-forward": ("#CC79A7", "^"),
     "gost-relay-ws": ("#44AA99", "^"),
@@ -135,9 +135,8 @@ def _report() -> suite.Report:
 
 def trace() -> Figure:
     """Return the figure of one condition over time, of the program and of the simulator."""
-    (cell,) = (
-        it for it in program_cells() if (it.tunnel, it.flows, it.cc) == ("openvpn-tcp", 8, "cubic")
-    )
+    which = ("openvpn-2.6-tcp", 8, "cubic")
+    (cell,) = (it for it in program_cells() if (it.tunnel, it.flows, it.cc) == which)
     simulated = tc.run(programs.experiment(cell), progress=False).dataset
     time = simulated.time - programs.LEAD
     inside = simulated.sel(leg="app", flow=slice(0, cell.flows - 1))

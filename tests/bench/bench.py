@@ -39,8 +39,8 @@ TUNNELS = {  # a relay, of datagrams, of a stream; and how fast the hosts are
     "gost-relay-wss": ("gost-relay-wss", 1.0),
     "wireguard": ("wireguard", 1.0),
     "wireguard, fast hosts": ("wireguard", FAST),
-    "openvpn-tcp": ("openvpn-tcp", 1.0),
-    "openvpn-tcp, fast hosts": ("openvpn-tcp", FAST),
+    "openvpn-2.6-tcp": ("openvpn-2.6-tcp", 1.0),
+    "openvpn-2.6-tcp, fast hosts": ("openvpn-2.6-tcp", FAST),
 }
 KINDS = ("plain", CUBIC, *TUNNELS)
 OTHERS = {"stock": "stock ns-3", "htsim": "htsim, NewReno"}

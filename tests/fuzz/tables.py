@@ -299,6 +299,7 @@ class Draw:
             return name
         makers: dict[str, Callable[[], Any]] = {
             "cc": self._cc,
+            "nodelay": lambda: self._maybe(0.5),
             "copy_buffer": lambda: draw.choice((1024, 4096, 32768, 2**20)),
             "mtu": lambda: draw.choice((576, 1400, 1500, 9000)),
             "mss": lambda: draw.choice((128, 1200, 1460)),

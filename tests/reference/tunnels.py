@@ -154,7 +154,7 @@ _ALL_RELAYS = ("gost-relay-wss", "gost-relay-ws")
 #: What tells most comes first: all runs of these, then those of MORE_CELLS.
 CELLS = (
     *_cells(("none",), _PLAIN),
-    *_cells(("openvpn-tcp",), _OPENVPN_TCP),
+    *_cells(("openvpn-2.6-tcp",), _OPENVPN_TCP),
     *_cells(("gost-relay-mwss", "ssh-forward"), _SHARED),
     *_cells(("vtun",), _VTUN),
     *_cells(_ALL_RELAYS, _RELAYS),
@@ -273,7 +273,7 @@ _FORWARDED = ("127.0.0.1", FORWARD_PORT)
 TUNNELS: Mapping[str, Tunnel] = {
     "wireguard": Tunnel(_wireguard("server"), _wireguard("client")),
     "openvpn-udp": Tunnel(_openvpn("server", "udp"), _openvpn("client", "udp")),
-    "openvpn-tcp": Tunnel(_openvpn("server", "tcp"), _openvpn("client", "tcp")),
+    "openvpn-2.6-tcp": Tunnel(_openvpn("server", "tcp"), _openvpn("client", "tcp")),
     # tinc looks for the path's MTU first.
     "tinc": Tunnel(_tinc("server"), _tinc("client"), lead=9.0),
     "vtun": Tunnel(_vtun("server"), _vtun("client"), lead=5.0),

@@ -169,6 +169,7 @@ class RelayEntry(Entry):
 
     OVERRIDES: ClassVar[tuple[str, ...]] = (
         "cc",
+        "nodelay",
         "copy_buffer",
         "carriers",
         "stream_window",
@@ -284,7 +285,7 @@ class RelayEntry(Entry):
         if self.quic is not None:
             has_rate = self.quic.congestion.with_rate is not None
             return (*self.QUIC_OVERRIDES, *(("rate",) if has_rate else ()))
-        kept = tuple(key for key in self.OVERRIDES if key not in ("cc", "under"))
+        kept = tuple(key for key in self.OVERRIDES if key not in ("cc", "nodelay", "under"))
         return (*kept, *(self.KCP_OVERRIDES if self.kcp else self.RUDP_OVERRIDES))
 
     @property

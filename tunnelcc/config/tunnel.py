@@ -198,6 +198,12 @@ class Tunnel(PacketTunnel):
         description="congestion control of the carrier; default: the flow's, or over QUIC the "
         "entry's",
     )
+    nodelay: Annotated[bool, SWITCH] | None = Field(
+        None,
+        description="true: both ends of the carrier's TCP connection set TCP_NODELAY; false: "
+        "neither does, so that Nagle's rule holds small writes back until all data before them are "
+        "acknowledged; default: the entry's",
+    )
     copy_buffer: Annotated[int, size(1024, 2**24)] | None = Field(
         None, description="bytes that a relay reads and forwards at once; default: the entry's"
     )

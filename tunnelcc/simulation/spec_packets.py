@@ -45,7 +45,7 @@ def stream_tunnel(entry: StreamEntry, connection: Connection, hops: Sequence[Spe
     """A tunnel that carries packets in a TCP connection."""
     assert connection.tunnel is not None
     carrier_tcp = path_tcp(connection, connection.path_mss)
-    carrier_tcp |= own_socket(entry.carrier)
+    carrier_tcp |= own_socket(entry.carrier, connection.tunnel)
     return {
         "kind": "stream",
         "end": _tunnel_end(connection, entry),

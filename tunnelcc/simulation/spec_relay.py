@@ -33,10 +33,11 @@ class _RelayCalls(NamedTuple):
 def flow_tcp(entry: RelayEntry, connection: Connection) -> dict[str, Spec]:
     """The TCP settings of a flow's carrier, and of its two connections on loopbacks."""
     link, near, far = entry.loopback.link, entry.loopback.sending, entry.loopback.receiving
+    assert connection.tunnel is not None
     if connection.direction == "down":
         near, far = far, near
     return {
-        "tcp": path_tcp(connection, connection.mss) | own_socket(entry.carrier),
+        "tcp": path_tcp(connection, connection.mss) | own_socket(entry.carrier, connection.tunnel),
         "app_tcp": loopback_tcp(connection, link, near),
         "target_tcp": loopback_tcp(connection, link, far),
     }

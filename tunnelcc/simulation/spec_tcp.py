@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tunnelcc.config import Hosts, Tcp
+from tunnelcc.config import Hosts, Tcp, Tunnel
 from tunnelcc.config.connection import UNSCALED_WINDOW, Connection, full_segments
 from tunnelcc.config.tcp import TIMESTAMP_BYTES
 from tunnelcc.hosts.kernels import kernels
@@ -51,10 +51,13 @@ def loopback_tcp(connection: Connection, link: relay.LoopbackLink, sockets: rela
     }
 
 
-def own_socket(carrier: relay.Carrier | stream.StreamCarrier) -> Spec:
+def own_socket(carrier: relay.Carrier | stream.StreamCarrier, tunnel: Tunnel) -> Spec:
     """What the program does with its own connection, whatever the applications set on theirs."""
     # A carrier over UDP has no such key.
-    return {"nodelay": False} | same(carrier, "TcpSpec")
+    spec = {"nodelay": False} | same(carrier, "TcpSpec")
+    if tunnel.nodelay is not None:
+        spec |= {"nodelay": tunnel.nodelay, "server_nodelay": tunnel.nodelay}
+    return spec
 
 
 def _tcp(connection: Connection) -> Spec:

@@ -47,7 +47,7 @@ TUNNELS = {
     "vtun-udp-aes128cfb": ("vtun-udp", "aes-128-cfb"),
     "vxlan": ("vxlan", "plain"),
     "wireguard-go": ("wireguard", "plain"),
-    "ovpn-tcp-gcm": ("openvpn-tcp", "aes-256-gcm"),
+    "ovpn-tcp-gcm": ("openvpn-2.6-tcp", "aes-256-gcm"),
     "tinc-tcponly": ("tinc-tcp", "plain"),
     "vtun-tcp-plain": ("vtun", "plain"),
     "vtun-tcp-lzo": ("vtun", "lzo"),
@@ -235,7 +235,7 @@ def test_gost_tun_writes_a_packet_as_two_messages():
 @pytest.mark.parametrize(
     ("name", "mode", "mss"),
     [
-        ("openvpn-tcp", "aes-256-gcm", 1386),
+        ("openvpn-2.6-tcp", "aes-256-gcm", 1386),
         ("vtun", "plain", 1410),
         ("openvpn-udp", "aes-256-gcm", 1400),
         ("tinc", "aes-256-cbc", 1397),

@@ -138,6 +138,7 @@ BAD_VALUES = {
     "cross_traffic.off": NOT_A_TIMER,
     "tunnel.name": ["gost", "gost-relay-wws", 5, "nofile.toml", ""],
     "tunnel.cc": NOT_A_NAME,
+    "tunnel.nodelay": NOT_A_SWITCH,
     "tunnel.copy_buffer": [*NOT_A_SIZE, 0, "17MiB"],
     "tunnel.mode": ["aes", "", 5, "two\nlines"],
     "tunnel.mtu": [575, 65536, "1500B", 1400.5, True],

@@ -56,6 +56,21 @@ def test_the_inner_flows_see_delay_in_place_of_loss():
     assert inner <= totals["tunnels"][0]["device_drops"] + 0.002 * totals["tunnels"][0]["packets"]
 
 
+@pytest.mark.parametrize("name", ["openvpn-tcp", "openvpn-2.6-tcp"])
+def test_nagles_rule_on_the_carrier_makes_slow_start_slow(name):
+    """The packets that an ACK lets an inner connection send wait for the carrier's own ACKs."""
+
+    def time(**changes):
+        path = {"rate": "100Mbps", "rtt": "180ms"}
+        tunnel, flows = {"name": name, **changes}, {"cc": "cubic", "bytes": "500kB"}
+        result = _run(tunnel, path=path, flows=flows, warmup="0s", duration="6s")
+        return result.metric("flow_completion_time")
+
+    own, by_key = time(), {it: time(nodelay=it) for it in (True, False)}
+    assert by_key[False] > 2 * by_key[True]
+    assert own == by_key[name == "openvpn-tcp"]
+
+
 def test_the_device_queue_drops_when_the_carrier_is_full():
     result = _run({"name": "vtun", "queue": 100}, flows={"cc": "cubic", "count": 8})
     tunnel = result.to_dict()["tunnels"][0]

@@ -42,7 +42,8 @@ def test_round_trips_are_those_of_the_protocols():
     ("name", "count", "simulated", "flow"),
     [
         ("wireguard", 1, 0, 1), ("ipsec-esp", 2, 0, 1), ("openvpn-udp", 3, 0, 1),
-        ("openvpn-tcp", 4, 1, 2), ("ssh-tun", 8, 1, 1),
+        ("openvpn-2.6-tcp", 4, 1, 2), ("openvpn-tcp", 4, 1, 1),
+        ("ssh-tun", 8, 1, 1),
     ],
 )  # fmt: skip
 def test_round_trips_of_key_exchange_are_told(name, count, simulated, flow):

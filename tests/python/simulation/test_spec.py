@@ -140,6 +140,12 @@ ARRIVALS = {
     "cross_traffic.off": ("3s", lambda spec: spec.cross_traffic[0].off, 3 * 10**9),
     "tunnel.name": ("gost-relay-wss", lambda spec: len(spec.tunnel.sent.client.layers), 2),
     "tunnel.cc": ("reno", lambda spec: spec.flows[0].carrier_cc.name, "reno"),
+    # RELAY has it on, so that the key turns it off at both ends.
+    "tunnel.nodelay": (
+        False,
+        lambda spec: (spec.tcp.nodelay, spec.tcp.server_nodelay),
+        (False, False),
+    ),
     "tunnel.copy_buffer": ("64KiB", lambda spec: spec.tunnel.copy_buffer, 65536),
     "tunnel.mode": ("aes-128-cbc", lambda spec: spec.tunnel.outer[100], [156]),
     "tunnel.mtu": (1400, lambda spec: spec.tcp.mss, 1348),

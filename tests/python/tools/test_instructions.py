@@ -22,7 +22,7 @@ BUILD = ROOT / "build/release"
 COUNTS = ROOT / "tests/bench/instructions.json"
 CASES = {
     "bbr": {"flows": {"cc": "bbr"}},
-    "openvpn-tcp": {"flows": {"cc": "cubic"}, "tunnel": "openvpn-tcp"},
+    "openvpn-2.6-tcp": {"flows": {"cc": "cubic"}, "tunnel": "openvpn-2.6-tcp"},
 }
 
 

@@ -127,7 +127,7 @@ def test_a_wrong_number_is_noticed():
 
 def test_the_figure_has_a_mark_for_each_cell():
     chosen = [check for check in CHECKS if "/none/cubic-1/40ms-1bdp-0%" in check.name]
-    chosen += [check for check in CHECKS if "/openvpn-tcp/cubic-2/40ms-1bdp-1%" in check.name]
+    chosen += [check for check in CHECKS if "/openvpn-2.6-tcp/cubic-2/40ms-1bdp-1%" in check.name]
     report = suite.validate([Group("programs", "some", tuple(chosen))], seeds=1)
     with mpl.rc_context(STYLE):
         figure = DRAW.measured(report)
