@@ -20,6 +20,7 @@ from tunnelcc.metrics import METRICS
 from tunnelcc.report.overview import StackLayer, overview
 from tunnelcc.schema import KeyInfo, keys_of
 from tunnelcc.schema.units import format_size
+from tunnelcc.simulation.variables import VARIABLES, Variable, declared
 
 ROOT = Path(__file__).parent.parent
 
@@ -152,7 +153,8 @@ def _metrics() -> str:
         "# Metrics\n\n"
         "`result.metric(NAME)` returns a metric of one run, `tunnelcc plot --y NAME` draws it, and "
         "`tunnelcc show metrics` prints this list. Metrics that begin with `flow_` have one value "
-        "for each flow. All are in SI units. *Takes*: what else `result.metric()` accepts. "
+        "for each flow. All are in SI units. [Your own metric](../tasks/own-metric.md) adds "
+        "others. *Takes*: what else `result.metric()` accepts. "
         "*Stored*: part of the results of a sweep.\n\n"
     )
     rows = [
@@ -163,6 +165,50 @@ def _metrics() -> str:
         for name, metric in METRICS.items()
     ]  # fmt: skip
     return text + table(("metric", "meaning", "unit", "definition", "takes", "stored"), rows)
+
+
+# Measurements -----------------------------------------------------------------------------------
+
+#: First dimension → heading.
+_PARTS = {
+    "": "The run", "flow": "Flows", "leg": "Connections of flows", "link": "Links",
+    "packet_tunnel": "Tunnels that carry packets", "host": "Hosts",
+    "cross_traffic": "Cross traffic",
+}  # fmt: skip
+
+
+def _measurements() -> str:
+    text = (
+        "# Measurements\n\n"
+        "The variables of `result.dataset`. `result[NAME]` is the same as a numpy array, and the "
+        "JSON of `tunnelcc run --json` has the totals under the same names. A name begins with "
+        "what the variable is of: `flow`, `link`, `tunnel`, `host` or `cross_traffic`; those of "
+        "connections have TCP's own names. Totals leave out the warm-up, unless they are since "
+        "the start. A name that ends in `_series` belongs to a series beside a total.\n\n"
+        "A flow through a relay has several connections (`leg`): `app`, `carrier` and `target`. "
+        "`bottleneck_link` and `bottleneck_direction` are the numbers of the link and the "
+        "direction that the metrics of the path are of. *Stored*: measured by the models and part "
+        "of a stored run; the others follow from these and the experiment.\n\n"
+    )
+    stored = core.measurements()
+    found = {name: declared(name) for name in (*stored, *VARIABLES)}
+    for part, heading in _PARTS.items():
+        rows = [
+            (
+                _code(name), it.long_name, it.units, ", ".join(map(_code, it.dims)),
+                "yes" if name in stored else "",
+            )
+            for name, it in found.items()
+            if _part(it) == part
+        ]  # fmt: skip
+        columns = ("variable", "meaning", "unit", "dimensions", "stored")
+        text += f"## {heading}\n\n{table(columns, rows)}\n"
+    return text
+
+
+def _part(variable: Variable) -> str:
+    of = [dim for dim in variable.dims if dim in _PARTS]
+    return "leg" if "leg" in of else of[0] if of else ""
 
 
 # Tunnels ----------------------------------------------------------------------------------------
@@ -379,6 +425,7 @@ _PAGES: dict[str, Callable[[], str]] = {
     "command-line": _command_line,
     "keys": _keys,
     "metrics": _metrics,
+    "measurements": _measurements,
     "tunnels": _tunnels,
     "congestion-controls": _congestion_controls,
     "profiles": _profiles,

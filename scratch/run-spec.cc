@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 #include "interop/ns3-experiment.h"
+#include "probe/columns.h"
 #include "spec/spec-text.h"
 
 #include <exception>

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tunnelcc.errors import ConfigError as ConfigError
     from tunnelcc.errors import RunError as RunError
     from tunnelcc.errors import TunnelccError as TunnelccError
+    from tunnelcc.metrics import metric as metric
     from tunnelcc.plots import plot_run as plot_run
     from tunnelcc.simulation.capture import Capture as Capture
     from tunnelcc.simulation.harm import harm as harm
@@ -62,6 +63,7 @@ _HOME = {
     "ConfigError": "errors",
     "RunError": "errors",
     "TunnelccError": "errors",
+    "metric": "metrics",
     "plot_run": "plots",
     "Capture": "simulation.capture",
     "Result": "simulation.result",

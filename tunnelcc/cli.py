@@ -36,6 +36,10 @@ _seeds_option = click.option(
     help="Number of repeats, whose seeds begin with the scenario's, or the seeds (1,2,7). "
     "[default: 5]",
 )
+_metrics_option = click.option(
+    "--metric", "metrics", multiple=True, metavar="MODULE:FUNCTION",
+    help="Also compute a metric of your own, such as my_metrics:first_byte. Repeatable.",
+)  # fmt: skip
 _runs_option = click.option(
     "--store", type=_PATH, default=_STORE, show_default=True,
     help="Directory of finished runs, which are not run again.",
@@ -139,6 +143,7 @@ def cli() -> None:
     help="Also run each flow alone, and the flows outside each tunnel without it. Print how "
     "much goodput they take from each other.",
 )
+@_metrics_option
 @_json_option
 @click.option(
     "--write-spec",
@@ -159,6 +164,7 @@ def run(
     capture_limit: str | None,
     qlog: Path | None,
     harm: bool,
+    metrics: tuple[str, ...],
     as_json: bool,
     write_spec: Path | None,
     **options: str | None,
@@ -197,7 +203,7 @@ def run(
     from tunnelcc.commands.capture import capture_of
 
     captured = capture_of(capture, places, snap, capture_limit, qlog)
-    runs = Harm(experiment, capture=captured)
+    runs = Harm(experiment, capture=captured, metrics=metrics)
     result = runs.result
     if captured is not None:
         click.echo(captured.text(), err=True)
@@ -227,7 +233,10 @@ def run(
 @_jobs_option
 @_runs_option
 @click.option("--name", help="Name of the results in the store (default: one for each comparison).")
-@click.option("--metric", default="goodput", show_default=True, help="Metric of the bar chart.")
+@click.option(
+    "--metric", default="goodput", show_default=True,
+    help="Metric of the bar chart: a name, or module:function for one of your own.",
+)  # fmt: skip
 @click.option(
     "--plot",
     type=_PATH,
@@ -283,6 +292,7 @@ def compare(
 @click.option(
     "--timeout", type=click.FloatRange(0, min_open=True), help="Time limit of one run in seconds."
 )
+@_metrics_option
 @click.option("--output", "-o", type=_PATH, help="Save the results (.nc or .csv).")
 @click.option("--yes", is_flag=True, help="Start any number of runs without a question.")
 def sweep(
@@ -373,7 +383,11 @@ def store_export(name: str, file: Path, series: bool, directory: Path) -> None:
 @cli.command()
 @click.argument("results", type=_PATH)
 @click.option("--x", help="Axis for the x-axis, such as path.loss (scatter: a metric).")
-@click.option("--y", help="Metric for the y-axis; default: goodput (heat-map: an axis).")
+@click.option(
+    "--y",
+    help="Metric for the y-axis, or module:function for one of your own; default: goodput "
+    "(heat-map: an axis).",
+)
 @click.option(
     "--by", help="Axis with one line for each value; for metrics of flows also cc or flow."
 )

@@ -212,8 +212,8 @@ Recorder::OnSample(int64_t now)
     for (size_t i = 0; i < m_lastRead.size(); ++i)
     {
         uint64_t read = m_world.Flows()[i]->receiver->Total();
-        m_result.flows[i].goodput.push_back(static_cast<double>(read - m_lastRead[i]) * 8 /
-                                            interval);
+        m_result.flows[i].goodputSeries.push_back(static_cast<double>(read - m_lastRead[i]) * 8 /
+                                                  interval);
         m_lastRead[i] = read;
     }
     for (PacketTunnelProbe& tunnel : m_tunnels)
@@ -291,8 +291,8 @@ Recorder::FinishFlow(int64_t now, size_t index)
     const BulkReceiver& receiver = *m_world.Flows()[index]->receiver;
     result.totalBytes = receiver.Total();
     result.deliveredBytes = receiver.Total() - m_readAtStart[index];
-    result.firstByteTime = Seconds(receiver.FirstByteTime());
-    result.completionTime = Seconds(receiver.CompletionTime());
+    result.firstByteAt = Moment(receiver.FirstByteTime());
+    result.completedAt = Moment(receiver.CompletionTime());
     const std::vector<SendLimits::Times> channels = ChannelTimes(now, index);
     for (size_t i = 0; i < channels.size(); ++i)
     {
@@ -301,12 +301,16 @@ Recorder::FinishFlow(int64_t now, size_t index)
     constexpr double NS = 1e-9;
     if (const Histogram* latency = receiver.MessageLatency())
     {
-        result.messages = {receiver.MessagesDue(now),
-                           latency->Count(),
-                           latency->Mean() * NS,
-                           latency->Quantile(0.5) * NS,
-                           latency->Quantile(0.95) * NS,
-                           latency->Quantile(0.99) * NS};
+        MessageResult& messages = result.messages;
+        messages.due = receiver.MessagesDue(now);
+        messages.delivered = latency->Count();
+        if (messages.delivered > 0)
+        {
+            messages.latencyMean = latency->Mean() * NS;
+            messages.latencyP50 = latency->Quantile(0.5) * NS;
+            messages.latencyP95 = latency->Quantile(0.95) * NS;
+            messages.latencyP99 = latency->Quantile(0.99) * NS;
+        }
     }
 }
 

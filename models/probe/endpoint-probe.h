@@ -7,6 +7,7 @@
 #include "leg-probe.h"
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -37,7 +38,7 @@ class EndpointProbe : public LegProbe
     void SampleFlow(double interval, uint64_t wire)
     {
         const uint64_t read = m_receiver.GetReceiver().TotalRead();
-        m_result.goodput.push_back(static_cast<double>(read - m_lastRead) * 8 / interval);
+        m_result.goodputSeries.push_back(static_cast<double>(read - m_lastRead) * 8 / interval);
         m_result.throughput.push_back(static_cast<double>(wire - m_lastWire) * 8 / interval);
         m_result.inFlight.push_back(static_cast<double>(m_sender.GetSender().BytesInFlight()));
         m_lastRead = read;
@@ -49,15 +50,21 @@ class EndpointProbe : public LegProbe
     void SampleRtt(int64_t smoothed)
     {
         const bool isOver = m_sender.FinishedTime() >= 0;
-        m_result.srtt.push_back(isOver ? 0 : static_cast<double>(smoothed) * 1e-9);
+        PushRtt(isOver ? 0 : Seconds(smoothed));
+    }
+
+    /// Append an RTT. \param rtt s; 0: not known yet
+    void PushRtt(double rtt)
+    {
+        m_result.srtt.push_back(rtt > 0 ? rtt : std::numeric_limits<double>::quiet_NaN());
     }
 
     /// Fill in what was delivered, and what limited it.
     void FinishFlow(int64_t now)
     {
         m_result.limits = TimesBetween(m_limitsAtStart, m_sender.Limits().Until(now));
-        m_result.deliveredBytes = m_receiver.GetReceiver().TotalRead() - m_readAtStart;
-        m_result.establishedTime = Seconds(m_sender.EstablishedTime());
+        m_result.payloadBytes = m_receiver.GetReceiver().TotalRead() - m_readAtStart;
+        m_result.establishedAt = Moment(m_sender.EstablishedTime());
     }
 
     using Counters = std::decay_t<decltype(std::declval<Endpoint>().GetSender().Counters())>;

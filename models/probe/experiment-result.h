@@ -4,33 +4,46 @@
 #ifndef TUNNELCC_EXPERIMENT_RESULT_H
 #define TUNNELCC_EXPERIMENT_RESULT_H
 
-#include "spec/fields.h"
+#include "measurement.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 /**
  * \file
  * What an experiment measured, as plain numbers in SI units (seconds, bit/s, bytes).
+ *
+ * The table of a struct has a row for each member: its name in results, its unit, what it is.
+ * Arrays in Python, xarray's Dataset, JSON, CSV, stored runs and the reference page follow from
+ * these rows. A name begins with what the struct is of; those of connections (LegResult) have no
+ * such beginning.
  */
 namespace tunnelcc
 {
 
-/// Seconds of a time in ns; −1, for never, stays −1.
+/// A time in ns as s.
 inline double
 Seconds(int64_t time)
 {
-    return time < 0 ? -1 : static_cast<double>(time) * 1e-9;
+    return static_cast<double>(time) * 1e-9;
 }
 
-/// Time that a sender waited for each reason (SendLimit), s, in the measured part of the run.
+/// A time in ns as s; none if it is negative, for never.
+inline std::optional<double>
+Moment(int64_t time)
+{
+    return time < 0 ? std::nullopt : std::optional(Seconds(time));
+}
+
+/// Time that a sender waited for each reason (SendLimit).
 struct LimitTimes
 {
     double handshake{0};
-    double application{0}; //!< nothing was written
-    double cpu{0};         //!< of the application or relay, before its next write
+    double application{0};
+    double cpu{0};
     double sendBuffer{0};
     double streamWindow{0};     //!< of a stream among several
     double connectionWindow{0}; //!< of all streams together
@@ -39,111 +52,241 @@ struct LimitTimes
     double congestionWindow{0};
     double pacing{0};
 
-    TUNNELCC_FIELDS(handshake,
-                    application,
-                    cpu,
-                    sendBuffer,
-                    streamWindow,
-                    connectionWindow,
-                    sendWindow,
-                    receiveWindow,
-                    congestionWindow,
-                    pacing)
+    static constexpr auto Table()
+    {
+        using T = LimitTimes;
+        return std::tuple{
+            Measure("limit_handshake", &T::handshake, "s", "time limited by the handshake"),
+            Measure("limit_application",
+                    &T::application,
+                    "s",
+                    "time limited by the application: it had written nothing"),
+            Measure("limit_cpu",
+                    &T::cpu,
+                    "s",
+                    "time limited by the CPU of the application or relay, before its next write"),
+            Measure("limit_send_buffer", &T::sendBuffer, "s", "time limited by the send buffer"),
+            Measure("limit_stream_window",
+                    &T::streamWindow,
+                    "s",
+                    "time limited by the window of a stream among several"),
+            Measure("limit_connection_window",
+                    &T::connectionWindow,
+                    "s",
+                    "time limited by the window of all streams together"),
+            Measure("limit_send_window",
+                    &T::sendWindow,
+                    "s",
+                    "time limited by the send window of a session that repairs loss itself"),
+            Measure("limit_receive_window",
+                    &T::receiveWindow,
+                    "s",
+                    "time limited by the receive window"),
+            Measure("limit_congestion_window",
+                    &T::congestionWindow,
+                    "s",
+                    "time limited by the congestion window"),
+            Measure("limit_pacing", &T::pacing, "s", "time limited by pacing")};
+    }
 };
 
-/// How a session that repairs loss itself (KCP, RUDP, QUIC) did so, in the direction of its data,
-/// measured part of the run unless said otherwise.
+/// How a session that repairs loss itself (KCP, RUDP, QUIC) did so, in the direction of its data.
 struct ArqResult
 {
-    uint64_t fastRetransmits{0};  //!< segments resent because of ACKs of higher numbers; QUIC:
-                                  //!< packets lost by kPacketThreshold
-    uint64_t earlyRetransmits{0}; //!< after fewer of those, as there was nothing new to send; QUIC:
-                                  //!< packets lost by kTimeThreshold
-    uint64_t timeouts{0};         //!< resent because time ran out; QUIC: probe time-outs
-    uint64_t parityDatagrams{0};  //!< of FEC sent, whole run
-    uint64_t parityBytes{0};      //!< their IP bytes
-    uint64_t recovered{0};        //!< datagrams that FEC brought back, whole run
-    uint64_t unrecovered{0};      //!< datagrams lost in spite of FEC, whole run
-    uint64_t givenUp{0}; //!< packets that will not be sent again and that the receiver does
-                         //!< not have, whole run: what follows them is never read
-    std::optional<double> closedTime; //!< s, an end closed the session, for its pings were not
-                                      //!< answered; none: not so
+    uint64_t fastRetransmits{0};
+    uint64_t earlyRetransmits{0};
+    uint64_t timeouts{0};
+    uint64_t parityDatagrams{0};
+    uint64_t parityBytes{0};
+    uint64_t recovered{0};
+    uint64_t unrecovered{0};
+    uint64_t givenUp{0};
+    std::optional<double> closedAt;
 
-    TUNNELCC_FIELDS(fastRetransmits,
-                    earlyRetransmits,
-                    timeouts,
-                    parityDatagrams,
-                    parityBytes,
-                    recovered,
-                    unrecovered,
-                    givenUp,
-                    closedTime)
+    static constexpr auto Table()
+    {
+        using T = ArqResult;
+        return std::tuple{
+            Measure("arq_fast_retransmits",
+                    &T::fastRetransmits,
+                    "1",
+                    "segments resent because of ACKs of later ones; QUIC: packets lost by "
+                    "kPacketThreshold"),
+            Measure("arq_early_retransmits",
+                    &T::earlyRetransmits,
+                    "1",
+                    "segments resent after fewer such ACKs, because there was nothing new to send; "
+                    "QUIC: packets lost by kTimeThreshold"),
+            Measure("arq_timeouts",
+                    &T::timeouts,
+                    "1",
+                    "segments resent because time ran out; QUIC: probe time-outs"),
+            Measure("arq_parity_datagrams",
+                    &T::parityDatagrams,
+                    "1",
+                    "datagrams of parity sent",
+                    Span::WHOLE_RUN),
+            Measure("arq_parity_bytes",
+                    &T::parityBytes,
+                    "byte",
+                    "IP bytes of parity sent",
+                    Span::WHOLE_RUN),
+            Measure("arq_recovered",
+                    &T::recovered,
+                    "1",
+                    "datagrams recovered from parity",
+                    Span::WHOLE_RUN),
+            Measure("arq_unrecovered",
+                    &T::unrecovered,
+                    "1",
+                    "datagrams lost in spite of parity",
+                    Span::WHOLE_RUN),
+            Measure("arq_given_up",
+                    &T::givenUp,
+                    "1",
+                    "packets that will not be sent again and that the receiver does not have: what "
+                    "follows them is never read",
+                    Span::WHOLE_RUN),
+            Measure("arq_closed_at",
+                    &T::closedAt,
+                    "s",
+                    "time when an end closed the session, because its pings got no answer",
+                    Span::MOMENT)};
+    }
 };
 
 /// State of a congestion control, one value per probe time.
 struct CongestionSeries
 {
-    std::vector<double> ssthresh;   //!< segments; NaN before the first reduction
-    std::vector<std::string> phase; //!< the algorithm's name of it, else RFC 5681's
-    std::vector<double> bandwidth;  //!< bit/s of payload; NaN: the algorithm estimates none
-    std::vector<double> minRtt;     //!< s, by the algorithm, else by TCP; NaN before a sample
+    std::vector<double> ssthresh;
+    std::vector<std::string> phase;
+    std::vector<double> bandwidthEstimate;
+    std::vector<double> minRttEstimate;
 
-    TUNNELCC_FIELDS(ssthresh, phase, bandwidth, minRtt)
+    static constexpr auto Table()
+    {
+        using T = CongestionSeries;
+        return std::tuple{
+            Measure("ssthresh",
+                    &T::ssthresh,
+                    "segments",
+                    "slow start threshold (NaN before the first reduction)"),
+            Measure("phase",
+                    &T::phase,
+                    "",
+                    "phase of the congestion control: the algorithm's name of it, else RFC 5681's "
+                    "(empty: not TCP)"),
+            Measure("bandwidth_estimate",
+                    &T::bandwidthEstimate,
+                    "bit/s",
+                    "payload bandwidth that the algorithm estimates (NaN: none)"),
+            Measure("min_rtt_estimate",
+                    &T::minRttEstimate,
+                    "s",
+                    "minimum RTT that the algorithm estimates; otherwise the connection's")};
+    }
 };
 
-/// What one end of a connection sent. Series have one value per probe time.
+/// What one end of a connection sent.
 struct LegResult
 {
-    std::string name; //!< "app", "carrier" ("carrier2" and so on beyond relays) or "target"
+    std::string name;
     std::string cc;
-    uint64_t deliveredBytes{0}; //!< payload read by the receiver, measured part of the run
-    uint64_t wireBytes{0};      //!< IP bytes sent in the data direction, whole run; RUDP: no pings
-    uint64_t ackWireBytes{0};   //!< IP bytes sent in the other direction, whole run
-    uint64_t segments{0};       //!< data segments sent, measured part of the run
-    uint64_t totalSegments{0};  //!< the same, whole run
-    uint64_t retransmits{0};    //!< measured part of the run
-    uint64_t rtos{0};           //!< measured part of the run
-    uint64_t tailLossProbes{0}; //!< measured part of the run
-    double establishedTime{-1}; //!< s; −1: never
-    std::optional<double> connectFailedTime; //!< s, no answer to the last SYN; none: not so
-    double finishedTime{-1}; //!< s, FIN acknowledged, in QUIC of all streams; −1: never
+    uint64_t payloadBytes{0};
+    uint64_t wireBytes{0};
+    uint64_t ackWireBytes{0};
+    uint64_t segments{0};
+    uint64_t totalSegments{0};
+    uint64_t retransmits{0};
+    uint64_t rtos{0};
+    uint64_t tailLossProbes{0};
+    std::optional<double> establishedAt;
+    std::optional<double> connectFailedAt;
+    std::optional<double> finishedAt;
     LimitTimes limits;
     std::optional<ArqResult> arq;               //!< where the connection is not TCP
     std::optional<CongestionSeries> congestion; //!< of TCP, if ExperimentSpec::probeCongestion
 
-    std::vector<double> goodput;           //!< bit/s of payload read, since the previous probe
-    std::vector<double> throughput;        //!< bit/s of IP bytes sent, since the previous probe
-    std::vector<double> cwnd;              //!< segments; KCP: that may be under way
-    std::vector<double> inFlight;          //!< bytes
-    std::vector<double> pacingRate;        //!< bit/s of payload (QUIC: of packets); 0: not paced
-    std::vector<double> srtt;              //!< s
-    std::vector<double> retransmitsSeries; //!< count so far
-    std::vector<double> rtosSeries;        //!< count so far
+    std::vector<double> goodputSeries;
+    std::vector<double> throughput;
+    std::vector<double> cwnd;
+    std::vector<double> inFlight;
+    std::vector<double> pacingRate;
+    std::vector<double> srtt;
+    std::vector<double> retransmitsSeries;
+    std::vector<double> rtosSeries;
 
-    TUNNELCC_FIELDS(name,
-                    cc,
-                    deliveredBytes,
-                    wireBytes,
-                    ackWireBytes,
-                    segments,
-                    totalSegments,
-                    retransmits,
-                    rtos,
-                    tailLossProbes,
-                    establishedTime,
-                    connectFailedTime,
-                    finishedTime,
-                    limits,
-                    arq,
-                    congestion,
-                    goodput,
-                    throughput,
-                    cwnd,
-                    inFlight,
-                    pacingRate,
-                    srtt,
-                    retransmitsSeries,
-                    rtosSeries)
+    static constexpr auto Table()
+    {
+        using T = LegResult;
+        return std::tuple{
+            Measure("leg_name",
+                    &T::name,
+                    "",
+                    "connection: app, carrier (carrier2 and so on beyond relays) or target"),
+            Measure("leg_cc",
+                    &T::cc,
+                    "",
+                    "congestion control of the connection, or the name of its protocol"),
+            Measure("payload_bytes", &T::payloadBytes, "byte", "payload that the receiver read"),
+            Measure("wire_bytes",
+                    &T::wireBytes,
+                    "byte",
+                    "IP bytes sent in the direction of the data; of RUDP without pings",
+                    Span::WHOLE_RUN),
+            Measure("ack_wire_bytes",
+                    &T::ackWireBytes,
+                    "byte",
+                    "IP bytes sent in the other direction",
+                    Span::WHOLE_RUN),
+            Measure("segments", &T::segments, "1", "data segments sent"),
+            Measure("total_segments",
+                    &T::totalSegments,
+                    "1",
+                    "data segments sent",
+                    Span::WHOLE_RUN),
+            Measure("retransmits", &T::retransmits, "1", "retransmitted segments"),
+            Measure("rtos", &T::rtos, "1", "retransmission time-outs"),
+            Measure("tail_loss_probes", &T::tailLossProbes, "1", "tail loss probes"),
+            Measure("established_at",
+                    &T::establishedAt,
+                    "s",
+                    "time when the connection was established",
+                    Span::MOMENT),
+            Measure("connect_failed_at",
+                    &T::connectFailedAt,
+                    "s",
+                    "time when connecting failed: the last SYN got no answer",
+                    Span::MOMENT),
+            Measure("finished_at",
+                    &T::finishedAt,
+                    "s",
+                    "time when the FIN was acknowledged; in QUIC that of all streams",
+                    Span::MOMENT),
+            Measure("goodput_series", &T::goodputSeries, "bit/s", "payload that the receiver read"),
+            Measure("throughput", &T::throughput, "bit/s", "IP bytes sent"),
+            Measure("cwnd",
+                    &T::cwnd,
+                    "segments",
+                    "congestion window; of KCP the segments that may be under way"),
+            Measure("in_flight", &T::inFlight, "byte", "data in flight"),
+            Measure("pacing_rate",
+                    &T::pacingRate,
+                    "bit/s",
+                    "pacing rate of payload, in QUIC of whole packets (0: not paced)"),
+            Measure("srtt",
+                    &T::srtt,
+                    "s",
+                    "smoothed round-trip time (NaN before the first sample and after the end)"),
+            Measure("retransmits_series",
+                    &T::retransmitsSeries,
+                    "1",
+                    "retransmitted segments since the start"),
+            Measure("rtos_series",
+                    &T::rtosSeries,
+                    "1",
+                    "retransmission time-outs since the start")};
+    }
 };
 
 /// Messages of an application that writes at a rate of its own: its writes that were due in the
@@ -151,13 +294,38 @@ struct LegResult
 struct MessageResult
 {
     uint64_t due{0};
-    uint64_t count{0};     //!< of them, arrived whole
-    double latencyMean{0}; //!< of these, from when one was due until its last byte was read, s
-    double latencyP50{0};
-    double latencyP95{0};
-    double latencyP99{0};
+    uint64_t delivered{0};
+    std::optional<double> latencyMean; //!< none, like the quantiles, if no message arrived
+    std::optional<double> latencyP50;
+    std::optional<double> latencyP95;
+    std::optional<double> latencyP99;
 
-    TUNNELCC_FIELDS(due, count, latencyMean, latencyP50, latencyP95, latencyP99)
+    static constexpr auto Table()
+    {
+        using T = MessageResult;
+        return std::tuple{
+            Measure("flow_messages_due", &T::due, "1", "messages that were due"),
+            Measure("flow_messages_delivered",
+                    &T::delivered,
+                    "1",
+                    "of the messages that were due, those that arrived whole"),
+            Measure("flow_message_latency_mean",
+                    &T::latencyMean,
+                    "s",
+                    "mean latency of messages that arrived (NaN: none)"),
+            Measure("flow_message_latency_p50",
+                    &T::latencyP50,
+                    "s",
+                    "median of the latency of messages that arrived (NaN: none)"),
+            Measure("flow_message_latency_p95",
+                    &T::latencyP95,
+                    "s",
+                    "95th percentile of the latency of messages that arrived (NaN: none)"),
+            Measure("flow_message_latency_p99",
+                    &T::latencyP99,
+                    "s",
+                    "99th percentile of the latency of messages that arrived (NaN: none)")};
+    }
 };
 
 /// One flow, end to end.
@@ -169,127 +337,263 @@ struct FlowResult
                                       //!< the flow's stream on it waited and why; sendBuffer: for
                                       //!< its turn on the carrier
     MessageResult messages;
-    uint64_t deliveredBytes{0};  //!< application bytes read by the receiver, measured part
-    uint64_t totalBytes{0};      //!< application bytes read by the receiver, whole run
-    double firstByteTime{-1};    //!< s, first application byte read by the receiver
-    double completionTime{-1};   //!< s, last byte of a finite flow read by the receiver
-    std::vector<double> goodput; //!< bit/s, since the previous probe
+    uint64_t deliveredBytes{0};
+    uint64_t totalBytes{0};
+    std::optional<double> firstByteAt;
+    std::optional<double> completedAt;
+    std::vector<double> goodputSeries;
 
-    TUNNELCC_FIELDS(legs,
-                    channels,
-                    messages,
-                    deliveredBytes,
-                    totalBytes,
-                    firstByteTime,
-                    completionTime,
-                    goodput)
+    static constexpr auto Table()
+    {
+        using T = FlowResult;
+        return std::tuple{Measure("flow_delivered_bytes",
+                                  &T::deliveredBytes,
+                                  "byte",
+                                  "application bytes that the receiver read"),
+                          Measure("flow_total_bytes",
+                                  &T::totalBytes,
+                                  "byte",
+                                  "application bytes that the receiver read",
+                                  Span::WHOLE_RUN),
+                          Measure("flow_first_byte_at",
+                                  &T::firstByteAt,
+                                  "s",
+                                  "time when the receiver read the first byte",
+                                  Span::MOMENT),
+                          Measure("flow_completed_at",
+                                  &T::completedAt,
+                                  "s",
+                                  "time when the receiver read the last byte of a flow that ends",
+                                  Span::MOMENT),
+                          Measure("flow_goodput_series",
+                                  &T::goodputSeries,
+                                  "bit/s",
+                                  "application bytes that the receiver read")};
+    }
 };
 
-/// One direction of a link, measured part of the run unless said otherwise. Counts of packets are
-/// of those offered in it, so that none was lost that was not offered.
+/// One direction of a link. Counts of packets are of those offered in the measured part of the run,
+/// so that none was lost that was not offered.
 struct LinkResult
 {
-    uint64_t packetsIn{0};
-    uint64_t bytesOut{0}; //!< link bytes served (framing included)
-    uint64_t drops{0};    //!< by the queue
+    uint64_t packets{0};
+    uint64_t bytesSent{0};
+    uint64_t queueDrops{0};
     uint64_t randomLosses{0};
-    std::optional<uint64_t> marks;        //!< ECN, where the queue marks
-    std::optional<uint64_t> policerDrops; //!< where there is a policer
-    double utilisation{0};                //!< bytes served / bytes the link could serve
-    double queueDelayMean{0};             //!< s, waiting time of packets that were not dropped
+    std::optional<uint64_t> marks;
+    std::optional<uint64_t> policerDrops;
+    double utilisation{0};
+    double queueDelayMean{0};
     double queueDelayP50{0};
     double queueDelayP95{0};
     double queueDelayP99{0};
-    double queueBytesMax{0};               //!< whole run
-    std::vector<double> queueBytes;        //!< waiting, at each probe
-    std::vector<double> dropsSeries;       //!< count so far
-    std::vector<double> utilisationSeries; //!< since the previous probe
+    double queueBytesMax{0};
+    std::vector<double> queueBytes;
+    std::vector<double> queueDropsSeries;
+    std::vector<double> utilisationSeries;
 
-    TUNNELCC_FIELDS(packetsIn,
-                    bytesOut,
-                    drops,
-                    randomLosses,
-                    marks,
-                    policerDrops,
-                    utilisation,
-                    queueDelayMean,
-                    queueDelayP50,
-                    queueDelayP95,
-                    queueDelayP99,
-                    queueBytesMax,
-                    queueBytes,
-                    dropsSeries,
-                    utilisationSeries)
+    static constexpr auto Table()
+    {
+        using T = LinkResult;
+        return std::tuple{
+            Measure("link_packets", &T::packets, "1", "packets offered"),
+            Measure("link_bytes_sent", &T::bytesSent, "byte", "bytes sent, framing included"),
+            Measure("link_queue_drops", &T::queueDrops, "1", "packets that the queue dropped"),
+            Measure("link_random_losses", &T::randomLosses, "1", "packets lost at random"),
+            Measure("link_marks",
+                    &T::marks,
+                    "1",
+                    "packets that the queue marked, ECN (NaN: it never marks)"),
+            Measure("link_policer_drops",
+                    &T::policerDrops,
+                    "1",
+                    "packets that the policer dropped (NaN: there is none)"),
+            Measure("link_utilisation",
+                    &T::utilisation,
+                    "1",
+                    "bytes sent / bytes that the link could send, 0: not limited"),
+            Measure("link_queue_delay_mean",
+                    &T::queueDelayMean,
+                    "s",
+                    "mean waiting time in the queue of packets that were not dropped"),
+            Measure("link_queue_delay_p50",
+                    &T::queueDelayP50,
+                    "s",
+                    "median of the waiting time in the queue"),
+            Measure("link_queue_delay_p95",
+                    &T::queueDelayP95,
+                    "s",
+                    "95th percentile of the waiting time in the queue"),
+            Measure("link_queue_delay_p99",
+                    &T::queueDelayP99,
+                    "s",
+                    "99th percentile of the waiting time in the queue"),
+            Measure("link_queue_bytes_max",
+                    &T::queueBytesMax,
+                    "byte",
+                    "most bytes that waited in the queue",
+                    Span::WHOLE_RUN),
+            Measure("link_queue_bytes", &T::queueBytes, "byte", "bytes waiting in the queue"),
+            Measure("link_queue_drops_series",
+                    &T::queueDropsSeries,
+                    "1",
+                    "packets that the queue dropped since the start"),
+            Measure("link_utilisation_series",
+                    &T::utilisationSeries,
+                    "1",
+                    "bytes sent / bytes that the link could send, 0: not limited")};
+    }
 };
 
 /// One source of cross traffic: what was sent in the measured part of the run, and what of that
 /// arrived.
 struct DatagramResult
 {
-    uint64_t sent{0};     //!< datagrams
-    uint64_t received{0}; //!< datagrams
+    uint64_t sent{0};
+    uint64_t received{0};
 
-    TUNNELCC_FIELDS(sent, received)
+    static constexpr auto Table()
+    {
+        using T = DatagramResult;
+        return std::tuple{
+            Measure("cross_traffic_sent", &T::sent, "1", "datagrams sent"),
+            Measure("cross_traffic_received", &T::received, "1", "of these, datagrams received")};
+    }
 };
 
-/// What FEC did in one direction of a tunnel, measured part of the run unless said otherwise.
+/// What FEC did in one direction of a tunnel. Packets are those of the hosts, of groups whose
+/// shards had time to arrive.
 struct FecResult
 {
-    uint64_t packets{0};         //!< of the hosts, of groups whose shards had time to arrive
-    uint64_t recovered{0};       //!< of them, arrived because of parity
-    uint64_t lost{0};            //!< of them, never arrived
-    uint64_t parityPackets{0};   //!< IP packets of parity sent on the path, whole run
-    uint64_t parityBytes{0};     //!< their IP bytes
-    double recoveryDelayMean{0}; //!< s, how much later than a packet the shard left that brought it
-                                 //!< back, whole run
+    uint64_t packets{0};
+    uint64_t recovered{0};
+    uint64_t lost{0};
+    uint64_t parityPackets{0};
+    uint64_t parityBytes{0};
+    double recoveryDelayMean{
+        0}; //!< from when a packet left until the shard did that brought it back
     double recoveryDelayP95{0};
 
-    TUNNELCC_FIELDS(packets,
-                    recovered,
-                    lost,
-                    parityPackets,
-                    parityBytes,
-                    recoveryDelayMean,
-                    recoveryDelayP95)
+    static constexpr auto Table()
+    {
+        using T = FecResult;
+        return std::tuple{
+            Measure("tunnel_fec_packets",
+                    &T::packets,
+                    "1",
+                    "packets that entered a tunnel with FEC"),
+            Measure("tunnel_fec_recovered",
+                    &T::recovered,
+                    "1",
+                    "packets recovered from parity; of joined packets all of a group with a lost "
+                    "shard"),
+            Measure("tunnel_fec_lost", &T::lost, "1", "packets that never arrived"),
+            Measure("tunnel_fec_parity_packets",
+                    &T::parityPackets,
+                    "1",
+                    "IP packets of parity that a tunnel with FEC sent",
+                    Span::WHOLE_RUN),
+            Measure("tunnel_fec_parity_bytes",
+                    &T::parityBytes,
+                    "byte",
+                    "IP bytes of parity",
+                    Span::WHOLE_RUN),
+            Measure("tunnel_fec_recovery_delay_mean",
+                    &T::recoveryDelayMean,
+                    "s",
+                    "mean time until recovery",
+                    Span::WHOLE_RUN),
+            Measure("tunnel_fec_recovery_delay_p95",
+                    &T::recoveryDelayP95,
+                    "s",
+                    "95th percentile of the time until recovery",
+                    Span::WHOLE_RUN)};
+    }
 };
 
-/// One direction of a tunnel that carries packets, measured part of the run unless said otherwise.
+/// One direction of a tunnel that carries packets.
 struct PacketTunnelResult
 {
-    uint64_t packetsIn{0};        //!< offered to the device
-    uint64_t drops{0};            //!< of them, by the device's full queue
-    uint64_t socketDrops{0};      //!< packets dropped by the far end's full socket
-    uint64_t innerPackets{0};     //!< that the program took from the device, whole run
-    uint64_t innerBytes{0};       //!< their IP bytes
-    uint64_t outerPackets{0};     //!< IP packets sent on the path, fragments included, whole run
-    uint64_t outerBytes{0};       //!< their IP bytes
-    uint64_t fragmented{0};       //!< inner packets that left in more than one, whole run
-    uint32_t queuePacketsMax{0};  //!< that waited at the device, whole run
+    uint64_t packets{0};
+    uint64_t deviceDrops{0};
+    uint64_t socketDrops{0};
+    uint64_t innerPackets{0};
+    uint64_t innerBytes{0};
+    uint64_t outerPackets{0};
+    uint64_t outerBytes{0};
+    uint64_t fragmented{0};
+    uint64_t devicePacketsMax{0};
     std::optional<FecResult> fec; //!< where there is FEC
-    std::vector<double> queuePackets; //!< waiting, at each probe
-    std::vector<double> dropsSeries;  //!< by the device's queue, count so far
+    std::vector<double> devicePackets;
+    std::vector<double> deviceDropsSeries;
 
-    TUNNELCC_FIELDS(packetsIn,
-                    drops,
-                    socketDrops,
-                    innerPackets,
-                    innerBytes,
-                    outerPackets,
-                    outerBytes,
-                    fragmented,
-                    queuePacketsMax,
-                    fec,
-                    queuePackets,
-                    dropsSeries)
+    static constexpr auto Table()
+    {
+        using T = PacketTunnelResult;
+        return std::tuple{
+            Measure("tunnel_packets", &T::packets, "1", "packets offered to the tunnel's device"),
+            Measure("tunnel_device_drops",
+                    &T::deviceDrops,
+                    "1",
+                    "packets that the device's full queue dropped"),
+            Measure("tunnel_socket_drops",
+                    &T::socketDrops,
+                    "1",
+                    "packets that the far end's full socket dropped"),
+            Measure("tunnel_inner_packets",
+                    &T::innerPackets,
+                    "1",
+                    "packets that the program took from the device",
+                    Span::WHOLE_RUN),
+            Measure("tunnel_inner_bytes",
+                    &T::innerBytes,
+                    "byte",
+                    "IP bytes that the program took from the device",
+                    Span::WHOLE_RUN),
+            Measure("tunnel_outer_packets",
+                    &T::outerPackets,
+                    "1",
+                    "IP packets sent on the path, fragments included",
+                    Span::WHOLE_RUN),
+            Measure("tunnel_outer_bytes",
+                    &T::outerBytes,
+                    "byte",
+                    "IP bytes sent on the path",
+                    Span::WHOLE_RUN),
+            Measure("tunnel_fragmented",
+                    &T::fragmented,
+                    "1",
+                    "packets that left the tunnel in more than one",
+                    Span::WHOLE_RUN),
+            Measure("tunnel_device_packets_max",
+                    &T::devicePacketsMax,
+                    "1",
+                    "most packets that waited at the device",
+                    Span::WHOLE_RUN),
+            Measure("tunnel_device_packets",
+                    &T::devicePackets,
+                    "1",
+                    "packets that wait at the tunnel's device"),
+            Measure("tunnel_device_drops_series",
+                    &T::deviceDropsSeries,
+                    "1",
+                    "packets that the device's full queue dropped since the start")};
+    }
 };
 
 struct HostResult
 {
-    double cpuSeconds{0};    //!< measured part
-    double utilisation{0};   //!< of all cores, measured part
-    std::vector<double> cpu; //!< of all cores, since the previous probe
+    double cpuTime{0};
+    double cpu{0};
+    std::vector<double> cpuSeries;
 
-    TUNNELCC_FIELDS(cpuSeconds, utilisation, cpu)
+    static constexpr auto Table()
+    {
+        using T = HostResult;
+        return std::tuple{Measure("host_cpu_time", &T::cpuTime, "s", "CPU time used"),
+                          Measure("host_cpu", &T::cpu, "1", "CPU use, of all cores"),
+                          Measure("host_cpu_series", &T::cpuSeries, "1", "CPU use, of all cores")};
+    }
 };
 
 /// A link, both directions.
@@ -297,8 +601,6 @@ struct DuplexLinkResult
 {
     LinkResult forward;
     LinkResult reverse;
-
-    TUNNELCC_FIELDS(forward, reverse)
 };
 
 /// A tunnel.
@@ -307,28 +609,34 @@ struct TunnelResult
     std::optional<PacketTunnelResult> forward; //!< what the end sent that sends the data of its
                                                //!< first flow, if it carries packets
     std::optional<PacketTunnelResult> reverse;
-
-    TUNNELCC_FIELDS(forward, reverse)
 };
 
+/// A run.
 struct ExperimentResult
 {
-    std::vector<double> time; //!< s, of each probe
+    std::vector<double> time;
     std::vector<FlowResult> flows;
     std::vector<LegResult> legs;
     std::vector<DatagramResult> crossTraffic;
     std::vector<DuplexLinkResult> links;
     std::vector<TunnelResult> tunnels;
     std::vector<HostResult> hosts;
-    uint64_t events{0};       //!< events run by the simulator
-    uint64_t pathSegments{0}; //!< data segments sent across the network (in a chain of relays:
-                              //!< across its first hop), measured part of the run
+    uint64_t events{0};
+    uint64_t pathSegments{0};
 
-    TUNNELCC_FIELDS(time, flows, legs, crossTraffic, links, tunnels, hosts, events, pathSegments)
+    static constexpr auto Table()
+    {
+        using T = ExperimentResult;
+        return std::tuple{
+            Measure("time", &T::time, "s", "time since the start"),
+            Measure("events", &T::events, "1", "events that the simulator ran", Span::WHOLE_RUN),
+            Measure("path_segments",
+                    &T::pathSegments,
+                    "1",
+                    "data segments sent across the path, in a chain of relays across its first "
+                    "hop")};
+    }
 };
-
-/// Write a result with all its members as JSON.
-std::string FormatResult(const ExperimentResult& result);
 
 } // namespace tunnelcc
 

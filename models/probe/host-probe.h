@@ -34,7 +34,7 @@ class HostProbe
     void Sample(int64_t now, double interval)
     {
         int64_t busy = m_cpu.Busy(now);
-        m_result.cpu.push_back(Share(busy - m_lastBusy, interval));
+        m_result.cpuSeries.push_back(Share(busy - m_lastBusy, interval));
         m_lastBusy = busy;
     }
 
@@ -42,8 +42,8 @@ class HostProbe
     void Finish(int64_t now)
     {
         int64_t busy = m_cpu.Busy(now) - m_busyAtStart;
-        m_result.cpuSeconds = static_cast<double>(busy) * 1e-9;
-        m_result.utilisation = Share(busy, static_cast<double>(now - m_start) * 1e-9);
+        m_result.cpuTime = static_cast<double>(busy) * 1e-9;
+        m_result.cpu = Share(busy, static_cast<double>(now - m_start) * 1e-9);
     }
 
   private:

@@ -25,7 +25,7 @@ class KcpLegProbe final : public EndpointProbe<KcpEndpoint>
         SampleFlow(interval, m_sender.Wire().bytes);
         m_result.cwnd.push_back(sender.Window());
         m_result.pacingRate.push_back(0);
-        m_result.srtt.push_back(sender.Rto().Srtt() * 1e-3);
+        PushRtt(sender.Rto().Srtt() * 1e-3);
         m_result.retransmitsSeries.push_back(static_cast<double>(counters.Retransmits()));
         m_result.rtosSeries.push_back(static_cast<double>(counters.timeouts));
     }

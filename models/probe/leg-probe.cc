@@ -45,8 +45,8 @@ SampleCongestion(const Sender& sender, CongestionSeries& series)
     const int64_t minRtt = estimate.minRtt == NEVER ? state.minRtt : estimate.minRtt;
     series.ssthresh.push_back(state.ssthresh == INFINITE_SSTHRESH ? NONE : state.ssthresh);
     series.phase.emplace_back(phase.empty() ? GetPhase(state) : phase);
-    series.bandwidth.push_back(estimate.bandwidth * state.mss * 8);
-    series.minRtt.push_back(minRtt == NEVER ? NONE : static_cast<double>(minRtt) * 1e-9);
+    series.bandwidthEstimate.push_back(estimate.bandwidth * state.mss * 8);
+    series.minRttEstimate.push_back(minRtt == NEVER ? NONE : static_cast<double>(minRtt) * 1e-9);
 }
 
 /// Samples a TCP connection.
@@ -82,12 +82,9 @@ class TcpLegProbe final : public EndpointProbe<TcpEndpoint>
         m_result.retransmits = counters.retransmits - m_atStart.retransmits;
         m_result.rtos = counters.rtos - m_atStart.rtos;
         m_result.tailLossProbes = counters.tailLossProbes - m_atStart.tailLossProbes;
-        m_result.finishedTime = Seconds(m_sender.FinishedTime());
-        int64_t failed = std::max(m_sender.ConnectFailedTime(), m_receiver.ConnectFailedTime());
-        if (failed >= 0)
-        {
-            m_result.connectFailedTime = Seconds(failed);
-        }
+        m_result.finishedAt = Moment(m_sender.FinishedTime());
+        m_result.connectFailedAt =
+            Moment(std::max(m_sender.ConnectFailedTime(), m_receiver.ConnectFailedTime()));
     }
 };
 

@@ -42,7 +42,7 @@ class LinkProbe
         double served = m_link.ServedBytes(now);
         double offered = m_link.OfferedBytes(now);
         m_result.queueBytes.push_back(static_cast<double>(m_link.WaitingBytes(now)));
-        m_result.dropsSeries.push_back(static_cast<double>(m_link.Drops().all));
+        m_result.queueDropsSeries.push_back(static_cast<double>(m_link.Drops().all));
         m_result.utilisationSeries.push_back(
             Utilisation(served - m_lastServed, offered - m_lastOffered));
         m_lastServed = served;
@@ -56,9 +56,9 @@ class LinkProbe
         const Histogram& delay = m_link.QueueDelay();
         double served = m_link.ServedBytes(now) - m_servedAtStart;
         double offered = m_link.OfferedBytes(now) - m_offeredAtStart;
-        m_result.packetsIn = m_link.PacketsIn().measured;
-        m_result.bytesOut = static_cast<uint64_t>(served);
-        m_result.drops = m_link.Drops().measured;
+        m_result.packets = m_link.PacketsIn().measured;
+        m_result.bytesSent = static_cast<uint64_t>(served);
+        m_result.queueDrops = m_link.Drops().measured;
         m_result.randomLosses = m_link.RandomLosses().measured;
         m_result.marks = Measured(m_link.Marks());
         m_result.policerDrops = Measured(m_link.PolicerDrops());

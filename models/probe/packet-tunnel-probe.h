@@ -38,23 +38,23 @@ class PacketTunnelProbe
     /// Append one value to each series.
     void Sample()
     {
-        m_result.queuePackets.push_back(m_device.Waiting());
-        m_result.dropsSeries.push_back(static_cast<double>(m_device.Counters().drops));
+        m_result.devicePackets.push_back(m_device.Waiting());
+        m_result.deviceDropsSeries.push_back(static_cast<double>(m_device.Counters().drops));
     }
 
     /// The run is over: fill in the counts.
     void Finish(int64_t now)
     {
         auto [inner, outer] = m_tunnel.Counters(m_sender);
-        m_result.packetsIn = m_device.Counters().packets - m_deviceAtStart.packets;
-        m_result.drops = m_device.Counters().drops - m_deviceAtStart.drops;
+        m_result.packets = m_device.Counters().packets - m_deviceAtStart.packets;
+        m_result.deviceDrops = m_device.Counters().drops - m_deviceAtStart.drops;
         m_result.socketDrops = m_tunnel.SocketDrops(m_sender) - m_socketDropsAtStart;
         m_result.innerPackets = inner.packets;
         m_result.innerBytes = inner.bytes;
         m_result.outerPackets = outer.packets;
         m_result.outerBytes = outer.bytes;
         m_result.fragmented = outer.fragmented;
-        m_result.queuePacketsMax = m_device.Counters().maxWaiting;
+        m_result.devicePacketsMax = m_device.Counters().maxWaiting;
         if (std::optional<FecReport> fec = m_tunnel.Fec(now, m_sender))
         {
             FinishFec(*fec, m_result.fec.emplace());

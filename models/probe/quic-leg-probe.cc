@@ -38,7 +38,7 @@ class QuicLegProbe final : public EndpointProbe<QuicConnection>
         m_result.totalSegments = counters.packets;
         m_result.retransmits = counters.retransmits - m_atStart.retransmits;
         m_result.rtos = counters.probeTimeouts - m_atStart.probeTimeouts;
-        m_result.finishedTime = Seconds(m_sender.FinishedTime());
+        m_result.finishedAt = Moment(m_sender.FinishedTime());
         ArqResult& arq = m_result.arq.emplace();
         arq.fastRetransmits = counters.lostByNumber - m_atStart.lostByNumber;
         arq.earlyRetransmits = counters.lostByTime - m_atStart.lostByTime;

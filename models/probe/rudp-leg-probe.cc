@@ -25,7 +25,7 @@ class RudpLegProbe final : public EndpointProbe<RudpEndpoint>
         SampleFlow(interval, m_sender.WireBytes());
         m_result.cwnd.push_back(sender.Window());
         m_result.pacingRate.push_back(session.Pacer().Rate() * 8);
-        m_result.srtt.push_back(session.HasPingTime() ? session.PingTime() * 1e-3 : 0);
+        PushRtt(session.HasPingTime() ? session.PingTime() * 1e-3 : 0);
         m_result.retransmitsSeries.push_back(static_cast<double>(sender.Counters().resent));
         m_result.rtosSeries.push_back(static_cast<double>(sender.Counters().resent));
     }
@@ -48,7 +48,7 @@ class RudpLegProbe final : public EndpointProbe<RudpEndpoint>
             if (end->ClosedTime() >= 0)
             {
                 double closed = Seconds(end->ClosedTime());
-                arq.closedTime = std::min(closed, arq.closedTime.value_or(closed));
+                arq.closedAt = std::min(closed, arq.closedAt.value_or(closed));
             }
         }
     }

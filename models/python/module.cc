@@ -5,6 +5,7 @@
 #include "experiment/model-version.h"
 #include "interop/ns3-attributes.h"
 #include "interop/ns3-experiment.h"
+#include "probe/columns.h"
 #include "spec/spec-text.h"
 #include "tunnel/layer.h"
 #include "wire/capture.h"
@@ -32,8 +33,8 @@
 
 /**
  * \file
- * The Python module `tunnelcc._core`: specifications as text in, results out. Attributes of results
- * have the names of the structs' members in snake_case.
+ * The Python module `tunnelcc._core`: specifications as text in, arrays out, one for each
+ * measurement (see probe/experiment-result.h).
  */
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -42,17 +43,64 @@ using namespace tunnelcc;
 namespace
 {
 
-nb::ndarray<nb::numpy, double, nb::ndim<1>>
-ToNumpy(const std::vector<double>& series)
+/// Returns an array that owns the column's values.
+nb::object
+ToNumpy(Column& column)
 {
-    auto* copy = new std::vector<double>(series);
-    nb::capsule owner(copy,
+    auto* values = new std::vector<double>(std::move(column.values));
+    nb::capsule owner(values,
                       [](void* data) noexcept { delete static_cast<std::vector<double>*>(data); });
-    return nb::ndarray<nb::numpy, double, nb::ndim<1>>(copy->data(), {copy->size()}, owner);
+    return nb::cast(nb::ndarray<nb::numpy, double>(values->data(),
+                                                   column.shape.size(),
+                                                   column.shape.data(),
+                                                   owner));
+}
+
+/// Returns a list, with a list for each dimension.
+nb::list
+ToLists(const TextColumn& column)
+{
+    nb::list lists;
+    const size_t count = column.shape[0];
+    for (size_t i = 0; i < count; ++i)
+    {
+        if (column.shape.size() == 1)
+        {
+            lists.append(column.values[i]);
+            continue;
+        }
+        nb::list series;
+        for (size_t j = 0; j < column.shape[1]; ++j)
+        {
+            series.append(column.values[i * column.shape[1] + j]);
+        }
+        lists.append(series);
+    }
+    return lists;
+}
+
+/// Returns name → array of numbers, or lists of what is none.
+nb::dict
+ToDict(const ExperimentResult& result)
+{
+    Columns columns = ToColumns(result);
+    nb::dict found;
+    for (Column& column : columns.numbers)
+    {
+        found[nb::str(column.name.data(), column.name.size())] = ToNumpy(column);
+    }
+    for (const TextColumn& column : columns.texts)
+    {
+        found[nb::str(column.name.data(), column.name.size())] = ToLists(column);
+    }
+    found["flow_legs"] = columns.flowLegs;
+    found["flow_channels"] = columns.flowChannels;
+    found["packet_tunnels"] = columns.packetTunnels;
+    return found;
 }
 
 /// Runs without the GIL; takes it to report progress, and passes on what that raises.
-ExperimentResult
+nb::dict
 Run(const std::string& specText, const nb::object& progress, Capture* capture)
 {
     const ExperimentSpec spec = ParseSpec(specText);
@@ -85,7 +133,7 @@ Run(const std::string& specText, const nb::object& progress, Capture* capture)
     {
         std::rethrow_exception(failure);
     }
-    return result;
+    return ToDict(result);
 }
 
 std::unique_ptr<Capture>
@@ -103,35 +151,6 @@ OpenCapture(const std::string& spec)
     }
 }
 
-/// Adds a class whose attributes are the members of \p T.
-template <HasFields T>
-void
-Bind(nb::module_& m, const char* name)
-{
-    nb::class_<T> bound(m, name);
-    auto add = [&]<size_t... I>(std::index_sequence<I...>) {
-        auto addMember = [&]<size_t N>(std::integral_constant<size_t, N>) {
-            const char* member = FieldNames<T>()[N].c_str();
-            using Member = std::tuple_element_t<N, decltype(std::declval<const T&>().Fields())>;
-            if constexpr (std::is_same_v<Member, const std::vector<double>&>)
-            {
-                bound.def_prop_ro(
-                    member,
-                    [](const T& object) { return ToNumpy(std::get<N>(object.Fields())); },
-                    nb::rv_policy::move);
-            }
-            else
-            {
-                bound.def_prop_ro(member, [](const T& object) -> Member {
-                    return std::get<N>(object.Fields());
-                });
-            }
-        };
-        (addMember(std::integral_constant<size_t, I>{}), ...);
-    };
-    add(std::make_index_sequence<std::tuple_size_v<decltype(std::declval<T&>().Fields())>>{});
-}
-
 std::vector<uint32_t>
 LayerWireBytes(const std::string& layers, uint32_t messageBytes, uint64_t alreadySent)
 {
@@ -145,22 +164,19 @@ LayerWireBytes(const std::string& layers, uint32_t messageBytes, uint64_t alread
 }
 
 void
-BindResult(nb::module_& m)
+BindMeasurements(nb::module_& m)
 {
-    Bind<LimitTimes>(m, "LimitTimes");
-    Bind<ArqResult>(m, "ArqResult");
-    Bind<CongestionSeries>(m, "CongestionSeries");
-    Bind<LegResult>(m, "LegResult");
-    Bind<MessageResult>(m, "MessageResult");
-    Bind<FlowResult>(m, "FlowResult");
-    Bind<LinkResult>(m, "LinkResult");
-    Bind<DatagramResult>(m, "DatagramResult");
-    Bind<FecResult>(m, "FecResult");
-    Bind<PacketTunnelResult>(m, "PacketTunnelResult");
-    Bind<HostResult>(m, "HostResult");
-    Bind<DuplexLinkResult>(m, "DuplexLinkResult");
-    Bind<TunnelResult>(m, "TunnelResult");
-    Bind<ExperimentResult>(m, "ExperimentResult");
+    nb::class_<MeasurementInfo>(m, "MeasurementInfo")
+        .def_ro("name", &MeasurementInfo::name)
+        .def_ro("unit", &MeasurementInfo::unit)
+        .def_ro("meaning", &MeasurementInfo::meaning)
+        .def_ro("dimensions", &MeasurementInfo::dimensions)
+        .def_prop_ro("since_start",
+                     [](const MeasurementInfo& info) { return info.span == Span::WHOLE_RUN; })
+        .def_prop_ro("is_moment",
+                     [](const MeasurementInfo& info) { return info.span == Span::MOMENT; })
+        .def_ro("is_count", &MeasurementInfo::isCount);
+    m.def("measurements", &ListMeasurements);
 }
 
 void
@@ -219,7 +235,7 @@ NB_MODULE(_core, m)
     m.doc() = "Compiled models of tunnelcc; used through the package.";
     m.def("build", &DescribeBuild);
     BindCongestion(m);
-    BindResult(m);
+    BindMeasurements(m);
     m.def("model_version", &ModelVersion);
     nb::class_<Capture>(m, "Capture")
         .def(nb::new_(&OpenCapture), "spec"_a)
@@ -230,6 +246,5 @@ NB_MODULE(_core, m)
     m.def("run", &Run, "spec"_a, "progress"_a = nb::none(), "capture"_a = nb::none());
     m.def("spec_members", &ListSpecMembers);
     m.def("complete_spec", [](const std::string& text) { return FormatSpec(ParseSpec(text)); });
-    m.def("result_text", &FormatResult, "result"_a);
     m.def("layer_wire_bytes", &LayerWireBytes, "layers"_a, "message_bytes"_a, "already_sent"_a = 0);
 }

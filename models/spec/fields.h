@@ -14,9 +14,8 @@
 
 /**
  * \file
- * Structs that list their members once. The text form of a specification and the Python module's
- * attributes follow from that list, so that a new member is named in its struct and nowhere else in
- * C++.
+ * Structs that list their members once. The text form of a specification follows from that list, so
+ * that a new member is named in its struct and nowhere else in C++.
  */
 
 /// Lists the members of a struct, in order of declaration, at its end.

@@ -40,7 +40,7 @@ def goodput(**keys: Any) -> Callable[[Any], float]:
 def retransmits(**keys: Any) -> Callable[[Any], float]:
     """Return a measure of the mean number of retransmitted segments."""
     return lambda cc: statistics.mean(
-        run(cc, seed, **keys).raw.legs[0].retransmits for seed in SEEDS
+        run(cc, seed, **keys).connections[0].retransmits for seed in SEEDS
     )
 
 
@@ -49,7 +49,7 @@ def queue(**keys: Any) -> Callable[[Any], float]:
     return lambda cc: (
         1e3
         * statistics.mean(
-            run(cc, seed, **keys).raw.links[0].forward.queue_delay_mean for seed in SEEDS
+            run(cc, seed, **keys).links["path"].forward.queue_delay_mean for seed in SEEDS
         )
     )
 
@@ -57,7 +57,7 @@ def queue(**keys: Any) -> Callable[[Any], float]:
 def probe_rtts(cc: Any) -> float:
     """Count how often the window falls to four segments in 65 s."""
     result = run(cc, duration="65s", probe_interval="20ms")
-    is_low = result.raw.legs[0].cwnd[100:] <= 4  # not the initial windows
+    is_low = result.connections[0].cwnd[100:] <= 4  # not the initial windows
     return float((is_low[1:] & ~is_low[:-1]).sum())
 
 
@@ -67,7 +67,7 @@ def common_probes(cc: Any) -> float:
         cc, count=2, path={"buffer": "2bdp"}, start_jitter="0s",
         duration="60s", warmup="10s", probe_interval="10ms",
     )  # fmt: skip
-    rates = [leg.pacing_rate[1000:] for leg in result.raw.legs]
+    rates = [leg.pacing_rate[1000:] for leg in result.connections]
     one, other = (rate > 1.12 * np.median(rate) for rate in rates)
     return float(100 * (one & other).sum() / one.sum())
 

@@ -145,7 +145,7 @@ def trace() -> Figure:
         ("carrier_cwnd", "Window of OpenVPN's connection (segments)"): outside.cwnd,
         ("flows_rtt_ms", "RTT inside, mean of eight flows (ms)"): 1e3 * inside.srtt.mean("flow"),
         ("carrier_rtt_ms", "RTT outside (ms)"): 1e3 * outside.srtt,
-        ("flows_retransmitted", "Segments sent again inside"): inside.retransmits.sum("flow"),
+        ("flows_retransmitted", "Segments sent again inside"): inside.retransmits_series.sum("flow"),
     }
     with (HERE / "trace.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

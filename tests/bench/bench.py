@@ -120,10 +120,10 @@ def simulate(case: Case, kind: str) -> dict[str, Any]:
         "timed_out": False,
         "simulated_seconds": case.duration,
         "cpu_seconds": cpu,
-        "data_segments": int(result.raw.path_segments),
-        "all_segments": sum(int(leg.segments) for leg in result.raw.legs),
+        "data_segments": int(result["path_segments"]),
+        "all_segments": sum(int(leg.segments) for leg in result.connections),
         "goodput_bps": result.goodput,
-        "events": int(result.raw.events),
+        "events": int(result["events"]),
         "peak_rss_bytes": peak_rss_bytes(),
     }
 

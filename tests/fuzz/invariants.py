@@ -4,21 +4,25 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 import tunnelcc as tc
 from tunnelcc.metrics import METRICS
+from tunnelcc.metrics.limits import LIMITS
 
 _ROUNDING = 1e-9
 _TIMESTAMP = 1.1e-3  # s, an RTT from timestamps may be less by as much
-# Beyond these values is what is not: no byte came, a flow did not end, a connection is not there.
-_NEVER = ("first_byte_time", "completion_time", "established_time", "finished_time")
-_COUNTS_SO_FAR = ("drops_series", "retransmits_series", "rtos_series")
+# What a part of the network may not have, or not yet: a moment, a policer, an RTT, a session's own.
+_MAY_LACK = re.compile(
+    r".*_at|arq_.*|tunnel_fec_.*|flow_message_latency_.*|link_(marks|policer_drops)|srtt|ssthresh"
+    r"|.*_estimate"
+)
+_COUNTS_SO_FAR = re.compile(r".*(drops|retransmits|rtos)_series")
 _SHARES = ("loss_rate", "retransmission_ratio", "cpu_client", "cpu_server", "cpu", "max_min_share")
 
 
@@ -27,16 +31,15 @@ def check(result: tc.Result, *, closely: bool) -> None:
 
     ``closely``: look at what takes long to make, too.
     """
-    for name, value in _numbers(result.raw, ""):
-        least = -1 if name.rsplit(".", 1)[-1] in _NEVER else 0
-        array = np.asarray(value, dtype=float)
-        if ".congestion." in name:
-            array = array[~np.isnan(array)]  # what the algorithm does not have, or not yet
-        assert not np.isnan(array).any(), f"{name} is not a number"
-        assert np.isfinite(array).all(), f"{name} is infinite"
-        assert (array >= least).all(), f"{name} is negative: {array.min()}"
-        if name.endswith(_COUNTS_SO_FAR):
-            assert (np.diff(array) >= 0).all(), f"{name} falls"
+    for name, value in result.measured.items():
+        if not isinstance(value, np.ndarray):
+            continue
+        known = value[~np.isnan(value)]
+        assert known.size == value.size or _MAY_LACK.fullmatch(name), f"{name} is not a number"
+        assert np.isfinite(known).all(), f"{name} is infinite"
+        assert (known >= 0).all(), f"{name} is negative: {known.min()}"
+        if _COUNTS_SO_FAR.fullmatch(name):
+            assert (np.diff(value, axis=-1) >= 0).all(), f"{name} falls"
     _check_links(result)
     _check_hosts(result)
     _check_flows(result)
@@ -47,17 +50,6 @@ def check(result: tc.Result, *, closely: bool) -> None:
         tc.metrics.of_run(result.dataset.load())
 
 
-def _numbers(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, SimpleNamespace):
-        for key, part in vars(value).items():
-            yield from _numbers(part, f"{name}.{key}")
-    elif isinstance(value, list):
-        for index, part in enumerate(value):
-            yield from _numbers(part, f"{name}.{index}")
-    elif isinstance(value, (int, float, np.ndarray)):
-        yield name, value
-
-
 def _at_most(value: Any, most: float, what: str) -> None:
     largest = float(np.max(value, initial=0))
     assert largest <= most * (1 + _ROUNDING), f"{what}: {largest!r} > {most!r}"
@@ -66,16 +58,16 @@ def _at_most(value: Any, most: float, what: str) -> None:
 def _check_links(result: tc.Result) -> None:
     for name, link in result.links.items():
         for way in (link.forward, link.reverse):
-            lost = way.drops + way.random_losses + (way.policer_drops or 0)
-            assert lost <= way.packets_in, f"{name} lost {lost} of {way.packets_in} packets"
+            lost = way.queue_drops + way.random_losses + (way.policer_drops or 0)
+            assert lost <= way.packets, f"{name} lost {lost} of {way.packets} packets"
             _at_most(way.utilisation, 1, f"utilisation of {name}")
             _at_most(way.utilisation_series, 1, f"utilisation of {name} at some time")
-            assert not (way.marks or 0) > way.packets_in, f"{name} marks more than it gets"
+            assert not (way.marks or 0) > way.packets, f"{name} marks more than it gets"
             _check_quantiles(way, "queue_delay", name)
         for way, config in _directions(result, name):
             if config.rate is not None and not config.rate_steps and config.rate_trace is None:
                 most = config.rate / 8 * (result.measured_time + 1e-6) + 1
-                _at_most(way.bytes_out, most, f"bytes served by {name}")
+                _at_most(way.bytes_sent, most, f"bytes served by {name}")
 
 
 def _directions(result: tc.Result, name: str) -> Iterator[tuple[Any, Any]]:
@@ -86,18 +78,18 @@ def _directions(result: tc.Result, name: str) -> Iterator[tuple[Any, Any]]:
 
 def _check_quantiles(counts: Any, prefix: str, where: str) -> None:
     quantiles = [getattr(counts, f"{prefix}_{part}") for part in ("p50", "p95", "p99")]
-    for low, high in pairwise(quantiles):
+    for low, high in pairwise(it for it in quantiles if it is not None):
         assert low <= high, f"quantiles of {prefix} of {where} fall: {quantiles}"
 
 
 def _check_hosts(result: tc.Result) -> None:
     experiment = result.experiment
     for name, host in zip(result.host_names, result.hosts, strict=True):
-        _at_most(host.utilisation, 1, f"CPU use of {name}")
-        _at_most(host.cpu, 1, f"CPU use of {name} at some time")
+        _at_most(host.cpu, 1, f"CPU use of {name}")
+        _at_most(host.cpu_series, 1, f"CPU use of {name} at some time")
     if experiment.hosts.one_machine:
         shares = [
-            host.utilisation
+            host.cpu
             for name, host in zip(result.host_names, result.hosts, strict=True)
             if result.layout.is_on_first_machine(name)
         ]
@@ -106,7 +98,7 @@ def _check_hosts(result: tc.Result) -> None:
 
 def _check_flows(result: tc.Result) -> None:
     experiment = result.experiment
-    for index, (flow, legs) in enumerate(zip(result.raw.flows, result.legs, strict=True)):
+    for index, (flow, legs) in enumerate(zip(result.flows, result.legs, strict=True)):
         placed = result.layout.flows[index]
         config, start = placed.flow, placed.start
         # The client's preamble goes the same way where the client sends.
@@ -115,7 +107,7 @@ def _check_flows(result: tc.Result) -> None:
         if placed.bytes is not None:
             most = placed.bytes + preamble
             assert flow.total_bytes <= most, f"flow {index} got {flow.total_bytes} of {most} bytes"
-            if flow.completion_time >= 0 and config.stop is None:
+            if flow.completed_at is not None and config.stop is None:
                 assert flow.total_bytes == most, f"flow {index} ended after {flow.total_bytes}"
         if config.rate is not None:
             most = (
@@ -124,14 +116,14 @@ def _check_flows(result: tc.Result) -> None:
                 + preamble
             )
             _at_most(flow.total_bytes, most, f"bytes of flow {index}, which has a rate")
-        if flow.total_bytes and flow.first_byte_time >= 0:
-            assert flow.first_byte_time >= start, f"flow {index} gets bytes before it starts"
-        _check_quantiles(flow.messages, "latency", f"flow {index}")
+        if flow.total_bytes and flow.first_byte_at is not None:
+            assert flow.first_byte_at >= start, f"flow {index} gets bytes before it starts"
+        _check_quantiles(flow, "message_latency", f"flow {index}")
         for leg in legs:
-            measured = sum(vars(leg.limits).values())
+            measured = sum(getattr(leg, f"limit_{name}") for name in LIMITS)
             _at_most(measured, result.measured_time + 1e-6, f"time limited of flow {index}")
             assert leg.retransmits <= leg.segments
-    for index, counts in enumerate(result.raw.cross_traffic):
+    for index, counts in enumerate(result.cross_traffic):
         assert counts.received <= counts.sent, f"cross traffic {index}: more came than was sent"
 
 
@@ -143,19 +135,21 @@ def _check_conservation(result: tc.Result) -> None:
     path, found = experiment.path, result.layout
     sent = {"up": 0, "down": 0}
     legs: dict[int, tuple[Any, str]] = {}
-    for placed, flow_legs in zip(found.flows, result.legs, strict=True):
-        if flow_legs and (placed.tunnel is None or not _is_in_packets(result, placed.tunnel)):
-            leg = result.path_leg(flow_legs)
+    for index, placed in enumerate(found.flows):
+        if result.legs[index] and (
+            placed.tunnel is None or not _is_in_packets(result, placed.tunnel)
+        ):
+            leg = result.path_leg(index)
             legs[id(leg)] = (leg, placed.direction)
     other = {"up": "down", "down": "up"}
     for leg, direction in legs.values():
         sent[direction] += leg.wire_bytes
         sent[other[direction]] += leg.ack_wire_bytes
-    for placed_tunnel, counts in zip(found.tunnels, result.raw.tunnels, strict=True):
-        if counts.forward is not None:
+    for placed_tunnel, counts in zip(found.tunnels, result.tunnels, strict=True):
+        if counts is not None:
             sent[placed_tunnel.first.direction] += counts.forward.outer_bytes
             sent[other[placed_tunnel.first.direction]] += counts.reverse.outer_bytes
-    for source, counts in zip(experiment.cross_traffic, result.raw.cross_traffic, strict=True):
+    for source, counts in zip(experiment.cross_traffic, result.cross_traffic, strict=True):
         sent[experiment.direction_of(source)] += counts.sent * source.packet
     if len({direction for _, direction in legs.values()}) > 1 or _shares_legs(result):
         return  # a connection of both directions counts what either sends twice
@@ -165,11 +159,11 @@ def _check_conservation(result: tc.Result) -> None:
     rates = {id(way): config.rate for way, config in _directions(result, *result.links)}
     for direction, way in _ways(result, link):
         framing = path.framing_bytes if rates[id(way)] else 0  # without a rate, none counts it
-        framed = sent[direction] + way.packets_in * framing
-        assert way.bytes_out <= framed, f"{direction}: {way.bytes_out} bytes out of {framed}"
-        lost = way.drops + way.random_losses + (way.policer_drops or 0)
+        framed = sent[direction] + way.packets * framing
+        assert way.bytes_sent <= framed, f"{direction}: {way.bytes_sent} bytes out of {framed}"
+        lost = way.queue_drops + way.random_losses + (way.policer_drops or 0)
         if lost == 0:
-            left = framed - way.bytes_out
+            left = framed - way.bytes_sent
             most = way.queue_bytes_max + path.mtu + path.framing_bytes + 65536
             assert left <= most, f"{direction}: {left} of {framed} bytes are nowhere"
 
@@ -183,7 +177,7 @@ def _ways(result: tc.Result, link: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _carries_packets(result: tc.Result, tunnel: int) -> bool:
-    return result.raw.tunnels[tunnel].forward is not None
+    return result.tunnels[tunnel] is not None
 
 
 def _is_in_packets(result: tc.Result, tunnel: int) -> bool:
@@ -199,14 +193,14 @@ def _shares_legs(result: tc.Result) -> bool:
 
 
 def _check_metrics(result: tc.Result) -> None:
-    experiment, run = result.experiment, result.measured
+    experiment = result.experiment
     for name, metric in METRICS.items():
-        values = np.atleast_1d(np.asarray(metric.of(run), dtype=float))
+        values = np.atleast_1d(np.asarray(metric(result), dtype=float))
         known = values[~np.isnan(values)]
         assert np.isfinite(known).all() or metric.is_event, f"{name} is infinite"
         assert (known >= 0).all(), f"{name} is negative"
         if name.startswith("jain"):
-            flows = len(result.raw.flows)
+            flows = len(result.flows)
             _at_most(known, 1, name)
             assert (known * flows >= 1 - _ROUNDING).all(), f"{name} = {known} of {flows} flows"
         if name in _SHARES[:-1] or name in ("flow_share", "flow_tunnel_share", "utilisation"):
@@ -220,11 +214,11 @@ def _check_metrics(result: tc.Result) -> None:
 
 def _check_rtts(result: tc.Result) -> None:
     """Where flows cross the path at once, their RTT is not below that of the path."""
-    for placed, legs in zip(result.layout.flows, result.legs, strict=True):
+    for index, (placed, legs) in enumerate(zip(result.layout.flows, result.legs, strict=True)):
         tunnel = None if placed.tunnel is None else result.layout.tunnels[placed.tunnel].tunnel
         if not legs or (tunnel is not None and (tunnel.chain or tunnel.relays)):
             continue
-        srtt = result.path_leg(legs).srtt
+        srtt = result.path_leg(index).srtt
         least = placed.connection.rtt - _TIMESTAMP
         known = srtt[srtt > 0]
         if len(known):

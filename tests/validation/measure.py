@@ -124,7 +124,7 @@ def _inverse(value: float) -> float:
 
 
 def _flow(result: Result, index: int, start: float) -> FlowMeasurement:
-    leg, sender = result.path_leg(result.legs[index]), result.sender_leg(index)
+    leg, sender = result.path_leg(index), result.sender_leg(index)
     steady = {"flow": index, "since": max(result.experiment.warmup, start + START_UP)}
     rtt = 1e3 * result.metric("flow_rtt", **steady)
     return FlowMeasurement(
@@ -133,12 +133,12 @@ def _flow(result: Result, index: int, start: float) -> FlowMeasurement:
         rtt_mean=rtt,
         rtt_p95=1e3 * result.metric("flow_rtt_p95", **steady),
         series=FlowSeries(
-            np.asarray(result.raw.time),
-            np.asarray(result.raw.flows[index].goodput) / 1e6,
-            np.asarray(leg.cwnd),
-            np.asarray(leg.pacing_rate) / 1e6,
+            result["time"],
+            result.flows[index].goodput_series / 1e6,
+            leg.cwnd,
+            leg.pacing_rate / 1e6,
         ),
-        socket=_connection(1e3 * result.socket_rtt(index), sender),
+        socket=_connection(1e3 * result.metric("flow_socket_rtt", flow=index), sender),
         carrier=_connection(rtt, leg),
         latency=1e3 * result.metric("flow_message_latency_mean", flow=index),
     )

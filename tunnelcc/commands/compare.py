@@ -10,10 +10,9 @@ from pathlib import Path
 import click
 
 from tunnelcc.commands.options import KEYS, changes, check_no_axis, listed
-from tunnelcc.commands.sweep import parse_seeds, run_and_print
+from tunnelcc.commands.sweep import find_all, parse_seeds, run_and_print
 from tunnelcc.config import scenario as scenarios
-from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
-from tunnelcc.metrics import STORED
+from tunnelcc.errors import MISSING, ConfigError, Problem
 from tunnelcc.plots import check_file, save
 from tunnelcc.plots.standard import comparison
 from tunnelcc.store.store import check_name
@@ -39,11 +38,10 @@ def compare(
         export.check_file(output)
     if name is not None:
         check_name(name)
-    if metric not in STORED:
-        raise unknown_name("--metric", metric, STORED, "one of the metrics that sweeps store")
+    (found,) = find_all([metric])
     declared = declare(file, options, settings, seeds, name)
-    tally = run_and_print(declared, store, jobs, output=output, metric=metric)
-    figure, fixed = comparison(results_of(declared, tally, store), metric)
+    tally = run_and_print(declared, store, jobs, output=output, metrics=[metric])
+    figure, fixed = comparison(results_of(declared, tally, store, metrics=[metric]), found.name)
     save(figure, plot)
     only = ", ".join(fixed)
     click.echo(f"{plot} (only {only}; `tunnelcc plot --at` draws others)" if only else plot)

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tunnelcc.errors import MISSING, ConfigError, Problem, unknown_name
-from tunnelcc.metrics import flow_harm
+from tunnelcc.metrics import Metric, find, flow_harm
 from tunnelcc.output.files import make_directory
 from tunnelcc.plots.curves import curves
 from tunnelcc.plots.heat_map import heat_map
@@ -77,9 +77,15 @@ def draw(
     if not all_of_them:
         output = output or Path(f"{options.kind}.{suffix}")
         check_file(output, "--output")
-    results = open_results(path, series=options.kind == "series")
+    own: list[Metric] = []
+    for name in ("x", "y", "value"):
+        if ":" in (text := getattr(options, name) or ""):
+            own.append(find(text, f"--{name}"))
+            changed: dict[str, Any] = {name: own[-1].name}
+            options = replace(options, **changed)
+    results = open_results(path, series=options.kind == "series", metrics=own)
     if all_of_them and wants_series(results):
-        results = open_results(path, series=True)
+        results = open_results(path, series=True, metrics=own)
     if baseline is not None:
         results = results.assign(flow_harm=flow_harm(results, open_results(baseline)))
     if not all_of_them:

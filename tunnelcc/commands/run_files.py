@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.formats import flent, iperf3
 from tunnelcc.output import files
+from tunnelcc.sweeps.export import heading
 
 if TYPE_CHECKING:
     from tunnelcc.simulation.result import Result
@@ -21,7 +22,10 @@ def _netcdf(result: Result) -> bytes:
 
 
 def _csv(result: Result) -> bytes:
-    """One row per sample. Columns name flow, leg and direction: ``cwnd.flow=0.leg=app``."""
+    """One row per sample. Columns name flow, leg and direction, and the unit.
+
+    Such as ``cwnd.flow=0.leg=app (segments)``.
+    """
     series = result.dataset
     series = series[[name for name, values in series.data_vars.items() if "time" in values.dims]]
     columns = {}
@@ -31,11 +35,12 @@ def _csv(result: Result) -> bytes:
         for place in range(flat.sizes["place"]):
             column = flat.isel(place=place)
             labels = [f"{dim}={column.coords[dim].item()}" for dim in others]
-            columns[".".join((str(name), *labels))] = column.values
+            columns[heading(".".join((str(name), *labels)), values.attrs)] = column.values
     import pandas  # type: ignore[import-untyped]
 
     table = pandas.DataFrame(columns, index=series["time"].to_series())
-    return bytes(table.dropna(axis="columns", how="all").to_csv().encode())
+    label = heading("time", series["time"].attrs)
+    return bytes(table.dropna(axis="columns", how="all").to_csv(index_label=label).encode())
 
 
 def _flent(result: Result) -> bytes:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ import click
 from tunnelcc.commands.interrupt import interruptible
 from tunnelcc.commands.options import check_no_axis, parsed
 from tunnelcc.config import scenario as scenarios
-from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.errors import ConfigError, Problem, unknown_name
+from tunnelcc.metrics import STORED, Metric, find, own_metrics
 from tunnelcc.schema.toml import parse_value
 from tunnelcc.store import Store
 from tunnelcc.store.store import check_name
@@ -35,16 +36,18 @@ def sweep(
     store: Path,
     name: str | None,
     timeout: float | None,
+    metrics: Sequence[str],
     output: Path | None,
     yes: bool,
 ) -> bool:
     """Run a sweep and print its results. Return whether every run succeeded."""
+    find_all(metrics)
     if output is not None:
         export.check_file(output)
     if name is not None:
         check_name(name)
     declared = declare(file, axes, settings, seeds, name, lambda runs: _confirm(runs, yes))
-    tally = run_and_print(declared, store, jobs, dask, timeout, output)
+    tally = run_and_print(declared, store, jobs, dask, timeout, output, metrics)
     return not tally.failed
 
 
@@ -55,19 +58,20 @@ def run_and_print(
     dask: str | None = None,
     timeout: float | None = None,
     output: Path | None = None,
-    metric: str = "goodput",
+    metrics: Sequence[str] = (),
 ) -> Tally:
     """Run a sweep and print its results. ``output``: also write them there.
 
-    ``metric``: is also printed if it is none of those that always are.
+    ``metrics``: are also printed if they are none of those that always are.
     """
+    found = find_all(metrics)
     threading.Thread(target=_import_table).start()
     with interruptible():
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
-        data, coordinates = variables(declared, tally.ids, Store(store))
+        data, coordinates = variables(declared, tally.ids, Store(store), own_metrics(metrics))
         from tunnelcc.sweeps.table import HOST_DEFAULTS, limiting_defaults, print_results
 
-        print_results(data, coordinates, metric, declared.conditions)
+        print_results(data, coordinates, [it.name for it in found], declared.conditions)
         defaults = limiting_defaults(data, coordinates, lambda key: _is_given(declared.base, key))
         for key, (limited, points) in defaults.items():
             command = ["tunnelcc", *sys.argv[1:], "--set", f"{key}={HOST_DEFAULTS[key]}"]
@@ -77,7 +81,7 @@ def run_and_print(
             )
         _report(data, tally, store / declared.name)
         if output is not None:
-            export.write(results_of(declared, tally, store), output)
+            export.write(results_of(declared, tally, store, metrics=metrics), output)
     return tally
 
 
@@ -89,6 +93,16 @@ def _is_given(table: dict[str, Any], key: str) -> bool:
             return False
         node = node[part]
     return True
+
+
+def find_all(names: Iterable[str]) -> list[Metric]:
+    """Return the metrics of the options ``--metric``. Raises ConfigError."""
+    found = [find(name, "--metric") for name in names]
+    for it in found:
+        if not it.is_stored:
+            expected = "one of the metrics that sweeps store"
+            raise unknown_name("--metric", it.name, STORED, expected)
+    return found
 
 
 def _import_table() -> None:

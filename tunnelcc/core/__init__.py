@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from types import ModuleType
@@ -98,6 +98,41 @@ class Parameter:
         if self.kind == "choice":
             return ", ".join(self.choices)
         return f"{self.minimum:g} to {self.maximum:g}"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A measurement of the models: a row of a table of models/probe/experiment-result.h."""
+
+    name: str
+    unit: str  # "": text
+    meaning: str
+    dimensions: Sequence[str]
+    since_start: bool  # it counts from the start and not from the end of the warm-up
+    is_moment: bool  # a time since the start
+    is_count: bool
+
+    @property
+    def is_series(self) -> bool:
+        """Whether it has a value for each probe time."""
+        return "time" in self.dimensions
+
+    @property
+    def long_name(self) -> str:
+        """What it is, in words."""
+        return self.meaning + ", since the start" * (self.since_start and not self.is_series)
+
+
+@cache
+def measurements() -> Mapping[str, Measurement]:
+    """Return name → measurement, of all that a run may have."""
+    return {
+        it.name: Measurement(
+            it.name, it.unit, it.meaning, tuple(it.dimensions.split()),
+            it.since_start, it.is_moment, it.is_count,
+        )
+        for it in load().measurements()
+    }  # fmt: skip
 
 
 @cache

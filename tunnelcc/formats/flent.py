@@ -27,10 +27,11 @@ _PING = "Ping (ms) ICMP"
 
 def write(result: Result) -> bytes:
     """Return a run as the contents of a ``.flent.gz``."""
-    time, step = result.raw.time, result.experiment.probe_interval
-    rates = np.array([flow.goodput for flow in result.raw.flows]) / 1e6
-    rtts = np.where(result.measured.across_path("srtt") > 0, result.measured.across_path("srtt"), 0)
+    time, step = result["time"], result.experiment.probe_interval
+    rates = result["flow_goodput_series"] / 1e6
+    rtts = np.array([result.path_leg(flow).srtt for flow in range(len(result.flows))])
     known = rtts > 0
+    rtts = np.where(known, rtts, 0)
     counts = known.sum(axis=0)
     rtt = np.where(counts > 0, 1e3 * (rtts * known).sum(axis=0) / np.maximum(counts, 1), np.nan)
     senders = [placed.sender for placed in result.layout.flows]
@@ -79,9 +80,9 @@ def write(result: Result) -> bytes:
 
 
 def _raw(result: Result, flow: int) -> list[dict[str, float]]:
-    leg, rates = result.sender_leg(flow), result.raw.flows[flow].goodput
+    leg, rates = result.sender_leg(flow), result.flows[flow].goodput_series
     step = result.experiment.probe_interval
-    rows = zip(result.raw.time, rates, leg.cwnd, leg.srtt, leg.pacing_rate, strict=True)
+    rows = zip(result["time"], rates, leg.cwnd, leg.srtt, leg.pacing_rate, strict=True)
     return [
         {
             "t": float(moment), "dur": step, "val": float(rate) / 1e6, "tcp_cwnd": float(cwnd),

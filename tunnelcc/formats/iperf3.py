@@ -25,10 +25,9 @@ _MSS = 1448  # bytes, where iperf3 tells of none
 
 def write(result: Result) -> dict[str, Any]:
     """Return a run as iperf3's JSON; sockets are numbered by flow, from 1."""
-    sampled = [_intervals(result, flow) for flow in range(len(result.raw.flows))]
+    sampled = [_intervals(result, flow) for flow in range(len(result.flows))]
     end = result.experiment.duration
     totals = [_total(part, 0.0, end, end) for part in sampled]
-    flows = result.to_dict()["flows"]
     return {
         "start": {
             "connected": [{"socket": flow + 1} for flow in range(len(sampled))],
@@ -37,7 +36,7 @@ def write(result: Result) -> dict[str, Any]:
             "tcp_mss": _mss(result, 0),
             "test_start": {
                 "protocol": _protocol(result), "num_streams": len(sampled), "omit": 0,
-                "duration": end, "blksize": flows and result.experiment.flows[0].write_size,
+                "duration": end, "blksize": result.experiment.flows[0].write_size,
                 "reverse": int(result.layout.flows[0].sender == "server"),
             },
         },
@@ -52,7 +51,7 @@ def write(result: Result) -> dict[str, Any]:
             ],
             "sum_sent": _sum(totals),
             "sum_received": _sum(totals),
-            "sender_tcp_congestion": ", ".join(dict.fromkeys(flow["cc"] for flow in flows)),
+            "sender_tcp_congestion": ", ".join(dict.fromkeys(result["flow_app_cc"].tolist())),
         },
     }  # fmt: skip
 
@@ -65,10 +64,10 @@ def _protocol(result: Result) -> str:
 
 def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:
     """Return intervals of a second, or of as many probes as end later; the last has the rest."""
-    leg, counted = result.sender_leg(flow), result.raw.flows[flow]
+    leg, counted = result.sender_leg(flow), result.flows[flow]
     mss = _mss(result, flow)
-    time, end = result.raw.time, result.experiment.duration
-    sizes = np.rint(np.cumsum(counted.goodput) * result.experiment.probe_interval / 8)
+    time, end = result["time"], result.experiment.duration
+    sizes = np.rint(np.cumsum(counted.goodput_series) * result.experiment.probe_interval / 8)
     number = np.floor((time + _ROUNDING) / _INTERVAL)  # of whole intervals that have passed
     lasts = [*np.flatnonzero(np.diff(number, prepend=0.0))]
     if not lasts or lasts[-1] < len(time) - 1 or time[-1] < end - _ROUNDING:
@@ -110,7 +109,7 @@ def _mss(result: Result, flow: int) -> int:
 
 def _retransmits(result: Result, leg: Any) -> float:
     """Return the retransmissions of the whole run: those until the last probe, or known later."""
-    before = leg.retransmits_series[result.raw.time <= result.experiment.warmup]
+    before = leg.retransmits_series[result["time"] <= result.experiment.warmup]
     first = float(before[-1]) if before.size else 0.0
     return max(float(leg.retransmits_series[-1]), first + float(leg.retransmits))
 

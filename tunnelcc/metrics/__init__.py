@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Metrics as the field defines them, in SI units: functions of numbers, of a run, of a sweep.
 
-``METRICS`` declares each metric once. ``Result.metric()`` looks one up, and ``of_run()`` computes
-all that a sweep stores. A metric without a value (no flow, no sample, a duration of 0, a flow that
-never converges) is NaN, never 0 or an error.
+``METRICS`` declares each metric of a run once. ``Result.metric()`` looks one up, and ``of_run()``
+computes all that a sweep stores. A metric without a value (no flow, no sample, a duration of 0, a
+flow that never converges) is NaN, never 0 or an error.
 """
 
 from tunnelcc.metrics.baseline import flow_harm
@@ -30,8 +30,25 @@ from tunnelcc.metrics.fairness import (
     max_min_shares,
     shares,
 )
-from tunnelcc.metrics.registry import METRICS, STORED, TEXTS, Metric, of_run, value, values
-from tunnelcc.metrics.run import SELECTION, RunData, Selection, path_leg
+from tunnelcc.metrics.metric import (
+    SELECTION,
+    AnyMetric,
+    Metric,
+    MetricError,
+    evaluate,
+    metric,
+)
+from tunnelcc.metrics.registry import (
+    METRICS,
+    STORED,
+    TEXTS,
+    completion_times,
+    find,
+    of_run,
+    own_metrics,
+    value,
+    values,
+)
 from tunnelcc.metrics.samples import mean, mean_srtt, p95_srtt, percentile, total, valid
 
 __all__ = [
@@ -39,13 +56,16 @@ __all__ = [
     "SELECTION",
     "STORED",
     "TEXTS",
+    "AnyMetric",
     "Metric",
-    "RunData",
-    "Selection",
+    "MetricError",
+    "completion_times",
     "confidence_interval",
     "dip_interval",
     "efficiency",
+    "evaluate",
     "fair_convergence_time",
+    "find",
     "flow_harm",
     "goodput",
     "group_totals",
@@ -58,9 +78,10 @@ __all__ = [
     "mean",
     "mean_and_half_width",
     "mean_srtt",
+    "metric",
     "of_run",
+    "own_metrics",
     "p95_srtt",
-    "path_leg",
     "percentile",
     "rate_convergence_time",
     "retransmission_ratio",

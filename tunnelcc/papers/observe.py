@@ -6,8 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-import numpy as np
-
 from tunnelcc.config import Experiment
 from tunnelcc.metrics import METRICS, SELECTION
 from tunnelcc.papers import expression
@@ -27,9 +25,9 @@ def observe(
     _add_formulas(values, quantities, result.experiment)
     if not with_series:
         return Observation(result.experiment.seed, values)
-    goodput = np.asarray([flow.goodput for flow in result.raw.flows], dtype=float)
-    time = np.asarray(result.raw.time, dtype=float)
-    return Observation(result.experiment.seed, values, time, goodput)
+    return Observation(
+        result.experiment.seed, values, result["time"], result["flow_goodput_series"]
+    )
 
 
 def _measured(result: Result, measure: str, quantity: Quantity) -> float:

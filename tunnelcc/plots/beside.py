@@ -46,12 +46,12 @@ def plot_beside(result: Result, measured: Measurement, file: Path | None = None)
         figure = Figure(figsize=(7.2, 8.2))
         panels = figure.subplots(4, 1, sharex=True)
         top, *others = panels
-        time = result.raw.time
-        total = np.sum([flow.goodput for flow in result.raw.flows], axis=0)
+        time = result["time"]
+        total = result["flow_goodput_series"].sum(axis=0)
         width = float(np.median(np.diff(measured.time, prepend=0.0)))
         top.plot(*_averaged(time, total / 1e6, width), label="simulated", **_SIMULATED)
         top.plot(measured.time, measured.goodput / 1e6, label="measured", **_MEASURED)
-        legs = [result.sender_leg(flow) for flow in range(len(result.raw.flows))]
+        legs = [result.sender_leg(flow) for flow in range(len(result.flows))]
         for axes, (ours, theirs, factor) in zip(others, _OF_EACH, strict=True):
             is_unknown_at_0 = ours != "retransmits_series"
             for leg in legs:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc.config.topology import ResolvedLink, Step, Topology
+from tunnelcc.metrics import METRICS
 from tunnelcc.plots.flows import tunnel_name
 from tunnelcc.plots.style import STYLE, category_style, check_file, save, take_literally
 from tunnelcc.schema.units import format_rate, format_time
@@ -254,7 +255,7 @@ def _widest_gap(angles: Sequence[float]) -> float:
 def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
     """Return groups of flows as the experiment declares them, and cross traffic."""
     layout, experiment = result.layout, result.experiment
-    goodputs = result.measured.goodputs
+    goodputs = METRICS["flow_goodput"](result)
     members: dict[int, list[int]] = {}
     for index, placed in enumerate(layout.flows):
         members.setdefault(placed.group, []).append(index)

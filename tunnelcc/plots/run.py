@@ -78,7 +78,7 @@ def plot_run(result: Result, file: str | Path | None = None) -> Figure:
 
 def _limit_line(result: Result) -> list[str]:
     """Return a line that tells what limited the flows, if they did anything: at most two things."""
-    texts = [text for text in result.dataset.limited_by.values.tolist() if text]
+    texts = [text for text in result["flow_limited_by"].tolist() if text]
     by_count = sorted(dict.fromkeys(texts), key=texts.count, reverse=True)
     if not by_count:
         return []
@@ -87,10 +87,10 @@ def _limit_line(result: Result) -> list[str]:
 
 
 def _plot_goodput(axes: Axes, result: Result) -> None:
-    time, (moments, rates) = result.raw.time, _rates(result)
+    time, (moments, rates) = result["time"], _rates(result)
     rates = rates / 1e6
     rate = float(rates.max())
-    series = np.array([flow.goodput for flow in result.raw.flows]) / 1e6
+    series = result["flow_goodput_series"] / 1e6
     if len(series) > 1:
         series = _smooth(series, time)
     _plot_flows(axes, time, series, kinds(result))
@@ -131,8 +131,8 @@ def _plot_in_flight(axes: Axes, result: Result) -> None:
     A carrier of several flows is drawn once. If its algorithm is another one than theirs, it is
     none of them and has the colour of its own.
     """
-    time, mss = result.raw.time, result.layout.first.carried_mss
-    legs = [result.path_leg(flow) for flow in result.legs]
+    time, mss = result["time"], result.layout.first.carried_mss
+    legs = [result.path_leg(flow) for flow in range(len(result.legs))]
     flights = np.array([leg.in_flight for leg in legs]) / 1e6
     of_flows = kinds(result)  # also of flows with a carrier: their colours are those above
     shades = colours(of_flows)
@@ -174,7 +174,7 @@ def _window_unit(result: Result, flow: int, mss: int) -> int:
     their own, which are left out.
     """
     connection = result.layout.flows[flow].connection
-    if not result.path_leg(result.legs[flow]).arq:
+    if result.path_leg(flow).arq_timeouts is None:  # it is TCP
         return mss
     if connection.flow.transport == "quic":
         return connection.quic_packet.udp
@@ -222,15 +222,15 @@ def _queue_delay(direction: LinkDirection, time: Any, queue: Any) -> Any:
 
 def _plot_queue_delay(axes: Axes, result: Result) -> None:
     is_both_ways = len({placed.direction for placed in result.layout.flows}) > 1
-    time, drops = np.asarray(result.raw.time), []
+    time, drops = result["time"], []
     for is_other, link in enumerate(result.bottleneck[: 1 + is_both_ways]):
         direction = result.layout.direction(_bottleneck(result, bool(is_other)))
-        delay = 1e3 * _queue_delay(direction, time, 8 * np.asarray(link.queue_bytes))
+        delay = 1e3 * _queue_delay(direction, time, 8 * link.queue_bytes)
         to_server = result.layout.bottleneck[1] is bool(is_other)
         colour, line = ("#AAAAAA", "--") if is_other else ("#555555", "-")
         label = f"to the {'server' if to_server else 'client'}"
         axes.plot(time, delay, label=label, color=colour, linestyle=line)
-        drops.append(str(link.drops))
+        drops.append(str(link.queue_drops))
     axes.set_ylabel("queueing delay (ms)")
     axes.set_title(f"Queueing delay at the bottleneck ({' and '.join(drops)} packets dropped)")
     if is_both_ways:

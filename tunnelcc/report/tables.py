@@ -9,9 +9,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from tunnelcc import core
-from tunnelcc.metrics import path_leg
+from tunnelcc.metrics import evaluate
 from tunnelcc.output.tables import Table, console, grid
 from tunnelcc.schema.units import format_time, mbit
+from tunnelcc.simulation.limited import path_leg
 
 if TYPE_CHECKING:
     import xarray
@@ -41,15 +42,15 @@ def print_result(result: Result) -> None:
         f"seed {experiment.seed}"
     )
     _flow_table(totals, result).print(out)
-    aggregate, hosts = totals["aggregate"], totals["hosts"]
+    hosts = totals["hosts"]
     # A small network's hosts are all told of, of a large one those that did most.
-    by_use = sorted(hosts, key=lambda name: -hosts[name]["utilisation"])
+    by_use = sorted(hosts, key=lambda name: -hosts[name]["host_cpu"])
     busiest = {name: hosts[name] for name in (hosts if len(hosts) <= 4 else by_use[:4])}
     placed = result.layout.flows
     early = sum(it.bytes is not None and it.start < experiment.warmup for it in placed)
     those = "1 flow that starts" if early == 1 else f"{early} flows that start"
     lines = [
-        ("goodput", f"{_mbps(aggregate['goodput_bps'])} Mbit/s"),
+        ("goodput", f"{_mbps(result.goodput)} Mbit/s"),
         # Of flows that end, it tells nothing.
         *(
             []
@@ -60,24 +61,27 @@ def print_result(result: Result) -> None:
         *([("completion", f"without {those} in the warm-up")] if early else []),
     ]
     # Without a tunnel or hosts.app_cost nothing that a host does has a cost: 0 % would be untrue.
-    if any(host["utilisation"] for host in hosts.values()):
-        used = (f"{name} {_percent(host['utilisation'])}" for name, host in busiest.items())
+    if any(host["host_cpu"] for host in hosts.values()):
+        used = (f"{name} {_percent(host['host_cpu'])}" for name, host in busiest.items())
         lines.append(("CPU", ", ".join(used)))
-    if failed := sum(_path_leg(flow)["connect_failed_s"] is not None for flow in totals["flows"]):
+    if failed := sum(_path_leg(flow)["connect_failed_at"] is not None for flow in totals["flows"]):
         lines.append(("not connected", f"{failed} flows: the last SYN got no answer"))
-    arqs = [_path_leg(flow).get("arq", {}) for flow in totals["flows"]]
-    if closed := sum(arq.get("closed_s") is not None for arq in arqs):
+    legs = [_path_leg(flow) for flow in totals["flows"]]
+    if closed := sum(leg.get("arq_closed_at") is not None for leg in legs):
         lines.append(
             ("broken off", f"{closed} flows: the tunnel closed because its pings got no answer")
         )
-    if stuck := sum(arq.get("given_up", 0) > 0 and arq["closed_s"] is None for arq in arqs):
+    if stuck := sum(
+        leg.get("arq_given_up", 0) > 0 and leg["arq_closed_at"] is None for leg in legs
+    ):
         lines.append(
             (
                 "stuck",
                 f"{stuck} flows: the tunnel gave up on a packet after its last retransmission",
             )
         )
-    out.print(grid([*lines, *_packet_tunnel_lines(totals), *_fec_lines(totals)]))
+    lines += [*_packet_tunnel_lines(totals), *_fec_lines(totals), *_own_lines(result)]
+    out.print(grid(lines))
     for sentence in _limit_sentences(totals, placed):
         out.print(sentence, markup=False)
 
@@ -94,44 +98,52 @@ def _with_names(totals: dict[str, Any], experiment: Experiment) -> dict[str, Any
 
 def _path_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
     """Tell of the bottleneck: in both directions, if data cross both."""
-    path, directions = totals["path"], [flow["direction"] for flow in totals["flows"]]
+    path, back = _bottleneck(totals)
+    directions = [flow["flow_direction"] for flow in totals["flows"]]
     ways = [(path, "")]
     if len(set(directions)) > 1:
         ends = ("server", "client") if directions[0] == "up" else ("client", "server")
-        ways = [(path, f" to the {ends[0]}"), (path["reverse"], f" to the {ends[1]}")]
+        ways = [(path, f" to the {ends[0]}"), (back, f" to the {ends[1]}")]
 
     def told(text: Callable[[dict[str, Any]], str]) -> str:
         return "; ".join(f"{text(way)}{where}" for way, where in ways)
 
     return [
-        ("path utilisation", told(lambda way: _percent(way["utilisation"]))),
+        ("path utilisation", told(lambda way: _percent(way["link_utilisation"]))),
         (
             "queueing delay",
             told(
                 lambda way: (
-                    f"mean {_ms(way['queue_delay_mean_s'])} ms, "
-                    f"p95 {_ms(way['queue_delay_p95_s'])} ms"
+                    f"mean {_ms(way['link_queue_delay_mean'])} ms, "
+                    f"p95 {_ms(way['link_queue_delay_p95'])} ms"
                 )
             ),
         ),
         ("packets lost", told(_lost)),
         *(
-            [("packets marked", told(lambda way: f"{way['marks'] or 0} by the queue (ECN)"))]
-            if any(way["marks"] for way, _ in ways)
+            [("packets marked", told(lambda way: f"{way['link_marks'] or 0} by the queue (ECN)"))]
+            if any(way["link_marks"] for way, _ in ways)
             else []
         ),
     ]
 
 
+def _bottleneck(totals: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the totals of the bottleneck in the direction of the data, and in the other one."""
+    link = [*totals["links"].values()][totals["metrics"]["bottleneck_link"]]
+    ways = link["forward"], link["reverse"]
+    return ways[::-1] if totals["metrics"]["bottleneck_direction"] else ways
+
+
 def _lost(path: dict[str, Any]) -> str:
     """Tell of the packets that a link lost, in one direction."""
-    policed = path["policer_drops"]
+    policed = path["link_policer_drops"]
     causes = [
-        f"{path['drops']} dropped by the queue",
+        f"{path['link_queue_drops']} dropped by the queue",
         *([f"{policed} by the policer"] if policed is not None else []),
-        f"{path['random_losses']} at random",
+        f"{path['link_random_losses']} at random",
     ]
-    return f"{', '.join(causes)} ({_percent(path['loss_rate'])} of {path['packets']})"
+    return f"{', '.join(causes)} ({_percent(path['link_loss_rate'])} of {path['link_packets']})"
 
 
 def print_measured(result: Result, measured: Measurement) -> None:
@@ -152,7 +164,7 @@ def print_harm(found: xarray.Dataset) -> None:
         for each in (found.flow_completion_time, found.flow_completion_time_alone)
     ]
     has_times = any(time is not None for each in times for time in each)
-    ccs = [core.congestion_label(str(name)) for name in found.cc.values]
+    ccs = [core.congestion_label(str(name)) for name in found.flow_cc.values]
     labels = [*zip(ccs, found.flow_tunnel.values, strict=True)]
     groups: dict[Any, list[int]] = {}
     for index, label in enumerate(labels):
@@ -222,43 +234,51 @@ def _packet_tunnel_lines(totals: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         (
             "tunnel" if len(tunnels) == 1 else f"tunnel {tunnel['tunnel']}",
-            f"device dropped {tunnel['device_drops']} of {tunnel['packets']} packets "
-            f"(longest queue: {tunnel['device_queue_max_packets']}), fragmented "
-            f"{tunnel['fragmented']}, far socket dropped {tunnel['socket_drops']}",
+            f"device dropped {way['tunnel_device_drops']} of {way['tunnel_packets']} packets "
+            f"(longest queue: {way['tunnel_device_packets_max']}), fragmented "
+            f"{way['tunnel_fragmented']}, far socket dropped {way['tunnel_socket_drops']}",
         )
         for tunnel in tunnels
-        if "packets" in tunnel
+        if (way := tunnel.get("forward")) is not None
     ]
 
 
 def _fec_lines(totals: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Tell what parity cost and what it repaired, in the direction of the data."""
     for tunnel in totals["tunnels"]:
-        fec, label = tunnel.get("fec"), "FEC"
+        way, label = tunnel.get("forward", {}), "FEC"
         if len(totals["tunnels"]) > 1:
             label = f"FEC of {tunnel['tunnel']}"
-        if fec is not None:
-            packets = fec["packets"]
+        if "tunnel_fec_packets" in way:
+            packets = way["tunnel_fec_packets"]
+            parity = _share(way["tunnel_fec_parity_bytes"], way["tunnel_outer_bytes"])
             yield (
                 label,
-                f"parity {_share(fec['parity_bytes'], tunnel['outer_bytes'])} of the bytes; "
-                f"recovered {_share(fec['recovered'], packets)} of {packets} packets, "
-                f"residual loss {_share(fec['lost'], packets)}",
+                f"parity {parity} of the bytes; recovered "
+                f"{_share(way['tunnel_fec_recovered'], packets)} of {packets} packets, "
+                f"residual loss {_share(way['tunnel_fec_lost'], packets)}",
             )
             continue
         of_each = _carriers(flow for flow in totals["flows"] if flow["flow"] in tunnel["flows"])
-        legs = [leg for leg in of_each.values() if leg.get("arq", {}).get("parity_datagrams")]
+        legs = [leg for leg in of_each.values() if leg.get("arq_parity_datagrams")]
         if legs:
-            arqs = [leg["arq"] for leg in legs]
-            parity, brought, lost = (
-                sum(arq[name] for arq in arqs)
-                for name in ("parity_bytes", "recovered", "unrecovered")
+            parity_bytes, brought, lost = (
+                sum(leg[name] for leg in legs)
+                for name in ("arq_parity_bytes", "arq_recovered", "arq_unrecovered")
             )
             yield (
                 label,
-                f"parity {_share(parity, sum(leg['wire_bytes'] for leg in legs))} of the bytes; "
-                f"recovered {brought} datagrams, could not repair {lost}, since the start",
+                f"parity {_share(parity_bytes, sum(leg['wire_bytes'] for leg in legs))} of the "
+                f"bytes; recovered {brought} datagrams, could not repair {lost}, since the start",
             )
+
+
+def _own_lines(result: Result) -> Iterator[tuple[str, str]]:
+    """Tell of the user's own metrics: one value, or one for each flow."""
+    for metric in result.own_metrics:
+        values = evaluate(metric, result).reshape(-1)
+        unit = "" if metric.units == "1" else f" {metric.units}"
+        yield metric.long_name, f"{', '.join(f'{value:.6g}' for value in values)}{unit}"
 
 
 def _share(part: float, whole: float) -> str:
@@ -270,16 +290,16 @@ def _flow_table(totals: dict[str, Any], result: Result) -> Table:
     flows, tunnels = totals["flows"], _tunnels_of_flows(totals)
     differ = len(set(tunnels.values())) > 1
     tunnelled = any(len(flow["legs"]) > 1 for flow in flows)
-    has_messages = any(flow["messages"] for flow in flows)
+    has_messages = any(flow["flow_messages_due"] for flow in flows)
     is_finite = any("bytes" in entry for entry in totals["experiment"]["flows"])
-    is_both_ways = len({flow["direction"] for flow in flows}) > 1
+    is_both_ways = len({flow["flow_direction"] for flow in flows}) > 1
     columns = [
         "flow",
         "cc",
         *(["tunnel"] if differ else []),
         *(["direction"] if is_both_ways else []),
     ]
-    has_transports = {flow["transport"] for flow in flows} != {"tcp"}
+    has_transports = {flow["flow_transport"] for flow in flows} != {"tcp"}
     columns += ["transport"] if has_transports else []
     rows_of_flows = [*_rows(flows, placed)]
     summed = ", sum" if len(rows_of_flows) < len(flows) else ""
@@ -299,18 +319,26 @@ def _flow_table(totals: dict[str, Any], result: Result) -> Table:
         ending = [flow for flow in members if placed[flow["flow"]].bytes is not None]
         row = [
             _label(entry, members),
-            core.congestion_label(members[0]["cc"]),
+            core.congestion_label(members[0]["flow_app_cc"]),
             *([_some("tunnels", (tunnels[it["flow"]] for it in members))] if differ else []),
-            *([_some("directions", (it["direction"] for it in members))] if is_both_ways else []),
-            *([_some("transports", (it["transport"] for it in members))] if has_transports else []),
-            _mbps(sum(flow["goodput_bps"] for flow in members)),
+            *(
+                [_some("directions", (it["flow_direction"] for it in members))]
+                if is_both_ways
+                else []
+            ),
+            *(
+                [_some("transports", (it["flow_transport"] for it in members))]
+                if has_transports
+                else []
+            ),
+            _mbps(sum(flow["flow_goodput"] for flow in members)),
             *([_completion(ending, result.experiment)] if is_finite else []),
-            str(sum(flow["retransmits"] for flow in members)),
+            str(sum(flow["flow_socket_retransmits"] for flow in members)),
         ]
         if tunnelled:
             row += (
                 [
-                    core.congestion_label(carriers[0]["cc"]),
+                    core.congestion_label(carriers[0]["leg_cc"]),
                     _SHARED if is_told else str(sum(leg["retransmits"] for leg in carriers)),
                 ]
                 if carriers
@@ -318,16 +346,15 @@ def _flow_table(totals: dict[str, Any], result: Result) -> Table:
             )
         row += [
             _SHARED if is_told else str(sum(leg["rtos"] for leg in legs)),
-            _ms(_mean(leg["srtt_mean_s"] for leg in legs)),
-            _ms(_most(leg["srtt_p95_s"] for leg in legs)),
+            _ms(_mean(leg["srtt_mean"] for leg in legs)),
+            _ms(_most(leg["srtt_p95"] for leg in legs)),
             _limit(members),
         ]
         if has_messages:
-            written = [flow["messages"] for flow in members if flow["messages"]]
-            timed = [messages for messages in written if messages["count"]]
+            timed = [flow for flow in members if flow["flow_messages_delivered"]]
             row += [
-                _ms(_mean(messages["latency_mean_s"] for messages in timed)),
-                _ms(_most(messages["latency_p99_s"] for messages in timed)),
+                _ms(_mean(flow["flow_message_latency_mean"] for flow in timed)),
+                _ms(_most(flow["flow_message_latency_p99"] for flow in timed)),
             ]
         rows.append(row)
     numbers = [
@@ -358,15 +385,15 @@ def _limit(members: list[dict[str, Any]]) -> str:
 
 
 def _jain(totals: dict[str, Any]) -> str:
-    aggregate, flows = totals["aggregate"], totals["flows"]
-    text = _number(aggregate["jain"], 3)
-    without = sum(flow["carrier"] is None for flow in flows)
+    found, flows = totals["metrics"], totals["flows"]
+    text = _number(found["jain"], 3)
+    without = sum(flow["flow_carrier"] is None for flow in flows)
     for groups, count in (
         ("users", len(totals["users"])),
         ("carriers", len(totals["carriers"]) + without),
     ):
         if 1 < count < len(flows):
-            text += f", between {groups} {_number(aggregate[f'jain_{groups}'], 3)}"
+            text += f", between {groups} {_number(found[f'jain_{groups}'], 3)}"
     return text
 
 
@@ -395,13 +422,13 @@ def _label(entry: int | None, members: list[dict[str, Any]]) -> str:
 
 def _path_leg(flow: dict[str, Any]) -> dict[str, Any]:
     legs: list[dict[str, Any]] = flow["legs"]
-    return legs[path_leg([leg["name"] for leg in legs])]
+    return legs[path_leg([leg["leg_name"] for leg in legs])]
 
 
 def _carriers(flows: Iterable[dict[str, Any]]) -> dict[tuple[int, str], dict[str, Any]]:
     """Return what each carrier's ends sent for the flows: its leg, by number and direction."""
     return {
-        (flow["carrier"], flow["direction"]): _path_leg(flow)
+        (flow["flow_carrier"], flow["flow_direction"]): _path_leg(flow)
         for flow in flows
         if len(flow["legs"]) > 1
     }
@@ -412,8 +439,12 @@ def _completion(flows: list[dict[str, Any]], experiment: Experiment) -> str:
 
     Flows that start in the warm-up or would start after the end of the run do not count.
     """
-    begin, end = experiment.warmup, experiment.duration
-    times = [flow["completion_time_s"] for flow in flows if begin <= flow["start_s"] < end]
+    starts = ((flow, flow["flow_start"]) for flow in flows)
+    times = [
+        flow["flow_completion_time"]
+        for flow, start in starts
+        if start is not None and start >= experiment.warmup
+    ]
     done = sum(time is not None for time in times)
     text = _number(_mean(times), 3)
     return text if len(times) in (1, done) else f"{text} ({done} of {len(times)})"

@@ -16,7 +16,7 @@ from tunnelcc.config.path import LinkDirection
 from tunnelcc.config.resolved import ResolvedNetwork
 from tunnelcc.config.topology import Step
 from tunnelcc.metrics.convergence import WINDOW
-from tunnelcc.simulation.measurements import Measurements
+from tunnelcc.simulation.parts import Parts
 
 Series = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ class _Demand:
     end: float
 
 
-def capacity(run: Measurements, step: Step) -> float:
+def capacity(run: Parts, step: Step) -> float:
     """Return the mean payload rate (bit/s) that a direction of a link could carry; NaN: any.
 
     That is the lower one of its rate and its policer's.
@@ -40,7 +40,7 @@ def capacity(run: Measurements, step: Step) -> float:
     counts = measured.reverse if step.is_reverse else measured.forward
     rates = [] if policer is None else [policer.rate]
     if counts.utilisation:
-        rates.append(8 * counts.bytes_out / run.measured_time / counts.utilisation)
+        rates.append(8 * counts.bytes_sent / run.measured_time / counts.utilisation)
     mss, packet = _full_segment(run.layout, step)
     return float(min(rates) * mss / packet) if rates else math.nan
 
@@ -70,7 +70,7 @@ def shares(network: ResolvedNetwork) -> list[float]:
     return [rate if math.isfinite(rate) else math.nan for rate in granted[: len(connections)]]
 
 
-def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
+def rates(run: Parts, demands: Sequence[float]) -> tuple[Series, Series]:
     """Return each flow's max-min fair rate: the mean after the warm-up, and its series, bit/s.
 
     Shapes are (flow,) and (flow, time); NaN if no link limits the flow. A flow demands
@@ -96,7 +96,7 @@ def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
             capacities[step] = most
     of_kind = _allocations(everyone, capacities, moments)
     experiment, means, series = run.experiment, [], []
-    times = np.concatenate([[0.0], run.raw.time, [experiment.warmup, experiment.duration]])
+    times = np.concatenate([[0.0], run["time"], [experiment.warmup, experiment.duration]])
     for it in flows:
         granted = of_kind[it.steps, it.rate]
         if np.isfinite(granted).all():
@@ -109,7 +109,7 @@ def rates(run: Measurements, demands: Sequence[float]) -> tuple[Series, Series]:
     return np.array(means), np.array(series)
 
 
-def rate_changes(run: Measurements, step: Step) -> Series:
+def rate_changes(run: Parts, step: Step) -> Series:
     """Return when a link's rate changes (s), in the run.
 
     A trace's rate counts as its mean over each second: queues even out shorter changes.
@@ -121,7 +121,7 @@ def rate_changes(run: Measurements, step: Step) -> Series:
     return changes[changes < duration]
 
 
-def _capacities(run: Measurements, step: Step, moments: Series) -> Series:
+def _capacities(run: Parts, step: Step, moments: Series) -> Series:
     """Return capacity() between the moments, where the link's rate may change; shape (moment,)."""
     direction = run.layout.direction(step)
     if not direction.rate_steps and direction.rate_trace is None:
@@ -154,14 +154,14 @@ def _full_segment(network: ResolvedNetwork, step: Step) -> tuple[int, int]:
     return mss, packet + network.topology.links[step.link].path.framing_bytes
 
 
-def _flows(run: Measurements, demands: Sequence[float]) -> list[_Demand]:
+def _flows(run: Parts, demands: Sequence[float]) -> list[_Demand]:
     found, duration = run.layout, run.experiment.duration
     flows = []
-    for placed, rate, flow in zip(found.flows, demands, run.raw.flows, strict=True):
+    for placed, rate, flow in zip(found.flows, demands, run.flows, strict=True):
         start = placed.start
         if placed.flow.data_start is not None:
             start += placed.flow.data_start - placed.flow.start
-        end = flow.completion_time if flow.completion_time >= 0 else duration
+        end = duration if flow.completed_at is None else flow.completed_at
         flows.append(_Demand(placed.connection.steps, rate, min(start, duration), end))
     return flows
 

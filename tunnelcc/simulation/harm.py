@@ -17,22 +17,15 @@ from tunnelcc.config.resolved import resolve, uses_reverse
 from tunnelcc.simulation import runner
 from tunnelcc.simulation.capture import Capture
 from tunnelcc.simulation.result import Result
+from tunnelcc.simulation.variables import declared
 
 if TYPE_CHECKING:
     import xarray
     from numpy.typing import NDArray
 
-# Keys of the JSON: name → variable of the dataset.
-_OF_FLOW = {
-    "goodput_alone_bps": "flow_goodput_alone",
-    "completion_time_alone_s": "flow_completion_time_alone",
-    "harm": "flow_harm",
-}
-_OF_TUNNEL = {
-    "others_goodput_bps": "others_goodput",
-    "others_goodput_without_bps": "others_goodput_without",
-    "harm": "tunnel_harm",
-}
+# Variables that the JSON adds to flows and tunnels.
+_OF_FLOW = ("flow_goodput_alone", "flow_completion_time_alone", "flow_harm")
+_OF_TUNNEL = ("others_goodput", "others_goodput_without", "tunnel_harm")
 
 #: Numbers of flows, each from 0.
 Members = tuple[int, ...]
@@ -79,24 +72,22 @@ class Harm:
     experiment: Experiment
     jobs: int | None = None
     capture: Capture | None = None  # of the run with all flows
+    metrics: Sequence[metrics.AnyMetric] = ()
 
     @cached_property
     def result(self) -> Result:
         """The run with all flows."""
-        return runner.run(self.experiment, capture=self.capture)
+        return runner.run(self.experiment, capture=self.capture, metrics=self.metrics)
 
     def to_json(self) -> str:
         """Return the totals of the run with all flows, and the harm, as JSON text."""
         found = self.dataset
         table = self.result.to_dict()
-        for name, parts, keys in (
-            ("flows", table["flows"], _OF_FLOW),
-            ("tunnels", table["tunnels"], _OF_TUNNEL),
-        ):
-            table[name] = [
-                {**part, **{key: _number(found[variable][i]) for key, variable in keys.items()}}
-                for i, part in enumerate(parts)
-            ]
+        for dim, added in (("flow", _OF_FLOW), ("tunnel", _OF_TUNNEL)):
+            table["units"] |= {it: found[it].attrs["units"] for it in added}
+            # Tunnels below relays come last, and have no flows of their own.
+            for i, part in zip(range(found.sizes[dim]), table[f"{dim}s"], strict=False):
+                part |= {it: _number(found[it][i]) for it in added}
         return json.dumps(table, indent=2, allow_nan=False)
 
     @cached_property
@@ -151,17 +142,17 @@ class Harm:
                 "tunnel", _harm(without, company), "1", "harm to the flows outside the tunnel",
             ),
         }  # fmt: skip
-        coordinates, names = result.variables, [result.tunnel_names[it] for it in tunnels]
+        names = [result.tunnel_names[it] for it in tunnels]
         return xarray.Dataset(
             {
                 name: (dim, values, {"units": unit, "long_name": doc})
                 for name, (dim, values, unit, doc) in variables.items()
             },
             {
-                "flow": coordinates["flow"],
-                "cc": coordinates["cc"],
-                "user": coordinates["user"],
-                "flow_tunnel": coordinates["tunnel"],
+                **{
+                    name: ("flow", result[name], declared(name).attributes)
+                    for name in ("flow", "flow_cc", "flow_user", "flow_tunnel")
+                },
                 "tunnel": ("tunnel", names, {"long_name": "tunnel"}),
             },
             {"title": self.experiment.title},
@@ -176,8 +167,8 @@ class _Flows(NamedTuple):
 
 
 def _measured(result: Result) -> _Flows:
-    run = result.measured
-    return _Flows(np.asarray(run.goodputs), run.completion_times)
+    goodputs = metrics.METRICS["flow_goodput"](result)
+    return _Flows(np.asarray(goodputs), metrics.completion_times(result))
 
 
 def _harm_of_flows(alone: _Flows, here: _Flows) -> Any:

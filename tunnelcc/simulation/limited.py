@@ -9,7 +9,7 @@ reason lies before it, in the direction of the data; if it waited for its receiv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from tunnelcc.catalog.relay import RelayEntry
 from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.config import Hosts
 from tunnelcc.config.topology import Step
-from tunnelcc.metrics import limits, path_leg
+from tunnelcc.metrics import limits
 from tunnelcc.schema.units import format_rate, format_size
 
 if TYPE_CHECKING:
@@ -66,8 +66,13 @@ class Limited:
 NOTHING = Limited("", "", "", "", 0.0, "")
 
 
+def path_leg(names: Sequence[str]) -> int:
+    """Return which of a flow's legs crosses the path: the carrier, or a plain flow's only one."""
+    return names.index("carrier") if "carrier" in names else 0
+
+
 def of_flows(run: Any) -> list[Limited]:
-    """Return what limited each flow of a run, its Measurements."""
+    """Return what limited each flow of a run, its Parts."""
     return [_Flow(run, index, flow).limited() for index, flow in enumerate(run.layout.flows)]
 
 
@@ -82,7 +87,7 @@ class _Flow:
         self.tunnel = self.connection.tunnel
         self.entry = self.tunnel.entry if self.tunnel else None
         self.legs = list(run.legs[index])
-        channels = list(run.raw.flows[index].channels)
+        channels = list(run.measured["flow_channels"][index])
         # In a tunnel of packets, the connection of the applications goes through the carrier.
         if not self.is_up and not isinstance(self.entry, StreamEntry):
             self.legs.reverse()
@@ -111,7 +116,7 @@ class _Flow:
         return found
 
     def _has_full_link(self) -> bool:
-        flows = self.run.raw.flows
+        flows = self.run.flows
         all_bytes = sum(flow.delivered_bytes for flow in flows)
         own = flows[self.index].delivered_bytes
         return bool(self._link().utilisation >= _FULL and own >= _MOST * all_bytes)
@@ -147,10 +152,11 @@ class _Flow:
 
     def _shares(self, place: int) -> dict[str, float]:
         """Return the share of each limit in the time of a connection, or of the flow's stream."""
-        own = limits.shares(vars(self.legs[place].limits))
+        leg = self.legs[place]
+        own = limits.shares({name: getattr(leg, f"limit_{name}") for name in limits.LIMITS})
         if place not in self.channels:
             return own
-        stream = limits.shares(vars(self.channels[place]))
+        stream = limits.shares(dict(zip(limits.LIMITS, self.channels[place], strict=True)))
         # While the stream waited for the carrier, the carrier's limits held, as far as it had data.
         waits = stream.pop("send_buffer")
         active = sum(share for name, share in own.items() if name != "application")
@@ -308,7 +314,7 @@ class _Flow:
         rate = self._set_rate(leg)
         if name == "pacing" and rate is not None:
             return told("pacing", "the rate that is set", *rate)
-        if way.policer is not None and (link.policer_drops or 0) > link.drops:
+        if way.policer is not None and (link.policer_drops or 0) > link.queue_drops:
             rate_text = format_rate(way.policer.rate)
             return told("policer", "the policer", rate_text, self._link_key("policer.rate"))
         if link.utilisation >= _FULL and way.rate is not None:
@@ -317,7 +323,7 @@ class _Flow:
             return told("cpu", *busy)
         if (drops := self._device_drops()) is not None:
             return told("device_queue", *drops)
-        if link.random_losses > link.drops:
+        if link.random_losses > link.queue_drops:
             return told(
                 "random_loss", f"the {limits.LIMITS[name]}, which random loss keeps small", "",
                 self._link_key("loss"),
@@ -358,7 +364,7 @@ class _Flow:
         names, found = self.run.host_names, self.run.hosts
         for side in (self.sender, self.receiver):
             host = getattr(self.placed, side)
-            seconds = found[names.index(host)].cpu_seconds if host in names else 0.0
+            seconds = found[names.index(host)].cpu_time if host in names else 0.0
             if seconds >= _BUSY * self.run.measured_time:
                 speed = f"speed {self._host(side).speed:g}"
                 key = self._host_key(side, "speed")
@@ -369,12 +375,12 @@ class _Flow:
         """The queue of the tunnel's device, if it drops packets."""
         if self.placed.tunnel is None or self.tunnel is None:
             return None
-        counts = self.run.raw.tunnels[self.placed.tunnel]
-        if counts.forward is None:
+        counts = self.run.tunnels[self.placed.tunnel]
+        if counts is None:
             return None
         first = self.network.tunnels[self.placed.tunnel].first
         way = counts.forward if first.sender == self.sender else counts.reverse
-        if not way.drops:
+        if not way.device_drops:
             return None
         queue = self.tunnel.queue or getattr(self.entry.device, "queue", 0)  # type: ignore[union-attr]
         return "the queue of the tunnel's device", f"{queue} packets", self._tunnel_key("queue")

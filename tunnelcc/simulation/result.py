@@ -7,17 +7,22 @@ give equal results, byte for byte.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc import metrics
+import numpy as np
+
+from tunnelcc import core, metrics
 from tunnelcc._version import __version__
+from tunnelcc.config import Experiment
+from tunnelcc.config.resolved import ResolvedNetwork
 from tunnelcc.errors import ConfigError, Problem, unknown_name
-from tunnelcc.metrics.run import RunData
+from tunnelcc.metrics import AnyMetric, Metric
 from tunnelcc.schema.units import (
     UnitError,
     format_rate,
@@ -26,8 +31,8 @@ from tunnelcc.schema.units import (
     parse_probability,
     parse_time,
 )
-from tunnelcc.simulation import dataset, raw, totals
-from tunnelcc.simulation.measurements import Measurements
+from tunnelcc.simulation import totals, variables
+from tunnelcc.simulation.parts import Parts
 
 if TYPE_CHECKING:
     import xarray
@@ -37,15 +42,24 @@ if TYPE_CHECKING:
 # Of arguments of metrics that are given as text.
 _PARSERS = {"since": parse_time, "until": parse_time, "within": parse_probability}
 
+# First dimension of a measurement → its kind in digests().
+_KINDS = {
+    "flow": "flows", "leg": "legs", "link": "links", "packet_tunnel": "tunnel", "host": "hosts",
+    "cross_traffic": "cross_traffic",
+}  # fmt: skip
 
-class Result(Measurements):
+
+class Result(Parts):
     """The result of a finished run.
 
     - ``metric(name)``: one metric in SI units; `tunnelcc show metrics` lists them.
     - ``metrics``: all metrics that are one number; ``goodput`` (bit/s) and ``jain`` directly.
     - ``dataset``: series and totals as an xarray Dataset with units.
+    - ``result[name]``: a variable of ``dataset`` as an array, which is faster.
+    - ``flows``, ``legs`` (of each flow), ``links``, ``hosts``, ``tunnels``, ``cross_traffic``: the
+      same by part: ``result.links["path"].forward.queue_drops`` is of ``link_queue_drops``.
     - ``to_dict()``, ``to_json()``: the totals.
-    - ``experiment``: the experiment; ``raw``: the compiled module's result as plain attributes.
+    - ``experiment``: the experiment.
 
     Two flows:
 
@@ -57,8 +71,39 @@ class Result(Measurements):
         2
     """
 
+    def __init__(
+        self,
+        experiment: Experiment,
+        measured: Mapping[str, Any],
+        network: ResolvedNetwork | None = None,
+        own_metrics: Sequence[Metric] = (),
+    ) -> None:
+        """``own_metrics``: the user's, besides those of tunnelcc. See Parts for the rest."""
+        super().__init__(experiment, measured, network)
+        self.own_metrics = own_metrics
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Result, (self.experiment, self.measured, None, self.own_metrics)
+
     def __repr__(self) -> str:
         return f"<tunnelcc.Result: {self.heading}: {mbit(self.goodput)} Mbit/s>"
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of all variables."""
+        known = core.measurements()
+        absent = {dim for dim in ("packet_tunnel", "cross_traffic") if not len(self[dim])}
+        derived_ones = (name for name, it in variables.VARIABLES.items() if not absent & {*it.dims})
+        return (*(name for name in self.measured if name in known), *derived_ones)
+
+    def _array(self, name: str) -> Any:
+        return variables.value(self, name) if name in variables.VARIABLES else super()._array(name)
 
     @property
     def heading(self) -> str:
@@ -85,6 +130,8 @@ class Result(Measurements):
         loss = f", loss {100 * link.loss:g} %" if link.loss else ""
         return f"{flows}{tunnel}, {network}{path}{loss}"
 
+    # Metrics
+
     @property
     def goodput(self) -> float:
         """Goodput of all flows together, bit/s."""
@@ -105,18 +152,14 @@ class Result(Measurements):
 
         ``dataset`` has the metrics of each flow, and metric() returns one of them.
         """
-        names = (name for name, metric in metrics.METRICS.items() if not metric.per_flow)
-        return {name: self.metric(name) for name in names}
+        found = {it.name: it(self) for it in metrics.METRICS.values() if not it.per_flow}
+        found |= {it.name: metrics.evaluate(it, self) for it in self.own_metrics}
+        return {name: float(value) for name, value in found.items() if not np.ndim(value)}
 
-    @cached_property
-    def measured(self) -> RunData:
-        """The values that metrics read: the variables of ``dataset``, and a few more."""
-        arrays = {name: values for name, (_, values, _) in self.variables.items()}
-        return metrics.RunData({**arrays, **dataset.inputs(self)})
-
-    def metric(self, name: str, **selection: Any) -> float:
+    def metric(self, name: AnyMetric, **selection: Any) -> float:
         """Return one metric in SI units; `tunnelcc show metrics` lists names and definitions.
 
+        ``name``: also a function of a Dataset that returns a number, or one for each flow.
         ``selection``: ``flow`` (from 0), ``since`` and ``until`` (numbers in s, or text such as
         ``"500ms"``) and ``within`` (``0.05`` or ``"5%"``), if the metric accepts them. Without
         ``flow``, metrics whose names begin with ``flow_`` are of the first flow, and others of all
@@ -131,24 +174,29 @@ class Result(Measurements):
                     selection[key] = _PARSERS[key](value)
                 except UnitError as error:
                     raise ConfigError(Problem(key, value, error.expected, error.hint)) from None
-        flow, last = selection.get("flow"), len(self.raw.flows) - 1
+        flow, last = selection.get("flow"), len(self.layout.flows) - 1
         if flow is not None and flow not in range(last + 1):
             raise ConfigError(Problem("flow", flow, f"a flow from 0 to {last}"))
-        return metrics.value(self.measured, name, metrics.Selection(**selection))
+        own = {it.name: it for it in self.own_metrics}
+        found = own[name] if isinstance(name, str) and name in own else metrics.find(name)
+        return metrics.value(self, found, **selection)
+
+    # Files
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
         """Series and totals with units, as an xarray Dataset.
 
-        Dimensions are time, flow, leg, direction, host and link, and packet_tunnel if tunnels carry
-        packets. Series have the same names in the results of a sweep. A series with the name of a
-        metric ends in ``_series``.
+        Dimensions are time, flow, leg, limit, direction, link and host; packet_tunnel if tunnels
+        carry packets, and cross_traffic if there is any. A name begins with what the variable is
+        of: flow, link, tunnel, host or cross_traffic; those of connections (legs) have TCP's own
+        names. A series whose name ends in ``_series`` has a total, too.
 
-        Totals leave out the warm-up, but those whose ``long_name`` says since the start. Variables
-        over ``direction`` alone describe the bottleneck, where forward is the direction of the
-        data. Variables over ``link`` describe each link, where forward is from the host
-        ``link_from`` to ``link_to``.
+        Totals leave out the warm-up, but those whose ``long_name`` says since the start. A link's
+        direction forward is from the host ``link_from`` to ``link_to``; ``bottleneck_link`` and
+        ``bottleneck_direction`` number the bottleneck and the direction of the data across it.
         """
+        import xarray
 
         attributes = {
             "title": self.experiment.title,
@@ -157,25 +205,20 @@ class Result(Measurements):
             "derived": json.dumps(self.derived),
             "totals": "after the warm-up, unless long_name says since the start",
         }
-        return dataset.dataset(self, self.variables, attributes)
-
-    @cached_property
-    def variables(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
-        """The contents of ``dataset`` except ``link``: name → (dimensions, values, attributes).
-
-        Includes coordinates.
-        """
-        return dataset.variables(self)
+        data: dict[str, Any] = {}
+        coordinates: dict[str, Any] = {}
+        for name in self.names:
+            it = variables.declared(name)
+            (coordinates if it.is_coordinate else data)[name] = (it.dims, self[name], it.attributes)
+        return xarray.Dataset(data, coordinates, attributes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the totals in SI units, as in the JSON. Values that were not measured are None.
+        """Return metrics and totals in SI units, as in the JSON. What has no value is None.
 
-        Totals leave out the warm-up, but those that ``since_start`` lists: they count from the
-        start, as series do. Keys that end in ``_s`` and are not totals are times since the start;
-        ``completion_time_s`` is since the flow's own start, as the metric flow_completion_time, and
-        None for a flow that starts in the warm-up.
+        Names are those of ``metrics`` and ``dataset``, and ``units`` has their units. Totals leave
+        out the warm-up, but those that ``since_start`` lists.
         """
-        return totals.totals(self, self.measured)
+        return totals.totals(self, self.names, self.metrics, self.own_metrics)
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return to_dict() as JSON text."""
@@ -184,7 +227,23 @@ class Result(Measurements):
     def digests(self) -> dict[str, str]:
         """Return a hash of each kind of measurement. Equal hashes mean equal bits.
 
-        Kinds that a run does not have are left out. So is the number of events, which describes the
-        simulator and not the network.
+        What a run does not have leaves no trace: new measurements do not change old runs. So does
+        the number of events, which describes the simulator and not the network.
         """
-        return raw.digests(self.raw)
+        known = core.measurements()
+        found: dict[str, Any] = {}
+        messages = {name for name in known if name.startswith("flow_message")}
+        left_out = {"events", *(() if self["flow_messages_due"].any() else messages)}
+        for name in sorted((self.measured.keys() & known.keys()) - left_out):
+            values = np.asarray(self.measured[name])
+            if values.dtype.kind == "U" or not np.isnan(values).all():
+                kind = _KINDS.get("".join(known[name].dimensions[:1]), "time")
+                kind = "legs" if name == "path_segments" else kind
+                kind = "messages" if name in messages else kind
+                digest = found.setdefault(kind, hashlib.blake2b(digest_size=16))
+                digest.update(name.encode())
+                is_text = values.dtype.kind == "U"
+                digest.update(str(values.tolist()).encode() if is_text else values.tobytes())
+        if any(self.measured["flow_channels"]):
+            found["flows"].update(str(self.measured["flow_channels"]).encode())
+        return {kind: digest.hexdigest() for kind, digest in sorted(found.items())}

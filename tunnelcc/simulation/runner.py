@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tunnelcc.config import Experiment
 from tunnelcc.config.resolved import ResolvedNetwork, resolve
 from tunnelcc.config.scenario import experiment_of
 from tunnelcc.errors import RunError
+from tunnelcc.metrics import AnyMetric, own_metrics
 from tunnelcc.output.progress import Progress
 from tunnelcc.simulation import limits
 from tunnelcc.simulation.capture import Capture
@@ -26,12 +28,16 @@ _running = threading.Lock()
 def run(
     experiment: Experiment | Mapping[str, Any] | str | Path,
     *,
+    metrics: Sequence[AnyMetric] = (),
     progress: Callable[[float], None] | bool | None = None,
     capture: Capture | str | Path | None = None,
 ) -> Result:
     """Simulate one experiment and return its Result.
 
     ``experiment``: an Experiment, nested tables (dict), or the path of a TOML file.
+
+    ``metrics``: functions of your own, beside those of tunnelcc: each takes the run's Dataset and
+    returns a number, or one for each flow.
 
     ``progress``: None (default) shows a bar on a terminal for runs of more than two seconds; False
     shows nothing; a function is called a few times per second with the simulated seconds. An
@@ -48,16 +54,17 @@ def run(
         >>> f"{result.goodput / 1e6:.0f} Mbit/s"
         '9 Mbit/s'
     """
+    own = own_metrics(metrics)
     experiment = experiment_of(experiment)
     network = resolve(experiment)
     limits.check(network)
     spec = spec_text(network_spec(network))
-    if capture is None:
-        return _run(experiment, network, spec, progress)
     if isinstance(capture, (str, Path)):
         capture = Capture(capture)
-    with capture.opened(network) as file:
-        return _run(experiment, network, spec, progress, file)
+    with nullcontext() if capture is None else capture.opened(network) as file:
+        result = _run(experiment, network, spec, progress, file)
+    result.own_metrics = own
+    return result
 
 
 def _run(
@@ -92,6 +99,7 @@ def run_many(
     experiments: Iterable[Experiment | Mapping[str, Any] | str | Path],
     *,
     jobs: int | None = None,
+    metrics: Sequence[AnyMetric] = (),
     progress: Callable[[int, int], None] | bool | None = None,
     on_result: Callable[[int, Result | RunError], None] | None = None,
 ) -> list[Result | RunError]:
@@ -99,7 +107,8 @@ def run_many(
 
     The longest runs start first. If a run fails, or its process dies, its place has a RunError.
 
-    ``jobs``: number of processes; default: one per core. ``progress``: as in run(), or a function
+    ``jobs``: number of processes; default: one per core. ``metrics``: as in run(); they are
+    computed in this process, when they are asked for. ``progress``: as in run(), or a function
     that is called with the finished runs and all runs. ``on_result``: a function that is called
     with index and result when a run ends. Raises ConfigError before any run starts if one of them
     needs more memory than is available.
@@ -111,6 +120,7 @@ def run_many(
     """
     from tunnelcc.simulation.pool import parallel  # takes a while, and one run needs none of it
 
+    own = own_metrics(metrics)
     todo = list(map(experiment_of, experiments))
     for experiment in todo:
         limits.check(resolve(experiment))
@@ -121,6 +131,8 @@ def run_many(
     done = 0.0
     with Progress(work, enabled=progress is None) as bar:
         for index, result in parallel(simulate, tasks, jobs):
+            if isinstance(result, Result):
+                result.own_metrics = own
             results[index] = result
             done += estimated_work(todo[index])
             bar.update(done)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The file of one run: all measurements, or why the run failed.
 
-It has four lines of text and the series::
+It has four lines of text and the measurements::
 
-    tunnelcc run 1                   name and version of the format
+    tunnelcc run 2                   name and version of the format
     <blake2b, 128 bits, hexadecimal>  of all that follows this line
-    {"experiment": …, …}             JSON: the experiment's keys and the totals, or the error
-    <float64, little-endian> …       the series, in the order in which the JSON refers to them
+    {"experiment": …, …}             JSON: the experiment's keys and ``measured``, or the error
+    <float64, little-endian> …       the arrays, in the order in which the JSON refers to them
 
-In the JSON, ``{"series": n}`` stands for the next n numbers. ``files`` has the SHA-256 of the files
+In ``measured`` each measurement has its name, and ``{"shape": [2, 3]}`` stands for the next six
+numbers. ``files`` has the SHA-256 of the files
 that the experiment names (tunnels, profiles), because their contents are part of it. ``directory``
 is the folder of relative file names. Read from another folder, the experiment has full names,
 unless the files were copied too. Equal runs give equal files.
@@ -18,9 +19,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, RunError, TunnelccError
 from tunnelcc.simulation.result import Result
 
-FORMAT = 1
+FORMAT = 2
 _MAGIC = b"tunnelcc run "
 _DIGEST_BYTES = 16
 
@@ -40,38 +41,35 @@ class DamagedFileError(TunnelccError):
 
 def encode(experiment: Experiment, outcome: Result | RunError) -> bytes:
     """Return the contents of the file of a run of ``experiment``."""
-    series: list[np.ndarray[Any, Any]] = []
+    arrays: list[np.ndarray[Any, Any]] = []
     table: dict[str, Any] = {"experiment": experiment.table()}
     if files := {name: _sha256(name) for name in _files(table)}:
         table["files"] = files
     if any(not Path(name).is_absolute() for name in (*files, *_traces(table))):
         table["directory"] = str(Path.cwd())
     if isinstance(outcome, Result):
-        table["measured"] = outcome.raw
+        table["measured"] = outcome.measured
     else:
         table["error"] = str(outcome)
 
     def to_json(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            series.append(value)
-            return {"series": value.size}
-        return vars(value)
+        arrays.append(value)
+        return {"shape": value.shape}
 
     text = json.dumps(table, separators=(",", ":"), check_circular=False, default=to_json).encode()
-    numbers = (values.astype("<f8", copy=False).tobytes() for values in series)
+    numbers = (values.astype("<f8", copy=False).tobytes() for values in arrays)
     body = b"\n".join((text, b"".join(numbers)))
     return b"%s%d\n%s\n%s" % (_MAGIC, FORMAT, _digest(body), body)
 
 
 def decode(data: bytes) -> Result | RunError:
     """Return the run of a file's contents. Raises DamagedFileError."""
-    table, series = _parts(data)
+    table, numbers = _parts(data)
     if "error" in table:
         return RunError(table["error"])
     found = _experiment(table)
     try:
-        values = np.frombuffer(series, "<f8")
-        return Result(found, _from_json(table["measured"], _Reader(values)))
+        return Result(found, _measured(table["measured"], np.frombuffer(numbers, "<f8")))
     except (LookupError, TypeError, ValueError) as error:
         raise DamagedFileError(f"it lacks measurements of a run: {error!r}") from None
 
@@ -156,36 +154,31 @@ def _parts(data: bytes) -> tuple[dict[str, Any], bytes]:
             f"it has format {int(version)} of a newer tunnelcc; this version reads formats "
             f"up to {FORMAT}"
         )
+    if version == b"1":
+        raise DamagedFileError(
+            "an older tunnelcc wrote it, whose measurements had other names; run it again"
+        )
     if version != b"%d" % FORMAT or digest != _digest(body):
         raise DamagedFileError("its checksum is wrong")
-    text, _, series = body.partition(b"\n")
+    text, _, numbers = body.partition(b"\n")
     table = json.loads(text)
     if not isinstance(table, dict):
         raise DamagedFileError("it is not a run file")
-    return table, series
+    return table, numbers
 
 
 def _digest(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).hexdigest().encode()
 
 
-class _Reader:
-    """Returns the series one after the other."""
-
-    def __init__(self, values: np.ndarray[Any, Any]) -> None:
-        self._values = values
-        self._next = 0
-
-    def take(self, count: int) -> np.ndarray[Any, Any]:
-        first, self._next = self._next, self._next + count
-        return self._values[first : self._next]
-
-
-def _from_json(value: Any, series: _Reader) -> Any:
-    if isinstance(value, list):
-        return [_from_json(item, series) for item in value]
-    if isinstance(value, dict):
-        if value.keys() == {"series"}:
-            return series.take(value["series"])
-        return SimpleNamespace(**{name: _from_json(item, series) for name, item in value.items()})
-    return value
+def _measured(table: dict[str, Any], numbers: np.ndarray[Any, Any]) -> dict[str, Any]:
+    """Return name → array, or list of what is no number."""
+    found, first = {}, 0
+    for name, value in table.items():
+        if not isinstance(value, dict):
+            found[name] = value
+            continue
+        last = first + math.prod(value["shape"])
+        found[name] = numbers[first:last].reshape(value["shape"])
+        first = last
+    return found

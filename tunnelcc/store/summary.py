@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from tunnelcc import metrics
-from tunnelcc.simulation import dataset
 from tunnelcc.simulation.result import Result
 
 _DIGEST_BYTES = 8
@@ -20,8 +19,7 @@ _DIGEST_BYTES = 8
 
 def summarise(result: Result) -> dict[str, Any]:
     """Return name → number, or list with one value per flow, of every metric of a run."""
-    variables = {name: values for name, (_, values, _) in dataset.stored(result).items()}
-    return {name: value.tolist() for name, value in metrics.values(variables).items()}
+    return {name: value.tolist() for name, value in metrics.values(result).items()}
 
 
 @cache

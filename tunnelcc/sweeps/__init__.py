@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tunnelcc._version import __version__
 from tunnelcc.config import Experiment
 from tunnelcc.errors import ConfigError, Problem
+from tunnelcc.metrics import AnyMetric, Metric, own_metrics
 from tunnelcc.output.progress import RunsProgress
 from tunnelcc.schema.toml import parse_toml
 from tunnelcc.store import Store, StoreError, model_version
@@ -52,6 +53,7 @@ def sweep(
     timeout: float | None = None,
     progress: bool = True,
     series: bool = False,
+    metrics: Sequence[AnyMetric] = (),
     many: bool = False,
 ) -> xarray.Dataset:
     """Simulate all combinations of a Sweep and return the results as an xarray Dataset.
@@ -66,6 +68,8 @@ def sweep(
       simulations.
     - ``timeout``: time limit of one run in seconds; default: none.
     - ``series``: also return the series over time.
+    - ``metrics``: functions of your own: each takes a run's Dataset and returns a number, or one
+      for each flow.
     - ``many``: allow more than 100,000 runs.
 
     Dimensions of the Dataset are the axes, ``seed`` and, for metrics of flows, ``flow``; values are
@@ -83,9 +87,10 @@ def sweep(
             expected = f"at most {MANY_RUNS:,} runs, or many=True"
             raise ConfigError(Problem("sweep", runs, expected))
 
+    own = own_metrics(metrics)
     declared = Sweep(base, axes, seeds, name, on_count=check)
     tally = run(declared, store, jobs=jobs, client=client, timeout=timeout, progress=progress)
-    return results_of(declared, tally, store, series=series)
+    return results_of(declared, tally, store, series=series, metrics=own)
 
 
 def run(
@@ -115,33 +120,46 @@ def run(
 
 
 def results_of(
-    declared: Sweep, tally: Tally, directory: str | Path = DEFAULT_STORE, *, series: bool = False
+    declared: Sweep,
+    tally: Tally,
+    directory: str | Path = DEFAULT_STORE,
+    *,
+    series: bool = False,
+    metrics: Sequence[AnyMetric] = (),
 ) -> xarray.Dataset:
     """Return the results of a sweep that run() has just run.
 
     They are of its own runs, even if another sweep took its name meanwhile.
     """
-    store = Store(directory)
-    return _dataset(_record(declared, tally.ids), declared.name, store, series)
+    record = _record(declared, tally.ids)
+    return _dataset(record, declared.name, Store(directory), series, own_metrics(metrics))
 
 
 def _record(declared: Sweep, ids: list[str]) -> Record:
     return Record(__version__, model_version(), declared.to_toml(), len(declared), ids)
 
 
-def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
+def open_results(
+    path: str | Path, *, series: bool = False, metrics: Sequence[AnyMetric] = ()
+) -> xarray.Dataset:
     """Open the results of a sweep: ``STORE/NAME``, a store with one sweep, or a .nc file.
 
-    ``series``: also read the series over time. Raises ConfigError, TunnelccError.
+    ``series``: also read the series over time. ``metrics``: functions of your own, as in sweep();
+    a .nc file has no runs to compute them from. Raises ConfigError, TunnelccError.
 
         >>> base = {"path": {"rate": "10Mbps", "rtt": "20ms"}, "duration": "1s"}
         >>> _ = tc.sweep(base, {"cc": ["bbr", "cubic"]}, seeds=1, name="two", progress=False)
         >>> tc.open("runs/two")["goodput"].sel(cc="bbr").sizes["seed"]
         1
     """
-    path = Path(path)
+    path, own = Path(path), own_metrics(metrics)
     if path.suffix == ".nc" and not _has_sweep(path.parent, path.name):
-        return _open_netcdf(path)
+        found = _open_netcdf(path)
+        for it in own:
+            if it.name not in found:
+                expected = "a metric that the file has: it has no runs to compute others from"
+                raise ConfigError(Problem("metrics", it.name, expected))
+        return found
     directory, name = _named(path)
     if not Store.is_at(directory):
         expected = "STORE/NAME of a finished sweep, or a .nc file"
@@ -149,21 +167,23 @@ def open_results(path: str | Path, *, series: bool = False) -> xarray.Dataset:
         hint = f"did you mean '{there}'?" if _has_sweep(DEFAULT_STORE, str(path)) else ""
         raise ConfigError(Problem("results", str(path), expected, hint))
     store = Store(directory)
-    return _dataset(store.sweep(name), name, store, series)
+    return _dataset(store.sweep(name), name, store, series, own)
 
 
 def _has_sweep(directory: Path, name: str) -> bool:
     return Store.is_at(directory) and name in Store(directory).sweep_names()
 
 
-def _dataset(record: Record, name: str, store: Store, series: bool) -> xarray.Dataset:
+def _dataset(
+    record: Record, name: str, store: Store, series: bool, own: Sequence[Metric]
+) -> xarray.Dataset:
     table = parse_toml(record.scenario, str(store.directory / name))
     declared = Sweep(table, name=name, is_record=True)
     if len(declared) != record.runs:
         file = f"the sweep {name} in {store.directory}"
         raise StoreError(f"{file} is damaged: it has {len(declared)} runs instead of {record.runs}")
     provenance = {"tunnelcc": record.tunnelcc, "models": record.models}
-    return dataset(declared, record.ids, store, provenance, series=series)
+    return dataset(declared, record.ids, store, provenance, series=series, own_metrics=own)
 
 
 def _open_netcdf(path: Path) -> xarray.Dataset:

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Results as files for other programs: netCDF (.nc) and CSV (.csv)."""
+"""Results as files for other programs: netCDF (.nc) and CSV (.csv).
+
+Headings of CSV have units: ``goodput (bit/s)``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tunnelcc.errors import ConfigError, Problem
 from tunnelcc.output import files
@@ -34,10 +38,21 @@ def write(results: xarray.Dataset, file: Path) -> None:
                 # Not to a file: xarray would ask a Dask scheduler for a lock if there ever was one.
                 new.write_bytes(_writable(results).to_netcdf(engine="scipy"))
             else:
-                _flat(results).to_dataframe().reset_index().to_csv(new, index=False)
+                table = _flat(results)
+                headings = {
+                    name: heading(str(name), it.attrs) for name, it in table.variables.items()
+                }
+                rows = table.to_dataframe().reset_index().rename(columns=headings)
+                rows.to_csv(new, index=False)
     except OSError as error:
         expected = "a file that can be written"
         raise ConfigError(Problem("output", str(file), expected, error.strerror or "")) from None
+
+
+def heading(name: str, attributes: Mapping[str, Any]) -> str:
+    """Return the heading of a column with its unit: ``goodput (bit/s)``."""
+    units = attributes.get("units", "1")
+    return name if units == "1" else f"{name} ({units})"
 
 
 def _writable(results: xarray.Dataset) -> xarray.Dataset:
@@ -53,7 +68,7 @@ def _writable(results: xarray.Dataset) -> xarray.Dataset:
 
 
 def _flat(results: xarray.Dataset) -> xarray.Dataset:
-    """Return one column per metric: ``flow_goodput.0``, ``flow_goodput.1``, …; without series."""
+    """Return a variable per column: ``flow_goodput.0``, ``flow_goodput.1``, …; without series."""
     dims = results["goodput"].dims
     flat = results[[name for name, values in results.items() if values.dims == dims]]
     columns = {

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tunnelcc.errors import ConfigError
-from tunnelcc.metrics import STORED, TEXTS
+from tunnelcc.metrics import STORED, TEXTS, Metric, evaluate
 from tunnelcc.simulation.result import Result
+from tunnelcc.simulation.variables import declared
 from tunnelcc.store import Store, StoreError
 from tunnelcc.store.index import Row
 from tunnelcc.sweeps.declaration import SEED, Sweep
@@ -27,19 +28,26 @@ Variables = dict[str, Variable]
 
 
 def dataset(
-    sweep: Sweep, ids: Sequence[str], store: Store, provenance: dict[str, str], *, series: bool
+    sweep: Sweep,
+    ids: Sequence[str],
+    store: Store,
+    provenance: dict[str, str],
+    *,
+    series: bool,
+    own_metrics: Sequence[Metric] = (),
 ) -> xarray.Dataset:
     """Return all metrics of the runs ``ids``, by position in ``sweep``.
 
     Dimensions: the axes, ``seed``, and ``flow`` for the metrics of flows (NaN if a run has fewer).
     ``run`` is the id of each run. ``error`` is the reason for missing numbers ("": none).
-    ``series``: also include the series of Result.dataset, over time, legs, directions and hosts.
+    ``series``: also include the series of Result.dataset, over time, legs, directions and hosts;
+    those of links if there is but one. ``own_metrics``: the user's, computed from the stored runs.
     """
     import xarray
 
-    data, coordinates = variables(sweep, ids, store)
+    data, coordinates = variables(sweep, ids, store, own_metrics)
     if series:
-        coordinates |= _add_series(data, sweep, _results(data, store))
+        coordinates |= _add_series(data, sweep, [*_results(data, store)])
     title = str(sweep.base.get("title", "")) or sweep.conditions
     attributes = {"title": title, "scenario": sweep.to_toml()}
     return xarray.Dataset(_for_xarray(data), _for_xarray(coordinates), {**attributes, **provenance})
@@ -62,7 +70,9 @@ def _for_xarray(variables: Variables) -> dict[str, xarray.Variable]:
     }
 
 
-def variables(sweep: Sweep, ids: Sequence[str], store: Store) -> tuple[Variables, Variables]:
+def variables(
+    sweep: Sweep, ids: Sequence[str], store: Store, own_metrics: Sequence[Metric] = ()
+) -> tuple[Variables, Variables]:
     """Return the variables of dataset(), without series, and its coordinates."""
     rows = _rows(sweep, ids, store)
     metrics = [row.metrics for row in rows]
@@ -72,9 +82,8 @@ def variables(sweep: Sweep, ids: Sequence[str], store: Store) -> tuple[Variables
     for name, metric in STORED.items():
         sizes = (flows,) if metric.per_flow else ()
         values = _filled(metrics, name, sizes)
-        attributes = {"units": metric.units, "long_name": metric.long_name}
-        data[name] = ((*dims, *metric.dims), values.reshape(*shape, *sizes), attributes)
-    for name, (_, doc) in TEXTS.items():
+        data[name] = ((*dims, *metric.dims), values.reshape(*shape, *sizes), metric.attributes)
+    for name, doc in TEXTS.items():
         words = np.full((len(rows), flows), "", dtype=object)
         for index, found in enumerate(metrics):
             known = found.get(name, [])
@@ -85,8 +94,31 @@ def variables(sweep: Sweep, ids: Sequence[str], store: Store) -> tuple[Variables
         ("error", [row.error for row in rows], "why there is no result"),
     ):
         data[name] = (dims, np.array(texts, dtype=object).reshape(shape), {"long_name": doc})
+    if own_metrics:
+        _add_own(data, own_metrics, store, flows)
     flow = (("flow",), np.arange(flows), {"long_name": "flow"})
     return data, {**_coordinates(sweep), "flow": flow}
+
+
+def _add_own(data: Variables, own_metrics: Sequence[Metric], store: Store, flows: int) -> None:
+    """Add metrics of the user to ``data``, which are computed anew each time. Raises MetricError.
+
+    The store keeps none of their values: nobody can tell whether a function, or what it calls, is
+    still the same.
+    """
+    dims, runs, _ = data["run"]
+    found = np.full((len(own_metrics), runs.size, flows), np.nan)
+    per_flow = [False] * len(own_metrics)
+    for place, result in enumerate(_results(data, store)):
+        for number, metric in enumerate(own_metrics if result is not None else ()):
+            value = evaluate(metric, result)
+            per_flow[number] |= value.ndim > 0
+            found[number, place, : value.size] = value
+    for number, metric in enumerate(own_metrics):
+        values, along = found[number].reshape(*runs.shape, flows), (*dims, "flow")
+        if not per_flow[number]:
+            values, along = values[..., 0], dims
+        data[metric.name] = (along, values, metric.attributes)
 
 
 def _rows(sweep: Sweep, ids: Sequence[str], store: Store) -> list[Row]:
@@ -138,21 +170,17 @@ def _coordinates(sweep: Sweep) -> Variables:
     return found
 
 
-def _results(data: Variables, store: Store) -> list[Result | None]:
-    """Return the runs; None and a note for one that failed, was not run, or is damaged."""
-    results: list[Result | None] = []
+def _results(data: Variables, store: Store) -> Iterator[Result | None]:
+    """Yield the runs; None and a note for one that failed, was not run, or is damaged."""
     errors = data["error"][1]
     for position, id_ in enumerate(data["run"][1].flat):
-        results.append(None)
-        if errors.flat[position]:
-            continue
-        try:
-            run = store.load(id_)
-        except StoreError as error:
-            errors.flat[position] = str(error)
-        else:
-            results[-1] = run if isinstance(run, Result) else None
-    return results
+        run = None
+        if not errors.flat[position]:
+            try:
+                run = store.load(id_)
+            except StoreError as error:
+                errors.flat[position] = str(error)
+        yield run if isinstance(run, Result) else None
 
 
 def _add_series(data: Variables, sweep: Sweep, results: Sequence[Result | None]) -> Variables:
@@ -161,25 +189,27 @@ def _add_series(data: Variables, sweep: Sweep, results: Sequence[Result | None])
     docs: dict[str, dict[str, str]] = {}
     series: dict[str, tuple[str, ...]] = {}
     texts: set[str] = set()  # series of text
-    result: Result | None
-    for variables in (result.variables for result in results if result is not None):
-        for name, (dims, values, attributes) in variables.items():
-            if "".join(dims) == name:  # a coordinate
-                labels.setdefault(name, []).append(values)
-            elif "time" in dims:
-                series[name] = dims
-                if values.dtype.kind == "U":
+    for result in filter(None, results):
+        for name in result.names:
+            it = declared(name)
+            if "link" in it.dims and len(result["link"]) > 1:
+                continue
+            if it.dims == (name,):
+                labels.setdefault(name, []).append(result[name])
+            elif "time" in it.dims:
+                series[name] = it.dims
+                if not it.units:
                     texts.add(name)
-            docs[name] = attributes
+            docs[name] = it.attributes
     known = {dim: _union(values) for dim, values in labels.items()}
     for name, dims in series.items():
         is_text = name in texts
         shape = (len(results), *(len(known[dim]) for dim in dims))
         full = np.full(shape, "" if is_text else np.nan, dtype=object if is_text else float)
-        for index, result in enumerate(results):
-            if result is not None and name in result.variables:
-                places = [_places(known[dim], result.variables[dim][1]) for dim in dims]
-                full[index][np.ix_(*places)] = result.variables[name][1]
+        for index, run in enumerate(results):
+            if run is not None and name in run:
+                places = [_places(known[dim], run[dim]) for dim in dims]
+                full[index][np.ix_(*places)] = run[name]
         shaped = full.reshape(*sweep.shape, *full.shape[1:])
         data[name] = ((*sweep.dims, *dims), shaped, docs[name])
     return {

@@ -40,17 +40,17 @@ _UNITS: dict[str, tuple[str, float, int | None]] = {
 
 
 def print_results(
-    data: Variables, coordinates: Variables, metric: str = "goodput", heading: str = ""
+    data: Variables, coordinates: Variables, metrics: Sequence[str] = (), heading: str = ""
 ) -> None:
     """Print one row per point: the mean over the seeds ± the distance of the farthest run.
 
-    ``metric``: is also printed if the table has no column for it; of flows, their mean.
+    ``metrics``: are also printed if the table has no column for them; of flows, their mean.
     ``heading``: a line above the table.
     """
     dims, goodputs, _ = data["goodput"]
     points, shape = dims[:-1], goodputs.shape[:-1]
     keys = [key for key, (along, _, _) in coordinates.items() if set(along) & set(points)]
-    columns = list(_columns(data, keys, metric))
+    columns = list(_columns(data, keys, metrics))
     told, own = _without_effect(data, coordinates, points, shape)
     rows = []
     for point in itertools.islice((it for it in np.ndindex(*shape) if it in told), _MOST_ROWS):
@@ -167,19 +167,21 @@ class _Column:
         return text + ("" if np.isnan(farthest) else f" ± {farthest * self.factor:.{digits}f}")
 
 
-def _columns(data: Variables, axes: Sequence[str], metric: str) -> Iterator[_Column]:
-    if metric not in _COLUMNS:
+def _columns(data: Variables, axes: Sequence[str], metrics: Sequence[str]) -> Iterator[_Column]:
+    for metric in metrics:
+        if metric in _COLUMNS:
+            continue
         unit = data[metric][2]["units"]
         written, factor, digits = _UNITS.get(unit, (f" {unit}", 1, 2))
         spread = _mean_and_farthest(_of_runs(data[metric]))
         yield _Column(f"{metric}{written}", factor, digits, spread)
-    yield from _completion_columns(data, metric)
+    yield from _completion_columns(data, metrics)
     finite = _finite(data)
     # Of one flow, or of flows that end, Jain's index tells nothing.
     goes_on = ~finite & np.isfinite(data["flow_group"][1])
     has_shares = finite.shape[-1] > 1 and goes_on.any()
     for name, (heading, factor, digits) in _COLUMNS.items():
-        if name != "jain" or has_shares or metric == "jain":
+        if name != "jain" or has_shares or "jain" in metrics:
             yield _Column(heading, factor, digits, _mean_and_farthest(_of_runs(data[name])))
         if name == "jain":
             for entry in _told_entries(data, axes):
@@ -187,7 +189,7 @@ def _columns(data: Variables, axes: Sequence[str], metric: str) -> Iterator[_Col
                 yield _Column(f"flows.{entry} share %", 1e2, 1, shares)
 
 
-def _completion_columns(data: Variables, metric: str) -> Iterator[_Column]:
+def _completion_columns(data: Variables, metrics: Sequence[str]) -> Iterator[_Column]:
     """Yield how long finite flows take, and how many of those that arrive complete.
 
     Flows that start in the warm-up do not count.
@@ -195,10 +197,10 @@ def _completion_columns(data: Variables, metric: str) -> Iterator[_Column]:
     completed = data["flow_completed"]
     if not np.isfinite(data["flow_bytes"][1]).any():
         return
-    if metric != "flow_completion_time":
+    if "flow_completion_time" not in metrics:
         times = _mean_and_farthest(_of_runs(data["flow_completion_time"]))
         yield _Column("completion s", 1, 3, times)
-    if metric != "flow_completed" and (completed[1] == 0).any():
+    if "flow_completed" not in metrics and (completed[1] == 0).any():
         yield _Column("completed %", 1e2, 1, _mean_and_farthest(_of_runs(completed)))
 
 

@@ -198,16 +198,16 @@ PrintFlow(const ExperimentResult& result, uint32_t index)
     std::ostringstream text;
     text << std::hexfloat;
     const FlowResult& flow = result.flows[index];
-    text << flow.deliveredBytes << ' ' << flow.totalBytes << ' ' << flow.firstByteTime << ' '
-         << flow.completionTime << '\n';
-    Print(text, flow.goodput);
+    text << flow.deliveredBytes << ' ' << flow.totalBytes << ' ' << flow.firstByteAt.value_or(-1)
+         << ' ' << flow.completedAt.value_or(-1) << '\n';
+    Print(text, flow.goodputSeries);
     for (const uint32_t number : flow.legs)
     {
         const LegResult& leg = result.legs[number];
-        text << leg.name << ' ' << leg.deliveredBytes << ' ' << leg.wireBytes << ' '
+        text << leg.name << ' ' << leg.payloadBytes << ' ' << leg.wireBytes << ' '
              << leg.ackWireBytes << ' ' << leg.segments << ' ' << leg.retransmits << ' ' << leg.rtos
-             << ' ' << leg.establishedTime << ' ' << leg.finishedTime << '\n';
-        for (const auto* series : {&leg.goodput,
+             << ' ' << leg.establishedAt.value_or(-1) << ' ' << leg.finishedAt.value_or(-1) << '\n';
+        for (const auto* series : {&leg.goodputSeries,
                                    &leg.throughput,
                                    &leg.cwnd,
                                    &leg.inFlight,
@@ -233,14 +233,14 @@ PrintResult(const ExperimentResult& result)
     }
     for (const LinkResult* link : {&result.links[0].forward, &result.links[0].reverse})
     {
-        text << link->packetsIn << ' ' << link->bytesOut << ' ' << link->drops << ' '
+        text << link->packets << ' ' << link->bytesSent << ' ' << link->queueDrops << ' '
              << link->randomLosses << ' ' << link->queueDelayMean << ' ' << link->queueDelayP95
              << '\n';
         Print(text, link->queueBytes);
     }
     for (const HostResult& host : result.hosts)
     {
-        text << host.cpuSeconds << '\n';
+        text << host.cpuTime << '\n';
     }
     return text.str();
 }
@@ -260,8 +260,8 @@ class PropertyTestCase : public ns3::TestCase
                                         static_cast<double>(spec.bufferBytes),
                                         "queue: " << what);
         }
-        const uint64_t lost = link.drops + link.randomLosses + link.policerDrops.value_or(0);
-        NS_TEST_EXPECT_MSG_LT_OR_EQ(lost, link.packetsIn, what);
+        const uint64_t lost = link.queueDrops + link.randomLosses + link.policerDrops.value_or(0);
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(lost, link.packets, what);
         NS_TEST_EXPECT_MSG_LT_OR_EQ(link.utilisation, 1 + 1e-9, what);
         const bool mayLose = spec.loss > 0 || spec.gilbertElliott;
         NS_TEST_EXPECT_MSG_EQ((link.randomLosses > 0 && !mayLose), false, what);
@@ -272,7 +272,7 @@ class PropertyTestCase : public ns3::TestCase
         for (const LegResult& leg : result.legs)
         {
             NS_TEST_EXPECT_MSG_LT_OR_EQ(leg.retransmits, leg.segments, FormatSpec(spec));
-            NS_TEST_EXPECT_MSG_LT_OR_EQ(leg.deliveredBytes, leg.wireBytes, FormatSpec(spec));
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(leg.payloadBytes, leg.wireBytes, FormatSpec(spec));
             for (const double inFlight : leg.inFlight)
             {
                 NS_TEST_EXPECT_MSG_GT_OR_EQ(inFlight, 0, "in flight: " << FormatSpec(spec));
@@ -312,8 +312,8 @@ class FiniteFlowsTest : public PropertyTestCase
                 NS_TEST_EXPECT_MSG_EQ(result.flows[i].totalBytes,
                                       flow.bytes + preamble,
                                       "run " << run << ", flow " << i << ": " << FormatSpec(spec));
-                NS_TEST_EXPECT_MSG_GT(result.flows[i].completionTime,
-                                      result.flows[i].firstByteTime - 1e-12,
+                NS_TEST_EXPECT_MSG_GT(result.flows[i].completedAt.value(),
+                                      result.flows[i].firstByteAt.value() - 1e-12,
                                       "run " << run << ", flow " << i << ": " << FormatSpec(spec));
             }
         }
@@ -409,8 +409,8 @@ class IndependenceTest : public ns3::TestCase
             spec.flows[0].bytes = 2'000'000;
             spec.duration = 15 * SECOND;
             const ExperimentResult alone = RunExperiment(spec);
-            NS_TEST_ASSERT_MSG_GT(alone.flows[0].completionTime, 0, name);
-            NS_TEST_ASSERT_MSG_LT(alone.flows[0].completionTime, 14, name);
+            NS_TEST_ASSERT_MSG_GT(alone.flows[0].completedAt.value_or(-1), 0, name);
+            NS_TEST_ASSERT_MSG_LT(alone.flows[0].completedAt.value_or(-1), 14, name);
             spec.flows.push_back(spec.flows[0]);
             spec.flows[1].carrier = 1;
             spec.flows[1].start = spec.flows[1].dataStart = 14 * SECOND;

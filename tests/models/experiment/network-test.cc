@@ -541,8 +541,8 @@ class NetworkConservationTest : public ns3::TestCase
         {
             for (const LinkResult* way : {&link.forward, &link.reverse})
             {
-                lost += way->drops + way->randomLosses;
-                passed += way->packetsIn - way->drops - way->randomLosses;
+                lost += way->queueDrops + way->randomLosses;
+                passed += way->packets - way->queueDrops - way->randomLosses;
             }
         }
         NS_TEST_EXPECT_MSG_EQ(missing, lost, what);

@@ -14,6 +14,7 @@
 #include "tunnel/packet-server.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <random>
@@ -184,8 +185,11 @@ class Numbers
     {
         for (const FlowResult& flow : result.flows)
         {
-            Add(flow.deliveredBytes, flow.totalBytes, flow.firstByteTime, flow.completionTime);
-            Add(flow.goodput);
+            Add(flow.deliveredBytes,
+                flow.totalBytes,
+                flow.firstByteAt.value_or(-1),
+                flow.completedAt.value_or(-1));
+            Add(flow.goodputSeries);
         }
         for (const LegResult& leg : result.legs)
         {
@@ -201,8 +205,8 @@ class Numbers
         AddTunnel(*result.tunnels[0].reverse);
         for (const HostResult* host : {&result.hosts[0], &result.hosts[1]})
         {
-            Add(host->cpuSeconds, host->utilisation);
-            Add(host->cpu);
+            Add(host->cpuTime, host->cpu);
+            Add(host->cpuSeries);
         }
     }
 
@@ -211,9 +215,12 @@ class Numbers
   private:
     void AddLeg(const LegResult& leg)
     {
-        Add(leg.deliveredBytes, leg.wireBytes, leg.ackWireBytes, leg.segments, leg.retransmits);
-        Add(leg.rtos, leg.tailLossProbes, leg.establishedTime, leg.finishedTime);
-        for (const auto* series : {&leg.goodput, &leg.throughput, &leg.cwnd, &leg.inFlight})
+        Add(leg.payloadBytes, leg.wireBytes, leg.ackWireBytes, leg.segments, leg.retransmits);
+        Add(leg.rtos,
+            leg.tailLossProbes,
+            leg.establishedAt.value_or(-1),
+            leg.finishedAt.value_or(-1));
+        for (const auto* series : {&leg.goodputSeries, &leg.throughput, &leg.cwnd, &leg.inFlight})
         {
             Add(*series);
         }
@@ -226,21 +233,21 @@ class Numbers
 
     void AddLink(const LinkResult& link)
     {
-        Add(link.packetsIn, link.bytesOut, link.drops, link.randomLosses, link.utilisation);
+        Add(link.packets, link.bytesSent, link.queueDrops, link.randomLosses, link.utilisation);
         Add(link.marks.value_or(0), link.policerDrops.value_or(0), link.queueDelayMean);
         Add(link.queueDelayP50, link.queueDelayP95, link.queueDelayP99, link.queueBytesMax);
         Add(link.queueBytes);
-        Add(link.dropsSeries);
+        Add(link.queueDropsSeries);
         Add(link.utilisationSeries);
     }
 
     void AddTunnel(const PacketTunnelResult& tunnel)
     {
-        Add(tunnel.packetsIn, tunnel.drops, tunnel.socketDrops, tunnel.outerPackets);
-        Add(tunnel.outerBytes, tunnel.fragmented, tunnel.queuePacketsMax);
+        Add(tunnel.packets, tunnel.deviceDrops, tunnel.socketDrops, tunnel.outerPackets);
+        Add(tunnel.outerBytes, tunnel.fragmented, tunnel.devicePacketsMax);
         Add(tunnel.innerPackets, tunnel.innerBytes);
-        Add(tunnel.queuePackets);
-        Add(tunnel.dropsSeries);
+        Add(tunnel.devicePackets);
+        Add(tunnel.deviceDropsSeries);
     }
 
     template <class... Values>
@@ -251,7 +258,10 @@ class Numbers
 
     void Add(const std::vector<double>& series)
     {
-        m_numbers.insert(m_numbers.end(), series.begin(), series.end());
+        for (const double value : series)
+        {
+            m_numbers.push_back(std::isnan(value) ? -1 : value); // NaN differs from itself
+        }
     }
 
     std::vector<double> m_numbers;
@@ -387,7 +397,7 @@ class TunnelClockedTestSuite : public ns3::TestSuite
         Add(
             "the path is the bottleneck",
             [](ExperimentSpec& spec) { Forward(spec).bufferBytes = 100'000; },
-            [](Result r) { return r.links[0].forward.drops > 0; });
+            [](Result r) { return r.links[0].forward.queueDrops > 0; });
         Add(
             "the device overflows",
             [](ExperimentSpec& spec) {
@@ -395,7 +405,7 @@ class TunnelClockedTestSuite : public ns3::TestSuite
                 TunnelOf(spec).end.encapsulate.perPacket = 35'011;
                 Forward(spec).rate = 1e9;
             },
-            [](Result r) { return r.tunnels[0].forward->drops > 0; });
+            [](Result r) { return r.tunnels[0].forward->deviceDrops > 0; });
         Add(
             "the socket overflows",
             [](ExperimentSpec& spec) {

@@ -272,7 +272,7 @@ def test_stacks_of_any_layers_are_refused_or_run(tmp_path, name):
         else:
             accepted, refused = accepted + 1, ""
             if len(inside) < 2:
-                assert tc.run(experiment).raw.flows[0].total_bytes == 3000
+                assert tc.run(experiment).flows[0].total_bytes == 3000
         assert not refused or "modes.plain.layers" in refused
     assert 100 < accepted < 400
 

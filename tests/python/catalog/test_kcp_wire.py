@@ -81,7 +81,7 @@ def test_a_simulated_upload_has_the_captured_bytes(setup):
             "hosts": {"speed": 50},
         }
     )
-    legs = tc.run(experiment, progress=False).raw.legs
+    legs = tc.run(experiment, progress=False).connections
     (carrier,) = [leg for leg in legs if leg.name == "carrier"]
     datagrams = _found(setup, "to_server", "datagram")
     segments = _found(setup, "to_server", "segment", "push")

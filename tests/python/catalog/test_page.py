@@ -117,7 +117,7 @@ def test_its_files_run(tmp_path, text):
     file.write_text(text)
     keys = {"flows": {"bytes": "50kB"}, "duration": "5s"}
     result = tc.run(tc.Experiment(tunnel=str(file), **keys))
-    assert result.raw.flows[0].total_bytes == 50_000
+    assert result.flows[0].total_bytes == 50_000
 
 
 @pytest.mark.parametrize("text", FILES, ids=catalog.KINDS)

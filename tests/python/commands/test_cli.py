@@ -96,7 +96,7 @@ def test_run_prints_json_and_nothing_else(run):
         warmup="1s",
         seed=7,
     )
-    assert [leg["cc"] for leg in totals["flows"][0]["legs"]] == ["cubic", "bbr", "cubic"]
+    assert [leg["leg_cc"] for leg in totals["flows"][0]["legs"]] == ["cubic", "bbr", "cubic"]
 
 
 def test_options_change_a_scenario(run):
@@ -170,7 +170,7 @@ def test_what_people_call_a_tunnel_has_a_suggestion(run, word, meant):
 
 def test_direction_is_an_option(run):
     command = ("run", "--direction", "down", "--duration", "1s", "--json")
-    assert json.loads(run(*command)[1])["flows"][0]["direction"] == "down"
+    assert json.loads(run(*command)[1])["flows"][0]["flow_direction"] == "down"
 
 
 def test_show_metrics_defines_each(run):
@@ -250,16 +250,16 @@ def test_what_fec_did_is_told_where_there_is_any(run):
     _, out, _ = run("run", *options, "--duration", "3s")
     lines = {line[:20].strip(): line for line in out.splitlines() if line.startswith("FEC")}
     packets, kcp = lines.values()
-    of_packets, of_kcp = result.raw.tunnels[0].forward, result.carriers[1].arq
-    assert of_packets.fec.recovered > 0 < of_kcp.recovered
+    of_packets, of_kcp = result.tunnels[0].forward, result.carriers[1]
+    assert of_packets.fec_recovered > 0 < of_kcp.arq_recovered
     for part, whole in (
-        (of_packets.fec.parity_bytes, of_packets.outer_bytes),
-        (of_packets.fec.recovered, of_packets.fec.packets),
-        (of_packets.fec.lost, of_packets.fec.packets),
+        (of_packets.fec_parity_bytes, of_packets.outer_bytes),
+        (of_packets.fec_recovered, of_packets.fec_packets),
+        (of_packets.fec_lost, of_packets.fec_packets),
     ):
         assert f" {100 * part / whole:.3g} %" in packets
-    assert f" {of_kcp.recovered} " in kcp
-    assert f" {of_kcp.unrecovered}," in kcp
+    assert f" {of_kcp.arq_recovered} " in kcp
+    assert f" {of_kcp.arq_unrecovered}," in kcp
 
 
 def test_doctor_finds_all_well(run):
@@ -446,7 +446,7 @@ def test_repairs_are_told_of_both_directions_of_a_carrier(run):
         options = (*SHORT, "--loss=5%", "--tunnel=kcptun", *given)
         (told,) = (line for line in run(*options)[1].splitlines() if line.startswith("FEC"))
         legs = [flow["legs"][1] for flow in json.loads(run(*options, "--json")[1])["flows"]]
-        recovered = [leg["arq"]["recovered"] for leg in legs]
+        recovered = [leg["arq_recovered"] for leg in legs]
         assert min(recovered) > 0
         assert f" recovered {sum(recovered)} datagrams" in told
 
@@ -456,14 +456,14 @@ def test_completion_of_finite_flows_is_told_since_their_starts(run):
     options = (*SHORT, *flows)
     out = run(*options)[1]
     finite, endless = json.loads(run(*options, "--json")[1])["flows"]
-    assert finite["completion_time_s"] == finite["completion_s"] - finite["start_s"]
-    assert endless["completion_time_s"] is None
+    assert finite["flow_completion_time"] == finite["flow_completed_at"] - finite["flow_start"]
+    assert endless["flow_completion_time"] is None
     columns = next(line for line in out.splitlines() if line.startswith("flow "))
     assert "completion s" in columns
     (first, second) = (
         line.split() for line in out.splitlines() if re.match(r"\d +(cubic|bbr)", line)
     )
-    assert first[3] == f"{finite['completion_time_s']:.3f}"
+    assert first[3] == f"{finite['flow_completion_time']:.3f}"
     assert second[3] == "–"
     assert "completion" not in run(*SHORT)[1]
 

@@ -220,8 +220,8 @@ def test_a_sweep_prints_its_own_results_whatever_else_takes_its_name(run, tmp_pa
     assert code == 0, err
     assert [line.split()[0] for line in out.splitlines()[2:4]] == ["10ms", "20ms"]
     rows = list(csv.DictReader(file.open()))
-    assert [float(row["path.rtt"]) for row in rows] == [0.01, 0.02]
-    assert all(0 < float(row["goodput"]) < 2e6 for row in rows)
+    assert [float(row["path.rtt (s)"]) for row in rows] == [0.01, 0.02]
+    assert all(0 < float(row["goodput (bit/s)"]) < 2e6 for row in rows)
 
 
 def test_a_full_disk_leaves_no_half_of_the_results(run, swept, tmp_path, monkeypatch):
@@ -336,10 +336,10 @@ def test_results_are_exported(run, scenario, swept, tmp_path, suffix):
     rows = list(csv.DictReader(file.open()))
     assert len(rows) == 8
     for row in rows:
-        at = {"cc": row["cc"], "path.rtt": float(row["path.rtt"]), "seed": int(row["seed"])}
+        at = {"cc": row["cc"], "path.rtt": float(row["path.rtt (s)"]), "seed": int(row["seed"])}
         here = results.sel(at)
-        assert float(row["goodput"]) == here["goodput"].item()
-        assert float(row["flow_goodput.1"]) == here["flow_goodput"].values[1]
+        assert float(row["goodput (bit/s)"]) == here["goodput"].item()
+        assert float(row["flow_goodput.1 (bit/s)"]) == here["flow_goodput"].values[1]
         assert row["run"] == here["run"].item()
 
 
@@ -407,7 +407,7 @@ def test_a_row_has_the_command_that_repeats_it(run, swept):
     words = shlex.split(lines[1])
     assert words[:2] == ["tunnelcc", "run"]
     _, again, _ = run(*words[1:], "--json")
-    assert json.loads(again)["aggregate"]["goodput_bps"] == here["goodput"].item()
+    assert json.loads(again)["metrics"]["goodput"] == here["goodput"].item()
     assert f"goodput = {here['goodput'].item() / 1e6:.3g} Mbit/s" in lines
     assert "nan" not in out
 
@@ -444,7 +444,7 @@ def test_the_command_means_the_same_experiment(table, monkeypatch, tmp_path):
     words = shlex.split(command(experiment.model_copy(update={"title": ""})))
     caught = []
 
-    def simulate(again, capture=None):
+    def simulate(again, **options):
         caught.append(again)
         raise tc.RunError("enough")
 

@@ -333,7 +333,7 @@ def test_a_queue_has_room_for_what_a_full_segment_becomes(queue, tunnel, framing
 
     assert f"path.buffer = '{less}': expected room for " in refusal({**experiment(less)})
     result = tc.run(Experiment.parse(experiment(least)))
-    assert result.raw.flows[0].total_bytes == 20_000
+    assert result.flows[0].total_bytes == 20_000
 
 
 def test_no_tunnel():
@@ -514,8 +514,8 @@ def test_flows_send_the_bytes_that_were_drawn():
     run = tc.run(tc.Experiment.parse({**table, "duration": "4s"}), progress=False)
     sizes = [it.bytes for it in single_flows(run.experiment)]
     assert sizes[-1] is None
-    assert [flow.total_bytes for flow in run.raw.flows][:12] == sizes[:12]
-    assert run.dataset.finite_bytes.values[:12].tolist() == sizes[:12]
+    assert [flow.total_bytes for flow in run.flows][:12] == sizes[:12]
+    assert run.dataset.flow_bytes.values[:12].tolist() == sizes[:12]
     alone = harm.part(run.experiment, [7])
     assert [it.bytes for it in single_flows(alone)] == [sizes[7]]
     found = tc.harm(tc.Experiment.parse({**table, "duration": "4s"}))
@@ -552,8 +552,8 @@ def test_flows_that_arrive_later_have_all_their_times_later():
     flow = {"count": 20, "interarrival": "100ms", "stop": "0.5s"}
     flow |= {"rate": "100kbps", "write_size": 1000}
     run = tc.run({"duration": "4s", "flows": [flow], "path": {"rate": "10Mbps"}})
-    ends = np.array([flow["completion_s"] for flow in run.to_dict()["flows"]])
-    starts = np.array([flow["start_s"] for flow in run.to_dict()["flows"]])
+    ends = np.array([flow["flow_completed_at"] for flow in run.to_dict()["flows"]])
+    starts = np.array([flow["flow_start"] for flow in run.to_dict()["flows"]])
     assert ends - starts == pytest.approx(0.5, abs=0.15)
     alone = harm.part(run.experiment, [7])
     assert [it.start for it in single_flows(alone)] == [starts[7]]

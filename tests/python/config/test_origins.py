@@ -85,5 +85,5 @@ def test_the_fair_shares_are_those_of_a_run():
     result = tc.run(table, progress=False)
     shares = fair.shares(result.layout)
     assert shares[2] == 1e6
-    for share, rate in zip(shares, result.dataset.fair_rate.values, strict=True):
+    for share, rate in zip(shares, result.dataset.flow_fair_rate.values, strict=True):
         assert abs(share / rate - 1) < 1e-3

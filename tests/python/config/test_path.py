@@ -119,7 +119,7 @@ def test_data_of_a_download_meet_the_loss_of_the_path():
         tc.run({**table, **changes}, progress=False)
         for changes in ({"flows": {"direction": "down"}}, {"direction": "down"})
     ]
-    assert runs[0].to_dict()["path"]["random_losses"] > 10
+    assert runs[0].links["path"].forward.random_losses > 10
     assert runs[0].goodput == runs[1].goodput
 
 

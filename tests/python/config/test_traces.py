@@ -81,8 +81,8 @@ def test_mahimahi_delivers_what_the_trace_says(write):
         warmup="1s",
     )
     result = tc.run(experiment, progress=False)
-    assert result.raw.links[0].forward.utilisation == pytest.approx(1, abs=1e-3)
-    assert 8 * result.raw.links[0].forward.bytes_out / 9 == pytest.approx(7.2e6, rel=1e-3)
+    assert result.links["path"].forward.utilisation == pytest.approx(1, abs=1e-3)
+    assert 8 * result.links["path"].forward.bytes_sent / 9 == pytest.approx(7.2e6, rel=1e-3)
 
 
 BAD_FILES = {

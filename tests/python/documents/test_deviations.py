@@ -60,7 +60,7 @@ def test_ties_put_probe_rtt_off(renews, times):
     )
     path = tc.Path(rate="100Mbps", rtt="40ms")
     experiment = tc.Experiment(path=path, flows=[flow], duration="65s", probe_interval="20ms")
-    cwnd = tc.run(experiment, progress=False).raw.legs[0].cwnd[100:]  # not the initial windows
+    cwnd = tc.run(experiment, progress=False).connections[0].cwnd[100:]  # not the initial windows
     is_low = cwnd <= 4
     assert (is_low[1:] & ~is_low[:-1]).sum() == times
 
@@ -83,7 +83,7 @@ def test_bbr3_does_not_see_marks():
             path=tc.Path(rate="100Mbps", rtt="40ms", **path), flows=[tc.Flow(cc="bbr3")],
             tcp=tc.Tcp(ecn=True), duration="10s",
         )  # fmt: skip
-        return tc.run(experiment, progress=False).raw.links[0].forward.queue_delay_p95
+        return tc.run(experiment, progress=False).links["path"].forward.queue_delay_p95
 
     assert queue_delay(ecn_threshold="10p") == queue_delay()
 
@@ -96,4 +96,4 @@ def test_a_connection_without_answer_fails(kernel, seconds):
     )  # fmt: skip
     (flow,) = tc.run(experiment, progress=False).to_dict()["flows"]
     assert flow["legs"][0]["connect_failed_s"] == pytest.approx(seconds)
-    assert flow["legs"][0]["established_s"] is None
+    assert flow["legs"][0]["established_at"] is None

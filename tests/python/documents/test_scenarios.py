@@ -51,7 +51,7 @@ def test_first_and_last_run(file):
         time = 2 if run.path.loss < 0.2 else 10
         short = {"duration": latest + time, "warmup": latest, "probe_interval": 0.5}
         result = tc.run(run.model_copy(update=short), progress=False)
-        assert all(flow.total_bytes > 0 for flow in result.raw.flows)
+        assert all(flow.total_bytes > 0 for flow in result.flows)
 
 
 def test_the_satellites_paths_are_those_of_the_draft():

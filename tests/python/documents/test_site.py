@@ -13,6 +13,7 @@ from tunnelcc import catalog, core
 from tunnelcc.config import Experiment
 from tunnelcc.metrics import METRICS
 from tunnelcc.schema import keys_of
+from tunnelcc.simulation.variables import VARIABLES
 
 DOCS = ROOT / "docs"
 CHECK = load_script(DOCS / "check_site.py")
@@ -35,6 +36,8 @@ def test_the_reference_has_all_that_there_is():
     defaults = dict(zip(_column(keys, "key"), _column(keys, "default"), strict=True))
     assert defaults["path.rate"] == "100Mbps"
     assert _column(pages["reference/metrics.md"], "metric") == list(METRICS)
+    measured = _column(pages["reference/measurements.md"], "variable")
+    assert sorted(measured) == sorted((*core.measurements(), *VARIABLES))
     for name in catalog.names():
         assert f"[{name}](tunnels/{name}.md)" in _column(pages["reference/tunnels.md"], "name")
         settings = [setting for setting, *_ in catalog.settings(catalog.load(name))]

@@ -102,8 +102,8 @@ def test_iperf3s_intervals_are_those_of_probes_and_leave_nothing_out(
     streams = [interval["streams"][0] for interval in table["intervals"]]
     assert [it["end"] for it in streams] == pytest.approx(bounds)
     assert [it["start"] for it in streams] == pytest.approx([0, *bounds[:-1]])
-    assert sum(it["bytes"] for it in streams) == result.raw.flows[0].total_bytes
-    assert table["end"]["sum_sent"]["bytes"] == result.raw.flows[0].total_bytes
+    assert sum(it["bytes"] for it in streams) == result.flows[0].total_bytes
+    assert table["end"]["sum_sent"]["bytes"] == result.flows[0].total_bytes
     for it in streams:
         assert it["bits_per_second"] * (it["end"] - it["start"]) == pytest.approx(8 * it["bytes"])
     resent = sum(it["retransmits"] for it in streams)
@@ -126,7 +126,7 @@ def test_iperf3s_json_adds_up(plain_result, tmp_path):
     for flow, stream in enumerate(end["streams"]):
         samples = [interval["streams"][flow] for interval in table["intervals"]]
         assert stream["sender"]["bytes"] == sum(it["bytes"] for it in samples)
-        total = plain_result.raw.flows[flow].total_bytes
+        total = plain_result.flows[flow].total_bytes
         assert stream["receiver"]["bytes"] == pytest.approx(total, rel=0.01)
         assert stream["sender"]["retransmits"] == counted(plain_result, flow)
         assert all(19e3 < it["rtt"] < 200e3 for it in samples[:1])
@@ -144,7 +144,7 @@ def test_iperf3s_window_is_that_of_the_applications_socket(tunnel, mss):
     result = tc.run({"path": {"rate": "20Mbps"}, "flows": flows, "duration": "3s"}, progress=False)
     table = iperf3.write(result)
     assert table["start"]["tcp_mss"] == 1448
-    last = len(result.raw.time) - 1
+    last = len(result["time"]) - 1
     for stream, size in zip(table["intervals"][-1]["streams"], (1448, mss), strict=True):
         leg = result.sender_leg(stream["socket"] - 1)
         assert stream["snd_cwnd"] == leg.cwnd[last] * size
@@ -213,10 +213,10 @@ def test_series_as_csv_and_netcdf(relay_result, tmp_path):
     with written(relay_result, tmp_path, "run.csv").open() as lines:
         rows = list(csv.DictReader(lines))
     dataset = relay_result.dataset
-    assert [float(row["time"]) for row in rows] == pytest.approx(dataset["time"].values)
-    column = [float(row["cwnd.flow=1.leg=carrier"]) for row in rows]
+    assert [float(row["time (s)"]) for row in rows] == pytest.approx(dataset["time"].values)
+    column = [float(row["cwnd.flow=1.leg=carrier (segments)"]) for row in rows]
     assert column == pytest.approx(dataset["cwnd"].sel(flow=1, leg="carrier").values)
-    assert "flow_goodput_series.flow=2" in rows[0]
+    assert "flow_goodput_series.flow=2 (bit/s)" in rows[0]
     opened = xarray.load_dataset(written(relay_result, tmp_path, "run.nc"), engine="scipy")
     assert set(opened.data_vars) == set(dataset.data_vars)
 

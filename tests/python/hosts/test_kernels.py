@@ -147,7 +147,7 @@ def test_receive_windows_let_slow_start_overshoot_as_measured(cc, measured):
     """50 Mbit/s, 40 ms, 667 packets of buffer (data/README.md, Reordering)."""
     path = tc.Path(rate="50Mbps", rtt="40ms", buffer="667p")
     experiment = tc.Experiment(path=path, flows=[tc.Flow(cc=cc)], duration="6s")
-    (leg,) = tc.run(experiment, progress=False).raw.legs
+    (leg,) = tc.run(experiment, progress=False).connections
     assert leg.retransmits == pytest.approx(measured, rel=0.05)
 
 
@@ -198,6 +198,6 @@ def test_gro_merges_what_comes_within_its_time(tunnel: str | None, segments: int
             duration="2s",
         )
     )
-    leg = result.raw.legs[1 if tunnel == "gost-relay-ws" else 0]
+    leg = result.connections[1 if tunnel == "gost-relay-ws" else 0]
     acks = leg.ack_wire_bytes / 52
     assert leg.segments / acks == pytest.approx(segments, rel=0.1)

@@ -116,7 +116,7 @@ def test_a_late_flow_is_told_of_its_own_time():
         shares = {name: result.metric(f"flow_limit_{name}", flow=flow) for name in LIMITS}
         assert sum(shares.values()) == pytest.approx(1)
         assert shares["congestion_window"] > 0.9
-        assert result.to_dict()["flows"][flow]["legs"][0]["limits"] == pytest.approx(shares)
+        assert result.to_dict()["flows"][flow]["legs"][0]["limit_share"] == pytest.approx(shares)
 
 
 def test_dataset_has_the_shares_of_every_leg(relay_result):

@@ -22,17 +22,17 @@ def test_what_was_offered_before_the_warm_up_ended_is_not_lost_after_it(queue):
     path = {**BURST["path"], "queue": queue, "loss": "50%"}
     result = tc.run(tc.Experiment.parse({**BURST, "path": path}), progress=False)
     link = result.bottleneck[0]
-    lost = link.drops + link.random_losses
-    assert 0 < link.packets_in < 20
-    assert lost <= link.packets_in
-    assert result.metric("loss_rate") == lost / link.packets_in
-    assert link.drops_series[-1] + 1 > link.drops
+    lost = link.queue_drops + link.random_losses
+    assert 0 < link.packets < 20
+    assert lost <= link.packets
+    assert result.metric("loss_rate") == lost / link.packets
+    assert link.queue_drops_series[-1] + 1 > link.queue_drops
 
 
 def test_cross_traffic_that_arrives_was_sent_in_the_same_time():
     source = {**BURST["cross_traffic"], "stop": "603ms"}
     result = tc.run(tc.Experiment.parse({**BURST, "cross_traffic": source}), progress=False)
-    (counts,) = result.raw.cross_traffic
+    (counts,) = result.cross_traffic
     assert 0 < counts.sent < 3
     assert counts.received <= counts.sent
 
@@ -49,6 +49,6 @@ def test_cores_are_never_more_than_busy():
         }
     )
     result = tc.run(experiment, progress=False)
-    shares = [share for host in result.hosts for share in (*host.cpu, host.utilisation)]
+    shares = [share for host in result.hosts for share in (*host.cpu_series, host.cpu)]
     assert max(shares) <= 1
     assert max(shares) > 0.99

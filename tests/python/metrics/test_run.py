@@ -19,7 +19,7 @@ def result(request):
 
 def test_every_metric_has_a_unit_and_a_name(result):
     table = metrics.of_run(result.dataset)
-    flows = len(result.raw.flows)
+    flows = len(result.flows)
     assert set(table.data_vars) == {*metrics.STORED, *metrics.TEXTS}
     for name, variable in table.data_vars.items():
         assert len(variable.attrs["long_name"]) > 3, name
@@ -30,22 +30,21 @@ def test_every_metric_has_a_unit_and_a_name(result):
 
 def test_plain_values_are_those_of_the_dataset(result):
     table = metrics.of_run(result.dataset)
-    arrays = {name: np.asarray(values) for name, (_, values, _) in result.variables.items()}
-    for name, value in metrics.values(arrays).items():
+    for name, value in metrics.values(result).items():
         np.testing.assert_array_equal(table[name].values, value)
 
 
 def test_metrics_agree_with_the_totals(result):
     table, totals = metrics.of_run(result.dataset), result.to_dict()
     assert float(table.goodput) == pytest.approx(result.goodput)
-    assert float(table.jain) == pytest.approx(totals["aggregate"]["jain"])
-    assert float(table.efficiency) == pytest.approx(totals["aggregate"]["efficiency"])
-    assert float(table.loss_rate) == pytest.approx(totals["path"]["loss_rate"])
-    assert float(table.utilisation) == pytest.approx(totals["path"]["utilisation"])
-    assert float(table.queue_delay_p95) == pytest.approx(totals["path"]["queue_delay_p95_s"])
-    assert float(table.cpu_client) == pytest.approx(totals["hosts"]["client"]["utilisation"])
+    assert float(table.jain) == pytest.approx(totals["metrics"]["jain"])
+    assert float(table.efficiency) == pytest.approx(totals["metrics"]["efficiency"])
+    assert float(table.loss_rate) == pytest.approx(totals["metrics"]["loss_rate"])
+    assert float(table.utilisation) == pytest.approx(totals["metrics"]["utilisation"])
+    assert float(table.queue_delay_p95) == pytest.approx(totals["metrics"]["queue_delay_p95"])
+    assert float(table.cpu_client) == pytest.approx(totals["hosts"]["client"]["host_cpu"])
     for index, flow in enumerate(totals["flows"]):
-        assert float(table.flow_goodput[index]) == pytest.approx(flow["goodput_bps"])
+        assert float(table.flow_goodput[index]) == pytest.approx(flow["flow_goodput"])
         carrier = flow["legs"][len(flow["legs"]) // 2]
         socket = flow["legs"][0]
         for name, leg, part in (
@@ -53,10 +52,10 @@ def test_metrics_agree_with_the_totals(result):
             ("flow_rtt_p95", carrier, "p95"),
             ("flow_socket_rtt", socket, "mean"),
         ):
-            told = leg[f"srtt_{part}_s"]
+            told = leg[f"srtt_{part}"]
             told = math.nan if told is None else told
             assert float(table[name][index]) == pytest.approx(told, nan_ok=True)
-        assert str(table.flow_cc[index].values) == carrier["cc"]
+        assert str(table.flow_cc[index].values) == carrier["leg_cc"]
 
 
 def test_a_flow_has_no_rtt_once_it_is_over():
@@ -64,7 +63,7 @@ def test_a_flow_has_no_rtt_once_it_is_over():
     path = {"rate": "20Mbps", "rtt": "20ms", "buffer": "4bdp"}
     result = tc.run({"path": path, "flows": flows, "duration": "12s"}, progress=False)
     table = result.dataset
-    over = table.time.values > result.to_dict()["flows"][0]["legs"][0]["finished_s"]
+    over = table.time.values > result.to_dict()["flows"][0]["legs"][0]["finished_at"]
     srtt = table.srtt.values[0, 0]
     assert not math.isnan(srtt[~over][1:].max())
     assert all(math.isnan(value) for value in srtt[over])
@@ -98,7 +97,7 @@ def test_completion_is_of_flows_that_start_after_the_warm_up():
     assert np.isnan(found.flow_completion_time.values).tolist() == [True] * 3 + [False] * 2
     assert found.flow_completed.values == pytest.approx([math.nan] * 3 + [1] * 2, nan_ok=True)
     assert found.flow_bytes.values == pytest.approx([math.nan] + [20e3] * 4, nan_ok=True)
-    told = [flow["completion_time_s"] for flow in run.to_dict()["flows"]]
+    told = [flow["flow_completion_time"] for flow in run.to_dict()["flows"]]
     assert told[:3] == [None] * 3
     assert told[3:] == found.flow_completion_time.values[3:].tolist()
     whole = tc.run(tc.Experiment.parse(table), progress=False)
@@ -112,15 +111,15 @@ def test_retransmissions_and_segments_count_after_the_warm_up():
     whole = tc.run(tc.Experiment(path=path, flows={"cc": "bbr"}, duration="8s"))
     later = tc.run(tc.Experiment(path=path, flows={"cc": "bbr"}, duration="8s", warmup="6s"))
     for run in (whole, later):
-        aggregate, dataset = run.to_dict()["aggregate"], run.dataset
+        aggregate, dataset = run.to_dict()["metrics"], run.dataset
         ratio = aggregate["path_retransmits"] / aggregate["path_segments"]
         assert run.metric("retransmission_ratio") == ratio == pytest.approx(0.05, abs=0.015)
         assert float(dataset["path_retransmits"]) == aggregate["path_retransmits"]
         assert float(dataset["path_segments"]) == aggregate["path_segments"]
-        assert aggregate["path_segments"] == sum(leg.segments for leg in run.raw.legs)
-    leg = later.raw.legs[0]
+        assert aggregate["path_segments"] == sum(leg.segments for leg in run.connections)
+    leg = later.connections[0]
     assert leg.segments == pytest.approx(leg.total_segments / 4, rel=0.1)
-    assert leg.total_segments == whole.raw.legs[0].segments
+    assert leg.total_segments == whole.connections[0].segments
 
 
 def test_two_equal_flows_are_fair():
@@ -153,7 +152,7 @@ def test_framing_takes_its_part_of_capacity_and_fair_rates(framing):
     payload = 1448 / (1500 + extra)
     assert float(run.dataset.capacity) == pytest.approx(20e6 * payload, rel=1e-3)
     fair = (20e6 - 5e6 * (100 + extra) / 100) * payload
-    assert float(run.dataset.fair_rate[0]) == pytest.approx(fair, rel=1e-3)
+    assert float(run.dataset.flow_fair_rate[0]) == pytest.approx(fair, rel=1e-3)
     assert run.metric("max_min_share") == pytest.approx(1, abs=0.05)
 
 
@@ -164,7 +163,7 @@ def test_a_policer_limits_what_is_fair(way):
     path |= {"policer": policer} if way == "forward" else {"reverse": {"policer": policer}}
     run = tc.run({"path": path, "duration": "4s", "warmup": "1s"})
     rate = 5e6 if way == "forward" else 20e6
-    assert float(run.dataset.fair_rate[0]) == pytest.approx(rate * 1448 / 1500, rel=1e-3)
+    assert float(run.dataset.flow_fair_rate[0]) == pytest.approx(rate * 1448 / 1500, rel=1e-3)
 
 
 def test_fair_rates_are_means_over_who_is_there():
@@ -181,8 +180,8 @@ def test_fair_rates_are_means_over_who_is_there():
     )
     payload = 20e6 * 1448 / 1500
     owed = [(4 * 1 + 4 * 0.5 + 2 * 0.45) / 10, (4 * 0.5 + 2 * 0.45) / 10]
-    assert run.dataset.fair_rate.values == pytest.approx(payload * np.array(owed), rel=1e-3)
-    series = run.dataset.fair_rate_series.sel(time=[3, 6.1, 9, 11], method="nearest")
+    assert run.dataset.flow_fair_rate.values == pytest.approx(payload * np.array(owed), rel=1e-3)
+    series = run.dataset.flow_fair_rate_series.sel(time=[3, 6.1, 9, 11], method="nearest")
     parts = [[1, 0.5, 0.5, 0.45], [0, 0.5, 0.5, 0.45]]
     assert series.values == pytest.approx(payload * np.array(parts), rel=1e-3)
 
@@ -194,9 +193,9 @@ def test_a_flow_that_is_stopped_has_no_completion_time_and_demands_nothing_more(
         table = {"path": {"rate": "10Mbps"}, "flows": flows, "duration": "10s"}
         result = tc.run(tc.Experiment.parse(table), progress=False)
         first = result.to_dict()["flows"][0]
-        assert 3 < first["completion_s"] < 4
-        assert first["completion_time_s"] is None
-        fair[size] = result.dataset.fair_rate.values
+        assert 3 < first["flow_completed_at"] < 4
+        assert first["flow_completion_time"] is None
+        fair[size] = result.dataset.flow_fair_rate.values
     assert fair["500MB"] == pytest.approx(fair[None])
     assert fair[None][1] > 4 * fair[None][0]
 
@@ -208,8 +207,8 @@ def test_fair_rates_follow_the_rate_of_the_link():
     run = tc.run({"path": path, "flows": flows, "duration": "60s", "start_jitter": "0s"})
     part = 1e6 * 1448 / 1500
     owed = [(20 * 50 + 40 * 5) / 60, 40 * 5 / 60]
-    assert run.dataset.fair_rate.values == pytest.approx(part * np.array(owed), rel=1e-6)
-    series = run.dataset.fair_rate_series.sel(time=[10, 30], method="nearest")
+    assert run.dataset.flow_fair_rate.values == pytest.approx(part * np.array(owed), rel=1e-6)
+    series = run.dataset.flow_fair_rate_series.sel(time=[10, 30], method="nearest")
     assert series.values == pytest.approx(part * np.array([[50, 5], [0, 5]]), rel=1e-6)
     # Alone, a flow has at all times what is fair.
     alone = tc.run({"path": path, "flows": [{"cc": "cubic"}], "duration": "60s"})
@@ -218,7 +217,7 @@ def test_fair_rates_follow_the_rate_of_the_link():
     # An application gets no more of the first 20 s than it writes, nor of the rest than there is.
     small = tc.run({"path": path, "flows": [{"rate": "20Mbps"}], "duration": "60s"})
     owed = [(20 * 20e6 + 40 * 10 * part) / 60]
-    assert small.dataset.fair_rate.values == pytest.approx(owed, rel=1e-3)
+    assert small.dataset.flow_fair_rate.values == pytest.approx(owed, rel=1e-3)
 
 
 def test_fair_rates_follow_a_policed_trace_second_by_second(tmp_path):
@@ -230,8 +229,8 @@ def test_fair_rates_follow_a_policed_trace_second_by_second(tmp_path):
     run = tc.run({"path": path, "flows": [{"cc": "cubic"}], "duration": "8s", "start_jitter": "0s"})
     part = 1e6 * 1448 / 1500
     owed = [(2 * 15 + 0 + 5 * 6) / 8 * part]
-    assert run.dataset.fair_rate.values == pytest.approx(owed, rel=1e-6)
-    series = run.dataset.fair_rate_series.sel(time=[0.5, 2.5, 5], method="nearest")
+    assert run.dataset.flow_fair_rate.values == pytest.approx(owed, rel=1e-6)
+    series = run.dataset.flow_fair_rate_series.sel(time=[0.5, 2.5, 5], method="nearest")
     assert series.values[0] == pytest.approx(part * np.array([15, 0, 6]), rel=1e-6)
 
 
@@ -247,16 +246,16 @@ def test_fair_rates_of_a_trace_that_repeats(tmp_path):
         }
     )
     owed = 3 * 1500 * 8 / 10e-3 * 1448 / 1500
-    assert run.dataset.fair_rate_series.values[0][5:] == pytest.approx(owed, rel=1e-6)
+    assert run.dataset.flow_fair_rate_series.values[0][5:] == pytest.approx(owed, rel=1e-6)
 
 
 def test_a_flow_that_ends_leaves_the_path_to_the_others():
     flows = [{"cc": "cubic"}, {"cc": "cubic", "bytes": "3MB"}]
     run = tc.run({"path": {"rate": "20Mbps", "rtt": "20ms"}, "flows": flows, "duration": "20s"})
-    payload, end = 20e6 * 1448 / 1500, float(run.dataset.completion[1])
+    payload, end = 20e6 * 1448 / 1500, float(run.dataset.flow_completed_at[1])
     assert 2 < end < 6
     owed = [1 - end / 2 / 20, end / 2 / 20]
-    assert run.dataset.fair_rate.values == pytest.approx(payload * np.array(owed), rel=0.01)
+    assert run.dataset.flow_fair_rate.values == pytest.approx(payload * np.array(owed), rel=0.01)
     assert run.metric("flow_convergence_time", flow=0) < end + 1
     assert math.isnan(run.metric("flow_convergence_time", flow=1))
 
@@ -299,22 +298,21 @@ def test_messages_that_do_not_arrive_are_told():
                       "flows": {"rate": "10Mbps", "write_size": 1448, **keys},
                       "duration": "10s", "warmup": "5s", "start_jitter": "0s"}  # fmt: skip
         run = tc.run(experiment)
-        return run.to_dict()["flows"][0]["messages"], run
+        return run.flows[0], run
 
     messages, run = late()  # twice what the path carries: all that were due are still waiting
-    assert messages["due"] == pytest.approx(5 * 10e6 / 8 / 1448, abs=1)
-    assert messages["count"] == 0
-    assert messages["latency_p50_s"] is None
+    assert messages.messages_due == pytest.approx(5 * 10e6 / 8 / 1448, abs=1)
+    assert messages.messages_delivered == 0
+    assert messages.message_latency_p50 is None
     assert run.metric("flow_message_delivered_share") == 0
     assert math.isnan(run.metric("flow_message_latency_mean"))
     few = late(rate="1Mbps", write_size=1000)[0]
-    assert few["due"] == 625
-    assert few["due"] - few["count"] in (3, 4)  # under way at the end
-    assert late(rate="1Mbps", write_size=1000, stop="6s")[0]["due"] == 125
-    assert late(rate="1Mbps", write_size=1000, bytes=700 * 1000)[0] == {
-        **late(rate="1Mbps", write_size=1000, bytes=700 * 1000)[0], "due": 80, "count": 80,
-    }  # fmt: skip
-    assert late(rate="1Mbps", write_size=1000, stop="4s")[0] is None
+    assert few.messages_due == 625
+    assert few.messages_due - few.messages_delivered in (3, 4)  # under way at the end
+    assert late(rate="1Mbps", write_size=1000, stop="6s")[0].messages_due == 125
+    finite = late(rate="1Mbps", write_size=1000, bytes=700 * 1000)[0]
+    assert (finite.messages_due, finite.messages_delivered) == (80, 80)
+    assert late(rate="1Mbps", write_size=1000, stop="4s")[0].messages_due == 0
 
 
 def test_a_flow_that_writes_slowly_is_owed_no_more_than_that():
@@ -339,15 +337,15 @@ def test_users_carriers_and_messages_are_metrics():
     )
     result = tc.run(run)
     table, totals = metrics.of_run(result.dataset), result.to_dict()
-    aggregate = totals["aggregate"]
+    aggregate = totals["metrics"]
     assert float(table.jain_users) == pytest.approx(aggregate["jain_users"])
     assert float(table.jain_carriers) == pytest.approx(aggregate["jain_carriers"])
     assert float(table.jain_users) == float(table.jain_carriers) != float(table.jain)
-    messages = totals["flows"][3]["messages"]
+    writer = totals["flows"][3]
     for part in ("mean", "p50", "p95", "p99"):
         latency = table[f"flow_message_latency_{part}"].values
         assert np.isnan(latency[:3]).all(), "no messages"
-        assert latency[3] == pytest.approx(messages[f"latency_{part}_s"])
+        assert latency[3] == pytest.approx(writer[f"flow_message_latency_{part}"])
 
 
 def test_a_metric_is_looked_up_by_name(result):
@@ -383,9 +381,9 @@ def test_what_never_happens_is_not_a_number(plain_result):
 
 
 def test_retransmissions_of_the_application_are_not_those_of_the_path(relay_result):
-    aggregate = relay_result.to_dict()["aggregate"]
-    assert relay_result.metric("app_retransmits") == aggregate["retransmits"] == 0
-    assert relay_result.metric("carrier_retransmits") == aggregate["path_retransmits"] > 0
+    aggregate = relay_result.to_dict()["metrics"]
+    assert relay_result.metric("app_retransmits") == aggregate["app_retransmits"] == 0
+    assert relay_result.metric("path_retransmits") == aggregate["path_retransmits"] > 0
 
 
 @pytest.mark.parametrize(("segments", "round_trips"), [(10, 1.5), (30, 2.5), (70, 3.5)])

@@ -18,7 +18,7 @@ def test_goodput_is_the_applications_rate(cc, tunnel):
     )  # fmt: skip
     result = tc.run(experiment, progress=False)
     assert result.goodput == pytest.approx(8e6, rel=0.01)
-    assert result.raw.links[0].forward.drops == 0
+    assert result.links["path"].forward.queue_drops == 0
 
 
 def test_the_window_does_not_grow_beyond_what_is_used():
@@ -54,5 +54,5 @@ def test_a_preamble_larger_than_the_send_buffer_is_written_whole(direction):
         progress=False,
     )
     preamble = 2**20 if direction == "up" else 0  # downwards it is the request
-    assert result.raw.flows[0].total_bytes == preamble + 40
-    assert result.raw.flows[0].completion_time > 0
+    assert result.flows[0].total_bytes == preamble + 40
+    assert result.flows[0].completed_at > 0

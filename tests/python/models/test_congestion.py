@@ -30,7 +30,7 @@ def run(*flows: object, duration: str = "30s", warmup: str = "5s", **keys: objec
 
 
 def goodputs(result: tc.Result) -> list[float]:
-    return [flow["goodput_bps"] for flow in result.to_dict()["flows"]]
+    return [flow["flow_goodput"] for flow in result.to_dict()["flows"]]
 
 
 def mean_goodput(cc: object, loss: str, **keys: object) -> float:
@@ -105,7 +105,9 @@ def test_vegas_keeps_a_few_packets_waiting(alpha, beta):
     # Without bursts, whose length would wait too.
     result = run(cc, duration="60s", warmup="30s", tcp={"pacing_quantum": "0s"})
     assert result.goodput >= 0.99 * CAPACITY
-    queue = result.dataset["queue"].sel(direction="forward").values[300:] / 1500
+    queue = (
+        result.dataset["link_queue_bytes"].sel(link="path", direction="forward").values[300:] / 1500
+    )
     # Two more: segments are counted whole, and one is on the link while its ACK is under way.
     assert alpha - 1 <= statistics.mean(queue) <= beta + 2
 
@@ -120,7 +122,7 @@ def test_ns3_ledbat_keeps_its_queue_below_its_target(target):
     """RFC 6817. In ns-3 the window only falls to it from slow start, so not beyond half of it."""
     cc = {"name": "ns3::TcpLedbat", "TargetDelay": f"{target:g}s"}
     result = run(cc, rate="20Mbps", rtt="40ms", buffer="500p", duration="60s", warmup="30s")
-    assert result.raw.links[0].forward.queue_delay_mean < target / 2
+    assert result.links["path"].forward.queue_delay_mean < target / 2
     assert result.goodput > 0.95 * 20e6 * 1448 / 1500
 
 
@@ -146,7 +148,7 @@ def test_hystart_plus_plus_loses_less_than_plain_slow_start():
     def lost(**parameters: object) -> float:
         cc = {"name": "cubic", **parameters}
         result = run(cc, duration="3s", warmup="0s", buffer="4bdp")
-        return result.to_dict()["aggregate"]["path_retransmits"]
+        return result.to_dict()["metrics"]["path_retransmits"]
 
     assert lost(hystart_plus_plus=True) < lost(hystart=False) / 2
 

@@ -21,13 +21,13 @@ def run(source: tc.CrossTraffic, cc: str = "bbr", **keys: object) -> tc.Result:
 def test_it_sends_at_its_rate_between_start_and_stop():
     source = tc.CrossTraffic(rate="8Mbps", packet=1000, start="1s", stop="3s")
     table = run(source, duration="4s").to_dict()["cross_traffic"][0]
-    assert table["packets"] == 2000  # 1000 a second
+    assert table["cross_traffic_sent"] == 2000  # 1000 a second
 
 
 def test_silence_after_each_period():
     source = tc.CrossTraffic(rate="8Mbps", packet=1000, on="500ms", off="1500ms")
     table = run(source, duration="7999ms").to_dict()["cross_traffic"][0]
-    assert table["packets"] == 2000  # a quarter of 8000
+    assert table["cross_traffic_sent"] == 2000  # a quarter of 8000
 
 
 def test_on_without_off_is_an_error():
@@ -77,7 +77,7 @@ def test_periodic_loss_of_any_share(loss):
         "cross_traffic": [{"rate": "8Mbps", "packet": 1000, "stop": "9s"}],
         "duration": "10s",
     }
-    (source,) = tc.run(table, progress=False).raw.cross_traffic
+    (source,) = tc.run(table, progress=False).cross_traffic
     assert source.sent == 9000
     assert source.received == pytest.approx((1 - loss) * 9000, abs=2)
 
@@ -91,7 +91,9 @@ def test_fair_rates_leave_cross_traffic_its_part():
             progress=False,
         )  # fmt: skip
         # UDP gets what it sends, but not more than half of the link.
-        assert float(result.dataset.fair_rate[0]) == pytest.approx(part * 1448 / 1500, rel=0.01)
+        assert float(result.dataset.flow_fair_rate[0]) == pytest.approx(
+            part * 1448 / 1500, rel=0.01
+        )
         assert result.metric("max_min_share") == pytest.approx(1, abs=0.1)
 
 
@@ -106,4 +108,4 @@ def test_fair_rates_ignore_cross_traffic_on_other_links():
         }
     )
     result = tc.run(experiment, progress=False)
-    assert float(result.dataset.fair_rate[0]) == pytest.approx(20e6 * 1448 / 1500, rel=0.01)
+    assert float(result.dataset.flow_fair_rate[0]) == pytest.approx(20e6 * 1448 / 1500, rel=0.01)

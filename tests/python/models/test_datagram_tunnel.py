@@ -22,14 +22,13 @@ def _run(tunnel, **changes):
 
 def test_every_packet_gets_the_headers():
     result = _run(WHOLE, flows={"cc": "cubic", "count": 4})
-    totals = result.to_dict()
-    tunnel, legs = totals["tunnels"][0], [flow["legs"][0] for flow in totals["flows"]]
-    assert tunnel["fragmented"] == 0
-    assert tunnel["outer_packets"] == tunnel["packets"] - tunnel["device_drops"]
-    assert tunnel["outer_bytes"] == sum(leg["wire_bytes"] for leg in legs) + 42 * tunnel["packets"]
-    back = tunnel["reverse"]
-    inner = sum(leg["ack_wire_bytes"] for leg in legs)
-    assert back["outer_bytes"] == inner + 42 * back["packets"]
+    there, back = result.tunnels[0]
+    assert there.fragmented == 0
+    assert there.outer_packets == there.packets - there.device_drops
+    sent = sum(leg.wire_bytes for leg in result.connections)
+    assert there.outer_bytes == sent + 42 * there.packets
+    inner = sum(leg.ack_wire_bytes for leg in result.connections)
+    assert back.outer_bytes == inner + 42 * back.packets
 
 
 def test_goodput_is_what_the_headers_leave():
@@ -41,9 +40,9 @@ def test_goodput_is_what_the_headers_leave():
 
 
 def test_small_packets_leave_whole():
-    tunnel = _run(SPLIT).to_dict()["tunnels"][0]
-    assert tunnel["outer_packets"] == tunnel["packets"] + tunnel["fragmented"]
-    assert tunnel["reverse"]["fragmented"] == 0
+    there, back = _run(SPLIT).tunnels[0]
+    assert there.outer_packets == there.packets + there.fragmented
+    assert back.fragmented == 0
 
 
 @pytest.mark.parametrize(("tunnel", "lost"), [(WHOLE, 0.02), (SPLIT, 1 - 0.98**2)])
@@ -55,39 +54,39 @@ def test_a_packet_is_lost_with_any_of_its_fragments(tunnel, lost):
         duration="20s",
     )
     totals = result.to_dict()
-    retransmits = totals["aggregate"]["path_retransmits"]
-    assert totals["path"]["drops"] == 0
-    assert retransmits / result.path_segments == pytest.approx(lost, rel=0.06)
+    retransmits = totals["metrics"]["path_retransmits"]
+    assert totals["metrics"]["drops"] == 0
+    assert retransmits / result["path_segments"] == pytest.approx(lost, rel=0.06)
 
 
 def test_fragments_that_overtake_each_other_are_put_together():
     path = {**PATH, "reorder": "5%", "reorder_delay": "2ms", "buffer": "4bdp"}
     result = _run(SPLIT, path=path, flows={"cc": "bbr"})
     totals = result.to_dict()
-    assert totals["path"]["drops"] == 0
+    assert totals["metrics"]["drops"] == 0
     # Nothing is lost: what is retransmitted was only late.
-    assert totals["aggregate"]["path_retransmits"] < 0.05 * result.path_segments
+    assert totals["metrics"]["path_retransmits"] < 0.05 * result["path_segments"]
     assert result.goodput > 0.8 * 50e6 * 1448 / 1562
 
 
 def test_the_device_queue_drops_what_a_slow_program_leaves():
     result = _run({**WHOLE, "queue": 50}, hosts={"client": {"speed": 0.01}})
     tunnel = result.to_dict()["tunnels"][0]
-    assert tunnel["device_drops"] > 0
-    assert tunnel["device_queue_max_packets"] == 50
-    assert tunnel["outer_packets"] == pytest.approx(
-        tunnel["packets"] - tunnel["device_drops"], abs=51
+    assert tunnel["forward"]["tunnel_device_drops"] > 0
+    assert tunnel["forward"]["tunnel_device_packets_max"] == 50
+    assert tunnel["forward"]["tunnel_outer_packets"] == pytest.approx(
+        tunnel["forward"]["tunnel_packets"] - tunnel["forward"]["tunnel_device_drops"], abs=51
     )
-    assert result.to_dict()["path"]["drops"] == 0
+    assert result.to_dict()["metrics"]["drops"] == 0
     # One core encapsulates data without a break; the other has ACKs to decapsulate.
-    assert 0.5 < result.to_dict()["hosts"]["client"]["utilisation"] < 0.8
+    assert 0.5 < result.to_dict()["hosts"]["client"]["host_cpu"] < 0.8
 
 
 def test_the_socket_drops_what_a_slow_receiver_leaves():
     result = _run(WHOLE, hosts={"server": {"speed": 0.01}})
     tunnel = result.to_dict()["tunnels"][0]
-    assert tunnel["socket_drops"] > 0
-    assert tunnel["device_drops"] == 0
+    assert tunnel["forward"]["tunnel_socket_drops"] > 0
+    assert tunnel["forward"]["tunnel_device_drops"] == 0
 
 
 @pytest.mark.parametrize(
@@ -102,12 +101,11 @@ def test_the_socket_drops_what_a_slow_receiver_leaves():
 )
 def test_interface_efficiency_counts_what_went_in_and_out(tunnel, change):
     result = _run(tunnel, **change)
-    (leg,) = result.raw.legs
-    counts = result.to_dict()["tunnels"][0]
-    assert counts["inner_packets"] == counts["packets"] - counts["device_drops"]
-    assert counts["inner_bytes"] == leg.wire_bytes
-    entered = counts["inner_bytes"] + 14 * counts["inner_packets"]
-    left = counts["outer_bytes"] + 14 * counts["outer_packets"]
+    (leg,), counts = result.connections, result.tunnels[0].forward
+    assert counts.inner_packets == counts.packets - counts.device_drops
+    assert counts.inner_bytes == leg.wire_bytes
+    entered = counts.inner_bytes + 14 * counts.inner_packets
+    left = counts.outer_bytes + 14 * counts.outer_packets
     assert result.metric("interface_efficiency") == pytest.approx(entered / left)
     assert 0.5 < entered / left < 1
 
@@ -115,9 +113,10 @@ def test_interface_efficiency_counts_what_went_in_and_out(tunnel, change):
 def test_interface_efficiency_is_that_of_all_datagram_tunnels():
     tunnels = ("none", "wireguard", "vtun", "ethudp")
     result = _run(None, flows=[{"tunnel": name} for name in tunnels])
-    ways = [it["tunnel"] in ("wireguard", "ethudp") and it for it in result.to_dict()["tunnels"]]
+    tunnels = result.to_dict()["tunnels"]
+    ways = [it["forward"] for it in tunnels if it["tunnel"] in ("wireguard", "ethudp")]
     total = [
-        sum(it[f"{way}_bytes"] + 14 * it[f"{way}_packets"] for it in ways if it)
+        sum(it[f"tunnel_{way}_bytes"] + 14 * it[f"tunnel_{way}_packets"] for it in ways)
         for way in ("inner", "outer")
     ]
     assert result.metric("interface_efficiency") == pytest.approx(total[0] / total[1])
@@ -140,15 +139,15 @@ def test_finite_flows_arrive_whole_in_both_directions():
             duration="20s",
         )
         for flow in result.to_dict()["flows"]:
-            assert flow["total_bytes"] == 500_000
-            assert flow["completion_s"] is not None
+            assert flow["flow_total_bytes"] == 500_000
+            assert flow["flow_completed_at"] is not None
 
 
 def test_series_of_the_device():
     dataset = _run({**WHOLE, "queue": 50}, hosts={"client": {"speed": 0.01}}).dataset
-    queue = dataset["tunnel_queue"].sel(direction="forward")
+    queue = dataset["tunnel_device_packets"].sel(direction="forward")
     assert 0 < float(queue.max()) <= 50
-    drops = dataset["tunnel_drops"].sel(direction="forward").isel(time=-1)
+    drops = dataset["tunnel_device_drops_series"].sel(direction="forward").isel(time=-1)
     assert float(drops.item()) > 0
     assert "tunnel_queue" not in _run(None).dataset
 
@@ -170,29 +169,28 @@ def test_series_of_every_device():
         flows=flows,
         hosts={"client": {"speed": 0.01}},
     )
-    totals = {tunnel["tunnel"]: tunnel for tunnel in result.to_dict()["tunnels"]}
     series = result.dataset
     assert list(series.packet_tunnel.values) == ["small", "large"]
     for name, most in (("small", 10), ("large", 30)):
         here = series.sel(packet_tunnel=name, direction="forward")
-        assert 0 < here.tunnel_queue.max() <= most
-        assert int(here.tunnel_drops[-1]) == totals[name]["device_drops"] > 0
+        assert 0 < here.tunnel_device_packets.max() <= most
+        assert int(here.tunnel_device_drops_series[-1]) == int(here.tunnel_device_drops) > 0
 
 
 def test_marks_stay_outside_a_program():
     path = {**PATH, "ecn_threshold": "20p"}
     result = _run(WHOLE, path=path, tcp={"ecn": True})
-    assert result.to_dict()["aggregate"]["path_retransmits"] > 0
+    assert result.to_dict()["metrics"]["path_retransmits"] > 0
     plain = _run(None, path=path, tcp={"ecn": True})
-    assert plain.to_dict()["aggregate"]["path_retransmits"] == 0
+    assert plain.to_dict()["metrics"]["path_retransmits"] == 0
 
 
 def test_a_tunnel_of_ones_own_needs_no_code(tmp_path):
     layers = '[{ layer = "header", bytes = 6 }, { layer = "hmac", digest = "sha256", bytes = 16 }, '
     file = edited_entry(tmp_path, "ethudp", PLAIN, f'layers = {layers}"udp", "ipv4"]')
     result = _run({"name": file, "mtu": 1400})
-    tunnel, leg = result.to_dict()["tunnels"][0], result.to_dict()["flows"][0]["legs"][0]
-    assert tunnel["outer_bytes"] == leg["wire_bytes"] + (6 + 16 + 28) * tunnel["packets"]
+    way, leg = result.tunnels[0].forward, result.legs[0][0]
+    assert way.outer_bytes == leg.wire_bytes + (6 + 16 + 28) * way.packets
 
 
 @pytest.mark.parametrize(

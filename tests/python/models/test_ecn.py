@@ -19,9 +19,9 @@ def run(**keys: object) -> tc.Result:
 @pytest.mark.parametrize("cc", ["cubic", "reno"])
 def test_marks_hold_the_queue_without_loss(cc):
     result = run(flows=[tc.Flow(cc=cc, count=2)], tcp=tc.Tcp(ecn=True), warmup="5s")
-    forward = result.raw.links[0].forward
-    assert forward.drops == 0
-    assert sum(leg.retransmits for leg in result.raw.legs) == 0
+    forward = result.links["path"].forward
+    assert forward.queue_drops == 0
+    assert sum(leg.retransmits for leg in result.connections) == 0
     # The threshold is 20 ms of queue; without marks the queue fills its 160 ms.
     assert forward.queue_delay_p95 < 0.045
 
@@ -30,12 +30,12 @@ def test_cubic_keeps_the_link_busy():
     # Not asked of Reno: a threshold marks the packet that announces a reduction, too, which then
     # counts as a second one, and Reno takes long to recover from a quarter.
     result = run(flows=[tc.Flow(cc="cubic", count=2)], tcp=tc.Tcp(ecn=True), warmup="5s")
-    assert result.raw.links[0].forward.utilisation > 0.95
+    assert result.links["path"].forward.utilisation > 0.95
 
 
 def test_without_ecn_the_threshold_does_nothing():
     result = run(flows=[tc.Flow(cc="cubic", count=2)], warmup="5s")
-    assert result.raw.links[0].forward.queue_delay_p95 > 0.1
+    assert result.links["path"].forward.queue_delay_p95 > 0.1
 
 
 def test_one_reduction_for_each_window_of_marks():
@@ -56,9 +56,9 @@ def test_dctcp_of_ns3_holds_the_queue_near_a_step_of_marks(segments):
     result = tc.run(
         tc.Experiment(path=path, flows=flows, duration="20s", warmup="5s"), progress=False
     )
-    forward = result.raw.links[0].forward
+    forward = result.links["path"].forward
     threshold = segments * 1500 * 8 / 100e6
-    assert forward.drops == 0
+    assert forward.queue_drops == 0
     assert forward.utilisation > 0.97
     assert 0.7 * threshold < forward.queue_delay_mean < threshold
     assert forward.queue_delay_p95 < 1.2 * threshold
@@ -70,6 +70,6 @@ def test_marks_need_no_switch_for_dctcp_alone():
         cc: tc.run(tc.Experiment(path=path, flows=[tc.Flow(cc=cc)], duration="10s"), progress=False)
         for cc in ("ns3::TcpDctcp", "ns3::TcpLinuxReno")
     }
-    delays = {cc: result.raw.links[0].forward.queue_delay_p95 for cc, result in runs.items()}
+    delays = {cc: result.links["path"].forward.queue_delay_p95 for cc, result in runs.items()}
     assert delays["ns3::TcpDctcp"] < 0.02
     assert delays["ns3::TcpLinuxReno"] > 0.05

@@ -89,22 +89,22 @@ def _residual(data: int, parity: int, p: float, is_blob: bool = False) -> tuple[
 @pytest.mark.parametrize("loss", [0.02, 0.1])
 def test_the_loss_it_leaves_is_that_of_theory(tmp_path, code, data, parity, loss):
     result = _run(_tunnel(tmp_path, CODES[code]), {"loss": loss})
-    fec = result.raw.tunnels[0].forward.fec
+    way = result.tunnels[0].forward
     mean, variance = _residual(data, parity, loss)
-    groups = fec.packets / data
+    groups = way.fec_packets / data
     assert groups > 3000
     sigma = math.sqrt(variance / groups)
     assert result.metric("residual_loss") == pytest.approx(mean, abs=3 * sigma + 1 / groups)
     recovered = loss - mean  # of the packets that were lost, those that came back
-    sigma = math.sqrt(loss / fec.packets)
+    sigma = math.sqrt(loss / way.fec_packets)
     assert result.metric("recovered_share") == pytest.approx(recovered, abs=4 * sigma)
 
 
 def test_parity_takes_its_share_of_the_path(tmp_path):
     result = _run(_tunnel(tmp_path, CODES["xor"]))
-    forward = result.raw.tunnels[0].forward
+    forward = result.tunnels[0].forward
     assert result.metric("parity_share") == pytest.approx(1 / 5, rel=0.01)
-    assert forward.outer_bytes == result.wire_bytes
+    assert forward.outer_bytes == result["path_wire_bytes"]
     plain = _run(_tunnel(tmp_path, ""))
     assert result.goodput == pytest.approx(plain.goodput * 4 / 5, rel=0.02)
 
@@ -114,20 +114,19 @@ def test_metrics_are_of_all_tunnels_with_fec(first):
     flows = [{"tunnel": first}, {"tunnel": "sdwan-fec"}]
     path = {"rate": "20Mbps", "loss": "5%"}
     result = _run(None, path, flows=flows, duration="6s", warmup="1s")
-    tunnels = result.to_dict()["tunnels"]
-    fecs = [tunnel["fec"] for tunnel in tunnels]
+    fecs = [tunnel.forward for tunnel in result.tunnels]
     assert len(fecs) == (1 if first == "none" else 2)
 
     def total(name):
-        return sum(fec[name] for fec in fecs)
+        return sum(getattr(fec, f"fec_{name}") for fec in fecs)
 
     assert result.metric("residual_loss") == total("lost") / total("packets")
     assert result.metric("recovered_share") == total("recovered") / total("packets")
-    assert result.metric("parity_share") == total("parity_bytes") / result.wire_bytes
-    delays = sum(fec["recovered"] * fec["recovery_delay_mean_s"] for fec in fecs)
+    assert result.metric("parity_share") == total("parity_bytes") / result["path_wire_bytes"]
+    delays = sum(fec.fec_recovered * fec.fec_recovery_delay_mean for fec in fecs)
     assert result.metric("recovery_delay") == pytest.approx(delays / total("recovered"))
     each = result.dataset.tunnel_fec_lost.sel(direction="forward")
-    assert each.values.tolist() == [fec["lost"] for fec in fecs]
+    assert each.values.tolist() == [fec.fec_lost for fec in fecs]
 
 
 def test_counts_of_fec_leave_out_the_warm_up():
@@ -136,15 +135,14 @@ def test_counts_of_fec_leave_out_the_warm_up():
     counts = []
     for warmup in (2, 8):
         result = _run("sdwan-fec", path, flows=flows, duration="10s", warmup=f"{warmup}s")
-        (tunnel,) = result.to_dict()["tunnels"]
-        counts.append(tunnel["fec"]["packets"])
+        counts.append(result.tunnels[0].forward.fec_packets)
     assert counts[0] / counts[1] == pytest.approx((10 - 2) / (10 - 8), rel=0.1)
 
 
 def test_parity_of_kcp_is_parity():
     result = _run("kcptun", {"loss": "2%"}, duration="4s")
-    (carrier,) = [leg for leg in result.raw.legs if leg.arq]
-    share = carrier.arq.parity_bytes / carrier.wire_bytes
+    (carrier,) = [leg for leg in result.connections if leg.arq_timeouts is not None]
+    share = carrier.arq_parity_bytes / carrier.wire_bytes
     assert result.metric("parity_share") == pytest.approx(share)
     assert 0.2 < share < 0.3
     assert math.isnan(result.metric("residual_loss"))  # what FEC leaves, KCP sends again
@@ -174,14 +172,13 @@ def test_every_byte_arrives_once(tmp_path, code, path):
     flows = [{"cc": "cubic", "bytes": "400kB"}, {"cc": "bbr", "bytes": "300kB"}]
     keys = {"duration": "60s", "flows": flows}
     result = _run(_tunnel(tmp_path, CODES[code]), PATHS[path], **keys)
-    assert [flow.total_bytes for flow in result.raw.flows] == [400_000, 300_000]
-    for direction in (result.raw.tunnels[0].forward, result.raw.tunnels[0].reverse):
-        fec = direction.fec
-        assert fec.recovered + fec.lost <= fec.packets <= direction.packets_in
-        assert fec.parity_bytes <= direction.outer_bytes
+    assert [flow.total_bytes for flow in result.flows] == [400_000, 300_000]
+    for way in result.tunnels[0]:
+        assert way.fec_recovered + way.fec_lost <= way.fec_packets <= way.packets
+        assert way.fec_parity_bytes <= way.outer_bytes
     if path == "no loss":
-        assert result.raw.tunnels[0].forward.fec.lost == 0
-        assert sum(leg.retransmits for leg in result.raw.legs) == 0
+        assert result.tunnels[0].forward.fec_lost == 0
+        assert sum(leg.retransmits for leg in result.connections) == 0
     assert result.digests() == _run(_tunnel(tmp_path, CODES[code]), PATHS[path], **keys).digests()
 
 
@@ -206,10 +203,10 @@ def test_what_only_comes_late_is_neither_lost_nor_recovered(tmp_path, code, path
     flow = {"cc": "cubic", "rate": "5Mbps", "write_size": 1300, "stop": "5s"}
     path = {"rate": "50Mbps", "rtt": "40ms", "buffer": "2000p", **path}
     result = _run(_tunnel(tmp_path, CODES[code]), path, flows=[flow], duration="10s", warmup="2s")
-    assert result.raw.links[0].forward.drops == 0
-    fec = result.raw.tunnels[0].forward.fec
-    assert fec.packets > 200
-    assert (fec.lost, fec.recovered) == (0, 0)
+    assert result.links["path"].forward.queue_drops == 0
+    way = result.tunnels[0].forward
+    assert way.fec_packets > 200
+    assert (way.fec_lost, way.fec_recovered) == (0, 0)
 
 
 def test_a_blob_that_is_not_full_waits_for_its_time(tmp_path):
@@ -293,13 +290,13 @@ def test_a_group_holds_as_much_as_its_shards():
 
 def test_carriers_go_through_the_tunnel_under_them():
     result = _run({"name": "gost-relay-ws", "under": "wireguard"}, {"loss": "1%"})
-    under = result.raw.tunnels[1].forward
+    under = result.tunnels[1].forward
     assert result.tunnel_names == ["tunnel", "tunnel.under"]
-    assert result.raw.tunnels[0].forward is None
+    assert result.tunnels[0] is None
     carrier = result.legs[0][1]
-    sent = round(carrier.wire_bytes / (1420 - 0)), under.packets_in
+    sent = round(carrier.wire_bytes / (1420 - 0)), under.packets
     assert sent[1] == pytest.approx(sent[0], rel=0.01)  # its packets fill the device
-    assert result.wire_bytes == under.outer_bytes > carrier.wire_bytes
+    assert result["path_wire_bytes"] == under.outer_bytes > carrier.wire_bytes
     assert resolve(result.experiment).first.mss == 1420 - 52
     table = result.to_dict()["tunnels"]
     assert [it["flows"] for it in table] == [[0], [0]]
@@ -309,7 +306,7 @@ def test_each_hop_of_a_chain_has_a_tunnel_of_its_own():
     tunnel = {"name": "gost-relay-ws", "under": "sdwan-fec", "relays": 2}
     result = _run(tunnel, flows=[{"cc": "cubic"}, {"cc": "bbr"}])
     assert result.tunnel_names == ["tunnel", "tunnel.under", "tunnel.under2", "tunnel.under3"]
-    counts = [it.forward.packets_in for it in result.raw.tunnels[1:]]
+    counts = [it.forward.packets for it in result.tunnels[1:]]
     assert min(counts) > 0.9 * max(counts) > 0
 
 

@@ -33,7 +33,7 @@ def _first_replies(kind):
     )
     # The request has arrived; its answer needs half a round trip.
     return [
-        1e3 * (flow["first_byte_s"] - flow["start_s"] + rtt / 2)
+        1e3 * (flow["flow_first_byte_at"] - flow["flow_start"] + rtt / 2)
         for flow in result.to_dict()["flows"]
     ]
 
@@ -81,7 +81,7 @@ def test_ip_bytes_of_shared_carriers(direction):
             )
         )
         (carrier,) = result.carriers
-        ratios.append((carrier.wire_bytes, sum(flow.total_bytes for flow in result.raw.flows)))
+        ratios.append((carrier.wire_bytes, sum(flow.total_bytes for flow in result.flows)))
     wire, application = np.subtract(ratios[1], ratios[0])
     measured = MEASURED["ip_bytes_per_application_byte"]["gost-relay-mws"][direction]
     assert wire / application == pytest.approx(measured, rel=0.002)

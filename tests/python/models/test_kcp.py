@@ -123,7 +123,7 @@ def _check_rate(
 
 
 def _carrier(result: tc.Result) -> Any:
-    (leg,) = [leg for leg in result.raw.legs if leg.name == "carrier"]
+    (leg,) = [leg for leg in result.connections if leg.name == "carrier"]
     return leg
 
 
@@ -181,7 +181,7 @@ def test_a_congestion_window_grows_by_segments_alone():
 )
 def test_bytes_on_the_path(case, loss, sent, returned):
     result = case.run(loss)
-    leg, read = _carrier(result), result.raw.flows[0].total_bytes
+    leg, read = _carrier(result), result.flows[0].total_bytes
     assert leg.wire_bytes / read == pytest.approx(sent, rel=0.08)
     if returned is not None:
         assert leg.ack_wire_bytes / read == pytest.approx(returned, rel=0.25)
@@ -190,8 +190,8 @@ def test_bytes_on_the_path(case, loss, sent, returned):
 def test_bytes_of_a_datagram():
     """Full segments: 1298 of 1378 bytes, and three of parity for ten."""
     leg = _carrier(DOWN.run(0))
-    assert leg.arq.parity_bytes / leg.arq.parity_datagrams == pytest.approx(1378, rel=0.01)
-    assert leg.arq.parity_bytes / leg.wire_bytes == pytest.approx(3 / 13, rel=0.02)
+    assert leg.arq_parity_bytes / leg.arq_parity_datagrams == pytest.approx(1378, rel=0.01)
+    assert leg.arq_parity_bytes / leg.wire_bytes == pytest.approx(3 / 13, rel=0.02)
     assert leg.total_segments * 1378 == pytest.approx(leg.wire_bytes * 10 / 13, rel=0.02)
 
 
@@ -213,31 +213,32 @@ def test_phases_of_the_clocks_differ_between_seeds():
 
 
 def test_losses_that_fec_leaves():
-    arq = _carrier(Case("", duration="5s", tunnel=_fast2(fec="10:1")).run(0.02)).arq
+    carrier = _carrier(Case("", duration="5s", tunnel=_fast2(fec="10:1")).run(0.02))
     # In a group of eleven that lost two and more, they stay lost; parity is none of them.
     one = 11 * 0.02 * 0.98**10
     left = (11 * 0.02 - one) * 10 / 11
-    assert arq.unrecovered / arq.parity_datagrams == pytest.approx(left, rel=0.2)
-    assert arq.recovered / arq.parity_datagrams == pytest.approx(one * 10 / 11, rel=0.1)
-    off = _carrier(Case("", duration="3s", tunnel=_fast2(fec="none")).run(0.02)).arq
-    assert (off.parity_datagrams, off.recovered, off.unrecovered) == (0, 0, 0)
+    assert carrier.arq_unrecovered / carrier.arq_parity_datagrams == pytest.approx(left, rel=0.2)
+    assert carrier.arq_recovered / carrier.arq_parity_datagrams == pytest.approx(
+        one * 10 / 11, rel=0.1
+    )
+    off = _carrier(Case("", duration="3s", tunnel=_fast2(fec="none")).run(0.02))
+    assert off.arq_parity_datagrams == off.arq_recovered == off.arq_unrecovered == 0
 
 
 def test_what_is_told_of_a_session():
     result = DOWN.run(0.05)
-    (leg,) = [leg for leg in result.to_dict()["flows"][0]["legs"] if leg["name"] == "carrier"]
-    arq = leg["arq"]
-    assert leg["cc"] == "kcp"
+    (leg,) = [leg for leg in result.to_dict()["flows"][0]["legs"] if leg["leg_name"] == "carrier"]
+    assert leg["leg_cc"] == "kcp"
     assert leg["retransmits"] == (
-        arq["fast_retransmits"] + arq["early_retransmits"] + arq["timeouts"]
+        leg["arq_fast_retransmits"] + leg["arq_early_retransmits"] + leg["arq_timeouts"]
     )
-    assert leg["rtos"] == arq["timeouts"] > 0
-    assert sum(leg["limits"].values()) == pytest.approx(1, abs=0.02)
+    assert leg["rtos"] == leg["arq_timeouts"] > 0
+    assert sum(leg["limit_share"].values()) == pytest.approx(1, abs=0.02)
     raw = _carrier(result)
     assert max(raw.cwnd) == 512
     assert 0.1 < raw.srtt[-1] < 0.14
-    others = [it for it in result.raw.legs if it.name != "carrier"]
-    assert all(it.arq is None for it in others)
+    others = [it for it in result.connections if it.name != "carrier"]
+    assert all(it.arq_timeouts is None for it in others)
 
 
 def test_streams_share_a_session():
@@ -248,11 +249,11 @@ def test_streams_share_a_session():
         "duration": "20s",
     }
     result = tc.run(tc.Experiment.parse(experiment), progress=False)
-    assert [flow.total_bytes for flow in result.raw.flows] == [500_000] * 4
-    assert len([leg for leg in result.raw.legs if leg.name == "carrier"]) == 1
+    assert [flow.total_bytes for flow in result.flows] == [500_000] * 4
+    assert len([leg for leg in result.connections if leg.name == "carrier"]) == 1
     several = {**experiment, "tunnel": {"name": "kcptun", "carriers": 2}}
     result = tc.run(tc.Experiment.parse(several), progress=False)
-    assert len([leg for leg in result.raw.legs if leg.name == "carrier"]) == 2
+    assert len([leg for leg in result.connections if leg.name == "carrier"]) == 2
 
 
 def test_sessions_in_a_chain():
@@ -263,8 +264,8 @@ def test_sessions_in_a_chain():
         "duration": "20s",
     }
     result = tc.run(tc.Experiment.parse(experiment), progress=False)
-    assert result.raw.flows[0].total_bytes == 500_000
-    assert {leg.name for leg in result.raw.legs} >= {"carrier", "carrier2"}
+    assert result.flows[0].total_bytes == 500_000
+    assert {leg.name for leg in result.connections} >= {"carrier", "carrier2"}
 
 
 def test_no_handshake_before_the_first_byte():
@@ -276,7 +277,7 @@ def test_no_handshake_before_the_first_byte():
         "start_jitter": "0ms",
     }
     result = tc.run(tc.Experiment.parse(experiment), progress=False)
-    assert 0.05 < result.raw.flows[0].first_byte_time < 0.051
+    assert 0.05 < result.flows[0].first_byte_at < 0.051
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,10 @@ def waited(result: tc.Result) -> list[float]:
 
 @pytest.mark.parametrize("rtt", ["5ms", "20ms", "40ms"])
 def test_prague_fills_the_link_with_a_queue_of_a_millisecond(rtt):
-    forward = run({"rtt": rtt}, warmup="15s").raw.links[0].forward
+    forward = run({"rtt": rtt}, warmup="15s").links["path"].forward
     assert forward.utilisation > 0.97
     assert forward.queue_delay_mean < STEP
-    assert forward.drops == 0
+    assert forward.queue_drops == 0
 
 
 @pytest.mark.parametrize("rtt", ["10ms", "20ms", "40ms"])
@@ -39,7 +39,7 @@ def test_both_queues_keep_their_delays_and_share_the_rate(rtt):
     low, classic = waited(result)
     assert low < 1.3 * STEP
     assert classic == pytest.approx(TARGET, rel=0.2)
-    assert result.raw.links[0].forward.utilisation > 0.97
+    assert result.links["path"].forward.utilisation > 0.97
     rates = metrics.of_run(result.dataset).flow_goodput.values
     assert 1 / 3 < rates[1] / rates[0] < 1  # RFC 9332 aims at 1 with equal RTTs
 
@@ -80,15 +80,15 @@ def test_a_tunnel_keeps_low_latency_if_it_copies_the_ecn_field(tunnel, is_low):
 
 def test_marks_of_an_ordinary_queue_are_heeded_too():
     path = {"queue": "drop-tail", "ecn_threshold": "20p", "buffer": "500p"}
-    forward = run(path).raw.links[0].forward
-    assert forward.drops == 0
+    forward = run(path).links["path"].forward
+    assert forward.queue_drops == 0
     assert forward.utilisation > 0.95
     assert forward.queue_delay_p95 < 0.0065
 
 
 def test_without_marks_losses_halve_the_window():
     result = run({"queue": "drop-tail", "buffer": "1bdp"}, duration="60s")
-    window = result.raw.legs[0].cwnd[result.raw.time > 20]
+    window = result.connections[0].cwnd[result["time"] > 20]
     falls = np.flatnonzero(window[1:] < 0.7 * window[:-1])
-    assert result.raw.links[0].forward.drops > 0
+    assert result.links["path"].forward.queue_drops > 0
     assert falls.size > 0

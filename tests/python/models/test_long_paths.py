@@ -17,4 +17,4 @@ def test_a_repeated_syn_does_not_spoil_the_first_rtt(rtt):
     first = float(leg.srtt.dropna("time")[0])
     assert base - 0.001 <= first < base + 0.05
     # A time-out that is too short would send again what the queue did not drop.
-    assert float(leg.retransmits[-1]) <= result.raw.links[0].forward.drops
+    assert float(leg.retransmits_series[-1]) <= result.links["path"].forward.queue_drops

@@ -31,7 +31,7 @@ def run(
 
 
 def goodputs(result: tc.Result) -> list[float]:
-    return [flow["goodput_bps"] for flow in result.to_dict()["flows"]]
+    return [flow["flow_goodput"] for flow in result.to_dict()["flows"]]
 
 
 def mean_goodput(cc: object, **keys: object) -> float:
@@ -68,7 +68,7 @@ def test_brutal_is_held_back_at_half_of_all_lost_by_the_send_buffer():
     # Twice the window, twice the rate times the RTT: too little for a segment's sixth repair.
     result = run(BRUTAL, rate="100Mbps", loss="50%", duration="60s")
     assert 0.88 < result.goodput / (20e6 * 0.5 / 0.8) < 0.99
-    limits = result.to_dict()["flows"][0]["legs"][0]["limits"]
+    limits = result.to_dict()["flows"][0]["legs"][0]["limit_share"]
     assert limits["send_buffer"] > 0.05
     assert limits["congestion_window"] < 0.05
 
@@ -161,7 +161,7 @@ def test_zeta_likes_first_window_is_the_same_whenever_the_flow_starts(start):
     flow = {"cc": "zeta-like", "rate": "400kbps", "write_size": 1000, "start": start}
     result = tc.run(tc.Experiment(path={"rtt": "100ms"}, flows=flow, duration="6s", warmup="0s"))
     (leg,) = result.legs[0]
-    windows = np.array(leg.cwnd)[np.array(result.raw.time) > float(start[:-1]) + 0.3]
+    windows = np.array(leg.cwnd)[result["time"] > float(start[:-1]) + 0.3]
     assert set(windows) == {44}
 
 

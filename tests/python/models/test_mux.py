@@ -31,10 +31,10 @@ def test_losses_of_a_bulk_flow_delay_messages_on_its_carrier_and_not_on_another(
             for seed in range(1, 6):  # in some the messages' own carrier loses several packets
                 path = {**LOSSY, "loss": loss}
                 result = _run(tunnel, flows, path=path, warmup="2s", seed=seed)
-                messages.append(result.to_dict()["flows"][1]["messages"])
-                assert messages[-1]["count"] == pytest.approx(100, abs=2)
-                assert 0.02 < messages[-1]["latency_p50_s"] < 0.03
-            p95[carriers, loss] = statistics.median(m["latency_p95_s"] for m in messages)
+                messages.append(result.flows[1])
+                assert messages[-1].messages_delivered == pytest.approx(100, abs=2)
+                assert 0.02 < messages[-1].message_latency_p50 < 0.03
+            p95[carriers, loss] = statistics.median(it.message_latency_p95 for it in messages)
     # Half a round trip; with a loss in flight, 1.5 and what it takes to notice.
     for undelayed in (p95["all", "0%"], p95["flow", "0%"], p95["flow", "1%"]):
         assert undelayed < 0.03
@@ -45,13 +45,13 @@ def test_messages_are_timed_without_a_tunnel_too():
     flow = {"rate": "1Mbps", "write_size": 1000}
     path = {"rate": "20Mbps", "rtt": "40ms"}
     result = _run("none", [flow, {"start": "11s"}], path=path, tcp={"nodelay": True})
-    timed, untimed = (flow["messages"] for flow in result.to_dict()["flows"])
-    assert untimed is None
-    assert timed["count"] == pytest.approx(12 * 125, abs=20)
+    timed, untimed = result.flows
+    assert untimed.messages_due == 0
+    assert timed.messages_delivered == pytest.approx(12 * 125, abs=20)
     # The first one waits for the connection, the others for half a round trip and its bytes.
-    assert timed["latency_p50_s"] == pytest.approx(0.0204, abs=0.0005)
-    assert float(result.dataset["message_latency_p50"][0]) == timed["latency_p50_s"]
-    assert result.dataset["message_latency_p50"].isnull()[1]
+    assert timed.message_latency_p50 == pytest.approx(0.0204, abs=0.0005)
+    assert float(result.dataset.flow_message_latency_p50[0]) == timed.message_latency_p50
+    assert result.dataset.flow_message_latency_p50.isnull()[1]
 
 
 def test_a_user_with_many_flows_is_one_of_two_where_each_has_a_carrier():
@@ -62,12 +62,12 @@ def test_a_user_with_many_flows_is_one_of_two_where_each_has_a_carrier():
         tunnel = {"name": "gost-relay-mws", "carriers": carriers}
         result = _run(tunnel, flows, path=path, duration="30s", warmup="5s")
         totals = result.to_dict()
-        goodputs = {user["user"]: user["goodput_bps"] for user in totals["users"]}
+        goodputs = {user["user"]: user["goodput"] for user in totals["users"]}
         shares[carriers] = goodputs["one"] / sum(goodputs.values())
         assert [user["flows"] for user in totals["users"]] == [[0, 1, 2, 3, 4, 5, 6], [7]]
-        assert list(result.dataset["user"].values) == ["many"] * 7 + ["one"]
+        assert list(result.dataset["flow_user"].values) == ["many"] * 7 + ["one"]
         assert len(totals["carriers"]) == (8 if carriers == "flow" else 2)
-        aggregate = totals["aggregate"]
+        aggregate = totals["metrics"]
         if carriers == "user":
             assert aggregate["jain_users"] == pytest.approx(aggregate["jain_carriers"])
             assert aggregate["jain_users"] > 0.9 > aggregate["jain"]
@@ -78,13 +78,13 @@ def test_a_user_with_many_flows_is_one_of_two_where_each_has_a_carrier():
 def test_flows_on_one_carrier_get_equal_parts():
     result = _run("gost-relay-mwss", {"cc": "cubic", "count": 6}, path=LOSSY, warmup="2s")
     totals = result.to_dict()
-    assert totals["aggregate"]["jain"] > 0.999
+    assert totals["metrics"]["jain"] > 0.999
     (carrier,) = totals["carriers"]
     assert carrier["flows"] == list(range(6))
     legs = [flow["legs"][1] for flow in totals["flows"]]
     assert all(leg == legs[0] for leg in legs)
     # What the carrier sent counts once.
-    assert totals["aggregate"]["wire_bytes"] == legs[0]["wire_bytes"]
+    assert totals["metrics"]["path_wire_bytes"] == legs[0]["wire_bytes"]
 
 
 @pytest.mark.parametrize(("direction", "share"), [("up", 0.5), ("down", 1.0)])
@@ -110,7 +110,7 @@ def test_many_short_streams_all_end(tunnel, direction):
     flows = {"count": 1500, "bytes": "1kB"}
     path = {"rate": "1Gbps", "rtt": "10ms"}
     result = _run(tunnel, flows, path=path, duration="4s", direction=direction)
-    assert all(flow["completion_s"] is not None for flow in result.to_dict()["flows"])
+    assert all(flow["flow_completed_at"] is not None for flow in result.to_dict()["flows"])
 
 
 @pytest.mark.parametrize("tunnel", MULTIPLEXED)
@@ -158,13 +158,13 @@ def test_a_chain_reports_each_leg_and_each_path():
     result = _run(tunnel, {"cc": "cubic"}, path={"rate": "20Mbps", "rtt": "40ms"}, warmup="2s")
     totals = result.to_dict()
     legs = totals["flows"][0]["legs"]
-    assert [leg["name"] for leg in legs] == ["app", "carrier", "carrier2", "carrier3", "target"]
-    assert [leg["cc"] for leg in legs] == ["cubic", "bbr", "cubic", "bbr", "cubic"]
-    first, second = totals["links"]["hop2"], totals["links"]["hop3"]
-    assert first["utilisation"] > 0.9 > totals["path"]["utilisation"]
-    assert first["random_losses"] == 0 < second["random_losses"]
-    assert totals["hosts"]["relay2"]["cpu_s"] > 0
-    assert 4e6 < totals["aggregate"]["goodput_bps"] < 5e6
+    assert [leg["leg_name"] for leg in legs] == ["app", "carrier", "carrier2", "carrier3", "target"]
+    assert [leg["leg_cc"] for leg in legs] == ["cubic", "bbr", "cubic", "bbr", "cubic"]
+    first, second = (totals["links"][name]["forward"] for name in ("hop2", "hop3"))
+    assert first["link_utilisation"] > 0.9 > totals["metrics"]["utilisation"]
+    assert first["link_random_losses"] == 0 < second["link_random_losses"]
+    assert totals["hosts"]["relay2"]["host_cpu_time"] > 0
+    assert 4e6 < totals["metrics"]["goodput"] < 5e6
 
 
 def test_a_chain_of_socks5_relays_dials_before_it_answers():
@@ -176,7 +176,7 @@ def test_a_chain_of_socks5_relays_dials_before_it_answers():
             tunnel, {"bytes": 1}, path=path, hosts={"speed": 1000}, duration="30s",
             start_jitter="0s",
         )  # fmt: skip
-        arrived = result.to_dict()["flows"][0]["first_byte_s"]
+        arrived = result.to_dict()["flows"][0]["flow_first_byte_at"]
         assert arrived == pytest.approx(trips, abs=0.05)
 
 
@@ -184,11 +184,11 @@ def test_a_tunnel_of_ones_own_may_multiplex(tmp_path):
     tunnel = edited_entry(tmp_path, "gost-relay-mws", "header = 8", "header = 800")
     path = {"rate": "20Mbps", "rtt": "20ms"}
     theirs, mine = (
-        _run(name, {"cc": "cubic"}, path=path).to_dict()["aggregate"]
+        _run(name, {"cc": "cubic"}, path=path).to_dict()["metrics"]
         for name in ("gost-relay-mws", tunnel)
     )
-    assert mine["wire_bytes"] / mine["goodput_bps"] > 1.02 * (
-        theirs["wire_bytes"] / theirs["goodput_bps"]
+    assert mine["path_wire_bytes"] / mine["goodput"] > 1.02 * (
+        theirs["path_wire_bytes"] / theirs["goodput"]
     )
 
 

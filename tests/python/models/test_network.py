@@ -21,7 +21,7 @@ def _goodputs(seeds, **keys):
     """Goodputs (bit/s) of the flows; shape (seed, flow)."""
     experiments = [tc.Experiment.parse({**keys, "seed": seed}) for seed in seeds]
     results = tc.run_many(experiments, progress=False)
-    return np.array([[flow["goodput_bps"] for flow in it.to_dict()["flows"]] for it in results])
+    return np.array([[flow["flow_goodput"] for flow in it.to_dict()["flows"]] for it in results])
 
 
 @pytest.mark.parametrize("tunnel", [None, "gost-relay-ws", "gost-relay-wss"])
@@ -75,17 +75,17 @@ def _download_with_slow_acks(buffer):
 def test_slow_acks_clock_a_download():
     """Goodput is that of the ACKs that fit, times the segments that each acknowledges."""
     totals = _download_with_slow_acks("100MB").to_dict()
-    acks = totals["path"]["reverse"]
-    assert totals["path"]["drops"] == acks["drops"] == 0
-    segments = totals["flows"][0]["delivered_bytes"] / 1448
-    per_second = 1e6 / (8 * acks["bytes"] / acks["packets"])
-    expected = 1448 * 8 * per_second / (acks["packets"] / segments)
-    assert totals["aggregate"]["goodput_bps"] == pytest.approx(expected, rel=0.01)
+    acks = totals["links"]["path"]["reverse"]
+    assert totals["metrics"]["drops"] == acks["link_queue_drops"] == 0
+    segments = totals["flows"][0]["flow_delivered_bytes"] / 1448
+    per_second = 1e6 / (8 * acks["link_bytes_sent"] / acks["link_packets"])
+    expected = 1448 * 8 * per_second / (acks["link_packets"] / segments)
+    assert totals["metrics"]["goodput"] == pytest.approx(expected, rel=0.01)
 
 
 def test_acks_that_are_dropped_cost_little_as_they_are_cumulative():
     slow, dropping = (_download_with_slow_acks(buffer) for buffer in ("100MB", "1bdp"))
-    assert dropping.links["path"].reverse.drops > 1000
+    assert dropping.links["path"].reverse.queue_drops > 1000
     assert dropping.goodput > 1.5 * slow.goodput
 
 
@@ -113,7 +113,7 @@ def test_uploads_and_downloads_share_each_link():
         assert 0.6 < direction.utilisation < 1
         assert direction.queue_delay_mean > 1e-3, "both wait, the ACKs behind data"
     alone = [_run(path=PATH, flows=[flow], duration="30s", warmup="5s").goodput for flow in flows]
-    shared = [flow["goodput_bps"] for flow in result.to_dict()["flows"]]
+    shared = [flow["flow_goodput"] for flow in result.to_dict()["flows"]]
     assert all(got < 0.95 * solo for got, solo in zip(shared, alone, strict=True))
 
 
@@ -137,7 +137,7 @@ def test_flows_that_name_one_tunnel_share_it_and_tunnels_of_one_kind_are_two():
     totals = _run(path=PATH, flows=flows, duration="3s", **keys).to_dict()
     assert [it["tunnel"] for it in totals["tunnels"]] == ["a", "b", "tunnel"]
     assert [it["flows"] for it in totals["tunnels"]] == [[0, 1], [2], [4]]
-    assert all(it["packets"] > 0 for it in totals["tunnels"])
+    assert all(it["forward"]["tunnel_packets"] > 0 for it in totals["tunnels"])
     assert [len(flow["legs"]) for flow in totals["flows"]] == [1, 1, 1, 1, 2]
 
 
@@ -149,11 +149,11 @@ def test_a_chain_of_a_network_stands_on_its_hosts():
     keys = {"path": PATH, "network": {"links": links}, "flows": [flow], "duration": "10s"}
     result = _run(**keys, tunnel=by_name)
     legs = result.to_dict()["flows"][0]["legs"]
-    assert [leg["cc"] for leg in legs] == ["cubic", "bbr", "bbr", "cubic", "cubic"]
-    assert result.raw.flows[0].total_bytes == 2_000_000
-    assert all(host["cpu_s"] > 0 for host in result.to_dict()["hosts"].values())
+    assert [leg["leg_cc"] for leg in legs] == ["cubic", "bbr", "bbr", "cubic", "cubic"]
+    assert result.flows[0].total_bytes == 2_000_000
+    assert all(host["host_cpu_time"] > 0 for host in result.to_dict()["hosts"].values())
     divided = _run(**keys, tunnel={**tunnel, "relays": 2})
-    assert [leg.name for leg in divided.legs[0]] == [leg["name"] for leg in legs]
+    assert [leg.name for leg in divided.legs[0]] == [leg["leg_name"] for leg in legs]
 
 
 @pytest.mark.parametrize("tunnel", [None, "gost-relay-wss", "wireguard", "openvpn-tcp"])
@@ -171,7 +171,7 @@ def test_every_shape_carries_every_kind_of_tunnel(shape, tunnel):
         "duration": "60s",
     }
     first, second = _run(**keys), _run(**keys)
-    assert [flow.total_bytes for flow in first.raw.flows] == [
+    assert [flow.total_bytes for flow in first.flows] == [
         300_000, 300_000, 300_000, 200_000, 200_000,
     ]  # fmt: skip
     assert first.digests() == second.digests()
@@ -199,7 +199,7 @@ def test_a_flows_own_rtt_is_behind_its_routes_last_link():
     result = _run(**keys, duration="2s")
     assert result.metric("flow_base_rtt", flow=0) == pytest.approx(0.08)
     assert result.metric("flow_base_rtt", flow=1) == pytest.approx(0.2)
-    srtt = [np.nanmin(leg.srtt[leg.srtt > 0]) for leg in result.raw.legs]
+    srtt = [np.nanmin(leg.srtt[leg.srtt > 0]) for leg in result.connections]
     assert srtt[0] == pytest.approx(0.08, rel=0.05)
     assert srtt[1] == pytest.approx(0.2, rel=0.05)
 

@@ -23,11 +23,11 @@ def run(path: dict, **keys) -> tc.Result:
 )
 def test_disciplines_end_bufferbloat(queue, most):
     bloated = run({})
-    assert bloated.raw.links[0].forward.queue_delay_p50 > 0.1
+    assert bloated.links["path"].forward.queue_delay_p50 > 0.1
     short = run({"queue": queue})
-    assert short.raw.links[0].forward.queue_delay_p50 < most
-    assert short.raw.links[0].forward.drops > 0
-    assert short.raw.links[0].forward.utilisation > 0.75
+    assert short.links["path"].forward.queue_delay_p50 < most
+    assert short.links["path"].forward.queue_drops > 0
+    assert short.links["path"].forward.utilisation > 0.75
 
 
 @pytest.mark.parametrize("queue", ["drop-tail", "codel"])
@@ -38,18 +38,21 @@ def test_only_packets_that_have_waited_count(queue):
     result = tc.run(
         {"path": path, "flows": {"bytes": "1B"}, "cross_traffic": udp, "duration": "20s"}
     )
-    assert 1 < result.raw.links[0].forward.queue_delay_p99 < 20
+    assert 1 < result.links["path"].forward.queue_delay_p99 < 20
 
 
 @pytest.mark.parametrize("queue", ["codel", "fq-codel", "pie", "red"])
 def test_ecn_replaces_drops(queue):
     result = run({"queue": queue}, tcp=tc.Tcp(ecn=True), duration="30s", warmup="10s")
-    assert result.raw.links[0].forward.marks > 0
-    assert result.raw.links[0].forward.drops == 0
-    assert result.to_dict()["path"]["marks"] == result.raw.links[0].forward.marks
+    assert result.links["path"].forward.marks > 0
+    assert result.links["path"].forward.queue_drops == 0
+    assert (
+        result.to_dict()["links"]["path"]["forward"]["link_marks"]
+        == result.links["path"].forward.marks
+    )
     silent = run({"queue": {"name": queue, "ecn": False}}, tcp=tc.Tcp(ecn=True))
-    assert silent.raw.links[0].forward.marks is None
-    assert silent.raw.links[0].forward.drops > 0
+    assert silent.links["path"].forward.marks is None
+    assert silent.links["path"].forward.queue_drops > 0
 
 
 def test_fq_codel_isolates_flows_from_udp():
@@ -63,7 +66,7 @@ def test_fq_codel_isolates_flows_from_udp():
 def test_fq_codel_shares_among_round_trip_times():
     flows = [tc.Flow(cc="cubic", rtt="10ms"), tc.Flow(cc="cubic", rtt="100ms")]
     shared = run({"queue": "fq-codel"}, flows=flows, duration="60s", warmup="20s")
-    near, far = (flow.delivered_bytes for flow in shared.raw.flows)
+    near, far = (flow.delivered_bytes for flow in shared.flows)
     assert 0.8 < near / far < 1.5
 
 
@@ -72,17 +75,17 @@ def test_a_policer_holds_flows_to_its_rate():
         policer = {"rate": "20Mbps", "burst": "100kB", "position": position}
         result = run({"policer": policer}, flows=[tc.Flow(cc="bbr")])
         assert 12e6 < result.goodput < 20e6
-        assert result.raw.links[0].forward.policer_drops > 0
-        assert result.raw.links[0].forward.queue_delay_p50 == 0
-    assert run({}).raw.links[0].forward.policer_drops is None
+        assert result.links["path"].forward.policer_drops > 0
+        assert result.links["path"].forward.queue_delay_p50 == 0
+    assert run({}).links["path"].forward.policer_drops is None
 
 
 def test_bursty_loss_counts_as_random_loss():
     # p / (p + r) of the packets: 1 %.
     bursts = {"p": 0.0025252525, "r": 0.25}
     result = run({"gilbert_elliott": bursts}, flows=[tc.Flow(cc="bbr")], duration="60s")
-    path = result.to_dict()["path"]
-    assert path["random_losses"] / path["packets"] == pytest.approx(0.01, rel=0.15)
+    path = result.links["path"].forward
+    assert path.random_losses / path.packets == pytest.approx(0.01, rel=0.15)
 
 
 def test_jitter_lengthens_the_rtt_and_reorders_only_where_it_may():
@@ -90,7 +93,7 @@ def test_jitter_lengthens_the_rtt_and_reorders_only_where_it_may():
     ordered = run({"jitter": "5ms"}, flows=[tc.Flow(rate="5Mbps")])
     shuffled = run({"jitter": "5ms", "jitter_reorders": True}, flows=[tc.Flow(rate="5Mbps")])
     leg = [result.to_dict()["flows"][0]["legs"][0] for result in (plain, ordered, shuffled)]
-    assert leg[1]["srtt_mean_s"] > leg[0]["srtt_mean_s"] + 0.004
+    assert leg[1]["srtt_mean"] > leg[0]["srtt_mean"] + 0.004
     assert leg[0]["retransmits"] == leg[1]["retransmits"] == 0
 
 
@@ -104,7 +107,7 @@ def test_flows_start_and_stop():
     assert second[time > 11].max() == 0
     assert first[time > 14].mean() > 44
     legs = result.to_dict()["flows"][1]
-    assert 10 < legs["completion_s"] < 11.5
+    assert 10 < legs["flow_completed_at"] < 11.5
 
 
 @pytest.mark.parametrize("tunnel", ["gost-relay-ws", None])
@@ -113,7 +116,7 @@ def test_flows_stop_through_tunnels_and_in_both_directions(tunnel, direction):
     flows = [tc.Flow(cc="bbr", stop="3s"), tc.Flow(cc="bbr", rate="1Mbps", stop="3s")]
     result = run({}, flows=flows, tunnel=tunnel, direction=direction, duration="10s", warmup="0s")
     for flow in result.to_dict()["flows"]:
-        assert 3 < flow["completion_s"] < 6
+        assert 3 < flow["flow_completed_at"] < 6
 
 
 def test_parameters_of_another_discipline_are_refused():

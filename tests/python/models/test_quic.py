@@ -51,11 +51,11 @@ def _edited(folder: Path, old: str, new: str) -> str:
 
 
 def _carriers(result: tc.Result) -> list[Any]:
-    return [leg for leg in result.raw.legs if leg.name == "carrier"]
+    return [leg for leg in result.connections if leg.name == "carrier"]
 
 
 def _told(result: tc.Result, flow: int = 0) -> dict[str, Any]:
-    (leg,) = [it for it in result.to_dict()["flows"][flow]["legs"] if it["name"] == "carrier"]
+    (leg,) = [it for it in result.to_dict()["flows"][flow]["legs"] if it["leg_name"] == "carrier"]
     return leg
 
 
@@ -86,14 +86,14 @@ def test_windows_grow_until_they_are_the_limit(tmp_path):
     prompt = _edited(tmp_path, "counts_acks = true", "counts_acks = false")
     (leg,) = _carriers(_run(prompt, **keys))
     # 512 KiB a round trip at first, 6 MiB at most; both ends tell windows a quarter early.
-    assert max(leg.goodput[:5]) < 1.25 * (512 << 10) * 8 / 0.1
+    assert max(leg.goodput_series[:5]) < 1.25 * (512 << 10) * 8 / 0.1
     most = (6 << 20) * 8 / 0.1
-    assert 0.85 * most < fmean(leg.goodput[20:]) < most
-    assert max(leg.goodput) == pytest.approx(most, rel=0.02)
+    assert 0.85 * most < fmean(leg.goodput_series[20:]) < most
+    assert max(leg.goodput_series) == pytest.approx(most, rel=0.02)
     # As it is: 16,000 ACKs a second are more than the receiver's pacing allows, 32 packets of
     # 1280 bytes · 1.25 in 100 ms, so that new windows have to wait for a pause.
     (leg,) = _carriers(_run(**keys))
-    assert 0.7 * most < fmean(leg.goodput[20:]) < 0.8 * most
+    assert 0.7 * most < fmean(leg.goodput_series[20:]) < 0.8 * most
 
 
 #: RTT, loss in both directions → Mbit/s.
@@ -138,7 +138,7 @@ def _message_p95(name: str, loss: float, **tunnel: Any) -> list[float]:
     flows = {"cc": "cubic", "count": 16, "rate": "48kbps", "write_size": "1000B"}
     path = {"rate": "100Mbps", "rtt": "100ms"}
     result = _run(name, tunnel, path=path, loss=loss, flows=flows, duration="60s")
-    return sorted(flow.messages.latency_p95 for flow in result.raw.flows)
+    return sorted(flow.message_latency_p95 for flow in result.flows)
 
 
 def test_a_lost_packet_holds_up_no_other_stream():
@@ -170,7 +170,7 @@ def test_the_stream_window_limits_brutal():
     # In-order delivery waits for the packet that is repaired last, four to five round trips.
     result = _run("hysteria2", {"rate": "400Mbps"}, path={"rtt": "100ms"}, loss=0.1)
     assert 125e6 < result.goodput < 150e6
-    assert _told(result)["limits"]["stream_window"] > 0.5
+    assert _told(result)["limit_share"]["stream_window"] > 0.5
 
 
 def test_algorithms_of_the_entries():
@@ -178,7 +178,7 @@ def test_algorithms_of_the_entries():
     for name in ("gost-quic", "tuic", "hysteria2"):
         result = _run(name, path={"rate": "100Mbps"}, loss=0.01)
         rates[name] = result.goodput
-        assert _told(result)["cc"] == {"gost-quic": "reno", "tuic": "cubic"}.get(name, "bbr")
+        assert _told(result)["leg_cc"] == {"gost-quic": "reno", "tuic": "cubic"}.get(name, "bbr")
     # 1.054 (RTT/p)^¾ of CUBIC and 1.683/√p of Reno: the latter is larger at 40 ms and 1 %.
     assert rates["tuic"] < rates["gost-quic"] < rates["hysteria2"]
     assert rates["hysteria2"] > 80e6
@@ -188,7 +188,7 @@ def test_first_bytes_take_the_round_trips_of_the_entry():
     for name in ("gost-quic", "tuic", "hysteria2"):
         flows = [{"bytes": "1kB"}, {"bytes": "1kB", "start": "2s"}]
         result = _run(name, flows=flows, duration="4s", warmup="0s", start_jitter="0s")
-        first, second = (flow.first_byte_time for flow in result.raw.flows)
+        first, second = (flow.first_byte_at for flow in result.flows)
         before = list(catalog.load(name).round_trips().values())
         assert second - 2 == pytest.approx(0.04 * (before[1] + 0.5), abs=0.003)
         if name != "hysteria2":  # which connects when it starts
@@ -198,12 +198,11 @@ def test_first_bytes_take_the_round_trips_of_the_entry():
 def test_what_is_told():
     result = _run(loss=0.05, path={"rtt": "20ms"})
     leg, raw = _told(result), _carriers(result)[0]
-    arq = leg["arq"]
-    lost = arq["fast_retransmits"] + arq["early_retransmits"]
+    lost = leg["arq_fast_retransmits"] + leg["arq_early_retransmits"]
     # What a packet had may need two, if there is an ACK beside it.
     assert lost <= leg["retransmits"] <= 1.1 * lost
-    assert min(arq["fast_retransmits"], arq["early_retransmits"]) > 100
-    assert leg["rtos"] == arq["timeouts"]
+    assert min(leg["arq_fast_retransmits"], leg["arq_early_retransmits"]) > 100
+    assert leg["rtos"] == leg["arq_timeouts"]
     assert raw.srtt[-1] == pytest.approx(0.02, abs=0.006)
     assert max(raw.cwnd[20:]) < 40
 
@@ -218,8 +217,10 @@ def test_connections_in_a_chain():
     flows = {"cc": "cubic", "bytes": "500kB", "count": 2}
     chain = {"chain": [{"rtt": "20ms", "cc": "bbr"}]}
     result = _run(tunnel=chain, loss=0.02, flows=flows, warmup="0s")
-    assert [flow.total_bytes for flow in result.raw.flows] == [500_000] * 2
-    assert {leg.name: leg.cc for leg in result.raw.legs if leg.name != "app"}["carrier2"] == "bbr"
+    assert [flow.total_bytes for flow in result.flows] == [500_000] * 2
+    assert {leg.name: leg.cc for leg in result.connections if leg.name != "app"}[
+        "carrier2"
+    ] == "bbr"
 
 
 @pytest.mark.parametrize(

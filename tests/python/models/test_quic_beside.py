@@ -70,7 +70,7 @@ def _shares(rows: Rows) -> Iterator[float]:
             }
         )
         first, second = (
-            it["goodput_bps"] for it in tc.run(experiment, progress=False).to_dict()["flows"]
+            it["flow_goodput"] for it in tc.run(experiment, progress=False).to_dict()["flows"]
         )
         yield 100 * first / (first + second)
 

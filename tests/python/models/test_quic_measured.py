@@ -45,9 +45,9 @@ def _start_drops(cell: Cell) -> float:
     end = quic.QUEUE_START + quic.QUEUE_WARMUP
     found = []
     for seed in (1, 2, 3):
-        raw = tc.run(quic.queue_experiment(cell, seed)).raw
-        drops = np.asarray(raw.links[0].forward.drops_series)
-        found.append(drops[np.asarray(raw.time) < end + 0.01][-1])
+        result = tc.run(quic.queue_experiment(cell, seed))
+        drops = result.links["path"].forward.queue_drops_series
+        found.append(drops[result["time"] < end + 0.01][-1])
     return fmean(found)
 
 
@@ -77,9 +77,9 @@ def test_the_queue_rises_between_two_probes_of_the_rtt_as_the_programs():
     (cell,) = (it for it in cells(quic.QUEUES) if it.name == "hysteria2/40ms/0%")
     found = []
     for seed in (1, 2, 3):
-        raw = tc.run(quic.queue_experiment(cell, seed)).raw
-        delays = np.asarray(raw.links[0].forward.queue_bytes) * 8 / 100e6 * 1e3
-        times = np.asarray(raw.time) - quic.QUEUE_START
+        result = tc.run(quic.queue_experiment(cell, seed))
+        delays = result.links["path"].forward.queue_bytes * 8 / 100e6 * 1e3
+        times = result["time"] - quic.QUEUE_START
         found.append(_rises(list(zip(times, delays, strict=True)), 12, 19))
     assert measured > 1
     assert fmean(found) == pytest.approx(measured, rel=0.2)

@@ -13,8 +13,8 @@ def needless_retransmissions(cc: str, delay: str, seed: int = 1) -> tuple[int, i
     experiment = tc.Experiment(path=path, flows=[tc.Flow(cc=cc)], duration="60s", seed=seed)
     run = tc.run(experiment).to_dict()
     leg = run["flows"][0]["legs"][0]
-    overtaken = round(0.001 * run["path"]["packets"])
-    return leg["retransmits"] - run["path"]["drops"], overtaken
+    overtaken = round(0.001 * run["links"]["path"]["forward"]["link_packets"])
+    return leg["retransmits"] - run["metrics"]["drops"], overtaken
 
 
 @pytest.mark.parametrize("cc", ["cubic", "reno", "bbr"])

@@ -20,7 +20,7 @@ def _run(tunnel, **changes):
 def test_one_carrier_for_all_flows():
     result = _run("vtun", flows={"cc": "cubic", "count": 4})
     totals = result.to_dict()
-    assert [[leg["name"] for leg in flow["legs"]] for flow in totals["flows"]] == [
+    assert [[leg["leg_name"] for leg in flow["legs"]] for flow in totals["flows"]] == [
         ["app", "carrier"]
     ] * 4
     assert len(result.carriers) == 1
@@ -31,11 +31,11 @@ def test_bytes_are_conserved():
     totals = result.to_dict()
     apps = [flow["legs"][0] for flow in totals["flows"]]
     carrier = totals["flows"][0]["legs"][1]
-    assert [flow["total_bytes"] for flow in totals["flows"]] == [1_000_000] * 3
-    assert totals["tunnels"][0]["device_drops"] == 0
+    assert [flow["flow_total_bytes"] for flow in totals["flows"]] == [1_000_000] * 3
+    assert totals["tunnels"][0]["forward"]["tunnel_device_drops"] == 0
     # Each packet with a length of 2 bytes before it: nothing else, nothing twice.
-    stream = sum(leg["wire_bytes"] for leg in apps) + 2 * totals["tunnels"][0]["packets"]
-    assert carrier["delivered_bytes"] == stream
+    packets = totals["tunnels"][0]["forward"]["tunnel_packets"]
+    assert carrier["payload_bytes"] == sum(leg["wire_bytes"] for leg in apps) + 2 * packets
 
 
 @pytest.mark.parametrize("tunnel", ["vtun", "openvpn-tcp", "gost-tun-wss", "ssh-tun", "tinc-tcp"])
@@ -53,7 +53,11 @@ def test_the_inner_flows_see_delay_in_place_of_loss():
     assert carrier["retransmits"] > 0.005 * carrier["segments"]
     inner = sum(flow["legs"][0]["retransmits"] for flow in totals["flows"])
     # What is lost inside was dropped at the device, or sent again by a timer that did not wait.
-    assert inner <= totals["tunnels"][0]["device_drops"] + 0.002 * totals["tunnels"][0]["packets"]
+    assert (
+        inner
+        <= totals["tunnels"][0]["forward"]["tunnel_device_drops"]
+        + 0.002 * totals["tunnels"][0]["forward"]["tunnel_packets"]
+    )
 
 
 @pytest.mark.parametrize("name", ["openvpn-tcp", "openvpn-2.6-tcp"])
@@ -74,22 +78,22 @@ def test_nagles_rule_on_the_carrier_makes_slow_start_slow(name):
 def test_the_device_queue_drops_when_the_carrier_is_full():
     result = _run({"name": "vtun", "queue": 100}, flows={"cc": "cubic", "count": 8})
     tunnel = result.to_dict()["tunnels"][0]
-    assert tunnel["device_drops"] > 0
-    assert tunnel["device_queue_max_packets"] == 100
+    assert tunnel["forward"]["tunnel_device_drops"] > 0
+    assert tunnel["forward"]["tunnel_device_packets_max"] == 100
 
 
 def test_a_slow_program_on_the_far_side_closes_the_window():
     result = _run("vtun", hosts={"server": {"speed": 0.005}})
     totals = result.to_dict()
-    assert totals["tunnels"][0]["socket_drops"] == 0
-    assert totals["path"]["drops"] == 0
-    assert totals["hosts"]["server"]["utilisation"] > 0.45
+    assert totals["tunnels"][0]["forward"]["tunnel_socket_drops"] == 0
+    assert totals["metrics"]["drops"] == 0
+    assert totals["hosts"]["server"]["host_cpu"] > 0.45
     assert result.goodput < 0.5 * 50e6
 
 
 def test_congestion_controls_inside_and_outside_are_chosen_apart():
     result = _run({"name": "openvpn-tcp", "cc": "bbr"}, flows=[{"cc": "cubic"}, {"cc": "reno"}])
-    legs = [[leg["cc"] for leg in flow["legs"]] for flow in result.to_dict()["flows"]]
+    legs = [[leg["leg_cc"] for leg in flow["legs"]] for flow in result.to_dict()["flows"]]
     assert legs == [["cubic", "bbr"], ["reno", "bbr"]]
 
 

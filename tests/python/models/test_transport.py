@@ -15,6 +15,7 @@ import tunnelcc as tc
 from tunnelcc import core, plots
 from tunnelcc.catalog.quic import transport
 from tunnelcc.formats import iperf3
+from tunnelcc.metrics.limits import LIMITS
 from tunnelcc.simulation.spec import experiment_spec
 from tunnelcc.sweeps.conditions import conditions
 
@@ -37,7 +38,7 @@ def test_a_flow_fills_the_path_with_its_own_packets():
     # Of 1441 bytes, 23 are of the packet and 6 to 8 of the frame; 28 are UDP's and IP's.
     most = 50e6 * (full - 23 - 6) / (full + 28)
     assert 0.95 * most < result.goodput <= most
-    (leg,) = result.raw.legs
+    (leg,) = result.connections
     assert (leg.name, leg.cc) == ("app", "bbr")
 
 
@@ -47,17 +48,17 @@ def test_a_finite_flow_arrives_whole(direction, tunnel):
     keys = {"tunnel": tunnel} if tunnel else {}
     path = {"loss": "1%", "reverse_loss": "1%"}
     result = _run(flows={"bytes": "1MB"}, path=path, direction=direction, duration="30s", **keys)
-    (flow,) = result.raw.flows
+    (flow,) = result.flows
     assert flow.total_bytes == 1_000_000
-    assert 0 < flow.completion_time < 30
+    assert 0 < flow.completed_at < 30
 
 
 def test_connecting_takes_a_round_trip():
     result = _run(flows={"bytes": "1kB"}, path={"rate": "1Gbps"})
-    (leg,), (flow,) = result.raw.legs, result.raw.flows
+    (leg,), (flow,) = result.connections, result.flows
     start = result.layout.flows[0].start
-    assert leg.established_time == pytest.approx(start + 0.040, abs=1e-3)
-    assert flow.first_byte_time == pytest.approx(start + 0.060, abs=1e-3)
+    assert leg.established_at == pytest.approx(start + 0.040, abs=1e-3)
+    assert flow.first_byte_at == pytest.approx(start + 0.060, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_connecting_takes_a_round_trip():
 def test_every_congestion_control_runs(name):
     result = _run(flows={"cc": name}, path={"loss": "0.1%"})
     assert result.goodput > 5e6
-    assert result.raw.legs[0].cc == name
+    assert result.connections[0].cc == name
 
 
 def test_the_programs_own_algorithm_has_its_parameters():
@@ -83,7 +84,7 @@ def test_the_programs_own_algorithm_has_its_parameters():
 def test_packets_fit_the_devices_they_leave_through():
     # The search would like to send 1480 bytes; WireGuard's device takes 1420 and adds 60.
     result = _run(tunnel="wireguard", warmup="2s")
-    (tunnel,) = result.raw.tunnels
+    (tunnel,) = result.tunnels
     assert tunnel.forward.inner_bytes / tunnel.forward.inner_packets <= 1420
     sizes = experiment_spec(_experiment(path={"mtu": 1400}))["quic"][0]["packets"]
     assert sizes["mtu"] == 1400
@@ -92,7 +93,7 @@ def test_packets_fit_the_devices_they_leave_through():
 
 def test_small_segments_of_tcp_do_not_limit_packets_of_quic():
     result = _run(tunnel="wireguard", tcp={"mss": 500}, warmup="2s")
-    (tunnel,) = result.raw.tunnels
+    (tunnel,) = result.tunnels
     assert tunnel.forward.inner_bytes / tunnel.forward.inner_packets > 1300
 
 
@@ -100,7 +101,7 @@ def test_tcp_and_quic_share_a_path():
     flows = [{"cc": "reno", "transport": it, "count": 2} for it in ("tcp", "quic")]
     table = {"path": PATH, "flows": flows, "duration": "40s", "warmup": "10s", "start_jitter": "1s"}
     result = tc.run(table, progress=False)
-    shares = np.array([flow.delivered_bytes for flow in result.raw.flows], dtype=float)
+    shares = np.array([flow.delivered_bytes for flow in result.flows], dtype=float)
     shares /= shares.sum()
     assert result.goodput > 45e6
     assert 0.2 < shares[:2].sum() < 0.8
@@ -115,13 +116,13 @@ def test_equal_seeds_give_equal_results():
 
 def test_messages_have_a_latency():
     result = _run(flows={"rate": "2Mbps", "write_size": 1200})
-    (flow,) = result.raw.flows
-    assert flow.messages.latency_mean == pytest.approx(0.020, abs=2e-3)
+    (flow,) = result.flows
+    assert flow.message_latency_mean == pytest.approx(0.020, abs=2e-3)
 
 
 def test_encrypting_costs_cpu_time():
     tcp, quic = (
-        _run(flows={"transport": it}, hosts={"profile": "reference-host"}).raw.hosts[0].cpu_seconds
+        _run(flows={"transport": it}, hosts={"profile": "reference-host"}).hosts[0].cpu_time
         for it in ("tcp", "quic")
     )
     assert 0 < tcp < quic
@@ -159,17 +160,17 @@ def test_carriers_over_quic_cannot_use_what_needs_marks(key):
 def test_a_finite_flow_ends():
     results = [_run(flows={"transport": it, "bytes": "1MB"}, warmup="0s") for it in ("tcp", "quic")]
     for result in results:
-        (leg,), (flow,) = result.raw.legs, result.raw.flows
+        (leg,), (flow,) = result.connections, result.flows
         # The last byte was read, and half a round trip later its ACK is back.
-        assert 0.019 < leg.finished_time - flow.completion_time < 0.05
-        assert leg.srtt[-1] == 0
-        held = sum(vars(leg.limits).values())
-        assert held == pytest.approx(leg.finished_time, abs=0.02)
+        assert 0.019 < leg.finished_at - flow.completed_at < 0.05
+        assert np.isnan(leg.srtt[-1])
+        held = sum(getattr(leg, f"limit_{name}") for name in LIMITS)
+        assert held == pytest.approx(leg.finished_at, abs=0.02)
 
 
 def test_what_a_packet_costs_does_not_depend_on_tcp():
     busy = [
-        _run(hosts={"profile": "reference-host"}, tcp={"mss": it}).raw.hosts[0].cpu_seconds
+        _run(hosts={"profile": "reference-host"}, tcp={"mss": it}).hosts[0].cpu_time
         for it in (500, 1448)
     ]
     assert busy[0] == pytest.approx(busy[1], rel=1e-6)

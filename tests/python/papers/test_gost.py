@@ -42,7 +42,7 @@ def flight_of(result: tc.Result) -> np.ndarray:
     """The carrier's bytes in flight from 7 s on."""
     flight = result.dataset.in_flight.sel(leg="carrier", flow=0)
     assert float(flight.max()) <= 3 * MIB
-    assert result.raw.links[0].forward.drops == 0
+    assert result.links["path"].forward.queue_drops == 0
     return flight.values[flight.time.values > 7]
 
 
@@ -92,7 +92,7 @@ def lossless(tunnel: str, direction: str, size: int) -> tc.Result:
 
 
 def carrier(result: tc.Result):
-    return result.path_leg(result.legs[0])
+    return result.path_leg(0)
 
 
 @pytest.mark.parametrize("tunnel", [WS, WSS])
@@ -125,7 +125,7 @@ def test_handshake_sizes_and_flights(tunnel):
 @pytest.mark.parametrize("tunnel", [WS, WSS])
 def test_round_trips_before_the_first_application_byte(tunnel):
     trips = WIRE["handshake_payload_bytes"][tunnel]["round_trips_before_first_data"]
-    arrival = lossless(tunnel, "up", 37).raw.flows[0].first_byte_time
+    arrival = lossless(tunnel, "up", 37).flows[0].first_byte_at
     # Half a round trip later it is there; loopbacks and serialization take less than a millisecond.
     assert (trips + 0.5) * 0.1 <= arrival <= (trips + 0.5) * 0.1 + 0.001
 
@@ -146,7 +146,7 @@ def test_memory_holds_128_streams_back():
     # bytes (a little less of payload), and what the last write takes beyond it: a frame of 4104
     # bytes. The others grow in a moment in which sockets have returned memory.
     most = 46_080 + 4104
-    peaks = [float(max(it.in_flight)) for it in limited.raw.legs if it.name == "carrier"]
+    peaks = [float(max(it.in_flight)) for it in limited.connections if it.name == "carrier"]
     kept = [peak for peak in peaks if peak <= most]
     assert len(kept) >= 0.97 * 128
     assert min(kept) > 0.9 * 46_080
@@ -157,7 +157,7 @@ def test_memory_holds_128_streams_back():
 def test_memory_does_not_touch_16_streams():
     stated = scenario.read_scenario(FOLDER / "scenario.toml")["hosts"]["memory"]
     limited, free = brief(16, stated), brief(16, "64GB")
-    assert limited.raw.links[0].forward.drops == free.raw.links[0].forward.drops
+    assert limited.links["path"].forward.queue_drops == free.links["path"].forward.queue_drops
     assert limited.goodput == free.goodput
 
 

@@ -57,7 +57,7 @@ scenario = "scenario.toml"
 measure = "goodput"
 
 [figures.quantities.carrier_retransmits]
-measure = "carrier_retransmits"
+measure = "path_retransmits"
 
 [figures.quantities.share]
 formula = "goodput / rate"
@@ -218,8 +218,8 @@ BAD = {
     ),
     "flow of a count": (
         "paper.toml",
-        'measure = "carrier_retransmits"',
-        'measure = "carrier_retransmits"\nflow = 0',
+        'measure = "path_retransmits"',
+        'measure = "path_retransmits"\nflow = 0',
         "no value except for goodput",
     ),
     "no such claim": ("paper.toml", 'over = "bbr"', 'over = "reno"', r"claims\.0\.over"),

@@ -99,9 +99,8 @@ def test_the_bottlenecks_rate_and_queue_follow_its_changes(tmp_path):
 
 
 def test_a_goodput_above_the_bottlenecks_rate_is_explained(relay_result):
-    raw = copy.deepcopy(relay_result.raw)
-    burst = tc.Result(relay_result.experiment, raw)
-    burst.raw.flows[0].goodput[20:30] *= 100
+    burst = tc.Result(relay_result.experiment, copy.deepcopy(relay_result.measured))
+    burst["flow_goodput_series"][0, 20:30] *= 100
     plain, explained = (
         tc.plot_run(it).axes[0].get_title(loc="left") for it in (relay_result, burst)
     )

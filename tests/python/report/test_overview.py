@@ -66,7 +66,9 @@ def test_round_trips_are_those_of_a_run(name):
             start_jitter="0s",
         )
     )
-    first, _, later = (flow["first_byte_s"] - flow["start_s"] for flow in result.to_dict()["flows"])
+    first, _, later = (
+        flow["flow_first_byte_at"] - flow["flow_start"] for flow in result.to_dict()["flows"]
+    )
     own = trips.get("of these simulated", trips.get("the tunnel, before any flow", 0))
     flow = trips.get("each flow", trips.get("later ones"))
     # The last half is the byte's own; a delayed ACK may take part.

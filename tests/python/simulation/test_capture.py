@@ -76,10 +76,10 @@ def test_segments_and_their_repairs_are_those_of_the_result(lossy, tshark):
     data = [row for row in tshark(capture.file, *fields) if row[0] == "32768" and row[2] != "0"]
     flow = result.to_dict()["flows"][0]
     first = Counter(seq for _, seq, _, _ in data)
-    assert len(data) - len(first) == flow["retransmits"]
-    assert sum("lost" in row[3] for row in data) == result.to_dict()["path"]["random_losses"] > 0
+    assert len(data) - len(first) == flow["flow_socket_retransmits"]
+    assert sum("lost" in row[3] for row in data) == result.links["path"].forward.random_losses > 0
     assert len(tshark(capture.file, "tcp.seq", only="tcp.analysis.retransmission or "
-                      "tcp.analysis.out_of_order")) == flow["retransmits"]  # fmt: skip
+                      "tcp.analysis.out_of_order")) == flow["flow_socket_retransmits"]  # fmt: skip
 
 
 def test_dpkt_reads_whole_packets_back(lossy):
@@ -90,7 +90,7 @@ def test_dpkt_reads_whole_packets_back(lossy):
     syn = dpkt.tcp.parse_opts(packets[0].data.opts)
     assert [kind for kind, _ in syn] == [2, 4, 8, 1, 3]  # as Linux orders them
     sent = Counter(it.data.seq for it in packets if it.data.dport == 5201 and it.data.data)
-    assert sum(sent.values()) == result.raw.legs[0].segments
+    assert sum(sent.values()) == result.connections[0].segments
 
 
 @pytest.mark.parametrize("keys", [{"window_scaling": False}, {"timestamps": False}])
@@ -113,7 +113,7 @@ def test_every_drop_of_a_queue_has_a_comment(queue, tmp_path, tshark):
     file = tmp_path / "drops.pcapng"
     result = tc.run(table, capture=file)
     comments = Counter(row[0] for row in tshark(file, "frame.comment"))
-    assert comments["dropped by this queue"] == result.raw.links[0].forward.drops > 0
+    assert comments["dropped by this queue"] == result.links["path"].forward.queue_drops > 0
 
 
 def test_every_mark_of_a_queue_has_a_comment(tmp_path, tshark):
@@ -123,7 +123,7 @@ def test_every_mark_of_a_queue_has_a_comment(tmp_path, tshark):
     result = tc.run(table, capture=file)
     comments = Counter(row[0] for row in tshark(file, "frame.comment"))
     marks = [count for text, count in comments.items() if text.startswith("marked")]
-    assert marks == [result.raw.links[0].forward.marks]
+    assert marks == [result.links["path"].forward.marks]
 
 
 def test_tshark_understands_every_tunnel(tmp_path, tshark):
@@ -261,7 +261,7 @@ def test_logs_of_quic_have_the_packets_of_the_result(tunnel, tmp_path):
     assert sent == sorted(set(sent))
     assert set(received) < set(sent)
     leg = next(
-        it for it in result.raw.legs if it.name == ("app" if tunnel == "none" else "carrier")
+        it for it in result.connections if it.name == ("app" if tunnel == "none" else "carrier")
     )
     lost = numbers("client", "recovery:packet_lost")
     assert len(lost) == len(set(lost)) > 0

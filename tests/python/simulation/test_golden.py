@@ -161,11 +161,11 @@ def summary(result: tc.Result) -> dict:
     return {
         "models": int(model_version().partition("+")[0]),
         "digests": result.digests(),
-        "goodput_bps": [flow["goodput_bps"] for flow in totals["flows"]],
-        "path_segments": totals["aggregate"]["path_segments"],
-        "path_retransmits": totals["aggregate"]["path_retransmits"],
-        "drops": totals["path"]["drops"],
-        "queue_delay_mean_s": totals["path"]["queue_delay_mean_s"],
+        "flow_goodput": [flow["flow_goodput"] for flow in totals["flows"]],
+        "path_segments": totals["metrics"]["path_segments"],
+        "path_retransmits": totals["metrics"]["path_retransmits"],
+        "drops": totals["metrics"]["drops"],
+        "queue_delay_mean": totals["metrics"]["queue_delay_mean"],
     }
 
 

@@ -104,7 +104,7 @@ def test_the_limit_has_its_name_value_and_key(case):
     assert (told, found["key"]) == (text, key)
     assert found["share"] > 0.5
     changed = {"flows.rate" if key == "flows.0.rate" else key: value}
-    assert _run(keys, changed)["goodput_bps"] > 1.3 * flow["goodput_bps"]
+    assert _run(keys, changed)["flow_goodput"] > 1.3 * flow["flow_goodput"]
 
 
 #: Key of a window → its bytes or segments, from and to, and the tunnels that it is of.
@@ -129,9 +129,9 @@ def _check_random_windows(seed):
     flow = _run(keys, {key: window})
     found = flow["limited_by"]
     assert (found["key"], found["share"] > 0.5) == (key, True), (seed, keys, key, window, found)
-    assert _run(keys, {key: 2 * window})["goodput_bps"] > 1.2 * flow["goodput_bps"]
-    same = _run(keys, {key: window, other: 2**26})["goodput_bps"]
-    assert same < 1.03 * flow["goodput_bps"]
+    assert _run(keys, {key: 2 * window})["flow_goodput"] > 1.2 * flow["flow_goodput"]
+    same = _run(keys, {key: window, other: 2**26})["flow_goodput"]
+    assert same < 1.03 * flow["flow_goodput"]
 
 
 @pytest.mark.parametrize("seed", range(3))

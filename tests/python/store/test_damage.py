@@ -35,15 +35,15 @@ def _unknown_key(id_, store, folder):
 
 
 def _other_measures(id_, store, folder):
-    _edit_run(id_, store, b'"forward"', b'"backward"')
+    _edit_run(id_, store, b'"link_packets"', b'"link_pockets"')
 
 
 def _newer(id_, store, folder):
-    _edit_run(id_, store, b"tunnelcc run 1", b"tunnelcc run 3", whole=False)
+    _edit_run(id_, store, b"tunnelcc run 2", b"tunnelcc run 3", whole=False)
 
 
 def _huge_version(id_, store, folder):
-    _edit_run(id_, store, b"tunnelcc run 1", b"tunnelcc run 1" + b"0" * 5000, whole=False)
+    _edit_run(id_, store, b"tunnelcc run 2", b"tunnelcc run 2" + b"0" * 5000, whole=False)
 
 
 def _no_trace(id_, store, folder):
@@ -109,7 +109,7 @@ def test_one_run_that_cannot_be_read_stops_nothing_else(run, with_files, tmp_pat
         assert "is damaged" in err
         assert run("store", "export", "x", tmp_path / "x.csv", "--store", store)[0] == 0
         rows = list(csv.DictReader((tmp_path / "x.csv").open()))
-        assert [row["goodput"] == "" for row in rows] == [i == position for i in range(3)]
+        assert [row["goodput (bit/s)"] == "" for row in rows] == [i == position for i in range(3)]
         assert "cwnd" in tc.open(store / "x", series=True)
         options = ["--set", "duration=1s", "--set", "path.rate=10Mbps", "--seeds", "1", "--jobs", 1]
         assert run("sweep", "--axis", "cc=bbr", *options, "--store", store)[0] == 0

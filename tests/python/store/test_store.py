@@ -90,8 +90,13 @@ def test_what_is_no_run_is_refused(data):
 
 
 def test_a_file_of_a_newer_version_is_told():
-    with pytest.raises(tc.TunnelccError, match="format 2 of a newer tunnelcc"):
-        runfile.decode(b"tunnelcc run 2\nwhatever comes then")
+    with pytest.raises(tc.TunnelccError, match="format 3 of a newer tunnelcc"):
+        runfile.decode(b"tunnelcc run 3\nwhatever comes then")
+
+
+def test_a_file_of_an_older_version_is_told():
+    with pytest.raises(tc.TunnelccError, match=r"an older tunnelcc wrote it.* run it again"):
+        runfile.decode(b"tunnelcc run 1\nwhatever came then")
 
 
 def test_rows_survive_the_loss_of_the_index(filled):

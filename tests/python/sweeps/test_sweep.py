@@ -133,7 +133,7 @@ def test_series_on_request(results, store):
     assert opened["cwnd"].attrs["units"] == "segments"
     position = {"path.rtt": 0.04, "path.loss": 0.01, "seed": 2}
     run = tc.run(tc.Sweep(BASE, AXES, seeds=2).experiment(7)).dataset
-    for name in ("flow_goodput_series", "cwnd", "srtt", "queue"):
+    for name in ("flow_goodput_series", "cwnd", "srtt", "link_queue_bytes"):
         found = opened[name].sel(position)
         np.testing.assert_array_equal(found.values, run[name].values)
 
@@ -144,7 +144,8 @@ def test_runs_of_different_shape_share_a_dataset(tmp_path):
     found = tc.sweep(base, axes, 1, store=tmp_path, jobs=2, progress=False, series=True)
     assert dict(found.sizes) == {
         "flows.count": 2, "tunnel": 2, "duration": 2, "seed": 1,
-        "flow": 3, "time": 20, "leg": 3, "limit": 7, "direction": 2, "host": 2,
+        "flow": 3, "time": 20, "leg": 3, "limit": 10, "direction": 2, "host": 2,
+        "link": 1,
     }  # fmt: skip
     one, three = (found["flow_goodput"].sel({"flows.count": count}) for count in (1, 3))
     assert one.isel(flow=0).notnull().all()

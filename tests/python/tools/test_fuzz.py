@@ -53,14 +53,13 @@ _RESULT = "import os; from tunnelcc import Result; made = Result.__init__; Resul
     ("careless", "told"),
     [
         (
-            "lambda self, *of: (made(self, *of),"
-            " setattr(self.raw.links[0].forward, 'drops', 10**9))[0]",
+            "lambda self, *of: (made(self, *of), self.measured['link_queue_drops'].fill(10**9))[0]",
             "lost 1000000000 of",
         ),
         ("lambda *_: os.abort()", "the process ended with -6"),
         (
             "lambda self, *of: (made(self, *of),"
-            " setattr(self.raw.legs[0], 'rtos', os.getpid() + 10**6))[0]",
+            " self.measured['rtos'].fill(os.getpid() + 10**6))[0]",
             "a process of its own has other results",
         ),
     ],

@@ -1,0 +1,72 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_COLUMNS_H
+#define TUNNELCC_COLUMNS_H
+
+#include "experiment-result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/**
+ * \file
+ * A result as one array for each measurement, and what each of them is.
+ */
+namespace tunnelcc
+{
+
+/// What a measurement is: a row of a table, and what the struct of the table is of.
+struct MeasurementInfo
+{
+    std::string name;
+    std::string unit;
+    std::string meaning;
+    std::string dimensions; //!< of its array, with spaces between them
+    Span span;
+    bool isCount; //!< a whole number in each run
+};
+
+/// All values of a measurement, the last dimension fastest. NaN: something has no value.
+struct Column
+{
+    std::string_view name;
+    std::vector<size_t> shape;
+    std::vector<double> values;
+};
+
+/// The same of text.
+struct TextColumn
+{
+    std::string_view name;
+    std::vector<size_t> shape;
+    std::vector<std::string> values;
+};
+
+/// A result. What nothing in the run has is left out.
+struct Columns
+{
+    std::vector<Column> numbers;
+    std::vector<TextColumn> texts;
+    std::vector<std::vector<uint32_t>> flowLegs; //!< FlowResult::legs of each flow
+    /// Of each flow and stream on a shared carrier (FlowResult::channels), the members of
+    /// LimitTimes.
+    std::vector<std::vector<std::vector<double>>> flowChannels;
+    std::vector<uint32_t> packetTunnels; //!< the tunnels that carry packets
+};
+
+/// Every measurement that a run may have.
+std::vector<MeasurementInfo> ListMeasurements();
+
+/// Return a result as arrays.
+Columns ToColumns(const ExperimentResult& result);
+
+/// Write a result as JSON: name → list, with a list for each dimension.
+std::string FormatResult(const ExperimentResult& result);
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_COLUMNS_H

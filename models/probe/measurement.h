@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_MEASUREMENT_H
+#define TUNNELCC_MEASUREMENT_H
+
+#include <string_view>
+
+namespace tunnelcc
+{
+
+/// The part of a run that a total is of. It means nothing for a series.
+enum class Span
+{
+    MEASURED,  //!< after the warm-up
+    WHOLE_RUN, //!< since the start
+    MOMENT,    //!< it is no count, but a time since the start
+};
+
+/// A row of a table of measurements: what a member of a struct of results is.
+template <class T, class Member>
+struct Measurement
+{
+    std::string_view name;    //!< in all results; ends in _series where there is a total, too
+    Member T::* member;       //!< a vector: one value for each probe time
+    std::string_view unit;    //!< 1: a count or a ratio; empty: text
+    std::string_view meaning; //!< in words, without the span
+    Span span;
+};
+
+template <class T, class Member>
+constexpr Measurement<T, Member>
+Measure(std::string_view name,
+        Member T::* member,
+        std::string_view unit,
+        std::string_view meaning,
+        Span span = Span::MEASURED)
+{
+    return {name, member, unit, meaning, span};
+}
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_MEASUREMENT_H

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The measurements of a run by parts: flows, connections, links, hosts, tunnels, cross traffic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tunnelcc import core
+from tunnelcc.config import Experiment
+from tunnelcc.config.resolved import ResolvedNetwork, resolve
+from tunnelcc.simulation import limited
+from tunnelcc.simulation.limited import path_leg
+
+
+class Part:
+    """The measurements of one part, as attributes: ``link.queue_drops`` is of ``link_queue_drops``.
+
+    A series is an array over time. A total is a number, and None if it has no value.
+    """
+
+    def __init__(self, arrays: Callable[[str], Any], kind: str, place: int | tuple[int, ...]):
+        self._arrays = arrays
+        self._kind = kind
+        self._place = place
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        # Connections have TCP's own names.
+        full = (
+            name if self._kind == "leg" and name not in ("name", "cc") else f"{self._kind}_{name}"
+        )
+        known = core.measurements().get(full)
+        try:
+            value = self._arrays(full)[self._place]
+        except KeyError:
+            if known is None:
+                raise AttributeError(f"no measurement {full}") from None
+            return None  # nothing in this run has it
+        return plain(value, is_count=known is not None and known.is_count)
+
+
+def plain(value: Any, *, is_count: bool = False) -> Any:
+    """Return a number of an array as float or int, and NaN as None; arrays and text as they are."""
+    if isinstance(value, np.ndarray) and not value.ndim:
+        value = value[()]
+    if isinstance(value, np.integer):
+        return int(value)
+    if not isinstance(value, float):  # numpy's float64 is one
+        return value
+    if not math.isfinite(value):
+        return None
+    return int(value) if is_count else float(value)
+
+
+class Ways(NamedTuple):
+    """Both directions of a link, or of a tunnel that carries packets."""
+
+    forward: Part
+    reverse: Part
+
+
+class Parts:
+    """The measurements of a run, as arrays and by parts."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        measured: Mapping[str, Any],
+        network: ResolvedNetwork | None = None,
+    ) -> None:
+        """``measured``: name → array of the compiled module, of legs by connection.
+
+        ``network``: of the experiment, if it is known.
+        """
+        self.experiment = experiment
+        self._network = network
+        self.measured = measured
+        self._arrays: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a variable as an array, as ``Result.dataset`` has it. Raises KeyError."""
+        try:
+            return self._arrays[name]
+        except KeyError:
+            found = self._arrays[name] = self._array(name)
+            return found
+
+    def _array(self, name: str) -> Any:
+        values = self.measured[name]
+        kind = core.measurements()[name].dimensions[:1]
+        if kind == ("leg",):
+            legs, nothing = self._places_of_legs
+            found = np.asarray(values)[legs]
+            found[nothing] = "" if found.dtype.kind == "U" else np.nan
+            return found
+        if kind == ("host",):
+            order = [*self.layout.topology.hosts]
+            return values[[order.index(host) for host in self.host_names]]
+        return values
+
+    def keep(self, name: str, array: Any) -> None:
+        """Let an array be what ``self[name]`` returns."""
+        self._arrays[name] = array
+
+    @cached_property
+    def _places_of_legs(self) -> tuple[Any, Any]:
+        """Return the connection of each flow and leg, and where there is none; (flow, leg)."""
+        of_flows, names = self.measured["leg_name"], self.leg_names
+        places = np.full((len(self.measured["flow_legs"]), len(names)), -1)
+        for flow, numbers in enumerate(self.measured["flow_legs"]):
+            for number in numbers:
+                places[flow, names.index(of_flows[number])] = number
+        return places, places < 0
+
+    @property
+    def measured_time(self) -> float:
+        """Seconds from the end of the warm-up to the end of the run."""
+        return self.experiment.duration - self.experiment.warmup
+
+    @cached_property
+    def layout(self) -> ResolvedNetwork:
+        """The hosts, links, flows and tunnels of the experiment."""
+        return self._network or resolve(self.experiment)
+
+    @cached_property
+    def derived(self) -> dict[str, Any]:
+        """Numbers that follow from the keys: windows of the first flow, the bottleneck's buffer."""
+        return self.layout.numbers
+
+    def _parts(self, kind: str, count: int) -> list[Part]:
+        return [Part(self.__getitem__, kind, place) for place in range(count)]
+
+    def _ways(self, kind: str, place: int) -> Ways:
+        return Ways(*(Part(self.__getitem__, kind, (place, way)) for way in (0, 1)))
+
+    @cached_property
+    def flows(self) -> list[Part]:
+        """The measurements of each flow."""
+        return self._parts("flow", len(self.layout.flows))
+
+    @cached_property
+    def cross_traffic(self) -> list[Part]:
+        """The measurements of each source of cross traffic."""
+        return self._parts("cross_traffic", len(self.experiment.cross_traffic))
+
+    @cached_property
+    def host_names(self) -> list[str]:
+        """The names of the hosts: those of the first flow, then the others."""
+        first = self.layout.flows[0]
+        return [*dict.fromkeys((first.client, first.server, *self.layout.topology.hosts))]
+
+    @cached_property
+    def hosts(self) -> list[Part]:
+        """The measurements of each of ``host_names``."""
+        return self._parts("host", len(self.host_names))
+
+    @cached_property
+    def links(self) -> dict[str, Ways]:
+        """The measurements of each link, by name."""
+        names = self.layout.topology.links
+        return {name: self._ways("link", place) for place, name in enumerate(names)}
+
+    @cached_property
+    def bottleneck(self) -> Ways:
+        """The measurements of the bottleneck, in the direction of the data and in the other one."""
+        name, is_reverse = self.layout.bottleneck
+        link = self.links[name]
+        return Ways(link.reverse, link.forward) if is_reverse else link
+
+    @cached_property
+    def connections(self) -> list[Part]:
+        """The measurements of each connection, in the direction of the data."""
+        count = len(self.measured["leg_name"])
+        return [Part(self.measured.__getitem__, "leg", place) for place in range(count)]
+
+    @cached_property
+    def legs(self) -> list[list[Part]]:
+        """The connections of each flow, from the client on. Several flows may share one."""
+        numbers = self.measured["flow_legs"]
+        return [[self.connections[number] for number in flow] for flow in numbers]
+
+    @cached_property
+    def leg_names(self) -> list[str]:
+        """The names of all flows' connections, those of the flow that has most first."""
+        flows = sorted(self.measured["flow_legs"], key=len, reverse=True)
+        names = self.measured["leg_name"]
+        return [*dict.fromkeys(names[number] for flow in flows for number in flow)]
+
+    @property
+    def has_arq(self) -> bool:
+        """Whether some connection is none of TCP, but of KCP, RUDP or QUIC."""
+        return "arq_timeouts" in self.measured
+
+    @cached_property
+    def limited(self) -> list[limited.Limited]:
+        """What limited each flow."""
+        return limited.of_flows(self)
+
+    @cached_property
+    def carriers(self) -> list[Part]:
+        """The connections that cross the path, each once. Those beyond relays are in ``legs``."""
+        legs = (self.path_leg(flow) for flow, legs in enumerate(self.legs) if legs)
+        return list({id(leg): leg for leg in legs}.values())
+
+    @cached_property
+    def path_senders(self) -> tuple[list[Part], list[Part]]:
+        """What sends the flows' data across the path, each once: connections, and tunnels.
+
+        The latter are directions of tunnels that carry packets; in a chain of relays those across
+        its first hop.
+        """
+        legs: dict[int, Part] = {}
+        ways: dict[int, Part] = {}
+        for index, placed in enumerate(self.layout.flows):
+            tunnel = None if placed.tunnel is None else self.tunnels[self._on_path(placed.tunnel)]
+            if tunnel is not None:
+                first = self.layout.tunnels[placed.tunnel or 0].first
+                way = tunnel.forward if placed.sender == first.sender else tunnel.reverse
+                ways[id(way)] = way
+            else:
+                leg = self.path_leg(index)
+                legs[id(leg)] = leg
+        return [*legs.values()], [*ways.values()]
+
+    @cached_property
+    def datagram_senders(self) -> list[Part]:
+        """Those of ``path_senders`` that are directions of datagram tunnels."""
+        used = {placed.tunnel for placed in self.layout.flows if placed.tunnel is not None}
+        datagram = [
+            self.tunnels[number]
+            for number in map(self._on_path, used)
+            if not self.layout.tunnels[number].tunnel.entry.HAS_CARRIERS
+        ]
+        ways = {id(way) for it in datagram if it is not None for way in it}
+        return [it for it in self.path_senders[1] if id(it) in ways]
+
+    def _on_path(self, number: int) -> int:
+        """The number of the tunnel across the path, or of the one that its carriers go through."""
+        under = self.layout.under(self.layout.tunnels[number], hop=0)
+        return number if under is None else under
+
+    @cached_property
+    def tunnels(self) -> list[Ways | None]:
+        """The measurements of each tunnel between two hosts; None if it carries no packets."""
+        placed = {number: place for place, number in enumerate(self.measured["packet_tunnels"])}
+        return [
+            self._ways("tunnel", placed[number]) if number in placed else None
+            for number in range(len(self.layout.tunnels))
+        ]
+
+    @cached_property
+    def users(self) -> list[str]:
+        """The user of each flow. A flow without a user has its own."""
+        placed = enumerate(self.layout.flows)
+        return [it.flow.user or f"flow {index}" for index, it in placed]
+
+    @cached_property
+    def carrier_numbers(self) -> list[int | None]:
+        """The number of each flow's carrier, from 0; None without a tunnel."""
+        return self.layout.carriers
+
+    @cached_property
+    def tunnel_names(self) -> list[str]:
+        """The tunnels between two hosts. Equal names get their hosts, and a number."""
+        tunnels = self.layout.tunnels
+        plain_names = [it.name for it in tunnels]
+        names: list[str] = []
+        for it in tunnels:
+            name = it.name
+            if plain_names.count(name) > 1:
+                name += f" {it.first.client}-{it.first.server}"
+            alike = sum(other == name or other.startswith(f"{name} #") for other in names)
+            names.append(f"{name} #{alike + 1}" if alike else name)
+        return names
+
+    @cached_property
+    def flow_tunnels(self) -> list[str]:
+        """The name of each flow's tunnel, or none."""
+        return [
+            "none" if flow.tunnel is None else self.tunnel_names[flow.tunnel]
+            for flow in self.layout.flows
+        ]
+
+    def sender_leg(self, flow: int) -> Part:
+        """Return the connection of the sending application."""
+        legs, sender = self.legs[flow], self.layout.flows[flow].sender
+        return legs[-1] if legs[-1].name == "target" and sender == "server" else legs[0]
+
+    def path_leg(self, flow: int) -> Part:
+        """Return the connection that crosses the path: the carrier, or a plain flow's only one."""
+        legs = self.legs[flow]
+        return legs[path_leg([leg.name for leg in legs])]
