@@ -228,7 +228,7 @@ def test_connections_in_a_chain():
     [
         ("gost-quic", {"rate": "20Mbps"}, "tunnel.rate = '20Mbps': expected no value with gost"),
         ("hysteria2", {"under": "wireguard"}, "tunnel.under = 'wireguard': expected no value"),
-        ("tuic", {"stream_window": "1MiB"}, "tunnel.stream_window"),
+        ("tuic", {"kcp": {"resend": 2}}, "tunnel.kcp"),
         ("tuic", {"fec": "10:3"}, "tunnel.fec = '10:3': expected no value with tuic"),
     ],
 )
