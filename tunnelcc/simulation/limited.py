@@ -31,6 +31,9 @@ _FULL = 0.95
 # Above this use of one core, a program with one thread has no time left.
 _BUSY = 0.9
 
+# Above this share of packets that the queue drops, repairing them is what fills KCP's window.
+_MANY = 0.05
+
 # A flow with this share of all bytes has the link to itself.
 _MOST = 0.9
 
@@ -180,12 +183,19 @@ class _Flow:
             "send_window": self._send_window,
             "receive_window": self._receive_window,
         }
+        if name.endswith("_window") and self._overflows(leg):
+            buffer = self._direction.buffer
+            return Limited(
+                "queue",
+                "the bottleneck's queue, which drops much of what KCP's windows let go",
+                str(buffer), self._link_key("buffer"), share, leg,
+            )  # fmt: skip
         if name in name_it:
             return Limited(name, *name_it[name](leg), share, leg)
         return Limited(name, f"the {limits.LIMITS[name]}", "", "", share, leg)
 
     def _application(self, leg: str) -> tuple[str, str, str]:
-        flow, what = self.placed.flow, "the application, which had no data to send"
+        flow, what = self.placed.flow, "the application"
         if flow.rate is not None:
             return what, format_rate(flow.rate), self._flow_key("rate")
         if self.placed.bytes is not None:
@@ -287,6 +297,11 @@ class _Flow:
         given = self.tunnel.kcp and getattr(self.tunnel.kcp, name)
         size = given or getattr(self.entry.kcp.windows, f"{side}_{what}")
         return f"{size} segments", self._tunnel_key(f"kcp.{name}")
+
+    def _overflows(self, leg: str) -> bool:
+        """Whether KCP's windows are more than path and buffer hold."""
+        link, is_kcp = self._link(), getattr(self.entry, "kcp", None) is not None
+        return is_kcp and leg.startswith("carrier") and link.queue_drops > _MANY * link.packets
 
     def _send_window(self, leg: str) -> tuple[str, str, str]:
         return "KCP's send window", *self._kcp_window(self.sender, "send")

@@ -18,6 +18,9 @@ from tunnelcc.sweeps.results import Variable, Variables
 
 _MOST_ROWS = 48
 
+# Points that a line of limits names.
+_MOST_NAMES = 4
+
 # Axes of the flows' congestion control.
 _CC_KEYS = ("cc", "flows.cc", "flows.0.cc")
 
@@ -52,7 +55,8 @@ def print_results(
     keys = [key for key, (along, _, _) in coordinates.items() if set(along) & set(points)]
     columns = list(_columns(data, keys, metrics))
     told, own = _without_effect(data, coordinates, points, shape)
-    rows = []
+    rows: list[list[str]] = []
+    limits: list[str] = []
     for point in itertools.islice((it for it in np.ndindex(*shape) if it in told), _MOST_ROWS):
         at = dict(zip(points, point, strict=True))
         cells = [
@@ -63,13 +67,25 @@ def print_results(
         for column in columns:
             mean, farthest = (values[point] for values in column.spread)
             cells.append(column.written(mean, farthest))
-        rows.append([*cells, _limit(data, point)])
-    headings = [*keys, *(column.heading for column in columns), "limited by"]
+        rows.append(cells)
+        limits.append(_limit(data, point))
+    headings = [*keys, *(column.heading for column in columns)]
     out = console()
+    widths = [max(map(len, cells)) for cells in zip(headings, *rows, strict=True)]
+    has_room = sum(widths) + 2 * len(widths) + max(map(len, limits), default=0) <= out.width
+    if has_room:
+        headings.append("limited by")
+        rows = [[*cells, limit] for cells, limit in zip(rows, limits, strict=True)]
     if heading:
         out.print(heading, style="bold", markup=False)
-    numbers = range(len(keys), len(headings) - 1)
-    Table("", headings, rows, numbers, whole=range(len(headings) - 1)).print(out)
+    numbers = range(len(keys), len(widths))
+    Table("", headings, rows, numbers, whole=range(len(widths))).print(out)
+    if not has_room:
+        for text in dict.fromkeys(limits):
+            alike = [cells for cells, limit in zip(rows, limits, strict=True) if limit == text]
+            named = ", ".join(" ".join(cells[: len(keys)]) for cells in alike[:_MOST_NAMES])
+            more = f" and {len(alike) - _MOST_NAMES} more" if len(alike) > _MOST_NAMES else ""
+            out.print(f"limited by {text}: {named}{more}", markup=False)
     if own:
         out.print(
             "any: the carrier has a congestion control of its own, and cc does not change the "

@@ -65,7 +65,7 @@ def test_a_sweep_prints_a_table_and_its_name(run, scenario, swept):
     lines = out.splitlines()
     assert lines[1].split() == [
         "cc", "path.rtt", "goodput", "Mbit/s", "utilisation", "Jain", "queueing", "ms",
-        "retransmitted", "%",
+        "retransmitted", "%", "limited", "by",
     ]  # fmt: skip
     assert [line.split()[:2] for line in lines[2:6]] == [
         ["bbr", "10ms"], ["bbr", "20ms"], ["cubic", "10ms"], ["cubic", "20ms"],

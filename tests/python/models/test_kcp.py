@@ -348,8 +348,8 @@ def test_show_tells_the_layers(run):
 @pytest.mark.parametrize(
     ("path", "helps", "told"),
     [
-        ({"rate": "1Gbps", "rtt": "50ms"}, "tunnel.kcp", "(the windows of tunnel.kcp"),
-        ({"rate": "100Mbps", "rtt": "10ms"}, "path.buffer", "a larger path.buffer"),
+        ({"rate": "1Gbps", "rtt": "50ms"}, "tunnel.kcp", "(tunnel.kcp.server_receive_window"),
+        ({"rate": "100Mbps", "rtt": "10ms"}, "path.buffer", "(path.buffer changes it)"),
     ],
 )
 def test_a_full_window_is_told_with_what_helps(run, path, helps, told):
@@ -362,5 +362,4 @@ def test_a_full_window_is_told_with_what_helps(run, path, helps, told):
     options = [f"--{key}={value}" for key, value in path.items()]
     _, out, _ = run("run", *options, "--tunnel=gost-kcp", "--flows=2", "--duration=4s")
     text = " ".join(out.split())
-    assert "by KCP's window" in text
     assert told in text
