@@ -227,9 +227,9 @@ class QueueDisc
     void Drop(QueuedPacket* packet)
     {
         m_drops.Add(packet->isMeasured);
-        if (m_watcher)
+        if (m_watcher) [[unlikely]]
         {
-            m_watcher->OnLost(packet->packet.time);
+            TellWatcher(packet->packet.time, &LinkWatcher::OnLost);
         }
         m_store.Return(packet);
     }
@@ -242,9 +242,9 @@ class QueueDisc
         if (isMarked)
         {
             m_marks.Add(packet.isMeasured);
-            if (m_watcher)
+            if (m_watcher) [[unlikely]]
             {
-                m_watcher->OnMarked(packet.packet.time);
+                TellWatcher(packet.packet.time, &LinkWatcher::OnMarked);
             }
         }
         return isMarked;
@@ -257,6 +257,12 @@ class QueueDisc
     }
 
   private:
+    /// Not inline, as QueuedLink's.
+    [[gnu::noinline]] void TellWatcher(int64_t packet, void (LinkWatcher::*what)(int64_t))
+    {
+        (m_watcher->*what)(packet);
+    }
+
     PacketStore& m_store;
     LinkWatcher* m_watcher{nullptr};
     uint64_t m_limitBytes;

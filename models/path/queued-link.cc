@@ -18,9 +18,9 @@ QueuedLink::Enqueue(int64_t now,
     CountIn();
     if (!Admit(now, bytes))
     {
-        if (m_watcher)
+        if (m_watcher) [[unlikely]]
         {
-            m_watcher->OnLost(packet.time);
+            TellWatcher(packet.time, false);
         }
         return;
     }
@@ -89,9 +89,9 @@ QueuedLink::ServeNext(int64_t start)
         m_queueDelay.Record(start - packet->arrival);
     }
     const bool leaves = Release(m_freeAt, packet->bytes, packet->isMeasured);
-    if (m_watcher)
+    if (m_watcher) [[unlikely]]
     {
-        leaves ? m_watcher->OnServed(packet->packet.time) : m_watcher->OnLost(packet->packet.time);
+        TellWatcher(packet->packet.time, leaves);
     }
     if (leaves)
     {
@@ -99,6 +99,12 @@ QueuedLink::ServeNext(int64_t start)
     }
     m_store.Return(packet);
     return true;
+}
+
+void
+QueuedLink::TellWatcher(int64_t packet, bool leaves)
+{
+    leaves ? m_watcher->OnServed(packet) : m_watcher->OnLost(packet);
 }
 
 void

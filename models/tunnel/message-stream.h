@@ -146,9 +146,9 @@ class MessageStream final : private StreamUser
         }
         m_bytesSent += message.wire;
         message.end = m_bytesSent;
-        if (m_watcher)
+        if (m_watcher) [[unlikely]]
         {
-            m_watcher->OnMessage(message, parts);
+            TellWatcher(message, parts);
         }
         return message;
     }
@@ -223,6 +223,13 @@ class MessageStream final : private StreamUser
         {
             m_user->OnWritable(now);
         }
+    }
+
+    /// Not inline, or streams that nobody watches would pay for its registers.
+    [[gnu::noinline]] void TellWatcher(const Message<Content>& message,
+                                       std::span<const uint32_t> parts)
+    {
+        m_watcher->OnMessage(message, parts);
     }
 
     /// Go on with the handshake. \returns whether it is over
