@@ -40,9 +40,13 @@ bench: models ## Measure speed and memory against stock ns-3, and what sweeps co
 	@$(BIN)/python tests/bench/sweep.py
 
 .PHONY: docs
-docs: setup $(VENV)/ready-docs ## Build the site: open build/site/index.html in a browser
+docs: setup wasm ## Build the site: open build/site/index.html in a browser
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict --config-file docs/mkdocs.yml
 	@$(BIN)/python docs/check_site.py build/site
+
+.PHONY: wasm
+wasm: $(VENV)/ready-docs ## Compile the models to WebAssembly, for the site's laboratory
+	@$(BIN)/python waf-config/build_wasm.py build/wasm
 
 .PHONY: notebooks
 notebooks: setup $(VENV)/ready-dev ## Execute the notebooks
@@ -103,6 +107,12 @@ check-report: setup ## Look at the pages of a report in Chromium (needs chromium
 	@$(PIP) install "selenium>=4.20"
 	@$(BIN)/tunnelcc reproduce --all --report runs/report $(REPORT_ARGS)
 	@$(BIN)/python tests/browser/check_report.py runs/report runs/report/screenshots
+
+.PHONY: check-laboratory
+check-laboratory: docs ## Use the laboratory in Chromium and Firefox (needs both, and npm)
+	@npm install --silent --no-save --no-audit --no-fund --prefix build/browser \
+	    puppeteer-core@24 axe-core@4
+	@node tests/browser/check_laboratory.mjs build/browser build/site/lab.html runs/laboratory
 
 .PHONY: asan-tree
 asan-tree: $(VENV)/ready $(VENV)/ready-ns3

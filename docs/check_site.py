@@ -13,6 +13,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import laboratory
+
+#: Links to this page have an experiment in place of an anchor.
+LABORATORY = "lab.html"
 #: Attributes that load something, and those that lead somewhere.
 _LOADS = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src")}
 _LEADS = {("a", "href")}
@@ -65,6 +71,9 @@ def problems(site: Path) -> list[str]:
                 continue
             if not target.is_file():
                 found.append(f"{where}: {link} does not exist")
+            elif target.name == LABORATORY:
+                wrong = laboratory.problems(parts.fragment) if parts.fragment else []
+                found += [f"{where}: {link}: {it} cannot be" for it in wrong]
             elif parts.fragment and unquote(parts.fragment) not in pages[target].anchors:
                 found.append(f"{where}: {link} has no such anchor")
     return found

@@ -6,6 +6,8 @@
   shows it, pictures as they are: a fact has one home, and the site has no second copy of it.
 - Those pages show the navigation of the section that has other pages of their folder.
 - The site's own drawings become part of the page, so that they follow its light or dark colours.
+- The laboratory is a page of its own (laboratory/), and figures and lessons have a link to it.
+- On a phone, panels of a wide figure and columns of a long table are below each other (panels.py).
 - A number stays on one line with its unit.
 """
 
@@ -30,7 +32,14 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
+import laboratory  # noqa: E402
+import panels  # noqa: E402
+
 import reference  # noqa: E402
+
+#: The laboratory in the site, and the models that it runs (`make wasm`).
+_LABORATORY = "lab.html"
+_MODULE = ROOT / "build/wasm/tunnelcc.wasm"
 
 #: Where files of the repository are in the site.
 _HOME = "repository"
@@ -38,11 +47,14 @@ _PICTURES = (".svg", ".png")
 _LANGUAGES = {".cc": "cpp", ".h": "cpp", ".py": "python", ".toml": "toml", ".json": "json"}
 _FENCE = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^()\s]+)((?:\s+\"[^\"]*\")?\))")
+_TITLE = re.compile(r"^# .*$", re.MULTILINE)
+_FIGURE = re.compile(r"!\[[^\]]*\]\(([^()\s]+\.svg)\)")
 _FORMULA = re.compile(r"(?<![\w$\\])\$([^$\n]+)\$(?![\w$])")
 # What is left as it is, or a number and its unit.
 _QUANTITY = re.compile(
     r"<(pre|code|math)\b.*?</\1>|<[^>]*>|(\d) (?=%|[kMG]?bit/s|[mµn]?s\b|[KMG]i?B\b|BDP)", re.DOTALL
 )
+_RESULT = re.compile(r'<img alt="([^"]*)" src="([^"]*repository/results/[^"]+\.svg)" ?/?>')
 _DRAWING = re.compile(r'<img alt="([^"]*)" src="([^"]*pictures/([\w-]+)\.svg)" ?/?>')
 
 
@@ -50,6 +62,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the reference pages, and whatever of the repository a page links to."""
     for address, text in reference.pages().items():
         files.append(File.generated(config, address, content=text))
+    page = laboratory.page(_MODULE, "index.html")
+    files.append(File.generated(config, _LABORATORY, content=page))
     waiting = [file for file in files if file.is_documentation_page()]
     waiting += [_imported(config, files, target) for target in _in_navigation(config.nav)]
     while waiting:
@@ -86,6 +100,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return match[1] + address + (f"#{anchor}" if anchor else "") + match[3]
 
     markdown = _outside_fences(markdown, lambda text: _LINK.sub(rewrite, text))
+    markdown = _with_experiments(markdown, page)
     if page.file.src_uri.startswith(f"{_HOME}/notebooks/"):
         markdown = _outside_fences(
             markdown, lambda text: _FORMULA.sub(lambda it: convert(it[1]), text)
@@ -102,8 +117,27 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         label = f'<svg role="img" aria-label="{match[1]}" '
         return f'<div class="drawing">{text.replace("<svg ", label, 1)}</div>'
 
+    def figure(match: re.Match[str]) -> str:
+        file = _target(match[2].partition("repository/")[2], ROOT)
+        return panels.figure(match[0], match[2], match[1], file) if file else match[0]
+
+    content = panels.labelled(_RESULT.sub(figure, content))
     content = _QUANTITY.sub(lambda it: f"{it[2]}&nbsp;" if it[2] else it[0], content)
     return _DRAWING.sub(drawing, content)
+
+
+def _with_experiments(markdown: str, page: Page) -> str:
+    """Offer the laboratory's experiment beside a figure that has one, and below a lesson's name."""
+    address = posixpath.relpath(_LABORATORY, posixpath.dirname(page.file.src_uri) or ".")
+
+    def beside(match: re.Match[str]) -> str:
+        link = laboratory.offer(match[1], address)
+        return f"{match[0]}\n\n{link}\n" if link else match[0]
+
+    markdown = _outside_fences(markdown, lambda text: _FIGURE.sub(beside, text))
+    if link := laboratory.offer(page.file.src_uri.removesuffix(".md"), address):
+        markdown = _TITLE.sub(lambda it: f"{it[0]}\n\n{link}", markdown, count=1)
+    return markdown
 
 
 def _outside_fences(text: str, change: Callable[[str], str]) -> str:

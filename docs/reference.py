@@ -67,6 +67,11 @@ def table(
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
+def stacked(text: str) -> str:
+    """Return a table, in Markdown, whose columns are below each other on a phone."""
+    return f'<div class="stacked" markdown>\n\n{text}\n</div>\n'
+
+
 def _cell(value: object) -> str:
     return str(value).replace("|", r"\|").replace("\n", " ").replace("<", "&lt;")
 
@@ -103,7 +108,7 @@ def _keys() -> str:
             else:
                 shown.append((_code(it.key), _default(it.default), it.doc, it.expected))
         if shown:
-            text += [table(("key", "default", "meaning", "accepts"), shown), ""]
+            text += [stacked(table(("key", "default", "meaning", "accepts"), shown)), ""]
         for taker, names in copied.items():
             giver = _SAME_KEYS[taker]
             text += [f"`{taker}` also takes these keys, as [`{giver}`](#{giver}) does:"]
@@ -164,7 +169,9 @@ def _metrics() -> str:
         )
         for name, metric in METRICS.items()
     ]  # fmt: skip
-    return text + table(("metric", "meaning", "unit", "definition", "takes", "stored"), rows)
+    return text + stacked(
+        table(("metric", "meaning", "unit", "definition", "takes", "stored"), rows)
+    )
 
 
 # Measurements -----------------------------------------------------------------------------------

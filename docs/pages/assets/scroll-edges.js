@@ -2,8 +2,7 @@
 // Marks the sides on which something wide continues; extra.css lets these edges fade.
 (function () {
   const wide =
-    ".md-typeset__scrollwrap, .md-typeset pre > code, .md-typeset .drawing, " +
-    ".md-typeset p:has(> img:only-child)";
+    ".md-typeset__scrollwrap, .md-typeset pre > code, .md-typeset .drawing";
 
   function mark(it) {
     const hidden = it.scrollWidth - it.clientWidth;

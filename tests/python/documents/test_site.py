@@ -66,3 +66,20 @@ def test_dead_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path):
         "a.html: c.html does not exist",
         "a.html: #no has no such anchor",
     ]
+
+
+def test_wide_figures_have_their_panels_below_each_other_on_a_phone():
+    panels = load_script(DOCS / "panels.py")
+    parts = panels.views((ROOT / "results/curves/tcp-over-tcp.svg").read_text())
+    assert len(parts) == 2
+    assert all(300 < width < 400 for _, _, width, _ in parts)
+    assert parts[0][0] + parts[0][2] == parts[1][0]
+    assert panels.views((ROOT / "results/li2018-bbr/3.svg").read_text()) == []
+
+
+def test_cells_of_stacked_tables_have_their_heading():
+    panels = load_script(DOCS / "panels.py")
+    rows = "<tr><th>key</th><th>default</th></tr> <tr><td>rate</td><td>1</td></tr>"
+    content = panels.labelled(f'<div class="stacked"><table>{rows}</table></div><td>')
+    assert '<td data-label="key">rate</td><td data-label="default">1</td>' in content
+    assert content.endswith("<td>")

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The laboratory: a page of the site that runs the models in the browser.
+
+The page has the models as WebAssembly (waf-config/build_wasm.py) and, for each tunnel, a
+specification that the package wrote. Its scripts exchange a few numbers of that; the tests compare
+with what the package writes for the same experiment. The page is one file that loads nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from tunnelcc import catalog, core
+from tunnelcc.config import Experiment
+from tunnelcc.config.draws import uniform
+from tunnelcc.config.resolved import ResolvedNetwork, resolve
+from tunnelcc.errors import ConfigError
+from tunnelcc.metrics.limits import LIMITS
+from tunnelcc.schema.units import parse_buffer, parse_probability, parse_rate, parse_time
+from tunnelcc.simulation.spec import experiment_spec
+
+HERE = Path(__file__).parent
+
+#: What each slider can be set to.
+STOPS = {
+    "rate": [f"{it}Mbps" for it in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)],
+    "rtt": [f"{it}ms" for it in (1, 2, 5, 10, 20, 40, 80, 160, 300, 600)],
+    "buffer": [f"{it}bdp" for it in (0.1, 0.25, 0.5, 1, 2, 4, 8, 16)],
+    "loss": ["0%", "0.001%", "0.01%", "0.03%", "0.1%", "0.3%", "1%", "3%", "10%"],
+    "flows": [str(it) for it in range(1, 9)],
+    "other_flows": [str(it) for it in range(9)],
+    "duration": [f"{it}s" for it in (5, 10, 20, 30, 60, 120)],
+    "seed": [str(it) for it in range(1, 11)],
+}
+DEFAULTS = {
+    "rate": "50Mbps",
+    "rtt": "40ms",
+    "buffer": "1bdp",
+    "loss": "0%",
+    "queue": "drop-tail",
+    "tunnel": "none",
+    "cc": "cubic",
+    "flows": "1",
+    "other_cc": "bbr",
+    "other_flows": "1",
+    "duration": "20s",
+    "seed": "1",
+}
+QUEUES = {
+    "drop-tail": "a full queue drops what arrives",
+    "codel": "CoDel",
+    "fq-codel": "FQ-CoDel: a queue for each flow",
+    "pie": "PIE",
+    "red": "RED",
+    "dualpi2": "DualPI2: a second queue for L4S",
+}
+#: Experiments that pages of the site offer to try: by lesson, and by figure.
+TRY = {
+    "notebooks/one-flow-to-a-shared-tunnel": "cc=bbr&other_flows=0&buffer=4bdp&duration=30s",
+    "notebooks/fairness-and-buffer-depth": "cc=bbr&other_cc=cubic&buffer=4bdp&duration=60s",
+    "notebooks/rtt-fairness": "cc=reno&other_cc=bbr&rtt=80ms&buffer=4bdp&duration=60s",
+    "notebooks/what-a-tunnel-changes": "tunnel=openvpn-tcp&loss=0.1%25&other_cc=cubic",
+    "notebooks/who-repairs-loss": "tunnel=kcptun&loss=3%25&rate=20Mbps&other_cc=cubic",
+    "curves/who-beats-whom.svg": "cc=bbr&other_cc=cubic&buffer=1bdp&duration=60s",
+    "curves/tcp-over-tcp.svg": "tunnel=vtun&flows=8&other_flows=0&loss=0.1%25",
+    "curves/one-carrier-or-many.svg": "tunnel=gost-relay-mwss&flows=8&other_cc=cubic&loss=0.1%25",
+    "curves/tunnel-mtu.svg": "tunnel=ethudp&other_flows=0",
+    "mixtures/neighbours-tunnel.svg": "tunnel=openvpn-tcp&cc=cubic&other_cc=cubic&buffer=0.5bdp",
+    "mixtures/vpn-of-eight.svg": "tunnel=wireguard&flows=8&other_cc=cubic&duration=60s",
+    "gost-thesis/goodput.svg": "tunnel=gost-relay-wss&flows=4&other_flows=0&rtt=160ms",
+    "li2018-bbr/3.svg": "rate=1000Mbps&duration=5s&cc=bbr&other_flows=0&rtt=10ms",
+    "repair/loss-repair.svg": "tunnel=udpspeeder&loss=3%25&other_flows=0",
+    "repair/beside-a-plain-flow.svg": "tunnel=kcptun&loss=0.1%25&other_cc=cubic",
+    "repair/accelerators-goodput.svg": "cc=pcc&loss=3%25&rtt=20ms&other_flows=0",
+    "repair/accelerators-harm.svg": "cc=unlimited&other_cc=cubic&loss=0.1%25",
+}
+_MOST_FLOWS = 8
+#: What is of each flow, not of its kind.
+_STARTS = re.compile(r"^flows\.\d\.(start|data_start|carrier)$")
+_SCRIPTS = ("experiment.mjs", "summary.mjs", "figures.mjs", "page.mjs")
+
+
+def page(module: Path, home: str) -> str:
+    """Return the laboratory's page. ``module``: the models; ``home``: the address of the site."""
+    script = "\n".join(_plain(HERE / name) for name in _SCRIPTS)
+    library = (HERE / "uplot/uPlot.iife.min.js").read_text("utf-8")
+    style = "\n".join(
+        (HERE / name).read_text("utf-8") for name in ("uplot/uPlot.min.css", "page.css")
+    )
+    parts = {
+        "policy": _policy([library, script], style),
+        "style": style,
+        "library": library,
+        "license": (HERE / "uplot/LICENSE").read_text("utf-8"),
+        "script": script,
+        "worker": _plain(HERE / "engine.mjs") + "\n" + (HERE / "worker.js").read_text("utf-8"),
+        "module": _packed(module.read_bytes()),
+        "data": _packed(json.dumps(data(), separators=(",", ":")).encode()),
+        "home": home,
+    }
+    return re.sub(
+        r"\{\{(\w+)\}\}",
+        lambda it: parts[it[1]],
+        (HERE / "page.html").read_text("utf-8"),
+    )
+
+
+def _policy(scripts: list[str], style: str) -> str:
+    """Return the page's Content-Security-Policy: it may run its own scripts, and load nothing."""
+    hashes = " ".join(map(_digest, scripts))
+    return (
+        f"default-src 'none'; script-src {hashes} 'wasm-unsafe-eval'; style-src {_digest(style)}; "
+        "worker-src blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _plain(file: Path) -> str:
+    """Return a module's text for a script that has all modules."""
+    text = file.read_text("utf-8")
+    text = re.sub(r"^import .*?;\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"^export ", "", text, flags=re.MULTILINE)
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
+
+
+@cache
+def data() -> dict[str, Any]:
+    """Return what the page's scripts know of experiments: Data of experiment.mjs."""
+    templates = {name: it for name in ("none", *catalog.names()) if (it := _template(name))}
+    tunnels = {"none": "no tunnel"} | {
+        name: str(catalog.load(name).summary) for name in templates if name != "none"
+    }
+    seeds = [int(it) for it in STOPS["seed"]]
+    return {
+        "stops": {key: [_stop(key, it) for it in texts] for key, texts in STOPS.items()},
+        "names": {
+            "queue": QUEUES,
+            "tunnel": tunnels,
+            "cc": _controls(),
+            "other_cc": _controls(),
+        },
+        "defaults": DEFAULTS,
+        "templates": templates,
+        "queues": {name: {rate: _queue(name, rate) for rate in STOPS["rate"]} for name in QUEUES},
+        "starts": [
+            [
+                [uniform(seed, "start", kind, member) for member in range(_MOST_FLOWS)]
+                for kind in range(2)
+            ]
+            for seed in seeds
+        ],
+        "startJitter": Experiment().start_jitter,
+        "limits": LIMITS,
+    }
+
+
+def offer(place: str, page: str) -> str:
+    """Return a link, in Markdown, to the experiment of TRY that belongs to a figure or lesson.
+
+    ``place``: path of the figure or lesson; ``page``: address of the laboratory. Nothing if there
+    is no experiment. Raises ValueError if the page does not have it.
+    """
+    address = next((it for name, it in TRY.items() if place.endswith(name)), None)
+    if address is None:
+        return ""
+    if wrong := problems(address):
+        raise ValueError(f"docs/laboratory: the experiment of {place} cannot be: {wrong}")
+    return f"[Try it in the laboratory]({page}#{address})"
+
+
+def problems(address: str) -> list[str]:
+    """Return what is wrong with an address of the laboratory, what follows ``#``."""
+    known = data()
+    values = {key: [it["text"] for it in stops] for key, stops in known["stops"].items()}
+    values |= {key: list(names) for key, names in known["names"].items()}
+    pairs = [unquote(part).partition("=") for part in address.split("&")]
+    return [f"{key}={value}" for key, _, value in pairs if value not in values.get(key, [])]
+
+
+def _stop(key: str, text: str) -> dict[str, Any]:
+    parse = {
+        "rate": parse_rate,
+        "rtt": parse_time,
+        "loss": parse_probability,
+        "duration": parse_time,
+    }
+    if key == "buffer":
+        return {"text": text, "value": parse_buffer(text).bdp}
+    return {"text": text, "value": parse.get(key, int)(text)}
+
+
+@cache
+def _controls() -> dict[str, str]:
+    """Return the congestion controls that need no parameter, and what they are."""
+    return {
+        it.name: f"{it.summary} ({it.note})" if it.note else it.summary
+        for it in core.algorithms()
+        if not any(p.is_required for p in core.congestion_parameters(it.name))
+    }
+
+
+def _experiment(
+    tunnel: str, controls: tuple[str, str], count: int = _MOST_FLOWS, **path: str
+) -> Experiment:
+    flows = [
+        {"cc": controls[0], "count": count, "tunnel": tunnel},
+        {"cc": controls[1], "count": count, "tunnel": "none"},
+    ]
+    experiment: Experiment = Experiment.parse({"path": path, "flows": flows})
+    return experiment
+
+
+def _template(tunnel: str) -> dict[str, Any] | None:
+    """Return the specification with one flow of each kind, and what to change in it.
+
+    None if the tunnel needs a key that the page does not have.
+    """
+    try:
+        experiment = _experiment(tunnel, ("cubic", "cubic"))
+    except ConfigError:
+        return None
+    spec = experiment_spec(experiment)
+    base = _of_kinds(spec, _MOST_FLOWS)
+    controls = [
+        list(_differences(base, _of_kinds(experiment_spec(_experiment(tunnel, it)), _MOST_FLOWS)))
+        for it in (("reno", "cubic"), ("cubic", "reno"))
+    ]
+    found = resolve(experiment)
+    return {
+        "spec": base,
+        "controls": controls,
+        "counts": _by_count(tunnel, base),
+        "carriers": [it.carrier for it in found.flows[:_MOST_FLOWS]],
+        "room": _room(found),
+        "legs": 1 if tunnel == "none" else 2 + len(found.first.hops),
+    }
+
+
+def _by_count(tunnel: str, base: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return what depends on the number of flows in the tunnel: a list for each member."""
+
+    def of(count: int) -> dict[str, Any]:
+        experiment = _experiment(tunnel, ("cubic", "cubic"), count)
+        return _of_kinds(experiment_spec(experiment), count)
+
+    paths = [it for it in _differences(base, of(1)) if not _STARTS.search(it)]
+    if not paths:
+        return {}
+    specs = [*map(of, range(1, _MOST_FLOWS)), base]
+    return {path: [_member(spec, path) for spec in specs] for path in paths}
+
+
+def _of_kinds(spec: dict[str, Any], count: int) -> dict[str, Any]:
+    """Return ``spec`` with the first of ``count`` flows of each kind alone."""
+    return {**spec, "flows": spec["flows"][::count]}
+
+
+def _member(spec: Any, path: str) -> Any:
+    for part in path.split("."):
+        spec = spec[int(part) if isinstance(spec, list) else part]
+    return spec
+
+
+def _differences(one: Any, other: Any, path: str = "") -> Iterator[str]:
+    if isinstance(one, dict):
+        for key in one:
+            yield from _differences(one[key], other[key], f"{path}{key}.")
+    elif isinstance(one, list):
+        for index, (left, right) in enumerate(zip(one, other, strict=True)):
+            yield from _differences(left, right, f"{path}{index}.")
+    elif one != other:
+        yield path.removesuffix(".")
+
+
+def _room(found: ResolvedNetwork) -> int:
+    """Return the bytes that the bottleneck's buffer needs: Experiment checks the same."""
+    sizes = [it.outer_packets for it in found.connections]
+    return max(max([*packets, sum(packets[1:])]) for packets in sizes)
+
+
+def _queue(name: str, rate: str) -> dict[str, Any]:
+    experiment = _experiment("none", ("cubic", "cubic"), rate=rate, queue=name, rtt="100ms")
+    queue: dict[str, Any] = experiment_spec(experiment)["links"][0]["forward"]["queue"]
+    return queue

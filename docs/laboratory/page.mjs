@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/** @file The laboratory's page: choices, runs and what they show. */
+
+import { drawFigures, redrawFigures } from "./figures.mjs";
+import {
+  commandLine, kinds, numberOf, problemsOf, readAddress, specification, toml, values, writeAddress,
+} from "./experiment.mjs";
+import { summary } from "./summary.mjs";
+
+/** After so long, a run of what is no longer wanted is ended, ms. */
+const PATIENCE = 150;
+
+/** @type {(id: string) => any} */
+const element = (id) => document.getElementById(id);
+
+/**
+ * Runs specifications in a worker, the latest one only. A second worker waits, so that one that is
+ * to stop can be ended at once.
+ */
+class Engine {
+  /**
+   * @param {WebAssembly.Module} module
+   * @param {string} script of the worker
+   * @param {(message: any) => void} listener told of progress, results and failures
+   */
+  constructor(module, script, listener) {
+    this.module = module;
+    this.listener = listener;
+    this.address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+    /** @type {Worker[]} */ this.workers = [this.worker(), this.worker()];
+    /** @type {string | null} */ this.waiting = null;
+    this.isRunning = false;
+    this.begin = 0;
+  }
+
+  worker() {
+    const worker = new Worker(this.address);
+    worker.postMessage({ module: this.module });
+    worker.onmessage = ({ data }) => this.answered(data);
+    worker.onerror = (event) => this.answered({ failure: event.message || "The worker failed." });
+    return worker;
+  }
+
+  /** @param {string} specification */
+  run(specification) {
+    if (this.isRunning) {
+      this.waiting = specification;
+      const passed = performance.now() - this.begin;
+      setTimeout(() => this.waiting && this.isRunning && this.hurry(), Math.max(0, PATIENCE - passed));
+      return;
+    }
+    this.isRunning = true;
+    this.begin = performance.now();
+    this.workers[0].postMessage({ specification });
+  }
+
+  /** End the run for the one that waits. */
+  hurry() {
+    if (performance.now() - this.begin < PATIENCE) return;
+    const next = this.waiting;
+    this.stop();
+    if (next) this.run(next);
+  }
+
+  stop() {
+    if (!this.isRunning) return;
+    const worker = /** @type {Worker} */ (this.workers.shift());
+    worker.onmessage = worker.onerror = null;
+    worker.terminate();
+    this.workers.push(this.worker());
+    this.isRunning = false;
+    this.waiting = null;
+  }
+
+  /** @param {any} message */
+  answered(message) {
+    if (message.progress !== undefined) {
+      this.listener(message);
+      return;
+    }
+    this.isRunning = false;
+    const next = this.waiting;
+    this.waiting = null;
+    if (next) this.run(next);
+    else this.listener(message);
+  }
+}
+
+/** @type {import("./experiment.mjs").Data} */ let data;
+/** @type {import("./experiment.mjs").Choices} */ let choices;
+/** @type {Engine} */ let engine;
+let asked = 0;
+
+/** @param {string} packed gzip in base64 */
+async function unpacked(packed) {
+  const bytes = Uint8Array.from(atob(packed), (it) => it.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+/** @param {string} id */
+const embedded = (id) => element(id).textContent;
+
+async function begin() {
+  const [code, known] = await Promise.all(["module", "data"].map((it) => unpacked(embedded(it))));
+  data = JSON.parse(new TextDecoder().decode(known));
+  fillForm();
+  readLocation();
+  engine = new Engine(await WebAssembly.compile(code), embedded("worker"), show);
+  update();
+}
+
+function fillForm() {
+  for (const key of Object.keys(data.defaults)) {
+    const control = element(key);
+    if (key in data.stops) {
+      control.max = String(data.stops[key].length - 1);
+    } else {
+      control.append(...values(data, key).map((it) => new Option(shownName(key, it), it)));
+    }
+    control.addEventListener("input", () => choose(key));
+  }
+  element("stop").addEventListener("click", () => {
+    engine.stop();
+    say("Stopped.");
+    setRunning(false);
+  });
+  element("reset").addEventListener("click", () => {
+    choices = { ...data.defaults };
+    tell([]);
+    showChoices();
+    update();
+  });
+  for (const button of document.querySelectorAll("button[data-copies]")) {
+    button.addEventListener("click", () => copy(/** @type {HTMLElement} */ (button)));
+  }
+  addEventListener("hashchange", () => {
+    if (location.hash.slice(1) !== writeAddress(data, choices)) {
+      readLocation();
+      update();
+    }
+  });
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth !== width) redrawFigures();
+    width = innerWidth;
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawFigures);
+}
+
+/** @param {string} key @param {string} name */
+function shownName(key, name) {
+  const about = data.names[key][name];
+  return key === "queue" && name !== "drop-tail" ? about : about.includes("(not the product)") ? `${name} (not the product)` : name;
+}
+
+function readLocation() {
+  const { choices: read, problems } = readAddress(data, location.hash.slice(1));
+  choices = read;
+  tell(problems);
+  showChoices();
+}
+
+/** @param {string} key */
+function choose(key) {
+  const control = element(key);
+  choices[key] = key in data.stops ? data.stops[key][Number(control.value)].text : control.value;
+  tell([]);
+  showChoices();
+  update();
+}
+
+function showChoices() {
+  for (const key of Object.keys(data.defaults)) {
+    const control = element(key);
+    if (key in data.stops) {
+      const text = shownValue(key, choices[key]);
+      control.value = String(data.stops[key].findIndex((it) => it.text === choices[key]));
+      control.setAttribute("aria-valuetext", text);
+      document.querySelector(`output[for="${key}"]`).textContent = text;
+    } else {
+      control.value = choices[key];
+    }
+  }
+  const about = [["tunnel", choices.tunnel], ["cc", choices.cc], ["cc", choices.other_cc]]
+    .filter(([key, name]) => key !== "tunnel" || name !== "none")
+    .map(([key, name]) => `${name}: ${data.names[key][name]}.`);
+  element("about").textContent = [...new Set(about)].join(" ");
+}
+
+/** @param {string} key @param {string} text */
+function shownValue(key, text) {
+  return key === "seed" ? text : text.replace(/^([\d.]+)([a-zA-Z%]+)$/, (_, number, unit) =>
+    `${number} ${{ Mbps: "Mbit/s", bdp: "BDP" }[/** @type {string} */ (unit)] ?? unit}`);
+}
+
+/** Show what repeats the experiment, and run it. */
+function update() {
+  const address = writeAddress(data, choices);
+  try {
+    history.replaceState(null, "", address ? `#${address}` : location.pathname + location.search);
+  } catch {
+    location.hash = address;
+  }
+  element("link").textContent = location.href;
+  element("command").textContent = commandLine(data, choices);
+  element("toml").textContent = toml(data, choices);
+  const memory = /** @type {any} */ (navigator).deviceMemory;
+  const problems = problemsOf(data, choices, memory && memory < 4 ? memory / 4 : 1);
+  if (problems.length > 0) {
+    engine.stop();
+    setRunning(false);
+    tell(problems);
+    say("Not run.");
+    return;
+  }
+  asked = performance.now();
+  setRunning(true);
+  engine.run(JSON.stringify(specification(data, choices)));
+}
+
+/** @param {any} message of the engine */
+function show(message) {
+  if (message.progress !== undefined) {
+    say(`${message.progress.toFixed(0)} of ${shownValue("duration", choices.duration)} simulated.`);
+    return;
+  }
+  setRunning(false);
+  if (message.failure) {
+    tell([message.failure]);
+    say("Not run.");
+    return;
+  }
+  const shown = summary(data, choices, message.result);
+  const isFirst = kinds(data, choices).map((_, i) => i === 0);
+  drawFigures(shown, isFirst, numberOf(data, choices, "rate"));
+  showNumbers(shown);
+  const passed = performance.now() - asked;
+  document.body.dataset.milliseconds = passed.toFixed(0);
+  document.body.dataset.runs = String(Number(document.body.dataset.runs ?? 0) + 1);
+  say(`${shownValue("duration", choices.duration)} simulated in ${(message.milliseconds / 1000).toFixed(2)} s: ` +
+    `${shown.events.toLocaleString("en")} events.`);
+}
+
+/** @param {ReturnType<typeof summary>} shown */
+function showNumbers(shown) {
+  const rows = shown.parts.map((it, i) => {
+    const row = document.createElement("tr");
+    const key = document.createElement("span");
+    key.className = i === 0 ? "key first" : "key other";
+    const cells = [
+      `${it.count} × ${it.cc}${it.tunnel === "none" ? "" : ` in ${it.tunnel}`}`,
+      `${rounded(it.goodput / 1e6)} Mbit/s`,
+      `${(100 * it.share).toFixed(1)} %`,
+      it.rtt === null ? "–" : `${rounded(1e3 * it.rtt)} ms`,
+      String(it.retransmits),
+      `${it.limitedBy.words} ${(100 * it.limitedBy.share).toFixed(0)} %`,
+    ].map((text) => Object.assign(document.createElement("td"), { textContent: text }));
+    cells[0].prepend(key, " ");
+    row.append(...cells);
+    return row;
+  });
+  document.querySelector("#flow-numbers tbody").replaceChildren(...rows);
+  const numbers = {
+    "Goodput of all": `${rounded(shown.goodput / 1e6)} Mbit/s`,
+    "Jain's index": shown.jain === null ? "–" : shown.jain.toFixed(3),
+    "Utilisation of the path": `${(100 * shown.utilisation).toFixed(1)} %`,
+    "Queueing delay, mean": `${rounded(1e3 * shown.queueDelayMean)} ms`,
+    "Queueing delay, 95th percentile": `${rounded(1e3 * shown.queueDelayP95)} ms`,
+    "Packets lost": `${shown.drops} by the queue, ${shown.randomLosses} at random`,
+    ...(shown.marks === null ? {} : { "Packets marked": String(shown.marks) }),
+  };
+  element("path-numbers").replaceChildren(
+    ...Object.entries(numbers).map(([name, text]) => {
+      const group = document.createElement("div");
+      group.append(
+        Object.assign(document.createElement("dt"), { textContent: name }),
+        Object.assign(document.createElement("dd"), { textContent: text }),
+      );
+      return group;
+    }),
+  );
+}
+
+/** Three digits. @param {number} value */
+const rounded = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
+
+/** @param {string} text */
+function say(text) {
+  element("status").textContent = text;
+}
+
+/** @param {string[]} problems */
+function tell(problems) {
+  element("problems").replaceChildren(
+    ...problems.map((it) => Object.assign(document.createElement("p"), { textContent: it })),
+  );
+}
+
+/** @param {boolean} isRunning */
+function setRunning(isRunning) {
+  element("stop").disabled = !isRunning;
+  element("figures").classList.toggle("old", !isRunning && element("problems").hasChildNodes());
+}
+
+/** @param {HTMLElement} button */
+async function copy(button) {
+  const source = element(/** @type {string} */ (button.dataset.copies));
+  const label = button.textContent;
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+  } catch {
+    getSelection()?.selectAllChildren(source); // the browser keeps the clipboard to itself
+    document.execCommand("copy");
+  }
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = label), 1500);
+}
+
+if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") {
+  say("This browser is too old for the laboratory: it needs WebAssembly and DecompressionStream.");
+} else {
+  begin().catch((error) => {
+    tell([`The laboratory could not start: ${error.message}`]);
+    say("Not run.");
+  });
+}

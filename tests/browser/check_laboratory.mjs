@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * @file Look at the laboratory in real browsers: `make check-laboratory`.
+ *
+ * `node check_laboratory.mjs PACKAGES PAGE SCREENSHOTS [BROWSER]` opens the page as a file in Chromium and in
+ * Firefox, as wide as a desktop and as a phone. It ends with 1 if the first picture or the answer to
+ * a slider takes too long, the keyboard does not reach everything, axe finds a serious problem, a
+ * stranger's address does more than tell a sentence, or anything is loaded. PACKAGES is the folder
+ * where puppeteer-core and axe-core were installed.
+ */
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [packages, page, screenshots, only] = process.argv.slice(2);
+const require = createRequire(resolve(packages, "package.json"));
+const puppeteer = require("puppeteer-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf-8");
+const address = pathToFileURL(resolve(page)).href;
+
+const BROWSERS = {
+  chromium: { browser: "chrome", executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] },
+  firefox: { browser: "firefox", executablePath: "/usr/bin/firefox-esr" },
+};
+const SIZES = { desktop: [1280, 900], phone: [390, 844] };
+// On a busy machine, LAB_PATIENCE multiplies what a picture and an answer may take, ms.
+const PATIENCE = Number(process.env.LAB_PATIENCE ?? 1);
+const FIRST = 1000 * PATIENCE;
+const ANSWER = 300 * PATIENCE;
+
+let failures = 0;
+/** @param {boolean} holds @param {string} what */
+function check(holds, what) {
+  console.log(`${holds ? "ok  " : "FAIL"} ${what}`);
+  failures += holds ? 0 : 1;
+}
+
+const runs = (tab) => tab.evaluate(() => Number(document.body.dataset.runs ?? 0));
+const text = (tab, selector) => tab.$eval(selector, (it) => it.textContent);
+const settled = (tab, before) =>
+  tab.waitForFunction((count) => Number(document.body.dataset.runs ?? 0) > count, { timeout: 60000 }, before);
+
+/** Open the page with an address, in a new document. */
+async function open(tab, fragment = "") {
+  await tab.goto("about:blank");
+  await tab.goto(address + fragment);
+}
+
+async function looks(tab, name, size) {
+  const [width, height] = SIZES[size];
+  await tab.setViewport({ width, height });
+  await open(tab);
+  await settled(tab, 0);
+  const first = await tab.evaluate(() => performance.timing.loadEventEnd && performance.now());
+  check(first < FIRST, `${name}: first picture after ${first.toFixed(0)} ms`);
+
+  const answers = [];
+  for (const [key, value] of [["rate", 6], ["rtt", 4], ["buffer", 5], ["loss", 4], ["buffer", 2], ["loss", 0]]) {
+    const before = await runs(tab);
+    await tab.$eval(`#${key}`, (it, to) => { it.value = to; it.dispatchEvent(new Event("input")); }, value);
+    await settled(tab, before);
+    answers.push(Number(await tab.evaluate(() => document.body.dataset.milliseconds)));
+  }
+  check(Math.max(...answers) < ANSWER, `${name}: answers to sliders at 100 Mbit/s after ${answers.join(", ")} ms`);
+
+  const excess = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  check(excess <= 0, `${name}: the page is as wide as the screen`);
+  await tab.evaluate(axe);
+  const found = await tab.evaluate(() => axe.run());
+  const serious = found.violations.filter((it) => ["serious", "critical"].includes(it.impact));
+  check(serious.length === 0, `${name}: axe finds nothing serious ${serious.map((it) => `${it.id}: ${it.nodes[0].html}`)}`);
+  await tab.screenshot({ path: `${screenshots}/${name}.png` });
+  await tab.screenshot({ path: `${screenshots}/${name}-whole.png`, fullPage: true });
+}
+
+/** Choose everything by keyboard alone. */
+async function keyboard(tab, name) {
+  await open(tab);
+  await settled(tab, 0);
+  const reached = [];
+  for (let i = 0; i < 25; ++i) {
+    await tab.keyboard.press("Tab");
+    const id = await tab.evaluate(() => document.activeElement?.id || document.activeElement?.dataset.copies);
+    if (id && reached.includes(id)) break; // once around
+    reached.push(id);
+    if (id === "rtt") {
+      const before = await runs(tab);
+      await tab.keyboard.press("ArrowRight");
+      await settled(tab, before);
+    }
+    if (id === "tunnel") {
+      const before = await runs(tab);
+      await tab.keyboard.press("ArrowDown");
+      await settled(tab, before);
+    }
+  }
+  const wanted = ["rate", "rtt", "buffer", "loss", "queue", "tunnel", "cc", "flows", "other_cc", "other_flows",
+    "duration", "seed", "reset", "link", "command", "toml"];
+  check(wanted.every((it) => reached.includes(it)), `${name}: the keyboard reaches ${reached.length} places`);
+  const link = (await text(tab, "#link")).split("#")[1];
+  check(link === "rtt=80ms&tunnel=ethudp", `${name}: the keyboard moves a slider and a list: ${link}`);
+}
+
+/** A run can be stopped; one that is too large is refused. */
+async function limits(tab, name) {
+  await open(tab, "#rate=500Mbps&duration=60s");
+  await tab.waitForFunction(() => document.querySelector("#status").textContent.includes("simulated."), { timeout: 60000 });
+  await tab.click("#stop");
+  check((await text(tab, "#status")) === "Stopped.", `${name}: a run is stopped`);
+  await tab.$eval("#duration", (it) => { it.value = 0; it.dispatchEvent(new Event("input")); });
+  await settled(tab, await runs(tab));
+  check((await text(tab, "#status")).startsWith("5 s simulated in"), `${name}: the next run is not hindered`);
+  await open(tab, "#rate=1000Mbps&duration=120s");
+  await tab.waitForFunction(() => document.querySelector("#problems").textContent !== "");
+  check((await text(tab, "#problems")).includes("choose a lower rate or a shorter duration"), `${name}: too large a run is refused`);
+}
+
+/** An address from a stranger is told in a sentence, and runs and loads nothing. */
+async function strangers(tab, name) {
+  await tab.evaluateOnNewDocument(() => { window.alert = () => { window.ran = true; }; });
+  for (const fragment of [
+    "#rate=<img src=x onerror=alert(1)>", "#tunnel=%3Cscript%3Ealert(1)%3C/script%3E", "#__proto__=x&constructor=y",
+    "#cc=javascript:alert(1)", "#rate=7Mbps", `#seed=${"9".repeat(5000)}`, "#%", "#&&==&",
+  ]) {
+    await open(tab, fragment);
+    await settled(tab, 0);
+    const told = await text(tab, "#problems");
+    const ran = await tab.evaluate(() => window.ran ?? false);
+    const isShown = fragment === "#&&==&" || told.length > 10;
+    check(isShown && !ran && told.length < 1500, `${name}: ${fragment.slice(0, 50)}: ${told.slice(0, 80)}`);
+  }
+}
+
+/** The policy refuses what a script of somebody else would do. */
+async function policy(tab, name) {
+  await open(tab);
+  const refused = await tab.evaluate(async () => {
+    const blocked = [];
+    document.addEventListener("securitypolicyviolation", (it) => blocked.push(it.effectiveDirective));
+    const script = document.createElement("script");
+    script.textContent = "window.ran = true";
+    document.body.append(script);
+    const image = new Image();
+    image.src = "https://example.org/x.png";
+    document.body.append(image);
+    const frame = document.createElement("iframe");
+    frame.src = "https://example.org/";
+    document.body.append(frame);
+    const fetched = await fetch("https://example.org/").then(() => true, () => false);
+    await new Promise((done) => setTimeout(done, 300));
+    return { blocked, fetched, ran: window.ran ?? false };
+  });
+  const wanted = ["script-src-elem", "img-src", "frame-src", "connect-src"];
+  check(!refused.fetched && !refused.ran && wanted.every((it) => refused.blocked.includes(it)),
+    `${name}: the policy refuses ${refused.blocked}`);
+}
+
+mkdirSync(screenshots, { recursive: true });
+for (const [name, options] of Object.entries(BROWSERS)) {
+  if (only && only !== name) continue;
+  const browser = await puppeteer.launch({ ...options, headless: true });
+  try {
+    const tab = await browser.newPage();
+    const problems = [];
+    const loaded = [];
+    tab.on("pageerror", (it) => problems.push(it.message));
+    tab.on("console", (it) => it.type() === "error" && problems.push(it.text()));
+    tab.on("request", (it) => /^(file|about|blob|data):/.test(it.url()) || loaded.push(it.url()));
+    for (const size of Object.keys(SIZES)) await looks(tab, `${name}-${size}`, size);
+    await tab.setViewport({ width: 1280, height: 900 });
+    await keyboard(tab, name);
+    await limits(tab, name);
+    check(problems.length === 0, `${name}: the console has no errors ${problems}`);
+    await strangers(tab, name);
+    check(loaded.length === 0, `${name}: nothing is loaded ${loaded}`);
+    await policy(tab, name);
+  } finally {
+    await browser.close();
+  }
+}
+process.exit(failures > 0 ? 1 : 0);

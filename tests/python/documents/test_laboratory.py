@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The laboratory runs what the package runs, and an address of a stranger is harmless.
+
+Node runs the page's own scripts and its WebAssembly module.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+import tunnelcc as tc
+from helpers import ROOT, load_script
+from tunnelcc import core
+from tunnelcc.errors import ConfigError
+from tunnelcc.simulation.spec import experiment_spec, spec_text
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+laboratory = load_script(ROOT / "docs/laboratory/__init__.py")
+build_wasm = load_script(ROOT / "waf-config/build_wasm.py")
+
+NODE = shutil.which("node")
+FOLDER = ROOT / "build/wasm"
+
+Choices = dict[str, str]
+
+
+@pytest.fixture(autouse=True)
+def _node(request: pytest.FixtureRequest) -> None:
+    if NODE is None:
+        _missing(request, "node is not installed")
+
+
+@pytest.fixture
+def module(request: pytest.FixtureRequest) -> Path:
+    """The WebAssembly module of these sources."""
+    if not build_wasm.is_current(FOLDER):
+        _missing(request, "build/wasm is not of these sources: run make wasm")
+    return FOLDER / build_wasm.MODULE
+
+
+def _missing(request: pytest.FixtureRequest, what: str) -> None:
+    tell = pytest.fail if request.config.getoption("--fail-missing") else pytest.skip
+    tell(what)
+
+
+@functools.cache
+def values() -> dict[str, list[str]]:
+    """All values of each choice."""
+    data = laboratory.data()
+    stops = {key: [it["text"] for it in stops] for key, stops in data["stops"].items()}
+    return stops | {key: list(names) for key, names in data["names"].items()}
+
+
+def address(choices: Choices) -> str:
+    return "&".join(f"{key}={quote(value)}" for key, value in choices.items())
+
+
+def in_node(addresses: list[str], folder: Path, module: Path | None = None) -> Iterator[Any]:
+    """Yield what the page makes of each address; with a module, what it runs, too."""
+    data = folder / "data.json"
+    data.write_text(json.dumps(laboratory.data()))
+    script = ROOT / "docs/laboratory/run.mjs"
+    command = [str(NODE), str(script), str(data), *([str(module)] if module else [])]
+    done = subprocess.run(
+        command, input="\n".join(addresses) + "\n", text=True, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(addresses)
+    yield from map(json.loads, lines)
+
+
+def draw(count: int, seed: int, **fixed: list[str]) -> list[Choices]:
+    """Experiments at random, with each tunnel in turn."""
+    draws = random.Random(seed)
+    tunnels = values()["tunnel"]
+    return [
+        {key: draws.choice(of) for key, of in (values() | fixed).items()}
+        | {"tunnel": tunnels[index % len(tunnels)]}
+        for index in range(count)
+    ]
+
+
+def as_experiment(toml: str) -> tc.Experiment:
+    return tc.Experiment.parse(tomllib.loads(toml))
+
+
+def spec_of(experiment: tc.Experiment) -> Any:
+    return json.loads(spec_text(experiment_spec(experiment)))
+
+
+def test_page_and_package_write_the_same_specification(tmp_path: Path) -> None:
+    short = {"duration": ["5s"], "rate": ["1Mbps", "5Mbps", "20Mbps", "200Mbps"]}
+    drawn = draw(124, 1, **short)
+    refused = 0
+    for choices, page in zip(drawn, in_node([*map(address, drawn)], tmp_path), strict=True):
+        assert page["choices"] == choices
+        try:
+            experiment = as_experiment(page["toml"])
+        except ConfigError:
+            assert page["problems"], choices
+            refused += 1
+            continue
+        assert not page["problems"], choices
+        assert page["spec"] == spec_of(experiment), choices
+    assert 0 < refused < len(drawn) / 2
+
+
+def test_slider_by_slider(tmp_path: Path) -> None:
+    drawn = [
+        laboratory.DEFAULTS | {key: value, "duration": "5s"}
+        for key, stops in values().items()
+        for value in stops
+        if key != "duration"
+    ]
+    for choices, page in zip(drawn, in_node([*map(address, drawn)], tmp_path), strict=True):
+        if not page["problems"]:
+            assert page["spec"] == spec_of(as_experiment(page["toml"])), choices
+
+
+def test_command_line_is_the_same_experiment(tmp_path: Path) -> None:
+    choices = laboratory.DEFAULTS | {"tunnel": "gost-relay-mwss", "queue": "red", "loss": "0.1%"}
+    (page,) = in_node([address(choices)], tmp_path)
+    file = tmp_path / "spec.json"
+    arguments = page["command"].split()[1:]
+    subprocess.run(
+        [sys.executable, "-m", "tunnelcc", *arguments, "--write-spec", str(file)], check=True
+    )
+    assert json.loads(file.read_text()) == page["spec"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("rate=7Mbps", "rate cannot be “7Mbps”"),
+        ("rate=<script>alert(1)</script>", "rate cannot be"),
+        ("__proto__=1", "“__proto__” is not a choice"),
+        ("tunnel=constructor", "tunnel cannot be “constructor”"),
+        ("cc", "cc cannot be"),
+        ("%E0%A4%A=%", "is not a choice"),
+        ("seed=" + "9" * 10_000, "seed cannot be"),
+        ("rate=1Mbps&rtt=1ms&buffer=0.1bdp", "needs room for 1500"),
+        ("rate=1000Mbps&duration=120s", "million packets"),
+        ("rate=1000Mbps&rtt=600ms&buffer=16bdp&duration=5s", "MB of memory"),
+    ],
+)
+def test_address_that_cannot_be_is_told_in_a_sentence(text: str, told: str, tmp_path: Path) -> None:
+    (page,) = in_node([text], tmp_path)
+    assert any(told in it for it in page["problems"])
+    assert all(len(it) < 600 and it.endswith(".") for it in page["problems"])
+
+
+def test_random_addresses(tmp_path: Path) -> None:
+    draws = random.Random(3)
+    keys = [*values(), "", "%", "constructor", "ratE", "rate=", "é"]
+    texts = [of[0] for of in values().values()] + ["", "-1", "NaN", "1e999", "%00", "'\"><", "0"]
+    addresses = [
+        "&".join(f"{draws.choice(keys)}={draws.choice(texts)}" for _ in range(draws.randrange(5)))
+        for _ in range(300)
+    ]
+    for page in in_node(addresses, tmp_path):
+        assert all(page["choices"][key] in of for key, of in values().items())
+
+
+def check_results(drawn: list[Choices], module: Path, folder: Path) -> None:
+    ran = 0
+    pages = in_node([*map(address, drawn)], folder, module)
+    for choices, page in zip(drawn, pages, strict=True):
+        if page["problems"]:
+            continue
+        native, shown = core.load().run(json.dumps(page["spec"])), json.loads(page["result"])
+        assert shown.keys() == native.keys()
+        for name, value in native.items():
+            if isinstance(value, np.ndarray):  # in JSON, NaN is null; numbers keep every bit
+                np.testing.assert_array_equal(np.asarray(shown[name], dtype=float), value)
+            else:
+                assert shown[name] == value, (choices, name)
+        ran += 1
+    assert ran > 0.8 * len(drawn)
+
+
+def test_results_are_those_of_the_native_models_to_the_bit(module: Path, tmp_path: Path) -> None:
+    short = {"duration": ["5s"], "rate": ["5Mbps", "10Mbps"], "buffer": ["1bdp", "4bdp"]}
+    check_results(draw(124, 2, **short), module, tmp_path)
+
+
+def test_page_is_small(module: Path) -> None:
+    assert len(laboratory.page(module, "index.html")) < 1_000_000
+
+
+@pytest.mark.slow
+def test_results_of_longer_runs(module: Path, tmp_path: Path) -> None:
+    longer = {"duration": ["20s"], "rate": ["20Mbps", "100Mbps"], "buffer": ["0.5bdp", "2bdp"]}
+    check_results(draw(93, 4, **longer), module, tmp_path)
+
+
+def test_numbers_are_the_metrics(module: Path, tmp_path: Path) -> None:
+    drawn = [
+        laboratory.DEFAULTS | {"duration": "10s", "tunnel": tunnel, "flows": "3"}
+        for tunnel in ("none", "gost-relay-wss", "openvpn-udp")
+    ]
+    for page in in_node([*map(address, drawn)], tmp_path, module):
+        run = tc.run(as_experiment(page["toml"]))
+        shown = page["summary"]
+        assert shown["goodput"] == pytest.approx(run.metric("goodput"), rel=1e-9)
+        assert shown["jain"] == pytest.approx(run.metric("jain"), rel=1e-9)
+        assert shown["utilisation"] == pytest.approx(run.metric("utilisation"), rel=1e-9)
+        assert shown["queueDelayP95"] == pytest.approx(run.metric("queue_delay_p95"), rel=1e-9)
+
+
+def test_refused_specification_is_told_and_the_next_runs(module: Path, tmp_path: Path) -> None:
+    spec = spec_text(experiment_spec(tc.Experiment(duration="1s")))
+    script, engine = tmp_path / "refused.mjs", (ROOT / "docs/laboratory/engine.mjs").as_uri()
+    script.write_text(
+        f"import {{ makeEngine, Refused }} from {json.dumps(engine)};\n"
+        "import { readFileSync } from 'node:fs';\n"
+        "const run = makeEngine(new WebAssembly.Module(readFileSync(process.argv[2])));\n"
+        "for (const text of ['{', '{\"flows\": 7}', process.argv[3]]) {\n"
+        "  try { console.log(JSON.parse(run(text)).events); }\n"
+        "  catch (error) { console.log(error instanceof Refused, error.message); }\n"
+        "}\n"
+    )
+    done = subprocess.run(
+        [str(NODE), str(script), str(module), spec], text=True, capture_output=True, check=True
+    )
+    first, second, third = done.stdout.splitlines()
+    assert first.startswith("true specification: expected JSON")
+    assert second.startswith("true flows: expected")
+    assert third.isdigit()

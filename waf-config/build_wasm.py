@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Build the models as a WebAssembly module, for the laboratory of the site.
+
+The compiler is Zig's, from the package ``ziglang``: clang with the C and C++ libraries of WASI. All
+rooms but those that need ns-3 or Python are in the module. It is built again when a source, this
+file or the compiler changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.metadata
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nlohmann_json
+
+ROOT = Path(__file__).parent.parent
+MODELS = ROOT / "models"
+JSON = Path(nlohmann_json.__file__).parent / "include"
+
+MODULE, RECORD = "tunnelcc.wasm", "tunnelcc.sha256"
+
+# What the native build alone has: rooms, and the version in a stored run's identity.
+NATIVE = {"interop", "python"}
+LEFT_OUT = ("experiment/model-version.cc", "experiment/model-version.h")
+# Its headers alone are used: models/wasm/no-capture.cc stands in for it.
+NO_FILES = "wire"
+
+# No hot path: compiled for size.
+SMALL = ("spec/spec-text.cc", "probe/columns.cc", "wasm/no-capture.cc")
+
+COMPILE = (
+    *(sys.executable, "-m", "ziglang", "c++", "--target=wasm32-wasi", "-std=c++20"),
+    # As in the native build, and without exceptions, which WebAssembly of WASI has not.
+    *("-ffp-contract=off", "-fno-exceptions", "-DNDEBUG", "-fvisibility=hidden"),
+    *(f"-I{MODELS}", f"-isystem{JSON}"),
+)
+LINK = ("-mexec-model=reactor", "-s", "-Wl,--gc-sections")
+
+
+def sources() -> list[Path]:
+    """Return the files that the module is made of."""
+    return sorted(
+        file
+        for file in MODELS.rglob("*")
+        if file.suffix in (".cc", ".h")
+        and file.relative_to(MODELS).parts[0] not in NATIVE
+        and str(file.relative_to(MODELS)) not in LEFT_OUT
+    )
+
+
+def identity() -> str:
+    """Return a digest of everything that the module depends on."""
+    digest = hashlib.sha256(importlib.metadata.version("ziglang").encode())
+    digest.update(importlib.metadata.version("nlohmann_json").encode())
+    for file in (Path(__file__), *sources()):
+        digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def is_current(folder: Path) -> bool:
+    """Whether a folder has the module of these sources and of this compiler."""
+    record = folder / RECORD
+    try:
+        return (folder / MODULE).exists() and record.read_text() == identity()
+    except (OSError, importlib.metadata.PackageNotFoundError):
+        return False
+
+
+def build(folder: Path) -> Path:
+    """Build the module in a folder, unless it is there already; return its path.
+
+    Raises subprocess.CalledProcessError if the compiler fails.
+    """
+    module = folder / MODULE
+    if is_current(folder):
+        return module
+    wanted = identity()
+    folder.mkdir(parents=True, exist_ok=True)
+    # Most of the time of compiling goes into headers, so all models are one unit.
+    small = [MODELS / file for file in SMALL]
+    unit = folder / "models.cc"
+    unit.write_text(
+        "".join(
+            f'#include "{file}"\n'
+            for file in sources()
+            if file.suffix == ".cc" and file not in small and file.parent.name != NO_FILES
+        )
+    )
+    objects = [folder / f"{file.stem}.o" for file in (unit, *small)]
+    with ThreadPoolExecutor(2) as pool:
+        list(
+            pool.map(
+                lambda file, level, target: subprocess.run(
+                    [*COMPILE, level, "-c", str(file), "-o", str(target)], check=True
+                ),
+                (unit, *small),
+                ("-O2", *["-Os"] * len(small)),
+                objects,
+            )
+        )
+    subprocess.run([*COMPILE, *LINK, *map(str, objects), "-o", str(module)], check=True)
+    (folder / RECORD).write_text(wanted)
+    return module
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="where the module goes, and what it is made from")
+    print(build(parser.parse_args().folder))
