@@ -13,6 +13,10 @@ from typing import Any
 import click
 
 from tunnelcc import catalog, core
+from tunnelcc.catalog.datagram import DatagramEntry
+from tunnelcc.catalog.packets import PacketEntry
+from tunnelcc.catalog.relay import Carrier, RelayEntry
+from tunnelcc.catalog.stream import StreamCarrier, StreamEntry
 from tunnelcc.cli import cli
 from tunnelcc.config import Experiment
 from tunnelcc.hosts import costs
@@ -233,7 +237,86 @@ def _tunnels() -> str:
         text += (
             f"## {kind.capitalize()}\n\n{table(('name', 'what it is', 'numbers are of'), rows)}\n"
         )
-    return text
+    text += (
+        "## Defaults that decide speed\n\n"
+        "What each program does if nobody configures it, in the version whose numbers the entry "
+        "has. Sizes of packets are in bytes, queues in packets; threads are those of programs that "
+        "carry packets. TCP_NODELAY is of the connection across the path; without it, Nagle's rule "
+        "holds small writes back. Programs whose defaults have changed have an entry for each: "
+        "`openvpn-2.6-tcp` and `openvpn-tcp`, `kcptun-2017` and `kcptun`, `gost-kcp-unset` and "
+        "`gost-kcp`. OpenSSH has the same window and the same TCP_NODELAY until August 2026 "
+        "(`channels.h`, `packet.c`); since 2.7, OpenVPN over UDP has packet IDs of 8 bytes, 4 more "
+        "than `openvpn-udp`.\n\n"
+    )
+    return text + _speed_defaults()
+
+
+def _speed_defaults() -> str:
+    """Return a table of the defaults of each entry that decide its speed."""
+    headings = (
+        "name", "program and version", "TCP_NODELAY", "windows and buffers", "largest packets",
+        "queue", "threads",
+    )  # fmt: skip
+    rows = []
+    for entry in map(catalog.load, catalog.names()):
+        if isinstance(entry, RelayEntry):
+            cells = _of_relay(entry)
+        else:
+            assert isinstance(entry, PacketEntry)
+            cells = _of_packets(entry)
+        rows.append((f"[{entry.name}](tunnels/{entry.name}.md)", entry.software, *cells))
+    return table(headings, rows)
+
+
+def _of_packets(entry: PacketEntry) -> tuple[str, str, str, str, str]:
+    clamp, device = entry.clamp, entry.device
+    sizes = [f"MTU {device.mtu or 'of the path'}"]
+    if clamp is not None and clamp.mss:
+        sizes.append(f"MSS {clamp.mss}")
+    elif clamp is not None:
+        sizes.append(f"MSS for packets of {clamp.fit or 'the path'}")
+    queue = f"device {device.queue}" if device.queue else "device: no limit"
+    if isinstance(entry, DatagramEntry) and entry.socket.queue:
+        queue += f", socket {entry.socket.queue}"
+    kernel = device.device == "kernel"
+    threads = "the kernel's" if kernel else "1" if entry.threads.threads == 1 else "1 a direction"
+    windows = "the host's TCP" if isinstance(entry, StreamEntry) else "–"
+    nodelay = _nodelay(entry.carrier) if isinstance(entry, StreamEntry) else "–"
+    return nodelay, windows, ", ".join(sizes), queue, threads
+
+
+def _of_relay(entry: RelayEntry) -> tuple[str, str, str, str, str]:
+    windows, sizes = [], "MSS of the path"
+    if entry.mux is not None:
+        ways = (entry.mux.to_server, entry.mux.to_client)
+        for name in ("stream_window", "session_window", "session_buffer"):
+            each = [format_size(getattr(way, name)) for way in ways if getattr(way, name)]
+            if each:
+                windows.append(f"{name.replace('_', ' ')} {' and '.join(dict.fromkeys(each))}")
+    if entry.kcp is not None:
+        kcp = entry.kcp.windows
+        windows += [
+            f"segments sent: client {kcp.client_send}, server {kcp.server_send}",
+            f"received: client {kcp.client_receive}, server {kcp.server_receive}",
+        ]
+        sizes = f"datagram {entry.kcp.session.mtu}"
+    elif entry.rudp is not None:
+        windows.append(f"{entry.rudp.packets.window} packets")
+        sizes = f"data {entry.rudp.packets.data}"
+    elif entry.quic is not None:
+        for name in ("stream", "connection"):
+            window = getattr(entry.quic, name)
+            both = dict.fromkeys(format_size(size) for size in (window.first, window.most) if size)
+            windows.append(f"{name} {' to '.join(both) or 'without limit'}")
+        sizes = f"datagram {entry.quic.packets.most}"
+    windows.append(f"read at once {format_size(entry.copy_buffer.bytes)}")
+    return _nodelay(entry.carrier), ", ".join(windows), sizes, "–", "–"
+
+
+def _nodelay(carrier: Carrier | StreamCarrier) -> str:
+    if carrier.nodelay is None:
+        return "–"
+    return ("yes" if carrier.server_nodelay else "client only") if carrier.nodelay else "no"
 
 
 def _tunnel(name: str) -> str:

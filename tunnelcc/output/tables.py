@@ -72,11 +72,11 @@ class Table:
             console.print(note, markup=False)
 
 
-def grid(rows: Iterable[tuple[str, str]]) -> Printed:
-    """Return names and what each is, in two columns without headings."""
+def grid(rows: Iterable[tuple[str, ...]]) -> Printed:
+    """Return names and what each is, in two columns or more without headings."""
     printed = Printed.grid(padding=(0, 2))
-    for key, value in rows:
-        printed.add_row(escape(key), escape(value))
+    for row in rows:
+        printed.add_row(*map(escape, row))
     return printed
 
 

@@ -28,7 +28,7 @@ def print_list() -> None:
     out = console()
     out.print("Tunnels", style="bold")
     entries = [catalog.load(name) for name in catalog.names()]
-    out.print(grid((entry.name, entry.summary) for entry in entries))
+    out.print(grid((entry.name, entry.summary, entry.software) for entry in entries))
     out.print("\nCongestion controls", style="bold")
     algorithms = [(core.congestion_label(item.name), item.summary) for item in core.algorithms()]
     foreign = "an ns3::TcpCongestionOps, unchanged"
