@@ -69,6 +69,7 @@ def run_and_print(
     with interruptible():
         tally = run(declared, store, jobs=jobs, client=dask, timeout=timeout)
         data, coordinates = variables(declared, tally.ids, Store(store), own_metrics(metrics))
+        from tunnelcc.sweeps.cpu import cpu_warning
         from tunnelcc.sweeps.table import HOST_DEFAULTS, limiting_defaults, print_results
 
         print_results(data, coordinates, [it.name for it in found], declared.conditions)
@@ -79,6 +80,8 @@ def run_and_print(
                 f"{key}, a default, limited {limited} of the {points} points. The same without "
                 f"that limit: {shlex.join(command)}"
             )
+        if warning := cpu_warning(declared, data):
+            click.echo(warning)
         _report(data, tally, store / declared.name)
         if output is not None:
             export.write(results_of(declared, tally, store, metrics=metrics), output)

@@ -18,7 +18,8 @@ class Ends(Model):
     from_: HostName | None = Field(
         None,
         alias="from",
-        description="client's host; default: client, or as the shape defines (in Python: from_)",
+        description="client's host; default: client, as the shape defines, or the first host of a "
+        "network's only link; a network with more links of its own needs it (in Python: from_)",
     )
     to: HostName | None = Field(None, description="server's host; give it together with from")
     direction: Annotated[str, choice("up", "down")] | None = Field(

@@ -572,7 +572,8 @@ def find(given: AnyMetric, option: str = "metric") -> Metric:
     if isinstance(given, str) and ":" not in given:
         if given not in METRICS:
             expected = "a metric of `tunnelcc show metrics`, or module:function"
-            raise ConfigError(Problem(option, given, expected, nearest(given, METRICS)))
+            hint = nearest(given, METRICS) or nearest(f"flow_{given}", METRICS)
+            raise ConfigError(Problem(option, given, expected, hint))
         return METRICS[given]
     return own(given, METRICS, option)
 

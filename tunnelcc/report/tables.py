@@ -12,6 +12,7 @@ from tunnelcc import core
 from tunnelcc.metrics import evaluate
 from tunnelcc.output.tables import Table, console, grid
 from tunnelcc.schema.units import format_time, mbit
+from tunnelcc.simulation import busy
 from tunnelcc.simulation.limited import path_leg
 
 if TYPE_CHECKING:
@@ -84,6 +85,9 @@ def print_result(result: Result) -> None:
     out.print(grid(lines))
     for sentence in _limit_sentences(totals, placed):
         out.print(sentence, markup=False)
+    use = {name: host["host_cpu"] for name, host in hosts.items()}
+    if warning := busy.warning(busy.of_hosts(result.layout, use)):
+        out.print(warning, markup=False)
 
 
 def _with_names(totals: dict[str, Any], experiment: Experiment) -> dict[str, Any]:

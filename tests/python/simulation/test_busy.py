@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A warning tells where the CPU of a tunnel's program decides, and whose costs these are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tunnelcc.config import Experiment
+from tunnelcc.config.resolved import resolve
+from tunnelcc.simulation import busy
+
+
+def _found(table, cpu):
+    return list(busy.of_hosts(resolve(Experiment.parse(table)), cpu))
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "cores", "use", "share"),
+    [
+        ("openvpn-udp", 2, 0.3, 0.6),  # one thread, so one of the cores
+        ("openvpn-udp", 8, 0.05, None),
+        ("openvpn-udp", 8, 0.1, 0.8),
+        ("vtun", 1, 0.7, 0.7),
+        ("gost-relay-wss", 2, 0.3, None),  # relays use all cores
+        ("gost-relay-wss", 2, 0.8, 0.8),
+        ("none", 2, 0.9, None),  # applications alone
+    ],
+)
+def test_a_program_is_busy_for_more_than_half_of_the_time_of_its_threads(tunnel, cores, use, share):
+    found = _found({"tunnel": tunnel, "hosts": {"cores": cores}}, {"client": use, "server": 0.0})
+    assert [it.host for it in found] == (["client"] if share else [])
+    assert [it.share for it in found] == ([pytest.approx(share)] if share else [])
+
+
+def test_tunnels_on_one_host_have_a_thread_each():
+    flows = [{"tunnel": "a"}, {"tunnel": "b"}]
+    table = {"tunnels": {"a": "vtun", "b": "openvpn-udp"}, "flows": flows, "hosts": {"cores": 4}}
+    (found,) = _found(table, {"client": 0.3})
+    assert (found.programs, found.cores) == ("vtun, openvpn-udp", 2)
+    assert found.share == pytest.approx(0.6)
+    assert not _found(table, {"client": 0.24})
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "profile", "machine"),
+    [
+        ("openvpn-udp", None, "the profile reference-host"),
+        ("openvpn-udp", "ethudp-paper", "the profile ethudp-paper"),
+        ("gost-relay-wss", None, "the machine on which gost-relay-wss was measured"),
+        ("gost-relay-wss", "reference-host", "the profile reference-host"),
+    ],
+)
+def test_the_warning_names_program_host_machine_and_keys(tunnel, profile, machine):
+    hosts = {"profile": profile} if profile else {}
+    told = busy.warning(_found({"tunnel": tunnel, "hosts": hosts}, {"server": 0.9}))
+    for part in (f"{tunnel} on server", machine, "hosts.profile", "hosts.speed", "hosts.cores"):
+        assert part in told
+
+
+def test_nothing_is_said_where_the_cpu_does_not_matter():
+    assert busy.warning(_found({"tunnel": "wireguard"}, {"client": 0.1, "server": 0.1})) == ""

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Programs of tunnels that need so much CPU time that the choice of the machine decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tunnelcc.catalog.packets import PacketEntry
+from tunnelcc.hosts import costs
+
+if TYPE_CHECKING:
+    from tunnelcc.config import Tunnel
+    from tunnelcc.config.resolved import ResolvedNetwork
+
+# Busy for more of its time than this, a program would be the limit on a machine half as fast.
+_HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Busy:
+    """The tunnels' programs of a host.
+
+    ``programs``: names of tunnels. ``share``: CPU time of the host as a part of the time that their
+    threads have. ``cores``: how many these are, at most the host's. ``of``: whose costs these are.
+    """
+
+    programs: str
+    host: str
+    share: float
+    cores: int
+    of: str
+
+    @property
+    def text(self) -> str:
+        """For example: ``openvpn-udp on client uses 93 % of a core``."""
+        used = "a core" if self.cores == 1 else f"{self.cores} cores"
+        return f"{self.programs} on {self.host} uses {100 * self.share:.0f} % of {used}"
+
+
+def of_hosts(network: ResolvedNetwork, cpu: Mapping[str, float]) -> Iterator[Busy]:
+    """Yield the hosts whose tunnels are busy for more than half of the time.
+
+    ``cpu``: host → its CPU time / (cores · time). The program of a tunnel of packets has one
+    thread for the direction of the data; relays use all cores.
+    """
+    for name, use in cpu.items():
+        tunnels = [it.tunnel for it in network.tunnels if name in it.hosts]
+        if not tunnels:
+            continue
+        host = network.hosts[name]
+        threads = [1 if isinstance(it.entry, PacketEntry) else host.cores for it in tunnels]
+        cores = min(host.cores, sum(threads))
+        share = use * host.cores / cores
+        if share > _HALF:
+            programs = ", ".join(dict.fromkeys(it.name for it in tunnels))
+            machines = dict.fromkeys(_machine(it, host.profile) for it in tunnels)
+            yield Busy(programs, name, share, cores, " and ".join(machines))
+
+
+def warning(found: Iterable[Busy], where: str = "") -> str:
+    """Return a warning that the CPU decides, or would on a slower machine; "": it does not.
+
+    ``where``: the runs that it is about, such as `` at 3 of 12 points``.
+    """
+    found = list(found)
+    if not found:
+        return ""
+    told = "; ".join(it.text for it in found)
+    machines = ", ".join(dict.fromkeys(it.of for it in found))
+    return (
+        f"CPU{where}: {told}. A machine half as fast would be too slow. Costs are those of "
+        f"{machines}; hosts.profile (`tunnelcc calibrate-host` makes one), hosts.speed and "
+        "hosts.cores change them."
+    )
+
+
+def _machine(tunnel: Tunnel, profile: str | None) -> str:
+    """Return whose costs a tunnel's programs have."""
+    if profile is None and not isinstance(tunnel.entry, PacketEntry):
+        return f"the machine on which {tunnel.name} was measured"
+    found = costs.load(profile or costs.REFERENCE)
+    return f"the profile {found.name} ({found.summary.partition(',')[0]})"
