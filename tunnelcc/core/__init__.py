@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -37,10 +38,12 @@ def load() -> ModuleType:
 
 
 def _module_in(file: str) -> ModuleType:
+    if "tunnelcc._core" in sys.modules:  # a second copy would register its types again
+        return sys.modules["tunnelcc._core"]
     spec = importlib.util.spec_from_file_location("tunnelcc._core", file)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules["tunnelcc._core"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 

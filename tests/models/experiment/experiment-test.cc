@@ -10,6 +10,7 @@
  */
 #include "experiment/experiment.h"
 #include "experiment/world.h"
+#include "interop/ns3-experiment.h"
 #include "spec/spec-text.h"
 #include "support/quic-hosts.h"
 #include "support/simulation-test-case.h"
@@ -91,18 +92,25 @@ class SpecSource
         if (link.rate > 0 && Chance(0.5))
         {
             static const std::vector<QueueSpec> DISCIPLINES{
-                CodelSpec{.target = 5 * MS, .interval = 100 * MS},
-                FqCodelSpec{.target = 5 * MS, .interval = 100 * MS, .quantum = 1'514, .queues = 64},
+                CodelSpec{.target = 5 * MS, .interval = 100 * MS, .ecn = true},
+                FqCodelSpec{.target = 5 * MS,
+                            .interval = 100 * MS,
+                            .quantum = 1'514,
+                            .queues = 64,
+                            .ecn = true},
                 PieSpec{.target = 5 * MS,
                         .interval = 15 * MS,
                         .alpha = 0.125,
                         .beta = 1.25,
-                        .burst = 150 * MS},
+                        .burst = 150 * MS,
+                        .ecn = true},
                 RedSpec{.minThreshold = 7'500,
                         .maxThreshold = 22'500,
                         .maxProbability = 0.1,
                         .weight = 0.002,
-                        .meanPacketTime = MS}};
+                        .gentle = true,
+                        .meanPacketTime = MS,
+                        .ecn = true}};
             link.queue = DISCIPLINES[Between(0, DISCIPLINES.size() - 1)];
         }
         if (link.loss == 0 && Chance(0.3))
@@ -443,7 +451,7 @@ class FlowStreamsTest : public ns3::TestCase
             spec.flows[0].cc.name = name;
             spec.flows.assign(4, spec.flows[0]);
             spec.duration = 5 * SECOND;
-            const ExperimentResult result = RunExperiment(spec);
+            const ExperimentResult result = RunNs3Experiment(spec);
             int different = 0;
             for (const LegResult& leg : result.legs)
             {

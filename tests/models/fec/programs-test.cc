@@ -250,6 +250,7 @@ class StreamThroughLink final : private PacketSink
         spec.rate = RATE;
         spec.bufferPackets = 1000;
         spec.loss = loss;
+        spec.lossPosition = LinkPosition::AFTER;
         return spec;
     }
 

@@ -63,15 +63,21 @@ struct Outcome
     std::vector<double> served;
 };
 
-const CodelSpec CODEL{.target = 500 * US, .interval = 5 * MS};
-const FqCodelSpec FQ_CODEL{.target = 500 * US, .interval = 5 * MS, .quantum = 1'514, .queues = 16};
+const CodelSpec CODEL{.target = 500 * US, .interval = 5 * MS, .ecn = true};
+const FqCodelSpec FQ_CODEL{.target = 500 * US,
+                           .interval = 5 * MS,
+                           .quantum = 1'514,
+                           .queues = 16,
+                           .ecn = true};
 // Gains of a hundred times the default, as delays are a hundredth of the usual.
-const PieSpec PIE{.target = 500 * US, .interval = 5 * MS, .alpha = 12.5, .beta = 125};
+const PieSpec PIE{.target = 500 * US, .interval = 5 * MS, .alpha = 12.5, .beta = 125, .ecn = true};
 const RedSpec RED{.minThreshold = 5'000,
                   .maxThreshold = 15'000,
                   .maxProbability = 0.1,
                   .weight = 0.02,
-                  .meanPacketTime = 100 * US};
+                  .gentle = true,
+                  .meanPacketTime = 100 * US,
+                  .ecn = true};
 
 class QueuedLinkTestCase : public SimulationTestCase
 {
@@ -85,6 +91,7 @@ class QueuedLinkTestCase : public SimulationTestCase
         spec.rate = 80e6; // 100 ns a byte
         spec.bufferPackets = 40;
         spec.queue = queue;
+        spec.lossPosition = LinkPosition::AFTER;
         return spec;
     }
 

@@ -26,6 +26,7 @@ MakeQuic()
 {
     QuicSpec spec;
     spec.packets = {{23, 19}, 28, {1280, 1280}, 1280, 20, 5};
+    spec.packets.mtu = 65'535;
     spec.acks = {2, 25 * MS, 64, 19};
     spec.loss = {3, 1.125, MS, 200 * MS, 0, true};
     spec.pacing = {1.25, 2 * MS, 10, MS, true};

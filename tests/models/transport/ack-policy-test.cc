@@ -26,7 +26,7 @@ constexpr uint32_t FULL = 1'448; //!< payload of a full segment, bytes
 class Acker final : public AckOutput
 {
   public:
-    explicit Acker(const TcpSpec& spec = {})
+    explicit Acker(const TcpSpec& spec = MakeTcpSpec())
         : policy(spec, m_rtt, *this)
     {
         m_rtt.Sample(100 * MS, 0, 0);

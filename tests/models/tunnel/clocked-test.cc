@@ -430,7 +430,9 @@ class TunnelClockedTestSuite : public ns3::TestSuite
             [](ExperimentSpec& spec) { TunnelOf(spec).end.decapsulate = {0, 0}; });
         Add(
             "cross traffic",
-            [](ExperimentSpec& spec) { spec.crossTraffic.push_back({.rate = 20e6}); },
+            [](ExperimentSpec& spec) {
+                spec.crossTraffic.push_back({.rate = 20e6, .packet = 1500});
+            },
             [](Result r) { return r.crossTraffic[0].received > 0; });
         Add(
             "a policer",
