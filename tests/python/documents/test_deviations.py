@@ -95,5 +95,5 @@ def test_a_connection_without_answer_fails(kernel, seconds):
         start_jitter="0s",
     )  # fmt: skip
     (flow,) = tc.run(experiment, progress=False).to_dict()["flows"]
-    assert flow["legs"][0]["connect_failed_s"] == pytest.approx(seconds)
+    assert flow["legs"][0]["connect_failed_at"] == pytest.approx(seconds)
     assert flow["legs"][0]["established_at"] is None
