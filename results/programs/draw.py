@@ -141,11 +141,12 @@ def trace() -> Figure:
     time = simulated.time - programs.LEAD
     inside = simulated.sel(leg="app", flow=slice(0, cell.flows - 1))
     outside = simulated.sel(leg="carrier", flow=0)
+    again = inside.retransmits_series.sum("flow")
     panels = {
         ("carrier_cwnd", "Window of OpenVPN's connection (segments)"): outside.cwnd,
         ("flows_rtt_ms", "RTT inside, mean of eight flows (ms)"): 1e3 * inside.srtt.mean("flow"),
         ("carrier_rtt_ms", "RTT outside (ms)"): 1e3 * outside.srtt,
-        ("flows_retransmitted", "Segments sent again inside"): inside.retransmits_series.sum("flow"),
+        ("flows_retransmitted", "Segments sent again inside"): again,
     }
     with (HERE / "trace.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
