@@ -40,6 +40,20 @@ _metrics_option = click.option(
     "--metric", "metrics", multiple=True, metavar="MODULE:FUNCTION",
     help="Also compute a metric of your own, such as my_metrics:first_byte. Repeatable.",
 )  # fmt: skip
+
+
+def _grant_trust(context: click.Context, option: click.Parameter, is_given: bool) -> None:
+    if is_given:
+        from tunnelcc.modules import trust
+
+        trust.grant()
+
+
+_trust_option = click.option(
+    "--trust", is_flag=True, is_eager=True, expose_value=False, callback=_grant_trust,
+    help="Compile and run congestion controls that the scenario names as files, with all your "
+        "rights.",
+)  # fmt: skip
 _runs_option = click.option(
     "--store", type=_PATH, default=_STORE, show_default=True,
     help="Directory of finished runs, which are not run again.",
@@ -145,6 +159,7 @@ def cli() -> None:
 )
 @_metrics_option
 @_json_option
+@_trust_option
 @click.option(
     "--write-spec",
     type=_PATH,
@@ -232,6 +247,7 @@ def run(
 @_seeds_option
 @_jobs_option
 @_runs_option
+@_trust_option
 @click.option("--name", help="Name of the results in the store (default: one for each comparison).")
 @click.option(
     "--metric", default="goodput", show_default=True,
@@ -288,6 +304,7 @@ def compare(
     help="Address of a Dask scheduler that runs the simulations (tcp://host:8786).",
 )
 @_runs_option
+@_trust_option
 @click.option("--name", help="Name of the results in the store (default: the scenario's name).")
 @click.option(
     "--timeout", type=click.FloatRange(0, min_open=True), help="Time limit of one run in seconds."
@@ -511,6 +528,7 @@ def show(what: str, name: str | None, mode: str | None, only: str | None) -> Non
 @click.option(
     "--all", "all_", is_flag=True, help="Reproduce every paper that `tunnelcc papers` lists."
 )
+@_trust_option
 @click.option("--figure", "figures", multiple=True, help="Only this figure. Repeatable.")
 @click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, 1000))
 @_jobs_option

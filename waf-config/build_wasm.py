@@ -27,11 +27,11 @@ MODULE, RECORD = "tunnelcc.wasm", "tunnelcc.sha256"
 # What the native build alone has: rooms, and the version in a stored run's identity.
 NATIVE = {"interop", "python"}
 LEFT_OUT = ("experiment/model-version.cc", "experiment/model-version.h")
-# Its headers alone are used: models/wasm/no-capture.cc stands in for it.
-NO_FILES = "wire"
+# Their headers alone are used: models/wasm/no-capture.cc and no-modules.cc stand in for them.
+NO_FILES = {"modules", "wire"}
 
 # No hot path: compiled for size.
-SMALL = ("spec/spec-text.cc", "probe/columns.cc", "wasm/no-capture.cc")
+SMALL = ("spec/spec-text.cc", "probe/columns.cc", "wasm/no-capture.cc", "wasm/no-modules.cc")
 
 COMPILE = (
     *(sys.executable, "-m", "ziglang", "c++", "--target=wasm32-wasi", "-std=c++20"),
@@ -88,7 +88,7 @@ def build(folder: Path) -> Path:
         "".join(
             f'#include "{file}"\n'
             for file in sources()
-            if file.suffix == ".cc" and file not in small and file.parent.name != NO_FILES
+            if file.suffix == ".cc" and file not in small and file.parent.name not in NO_FILES
         )
     )
     objects = [folder / f"{file.stem}.o" for file in (unit, *small)]

@@ -125,6 +125,18 @@ struct AckEvent
     RateSample rate;
 };
 
+/// What a congestion control may ask of its sender beside what it sets in SenderState.
+class WindowReduction
+{
+  public:
+    /// Reduce the window as after an echo of a mark, over a round trip (Linux tcp_enter_cwr()); in
+    /// a state that is a reduction already, nothing happens.
+    virtual void EnterCwr(int64_t now) = 0;
+
+  protected:
+    ~WindowReduction() = default;
+};
+
 /// Estimates that an algorithm has of its path, for probes.
 struct PathEstimate
 {
@@ -157,6 +169,12 @@ class CongestionControl
     virtual bool HasCongControl() const
     {
         return false;
+    }
+
+    /// Before all else: what the algorithm may call, from within OnAck(). It outlives the
+    /// algorithm.
+    virtual void SetReduction(WindowReduction& /* reduction */)
+    {
     }
 
     /// The handshake is done: SenderState::srtt holds its first sample.

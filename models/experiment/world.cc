@@ -181,7 +181,9 @@ std::unique_ptr<CongestionControl>
 World::MakeAlgorithm(const LegParts& parts, End end) const
 {
     int64_t stream = CongestionStream(m_spec.seed, parts.role, parts.number, end);
-    return MakeCongestionControl(parts.cc.name, parts.cc.parameters, stream);
+    const CongestionSpec& cc = parts.cc;
+    return cc.code.empty() ? MakeCongestionControl(cc.name, cc.parameters, stream)
+                           : m_modules.Make(cc.name, cc.code, cc.parameters, stream);
 }
 
 std::unique_ptr<CongestionControl>

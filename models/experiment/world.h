@@ -5,6 +5,7 @@
 #define TUNNELCC_WORLD_H
 
 #include "leg.h"
+#include "modules/module-loader.h"
 #include "network.h"
 #include "path/clocked-path.h"
 #include "spec/experiment-spec.h"
@@ -215,6 +216,7 @@ class World
 
     const ExperimentSpec m_spec;
     Capture* const m_capture;
+    mutable ModuleLoader m_modules; //!< of algorithms that are files; outlives them
     Network m_network;
     std::deque<Tunnel> m_tunnels;
     std::vector<uint32_t> m_firstCarriers;  //!< of each tunnel: carriers of those before it

@@ -5,6 +5,8 @@
 #include "experiment/model-version.h"
 #include "interop/ns3-attributes.h"
 #include "interop/ns3-experiment.h"
+#include "modules/module-guard.h"
+#include "modules/module-loader.h"
 #include "probe/columns.h"
 #include "spec/spec-text.h"
 #include "tunnel/layer.h"
@@ -207,6 +209,13 @@ BindCongestion(nb::module_& m)
     m.def("has_congestion_control",
           [](const std::string& name) { return HasCongestionControl(name); });
     m.def("needs_ecn", [](const std::string& name) { return NeedsEcn(name); });
+    nb::class_<ModuleInfo>(m, "ModuleInfo")
+        .def_ro("name", &ModuleInfo::name)
+        .def_ro("needs_ecn", &ModuleInfo::needsEcn)
+        .def_ro("parameters", &ModuleInfo::parameters);
+    nb::exception<ModuleError>(m, "ModuleError", PyExc_RuntimeError);
+    m.def("set_module_folder", &SetModuleFolder, "folder"_a);
+    m.def("describe_module", &DescribeModule, "name"_a, "code"_a);
     m.def("congestion_parameters",
           [](const std::string& name) { return GetCongestionParameters(name); });
 }

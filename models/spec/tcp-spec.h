@@ -22,8 +22,9 @@ struct CongestionSpec
 {
     std::string name;
     std::map<std::string, std::variant<bool, int64_t, double, std::string>> parameters;
+    std::string code; //!< hash of the file that it comes from; empty: it is of this project
 
-    TUNNELCC_FIELDS(name, parameters)
+    TUNNELCC_FIELDS(name, parameters, code)
 };
 
 /// How the receive buffer of a Linux kernel grows.

@@ -65,6 +65,12 @@ class CongestionWindow
 
     // Calls of the algorithm
 
+    /// Tell the algorithm what reduces the window when it asks for that.
+    void SetReduction(WindowReduction& reduction)
+    {
+        m_algorithm->SetReduction(reduction);
+    }
+
     /// The handshake is done.
     void Init(int64_t now);
 

@@ -15,6 +15,7 @@ LossRecovery::LossRecovery(const TcpSpec& spec, Scoreboard& board, CongestionWin
       m_window(window),
       m_prr(spec.prrSlowStart)
 {
+    m_window.SetReduction(*this);
 }
 
 bool
@@ -106,7 +107,7 @@ LossRecovery::UpdateState(int64_t now,
     }
     if (ack.isEce)
     {
-        OnEcnEcho(now);
+        EnterCwr(now);
     }
 }
 
@@ -234,7 +235,7 @@ LossRecovery::ReduceWindow(const AckSummary& summary, uint32_t newlyLost)
 }
 
 void
-LossRecovery::OnEcnEcho(int64_t now)
+LossRecovery::EnterCwr(int64_t now)
 {
     // RFC 3168, section 6.1.2; Linux tcp_enter_cwr(): once a window of data, as for a loss; and
     // what was reduced stays so.

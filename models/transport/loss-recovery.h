@@ -29,7 +29,7 @@ namespace tunnelcc
  *
  * Sends nothing itself: its owner asks for NextLost() and tells of what it sends.
  */
-class LossRecovery
+class LossRecovery : private WindowReduction
 {
   public:
     /**
@@ -197,7 +197,7 @@ class LossRecovery
     void UndoDuplicates(int64_t now);
     /// Be in OPEN, or in DISORDER while anything is unusual.
     void KeepQuiet(int64_t now);
-    void OnEcnEcho(int64_t now);
+    void EnterCwr(int64_t now) override;
     void EnterReduction(int64_t now, CaState state);
     void EndReduction(int64_t now);
     void UndoReduction(int64_t now);

@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 import tunnelcc as tc
+from helpers import ROOT
 from tunnelcc import cli, metrics
 
 # Programs that a shell starts in the background ignore SIGINT, and so would those that tests start.
@@ -107,3 +108,14 @@ def _made_sweep(axes, flows=("bbr",), goodput=lambda **_: 1e7, seeds=3, scenario
     text = scenario or "".join(f'[[flows]]\ncc = "{name}"\n' for name in flows)
     text += "\n[sweep]\n" + "".join(f'"{key}" = []\n' for key in keys if key != "point")
     return xr.Dataset(data, {**coordinates, **coords}, {"scenario": text, "title": ""})
+
+
+@pytest.fixture(scope="session")
+def linux_modules(request):
+    """Return the folder of Linux's congestion control modules."""
+    folder = ROOT / "build" / "linux"
+    if not (folder / "tcp_cubic.c").is_file():
+        missing = "Linux's modules are not here: tests/linux/get-modules.sh gets them"
+        tell = pytest.fail if request.config.getoption("--fail-missing") else pytest.skip
+        tell(missing)
+    return folder

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tunnelcc import core
 from tunnelcc.config.connection import Connection
 from tunnelcc.config.flow import LEAST_WRITE_COST, MAX_FLOWS, Flow
 from tunnelcc.config.hosts import OF_MACHINES
@@ -300,7 +299,7 @@ def _of_transport(connection: Connection) -> Iterator[Problem]:
         expected = f"tcp with {tunnel.name}, whose relays carry TCP connections"
         yield Problem(key, flow.transport, expected)
         return
-    if core.needs_ecn(flow.cc.name):
+    if flow.cc.needs_ecn:
         expected = "an algorithm that does without ECN, which QUIC does not have here"
         yield Problem(f"flows.{connection.group}.cc", flow.cc.name, expected)
         return

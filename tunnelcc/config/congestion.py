@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from pydantic import Field, model_serializer, model_validator
 
-from tunnelcc import core
+from tunnelcc import core, modules
 from tunnelcc.core.parameters import expected, parse_parameter
 from tunnelcc.errors import MISSING, ConfigError, Problem, nearest
 from tunnelcc.schema import Model
@@ -18,6 +19,7 @@ class CongestionControl(Model):
     """A congestion control: its name, and the parameters that differ from their defaults.
 
     Write the name alone (``"bbr"``) or a table: ``{ name = "bbr", probe_rtt_interval = "5s" }``.
+    ``"linux:PATH"`` names a congestion control module of Linux, a C file, which is compiled.
 
         >>> tc.CongestionControl(name="cubic", beta=0.8).name
         'cubic'
@@ -27,6 +29,7 @@ class CongestionControl(Model):
 
     name: str
     parameters: dict[str, core.ParameterValue] = Field(default_factory=dict)
+    code: str = ""  # of a file: hash of what it held when it was compiled
 
     @model_validator(mode="before")
     @classmethod
@@ -48,20 +51,52 @@ class CongestionControl(Model):
                 Problem("parameters", parameters, "a table of numbers, switches and names")
             )
         parameters = {**parameters, **table}
+        if isinstance(name, str) and modules.is_file(name):
+            return _of_file(name, parameters)
         if not isinstance(name, str) or not core.has_congestion_control(name):
-            known = (*core.congestion_controls(), *core.ns3_congestion_controls())
-            expected = "one of " + ", ".join(core.congestion_controls()) + " or an ns-3 TypeId"
-            hint = nearest(name, known) if isinstance(name, str) else ""
+            names = (*core.congestion_controls(), *core.ns3_congestion_controls())
+            ours = ", ".join(core.congestion_controls())
+            expected = f"one of {ours}, an ns-3 TypeId, or linux:PATH"
+            hint = nearest(name, names) if isinstance(name, str) else ""
             raise ConfigError(Problem("", name, expected, hint))
-        return {"name": name, "parameters": _read_parameters(name, parameters)}
+        known = core.congestion_parameters(name)
+        return {"name": name, "parameters": _read_parameters(name, known, parameters)}
 
     @model_serializer
     def _write(self) -> Any:
+        if self.code:
+            return {"name": self.name, "code": self.code, **self.parameters}
         return {"name": self.name, **self.parameters} if self.parameters else self.name
 
+    @property
+    def needs_ecn(self) -> bool:
+        """Whether it does nothing without ECN marks."""
+        module = modules.known(self.code) if self.code else None
+        return module.needs_ecn if module else core.needs_ecn(self.name)
 
-def _read_parameters(name: str, parameters: dict[str, Any]) -> dict[str, core.ParameterValue]:
-    known = {parameter.name: parameter for parameter in core.congestion_parameters(name)}
+
+def _of_file(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the values for a file, which is compiled unless ``code`` tells what it was.
+
+    A stored run has that; then the file is not read, and may be gone.
+    """
+    code = parameters.pop("code", "")
+    module = modules.known(code) if code else modules.of(name)
+    if module is None:
+        values = {key: value for key, value in parameters.items() if _is_value(value)}
+        return {"name": name, "parameters": values, "code": code}
+    values = _read_parameters(core.congestion_label(name), module.parameters, parameters)
+    return {"name": module.name, "parameters": values, "code": module.code}
+
+
+def _is_value(value: object) -> bool:
+    return isinstance(value, (bool, int, float, str))
+
+
+def _read_parameters(
+    name: str, parameters_of: Sequence[core.Parameter], parameters: dict[str, Any]
+) -> dict[str, core.ParameterValue]:
+    known = {parameter.name: parameter for parameter in parameters_of}
     values: dict[str, core.ParameterValue] = {}
     for key, value in parameters.items():
         if key not in known:

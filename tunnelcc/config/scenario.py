@@ -3,19 +3,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tunnelcc import modules
 from tunnelcc.config.experiment import Experiment
 from tunnelcc.config.settings import apply as apply
 from tunnelcc.config.settings import as_table as as_table
 from tunnelcc.errors import MISSING, ConfigError, Problem
+from tunnelcc.modules import trust as trusted
 from tunnelcc.schema import listed_as
 from tunnelcc.schema.toml import parse_value, read_toml
 
 #: Where tunnels are, which may be files.
 _TUNNELS = ("tunnel", "tunnel.name", "tunnels.NAME", "tunnels.NAME.name", "flows.tunnel")
+
+#: Where congestion controls are, which may be files.
+_CC = re.compile(r"\b(carrier_)?cc(\.name)?$")
 
 #: Keys whose values are text even where they look like numbers.
 _TEXTS = ("kernel", "title", "from", "to")
@@ -38,17 +44,20 @@ def tables_of(source: object) -> Mapping[str, Any]:
     )
 
 
-def load(path: str | Path, settings: Mapping[str, Any] | None = None) -> Experiment:
+def load(
+    path: str | Path, settings: Mapping[str, Any] | None = None, *, trust: bool = False
+) -> Experiment:
     """Return the experiment in a TOML file.
 
     ``path``: the file. ``settings``: other values for some keys, as for ``Experiment.with_``.
-    Raises ConfigError.
+    ``trust``: compile and run files with congestion controls that the scenario names
+    (``cc = "linux:tcp_illinois.c"``). Raises ConfigError.
 
         >>> _ = pathlib.Path("slow.toml").write_text('path = { rate = "10Mbps", rtt = "20ms" }')
         >>> tc.load("slow.toml", {"path.loss": "1%"}).path.loss
         0.01
     """
-    return build(read_scenario(Path(path)), settings or {})
+    return build(read_scenario(Path(path), trust=trust), settings or {})
 
 
 def load_base(path: Path) -> Experiment:
@@ -70,28 +79,30 @@ def build(table: Mapping[str, Any], settings: Mapping[str, Any]) -> Experiment:
     return experiment
 
 
-def read_scenario(path: Path) -> dict[str, Any]:
+def read_scenario(path: Path, *, trust: bool = False) -> dict[str, Any]:
     """Return the tables of a scenario file. Raises ConfigError.
 
-    Files that it names (tunnels, traces of rates) are searched in its folder.
+    Files that it names (tunnels, traces of rates, congestion controls) are searched in its folder.
+    ``trust``: congestion controls among them may be compiled and run.
     """
     table = read_toml(path)
     sweep = table.pop("sweep", None)
-    table = {key: _beside(path, key, value) for key, value in table.items()}
+    table = {key: _beside(path, key, value, trust) for key, value in table.items()}
     if isinstance(sweep, dict):
-        sweep = {
-            key: _beside(path, key, value) if isinstance(value, list) else value
-            for key, value in sweep.items()
-        }
+        sweep = {key: _beside(path, key, value, trust) for key, value in sweep.items()}
     return table if sweep is None else {**table, "sweep": sweep}
 
 
-def _beside(path: Path, key: str, value: Any) -> Any:
+def _beside(path: Path, key: str, value: Any, trust: bool) -> Any:
     """Return ``value``; file names in it are searched in the folder of ``path``."""
     if isinstance(value, dict):
-        return {name: _beside(path, f"{key}.{name}", item) for name, item in value.items()}
+        return {name: _beside(path, f"{key}.{name}", item, trust) for name, item in value.items()}
     if isinstance(value, list):
-        return [_beside(path, key, item) for item in value]
+        return [_beside(path, key, item, trust) for item in value]
+    if isinstance(value, str) and modules.is_file(value) and _CC.search(key):
+        name = modules.absolute(value, path.parent)
+        trusted.check(name, path, key, trust=trust)
+        return name
     if not isinstance(value, str) or not (value.endswith(".toml") or key.endswith("rate_trace")):
         return value
     listed = listed_as(Experiment, key)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, field_validator, model_serializer, model_validator
 
-from tunnelcc import catalog, core
+from tunnelcc import catalog, modules
 from tunnelcc.catalog.values import (
     LEAST_MTU,
     MOST_DEVICE_MTU,
@@ -256,10 +256,13 @@ class Tunnel(PacketTunnel):
             raise ConfigError(Problem("relays", self.relays, "no value, because chain is given"))
         ccs = {"cc": self.cc, **{f"chain.{i}.cc": hop.cc for i, hop in enumerate(self.chain)}}
         for key, given in ccs.items():
-            if given is not None and not self.entry.has_ecn and core.needs_ecn(given.name):
+            if given is not None and not self.entry.has_ecn and given.needs_ecn:
                 expected = f"an algorithm that does without ECN, which {self.name} does not have"
                 raise ConfigError(Problem(key, given.name, expected))
         under, cc = self.entry.under, self.entry.carrier_cc(self.rate)
+        if cc is not None and modules.is_file(cc["name"]):
+            expected = "the name of an algorithm: files of code are for the key cc of a tunnel"
+            raise ConfigError(Problem("carrier.cc", cc["name"], expected))
         for key, name, model in (("under", under, Under), ("cc", cc, CongestionControl)):
             try:
                 if name is not None:
@@ -290,7 +293,7 @@ class Tunnel(PacketTunnel):
             return None
         own = self.entry.parameters_of(self.cc.name)
         return CongestionControl.model_construct(
-            name=self.cc.name, parameters=own | self.cc.parameters
+            name=self.cc.name, parameters=own | self.cc.parameters, code=self.cc.code
         )
 
     def paths(self, path: Path) -> tuple[Path, ...]:

@@ -48,6 +48,9 @@ def _module_in(file: str) -> ModuleType:
     return module
 
 
+#: What the name of a congestion control begins with that is a file with a module of Linux.
+FILE_PREFIX = "linux:"
+
 _Info = TypeVar("_Info")
 
 
@@ -159,8 +162,11 @@ def ns3_congestion_controls() -> tuple[str, ...]:
 def congestion_label(text: str) -> str:
     """Return a congestion control's name and note, as tables and figures show it.
 
-    ``text``: the name, with or without parameters.
+    ``text``: the name, with or without parameters. A file is shown without its folder.
     """
+    if text.startswith(FILE_PREFIX):
+        path, suffix, parameters = text.partition(".c")
+        return path.removeprefix(FILE_PREFIX).rpartition("/")[2] + suffix + parameters
     name = text.partition(" ")[0]
     notes = [algorithm.note for algorithm in algorithms() if algorithm.name == name]
     return f"{text} ({notes[0]})" if notes and notes[0] else text
@@ -180,7 +186,7 @@ def has_congestion_control(name: str) -> bool:
 @cache
 def congestion_parameters(name: str) -> tuple[Parameter, ...]:
     """Return the parameters of a congestion control, including ns-3's attributes."""
-    return tuple(_parameter(info) for info in load().congestion_parameters(name))
+    return tuple(parameter(info) for info in load().congestion_parameters(name))
 
 
 def build() -> str:
@@ -195,7 +201,8 @@ def needs_ecn(name: str) -> bool:
     return bool(load().needs_ecn(name))
 
 
-def _parameter(info: Any) -> Parameter:
+def parameter(info: Any) -> Parameter:
+    """Return a parameter that the compiled module describes."""
     values = {field.name: getattr(info, field.name) for field in fields(Parameter)}
     return Parameter(**values | {"kind": info.kind.name.lower()})
 

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from tunnelcc import catalog, core, payloads
+from tunnelcc import catalog, core, modules, payloads
 from tunnelcc.errors import ConfigError, Problem, nearest, unknown_name
 from tunnelcc.hosts import costs
 from tunnelcc.hosts.kernels import kernels
@@ -235,6 +235,9 @@ def print_measured_profile(profile: Profile, spreads: Mapping[str, float]) -> No
 def print_congestion_control(name: str) -> None:
     """Print an algorithm and its parameters. Raises ConfigError."""
     name = core.congestion_name(name)
+    if modules.is_file(name):
+        _print_file(modules.of(name))
+        return
     if not core.has_congestion_control(name):
         names = (*core.congestion_controls(), *core.ns3_congestion_controls())
         raise unknown_name("cc", name, names)
@@ -246,6 +249,18 @@ def print_congestion_control(name: str) -> None:
     else:
         text = "an ns3::TcpCongestionOps, unchanged; its parameters are its ns-3 attributes"
         out.print(grid([("summary", text), ("source", "ns-3 3.44, or a class of your own")]))
+    _print_parameters(core.congestion_parameters(name))
+
+
+def _print_file(module: modules.Module) -> None:
+    out = console()
+    out.print(core.congestion_label(module.name), style="bold", markup=False)
+    text = f"{module.title}: a congestion control module of Linux, unchanged"
+    out.print(grid([("summary", text), ("source", module.name), ("code", module.code)]))
+    _print_parameters(module.parameters)
+
+
+def _print_parameters(parameters: Sequence[core.Parameter]) -> None:
     rows = [
         (
             item.name,
@@ -255,7 +270,7 @@ def print_congestion_control(name: str) -> None:
             item.doc,
             item.source,
         )
-        for item in core.congestion_parameters(name)
+        for item in parameters
     ]
     columns = ("parameter", "default", "unit", "accepts", "meaning", "source")
-    Table("", columns, rows, (1,)).print(out)
+    Table("", columns, rows, (1,)).print(console())

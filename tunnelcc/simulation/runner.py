@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from tunnelcc import core
+from tunnelcc import core, modules
 from tunnelcc.config import Experiment
 from tunnelcc.config.resolved import ResolvedNetwork, resolve
 from tunnelcc.config.scenario import experiment_of
@@ -74,6 +74,7 @@ def _run(
     progress: Callable[[float], None] | bool | None,
     capture: Any = None,
 ) -> Result:
+    modules.prepare(spec)
     if not _running.acquire(blocking=False):
         raise RunError("no other simulation may run in this process; use run_many()")
     try:
@@ -87,6 +88,8 @@ def _run(
             "`make setup` in the clone, or `pip install .`, builds it again"
         ) from error
     except RuntimeError as error:
+        if isinstance(error, core.load().ModuleError):
+            raise RunError(modules.explain(str(error))) from None
         raise RunError(f"the simulator failed: {error}") from error
     except MemoryError:
         raise RunError("the simulator failed: not enough memory") from None

@@ -64,6 +64,9 @@ def nanoseconds(seconds: float) -> int:
 
 def congestion(cc: CongestionControl) -> Spec:
     """Return a congestion control and its parameters."""
+    if cc.code:
+        name = core.congestion_label(cc.name)
+        return {"name": name, "parameters": cc.parameters, "code": cc.code}
     return {"name": cc.name, "parameters": cc.parameters}
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from tunnelcc.catalog.kcp import DATAGRAM_HEADERS
 from tunnelcc.catalog.quic import ChromiumBbr, Quic, transport
 from tunnelcc.config.connection import Connection
-from tunnelcc.simulation.spec_parts import Spec, handshake, same
+from tunnelcc.simulation.spec_parts import Spec, congestion, handshake, same
 
 
 def flow_quic(connection: Connection) -> tuple[Spec, Spec]:
@@ -14,7 +14,7 @@ def flow_quic(connection: Connection) -> tuple[Spec, Spec]:
     quic, cc = transport(), connection.flow.cc
     parameters = quic.parameters_of(cc.name) | cc.parameters
     settings = quic_connection(quic, connection.inner_mtu)
-    return settings, {"name": cc.name, "parameters": parameters}
+    return settings, congestion(cc) | {"parameters": parameters}
 
 
 # Least window of the connection, of the stream's: quic-go's ConnectionFlowControlMultiplier. With

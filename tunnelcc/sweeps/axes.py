@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tunnelcc import core
+from tunnelcc import core, modules
 from tunnelcc.config import CongestionControl, scenario
 from tunnelcc.config.draws import uniform
 from tunnelcc.config.keys import key_info
@@ -27,6 +27,8 @@ from tunnelcc.schema.units import Buffer, UnitError
 Table = Mapping[str, Any]
 
 SCALES = ("linear", "log")
+#: What is no parameter in the table of a congestion control.
+_NAMES = ("name", "code")
 _MAX_STEPS = 1_000_000
 _RANGE_EXPECTED = (
     'a list of values, or a range such as { from = "1ms", to = "300ms", steps = 12, scale = "log" }'
@@ -284,6 +286,8 @@ def _read(key: str, value: object, base: Table) -> Any:
     if info is not None and info.kind is not None:
         return _parsed(info.kind, key, value)
     if key.rpartition(".")[2] == "cc":
+        if modules.is_file(_algorithm(["cc"], {"cc": value})):
+            return value  # a stored sweep may name a file that is gone, or somebody else's
         try:
             return CongestionControl.parse(value)
         except ConfigError as error:
@@ -315,7 +319,7 @@ def _label(value: object) -> str:
     if value is None:
         return "none"
     if isinstance(value, dict) and "name" in value:
-        rest = " ".join(f"{key}={_label(item)}" for key, item in value.items() if key != "name")
+        rest = " ".join(f"{key}={_label(item)}" for key, item in value.items() if key not in _NAMES)
         return f"{value['name']} {rest}".strip()
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
@@ -326,9 +330,13 @@ def _parameter(key: str, table: Table) -> core.Parameter | None:
     if parent.rpartition(".")[2] != "cc":
         return None
     algorithm = _algorithm(parent.split("."), table)
-    if not core.has_congestion_control(algorithm):
+    if modules.is_file(algorithm):
+        module = modules.find(algorithm)
+        parameters = module.parameters if module else ()
+    elif core.has_congestion_control(algorithm):
+        parameters = core.congestion_parameters(algorithm)
+    else:
         return None
-    parameters = core.congestion_parameters(algorithm)
     return next((parameter for parameter in parameters if parameter.name == name), None)
 
 

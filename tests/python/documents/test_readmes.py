@@ -5,6 +5,7 @@ A comment before a block says what is to be done with it:
 
 - ``<!-- tests: slow -->``: it runs with the slow tests alone;
 - ``<!-- tests: clone -->``: with the slow tests, in a copy of the clone that `make setup` prepares;
+- ``<!-- tests: linux -->``: it runs where Linux's congestion controls are, in the folder ``linux``;
 - ``<!-- tests: fails -->``: its last command ends with an error;
 - ``<!-- tests: none (why) -->``: it does not run.
 
@@ -26,7 +27,7 @@ from markdown_it import MarkdownIt
 
 from helpers import ROOT, load_script, make_program
 
-_MARK = re.compile(r"<!-- tests: (slow|clone|fails|none \(.+\)) -->")
+_MARK = re.compile(r"<!-- tests: (slow|clone|linux|fails|none \(.+\)) -->")
 _LANGUAGES = ("sh", "python")
 
 
@@ -61,7 +62,7 @@ PAGES = {
     if not {".venv", "build", "runs"} & set(file.relative_to(ROOT).parts)
     and (found := blocks(file.read_text(encoding="utf-8")))
 }
-SHORT, LONG, CLONED = _with(""), _with("slow"), _with("clone")
+SHORT, LONG, CLONED, LINUX = (_with(mark) for mark in ("", "slow", "clone", "linux"))
 
 
 TEXTS = [
@@ -114,6 +115,13 @@ def run(page, folder, marks):
     shown = [line for mark, _, text in PAGES[page] if mark in marks for line in text.splitlines()]
     missing = [line for line in shown if line.rstrip() not in done.stdout]
     assert not missing, done.stdout[-3000:]
+
+
+@pytest.mark.parametrize("page", LINUX)
+def test_commands_with_modules_of_linux(page, folder, linux_modules, monkeypatch):
+    (folder / "linux").symlink_to(linux_modules)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    run(page, folder, {"linux"})
 
 
 @pytest.mark.parametrize("page", SHORT)

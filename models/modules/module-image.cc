@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "modules/module-image.h"
+
+#include <array>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sstream>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tunnelcc
+{
+
+namespace
+{
+
+/// Copy a file into memory. \returns its descriptor; −1: it cannot be read
+int
+CopyToMemory(const std::string& path)
+{
+    const int from = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+    {
+        return -1;
+    }
+    const int to = memfd_create("tunnelcc-module", MFD_CLOEXEC);
+    std::array<char, 65536> buffer;
+    ssize_t bytes = 0;
+    while (to >= 0 && (bytes = read(from, buffer.data(), buffer.size())) > 0)
+    {
+        if (write(to, buffer.data(), static_cast<size_t>(bytes)) != bytes)
+        {
+            bytes = -1;
+            break;
+        }
+    }
+    close(from);
+    if (to >= 0 && bytes < 0)
+    {
+        close(to);
+        return -1;
+    }
+    return to;
+}
+
+} // namespace
+
+ModuleImage::ModuleImage(std::string name,
+                         std::string code,
+                         const std::string& folder,
+                         ModuleGuard& guard)
+    : m_name(std::move(name)),
+      m_code(std::move(code)),
+      m_guard(guard),
+      m_file(CopyToMemory(folder + "/" + m_code + ".so"))
+{
+    if (m_file < 0)
+    {
+        Throw("its compiled file is not in " + folder);
+    }
+    const std::string path = "/proc/self/fd/" + std::to_string(m_file);
+    // What runs when a file is loaded is its own, too.
+    if (!m_guard.Run([&] { m_handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }))
+    {
+        close(m_file);
+        Throw(m_guard.Fault().Describe() + " while it was loaded");
+    }
+    if (!m_handle)
+    {
+        close(m_file);
+        const char* reason = dlerror();
+        Throw(std::string("it cannot be loaded: ") + (reason ? reason : "no reason is given"));
+    }
+}
+
+ModuleImage::~ModuleImage()
+{
+    m_guard.Run([this] { dlclose(m_handle); });
+    close(m_file);
+}
+
+void*
+ModuleImage::Find(const char* symbol) const
+{
+    return dlsym(m_handle, symbol);
+}
+
+void
+ModuleImage::Throw(const std::string& what) const
+{
+    throw ModuleError(m_name + ": " + what);
+}
+
+void
+ModuleImage::ThrowFault() const
+{
+    const ModuleFault fault = m_guard.Fault();
+    link_map* map = nullptr;
+    dlinfo(m_handle, RTLD_DI_LINKMAP, &map);
+    const uintptr_t base = map ? map->l_addr : 0;
+    std::ostringstream where;
+    for (const uintptr_t address : {fault.address, fault.caller})
+    {
+        Dl_info found{};
+        if (address != 0 && dladdr(reinterpret_cast<void*>(address), &found) != 0 &&
+            reinterpret_cast<uintptr_t>(found.dli_fbase) == base)
+        {
+            where << " [" << m_code << "+0x" << std::hex << address - base << "]";
+            break;
+        }
+    }
+    Throw(fault.Describe() + where.str());
+}
+
+} // namespace tunnelcc

@@ -1,0 +1,73 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef TUNNELCC_MODULE_IMAGE_H
+#define TUNNELCC_MODULE_IMAGE_H
+
+#include "modules/module-guard.h"
+
+#include <cstdint>
+#include <string>
+
+namespace tunnelcc
+{
+
+/**
+ * A compiled file in memory, with variables of its own: a copy that no other image shares, so each
+ * run, and each set of parameters, begins with fresh ones.
+ */
+class ModuleImage
+{
+  public:
+    /**
+     * \param name of the algorithm, for messages
+     * \param code hash of the file, which names it in `folder`: CODE.so
+     * \throws ModuleError when it cannot be loaded
+     */
+    ModuleImage(std::string name, std::string code, const std::string& folder, ModuleGuard& guard);
+    ~ModuleImage();
+
+    ModuleImage(const ModuleImage&) = delete;
+    ModuleImage& operator=(const ModuleImage&) = delete;
+
+    const std::string& Name() const
+    {
+        return m_name;
+    }
+
+    /// What the file exports under a name; null: nothing.
+    void* Find(const char* symbol) const;
+
+    /// Call something of the file. \throws ModuleError when that fails
+    template <typename F>
+    void Call(F&& function)
+    {
+        if (!m_guard.Run(function))
+        {
+            ThrowFault();
+        }
+    }
+
+    /// As Call(), where nothing may be thrown: whether it returned.
+    template <typename F>
+    bool TryCall(F&& function) noexcept
+    {
+        return m_guard.Run(function);
+    }
+
+    /// \throws ModuleError that tells what is wrong with the file
+    [[noreturn]] void Throw(const std::string& what) const;
+
+  private:
+    [[noreturn]] void ThrowFault() const;
+
+    std::string m_name;
+    std::string m_code;
+    ModuleGuard& m_guard;
+    int m_file{-1};
+    void* m_handle{nullptr};
+};
+
+} // namespace tunnelcc
+
+#endif // TUNNELCC_MODULE_IMAGE_H

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Compile files with the user's compiler, and tell of its errors in one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tunnelcc.errors import ConfigError, Problem, TunnelccError
+from tunnelcc.modules import headers
+from tunnelcc.modules.source import Source
+
+_SYSTEM_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*<([\w./+-]+)>", re.MULTILINE)
+_PLACE = r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:\d+:)? "
+_ERROR = re.compile(_PLACE + r"(?:fatal )?error: (?P<what>.*)$")
+_UNDEFINED = re.compile(_PLACE + r"(?P<what>undefined reference to .*)$")
+_EXPANDED = re.compile(_PLACE + "note: in expansion of macro")
+_HAS_ACK = rb"\.cong_control\s*=\s*(\w+)"
+_SECONDS = 120
+
+#: As the kernel is compiled where that changes what a program does. A name that is not declared is
+#: an error, so that the message names it.
+_LINUX_FLAGS = (
+    "-std=gnu11", "-O2", "-g1", "-fPIC", "-shared", "-nostdinc", "-fno-strict-aliasing", "-fwrapv",
+    "-fvisibility=hidden", "-fno-stack-protector", "-Werror=implicit-function-declaration",
+    "-Werror=incompatible-pointer-types", "-Werror=int-conversion", "-Wl,-z,defs",
+)  # fmt: skip
+
+
+def compile_module(source: Source, library: Path) -> None:
+    """Compile a module of Linux into the file ``library``. Raises ConfigError, TunnelccError."""
+    with tempfile.TemporaryDirectory(prefix="tunnelcc-") as folder:
+        empty, target = Path(folder, "include"), Path(folder, "module.so")
+        for text in source.texts:
+            _make_empty(empty, text)
+        command = [
+            _compiler(("cc", "gcc", "clang"), "CC"), *_LINUX_FLAGS, *_variants(source.texts[0]),
+            f"-I{empty}", "-include", str(headers.folder() / "modules" / "linux-kernel.h"),
+        ]  # fmt: skip
+        objects = []
+        for number, companion in enumerate(source.companions):
+            objects.append(str(Path(folder, f"{number}.o")))
+            _run(
+                [*command, "-DTUNNELCC_COMPANION", "-c", str(companion), "-o", objects[-1]], source
+            )
+        _run([*command, str(source.path), *objects, "-o", str(target)], source)
+        # Between two file systems, moving is not done at once.
+        beside = library.with_name(f".{library.name}.{os.getpid()}.tmp")
+        shutil.copyfile(target, beside)
+        beside.replace(library)
+
+
+def _variants(text: bytes) -> list[str]:
+    """Tell by what the file uses which kernel it is written for."""
+    flags = []
+    function = re.search(_HAS_ACK, text)
+    if function and re.search(
+        rb"\b" + function[1] + rb"\s*\(\s*struct\s+sock\s*\*\s*\w+\s*,\s*u32\b", text
+    ):
+        flags.append("-DTUNNELCC_CONG_CONTROL_HAS_ACK")  # since 6.10
+    if b"skb_marked_lost" in text:
+        flags.append("-DTUNNELCC_STATE_BYTES=144")  # Google's v3 branch
+    return flags
+
+
+def _make_empty(folder: Path, text: bytes) -> None:
+    """Make an empty file of each header that the text includes from the kernel."""
+    for match in _SYSTEM_INCLUDE.finditer(text):
+        name = match[1].decode()
+        if ".." not in name and not name.startswith("/"):
+            header = folder / name
+            header.parent.mkdir(parents=True, exist_ok=True)
+            header.touch()
+
+
+def _compiler(names: Iterable[str], variable: str) -> str:
+    chosen = os.environ.get(variable)
+    for name in [chosen] if chosen else names:
+        if found := shutil.which(name):
+            return found
+    wanted = chosen or "gcc or clang"
+    raise TunnelccError(
+        f"a file is to be compiled, and there is no compiler ({wanted}): install one, such as with "
+        f"`apt-get install gcc`; {variable} sets another"
+    )
+
+
+def _run(command: Sequence[str], source: Source) -> None:
+    expected = "a file that can be compiled"
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=_SECONDS,
+            stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        hint = f"the compiler took more than {_SECONDS} s"
+        raise ConfigError(Problem("", source.name, expected, hint)) from None
+    if done.returncode != 0:
+        raise ConfigError(Problem("", source.name, expected, first_error(done.stderr)))
+
+
+def first_error(text: str) -> str:
+    """Return the first error of a compiler's output: file, line, and what is wrong.
+
+    Where it is in one of our headers, through a macro, the line of the file that uses it follows.
+    """
+    ours = str(headers.folder())
+    found = ""
+    for line in text.splitlines():
+        if match := _ERROR.match(line) or _UNDEFINED.match(line):
+            is_ours = match["file"].startswith(ours)
+            where = f"{Path(match['file']).name}:{match['line']}: {match['what']}"
+            if not is_ours:
+                return where
+            found = found or where
+        elif found:
+            note = _EXPANDED.match(line)
+            if note and not note["file"].startswith(ours):
+                return f"{Path(note['file']).name}:{note['line']}: {found.partition(': ')[2]}"
+    lines = [line for line in text.splitlines() if line.strip()]
+    return found or (lines[0] if lines else "the compiler gave no reason")
