@@ -91,12 +91,20 @@ MakeTls()
                                   .recordsBefore = 1};
 }
 
+/// What all relays here have: GOST's copy buffer, and neither handshake nor layers.
+tunnelcc::RelaySpec
+MakePlainRelay()
+{
+    tunnelcc::RelaySpec relay;
+    relay.copyBuffer = 32768;
+    return relay;
+}
+
 /// As in tunnelcc/catalog/tunnels/gost-relay-ws.toml and gost-relay-wss.toml.
 tunnelcc::RelaySpec
 MakeGostRelay(bool isTls)
 {
-    tunnelcc::RelaySpec relay;
-    relay.copyBuffer = 32768;
+    tunnelcc::RelaySpec relay = MakePlainRelay();
     relay.handshake = {{{186}, {129}}};
     relay.sent.client.prefix = 11;
     relay.sent.server.prefix = 4;
@@ -163,7 +171,7 @@ main(int argc, char* argv[])
         Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));
         Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1 << 20));
         Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(1 << 20));
-        Run(options, "plain", {});
+        Run(options, "plain", MakePlainRelay());
         Run(options, "relay+" + options.tunnel, MakeGostRelay(options.tunnel == "wss"));
     }
     catch (const std::invalid_argument& error)

@@ -15,6 +15,21 @@
 namespace tunnelcc
 {
 
+namespace
+{
+
+/// Refuse a relay that would read nothing at once, for ever.
+void
+CheckRelay(const RelaySpec& spec)
+{
+    if (spec.copyBuffer == 0)
+    {
+        Refuse("copyBuffer: expected 1 byte or more, got 0");
+    }
+}
+
+} // namespace
+
 NS_OBJECT_ENSURE_REGISTERED(TunnelApplication);
 
 ns3::TypeId
@@ -63,6 +78,7 @@ TunnelApplication::GetTypeId()
 void
 TunnelApplication::SetClient(const RelaySpec& spec)
 {
+    CheckRelay(spec);
     m_spec = spec;
     m_end = End::CLIENT;
 }
@@ -70,6 +86,7 @@ TunnelApplication::SetClient(const RelaySpec& spec)
 void
 TunnelApplication::SetServer(const RelaySpec& spec, ns3::Ptr<TunnelApplication> client)
 {
+    CheckRelay(spec);
     m_spec = spec;
     m_end = End::SERVER;
     m_peer = std::move(client);
