@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tunnelcc.catalog.packets import PacketEntry
 from tunnelcc.hosts import costs
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def of_hosts(network: ResolvedNetwork, cpu: Mapping[str, float]) -> Iterator[Bus
         if not tunnels:
             continue
         host = network.hosts[name]
-        threads = [1 if isinstance(it.entry, PacketEntry) else host.cores for it in tunnels]
+        threads = [host.cores if it.entry.kind == "relay" else 1 for it in tunnels]
         cores = min(host.cores, sum(threads))
         share = use * host.cores / cores
         if share > _HALF:
@@ -78,7 +77,7 @@ def warning(found: Iterable[Busy], where: str = "") -> str:
 
 def _machine(tunnel: Tunnel, profile: str | None) -> str:
     """Return whose costs a tunnel's programs have."""
-    if profile is None and not isinstance(tunnel.entry, PacketEntry):
+    if profile is None and tunnel.entry.kind == "relay":
         return f"the machine on which {tunnel.name} was measured"
     found = costs.load(profile or costs.REFERENCE)
     return f"the profile {found.name} ({found.summary.partition(',')[0]})"

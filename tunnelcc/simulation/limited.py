@@ -13,15 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tunnelcc.catalog.datagram import DatagramEntry
-from tunnelcc.catalog.relay import RelayEntry
-from tunnelcc.catalog.stream import StreamEntry
 from tunnelcc.config import Hosts
 from tunnelcc.config.topology import Step
 from tunnelcc.metrics import limits
 from tunnelcc.schema.units import format_rate, format_size
 
 if TYPE_CHECKING:
+    from tunnelcc.catalog.relay import RelayEntry
     from tunnelcc.config.path import LinkDirection
     from tunnelcc.config.resolved import ResolvedFlow, ResolvedNetwork
 
@@ -92,11 +90,16 @@ class _Flow:
         self.legs = list(run.legs[index])
         channels = list(run.measured["flow_channels"][index])
         # In a tunnel of packets, the connection of the applications goes through the carrier.
-        if not self.is_up and not isinstance(self.entry, StreamEntry):
+        if not self.is_up and self._kind != "stream":
             self.legs.reverse()
             channels.reverse()
         hops = [number for number, leg in enumerate(self.legs) if leg.name.startswith("carrier")]
         self.channels = dict(zip(hops, channels, strict=False))
+
+    @property
+    def _kind(self) -> str:
+        """The kind of the tunnel. Its class would import those of all layers."""
+        return self.entry.kind if self.entry is not None else ""
 
     @property
     def sender(self) -> str:
@@ -136,7 +139,7 @@ class _Flow:
         if name == "application" and place > 0:
             before = self._shares(place - 1)
             own = max(before, key=lambda it: before[it])
-            if own in ("receive_window", "send_buffer") and isinstance(self.entry, RelayEntry):
+            if own in ("receive_window", "send_buffer") and self._kind == "relay":
                 # The application had data: the relay took them when it could, so what is left of
                 # the carrier's time tells.
                 rest = {it: share for it, share in shares.items() if it != "application"}
@@ -291,9 +294,10 @@ class _Flow:
     def _kcp_window(self, side: str, what: str) -> tuple[str, str]:
         """Value and key of a window of KCP."""
         name = f"{side}_{what}_window"
-        assert self.tunnel is not None
-        assert isinstance(self.entry, RelayEntry)
-        assert self.entry.kcp is not None
+        if TYPE_CHECKING:
+            assert self.tunnel is not None
+            assert isinstance(self.entry, RelayEntry)
+            assert self.entry.kcp is not None
         given = self.tunnel.kcp and getattr(self.tunnel.kcp, name)
         size = given or getattr(self.entry.kcp.windows, f"{side}_{what}")
         return f"{size} segments", self._tunnel_key(f"kcp.{name}")
@@ -344,7 +348,10 @@ class _Flow:
                 self._link_key("loss"),
             )  # fmt: skip
         where = "inside the tunnel " if leg.name == "app" and self.entry is not None else ""
-        return told(name, f"the {limits.LIMITS[name]} {where}of {leg.cc}", "", "")
+        # Of a chain, which may have a congestion control on each hop, it tells which one is slow.
+        hops = [it.name for it in self.legs if it.name.startswith("carrier")]
+        whose = f"{leg.name}, {leg.cc}" if leg.name in hops and len(hops) > 1 else leg.cc
+        return told(name, f"the {limits.LIMITS[name]} {where}of {whose}", "", "")
 
     def _link(self) -> Any:
         forward, reverse = self.run.bottleneck
@@ -374,7 +381,7 @@ class _Flow:
 
     def _busy_host(self) -> tuple[str, str, str] | None:
         """The host whose program has no CPU time left for packets, if there is one."""
-        if not isinstance(self.entry, (DatagramEntry, StreamEntry)):
+        if self._kind not in ("datagram", "stream"):
             return None
         names, found = self.run.host_names, self.run.hosts
         for side in (self.sender, self.receiver):

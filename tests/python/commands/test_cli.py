@@ -28,7 +28,7 @@ def test_version(run):
     code, out, _ = run("--version")
     assert code == 0
     assert re.fullmatch(
-        rf"tunnelcc {re.escape(tc.__version__)}, models {model_version()} "
+        rf"tunnelcc {re.escape(tc.__version__)}, models {re.escape(model_version())} "
         r"\(.*(GCC|Clang|clang) \d+\..*, (not )?optimised, ns-3 3\.44\)\n",
         out,
     )
@@ -73,7 +73,7 @@ def test_many_flows_have_a_line_for_each_entry(run):
 
 def test_a_chain_names_the_hop_that_is_slow(run):
     _, out, _ = run("run", EXAMPLES / "chain-of-relays.toml", "--duration", "6s")
-    assert "waited for carrier2, which the congestion window limited." in " ".join(out.split())
+    assert out.count("congestion window of carrier2, cubic 100 %\n") == 2
     assert "tcp_rmem" not in out
 
 
@@ -540,6 +540,7 @@ def test_a_missing_module_is_told(run, monkeypatch):
 
     core.load.cache_clear()
     core.has_congestion_control.cache_clear()
+    monkeypatch.delenv("TUNNELCC_CORE", raising=False)
     monkeypatch.setattr(core.importlib, "import_module", missing)
     code, _, err = run("run", "--cc", "bbr")
     core.load.cache_clear()
