@@ -157,7 +157,8 @@ LinuxModuleImage::LinuxModuleImage(std::unique_ptr<ModuleImage> image,
     const auto known = GetParameters(*m_image);
     for (const auto& [name, value] : values)
     {
-        const auto info = std::find_if(known.begin(), known.end(), [&](const auto& it) {
+        // A copy: before Clang 16, a lambda cannot refer to a structured binding.
+        const auto info = std::find_if(known.begin(), known.end(), [name = name](const auto& it) {
             return it.name == name;
         });
         if (info == known.end())

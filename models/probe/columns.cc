@@ -111,11 +111,14 @@ class Filler
         }
         if constexpr (IS_TEXT<Member>)
         {
-            Fill(m_columns.texts.emplace_back(row.name, std::move(shape)).values, things, row, {});
+            Fill(m_columns.texts.emplace_back(TextColumn{row.name, std::move(shape), {}}).values,
+                 things,
+                 row,
+                 {});
         }
         else
         {
-            Fill(m_columns.numbers.emplace_back(row.name, std::move(shape)).values,
+            Fill(m_columns.numbers.emplace_back(Column{row.name, std::move(shape), {}}).values,
                  things,
                  row,
                  NONE);
