@@ -13,6 +13,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --no-compile --no-warn-conflicts
 # Packages are installed while ns-3 is and models are compiled; all else goes one after the other.
 TOGETHER := $(MAKE) --no-print-directory --jobs=2
+# Builds beside the installed one; presets are in waf-config/CMakePresets.json.
+CONFIGURE := cd waf-config && ../$(BIN)/cmake -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
+    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja --log-level=WARNING
 ifeq ($(MAKELEVEL),0)
 .NOTPARALLEL:
 endif
@@ -60,8 +63,7 @@ IN_DEV := PYTHONPATH=$(CURDIR) TUNNELCC_CORE=$(CURDIR)/$(DEV)/_core.so
 DEV_BUILD := $(BIN)/cmake --build $(DEV) --target
 
 $(DEV)/build.ninja: | $(VENV)/ready $(VENV)/ready-ns3
-	@cd waf-config && ../$(BIN)/cmake --preset dev -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
-	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja --log-level=WARNING
+	@$(CONFIGURE) --preset dev
 
 .PHONY: dev
 dev: $(DEV)/build.ninja ## Compile what changed, in seconds, and run it: RUN="run --cc bbr"
@@ -116,8 +118,7 @@ check-laboratory: docs ## Use the laboratory in Chromium and Firefox (needs both
 
 .PHONY: asan-tree
 asan-tree: $(VENV)/ready $(VENV)/ready-ns3
-	@cd waf-config && ../$(BIN)/cmake --preset asan -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
-	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja --log-level=WARNING
+	@$(CONFIGURE) --preset asan
 
 .PHONY: asan
 asan: asan-tree ## Run the models' suites under AddressSanitizer and UBSan

@@ -259,37 +259,33 @@ class _Flow:
 
     def _stream_window(self, leg: str) -> tuple[str, str, str]:
         windows, quic = self._windows(), getattr(self.entry, "quic", None)
-        own = self.tunnel and self.tunnel.stream_window
-        if leg.startswith("carrier") and windows is not None:
-            protocol = self.entry.mux.protocol.partition(" ")[0]  # type: ignore[union-attr]
-            size = own or windows.stream_window
-            return (
-                f"{protocol}'s stream window",
-                format_size(size),
-                self._tunnel_key("stream_window"),
-            )
-        if leg.startswith("carrier") and quic is not None:
-            size = own or quic.stream.most
-            return "QUIC's stream window", format_size(size), self._tunnel_key("stream_window")
-        from tunnelcc.catalog.quic import transport
-
-        most = format_size(transport().stream.most)
-        return "QUIC's stream window", most, "which no key changes"
+        of_mux, of_quic = windows and windows.stream_window, quic and quic.stream
+        return self._carriers_window(leg, "stream", of_mux, of_quic)
 
     def _connection_window(self, leg: str) -> tuple[str, str, str]:
         windows, quic = self._windows(), getattr(self.entry, "quic", None)
-        own, key = self.tunnel and self.tunnel.connection_window, "connection_window"
-        if leg.startswith("carrier") and windows is not None:
+        of_mux, of_quic = windows and windows.session_window, quic and quic.connection
+        return self._carriers_window(leg, "connection", of_mux, of_quic)
+
+    def _carriers_window(
+        self, leg: str, of: str, of_mux: int | None, of_quic: Any
+    ) -> tuple[str, str, str]:
+        """Name the window of a stream or a connection, in a carrier or of a flow over QUIC.
+
+        ``of_mux``, ``of_quic``: the entry's window; None: it has no such carrier.
+        """
+        own = getattr(self.tunnel, f"{of}_window", None)
+        if leg.startswith("carrier") and of_mux is not None:
             protocol = self.entry.mux.protocol.partition(" ")[0]  # type: ignore[union-attr]
-            size = own or windows.session_window
-            return f"{protocol}'s connection window", format_size(size), self._tunnel_key(key)
-        if leg.startswith("carrier") and quic is not None:
-            size = own or quic.connection.most
-            return "QUIC's connection window", format_size(size), self._tunnel_key(key)
+            key = self._tunnel_key(f"{of}_window")
+            return f"{protocol}'s {of} window", format_size(own or of_mux), key
+        if leg.startswith("carrier") and of_quic is not None:
+            key = self._tunnel_key(f"{of}_window")
+            return f"QUIC's {of} window", format_size(own or of_quic.most), key
         from tunnelcc.catalog.quic import transport
 
-        most = format_size(transport().connection.most)
-        return "QUIC's connection window", most, "which no key changes"
+        most = format_size(getattr(transport(), of).most)
+        return f"QUIC's {of} window", most, "which no key changes"
 
     def _kcp_window(self, side: str, what: str) -> tuple[str, str]:
         """Value and key of a window of KCP."""
