@@ -12,9 +12,10 @@ namespace tunnelcc
 {
 
 /**
- * A file of records, which are written whole or not at all, so that it can be read whenever the
- * program ends. Where the disk is full it is cut behind the last whole record, and nothing more is
- * written; likewise where the reader of a pipe is gone, or the limit is reached.
+ * A file of records, which are written whole or not at all. Where the disk is full it is cut behind
+ * the last whole record, and nothing more is written; likewise where the reader of a pipe is gone,
+ * or the limit is reached. Where the program is killed (SIGKILL) in a write, the kernel may end it
+ * between two pages: the last record is cut then, and all before it are whole.
  */
 class RecordFile
 {
