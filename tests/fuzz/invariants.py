@@ -71,7 +71,7 @@ def _check_links(result: tc.Result) -> None:
 
 
 def _directions(result: tc.Result, name: str) -> Iterator[tuple[Any, Any]]:
-    link, config = result.links[name], result.layout.topology.links[name].path
+    link, config = result.links[name], result.network.topology.links[name].path
     yield link.forward, config
     yield link.reverse, config.backward
 
@@ -91,7 +91,7 @@ def _check_hosts(result: tc.Result) -> None:
         shares = [
             host.cpu
             for name, host in zip(result.host_names, result.hosts, strict=True)
-            if result.layout.is_on_first_machine(name)
+            if result.network.is_on_first_machine(name)
         ]
         _at_most(sum(shares), 1, "CPU use of the machine")
 
@@ -99,7 +99,7 @@ def _check_hosts(result: tc.Result) -> None:
 def _check_flows(result: tc.Result) -> None:
     experiment = result.experiment
     for index, (flow, legs) in enumerate(zip(result.flows, result.legs, strict=True)):
-        placed = result.layout.flows[index]
+        placed = result.network.flows[index]
         config, start = placed.flow, placed.start
         # The client's preamble goes the same way where the client sends.
         preamble = (config.preamble or 0) if placed.direction == "up" else 0
@@ -132,7 +132,7 @@ def _check_conservation(result: tc.Result) -> None:
     experiment = result.experiment
     if experiment.network is not None or experiment.warmup > 0 or len(result.links) > 1:
         return
-    path, found = experiment.path, result.layout
+    path, found = experiment.path, result.network
     sent = {"up": 0, "down": 0}
     legs: dict[int, tuple[Any, str]] = {}
     for index, placed in enumerate(found.flows):
@@ -169,7 +169,7 @@ def _check_conservation(result: tc.Result) -> None:
 
 
 def _ways(result: tc.Result, link: Any) -> Iterator[tuple[str, Any]]:
-    first = result.layout.flows[0].direction
+    first = result.network.flows[0].direction
     data, back = result.bottleneck
     assert {id(data), id(back)} == {id(link.forward), id(link.reverse)}
     yield first, data
@@ -181,14 +181,14 @@ def _carries_packets(result: tc.Result, tunnel: int) -> bool:
 
 
 def _is_in_packets(result: tc.Result, tunnel: int) -> bool:
-    below = result.layout.under(result.layout.tunnels[tunnel], hop=0)
+    below = result.network.under(result.network.tunnels[tunnel], hop=0)
     return _carries_packets(result, tunnel if below is None else below)
 
 
 def _shares_legs(result: tc.Result) -> bool:
     return any(
         placed.tunnel is not None and _carries_packets(result, placed.tunnel) and len(legs) > 1
-        for placed, legs in zip(result.layout.flows, result.legs, strict=True)
+        for placed, legs in zip(result.network.flows, result.legs, strict=True)
     )
 
 
@@ -214,8 +214,8 @@ def _check_metrics(result: tc.Result) -> None:
 
 def _check_rtts(result: tc.Result) -> None:
     """Where flows cross the path at once, their RTT is not below that of the path."""
-    for index, (placed, legs) in enumerate(zip(result.layout.flows, result.legs, strict=True)):
-        tunnel = None if placed.tunnel is None else result.layout.tunnels[placed.tunnel].tunnel
+    for index, (placed, legs) in enumerate(zip(result.network.flows, result.legs, strict=True)):
+        tunnel = None if placed.tunnel is None else result.network.tunnels[placed.tunnel].tunnel
         if not legs or (tunnel is not None and (tunnel.chain or tunnel.relays)):
             continue
         srtt = result.path_leg(index).srtt

@@ -34,7 +34,7 @@ def write(result: Result) -> bytes:
     rtts = np.where(known, rtts, 0)
     counts = known.sum(axis=0)
     rtt = np.where(counts > 0, 1e3 * (rtts * known).sum(axis=0) / np.maximum(counts, 1), np.nan)
-    senders = [placed.sender for placed in result.layout.flows]
+    senders = [placed.sender for placed in result.network.flows]
     names: dict[str, int] = {}  # of a series: the flow
     results: dict[str, Any] = {}
     for kind, sender in (("TCP upload", "client"), ("TCP download", "server")):

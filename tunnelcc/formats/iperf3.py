@@ -37,7 +37,7 @@ def write(result: Result) -> dict[str, Any]:
             "test_start": {
                 "protocol": _protocol(result), "num_streams": len(sampled), "omit": 0,
                 "duration": end, "blksize": result.experiment.flows[0].write_size,
-                "reverse": int(result.layout.flows[0].sender == "server"),
+                "reverse": int(result.network.flows[0].sender == "server"),
             },
         },
         "intervals": [
@@ -100,7 +100,7 @@ def _intervals(result: Result, flow: int) -> list[dict[str, Any]]:
 
 def _mss(result: Result, flow: int) -> int:
     """Return the MSS of an application's socket: with a relay, that of the loopback."""
-    connection = result.layout.flows[flow].connection
+    connection = result.network.flows[flow].connection
     if connection.flow.transport == "quic":
         return connection.quic_packet.udp
     mss, tunnel = connection.mss, connection.tunnel

@@ -36,13 +36,13 @@ class Kind(NamedTuple):
 
 def kinds(result: Result) -> list[Kind]:
     """Return what each flow is: its congestion control, and in what else flows differ."""
-    layout = result.layout
+    network = result.network
     tunnels = [
-        "" if placed.tunnel is None else tunnel_name(layout.tunnels[placed.tunnel])
-        for placed in layout.flows
+        "" if placed.tunnel is None else tunnel_name(network.tunnels[placed.tunnel])
+        for placed in network.flows
     ]
-    downs = [placed.direction == "down" for placed in layout.flows]
-    transports = [placed.flow.transport for placed in layout.flows]
+    downs = [placed.direction == "down" for placed in network.flows]
+    transports = [placed.flow.transport for placed in network.flows]
     differ = [len(set(values)) > 1 for values in (tunnels, downs, transports)]
     return [
         Kind(
@@ -51,7 +51,7 @@ def kinds(result: Result) -> list[Kind]:
             differ[1] and is_down,
             placed.flow.transport if differ[2] else None,
         )
-        for placed, tunnel, is_down in zip(layout.flows, tunnels, downs, strict=True)
+        for placed, tunnel, is_down in zip(network.flows, tunnels, downs, strict=True)
     ]
 
 

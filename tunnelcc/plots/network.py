@@ -73,9 +73,9 @@ class Group:
 
 def has_network(result: Result) -> bool:
     """Return whether there is more to show than flows in parallel on one path."""
-    layout = result.layout
-    differ = {(it.tunnel is None, it.tunnel and it.flow.tunnel, it.sender) for it in layout.flows}
-    return len(layout.topology.links) > 1 or len(differ) > 1
+    network = result.network
+    differ = {(it.tunnel is None, it.tunnel and it.flow.tunnel, it.sender) for it in network.flows}
+    return len(network.topology.links) > 1 or len(differ) > 1
 
 
 def plot_network(result: Result, file: str | Path | None = None) -> Figure:
@@ -119,7 +119,7 @@ def draw_network(axes: Axes, result: Result, colours: Sequence[Any] = ()) -> Non
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
-    places, topology = place_hosts(result), result.layout.topology
+    places, topology = place_hosts(result), result.network.topology
     reds = mpl.colormaps["YlOrRd"]
     busy = LinearSegmentedColormap.from_list("busy", [reds(0.12 + 0.08 * i) for i in range(11)])
     groups = _groups(result, colours)
@@ -144,7 +144,7 @@ def draw_network(axes: Axes, result: Result, colours: Sequence[Any] = ()) -> Non
 
 def place_hosts(result: Result) -> dict[str, Place]:
     """Return the position of each host, in the order of its shape."""
-    network, topology = result.experiment.network, result.layout.topology
+    network, topology = result.experiment.network, result.network.topology
     hosts = topology.hosts
     shape = network.shape if network is not None else None
     if network is not None and set(network.layout.links) == set(topology.links):
@@ -164,10 +164,10 @@ def place_hosts(result: Result) -> dict[str, Place]:
                     return _circle([f"host{i}" for i in range(1, size + 1)])
     row = _as_row(topology)
     if row is not None:
-        if result.layout.flows[0].client == row[-1]:
+        if result.network.flows[0].client == row[-1]:
             row.reverse()
         return {host: Place(2.0 * i, 0, (0, -1), True) for i, host in enumerate(row)}
-    first = result.layout.flows[0]
+    first = result.network.flows[0]
     return _by_distance(topology, first.client, first.server)
 
 
@@ -254,16 +254,16 @@ def _widest_gap(angles: Sequence[float]) -> float:
 
 def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
     """Return groups of flows as the experiment declares them, and cross traffic."""
-    layout, experiment = result.layout, result.experiment
+    network, experiment = result.network, result.experiment
     goodputs = METRICS["flow_goodput"](result)
     members: dict[int, list[int]] = {}
-    for index, placed in enumerate(layout.flows):
+    for index, placed in enumerate(network.flows):
         members.setdefault(placed.group, []).append(index)
     groups: list[Group] = []
     for number, flows in enumerate(members.values()):
-        first = layout.flows[flows[0]]
-        steps = {step for index in flows for step in layout.flows[index].connection.steps}
-        tunnel = None if first.tunnel is None else layout.tunnels[first.tunnel]
+        first = network.flows[flows[0]]
+        steps = {step for index in flows for step in network.flows[index].connection.steps}
+        tunnel = None if first.tunnel is None else network.tunnels[first.tunnel]
         count = f"{len(flows)} × " if len(flows) > 1 else ""
         inside = f" in {tunnel_name(tunnel)}" if tunnel else ""
         rate = float(sum(goodputs[flows])) / 1e6
@@ -271,7 +271,7 @@ def _groups(result: Result, colours: Sequence[Any] = ()) -> list[Group]:
         colour = colours[number] if colours else _colour(number)
         groups.append(Group(label, colour, tunnel is not None, frozenset(steps)))
     for index, source in enumerate(experiment.cross_traffic):
-        route, sender = layout.cross_traffic(index)
+        route, sender = network.cross_traffic(index)
         steps = set(route.sent_by(sender))
         colour = _OF_UDP if colours else _colour(len(groups))
         label = f"UDP, {format_rate(source.rate)}"
@@ -389,7 +389,7 @@ def _named(hosts: list[str], most: int) -> Iterator[str]:
 def _name_links(axes: Axes, places: dict[str, Place], result: Result) -> None:
     """Label the links: once if all are equal, otherwise each one, if there is room."""
     texts, alike = _link_texts(places, result)
-    links = result.layout.topology.links
+    links = result.network.topology.links
     if len(alike) == 1 and len(texts) > 1:
         (one, other, rtt), *_ = alike
         if one == other:
@@ -423,7 +423,7 @@ def _link_texts(
     """Return what each limited link is, and the different rates and RTTs."""
     texts: dict[str, str] = {}
     alike: set[tuple[Any, ...]] = set()
-    for name, link in result.layout.topology.links.items():
+    for name, link in result.network.topology.links.items():
         rates = link.path.rate, link.backward.rate  # None: not limited
         if rates != (None, None):
             alike.add((*rates, link.path.rtt))
@@ -480,7 +480,7 @@ def _inches(places: dict[str, Place]) -> float:
 
 def _above(result: Result) -> float:
     """Return the points that lanes of flows need above hosts in a row: those to the left."""
-    places, links = place_hosts(result), result.layout.topology.links
+    places, links = place_hosts(result), result.network.topology.links
     count = 0
     for step, groups in _lanes(_groups(result)[:_MOST_GROUPS]).items():
         one, other = (places[host].x for host in links[step.link].ends)

@@ -131,7 +131,7 @@ def _plot_in_flight(axes: Axes, result: Result) -> None:
     A carrier of several flows is drawn once. If its algorithm is another one than theirs, it is
     none of them and has the colour of its own.
     """
-    time, mss = result["time"], result.layout.first.carried_mss
+    time, mss = result["time"], result.network.first.carried_mss
     legs = [result.path_leg(flow) for flow in range(len(result.legs))]
     flights = np.array([leg.in_flight for leg in legs]) / 1e6
     of_flows = kinds(result)  # also of flows with a carrier: their colours are those above
@@ -173,7 +173,7 @@ def _window_unit(result: Result, flow: int, mss: int) -> int:
     What KCP and RUDP call a window is not the congestion window. Relays over QUIC have packets of
     their own, which are left out.
     """
-    connection = result.layout.flows[flow].connection
+    connection = result.network.flows[flow].connection
     if result.path_leg(flow).arq_timeouts is None:  # it is TCP
         return mss
     if connection.flow.transport == "quic":
@@ -183,21 +183,21 @@ def _window_unit(result: Result, flow: int, mss: int) -> int:
 
 def _crossing(result: Result) -> list[int]:
     """Return the flows whose data cross the bottleneck in the direction that is measured."""
-    layout, step = result.layout, result.layout.bottleneck
-    flows = enumerate(layout.flows)
+    network, step = result.network, result.network.bottleneck
+    flows = enumerate(network.flows)
     return [index for index, placed in flows if step in placed.connection.steps]
 
 
 def _bottleneck(result: Result, is_other: bool = False) -> Step:
     """Return the bottleneck in the direction that is measured, or the other."""
-    name, is_reverse = result.layout.bottleneck
+    name, is_reverse = result.network.bottleneck
     return Step(name, is_reverse is not is_other)
 
 
 def _rates(result: Result) -> tuple[Any, Any]:
     """Return when the bottleneck's rate changes (s), with begin and end, and the rates (bit/s)."""
     step = _bottleneck(result)
-    direction = result.layout.direction(step)
+    direction = result.network.direction(step)
     changes = fair.rate_changes(result, step)
     moments = np.unique([0.0, *changes, result.experiment.duration])
     if direction.rate is None and direction.rate_trace is None:
@@ -221,12 +221,12 @@ def _queue_delay(direction: LinkDirection, time: Any, queue: Any) -> Any:
 
 
 def _plot_queue_delay(axes: Axes, result: Result) -> None:
-    is_both_ways = len({placed.direction for placed in result.layout.flows}) > 1
+    is_both_ways = len({placed.direction for placed in result.network.flows}) > 1
     time, drops = result["time"], []
     for is_other, link in enumerate(result.bottleneck[: 1 + is_both_ways]):
-        direction = result.layout.direction(_bottleneck(result, bool(is_other)))
+        direction = result.network.direction(_bottleneck(result, bool(is_other)))
         delay = 1e3 * _queue_delay(direction, time, 8 * link.queue_bytes)
-        to_server = result.layout.bottleneck[1] is bool(is_other)
+        to_server = result.network.bottleneck[1] is bool(is_other)
         colour, line = ("#AAAAAA", "--") if is_other else ("#555555", "-")
         label = f"to the {'server' if to_server else 'client'}"
         axes.plot(time, delay, label=label, color=colour, linestyle=line)
@@ -239,7 +239,7 @@ def _plot_queue_delay(axes: Axes, result: Result) -> None:
 
 def _group_colours(result: Result) -> list[Any]:
     """Return the colour of the first of each group of flows, or a shade where flows have none."""
-    of_flows, groups = kinds(result), [placed.group for placed in result.layout.flows]
+    of_flows, groups = kinds(result), [placed.group for placed in result.network.flows]
     firsts = [groups.index(group) for group in dict.fromkeys(groups)]
     if len(of_flows) <= _MOST_LINES:
         of_each = colours(of_flows)

@@ -47,7 +47,7 @@ def print_result(result: Result) -> None:
     # A small network's hosts are all told of, of a large one those that did most.
     by_use = sorted(hosts, key=lambda name: -hosts[name]["host_cpu"])
     busiest = {name: hosts[name] for name in (hosts if len(hosts) <= 4 else by_use[:4])}
-    placed = result.layout.flows
+    placed = result.network.flows
     early = sum(it.bytes is not None and it.start < experiment.warmup for it in placed)
     those = "1 flow that starts" if early == 1 else f"{early} flows that start"
     lines = [
@@ -86,7 +86,7 @@ def print_result(result: Result) -> None:
     for sentence in _limit_sentences(totals, placed):
         out.print(sentence, markup=False)
     use = {name: host["host_cpu"] for name, host in hosts.items()}
-    if warning := busy.warning(busy.of_hosts(result.layout, use)):
+    if warning := busy.warning(busy.of_hosts(result.network, use)):
         out.print(warning, markup=False)
 
 
@@ -290,7 +290,7 @@ def _share(part: float, whole: float) -> str:
 
 
 def _flow_table(totals: dict[str, Any], result: Result) -> Table:
-    placed = result.layout.flows
+    placed = result.network.flows
     flows, tunnels = totals["flows"], _tunnels_of_flows(totals)
     differ = len(set(tunnels.values())) > 1
     tunnelled = any(len(flow["legs"]) > 1 for flow in flows)

@@ -36,12 +36,12 @@ def capacity(run: Parts, step: Step) -> float:
 
     That is the lower one of its rate and its policer's.
     """
-    measured, policer = run.links[step.link], run.layout.direction(step).policer
+    measured, policer = run.links[step.link], run.network.direction(step).policer
     counts = measured.reverse if step.is_reverse else measured.forward
     rates = [] if policer is None else [policer.rate]
     if counts.utilisation:
         rates.append(8 * counts.bytes_sent / run.measured_time / counts.utilisation)
-    mss, packet = _full_segment(run.layout, step)
+    mss, packet = _full_segment(run.network, step)
     return float(min(rates) * mss / packet) if rates else math.nan
 
 
@@ -80,7 +80,7 @@ def rates(run: Parts, demands: Sequence[float]) -> tuple[Series, Series]:
     """
     flows = _flows(run, demands)
     used = sorted(frozenset[Step]().union(*{it.steps for it in flows}))
-    everyone = [*flows, *_cross_traffic(run.layout)]
+    everyone = [*flows, *_cross_traffic(run.network)]
     ends = [
         0.0,
         run.experiment.duration,
@@ -114,7 +114,7 @@ def rate_changes(run: Parts, step: Step) -> Series:
 
     A trace's rate counts as its mean over each second: queues even out shorter changes.
     """
-    direction, duration = run.layout.direction(step), run.experiment.duration
+    direction, duration = run.network.direction(step), run.experiment.duration
     if direction.rate_trace is not None:
         return np.arange(0.0, duration, WINDOW)
     changes = np.array([moment for moment, _ in direction.rate_steps], dtype=float)
@@ -123,13 +123,13 @@ def rate_changes(run: Parts, step: Step) -> Series:
 
 def _capacities(run: Parts, step: Step, moments: Series) -> Series:
     """Return capacity() between the moments, where the link's rate may change; shape (moment,)."""
-    direction = run.layout.direction(step)
+    direction = run.network.direction(step)
     if not direction.rate_steps and direction.rate_trace is None:
         return np.full(len(moments) - 1, capacity(run, step))
     offered = np.diff(offered_bits(direction, moments)) / np.diff(moments)
     if direction.policer is not None:
         offered = np.minimum(offered, direction.policer.rate)
-    mss, packet = _full_segment(run.layout, step)
+    mss, packet = _full_segment(run.network, step)
     return offered * mss / packet
 
 
@@ -155,7 +155,7 @@ def _full_segment(network: ResolvedNetwork, step: Step) -> tuple[int, int]:
 
 
 def _flows(run: Parts, demands: Sequence[float]) -> list[_Demand]:
-    found, duration = run.layout, run.experiment.duration
+    found, duration = run.network, run.experiment.duration
     flows = []
     for placed, rate, flow in zip(found.flows, demands, run.flows, strict=True):
         start = placed.start

@@ -95,12 +95,12 @@ class Harm:
         """The result of harm()."""
         import xarray
 
-        result, flows = self.result, self.result.layout.flows
+        result, flows = self.result, self.result.network.flows
         here = _measured(result)
         goodput = here.goodput
         everyone = tuple(range(len(flows)))
         alike = _alike(result)
-        tunnels = [i for i, tunnel in enumerate(result.layout.tunnels) if tunnel.hop is None]
+        tunnels = [i for i, tunnel in enumerate(result.network.tunnels) if tunnel.hop is None]
         outside = [
             tuple(index for index in everyone if flows[index].tunnel != number)
             for number in tunnels
@@ -192,7 +192,7 @@ def _alike(result: Result) -> list[int]:
         first.setdefault(
             (it.connection, it.bytes, it.start if it.flow.interarrival else None), index
         )
-        for index, it in enumerate(result.layout.flows)
+        for index, it in enumerate(result.network.flows)
     ]
 
 

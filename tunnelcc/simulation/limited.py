@@ -74,7 +74,7 @@ def path_leg(names: Sequence[str]) -> int:
 
 def of_flows(run: Any) -> list[Limited]:
     """Return what limited each flow of a run, its Parts."""
-    return [_Flow(run, index, flow).limited() for index, flow in enumerate(run.layout.flows)]
+    return [_Flow(run, index, flow).limited() for index, flow in enumerate(run.network.flows)]
 
 
 class _Flow:
@@ -82,7 +82,7 @@ class _Flow:
 
     def __init__(self, run: Any, index: int, placed: ResolvedFlow) -> None:
         self.run, self.index, self.placed = run, index, placed
-        self.network: ResolvedNetwork = run.layout
+        self.network: ResolvedNetwork = run.network
         self.connection = placed.connection
         self.is_up = placed.direction == "up"
         self.tunnel = self.connection.tunnel

@@ -100,7 +100,7 @@ class Parts:
             found[nothing] = "" if found.dtype.kind == "U" else np.nan
             return found
         if kind == ("host",):
-            order = [*self.layout.topology.hosts]
+            order = [*self.network.topology.hosts]
             return values[[order.index(host) for host in self.host_names]]
         return values
 
@@ -124,14 +124,14 @@ class Parts:
         return self.experiment.duration - self.experiment.warmup
 
     @cached_property
-    def layout(self) -> ResolvedNetwork:
-        """The hosts, links, flows and tunnels of the experiment."""
+    def network(self) -> ResolvedNetwork:
+        """The resolved network: hosts, links, routes, flows and tunnels."""
         return self._network or resolve(self.experiment)
 
     @cached_property
     def derived(self) -> dict[str, Any]:
         """Numbers that follow from the keys: windows of the first flow, the bottleneck's buffer."""
-        return self.layout.numbers
+        return self.network.numbers
 
     def _parts(self, kind: str, count: int) -> list[Part]:
         return [Part(self.__getitem__, kind, place) for place in range(count)]
@@ -142,7 +142,7 @@ class Parts:
     @cached_property
     def flows(self) -> list[Part]:
         """The measurements of each flow."""
-        return self._parts("flow", len(self.layout.flows))
+        return self._parts("flow", len(self.network.flows))
 
     @cached_property
     def cross_traffic(self) -> list[Part]:
@@ -152,8 +152,8 @@ class Parts:
     @cached_property
     def host_names(self) -> list[str]:
         """The names of the hosts: those of the first flow, then the others."""
-        first = self.layout.flows[0]
-        return [*dict.fromkeys((first.client, first.server, *self.layout.topology.hosts))]
+        first = self.network.flows[0]
+        return [*dict.fromkeys((first.client, first.server, *self.network.topology.hosts))]
 
     @cached_property
     def hosts(self) -> list[Part]:
@@ -163,13 +163,13 @@ class Parts:
     @cached_property
     def links(self) -> dict[str, Ways]:
         """The measurements of each link, by name."""
-        names = self.layout.topology.links
+        names = self.network.topology.links
         return {name: self._ways("link", place) for place, name in enumerate(names)}
 
     @cached_property
     def bottleneck(self) -> Ways:
         """The measurements of the bottleneck, in the direction of the data and in the other one."""
-        name, is_reverse = self.layout.bottleneck
+        name, is_reverse = self.network.bottleneck
         link = self.links[name]
         return Ways(link.reverse, link.forward) if is_reverse else link
 
@@ -217,10 +217,10 @@ class Parts:
         """
         legs: dict[int, Part] = {}
         ways: dict[int, Part] = {}
-        for index, placed in enumerate(self.layout.flows):
+        for index, placed in enumerate(self.network.flows):
             tunnel = None if placed.tunnel is None else self.tunnels[self._on_path(placed.tunnel)]
             if tunnel is not None:
-                first = self.layout.tunnels[placed.tunnel or 0].first
+                first = self.network.tunnels[placed.tunnel or 0].first
                 way = tunnel.forward if placed.sender == first.sender else tunnel.reverse
                 ways[id(way)] = way
             else:
@@ -231,18 +231,18 @@ class Parts:
     @cached_property
     def datagram_senders(self) -> list[Part]:
         """Those of ``path_senders`` that are directions of datagram tunnels."""
-        used = {placed.tunnel for placed in self.layout.flows if placed.tunnel is not None}
+        used = {placed.tunnel for placed in self.network.flows if placed.tunnel is not None}
         datagram = [
             self.tunnels[number]
             for number in map(self._on_path, used)
-            if not self.layout.tunnels[number].tunnel.entry.HAS_CARRIERS
+            if not self.network.tunnels[number].tunnel.entry.HAS_CARRIERS
         ]
         ways = {id(way) for it in datagram if it is not None for way in it}
         return [it for it in self.path_senders[1] if id(it) in ways]
 
     def _on_path(self, number: int) -> int:
         """The number of the tunnel across the path, or of the one that its carriers go through."""
-        under = self.layout.under(self.layout.tunnels[number], hop=0)
+        under = self.network.under(self.network.tunnels[number], hop=0)
         return number if under is None else under
 
     @cached_property
@@ -251,24 +251,24 @@ class Parts:
         placed = {number: place for place, number in enumerate(self.measured["packet_tunnels"])}
         return [
             self._ways("tunnel", placed[number]) if number in placed else None
-            for number in range(len(self.layout.tunnels))
+            for number in range(len(self.network.tunnels))
         ]
 
     @cached_property
     def users(self) -> list[str]:
         """The user of each flow. A flow without a user has its own."""
-        placed = enumerate(self.layout.flows)
+        placed = enumerate(self.network.flows)
         return [it.flow.user or f"flow {index}" for index, it in placed]
 
     @cached_property
     def carrier_numbers(self) -> list[int | None]:
         """The number of each flow's carrier, from 0; None without a tunnel."""
-        return self.layout.carriers
+        return self.network.carriers
 
     @cached_property
     def tunnel_names(self) -> list[str]:
         """The tunnels between two hosts. Equal names get their hosts, and a number."""
-        tunnels = self.layout.tunnels
+        tunnels = self.network.tunnels
         plain_names = [it.name for it in tunnels]
         names: list[str] = []
         for it in tunnels:
@@ -284,12 +284,12 @@ class Parts:
         """The name of each flow's tunnel, or none."""
         return [
             "none" if flow.tunnel is None else self.tunnel_names[flow.tunnel]
-            for flow in self.layout.flows
+            for flow in self.network.flows
         ]
 
     def sender_leg(self, flow: int) -> Part:
         """Return the connection of the sending application."""
-        legs, sender = self.legs[flow], self.layout.flows[flow].sender
+        legs, sender = self.legs[flow], self.network.flows[flow].sender
         return legs[-1] if legs[-1].name == "target" and sender == "server" else legs[0]
 
     def path_leg(self, flow: int) -> Part:

@@ -119,8 +119,8 @@ class Result(Parts):
         if experiment.network is not None:
             shape, size = experiment.network.shape, experiment.network.size
             network = f"{shape} of {size}" if shape else f"{len(self.links)} links"
-            name = self.layout.bottleneck[0]
-            link = self.layout.topology.links[name].path
+            name = self.network.bottleneck[0]
+            link = self.network.topology.links[name].path
             is_one = bool(experiment.network.links) or shape == "dumbbell"
             network += f", {name}: " if is_one else ", each "
         rate = "no rate limit" if link.rate is None else format_rate(link.rate)
@@ -174,7 +174,7 @@ class Result(Parts):
                     selection[key] = _PARSERS[key](value)
                 except UnitError as error:
                     raise ConfigError(Problem(key, value, error.expected, error.hint)) from None
-        flow, last = selection.get("flow"), len(self.layout.flows) - 1
+        flow, last = selection.get("flow"), len(self.network.flows) - 1
         if flow is not None and flow not in range(last + 1):
             raise ConfigError(Problem("flow", flow, f"a flow from 0 to {last}"))
         own = {it.name: it for it in self.own_metrics}

@@ -50,7 +50,7 @@ def totals(
             for index, flow in enumerate(flows)
         ],
         "cross_traffic": found.of("cross_traffic"),
-        "links": dict(zip(run.layout.topology.links, found.by_way("link"), strict=True)),
+        "links": dict(zip(run.network.topology.links, found.by_way("link"), strict=True)),
         "hosts": dict(zip(run.host_names, found.of("host"), strict=True)),
         "tunnels": found.tunnels(),
         "users": _groups(run, "user", run.users),
@@ -119,9 +119,9 @@ class _Totals:
         """Return each tunnel with its flows, and the totals of those that carry packets."""
         run, packets = self._run, iter(self.by_way("packet_tunnel"))
         found = []
-        for number, placed in enumerate(run.layout.tunnels):
+        for number, placed in enumerate(run.network.tunnels):
             owner = number if placed.hop is None else placed.first.tunnel
-            members = [i for i, flow in enumerate(run.layout.flows) if flow.tunnel == owner]
+            members = [i for i, flow in enumerate(run.network.flows) if flow.tunnel == owner]
             ways = {} if run.tunnels[number] is None else next(packets)
             for way in (ways.get("forward", {}), ways.get("reverse", {})):
                 if way.get("tunnel_fec_packets") is None:

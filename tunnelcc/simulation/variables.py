@@ -81,17 +81,17 @@ def _count(units: str, long_name: str, of: _Function) -> Variable:
 
 
 def _placed(name: str) -> _Function:
-    """Return a function that reads an attribute of each flow in the layout."""
-    return lambda run: [getattr(placed, name) for placed in run.layout.flows]
+    """Return a function that reads an attribute of each resolved flow."""
+    return lambda run: [getattr(placed, name) for placed in run.network.flows]
 
 
 def _flow_start(run: Parts) -> Any:
-    starts = np.array([placed.start for placed in run.layout.flows], dtype=float)
+    starts = np.array([placed.start for placed in run.network.flows], dtype=float)
     return np.where(starts < run.experiment.duration, starts, math.nan)
 
 
 def _demand(run: Parts) -> list[float]:
-    return [placed.flow.rate or math.inf for placed in run.layout.flows]
+    return [placed.flow.rate or math.inf for placed in run.network.flows]
 
 
 def _fair_rates(run: Parts) -> Any:
@@ -138,7 +138,7 @@ def _cross_traffic_rate(counts: str) -> _Function:
 
 
 def _receive_window(run: Parts) -> float:
-    return math.nan if run.has_arq else run.layout.first.receive_window
+    return math.nan if run.has_arq else run.network.first.receive_window
 
 
 def _wire_bytes(run: Parts) -> Any:
@@ -185,20 +185,20 @@ _FEC = "by the tunnels with FEC that send data across the path (NaN: no FEC)"
 
 #: Name → what it is.
 VARIABLES: dict[str, Variable] = {
-    "flow": _coordinate("flow", "1", "flow", lambda run: range(len(run.layout.flows))),
+    "flow": _coordinate("flow", "1", "flow", lambda run: range(len(run.network.flows))),
     "leg": _coordinate("leg", "", "connection of a flow", lambda run: run.leg_names),
     "limit": _coordinate("limit", "", "limit of a sender", lambda run: [*limits.LIMITS]),
     "direction": _coordinate(
         "direction", "", "direction of a link or tunnel", lambda run: ["forward", "reverse"]
     ),
-    "link": _coordinate("link", "", "link", lambda run: [*run.layout.topology.links]),
+    "link": _coordinate("link", "", "link", lambda run: [*run.network.topology.links]),
     "link_from": _coordinate(
         "link", "", "first host of the link",
-        lambda run: [link.ends[0] for link in run.layout.topology.links.values()],
+        lambda run: [link.ends[0] for link in run.network.topology.links.values()],
     ),
     "link_to": _coordinate(
         "link", "", "second host of the link",
-        lambda run: [link.ends[1] for link in run.layout.topology.links.values()],
+        lambda run: [link.ends[1] for link in run.network.topology.links.values()],
     ),
     "host": _coordinate("host", "", "host", lambda run: run.host_names),
     "packet_tunnel": _coordinate(
@@ -211,7 +211,7 @@ VARIABLES: dict[str, Variable] = {
     ),
     "flow_app_cc": _coordinate(
         "flow", "", "congestion control of the flow's application",
-        lambda run: [placed.flow.cc.name for placed in run.layout.flows],
+        lambda run: [placed.flow.cc.name for placed in run.network.flows],
     ),
     "flow_cc": _coordinate(
         "flow", "", "congestion control across the path",
@@ -219,7 +219,7 @@ VARIABLES: dict[str, Variable] = {
     ),
     "flow_transport": _coordinate(
         "flow", "", "transport of the flow",
-        lambda run: [placed.flow.transport for placed in run.layout.flows],
+        lambda run: [placed.flow.transport for placed in run.network.flows],
     ),
     "flow_direction": _coordinate(
         "flow", "", "direction of the flow's data: up or down", _placed("direction")
@@ -260,7 +260,7 @@ VARIABLES: dict[str, Variable] = {
     ),
     "flow_bytes": _per_flow(
         "byte", "application bytes to send (NaN: no end)",
-        lambda run: [math.nan if it.bytes is None else it.bytes for it in run.layout.flows],
+        lambda run: [math.nan if it.bytes is None else it.bytes for it in run.network.flows],
         is_count=True,
     ),
     "flow_demand": _per_flow(
@@ -268,7 +268,7 @@ VARIABLES: dict[str, Variable] = {
     ),
     "flow_base_rtt": _per_flow(
         "s", "base round-trip time, without the links of tunnel.chain",
-        lambda run: [placed.connection.rtt for placed in run.layout.flows],
+        lambda run: [placed.connection.rtt for placed in run.network.flows],
     ),
     "flow_socket_rtt": _per_flow(
         "s", "mean smoothed RTT of the sending application's socket", _socket_rtts
@@ -318,15 +318,15 @@ VARIABLES: dict[str, Variable] = {
     ),
     "bottleneck_link": _count(
         "1", "number of the link that is the bottleneck",
-        lambda run: np.int32([*run.layout.topology.links].index(run.layout.bottleneck[0])),
+        lambda run: np.int32([*run.network.topology.links].index(run.network.bottleneck[0])),
     ),
     "bottleneck_direction": _count(
         "1", "direction of the data across the bottleneck: 0 forward, 1 reverse",
-        lambda run: np.int32(run.layout.bottleneck[1]),
+        lambda run: np.int32(run.network.bottleneck[1]),
     ),
     "capacity": _of_run(
         "bit/s", "mean payload rate that the bottleneck could carry",
-        lambda run: fair.capacity(run, run.layout.bottleneck),
+        lambda run: fair.capacity(run, run.network.bottleneck),
     ),
     "receive_window": _of_run(
         "byte", "receive window of TCP (NaN: KCP, RUDP and QUIC have their own)", _receive_window

@@ -83,7 +83,7 @@ def test_the_fair_shares_are_those_of_a_run():
         "start_jitter": 0, "duration": "1s",
     }  # fmt: skip
     result = tc.run(table, progress=False)
-    shares = fair.shares(result.layout)
+    shares = fair.shares(result.network)
     assert shares[2] == 1e6
     for share, rate in zip(shares, result.dataset.flow_fair_rate.values, strict=True):
         assert abs(share / rate - 1) < 1e-3

@@ -80,7 +80,7 @@ def test_a_buffer_in_packets_has_no_derived_bytes():
 
 def test_metrics_of_the_path_are_the_bottlenecks(ring):
     run = ring.dataset
-    assert ring.layout.bottleneck == ("ring1", False)
+    assert ring.network.bottleneck == ("ring1", False)
     assert (int(run.bottleneck_link), int(run.bottleneck_direction)) == (0, 0)
     here = run.isel(link=run.bottleneck_link, direction=run.bottleneck_direction)
     assert here.link.item() == "ring1"
@@ -193,7 +193,7 @@ def test_flows_that_never_started_have_results():
         path=PATH, tunnel="gost-relay-wss", start_jitter="60s", duration="0.1s", seed=3
     )
     result = tc.run(experiment, progress=False)
-    assert result.layout.flows[0].start > 0.1
+    assert result.network.flows[0].start > 0.1
     assert result.dataset.flow_path_leg.item() == [leg.name for leg in result.legs[0]].index(
         "carrier"
     )
@@ -269,10 +269,10 @@ def test_a_flow_alone_keeps_its_hosts_its_tunnel_and_its_start():
     )
     whole = tc.run(experiment.model_copy(update={"duration": 0.5}), progress=False)
     alone = tc.run(part(whole.experiment, [2]), progress=False)
-    (flow,), third = alone.layout.flows, whole.layout.flows[2]
+    (flow,), third = alone.network.flows, whole.network.flows[2]
     assert (flow.client, flow.server) == ("client3", "server3")
     assert flow.start == third.start
-    assert alone.layout.tunnels[0].name == "vpn"
+    assert alone.network.tunnels[0].name == "vpn"
 
 
 def test_the_command_tells_of_harm(run, tmp_path):

@@ -307,4 +307,4 @@ def test_the_bottleneck_is_the_slowest_link_whichever_way_it_is_crossed():
     slow = {"between": ["c", "b"], "rate": "10Mbps"}
     keys = {"network": {"links": {"fast": fast, "slow": slow}}, "flows": [{"from": "a", "to": "c"}]}
     result = _run(**keys, duration="2s")
-    assert result.layout.bottleneck == ("slow", True)
+    assert result.network.bottleneck == ("slow", True)

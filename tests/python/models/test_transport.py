@@ -56,7 +56,7 @@ def test_a_finite_flow_arrives_whole(direction, tunnel):
 def test_connecting_takes_a_round_trip():
     result = _run(flows={"bytes": "1kB"}, path={"rate": "1Gbps"})
     (leg,), (flow,) = result.connections, result.flows
-    start = result.layout.flows[0].start
+    start = result.network.flows[0].start
     assert leg.established_at == pytest.approx(start + 0.040, abs=1e-3)
     assert flow.first_byte_at == pytest.approx(start + 0.060, abs=1e-3)
 

@@ -44,20 +44,20 @@ def shaped(request) -> tc.Result:
 
 def test_every_host_has_a_place_of_its_own(shaped):
     places = place_hosts(shaped)
-    assert set(places) == set(shaped.layout.topology.hosts)
+    assert set(places) == set(shaped.network.topology.hosts)
     for one, other in itertools.combinations(places.values(), 2):
         assert math.hypot(one.x - other.x, one.y - other.y) > 0.4
 
 
 def test_clients_are_on_the_left_of_their_servers(shaped):
-    places, first = place_hosts(shaped), shaped.layout.flows[0]
+    places, first = place_hosts(shaped), shaped.network.flows[0]
     if shaped.experiment.network.shape in ("dumbbell", "parking-lot", "line"):
         assert places[first.client].x < places[first.server].x
 
 
 def test_links_have_an_arrow_each_way_and_flows_one_on_each_link(shaped):
-    flow = shaped.layout.first.route.to_server
-    count = 2 * len(shaped.layout.topology.links) + len(flow)
+    flow = shaped.network.first.route.to_server
+    count = 2 * len(shaped.network.topology.links) + len(flow)
     assert len(arrows(plot_network(shaped))) == count
 
 
@@ -216,7 +216,7 @@ def test_links_and_hosts_in_a_row_are_named_beside_each_other(count):
 
 def test_routers_of_a_long_parking_lot_have_their_names():
     result = simulate(network={"shape": "parking-lot", "size": 8})
-    assert set(result.layout.topology.hosts) <= set(_boxes(plot_network(result)))
+    assert set(result.network.topology.hosts) <= set(_boxes(plot_network(result)))
 
 
 def test_many_different_links_are_named_on_the_map_and_listed_above_it():
