@@ -31,7 +31,7 @@ constexpr uint32_t FLAT_STEP_WINDOWS = 100;
 /// Slowest growth while no maximum is known: one segment per this many, 5 % per RTT.
 constexpr uint32_t SEARCH_STEP = 20;
 
-/// Fastest growth: one segment per this many, half a window per RTT (RFC 9438, section 4.4).
+/// Fastest growth: one segment per this many, half a window per RTT (RFC 9438, section 4.2).
 constexpr uint32_t MIN_STEP = 2;
 
 /// Jiffies that have ended by `time` ns.
@@ -71,7 +71,7 @@ Cubic::GetParameterTable()
     using P = CubicParameters;
     static const auto table = JoinRows<P>(
         {
-            {&P::c, "c", "segments/s^3", 1e-6, 1e6, "scale of the curve", "RFC 9438, 5"},
+            {&P::c, "c", "segments/s^3", 1e-6, 1e6, "scale of the curve", "RFC 9438, 5.1"},
             {&P::beta, "beta", "", 0.01, 0.99, "window left after a loss", "RFC 9438, 4.6"},
             {&P::fastConvergence,
              "fast_convergence",

@@ -53,8 +53,8 @@ def version() -> str:
         from tunnelcc.store import model_version
 
         return f"tunnelcc {__version__}, models {model_version()} ({core.build()})"
-    except TunnelccError:  # `tunnelcc doctor` says why
-        return f"tunnelcc {__version__}, models not loaded"
+    except TunnelccError as error:
+        return f"tunnelcc {__version__}, no models: {error}"
 
 
 def _package() -> str:

@@ -27,14 +27,25 @@ def load() -> ModuleType:
     that of ``make dev``.
     """
     try:
-        if file := os.environ.get("TUNNELCC_CORE"):
-            return _module_in(file)
-        return importlib.import_module("tunnelcc._core")
+        file = os.environ.get("TUNNELCC_CORE")
+        module = _module_in(file) if file else importlib.import_module("tunnelcc._core")
     except ImportError as error:
         raise TunnelccError(
             f"the compiled module cannot be loaded: {error}; `tunnelcc doctor` shows "
             "details, and `pip install .` in the source tree builds it"
         ) from error
+    vars(module)["__getattr__"] = _absent
+    return module
+
+
+def _absent(name: str) -> Any:
+    """Say what is wrong where the module lacks something that this package uses."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    raise TunnelccError(
+        f"the compiled module is of another version than the package: it has no {name!r}; "
+        "`make setup` or `pip install .` in the source tree builds it again"
+    )
 
 
 def _module_in(file: str) -> ModuleType:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-# CUBIC's constants (RFC 9438, sections 4.1 and 4.6).
+# CUBIC's constants (RFC 9438, sections 5.1 and 4.6).
 _C = 0.4
 _BETA = 0.7
 

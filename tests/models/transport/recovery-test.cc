@@ -293,7 +293,7 @@ class PrrNumbersTest : public SimulationTestCase
         }
         NS_TEST_EXPECT_MSG_EQ(sent, "N  N  N  N  N  N  N  N  ", "every other ACK");
 
-        // Below ssthresh (RFC 9937, section 5): by what was delivered, and one more if it is safe.
+        // Below ssthresh (RFC 9937, section 6.2): what was delivered, and one more if it is safe.
         prr.Begin(20);
         NS_TEST_EXPECT_MSG_EQ(prr.Cwnd(10, 4, 1, {.isLossless = true}), 6, "slow start");
         prr.Begin(20);

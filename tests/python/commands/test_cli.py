@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -547,6 +548,18 @@ def test_a_missing_module_is_told(run, monkeypatch):
     assert code == 1
     assert err.startswith("tunnelcc: the compiled module cannot be loaded")
     assert "doctor" in err
+
+
+def test_a_module_of_another_version_is_told(run, monkeypatch):
+    core.load.cache_clear()
+    monkeypatch.delenv("TUNNELCC_CORE", raising=False)
+    older = ModuleType("tunnelcc._core")
+    older.model_version = lambda: "1"
+    monkeypatch.setattr(core.importlib, "import_module", lambda _: older)
+    code, out, _ = run("--version")
+    core.load.cache_clear()
+    assert code == 0
+    assert "another version than the package: it has no 'build'" in out
 
 
 def test_plots_are_saved(run, tmp_path):
