@@ -27,16 +27,16 @@ class AckOutput
 };
 
 /**
- * When a receiver acknowledges.
+ * Decides when a receiver sends an ACK.
  *
- * ACKs are delayed until every second segment (RFC 5681, section 4.2; RFC 9293, section 3.8.6.3),
- * or by the time in which segments used to come, as Linux has it; with its quick ACKs for the first
- * segments and wherever the sender may be waiting for each ACK; its compressed duplicate ACKs; and
- * its ping-pong mode, in which ACKs wait for an answer to carry them.
+ * An ACK waits for a second segment (RFC 5681, section 4.2; RFC 9293, section 3.8.6.3) or for a
+ * delay, which follows the usual time between segments, as in Linux. So do Linux's exceptions:
+ * quick ACKs for the first segments and where the sender may be waiting for each ACK, compressed
+ * duplicate ACKs, and the ping-pong mode, in which an ACK waits for an answer that carries it.
  *
- * With generic receive offload (Linux net/core/gro.c), segments that come in order within a time of
- * the first are one, of up to 64 KiB: ACKs are decided on when it is complete. PSH completes it.
- * Here the application gets each segment at once all the same.
+ * With generic receive offload (Linux net/core/gro.c), segments that come in order within some time
+ * of the first count as one segment of up to 64 KiB: the policy decides when that is complete, and
+ * PSH completes it. The application gets each segment at once all the same.
  */
 class AckPolicy
 {
@@ -52,7 +52,7 @@ class AckPolicy
     AckPolicy(const TcpSpec& spec, const RttEstimator& rtt, AckOutput& output);
     ~AckPolicy();
 
-    /// What the receiver knows once a segment was taken in, and its user told.
+    /// What the receiver knows after it has taken in a segment and told its user.
     struct Arrival
     {
         AckUrgency urgency;
@@ -74,13 +74,13 @@ class AckPolicy
     /// Data came in order.
     void OnInOrder(int64_t now);
 
-    /// A segment let the window grow: the sender is to know.
+    /// A segment let the window grow: an ACK tells the sender.
     void OnWindowGrown()
     {
         m_quickAcks |= 1; // Linux tcp_grow_window()
     }
 
-    /// The window is small beside the buffer, for data waits in it: ACKs are delayed again.
+    /// Data waits in the buffer, so the window is small: ACKs are delayed again.
     void EndQuickAcks()
     {
         m_quickAcks = 0; // Linux __tcp_select_window()
@@ -89,15 +89,15 @@ class AckPolicy
     /// Acknowledge the next `acks` segments at once.
     void AckQuickly(uint32_t acks = QUICK_ACKS);
 
-    /// Whether so many segments wait that an ACK is to be sent now, whatever else the receiver
-    /// knows. \param urgency of the latest
+    /// Whether an ACK is due now because of the number of segments that wait for one.
+    /// \param urgency of the latest segment
     bool AcksAnyway(AckUrgency urgency) const
     {
         return m_unacked >= m_ackEvery && urgency == AckUrgency::DELAYED && !m_merge;
     }
 
-    /// Decide on the segment that was taken in. \returns whether to send an ACK now; if not, it
-    ///          will follow
+    /// Decide on the segment that was taken in. \returns whether to send an ACK now; if not, a
+    ///          timer will send it
     // Inline, because it is so for every second segment.
     [[gnu::always_inline]] bool Decide(int64_t now, const Arrival& arrival)
     {
@@ -170,16 +170,16 @@ class AckPolicy
     Timer<AckPolicy, &AckPolicy::OnDelayTimer> m_delayTimer;
     const uint32_t m_mss;
     const uint32_t m_ackEvery;        //!< segments per ACK
-    const uint32_t m_pingPongAnswers; //!< that make ACKs wait for further ones
+    const uint32_t m_pingPongAnswers; //!< as many begin the ping-pong mode
     const bool m_acksPushed;          //!< PSH asks for an ACK
     uint32_t m_unacked{0};            //!< data segments received since the last ACK
-    uint32_t m_quickAcks{0};          //!< left to send at once
+    uint32_t m_quickAcks{0};          //!< quick ACKs that are left
     uint32_t m_pushes{0};             //!< since the last ACK, segments behind which the sender may
                                       //!< be waiting
     uint32_t m_answers{0};            //!< data sent in answer to data (Linux's pingpong)
-    int64_t m_segmentTime{0};         //!< in which the next one is expected, ns; 0: none came yet
-    int64_t m_lastInOrder{-NEVER};    //!< when data arrived in order, ns; before the first long ago
-    int64_t m_lastSent{-NEVER};       //!< when data left, ns; before the first long ago
+    int64_t m_segmentTime{0};         //!< usual time between segments, ns; 0: none came yet
+    int64_t m_lastInOrder{-NEVER};    //!< when data last arrived in order, ns; −NEVER: not yet
+    int64_t m_lastSent{-NEVER};       //!< when data was last sent, ns; −NEVER: not yet
     const int64_t m_leastDelay;       //!< ns
     uint32_t m_compressed{0};         //!< ACKs that wait for m_compressionTimer
     uint32_t m_duplicateAcks{0};      //!< sent at once for m_duplicatesOf

@@ -15,30 +15,30 @@
 namespace tunnelcc
 {
 
-/// What an ACK says of the RTT: to the estimator, and to the congestion control; ns.
+/// The round-trip time that an ACK shows, ns: for the estimator, and for the congestion control.
 struct RttSample
 {
-    int64_t smoothed; //!< of the oldest segment that it acknowledges
-    int64_t latest;   //!< of the latest one, in whole µs
+    int64_t smoothed; //!< for SRTT: of the oldest segment that it acknowledges
+    int64_t latest;   //!< for the algorithm: of the latest one, in whole µs
 };
 
-/// What an ACK brought, gathered while it is processed. Times of transmission are those of segments
-/// that were never retransmitted, ns; −1: there is none.
+/// What an ACK acknowledges, collected while it is processed. Times of transmission are in ns, and
+/// of segments that were never retransmitted; −1: there is none.
 struct AckSummary
 {
     uint32_t delivered{0};          //!< segments newly delivered
-    uint32_t cumulative{0};         //!< by which SND.UNA advanced
+    uint32_t cumulative{0};         //!< segments by which SND.UNA advanced
     uint32_t sacked{0};             //!< segments newly sacked
-    bool deliveredOriginal{false};  //!< one of before the recovery, never retransmitted
-    bool ackedRetransmitted{false}; //!< cumulatively, a segment that was ever retransmitted
-    int64_t oldestSent{-1};         //!< of those acked cumulatively
+    bool deliveredOriginal{false};  //!< a segment from before the recovery, never retransmitted
+    bool ackedRetransmitted{false}; //!< a retransmitted segment was acknowledged cumulatively
+    int64_t oldestSent{-1};         //!< when the oldest one acknowledged cumulatively was sent
     int64_t latestSent{-1};
-    int64_t oldestSacked{-1}; //!< of those newly sacked
+    int64_t oldestSacked{-1}; //!< when the oldest one newly sacked was sent
     int64_t latestSacked{-1};
 
-    /// The RTT that the ACK tells (Linux tcp_clean_rtx_queue(), tcp_ack_update_rtt()). \param now
-    /// ns
-    /// \param echo of our clock, ms; none: without timestamps
+    /// The RTT that the ACK shows (Linux tcp_clean_rtx_queue(), tcp_ack_update_rtt()).
+    /// \param now ns
+    /// \param echo our timestamp that the ACK echoes, ms; none: without timestamps
     std::optional<RttSample> GetRtt(int64_t now, std::optional<uint32_t> echo) const
     {
         // SRTT takes the oldest segment of the ACK, the congestion control the latest. Karn's rule;
@@ -70,9 +70,9 @@ struct AckSummary
     }
 
     /**
-     * Whether the retransmission time-out counts from now (Linux tcp_clean_rtx_queue()): SND.UNA
-     * progressed, or a SACK came of data sent after the head of the queue was last transmitted;
-     * else SACKs could put off the time-out for ever.
+     * Whether the retransmission time-out starts again now (Linux tcp_clean_rtx_queue()): SND.UNA
+     * advanced, or a SACK reports data sent after the first outstanding segment was last sent.
+     * Other SACKs could put off the time-out for ever.
      */
     bool RestartsTimeout(const Scoreboard& board) const
     {

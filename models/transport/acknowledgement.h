@@ -18,15 +18,15 @@ TimestampClock(int64_t now)
     return static_cast<uint32_t>(static_cast<uint64_t>(now) / 1'000'000);
 }
 
-/// An ACK, in a packet of its own or in the header of a data packet.
+/// The fields of an ACK, which has a packet of its own or is in the header of a data packet.
 struct Acknowledgement
 {
     uint32_t number{0};                //!< next segment expected, modulo 2^32
     uint32_t window{0};                //!< receive window, bytes
-    uint32_t tsVal{0};                 //!< clock of the end that sent it, ms (RFC 7323)
-    uint32_t tsEcr{0};                 //!< echo of the other end's clock, ms (RFC 7323)
-    const SackBlocks* blocks{nullptr}; //!< if there are any
-    uint32_t sackBlocks{0};            //!< how many
+    uint32_t tsVal{0};                 //!< timestamp of the end that sent it, ms (RFC 7323)
+    uint32_t tsEcr{0};                 //!< the other end's timestamp, echoed, ms (RFC 7323)
+    const SackBlocks* blocks{nullptr}; //!< SACK blocks; null: none
+    uint32_t sackBlocks{0};            //!< number of SACK blocks
     bool isDuplicate{false};           //!< the first block is a D-SACK (RFC 2883)
     bool isEce{false};                 //!< echoes a mark (RFC 3168)
 

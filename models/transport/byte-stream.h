@@ -21,7 +21,7 @@ class ByteStream
   public:
     virtual ~ByteStream() = default;
 
-    /// \param user whom to tell; null: nobody
+    /// \param user receives the events from now on; null: nobody
     void SetUser(StreamUser* user)
     {
         m_user = user;
@@ -30,19 +30,19 @@ class ByteStream
     /// Connect to the other end. StreamUser::OnOpen() follows.
     virtual void Connect(int64_t now) = 0;
 
-    /// Write `bytes` of stream. \returns how many the send buffer took; if fewer,
-    ///          StreamUser::OnWritable() follows once there is room
+    /// Write `bytes`. \returns how many the send buffer took; if fewer, StreamUser::OnWritable()
+    ///          follows once there is room
     virtual uint64_t Write(int64_t now, uint64_t bytes) = 0;
 
-    /// Go on with a Write() that waited for room, of a program that blocked meanwhile: it was not
-    /// idle, whatever was sent. \returns as Write()
+    /// Continue a Write() that waited for room. The program blocked meanwhile, so it does not count
+    /// as idle. \returns as Write()
     virtual uint64_t Resume(int64_t now, uint64_t bytes)
     {
         return Write(now, bytes);
     }
 
-    /// Take note of why the program writes nothing now: its CPU is at what it writes next, or a
-    /// window of its own protocol is closed. This counts as the limit until it writes.
+    /// Tell why the program writes nothing now: it computes what it writes next, or a window of its
+    /// own protocol is closed. This counts as the limit until it writes.
     virtual void NoteIdle(int64_t /* now */, SendLimit /* why */)
     {
     }
@@ -64,7 +64,7 @@ class ByteStream
     /// Whether the peer has closed and all that it wrote was read (end of file).
     virtual bool IsAtEof() const = 0;
 
-    /// End the stream after what was written. Reading may go on.
+    /// Close the stream for writing, after what was written. Reading may go on.
     virtual void Close(int64_t now) = 0;
 
   protected:

@@ -17,22 +17,23 @@ namespace tunnelcc
 {
 
 /**
- * The congestion window: the algorithm that sets it, and the state that the algorithm sees, which
- * is brought up to date before each call.
+ * The congestion window, with the algorithm that sets it and the state that the algorithm sees.
+ * Sync() brings that state up to date before each call of the algorithm.
  *
- * A window that is not used up does not last: after an idle time it is halved for each time-out of
- * silence, and one that was not needed in full goes half way to what was used of it (RFC 2861 in
- * Linux's form). Algorithms that ask for it are told of losses, and of the flight in which each
- * segment was sent (draft-ietf-ccwg-bbr, sections 4.1.2.2 and 5.2.4: P.tx_in_flight, P.lost).
+ * A window that is not used becomes smaller (RFC 2861 in Linux's form): it is halved for each
+ * retransmission time-out that passes in silence, and a window of which only a part was used goes
+ * half way down to that part. An algorithm that asks for it is told of each loss, and what was in
+ * flight when each segment was sent (draft-ietf-ccwg-bbr, sections 4.1.2.2 and 5.2.4:
+ * P.tx_in_flight, P.lost).
  */
 class CongestionWindow
 {
   public:
     /**
      * \param spec settings
-     * \param algorithm what sets the window
-     * \param board what was sent; is to keep flights for algorithms that ask for losses
-     * \param pacer when the next segment may leave
+     * \param algorithm sets the window
+     * \param board segments that were sent; keeps flights if the algorithm asks for losses
+     * \param pacer tells when the next segment may leave
      */
     CongestionWindow(const TcpSpec& spec,
                      std::unique_ptr<CongestionControl> algorithm,
@@ -65,7 +66,7 @@ class CongestionWindow
 
     // Calls of the algorithm
 
-    /// Tell the algorithm what reduces the window when it asks for that.
+    /// Give the algorithm the object that reduces the window at its request.
     void SetReduction(WindowReduction& reduction)
     {
         m_algorithm->SetReduction(reduction);
@@ -90,8 +91,8 @@ class CongestionWindow
 
     // Losses
 
-    /// Remember in which flight segments are being sent, one after the other. \param last of them,
-    /// which the board has in flight already
+    /// Remember what is in flight as each of `count` segments is sent, if the algorithm asks for
+    /// losses. \param last the last of them; the board has them in flight already
     void NoteFlights(uint64_t last, uint32_t count)
     {
         if (!m_wantsLosses)
@@ -114,8 +115,8 @@ class CongestionWindow
         return m_lost;
     }
 
-    /// Add to a sample what the algorithm asked for. \param number of the segment sampled, whose
-    /// flight is still known
+    /// Add to a sample the losses and the flight, if the algorithm asks for losses.
+    /// \param number of the segment sampled, whose flight is still known
     void Complete(RateSample& sample, uint64_t number);
 
     // The window's use
@@ -127,7 +128,7 @@ class CongestionWindow
         m_changeTime = now;
     }
 
-    /// The window might have changed: it counts as used from now on.
+    /// The window might have changed: the time in which it may be unused starts again.
     void Touch(int64_t now)
     {
         m_changeTime = now;
@@ -151,7 +152,7 @@ class CongestionWindow
      * \param now ns
      * \param isLimited the window was used up
      * \param rto retransmission time-out, ns
-     * \param isWriterBlocked the send buffer, not the application, held back more
+     * \param isWriterBlocked the send buffer is full, so the application did not hold data back
      */
     void Validate(int64_t now, bool isLimited, int64_t rto, bool isWriterBlocked);
 
@@ -173,7 +174,7 @@ class CongestionWindow
     SenderState m_state;
     uint64_t m_lost{0};      //!< segments marked lost so far
     bool m_isLimited{false}; //!< the window was used up since the last full round of data
-    uint64_t m_roundEnd{0};  //!< segment that ends that round
+    uint64_t m_roundEnd{0};  //!< segment whose ACK ends that round
     uint32_t m_used{0};      //!< most segments outstanding since the window was used up
     int64_t m_changeTime{0}; //!< when the window changed, might have, or was used up; ns
 };

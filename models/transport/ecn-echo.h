@@ -9,18 +9,18 @@
 namespace tunnelcc
 {
 
-/// What the IP and TCP headers of a data packet say of congestion (RFC 3168).
+/// The ECN bits in the IP and TCP headers of a data packet (RFC 3168).
 struct EcnMarks
 {
-    bool isEct; //!< it may be marked
-    bool isCe;  //!< it was
-    bool isCwr; //!< the sender has reduced its window
+    bool isEct; //!< ECT: it may be marked
+    bool isCe;  //!< CE: it was marked
+    bool isCwr; //!< CWR: the sender has reduced its window
 };
 
 /**
- * Which ACKs echo marks: from a mark on until the sender has reacted (RFC 3168, section 6.1.3), or,
- * for congestion controls such as DCTCP, those whose latest segment was marked (RFC 8257, section
- * 3.2).
+ * Decides which ACKs echo a mark: all from a mark on until the sender has reacted (RFC 3168,
+ * section 6.1.3), or, for congestion controls such as DCTCP, those whose latest segment was marked
+ * (RFC 8257, section 3.2).
  */
 class EcnEcho
 {
@@ -28,34 +28,34 @@ class EcnEcho
     /// ACKs sent at once after a mark (Linux __tcp_ecn_check_ce()).
     static constexpr uint32_t QUICK_ACKS = 2;
 
-    /// What a segment's marks ask for.
+    /// The ACKs that a segment's marks require.
     struct Request
     {
         bool isAckDue;      //!< acknowledge it at once
-        bool isQuickAckDue; //!< and QUICK_ACKS segments from it on
+        bool isQuickAckDue; //!< acknowledge QUICK_ACKS segments at once, from this one on
     };
 
-    /// Tell of the latest segment alone from now on.
+    /// From now on an ACK echoes the mark of the latest segment alone, as DCTCP needs it.
     void MirrorMarks()
     {
         m_isMirroring = m_isOn = true;
     }
 
-    /// Whether ACKs tell of the latest segment alone.
+    /// Whether an ACK echoes the mark of the latest segment alone.
     bool IsMirroring() const
     {
         return m_isMirroring;
     }
 
-    /// Whether segments without marks may ask for something, too: some had marks, or all are told
-    /// of.
+    /// Whether OnSegment() is needed for segments without marks, too: some segment had marks, or
+    /// ACKs echo each.
     bool IsOn() const
     {
         return m_isOn;
     }
 
-    /// Whether a segment would change what ACKs tell, so that those before it need an ACK of their
-    /// own (RFC 8257, section 3.2; Linux dctcp_ece_ack_update()).
+    /// Whether a segment changes the mark that ACKs echo: the segments before it then need an ACK
+    /// of their own (RFC 8257, section 3.2; Linux dctcp_ece_ack_update()).
     bool NeedsAckBefore(const EcnMarks& marks) const
     {
         return m_isMirroring && m_isEchoing != marks.isCe;
@@ -88,7 +88,7 @@ class EcnEcho
     }
 
   private:
-    bool m_isOn{false}; //!< some segment had marks, or ACKs tell of each
+    bool m_isOn{false}; //!< some segment had marks, or ACKs echo each
     bool m_isMirroring{false};
     bool m_isEchoing{false};
     bool m_hasSeenEct{false}; //!< data arrived that may be marked

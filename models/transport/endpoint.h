@@ -28,11 +28,10 @@ struct WireCounters
 };
 
 /**
- * One end of a TCP connection: handshake (RFC 9293), a sender, a receiver, and when the latter
- * acknowledges.
+ * One end of a TCP connection: handshake (RFC 9293), sender, receiver, and policy of ACKs.
  *
- * ACKs go in the headers of data packets where there are any to send. With a congestion control
- * that NeedsEcn(), each ACK tells whether the latest segment was marked.
+ * Data packets carry ACKs in their headers; other ACKs are packets of their own. With a congestion
+ * control that NeedsEcn(), each ACK tells whether the latest segment was marked.
  */
 class alignas(64) TcpEndpoint final : public ByteStream,
                                       public PacketSink,
@@ -43,18 +42,18 @@ class alignas(64) TcpEndpoint final : public ByteStream,
   public:
     /**
      * \param spec settings, which outlive the endpoint; both ends may differ
-     * \param channel where packets go
-     * \param congestion algorithm of the data sent from here
+     * \param channel carries the packets
+     * \param congestion algorithm for the data that this end sends
      */
     TcpEndpoint(const TcpSpec& spec,
                 const Channel& channel,
                 std::unique_ptr<CongestionControl> congestion);
     TcpEndpoint(TcpSpec&&, const Channel&, std::unique_ptr<CongestionControl>) = delete;
 
-    /// Tie two ends together. Call before Connect().
+    /// Make two endpoints the two ends of a connection. Call before Connect().
     static void Join(TcpEndpoint& a, TcpEndpoint& b);
 
-    /// Set where packets go: to the other end, or to something between the two.
+    /// Set the receiver of the packets: the other end, or something between the two.
     void SetPeer(PacketSink& peer)
     {
         m_peer = &peer;
@@ -134,7 +133,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
         return m_handshake.EstablishedTime();
     }
 
-    /// When Connect() was given up for want of an answer, ns; −1: it was not.
+    /// When this end gave up, as no answer to its SYNs came, ns; −1: it has not.
     int64_t ConnectFailedTime() const
     {
         return m_handshake.FailedTime();
@@ -149,11 +148,11 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
 
   private:
-    /// What a segment that arrived requires of the ACK.
+    /// What a segment that arrived requires of the next ACK.
     struct Arrival
     {
         AckUrgency urgency;
-        bool isAckDue; //!< for congestion marks
+        bool isAckDue; //!< at once, because of congestion marks
         bool isPushed;
     };
 
@@ -180,14 +179,14 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     Packet MakePacket(PacketKind kind) const;
     Acknowledgement MakeAck(int64_t now);
     void Establish(int64_t now, const Packet& packet);
-    /// A packet comes before the connection is established. \returns whether it is more than a part
-    /// of the handshake
+    /// A packet arrives before the connection is established. \returns whether it has data or an
+    /// ACK besides its part in the handshake
     bool ShakeHands(int64_t now, const Packet& packet);
     void OnSyn(int64_t now, const Packet& packet);
     void OnSynAck(int64_t now, const Packet& packet);
     Arrival TakeData(int64_t now, const Packet& packet);
     void DeliverData(int64_t now, const Arrival& arrival);
-    /// Take in what a data packet says of congestion. \returns whether an ACK is due at once
+    /// Take in the ECN bits of a data packet. \returns whether an ACK is due at once
     bool TakeMarks(int64_t now, const Packet& packet);
     void OnAck(int64_t now, const Acknowledgement& ack);
 
@@ -197,9 +196,9 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     Channel m_channel;
     PacketSink* m_peer{nullptr};
     TcpMemory* m_memory{nullptr}; //!< of the host; null: without limit
-    uint32_t m_peerClock{0};      //!< of the other end in its latest ACK, ms
+    uint32_t m_peerClock{0};      //!< timestamp of the other end's latest ACK, ms
     uint32_t m_echo{0};           //!< timestamp to echo
-    bool m_isEstablished{false};  //!< as the handshake, which is on another line, knows, too
+    bool m_isEstablished{false};  //!< as the handshake's state, which is on another cache line
     bool m_isReceiving{false};    //!< the user is being told of new data; an ACK may follow
     bool m_isL4s{false};          //!< data bears ECT(1)
     EcnEcho m_ecnEcho;
@@ -211,7 +210,7 @@ class alignas(64) TcpEndpoint final : public ByteStream,
     ReceiveRtt m_receiveRtt;
     AckPolicy m_acks;
     TcpHandshake m_handshake;
-    uint32_t m_peerWindow{0}; //!< that it told in the handshake, bytes
+    uint32_t m_peerWindow{0}; //!< the peer's window as told in the handshake, bytes
 };
 
 } // namespace tunnelcc

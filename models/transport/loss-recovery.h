@@ -20,22 +20,22 @@ namespace tunnelcc
 {
 
 /**
- * When a sender enters recovery, leaves it, and takes it back: the states of Linux's
+ * Decides when a sender enters recovery, leaves it, and undoes it, with the states of Linux's
  * tcp_fastretrans_alert().
  *
- * Losses are found by RACK (RFC 8985) and by tail loss probes; the window is reduced by PRR (RFC
- * 9937) or by the congestion control itself. After a time-out F-RTO (RFC 5682) tests whether it was
- * spurious; what proves needless is undone. Marks reduce the window as losses do (RFC 3168).
+ * RACK (RFC 8985) and tail loss probes find losses; PRR (RFC 9937) or the congestion control itself
+ * reduces the window. After a time-out, F-RTO (RFC 5682) tests whether it was spurious. A reduction
+ * that was needless is undone. Marks reduce the window as losses do (RFC 3168).
  *
- * Sends nothing itself: its owner asks for NextLost() and tells of what it sends.
+ * It sends nothing itself: its owner asks for NextLost() and reports what it sends.
  */
 class LossRecovery : private WindowReduction
 {
   public:
     /**
      * \param spec settings
-     * \param board what was sent
-     * \param window what is reduced
+     * \param board segments that were sent
+     * \param window the congestion window, which it reduces
      */
     LossRecovery(const TcpSpec& spec, Scoreboard& board, CongestionWindow& window);
 
@@ -54,7 +54,7 @@ class LossRecovery : private WindowReduction
         m_prr.OnSent(count);
     }
 
-    /// It is sent again, and not as a probe.
+    /// The segment of OnTransmit() is sent again, and not as a probe.
     void OnRetransmit(int64_t now)
     {
         m_undo.OnRetransmit(TimestampClock(now));
@@ -87,9 +87,10 @@ class LossRecovery : private WindowReduction
     /**
      * It delivered segments.
      * \param now ns
-     * \param run as they were before
+     * \param run the segments, with their flags from before the ACK
      * \param fack Scoreboard::Fack() before the ACK
-     * \param isOriginal for a retransmitted segment: the ACK echoes a timestamp of before
+     * \param isOriginal for a retransmitted segment: the ACK echoes a timestamp from before the
+     * retransmission, so it is of the original
      */
     void OnDelivered(int64_t now, const SegmentRun& run, uint64_t fack, bool isOriginal)
     {
@@ -135,31 +136,32 @@ class LossRecovery : private WindowReduction
      */
     bool ReduceWindow(const AckSummary& summary, uint32_t newlyLost);
 
-    /// New data has gone first if it could. \returns whether retransmissions go on now
+    /// New data was sent before retransmissions, if it could be. \returns whether retransmissions
+    /// may follow now
     bool EndDeferral();
 
     // Time-outs
 
-    /// When the first of the segments that may have been overtaken is lost, ns; NEVER: there is
-    /// none. Since the ACK or time-out before.
+    /// When the first of the segments that may have been overtaken counts as lost, ns, as of the
+    /// latest ACK or time-out; NEVER: there is none.
     int64_t ReorderingDeadline() const
     {
         return m_reorderingDeadline;
     }
 
-    /// When the last of them is lost, ns.
+    /// When the last of them counts as lost, ns.
     int64_t ReorderingEnd() const
     {
         return m_rack.LastDeadline(m_board);
     }
 
-    /// Segments were waited for long enough. \returns whether any is lost
+    /// The deadline has passed. \returns whether any segment is lost
     bool OnReorderingTimeout(int64_t now);
 
-    /// The retransmission time-out passed: all is to be sent again.
+    /// The retransmission time-out has passed: mark all segments lost.
     void OnTimeout(int64_t now);
 
-    /// Reductions of the window taken back.
+    /// Number of reductions of the window that were undone.
     uint64_t Undos() const
     {
         return m_undos;
@@ -195,7 +197,7 @@ class LossRecovery : private WindowReduction
     void UpdateLoss(int64_t now, const AckSummary& summary, bool isNeedless, bool mayTestWithNew);
     /// Undo the latest reduction if D-SACKs reported all its retransmissions.
     void UndoDuplicates(int64_t now);
-    /// Be in OPEN, or in DISORDER while anything is unusual.
+    /// Set the state outside a reduction: DISORDER while anything is unusual, else OPEN.
     void KeepQuiet(int64_t now);
     void EnterCwr(int64_t now) override;
     void EnterReduction(int64_t now, CaState state);
@@ -210,10 +212,10 @@ class LossRecovery : private WindowReduction
 
     // What each ACK needs stands together; see TcpEndpoint.
     const bool m_hasTimestamps;
-    bool m_owesCwr{false};               //!< the next new data tells of a reduction
+    bool m_owesCwr{false};               //!< the next new data bears CWR
     bool m_isFrtoOn{false};              //!< testing whether the time-out was spurious
     bool m_hasLostRetransmission{false}; //!< found by the latest DetectLoss() (FLAG_LOST_RETRANS)
-    bool m_defersRetransmits{false};     //!< for this ACK, as F-RTO wants
+    bool m_defersRetransmits{false};     //!< new data goes first after this ACK (F-RTO)
     Scoreboard& m_board;
     CongestionWindow& m_window;
     int64_t m_reorderingDeadline{NEVER};

@@ -24,7 +24,7 @@ SegmentIpBytes(uint32_t payload, const TcpSpec& tcp)
     return tcp.headerBytes + payload;
 }
 
-/// IP bytes of a pure ACK. \param sackBlocks that it tells of  \param tcp as for IpBytes()
+/// IP bytes of a pure ACK. \param sackBlocks number of its SACK blocks  \param tcp as for IpBytes()
 inline uint32_t
 AckIpBytes(uint32_t sackBlocks, const TcpSpec& tcp)
 {

@@ -30,7 +30,7 @@ class Prr
     {
     }
 
-    /// What tells whether to slow-start.
+    /// What an ACK shows, which decides whether PRR slow-starts.
     struct Progress
     {
         bool isLossless{false}; //!< the ACK advanced SND.UNA and marked nothing lost

@@ -26,7 +26,8 @@ class Rack
   public:
     /**
      * Segments were delivered (RFC 8985, steps 2 and 3).
-     * \param isOriginal for a retransmitted segment: the ACK echoes a timestamp of before
+     * \param isOriginal for a retransmitted segment: the ACK echoes a timestamp from before the
+     * retransmission, so it is of the original
      */
     void OnDelivered(int64_t now,
                      const SegmentRun& run,
@@ -61,7 +62,7 @@ class Rack
         m_degree = std::max(m_degree, std::min(fack - number, MAX_DEGREE));
     }
 
-    /// Whether segments were overtaken by more than those that make a loss likely.
+    /// Whether a segment was overtaken by more than the DUP_THRESH that make a loss likely.
     bool IsReorderingHigh() const
     {
         return m_degree > DUP_THRESH;
@@ -96,8 +97,8 @@ class Rack
         m_persist = PERSIST_RECOVERIES;
     }
 
-    /// A recovery ended that was not needless: after 16 of them without a D-SACK the window is
-    /// narrow again.
+    /// A recovery ended and was not undone: after 16 of them without a D-SACK, the window is
+    /// a quarter of the least RTT again.
     void OnRecoveryEnd()
     {
         if (m_persist > 0 && --m_persist == 0)
@@ -130,7 +131,7 @@ class Rack
     /**
      * Mark what is lost by now (step 5).
      * \param onLost called as (number) after each segment marked
-     * \returns when the first of the segments that are undecided will be lost, ns; NEVER: none is
+     * \returns when the first of the undecided segments counts as lost, ns; NEVER: there is none
      */
     template <class OnLost>
     int64_t DetectLoss(int64_t now, Scoreboard& board, const SenderState& state, OnLost&& onLost)
@@ -154,8 +155,8 @@ class Rack
         return NEVER;
     }
 
-    /// When the last of the segments that DetectLoss() left undecided will be lost, ns: Linux looks
-    /// again then, for all of them. \pre there are such segments, and no ACK has come since
+    /// When the last of the segments that DetectLoss() left undecided counts as lost, ns: Linux
+    /// looks at all of them again then. \pre there are some, and no ACK has come since
     int64_t LastDeadline(Scoreboard& board) const
     {
         int64_t latest = 0;
@@ -172,8 +173,8 @@ class Rack
         return latest;
     }
 
-    /// A time-out came although so many SACKs had: overtaking is rarer than it seemed (Linux
-    /// tcp_enter_loss()).
+    /// A time-out came although so many segments are sacked: reordering is less than it seemed
+    /// (Linux tcp_enter_loss()).
     void OnTimeoutInDisorder(uint32_t sackedOut)
     {
         if (sackedOut >= DUP_THRESH)
@@ -222,10 +223,10 @@ class Rack
     uint64_t m_number{0};   //!< its number
     int64_t m_rtt{0};       //!< RTT of the latest delivery
     bool m_hasReordering{false};
-    bool m_hasDuplicate{false};    //!< a D-SACK is yet to widen the window
-    int64_t m_patience{0};         //!< how long a segment may take, ns
-    uint64_t m_degree{DUP_THRESH}; //!< segments by which one was overtaken, the most
-    int m_windowSteps{1};          //!< quarter min-RTTs
+    bool m_hasDuplicate{false};    //!< a D-SACK came that has not widened the window yet
+    int64_t m_patience{0};         //!< RTT and reordering window, ns: how long a segment may take
+    uint64_t m_degree{DUP_THRESH}; //!< the most segments that overtook one
+    int m_windowSteps{1};          //!< the window, in quarters of the least RTT
     int m_persist{0};
     uint64_t m_widenAfter{0};
 };

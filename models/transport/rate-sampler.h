@@ -28,7 +28,7 @@ class RateSampler
     {
     }
 
-    /// A transmission (first or repeated), of which `segment` is to remember what a sample needs.
+    /// A segment is sent, for the first time or again. Stores in `segment` what a sample needs.
     /// \param isIdle nothing was in flight before
     void OnSent(int64_t now, Segment& segment, bool isIdle)
     {
@@ -102,7 +102,8 @@ class RateSampler
         return m_hasSample ? std::optional(m_latest) : std::nullopt;
     }
 
-    /// The application has nothing more to send now: what is in flight samples its rate, not ours.
+    /// The application has nothing more to send now: samples of what is in flight measure the
+    /// application's rate, not the path's.
     void MarkAppLimited(uint32_t inFlight)
     {
         m_state.MarkAppLimited(inFlight);

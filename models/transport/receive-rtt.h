@@ -13,17 +13,18 @@ namespace tunnelcc
 {
 
 /**
- * A receiver's own estimate of the round-trip time, as in Linux (tcp_rcv_rtt_update()): from the
- * echoes of its clock in full data packets, and from how long a window of data takes, of which the
- * least counts.
+ * A receiver's own estimate of the round-trip time, as in Linux (tcp_rcv_rtt_update()). It takes
+ * samples from echoes of its timestamps in full data packets, and from the time that a window of
+ * data takes, of which the least counts.
  *
- * Since 6.16 any lesser sample replaces the estimate, larger ones are left out while data waits for
- * the reader, and echoes within the same millisecond tell nothing; before, those count as one.
+ * Since Linux 6.16, any smaller sample replaces the estimate, larger samples are ignored while data
+ * waits for the reader, and echoes within the same millisecond are ignored, which before counted as
+ * 1 ms.
  */
 class ReceiveRtt
 {
   public:
-    /// \param seeksLeast as since 6.16
+    /// \param seeksLeast behave as Linux since 6.16
     /// \param mss payload of a full segment, bytes
     ReceiveRtt(bool seeksLeast, uint32_t mss)
         : m_seeksLeast(seeksLeast),
@@ -39,8 +40,8 @@ class ReceiveRtt
 
     /**
      * A data packet came (tcp_rcv_rtt_measure_ts()).
-     * \param clock of ours now, ms
-     * \param echo of it in the packet, ms
+     * \param clock our timestamp clock now, ms
+     * \param echo our timestamp that the packet echoes, ms
      * \param length payload bytes
      * \param isAllRead nothing waits for the reader
      */
@@ -76,7 +77,7 @@ class ReceiveRtt
      * Data came in order (tcp_rcv_rtt_measure()).
      * \param now ns
      * \param received payload bytes in order so far
-     * \param window offered from there on, bytes
+     * \param window receive window from there on, bytes
      */
     void OnInOrder(int64_t now, uint64_t received, uint64_t window)
     {
@@ -98,8 +99,8 @@ class ReceiveRtt
     const bool m_seeksLeast;
     int64_t m_rtt{0};
     uint32_t m_latestEcho{0};
-    uint32_t m_fullLength;     //!< payload of the longest packet (rcv_mss), at first of the default
-    int64_t m_windowStart{-1}; //!< ns; −1: no data yet
+    uint32_t m_fullLength;     //!< payload of the longest packet (rcv_mss); at first DEFAULT_MSS
+    int64_t m_windowStart{-1}; //!< when the window began, ns; −1: no data yet
     uint64_t m_windowEnd{0};
 };
 

@@ -21,22 +21,22 @@ namespace tunnelcc
  * losses; since then what waits unread is taken off what was read, and room is made for the data
  * out of order, whenever some arrives (tcp_rcvbuf_grow() as of 6.18).
  *
- * The limit of the window (rcv_ssthresh) follows the buffer by two segments for each segment that
- * arrives (tcp_grow_window()), while the host's memory lets it (see TcpMemory). Data that waits in
- * the buffer, in order or not, takes its space (tcp_space()): it bounds that limit and the window.
- * The window's right edge never moves back. Left out: the true size of socket buffers, for which
- * the maximum stands.
+ * The limit of the window (rcv_ssthresh) grows towards the buffer's size, by two segments for each
+ * segment that arrives (tcp_grow_window()), if the host's memory allows it (see TcpMemory). Data
+ * that waits in the buffer, in order or not, takes space (tcp_space()), which limits the window.
+ * The window's right edge never moves back. Left out: the memory that a socket buffer takes beyond
+ * its payload; the maximum is in payload bytes.
  */
 class ReceiveWindow
 {
   public:
     /**
-     * \param initial offered at first, bytes; 0: the maximum, and no adjustment
-     * \param room size of the first buffer, bytes
-     * \param maximum bytes
+     * \param initial window at first, bytes; 0: the maximum, and no adjustment
+     * \param room size of the buffer at first, bytes
+     * \param maximum size of the buffer, bytes
      * \param mss payload of a full segment, bytes
-     * \param scale windows are told in units of two to this power, bytes; 0: exactly
-     * \param growth by which law room is made
+     * \param scale window scale (RFC 7323): windows are told in units of 2^scale bytes
+     * \param growth Linux's rule for the growth of the buffer
      */
     ReceiveWindow(uint64_t initial,
                   uint64_t room,
@@ -176,14 +176,14 @@ class ReceiveWindow
         return m_edge - std::min(m_edge, received);
     }
 
-    /// Round up to the units in which windows are told.
+    /// Round up to whole units of the window scale.
     uint64_t Align(uint64_t window) const
     {
         return (window + m_unit - 1) & ~(m_unit - 1);
     }
 
-    /// The window that the buffer has room for, bytes (__tcp_select_window()): none, rather than
-    /// little. Not in whole units yet.
+    /// The window that the buffer has room for, bytes (__tcp_select_window()): 0 where there is
+    /// little room. Not in whole units yet.
     uint64_t Select(uint64_t buffered) const
     {
         uint64_t space = Space(buffered);
@@ -231,8 +231,8 @@ class ReceiveWindow
     uint64_t m_maximum;
     uint64_t m_mss;
     uint32_t m_scale;
-    uint64_t m_unit; //!< in which windows are told, bytes
-    uint64_t m_most; //!< that the header can tell, bytes
+    uint64_t m_unit; //!< of the window scale, bytes
+    uint64_t m_most; //!< largest window that the header can tell, bytes
     ReceiveGrowth m_growth;
     uint64_t m_room;  //!< size of the buffer
     uint64_t m_limit; //!< of the window (rcv_ssthresh)

@@ -21,7 +21,7 @@ namespace tunnelcc
 enum class AckUrgency
 {
     DELAYED,
-    COMPRESSED, //!< a hole is left: at once, or together with others like it
+    COMPRESSED, //!< a hole is left: at once, or compressed with other duplicate ACKs
     NOW
 };
 
@@ -52,8 +52,8 @@ class Receiver
     /// Take in a data packet. \returns how soon an ACK is due; Readable() may have grown
     AckUrgency OnData(const Packet& packet);
 
-    /// Whether the packet, out of order, lengthens neither of the two latest runs: it may then push
-    /// another one out of the next ACK.
+    /// Whether the packet is out of order and lengthens neither of the two latest runs: its new run
+    /// may take the place of another one among the SACK blocks of the next ACK.
     bool CrowdsBlocks(const Packet& packet) const;
 
     /// Whether the packet begins at or before what the last ACK said was next.

@@ -14,9 +14,10 @@ namespace tunnelcc
 {
 
 /**
- * What a sender waits for while data is out, and until when: segments that may have been overtaken
- * (RFC 8985, section 6.3), the tail loss probe (section 7.2), the retransmission time-out (RFC
- * 6298). Linux has one timer for them (icsk_retransmit_timer), which counts in jiffies.
+ * The deadlines of a sender while data is in flight: when segments that may have been overtaken
+ * count as lost (RFC 8985, section 6.3), when a tail loss probe is sent (section 7.2), and the
+ * retransmission time-out (RFC 6298). Linux has one timer for them (icsk_retransmit_timer), which
+ * counts in jiffies.
  */
 class RetransmissionTimer
 {
@@ -34,14 +35,14 @@ class RetransmissionTimer
     {
     }
 
-    /// Let the time-out of `rto` ns count from `since` ns.
+    /// Set the time-out of `rto` ns, which counts from `since`, ns.
     void SetTimeout(int64_t now, int64_t since, int64_t rto)
     {
         m_timeout = {std::max(since + rto, now + 1), now};
     }
 
-    /// When the first of the segments is lost that may have been overtaken, ns; NEVER: there is
-    /// none.
+    /// Set when the first of the segments that may have been overtaken counts as lost, ns; NEVER:
+    /// there is none.
     void SetReordering(int64_t now, int64_t deadline)
     {
         m_reordering = {deadline, now};
@@ -90,8 +91,8 @@ class RetransmissionTimer
     }
 
     /**
-     * When the timer fires that was set for what is due, ns. Is looked into only once a deadline
-     * has passed, because ACKs put most of them off.
+     * When Linux's timer for what is due fires, ns. It is computed only once a deadline has passed,
+     * because ACKs put most of them off.
      * \param cause Due()
      * \param reorderingEnd for REORDERING, when the last of the segments is lost, ns: Linux waits
      *        for them all

@@ -12,10 +12,10 @@ namespace tunnelcc
 {
 
 /**
- * Smoothed RTT and retransmission time-out, RFC 6298 section 2, as Linux has them
- * (tcp_rtt_estimator()): the variance term, not the sum, is at least the minimum RTO, so that
- * RTO >= SRTT + 200 ms; it is the largest of a round trip's and decays once a round trip; RTTs that
- * fall count an eighth where they would raise it.
+ * Smoothed RTT and retransmission time-out (RFC 6298, section 2), as in Linux
+ * (tcp_rtt_estimator()). The variance term is at least the minimum RTO, so that RTO is at least
+ * SRTT + 200 ms. It is the largest of a round trip, and decays once a round trip. Where a falling
+ * RTT would raise it, the difference counts an eighth.
  */
 class RttEstimator
 {
@@ -28,7 +28,7 @@ class RttEstimator
     }
 
     /**
-     * Take a sample. Ends any back-off.
+     * Add a sample, which ends any back-off.
      * \param rtt ns
      * \param una first unacknowledged segment
      * \param nxt next segment to be sent
@@ -83,7 +83,7 @@ class RttEstimator
         m_backoff = std::min(m_backoff + 1, MAX_BACKOFF);
     }
 
-    /// Take the doublings back.
+    /// End the back-off: the time-out is no longer doubled.
     void EndBackOff()
     {
         m_backoff = 0;
@@ -97,7 +97,7 @@ class RttEstimator
     static constexpr int MAX_BACKOFF = 10;                 //!< reaches MAX_RTO from any RTO
 
     int64_t m_srtt{0};
-    int64_t m_deviation{0}; //!< mean, of samples from m_srtt (Linux mdev_us / 4)
+    int64_t m_deviation{0}; //!< mean deviation of samples from m_srtt (Linux mdev_us / 4)
     int64_t m_largest;      //!< four deviations, largest of the round trip (mdev_max_us)
     int64_t m_variance{0};  //!< what the time-out adds to m_srtt (rttvar_us)
     uint64_t m_roundEnd{0}; //!< segment whose acknowledgement ends the round trip (rtt_seq)

@@ -50,8 +50,8 @@ struct Segment
 
 static_assert(sizeof(Segment) == 32, "two segments a cache line");
 
-/// Segments with neighbouring numbers that were sent together and went the same way since, so that
-/// what follows from one of them follows from all.
+/// Segments with consecutive numbers that were sent together and have the same state, so that one
+/// of them stands for all.
 struct SegmentRun
 {
     uint64_t first;
@@ -64,14 +64,14 @@ struct SegmentRun
     }
 };
 
-/// What the connection had in flight and had lost when a segment was sent. Apart from Segment,
-/// because only some congestion controls ask for it.
+/// What the connection had in flight and had lost when a segment was sent. It is no part of Segment
+/// because only some congestion controls need it.
 struct Flight
 {
     uint32_t inFlight; //!< segments, the one sent included
     uint32_t lost;     //!< segments ever marked lost, modulo 2^32
 
-    /// Segments ever marked lost, then. \param lostByNow such segments now
+    /// The 64-bit value of `lost`. \param lostByNow segments ever marked lost by now
     uint64_t LostThen(uint64_t lostByNow) const
     {
         return lostByNow - (static_cast<uint32_t>(lostByNow) - lost);
@@ -178,7 +178,7 @@ class Scoreboard
     /// Mark a segment lost that is in flight; its retransmission too, if that was.
     void MarkLost(uint64_t number);
 
-    /// Take back every loss mark: what was marked is in flight again, as first sent.
+    /// Take back every loss mark: the segments are in flight again, as if never sent again.
     void UnmarkLost();
 
     /// The next segment to retransmit: lost retransmissions first, then in order of marking. The
@@ -218,7 +218,7 @@ class Scoreboard
     struct Removed
     {
         uint64_t bytes{0};            //!< of payload
-        bool wasRetransmitted{false}; //!< a segment of it, ever
+        bool wasRetransmitted{false}; //!< any of its segments was ever retransmitted
     };
 
     /**

@@ -26,7 +26,7 @@ class SendBuffer
   public:
     /**
      * \param capacity payload bytes at first
-     * \param maximum payload bytes to which Expand() may take it
+     * \param maximum payload bytes, the limit of Expand()
      */
     SendBuffer(uint64_t capacity, uint64_t maximum)
         : m_maximum(maximum)

@@ -21,7 +21,7 @@ enum class SendLimit : uint8_t
     SEND_BUFFER,       //!< the program could write, but the buffer takes no more
     STREAM_WINDOW,     //!< of a stream among several (smux, HTTP/2, SSH, QUIC): it waits for credit
     CONNECTION_WINDOW, //!< of all streams together (HTTP/2, QUIC)
-    SEND_WINDOW,       //!< most that the sender itself lets be under way (KCP)
+    SEND_WINDOW,       //!< the sender's own limit of what is in flight (KCP)
     RECEIVE_WINDOW,
     CONGESTION_WINDOW,
     PACING,
@@ -51,8 +51,8 @@ class SendLimits
         }
     }
 
-    /// From now on this is the limit; but pacing that follows another limit counts as that, as
-    /// said above. \param now ns  \param rtt round-trip time, ns
+    /// From now on this is the limit. Pacing within a round trip of another limit counts as that
+    /// one (see above). \param now ns  \param rtt round-trip time, ns
     void Set(int64_t now, SendLimit limit, int64_t rtt)
     {
         if (limit == m_limit && limit != SendLimit::PACING)
@@ -94,7 +94,7 @@ class SendLimits
 
     SendLimit m_limit{SendLimit::NONE};
     SendLimit m_counted{SendLimit::NONE}; //!< for which the time counts
-    SendLimit m_other{SendLimit::NONE};   //!< the latest that congestion control did not set
+    SendLimit m_other{SendLimit::NONE};   //!< the latest limit that congestion control did not set
     int64_t m_otherEnd{INT64_MIN / 2};    //!< when it ended, ns
     int64_t m_since{0};
     Times m_times{};

@@ -22,7 +22,7 @@ namespace tunnelcc
 class SendWindow
 {
   public:
-    /// \param mss payload of a full segment, bytes  \param nodelay without Nagle's rule
+    /// \param mss payload of a full segment, bytes  \param nodelay TCP_NODELAY: no Nagle's rule
     SendWindow(uint32_t mss, bool nodelay)
         : m_mss(mss),
           m_nodelay(nodelay),
@@ -77,7 +77,7 @@ class SendWindow
      * \param buffer what was written
      * \param board what was sent
      * \param isClosing nothing more will be written
-     * \param fillsWindow however little room the window leaves
+     * \param fillsWindow also if the window has room for a part of a segment only
      */
     uint16_t NextLength(const SendBuffer& buffer,
                         const Scoreboard& board,

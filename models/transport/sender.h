@@ -41,8 +41,8 @@ struct SenderCounters
 /**
  * Sending half of a TCP connection, after Linux 5.10 to 6.x with SACK and timestamps.
  *
- * Takes in what the application writes and what the peer acknowledges, and makes its parts do the
- * rest: the congestion window, loss recovery, the transmitter of bursts, what times out, pacing.
+ * Receives the application's writes and the peer's ACKs, and passes them to its parts: congestion
+ * window, loss recovery, transmitter of bursts, timers, pacer.
  */
 class Sender
 {
@@ -77,8 +77,8 @@ class Sender
         m_window.State().cwnd = 1;
     }
 
-    /// The handshake is done. \param rtt its round trip, ns; none: it cannot be told
-    /// \param window of the peer, bytes
+    /// The handshake is done. \param rtt its round-trip time, ns; none: unknown
+    /// \param window the peer's window, bytes
     void OnEstablished(int64_t now, std::optional<int64_t> rtt, uint32_t window);
 
     /// Let the host's memory bound the send buffer. \param memory outlives the sender
@@ -87,8 +87,8 @@ class Sender
         m_memory = memory;
     }
 
-    /// The application writes `bytes`. \param isResumed in a call that had to wait for room
-    /// \returns how many the send buffer took
+    /// The application writes `bytes`. \param isResumed the call has waited for room before
+    /// \returns how many bytes the send buffer took
     uint64_t Write(int64_t now, uint64_t bytes, bool isResumed = false);
 
     /// Whether a write now would take a new buffer of the kernel's.
@@ -181,7 +181,7 @@ class Sender
     }
 
   private:
-    /// Send what was written. \param isEnd of a write, or of what the buffer took of it
+    /// Send what was written. \param isEnd it ends a write, or the part that the buffer took
     void Push(int64_t now, bool isEnd);
     /// Send what windows and pacing allow. \param isOne one burst \returns whether there was any
     bool Send(int64_t now, bool isOne = false);
@@ -193,21 +193,21 @@ class Sender
     /// As SendBuffer::WakeWriter(), after the buffer has grown if it may.
     bool WakeWriter();
 
-    /// \param number of the segment that the ACK expects next
+    /// \param number 64-bit number of the segment that the ACK expects next
     AckSummary ProcessAcknowledgement(int64_t now, const Acknowledgement& ack, uint64_t number);
-    /// Whether the ACK echoes a timestamp of before `time` ns.
+    /// Whether the ACK echoes a timestamp from before `time`, ns.
     bool IsBefore(const Acknowledgement& ack, int64_t time) const;
-    /// Take in the RTT that an ACK tells. \returns it, for the congestion control; −1: none
+    /// Update the RTT with an ACK's sample. \returns that of the congestion control, ns; −1: none
     int64_t UpdateRtt(int64_t now, const AckSummary& summary, uint32_t echo);
-    /// Whether nothing else was delivered since the segment that the ACK answers was sent, so that
-    /// no second one made the receiver answer (Linux FLAG_ACK_MAYBE_DELAYED).
+    /// Whether the ACK is for a single segment, so that the receiver may have delayed it (Linux
+    /// FLAG_ACK_MAYBE_DELAYED): nothing else was delivered since that segment was sent.
     bool IsOfLoneSegment(const AckSummary& summary, const RateSample& rate) const;
 
-    /// When the first segment outstanding was sent last, ns; `now` if there is none.
+    /// When the first segment outstanding was last sent, ns; `now` if there is none.
     int64_t HeadTime(int64_t now) const;
-    /// Let the time-out count from `since`.
+    /// Set the retransmission time-out, which counts from `since`, ns.
     void SetTimeout(int64_t now, int64_t since);
-    /// Let the time-out count from now if the first segment outstanding was just sent.
+    /// Start the time-out again if the first segment outstanding was just sent.
     void RestartTimeoutOfHead(int64_t now);
     void ScheduleProbe(int64_t now);
     void UpdateTimer(int64_t now);
@@ -240,7 +240,7 @@ class Sender
     RetransmissionTimer m_retransmission;
     bool m_isEstablished{false};
     SendLimit m_idle{SendLimit::APPLICATION}; //!< the limit while nothing is written
-    int64_t m_persistDeadline{NEVER};         //!< of the window probe, ns
+    int64_t m_persistDeadline{NEVER};         //!< when the next window probe is due, ns
     Timer<Sender, &Sender::OnTimer> m_timer;
     Timer<Sender, &Sender::OnPacingTimer> m_pacingTimer;
     SendLimits m_limits;

@@ -9,13 +9,13 @@
 namespace tunnelcc
 {
 
-/// A tail loss probe, from its transmission to the ACK which tells whether it repaired a loss (RFC
-/// 8985, section 7.4; Linux tcp_process_tlp_ack()).
+/// The state of a tail loss probe, from its transmission to the ACK that shows whether it repaired
+/// a loss (RFC 8985, section 7.4; Linux tcp_process_tlp_ack()).
 class TailLossProbe
 {
   public:
-    /// A probe was sent. \param nxt SND.NXT after it  \param isRetransmission no new data could be
-    /// sent
+    /// A probe was sent. \param nxt SND.NXT after it  \param isRetransmission it is a segment sent
+    /// again, as no new data could be sent
     void OnSent(uint64_t nxt, bool isRetransmission)
     {
         m_end = nxt;

@@ -23,8 +23,8 @@ class SynOutput
 };
 
 /**
- * One end's part in the handshake (RFC 9293, section 3.5): its state, and the SYN or SYN-ACK that
- * is sent again until it is answered or given up (RFC 6298, as Linux has it).
+ * One end of the handshake (RFC 9293, section 3.5): its state, and the SYN or SYN-ACK, which is
+ * sent again until an answer comes or the end gives up (RFC 6298, as in Linux).
  */
 class TcpHandshake
 {
@@ -37,7 +37,7 @@ class TcpHandshake
         ESTABLISHED
     };
 
-    /// \param linearTimeouts of a SYN before they double  \param output who sends
+    /// \param linearTimeouts time-outs of a SYN before they double  \param output sends the SYNs
     TcpHandshake(uint32_t linearTimeouts, SynOutput& output)
         : m_linearTimeouts(linearTimeouts),
           m_output(output),
@@ -59,12 +59,12 @@ class TcpHandshake
     /// The other end has answered.
     void Establish(int64_t now);
 
-    /// Round-trip time of the handshake, ns; none: it cannot be told. \param now ns \param echo of
-    /// our clock in the answer, ms; none: without timestamps
+    /// Round-trip time of the handshake, ns; none: unknown, as a SYN was sent again. \param now ns
+    /// \param echo our timestamp that the answer echoes, ms; none: without timestamps
     std::optional<int64_t> Rtt(int64_t now, std::optional<uint32_t> echo) const;
 
     /// Whether so many SYNs were lost that the window begins with one segment.
-    /// \param echo of our clock in the answer, ms; none: without timestamps
+    /// \param echo as of Rtt()
     bool LostSyns(std::optional<uint32_t> echo) const;
 
     /// When the connection was established, ns; −1: not yet.
@@ -73,7 +73,7 @@ class TcpHandshake
         return m_establishedTime;
     }
 
-    /// When Connect() was given up for want of an answer, ns; −1: it was not.
+    /// When this end gave up, as no answer to its SYNs came, ns; −1: it has not.
     int64_t FailedTime() const
     {
         return m_failedTime;
@@ -89,7 +89,7 @@ class TcpHandshake
     SynOutput& m_output;
     int64_t m_firstTime{0}; //!< of the first SYN or SYN-ACK, ns
     int64_t m_sendTime{0};  //!< of the latest one, ns
-    uint32_t m_retries{0};  //!< by time-out
+    uint32_t m_retries{0};  //!< SYNs or SYN-ACKs sent again after a time-out
     uint32_t m_sent{0};     //!< SYNs or SYN-ACKs, answers to repeated SYNs included
     int64_t m_establishedTime{-1};
     int64_t m_failedTime{-1};

@@ -10,9 +10,9 @@ namespace tunnelcc
 {
 
 /**
- * When a timer of Linux fires (kernel/time/timer.c since 4.8). It counts in jiffies: a delay is
- * rounded up to whole ones, and the timer waits for the end of a bucket, which lasts one jiffy for
- * delays below 63, 8 jiffies for those below 8 · 63, 64 for those below 64 · 63, and so on.
+ * Tells when a timer of Linux fires (kernel/time/timer.c since 4.8). Linux rounds a delay up to
+ * whole jiffies, and the timer fires at the end of a bucket. A bucket lasts one jiffy for delays
+ * below 63 jiffies, 8 jiffies for those below 8 · 63, 64 for those below 64 · 63, and so on.
  */
 class TimerWheel
 {
@@ -24,7 +24,7 @@ class TimerWheel
     }
 
     /// \param set when the timer was set, ns
-    /// \param deadline for when, ns
+    /// \param deadline when it was to fire, ns
     /// \returns when it fires, ns
     int64_t Expiry(int64_t set, int64_t deadline) const
     {

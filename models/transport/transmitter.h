@@ -20,32 +20,32 @@
 namespace tunnelcc
 {
 
-/// What a sender needs of its endpoint.
+/// Sends packets for a Sender: its endpoint implements it.
 class SegmentOutput
 {
   public:
     virtual ~SegmentOutput() = default;
 
-    /// Transmit `count` segments from number `first` on. \param last of them; the others are like
-    /// it, but without PSH
+    /// Transmit `count` segments from number `first` on. \param last the last of them; the others
+    /// have the same fields, but no PSH
     virtual void SendSegments(int64_t now, uint64_t first, uint32_t count, const Segment& last) = 0;
 
     /// Transmit a packet that asks for an ACK and carries nothing (RFC 9293, section 3.8.6.1).
     virtual void SendWindowProbe(int64_t now) = 0;
 
-    /// A timer of the sender has run: return the memory that was released, but kept in reserve.
+    /// A timer of the sender has run: give back the memory that the socket keeps in reserve.
     virtual void ReturnReserve() = 0;
 };
 
 /**
- * Sends segments, lost ones first, in the bursts that Linux builds for segmentation offload: as
- * long as tcp_tso_autosize() says, with PSH at the end, and new data only once enough of it may go
- * (tcp_tso_should_defer()).
+ * Sends segments, lost ones first, in the bursts that Linux builds for segmentation offload. A
+ * burst has the length of tcp_tso_autosize() and PSH at its end; new data waits until enough of it
+ * may be sent (tcp_tso_should_defer()).
  */
 class Transmitter
 {
   public:
-    /// What the segments are taken from and sent by.
+    /// The other parts of the sender that this one uses; they outlive it.
     struct Parts
     {
         Scoreboard& board;
@@ -64,8 +64,8 @@ class Transmitter
     {
         uint32_t segments{0};
         uint64_t bytes{0};     //!< payload
-        bool isWhole{false};   //!< as long as may go at once: pacing lets more follow later
-        bool isLimited{false}; //!< cwnd leaves less room than new data waits for
+        bool isWhole{false};   //!< it is as long as a burst may be; pacing lets the next one follow
+        bool isLimited{false}; //!< cwnd has less room than the new data that waits needs
     };
 
     /// Send what the windows allow. \param isOne no more than one burst of SegmentsPerBurst()
@@ -74,8 +74,7 @@ class Transmitter
     /// Segments that pacing and the algorithm make one super-segment of.
     uint32_t SegmentsPerBurst() const;
 
-    /// Send one new segment, or FIN. \param fillsWindow however little room the peer's window
-    /// leaves
+    /// Send one new segment, or FIN. \param fillsWindow as of SendWindow::NextLength()
     /// \returns whether there was one to send
     bool SendNew(int64_t now, bool fillsWindow = false)
     {
@@ -85,8 +84,8 @@ class Transmitter
     /// Send a segment again. \param isProbe as a tail loss probe
     void Retransmit(int64_t now, uint64_t number, bool isProbe = false);
 
-    /// Whether anything waits to be sent, whatever the windows say. Less than a segment does not
-    /// while Nagle's rule holds it back.
+    /// Whether anything waits to be sent, even if no window has room for it. Less than a segment
+    /// does not count while Nagle's rule holds it back.
     bool HasMore() const
     {
         return m_buffer.Unsent() >= m_mss || m_board.HasLostToSend() ||
@@ -105,8 +104,8 @@ class Transmitter
         return PeerRoom() < std::min<uint64_t>(m_mss, m_buffer.Unsent());
     }
 
-    /// Whether new data that wait for a longer burst wait for the peer's window to make room, not
-    /// for ours.
+    /// Whether it is the peer's window, and not the congestion window, that must grow before new
+    /// data fills a burst.
     bool WaitsForPeerRoom() const
     {
         // Linux tcp_tso_should_defer(): is_rwnd_limited
@@ -134,8 +133,7 @@ class Transmitter
         return m_peerWindow;
     }
 
-    /// Forget that the first segment outstanding was sent. \returns whether it was, since the last
-    /// call
+    /// Whether the first segment outstanding was sent since the last call.
     bool TakeHeadSent()
     {
         return std::exchange(m_isHeadSent, false);
@@ -171,8 +169,8 @@ class Transmitter
     bool DefersNew(int64_t now, uint32_t perBurst) const;
     /// Number of new full segments that may be sent now.
     uint32_t FullSegments(uint32_t most) const;
-    /// Send the next segments of a super-segment, all that are full at once. \param filled segments
-    /// that it has  \param most that it may have  \returns how many were sent
+    /// Send the next segments of a super-segment, all full ones at once. \param filled segments
+    /// that it has  \param most segments that it may have  \returns how many were sent
     uint32_t SendRun(int64_t now, uint32_t filled, uint32_t most);
     bool SendNext(int64_t now, bool fillsWindow, bool isPushed);
     /// Send new segments. \param length of each  \param flags of the last

@@ -12,9 +12,9 @@ namespace tunnelcc
 {
 
 /**
- * Evidence that a reduction of the window was needless, as Linux gathers it from `undo_marker` on:
- * every retransmission was reported as a duplicate (D-SACK, RFC 3708), or the ACK echoes a
- * timestamp from before the first retransmission (Eifel, RFC 3522).
+ * Finds out whether a reduction of the window was needless, as Linux does with `undo_marker`: a
+ * D-SACK reported every retransmission as a duplicate (RFC 3708), or an ACK echoes a timestamp from
+ * before the first retransmission (Eifel, RFC 3522).
  */
 class Undo
 {
@@ -35,20 +35,20 @@ class Undo
         m_ssthresh = ssthresh;
     }
 
-    /// The evidence has been used, or is void.
+    /// Stop looking: the reduction was undone, or can no longer be.
     void Disarm()
     {
         m_isArmed = false;
     }
 
-    /// The network has proven congestion otherwise: the window will stay as it is (Linux clears
+    /// There is another sign of congestion: the window will stay as it is (Linux clears
     /// prior_ssthresh).
     void Withhold()
     {
         m_restores = false;
     }
 
-    /// Whether the evidence, once complete, brings the window back.
+    /// Whether an undo restores the window.
     bool Restores() const
     {
         return m_restores;
@@ -86,8 +86,8 @@ class Undo
         return m_isArmed && m_retransmits == 0;
     }
 
-    /// The ACK answers an original: nothing was retransmitted yet, or it is of before (Linux
-    /// tcp_packet_delayed()). \param echo timestamp that it echoes, ms; none: no timestamps
+    /// Whether the ACK answers an original: nothing was retransmitted yet, or it echoes a timestamp
+    /// from before (Linux tcp_packet_delayed()). \param echo that timestamp, ms; none: it has none
     bool IsOriginalAcked(std::optional<uint32_t> echo) const
     {
         return m_isArmed && (!m_hasRetransmitted ||
