@@ -17,10 +17,10 @@ namespace tunnelcc
 {
 
 /**
- * Packets that came, and when to acknowledge them (RFC 9000, section 13.2; quic-go v0.60.0,
- * internal/ackhandler/received_packet_tracker.go). An ACK is due at once after so many packets that
- * ask for one, when a packet leaves a new gap, and when one fills a gap that an ACK has reported;
- * otherwise after a delay.
+ * Keeps the numbers of packets that arrived, and decides when to acknowledge them (RFC 9000,
+ * section 13.2; quic-go v0.60.0, internal/ackhandler/received_packet_tracker.go). An ACK is due at
+ * once after some number of packets that ask for one, when a packet leaves a new gap, and when one
+ * fills a gap that an ACK has reported; otherwise after a delay.
  */
 class AckTracker
 {
@@ -30,18 +30,18 @@ class AckTracker
     {
     }
 
-    /// Whether a packet came before, or its number will no longer be acknowledged.
+    /// Whether a packet arrived before, or its number is no longer acknowledged.
     bool IsKnown(uint64_t number) const
     {
         return number < m_floor || m_received.Contains(number);
     }
 
     /**
-     * A packet came for the first time.
+     * A packet arrived for the first time.
      * \param now ns
-     * \param number its
+     * \param number packet number
      * \param isEliciting it asks for an ACK
-     * \param isUrgent at once, as those of the handshake (RFC 9000, section 13.2.1)
+     * \param isUrgent it asks for one at once, as in the handshake (RFC 9000, section 13.2.1)
      */
     void OnPacket(int64_t now, uint64_t number, bool isEliciting, bool isUrgent)
     {
@@ -66,31 +66,31 @@ class AckTracker
         m_deadline = m_isDue ? NEVER : std::min(m_deadline, now + m_spec.delay);
     }
 
-    /// Whether an ACK is to leave even alone.
+    /// Whether an ACK is due now, in a packet of its own if need be.
     bool IsDue(int64_t now) const
     {
         return HasNew() && (m_isDue || m_deadline <= now);
     }
 
-    /// Whether an ACK may ride along with something else.
+    /// Whether there is something new to acknowledge: a packet with data then has an ACK, too.
     bool HasNew() const
     {
         return m_eliciting > 0 && !m_received.All().empty();
     }
 
-    /// When an ACK will be due, ns; NEVER: not by time.
+    /// When the delayed ACK is due, ns; NEVER: none is delayed.
     int64_t Deadline() const
     {
         return m_deadline;
     }
 
-    /// What an ACK would report, lowest first.
+    /// Ranges of numbers that an ACK reports, lowest first.
     const std::vector<NumberRange>& Ranges() const
     {
         return m_received.All();
     }
 
-    /// For how long the largest packet has waited, ns.
+    /// The ACK delay: time since the packet with the largest number arrived, ns.
     int64_t Delay(int64_t now) const
     {
         return now - m_largestTime;
@@ -112,7 +112,7 @@ class AckTracker
         return bytes;
     }
 
-    /// An ACK leaves.
+    /// An ACK is sent.
     void OnSent()
     {
         m_reported = m_largest;
@@ -122,7 +122,7 @@ class AckTracker
         m_deadline = NEVER;
     }
 
-    /// The peer has an ACK that reported numbers up to `largest`: it need not hear of them again.
+    /// The peer has received an ACK of numbers up to `largest`: later ACKs leave them out.
     void OnAckOfAck(uint64_t largest)
     {
         if (largest >= m_floor)
@@ -135,11 +135,11 @@ class AckTracker
   private:
     const QuicAcksSpec m_spec;
     NumberRanges m_received;
-    uint64_t m_floor{0};       //!< numbers below are not acknowledged any more
-    uint64_t m_largest{0};     //!< that came
-    int64_t m_largestTime{0};  //!< when
-    uint64_t m_reported{0};    //!< largest of the latest ACK
-    bool m_hasReported{false}; //!< there was one
+    uint64_t m_floor{0};       //!< numbers below are no longer acknowledged
+    uint64_t m_largest{0};     //!< largest number that arrived
+    int64_t m_largestTime{0};  //!< when it arrived, ns
+    uint64_t m_reported{0};    //!< largest number of the latest ACK
+    bool m_hasReported{false}; //!< an ACK was sent
     uint32_t m_eliciting{0};   //!< packets since the latest ACK that ask for one
     bool m_isDue{false};
     int64_t m_deadline{NEVER};

@@ -16,14 +16,15 @@ namespace tunnelcc
  * Bandwidth samples of packets, in bytes, as Chromium's QUIC takes them (hysteria cb70589,
  * core/internal/congestion/bbr/bandwidth_sampler.go).
  *
- * A packet's sample is the lower of two rates: what was sent from the packet that was last
- * acknowledged when it left until it left, and what was acknowledged from then until now. So a loss
- * lowers the second one only, where Linux divides what arrived by the longer of the two times.
+ * A packet's sample is the lower of a sending rate and an ACK rate. Let A be the packet that was
+ * last acknowledged when this one left. The sending rate is that from A to this packet; the ACK
+ * rate is that from the ACK of A until now. A loss lowers the ACK rate only, where Linux divides
+ * what was delivered by the longer of the two times.
  */
 class ByteSampler
 {
   public:
-    /// What is known of a packet from when it left.
+    /// The connection's state when a packet was sent.
     struct SentState
     {
         bool isKnown{false};
@@ -32,15 +33,15 @@ class ByteSampler
         uint64_t acked{0};    //!< bytes that had been acknowledged
     };
 
-    /// Of a packet that was acknowledged.
+    /// The sample of a packet that was acknowledged.
     struct Sample
     {
-        SentState sent;      //!< unknown: there is no sample
+        SentState sent;      //!< state when it was sent; if unknown, there is no sample
         double bandwidth{0}; //!< bytes/s
         int64_t rtt{0};      //!< ns, with the delay of the ACK
     };
 
-    /// A packet leaves. \param inFlight bytes, it included  \param asks for an ACK
+    /// A packet is sent. \param inFlight bytes, this packet's included  \param asks for an ACK
     void OnSent(int64_t now, uint64_t number, uint32_t bytes, uint64_t inFlight, bool asks);
 
     /// A packet is acknowledged.
@@ -49,13 +50,13 @@ class ByteSampler
     /// A packet of `bytes` is lost.
     SentState OnLost(uint64_t number, uint32_t bytes);
 
-    /// What was sent until now gives no evidence of a low bandwidth.
+    /// The application limits the sender: samples of what was sent until now may be too low.
     void MarkAppLimited();
 
-    /// An event has been told of. \param bandwidth the largest, this event's included, bytes/s
+    /// An event was processed. \param bandwidth the largest, this event's included, bytes/s
     void OnEventEnd(double bandwidth, uint32_t round);
 
-    /// Packets before this one are settled, or will not be sampled.
+    /// Forget packets before this one: they are acknowledged or lost, or will give no sample.
     void Forget(uint64_t number);
 
     uint64_t Acked() const
@@ -68,7 +69,7 @@ class ByteSampler
         return m_lost;
     }
 
-    /// Most bytes that were acknowledged before the bandwidth explains them, in the last rounds.
+    /// Most bytes that were acknowledged beyond what the bandwidth explains, in the last rounds.
     uint64_t AckHeight() const
     {
         return m_ackHeight.Get();
@@ -83,11 +84,11 @@ class ByteSampler
     {
         SentState state;
         uint32_t bytes{0};
-        int64_t time{0};                      //!< when it left
-        uint64_t sent{0};                     //!< bytes until then, its own included
-        uint64_t sentAtLastAcked{0};          //!< the same of the last acknowledged then
-        int64_t lastAckedSentTime{NOT_ACKED}; //!< when that one left …
-        int64_t lastAckedTime{0};             //!< … and when it was acknowledged
+        int64_t time{0};                      //!< when it was sent, ns
+        uint64_t sent{0};                     //!< bytes sent until then, its own included
+        uint64_t sentAtLastAcked{0};          //!< `sent` of A, see ByteSampler
+        int64_t lastAckedSentTime{NOT_ACKED}; //!< when A was sent, ns
+        int64_t lastAckedTime{0};             //!< when A was acknowledged, ns
     };
 
     const Packet* Find(uint64_t number) const;

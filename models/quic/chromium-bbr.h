@@ -41,11 +41,11 @@ class ChromiumBbr final : public PacketControl
     using Mode = Bbr::Mode;
 
     /**
-     * \param spec what Linux's has not
-     * \param parameters of Linux's; those of policers, bursts, margin and ACK aggregation are not
-     * read
-     * \param packets in the first window
-     * \param bytes of a full packet
+     * \param spec constants that Linux's BBRv1 has not
+     * \param parameters constants of Linux's BBRv1; those of policers, bursts, margin and ACK
+     * aggregation are not used
+     * \param packets first window, packets
+     * \param bytes size of a full packet
      * \param stream seeds the random phase at which PROBE_BW starts
      */
     ChromiumBbr(const QuicBbrSpec& spec,
@@ -79,7 +79,7 @@ class ChromiumBbr final : public PacketControl
     }
 
   private:
-    /// As updateRecoveryState() has them.
+    /// States of recovery, as in updateRecoveryState().
     enum class Recovery : uint8_t
     {
         NONE,
@@ -89,7 +89,7 @@ class ChromiumBbr final : public PacketControl
 
     static constexpr uint64_t NONE = UINT64_MAX; //!< no packet
 
-    /// What an event says of bandwidth and RTT.
+    /// The bandwidth and the RTT that an event shows.
     struct EventSample
     {
         double bandwidth{0};
@@ -128,7 +128,7 @@ class ChromiumBbr final : public PacketControl
 
     ByteSampler m_sampler;
     WindowedMaxFilter<double> m_bandwidth; //!< bytes/s, by round
-    int64_t m_connectionMinRtt{NEVER};     //!< of the connection, before there is one of its own
+    int64_t m_connectionMinRtt{NEVER};     //!< the connection's, used before the first sample; ns
     int64_t m_minRtt{NEVER};
     int64_t m_minRttTime{0};
 

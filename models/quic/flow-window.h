@@ -14,7 +14,7 @@ namespace tunnelcc
 {
 
 /**
- * A receiver's flow control, of a stream or of a connection (RFC 9000, section 4.1). The window
+ * Flow control at the receiver, for a stream or a connection (RFC 9000, section 4.1). The window
  * doubles when it is used up quickly (quic-go v0.60.0, flow_controller_base.go).
  */
 class FlowWindow
@@ -29,7 +29,7 @@ class FlowWindow
     {
     }
 
-    /// Bytes that the peer may have sent since the beginning.
+    /// The limit that the peer was told: bytes that it may send in the whole run.
     uint64_t Limit() const
     {
         return m_limit;
@@ -56,7 +56,7 @@ class FlowWindow
         m_read += bytes;
     }
 
-    /// Whether so much was read that the peer is to get a new limit.
+    /// Whether enough was read to send the peer a new limit.
     bool IsUpdateDue() const
     {
         const double left = static_cast<double>(m_limit - m_read);
@@ -73,7 +73,7 @@ class FlowWindow
         return m_window > before;
     }
 
-    /// Let the window be at least so large, as far as it may grow.
+    /// Make the window at least this large, but no larger than its maximum.
     void Widen(int64_t now, uint64_t least)
     {
         if (least > m_window && m_window > 0)

@@ -16,14 +16,16 @@ namespace tunnelcc
 {
 
 /**
- * Loss detection (RFC 9002, section 6 and appendix A): a packet is lost when one that was sent so
- * many later, or so much later, is acknowledged. If nothing is acknowledged for a probe time-out
- * (PTO), probes are due, and nothing is lost by that.
+ * Loss detection (RFC 9002, section 6 and appendix A). A packet is lost when a later one is
+ * acknowledged that was sent kPacketThreshold packets later, or longer ago than kTimeThreshold
+ * allows. If no ACK comes for a probe time-out (PTO), probes are sent; that alone marks nothing
+ * lost.
  */
 class LossDetection
 {
   public:
-    /// What the packets of one ACK, or of the loss timer, went through, lowest number first.
+    /// Packets that an ACK, or the loss timer, shows to be acknowledged or lost, lowest number
+    /// first.
     struct Outcome
     {
         std::vector<uint64_t> acked;
@@ -34,8 +36,8 @@ class LossDetection
 
     /**
      * \param spec thresholds
-     * \param maxAckDelay of the peer, ns
-     * \param history packets sent
+     * \param maxAckDelay the peer's max_ack_delay, ns
+     * \param history packets sent from here
      */
     LossDetection(const QuicLossSpec& spec, int64_t maxAckDelay, PacketHistory& history);
 
@@ -45,18 +47,19 @@ class LossDetection
         m_lastSent = now;
     }
 
-    /// An ACK came. \param ack the peer's packet that bears it  \param peer its history
-    /// \returns what it told, until the next call
+    /// An ACK arrived. \param ack the peer's packet that contains it  \param peer the peer's
+    /// history
+    /// \returns what the ACK shows; valid until the next call
     const Outcome& OnAck(int64_t now, const QuicPacket& ack, const PacketHistory& peer);
 
-    /// When the timer is to end, ns; NEVER: it is not.
+    /// When the timer fires, ns; NEVER: it is not set.
     int64_t Deadline() const;
 
-    /// The timer has ended. \returns packets that are lost, until the next call; if there are none,
-    ///          probes are due
+    /// The timer has fired. \returns packets that are lost, valid until the next call; if there are
+    ///          none, probes are due
     const Outcome& OnTimer(int64_t now);
 
-    /// max_ack_delay counts in PTO from now on: ACKs are not urgent any more.
+    /// The handshake is over: the peer may delay ACKs, so PTO includes max_ack_delay from now on.
     void OnHandshakeDone()
     {
         m_isHandshakeDone = true;
@@ -70,7 +73,7 @@ class LossDetection
         return m_rtt;
     }
 
-    /// Probes to be sent.
+    /// Number of probes to be sent.
     uint32_t ProbesDue() const
     {
         return m_probesDue;

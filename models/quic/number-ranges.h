@@ -19,7 +19,7 @@ struct NumberRange
     uint64_t end{0};
 };
 
-/// Numbers that have come, as ranges that do not touch, lowest first.
+/// A set of numbers, kept as ranges that do not touch, lowest first.
 class NumberRanges
 {
   public:

@@ -14,29 +14,29 @@ namespace tunnelcc
 {
 
 /**
- * Congestion control that hears of each packet and counts bytes, where others count full packets
- * (SenderState). Packets become larger in a connection, so the two are not the same.
+ * A congestion control that is called for each packet and counts bytes; others count full packets
+ * (SenderState). The size of packets grows during a connection, so the two are not the same.
  */
 class PacketControl : public CongestionControl
 {
   public:
-    /// What an ACK, or the loss timer, told. Numbers rise; the history still has them.
+    /// What an ACK, or the loss timer, shows. Numbers are in rising order; the history has them.
     struct Event
     {
         int64_t now;                        //!< ns
-        const PacketHistory& history;       //!< without what was acknowledged or lost
+        const PacketHistory& history;       //!< packets outstanding after the event
         uint64_t priorInFlight;             //!< bytes before it
         const std::vector<uint64_t>& acked; //!< packets, by number
         const std::vector<uint64_t>& lost;  //!< likewise
     };
 
-    /// The newest packet of the history leaves. \param asks for an ACK
+    /// The newest packet of the history is sent. \param asks it asks for an ACK
     virtual void OnSent(int64_t now, const PacketHistory& history, bool asks) = 0;
 
     /// Packets were acknowledged or lost. SenderState::minRtt is the connection's.
     virtual void OnEvent(SenderState& state, const Event& event) = 0;
 
-    /// Full packets have another size from now on.
+    /// The size of a full packet has changed, bytes.
     virtual void OnPacketBytes(uint32_t bytes) = 0;
 
     /// Congestion window, bytes.

@@ -24,18 +24,18 @@ enum class QuicFrameKind : uint8_t
     PING
 };
 
-/// A frame, but for ACK.
+/// A frame of another kind than ACK.
 struct QuicFrame
 {
     uint64_t offset{0}; //!< STREAM: of its first byte; MAX_*: the limit
     uint32_t stream{0}; //!< its place among the connection's streams
     uint16_t length{0}; //!< STREAM: bytes of data
     QuicFrameKind kind{QuicFrameKind::PING};
-    bool isFin : 1 {false};   //!< STREAM: ends it
+    bool isFin : 1 {false};   //!< STREAM: it ends the stream
     bool isAgain : 1 {false}; //!< STREAM: it was lost, or took too long, and is sent again
 };
 
-/// What became of a packet, as far as its sender knows.
+/// What the sender of a packet knows of it.
 enum class QuicPacketFate : uint8_t
 {
     UNTRACKED, //!< it asks for no ACK, or its number was skipped
@@ -49,15 +49,15 @@ struct QuicPacket
 {
     static constexpr uint64_t NONE = UINT64_MAX;
 
-    Segment sample; //!< what RateSampler keeps of it, with the time when it was sent
+    Segment sample; //!< what RateSampler stores for it, and when it was sent
     Flight flight{0, 0};
     uint64_t previous{NONE}; //!< outstanding packet before it
     uint64_t next{NONE};     //!< and after it
-    uint64_t firstFrame{0};  //!< its place in the history
-    uint64_t firstRange{0};  //!< of the ACK: its place in the history
-    int64_t ackDelay{0};     //!< of the ACK: since its largest packet came, ns
+    uint64_t firstFrame{0};  //!< place of its first frame in the history
+    uint64_t firstRange{0};  //!< place of its ACK's first range in the history
+    int64_t ackDelay{0};     //!< its ACK's delay: since the largest packet arrived, ns
     uint16_t frames{0};
-    uint16_t ranges{0}; //!< of the ACK; 0: there is none
+    uint16_t ranges{0}; //!< number of its ACK's ranges; 0: it has no ACK
     uint16_t bytes{0};  //!< UDP payload
     QuicPacketFate fate{QuicPacketFate::UNTRACKED};
     bool isMtuProbe{false};
@@ -65,9 +65,10 @@ struct QuicPacket
 };
 
 /**
- * Packets that one end of a connection has sent, by number. Their contents stay here: packets under
- * way only bear their numbers. Those that ask for an ACK are outstanding until one comes, or until
- * they are lost, and form a list in order. Old ones are forgotten as if they were lost.
+ * Packets that one end of a connection has sent, by number. Their contents are stored here: a
+ * packet on the path has its number only. Packets that ask for an ACK are outstanding until an ACK
+ * comes or they are lost, and form a list in order. Old packets are removed; if one of them arrives
+ * after all, it counts as lost.
  */
 class PacketHistory
 {
@@ -91,8 +92,8 @@ class PacketHistory
         return m_newFrames;
     }
 
-    /// Make the next packet, of the frames appended and an ACK of `ranges`, if there are any.
-    /// \returns the packet, until the next is made
+    /// Make the next packet of the frames appended, with an ACK of `ranges` if there are any.
+    /// \returns the packet; valid until the next one is made
     QuicPacket& Send(std::span<const NumberRange> ranges)
     {
         QuicPacket& packet = m_packets.Append();
@@ -114,13 +115,13 @@ class PacketHistory
         return packet;
     }
 
-    /// Leave a number out.
+    /// Skip a packet number.
     void Skip()
     {
         Send({});
     }
 
-    /// A packet. It is still known, as all outstanding ones are.
+    /// A packet by its number. \pre the history has it, as it has all that are outstanding
     QuicPacket& At(uint64_t number)
     {
         return m_packets[number - m_first];
@@ -131,7 +132,7 @@ class PacketHistory
         return m_packets[number - m_first];
     }
 
-    /// The whole number of a packet by its low 32 bits; QuicPacket::NONE: it was forgotten.
+    /// The 64-bit number of a packet from its low 32 bits; QuicPacket::NONE: it was removed.
     uint64_t Find(uint32_t low) const
     {
         const uint32_t index = low - static_cast<uint32_t>(m_first);
@@ -150,7 +151,7 @@ class PacketHistory
         return m_ranges[packet.firstRange - m_firstRange + index];
     }
 
-    /// A packet is outstanding no more.
+    /// A packet is no longer outstanding. \param fate why
     void Settle(QuicPacket& packet, QuicPacketFate fate)
     {
         packet.fate = fate;
@@ -173,19 +174,19 @@ class PacketHistory
         return m_oldest;
     }
 
-    /// Of outstanding packets.
+    /// UDP payload of the outstanding packets, bytes.
     uint64_t BytesInFlight() const
     {
         return m_bytesInFlight;
     }
 
-    /// Outstanding packets.
+    /// Number of outstanding packets.
     uint32_t InFlight() const
     {
         return m_inFlight;
     }
 
-    /// The packet of that number has arrived: forget those that left long before it.
+    /// The packet of that number has arrived: remove those that were sent long before it.
     void OnArrival(uint64_t number)
     {
         m_arrived = std::max(m_arrived, number);
@@ -203,7 +204,7 @@ class PacketHistory
     }
 
   private:
-    /// Packets that may be overtaken by one and still arrive.
+    /// A packet is kept until one arrives that was sent so many packets later.
     static constexpr uint64_t KEPT = 4096;
 
     void Link(uint64_t number, QuicPacket& packet)

@@ -14,14 +14,14 @@ namespace tunnelcc
 {
 
 /**
- * Search for the largest packet that the path carries (RFC 8899), by halves (quic-go v0.60.0,
- * mtu_discoverer.go). A lost probe may have been too large, or lost by chance: only after three
- * losses at a size and below is nothing larger tried.
+ * Binary search for the largest packet that the path carries (RFC 8899; quic-go v0.60.0,
+ * mtu_discoverer.go). A lost probe may have been too large, or lost by chance: the search stays
+ * below a size only after it has lost three probes of that size or less.
  */
 class PathMtuSearch
 {
   public:
-    /// \param spec of packets  \param end which sends them
+    /// \param spec sizes of packets  \param end the end that sends them
     PathMtuSearch(const QuicPacketsSpec& spec, End end)
         : m_spec(spec),
           m_size(spec.first[end])
@@ -30,7 +30,7 @@ class PathMtuSearch
         m_lost[0] = spec.most;
     }
 
-    /// Largest packet that is known to arrive.
+    /// Size of the largest packet that is known to arrive, bytes of UDP payload.
     uint32_t Size() const
     {
         return m_size;
@@ -42,7 +42,7 @@ class PathMtuSearch
         m_lastProbe = now;
     }
 
-    /// Whether a probe is to be sent. \param rtt smoothed, ns
+    /// Whether a probe is to be sent now. \param rtt smoothed RTT, ns
     bool IsDue(int64_t now, int64_t rtt) const
     {
         return m_lastProbe >= 0 && m_probe == 0 && !IsDone() &&
@@ -91,7 +91,7 @@ class PathMtuSearch
   private:
     static constexpr size_t LOSSES = 3; //!< maxLostMTUProbes
 
-    /// Nothing larger is tried: the largest of three lost ones.
+    /// Upper bound of the sizes that are tried: the largest of three lost probes.
     uint32_t Most() const
     {
         return *std::max_element(m_lost.begin(), m_lost.end());
@@ -104,10 +104,10 @@ class PathMtuSearch
 
     const QuicPacketsSpec m_spec;
     uint32_t m_size;
-    uint32_t m_probe{0};                   //!< that is under way; 0: none
-    std::array<uint32_t, LOSSES> m_lost{}; //!< the smallest lost ones, in order; 0: none
-    bool m_wasLost{false};                 //!< the latest probe
-    int64_t m_lastProbe{-1};               //!< or when the search began, ns; −1: not yet
+    uint32_t m_probe{0};                   //!< size of the probe in flight; 0: none
+    std::array<uint32_t, LOSSES> m_lost{}; //!< sizes of the smallest lost probes, in order; 0: none
+    bool m_wasLost{false};                 //!< the latest probe was lost
+    int64_t m_lastProbe{-1}; //!< time of the latest probe, or of Start(), ns; −1: none
 };
 
 } // namespace tunnelcc

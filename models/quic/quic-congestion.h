@@ -32,10 +32,10 @@ class QuicCongestion
 {
   public:
     /**
-     * \param spec of the connection
-     * \param end which sends
-     * \param algorithm what sets window and rate
-     * \param history packets sent
+     * \param spec settings of the connection
+     * \param end the end that sends
+     * \param algorithm sets window and rate
+     * \param history packets sent from here
      */
     QuicCongestion(const QuicSpec& spec,
                    End end,
@@ -55,10 +55,10 @@ class QuicCongestion
         }
     }
 
-    /// The newest packet, which asks for an ACK, leaves. \param isIdle nothing was in flight
+    /// The newest packet, which asks for an ACK, is sent. \param isIdle nothing was in flight
     void OnSent(int64_t now, QuicPacket& packet, bool isIdle);
 
-    /// A packet with nothing but an ACK leaves.
+    /// A packet with nothing but an ACK is sent.
     void OnAckSent(int64_t now, const QuicPacket& packet)
     {
         if (m_spec.pacing.countsAcks)
@@ -71,13 +71,13 @@ class QuicCongestion
         }
     }
 
-    /// What an ACK or the loss timer told. \param priorBytes bytes in flight before that
+    /// An ACK or the loss timer was processed. \param priorBytes bytes in flight before that
     void OnOutcome(int64_t now,
                    const LossDetection::Outcome& outcome,
                    const RoundTrip& rtt,
                    uint64_t priorBytes);
 
-    /// Nothing is left to send, although there is room.
+    /// Nothing is left to send, although the window has room.
     void MarkAppLimited()
     {
         m_sampler.MarkAppLimited(InFlight());
@@ -95,7 +95,7 @@ class QuicCongestion
         return m_history.BytesInFlight() < Window();
     }
 
-    /// When a full packet may leave by pacing, ns.
+    /// When pacing lets a full packet leave, ns.
     int64_t NextSend(int64_t now) const
     {
         const double rate = PacingRate();
@@ -128,7 +128,7 @@ class QuicCongestion
 
     const QuicSpec m_spec;
     std::unique_ptr<CongestionControl> m_algorithm;
-    PacketControl* const m_control; //!< the algorithm, if it is one
+    PacketControl* const m_control; //!< the algorithm, if it is a PacketControl; else null
     const PacketHistory& m_history;
     const bool m_hasCongControl;
     const bool m_wantsLosses;
@@ -137,10 +137,10 @@ class QuicCongestion
     TokenBucket m_bucket;
     bool m_isReady{false};        //!< Init() was called
     uint64_t m_recoveryEnd{0};    //!< packets with lower numbers were sent before the latest cut
-    uint64_t m_sentBytes{0};      //!< that do not make up a full packet yet
+    uint64_t m_sentBytes{0};      //!< remainder that is less than a full packet
     uint64_t m_deliveredBytes{0}; //!< likewise
     uint64_t m_lostBytes{0};      //!< likewise
-    uint32_t m_newlyLost{0};      //!< full packets that the algorithm has not heard of
+    uint32_t m_newlyLost{0};      //!< lost full packets that the algorithm was not told of yet
     int64_t m_lastSent{0};
 };
 

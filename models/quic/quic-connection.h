@@ -23,25 +23,25 @@ namespace tunnelcc
 {
 
 /**
- * One end of a QUIC connection: streams that share packets, a handshake, flow control. Streams are
- * delivered in order each, so that a lost packet holds up only those whose data it carried.
+ * One end of a QUIC connection: streams that share packets, a handshake, flow control. Each stream
+ * is delivered in order by itself, so a lost packet delays only the streams whose data it carried.
  *
- * Lost data leave before new data. Streams with new data take turns, packet by packet. Where a
- * packet has one frame of a stream, those with lost data take their turns among them (quic-go
- * v0.60.0, framer.go).
+ * Lost data is sent before new data. Streams with new data take turns, packet by packet. Where a
+ * packet has one frame of a stream, streams with lost data take turns with them (quic-go v0.60.0,
+ * framer.go).
  *
- * An end whose threads sleep reads a packet a little after it arrived, and with it those that came
- * in the meantime.
+ * The threads of an end may sleep. It then reads a packet a little after it arrived, together with
+ * those that arrived in the meantime.
  */
 class QuicConnection final : public PacketSink, private QuicContents
 {
   public:
     /**
-     * \param spec of the connection
-     * \param end which this is
-     * \param channel where packets go
+     * \param spec settings of the connection
+     * \param end which end this is
+     * \param channel carries the packets
      * \param algorithm congestion control
-     * \param draws of how late it wakes up
+     * \param draws random stream for how late a thread wakes up
      */
     QuicConnection(const QuicSpec& spec,
                    End end,
@@ -52,10 +52,10 @@ class QuicConnection final : public PacketSink, private QuicContents
     QuicConnection(const QuicConnection&) = delete;
     QuicConnection& operator=(const QuicConnection&) = delete;
 
-    /// Tie two ends together. Call before Connect().
+    /// Make two objects the two ends of a connection. Call before Connect().
     static void Join(QuicConnection& a, QuicConnection& b);
 
-    /// Add an end of the next stream; the peer adds its other end.
+    /// Add this end of the next stream; the peer adds the other end.
     QuicStream& AddStream();
 
     /// Begin the handshake, if it has not begun.
@@ -69,17 +69,17 @@ class QuicConnection final : public PacketSink, private QuicContents
 
     void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
 
-    // Of streams
+    // Called by streams
 
-    /// Bytes of a write that are taken. \param unsent bytes of the stream that wait
+    /// Bytes that a write may take now. \param unsent bytes of the stream that wait to be sent
     uint64_t RoomFor(uint64_t unsent) const;
     bool IsApart(uint64_t unsent, uint64_t bytes) const;
 
-    /// There is more to send, or the end of a stream.
+    /// A stream has `bytes` more to send; or, with 0 bytes, its end.
     void OnWritten(int64_t now, QuicStream& stream, uint64_t bytes);
 
-    /// A write was not taken as a whole: the stream waits for room in the send buffer, if there is
-    /// one.
+    /// A write was not taken as a whole: the stream waits for room in the send buffer, if that has
+    /// a limit.
     void OnBlocked(QuicStream& stream);
 
     /// A stream's user has read.
@@ -97,7 +97,7 @@ class QuicConnection final : public PacketSink, private QuicContents
         return m_sender;
     }
 
-    /// What was read of all streams, and how much more the peer may send.
+    /// Flow control of all streams together, at the receiver.
     const FlowWindow& GetReceiver() const
     {
         return m_window;
@@ -154,7 +154,7 @@ class QuicConnection final : public PacketSink, private QuicContents
     AckTracker m_acks;
     QuicHandshake m_handshake;
     QuicSender m_sender;
-    FlowWindow m_window; //!< of what is received
+    FlowWindow m_window; //!< flow control of what is received
     RandomStream m_draws;
     Fifo<uint32_t> m_arrived; //!< segments of packets that no thread has read yet
     Timer<QuicConnection, &QuicConnection::OnWake> m_wakeTimer;
@@ -165,11 +165,11 @@ class QuicConnection final : public PacketSink, private QuicContents
     int64_t m_finishedTime{-1};
     size_t m_endsAcked{0}; //!< streams of which the peer has acknowledged the end
 
-    uint64_t m_limit;                    //!< bytes of all streams that the peer allows
-    uint64_t m_sent{0};                  //!< of them, used up
-    uint64_t m_unsent{0};                //!< written, but in no packet yet
-    uint64_t m_unacked{0};               //!< written and not acknowledged
-    bool m_tellsLimit{false};            //!< of the connection
+    uint64_t m_limit;                    //!< bytes of all streams that the peer lets this end send
+    uint64_t m_sent{0};                  //!< bytes of it that are used up
+    uint64_t m_unsent{0};                //!< bytes written, but in no packet yet
+    uint64_t m_unacked{0};               //!< bytes written and not acknowledged
+    bool m_tellsLimit{false};            //!< the peer gets a new limit of the connection
     Fifo<QuicStream*> m_active;          //!< streams that have data, in turn
     Fifo<QuicStream*> m_lossy;           //!< streams whose data were lost, if they go first
     Fifo<QuicStream*> m_telling;         //!< streams whose peers get a new limit

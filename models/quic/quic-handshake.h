@@ -13,9 +13,9 @@
 namespace tunnelcc
 {
 
-/// One end of a QUIC handshake, as turns of packets: the client sends its part of a turn, and the
-/// server answers once it has all of it. Packets have numbers of their own, by which lost ones are
-/// sent again.
+/// One end of a QUIC handshake, which goes in turns: the client sends its packets of a turn, and
+/// the server answers when it has all of them. The packets are numbered, so that lost ones are sent
+/// again.
 class QuicHandshake
 {
   public:
@@ -25,7 +25,7 @@ class QuicHandshake
     {
     }
 
-    /// The client begins; the server may answer.
+    /// Begin: the client queues its first packets, the server waits for them.
     void Begin()
     {
         Advance();
@@ -108,9 +108,9 @@ class QuicHandshake
     const std::vector<PerEnd<std::vector<uint32_t>>> m_turns;
     const End m_end;
     size_t m_turn{0};
-    End m_writer{End::CLIENT}; //!< end that writes now
+    End m_writer{End::CLIENT}; //!< the end whose turn it is
     NumberRanges m_received;
-    uint64_t m_expected{0}; //!< packets of the peer that belong to parts that are over
+    uint64_t m_expected{0}; //!< packets that the peer has sent in the turns that are over
     uint64_t m_queued{0};   //!< packets of this end so far
     Fifo<uint64_t> m_queue;
 };

@@ -14,7 +14,7 @@
 namespace tunnelcc
 {
 
-/// The receiving half of a stream: what has arrived, in order and beyond gaps.
+/// The receiving half of a stream: the bytes that have arrived, in order and beyond gaps.
 class QuicReceiveStream
 {
   public:
@@ -72,9 +72,9 @@ class QuicReceiveStream
 
   private:
     FlowWindow m_window;
-    uint64_t m_arrived{0};         //!< without gaps
-    NumberRanges m_beyond;         //!< after the first gap
-    std::optional<uint64_t> m_end; //!< the peer has closed here
+    uint64_t m_arrived{0};         //!< bytes that arrived without a gap
+    NumberRanges m_beyond;         //!< bytes that arrived after the first gap
+    std::optional<uint64_t> m_end; //!< length of the stream, once the peer has told its end
 };
 
 } // namespace tunnelcc

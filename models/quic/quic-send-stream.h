@@ -16,7 +16,8 @@
 namespace tunnelcc
 {
 
-/// The sending half of a stream: what was written, and which of it is to be sent (again).
+/// The sending half of a stream: the bytes that were written, and those that are to be sent
+/// (again).
 class QuicSendStream
 {
   public:
@@ -33,7 +34,7 @@ class QuicSendStream
         return m_number;
     }
 
-    /// \param bytes written  \param isApart they share no frame with what was written before
+    /// Append bytes. \param isApart they share no frame with what was written before
     void Write(uint64_t bytes, bool isApart)
     {
         m_boundary = isApart ? m_written : m_boundary;
@@ -46,13 +47,13 @@ class QuicSendStream
         m_closes = true;
     }
 
-    /// Written, but in no packet yet; bytes.
+    /// Bytes that were written, but are in no packet yet.
     uint64_t Unsent() const
     {
         return m_written - m_sent;
     }
 
-    /// Whether something could go into a packet now that was never sent. \param credit bytes that
+    /// Whether new data, or the stream's end, may go into a packet now. \param credit bytes that
     /// the connection may send
     bool CanSend(uint64_t credit) const
     {
@@ -64,14 +65,15 @@ class QuicSendStream
         return !m_lost.IsEmpty() || m_isEndLost;
     }
 
-    /// The peer allows so many bytes.
+    /// The peer has told a new limit, bytes.
     void SetLimit(uint64_t limit)
     {
         m_limit = std::max(m_limit, limit);
     }
 
-    /// A frame of new data. \param room bytes in the packet, for its header too  \param credit as
-    /// above \returns none: there is nothing, or no room
+    /// Make a frame of new data. \param room bytes left in the packet, for the frame with its
+    /// header
+    /// \param credit as of CanSend() \returns none: there is no data, or no room
     std::optional<QuicFrame> TakeNew(uint32_t room, uint64_t credit)
     {
         const uint32_t header = HeaderBytes(m_sent);
@@ -88,7 +90,7 @@ class QuicSendStream
         return frame;
     }
 
-    /// A frame of what was lost, the first of it first. \param room as above
+    /// Make a frame of lost data, what was lost first before the rest. \param room as of TakeNew()
     std::optional<QuicFrame> TakeLost(uint32_t room)
     {
         const bool hasData = !m_lost.IsEmpty();
@@ -152,7 +154,7 @@ class QuicSendStream
     uint64_t m_limit;
     uint64_t m_written{0};
     uint64_t m_boundary{0}; //!< no frame has bytes on both sides of it
-    uint64_t m_sent{0};     //!< at least once
+    uint64_t m_sent{0};     //!< bytes sent at least once
     bool m_closes{false};
     bool m_isEndSent{false};
     bool m_isEndLost{false};

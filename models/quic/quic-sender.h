@@ -23,40 +23,40 @@ namespace tunnelcc
 /// What one end of a connection has sent, whole run.
 struct QuicCounters
 {
-    uint64_t packets{0};       //!< that carry data of streams
-    uint64_t retransmits{0};   //!< of them those with data that were sent before
-    uint64_t lostByNumber{0};  //!< packets
-    uint64_t lostByTime{0};    //!< packets
+    uint64_t packets{0};       //!< packets with data of streams
+    uint64_t retransmits{0};   //!< those of them that carry data for the second time
+    uint64_t lostByNumber{0};  //!< packets lost by kPacketThreshold
+    uint64_t lostByTime{0};    //!< packets lost by kTimeThreshold
     uint64_t probeTimeouts{0}; //!< PTOs
     uint64_t bytes{0};         //!< IP bytes
 };
 
-/// What goes into packets. Called by QuicSender.
+/// Fills packets for a QuicSender: the connection implements it.
 class QuicContents
 {
   public:
     virtual ~QuicContents() = default;
 
-    /// The next packet of the handshake: append its frame to the history. \returns its size; none:
-    /// there is no such packet now
+    /// Append the frame of the handshake's next packet to the history. \returns the packet's size,
+    /// bytes; none: there is no such packet now
     virtual std::optional<uint32_t> AddHandshakePacket() = 0;
 
     /// Append frames that fit in `room` to the history. \returns their bytes
     virtual uint32_t AddFrames(int64_t now, uint32_t room) = 0;
 
-    /// A packet has left: writers may go on.
+    /// A packet was sent: writers may go on.
     virtual void OnPacketSent(int64_t now) = 0;
 
     virtual void OnFrameAcked(const QuicFrame& frame) = 0;
     virtual void OnFrameLost(const QuicFrame& frame) = 0;
 
-    /// Why data waits that the congestion window and pacing would let go.
+    /// Why data waits that the congestion window and pacing allow.
     virtual SendLimit LimitOfData() const = 0;
 };
 
 /**
- * Decides when packets leave, and what becomes of them: loss detection, probes, congestion control,
- * pacing, the search for larger packets.
+ * Decides when packets leave, and follows them: loss detection, probes, congestion control, pacing,
+ * and the search for larger packets.
  */
 class QuicSender
 {
@@ -68,7 +68,7 @@ class QuicSender
                QuicContents& contents,
                AckTracker& acks);
 
-    /// Set where packets go.
+    /// Set the receiver of the packets.
     void SetPeer(PacketSink& peer)
     {
         m_peer = &peer;
@@ -77,7 +77,8 @@ class QuicSender
     /// Send what may leave now.
     void SendAll(int64_t now);
 
-    /// An ACK came. \param ack the peer's packet that bears it  \param peer its history
+    /// An ACK arrived. \param ack the peer's packet that contains it  \param peer the peer's
+    /// history
     void OnAck(int64_t now, const QuicPacket& ack, const PacketHistory& peer);
 
     /// The handshake is over.
@@ -106,7 +107,7 @@ class QuicSender
         return m_congestion;
     }
 
-    /// Of outstanding packets, UDP payload.
+    /// UDP payload of the outstanding packets, bytes.
     uint64_t BytesInFlight() const
     {
         return m_history.BytesInFlight();
@@ -155,7 +156,7 @@ class QuicSender
     PathMtuSearch m_search;
     bool m_isSending{false};
     bool m_isHandshakeDone{false};
-    uint32_t m_acksAlone{0}; //!< that left since the latest packet that asked for an ACK
+    uint32_t m_acksAlone{0}; //!< packets with only an ACK since one that asked for an ACK
     QuicCounters m_counters;
     SendLimits m_limits;
     SendLimit m_idle{SendLimit::APPLICATION}; //!< the limit while nothing is written

@@ -15,15 +15,15 @@ namespace tunnelcc
 
 class QuicConnection;
 
-/// One end of a stream of a QUIC connection. It is open at the client once the connection is, and
-/// at the server with the first frame that arrives.
+/// One end of a stream of a QUIC connection. At the client it opens with the connection, at the
+/// server with the first frame that arrives.
 class QuicStream final : public ByteStream
 {
   public:
     /**
-     * \param connection that carries it
+     * \param connection the connection that carries it
      * \param number its place among the connection's streams
-     * \param window of the receiving half, at both ends
+     * \param window flow control at the receiving half, of both ends
      */
     QuicStream(QuicConnection& connection, uint32_t number, const QuicFlowSpec& window);
 
@@ -55,13 +55,13 @@ class QuicStream final : public ByteStream
     QuicSendStream m_sending;
     QuicReceiveStream m_receiving;
     bool m_isOpen{false};
-    bool m_connects{false};   //!< once the connection is open
+    bool m_connects{false};   //!< OnOpen() follows once the connection is open
     bool m_isBlocked{false};  //!< a write was not taken as a whole
     bool m_isActive{false};   //!< waits for its turn to send new data
     bool m_isLossy{false};    //!< waits for its turn to send lost data
-    bool m_tellsLimit{false}; //!< waits for its turn to tell a limit
-    bool m_isTouched{false};  //!< its user is to be told
-    bool m_waits{false};      //!< for room in the send buffer
+    bool m_tellsLimit{false}; //!< waits for its turn to send a new limit
+    bool m_isTouched{false};  //!< its user will be told of what has arrived
+    bool m_waits{false};      //!< waits for room in the send buffer
 };
 
 } // namespace tunnelcc

@@ -17,7 +17,7 @@ namespace tunnelcc
 class RoundTrip
 {
   public:
-    /// A sample. \param rtt the latest  \param ackDelay what the peer says that it waited
+    /// Add a sample. \param rtt the latest RTT  \param ackDelay the ACK delay that the peer told
     void Sample(int64_t rtt, int64_t ackDelay)
     {
         m_latest = rtt;

@@ -13,8 +13,8 @@
 namespace tunnelcc
 {
 
-/// Pacing of packets by a bucket that the rate fills (RFC 9002, section 7.7; quic-go v0.60.0,
-/// internal/congestion/pacer.go). It is full at first.
+/// Pacing of packets by a token bucket (RFC 9002, section 7.7; quic-go v0.60.0,
+/// internal/congestion/pacer.go). The bucket is full at first.
 class TokenBucket
 {
   public:
@@ -23,7 +23,8 @@ class TokenBucket
     {
     }
 
-    /// When a full packet may leave, ns. \param rate bytes/s  \param packet bytes of a full one
+    /// When a full packet may leave, ns. \param rate bytes/s  \param packet size of a full packet,
+    /// bytes
     int64_t NextSend(int64_t now, double rate, uint32_t packet) const
     {
         if (Budget(now, rate, packet) >= packet)
@@ -52,7 +53,7 @@ class TokenBucket
 
     const QuicPacingSpec m_spec;
     int64_t m_lastSent{-1}; //!< ns; −1: never
-    double m_budget{0};     //!< then, bytes
+    double m_budget{0};     //!< bytes in the bucket at m_lastSent
 };
 
 } // namespace tunnelcc
