@@ -11,24 +11,25 @@
 namespace tunnelcc
 {
 
-/// In what the generations of kcp-go differ. Left out is what none of the programs uses that are in
-/// the catalogue.
+/// How a generation of kcp-go behaves, where the generations differ. Left out are differences that
+/// no program in the catalogue shows.
 struct KcpBehaviour
 {
     bool writesFlush;     //!< a write sends at once what the window allows (kcptun since Sep 2018)
-    bool advanceFlushes;  //!< so does an ACK that moves the window (since Jul 2020)
-    bool resendFlushes;   //!< so does one after which a segment counts as lost (since Nov 2025)
-    bool fullListFlushes; //!< ACKs leave when a datagram is full of them (since Nov 2025)
+    bool advanceFlushes;  //!< an ACK that moves the window flushes, too (since Jul 2020)
+    bool resendFlushes;   //!< so does an ACK that shows a segment as lost (since Nov 2025)
+    bool fullListFlushes; //!< ACKs are sent once they fill a datagram (since Nov 2025)
     bool clockHeedsTimeouts; //!< the clock's flush comes as early as the next time-out (since 2018)
-    bool inputWakesWriter;   //!< a blocked writer goes on with a datagram, not only with the clock
-    bool countsEachAck;   //!< each ACK counts for a resend; else the highest of a datagram, which
-                          //!< also may have been sent before the segment it counts for (Dec 2018)
-    bool resendsOnce;     //!< after a resend by count only a time-out counts anew (since Nov 2025)
-    bool timeoutFirst;    //!< a segment that timed out is no resend, whatever its count
-    bool keepsAcked;      //!< what was acknowledged occupies the window until all before it is, too
+    bool inputWakesWriter;   //!< an arriving datagram wakes a blocked writer, not only the clock
+    bool countsEachAck; //!< each ACK counts for a resend; else only the highest of a datagram, even
+                        //!< if that was sent before the segment for which it counts (Dec 2018)
+    bool resendsOnce;   //!< after a resend by count, only a time-out resends (since Nov 2025)
+    bool timeoutFirst;  //!< a segment that timed out does not count as a resend by count
+    bool keepsAcked;    //!< an acknowledged segment keeps its place in the window until all before
+                        //!< it are acknowledged
     bool peerGatesWrites; //!< a write also waits for room in the peer's window (2019 to 2025)
-    bool roundsWindowUp;  //!< a congestion window of whole segments has room for all of its bytes
-    uint32_t firstProbe;  //!< time without a window before the first probe, ms
+    bool roundsWindowUp;  //!< the congestion window is rounded up to whole segments
+    uint32_t firstProbe;  //!< time that a window is closed before the first probe, ms
 
     static constexpr KcpBehaviour Of(KcpGeneration generation)
     {

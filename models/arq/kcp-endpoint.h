@@ -20,18 +20,18 @@
 namespace tunnelcc
 {
 
-/// Where the clocks of an end are when the simulation begins, ns.
+/// The phases of an end's clocks when the simulation begins, ns.
 struct KcpPhase
 {
-    int64_t clock{0}; //!< how far its ms has gone
-    int64_t flush{0}; //!< from its start to the first flush by the clock
+    int64_t clock{0}; //!< time since its millisecond clock last advanced
+    int64_t flush{0}; //!< time from the start of the session to the first flush by the clock
 };
 
 /// Datagrams that one end of a KCP session has sent.
 struct KcpWireCounters
 {
     uint64_t bytes{0};       //!< IP bytes, parity included
-    uint64_t parityBytes{0}; //!< of them
+    uint64_t parityBytes{0}; //!< IP bytes of parity
     uint64_t parity{0};      //!< datagrams of parity
 };
 
@@ -40,21 +40,21 @@ struct KcpWireCounters
  * not at all. There is no handshake: the client may send at once, and the server begins with the
  * first datagram. Nothing tells the peer that a session ends.
  *
- * With FEC every datagram is a shard. One that parity brought back tells neither the peer's window
- * nor a round-trip time.
+ * With FEC every datagram is a shard. A datagram that FEC has rebuilt gives neither the peer's
+ * window nor a sample of the round-trip time.
  */
 class KcpEndpoint final : public ByteStream, public PacketSink, private ShardSender
 {
   public:
     /**
-     * \param spec of the session
-     * \param end which this is
-     * \param channel where datagrams go
-     * \param phase of the end's clocks
+     * \param spec settings of the session
+     * \param end which end this is
+     * \param channel carries the datagrams
+     * \param phase phases of the end's clocks
      */
     KcpEndpoint(const KcpSpec& spec, End end, const Channel& channel, const KcpPhase& phase);
 
-    /// Tie two ends together. Call before Connect().
+    /// Make two endpoints the two ends of a session. Call before Connect().
     static void Join(KcpEndpoint& a, KcpEndpoint& b);
 
     void Connect(int64_t now) override;
@@ -95,7 +95,7 @@ class KcpEndpoint final : public ByteStream, public PacketSink, private ShardSen
         return m_limits;
     }
 
-    /// Datagrams sent here, as far as they can still arrive.
+    /// Datagrams sent from here that may still arrive.
     const KcpLog& Log() const
     {
         return m_log;
@@ -112,7 +112,7 @@ class KcpEndpoint final : public ByteStream, public PacketSink, private ShardSen
         return m_establishedTime;
     }
 
-    /// What FEC did until `now` ns for the datagrams received here.
+    /// Counters of FEC for the datagrams received here, until `now`, ns.
     FecCounters ReceivedFec(int64_t now) const
     {
         return m_decoder ? m_decoder->Counters(now) : FecCounters{};
@@ -142,26 +142,26 @@ class KcpEndpoint final : public ByteStream, public PacketSink, private ShardSen
     KcpEndpoint* m_peer{nullptr};
     KcpSender m_sender;
     KcpReceiver m_receiver;
-    KcpLog m_log; //!< of what is sent here
+    KcpLog m_log; //!< datagrams sent from here
     int64_t m_establishedTime{-1};
     Timer<KcpEndpoint, &KcpEndpoint::OnTick> m_tick;
     bool m_isBlocked{false}; //!< a write was not taken
 
     // The datagram that is being filled
-    uint32_t m_bytes{0}; //!< of its segments; 0: there is none
+    uint32_t m_bytes{0}; //!< bytes of its segments; 0: it has none
     uint32_t m_una{0};
     uint32_t m_window{0};
 
     // Windows that are closed
     uint32_t m_probeWait{0}; //!< from the latest probe to the next one, ms; 0: none is due
     uint32_t m_probeTime{0};
-    bool m_tellsWindow{false}; //!< at the next flush
+    bool m_tellsWindow{false}; //!< the next flush tells the peer the window
 
-    FecLog m_fecLog; //!< of what is sent here
+    FecLog m_fecLog; //!< shards sent from here
     std::optional<FecEncoder> m_encoder;
     std::optional<FecDecoder> m_decoder;
     bool m_isDecoding{false};
-    bool m_isRegular{false}; //!< the next datagram that the decoder delivers arrived itself
+    bool m_isRegular{false}; //!< the decoder's next datagram arrived, and was not rebuilt
     KcpWireCounters m_wire;
     SendLimits m_limits;
     SendLimit m_idle{SendLimit::APPLICATION}; //!< the limit while nothing is written

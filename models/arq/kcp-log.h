@@ -15,35 +15,35 @@ namespace tunnelcc
 enum class KcpCommand : uint8_t
 {
     PUSH,       //!< data
-    ACK,        //!< of one segment
-    WINDOW_ASK, //!< what is the window?
+    ACK,        //!< acknowledges one segment
+    WINDOW_ASK, //!< asks for the peer's window
     WINDOW_TELL
 };
 
-/// A KCP segment. It also bears what all segments of its datagram have in common.
+/// A KCP segment. In the protocol its header also has the fields of KcpDatagram.
 struct KcpSegment
 {
     static constexpr uint32_t HEADER_BYTES = 24; //!< IKCP_OVERHEAD
 
-    uint32_t number{0}; //!< PUSH, ACK: of the data
-    uint32_t time{0};   //!< PUSH: sender's clock, ms; ACK: that of what it acknowledges
+    uint32_t number{0}; //!< PUSH, ACK: number of the data segment
+    uint32_t time{0};   //!< PUSH: sender's clock, ms; ACK: the time of the segment acknowledged
     uint16_t length{0}; //!< PUSH: bytes of data
     KcpCommand command{KcpCommand::PUSH};
 };
 
-/// A datagram: segments, and what their headers say alike.
+/// A datagram: its segments, and the fields that their headers share.
 struct KcpDatagram
 {
-    uint64_t firstSegment{0}; //!< its number in the log
+    uint64_t firstSegment{0}; //!< place of its first segment in the log
     uint32_t segments{0};
-    uint32_t bytes{0};  //!< of all segments
-    uint32_t una{0};    //!< every number before it has arrived
-    uint32_t window{0}; //!< segments that there is room for
+    uint32_t bytes{0};  //!< bytes of all segments
+    uint32_t una{0};    //!< all numbers before it have arrived
+    uint32_t window{0}; //!< receive window, segments
 };
 
 /**
- * Datagrams that one end of a session has sent: their contents stay here, packets under way only
- * bear their numbers. Old ones are forgotten as if they were lost.
+ * Datagrams that one end of a session has sent. Their contents are stored here: a packet on the
+ * path has its number only. Old datagrams are removed; if one arrives after all, it counts as lost.
  */
 class KcpLog
 {
@@ -64,19 +64,19 @@ class KcpLog
         datagram.bytes += KcpSegment::HEADER_BYTES + segment.length;
     }
 
-    /// The newest datagram. There is one.
+    /// The newest datagram. \pre there is one
     const KcpDatagram& Newest() const
     {
         return m_datagrams[m_datagrams.Size() - 1];
     }
 
-    /// Its number, the low 32 bits.
+    /// Low 32 bits of the newest datagram's number.
     uint32_t NewestNumber() const
     {
         return static_cast<uint32_t>(m_firstDatagram + m_datagrams.Size() - 1);
     }
 
-    /// A datagram by the low 32 bits of its number; null: it was forgotten.
+    /// A datagram by the low 32 bits of its number; null: it was removed.
     const KcpDatagram* Find(uint32_t number) const
     {
         uint32_t index = number - static_cast<uint32_t>(m_firstDatagram);
@@ -89,7 +89,7 @@ class KcpLog
         return m_segments[datagram.firstSegment - m_firstSegment + index];
     }
 
-    /// The datagram of that number has arrived: forget those that left long before it.
+    /// The datagram of that number has arrived: remove those that were sent long before it.
     void OnArrival(uint32_t number)
     {
         while (static_cast<int32_t>(number - static_cast<uint32_t>(m_firstDatagram)) > KEPT)
@@ -103,7 +103,7 @@ class KcpLog
     }
 
   private:
-    /// Datagrams that may be overtaken by one and still arrive: more than FEC may bring back.
+    /// A datagram is kept until one arrives that was sent so many later: more than FEC may rebuild.
     static constexpr int32_t KEPT = 4096;
 
     Fifo<KcpDatagram> m_datagrams;

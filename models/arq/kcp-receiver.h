@@ -18,11 +18,11 @@ namespace tunnelcc
 class KcpReceiver
 {
   public:
-    /// What an ACK says.
+    /// An ACK that is to be sent.
     struct Ack
     {
-        uint32_t number; //!< of the segment
-        uint32_t time;   //!< its timestamp
+        uint32_t number; //!< number of the segment
+        uint32_t time;   //!< timestamp of the segment, ms
     };
 
     /// \param window segments in order that may wait for the reader
@@ -54,19 +54,19 @@ class KcpReceiver
         return m_next;
     }
 
-    /// Segments that there is room for. Those out of order do not count.
+    /// Receive window, segments. Segments out of order take no room.
     uint32_t Window() const
     {
         return m_window - std::min(m_window, static_cast<uint32_t>(m_unread.Size()));
     }
 
-    /// Segments to acknowledge, in order of arrival; to be cleared when they were.
+    /// ACKs to be sent, in order of arrival; the caller clears them once they are sent.
     std::vector<Ack>& Acks()
     {
         return m_acks;
     }
 
-    /// Bytes in order that were not read.
+    /// Bytes in order that wait for the reader.
     uint64_t Readable() const
     {
         return m_readable;
@@ -100,7 +100,7 @@ class KcpReceiver
         return m_lengths[number & (m_lengths.size() - 1)];
     }
 
-    /// Move what is in order to the reader, as far as there is room.
+    /// Move segments that are in order to the reader's queue, if that has room.
     void Deliver()
     {
         while (LengthOf(m_next) > 0 && m_unread.Size() < m_window)
@@ -114,7 +114,7 @@ class KcpReceiver
     }
 
     const uint32_t m_window;
-    std::vector<uint16_t> m_lengths; //!< ring by number: of segments out of order, 0: not there
+    std::vector<uint16_t> m_lengths; //!< lengths of segments out of order, in a ring; 0: missing
     uint32_t m_next{0};
     std::vector<Ack> m_acks;
     Fifo<uint16_t> m_unread; //!< lengths of segments in order

@@ -23,7 +23,7 @@ class KcpRto
     {
     }
 
-    /// Take a sample.
+    /// Add a sample, ms.
     void Sample(uint32_t rtt)
     {
         auto sample = static_cast<int32_t>(rtt);

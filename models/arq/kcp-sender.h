@@ -19,10 +19,10 @@ namespace tunnelcc
 /// What a KCP sender has done, since the simulation began.
 struct KcpCounters
 {
-    uint64_t segments{0}; //!< with data sent, those below included
-    uint64_t fast{0};     //!< sent again because of ACKs of higher numbers
-    uint64_t early{0};    //!< sent again after fewer of those, as there was nothing new to send
-    uint64_t timeouts{0}; //!< sent again because time ran out
+    uint64_t segments{0}; //!< segments with data, those sent again included
+    uint64_t fast{0};     //!< segments sent again because of ACKs of higher numbers
+    uint64_t early{0};    //!< the same after fewer ACKs, as there was nothing new to send
+    uint64_t timeouts{0}; //!< segments sent again after a time-out
 
     uint64_t Retransmits() const
     {
@@ -31,25 +31,26 @@ struct KcpCounters
 };
 
 /**
- * The sending half of a KCP session: cuts what is written into segments, keeps the window, and says
- * which segments are to be sent at a flush. Times are of its end's clock, whole ms.
+ * The sending half of a KCP session: cuts what is written into segments, keeps the window, and
+ * lists the segments that a flush sends. Times are those of its end's clock, whole ms.
  *
- * kcp-go walks through the window for every ACK and every flush. Here the segments that one of
- * these can concern are in lists, so that the work for each segment does not grow with the window:
- * sent once and not acknowledged (in order of numbers, and so of time); sent again (in order of
- * time); counted often enough to be sent again; and by the ms at which each times out.
+ * kcp-go walks through the window for every ACK and every flush. Here lists hold the segments that
+ * an ACK or a flush can change, so that the work does not grow with the window: segments sent once
+ * (in order of numbers, and so of time), segments sent again (in order of time), segments with
+ * enough ACKs counted to be sent again, and segments by the millisecond of their time-out.
  */
 class KcpSender
 {
   public:
-    /// What is sent at a flush.
+    /// A segment that a flush sends.
     struct Transmission
     {
         uint32_t number;
         uint16_t length;
     };
 
-    /// \param spec of the session  \param window send window  \param mss most bytes of a segment
+    /// \param spec settings of the session  \param window send window, segments  \param mss largest
+    /// payload of a segment, bytes
     KcpSender(const KcpSpec& spec, uint32_t window, uint32_t mss);
 
     // Writing
@@ -57,7 +58,7 @@ class KcpSender
     /// Whether a write is taken now, whatever its size.
     bool HasRoom() const;
 
-    /// Append what was written to the segments that wait.
+    /// Cut `bytes` into segments, which wait for the window.
     void Write(uint64_t bytes);
 
     // ACKs
@@ -68,35 +69,35 @@ class KcpSender
         m_peerWindow = segments;
     }
 
-    /// The peer has everything below \p una. \returns whether that moves the window
+    /// The peer has all segments below \p una. \returns whether that moves the window
     bool OnUna(uint32_t una);
 
-    /// A segment is acknowledged. To be followed by CountFor(), where that counts.
+    /// A segment is acknowledged. CountFor() follows if the ACK counts for resends.
     void OnAck(uint32_t number);
 
     /**
      * Count an ACK for the segments below it.
-     * \param number acknowledged
-     * \param time its timestamp: what left later is not counted for (from 2018 on)
+     * \param number the segment that is acknowledged
+     * \param time its timestamp, ms: the ACK does not count for what was sent later (since 2018)
      * \returns whether one of them counts as lost now
      */
     bool CountFor(uint32_t number, uint32_t time);
 
-    /// A round-trip time was measured.
+    /// A round-trip time was measured, ms.
     void OnSample(uint32_t rtt)
     {
         m_rto.Sample(rtt);
     }
 
-    /// A datagram moved the window (KcpSpec::congestion).
+    /// A datagram's ACKs moved the window: the congestion window may grow (KcpSpec::congestion).
     void GrowWindow();
 
     // Flushes
 
     /**
-     * What is to be sent now, in order of numbers.
+     * List what is to be sent now, in order of numbers.
      * \param now clock, ms
-     * \returns until the next call
+     * \returns segments; valid until the next call
      */
     const std::vector<Transmission>& Flush(uint32_t now);
 
@@ -108,20 +109,20 @@ class KcpSender
 
     // State
 
-    /// The next number that the peer is known to miss.
+    /// The first number that the peer has not acknowledged.
     uint32_t Una() const
     {
         return m_una;
     }
 
-    /// Segments written and not done with.
+    /// Segments that were written and are still in the queue or in the window.
     uint32_t Waiting() const
     {
         uint32_t inWindow = m_behaviour.keepsAcked ? m_next - m_una : m_unacked;
         return inWindow + static_cast<uint32_t>(m_queue.Size());
     }
 
-    /// Numbers that may be under way.
+    /// The window that limits the sender: segments that may be in flight.
     uint32_t Window() const;
 
     /// Which window Window() is: the peer's, our own, or that of congestion control.
@@ -156,13 +157,13 @@ class KcpSender
     }
 
   private:
-    /// In which list a segment is to be counted for.
+    /// The list that holds a segment, in which ACKs are counted for it.
     enum class Place : uint8_t
     {
-        NONE,  //!< acknowledged, or counted for no more until it times out
-        FIRST, //!< sent once
-        AGAIN, //!< sent again
-        DUE    //!< counted often enough
+        NONE,  //!< it is acknowledged, or no ACKs count for it until it times out
+        FIRST, //!< it was sent once
+        AGAIN, //!< it was sent again
+        DUE    //!< enough ACKs are counted to send it again
     };
 
     struct Slot
@@ -171,12 +172,12 @@ class KcpSender
         uint32_t sent{0};    //!< when it was last sent
         uint32_t timeout{0}; //!< when it times out
         uint32_t rto{0};
-        uint32_t count{0}; //!< of ACKs
+        uint32_t count{0}; //!< ACKs counted for it
         uint16_t length{0};
         Place place{Place::NONE};
         bool isAcked{false};
-        SegmentLinks list;  //!< of m_first, m_again or m_due
-        SegmentLinks wheel; //!< of those that time out at the same time, or a turn of it apart
+        SegmentLinks list;  //!< links in m_first, m_again or m_due
+        SegmentLinks wheel; //!< links among those with the same place in m_wheel
     };
 
     using List = SegmentList<Slot, &Slot::list>;
@@ -218,7 +219,7 @@ class KcpSender
     const uint32_t m_mss;
     const uint32_t m_sendWindow;
     const uint32_t m_resend; //!< as KcpSpec::resend
-    const uint32_t m_enough; //!< count from which no more counting is needed
+    const uint32_t m_enough; //!< number of ACKs after which counting stops
     const bool m_nodelay;
     const bool m_hasCongestionWindow;
 
@@ -226,7 +227,7 @@ class KcpSender
     std::vector<Slot> m_ring;
     uint32_t m_una{0};
     uint32_t m_next{0};   //!< number of the next segment to enter the window
-    uint32_t m_unsent{0}; //!< the first in the window that was not sent
+    uint32_t m_unsent{0}; //!< number of the first segment in the window that was not sent
     uint32_t m_unacked{0};
     uint64_t m_bytesInFlight{0};
     uint32_t m_peerWindow;
@@ -234,16 +235,16 @@ class KcpSender
     List m_first;
     List m_again;
     List m_due;
-    std::vector<Times> m_wheel;         //!< by time-out, modulo its size
-    uint32_t m_wheelTime{0};            //!< up to which time-outs were looked at
-    std::vector<uint32_t> m_candidates; //!< slots, at a flush
+    std::vector<Times> m_wheel;         //!< segments by their time-out, ms, modulo its size
+    uint32_t m_wheelTime{0};            //!< time-outs were processed up to this time, ms
+    std::vector<uint32_t> m_candidates; //!< slots of segments that a flush may send
     std::vector<Transmission> m_transmissions;
 
     KcpRto m_rto;
     KcpCounters m_counters;
-    uint32_t m_cwnd{0}; //!< segments
+    uint32_t m_cwnd{0}; //!< congestion window, segments
     uint32_t m_threshold;
-    uint32_t m_increase{0}; //!< of the congestion window, bytes
+    uint32_t m_increase{0}; //!< congestion window in bytes, for growth by less than a segment
 };
 
 } // namespace tunnelcc

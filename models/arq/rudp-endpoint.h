@@ -19,23 +19,24 @@ namespace tunnelcc
 
 /**
  * One end of a connection of RUDP (FinalSpeed): a byte stream over datagrams. A write is cut into
- * packets, whose sizes stay, and is over when the last of them was sent; until then no other is
- * taken. There is no handshake, and no congestion control: the window and the rate are the limits.
+ * packets, whose sizes do not change, and is done when the last of them was sent; until then no
+ * other write is taken. There is no handshake, and no congestion control: the window and the rate
+ * are the limits.
  *
- * The end of the stream is told twice, not acknowledged, and seen only by a reader that has read
- * all by then.
+ * The end of the stream is sent twice and is not acknowledged. A reader sees it only if it has read
+ * all data by then.
  */
 class RudpEndpoint final : public ByteStream, public PacketSink, private RudpThread
 {
   public:
     /**
-     * \param spec of the connection
-     * \param session of this end
-     * \param channel where datagrams go
+     * \param spec settings of the connection
+     * \param session the session of this end
+     * \param channel carries the datagrams
      */
     RudpEndpoint(const RudpSpec& spec, RudpSession& session, const Channel& channel);
 
-    /// Tie two ends together. Call before Connect().
+    /// Make two endpoints the two ends of a connection. Call before Connect().
     static void Join(RudpEndpoint& a, RudpEndpoint& b);
 
     void Connect(int64_t now) override;
@@ -63,16 +64,16 @@ class RudpEndpoint final : public ByteStream, public PacketSink, private RudpThr
         return m_establishedTime >= 0 && m_closedTime < 0;
     }
 
-    /// The session closes: nothing is sent or read any more.
+    /// The session closes: nothing is sent or read from now on.
     void Abort(int64_t now);
 
-    /// Send lists of what has arrived, and what was read.
+    /// Send ACKs: lists of packets that have arrived, and how many were read.
     void SendAcks(int64_t now);
 
-    /// Data of a packet that was not acknowledged; 0: it was, or the connection is closed.
+    /// Payload of a packet that is not acknowledged, bytes; 0: it is, or the connection is closed.
     uint32_t MissingLength(uint32_t number) const;
 
-    /// Send a packet again. \returns bytes of its data; 0: the connection is closed
+    /// Send a packet again. \returns its payload, bytes; 0: the connection is closed
     uint32_t Resend(int64_t now, uint32_t number, uint32_t length);
 
     /// A packet will not be sent again.
@@ -96,19 +97,19 @@ class RudpEndpoint final : public ByteStream, public PacketSink, private RudpThr
         return m_session;
     }
 
-    /// What kept this end from sending more, and how long.
+    /// Why this end waited, and for how long.
     const SendLimits& Limits() const
     {
         return m_limits;
     }
 
-    /// Lists sent here, as far as they can still arrive.
+    /// Lists sent from here that may still arrive.
     const RudpLog& Log() const
     {
         return m_log;
     }
 
-    /// IP bytes sent here, those of pings not among them.
+    /// IP bytes sent from here, without pings.
     uint64_t WireBytes() const
     {
         return m_wireBytes;
@@ -120,7 +121,7 @@ class RudpEndpoint final : public ByteStream, public PacketSink, private RudpThr
         return m_establishedTime;
     }
 
-    /// When the session closed here, ns; −1: not so.
+    /// When the session closed here, ns; −1: it has not.
     int64_t ClosedTime() const
     {
         return m_closedTime;
@@ -146,18 +147,18 @@ class RudpEndpoint final : public ByteStream, public PacketSink, private RudpThr
     RudpSender m_sender;
     RudpReceiver m_receiver;
     RudpLog m_log;
-    bool m_isListed{false}; //!< for the next time that ACKs leave
+    bool m_isListed{false}; //!< it sends ACKs the next time that the session does
     int64_t m_establishedTime{-1};
     int64_t m_closedTime{-1};
     bool m_hasPeerClosed{false};
 
     // The writer
-    uint64_t m_unsent{0};    //!< bytes of its write
+    uint64_t m_unsent{0};    //!< bytes of its write that are not sent yet
     uint32_t m_latest{0};    //!< number of the packet that it sent last
     bool m_isSending{false}; //!< it waits for the lock, or sleeps
     bool m_waitsForWindow{false};
     bool m_isBlocked{false}; //!< another write was not taken
-    bool m_closes{false};    //!< after its write
+    bool m_closes{false};    //!< it closes the stream after its write
 
     uint64_t m_wireBytes{0};
     SendLimits m_limits;

@@ -13,27 +13,27 @@
 namespace tunnelcc
 {
 
-/// What a datagram of RUDP is: Packet::datagramMessage says so.
+/// Kind of a datagram of RUDP, in Packet::datagramMessage. The comments tell its number.
 enum class RudpMessage : uint16_t
 {
-    DATA,  //!< Packet::segment: its number
-    ACKS,  //!< index of the list in the sender's log
-    CLOSE, //!< number of packets before it
-    PING,  //!< number of the ping
-    REPLY  //!< number of the ping that it answers
+    DATA,  //!< data; number of the packet (Packet::segment)
+    ACKS,  //!< a list of ACKs; its index in the sender's log
+    CLOSE, //!< end of the stream; number of packets before it
+    PING,  //!< a ping; its number
+    REPLY  //!< an answer; number of the ping that it answers
 };
 
 /**
- * Lists of what arrived, as one end of a connection has sent them: they stay here, packets under
- * way only bear their numbers. Old ones are forgotten as if they were lost.
+ * Lists of ACKs that one end of a connection has sent. They are stored here: a packet on the path
+ * has the list's number only. Old lists are removed; if one arrives after all, it counts as lost.
  */
 class RudpLog
 {
   public:
-    /// What a list says.
+    /// A list of ACKs.
     struct List
     {
-        uint64_t first{0}; //!< its first number's place in the log
+        uint64_t first{0}; //!< place of its first packet number in the log
         uint32_t acks{0};
         uint32_t read{0}; //!< packets that the reader has taken
     };
@@ -49,20 +49,20 @@ class RudpLog
         return m_firstList + static_cast<uint32_t>(m_lists.Size()) - 1;
     }
 
-    /// A list; null: it was forgotten.
+    /// A list by its number; null: it was removed.
     const List* Find(uint32_t number) const
     {
         uint32_t index = number - m_firstList;
         return index < m_lists.Size() ? &m_lists[index] : nullptr;
     }
 
-    /// A number of a list. \param index from 0
+    /// A packet number of a list. \param index from 0
     uint32_t AckOf(const List& list, uint32_t index) const
     {
         return m_acks[static_cast<size_t>(list.first - m_firstAck) + index];
     }
 
-    /// The list of that number has arrived: forget those that left long before it.
+    /// The list of that number has arrived: remove those that were sent long before it.
     void OnArrival(uint32_t number)
     {
         while (static_cast<int32_t>(number - m_firstList) > KEPT)
@@ -75,7 +75,7 @@ class RudpLog
     }
 
   private:
-    /// Lists that may be overtaken by one and still arrive.
+    /// A list is kept until one arrives that was sent so many later.
     static constexpr int32_t KEPT = 4096;
 
     Fifo<List> m_lists;

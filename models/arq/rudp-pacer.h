@@ -12,28 +12,29 @@
 namespace tunnelcc
 {
 
-/// A thread that sends data: one that writes, or the one that sends again.
+/// A thread that sends data: a writer's, or the one that sends packets again.
 class RudpThread
 {
   public:
     virtual ~RudpThread() = default;
 
-    /// Send a packet. \returns bytes of its data
+    /// Send a packet. \returns its payload, bytes
     virtual uint32_t Send(int64_t now) = 0;
 
-    /// Go on: what the packet takes of the rate was slept.
+    /// Go on: the thread has the lock no longer, and has slept if it had to.
     virtual void GoOn(int64_t now) = 0;
 };
 
 /**
- * The lock under which all threads of an end of RUDP send, a packet at a time. Once more than a
- * burst was sent, its holder sleeps as long as that takes at the configured rate. Threads that wait
- * get the lock in the order in which they asked for it; Java's promises no order.
+ * The lock that all threads of an end of RUDP need to send, one packet at a time. When a burst was
+ * sent, the thread that holds the lock sleeps for as long as the burst takes at the configured
+ * rate. Threads that wait get the lock in the order in which they asked; Java's lock promises no
+ * order.
  */
 class RudpPacer
 {
   public:
-    /// \param burst bytes of data after which to sleep  \param rate bytes/s
+    /// \param burst payload after which to sleep, bytes  \param rate payload bytes/s
     RudpPacer(uint32_t burst, double rate)
         : m_burst(burst),
           m_rate(rate),
@@ -41,7 +42,7 @@ class RudpPacer
     {
     }
 
-    /// From the next sleep on. \param rate bytes/s
+    /// Set the rate from the next sleep on, payload bytes/s.
     void SetRate(double rate)
     {
         m_rate = rate;
@@ -87,7 +88,7 @@ class RudpPacer
         m_isServing = false;
     }
 
-    /// Count data. \returns whether they were the last of a burst
+    /// Count payload that was sent. \returns whether it ends a burst
     bool CountSent(int64_t now, uint32_t bytes)
     {
         constexpr double NS = 1e9;
@@ -112,8 +113,8 @@ class RudpPacer
 
     const uint32_t m_burst;
     double m_rate;
-    uint32_t m_sent{0}; //!< of the burst
-    int64_t m_begin{0}; //!< of the burst
+    uint32_t m_sent{0}; //!< payload of the burst so far, bytes
+    int64_t m_begin{0}; //!< when the burst began, ns
     Fifo<RudpThread*> m_waiting;
     RudpThread* m_sleeper{nullptr};
     bool m_isServing{false};

@@ -12,7 +12,8 @@
 namespace tunnelcc
 {
 
-/// The receiving half of a connection of RUDP: puts packets in order, and lists what arrived.
+/// The receiving half of a connection of RUDP: puts packets in order, and lists those to
+/// acknowledge.
 class RudpReceiver
 {
   public:
@@ -22,7 +23,7 @@ class RudpReceiver
     {
     }
 
-    /// A packet arrived. \param length of its data, where it was not read yet
+    /// A packet arrived. \param length its payload, bytes; of no effect if it was read before
     void OnData(uint32_t number, uint16_t length)
     {
         bool isNew = static_cast<int32_t>(number - m_read) >= 0 && LengthOf(number) == 0;
@@ -41,19 +42,19 @@ class RudpReceiver
         }
     }
 
-    /// Numbers of what arrived, in that order; to be cleared when they were told.
+    /// Numbers to acknowledge, in order of arrival; the caller clears them once they are sent.
     std::vector<uint32_t>& Acks()
     {
         return m_acks;
     }
 
-    /// Packets that the reader has taken: numbers below this one.
+    /// Packets that were read: all with numbers below this one.
     uint32_t PacketsRead() const
     {
         return m_read;
     }
 
-    /// Bytes in order that were not read.
+    /// Bytes in order that wait for the reader.
     uint64_t Readable() const
     {
         return m_readable;
@@ -84,8 +85,8 @@ class RudpReceiver
         return m_lengths[number & (m_lengths.size() - 1)];
     }
 
-    std::vector<uint16_t> m_lengths; //!< ring by number: of packets not read, 0: not there
-    uint32_t m_next{0};              //!< below it all have arrived
+    std::vector<uint16_t> m_lengths; //!< lengths of packets not read yet, in a ring; 0: missing
+    uint32_t m_next{0};              //!< all numbers below it have arrived
     uint32_t m_read{0};
     std::vector<uint32_t> m_acks;
     uint64_t m_begun{0}; //!< bytes left of a packet that was taken

@@ -14,16 +14,16 @@ namespace tunnelcc
 /// Packets of data that one end of a connection has sent, whole run.
 struct RudpCounters
 {
-    uint64_t packets{0}; //!< with those sent again, without the second copies of the first
-    uint64_t resent{0};  //!< of them, sent again
+    uint64_t packets{0}; //!< packets, those sent again included, second copies of new ones not
+    uint64_t resent{0};  //!< packets sent again
 };
 
-/// The sending half of a connection of RUDP: packets that were not acknowledged, and the window,
-/// which moves when the peer's reader does.
+/// The sending half of a connection of RUDP: packets that are not acknowledged, and the window,
+/// which moves when the peer's application reads.
 class RudpSender
 {
   public:
-    /// \param window packets that the peer has not read
+    /// \param window most packets that were sent and that the peer has not read
     explicit RudpSender(uint32_t window)
         : m_window(window)
     {
@@ -62,7 +62,7 @@ class RudpSender
         return IsKept(number) && !m_packets[number - m_first].isAcked;
     }
 
-    /// Data of a packet; 0: forgotten, for it was read by the peer.
+    /// Payload of a packet, bytes; 0: it was removed, as the peer has read it.
     uint16_t LengthOf(uint32_t number) const
     {
         return IsKept(number) ? m_packets[number - m_first].length : 0;
@@ -98,7 +98,7 @@ class RudpSender
         }
     }
 
-    /// The peer's reader has taken so many packets.
+    /// The peer's application has read so many packets.
     void OnRead(uint32_t packets)
     {
         if (static_cast<int32_t>(packets - m_read) > 0)
@@ -108,13 +108,13 @@ class RudpSender
         Forget();
     }
 
-    /// Packets given up that the peer does not have, as far as this end knows.
+    /// Packets that were given up and are not acknowledged.
     uint64_t GivenUp() const
     {
         return m_givenUp;
     }
 
-    /// Of packets that were not acknowledged.
+    /// Payload of packets that are not acknowledged, bytes.
     uint64_t BytesInFlight() const
     {
         return m_bytesInFlight;
@@ -138,8 +138,8 @@ class RudpSender
         return number - m_first < m_packets.Size();
     }
 
-    /// The peer may ask for the length of what it has not read, and what is not acknowledged is
-    /// sent again. Forget the rest.
+    /// Remove packets that are no longer needed: those that are both read by the peer and
+    /// acknowledged or given up.
     void Forget()
     {
         while (m_first != m_read && (m_packets.Front().isAcked || m_packets.Front().isGivenUp))

@@ -20,27 +20,27 @@ namespace tunnelcc
 
 class RudpEndpoint;
 
-/// Where the clocks of an end are when the simulation begins, ns.
+/// The phases of an end's clocks when the simulation begins, ns.
 struct RudpPhase
 {
-    int64_t clock{0}; //!< how far its ms has gone
-    int64_t pings{0}; //!< until it first looks whether to ping
-    int64_t acks{0};  //!< until it first looks for numbers to acknowledge
+    int64_t clock{0}; //!< time since its millisecond clock last advanced
+    int64_t pings{0}; //!< time until it first looks whether to ping
+    int64_t acks{0};  //!< time until it first looks for numbers to acknowledge
 };
 
 /**
- * What all connections of RUDP between two hosts have in common, at one of them: the lock under
- * which they send, the queue of packets to send again, pings, and the clock of ACKs.
+ * What all connections of RUDP between two hosts share at one of the hosts: the lock under which
+ * they send, the queue of packets to send again, pings, and the clock of ACKs.
  */
 class RudpSession final : public PacketSink, private RudpThread
 {
   public:
     /**
-     * \param spec of the connections
-     * \param end which this is
-     * \param channel where pings go
-     * \param phase of the end's clocks
-     * \param draws of how late it looks whether to ping
+     * \param spec settings of the connections
+     * \param end which end this is
+     * \param channel carries the pings
+     * \param phase phases of the end's clocks
+     * \param draws random stream for how late it looks whether to ping
      */
     RudpSession(const RudpSpec& spec,
                 End end,
@@ -48,7 +48,7 @@ class RudpSession final : public PacketSink, private RudpThread
                 const RudpPhase& phase,
                 const RandomStream& draws);
 
-    /// Tie two ends together. Call before anything is sent.
+    /// Make two objects the two ends of a session. Call before anything is sent.
     static void Join(RudpSession& a, RudpSession& b);
 
     /// A connection begins here.
@@ -62,8 +62,7 @@ class RudpSession final : public PacketSink, private RudpThread
     /// A packet was sent for the first time: send it again later, if it is not acknowledged.
     void AddResend(int64_t now, RudpEndpoint& connection, uint32_t number);
 
-    /// There is something to tell a connection's peer, by RudpEndpoint::SendAcks() the next time
-    /// that ACKs leave.
+    /// Call the connection's RudpEndpoint::SendAcks() the next time that this end sends ACKs.
     void ListAcks(int64_t now, RudpEndpoint& connection);
 
     void Receive(int64_t now, const Packet& packet, const PacketExtras* extras) override;
@@ -74,7 +73,7 @@ class RudpSession final : public PacketSink, private RudpThread
         return m_hasPingTime;
     }
 
-    /// Time that the latest ping took, ms; before the first answer RudpSpec's.
+    /// Round-trip time of the latest ping, ms; before the first answer, that of RudpSpec.
     uint32_t PingTime() const
     {
         return m_pingTime;
@@ -87,7 +86,7 @@ class RudpSession final : public PacketSink, private RudpThread
         RudpEndpoint* connection;
         int64_t time; //!< ms
         uint32_t number;
-        uint32_t count; //!< times that it was looked at
+        uint32_t count; //!< how often the thread has looked at it
     };
 
     int64_t Clock(int64_t now) const;
@@ -111,26 +110,26 @@ class RudpSession final : public PacketSink, private RudpThread
     RudpSession* m_peer{nullptr};
     RudpPacer m_pacer;
     bool m_isOpen{false};
-    std::vector<RudpEndpoint*> m_connections; //!< that are open
+    std::vector<RudpEndpoint*> m_connections; //!< open connections
 
     // Pings
-    int64_t m_pingSent{-1};           //!< the latest, ms
-    int64_t m_replyTime{0};           //!< of the latest answer, ms
-    uint32_t m_pingTime{0};           //!< time that it took, ms
-    bool m_hasPingTime{false};        //!< it is not the first one of RudpSpec
+    int64_t m_pingSent{-1};           //!< when the latest ping was sent, ms
+    int64_t m_replyTime{0};           //!< when the latest answer arrived, ms
+    uint32_t m_pingTime{0};           //!< round-trip time that it showed, ms
+    bool m_hasPingTime{false};        //!< m_pingTime was measured, and is not RudpSpec's
     std::vector<int64_t> m_pingTimes; //!< when each was sent, ms
-    uint32_t m_firstPing{0};          //!< since the session is open
+    uint32_t m_firstPing{0};          //!< number of the first ping since the session opened
     Timer<RudpSession, &RudpSession::OnPingTime> m_pingTimer;
 
     // ACKs
-    std::vector<RudpEndpoint*> m_listed; //!< that have something to tell
+    std::vector<RudpEndpoint*> m_listed; //!< connections that have ACKs to send
     Timer<RudpSession, &RudpSession::OnAckTime> m_ackTimer;
 
     // What is sent again
     Fifo<Item> m_items;
-    Item m_item{};            //!< the thread is at it
-    bool m_isSending{false};  //!< it waits for the lock, or sleeps
-    uint32_t m_itemLength{0}; //!< bytes of its data
+    Item m_item{};            //!< the packet that the thread is sending again
+    bool m_isSending{false};  //!< the thread waits for the lock, or sleeps
+    uint32_t m_itemLength{0}; //!< payload of m_item, bytes
     Timer<RudpSession, &RudpSession::OnResendTime> m_resendTimer;
 };
 

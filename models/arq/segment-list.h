@@ -20,11 +20,10 @@ struct SegmentLinks
 };
 
 /**
- * A list of slots of a ring, whose links are in the slots: adding to it and removing from anywhere
- * in it take the same time however long it is.
+ * A linked list of slots of a ring, with its links in the slots: adding and removing take O(1).
  *
- * \tparam Slot of the ring
- * \tparam Links its member for this list
+ * \tparam Slot a slot of the ring
+ * \tparam Links the member of a slot that has the links of this list
  */
 template <class Slot, SegmentLinks Slot::* Links>
 class SegmentList
